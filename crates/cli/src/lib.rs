@@ -1,0 +1,61 @@
+//! The `hotlink` command as a library: the binary and the Python entry point hand their arguments to [`main`].
+//!
+//! One file per verb in `verbs/`: its `Args` (clap) and `run(args, output)`. Results go to stdout through
+//! [`output::Output`], all else to stderr. Exit status: 0 done, 1 a check or reference failed, 2 bad usage or input.
+
+pub mod output;
+mod verbs;
+
+use clap::Parser;
+use std::ffi::OsString;
+
+/// How fast a cluster's interconnect is, how fast it should be, what holds it back, and what it costs.
+#[derive(Parser)]
+#[command(name = "hotlink", version, about, disable_help_subcommand = true)]
+struct Cli {
+    #[command(flatten)]
+    output: output::OutputArgs,
+    #[command(subcommand)]
+    verb: verbs::Verb,
+}
+
+/// Why a command did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// A check or a reference did not hold: exit status 1.
+    #[error("{0}")]
+    Check(String),
+    /// Bad usage or input: exit status 2. The text names the place, what was wrong and what is allowed.
+    #[error("{0}")]
+    Input(String),
+}
+
+impl Failure {
+    /// The exit status.
+    pub fn status(&self) -> u8 {
+        match self {
+            Failure::Check(_) => 1,
+            Failure::Input(_) => 2,
+        }
+    }
+}
+
+/// Runs the command line `args` (the program's name first) and returns its exit status.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let cli = match Cli::try_parse_from(&args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).unwrap_or(2);
+        }
+    };
+    let mut output = output::Output::new(&cli.output, &args);
+    match cli.verb.run(&mut output).and_then(|()| output.finish()) {
+        Ok(()) => 0,
+        Err(failure) => {
+            eprintln!("hotlink: {failure}");
+            failure.status()
+        }
+    }
+}

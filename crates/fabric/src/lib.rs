@@ -1,0 +1,11 @@
+//! What an interconnect is.
+//!
+//! A fabric is a graph of resources: host bus, NIC, link, switch, B-Link. Each has a rate, a latency and a
+//! per-packet overhead; a route is a sequence of resources. One description (a TOML file, [`spec::FabricSpec`])
+//! feeds every engine: the closed forms ([`forms`]), the load count ([`load`]) and the simulator.
+//!
+//! This crate is pure: no clock, no file that the caller did not hand over, no simulator.
+
+pub mod network;
+pub mod spec;
+pub mod units;

@@ -1,0 +1,230 @@
+//! The description of a fabric, as a catalog file states it: what the topology is, how packets are routed,
+//! and what each kind of resource can do. [`crate::network::Network`] is this description built for a number of nodes.
+//!
+//! A `FabricSpec` is plain data. Reading and validating TOML lives in `catalog`.
+
+use crate::units::{Rate, Time};
+use std::collections::BTreeMap;
+
+/// Where a number comes from. Every number of the catalog carries one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Status {
+    /// The source prints it.
+    Published,
+    /// A calibration on real hardware produced it.
+    Measured,
+    /// Chosen so that a model meets a published result; never counted as a prediction of that result.
+    Fitted,
+    /// From memory or by analogy: a starting value.
+    Estimated,
+}
+
+/// A value with its provenance. `T` is in base units (bytes per second, picoseconds, bytes, a plain number).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Value<T> {
+    /// The value in base units.
+    pub value: T,
+    /// The unit that the file states.
+    pub unit: String,
+    /// The source: seed and slide, table or equation; or a public document.
+    pub source: String,
+    /// How the source came by it.
+    pub status: Status,
+}
+
+/// What a resource does in the fabric. One [`ResourceSpec`] per role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// Host memory system.
+    Memory,
+    /// Host bus between memory and NIC (PCI, PCIe), shared by both directions if `half_duplex`.
+    HostBus,
+    /// The adapter: DMA engines, NIC processor.
+    Nic,
+    /// Bus inside an adapter that joins rings (Dolphin's B-Link): every packet that enters, leaves or turns crosses it once.
+    BLink,
+    /// Channel between a node and its switch, or a ring or torus channel, unless a more special role is given.
+    Link,
+    /// Channel between two switches.
+    SwitchLink,
+    /// Channel between two groups (dragonfly) or enclosures.
+    GlobalLink,
+    /// Scale-up channel inside a host (NVLink-like).
+    LocalLink,
+    /// Crossbar of a switch: latency only, unless `rate` is given.
+    Switch,
+}
+
+/// What one kind of resource can do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResourceSpec {
+    /// Name in the field's terms, as results print it: `SCI link`, `B-Link`, `Myrinet link`.
+    pub name: String,
+    /// Gross rate, one direction (both together when `half_duplex`). Absent: never a limit (latency only).
+    pub gross: Option<Value<Rate>>,
+    /// Payload rate at saturation, as measured. Replaces gross x efficiency under [`Capacities::Measured`].
+    pub measured: Option<Value<Rate>>,
+    /// Time of one packet's head through the resource, excluding its serialisation.
+    pub latency: Value<Time>,
+    /// Both directions share `gross`.
+    pub half_duplex: bool,
+}
+
+/// Packet format: efficiency = payload / (payload + overhead).
+#[derive(Clone, Debug, PartialEq)]
+pub struct PacketSpec {
+    /// Largest payload of a packet in bytes; `None`: messages of any length are one packet (Myrinet).
+    pub payload_max_bytes: Option<Value<u64>>,
+    /// Overhead bytes of every packet on every resource.
+    pub overhead_bytes: Value<f64>,
+    /// Overhead bytes for each switch on the route (Myrinet's route bytes).
+    pub overhead_per_hop_bytes: Value<f64>,
+}
+
+/// Which capacities a model uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Capacities {
+    /// Gross rate x packet efficiency.
+    Theoretical,
+    /// The measured saturation rate where there is one, else the theoretical rate.
+    Measured,
+}
+
+/// How blocked packets behave. The simulator's business; the load count ignores it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FlowControl {
+    /// A blocked packet holds its channels (Myrinet, Elite).
+    Wormhole,
+    /// Per-virtual-channel credits, whole packets buffered (InfiniBand-like).
+    Credit,
+    /// SCI ring: request, echo, response; bypass FIFO; busy retry.
+    SciRing,
+    /// Ethernet: drop or pause.
+    Ethernet,
+    /// Whole packets stored at every hop, unbounded buffers.
+    StoreAndForward,
+}
+
+/// The shape of the network; sizes that depend on the number of nodes are worked out when it is built.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TopologySpec {
+    /// r-ary f-cube: f = 1 is a ring.
+    Cube {
+        /// f.
+        dimensions: u32,
+        /// Channels both ways (torus of routers) or one way (SCI ringlets).
+        bidirectional: bool,
+        /// Each node joins its rings by a B-Link bus (Dolphin) instead of a router.
+        b_link: bool,
+        /// Nodes on each router (2 on the T3D).
+        nodes_per_router: u32,
+        /// How extents follow from the number of nodes.
+        extents: Extents,
+    },
+    /// Switches in a line (M02's minimally connected Myrinet).
+    SwitchArray {
+        /// Ports of a switch.
+        ports: u32,
+        /// Parallel links between neighbours.
+        links: u32,
+    },
+    /// Switches in a ring (M02's ring of switches with n links).
+    SwitchRing {
+        /// Ports of a switch.
+        ports: u32,
+        /// n.
+        links: u32,
+        /// `false`: n links between each adjacent pair (2n switch ports); `true`: n switch ports in all.
+        links_per_switch: bool,
+    },
+    /// Myricom's Clos64 enclosures: 8 leaf crossbars of 8 nodes, 8 spine crossbars; two enclosures join spine to spine.
+    Clos64,
+    /// Folded Clos of switches with `radix` ports in `levels` levels, as small as the number of nodes allows;
+    /// also the k-ary n-tree (`top_down_only = false`, k = radix / 2).
+    FatTree {
+        /// Ports of a switch.
+        radix: u32,
+        /// Levels of switches; `None`: as many as needed.
+        levels: Option<u32>,
+        /// Node ports over up ports of a leaf: 1 is full bisection.
+        oversubscription: f64,
+        /// The top level turns all its ports down (a vendor's fat tree) or leaves the up ports unused (k-ary n-tree).
+        top_all_down: bool,
+    },
+    /// Dragonfly: groups of all-to-all routers, all-to-all groups.
+    Dragonfly {
+        /// Nodes per router (p).
+        nodes_per_router: u32,
+        /// Routers per group (a).
+        routers_per_group: u32,
+        /// Global channels per router (h).
+        global_per_router: u32,
+    },
+    /// Rail-optimised GPU fabric: GPU i of every host on rail i's leaf switches; a scale-up switch inside each host.
+    Rail {
+        /// GPUs (and NICs, and rails) in a host.
+        gpus_per_host: u32,
+        /// Ports of a leaf or spine switch.
+        radix: u32,
+    },
+    /// One crossbar for all nodes.
+    Crossbar {
+        /// Most nodes it holds.
+        ports: u32,
+    },
+    /// Nodes are processes of one machine on a shared memory system.
+    Shared,
+    /// Any graph, from a file (see `import`).
+    Graph,
+}
+
+/// How a cube's extents follow from the number of nodes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Extents {
+    /// r^f, r rounded up: a cube with more positions than nodes asked for is built whole (M02's reading).
+    PaddedCube,
+    /// The most cube-like factors whose product is the number of routers, exactly.
+    Balanced,
+    /// As given; the product is the number of routers.
+    Fixed(Vec<u32>),
+}
+
+/// How packets find their way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RoutingSpec {
+    /// Lowest dimension first; a tie at half-way is split evenly.
+    DimensionOrder,
+    /// Up* then down* over a spanning order.
+    UpDown,
+    /// Every shortest path, split evenly at each hop.
+    ShortestEcmp,
+    /// One shortest path per destination (lowest channel first).
+    ShortestSingle,
+    /// Dragonfly minimal: local, global, local.
+    DragonflyMinimal,
+    /// Dragonfly by a random intermediate group (Valiant).
+    DragonflyValiant,
+    /// Explicit routes from the graph's file.
+    Source,
+}
+
+/// One fabric of the catalog.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FabricSpec {
+    /// Key: the name on the command line.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// Shape.
+    pub topology: TopologySpec,
+    /// Routing.
+    pub routing: RoutingSpec,
+    /// Resources by role.
+    pub resources: BTreeMap<Role, ResourceSpec>,
+    /// Packet format.
+    pub packet: PacketSpec,
+    /// Flow control.
+    pub flow_control: FlowControl,
+    /// Price list (a file in `catalog/prices`), if the fabric has prices.
+    pub prices: Option<String>,
+}
