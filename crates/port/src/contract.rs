@@ -1,0 +1,133 @@
+//! The traits: [`Host`], [`Port`], [`Driver`], and the one point of suspension, [`wait`].
+
+use crate::{Align, Attachment, Engine, Event, Key, Kind, Limits, Memory, Op, Posted, Rank, Refusal, Span, Work};
+use hotlink_fabric::units::Time;
+use serde::{Serialize, de::DeserializeOwned};
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// Local work with a cost: done for real, or charged to the rank's virtual clock. Each call is over when it returns.
+pub trait Host {
+    /// Allocates `bytes` of zeros.
+    fn alloc(&mut self, bytes: u64, kind: Kind, align: Align) -> Result<Memory, Refusal>;
+    /// Frees memory; exports of it are revoked. Freeing twice is refused.
+    fn free(&mut self, memory: Memory) -> Result<(), Refusal>;
+    /// Bytes of a memory.
+    fn size(&self, memory: Memory) -> Result<u64, Refusal>;
+    /// Its kind (never [`Kind::Default`]): W01's state query.
+    fn kind(&self, memory: Memory) -> Result<Kind, Refusal>;
+    /// The program looks at its memory: fills `into` from byte `offset`. Free of charge. Ghosts are refused.
+    fn read(&self, memory: Memory, offset: u64, into: &mut [u8]) -> Result<(), Refusal>;
+    /// The program writes its memory from byte `offset`. Free of charge. Ghosts ignore it.
+    fn write(&mut self, memory: Memory, offset: u64, from: &[u8]) -> Result<(), Refusal>;
+    /// Copies, packs or unpacks: the bytes of `from` in order to the bytes of `to`, as many. They must not overlap.
+    fn copy(&mut self, from: Span, to: Span) -> Result<(), Refusal>;
+    /// Exports memory: pins and registers private memory, publishes a segment. Registering twice gives two keys.
+    fn register(&mut self, memory: Memory) -> Result<Key, Refusal>;
+    /// Ends an export; other ranks that imported it get [`Event::Revoked`].
+    fn unregister(&mut self, key: Key) -> Result<(), Refusal>;
+    /// Imports exported memory: [`Engine::Pio`] maps it (PIO and DMA), [`Engine::Dma`] connects it (DMA only).
+    fn attach(&mut self, key: Key, engine: Engine) -> Result<Attachment, Refusal>;
+    /// Ends an import.
+    fn detach(&mut self, attachment: Attachment) -> Result<(), Refusal>;
+    /// Computes.
+    fn compute(&mut self, work: Work);
+}
+
+/// One rank's non-blocking door to a fabric.
+pub trait Port: Host {
+    /// This rank.
+    fn rank(&self) -> Rank;
+    /// Number of ranks.
+    fn ranks(&self) -> u32;
+    /// What the port claims.
+    fn limits(&self) -> &Limits;
+    /// This rank's clock.
+    fn now(&self) -> Time;
+    /// Starts an operation, or says why not. Never blocks.
+    fn post(&mut self, op: &Op<'_>) -> Posted;
+    /// The next thing that has happened, if any. Ends the life of the previous event's payload.
+    fn poll(&mut self) -> Option<Event>;
+    /// Moves the payload of the control message that `poll` just gave to `to`, unpacking it: its bytes from `at`,
+    /// as many as `to` has. The cost is that of a copy.
+    fn deliver(&mut self, at: u64, to: Span) -> Result<(), Refusal>;
+    /// Reads that payload from byte `at` without moving it to memory; returns the bytes filled (0 for a ghost).
+    fn peek(&self, at: u64, into: &mut [u8]) -> usize;
+    /// The program has nothing to do before an event or `until`: what a driver consults when the program suspends.
+    fn idle(&mut self, until: Time);
+    /// Takes the program's account of how it ends: after this the rank's silence is not a death.
+    fn close(&mut self);
+}
+
+/// Suspends the program until the port may have an event, or its clock reaches `until` ([`Time::MAX`]: no limit).
+/// May return early; callers poll in a loop.
+pub async fn wait<P: Port + ?Sized>(port: &mut P, until: Time) {
+    port.idle(until);
+    yield_once().await;
+}
+
+/// Gives control to the driver once. Call [`Port::idle`] first: without it the driver may resume at once.
+pub fn yield_once() -> impl Future<Output = ()> {
+    struct Yield(bool);
+    impl Future for Yield {
+        type Output = ();
+        fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+            if std::mem::replace(&mut self.0, true) { Poll::Ready(()) } else { Poll::Pending }
+        }
+    }
+    Yield(false)
+}
+
+/// Runs one program on every rank: in virtual time, or in real processes by busy polling.
+pub trait Driver {
+    /// The kind of port it gives each rank.
+    type Port: Port;
+
+    /// Runs `program` on `ranks` ranks and gives their results in rank order. Results travel between processes where
+    /// ranks are processes, hence the bounds.
+    fn run<T, R>(&mut self, ranks: u32, program: &R) -> Result<Vec<T>, RunError>
+    where
+        T: Serialize + DeserializeOwned,
+        R: Program<Self::Port, T>;
+}
+
+/// An asynchronous program for one rank, for any kind of port. A trait and not a closure, because a closure cannot be
+/// generic over the port: benchmarks are written once and run on every driver.
+pub trait Program<P: Port, T> {
+    /// The program of the rank that `port` belongs to.
+    fn run(&self, port: P) -> impl Future<Output = T>;
+}
+
+impl<P: Port, T, F: Fn(P) -> Fut, Fut: Future<Output = T>> Program<P, T> for F {
+    fn run(&self, port: P) -> impl Future<Output = T> {
+        self(port)
+    }
+}
+
+/// Why a run gave no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// The ranks could not be started.
+    #[error("ranks could not be started: {0}")]
+    Start(String),
+    /// A rank ended without a result: how.
+    #[error("rank {rank} {how}")]
+    RankDied {
+        /// Which.
+        rank: Rank,
+        /// `was killed by signal 9`, `ended with status 101`.
+        how: String,
+    },
+    /// No rank can ever proceed (virtual time), or the time allowed is up (real time).
+    #[error("no progress: {0}")]
+    Stuck(String),
+    /// The number of ranks is not possible here.
+    #[error("{ranks} ranks: {why}")]
+    Ranks {
+        /// Asked for.
+        ranks: u32,
+        /// What is allowed.
+        why: String,
+    },
+}

@@ -1,0 +1,83 @@
+//! What a port claims. The conformance suite exercises every claim on every port.
+
+use hotlink_fabric::units::{Rate, Time};
+use serde::{Deserialize, Serialize};
+
+/// A port's claims and costs. Costs are estimates for choosing a protocol, never results.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Limits {
+    /// What it is: `shared memory`, `TCP`, `SCI D330`.
+    pub name: String,
+    /// Time is the operating system's (measured), not virtual (simulated, exactly repeatable).
+    pub real_time: bool,
+    /// Smallest step of `now()`.
+    pub clock_step: Time,
+    /// Largest payload of a control message.
+    pub control_bytes_max: u64,
+    /// Payload that travels with the head at (almost) no further cost.
+    pub inline_bytes: u64,
+    /// Remote stores; `None`: only control messages.
+    pub deposit: Option<DepositLimits>,
+    /// Remote loads.
+    pub fetch: Option<DepositLimits>,
+    /// A deposit's data is visible at the target before any control message posted to it later.
+    pub ordered: bool,
+    /// Regular segments ([`crate::Kind::Shared`]) exist.
+    pub segments: bool,
+    /// Ghost memory is taken.
+    pub ghosts: bool,
+    /// What exporting private memory needs.
+    pub registration: RegistrationLimits,
+    /// [`crate::Op::Barrier`].
+    pub barrier: bool,
+    /// [`crate::Op::Broadcast`].
+    pub broadcast: bool,
+    /// Processor time to post a control message.
+    pub post_overhead: Time,
+    /// Processor time to take one.
+    pub poll_overhead: Time,
+    /// Time of an empty control message from post to poll.
+    pub latency: Time,
+    /// Rate of large deposits (or of control messages, without deposits).
+    pub rate: Rate,
+    /// Rate of a local copy.
+    pub copy_rate: Rate,
+}
+
+/// What a port can do with remote memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DepositLimits {
+    /// Longest operation.
+    pub bytes_max: u64,
+    /// Offsets and lengths of DMA operations are multiples of this.
+    pub dma_align: u64,
+    /// Layouts with gaps on the remote side are taken.
+    pub strided: bool,
+    /// [`crate::Engine::Pio`] (through a mapping).
+    pub pio: bool,
+    /// [`crate::Engine::Dma`].
+    pub dma: bool,
+    /// DMA from or to private memory needs it to be registered first.
+    pub dma_needs_registration: bool,
+}
+
+/// Limited resources of set-up, which a cache of registrations, mappings and connections lives within.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RegistrationLimits {
+    /// Private memory can be exported at all.
+    pub private: bool,
+    /// Private memory can be mapped (PIO), not only connected (DMA).
+    pub private_mappable: bool,
+    /// Address translation entries for mappings; `None`: no limit.
+    pub entries: Option<u64>,
+    /// Bytes that one entry maps.
+    pub entry_bytes: u64,
+    /// Most bytes registered at once; `None`: no limit.
+    pub pinned_bytes: Option<u64>,
+    /// Cost of a registration, for the smallest and per page beyond.
+    pub register_time: Time,
+    /// Cost of a mapping.
+    pub map_time: Time,
+    /// Cost of a connection.
+    pub connect_time: Time,
+}

@@ -1,0 +1,195 @@
+//! What can be posted to a port, and what comes back.
+
+use crate::{Attachment, Key, Layout, Rank, Span};
+use hotlink_fabric::units::Time;
+use serde::{Deserialize, Serialize};
+
+/// A control message's head: four words that the layer above fills as it likes.
+pub type Head = [u64; 4];
+
+/// Chosen by the poster, returned by [`Event::Done`] and [`Event::Failed`].
+pub type Token = u64;
+
+/// What a control message carries.
+#[derive(Clone, Copy, Debug)]
+pub enum Payload<'a> {
+    /// Nothing but its head.
+    None,
+    /// These bytes, copied before `post` returns.
+    Bytes(&'a [u8]),
+    /// These bytes of this rank's memory, packed, copied before `post` returns (ghosts: only their length).
+    Span(Span),
+}
+
+impl Payload<'_> {
+    /// Bytes carried.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Payload::None => 0,
+            Payload::Bytes(bytes) => bytes.len() as u64,
+            Payload::Span(span) => span.bytes(),
+        }
+    }
+}
+
+/// Who moves the data of a deposit or fetch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Engine {
+    /// The processor, by stores through a mapping: done on this side when `post` returns.
+    Pio,
+    /// The port's DMA engine, or whatever plays its part: progresses while the processor computes.
+    Dma,
+}
+
+/// Some bytes of imported memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RemoteSpan {
+    /// The import.
+    pub attachment: Attachment,
+    /// Byte at which the layout starts.
+    pub offset: u64,
+    /// Which bytes from there.
+    pub layout: Layout,
+}
+
+/// An operation to post.
+#[derive(Clone, Copy, Debug)]
+pub enum Op<'a> {
+    /// A short message to `to`. No event at the sender: the payload is copied at once.
+    Control {
+        /// Receiver.
+        to: Rank,
+        /// Four words.
+        head: Head,
+        /// At most [`crate::Limits::control_bytes_max`].
+        payload: Payload<'a>,
+    },
+    /// A remote store. [`Event::Done`] when the data is visible at the target and the source may be reused; if the
+    /// limits are `ordered`, a control message posted later to the same rank arrives after the data in any case.
+    Deposit {
+        /// Source.
+        from: Span,
+        /// Target; as many bytes as the source.
+        to: RemoteSpan,
+        /// PIO needs a mapping, DMA a mapping or a connection.
+        engine: Engine,
+        /// Returned with the end.
+        token: Token,
+    },
+    /// A remote load; [`Event::Done`] when the data is here.
+    Fetch {
+        /// Source; as many bytes as the target.
+        from: RemoteSpan,
+        /// Target.
+        to: Span,
+        /// As for deposits.
+        engine: Engine,
+        /// Returned with the end.
+        token: Token,
+    },
+    /// Enter the hardware barrier; [`Event::Done`] when all ranks have.
+    Barrier {
+        /// Returned with the end.
+        token: Token,
+    },
+    /// Hardware broadcast of a short message to all other ranks, which get [`Event::Control`]. [`Event::Done`] here
+    /// when all have it.
+    Broadcast {
+        /// Four words.
+        head: Head,
+        /// At most [`crate::Limits::control_bytes_max`].
+        payload: Payload<'a>,
+        /// Returned with the end.
+        token: Token,
+    },
+}
+
+/// The answer to a post.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Posted {
+    /// Taken.
+    Accepted,
+    /// No room now (back-pressure): poll or wait, and post again. Nothing was taken.
+    Busy,
+    /// Never possible as asked.
+    Refused(Refusal),
+}
+
+/// Why something is not possible. Release something and try again after `NoMemory`, `NoEntries` and `PinLimit`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+pub enum Refusal {
+    /// No memory of that kind is left.
+    #[error("no memory of this kind is left")]
+    NoMemory,
+    /// The adapter's address translation table is full.
+    #[error("no address translation entry is left")]
+    NoEntries,
+    /// No more memory may be pinned.
+    #[error("the limit of registered memory is reached")]
+    PinLimit,
+    /// More bytes than the limits allow.
+    #[error("longer than the {0} B that the port takes")]
+    TooLong(u64),
+    /// Address or length off the port's alignment.
+    #[error("not aligned to {0} B")]
+    Misaligned(u64),
+    /// Source and target differ in bytes, or a layout leaves its memory.
+    #[error("outside the memory named, or lengths differ")]
+    OutOfBounds,
+    /// No such memory, key or attachment (any more).
+    #[error("memory, key or attachment is gone")]
+    Gone,
+    /// The memory is not registered (DMA) or not mapped (PIO).
+    #[error("memory is not registered or not mapped as this needs")]
+    NotReady,
+    /// No such rank.
+    #[error("no such rank")]
+    NoRank,
+    /// The peer has died or left.
+    #[error("rank {0} is gone")]
+    PeerGone(Rank),
+    /// The port does not do this at all: see its limits.
+    #[error("this port does not do that")]
+    Unsupported,
+    /// The operating system forbids it.
+    #[error("the operating system forbids it")]
+    Forbidden,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A control message or hardware broadcast. Its payload can be taken ([`crate::Port::deliver`],
+    /// [`crate::Port::peek`]) until the next `poll`.
+    Control {
+        /// Sender.
+        from: Rank,
+        /// Its four words.
+        head: Head,
+        /// Payload bytes.
+        bytes: u64,
+    },
+    /// An operation is over.
+    Done(Token),
+    /// An operation was accepted but could not be completed.
+    Failed(Token, Refusal),
+    /// Exported memory of another rank went away; attachments to it are dead (W01's callback).
+    Revoked(Key),
+    /// A rank has died or left without being asked to.
+    PeerGone(Rank),
+}
+
+/// Local computation, as W01's overlap experiment has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Work {
+    /// FIXED: the processor is busy for this long, memory is not.
+    Fixed(Time),
+    /// DAXPY: this many multiply-adds over two vectors of `elements` doubles, `repeats` times.
+    Daxpy {
+        /// Length of a vector.
+        elements: u64,
+        /// Sweeps over it.
+        repeats: u64,
+    },
+}
