@@ -1,9 +1,14 @@
-//! The `hotlink` command as a library: the binary and the Python entry point hand their arguments to [`main`].
+//! The `hotlink` command as a library: the binary and the Python entry point hand their arguments to [`main`], the
+//! Python functions to [`json`].
 //!
 //! One file per verb in `verbs/`: its `Args` (clap) and `run(args, output)`. Results go to stdout through
 //! [`output::Output`], all else to stderr. Exit status: 0 done, 1 a check or reference failed, 2 bad usage or input.
 
+mod environment;
 pub mod output;
+pub mod progress;
+pub mod table;
+pub mod values;
 mod verbs;
 
 use clap::Parser;
@@ -22,7 +27,7 @@ struct Cli {
 /// Why a command did not succeed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// A check or a reference did not hold: exit status 1.
+    /// A check or a reference did not hold: exit status 1. The results are printed all the same.
     #[error("{0}")]
     Check(String),
     /// Bad usage or input: exit status 2. The text names the place, what was wrong and what is allowed.
@@ -50,12 +55,30 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
-    let mut output = output::Output::new(&cli.output, &args);
-    match cli.verb.run(&mut output).and_then(|()| output.finish()) {
+    let (output, result) = run(&cli, &args);
+    let printed = if matches!(result, Err(Failure::Input(_))) { Ok(()) } else { output.finish() };
+    match result.and(printed) {
         Ok(()) => 0,
         Err(failure) => {
             eprintln!("hotlink: {failure}");
             failure.status()
         }
     }
+}
+
+/// Runs the command line `args` (the program's name first) and returns what `--json` would print. A failed check is
+/// part of the results here.
+pub fn json(args: impl IntoIterator<Item = OsString>) -> Result<String, Failure> {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let cli = Cli::try_parse_from(&args).map_err(|error| Failure::Input(error.to_string()))?;
+    match run(&cli, &args) {
+        (_, Err(failure @ Failure::Input(_))) => Err(failure),
+        (output, _) => Ok(output.json()),
+    }
+}
+
+fn run(cli: &Cli, args: &[OsString]) -> (output::Output, Result<(), Failure>) {
+    let mut output = output::Output::new(&cli.output, args);
+    let result = cli.verb.run(&mut output);
+    (output, result)
 }

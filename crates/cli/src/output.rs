@@ -1,8 +1,10 @@
-//! Results to stdout in the format asked for.
+//! Results to stdout in the format asked for, all at once at the end, so that a failure leaves nothing half-written.
 
-use crate::Failure;
+use crate::progress::{Progress, When};
+use crate::table::{Table, keys};
+use crate::{Failure, environment};
 use hotlink_bench::Record;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::io::Write;
 
@@ -15,6 +17,9 @@ pub struct OutputArgs {
     /// Short for --format json.
     #[arg(long, global = true)]
     json: bool,
+    /// Progress on stderr: a bar on a terminal past two seconds; always: plain lines elsewhere too.
+    #[arg(long, global = true, value_enum, default_value_t = When::Auto)]
+    progress: When,
 }
 
 /// Result formats.
@@ -34,19 +39,28 @@ pub enum Format {
     Osu,
 }
 
-/// Collects a command's records and prints them once at the end, so that a failure leaves nothing half-written.
+/// Collects a command's records.
 pub struct Output {
     format: Format,
+    progress: When,
     command: Vec<String>,
+    environment: Map<String, Value>,
     records: Vec<Record>,
+    tables: Option<Vec<Table>>,
+    text: Option<String>,
 }
 
 impl Output {
     /// For the command line `args`.
     pub fn new(options: &OutputArgs, args: &[OsString]) -> Output {
         let format = if options.json { Format::Json } else { options.format };
-        let command = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
-        Output { format, command, records: Vec::new() }
+        let mut command: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+        if let Some(program) = command.first_mut() {
+            *program = "hotlink".to_owned();
+        }
+        let environment = environment::describe();
+        let progress = options.progress;
+        Output { format, progress, command, environment, records: Vec::new(), tables: None, text: None }
     }
     /// The format asked for.
     pub fn format(&self) -> Format {
@@ -56,20 +70,134 @@ impl Output {
     pub fn push(&mut self, record: Record) {
         self.records.push(record);
     }
-    /// Prints everything.
-    pub fn finish(self) -> Result<(), Failure> {
-        let text = match self.format {
-            Format::Json => self.json(),
-            _ => return Err(Failure::Input("only --json is written yet".to_owned())),
-        };
-        std::io::stdout().write_all(text.as_bytes()).map_err(|error| Failure::Input(format!("stdout: {error}")))
+    /// The results so far.
+    pub fn records(&self) -> &[Record] {
+        &self.records
     }
-    fn json(&self) -> String {
-        let document: Value = json!({
-            "schema": "hotlink/1", "command": self.command, "environment": {}, "records": self.records,
+    /// Says more about the environment (`"mpi": "Open MPI 4.1.4"`).
+    pub fn describe(&mut self, key: &str, value: impl Into<Value>) {
+        self.environment.insert(key.to_owned(), value.into());
+    }
+    /// Adds a table that stands in place of the records under `table` and `md`.
+    pub fn table(&mut self, table: Table) {
+        self.tables.get_or_insert_default().push(table);
+    }
+    /// Text that stands in place of everything under `table`, `md` and `osu`.
+    pub fn text(&mut self, text: impl Into<String>) {
+        self.text = Some(text.into());
+    }
+    /// Progress of a task of `total` steps on stderr.
+    pub fn progress(&self, task: &str, total: u64) -> Progress {
+        Progress::new(task, total, self.progress)
+    }
+    /// Everything, as it will be printed.
+    pub fn render(&self) -> Result<String, Failure> {
+        Ok(match (self.format, &self.text) {
+            (Format::Json, _) => self.json(),
+            (Format::Jsonl, _) => self.records.iter().map(|record| line(record) + "\n").collect(),
+            (Format::Csv, _) => csv(&self.records),
+            (Format::Table | Format::Md | Format::Osu, Some(text)) => text.clone(),
+            (Format::Table, None) => self.tables().iter().map(Table::text).collect::<Vec<_>>().join("\n"),
+            (Format::Md, None) => self.tables().iter().map(Table::markdown).collect::<Vec<_>>().join("\n"),
+            (Format::Osu, None) => {
+                let allowed = "allowed here: table, json, jsonl, csv, md";
+                return Err(Failure::Input(format!("--format osu is for benchmarks of the OSU suite only; {allowed}")));
+            }
+        })
+    }
+    /// Prints everything. A reader that stopped listening (`| head`) is no failure.
+    pub fn finish(self) -> Result<(), Failure> {
+        let text = self.render()?;
+        let mut stdout = std::io::stdout().lock();
+        match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                Err(Failure::Input(format!("stdout: {error}")))
+            }
+            _ => Ok(()),
+        }
+    }
+    /// The one object of `--json`.
+    pub fn json(&self) -> String {
+        let document = json!({
+            "schema": "hotlink/1", "command": self.command, "environment": self.environment, "records": self.records,
         });
-        let mut text = serde_json::to_string_pretty(&document).expect("records are plain JSON");
-        text.push('\n');
-        text
+        serde_json::to_string_pretty(&document).expect("records are plain JSON") + "\n"
+    }
+    fn tables(&self) -> Vec<Table> {
+        match &self.tables {
+            Some(tables) => tables.clone(),
+            None if self.records.is_empty() => Vec::new(),
+            None => vec![Table::of(&self.records)],
+        }
+    }
+}
+
+fn line(record: &Record) -> String {
+    serde_json::to_string(record).expect("records are plain JSON")
+}
+
+/// Comma-separated values after RFC 4180: every key of any record is a column.
+pub fn csv(records: &[Record]) -> String {
+    let keys = keys(records);
+    let row = |cells: Vec<String>| cells.join(",") + "\n";
+    let head = row(keys.iter().map(|key| quoted(key)).collect());
+    let rows = records.iter().map(|record| row(keys.iter().map(|key| csv_cell(record.get(key))).collect()));
+    if keys.is_empty() { String::new() } else { std::iter::once(head).chain(rows).collect() }
+}
+
+fn csv_cell(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => quoted(text),
+        Some(other) => quoted(&other.to_string()),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let plain = !text.contains(['"', ',', '\n', '\r']);
+    if plain { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(format: Format) -> Output {
+        let options = OutputArgs { format, json: false, progress: When::Never };
+        let mut output = Output::new(&options, &["/usr/bin/hotlink".into(), "analyze".into()]);
+        output.push(Record::new().with("fabric", "a, \"b\"").with("nodes", 4).with("efficiency", 0.5));
+        output.push(Record::new().with("fabric", "c").with("nodes", 8).with("note", Value::Null));
+        output
+    }
+
+    #[test]
+    fn json_is_one_object_with_schema_command_environment_records() {
+        let document: Value = serde_json::from_str(&output(Format::Json).render().unwrap()).unwrap();
+        assert_eq!(document["schema"], "hotlink/1");
+        assert_eq!(document["command"], json!(["hotlink", "analyze"]));
+        assert!(document["environment"]["cores"].as_u64().is_some());
+        assert_eq!(document["records"][0]["efficiency"], 0.5);
+        assert_eq!(document["records"].as_array().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn jsonl_is_one_record_a_line() {
+        let text = output(Format::Jsonl).render().unwrap();
+        let nodes: Vec<Value> = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect();
+        assert_eq!((nodes.len(), &nodes[1]["nodes"]), (2, &json!(8)));
+    }
+
+    #[test]
+    fn csv_quotes_and_holds_every_column() {
+        let text = output(Format::Csv).render().unwrap();
+        assert_eq!(text, "fabric,nodes,efficiency,note\n\"a, \"\"b\"\"\",4,0.5,\nc,8,,\n");
+    }
+
+    #[test]
+    fn osu_text_is_for_the_verb_that_writes_it() {
+        assert_eq!(output(Format::Osu).render().unwrap_err().status(), 2);
+        let mut output = output(Format::Osu);
+        output.text("# OSU\n");
+        assert_eq!(output.render().unwrap(), "# OSU\n");
     }
 }

@@ -1,0 +1,45 @@
+//! What a result was made on: version, system, processor. Nothing that changes from run to run, so that the same
+//! command gives the same bytes.
+
+use serde_json::{Map, Value};
+
+/// `hotlink`, `os`, `kernel`, `arch`, `host`, `cpu`, `cores`; absent where the system does not say.
+pub(crate) fn describe() -> Map<String, Value> {
+    let facts = [
+        ("hotlink", Some(env!("CARGO_PKG_VERSION").to_owned())),
+        ("os", os()),
+        ("kernel", line("/proc/sys/kernel/osrelease")),
+        ("arch", Some(std::env::consts::ARCH.to_owned())),
+        ("host", line("/proc/sys/kernel/hostname")),
+        ("cpu", cpu()),
+    ];
+    let mut map: Map<_, _> = facts.into_iter().filter_map(|(key, fact)| Some((key.to_owned(), fact?.into()))).collect();
+    map.insert("cores".to_owned(), cores().into());
+    map
+}
+
+/// Cores that this process may use.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The first line of a small file, if it can be read.
+pub(crate) fn line(path: &str) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    text.lines().next().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty())
+}
+
+fn os() -> Option<String> {
+    let release = std::fs::read_to_string("/etc/os-release").ok();
+    let named = release.as_deref().and_then(|text| field(text, "PRETTY_NAME", '='));
+    Some(named.unwrap_or_else(|| std::env::consts::OS.to_owned()))
+}
+
+fn cpu() -> Option<String> {
+    field(&std::fs::read_to_string("/proc/cpuinfo").ok()?, "model name", ':')
+}
+
+fn field(text: &str, key: &str, separator: char) -> Option<String> {
+    let line = text.lines().find(|line| line.starts_with(key))?;
+    Some(line.split_once(separator)?.1.trim().trim_matches('"').to_owned())
+}

@@ -1,0 +1,163 @@
+//! Tables for people: aligned text and Markdown, from records or made by a verb.
+
+use hotlink_bench::Record;
+use serde_json::Value;
+use std::collections::HashSet;
+use std::fmt::Write;
+
+/// A titled table. A row may be shorter than the columns; missing cells stay empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// Printed above the table; empty for none.
+    pub title: String,
+    /// Column heads.
+    pub columns: Vec<String>,
+    /// Cells, already text.
+    pub rows: Vec<Vec<String>>,
+    /// Lines printed under the table.
+    pub notes: Vec<String>,
+}
+
+/// The records' keys in order of first appearance.
+pub(crate) fn keys(records: &[Record]) -> Vec<&str> {
+    let mut seen = HashSet::new();
+    records.iter().flat_map(|record| record.fields().map(|(key, _)| key)).filter(|key| seen.insert(*key)).collect()
+}
+
+impl Table {
+    /// One row a record. What all records share is said once in the title; a single record is laid out as key and value.
+    pub fn of(records: &[Record]) -> Table {
+        let keys = keys(records);
+        let cells = |key: &str| records.iter().map(|record| cell(record.get(key))).collect::<Vec<_>>();
+        if let [record] = records {
+            let rows = record.fields().map(|(key, value)| vec![key.to_owned(), cell(Some(value))]).collect();
+            return Table { columns: vec!["key".to_owned(), "value".to_owned()], rows, ..Table::default() };
+        }
+        let (shared, own): (Vec<&str>, Vec<&str>) = keys.into_iter().partition(|key| {
+            let cells = cells(key);
+            !cells.is_empty() && cells.iter().all(|cell| *cell == cells[0])
+        });
+        let title = shared.iter().map(|key| format!("{key}: {}", cell(records[0].get(key)))).collect::<Vec<_>>();
+        let rows = records.iter().map(|record| own.iter().map(|key| cell(record.get(key))).collect()).collect();
+        Table { title: title.join("   "), columns: own.into_iter().map(str::to_owned).collect(), rows, notes: vec![] }
+    }
+
+    /// Aligned columns; numbers to the right.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        if !self.title.is_empty() {
+            let _ = writeln!(text, "{}\n", self.title);
+        }
+        let widths: Vec<usize> = (0..self.columns.len()).map(|column| self.width(column)).collect();
+        let right: Vec<bool> = (0..self.columns.len()).map(|column| self.is_numeric(column)).collect();
+        for row in std::iter::once(&self.columns).chain(&self.rows) {
+            let mut line = String::new();
+            for (column, cell) in row.iter().enumerate().take(widths.len()) {
+                let pad = " ".repeat(widths[column] - cell.chars().count());
+                let (before, after) = if right[column] { (pad.as_str(), "") } else { ("", pad.as_str()) };
+                let _ = write!(line, "{before}{cell}{after}  ");
+            }
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        for note in &self.notes {
+            let _ = writeln!(text, "{note}");
+        }
+        text
+    }
+
+    /// A Markdown table under a heading.
+    pub fn markdown(&self) -> String {
+        let mut text = String::new();
+        if !self.title.is_empty() {
+            let _ = writeln!(text, "{}\n", self.title);
+        }
+        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        text.push_str(&line(&self.columns.iter().map(|head| escape(head)).collect::<Vec<_>>()));
+        let rule =
+            (0..self.columns.len()).map(|column| if self.is_numeric(column) { "---:" } else { "---" }.to_owned());
+        text.push_str(&line(&rule.collect::<Vec<_>>()));
+        for row in &self.rows {
+            text.push_str(&line(&row.iter().map(|cell| escape(cell)).collect::<Vec<_>>()));
+        }
+        for note in &self.notes {
+            let _ = writeln!(text, "\n{note}");
+        }
+        text
+    }
+
+    fn cells(&self, column: usize) -> impl Iterator<Item = &String> {
+        self.rows.iter().filter_map(move |row| row.get(column))
+    }
+    fn width(&self, column: usize) -> usize {
+        let head = &self.columns[column];
+        self.cells(column).chain([head]).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    }
+    fn is_numeric(&self, column: usize) -> bool {
+        let is_number = |cell: &str| cell.trim_end_matches('*').replace([',', '%', '$'], "").parse::<f64>().is_ok();
+        self.cells(column).all(|cell| cell.is_empty() || cell == "-" || is_number(cell))
+            && self.cells(column).any(|cell| is_number(cell))
+    }
+}
+
+fn escape(cell: &str) -> String {
+    cell.replace('|', "\\|")
+}
+
+fn cell(value: Option<&Value>) -> String {
+    match value {
+        None => String::new(),
+        Some(Value::Null) => "-".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Bool(yes)) => if *yes { "yes" } else { "no" }.to_owned(),
+        Some(Value::Number(number)) if number.is_f64() => number.as_f64().map_or_else(String::new, figure),
+        Some(other) => other.to_string(),
+    }
+}
+
+/// A number to four significant figures: `138.9`, `0.08123`, `12346`, `1.5`.
+pub fn figure(x: f64) -> String {
+    if x == 0.0 {
+        return "0".to_owned();
+    }
+    let digits = x.abs().log10().floor();
+    if !(-4.0..15.0).contains(&digits) {
+        return format!("{x:.3e}");
+    }
+    let decimals = (3.0 - digits).max(0.0) as usize;
+    let text = format!("{x:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn records() -> Vec<Record> {
+        let base = Record::new().with("fabric", "ring");
+        vec![
+            base.clone().with("nodes", 2).with("bandwidth_MBps", 138.912_3),
+            base.with("nodes", 16).with("bandwidth_MBps", 7.5).with("note", "a|b"),
+        ]
+    }
+
+    #[test]
+    fn shared_columns_are_said_once_and_numbers_stand_right() {
+        let text = Table::of(&records()).text();
+        assert_eq!(
+            text,
+            "fabric: ring\n\nnodes  bandwidth_MBps  note\n    2           138.9\n   16             7.5  a|b\n"
+        );
+    }
+
+    #[test]
+    fn markdown_escapes_bars() {
+        assert!(Table::of(&records()).markdown().contains("| 16 | 7.5 | a\\|b |"));
+    }
+
+    #[test]
+    fn figures_have_four_digits() {
+        let shown = [0.0, 0.5, 138.912_3, 12_345.6, 0.081_234_5, -2.0, 1e-9, f64::MAX].map(figure);
+        assert_eq!(shown, ["0", "0.5", "138.9", "12346", "0.08123", "-2", "1.000e-9", "1.798e308"]);
+    }
+}
