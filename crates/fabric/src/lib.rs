@@ -6,6 +6,8 @@
 //!
 //! This crate is pure: no clock, no file that the caller did not hand over, no simulator.
 
+pub mod catalog;
+pub mod inventory;
 pub mod network;
 pub mod spec;
 pub mod units;

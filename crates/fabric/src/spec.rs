@@ -32,6 +32,15 @@ pub struct Value<T> {
     pub status: Status,
 }
 
+/// Where a group of plain counts (a topology's sizes) comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Origin {
+    /// As [`Value::source`].
+    pub source: String,
+    /// As [`Value::status`].
+    pub status: Status,
+}
+
 /// What a resource does in the fabric. One [`ResourceSpec`] per role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
@@ -217,6 +226,8 @@ pub struct FabricSpec {
     pub title: String,
     /// Shape.
     pub topology: TopologySpec,
+    /// Source of the topology's counts.
+    pub topology_origin: Origin,
     /// Routing.
     pub routing: RoutingSpec,
     /// Resources by role.
@@ -225,6 +236,63 @@ pub struct FabricSpec {
     pub packet: PacketSpec,
     /// Flow control.
     pub flow_control: FlowControl,
-    /// Price list (a file in `catalog/prices`), if the fabric has prices.
-    pub prices: Option<String>,
+    /// Parameters of hosts and adapters that the simulator needs, by the names of
+    /// [`crate::catalog::vocabulary`], in base units (bytes per second, picoseconds, bytes, plain numbers).
+    pub parameters: BTreeMap<String, Value<f64>>,
+    /// Which price list and which of its items, if the fabric has prices.
+    pub prices: Option<PriceRef>,
+}
+
+/// What is bought, one kind per kind of line in an inventory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ItemKind {
+    /// One adapter per node (or per GPU).
+    Nic,
+    /// One crossbar switch.
+    Switch,
+    /// One box that holds many crossbars (Clos64).
+    Enclosure,
+    /// Cable between a node and its switch or neighbour.
+    CableNode,
+    /// Cable between switches.
+    CableSwitch,
+    /// Cable between groups or enclosures.
+    CableGlobal,
+}
+
+/// The price list of a fabric and the item of that list that each kind of thing is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PriceRef {
+    /// Name of a file in `catalog/prices`.
+    pub list: String,
+    /// Item of the list by kind; a kind without item costs nothing of its own (a NIC's price may hold its cable).
+    pub items: BTreeMap<ItemKind, String>,
+}
+
+impl FabricSpec {
+    /// A fabric of this shape whose resources have no capacity: a start for tests and importers.
+    pub fn bare(name: &str, topology: TopologySpec, routing: RoutingSpec) -> FabricSpec {
+        let none = |value, unit: &str| Value {
+            value,
+            unit: unit.to_owned(),
+            source: "none".to_owned(),
+            status: Status::Estimated,
+        };
+        FabricSpec {
+            name: name.to_owned(),
+            title: name.to_owned(),
+            topology,
+            topology_origin: Origin { source: "none".to_owned(), status: Status::Estimated },
+            routing,
+            resources: BTreeMap::new(),
+            packet: PacketSpec {
+                payload_max_bytes: None,
+                overhead_bytes: none(0.0, "B"),
+                overhead_per_hop_bytes: none(0.0, "B"),
+            },
+            flow_control: FlowControl::StoreAndForward,
+            parameters: BTreeMap::new(),
+            prices: None,
+        }
+    }
 }

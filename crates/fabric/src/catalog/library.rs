@@ -1,0 +1,226 @@
+//! Where catalog files are found, and how a fabric is put together from several.
+
+use super::mistake::{Mistake, nearest};
+use super::read::{PartHead, References, Stated, read_fabric, read_part};
+use super::sheet::{Entry, Sheet, Table};
+use crate::spec::FabricSpec;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+/// `(folder/name, text)` of every file of `catalog/`, sorted.
+const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/catalog_files.rs"));
+
+/// Largest catalog file that is read.
+const MOST_BYTES: u64 = 4 << 20;
+
+/// Directories that are searched before the embedded catalog.
+#[derive(Clone, Debug, Default)]
+pub struct Library {
+    directories: Vec<PathBuf>,
+}
+
+/// A fabric with every number that it was made of.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The fabric.
+    pub spec: FabricSpec,
+    /// Every number that counts, sorted by key, with its place: what a result can be traced to.
+    pub entries: Vec<Entry>,
+    /// The fabric's file.
+    pub file: String,
+    /// Names of the parts it stands on.
+    pub parts: Vec<String>,
+}
+
+/// One name of the catalog.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// The name.
+    pub name: String,
+    /// Its file.
+    pub file: String,
+}
+
+impl Library {
+    /// Only the catalog that the library holds.
+    pub fn embedded() -> Library {
+        Library::default()
+    }
+
+    /// The directories of the user's environment, then the embedded catalog.
+    pub fn user() -> Library {
+        let mut directories: Vec<PathBuf> =
+            env::var_os("HOTLINK_CATALOG").map(|paths| env::split_paths(&paths).collect()).unwrap_or_default();
+        directories.push(PathBuf::from("catalog"));
+        directories.extend(Library::data_home());
+        Library { directories }
+    }
+
+    /// These directories, then the embedded catalog.
+    pub fn with_directories(directories: Vec<PathBuf>) -> Library {
+        Library { directories }
+    }
+
+    /// The user's own directory, where `calibrate` writes `fabrics/this-machine.toml`: `$XDG_DATA_HOME/hotlink` or
+    /// `~/.local/share/hotlink`.
+    pub fn data_home() -> Option<PathBuf> {
+        let xdg = env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/share"));
+        Some(xdg.or_else(home)?.join("hotlink"))
+    }
+
+    /// The names in `folder` (`fabrics`, `parts`, `prices`, `published`), sorted, each once.
+    pub fn list(&self, folder: &str) -> Vec<Listed> {
+        let mut found = BTreeMap::new();
+        for (key, _) in EMBEDDED {
+            if let Some((_, name)) = key.split_once('/').filter(|(in_folder, _)| *in_folder == folder) {
+                found.insert(name.to_owned(), built_in(folder, name));
+            }
+        }
+        for directory in self.directories.iter().rev() {
+            for entry in fs::read_dir(directory.join(folder)).into_iter().flatten().flatten() {
+                let path = entry.path();
+                if path.extension().is_some_and(|extension| extension == "toml")
+                    && let Some(stem) = path.file_stem()
+                {
+                    found.insert(stem.to_string_lossy().into_owned(), path.display().to_string());
+                }
+            }
+        }
+        found.into_iter().map(|(name, file)| Listed { name, file }).collect()
+    }
+
+    /// File name and text of `name` in `folder`; `None` if there is none.
+    pub(super) fn find(&self, folder: &str, name: &str) -> Option<Result<(String, String), Mistake>> {
+        if name.contains(['/', '\\']) || name.starts_with('.') {
+            return None;
+        }
+        for directory in &self.directories {
+            let path = directory.join(folder).join(format!("{name}.toml"));
+            if path.is_file() {
+                return Some(read_file(&path));
+            }
+        }
+        let key = format!("{folder}/{name}");
+        let at = EMBEDDED.binary_search_by(|(stored, _)| (*stored).cmp(&key)).ok()?;
+        Some(Ok((built_in(folder, name), EMBEDDED[at].1.to_owned())))
+    }
+
+    /// The text of `name_or_path`: a path if it has a slash or ends in `.toml`, else a name in `folder`.
+    pub(super) fn open(&self, folder: &str, name_or_path: &str) -> Result<(String, String), Mistake> {
+        if name_or_path.contains('/') || name_or_path.ends_with(".toml") {
+            return read_file(Path::new(name_or_path));
+        }
+        self.find(folder, name_or_path).unwrap_or_else(|| {
+            let listed = self.list(folder);
+            let names: Vec<&str> = listed.iter().map(|listed| listed.name.as_str()).collect();
+            let what = match nearest(name_or_path, names.iter().copied()) {
+                Some(near) => format!("not in the catalog; did you mean `{near}`?"),
+                None => "not in the catalog".to_owned(),
+            };
+            Err(Mistake::of_file(name_or_path, what, format!("a path, or one of {}", names.join(", "))))
+        })
+    }
+
+    /// A fabric by name or path.
+    ///
+    /// # Errors
+    /// Every mistake of the file and of the parts it names.
+    pub fn fabric(&self, name_or_path: &str) -> Result<Loaded, Vec<Mistake>> {
+        let (file, text) = self.open("fabrics", name_or_path).map_err(|mistake| vec![mistake])?;
+        self.parse_fabric(&file, &text)
+    }
+
+    /// The fabric that `text` describes, called `file` in messages.
+    ///
+    /// # Errors
+    /// Every mistake of the text and of the parts it names.
+    pub fn parse_fabric(&self, file: &str, text: &str) -> Result<Loaded, Vec<Mistake>> {
+        let sheet = Sheet::new(file, text);
+        let mut lookup = Lookup { library: self, entries: BTreeMap::new(), mistakes: Vec::new(), parts: Vec::new() };
+        let spec = read_fabric(&sheet, &mut lookup);
+        let Lookup { mut entries, mut mistakes, parts, .. } = lookup;
+        match sheet.finish() {
+            Ok(own) => entries.extend(own.into_iter().map(|entry| (entry.key.clone(), entry))),
+            Err(own) => mistakes.splice(0..0, own).for_each(drop),
+        }
+        match spec {
+            Some(spec) if mistakes.is_empty() => {
+                Ok(Loaded { spec, entries: entries.into_values().collect(), file: file.to_owned(), parts })
+            }
+            _ => Err(mistakes),
+        }
+    }
+
+    /// A part by name or path: its head and its numbers.
+    ///
+    /// # Errors
+    /// Every mistake of the file.
+    pub fn part(&self, name_or_path: &str) -> Result<(PartHead, Vec<Entry>), Vec<Mistake>> {
+        let (file, text) = self.open("parts", name_or_path).map_err(|mistake| vec![mistake])?;
+        let sheet = Sheet::new(&file, &text);
+        let head = read_part(&sheet, &mut Stated::default());
+        let entries = sheet.finish()?;
+        head.map(|head| (head, entries)).ok_or_else(Vec::new)
+    }
+}
+
+fn built_in(folder: &str, name: &str) -> String {
+    format!("built-in:{folder}/{name}.toml")
+}
+
+fn read_file(path: &Path) -> Result<(String, String), Mistake> {
+    let file = path.display().to_string();
+    let wrong = |what: String| Mistake::of_file(&file, what, "a TOML text file of at most 4 MiB");
+    let metadata = fs::metadata(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    if !metadata.is_file() || metadata.len() > MOST_BYTES {
+        return Err(wrong("is not such a file".to_owned()));
+    }
+    let text = fs::read_to_string(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    Ok((file, text))
+}
+
+/// Looks references up and keeps what the files they stand in say.
+struct Lookup<'a> {
+    library: &'a Library,
+    entries: BTreeMap<String, Entry>,
+    mistakes: Vec<Mistake>,
+    parts: Vec<String>,
+}
+
+impl References for Lookup<'_> {
+    fn part(&mut self, name: &str, stated: &mut Stated) -> bool {
+        let Some(found) = self.library.find("parts", name) else { return false };
+        self.parts.push(name.to_owned());
+        let read = found.map_err(|mistake| vec![mistake]).and_then(|(file, text)| {
+            let sheet = Sheet::new(&file, &text);
+            read_part(&sheet, stated);
+            sheet.finish()
+        });
+        match read {
+            Ok(entries) => self.entries.extend(entries.into_iter().map(|entry| (entry.key.clone(), entry))),
+            Err(mistakes) => self.mistakes.extend(mistakes),
+        }
+        true
+    }
+
+    fn price_items(&mut self, name: &str) -> Option<Vec<String>> {
+        match self.library.find("prices", name)? {
+            Ok((file, text)) => {
+                let sheet = Sheet::new(&file, &text);
+                let document = sheet.parse();
+                let items = Table::root(&sheet, &document).table_opt("item");
+                Some(items.map(|items| items.keys()).unwrap_or_default())
+            }
+            Err(mistake) => {
+                self.mistakes.push(mistake);
+                Some(Vec::new())
+            }
+        }
+    }
+
+    fn names(&self, folder: &str) -> Vec<String> {
+        self.library.list(folder).into_iter().map(|listed| listed.name).collect()
+    }
+}

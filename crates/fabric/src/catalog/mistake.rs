@@ -1,0 +1,96 @@
+//! What is wrong with a file, with its place.
+
+use std::fmt;
+use std::ops::Range;
+
+/// One mistake of a file, as `file:line:column: key: what was wrong (allowed: ...)`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mistake {
+    /// The file as the user named it, or `built-in:fabrics/NAME.toml`.
+    pub file: String,
+    /// Line, from 1; 0 where the mistake is the file itself.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// The key, dotted (`resource.link.gross.unit`); empty where the text is no TOML.
+    pub key: String,
+    /// What was wrong.
+    pub what: String,
+    /// What is allowed; empty if the message says it all.
+    pub allowed: String,
+}
+
+impl Mistake {
+    /// A mistake of the file as a whole.
+    pub fn of_file(file: &str, what: impl Into<String>, allowed: impl Into<String>) -> Mistake {
+        let (what, allowed) = (what.into(), allowed.into());
+        Mistake { file: file.to_owned(), line: 0, column: 0, key: String::new(), what, allowed }
+    }
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", self.file)?;
+        if self.line > 0 {
+            write!(f, "{}:{}:", self.line, self.column)?;
+        }
+        if !self.key.is_empty() {
+            write!(f, " {}:", self.key)?;
+        }
+        write!(f, " {}", self.what)?;
+        if self.allowed.is_empty() { Ok(()) } else { write!(f, " (allowed: {})", self.allowed) }
+    }
+}
+
+/// Line and column (from 1, in characters) of the start of `span` in `text`.
+pub(super) fn place(text: &str, span: &Range<usize>) -> (usize, usize) {
+    let mut at = span.start.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    let before = &text[..at];
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+}
+
+/// The candidate most like `word`, if one is near enough to be what was meant.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = (word.chars().count() / 3).max(1) + 1;
+    let scored = candidates.into_iter().map(|candidate| (distance(word, candidate), candidate));
+    scored.filter(|(score, _)| *score <= limit).min().map(|(_, candidate)| candidate)
+}
+
+/// Levenshtein distance.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let replace = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = replace.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_counts_lines_and_characters_from_one() {
+        assert_eq!(place("a = 1\nµ = x\n", &(6..6)), (2, 1));
+        assert_eq!(place("a = 1\nµ = x\n", &(11..12)), (2, 5));
+        assert_eq!(place("", &(9..9)), (1, 1));
+    }
+
+    #[test]
+    fn the_nearest_name_is_found_and_a_far_one_is_not_offered() {
+        assert_eq!(nearest("groos", ["gross", "measured"]), Some("gross"));
+        assert_eq!(nearest("sci-torus2", ["sci-ring", "sci-torus2d"]), Some("sci-torus2d"));
+        assert_eq!(nearest("banana", ["gross", "measured"]), None);
+    }
+}

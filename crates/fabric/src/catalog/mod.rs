@@ -1,0 +1,42 @@
+//! The catalog: TOML files that describe parts, fabrics and prices, each number with unit, source and status.
+//!
+//! ```
+//! let spec = hotlink_fabric::catalog::load("sci-torus2d").unwrap();
+//! assert_eq!(spec.resources[&hotlink_fabric::spec::Role::Link].measured.as_ref().unwrap().value.mbps(), 390.0);
+//! ```
+//!
+//! The files of `catalog/` are embedded. A user's own are found first: in each directory of `$HOTLINK_CATALOG`
+//! (separated by `:`), in `./catalog`, and in `$XDG_DATA_HOME/hotlink` (or `~/.local/share/hotlink`), each with
+//! the folders `fabrics/`, `parts/` and `prices/`; or by path. Every mistake of a file is told at once, with its
+//! place.
+
+mod library;
+mod mistake;
+mod read;
+mod sheet;
+mod topology;
+pub mod unit;
+pub mod vocabulary;
+
+pub use library::{Library, Listed, Loaded};
+pub use mistake::{Mistake, nearest};
+pub use read::{PartHead, PartKind};
+pub use sheet::Entry;
+
+use crate::spec::FabricSpec;
+
+/// The fabric `name_or_path` from the user's and the embedded catalog.
+///
+/// # Errors
+/// Every mistake of the file and of the parts it names.
+pub fn load(name_or_path: &str) -> Result<FabricSpec, Vec<Mistake>> {
+    Library::user().fabric(name_or_path).map(|loaded| loaded.spec)
+}
+
+/// The fabric that `text` describes, called `file` in messages, with the parts of the embedded catalog.
+///
+/// # Errors
+/// Every mistake of the text.
+pub fn parse(file: &str, text: &str) -> Result<FabricSpec, Vec<Mistake>> {
+    Library::embedded().parse_fabric(file, text).map(|loaded| loaded.spec)
+}

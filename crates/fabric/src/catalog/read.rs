@@ -1,0 +1,321 @@
+//! Parts and fabrics: from a [`Sheet`] to [`FabricSpec`].
+//!
+//! A part is a set of `[resource.ROLE]`, `[packet]` and `[parameter]` tables. A fabric names parts and may state the
+//! same tables itself; what stands later replaces what stood before, value by value.
+
+use super::sheet::{Sheet, Table, unknown};
+use super::topology::{read_topology, routing_suits};
+use super::unit::Dimension;
+use super::vocabulary::{PARAMETERS, parameter_named};
+use crate::spec::{
+    FabricSpec, FlowControl, ItemKind, Origin, PacketSpec, PriceRef, ResourceSpec, Role, RoutingSpec, TopologySpec,
+    Value,
+};
+use crate::units::{Rate, Time};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Names of [`Role`] in files.
+pub(super) const ROLES: &[(&str, Role)] = &[
+    ("memory", Role::Memory),
+    ("host-bus", Role::HostBus),
+    ("nic", Role::Nic),
+    ("b-link", Role::BLink),
+    ("link", Role::Link),
+    ("switch-link", Role::SwitchLink),
+    ("global-link", Role::GlobalLink),
+    ("local-link", Role::LocalLink),
+    ("switch", Role::Switch),
+];
+
+/// Names of [`FlowControl`] in files.
+pub(super) const FLOW_CONTROLS: &[(&str, FlowControl)] = &[
+    ("wormhole", FlowControl::Wormhole),
+    ("credit", FlowControl::Credit),
+    ("sci-ring", FlowControl::SciRing),
+    ("ethernet", FlowControl::Ethernet),
+    ("store-and-forward", FlowControl::StoreAndForward),
+];
+
+/// Names of [`RoutingSpec`] in files.
+pub(super) const ROUTINGS: &[(&str, RoutingSpec)] = &[
+    ("dimension-order", RoutingSpec::DimensionOrder),
+    ("up-down", RoutingSpec::UpDown),
+    ("shortest-ecmp", RoutingSpec::ShortestEcmp),
+    ("shortest-single", RoutingSpec::ShortestSingle),
+    ("dragonfly-minimal", RoutingSpec::DragonflyMinimal),
+    ("dragonfly-valiant", RoutingSpec::DragonflyValiant),
+    ("source", RoutingSpec::Source),
+];
+
+/// Names of [`ItemKind`] in files.
+pub(super) const ITEMS: &[(&str, ItemKind)] = &[
+    ("nic", ItemKind::Nic),
+    ("switch", ItemKind::Switch),
+    ("enclosure", ItemKind::Enclosure),
+    ("cable_node", ItemKind::CableNode),
+    ("cable_switch", ItemKind::CableSwitch),
+    ("cable_global", ItemKind::CableGlobal),
+];
+
+/// What a part describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartKind {
+    /// Processor, memory and bus of a node.
+    Host,
+    /// Network adapter.
+    Adapter,
+    /// Switch.
+    Switch,
+    /// Cable.
+    Cable,
+    /// A machine whose nodes and network are one design.
+    System,
+}
+
+/// Names of [`PartKind`] in files.
+pub(super) const PART_KINDS: &[(&str, PartKind)] = &[
+    ("host", PartKind::Host),
+    ("adapter", PartKind::Adapter),
+    ("switch", PartKind::Switch),
+    ("cable", PartKind::Cable),
+    ("system", PartKind::System),
+];
+
+/// Largest number in base units: 10^15 is exact in a float and far beyond every real rate (B/s) and time (ps).
+pub(super) const MOST: f64 = 1e15;
+
+/// What parts and fabric state so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stated {
+    resources: BTreeMap<Role, StatedResource>,
+    payload_max_bytes: Option<Value<f64>>,
+    overhead_bytes: Option<Value<f64>>,
+    overhead_per_hop_bytes: Option<Value<f64>>,
+    parameters: BTreeMap<String, Value<f64>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct StatedResource {
+    name: Option<String>,
+    gross: Option<Value<f64>>,
+    measured: Option<Value<f64>>,
+    latency: Option<Value<f64>>,
+    half_duplex: Option<bool>,
+}
+
+fn replace<T>(old: &mut Option<T>, new: Option<T>) {
+    if new.is_some() {
+        *old = new;
+    }
+}
+
+impl Stated {
+    /// Reads `[resource]`, `[packet]` and `[parameter]` of a part or fabric over what was stated before.
+    fn read(&mut self, root: &Table<'_>) {
+        self.read_resources(root);
+        if let Some(packet) = root.table_opt("packet") {
+            let bytes = |key: &str, least: f64| packet.value_opt(key, Dimension::Size, least..=MOST);
+            replace(&mut self.payload_max_bytes, bytes("payload_max", 1.0));
+            replace(&mut self.overhead_bytes, bytes("overhead", 0.0));
+            replace(&mut self.overhead_per_hop_bytes, bytes("overhead_per_hop", 0.0));
+            packet.finish();
+        }
+        if let Some(table) = root.table_opt("parameter") {
+            for name in table.keys() {
+                if let Some(parameter) = parameter_named(&name)
+                    && let Some(value) = table.value_opt(&name, parameter.dimension, 0.0..=MOST)
+                {
+                    self.parameters.insert(name, value);
+                }
+            }
+            table.allow(PARAMETERS.iter().map(|parameter| parameter.name));
+            table.finish();
+        }
+    }
+
+    fn read_resources(&mut self, root: &Table<'_>) {
+        let Some(resources) = root.table_opt("resource") else { return };
+        for (key, role) in ROLES {
+            let Some(table) = resources.table_opt(key) else { continue };
+            let stated = self.resources.entry(*role).or_default();
+            replace(&mut stated.name, table.text_opt("name"));
+            replace(&mut stated.gross, table.value_opt("gross", Dimension::Rate, 1.0..=MOST));
+            replace(&mut stated.measured, table.value_opt("measured", Dimension::Rate, 1.0..=MOST));
+            replace(&mut stated.latency, table.value_opt("latency", Dimension::Time, 0.0..=MOST));
+            replace(&mut stated.half_duplex, table.flag_opt("half_duplex"));
+            table.finish();
+        }
+        resources.finish();
+    }
+
+    /// The resources, complete; what is missing is told at the fabric's `[resource.ROLE]` or its top.
+    fn resources(&self, root: &Table<'_>) -> BTreeMap<Role, ResourceSpec> {
+        let mut complete = BTreeMap::new();
+        for (key, role) in ROLES {
+            let Some(stated) = self.resources.get(role) else { continue };
+            let at = format!("resource.{key}");
+            for (field, missing) in [("name", stated.name.is_none()), ("latency", stated.latency.is_none())] {
+                if missing {
+                    root.missing(&format!("{at}.{field}"), "");
+                }
+            }
+            if let (Some(gross), Some(measured)) = (&stated.gross, &stated.measured)
+                && measured.value > gross.value
+            {
+                let what = "the measured payload rate is above the gross rate";
+                root.wrong(&format!("{at}.measured"), what, format!("at most {} B/s", gross.value));
+            }
+            let (Some(name), Some(latency)) = (stated.name.clone(), stated.latency.clone()) else { continue };
+            let rate =
+                |value: &Option<Value<f64>>| value.clone().map(|value| value.map(|base| Rate(base.round() as u64)));
+            complete.insert(
+                *role,
+                ResourceSpec {
+                    name,
+                    gross: rate(&stated.gross),
+                    measured: rate(&stated.measured),
+                    latency: latency.map(|base| Time(base.round() as u64)),
+                    half_duplex: stated.half_duplex.unwrap_or(false),
+                },
+            );
+        }
+        if complete.values().all(|resource| resource.gross.is_none() && resource.measured.is_none()) {
+            root.wrong(
+                "resource",
+                "no resource has a rate, so nothing would ever limit",
+                "at least one `gross` or `measured`",
+            );
+        }
+        complete
+    }
+
+    fn packet(&self, root: &Table<'_>) -> Option<PacketSpec> {
+        if self.overhead_bytes.is_none() {
+            root.missing("packet.overhead", "{ value, unit, source, status }");
+        }
+        let overhead_bytes = self.overhead_bytes.clone()?;
+        let overhead_per_hop_bytes =
+            self.overhead_per_hop_bytes.clone().unwrap_or_else(|| Value { value: 0.0, ..overhead_bytes.clone() });
+        let payload_max_bytes = self.payload_max_bytes.clone().map(|value| value.map(|base| base.round() as u64));
+        Some(PacketSpec { payload_max_bytes, overhead_bytes, overhead_per_hop_bytes })
+    }
+}
+
+/// A part's kind and title.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartHead {
+    /// What it describes.
+    pub kind: PartKind,
+    /// One line for people.
+    pub title: String,
+}
+
+/// Reads a part over `stated`.
+pub(super) fn read_part(sheet: &Sheet<'_>, stated: &mut Stated) -> Option<PartHead> {
+    let document = sheet.parse();
+    let root = Table::root(sheet, &document);
+    let kind = root.choice("kind", PART_KINDS);
+    let title = root.text("title");
+    stated.read(&root);
+    root.finish();
+    Some(PartHead { kind: kind?, title: title? })
+}
+
+/// Names in a fabric file of things that stand in other files; the library looks them up.
+pub(super) trait References {
+    /// Reads part `name` over `stated`; false if there is none.
+    fn part(&mut self, name: &str, stated: &mut Stated) -> bool;
+    /// The item names of price list `name`, if there is such a list.
+    fn price_items(&mut self, name: &str) -> Option<Vec<String>>;
+    /// All names in `folder`, for messages.
+    fn names(&self, folder: &str) -> Vec<String>;
+}
+
+/// Reads a fabric. `None` only with mistakes in the sheet.
+pub(super) fn read_fabric(sheet: &Sheet<'_>, references: &mut dyn References) -> Option<FabricSpec> {
+    let document = sheet.parse();
+    let root = Table::root(sheet, &document);
+    let name = root.text("name");
+    let title = root.text("title");
+    let routing = root.choice("routing", ROUTINGS);
+    let flow_control = root.choice("flow_control", FLOW_CONTROLS);
+    let shape = root.table("topology").and_then(read_topology);
+    let mut stated = Stated::default();
+    for (part, span) in root.texts("parts") {
+        read_part_reference(sheet, references, &part, &span, &mut stated);
+    }
+    stated.read(&root);
+    let resources = stated.resources(&root);
+    let packet = stated.packet(&root);
+    let prices = root.table_opt("prices").and_then(|table| read_prices(table, references));
+    if let (Some((topology, _)), Some(routing)) = (&shape, routing) {
+        check_routing(&root, topology, routing);
+    }
+    root.finish();
+    let (topology, topology_origin): (TopologySpec, Origin) = shape?;
+    Some(FabricSpec {
+        name: name?,
+        title: title?,
+        topology,
+        topology_origin,
+        routing: routing?,
+        resources,
+        packet: packet?,
+        flow_control: flow_control?,
+        parameters: stated.parameters,
+        prices,
+    })
+}
+
+fn read_part_reference(
+    sheet: &Sheet<'_>,
+    references: &mut dyn References,
+    part: &str,
+    span: &Range<usize>,
+    stated: &mut Stated,
+) {
+    if !references.part(part, stated) {
+        let names = references.names("parts");
+        let what = format!("part {}", unknown(part, names.iter().map(String::as_str)));
+        sheet.mistake(span, "parts", what, names.join(", "));
+    }
+}
+
+fn read_prices(table: Table<'_>, references: &mut dyn References) -> Option<PriceRef> {
+    let list = table.text("list");
+    let known = list.as_ref().and_then(|list| references.price_items(list));
+    if let (Some(list), None) = (&list, &known) {
+        let names = references.names("prices");
+        let what = format!("price list {}", unknown(list, names.iter().map(String::as_str)));
+        table.wrong("list", what, names.join(", "));
+    }
+    let mut items = BTreeMap::new();
+    for (key, kind) in ITEMS {
+        let Some(item) = table.text_opt(key) else { continue };
+        if let Some(known) = &known
+            && !known.contains(&item)
+        {
+            let what = format!("item {}", unknown(&item, known.iter().map(String::as_str)));
+            table.wrong(key, what, known.join(", "));
+        }
+        items.insert(*kind, item);
+    }
+    table.finish();
+    Some(PriceRef { list: list?, items })
+}
+
+fn check_routing(root: &Table<'_>, topology: &TopologySpec, routing: RoutingSpec) {
+    let allowed: Vec<&str> =
+        ROUTINGS.iter().filter(|(_, routing)| routing_suits(topology, *routing)).map(|(name, _)| *name).collect();
+    if !routing_suits(topology, routing) {
+        root.wrong("routing", "does not suit this topology", allowed.join(", "));
+    }
+}
+
+impl<T> Value<T> {
+    /// The same provenance with another value.
+    pub(super) fn map<U>(self, change: impl FnOnce(T) -> U) -> Value<U> {
+        Value { value: change(self.value), unit: self.unit, source: self.source, status: self.status }
+    }
+}

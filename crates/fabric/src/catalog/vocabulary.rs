@@ -1,0 +1,82 @@
+//! The parameters of hosts and adapters that files may state under `[parameter]`, for the simulator and for
+//! reports. A name says what is meant, the dimension which units are allowed; nothing else is accepted.
+
+use super::unit::Dimension;
+
+/// One declared parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Key under `[parameter]`, and in [`crate::spec::FabricSpec::parameters`].
+    pub name: &'static str,
+    /// What it measures.
+    pub dimension: Dimension,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+const fn parameter(name: &'static str, dimension: Dimension, meaning: &'static str) -> Parameter {
+    Parameter { name, dimension, meaning }
+}
+
+use Dimension::{Count, Frequency, Length, Rate, Ratio, Size, Time, TimePerByte, TimePerLength};
+
+/// All declared parameters, sorted by name.
+pub const PARAMETERS: &[Parameter] = &[
+    parameter("adapter_latency", Time, "time of a message's head through the sending and receiving adapter together"),
+    parameter("adapter_memory", Size, "memory on the adapter for control program and staging buffers"),
+    parameter("att_entries", Count, "entries of the adapter's address translation table"),
+    parameter("cable_delay", TimePerLength, "time of flight per metre of cable"),
+    parameter("cable_length", Length, "length of a cable between neighbours"),
+    parameter("connect_time", Time, "time to connect to a remote segment without mapping it"),
+    parameter("copy_rate", Rate, "memory copy, contiguous, counted one way"),
+    parameter("copy_rate_strided", Rate, "memory copy with strided stores of 8 bytes, counted one way"),
+    parameter("cpu_clock", Frequency, "clock of the processor"),
+    parameter("deposit_alignment", Size, "alignment that DMA needs of source, destination and size"),
+    parameter("deposit_rate", Rate, "contiguous remote stores by the processor"),
+    parameter("deposit_rate_strided", Rate, "strided remote stores of 8 bytes by the processor"),
+    parameter("dma_burst", Size, "bytes that DMA moves in one bus burst"),
+    parameter("dma_queue", Count, "operations that the DMA engine holds in its queue"),
+    parameter("dma_read_rate", Rate, "DMA from host memory to the adapter"),
+    parameter("dma_setup_time", Time, "time to prepare and start one DMA operation"),
+    parameter("dma_write_rate", Rate, "DMA from the adapter to host memory"),
+    parameter("host_overhead_recv", Time, "processor time to receive a short message (LogP o_r)"),
+    parameter("host_overhead_send", Time, "processor time to send a short message (LogP o_s)"),
+    parameter("host_processors", Count, "processors per node"),
+    parameter("interrupt_time", Time, "time from the adapter's interrupt to the handler's first instruction"),
+    parameter("map_time", Time, "fixed time to map a remote segment"),
+    parameter("map_time_per_byte", TimePerByte, "time to map a remote segment, per byte"),
+    parameter("memory_rate", Rate, "peak rate of the host's memory"),
+    parameter("message_gap", Time, "least time between short messages of one node (LogP g)"),
+    parameter("mpi_bandwidth", Rate, "asymptotic ping-pong bandwidth through MPI as the source prints it"),
+    parameter("mpi_latency", Time, "half round trip of a short MPI message as the source prints it"),
+    parameter("nic_clock", Frequency, "clock of the adapter's processor"),
+    parameter("nic_receive_time", Time, "time of the adapter's processor per received packet"),
+    parameter("nic_send_time", Time, "time of the adapter's processor per sent packet"),
+    parameter("oversubscription_effect", Ratio, "share of the bandwidth left when ranks outnumber processors"),
+    parameter("page_size", Size, "page of the adapter's address translation"),
+    parameter("pio_latency", Time, "one-way time of a remote store by the processor"),
+    parameter("pio_read_latency", Time, "round trip of a remote load by the processor"),
+    parameter("queue_message_max", Size, "largest message of the adapter's queue"),
+    parameter("register_time", Time, "fixed time to register (pin) a buffer"),
+    parameter("register_time_per_byte", TimePerByte, "time to register (pin) a buffer, per byte"),
+    parameter("stream_buffer_size", Size, "bytes of one stream buffer (write combining)"),
+    parameter("stream_buffers", Count, "stream buffers of the adapter"),
+    parameter("tcp_overhead", Time, "processor time of the TCP/IP stack per segment"),
+    parameter("tcp_rate", Rate, "TCP payload rate that the stack sustains"),
+    parameter("virtual_channels", Count, "virtual channels per link"),
+];
+
+/// The parameter called `name`.
+pub fn parameter_named(name: &str) -> Option<&'static Parameter> {
+    PARAMETERS.iter().find(|parameter| parameter.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_sorted_and_unique() {
+        assert!(PARAMETERS.windows(2).all(|pair| pair[0].name < pair[1].name));
+    }
+}

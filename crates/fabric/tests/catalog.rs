@@ -1,0 +1,128 @@
+//! The embedded catalog is whole, and files with mistakes are told all of them, with their places.
+
+use hotlink_fabric::catalog::{self, Library, Mistake};
+use hotlink_fabric::spec::{Role, Status};
+use proptest::prelude::*;
+
+fn told(mistakes: &[Mistake]) -> String {
+    mistakes.iter().map(|mistake| format!("{mistake}\n")).collect()
+}
+
+#[test]
+fn every_embedded_fabric_loads_and_is_called_what_its_file_is_called() {
+    let library = Library::embedded();
+    for listed in library.list("fabrics") {
+        let loaded = library.fabric(&listed.name).unwrap_or_else(|mistakes| panic!("{}", told(&mistakes)));
+        assert_eq!(loaded.spec.name, listed.name);
+    }
+}
+
+#[test]
+fn every_embedded_part_loads_and_some_fabric_stands_on_it() {
+    let library = Library::embedded();
+    let fabrics = library.list("fabrics");
+    let used: Vec<String> =
+        fabrics.iter().flat_map(|listed| library.fabric(&listed.name).expect("tested above").parts).collect();
+    for listed in library.list("parts") {
+        library.part(&listed.name).unwrap_or_else(|mistakes| panic!("{}", told(&mistakes)));
+        assert!(used.contains(&listed.name), "no fabric stands on part {}", listed.name);
+    }
+}
+
+#[test]
+fn capacities_of_m02_are_those_of_its_tables() {
+    let torus = catalog::load("sci-torus2d").unwrap();
+    let link = &torus.resources[&Role::Link];
+    assert_eq!(link.gross.as_ref().unwrap().value.mbps(), 667.0);
+    assert_eq!(link.measured.as_ref().unwrap().value.mbps(), 390.0);
+    assert_eq!(link.gross.as_ref().unwrap().status, Status::Published);
+    assert_eq!(torus.packet.overhead_bytes.value, 64.0);
+    assert_eq!(torus.packet.payload_max_bytes.as_ref().unwrap().value, 128);
+}
+
+const BROKEN: &str = r#"
+name = "broken"
+title = "A fabric with one mistake of each kind"
+parts = ["pc-p3-1ghz", "dolphin-d336"]
+routing = "dimension-ordr"
+flow_control = "sci-ring"
+colour = "red"
+
+[topology]
+kind = "cube"
+dimensions = 9
+extents = "padded-cube"
+source = "me"
+
+[resource.link]
+name = 7
+groos = 5
+gross = { value = 500, unit = "MB/sec", source = "me", status = "published" }
+measured = { value = -1, unit = "MB/s", source = "me", status = "guessed" }
+latency = 3
+
+[resource.b-link]
+name = "B-Link"
+
+[packet]
+overhead = { value = "64", unit = "B", source = "me", status = "published", sauce = "x" }
+
+[parameter]
+stream_bufers = { value = 8, unit = "buffers", source = "me", status = "published" }
+att_entries = { value = 8, unit = "MB/s", source = "me", status = "published" }
+"#;
+
+#[test]
+fn all_mistakes_of_a_file_are_told_in_one_pass_with_their_places() {
+    let mistakes = catalog::parse("broken.toml", BROKEN).unwrap_err();
+    let told = told(&mistakes);
+    for expected in [
+        "broken.toml:4:24: parts: part \"dolphin-d336\" is unknown; did you mean \"dolphin-d335\"? (allowed: ",
+        "broken.toml:5:11: routing: \"dimension-ordr\" is unknown; did you mean \"dimension-order\"? (allowed: dimension-order, ",
+        "broken.toml:7:1: colour: unknown key (allowed: flow_control, ",
+        "broken.toml:9:1: topology.status: is missing (allowed: published, measured, fitted, estimated)",
+        "broken.toml:11:14: topology.dimensions: 9 is out of range (allowed: a whole number 1 to 8)",
+        "broken.toml:16:8: resource.link.name: is an integer (allowed: a text)",
+        "broken.toml:17:1: resource.link.groos: unknown key; did you mean `gross`? (allowed: gross, half_duplex, latency, measured, name)",
+        "broken.toml:18:31: resource.link.gross.unit: \"MB/sec\" is unknown; did you mean \"MB/s\"? (allowed: MB/s, GB/s, ",
+        "broken.toml:19:22: resource.link.measured.value: -1 MB/s is out of range (allowed: 0.000001 to 1000000000 MB/s)",
+        "broken.toml:19:65: resource.link.measured.status: \"guessed\" is unknown (allowed: published, measured, fitted, estimated)",
+        "broken.toml:20:11: resource.link.latency: has no unit, source and status (allowed: { value",
+        "broken.toml:22:1: resource.b-link.latency: is missing, here and in the parts",
+        "broken.toml:26:22: packet.overhead.value: is no number (allowed: a number)",
+        "broken.toml:26:77: packet.overhead.sauce: unknown key; did you mean `source`?",
+        "broken.toml:29:1: parameter.stream_bufers: unknown key; did you mean `stream_buffers`?",
+        "broken.toml:30:35: parameter.att_entries.unit: \"MB/s\" is unknown",
+    ] {
+        assert!(told.contains(expected), "missing: {expected}\nin:\n{told}");
+    }
+}
+
+#[test]
+fn what_is_no_toml_is_told_with_its_place_and_an_unknown_name_with_the_nearest() {
+    let mistakes = catalog::parse("x.toml", "name = \"a\ntitle == 3\n").unwrap_err();
+    assert_eq!((mistakes[0].line, mistakes[0].key.as_str()), (1, ""));
+    let unknown = Library::embedded().fabric("sci-torus2").unwrap_err();
+    assert!(unknown[0].to_string().contains("did you mean `sci-torus2d`?"), "{}", unknown[0]);
+    let absent = Library::embedded().fabric("no/such/file.toml").unwrap_err();
+    assert!(absent[0].to_string().starts_with("no/such/file.toml: cannot be read"), "{}", absent[0]);
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_the_reader_panic(text in "\\PC{0,200}") {
+        let _ = catalog::parse("fuzz.toml", &text);
+    }
+
+    /// Small damage to a good file reaches deeper than random text does.
+    #[test]
+    fn no_damage_to_a_good_file_makes_the_reader_panic(at in 0usize..900, cut in 0usize..40, put in "[\\[\\]{}=.\",\n0-9a-z_ -]{0,12}") {
+        let good: Vec<char> = BROKEN.chars().collect();
+        let at = at.min(good.len());
+        let end = (at + cut).min(good.len());
+        let text: String = good[..at].iter().copied().chain(put.chars()).chain(good[end..].iter().copied()).collect();
+        if let Err(mistakes) = catalog::parse("fuzz.toml", &text) {
+            prop_assert!(!mistakes.is_empty());
+        }
+    }
+}
