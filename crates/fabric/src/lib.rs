@@ -6,8 +6,16 @@
 //!
 //! This crate is pure: no clock, no file that the caller did not hand over, no simulator.
 
+pub mod bound;
+pub mod built;
 pub mod catalog;
 pub mod inventory;
+pub mod load;
 pub mod network;
+pub mod routing;
 pub mod spec;
+pub mod topology;
+pub mod traffic;
 pub mod units;
+
+pub use built::{BuildError, Fabric};

@@ -1,9 +1,13 @@
 //! A fabric built for a number of nodes: vertices and directed channels, each possibly a resource with a capacity.
 //!
-//! Vertices are devices (node, bus, router, ring stop, switch), channels are directed. A resource is a vertex or a
-//! channel whose class has a rate; a route is the sequence of channels and the vertices between them.
+//! Vertices are devices (node, bus, router, ring stop, switch), channels are directed. A resource is a vertex, a
+//! channel or a part of a node's host whose role has a rate; a route is a sequence of channels and the vertices
+//! between them. Channels are numbered in order of their source, so that those leaving a vertex lie together, in
+//! port order.
 
 use crate::spec::Role;
+use crate::units::{Rate, Time};
+use std::collections::BTreeMap;
 
 /// A vertex: 0..nodes are the nodes (end points), the rest devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,30 +21,187 @@ pub struct Channel(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Node(pub u32);
 
-/// A vertex or a channel, where a capacity can sit.
+impl Node {
+    /// The node's vertex.
+    pub fn vertex(self) -> Vertex {
+        Vertex(self.0)
+    }
+}
+
+/// Where a capacity can sit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Resource {
     /// A bus, crossbar or memory: every packet through it counts once.
     Vertex(Vertex),
     /// One direction of a link.
     Channel(Channel),
+    /// A part of a node's host ([`Network::host_roles`]): all that the node sends and receives crosses it.
+    Host(Node, Role),
 }
 
-/// The graph. Channels leave a vertex in port order; parallel channels are separate.
+/// What an imported graph states about one channel in place of its role's values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Override {
+    /// Gross rate of this direction.
+    pub rate: Option<Rate>,
+    /// Latency of the head.
+    pub latency: Option<Time>,
+}
+
+/// The graph.
 #[derive(Clone, Debug, Default)]
 pub struct Network {
     /// Number of nodes (end points) built; may exceed the number asked for (a padded cube).
     pub nodes: u32,
-    /// Role of each vertex; nodes have their host's role.
+    /// Role of each vertex. Nodes have [`Role::Nic`]; their host's capacities sit on [`Resource::Host`].
     pub vertex_role: Vec<Role>,
-    /// Source of each channel.
+    /// Source of each channel; never decreases.
     pub from: Vec<Vertex>,
     /// Destination of each channel.
     pub to: Vec<Vertex>,
     /// Role of each channel.
     pub channel_role: Vec<Role>,
-    /// CSR offsets: channels leaving vertex v are `out[out_start[v]..out_start[v + 1]]`.
+    /// Channels leaving vertex `v` are `out_start[v]..out_start[v + 1]`.
     pub out_start: Vec<u32>,
-    /// Channels in order of their source.
-    pub out: Vec<Channel>,
+    /// Channels with values of their own (imported graphs).
+    pub overrides: BTreeMap<Channel, Override>,
+    /// Roles that sit in every node's host and have a rate in the fabric's description.
+    pub host_roles: Vec<Role>,
+}
+
+impl Network {
+    /// Number of vertices, nodes included.
+    pub fn vertices(&self) -> usize {
+        self.vertex_role.len()
+    }
+
+    /// Number of directed channels.
+    pub fn channels(&self) -> usize {
+        self.to.len()
+    }
+
+    /// All nodes.
+    pub fn node_iter(&self) -> impl Iterator<Item = Node> + use<> {
+        (0..self.nodes).map(Node)
+    }
+
+    /// Channels leaving `vertex`, in port order.
+    pub fn out(&self, vertex: Vertex) -> impl ExactSizeIterator<Item = Channel> + use<> {
+        let v = vertex.0 as usize;
+        (self.out_start[v]..self.out_start[v + 1]).map(Channel)
+    }
+
+    /// The channel that leaves `vertex` by `port` (0 is the first).
+    pub fn port(&self, vertex: Vertex, port: u32) -> Channel {
+        let channel = self.out_start[vertex.0 as usize] + port;
+        debug_assert!(channel < self.out_start[vertex.0 as usize + 1], "{vertex:?} has no port {port}");
+        Channel(channel)
+    }
+
+    /// Source of a channel.
+    pub fn from(&self, channel: Channel) -> Vertex {
+        self.from[channel.0 as usize]
+    }
+
+    /// Destination of a channel.
+    pub fn to(&self, channel: Channel) -> Vertex {
+        self.to[channel.0 as usize]
+    }
+
+    /// Whether a vertex is an end point.
+    pub fn is_node(&self, vertex: Vertex) -> bool {
+        vertex.0 < self.nodes
+    }
+
+    /// Role of a resource.
+    pub fn role(&self, resource: Resource) -> Role {
+        match resource {
+            Resource::Vertex(v) => self.vertex_role[v.0 as usize],
+            Resource::Channel(c) => self.channel_role[c.0 as usize],
+            Resource::Host(_, role) => role,
+        }
+    }
+
+    /// Position of a channel among the parallel channels from the same source to the same destination, and their number.
+    pub fn parallel(&self, channel: Channel) -> (usize, usize) {
+        let to = self.to(channel);
+        let same = self.out(self.from(channel)).filter(|&c| self.to(c) == to);
+        same.fold((0, 0), |(rank, count), c| (rank + usize::from(c < channel), count + 1))
+    }
+
+    /// The other direction of a channel's link, if the link has one: same rank among the parallel channels.
+    pub fn reverse(&self, channel: Channel) -> Option<Channel> {
+        let (rank, _) = self.parallel(channel);
+        self.out(self.to(channel)).filter(|&c| self.to(c) == self.from(channel)).nth(rank)
+    }
+}
+
+/// Collects vertices and channels in any order and makes a [`Network`] of them.
+#[derive(Debug, Default)]
+pub struct Builder {
+    nodes: u32,
+    vertex_role: Vec<Role>,
+    channels: Vec<(Vertex, Vertex, Role)>,
+}
+
+impl Builder {
+    /// Starts with `nodes` nodes.
+    pub fn new(nodes: u32) -> Builder {
+        Builder { nodes, vertex_role: vec![Role::Nic; nodes as usize], channels: Vec::new() }
+    }
+
+    /// Adds `count` vertices of a role; returns the first.
+    pub fn vertices(&mut self, count: u32, role: Role) -> Vertex {
+        let first = Vertex(self.vertex_role.len() as u32);
+        self.vertex_role.resize(self.vertex_role.len() + count as usize, role);
+        first
+    }
+
+    /// Adds one direction. Order of calls is port order.
+    pub fn channel(&mut self, from: Vertex, to: Vertex, role: Role) {
+        self.channels.push((from, to, role));
+    }
+
+    /// Adds both directions of a link.
+    pub fn link(&mut self, a: Vertex, b: Vertex, role: Role) {
+        self.channel(a, b, role);
+        self.channel(b, a, role);
+    }
+
+    /// Sorts the channels by source (port order kept) and builds the network.
+    pub fn build(self) -> Network {
+        self.build_ordered().0
+    }
+
+    /// As [`Builder::build`], and the place of each channel in order of the calls.
+    pub fn build_ordered(self) -> (Network, Vec<Channel>) {
+        let mut out_start = vec![0u32; self.vertex_role.len() + 1];
+        for (from, ..) in &self.channels {
+            out_start[from.0 as usize + 1] += 1;
+        }
+        for v in 0..self.vertex_role.len() {
+            out_start[v + 1] += out_start[v];
+        }
+        let count = self.channels.len();
+        let mut next = out_start.clone();
+        let mut network = Network {
+            nodes: self.nodes,
+            vertex_role: self.vertex_role,
+            from: vec![Vertex(0); count],
+            to: vec![Vertex(0); count],
+            channel_role: vec![Role::Link; count],
+            out_start,
+            ..Network::default()
+        };
+        let mut places = Vec::with_capacity(count);
+        for (from, to, role) in self.channels {
+            let place = next[from.0 as usize];
+            next[from.0 as usize] += 1;
+            network.from[place as usize] = from;
+            network.to[place as usize] = to;
+            network.channel_role[place as usize] = role;
+            places.push(Channel(place));
+        }
+        (network, places)
+    }
 }

@@ -62,6 +62,17 @@ pub enum Role {
     LocalLink,
     /// Crossbar of a switch: latency only, unless `rate` is given.
     Switch,
+    /// Link controller where an adapter joins a ring (SCI's LC): the ring passes through it. Latency only, unless
+    /// `rate` is given.
+    RingStop,
+}
+
+impl Role {
+    /// Payload crosses it in the fabric's packets, so packet overhead takes its share; memory, host bus and NIC
+    /// move payload alone.
+    pub fn carries_packets(self) -> bool {
+        !matches!(self, Role::Memory | Role::HostBus | Role::Nic)
+    }
 }
 
 /// What one kind of resource can do.
@@ -88,6 +99,38 @@ pub struct PacketSpec {
     pub overhead_bytes: Value<f64>,
     /// Overhead bytes for each switch on the route (Myrinet's route bytes).
     pub overhead_per_hop_bytes: Value<f64>,
+}
+
+impl PacketSpec {
+    /// Packets that a message of `message_bytes` becomes (an empty message is one packet).
+    pub fn packets(&self, message_bytes: u64) -> u64 {
+        match &self.payload_max_bytes {
+            Some(limit) => message_bytes.div_ceil(limit.value.max(1)).max(1),
+            None => 1,
+        }
+    }
+
+    /// Share of a resource's rate left for payload when messages of `message_bytes` pass `switches` switches
+    /// (a mean, so it may be fractional): payload / (payload + packets x overhead).
+    /// SCI: 128 / 192 (M02 section 3.1). Myrinet: M / (M + h + 6) with h + 1 switches (M02 Eq. 9).
+    pub fn efficiency(&self, message_bytes: u64, switches: f64) -> f64 {
+        let per_packet = self.overhead_bytes.value + self.overhead_per_hop_bytes.value * switches;
+        let overhead = self.packets(message_bytes) as f64 * per_packet;
+        let payload = message_bytes as f64;
+        if payload + overhead > 0.0 { payload / (payload + overhead) } else { 1.0 }
+    }
+}
+
+impl ResourceSpec {
+    /// Payload rate in bytes per second under `capacities`, one direction (both together when half duplex):
+    /// the measured rate where asked for and known, else gross x `efficiency`. `None`: never a limit.
+    pub fn payload_rate(&self, capacities: Capacities, efficiency: f64) -> Option<f64> {
+        let theoretical = self.gross.as_ref().map(|gross| gross.value.0 as f64 * efficiency);
+        match capacities {
+            Capacities::Theoretical => theoretical,
+            Capacities::Measured => self.measured.as_ref().map(|rate| rate.value.0 as f64).or(theoretical),
+        }
+    }
 }
 
 /// Which capacities a model uses.

@@ -1,0 +1,187 @@
+//! From load to bandwidth: what each kind of resource lets a node send, and the one that limits.
+//!
+//! A node that sends F messages while the hottest resource of a kind carries L of them gets F / L of that resource's
+//! payload rate (M02 Eqs. 4 and 5). Where a study averages over the links of a kind (M02 Eqs. 6 to 12), the average
+//! stands beside the hottest.
+
+use crate::built::Fabric;
+use crate::load::Load;
+use crate::network::{Channel, Resource, Vertex};
+use crate::spec::{Capacities, Role};
+use std::collections::BTreeMap;
+
+/// What the resources of one role allow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoleBound {
+    /// The role.
+    pub role: Role,
+    /// What it is called: `SCI link`.
+    pub name: String,
+    /// How many resources have the role.
+    pub resources: usize,
+    /// Greatest load of one of them, in messages.
+    pub hottest_load: f64,
+    /// The first resource with that load (relative to its rate).
+    pub hottest: Resource,
+    /// How many carry that load (to one part in 10^9).
+    pub sharing: usize,
+    /// Load averaged over all resources of the role.
+    pub average_load: f64,
+    /// Payload rate of the hottest, MB/s (10^6 bytes per second); `None`: never a limit.
+    pub payload_mbps: Option<f64>,
+    /// Bandwidth per node when the hottest is saturated, MB/s.
+    pub bandwidth_per_node_mbps: Option<f64>,
+    /// Bandwidth per node if all carried the average load, MB/s.
+    pub average_bandwidth_per_node_mbps: Option<f64>,
+}
+
+/// What a fabric allows each node under a traffic pattern.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bounds {
+    /// Messages that a sending node sends (mean over the nodes that send).
+    pub flow_per_node: f64,
+    /// Mean number of switches on a route, weighted by flow.
+    pub switches_per_route: f64,
+    /// Packet efficiency used for theoretical capacities.
+    pub efficiency: f64,
+    /// One entry per role that carries load, in order of the roles.
+    pub roles: Vec<RoleBound>,
+    /// Index in `roles` of the one that limits.
+    pub limit: Option<usize>,
+    /// Bandwidth per sending node, MB/s (10^6 bytes per second); infinite if nothing limits.
+    pub bandwidth_per_node_mbps: f64,
+}
+
+impl Bounds {
+    /// The role that limits, with its hottest resource.
+    pub fn limiting(&self) -> Option<&RoleBound> {
+        self.limit.map(|i| &self.roles[i])
+    }
+}
+
+/// Running figures of one role.
+struct Tally {
+    resources: usize,
+    total: f64,
+    hottest: Resource,
+    hottest_load: f64,
+    /// Load over gross rate where rates differ, else the load.
+    pressure: f64,
+    sharing: usize,
+}
+
+impl Load {
+    /// Bounds under `capacities` for messages of `message_bytes`.
+    pub fn bounds(&self, fabric: &Fabric, capacities: Capacities, message_bytes: u64) -> Bounds {
+        let total: f64 = self.sent.iter().sum();
+        let senders = self.sent.iter().filter(|&&sent| sent > 0.0).count();
+        let flow_per_node = if senders > 0 { total / senders as f64 } else { 0.0 };
+        let switches_per_route = self.switches_per_route(fabric, total);
+        let efficiency = fabric.spec.packet.efficiency(message_bytes, switches_per_route);
+        let mut roles = Vec::new();
+        for (role, tally) in self.tallies(fabric) {
+            roles.push(self.role_bound(fabric, capacities, efficiency, flow_per_node, role, &tally));
+        }
+        let limits = roles.iter().enumerate().filter_map(|(i, role)| Some((i, role.bandwidth_per_node_mbps?)));
+        let least = limits.min_by(|a, b| a.1.total_cmp(&b.1));
+        Bounds {
+            flow_per_node,
+            switches_per_route,
+            efficiency,
+            limit: least.map(|(i, _)| i),
+            bandwidth_per_node_mbps: least.map_or(f64::INFINITY, |(_, mbps)| mbps),
+            roles,
+        }
+    }
+
+    fn switches_per_route(&self, fabric: &Fabric, total: f64) -> f64 {
+        let through = self.vertex.iter().zip(&fabric.network.vertex_role);
+        let switched: f64 = through.filter(|(_, role)| **role == Role::Switch).map(|(load, _)| load).sum();
+        if total > 0.0 { switched / total } else { 0.0 }
+    }
+
+    fn tallies(&self, fabric: &Fabric) -> BTreeMap<Role, Tally> {
+        let network = &fabric.network;
+        let vertices = (network.nodes..network.vertices() as u32).map(|v| Resource::Vertex(Vertex(v)));
+        let channels = (0..network.channels() as u32).map(|c| Resource::Channel(Channel(c)));
+        let hosts =
+            network.node_iter().flat_map(|n| network.host_roles.iter().map(move |&role| Resource::Host(n, role)));
+        let mut tallies = BTreeMap::new();
+        for resource in vertices.chain(channels).chain(hosts) {
+            let load = self.of(fabric, resource);
+            let role = network.role(resource);
+            let pressure = match network.overrides.is_empty() {
+                true => load,
+                false => fabric.gross(resource).map_or(0.0, |rate| load / rate.mbps()),
+            };
+            let tally = tallies.entry(role).or_insert(Tally {
+                resources: 0,
+                total: 0.0,
+                hottest: resource,
+                hottest_load: 0.0,
+                pressure: 0.0,
+                sharing: 0,
+            });
+            tally.add(resource, load, pressure);
+        }
+        tallies.retain(|_, tally| tally.total > 0.0);
+        tallies
+    }
+
+    fn role_bound(
+        &self,
+        fabric: &Fabric,
+        capacities: Capacities,
+        efficiency: f64,
+        flow_per_node: f64,
+        role: Role,
+        tally: &Tally,
+    ) -> RoleBound {
+        let average_load = tally.total / tally.resources as f64;
+        let payload_mbps = fabric.payload_mbps(tally.hottest, capacities, efficiency);
+        let bandwidth = |load: f64| payload_mbps.map(|mbps| mbps * flow_per_node / load);
+        RoleBound {
+            role,
+            name: fabric.role_name(role),
+            resources: tally.resources,
+            hottest_load: tally.hottest_load,
+            hottest: tally.hottest,
+            sharing: tally.sharing,
+            average_load,
+            payload_mbps,
+            bandwidth_per_node_mbps: bandwidth(tally.hottest_load),
+            average_bandwidth_per_node_mbps: bandwidth(average_load),
+        }
+    }
+}
+
+impl Tally {
+    fn add(&mut self, resource: Resource, load: f64, pressure: f64) {
+        self.resources += 1;
+        self.total += load;
+        let slack = 1e-9 * self.pressure.max(pressure);
+        if pressure > self.pressure + slack {
+            (self.hottest, self.hottest_load, self.pressure, self.sharing) = (resource, load, pressure, 1);
+        } else if pressure > 0.0 && pressure >= self.pressure - slack {
+            self.sharing += 1;
+        }
+    }
+}
+
+impl Fabric {
+    /// Payload rate of a resource in MB/s under `capacities` at a packet efficiency; `None`: never a limit.
+    pub fn payload_mbps(&self, resource: Resource, capacities: Capacities, efficiency: f64) -> Option<f64> {
+        let role = self.network.role(resource);
+        let efficiency = if role.carries_packets() { efficiency } else { 1.0 };
+        let spec = self.spec.resources.get(&role)?;
+        let by_role = spec.payload_rate(capacities, efficiency);
+        match (self.gross(resource), spec.gross.as_ref()) {
+            (Some(own), Some(usual)) if own != usual.value && usual.value.0 > 0 => {
+                by_role.map(|rate| rate * own.0 as f64 / usual.value.0 as f64)
+            }
+            (Some(own), None) => Some(own.0 as f64 * efficiency),
+            _ => by_role,
+        }
+        .map(|bytes_per_s| bytes_per_s / 1e6)
+    }
+}

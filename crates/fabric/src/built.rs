@@ -1,0 +1,213 @@
+//! A fabric built for a number of nodes: the description, its network, its routing and the names of its parts.
+//!
+//! ```
+//! # fn demo(spec: &hotlink_fabric::spec::FabricSpec) -> Result<(), Box<dyn std::error::Error>> {
+//! use hotlink_fabric::{Fabric, load, spec::Capacities, traffic::Traffic};
+//! let fabric = Fabric::build(spec, 64)?;
+//! let demand = Traffic::AllToAll.demand(fabric.nodes(), 0)?;
+//! let load = load::count(&fabric, &demand)?;
+//! let bounds = load.bounds(&fabric, Capacities::Measured, 65536);
+//! println!("{:.1} MB/s, limited by {:?}", bounds.bandwidth_per_node_mbps, bounds.limiting());
+//! # Ok(()) }
+//! ```
+
+use crate::network::{Channel, Network, Node, Resource, Vertex};
+use crate::routing::{Hop, Routing, State, Trip};
+use crate::spec::{FabricSpec, Role};
+use crate::topology::{self, Shape};
+use crate::units::{Rate, Time};
+
+/// Most nodes that a fabric is built with: a limit on memory, far above any machine.
+pub const MAX_NODES: u32 = 1 << 22;
+
+/// Why a fabric cannot be built: what was wrong and what is allowed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BuildError(pub String);
+
+/// Where a node joins the network, and which nodes join at the same place.
+#[derive(Clone, Debug)]
+pub struct Attachment {
+    /// Per node: its home, the device at the end of its only link; the node's own vertex if it has several links.
+    pub home: Vec<Vertex>,
+    /// Homes in ascending order.
+    pub homes: Vec<Vertex>,
+    /// Nodes ordered by home, then number.
+    pub members: Vec<Node>,
+    /// Nodes of home `i` are `members[start[i]..start[i + 1]]`.
+    pub start: Vec<u32>,
+    /// Per node: index of its home in `homes`.
+    pub group: Vec<u32>,
+    /// Per node with a home: the channel from its home to the node (else unused).
+    pub eject: Vec<Channel>,
+}
+
+impl Attachment {
+    fn new(network: &Network) -> Attachment {
+        let nodes = network.nodes as usize;
+        let mut entries = vec![(0u32, Channel(0)); nodes];
+        for (c, to) in network.to.iter().enumerate() {
+            if let Some(entry) = entries.get_mut(to.0 as usize) {
+                *entry = (entry.0 + 1, Channel(c as u32));
+            }
+        }
+        let home_of = |n: usize| {
+            let mut out = network.out(Vertex(n as u32));
+            let (entries, eject) = entries[n];
+            match (out.len(), out.next()) {
+                (1, Some(c))
+                    if entries == 1 && network.from(eject) == network.to(c) && !network.is_node(network.to(c)) =>
+                {
+                    network.to(c)
+                }
+                _ => Vertex(n as u32),
+            }
+        };
+        let home: Vec<Vertex> = (0..nodes).map(home_of).collect();
+        let mut members: Vec<Node> = network.node_iter().collect();
+        members.sort_by_key(|n| (home[n.0 as usize], *n));
+        let (mut homes, mut start, mut group) = (Vec::new(), Vec::new(), vec![0; nodes]);
+        for (i, node) in members.iter().enumerate() {
+            let at = home[node.0 as usize];
+            if homes.last() != Some(&at) {
+                homes.push(at);
+                start.push(i as u32);
+            }
+            group[node.0 as usize] = homes.len() as u32 - 1;
+        }
+        start.push(members.len() as u32);
+        let eject = entries.into_iter().map(|(_, c)| c).collect();
+        Attachment { home, homes, members, start, group, eject }
+    }
+
+    /// Nodes that share home `group`.
+    pub fn nodes_of(&self, group: usize) -> &[Node] {
+        &self.members[self.start[group] as usize..self.start[group + 1] as usize]
+    }
+
+    /// Whether the node has a home (one link) rather than links of its own choice.
+    pub fn has_home(&self, node: Node) -> bool {
+        self.home[node.0 as usize] != node.vertex()
+    }
+}
+
+/// A fabric built for a number of nodes.
+#[derive(Debug)]
+pub struct Fabric {
+    /// The description that it was built from.
+    pub spec: FabricSpec,
+    /// Number of nodes asked for; [`Fabric::nodes`] may exceed it (a padded cube is built whole).
+    pub asked: u32,
+    /// The graph.
+    pub network: Network,
+    /// What the vertices are called and how they lie.
+    pub shape: Shape,
+    /// Where the nodes join.
+    pub attachment: Attachment,
+    /// How packets find their way.
+    pub routing: Routing,
+}
+
+impl Fabric {
+    /// Builds the fabric for `nodes` nodes.
+    ///
+    /// # Errors
+    /// The topology cannot hold `nodes` nodes, its description contradicts itself, or the routing does not fit it.
+    pub fn build(spec: &FabricSpec, nodes: u32) -> Result<Fabric, BuildError> {
+        let (network, shape) = topology::build(spec, nodes)?;
+        Fabric::assemble(spec, nodes, network, shape)
+    }
+
+    /// Puts a fabric together from a network that is built already (an imported graph).
+    ///
+    /// # Errors
+    /// The routing does not fit the topology.
+    pub(crate) fn assemble(
+        spec: &FabricSpec,
+        asked: u32,
+        mut network: Network,
+        shape: Shape,
+    ) -> Result<Fabric, BuildError> {
+        let in_network = |role: Role| network.vertex_role[network.nodes as usize..].contains(&role);
+        let hosts = [Role::Memory, Role::HostBus, Role::Nic];
+        network.host_roles =
+            hosts.into_iter().filter(|role| spec.resources.contains_key(role) && !in_network(*role)).collect();
+        let attachment = Attachment::new(&network);
+        let routing = Routing::new(spec.routing, &network, &shape, &attachment)?;
+        Ok(Fabric { spec: spec.clone(), asked, network, shape, attachment, routing })
+    }
+
+    /// Number of nodes built.
+    pub fn nodes(&self) -> u32 {
+        self.network.nodes
+    }
+
+    /// Every next hop of a packet at `state`, with the share of the flow that takes it; empty at the destination,
+    /// and where no route exists. Clears `hops` first and allocates nothing once `hops` is large enough.
+    pub fn hops(&self, state: State, trip: Trip, hops: &mut Vec<Hop>) {
+        hops.clear();
+        let destination = trip.destination.vertex();
+        if state.at == destination {
+            return;
+        }
+        let home = self.attachment.home[trip.destination.0 as usize];
+        if state.at == home {
+            let channel = self.attachment.eject[trip.destination.0 as usize];
+            hops.push(Hop { channel, vc: 0, phase: state.phase, share: 1.0 });
+        } else if self.network.is_node(state.at) && self.attachment.has_home(Node(state.at.0)) {
+            hops.push(Hop { channel: self.network.port(state.at, 0), vc: 0, phase: state.phase, share: 1.0 });
+        } else {
+            self.routing.hops(&self.network, &self.attachment, state, trip, hops);
+        }
+    }
+
+    /// What a resource of this role is called: `SCI link`.
+    pub fn role_name(&self, role: Role) -> String {
+        self.spec.resources.get(&role).map_or_else(|| default_role_name(role).to_owned(), |r| r.name.clone())
+    }
+
+    /// A name for people: `SCI link d0 (0,0) -> (1,0)`, `B-Link of node 7`, `switch 2 -> switch 3 #1`.
+    pub fn resource_name(&self, resource: Resource) -> String {
+        let role = self.role_name(self.network.role(resource));
+        match resource {
+            Resource::Host(node, _) => format!("{role} of node {}", node.0),
+            Resource::Vertex(v) => self.shape.vertex_name(&self.network, v, &role),
+            Resource::Channel(c) => self.shape.channel_name(&self.network, c, &role),
+        }
+    }
+
+    /// Gross rate of a resource in one direction (both together when half duplex); `None`: never a limit.
+    pub fn gross(&self, resource: Resource) -> Option<Rate> {
+        let role = self.spec.resources.get(&self.network.role(resource))?;
+        self.override_of(resource).and_then(|own| own.rate).or(role.gross.as_ref().map(|gross| gross.value))
+    }
+
+    /// Latency of a packet's head through the resource, excluding its serialisation.
+    pub fn latency(&self, resource: Resource) -> Time {
+        let role = self.spec.resources.get(&self.network.role(resource));
+        let own = self.override_of(resource).and_then(|own| own.latency);
+        own.or(role.map(|role| role.latency.value)).unwrap_or(Time::ZERO)
+    }
+
+    fn override_of(&self, resource: Resource) -> Option<crate::network::Override> {
+        match resource {
+            Resource::Channel(c) => self.network.overrides.get(&c).copied(),
+            _ => None,
+        }
+    }
+}
+
+fn default_role_name(role: Role) -> &'static str {
+    match role {
+        Role::Memory => "memory",
+        Role::HostBus => "host bus",
+        Role::Nic => "NIC",
+        Role::BLink => "B-Link",
+        Role::Link => "link",
+        Role::SwitchLink => "switch link",
+        Role::GlobalLink => "global link",
+        Role::LocalLink => "local link",
+        Role::Switch => "switch",
+        Role::RingStop => "ring stop",
+    }
+}

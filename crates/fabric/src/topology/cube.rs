@@ -1,0 +1,268 @@
+//! r-ary f-cubes: rings, tori of routers (one or several nodes each), SCI multicubes whose nodes join their rings by
+//! a B-Link.
+//!
+//! Layout of a torus of routers: nodes, then routers; a router's ports are `+` (and `-`) of each dimension, then its
+//! nodes. Layout of an SCI cube: nodes, then their B-Links, then ring stops (node-major); a B-Link's ports are its
+//! ring stops, then the node; a ring stop's ports are the ring's next stop, then the B-Link. Dimensions of extent 1
+//! have no channels and are dropped. Dimension 0 varies fastest with the router's number.
+
+use super::{check_range, invalid};
+use crate::built::{BuildError, MAX_NODES};
+use crate::network::{Builder, Channel, Network, Vertex};
+use crate::spec::{Extents, Role};
+
+/// Most dimensions of a cube.
+pub const MAX_DIMENSIONS: u32 = 16;
+
+/// The layout of a cube.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cube {
+    /// Routers (or ring members) along each dimension; none is 1.
+    pub extents: Vec<u32>,
+    /// Channels both ways.
+    pub bidirectional: bool,
+    /// SCI: nodes join their rings by a B-Link.
+    pub b_link: bool,
+    /// Nodes on each router.
+    pub nodes_per_router: u32,
+    /// Product of the extents.
+    pub routers: u32,
+    /// Nodes built.
+    pub nodes: u32,
+}
+
+impl Cube {
+    /// Works out the extents for `nodes` nodes.
+    ///
+    /// # Errors
+    /// A parameter out of range, or fixed extents that do not hold the nodes.
+    pub fn new(
+        nodes: u32,
+        dimensions: u32,
+        bidirectional: bool,
+        b_link: bool,
+        nodes_per_router: u32,
+        extents: &Extents,
+    ) -> Result<Cube, BuildError> {
+        check_range("dimensions", dimensions, 1..=MAX_DIMENSIONS)?;
+        check_range("nodes_per_router", nodes_per_router, 1..=1024)?;
+        if b_link && (bidirectional || nodes_per_router != 1) {
+            return Err(invalid("a cube with b_link has unidirectional rings and one node per router"));
+        }
+        let wanted = nodes.div_ceil(nodes_per_router);
+        let (mut extents, padded) = match extents {
+            Extents::PaddedCube => (vec![root_up(wanted, dimensions); dimensions as usize], true),
+            Extents::Balanced => (balanced(wanted, dimensions), false),
+            Extents::Fixed(extents) => {
+                check_fixed(extents, dimensions, wanted, nodes)?;
+                (extents.clone(), false)
+            }
+        };
+        let routers = extents.iter().map(|&r| u64::from(r)).product::<u64>();
+        let built = if padded { routers * u64::from(nodes_per_router) } else { u64::from(nodes) };
+        if built > u64::from(MAX_NODES) {
+            return Err(invalid(format!("padded to {built} nodes: at most {MAX_NODES} are allowed")));
+        }
+        extents.retain(|&r| r > 1);
+        Ok(Cube { extents, bidirectional, b_link, nodes_per_router, routers: routers as u32, nodes: built as u32 })
+    }
+
+    /// Dimensions with channels.
+    pub fn dimensions(&self) -> u32 {
+        self.extents.len() as u32
+    }
+
+    /// Ring channels that leave a router in each dimension.
+    pub fn directions(&self) -> u32 {
+        1 + u32::from(self.bidirectional)
+    }
+
+    /// Whether every router has all its nodes, so that every translation of the cube maps it onto itself.
+    pub fn is_full(&self) -> bool {
+        self.nodes == self.routers * self.nodes_per_router
+    }
+
+    /// Vertex where the ring channels of `router` in `dimension` meet: the router, or its ring stop.
+    pub fn stop(&self, router: u32, dimension: u32) -> Vertex {
+        match self.b_link {
+            true => Vertex(2 * self.nodes + router * self.dimensions() + dimension),
+            false => Vertex(self.nodes + router),
+        }
+    }
+
+    /// Vertex where the nodes of `router` join: the router or the B-Link.
+    pub fn home(&self, router: u32) -> Vertex {
+        Vertex(self.nodes + router)
+    }
+
+    /// Router (ring member) of a device, and the dimension if it is a ring stop.
+    pub fn locate(&self, vertex: Vertex) -> (u32, Option<u32>) {
+        let device = vertex.0 - self.nodes;
+        if device < self.routers {
+            return (device, None);
+        }
+        let stop = device - self.routers;
+        (stop / self.dimensions(), Some(stop % self.dimensions()))
+    }
+
+    /// Coordinates of a router, written to `out`.
+    pub fn coordinates(&self, router: u32, out: &mut [u32; MAX_DIMENSIONS as usize]) {
+        let mut rest = router;
+        for (x, &r) in out.iter_mut().zip(&self.extents) {
+            *x = rest % r;
+            rest /= r;
+        }
+    }
+
+    /// The router one step along `dimension`.
+    pub fn neighbour(&self, router: u32, dimension: u32, forward: bool) -> u32 {
+        let stride: u32 = self.extents[..dimension as usize].iter().product();
+        let r = self.extents[dimension as usize];
+        let x = router / stride % r;
+        let to = if forward { (x + 1) % r } else { (x + r - 1) % r };
+        router - x * stride + to * stride
+    }
+
+    /// Builds the graph.
+    pub fn network(&self) -> Network {
+        let mut b = Builder::new(self.nodes);
+        match self.b_link {
+            true => self.add_sci(&mut b),
+            false => self.add_routers(&mut b),
+        }
+        b.build()
+    }
+
+    fn add_routers(&self, b: &mut Builder) {
+        b.vertices(self.routers, Role::Switch);
+        for router in 0..self.routers {
+            for d in 0..self.dimensions() {
+                b.channel(self.home(router), self.home(self.neighbour(router, d, true)), Role::Link);
+                if self.bidirectional {
+                    b.channel(self.home(router), self.home(self.neighbour(router, d, false)), Role::Link);
+                }
+            }
+        }
+        for node in 0..self.nodes {
+            b.link(Vertex(node), self.home(node / self.nodes_per_router), Role::LocalLink);
+        }
+    }
+
+    fn add_sci(&self, b: &mut Builder) {
+        b.vertices(self.nodes, Role::BLink);
+        b.vertices(self.nodes * self.dimensions(), Role::RingStop);
+        for node in 0..self.nodes {
+            for d in 0..self.dimensions() {
+                b.channel(self.home(node), self.stop(node, d), Role::LocalLink);
+                b.channel(self.stop(node, d), self.stop(self.neighbour(node, d, true), d), Role::Link);
+                b.channel(self.stop(node, d), self.home(node), Role::LocalLink);
+            }
+            b.link(Vertex(node), self.home(node), Role::LocalLink);
+        }
+    }
+
+    /// Name of a device.
+    pub fn vertex_name(&self, vertex: Vertex, role: &str) -> String {
+        let (router, stop) = self.locate(vertex);
+        match stop {
+            Some(d) => format!("{role} d{d} of node {router}"),
+            None if self.b_link => format!("{role} of node {router}"),
+            None => format!("{role} {}", self.place(router)),
+        }
+    }
+
+    /// Name of a ring channel; `None` for channels inside an adapter or to a node.
+    pub fn ring_channel_name(&self, network: &Network, channel: Channel, role: &str) -> Option<String> {
+        let (from, to) = (network.from(channel), network.to(channel));
+        if network.is_node(from) || network.is_node(to) {
+            return None;
+        }
+        let ((a, stop), (b, _)) = (self.locate(from), self.locate(to));
+        let port = channel.0 - network.out_start[from.0 as usize];
+        let d = match (self.b_link, stop) {
+            (true, Some(d)) if a != b => d,
+            (false, None) => port / self.directions(),
+            _ => return None,
+        };
+        Some(format!("{role} d{d} {} -> {}", self.place(a), self.place(b)))
+    }
+
+    /// Coordinates as text: `(2,3)`.
+    fn place(&self, router: u32) -> String {
+        let mut at = [0; MAX_DIMENSIONS as usize];
+        self.coordinates(router, &mut at);
+        let text: Vec<String> = at[..self.extents.len()].iter().map(u32::to_string).collect();
+        format!("({})", text.join(","))
+    }
+}
+
+fn check_fixed(extents: &[u32], dimensions: u32, wanted: u32, nodes: u32) -> Result<(), BuildError> {
+    if extents.len() != dimensions as usize {
+        return Err(invalid(format!("{} extents for {dimensions} dimensions: give one for each", extents.len())));
+    }
+    let product = extents.iter().try_fold(1u32, |all, &r| all.checked_mul(r)).filter(|&all| all == wanted);
+    if product.is_none() {
+        let text: Vec<String> = extents.iter().map(u32::to_string).collect();
+        let text = text.join(" x ");
+        return Err(invalid(format!("{nodes} nodes need {wanted} routers; the extents are fixed at {text}")));
+    }
+    Ok(())
+}
+
+/// Smallest r with r^f >= n.
+fn root_up(n: u32, f: u32) -> u32 {
+    let holds = |r: u32| u64::from(r).checked_pow(f).is_none_or(|all| all >= u64::from(n));
+    let guess = f64::from(n).powf(1.0 / f64::from(f)) as u32;
+    let mut r = guess.saturating_sub(1).max(1);
+    while !holds(r) {
+        r += 1;
+    }
+    r
+}
+
+/// The most cube-like `f` factors of `n`: smallest largest factor, then smallest second-largest, and so on; largest first.
+fn balanced(n: u32, f: u32) -> Vec<u32> {
+    fn search(n: u32, f: u32, cap: u32) -> Option<Vec<u32>> {
+        if f == 1 {
+            return (n <= cap).then(|| vec![n]);
+        }
+        let least = root_up(n, f);
+        let mut largest = least;
+        while largest <= cap && largest <= n {
+            if n.is_multiple_of(largest)
+                && let Some(mut rest) = search(n / largest, f - 1, largest)
+            {
+                rest.insert(0, largest);
+                return Some(rest);
+            }
+            largest += 1;
+        }
+        None
+    }
+    search(n, f, n).unwrap_or_else(|| vec![n])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extents_follow_from_the_number_of_nodes() {
+        assert_eq!(balanced(64, 3), [4, 4, 4]);
+        assert_eq!(balanced(65536, 3), [64, 32, 32]);
+        assert_eq!(balanced(24, 2), [6, 4]);
+        assert_eq!(balanced(13, 3), [13, 1, 1]);
+        assert_eq!(balanced(1, 4), [1, 1, 1, 1]);
+        assert_eq!((root_up(26, 3), root_up(27, 3), root_up(28, 3), root_up(1, 5)), (3, 3, 4, 1));
+    }
+
+    #[test]
+    fn bad_parameters_are_refused_with_what_is_allowed() {
+        let cube = |n, f, both, b_link, per, e: &Extents| Cube::new(n, f, both, b_link, per, e).map_err(|e| e.0);
+        assert!(cube(8, 0, true, false, 1, &Extents::Balanced).unwrap_err().contains("1 to 16"));
+        assert!(cube(8, 2, true, true, 1, &Extents::Balanced).unwrap_err().contains("unidirectional"));
+        assert!(cube(8, 2, true, false, 1, &Extents::Fixed(vec![3, 3])).unwrap_err().contains("3 x 3"));
+        assert!(cube(8, 2, true, false, 1, &Extents::Fixed(vec![8])).unwrap_err().contains("one for each"));
+        assert!(cube(8, 2, true, false, 1, &Extents::Fixed(vec![u32::MAX, u32::MAX])).is_err());
+    }
+}

@@ -1,0 +1,112 @@
+//! Generators: from a description and a number of nodes to a network.
+//!
+//! Every generator checks its parameters and says what is allowed. [`Shape`] keeps what later stages need to know of
+//! the layout: names, symmetry, levels.
+
+pub mod cube;
+
+use crate::built::{BuildError, MAX_NODES};
+use crate::network::{Channel, Network, Vertex};
+use crate::spec::{FabricSpec, TopologySpec};
+pub use cube::Cube;
+
+/// What the vertices of a network are and how they lie.
+#[derive(Clone, Debug)]
+pub enum Shape {
+    /// Ring, torus, multicube.
+    Cube(Cube),
+    /// Switches in named tiers.
+    Tiers(Vec<Tier>),
+    /// An imported graph: a name for each vertex.
+    Named(Vec<String>),
+}
+
+/// Consecutive vertices of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tier {
+    /// What one is called: `leaf`, `spine`, `switch`.
+    pub name: &'static str,
+    /// First vertex.
+    pub first: Vertex,
+    /// How many.
+    pub count: u32,
+    /// Height above the nodes; up*/down* routing climbs towards higher levels.
+    pub level: u32,
+}
+
+impl Shape {
+    /// Name of a vertex whose role is called `role`.
+    pub fn vertex_name(&self, network: &Network, vertex: Vertex, role: &str) -> String {
+        if let Shape::Named(names) = self {
+            return names[vertex.0 as usize].clone();
+        }
+        if network.is_node(vertex) {
+            return format!("node {}", vertex.0);
+        }
+        match self {
+            Shape::Cube(cube) => cube.vertex_name(vertex, role),
+            Shape::Tiers(tiers) => {
+                let tier = tiers.iter().rfind(|tier| tier.first <= vertex);
+                let Some(tier) = tier else { return format!("vertex {}", vertex.0) };
+                match tier.count {
+                    1 => tier.name.to_owned(),
+                    _ => format!("{} {}", tier.name, vertex.0 - tier.first.0),
+                }
+            }
+            Shape::Named(_) => unreachable!("handled above"),
+        }
+    }
+
+    /// Name of a channel whose role is called `role`: role, ends, and its rank among parallel channels.
+    pub fn channel_name(&self, network: &Network, channel: Channel, role: &str) -> String {
+        if let Shape::Cube(cube) = self
+            && let Some(name) = cube.ring_channel_name(network, channel, role)
+        {
+            return name;
+        }
+        let end = |v| self.vertex_name(network, v, &role_of_vertex(network, v));
+        let ends = format!("{} -> {}", end(network.from(channel)), end(network.to(channel)));
+        match network.parallel(channel) {
+            (rank, count) if count > 1 => format!("{role} {ends} #{}", rank + 1),
+            _ => format!("{role} {ends}"),
+        }
+    }
+}
+
+fn role_of_vertex(network: &Network, vertex: Vertex) -> String {
+    match network.vertex_role[vertex.0 as usize] {
+        crate::spec::Role::BLink => "B-Link".to_owned(),
+        crate::spec::Role::RingStop => "ring stop".to_owned(),
+        _ => "router".to_owned(),
+    }
+}
+
+/// Builds the network of `spec` for `nodes` nodes.
+///
+/// # Errors
+/// See [`crate::Fabric::build`].
+pub fn build(spec: &FabricSpec, nodes: u32) -> Result<(Network, Shape), BuildError> {
+    if nodes == 0 || nodes > MAX_NODES {
+        return Err(invalid(format!("{nodes} nodes: allowed are 1 to {MAX_NODES}")));
+    }
+    match &spec.topology {
+        TopologySpec::Cube { dimensions, bidirectional, b_link, nodes_per_router, extents } => {
+            let cube = Cube::new(nodes, *dimensions, *bidirectional, *b_link, *nodes_per_router, extents)?;
+            Ok((cube.network(), Shape::Cube(cube)))
+        }
+        _ => Err(invalid("not built yet")),
+    }
+}
+
+/// A build error with a message.
+pub(crate) fn invalid(message: impl Into<String>) -> BuildError {
+    BuildError(message.into())
+}
+
+/// Refuses a parameter outside `allowed`.
+pub(crate) fn check_range(name: &str, value: u32, allowed: std::ops::RangeInclusive<u32>) -> Result<(), BuildError> {
+    match allowed.contains(&value) {
+        true => Ok(()),
+        false => Err(invalid(format!("{name} = {value}: allowed are {} to {}", allowed.start(), allowed.end()))),
+    }
+}
