@@ -13,6 +13,7 @@ mod verbs;
 
 use clap::Parser;
 use std::ffi::OsString;
+use std::path::Path;
 
 /// How fast a cluster's interconnect is, how fast it should be, what holds it back, and what it costs.
 #[derive(Parser)]
@@ -45,8 +46,11 @@ impl Failure {
     }
 }
 
+/// Draws the plots of the result file it is handed beside that file, where the face that runs the command can.
+pub type Plotter = Box<dyn Fn(&Path) -> Result<(), String> + Send>;
+
 /// Runs the command line `args` (the program's name first) and returns its exit status.
-pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
+pub fn main(args: impl IntoIterator<Item = OsString>, plotter: Option<Plotter>) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
@@ -55,7 +59,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
-    let (output, result) = run(&cli, &args);
+    let (output, result) = run(&cli, &args, plotter);
     let printed = if matches!(result, Err(Failure::Input(_))) { Ok(()) } else { output.finish() };
     match result.and(printed) {
         Ok(()) => 0,
@@ -71,14 +75,14 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
 pub fn json(args: impl IntoIterator<Item = OsString>) -> Result<String, Failure> {
     let args: Vec<OsString> = args.into_iter().collect();
     let cli = Cli::try_parse_from(&args).map_err(|error| Failure::Input(error.to_string()))?;
-    match run(&cli, &args) {
+    match run(&cli, &args, None) {
         (_, Err(failure @ Failure::Input(_))) => Err(failure),
         (output, _) => Ok(output.json()),
     }
 }
 
-fn run(cli: &Cli, args: &[OsString]) -> (output::Output, Result<(), Failure>) {
-    let mut output = output::Output::new(&cli.output, args);
+fn run(cli: &Cli, args: &[OsString], plotter: Option<Plotter>) -> (output::Output, Result<(), Failure>) {
+    let mut output = output::Output::new(&cli.output, args).with_plotter(plotter);
     let result = cli.verb.run(&mut output);
     (output, result)
 }

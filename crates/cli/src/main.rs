@@ -1,5 +1,5 @@
 //! The bare binary: see the library.
 
 fn main() -> std::process::ExitCode {
-    hotlink_cli::main(std::env::args_os()).into()
+    hotlink_cli::main(std::env::args_os(), None).into()
 }

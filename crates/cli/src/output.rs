@@ -2,7 +2,7 @@
 
 use crate::progress::{Progress, When};
 use crate::table::{Table, keys};
-use crate::{Failure, environment};
+use crate::{Failure, Plotter, environment};
 use hotlink_bench::Record;
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
@@ -48,6 +48,7 @@ pub struct Output {
     records: Vec<Record>,
     tables: Option<Vec<Table>>,
     text: Option<String>,
+    plotter: Option<Plotter>,
 }
 
 impl Output {
@@ -60,7 +61,15 @@ impl Output {
         }
         let environment = environment::describe();
         let progress = options.progress;
-        Output { format, progress, command, environment, records: Vec::new(), tables: None, text: None }
+        Output { format, progress, command, environment, records: Vec::new(), tables: None, text: None, plotter: None }
+    }
+    /// For a face that can draw.
+    pub(crate) fn with_plotter(self, plotter: Option<Plotter>) -> Output {
+        Output { plotter, ..self }
+    }
+    /// Draws the plots of a result file, if the face that runs the command can.
+    pub fn plotter(&self) -> Option<&Plotter> {
+        self.plotter.as_ref()
     }
     /// The format asked for.
     pub fn format(&self) -> Format {

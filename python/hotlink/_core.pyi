@@ -1,0 +1,9 @@
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+__version__: str
+
+class InputError(ValueError): ...
+
+def main(args: Sequence[str], plot: Callable[[Path], object]) -> int: ...
+def json(args: Sequence[str]) -> str: ...

@@ -1,0 +1,223 @@
+"""Bandwidth, cost and cost per bandwidth against nodes, one line a fabric, each named at its end.
+
+The plots of M02's Figs. 13-15, for any fabrics: units on the axes, the same colour for a fabric in every plot, gaps
+where a fabric cannot be built.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import log10
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, MultipleLocator, NullFormatter
+
+from hotlink.result import Record
+
+# Dark enough for lines on white, apart for most colour-blind readers; dashes tell the second round from the first.
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#AA3377", "#B8860B", "#56A5D8", "#444444", "#8C564B"]
+DASHES = ["-", (0, (5, 1.5)), (0, (1.5, 1.2))]
+INK, FAINT = "#222222", "#8a8a8a"
+LABEL_PT = 8.5
+# Beyond this ratio between fabrics a linear axis hides the smaller ones.
+LOG_BEYOND = 30
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What to draw: the key (a pattern where it carries a currency), the axis label, the title."""
+
+    key: str
+    label: str
+    title: str
+
+
+QUANTITIES = {
+    "bandwidth": Quantity("bandwidth_per_node_MBps", "Bandwidth per node (MB/s)", "Available bandwidth per node"),
+    "cost": Quantity(r"cost_(?P<currency>[A-Z]{3})", "Total cost ({currency})", "Total cost of the interconnect"),
+    "cost-per-MBps": Quantity(
+        r"cost_per_MBps_(?P<currency>[A-Z]{3})",
+        "Cost per MB/s per node ({currency})",
+        "Cost of one MB/s per node",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One fabric's points, in order of nodes; None where there is no value."""
+
+    fabric: str
+    nodes: list[int]
+    values: list[float | None]
+
+    def known(self) -> list[tuple[int, float]]:
+        """The points that have a value."""
+        return [(n, value) for n, value in zip(self.nodes, self.values, strict=True) if value is not None]
+
+
+def save(records: Sequence[Record], folder: Path) -> list[Path]:
+    """Write every plot that the records allow into ``folder``, as PNG and SVG."""
+    files = []
+    for name in QUANTITIES:
+        if any(lines_of(records, key).values() for key in keys_of(records, name)):
+            figure = draw(records, name)
+            for suffix in ("png", "svg"):
+                file = folder / f"{name}.{suffix}"
+                # No date in the file: the same records give the same bytes.
+                with mpl.rc_context({"svg.hashsalt": "hotlink", "svg.fonttype": "none"}):
+                    metadata = {"Date": None} if suffix == "svg" else None
+                    figure.savefig(file, dpi=160, metadata=metadata)
+                files.append(file)
+    return files
+
+
+def draw(records: Sequence[Record], quantity: str = "bandwidth") -> Figure:
+    """Draw one quantity against nodes. Raises ValueError for an unknown quantity or records without it."""
+    if quantity not in QUANTITIES:
+        raise ValueError(f"quantity {quantity!r} is not one of {', '.join(QUANTITIES)}")
+    keys = keys_of(records, quantity)
+    if not keys:
+        raise ValueError(f"no record has a value for {quantity!r}")
+    if len(keys) > 1:
+        raise ValueError(f"one plot cannot hold several currencies: {', '.join(keys)}")
+    what, key = QUANTITIES[quantity], keys[0]
+    lines = lines_of(records, key)
+    figure = Figure(figsize=(9.0, 5.2), layout="constrained")
+    axes = figure.add_subplot()
+    for line in lines.values():
+        index = list(lines).index(line.fabric)
+        dash = DASHES[index // len(COLOURS) % len(DASHES)]
+        values = [float("nan") if value is None else value for value in line.values]
+        axes.plot(line.nodes, values, color=colour(index), linestyle=dash, linewidth=1.7, label=line.fabric)
+    currency = re.fullmatch(what.key, key)
+    unit = currency.groupdict().get("currency", "") if currency else ""
+    style(axes, lines, what.label.format(currency=unit), what.title, subtitle(records))
+    name_ends(figure, axes, lines)
+    return figure
+
+
+def colour(index: int) -> str:
+    """The colour of the fabric with this place in the records."""
+    return COLOURS[index % len(COLOURS)]
+
+
+def keys_of(records: Iterable[Record], quantity: str) -> list[str]:
+    """The keys that hold a quantity: several if there are several currencies."""
+    pattern = re.compile(QUANTITIES[quantity].key)
+    found = (key for record in records for key, value in record.items() if value is not None and pattern.fullmatch(key))
+    return list(dict.fromkeys(found))
+
+
+def lines_of(records: Iterable[Record], key: str) -> dict[str, Line]:
+    """The records' points by fabric, in order of first appearance."""
+    lines: dict[str, Line] = {}
+    for record in records:
+        fabric, nodes, value = record.get("fabric"), record.get("nodes"), record.get(key)
+        if not isinstance(fabric, str) or not isinstance(nodes, int):
+            continue
+        line = lines.setdefault(fabric, Line(fabric, [], []))
+        line.nodes.append(nodes)
+        line.values.append(float(value) if isinstance(value, int | float) else None)
+    return lines
+
+
+def subtitle(records: Iterable[Record]) -> str:
+    """What all points have in common."""
+    shared = []
+    for key, text in (("traffic", "{} traffic"), ("capacities", "{} capacities")):
+        values = {record[key] for record in records if record.get(key) is not None}
+        if len(values) == 1:
+            shared.append(text.format(values.pop()))
+    return ", ".join(shared)
+
+
+def style(axes: Axes, lines: dict[str, Line], label: str, title: str, below: str) -> None:
+    """Axes, grid and title."""
+    points = [point for line in lines.values() for point in line.known()]
+    nodes, values = [n for n, _ in points], [value for _, value in points]
+    axes.set_title(title, loc="left", fontsize=13, fontweight="bold", color=INK, pad=22 if below else 8)
+    axes.text(0, 1.02, below, transform=axes.transAxes, fontsize=9, color=FAINT, va="bottom")
+    axes.set_xlabel("Nodes", color=INK)
+    axes.set_ylabel(label, color=INK)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color="#e4e4e4", linewidth=0.8)
+    axes.set_axisbelow(True)
+    if max(nodes) > 512 and max(nodes) > 32 * max(1, min(nodes)):
+        axes.set_xscale("log", base=2)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
+    else:
+        axes.set_xlim(0, max(nodes) * 1.005)
+        if max(nodes) >= 32:
+            axes.xaxis.set_major_locator(MultipleLocator(max(16, 2 ** (max(nodes) // 8).bit_length() // 2)))
+    middles = [sorted(value for _, value in line.known())[len(line.known()) // 2] for line in lines.values() if line.known()]
+    if min(values) > 0 and max(middles) > LOG_BEYOND * min(middles):
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    else:
+        axes.set_ylim(0, max(values) * 1.05)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.0f}" if y >= 10 or y == 0 else f"{y:g}"))
+
+
+def name_ends(figure: Figure, axes: Axes, lines: dict[str, Line]) -> None:
+    """Name each line at its last point, pushed apart so that no two names touch."""
+    ends = [(index, line.fabric, line.known()[-1]) for index, line in enumerate(lines.values()) if line.known()]
+    low, high = axes.get_ylim()
+    is_log = axes.get_yscale() == "log"
+
+    def height(value: float) -> float:
+        if is_log:
+            return (log10(value) - log10(low)) / (log10(high) - log10(low))
+        return (value - low) / (high - low)
+
+    step = 1.35 * LABEL_PT / 72 / (figure.get_figheight() * 0.8)
+    ends.sort(key=lambda end: end[2][1])
+    places = spread([height(value) for _, _, (_, value) in ends], step)
+    for (index, fabric, (n, value)), place in zip(ends, places, strict=True):
+        axes.annotate(
+            fabric,
+            xy=(n, value),
+            xytext=(1.025, place),
+            textcoords="axes fraction",
+            color=colour(index),
+            fontsize=LABEL_PT,
+            va="center",
+            annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": colour(index), "linewidth": 0.6, "shrinkA": 1, "shrinkB": 2},
+        )
+        axes.plot([n], [value], marker="o", markersize=3.2, color=colour(index), clip_on=False)
+
+
+def spread(wanted: Sequence[float], step: float) -> list[float]:
+    """Places at least ``step`` apart, as near as can be to the wanted ones (ascending), inside 0..1 where they fit."""
+    groups: list[tuple[float, int]] = []
+    for place in wanted:
+        groups.append((place, 1))
+        while len(groups) > 1 and touches(*groups[-2:], step):
+            (above, n), (below, m) = groups.pop(), groups.pop()
+            groups.append(((above * n + below * m) / (n + m), n + m))
+    places = [centre + (i - (n - 1) / 2) * step for centre, n in groups for i in range(n)]
+    over = max(0.0, max(places, default=0.0) - 1.0)
+    return push_up([place - over for place in places], step) if over else push_up(places, step)
+
+
+def touches(lower: tuple[float, int], upper: tuple[float, int], step: float) -> bool:
+    """Whether two groups of names, each around a centre, overlap."""
+    return upper[0] - lower[0] < (lower[1] + upper[1]) / 2 * step
+
+
+def push_up(places: list[float], step: float) -> list[float]:
+    """Lift what lies below 0, and whatever that pushes."""
+    lifted: list[float] = []
+    for place in places:
+        floor = lifted[-1] + step if lifted else 0.0
+        lifted.append(max(place, floor))
+    assert all(b - a >= step * 0.999 for a, b in pairwise(lifted))
+    return lifted
