@@ -13,9 +13,9 @@ Path = str | PathLike[str]
 Numbers = int | str | Iterable[int]
 
 
-def run(*arguments: str | PathLike[str]) -> Result:
+def run(*arguments: Path) -> Result:
     """Any verb: ``run("catalog", "list")``. The arguments are those of the command."""
-    return Result.from_json(_core.json(["hotlink", *map(fspath, arguments)]))
+    return Result.from_json(_core.json(["hotlink", *(fspath(argument) for argument in arguments)]))
 
 
 def analyze(

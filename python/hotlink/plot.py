@@ -156,7 +156,9 @@ def style(axes: Axes, lines: dict[str, Line], label: str, title: str, below: str
         axes.set_xlim(0, max(nodes) * 1.005)
         if max(nodes) >= 32:
             axes.xaxis.set_major_locator(MultipleLocator(max(16, 2 ** (max(nodes) // 8).bit_length() // 2)))
-    middles = [sorted(value for _, value in line.known())[len(line.known()) // 2] for line in lines.values() if line.known()]
+    middles = [
+        sorted(value for _, value in line.known())[len(line.known()) // 2] for line in lines.values() if line.known()
+    ]
     if min(values) > 0 and max(middles) > LOG_BEYOND * min(middles):
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
@@ -200,7 +202,7 @@ def spread(wanted: Sequence[float], step: float) -> list[float]:
     groups: list[tuple[float, int]] = []
     for place in wanted:
         groups.append((place, 1))
-        while len(groups) > 1 and touches(*groups[-2:], step):
+        while len(groups) > 1 and touches(groups[-2], groups[-1], step):
             (above, n), (below, m) = groups.pop(), groups.pop()
             groups.append(((above * n + below * m) / (n + m), n + m))
     places = [centre + (i - (n - 1) / 2) * step for centre, n in groups for i in range(n)]
