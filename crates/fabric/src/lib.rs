@@ -9,6 +9,7 @@
 pub mod bound;
 pub mod built;
 pub mod catalog;
+pub mod forms;
 pub mod inventory;
 pub mod load;
 pub mod network;

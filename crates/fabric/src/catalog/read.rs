@@ -26,6 +26,7 @@ pub(super) const ROLES: &[(&str, Role)] = &[
     ("global-link", Role::GlobalLink),
     ("local-link", Role::LocalLink),
     ("switch", Role::Switch),
+    ("ring-stop", Role::RingStop),
 ];
 
 /// Names of [`FlowControl`] in files.

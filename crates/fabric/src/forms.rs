@@ -1,0 +1,338 @@
+//! The closed forms of M02 (Eqs. 1-12): what all-to-all traffic lets a node send, without counting one route.
+//!
+//! ```
+//! use hotlink_fabric::{catalog, forms, spec::Capacities};
+//! let torus = catalog::load("sci-torus2d").unwrap();
+//! let result = forms::for_fabric(&torus, 25, Capacities::Measured, forms::MESSAGE_BYTES).unwrap();
+//! assert!((result.bandwidth_per_node_mbps - 135.0).abs() < 1e-9);
+//! assert_eq!(result.limiting_resource, "B-Link");
+//! ```
+//!
+//! In an all-to-all each of N nodes sends one packet to each other; the *hot link* is the number of packets over
+//! one link. The rates here are MB/s (10^6 bytes per second) of payload that one node sends.
+//!
+//! How the equations are read where the text of M02 is damaged or silent: tori of N nodes are padded to r^f with
+//! r = ceil(N^(1/f)); nodes fill switches in order; k is the mean over nodes of the number of nodes on a node's own
+//! switch, which is the number of node ports when all are full; up to one crossbar's ports there is one switch and
+//! B = B_eff. Eqs. 6-10 average over the inter-switch links: the middle link of a linear array carries more, which
+//! the load count shows. This module never looks at routes, so that each can check the other.
+
+use crate::spec::{Capacities, Extents, FabricSpec, Role, TopologySpec};
+
+/// The message size that stands for "large" where none is given: 1 MiB.
+pub const MESSAGE_BYTES: u64 = 1 << 20;
+
+/// M02 Eq. 1: packets over each link of an r-ary f-cube of `nodes` = r^f nodes with one-way rings, N(r-1)/2.
+/// Only requests count; responses, echoes and idle symbols are in the packet efficiency.
+pub fn hot_link_cube(nodes: f64, radix: f64) -> f64 {
+    nodes * (radix - 1.0) / 2.0
+}
+
+/// M02 Eq. 2: packets over each B-Link, 2(N-1) + sum over d = 2..f of (d-1) C(f,d) (r-1)^d: what the node sends and
+/// receives, and what turns from one ring into another there.
+pub fn hot_b_link(nodes: f64, radix: f64, dimensions: u32) -> f64 {
+    let mut binomial = f64::from(dimensions);
+    let mut turning = 0.0;
+    for d in 2..=dimensions {
+        binomial = binomial * f64::from(dimensions - d + 1) / f64::from(d);
+        turning += f64::from(d - 1) * binomial * (radix - 1.0).powf(f64::from(d));
+    }
+    2.0 * (nodes - 1.0) + turning
+}
+
+/// M02 Eqs. 4 and 5: (N-1)/hot x B_eff, what a link or B-Link that carries `hot` packets leaves to each node.
+pub fn bandwidth_cube(nodes: f64, hot: f64, effective: f64) -> f64 {
+    (nodes - 1.0) / hot * effective
+}
+
+/// M02 Eq. 6: mean packets over each of `channels` directed inter-switch links (j ports on each of S switches:
+/// `channels` = jS), N(N-k) h / (jS).
+pub fn hot_link_switches(nodes: f64, nodes_per_switch: f64, hops: f64, channels: f64) -> f64 {
+    nodes * (nodes - nodes_per_switch) * hops / channels
+}
+
+/// M02 Eq. 7: mean hops between two distinct switches of a linear array: 1 for two, (S+1)/3 for more (which is 1
+/// for two as well).
+pub fn hops_array(switches: f64) -> f64 {
+    (switches + 1.0) / 3.0
+}
+
+/// M02 Eq. 8: mean hops between two distinct switches of a ring, floor(S^2/4)/(S-1).
+pub fn hops_ring(switches: f64) -> f64 {
+    (switches * switches / 4.0).floor() / (switches - 1.0)
+}
+
+/// M02 Eq. 9: Myrinet's packet efficiency M/(M+h+6).
+pub fn efficiency_myrinet(message_bytes: f64, hops: f64) -> f64 {
+    message_bytes / (message_bytes + hops + 6.0)
+}
+
+/// M02 Eq. 10: (N-k)/hot x B_eff, what a node sends to other switches; never more than its own link carries.
+pub fn bandwidth_switch_to_switch(nodes: f64, nodes_per_switch: f64, hot: f64, effective: f64, host_link: f64) -> f64 {
+    ((nodes - nodes_per_switch) / hot * effective).min(host_link)
+}
+
+/// M02 Eq. 12 (with Eq. 11, B_same = B_eff): the mean over a node's N-1 partners,
+/// ((N-k) B_sw2sw + (k-1) B_same)/(N-1), written so that equal bandwidths give exactly that bandwidth.
+pub fn bandwidth_overall(nodes: f64, nodes_per_switch: f64, sw2sw: f64, same_switch: f64) -> f64 {
+    same_switch - (nodes - nodes_per_switch) / (nodes - 1.0) * (same_switch - sw2sw)
+}
+
+/// What one resource alone would let each node send.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    /// The resource's kind.
+    pub role: Role,
+    /// Its name.
+    pub resource: String,
+    /// MB/s per node.
+    pub mbps: f64,
+}
+
+/// A closed form's result with every term on the way. Terms that the topology does not have are `None`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FormResult {
+    /// Nodes asked for.
+    pub nodes: u32,
+    /// Nodes of the model: r^f for a padded cube.
+    pub nodes_built: u64,
+    /// Eq. 1 or 6: packets over a link (Eq. 6: the mean over inter-switch links).
+    pub hot_link: Option<f64>,
+    /// Eq. 2.
+    pub hot_b_link: Option<f64>,
+    /// S.
+    pub switches: Option<u32>,
+    /// k.
+    pub nodes_per_switch: Option<f64>,
+    /// h: mean hops between distinct switches.
+    pub hops: Option<f64>,
+    /// Packet efficiency on links under [`Capacities::Theoretical`].
+    pub efficiency: f64,
+    /// Eq. 10, MB/s.
+    pub sw2sw_mbps: Option<f64>,
+    /// Eq. 11, MB/s.
+    pub same_switch_mbps: Option<f64>,
+    /// What each resource alone would allow.
+    pub limits: Vec<Limit>,
+    /// What each node sends, MB/s.
+    pub bandwidth_per_node_mbps: f64,
+    /// The resource that holds it back.
+    pub limiting_resource: String,
+}
+
+/// The closed form for `nodes` nodes of `spec` under all-to-all traffic of messages of `message_bytes`.
+///
+/// `None` where M02 has no equation: fewer than two nodes, another topology than cubes of one-way rings, arrays and
+/// rings of switches, Clos64 (up to its 128 nodes) or one crossbar, or a fabric whose links have no rate.
+pub fn for_fabric(spec: &FabricSpec, nodes: u32, capacities: Capacities, message_bytes: u64) -> Option<FormResult> {
+    if nodes < 2 {
+        return None;
+    }
+    let case = Case { spec, nodes, capacities, message_bytes };
+    match &spec.topology {
+        TopologySpec::Cube { dimensions, bidirectional: false, b_link, nodes_per_router: 1, extents } => {
+            let r = radix(nodes, *dimensions, extents)?;
+            case.cube(r, *dimensions, *b_link)
+        }
+        TopologySpec::SwitchArray { ports, links } => case.switched(&Switches::array(nodes, *ports, *links)?),
+        TopologySpec::SwitchRing { ports, links, links_per_switch } => {
+            case.switched(&Switches::ring(nodes, *ports, *links, *links_per_switch)?)
+        }
+        TopologySpec::Clos64 => case.switched(&Switches::clos64(nodes)?),
+        TopologySpec::Crossbar { ports } if nodes <= *ports => case.switched(&Switches::one(nodes)),
+        _ => None,
+    }
+}
+
+/// r of the cube that holds `nodes` nodes; `None` if its extents are not all r.
+fn radix(nodes: u32, dimensions: u32, extents: &Extents) -> Option<u32> {
+    let whole = |r: u32| u64::from(r).checked_pow(dimensions);
+    let r = match extents {
+        Extents::Fixed(list) => *list.first()?,
+        _ => (1..).find(|r| whole(*r).is_none_or(|built| built >= u64::from(nodes)))?,
+    };
+    let exact = whole(r) == Some(u64::from(nodes));
+    match extents {
+        Extents::PaddedCube => Some(r),
+        Extents::Balanced => (dimensions == 1 || exact).then_some(r),
+        Extents::Fixed(list) => (exact && list.iter().all(|extent| *extent == r)).then_some(r),
+    }
+}
+
+/// One question to the equations.
+struct Case<'a> {
+    spec: &'a FabricSpec,
+    nodes: u32,
+    capacities: Capacities,
+    message_bytes: u64,
+}
+
+impl Case<'_> {
+    /// Payload rate in MB/s over `switches` switches.
+    fn rate(&self, role: Role, switches: f64) -> Option<f64> {
+        let of_packets = self.spec.packet.efficiency(self.message_bytes, switches);
+        let efficiency = if role.carries_packets() { of_packets } else { 1.0 };
+        Some(self.spec.resources.get(&role)?.payload_rate(self.capacities, efficiency)? / 1e6)
+    }
+
+    fn limit(&self, role: Role, mbps: f64) -> Limit {
+        Limit { role, resource: self.spec.resources[&role].name.clone(), mbps }
+    }
+
+    /// What the node's own devices allow: it sends B and receives B, through one rate where they are half duplex.
+    fn host_limits(&self) -> Vec<Limit> {
+        let roles = [Role::Memory, Role::HostBus, Role::Nic];
+        let rated = roles.into_iter().filter_map(|role| Some((role, self.rate(role, 0.0)?)));
+        let shared = |role: &Role| if self.spec.resources[role].half_duplex { 2.0 } else { 1.0 };
+        rated.map(|(role, rate)| self.limit(role, rate / shared(&role))).collect()
+    }
+
+    /// Eqs. 1-5.
+    fn cube(&self, radix: u32, dimensions: u32, b_link: bool) -> Option<FormResult> {
+        let built = u64::from(radix).checked_pow(dimensions)?;
+        let (n, r) = (built as f64, f64::from(radix));
+        let hot_link = hot_link_cube(n, r);
+        let mut limits = vec![self.limit(Role::Link, bandwidth_cube(n, hot_link, self.rate(Role::Link, 0.0)?))];
+        let hot_b_link = b_link.then(|| hot_b_link(n, r, dimensions));
+        if let (Some(hot), Some(rate)) = (hot_b_link, self.rate(Role::BLink, 0.0)) {
+            limits.push(self.limit(Role::BLink, bandwidth_cube(n, hot, rate)));
+        }
+        limits.extend(self.host_limits());
+        let least = least(&limits)?.clone();
+        Some(FormResult {
+            nodes: self.nodes,
+            nodes_built: built,
+            hot_link: Some(hot_link),
+            hot_b_link,
+            switches: None,
+            nodes_per_switch: None,
+            hops: None,
+            efficiency: self.spec.packet.efficiency(self.message_bytes, 0.0),
+            sw2sw_mbps: None,
+            same_switch_mbps: None,
+            limits,
+            bandwidth_per_node_mbps: least.mbps,
+            limiting_resource: least.resource,
+        })
+    }
+
+    /// Eqs. 6-12.
+    fn switched(&self, switches: &Switches) -> Option<FormResult> {
+        let (n, k, h) = (f64::from(self.nodes), switches.nodes_per_switch, switches.hops);
+        let same_switch = self.rate(Role::Link, h + 1.0)?;
+        let mut limits = vec![self.limit(Role::Link, same_switch)];
+        let (mut bandwidth, mut hot_link, mut sw2sw) = (same_switch, None, None);
+        if switches.count > 1 {
+            let role = if self.spec.resources.contains_key(&Role::SwitchLink) { Role::SwitchLink } else { Role::Link };
+            let hot = hot_link_switches(n, k, h, switches.channels);
+            let between = bandwidth_switch_to_switch(n, k, hot, self.rate(role, h + 1.0)?, same_switch);
+            if between < same_switch {
+                limits.push(self.limit(role, between));
+            }
+            bandwidth = bandwidth_overall(n, k, between, same_switch);
+            (hot_link, sw2sw) = (Some(hot), Some(between));
+        }
+        let host = self.host_limits();
+        let mut limiting_resource = least(&limits)?.resource.clone();
+        if let Some(device) = least(&host).filter(|device| device.mbps < bandwidth) {
+            (bandwidth, limiting_resource) = (device.mbps, device.resource.clone());
+        }
+        limits.extend(host);
+        Some(FormResult {
+            nodes: self.nodes,
+            nodes_built: u64::from(self.nodes),
+            hot_link,
+            hot_b_link: None,
+            switches: Some(switches.count),
+            nodes_per_switch: Some(k),
+            hops: Some(h),
+            efficiency: self.spec.packet.efficiency(self.message_bytes, h + 1.0),
+            sw2sw_mbps: sw2sw,
+            same_switch_mbps: Some(same_switch),
+            limits,
+            bandwidth_per_node_mbps: bandwidth,
+            limiting_resource,
+        })
+    }
+}
+
+/// The first of the smallest.
+fn least(limits: &[Limit]) -> Option<&Limit> {
+    limits.iter().reduce(|least, limit| if limit.mbps < least.mbps { limit } else { least })
+}
+
+/// Switches filled in order: S, k, h and jS.
+struct Switches {
+    count: u32,
+    nodes_per_switch: f64,
+    hops: f64,
+    channels: f64,
+}
+
+impl Switches {
+    /// One crossbar for all: no hop between switches.
+    fn one(nodes: u32) -> Switches {
+        Switches { count: 1, nodes_per_switch: f64::from(nodes), hops: 0.0, channels: 0.0 }
+    }
+
+    /// A line: the ends have one neighbour, the others two.
+    fn array(nodes: u32, ports: u32, links: u32) -> Option<Switches> {
+        if nodes <= ports {
+            return Some(Switches::one(nodes));
+        }
+        let (end, inner) = (ports.checked_sub(links)?, ports.checked_sub(2 * links).filter(|ports| *ports > 0)?);
+        let count = 2 + nodes.saturating_sub(2 * end).div_ceil(inner);
+        Some(Switches {
+            count,
+            nodes_per_switch: mean_own_switch(nodes, count, end, inner),
+            hops: hops_array(f64::from(count)),
+            channels: 2.0 * f64::from(links) * f64::from(count - 1),
+        })
+    }
+
+    /// A ring: two switches are one adjacent pair; from three on each has two neighbours.
+    fn ring(nodes: u32, ports: u32, links: u32, links_per_switch: bool) -> Option<Switches> {
+        if nodes <= ports {
+            return Some(Switches::one(nodes));
+        }
+        let pair = ports.checked_sub(links).filter(|ports| *ports > 0)?;
+        let (count, filled, used) = if nodes <= 2 * pair {
+            (2, pair, links)
+        } else {
+            let used = if links_per_switch { links } else { 2 * links };
+            let each = ports.checked_sub(used).filter(|ports| *ports > 0)?;
+            (nodes.div_ceil(each), each, used)
+        };
+        Some(Switches {
+            count,
+            nodes_per_switch: mean_own_switch(nodes, count, filled, filled),
+            hops: hops_ring(f64::from(count)),
+            channels: f64::from(used) * f64::from(count),
+        })
+    }
+
+    /// Clos64: 8 node ports and 8 switch ports per crossbar, h = 1, at most two enclosures of 64.
+    fn clos64(nodes: u32) -> Option<Switches> {
+        let count = nodes.div_ceil(8);
+        let hops = if count > 1 { 1.0 } else { 0.0 };
+        let channels = 8.0 * f64::from(count);
+        (nodes <= 128).then(|| Switches {
+            count,
+            nodes_per_switch: mean_own_switch(nodes, count, 8, 8),
+            hops,
+            channels,
+        })
+    }
+}
+
+/// Mean over nodes of the nodes on a node's own switch, the sum of k_i^2 over N, where `count` switches are filled in
+/// order, the first and the last to `end` nodes and the others to `inner`.
+fn mean_own_switch(nodes: u32, count: u32, end: u32, inner: u32) -> f64 {
+    let (mut left, mut squares) = (nodes, 0.0);
+    for switch in 0..count {
+        let on_switch = left.min(if switch == 0 || switch + 1 == count { end } else { inner });
+        left -= on_switch;
+        squares += f64::from(on_switch) * f64::from(on_switch);
+    }
+    squares / f64::from(nodes)
+}
