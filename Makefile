@@ -1,0 +1,62 @@
+# hotlink: `make` lists what there is to do. Each step says what it does and how long it took; stamps in .stamps/
+# keep a step from being done twice.
+
+export PATH := $(CURDIR)/.venv/bin:$(HOME)/.cargo/bin:$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+unexport VIRTUAL_ENV PYTHONPATH
+
+TIMED   := .ci/timed
+HOTLINK := target/release/hotlink
+VENV    := .venv/bin
+RUST    := Cargo.toml Cargo.lock rustfmt.toml $(shell find crates catalog -type f)
+PYTHON  := pyproject.toml $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
+
+.PHONY: help build demo test check bench clean
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
+
+build: $(HOTLINK) .stamps/wheel ## build target/release/hotlink and .venv/bin/hotlink (with Python and plots)
+
+demo: build ## measure this machine, then compare M02's eight fabrics, three of today's and this machine into report/
+	@$(TIMED) "the main job" .ci/demo $(VENV)/hotlink report
+
+test: check build ## check everything, then run every test
+	@$(TIMED) "Rust tests" cargo test --workspace --locked --quiet
+	@$(TIMED) "Python tests" $(VENV)/pytest
+
+check: .stamps/check-rust .stamps/check-python ## formats, lints and types, with no test run
+
+bench: .stamps/tools ## the engines' speed and memory on this machine
+	@$(TIMED) "benchmarks" cargo bench --locked --workspace
+
+clean: ## remove everything that was built
+	@$(TIMED) "removing target/, .venv/, .stamps/ and report/" rm -rf target .venv .stamps report
+
+.stamps/tools: .ci/need
+	@mkdir -p .stamps
+	@$(TIMED) "looking for Rust, Python and a linker" .ci/need
+	@touch $@
+
+.stamps/venv: .stamps/tools .ci/venv pyproject.toml
+	@$(TIMED) "Python environment in .venv" .ci/venv
+	@touch $@
+
+$(HOTLINK): .stamps/tools $(RUST)
+	@$(TIMED) "building $@" cargo build --release --locked --package hotlink-cli
+	@touch $@
+
+.stamps/wheel: .stamps/venv $(HOTLINK) $(RUST) $(PYTHON)
+	@$(TIMED) "building and installing the Python package" \
+	    $(VENV)/pip install --quiet --no-build-isolation --no-deps --force-reinstall .
+	@touch $@
+
+.stamps/check-rust: .stamps/tools $(RUST)
+	@$(TIMED) "Rust format" cargo fmt --all --check
+	@$(TIMED) "Rust lints" cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	@touch $@
+
+.stamps/check-python: .stamps/venv $(PYTHON)
+	@$(TIMED) "Python format" $(VENV)/ruff format --quiet --check python
+	@$(TIMED) "Python lints" $(VENV)/ruff check --quiet python
+	@$(TIMED) "Python types" $(VENV)/mypy --no-error-summary
+	@touch $@
