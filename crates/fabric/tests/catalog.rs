@@ -43,7 +43,7 @@ fn capacities_of_m02_are_those_of_its_tables() {
 const BROKEN: &str = r#"
 name = "broken"
 title = "A fabric with one mistake of each kind"
-parts = ["pc-p3-1ghz", "dolphin-d336"]
+parts = ["pc-p3-1ghz", "myrinet-128O"]
 routing = "dimension-ordr"
 flow_control = "sci-ring"
 colour = "red"
@@ -77,7 +77,7 @@ fn all_mistakes_of_a_file_are_told_in_one_pass_with_their_places() {
     let mistakes = catalog::parse("broken.toml", BROKEN).unwrap_err();
     let told = told(&mistakes);
     for expected in [
-        "broken.toml:4:24: parts: part \"dolphin-d336\" is unknown; did you mean \"dolphin-d335\"? (allowed: ",
+        "broken.toml:4:24: parts: part \"myrinet-128O\" is unknown; did you mean \"myrinet-1280\"? (allowed: ",
         "broken.toml:5:11: routing: \"dimension-ordr\" is unknown; did you mean \"dimension-order\"? (allowed: dimension-order, ",
         "broken.toml:7:1: colour: unknown key (allowed: flow_control, ",
         "broken.toml:9:1: topology.status: is missing (allowed: published, measured, fitted, estimated)",
