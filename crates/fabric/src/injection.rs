@@ -1,0 +1,69 @@
+//! What a node could inject into an otherwise idle fabric: the bound that efficiency is measured against.
+
+use crate::built::Fabric;
+use crate::network::{Channel, Node, Resource, Vertex};
+use crate::spec::{Capacities, Role};
+
+impl Fabric {
+    /// The least over all nodes of what a node's own devices let it inject, in MB/s (10^6 bytes per second) of payload:
+    /// its host, its link, and where it has a router or B-Link for itself, that and all the links that leave it.
+    /// `None` if none of them has a rate.
+    pub fn injection_mbps(&self, capacities: Capacities, efficiency: f64) -> Option<f64> {
+        let rate = |resource| self.payload_mbps(resource, capacities, efficiency).unwrap_or(f64::INFINITY);
+        let least = self.network.node_iter().map(|node| self.injection_of(node, &rate)).fold(f64::INFINITY, f64::min);
+        least.is_finite().then_some(least)
+    }
+
+    fn injection_of(&self, node: Node, rate: &impl Fn(Resource) -> f64) -> f64 {
+        let hosts = self.network.host_roles.iter().map(|&role| rate(Resource::Host(node, role)));
+        let host = hosts.fold(f64::INFINITY, f64::min);
+        if !self.attachment.has_home(node) {
+            return host.min(self.leaving(node.vertex(), node.vertex(), rate));
+        }
+        let link = host.min(rate(Resource::Channel(self.network.port(node.vertex(), 0))));
+        let home = self.attachment.home[node.0 as usize];
+        let is_own = self.attachment.nodes_of(self.attachment.group[node.0 as usize] as usize).len() == 1;
+        match is_own {
+            true => link.min(rate(Resource::Vertex(home))).min(self.leaving(home, node.vertex(), rate)),
+            false => link,
+        }
+    }
+
+    /// Rates of the channels that leave `vertex` other than to `back`; a ring stop passes on to its ring.
+    fn leaving(&self, vertex: Vertex, back: Vertex, rate: &impl Fn(Resource) -> f64) -> f64 {
+        let on = |channel: &Channel| self.network.to(*channel) != back;
+        let through = |channel: Channel| {
+            let (own, next) = (rate(Resource::Channel(channel)), self.network.to(channel));
+            let is_stop = !self.network.is_node(next)
+                && self.network.role(Resource::Vertex(next)) == Role::RingStop
+                && self.network.role(Resource::Vertex(vertex)) != Role::RingStop;
+            if is_stop { own.min(self.leaving(next, vertex, rate)) } else { own }
+        };
+        let channels = self.network.out(vertex).filter(on).map(through);
+        let (sum, count) = channels.fold((0.0, 0), |(sum, count), rate| (sum + rate, count + 1));
+        if count == 0 { f64::INFINITY } else { sum }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog;
+
+    fn injection(name: &str, nodes: u32, efficiency: f64) -> f64 {
+        let fabric = Fabric::build(&catalog::load(name).unwrap(), nodes).unwrap();
+        fabric.injection_mbps(Capacities::Theoretical, efficiency).unwrap()
+    }
+
+    #[test]
+    fn an_sci_node_injects_what_its_narrowest_own_device_carries() {
+        // B-Link 640 x 2/3 is below the link's 667 x 2/3 and the bus's 533.
+        assert!((injection("sci-ring", 8, 2.0 / 3.0) - 640.0 * 2.0 / 3.0).abs() < 1e-9);
+        assert!((injection("sci-torus2d", 9, 2.0 / 3.0) - 640.0 * 2.0 / 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_bus_limits_where_packets_cost_nothing() {
+        assert!((injection("sci-torus3d", 27, 1.0) - 533.0).abs() < 1e-9);
+    }
+}
