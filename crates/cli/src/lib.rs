@@ -5,8 +5,10 @@
 //! [`output::Output`], all else to stderr. Exit status: 0 done, 1 a check or reference failed, 2 bad usage or input.
 
 mod environment;
+mod model;
 pub mod output;
 pub mod progress;
+mod source;
 pub mod table;
 pub mod values;
 mod verbs;

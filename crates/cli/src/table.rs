@@ -27,10 +27,16 @@ pub(crate) fn keys(records: &[Record]) -> Vec<&str> {
 impl Table {
     /// One row a record. What all records share is said once in the title; a single record is laid out as key and value.
     pub fn of(records: &[Record]) -> Table {
-        let keys = keys(records);
+        Table::of_keys(records, &keys(records))
+    }
+
+    /// As [`Table::of`], with these keys only.
+    pub fn of_keys(records: &[Record], keys: &[&str]) -> Table {
+        let keys: Vec<&str> =
+            keys.iter().copied().filter(|key| records.iter().any(|record| record.get(key).is_some())).collect();
         let cells = |key: &str| records.iter().map(|record| cell(record.get(key))).collect::<Vec<_>>();
         if let [record] = records {
-            let rows = record.fields().map(|(key, value)| vec![key.to_owned(), cell(Some(value))]).collect();
+            let rows = keys.iter().map(|key| vec![(*key).to_owned(), cell(record.get(key))]).collect();
             return Table { columns: vec!["key".to_owned(), "value".to_owned()], rows, ..Table::default() };
         }
         let (shared, own): (Vec<&str>, Vec<&str>) = keys.into_iter().partition(|key| {

@@ -1,11 +1,14 @@
 //! One file per verb. To add one: a file with `Args` and `run`, a variant here.
 
+mod analyze;
 mod catalog;
 
 use crate::{Failure, output::Output};
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Verb {
+    /// One fabric at given sizes: bandwidth per node by closed form and load count, and what limits it.
+    Analyze(analyze::Args),
     /// List, show and check fabrics, parts and prices.
     Catalog(catalog::Args),
 }
@@ -13,6 +16,7 @@ pub(crate) enum Verb {
 impl Verb {
     pub(crate) fn run(&self, output: &mut Output) -> Result<(), Failure> {
         match self {
+            Verb::Analyze(args) => analyze::run(args, output),
             Verb::Catalog(args) => catalog::run(args, output),
         }
     }
