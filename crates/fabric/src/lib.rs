@@ -14,6 +14,7 @@ mod injection;
 pub mod inventory;
 pub mod load;
 pub mod network;
+pub mod price;
 pub mod routing;
 pub mod spec;
 pub mod topology;

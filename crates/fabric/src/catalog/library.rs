@@ -1,8 +1,10 @@
 //! Where catalog files are found, and how a fabric is put together from several.
 
 use super::mistake::{Mistake, nearest};
+use super::price_list::parse_price_list;
 use super::read::{PartHead, References, Stated, read_fabric, read_part};
 use super::sheet::{Entry, Sheet, Table};
+use crate::price::PriceList;
 use crate::spec::FabricSpec;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -151,6 +153,15 @@ impl Library {
             }
             _ => Err(mistakes),
         }
+    }
+
+    /// A price list by name or path.
+    ///
+    /// # Errors
+    /// Every mistake of the file.
+    pub fn price_list(&self, name_or_path: &str) -> Result<PriceList, Vec<Mistake>> {
+        let (file, text) = self.open("prices", name_or_path).map_err(|mistake| vec![mistake])?;
+        parse_price_list(&file, &text)
     }
 
     /// A part by name or path: its head and its numbers.

@@ -12,16 +12,20 @@
 
 mod library;
 mod mistake;
+mod price_list;
 mod read;
 mod sheet;
 mod topology;
 pub mod unit;
 pub mod vocabulary;
+mod write;
 
 pub use library::{Library, Listed, Loaded};
 pub use mistake::{Mistake, nearest};
+pub use price_list::parse_price_list;
 pub use read::{PartHead, PartKind};
-pub use sheet::Entry;
+pub use sheet::{Entry, status_name};
+pub use write::to_toml;
 
 use crate::spec::FabricSpec;
 

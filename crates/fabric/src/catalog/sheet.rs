@@ -16,6 +16,16 @@ pub(super) const STATUSES: &[(&str, Status)] = &[
     ("estimated", Status::Estimated),
 ];
 
+/// The name of a status as files and results write it.
+pub fn status_name(status: Status) -> &'static str {
+    name_of(STATUSES, &status)
+}
+
+/// The name of `value` among `choices`, which hold every value.
+pub(super) fn name_of<'n, T: PartialEq>(choices: &[(&'n str, T)], value: &T) -> &'n str {
+    choices.iter().find(|(_, choice)| choice == value).map_or("", |(name, _)| *name)
+}
+
 /// One number that was read, as the file states it: what `catalog show` prints.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
@@ -285,6 +295,18 @@ impl<'s> Table<'s> {
 
     /// A value with unit, source and status, in base units of `dimension`, within `range` (base units).
     pub(super) fn value_opt(&self, key: &str, dimension: Dimension, range: RangeInclusive<f64>) -> Option<Value<f64>> {
+        self.value_of(key, dimension.units(), range, |_| ())?.0
+    }
+
+    /// As [`Table::value_opt`] in one of `units` with their factors; `more` reads what else the value's table holds.
+    /// `None`: absent or no table.
+    pub(super) fn value_of<T>(
+        &self,
+        key: &str,
+        units: &[(&str, f64)],
+        range: RangeInclusive<f64>,
+        more: impl FnOnce(&Table<'s>) -> T,
+    ) -> Option<(Option<Value<f64>>, T)> {
         let is_table = self.get(key)?.get_ref().is_table();
         if !is_table {
             self.wrong(
@@ -295,17 +317,20 @@ impl<'s> Table<'s> {
             return None;
         }
         let table = self.table_opt(key)?;
-        let units: Vec<(&str, f64)> = dimension.units().to_vec();
-        let factor = table.choice("unit", &units);
+        let factor = table.choice("unit", units);
         let unit = factor.and_then(|_| table.text_opt("unit"));
         let source = table.text("source");
         let status = table.choice("status", STATUSES);
         let number = table.stated_number("value", factor, &unit, range);
+        let more = more(&table);
         let span = table.span.clone();
         table.finish();
-        let (number, factor, unit, source, status) = (number?, factor?, unit?, source?, status?);
-        self.sheet.record(self.dotted(key), number, &unit, (&source, status), &span);
-        Some(Value { value: number * factor, unit, source, status })
+        let value = (|| {
+            let (number, factor, unit, source, status) = (number?, factor?, unit?, source?, status?);
+            self.sheet.record(self.dotted(key), number, &unit, (&source, status), &span);
+            Some(Value { value: number * factor, unit, source, status })
+        })();
+        Some((value, more))
     }
 
     /// The number of a value, checked in base units, told in the unit that the file states.

@@ -1,0 +1,69 @@
+//! Price lists: `catalog/prices/` and a user's own file of the same form.
+
+use super::mistake::Mistake;
+use super::sheet::{Sheet, Table};
+use super::unit::Dimension;
+use crate::price::{PriceItem, PriceList};
+use crate::units::Money;
+use std::collections::BTreeMap;
+
+/// Most units of a currency for one piece.
+const MOST: f64 = 1e10;
+
+/// The price list that `text` states, called `file` in messages.
+///
+/// # Errors
+/// Every mistake of the text.
+pub fn parse_price_list(file: &str, text: &str) -> Result<PriceList, Vec<Mistake>> {
+    let sheet = Sheet::new(file, text);
+    let list = read(&sheet);
+    sheet.finish()?;
+    list.ok_or_else(|| vec![Mistake::of_file(file, "states no price list", "")])
+}
+
+fn read(sheet: &Sheet<'_>) -> Option<PriceList> {
+    let document = sheet.parse();
+    let root = Table::root(sheet, &document);
+    let (name, title) = (root.text("name"), root.text("title"));
+    let currency = root.text("currency");
+    let date = root.text("date").filter(|date| is_date(&root, date));
+    let mut items = BTreeMap::new();
+    if let (Some(table), Some(currency)) = (root.table("item"), &currency) {
+        for key in table.keys() {
+            if let Some(item) = table.table_opt(&key).and_then(|item| read_item(item, currency)) {
+                items.insert(key, item);
+            }
+        }
+    }
+    root.finish();
+    Some(PriceList { name: name?, title: title?, currency: currency?, date: date?, items })
+}
+
+fn is_date(root: &Table<'_>, date: &str) -> bool {
+    let shape = |(at, c): (usize, char)| if at == 4 || at == 7 { c == '-' } else { c.is_ascii_digit() };
+    let right = date.len() == 10 && date.char_indices().all(shape);
+    if !right {
+        root.wrong("date", format!("{date:?} is no date"), "YYYY-MM-DD");
+    }
+    right
+}
+
+fn read_item(table: Table<'_>, currency: &str) -> Option<PriceItem> {
+    let title = table.text("title");
+    if !table.has("price") {
+        table.wrong("price", "is missing", "{ value = ..., unit = ..., source = ..., status = ... }");
+    }
+    let price = table.value_of("price", &[(currency, 1.0)], 0.0..=MOST, |price| {
+        (price.number_opt("low", 0.0..=MOST), price.number_opt("high", 0.0..=MOST))
+    });
+    let length = table.value_opt("length", Dimension::Length, 0.0..=1e5);
+    let (value, (low, high)) = price?;
+    if let Some(value) = &value
+        && (low.is_some_and(|low| low > value.value) || high.is_some_and(|high| high < value.value))
+    {
+        table.wrong("price", "the value is outside its own range", "low <= value <= high");
+    }
+    table.finish();
+    let cents = |units: f64| Money((units * 100.0).round() as i64);
+    Some(PriceItem { title: title?, price: value?.map(cents), low: low.map(cents), high: high.map(cents), length })
+}

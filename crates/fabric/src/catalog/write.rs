@@ -1,0 +1,142 @@
+//! A fabric as a catalog file: what `calibrate` writes. Reading it back gives the same fabric.
+
+use super::read::{FLOW_CONTROLS, ITEMS, ROLES, ROUTINGS};
+use super::sheet::{STATUSES, name_of};
+use super::unit::Dimension;
+use super::vocabulary::parameter_named;
+use crate::spec::{Extents, FabricSpec, ResourceSpec, TopologySpec, Value};
+use std::fmt::{Display, Write};
+
+/// The fabric as one self-contained TOML file: all numbers are in it, no part is named.
+///
+/// A value whose unit is not of its dimension, or a parameter outside the vocabulary, cannot be written so that it
+/// reads back; such a spec does not come from a catalog file.
+pub fn to_toml(spec: &FabricSpec) -> String {
+    let mut out = String::new();
+    field(&mut out, "name", quoted(&spec.name));
+    field(&mut out, "title", quoted(&spec.title));
+    field(&mut out, "routing", quoted(name_of(ROUTINGS, &spec.routing)));
+    field(&mut out, "flow_control", quoted(name_of(FLOW_CONTROLS, &spec.flow_control)));
+    topology(&mut out, spec);
+    for (role, resource) in &spec.resources {
+        heading(&mut out, &format!("resource.{}", name_of(ROLES, role)));
+        write_resource(&mut out, resource);
+    }
+    heading(&mut out, "packet");
+    let packet = &spec.packet;
+    if let Some(most) = &packet.payload_max_bytes {
+        value(&mut out, "payload_max", most, most.value as f64, Dimension::Size);
+    }
+    value(&mut out, "overhead", &packet.overhead_bytes, packet.overhead_bytes.value, Dimension::Size);
+    let per_hop = &packet.overhead_per_hop_bytes;
+    value(&mut out, "overhead_per_hop", per_hop, per_hop.value, Dimension::Size);
+    if !spec.parameters.is_empty() {
+        heading(&mut out, "parameter");
+    }
+    for (name, number) in &spec.parameters {
+        let dimension = parameter_named(name).map_or(Dimension::Count, |parameter| parameter.dimension);
+        value(&mut out, name, number, number.value, dimension);
+    }
+    if let Some(prices) = &spec.prices {
+        heading(&mut out, "prices");
+        field(&mut out, "list", quoted(&prices.list));
+        prices.items.iter().for_each(|(kind, item)| field(&mut out, name_of(ITEMS, kind), quoted(item)));
+    }
+    out
+}
+
+fn write_resource(out: &mut String, resource: &ResourceSpec) {
+    field(out, "name", quoted(&resource.name));
+    for (key, rate) in [("gross", &resource.gross), ("measured", &resource.measured)] {
+        if let Some(rate) = rate {
+            value(out, key, rate, rate.value.0 as f64, Dimension::Rate);
+        }
+    }
+    value(out, "latency", &resource.latency, resource.latency.value.0 as f64, Dimension::Time);
+    if resource.half_duplex {
+        field(out, "half_duplex", true);
+    }
+}
+
+fn topology(out: &mut String, spec: &FabricSpec) {
+    heading(out, "topology");
+    match &spec.topology {
+        TopologySpec::Cube { dimensions, bidirectional, b_link, nodes_per_router, extents } => {
+            field(out, "kind", quoted("cube"));
+            field(out, "dimensions", dimensions);
+            field(out, "bidirectional", bidirectional);
+            field(out, "b_link", b_link);
+            field(out, "nodes_per_router", nodes_per_router);
+            match extents {
+                Extents::PaddedCube => field(out, "extents", quoted("padded-cube")),
+                Extents::Balanced => field(out, "extents", quoted("balanced")),
+                Extents::Fixed(list) => field(out, "extents", format!("{list:?}")),
+            }
+        }
+        TopologySpec::SwitchArray { ports, links } => {
+            field(out, "kind", quoted("switch-array"));
+            field(out, "ports", ports);
+            field(out, "links", links);
+        }
+        TopologySpec::SwitchRing { ports, links, links_per_switch } => {
+            field(out, "kind", quoted("switch-ring"));
+            field(out, "ports", ports);
+            field(out, "links", links);
+            field(out, "links_per_switch", links_per_switch);
+        }
+        TopologySpec::Clos64 => field(out, "kind", quoted("clos64")),
+        TopologySpec::FatTree { radix, levels, oversubscription, top_all_down } => {
+            field(out, "kind", quoted("fat-tree"));
+            field(out, "radix", radix);
+            if let Some(levels) = levels {
+                field(out, "levels", levels);
+            }
+            field(out, "oversubscription", number(*oversubscription));
+            field(out, "top_all_down", top_all_down);
+        }
+        TopologySpec::Dragonfly { nodes_per_router, routers_per_group, global_per_router } => {
+            field(out, "kind", quoted("dragonfly"));
+            field(out, "nodes_per_router", nodes_per_router);
+            field(out, "routers_per_group", routers_per_group);
+            field(out, "global_per_router", global_per_router);
+        }
+        TopologySpec::Rail { gpus_per_host, radix } => {
+            field(out, "kind", quoted("rail"));
+            field(out, "gpus_per_host", gpus_per_host);
+            field(out, "radix", radix);
+        }
+        TopologySpec::Crossbar { ports } => {
+            field(out, "kind", quoted("crossbar"));
+            field(out, "ports", ports);
+        }
+        TopologySpec::Shared => field(out, "kind", quoted("shared")),
+        TopologySpec::Graph => field(out, "kind", quoted("graph")),
+    }
+    field(out, "source", quoted(&spec.topology_origin.source));
+    field(out, "status", quoted(name_of(STATUSES, &spec.topology_origin.status)));
+}
+
+fn heading(out: &mut String, name: &str) {
+    let _ = writeln!(out, "\n[{name}]");
+}
+
+fn field(out: &mut String, key: &str, value: impl Display) {
+    let _ = writeln!(out, "{key} = {value}");
+}
+
+/// A value in the unit that it states; `base` is in base units.
+fn value<T>(out: &mut String, key: &str, value: &Value<T>, base: f64, dimension: Dimension) {
+    let shown = base / dimension.factor(&value.unit).unwrap_or(1.0);
+    let (unit, source, status) = (quoted(&value.unit), quoted(&value.source), quoted(name_of(STATUSES, &value.status)));
+    let _ =
+        writeln!(out, "{key} = {{ value = {}, unit = {unit}, source = {source}, status = {status} }}", number(shown));
+}
+
+/// A float as TOML reads it back.
+fn number(x: f64) -> String {
+    toml::Value::Float(x).to_string()
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}

@@ -1,0 +1,201 @@
+//! What a fabric costs: an inventory of pieces against a price list.
+//!
+//! Money is in whole cents. A price list has one currency and one date; each price has its own source and status, and
+//! a bill is never called better than its weakest price.
+
+use crate::inventory::Inventory;
+use crate::spec::{ItemKind, PriceRef, Status, Value};
+use crate::units::Money;
+use std::collections::BTreeMap;
+
+/// Prices of one time and currency.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PriceList {
+    /// Key.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// Currency code: `USD`.
+    pub currency: String,
+    /// Date of the prices, `YYYY-MM-DD`.
+    pub date: String,
+    /// Items by key.
+    pub items: BTreeMap<String, PriceItem>,
+}
+
+/// One item of a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PriceItem {
+    /// One line for people.
+    pub title: String,
+    /// Price of one piece.
+    pub price: Value<Money>,
+    /// Least price that is plausible.
+    pub low: Option<Money>,
+    /// Greatest price that is plausible.
+    pub high: Option<Money>,
+    /// A cable's length in metres.
+    pub length: Option<Value<f64>>,
+}
+
+/// An inventory could not be priced.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PriceError {
+    /// The list has no such item.
+    #[error("price list {list}: no item {item} (allowed: {allowed})")]
+    NoItem {
+        /// Name of the list.
+        list: String,
+        /// Item that the fabric names.
+        item: String,
+        /// Items of the list.
+        allowed: String,
+    },
+    /// The sum does not fit.
+    #[error("price list {list}: the sum is too large")]
+    TooLarge {
+        /// Name of the list.
+        list: String,
+    },
+}
+
+/// One line of a bill of materials.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BillLine {
+    /// Kind of piece.
+    pub kind: ItemKind,
+    /// Item of the price list.
+    pub item: String,
+    /// Its title.
+    pub title: String,
+    /// Pieces.
+    pub count: u64,
+    /// Price of one.
+    pub each: Money,
+    /// Price of all.
+    pub total: Money,
+    /// How the price was come by.
+    pub status: Status,
+}
+
+/// A bill of materials.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bill {
+    /// Lines in order of [`ItemKind`].
+    pub lines: Vec<BillLine>,
+    /// Pieces that cost nothing of their own in this list (a NIC's price may hold its cable).
+    pub included: BTreeMap<ItemKind, u64>,
+    /// Sum.
+    pub total: Money,
+    /// Nodes that it serves.
+    pub nodes: u64,
+    /// Currency code.
+    pub currency: String,
+    /// Date of the list.
+    pub date: String,
+    /// The weakest status of any price used.
+    pub status: Status,
+}
+
+impl PriceList {
+    /// This list with the items of `own` in place of its items of the same name; name, title and date become those of
+    /// `own`. In another currency nothing of this list can stay.
+    pub fn overridden_by(self, own: PriceList) -> PriceList {
+        let mut items = if self.currency == own.currency { self.items } else { BTreeMap::new() };
+        items.extend(own.items);
+        PriceList { items, ..own }
+    }
+
+    /// The bill for `inventory`, whose pieces are the items that `prices` names.
+    ///
+    /// # Errors
+    /// A named item is not in the list, or the sum overflows.
+    pub fn bill(&self, prices: &PriceRef, inventory: &Inventory) -> Result<Bill, PriceError> {
+        let too_large = || PriceError::TooLarge { list: self.name.clone() };
+        let (mut lines, mut included, mut total) = (Vec::new(), BTreeMap::new(), Money(0));
+        for (&kind, &count) in inventory.pieces.iter().filter(|(_, count)| **count > 0) {
+            let Some(name) = prices.items.get(&kind) else {
+                included.insert(kind, count);
+                continue;
+            };
+            let item = self.items.get(name).ok_or_else(|| self.no_item(name))?;
+            let each = item.price.value;
+            let cents = i64::try_from(count).ok().and_then(|count| each.0.checked_mul(count)).ok_or_else(too_large)?;
+            total = Money(total.0.checked_add(cents).ok_or_else(too_large)?);
+            let (item, title, status) = (name.clone(), item.title.clone(), item.price.status);
+            lines.push(BillLine { kind, item, title, count, each, total: Money(cents), status });
+        }
+        let weakest = lines.iter().map(|line| line.status).max_by_key(|status| weakness(*status));
+        Ok(Bill {
+            lines,
+            included,
+            total,
+            nodes: inventory.nodes,
+            currency: self.currency.clone(),
+            date: self.date.clone(),
+            status: weakest.unwrap_or(Status::Estimated),
+        })
+    }
+
+    fn no_item(&self, item: &str) -> PriceError {
+        let allowed = self.items.keys().cloned().collect::<Vec<_>>().join(", ");
+        PriceError::NoItem { list: self.name.clone(), item: item.to_owned(), allowed }
+    }
+}
+
+/// How little a status says: an estimate least of all.
+fn weakness(status: Status) -> u8 {
+    match status {
+        Status::Published => 0,
+        Status::Measured => 1,
+        Status::Fitted => 2,
+        Status::Estimated => 3,
+    }
+}
+
+impl Bill {
+    /// Cost per node in units of the currency.
+    pub fn per_node(&self) -> f64 {
+        self.total.units() / self.nodes as f64
+    }
+
+    /// What a MB/s of each node's bandwidth costs (M02 Fig. 15): the cost per node over the bandwidth per node.
+    pub fn per_mbps_per_node(&self, bandwidth_per_node_mbps: f64) -> f64 {
+        self.per_node() / bandwidth_per_node_mbps
+    }
+
+    /// Pieces of `kind`, whether they have a price of their own or not.
+    pub fn count(&self, kind: ItemKind) -> u64 {
+        let priced = self.lines.iter().filter(|line| line.kind == kind).map(|line| line.count).sum::<u64>();
+        priced + self.included.get(&kind).copied().unwrap_or(0)
+    }
+}
+
+/// A size at which a box is added: what makes cost jump.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// First number of nodes that needs it.
+    pub nodes: u64,
+    /// Switch or enclosure.
+    pub kind: ItemKind,
+    /// Boxes before.
+    pub from: u64,
+    /// Boxes from here on.
+    pub to: u64,
+}
+
+/// The steps in a series of inventories of growing size.
+pub fn steps<'a>(inventories: impl IntoIterator<Item = &'a Inventory>) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut last: Option<&Inventory> = None;
+    for inventory in inventories {
+        for kind in [ItemKind::Switch, ItemKind::Enclosure] {
+            let (from, to) = (last.map_or(0, |last| last.count(kind)), inventory.count(kind));
+            if last.is_some() && from != to {
+                steps.push(Step { nodes: inventory.nodes, kind, from, to });
+            }
+        }
+        last = Some(inventory);
+    }
+    steps
+}

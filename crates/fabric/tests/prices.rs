@@ -1,0 +1,100 @@
+//! Bills of materials, price lists with mistakes, and steps.
+
+use hotlink_fabric::catalog::{self, Library};
+use hotlink_fabric::inventory::Inventory;
+use hotlink_fabric::price::{PriceError, steps};
+use hotlink_fabric::spec::{ItemKind, Status};
+use hotlink_fabric::units::Money;
+use proptest::prelude::*;
+
+fn inventory(nodes: u64, pieces: &[(ItemKind, u64)]) -> Inventory {
+    Inventory { nodes, pieces: pieces.iter().copied().collect() }
+}
+
+fn myrinet(nodes: u64, switches: u64) -> Inventory {
+    inventory(nodes, &[(ItemKind::Nic, nodes), (ItemKind::Switch, switches), (ItemKind::CableNode, nodes)])
+}
+
+#[test]
+fn every_price_list_loads_and_has_every_item_that_fabrics_name() {
+    let library = Library::embedded();
+    for listed in library.list("prices") {
+        assert_eq!(library.price_list(&listed.name).expect("an embedded list").name, listed.name);
+    }
+    for listed in library.list("fabrics") {
+        let spec = library.fabric(&listed.name).expect("an embedded fabric").spec;
+        let Some(prices) = spec.prices else { continue };
+        let list = library.price_list(&prices.list).expect("checked when the fabric was read");
+        let one_of_each = inventory(1, &prices.items.keys().map(|kind| (*kind, 1)).collect::<Vec<_>>());
+        assert_eq!(list.bill(&prices, &one_of_each).expect(&listed.name).lines.len(), prices.items.len());
+    }
+}
+
+#[test]
+fn a_bill_adds_up_and_calls_fitted_prices_fitted() {
+    let prices = catalog::load("myrinet-minimal").unwrap().prices.unwrap();
+    let list = Library::embedded().price_list(&prices.list).unwrap();
+    let bill = list.bill(&prices, &myrinet(30, 2)).unwrap();
+    assert_eq!(bill.total, Money(30 * 1300_00 + 2 * 5000_00));
+    assert_eq!((bill.status, bill.currency.as_str()), (Status::Fitted, "USD"));
+    assert_eq!(bill.included[&ItemKind::CableNode], 30);
+    assert!((bill.per_node() - 49_000.0 / 30.0).abs() < 1e-9);
+    assert!((bill.per_mbps_per_node(144.0) - 49_000.0 / 30.0 / 144.0).abs() < 1e-12);
+}
+
+#[test]
+fn a_users_prices_replace_those_of_the_list_and_a_missing_item_is_told() {
+    let prices = catalog::load("myrinet-minimal").unwrap().prices.unwrap();
+    let own = |currency: &str| {
+        let text = format!(
+            "name = \"mine\"\ntitle = \"Mine\"\ncurrency = \"{currency}\"\ndate = \"2026-01-31\"\n[item.myrinet-nic]\n\
+             title = \"NIC\"\nprice = {{ value = 99.99, unit = \"{currency}\", source = \"quotation\", status = \"published\" }}\n"
+        );
+        catalog::parse_price_list("mine.toml", &text).unwrap()
+    };
+    let list = || Library::embedded().price_list(&prices.list).unwrap();
+    let bill = list().overridden_by(own("USD")).bill(&prices, &myrinet(2, 1)).unwrap();
+    assert_eq!((bill.total, bill.date.as_str()), (Money(2 * 99_99 + 5000_00), "2026-01-31"));
+    let error = list().overridden_by(own("EUR")).bill(&prices, &myrinet(2, 1)).unwrap_err();
+    assert!(matches!(&error, PriceError::NoItem { item, .. } if item == "myrinet-switch-16"), "{error}");
+    let huge = list().bill(&prices, &myrinet(u64::MAX, 1)).unwrap_err();
+    assert!(matches!(huge, PriceError::TooLarge { .. }));
+}
+
+#[test]
+fn mistakes_of_a_price_list_have_their_places() {
+    let text = "name = \"x\"\ntitle = \"x\"\ncurrency = \"USD\"\ndate = \"June\"\n[item.a]\ntitle = \"A\"\n\
+                price = { value = 5, unit = \"EUR\", source = \"s\", status = \"fitted\" }\n[item.b]\ntitle = \"B\"\n\
+                price = { value = 5, unit = \"USD\", source = \"s\", status = \"fitted\", low = 6 }\n[item.c]\n";
+    let mistakes = catalog::parse_price_list("p.toml", text).unwrap_err();
+    let told: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+    assert_eq!(told[0], "p.toml:4:8: date: \"June\" is no date (allowed: YYYY-MM-DD)");
+    assert_eq!(told[1], "p.toml:7:29: item.a.price.unit: \"EUR\" is unknown (allowed: USD)");
+    assert!(told[2].starts_with("p.toml:10:9: item.b.price: the value is outside its own range"), "{}", told[2]);
+    assert!(told[3..].iter().any(|text| text.starts_with("p.toml:11:1: item.c.price: is missing")), "{told:?}");
+}
+
+#[test]
+fn steps_are_the_sizes_at_which_a_switch_is_added() {
+    let series: Vec<Inventory> =
+        (14..34).map(|n| myrinet(n, if n <= 16 { 1 } else { 2 + (n.max(30) - 30).div_ceil(14) })).collect();
+    let found: Vec<(u64, u64, u64)> = steps(&series).iter().map(|step| (step.nodes, step.from, step.to)).collect();
+    assert_eq!(found, [(17, 1, 2), (31, 2, 3)]);
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_the_reader_panic(text in "\\PC{0,200}", date in "\\PC{0,12}") {
+        let _ = catalog::parse_price_list("fuzz.toml", &text);
+        let _ = catalog::parse_price_list("fuzz.toml", &format!("date = '{date}'"));
+    }
+
+    #[test]
+    fn a_bill_is_linear_in_its_pieces(nodes in 1u64..10_000, switches in 0u64..1000) {
+        let prices = catalog::load("myrinet-minimal").unwrap().prices.unwrap();
+        let list = Library::embedded().price_list(&prices.list).unwrap();
+        let once = list.bill(&prices, &myrinet(nodes, switches)).unwrap().total;
+        let twice = list.bill(&prices, &myrinet(2 * nodes, 2 * switches)).unwrap().total;
+        prop_assert_eq!(2 * once.0, twice.0);
+    }
+}
