@@ -131,3 +131,6 @@ pub enum RunError {
         why: String,
     },
 }
+
+/// The contract stays usable as an object.
+const _: Option<&dyn Port> = None;

@@ -1,0 +1,205 @@
+//! [`Comm`]: what programs use.
+
+use crate::engine::{Engine, Options, Pattern};
+use crate::wire::Context;
+use crate::{Error, Tag};
+use hotlink_fabric::units::Time;
+use hotlink_port::{Align, Host, Kind, Limits, Memory, Port, Rank, Span, Work, yield_once};
+use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// A rank's handle to its communicator. Clones share one state.
+pub struct Comm<P: Port> {
+    engine: Rc<RefCell<Engine<P>>>,
+    rank: Rank,
+    ranks: u32,
+    limits: Rc<Limits>,
+}
+
+impl<P: Port> Clone for Comm<P> {
+    fn clone(&self) -> Comm<P> {
+        Comm { engine: self.engine.clone(), limits: self.limits.clone(), ..*self }
+    }
+}
+
+/// What a completed receive (or send) tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// The other rank.
+    pub from: Rank,
+    /// The message's tag.
+    pub tag: Tag,
+    /// Its bytes.
+    pub bytes: u64,
+}
+
+/// A communication under way. Must be waited for, or it holds its place for ever.
+#[must_use]
+#[derive(Debug)]
+pub struct Request(u64);
+
+impl<P: Port> Comm<P> {
+    /// All ranks of `port`.
+    pub fn new(port: P) -> Comm<P> {
+        let options = Options::of(port.limits());
+        Comm::with_options(port, options)
+    }
+    /// As [`Comm::new`], with choices of one's own.
+    pub fn with_options(port: P, options: Options) -> Comm<P> {
+        let (rank, ranks, limits) = (port.rank(), port.ranks(), Rc::new(port.limits().clone()));
+        Comm { engine: Rc::new(RefCell::new(Engine::new(port, options))), rank, ranks, limits }
+    }
+    /// This rank.
+    pub fn rank(&self) -> Rank {
+        self.rank
+    }
+    /// Number of ranks.
+    pub fn ranks(&self) -> u32 {
+        self.ranks
+    }
+    /// What the port claims.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+    /// This rank's clock.
+    pub fn now(&self) -> Time {
+        self.engine.borrow().port.now()
+    }
+    /// Local work, or anything else that the port offers.
+    pub fn with_port<T>(&self, work: impl FnOnce(&mut P) -> T) -> T {
+        work(&mut self.engine.borrow_mut().port)
+    }
+    /// Allocates zeroed memory, aligned as the port likes it. See [`Host::alloc`].
+    pub fn alloc(&self, bytes: u64, kind: Kind) -> Result<Memory, Error> {
+        Ok(self.with_port(|port| port.alloc(bytes, kind, Align::Default))?)
+    }
+    /// Frees memory.
+    pub fn free(&self, memory: Memory) -> Result<(), Error> {
+        Ok(self.with_port(|port| port.free(memory))?)
+    }
+    /// Writes memory from byte `offset`.
+    pub fn write(&self, memory: Memory, offset: u64, from: &[u8]) -> Result<(), Error> {
+        Ok(self.with_port(|port| port.write(memory, offset, from))?)
+    }
+    /// Reads memory from byte `offset`.
+    pub fn read(&self, memory: Memory, offset: u64, into: &mut [u8]) -> Result<(), Error> {
+        Ok(self.with_port(|port| port.read(memory, offset, into))?)
+    }
+    /// Computes, without progress of communication but what the port does by itself.
+    pub fn compute(&self, work: Work) {
+        self.with_port(|port| Host::compute(port, work));
+    }
+
+    /// Starts a send. `span` may be used again when the request is over.
+    pub fn isend(&self, to: Rank, tag: Tag, span: Span) -> Result<Request, Error> {
+        self.engine.borrow_mut().send(to, tag, Context::USER, span).map(Request)
+    }
+    /// Starts a receive from `from` (or any rank) with `tag` (or any tag).
+    pub fn irecv(&self, from: Option<Rank>, tag: Option<Tag>, span: Span) -> Result<Request, Error> {
+        let pattern = Pattern { from, tag, context: Context::USER };
+        self.engine.borrow_mut().recv(pattern, span).map(Request)
+    }
+    /// Waits until the request is over.
+    pub async fn wait(&self, request: Request) -> Result<Status, Error> {
+        self.wait_id(request.0).await
+    }
+    async fn wait_id(&self, id: u64) -> Result<Status, Error> {
+        loop {
+            {
+                let mut engine = self.engine.borrow_mut();
+                if let Some(result) = engine.take(id) {
+                    return result;
+                }
+                if engine.progress() {
+                    continue;
+                }
+                engine.port.idle(Time::MAX);
+            }
+            yield_once().await;
+        }
+    }
+    /// Waits for all; the first error, if any, after all are over.
+    pub async fn wait_all(&self, requests: impl IntoIterator<Item = Request>) -> Result<Vec<Status>, Error> {
+        let mut results = Vec::new();
+        for request in requests {
+            results.push(self.wait(request).await);
+        }
+        results.into_iter().collect()
+    }
+    /// Waits until one of `requests` is over; removes it and says which it was. `None` if there is none.
+    pub async fn wait_any(&self, requests: &mut Vec<Request>) -> Option<(usize, Result<Status, Error>)> {
+        while !requests.is_empty() {
+            {
+                let mut engine = self.engine.borrow_mut();
+                if let Some(index) = requests.iter().position(|request| engine.is_done(request.0)) {
+                    let request = requests.remove(index);
+                    return Some((index, engine.take(request.0).unwrap_or(Err(Error::NoRequest))));
+                }
+                if engine.progress() {
+                    continue;
+                }
+                engine.port.idle(Time::MAX);
+            }
+            yield_once().await;
+        }
+        None
+    }
+    /// Makes what progress is possible and gives the result if the request is over, else the request back.
+    pub fn test(&self, request: Request) -> Result<Result<Status, Error>, Request> {
+        let mut engine = self.engine.borrow_mut();
+        while engine.progress() {}
+        engine.take(request.0).ok_or(request)
+    }
+    /// Sends; `span` may be used again afterwards.
+    pub async fn send(&self, to: Rank, tag: Tag, span: Span) -> Result<(), Error> {
+        let id = self.engine.borrow_mut().send(to, tag, Context::USER, span)?;
+        self.wait_id(id).await.map(|_| ())
+    }
+    /// Receives.
+    pub async fn recv(&self, from: Option<Rank>, tag: Option<Tag>, span: Span) -> Result<Status, Error> {
+        let pattern = Pattern { from, tag, context: Context::USER };
+        let id = self.engine.borrow_mut().recv(pattern, span)?;
+        self.wait_id(id).await
+    }
+    /// Sends and receives at the same time.
+    pub async fn sendrecv(&self, to: (Rank, Tag, Span), from: (Rank, Tag, Span)) -> Result<Status, Error> {
+        let receive = self.irecv(Some(from.0), Some(from.1), from.2)?;
+        let send = self.isend(to.0, to.1, to.2)?;
+        self.wait(send).await?;
+        self.wait(receive).await
+    }
+    /// Whether a message has come that such a receive would take, and which.
+    pub fn iprobe(&self, from: Option<Rank>, tag: Option<Tag>) -> Option<Status> {
+        let mut engine = self.engine.borrow_mut();
+        while engine.progress() {}
+        engine.probe(&Pattern { from, tag, context: Context::USER })
+    }
+    /// Waits for such a message, without receiving it.
+    pub async fn probe(&self, from: Option<Rank>, tag: Option<Tag>) -> Status {
+        loop {
+            if let Some(status) = self.iprobe(from, tag) {
+                return status;
+            }
+            self.with_port(|port| port.idle(Time::MAX));
+            yield_once().await;
+        }
+    }
+    /// A send or receive of a collective, apart from the program's own messages.
+    pub(crate) fn start(&self, what: Side, peer: Rank, tag: Tag, span: Span) -> Result<Request, Error> {
+        let mut engine = self.engine.borrow_mut();
+        let context = Context::COLLECTIVE;
+        match what {
+            Side::Send => engine.send(peer, tag, context, span),
+            Side::Recv => engine.recv(Pattern { from: Some(peer), tag: Some(tag), context }, span),
+        }
+        .map(Request)
+    }
+}
+
+/// Which side of a collective's message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Side {
+    Send,
+    Recv,
+}

@@ -1,0 +1,57 @@
+//! Message passing on any port: tagged matching, eager and rendezvous protocols, collectives.
+//!
+//! ```
+//! use hotlink_message::{Comm, Error};
+//! use hotlink_port::{Kind, Port, Span};
+//!
+//! /// Rank 0 sends 1 MiB to rank 1, over whatever `port` is.
+//! async fn program<P: Port>(port: P) -> Result<(), Error> {
+//!     let comm = Comm::new(port);
+//!     let buffer = comm.alloc(1 << 20, Kind::Default)?;
+//!     let block = Span::new(buffer, 0, 1 << 20);
+//!     match comm.rank() {
+//!         0 => comm.send(1, 7, block).await,
+//!         1 => comm.recv(Some(0), Some(7), block).await.map(|_| ()),
+//!         _ => Ok(()),
+//!     }
+//! }
+//! ```
+//!
+//! [`Comm`] is a handle; the protocols are in `engine`, which has no clock and no I/O but the port that it is given,
+//! so that tests drive two of them through any interleaving.
+
+mod collectives;
+mod comm;
+mod engine;
+mod wire;
+
+pub use comm::{Comm, Request, Status};
+pub use engine::Options;
+
+use hotlink_port::{Rank, Refusal};
+use serde::{Deserialize, Serialize};
+
+/// A message's tag.
+pub type Tag = u32;
+
+/// Why a communication failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+pub enum Error {
+    /// The message is longer than the receive buffer; its beginning was received.
+    #[error("message of {sent} B, room for {room} B")]
+    Truncated {
+        /// Bytes sent.
+        sent: u64,
+        /// Bytes of the receive buffer.
+        room: u64,
+    },
+    /// The peer has died.
+    #[error("rank {0} is gone")]
+    PeerGone(Rank),
+    /// The port or host refused.
+    #[error("refused: {0}")]
+    Refused(#[from] Refusal),
+    /// The request was already waited for.
+    #[error("no such request")]
+    NoRequest,
+}

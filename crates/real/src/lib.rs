@@ -1,0 +1,27 @@
+//! Real ports: shared memory and TCP between processes, and the driver that runs ranks as processes.
+//!
+//! ```
+//! use hotlink_port::{Driver, Port};
+//! use hotlink_real::{Options, Shm};
+//!
+//! async fn program(port: impl Port) -> u32 {
+//!     port.rank() * 10
+//! }
+//! assert_eq!(Shm::new(Options::default()).run(3, &program).unwrap(), [0, 10, 20]);
+//! ```
+//!
+//! Ranks are forked by the process that calls [`hotlink_port::Driver::run`]; they die with it, and it notices within
+//! milliseconds when one of them dies. All shared state is in memory files without a name, so nothing is left behind
+//! however a job ends.
+
+mod clock;
+mod copy;
+mod drivers;
+mod idle;
+mod ranks;
+mod shm;
+mod store;
+mod sys;
+
+pub use drivers::{Options, Shm, cores, is_oversubscribed};
+pub use shm::ShmPort;

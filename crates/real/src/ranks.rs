@@ -1,0 +1,182 @@
+//! Ranks as processes: starts them, collects their results, notices deaths, leaves nothing behind.
+
+use crate::drivers::Options;
+use crate::sys::{self, Child, Ending};
+use hotlink_port::{Port, Program, Rank, RunError};
+use serde::{Serialize, de::DeserializeOwned};
+use std::fs::File;
+use std::future::Future;
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+/// How long survivors may go on after a death, to notice it and say so.
+const GRACE: Duration = Duration::from_secs(1);
+/// How often the parent looks when nothing is heard.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// What is special about a kind of port.
+pub(crate) trait Doors {
+    type Port: Port;
+    /// The port of `rank`, made in its own process.
+    fn open(&self, rank: Rank) -> io::Result<Self::Port>;
+    /// `rank` has died: tell the others.
+    fn bury(&self, rank: Rank);
+}
+
+struct Process {
+    child: Child,
+    results: Option<File>,
+    bytes: Vec<u8>,
+    ending: Option<Ending>,
+}
+
+/// The running ranks; killed and reaped when dropped.
+struct Processes(Vec<Process>);
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Runs `program` on every rank, each a process of its own.
+pub(crate) fn run<D, T, R>(ranks: u32, options: &Options, doors: &D, program: &R) -> Result<Vec<T>, RunError>
+where
+    D: Doors,
+    T: Serialize + DeserializeOwned,
+    R: Program<D::Port, T>,
+{
+    let start = |error: io::Error| RunError::Start(error.to_string());
+    let cores = sys::allowed_cores();
+    let pinned = options.pin && ranks as usize <= cores.len();
+    let mut processes = Processes(Vec::new());
+    for rank in 0..ranks {
+        let (results, theirs) = sys::pipe().map_err(start)?;
+        sys::set_nonblocking(&results).map_err(start)?;
+        let child = sys::fork(|| {
+            if pinned {
+                sys::pin(cores[rank as usize]);
+            }
+            be_rank(rank, doors, program, File::from(theirs))
+        });
+        let child = child.map_err(start)?;
+        processes.0.push(Process { child, results: Some(results.into()), bytes: Vec::new(), ending: None });
+    }
+    processes.supervise(options.limit, doors)?;
+    processes.results()
+}
+
+/// The life of a rank's process.
+fn be_rank<D, T, R>(rank: Rank, doors: &D, program: &R, mut results: File)
+where
+    D: Doors,
+    T: Serialize,
+    R: Program<D::Port, T>,
+{
+    let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| -> io::Result<()> {
+        let port = doors.open(rank)?;
+        let result = block_on(program.run(port));
+        results.write_all(&serde_json::to_vec(&result)?)
+    }));
+    match outcome {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => {
+            eprintln!("rank {rank}: {error}");
+            sys::exit_now(100)
+        }
+        Err(_) => sys::exit_now(101),
+    }
+}
+
+/// The busy-poll executor: resumes the program until it ends. Resting is the port's business (`Port::idle`).
+pub(crate) fn block_on<T>(program: impl Future<Output = T>) -> T {
+    let mut program = pin!(program);
+    let mut context = Context::from_waker(Waker::noop());
+    loop {
+        if let Poll::Ready(result) = program.as_mut().poll(&mut context) {
+            return result;
+        }
+    }
+}
+
+impl Processes {
+    fn supervise(&mut self, limit: Option<Duration>, doors: &impl Doors) -> Result<(), RunError> {
+        let start = Instant::now();
+        let mut first_death: Option<(Instant, RunError)> = None;
+        while self.0.iter().any(|process| process.ending.is_none()) {
+            let heard: Vec<i32> = self.0.iter().filter_map(|p| Some(p.results.as_ref()?.as_raw_fd())).collect();
+            if heard.is_empty() {
+                std::thread::sleep(LOOK / 10)
+            } else {
+                sys::wait_readable(&heard, LOOK)
+            }
+            for (rank, process) in self.0.iter_mut().enumerate() {
+                process.read();
+                if process.reap() && process.ending != Some(Ending::Status(0)) {
+                    doors.bury(rank as Rank);
+                    first_death.get_or_insert_with(|| (Instant::now(), death(rank as Rank, process.ending)));
+                }
+            }
+            if first_death.as_ref().is_some_and(|(when, _)| when.elapsed() > GRACE) {
+                break;
+            }
+            if limit.is_some_and(|limit| start.elapsed() > limit) {
+                let limit_s = limit.unwrap_or_default().as_secs_f64();
+                return Err(RunError::Stuck(format!("ranks still run after the {limit_s} s allowed")));
+            }
+        }
+        first_death.map_or(Ok(()), |(_, error)| Err(error))
+    }
+    fn results<T: DeserializeOwned>(&mut self) -> Result<Vec<T>, RunError> {
+        let parse = |(rank, process): (usize, &mut Process)| {
+            process.read();
+            let how = |error| format!("ended with a result that cannot be read: {error}");
+            serde_json::from_slice(&process.bytes)
+                .map_err(|error| RunError::RankDied { rank: rank as Rank, how: how(error) })
+        };
+        self.0.iter_mut().enumerate().map(parse).collect()
+    }
+    fn kill(&mut self) {
+        for process in &mut self.0 {
+            if process.ending.is_none() && !process.reap() {
+                sys::kill(process.child);
+                while !process.reap() {
+                    std::thread::sleep(LOOK / 10);
+                }
+            }
+        }
+    }
+}
+
+impl Process {
+    /// Takes what the rank has written so far.
+    fn read(&mut self) {
+        let Some(file) = &mut self.results else { return };
+        match file.read_to_end(&mut self.bytes) {
+            Ok(_) => self.results = None,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => self.results = None,
+        }
+    }
+    /// True when it is seen to have ended just now.
+    fn reap(&mut self) -> bool {
+        if self.ending.is_none() {
+            self.ending = sys::try_wait(self.child);
+            return self.ending.is_some();
+        }
+        false
+    }
+}
+
+fn death(rank: Rank, ending: Option<Ending>) -> RunError {
+    let how = match ending {
+        Some(Ending::Signal(signal)) => format!("was killed by signal {signal}"),
+        Some(Ending::Status(status)) => format!("ended with status {status}"),
+        None => "did not end".to_owned(),
+    };
+    RunError::RankDied { rank, how }
+}

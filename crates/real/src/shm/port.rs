@@ -1,0 +1,317 @@
+//! The shared-memory port.
+#![allow(unsafe_code)]
+
+use super::exports::Exports;
+use super::ring::{INLINE, MESSAGE_MAX, Receiver, Seen, Sender};
+use super::world::{World, state};
+use crate::idle::Idler;
+use crate::store::Store;
+use crate::sys::{self, Way};
+use hotlink_fabric::units::{Rate, Time};
+use hotlink_port::{
+    Align, Attachment, DepositLimits, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Op, Payload, Port, Posted,
+    Rank, Refusal, RegistrationLimits, RemoteSpan, Span, Token, Work,
+};
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering::{Acquire, Release};
+
+/// Kinds of ring messages.
+const USER: u8 = 0;
+const REVOKED: u8 = 1;
+
+/// One process's door to the shared memory of its job.
+pub struct ShmPort {
+    world: World,
+    rank: Rank,
+    limits: Limits,
+    store: Store,
+    exports: Exports,
+    senders: Vec<Sender>,
+    receivers: Vec<Receiver>,
+    /// The payload that can be taken, and whose ring it is in.
+    current: Option<(Rank, Seen)>,
+    /// Where to look first: the ranks take turns.
+    turn: Rank,
+    /// Ends of operations, deaths.
+    events: VecDeque<Event>,
+    /// Revocations that found no room in a ring yet.
+    revocations: VecDeque<(Rank, Key)>,
+    deaths: u32,
+    gone: Vec<bool>,
+    idler: Idler,
+}
+
+impl ShmPort {
+    pub(crate) fn new(world: &World, rank: Rank, oversubscribed: bool) -> ShmPort {
+        let member = world.member(rank);
+        member.pid.store(sys::pid(), Release);
+        member.state.store(state::ALIVE, Release);
+        let ranks = world.ranks();
+        ShmPort {
+            rank,
+            limits: limits(),
+            store: Store::new(Some(world.arena(rank))),
+            exports: Exports::new(world.clone(), rank),
+            senders: (0..ranks).map(|to| Sender::new(world.ring(rank, to))).collect(),
+            receivers: (0..ranks).map(|from| Receiver::new(world.ring(from, rank))).collect(),
+            current: None,
+            turn: 0,
+            events: VecDeque::new(),
+            revocations: VecDeque::new(),
+            deaths: 0,
+            gone: vec![false; ranks as usize],
+            idler: Idler::new(oversubscribed),
+            world: world.clone(),
+        }
+    }
+    fn control(&mut self, to: Rank, head: &Head, payload: &Payload<'_>) -> Posted {
+        let bytes = payload.bytes();
+        if bytes > MESSAGE_MAX {
+            return Posted::Refused(Refusal::TooLong(MESSAGE_MAX));
+        }
+        match self.gone.get(to as usize) {
+            None => return Posted::Refused(Refusal::NoRank),
+            Some(true) => return Posted::Refused(Refusal::PeerGone(to)),
+            Some(false) => {}
+        }
+        let store = &self.store;
+        self.senders[to as usize].send(USER, head, bytes, |into| match payload {
+            Payload::None => Ok(()),
+            Payload::Bytes(from) => {
+                into.copy_from_slice(from);
+                Ok(())
+            }
+            Payload::Span(span) => store.pack(*span, into),
+        })
+    }
+    fn remote(&mut self, way: Way, local: Span, remote: RemoteSpan, engine: Engine, token: Token) -> Posted {
+        match self.exports.transfer(&self.store, way, local, remote, engine) {
+            Ok(()) => self.events.push_back(Event::Done(token)),
+            Err(refusal @ Refusal::Gone) => self.events.push_back(Event::Failed(token, refusal)),
+            Err(refusal) => return Posted::Refused(refusal),
+        }
+        Posted::Accepted
+    }
+    /// Looks into the rings, beginning after the rank that was last served.
+    #[inline]
+    fn look(&mut self) -> Option<Event> {
+        let ranks = self.receivers.len() as Rank;
+        for step in 0..ranks {
+            let from = if self.turn + step < ranks { self.turn + step } else { self.turn + step - ranks };
+            let Some(seen) = self.receivers[from as usize].peek() else { continue };
+            self.turn = if from + 1 == ranks { 0 } else { from + 1 };
+            self.current = Some((from, seen));
+            return Some(match seen.kind {
+                REVOKED => Event::Revoked(Key { rank: from, id: seen.head[0], bytes: seen.head[1] }),
+                _ => Event::Control { from, head: seen.head, bytes: seen.bytes },
+            });
+        }
+        None
+    }
+    fn notice_deaths(&mut self) {
+        let deaths = self.world.deaths().load(Acquire);
+        if deaths == self.deaths {
+            return;
+        }
+        self.deaths = deaths;
+        for rank in 0..self.world.ranks() {
+            let dead = self.world.member(rank).state.load(Acquire) == state::DEAD;
+            if dead && !std::mem::replace(&mut self.gone[rank as usize], true) {
+                self.events.push_back(Event::PeerGone(rank));
+            }
+        }
+    }
+    fn revoke(&mut self, to: Rank, key: Key) -> bool {
+        let head = [key.id, key.bytes, 0, 0];
+        self.senders[to as usize].send(REVOKED, &head, 0, |_| Ok(())) == Posted::Accepted
+    }
+    fn send_revocations(&mut self) {
+        while let Some(&(to, key)) = self.revocations.front() {
+            if !self.gone[to as usize] && !self.revoke(to, key) {
+                return;
+            }
+            self.revocations.pop_front();
+        }
+    }
+    fn end_export(&mut self, key: Key) -> Result<bool, Refusal> {
+        let ended = self.exports.unregister(key)?;
+        for to in 0..self.world.ranks() {
+            if ended.attached >> to.min(63) & 1 == 1 {
+                self.revocations.push_back((to, key));
+            }
+        }
+        self.send_revocations();
+        Ok(ended.held)
+    }
+    #[inline]
+    fn release(&mut self) {
+        if let Some((from, seen)) = self.current.take() {
+            self.receivers[from as usize].release(seen.bytes);
+        }
+    }
+    /// The current payload from byte `at`.
+    fn payload(&self, at: u64) -> &[u8] {
+        match &self.current {
+            // SAFETY: the ring keeps these bytes until `release`, which needs `&mut self`.
+            Some((_, seen)) if at <= seen.bytes => unsafe {
+                std::slice::from_raw_parts(seen.payload.add(at as usize), (seen.bytes - at) as usize)
+            },
+            _ => &[],
+        }
+    }
+}
+
+impl Port for ShmPort {
+    fn rank(&self) -> Rank {
+        self.rank
+    }
+    fn ranks(&self) -> u32 {
+        self.world.ranks()
+    }
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+    fn now(&self) -> Time {
+        self.world.clock.now()
+    }
+    #[inline]
+    fn post(&mut self, op: &Op<'_>) -> Posted {
+        match *op {
+            Op::Control { to, ref head, ref payload } => self.control(to, head, payload),
+            Op::Deposit { from, to, engine, token } => self.remote(Way::Write, from, to, engine, token),
+            Op::Fetch { from, to, engine, token } => self.remote(Way::Read, to, from, engine, token),
+            Op::Barrier { .. } | Op::Broadcast { .. } => Posted::Refused(Refusal::Unsupported),
+        }
+    }
+    #[inline]
+    fn poll(&mut self) -> Option<Event> {
+        self.release();
+        if !self.events.is_empty() {
+            return self.events.pop_front();
+        }
+        let event = self.look();
+        if event.is_some() {
+            self.idler.reset();
+        }
+        event
+    }
+    fn deliver(&mut self, at: u64, to: Span) -> Result<(), Refusal> {
+        let Some((_, seen)) = self.current.filter(|(_, seen)| at + to.bytes() <= seen.bytes) else {
+            return Err(Refusal::OutOfBounds);
+        };
+        // SAFETY: inside the payload, which the ring keeps until `release`; not memory of the store.
+        let from = unsafe { std::slice::from_raw_parts(seen.payload.add(at as usize), to.bytes() as usize) };
+        self.store.unpack(from, to)
+    }
+    fn peek(&self, at: u64, into: &mut [u8]) -> usize {
+        let payload = self.payload(at);
+        let bytes = payload.len().min(into.len());
+        into[..bytes].copy_from_slice(&payload[..bytes]);
+        bytes
+    }
+    #[inline]
+    fn idle(&mut self, until: Time) {
+        if self.events.is_empty() && self.idler.rest(until) {
+            self.notice_deaths();
+            self.send_revocations();
+        }
+    }
+    fn close(&mut self) {
+        let member = self.world.member(self.rank);
+        let _ = member.state.compare_exchange(state::ALIVE, state::CLOSED, Release, Acquire);
+    }
+}
+
+impl Host for ShmPort {
+    fn alloc(&mut self, bytes: u64, kind: Kind, align: Align) -> Result<Memory, Refusal> {
+        self.store.alloc(bytes, kind, align)
+    }
+    fn free(&mut self, memory: Memory) -> Result<(), Refusal> {
+        self.store.size(memory)?;
+        let mut held = false;
+        for key in self.exports.of(memory) {
+            held |= self.end_export(key)?;
+        }
+        if held {
+            self.store.leak(memory);
+            return Ok(());
+        }
+        self.store.free(memory)
+    }
+    fn size(&self, memory: Memory) -> Result<u64, Refusal> {
+        self.store.size(memory)
+    }
+    fn kind(&self, memory: Memory) -> Result<Kind, Refusal> {
+        self.store.kind(memory)
+    }
+    fn read(&self, memory: Memory, offset: u64, into: &mut [u8]) -> Result<(), Refusal> {
+        self.store.read(memory, offset, into)
+    }
+    fn write(&mut self, memory: Memory, offset: u64, from: &[u8]) -> Result<(), Refusal> {
+        self.store.write(memory, offset, from)
+    }
+    fn copy(&mut self, from: Span, to: Span) -> Result<(), Refusal> {
+        self.store.copy(from, to)
+    }
+    fn register(&mut self, memory: Memory) -> Result<Key, Refusal> {
+        self.exports.register(&self.store, memory)
+    }
+    fn unregister(&mut self, key: Key) -> Result<(), Refusal> {
+        self.end_export(key).map(|_| ())
+    }
+    fn attach(&mut self, key: Key, engine: Engine) -> Result<Attachment, Refusal> {
+        self.exports.attach(key, engine)
+    }
+    fn detach(&mut self, attachment: Attachment) -> Result<(), Refusal> {
+        self.exports.detach(attachment)
+    }
+    fn compute(&mut self, work: Work) {
+        self.store.compute(work, &self.world.clock);
+    }
+}
+
+impl Drop for ShmPort {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn limits() -> Limits {
+    let remote = DepositLimits {
+        bytes_max: u64::MAX,
+        dma_align: 1,
+        strided: true,
+        pio: true,
+        dma: true,
+        dma_needs_registration: false,
+    };
+    Limits {
+        name: "shared memory".to_owned(),
+        real_time: true,
+        clock_step: Time(1000),
+        control_bytes_max: MESSAGE_MAX,
+        inline_bytes: INLINE,
+        deposit: Some(remote),
+        fetch: Some(remote),
+        ordered: true,
+        segments: true,
+        ghosts: false,
+        registration: RegistrationLimits {
+            private: true,
+            private_mappable: false,
+            entries: Some(super::world::EXPORTS as u64),
+            entry_bytes: u64::MAX,
+            pinned_bytes: None,
+            register_time: Time::from_ns(50.0),
+            map_time: Time::from_ns(50.0),
+            connect_time: Time::from_ns(50.0),
+        },
+        barrier: false,
+        broadcast: false,
+        post_overhead: Time::from_ns(20.0),
+        poll_overhead: Time::from_ns(20.0),
+        latency: Time::from_ns(200.0),
+        rate: Rate::from_mbps(10_000.0),
+        copy_rate: Rate::from_mbps(10_000.0),
+    }
+}

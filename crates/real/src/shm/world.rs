@@ -1,0 +1,157 @@
+//! The one block of shared memory of a job: who lives, what is exported, rings between every two ranks, and each
+//! rank's arena. Pages take memory when first touched, so rings between ranks that never talk cost nothing.
+#![allow(unsafe_code)]
+
+use crate::clock::Clock;
+use crate::store::Arena;
+use crate::sys::SharedMemory;
+use hotlink_port::Rank;
+use std::io;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
+
+/// Slots of a ring: messages on the way from one rank to another.
+pub(crate) const SLOTS: u64 = 256;
+/// Payload bytes on the way from one rank to another, beyond those inside slots.
+pub(crate) const RING_BYTES: u64 = 256 << 10;
+/// Exports of a rank at a time.
+pub(crate) const EXPORTS: usize = 1024;
+/// Most ranks.
+pub(crate) const MAX_RANKS: u32 = 256;
+/// Address space of a rank's arena (a limit, not a use of memory).
+const ARENA_BYTES: u64 = 32 << 30;
+const PAGE: u64 = 4096;
+
+/// One message: a cache line, so that a short one moves with a single line.
+#[repr(C, align(64))]
+pub(crate) struct Slot {
+    /// Lap of the ring (low half), payload bytes (24 bits) and kind (8 bits); written last.
+    pub(crate) stamp: AtomicU64,
+    pub(crate) head: [u64; 4],
+    pub(crate) inline: [u8; 24],
+}
+
+/// What the receiver tells the sender of a ring, in a line of its own.
+#[repr(C, align(64))]
+pub(crate) struct Taken {
+    /// Messages taken.
+    pub(crate) slots: AtomicU64,
+    /// Running position in the payload ring up to which bytes are free again.
+    pub(crate) bytes: AtomicU64,
+}
+
+#[repr(C, align(64))]
+pub(crate) struct Ring {
+    pub(crate) taken: Taken,
+    pub(crate) slots: [Slot; SLOTS as usize],
+    pub(crate) payload: [u8; RING_BYTES as usize],
+}
+
+/// One export of a rank. `state` holds generation (high 48 bits), whether it is open, and the number of ranks that
+/// are moving data in it this moment, which the owner waits for before the memory can go.
+#[repr(C, align(64))]
+pub(crate) struct Export {
+    pub(crate) state: AtomicU64,
+    pub(crate) address: AtomicU64,
+    pub(crate) bytes: AtomicU64,
+    /// 1: a regular segment, addressed in the shared block; 0: private memory, addressed in the owner's process.
+    pub(crate) shared: AtomicU64,
+    /// Ranks that attached, as bits; the last bit stands for all from 63 on.
+    pub(crate) attached: AtomicU64,
+}
+
+#[repr(C, align(64))]
+pub(crate) struct Member {
+    pub(crate) pid: AtomicI32,
+    /// See [`state`].
+    pub(crate) state: AtomicU32,
+}
+
+/// Values of [`Member::state`]; 0 is a rank that has not opened its port yet.
+pub(crate) mod state {
+    pub(crate) const ALIVE: u32 = 1;
+    pub(crate) const CLOSED: u32 = 2;
+    pub(crate) const DEAD: u32 = 3;
+}
+
+#[repr(C, align(64))]
+struct Header {
+    /// Changes whenever a rank dies.
+    deaths: AtomicU32,
+}
+
+/// Handle to the shared block. Forked processes share the block, each with its own handle at the same addresses.
+#[derive(Clone)]
+pub(crate) struct World {
+    shared: Rc<SharedMemory>,
+    ranks: u32,
+    pub(crate) clock: Clock,
+}
+
+impl World {
+    pub(crate) fn new(ranks: u32) -> io::Result<World> {
+        let bytes = arena_offset(ranks) + u64::from(ranks) * ARENA_BYTES;
+        let shared = Rc::new(SharedMemory::new(bytes as usize)?);
+        Ok(World { shared, ranks, clock: Clock::start() })
+    }
+    pub(crate) fn ranks(&self) -> u32 {
+        self.ranks
+    }
+    pub(crate) fn arena(&self, rank: Rank) -> Arena {
+        Arena::new(self.shared.clone(), arena_offset(self.ranks) + u64::from(rank) * ARENA_BYTES, ARENA_BYTES)
+    }
+    /// First byte of the shared block: the same in every process of the job.
+    pub(crate) fn base(&self) -> *mut u8 {
+        self.shared.start()
+    }
+    /// # Safety
+    /// `offset` is that of a `T` in the layout, for which all-zero bytes are valid.
+    unsafe fn at<T>(&self, offset: u64) -> *mut T {
+        self.shared.start().wrapping_add(offset as usize).cast()
+    }
+    pub(crate) fn deaths(&self) -> &AtomicU32 {
+        // SAFETY: the header is first; only atomics are shared by reference.
+        unsafe { &(*self.at::<Header>(0)).deaths }
+    }
+    pub(crate) fn member(&self, rank: Rank) -> &Member {
+        assert!(rank < self.ranks);
+        // SAFETY: inside the members' part; only atomics.
+        unsafe { &*self.at::<Member>(size::<Header>() + u64::from(rank) * size::<Member>()) }
+    }
+    pub(crate) fn export(&self, rank: Rank, slot: usize) -> &Export {
+        assert!(rank < self.ranks && slot < EXPORTS);
+        let index = u64::from(rank) * EXPORTS as u64 + slot as u64;
+        // SAFETY: inside the exports' part; only atomics.
+        unsafe { &*self.at::<Export>(exports_offset(self.ranks) + index * size::<Export>()) }
+    }
+    /// The ring that carries messages from `from` to `to`: written by one, read by the other.
+    pub(crate) fn ring(&self, from: Rank, to: Rank) -> *mut Ring {
+        assert!(from < self.ranks && to < self.ranks);
+        let index = u64::from(to) * u64::from(self.ranks) + u64::from(from);
+        // SAFETY: inside the rings' part; used through raw pointers.
+        unsafe { self.at(rings_offset(self.ranks) + index * ring_bytes()) }
+    }
+    /// Marks a rank dead, for the others to see.
+    pub(crate) fn bury(&self, rank: Rank) {
+        use std::sync::atomic::Ordering::Release;
+        let member = self.member(rank);
+        member.state.store(state::DEAD, Release);
+        self.deaths().fetch_add(1, Release);
+    }
+}
+
+fn size<T>() -> u64 {
+    std::mem::size_of::<T>() as u64
+}
+fn ring_bytes() -> u64 {
+    size::<Ring>().next_multiple_of(PAGE)
+}
+fn exports_offset(ranks: u32) -> u64 {
+    (size::<Header>() + u64::from(ranks) * size::<Member>()).next_multiple_of(PAGE)
+}
+fn rings_offset(ranks: u32) -> u64 {
+    (exports_offset(ranks) + u64::from(ranks) * EXPORTS as u64 * size::<Export>()).next_multiple_of(PAGE)
+}
+fn arena_offset(ranks: u32) -> u64 {
+    (rings_offset(ranks) + u64::from(ranks) * u64::from(ranks) * ring_bytes()).next_multiple_of(2 << 20)
+}

@@ -1,0 +1,327 @@
+//! A rank's own memory: blocks by name, checked at every use.
+#![allow(unsafe_code)]
+
+use crate::clock::Clock;
+use crate::copy;
+use crate::sys::SharedMemory;
+use hotlink_fabric::units::Time;
+use hotlink_port::{Align, Kind, Layout, Memory, Refusal, Span, Work};
+use std::alloc::{alloc_zeroed, dealloc};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+const PAGE: u64 = 4096;
+
+/// This rank's part of the shared memory, from which regular segments are cut.
+pub(crate) struct Arena {
+    shared: Rc<SharedMemory>,
+    offset: u64,
+    /// Bytes from here on were never handed out, hence are zeros.
+    fresh: u64,
+    /// Free blocks by offset.
+    holes: BTreeMap<u64, u64>,
+}
+
+impl Arena {
+    pub(crate) fn new(shared: Rc<SharedMemory>, offset: u64, bytes: u64) -> Arena {
+        Arena { shared, offset, fresh: 0, holes: BTreeMap::from([(0, bytes)]) }
+    }
+    fn start(&self, at: u64) -> *mut u8 {
+        self.shared.start().wrapping_add((self.offset + at) as usize)
+    }
+    /// First fit, whole pages; gives the offset of zeroed memory.
+    fn take(&mut self, bytes: u64, align: u64) -> Option<u64> {
+        let mut holes = self.holes.iter().map(|(&at, &len)| (at, len, at.next_multiple_of(align)));
+        let fit = holes.find(|&(at, len, start)| start + bytes <= at + len);
+        let (at, len, start) = fit?;
+        self.holes.remove(&at);
+        if start > at {
+            self.holes.insert(at, start - at);
+        }
+        let end = start + bytes;
+        if end < at + len {
+            self.holes.insert(end, at + len - end);
+        }
+        let used = self.fresh.clamp(start, end) - start;
+        self.fresh = self.fresh.max(end);
+        // SAFETY: a hole is inside this arena and in nobody's use.
+        unsafe { std::ptr::write_bytes(self.start(start), 0, used as usize) };
+        Some(start)
+    }
+    fn give_back(&mut self, at: u64, bytes: u64) {
+        if bytes >= 16 * PAGE {
+            self.shared.punch((self.offset + at) as usize, bytes as usize);
+        }
+        let (mut at, mut bytes) = (at, bytes);
+        if let Some((&before, &len)) = self.holes.range(..at).next_back()
+            && before + len == at
+        {
+            self.holes.remove(&before);
+            (at, bytes) = (before, bytes + len);
+        }
+        if let Some(len) = self.holes.remove(&(at + bytes)) {
+            bytes += len;
+        }
+        self.holes.insert(at, bytes);
+    }
+}
+
+/// Where a block's bytes are.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Heap(std::alloc::Layout),
+    Arena { at: u64, bytes: u64 },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    start: *mut u8,
+    bytes: u64,
+    place: Place,
+}
+
+/// This rank's blocks. A name holds the slot and its generation, so that a freed name is never mistaken for another.
+pub(crate) struct Store {
+    slots: Vec<(u32, Option<Block>)>,
+    vacant: Vec<u32>,
+    arena: Option<Arena>,
+    vectors: Vec<f64>,
+}
+
+impl Store {
+    pub(crate) fn new(arena: Option<Arena>) -> Store {
+        Store { slots: Vec::new(), vacant: Vec::new(), arena, vectors: Vec::new() }
+    }
+    fn block(&self, memory: Memory) -> Result<&Block, Refusal> {
+        match self.slots.get(memory.0 as u32 as usize) {
+            Some((generation, Some(block))) if u64::from(*generation) == memory.0 >> 32 => Ok(block),
+            _ => Err(Refusal::Gone),
+        }
+    }
+    pub(crate) fn alloc(&mut self, bytes: u64, kind: Kind, align: Align) -> Result<Memory, Refusal> {
+        let align = match align {
+            Align::Default => PAGE,
+            Align::None => 8,
+            Align::Bytes(n) if n.is_power_of_two() && n <= 1 << 30 => n,
+            Align::Bytes(n) => return Err(Refusal::Misaligned(n)),
+        };
+        let block = match (kind, &mut self.arena) {
+            (Kind::Ghost, _) | (Kind::Shared, None) => return Err(Refusal::Unsupported),
+            (Kind::Private, _) | (Kind::Default, None) => heap_block(bytes, align)?,
+            (Kind::Shared | Kind::Default, Some(arena)) => {
+                let whole = bytes.max(1).checked_next_multiple_of(PAGE).ok_or(Refusal::NoMemory)?;
+                let at = arena.take(whole, align.max(PAGE)).ok_or(Refusal::NoMemory)?;
+                Block { start: arena.start(at), bytes, place: Place::Arena { at, bytes: whole } }
+            }
+        };
+        let slot = self.vacant.pop().unwrap_or_else(|| {
+            self.slots.push((0, None));
+            self.slots.len() as u32 - 1
+        });
+        let entry = &mut self.slots[slot as usize];
+        entry.1 = Some(block);
+        Ok(Memory(u64::from(entry.0) << 32 | u64::from(slot)))
+    }
+    pub(crate) fn free(&mut self, memory: Memory) -> Result<(), Refusal> {
+        let block = *self.block(memory)?;
+        let slot = memory.0 as u32;
+        let entry = &mut self.slots[slot as usize];
+        *entry = (entry.0.wrapping_add(1), None);
+        // A slot whose generations are used up is never used again.
+        if entry.0 != 0 {
+            self.vacant.push(slot);
+        }
+        self.release(block);
+        Ok(())
+    }
+    fn release(&mut self, block: Block) {
+        match block.place {
+            // SAFETY: allocated with this layout, and its name is gone.
+            Place::Heap(layout) => unsafe { dealloc(block.start, layout) },
+            Place::Arena { at, bytes } => {
+                if let Some(arena) = &mut self.arena {
+                    arena.give_back(at, bytes);
+                }
+            }
+        }
+    }
+    /// Forgets a block without ever giving its memory back: a dead peer may still be named in it.
+    pub(crate) fn leak(&mut self, memory: Memory) {
+        if self.block(memory).is_ok() {
+            let entry = &mut self.slots[memory.0 as u32 as usize];
+            *entry = (entry.0.wrapping_add(1), None);
+        }
+    }
+    pub(crate) fn size(&self, memory: Memory) -> Result<u64, Refusal> {
+        Ok(self.block(memory)?.bytes)
+    }
+    pub(crate) fn kind(&self, memory: Memory) -> Result<Kind, Refusal> {
+        Ok(match self.block(memory)?.place {
+            Place::Heap(_) => Kind::Private,
+            Place::Arena { .. } => Kind::Shared,
+        })
+    }
+    /// Start of the whole block.
+    pub(crate) fn start(&self, memory: Memory) -> Result<*mut u8, Refusal> {
+        Ok(self.block(memory)?.start)
+    }
+    /// Address of a span's first byte, its extent checked to lie inside its memory.
+    pub(crate) fn address(&self, span: Span) -> Result<*mut u8, Refusal> {
+        self.range(span.memory, span.offset, checked_extent(&span.layout)?)
+    }
+    fn range(&self, memory: Memory, offset: u64, bytes: u64) -> Result<*mut u8, Refusal> {
+        let block = self.block(memory)?;
+        match offset.checked_add(bytes) {
+            Some(end) if end <= block.bytes => Ok(block.start.wrapping_add(offset as usize)),
+            _ => Err(Refusal::OutOfBounds),
+        }
+    }
+    pub(crate) fn read(&self, memory: Memory, offset: u64, into: &mut [u8]) -> Result<(), Refusal> {
+        let from = self.range(memory, offset, into.len() as u64)?;
+        // SAFETY: checked to lie inside the block, which no Rust reference points into.
+        unsafe { std::ptr::copy_nonoverlapping(from, into.as_mut_ptr(), into.len()) };
+        Ok(())
+    }
+    pub(crate) fn write(&mut self, memory: Memory, offset: u64, from: &[u8]) -> Result<(), Refusal> {
+        let to = self.range(memory, offset, from.len() as u64)?;
+        // SAFETY: as for `read`.
+        unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
+        Ok(())
+    }
+    pub(crate) fn copy(&mut self, from: Span, to: Span) -> Result<(), Refusal> {
+        let (source, target) = (self.address(from)?, self.address(to)?);
+        if from.bytes() != to.bytes() {
+            return Err(Refusal::OutOfBounds);
+        }
+        let (source_end, target_end) = (from.offset + from.layout.extent(), to.offset + to.layout.extent());
+        if from.memory == to.memory && from.offset < target_end && to.offset < source_end {
+            return Err(Refusal::OutOfBounds);
+        }
+        // SAFETY: both extents lie inside their blocks and do not overlap; lengths are equal.
+        unsafe { copy::copy(source, from.layout, target, to.layout) };
+        Ok(())
+    }
+    /// Unpacks bytes that are not the store's own.
+    pub(crate) fn unpack(&mut self, from: &[u8], to: Span) -> Result<(), Refusal> {
+        let target = self.address(to)?;
+        if from.len() as u64 != to.bytes() {
+            return Err(Refusal::OutOfBounds);
+        }
+        // SAFETY: the target lies inside its block; no slice points into blocks.
+        unsafe { copy::copy(from.as_ptr(), Layout::contiguous(to.bytes()), target, to.layout) };
+        Ok(())
+    }
+    /// Packs a span into memory that is not the store's own.
+    pub(crate) fn pack(&self, from: Span, into: &mut [u8]) -> Result<(), Refusal> {
+        let source = self.address(from)?;
+        if from.bytes() != into.len() as u64 {
+            return Err(Refusal::OutOfBounds);
+        }
+        // SAFETY: the source lies inside its block; `into` is exclusively the caller's.
+        unsafe { copy::copy(source, from.layout, into.as_mut_ptr(), Layout::contiguous(from.bytes())) };
+        Ok(())
+    }
+    pub(crate) fn compute(&mut self, work: Work, clock: &Clock) {
+        match work {
+            Work::Fixed(time) => {
+                let end = Time(clock.now().0.saturating_add(time.0));
+                while clock.now() < end {
+                    std::hint::spin_loop();
+                }
+            }
+            Work::Daxpy { elements, repeats } => {
+                let elements = elements as usize;
+                if self.vectors.len() < 2 * elements {
+                    self.vectors.resize(2 * elements, 1.0);
+                }
+                let (x, y) = self.vectors.split_at_mut(elements);
+                for _ in 0..repeats {
+                    x.iter().zip(&mut *y).for_each(|(x, y)| *y += 0.5 * x);
+                    std::hint::black_box(&mut *y);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        for (_, block) in std::mem::take(&mut self.slots) {
+            if let Some(block) = block {
+                self.release(block);
+            }
+        }
+    }
+}
+
+fn heap_block(bytes: u64, align: u64) -> Result<Block, Refusal> {
+    let size = usize::try_from(bytes.max(1)).map_err(|_| Refusal::NoMemory)?;
+    let layout = std::alloc::Layout::from_size_align(size, align as usize).map_err(|_| Refusal::NoMemory)?;
+    // SAFETY: the size is not zero.
+    let start = unsafe { alloc_zeroed(layout) };
+    if start.is_null() {
+        return Err(Refusal::NoMemory);
+    }
+    Ok(Block { start, bytes, place: Place::Heap(layout) })
+}
+
+/// The layout's extent, or a refusal when it is malformed or cannot be added up.
+pub(crate) fn checked_extent(layout: &Layout) -> Result<u64, Refusal> {
+    if layout.is_contiguous() {
+        return layout.block.checked_mul(layout.count).ok_or(Refusal::OutOfBounds);
+    }
+    if layout.stride < layout.block {
+        return Err(Refusal::OutOfBounds);
+    }
+    let last = (layout.count - 1).checked_mul(layout.stride).ok_or(Refusal::OutOfBounds)?;
+    last.checked_add(layout.block).ok_or(Refusal::OutOfBounds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn freed_names_are_refused_even_when_memory_is_used_again() {
+        let shared = Rc::new(SharedMemory::new(1 << 20).unwrap());
+        let mut store = Store::new(Some(Arena::new(shared, 0, 1 << 20)));
+        for kind in [Kind::Private, Kind::Shared] {
+            let first = store.alloc(100, kind, Align::Default).unwrap();
+            store.write(first, 0, &[7; 100]).unwrap();
+            store.free(first).unwrap();
+            let second = store.alloc(100, kind, Align::Default).unwrap();
+            let mut seen = [1; 100];
+            store.read(second, 0, &mut seen).unwrap();
+            assert_eq!(seen, [0; 100], "memory comes zeroed");
+            assert_eq!(store.free(first), Err(Refusal::Gone));
+            assert_eq!(store.read(first, 0, &mut seen), Err(Refusal::Gone));
+            store.free(second).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_arena_gives_back_what_it_got() {
+        let shared = Rc::new(SharedMemory::new(1 << 20).unwrap());
+        let mut store = Store::new(Some(Arena::new(shared, 0, 1 << 20)));
+        for round in 0..100u64 {
+            let sizes = [1 << 18, 4096 * (round % 7 + 1), 1 << 17, 12345];
+            let blocks = sizes.map(|bytes| store.alloc(bytes, Kind::Shared, Align::Default).unwrap());
+            blocks.into_iter().for_each(|block| store.free(block).unwrap());
+        }
+        assert!(store.alloc(1 << 20, Kind::Shared, Align::Default).is_ok());
+        assert_eq!(store.alloc(1, Kind::Shared, Align::Default), Err(Refusal::NoMemory));
+    }
+
+    #[test]
+    fn spans_that_leave_their_memory_or_overlap_are_refused() {
+        let mut store = Store::new(None);
+        let block = store.alloc(64, Kind::Private, Align::None).unwrap();
+        let whole = Span::new(block, 0, 64);
+        assert_eq!(store.copy(whole, whole), Err(Refusal::OutOfBounds));
+        assert_eq!(store.copy(Span::new(block, 0, 33), Span::new(block, 32, 33)), Err(Refusal::OutOfBounds));
+        assert_eq!(store.copy(Span::new(block, 0, 32), Span::new(block, 32, 32)), Ok(()));
+        let wild = Layout { block: 8, count: u64::MAX, stride: u64::MAX };
+        assert_eq!(store.address(Span { memory: block, offset: 0, layout: wild }), Err(Refusal::OutOfBounds));
+        assert_eq!(store.address(Span::new(block, u64::MAX, 2)), Err(Refusal::OutOfBounds));
+    }
+}
