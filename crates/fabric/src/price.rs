@@ -125,7 +125,7 @@ impl PriceList {
             let (item, title, status) = (name.clone(), item.title.clone(), item.price.status);
             lines.push(BillLine { kind, item, title, count, each, total: Money(cents), status });
         }
-        let weakest = lines.iter().map(|line| line.status).max_by_key(|status| weakness(*status));
+        let weakest = lines.iter().map(|line| line.status).max();
         Ok(Bill {
             lines,
             included,
@@ -140,16 +140,6 @@ impl PriceList {
     fn no_item(&self, item: &str) -> PriceError {
         let allowed = self.items.keys().cloned().collect::<Vec<_>>().join(", ");
         PriceError::NoItem { list: self.name.clone(), item: item.to_owned(), allowed }
-    }
-}
-
-/// How little a status says: an estimate least of all.
-fn weakness(status: Status) -> u8 {
-    match status {
-        Status::Published => 0,
-        Status::Measured => 1,
-        Status::Fitted => 2,
-        Status::Estimated => 3,
     }
 }
 

@@ -6,8 +6,8 @@
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
 
-/// Where a number comes from. Every number of the catalog carries one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Where a number comes from, from the strongest to the weakest. Every number of the catalog carries one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Status {
     /// The source prints it.
     Published,

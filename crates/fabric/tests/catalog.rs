@@ -24,7 +24,7 @@ fn every_embedded_part_loads_and_some_fabric_stands_on_it() {
     let used: Vec<String> =
         fabrics.iter().flat_map(|listed| library.fabric(&listed.name).expect("tested above").parts).collect();
     for listed in library.list("parts") {
-        library.part(&listed.name).unwrap_or_else(|mistakes| panic!("{}", told(&mistakes)));
+        library.describe(&listed.name).unwrap_or_else(|mistakes| panic!("{}", told(&mistakes)));
         assert!(used.contains(&listed.name), "no fabric stands on part {}", listed.name);
     }
 }

@@ -35,7 +35,7 @@ fn a_bill_adds_up_and_calls_fitted_prices_fitted() {
     let prices = catalog::load("myrinet-minimal").unwrap().prices.unwrap();
     let list = Library::embedded().price_list(&prices.list).unwrap();
     let bill = list.bill(&prices, &myrinet(30, 2)).unwrap();
-    assert_eq!(bill.total, Money(30 * 1300_00 + 2 * 5000_00));
+    assert_eq!(bill.total, Money(30 * 130_000 + 2 * 500_000));
     assert_eq!((bill.status, bill.currency.as_str()), (Status::Fitted, "USD"));
     assert_eq!(bill.included[&ItemKind::CableNode], 30);
     assert!((bill.per_node() - 49_000.0 / 30.0).abs() < 1e-9);
@@ -54,7 +54,7 @@ fn a_users_prices_replace_those_of_the_list_and_a_missing_item_is_told() {
     };
     let list = || Library::embedded().price_list(&prices.list).unwrap();
     let bill = list().overridden_by(own("USD")).bill(&prices, &myrinet(2, 1)).unwrap();
-    assert_eq!((bill.total, bill.date.as_str()), (Money(2 * 99_99 + 5000_00), "2026-01-31"));
+    assert_eq!((bill.total, bill.date.as_str()), (Money(2 * 9_999 + 500_000), "2026-01-31"));
     let error = list().overridden_by(own("EUR")).bill(&prices, &myrinet(2, 1)).unwrap_err();
     assert!(matches!(&error, PriceError::NoItem { item, .. } if item == "myrinet-switch-16"), "{error}");
     let huge = list().bill(&prices, &myrinet(u64::MAX, 1)).unwrap_err();

@@ -1,8 +1,8 @@
 //! Where catalog files are found, and how a fabric is put together from several.
 
 use super::mistake::{Mistake, nearest};
-use super::price_list::parse_price_list;
-use super::read::{PartHead, References, Stated, read_fabric, read_part};
+use super::price_list::{parse_price_list, read_price_list};
+use super::read::{References, Stated, read_fabric, read_part};
 use super::sheet::{Entry, Sheet, Table};
 use crate::price::PriceList;
 use crate::spec::FabricSpec;
@@ -33,6 +33,36 @@ pub struct Loaded {
     pub file: String,
     /// Names of the parts it stands on.
     pub parts: Vec<String>,
+}
+
+/// What a catalog file describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A fabric.
+    Fabric,
+    /// A part of fabrics.
+    Part,
+    /// A price list.
+    Prices,
+}
+
+/// A catalog file of any kind, with every number.
+#[derive(Clone, Debug)]
+pub struct Described {
+    /// What it is.
+    pub kind: Kind,
+    /// Its name.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// The file.
+    pub file: String,
+    /// Names of the parts that a fabric stands on.
+    pub parts: Vec<String>,
+    /// Every number that counts.
+    pub entries: Vec<Entry>,
+    /// The fabric, if it is one.
+    pub spec: Option<FabricSpec>,
 }
 
 /// One name of the catalog.
@@ -164,16 +194,67 @@ impl Library {
         parse_price_list(&file, &text)
     }
 
-    /// A part by name or path: its head and its numbers.
+    /// Whatever `name_or_path` is: a fabric, else a part, else a price list; a path by what stands in the file.
     ///
     /// # Errors
-    /// Every mistake of the file.
-    pub fn part(&self, name_or_path: &str) -> Result<(PartHead, Vec<Entry>), Vec<Mistake>> {
-        let (file, text) = self.open("parts", name_or_path).map_err(|mistake| vec![mistake])?;
-        let sheet = Sheet::new(&file, &text);
-        let head = read_part(&sheet, &mut Stated::default());
-        let entries = sheet.finish()?;
-        head.map(|head| (head, entries)).ok_or_else(Vec::new)
+    /// Every mistake of the file and of the parts it names.
+    pub fn describe(&self, name_or_path: &str) -> Result<Described, Vec<Mistake>> {
+        let folders = ["fabrics", "parts", "prices"];
+        let found = folders.iter().find(|folder| self.find(folder, name_or_path).is_some());
+        let (file, text) = match found {
+            Some(folder) => self.open(folder, name_or_path),
+            None => self.open("fabrics", name_or_path),
+        }
+        .map_err(|mistake| vec![mistake])?;
+        let kind = found.map_or_else(|| kind_of(&text), |folder| kind_in(folder));
+        let name = Path::new(&file).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+        match kind {
+            Kind::Fabric => {
+                let Loaded { spec, entries, parts, .. } = self.parse_fabric(&file, &text)?;
+                Ok(Described {
+                    kind,
+                    name: spec.name.clone(),
+                    title: spec.title.clone(),
+                    file,
+                    parts,
+                    entries,
+                    spec: Some(spec),
+                })
+            }
+            Kind::Part => {
+                let sheet = Sheet::new(&file, &text);
+                let title = read_part(&sheet, &mut Stated::default());
+                let entries = sheet.finish()?;
+                let title = title.unwrap_or_default();
+                Ok(Described { kind, name, title, file, parts: Vec::new(), entries, spec: None })
+            }
+            Kind::Prices => {
+                let (list, entries) = read_price_list(&file, &text)?;
+                let (name, title) = (list.name, format!("{} ({}, {})", list.title, list.currency, list.date));
+                Ok(Described { kind, name, title, file, parts: Vec::new(), entries, spec: None })
+            }
+        }
+    }
+}
+
+fn kind_in(folder: &str) -> Kind {
+    match folder {
+        "parts" => Kind::Part,
+        "prices" => Kind::Prices,
+        _ => Kind::Fabric,
+    }
+}
+
+/// What a file describes, by the top-level keys that only one kind has.
+fn kind_of(text: &str) -> Kind {
+    let sheet = Sheet::new("", text);
+    let document = sheet.parse();
+    let keys = Table::root(&sheet, &document).keys();
+    let has = |key: &str| keys.iter().any(|found| found == key);
+    match (has("topology"), has("currency") || has("item"), has("kind")) {
+        (false, true, _) => Kind::Prices,
+        (false, false, true) => Kind::Part,
+        _ => Kind::Fabric,
     }
 }
 

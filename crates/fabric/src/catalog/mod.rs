@@ -20,10 +20,9 @@ pub mod unit;
 pub mod vocabulary;
 mod write;
 
-pub use library::{Library, Listed, Loaded};
+pub use library::{Described, Kind, Library, Listed, Loaded};
 pub use mistake::{Mistake, nearest};
 pub use price_list::parse_price_list;
-pub use read::{PartHead, PartKind};
 pub use sheet::{Entry, status_name};
 pub use write::to_toml;
 

@@ -1,7 +1,7 @@
 //! Price lists: `catalog/prices/` and a user's own file of the same form.
 
 use super::mistake::Mistake;
-use super::sheet::{Sheet, Table};
+use super::sheet::{Entry, Sheet, Table};
 use super::unit::Dimension;
 use crate::price::{PriceItem, PriceList};
 use crate::units::Money;
@@ -15,10 +15,16 @@ const MOST: f64 = 1e10;
 /// # Errors
 /// Every mistake of the text.
 pub fn parse_price_list(file: &str, text: &str) -> Result<PriceList, Vec<Mistake>> {
+    read_price_list(file, text).map(|(list, _)| list)
+}
+
+/// As [`parse_price_list`], with every number.
+pub(super) fn read_price_list(file: &str, text: &str) -> Result<(PriceList, Vec<Entry>), Vec<Mistake>> {
     let sheet = Sheet::new(file, text);
     let list = read(&sheet);
-    sheet.finish()?;
-    list.ok_or_else(|| vec![Mistake::of_file(file, "states no price list", "")])
+    let entries = sheet.finish()?;
+    let list = list.ok_or_else(|| vec![Mistake::of_file(file, "states no price list", "")])?;
+    Ok((list, entries))
 }
 
 fn read(sheet: &Sheet<'_>) -> Option<PriceList> {

@@ -59,29 +59,8 @@ pub(super) const ITEMS: &[(&str, ItemKind)] = &[
     ("cable_global", ItemKind::CableGlobal),
 ];
 
-/// What a part describes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PartKind {
-    /// Processor, memory and bus of a node.
-    Host,
-    /// Network adapter.
-    Adapter,
-    /// Switch.
-    Switch,
-    /// Cable.
-    Cable,
-    /// A machine whose nodes and network are one design.
-    System,
-}
-
-/// Names of [`PartKind`] in files.
-pub(super) const PART_KINDS: &[(&str, PartKind)] = &[
-    ("host", PartKind::Host),
-    ("adapter", PartKind::Adapter),
-    ("switch", PartKind::Switch),
-    ("cable", PartKind::Cable),
-    ("system", PartKind::System),
-];
+/// What parts describe; for people, so that a list can be read.
+const PART_KINDS: &[(&str, ())] = &[("host", ()), ("adapter", ()), ("switch", ()), ("cable", ()), ("system", ())];
 
 /// Largest number in base units: 10^15 is exact in a float and far beyond every real rate (B/s) and time (ps).
 pub(super) const MOST: f64 = 1e15;
@@ -203,24 +182,15 @@ impl Stated {
     }
 }
 
-/// A part's kind and title.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PartHead {
-    /// What it describes.
-    pub kind: PartKind,
-    /// One line for people.
-    pub title: String,
-}
-
-/// Reads a part over `stated`.
-pub(super) fn read_part(sheet: &Sheet<'_>, stated: &mut Stated) -> Option<PartHead> {
+/// Reads a part over `stated`; gives its title.
+pub(super) fn read_part(sheet: &Sheet<'_>, stated: &mut Stated) -> Option<String> {
     let document = sheet.parse();
     let root = Table::root(sheet, &document);
-    let kind = root.choice("kind", PART_KINDS);
+    root.choice("kind", PART_KINDS);
     let title = root.text("title");
     stated.read(&root);
     root.finish();
-    Some(PartHead { kind: kind?, title: title? })
+    title
 }
 
 /// Names in a fabric file of things that stand in other files; the library looks them up.
