@@ -24,6 +24,12 @@ impl Record {
     pub fn set(&mut self, key: &str, value: impl Into<Value>) {
         self.0.insert(key.to_owned(), value.into());
     }
+    /// Adds the fields of `other`; where both have a key, `other`'s value stands.
+    #[must_use]
+    pub fn followed_by(mut self, other: Record) -> Record {
+        self.0.extend(other.0);
+        self
+    }
     /// A field.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.0.get(key)

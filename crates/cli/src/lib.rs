@@ -4,10 +4,13 @@
 //! One file per verb in `verbs/`: its `Args` (clap) and `run(args, output)`. Results go to stdout through
 //! [`output::Output`], all else to stderr. Exit status: 0 done, 1 a check or reference failed, 2 bad usage or input.
 
+mod comparison;
 mod environment;
+mod files;
 mod model;
 pub mod output;
 pub mod progress;
+mod ranking;
 mod source;
 pub mod table;
 pub mod values;

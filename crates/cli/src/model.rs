@@ -137,6 +137,18 @@ impl QuestionArgs {
         Some(record)
     }
 
+    /// The row of a size that has no answer, with the reason.
+    pub(crate) fn unanswered(&self, fabric: &str, nodes: u32, why: &str) -> Record {
+        Record::new()
+            .with("kind", "fabric")
+            .with("fabric", fabric)
+            .with("nodes", nodes)
+            .with("traffic", self.traffic.text.as_str())
+            .with("capacities", self.capacities.name())
+            .with("size_B", self.size.0)
+            .with("note", why)
+    }
+
     /// The load of one draw of the traffic.
     fn count(&self, fabric: Fabric, draw: u64) -> Result<Counted, String> {
         let demand =

@@ -21,6 +21,11 @@ impl Source {
         &self.spec.name
     }
 
+    /// One line for people.
+    pub(crate) fn title(&self) -> String {
+        self.spec.title.clone()
+    }
+
     /// The description.
     pub(crate) fn spec(&self) -> Option<&FabricSpec> {
         Some(&self.spec)
@@ -38,7 +43,8 @@ impl Source {
     }
 }
 
-fn explain(name: &str, mistakes: &[Mistake]) -> String {
+/// All mistakes of a catalog file, one a line; for a machine not measured yet, how to.
+pub(crate) fn explain(name: &str, mistakes: &[Mistake]) -> String {
     let is_missing = mistakes.iter().any(|mistake| mistake.line == 0 && mistake.file == "this-machine");
     if name == "this-machine" && is_missing {
         return "this-machine is not calibrated yet; these two commands make it:\n  \

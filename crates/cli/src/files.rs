@@ -1,0 +1,81 @@
+//! Result files written all or not at all: they are made in a hidden folder beside their place and moved in together.
+
+use crate::Failure;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Files on their way into a folder.
+pub(crate) struct Batch {
+    folder: PathBuf,
+    staging: PathBuf,
+    made_folder: bool,
+}
+
+impl Batch {
+    /// For `folder`, which is made if it is not there.
+    pub(crate) fn new(folder: &Path) -> Result<Batch, Failure> {
+        let made_folder = !folder.exists();
+        let staging = folder.join(format!(".hotlink-{}", std::process::id()));
+        let batch = Batch { folder: folder.to_owned(), staging, made_folder };
+        fs::create_dir_all(&batch.staging).map_err(|error| cannot("make", &batch.folder, &error))?;
+        Ok(batch)
+    }
+
+    /// Adds a file; returns where it waits.
+    pub(crate) fn write(&self, name: &str, text: &str) -> Result<PathBuf, Failure> {
+        let path = self.staging.join(name);
+        fs::write(&path, text).map_err(|error| cannot("write", &self.folder.join(name), &error))?;
+        Ok(path)
+    }
+
+    /// Names of the files so far, sorted.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.staging).into_iter().flatten().flatten();
+        let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    /// Moves everything into the folder.
+    pub(crate) fn commit(mut self) -> Result<(), Failure> {
+        for name in self.names() {
+            let to = self.folder.join(&name);
+            fs::rename(self.staging.join(&name), &to).map_err(|error| cannot("write", &to, &error))?;
+        }
+        self.made_folder = false;
+        Ok(())
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.staging);
+        if self.made_folder {
+            let _ = fs::remove_dir(&self.folder);
+        }
+    }
+}
+
+fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Failure {
+    Failure::Input(format!("{}: cannot {what} it: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_left_of_a_batch_that_is_dropped() {
+        let folder = std::env::temp_dir().join(format!("hotlink-batch-{}", std::process::id()));
+        let batch = Batch::new(&folder).unwrap();
+        batch.write("a.csv", "1").unwrap();
+        drop(batch);
+        assert!(!folder.exists());
+        let batch = Batch::new(&folder).unwrap();
+        batch.write("a.csv", "2").unwrap();
+        batch.commit().unwrap();
+        assert_eq!(fs::read_to_string(folder.join("a.csv")).unwrap(), "2");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,78 @@
+//! `hotlink compare`: which of several fabrics gives the most bandwidth per node, and per dollar, at which size.
+
+use crate::comparison::{Comparison, Priced};
+use crate::model::{Method, QuestionArgs};
+use crate::{Failure, files::Batch, output::Output, source::Source, values::Counts};
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  hotlink compare sci-ring sci-torus2d myrinet-clos64 --nodes 2..128
+  hotlink compare ib-ndr-fat-tree2 eth-400g-leaf-spine --nodes 64..4096..x2 --traffic permutation:random
+  hotlink compare sci-ring this-machine --nodes 2..128 --out report/
+
+With --out: compare.json, compare.csv, summary.md, and where the installed command runs (pip install .) the plots
+bandwidth, cost and cost-per-MBps as PNG and SVG.")]
+pub(crate) struct Args {
+    /// Fabrics of the catalog, or fabric files (.toml).
+    #[arg(value_name = "FABRIC", required = true)]
+    fabrics: Vec<String>,
+    /// Sizes: a list or range, such as 16,64 or 2..128.
+    #[arg(long, value_name = "LIST", default_value = "2..128")]
+    nodes: Counts,
+    #[command(flatten)]
+    question: QuestionArgs,
+    /// Load count, or closed form where there is one (both: the load count).
+    #[arg(long, value_enum, default_value_t = Method::Load)]
+    method: Method,
+    /// A price file that overrides the catalog's prices.
+    #[arg(long, value_name = "FILE")]
+    prices: Option<PathBuf>,
+    /// Folder for tables, data and plots.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    let sizes = args.nodes.to_u32().map_err(|what| Failure::Input(format!("--nodes: {what}")))?;
+    let mut sources: Vec<Priced> = Vec::new();
+    for name in &args.fabrics {
+        let source = Source::open(name)?;
+        if sources.iter().any(|known| known.source.name() == source.name()) {
+            return Err(Failure::Input(format!("{}: named twice; name each fabric once", source.name())));
+        }
+        sources.push(Priced::new(source, args.prices.as_deref())?);
+    }
+    let steps = (sources.len() * sizes.len()) as u64 * args.question.draws();
+    let progress = output.progress("compare", steps);
+    let comparison = Comparison::make(&sources, &sizes, &args.question, args.method, &|| progress.step())?;
+    drop(progress);
+    comparison.records().into_iter().for_each(|record| output.push(record));
+    comparison.tables().into_iter().for_each(|table| output.table(table));
+    match &args.out {
+        Some(folder) => write(&comparison, folder, output),
+        None => Ok(()),
+    }
+}
+
+fn write(comparison: &Comparison, folder: &Path, output: &Output) -> Result<(), Failure> {
+    let batch = Batch::new(folder)?;
+    let data = batch.write("compare.json", &output.json())?;
+    batch.write("compare.csv", &comparison.csv())?;
+    match output.plotter() {
+        Some(plot) => {
+            if let Err(why) = plot(&data) {
+                eprintln!("hotlink: no plots: {why}");
+            }
+        }
+        None => eprintln!(
+            "hotlink: no plots: this is the bare binary; `pip install .` (or `make build`, then .venv/bin/hotlink) adds them"
+        ),
+    }
+    let plots: Vec<String> = batch.names().into_iter().filter(|name| name.ends_with(".png")).collect();
+    batch.write("summary.md", &comparison.summary(&plots))?;
+    let names = batch.names();
+    batch.commit()?;
+    eprintln!("hotlink: wrote {} to {}", names.join(", "), folder.display());
+    Ok(())
+}
