@@ -1,5 +1,20 @@
 //! Benchmarks, statistics and result records. One result row is a [`Record`].
+//!
+//! A benchmark is a [`hotlink_port::Program`]: written once on [`hotlink_message::Comm`], run on simulated and real
+//! ports alike. It returns [`Samples`]; [`Summary`] is what a record says of them.
 
+mod bound;
+mod memory;
+mod pingpong;
+mod plan;
 mod record;
+mod saturation;
+mod stats;
 
+pub use bound::{CopyRate, copy_bound_mbps};
+pub use memory::{MemoryCopy, MemoryPoint};
+pub use pingpong::PingPong;
+pub use plan::{Plan, Samples, timer_overhead};
 pub use record::Record;
+pub use saturation::Saturation;
+pub use stats::Summary;

@@ -161,7 +161,8 @@ impl<P: Port> Engine<P> {
         let eager = total <= self.options.eager_bytes;
         let kind = if eager { Kind::Eager } else { Kind::Rts };
         let words = Words { kind, context, tag, total, id, at: 0 };
-        let sent = self.say(Waiting { to, words, payload: eager.then_some(span), request: id, ends: eager });
+        let sent =
+            self.say(Waiting { to, words, payload: (eager && total > 0).then_some(span), request: id, ends: eager });
         if let Err(error) = sent {
             self.finish(id, Err(error));
         }
@@ -248,6 +249,7 @@ impl<P: Port> Engine<P> {
         let span = self.entries[id as u32 as usize].span;
         let (into, result) = Self::fit(from, words, span);
         let delivered = match into {
+            _ if words.total == 0 => Ok(()),
             Some(into) => self.port.deliver(0, into).map_err(Error::from),
             None => self.deliver_in_parts(0, words.total, span),
         };

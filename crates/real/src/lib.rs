@@ -22,6 +22,8 @@ mod ranks;
 mod shm;
 mod store;
 mod sys;
+mod tcp;
 
-pub use drivers::{Options, Shm, cores, is_oversubscribed};
+pub use drivers::{Options, Shm, Tcp, cores, hand_off, is_oversubscribed};
 pub use shm::ShmPort;
+pub use tcp::TcpPort;

@@ -211,6 +211,15 @@ impl Store {
         unsafe { copy::copy(from.as_ptr(), Layout::contiguous(to.bytes()), target, to.layout) };
         Ok(())
     }
+    /// The bytes of a contiguous span of private memory; `None` if it has gaps or others may write it.
+    pub(crate) fn contiguous(&self, span: Span) -> Result<Option<&[u8]>, Refusal> {
+        let start = self.address(span)?;
+        if !span.layout.is_contiguous() || self.kind(span.memory)? != Kind::Private {
+            return Ok(None);
+        }
+        // SAFETY: inside the block, which is written only through `&mut self`.
+        Ok(Some(unsafe { std::slice::from_raw_parts(start, span.bytes() as usize) }))
+    }
     /// Packs a span into memory that is not the store's own.
     pub(crate) fn pack(&self, from: Span, into: &mut [u8]) -> Result<(), Refusal> {
         let source = self.address(from)?;

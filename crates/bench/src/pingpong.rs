@@ -1,0 +1,61 @@
+//! Ping-pong: a message there and back between rank 0 and the last rank; half the round trip is the latency.
+
+use crate::plan::Repeater;
+use crate::{Plan, Samples};
+use hotlink_message::{Comm, Error};
+use hotlink_port::{Kind, Port, Program, Span};
+use serde::{Deserialize, Serialize};
+
+/// The benchmark. Each rank returns its samples for every size, in order; those of rank 0 are half round trips in
+/// microseconds. Ranks between the first and the last wait.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PingPong {
+    /// Message sizes in bytes.
+    pub sizes: Vec<u64>,
+    /// What memory the messages lie in.
+    pub private: bool,
+    /// Repetitions.
+    pub plan: Plan,
+}
+
+impl<P: Port> Program<P, Result<Vec<Samples>, Error>> for PingPong {
+    async fn run(&self, port: P) -> Result<Vec<Samples>, Error> {
+        let comm = Comm::new(port);
+        let repeater = Repeater::new(&comm, &self.plan)?;
+        let mut all = Vec::new();
+        for &size in &self.sizes {
+            all.push(self.one(&comm, &repeater, size).await?);
+        }
+        comm.barrier().await?;
+        Ok(all)
+    }
+}
+
+impl PingPong {
+    async fn one<P: Port>(&self, comm: &Comm<P>, repeater: &Repeater<'_, P>, size: u64) -> Result<Samples, Error> {
+        let kind = if self.private { Kind::Private } else { Kind::Default };
+        let (there, back) = (comm.alloc(size, kind)?, comm.alloc(size, kind)?);
+        comm.write(there, 0, &vec![1; size as usize])?;
+        let (there, back) = (Span::new(there, 0, size), Span::new(back, 0, size));
+        let (rank, last) = (comm.rank(), comm.ranks() - 1);
+        let samples = repeater
+            .run(async |inner| {
+                let start = comm.now();
+                for _ in 0..inner {
+                    if rank == 0 {
+                        comm.send(last, 0, there).await?;
+                        comm.recv(Some(last), Some(0), back).await?;
+                    } else if rank == last {
+                        comm.recv(Some(0), Some(0), back).await?;
+                        comm.send(0, 0, there).await?;
+                    }
+                }
+                let time = comm.now() - start;
+                Ok((time.us() / inner as f64 / 2.0, time))
+            })
+            .await?;
+        comm.free(there.memory)?;
+        comm.free(back.memory)?;
+        Ok(samples)
+    }
+}

@@ -1,0 +1,160 @@
+//! How often a benchmark is repeated: until the confidence interval is narrow or time is up, decided by rank 0 for all.
+
+use crate::Summary;
+use hotlink_fabric::units::Time;
+use hotlink_message::{Comm, Error, Tag};
+use hotlink_port::{Kind, Memory, Port, Span};
+use serde::{Deserialize, Serialize};
+
+/// When to stop, per point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// At least this many samples.
+    pub samples_min: usize,
+    /// At most this many.
+    pub samples_max: usize,
+    /// Stop when half the 95 % interval of the median is narrower than this share of it.
+    pub width: f64,
+    /// Stop after this time.
+    pub time_us: f64,
+    /// Messages before the first sample.
+    pub warmup: u64,
+}
+
+impl Default for Plan {
+    fn default() -> Plan {
+        Plan { samples_min: 50, samples_max: 10_000, width: 0.01, time_us: 500_000.0, warmup: 10 }
+    }
+}
+
+impl Plan {
+    /// Virtual time repeats exactly: once is enough.
+    pub fn once() -> Plan {
+        Plan { samples_min: 1, samples_max: 1, width: 1.0, time_us: f64::INFINITY, warmup: 1 }
+    }
+    fn is_enough(&self, samples: &[f64], since_us: f64) -> bool {
+        if samples.len() >= self.samples_max || since_us > self.time_us && samples.len() >= 3 {
+            return true;
+        }
+        let narrow = |summary: Summary| summary.relative_width() <= self.width;
+        samples.len() >= self.samples_min && Summary::of(samples).is_some_and(narrow)
+    }
+}
+
+/// What a rank measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Samples {
+    /// In the benchmark's unit.
+    pub values: Vec<f64>,
+    /// Repetitions that each sample averages over, so that the timer's cost is small beside them.
+    pub inner: u64,
+}
+
+/// Cost of reading the clock in microseconds: the median of batches.
+pub fn timer_overhead<P: Port>(comm: &Comm<P>) -> f64 {
+    const READS: u32 = 100;
+    let batch = |_| {
+        let start = comm.now();
+        (1..READS).for_each(|_| _ = comm.now());
+        (comm.now() - start).us() / f64::from(READS)
+    };
+    let batches: Vec<f64> = (0..11).map(batch).collect();
+    Summary::of(&batches).map_or(0.0, |summary| summary.median)
+}
+
+const ORDERS: Tag = u32::MAX;
+/// Cost of the timer over a sample's time.
+const TIMER_SHARE: f64 = 0.01;
+const INNER_MAX: u64 = 10_000;
+
+/// Repeats samples on all ranks of `comm` in step, rank 0 deciding how often.
+pub(crate) struct Repeater<'a, P: Port> {
+    comm: &'a Comm<P>,
+    plan: &'a Plan,
+    orders: Memory,
+}
+
+/// What rank 0 tells the others to do next.
+#[derive(Clone, Copy)]
+struct Order {
+    samples: u64,
+    inner: u64,
+    keep: bool,
+}
+
+impl<'a, P: Port> Repeater<'a, P> {
+    pub(crate) fn new(comm: &'a Comm<P>, plan: &'a Plan) -> Result<Repeater<'a, P>, Error> {
+        Ok(Repeater { comm, plan, orders: comm.alloc(24, Kind::Private)? })
+    }
+
+    /// Runs `sample(inner)` on every rank as often as the plan wants. A sample gives its value, in whatever unit, and
+    /// the time that it took.
+    pub(crate) async fn run(&self, sample: impl AsyncFn(u64) -> Result<(f64, Time), Error>) -> Result<Samples, Error> {
+        let mut samples = Samples { values: Vec::new(), inner: 1 };
+        if self.comm.rank() != 0 {
+            loop {
+                let order = self.hear().await?;
+                if order.samples == 0 {
+                    return Ok(samples);
+                }
+                self.obey(order, &sample, &mut samples).await?;
+            }
+        }
+        let warmup = Order { samples: self.plan.warmup.max(1), inner: 1, keep: false };
+        let one = self.lead(warmup, &sample, &mut samples).await?;
+        let wanted_us = timer_overhead(self.comm) / TIMER_SHARE;
+        let inner = (wanted_us / one.us().max(1e-6)).ceil().clamp(1.0, INNER_MAX as f64) as u64;
+        let start = self.comm.now();
+        loop {
+            let batch = self.plan.samples_min.max(samples.values.len() / 2).min(self.plan.samples_max) as u64;
+            let left = (self.plan.time_us / (one.us().max(1e-6) * inner as f64)).clamp(1.0, 1e9) as u64;
+            self.lead(Order { samples: batch.min(left), inner, keep: true }, &sample, &mut samples).await?;
+            if self.plan.is_enough(&samples.values, (self.comm.now() - start).us()) {
+                self.tell(Order { samples: 0, inner, keep: false }).await?;
+                return Ok(samples);
+            }
+        }
+    }
+    /// As rank 0: all do as ordered. Gives the last sample's time.
+    async fn lead(
+        &self,
+        order: Order,
+        sample: &impl AsyncFn(u64) -> Result<(f64, Time), Error>,
+        samples: &mut Samples,
+    ) -> Result<Time, Error> {
+        self.tell(order).await?;
+        self.obey(order, sample, samples).await
+    }
+    async fn obey(
+        &self,
+        order: Order,
+        sample: &impl AsyncFn(u64) -> Result<(f64, Time), Error>,
+        samples: &mut Samples,
+    ) -> Result<Time, Error> {
+        let mut last = Time::ZERO;
+        samples.inner = order.inner;
+        for _ in 0..order.samples {
+            let (value, time) = sample(order.inner).await?;
+            if order.keep {
+                samples.values.push(value);
+            }
+            last = time;
+        }
+        Ok(last)
+    }
+    async fn tell(&self, order: Order) -> Result<(), Error> {
+        let words = [order.samples, order.inner, u64::from(order.keep)];
+        self.comm.write(self.orders, 0, words.map(u64::to_le_bytes).as_flattened())?;
+        for rank in 1..self.comm.ranks() {
+            self.comm.send(rank, ORDERS, Span::new(self.orders, 0, 24)).await?;
+        }
+        Ok(())
+    }
+    async fn hear(&self) -> Result<Order, Error> {
+        self.comm.recv(Some(0), Some(ORDERS), Span::new(self.orders, 0, 24)).await?;
+        let mut bytes = [0; 24];
+        self.comm.read(self.orders, 0, &mut bytes)?;
+        let word = |i: usize| u64::from_le_bytes(std::array::from_fn(|k| bytes[i * 8 + k]));
+        Ok(Order { samples: word(0), inner: word(1), keep: word(2) == 1 })
+    }
+}
