@@ -30,6 +30,15 @@ fn every_embedded_part_loads_and_some_fabric_stands_on_it() {
 }
 
 #[test]
+fn every_claim_of_the_five_studies_is_there_once() {
+    let studies = ["k98", "w01", "p01", "h06", "m02"];
+    let claims = studies
+        .map(|study| Library::embedded().published(study).unwrap_or_else(|mistakes| panic!("{}", told(&mistakes))));
+    let ids: Vec<String> = claims.into_iter().flatten().map(|claim| claim.id).collect();
+    assert_eq!(ids, (1..=109).map(|number| format!("G{number:03}")).collect::<Vec<_>>());
+}
+
+#[test]
 fn capacities_of_m02_are_those_of_its_tables() {
     let torus = catalog::load("sci-torus2d").unwrap();
     let link = &torus.resources[&Role::Link];

@@ -13,6 +13,7 @@
 mod library;
 mod mistake;
 mod price_list;
+mod published;
 mod read;
 mod sheet;
 mod topology;
@@ -23,6 +24,7 @@ mod write;
 pub use library::{Described, Kind, Library, Listed, Loaded};
 pub use mistake::{Mistake, nearest};
 pub use price_list::parse_price_list;
+pub use published::Claim;
 pub use sheet::{Entry, status_name};
 pub use write::to_toml;
 
