@@ -209,5 +209,6 @@ fn default_role_name(role: Role) -> &'static str {
         Role::LocalLink => "local link",
         Role::Switch => "switch",
         Role::RingStop => "ring stop",
+        Role::Internal => "internal connection",
     }
 }

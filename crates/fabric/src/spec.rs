@@ -65,6 +65,8 @@ pub enum Role {
     /// Link controller where an adapter joins a ring (SCI's LC): the ring passes through it. Latency only, unless
     /// `rate` is given.
     RingStop,
+    /// Connection inside a device (a node's port on its own router or B-Link): never a limit.
+    Internal,
 }
 
 impl Role {

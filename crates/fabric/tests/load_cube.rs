@@ -23,7 +23,7 @@ fn hot_b_link(r: u64, f: u64) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn every_sci_link_and_b_link_carries_what_m02_equations_1_and_2_say(f in 1u32..=4, r in 2u32..=9) {
         prop_assume!(r.pow(f) <= 800);

@@ -7,12 +7,18 @@
 //! destination's home, worked out once per home and kept ([`paths::Paths`]).
 
 pub mod cube;
+pub mod dragonfly;
+pub mod paths;
 
 use crate::built::{Attachment, BuildError};
 use crate::network::{Channel, Network, Node, Vertex};
 use crate::spec::RoutingSpec;
-use crate::topology::{Shape, invalid};
+use crate::topology::{Cube, Dragonfly, Shape, invalid};
 use cube::CubeToward;
+use dragonfly::{DragonflyToward, Goal};
+use paths::Paths;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// Where a packet is and what it remembers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,7 +56,7 @@ pub struct Trip {
     pub source: Node,
     /// Where it ends.
     pub destination: Node,
-    /// Intermediate group of a Valiant route (see [`Routing::choose_via`]).
+    /// Intermediate group of a Valiant route ([`Routing::choose_via`]); without one the route is minimal.
     pub via: Option<u32>,
 }
 
@@ -65,7 +71,23 @@ impl Trip {
 #[derive(Debug)]
 pub enum Routing {
     /// Dimension order on a cube.
-    Cube(crate::topology::Cube),
+    Cube(Cube),
+    /// Minimal or Valiant on a dragonfly.
+    Dragonfly {
+        /// The layout.
+        shape: Dragonfly,
+        /// By a random intermediate group.
+        valiant: bool,
+    },
+    /// Shortest paths, free or up*/down*.
+    Paths(Paths),
+    /// Explicit routes; pairs without one take all shortest paths.
+    Source {
+        /// For the other pairs.
+        paths: Paths,
+        /// Channels from the source's to the destination's vertex.
+        routes: BTreeMap<(Node, Node), Vec<Channel>>,
+    },
 }
 
 impl Routing {
@@ -73,47 +95,114 @@ impl Routing {
     ///
     /// # Errors
     /// The routing is not made for this topology.
-    pub fn new(spec: RoutingSpec, _network: &Network, shape: &Shape, _at: &Attachment) -> Result<Routing, BuildError> {
-        match (spec, shape) {
-            (RoutingSpec::DimensionOrder, Shape::Cube(cube)) => Ok(Routing::Cube(cube.clone())),
-            (RoutingSpec::DimensionOrder, _) => Err(invalid("routing dimension-order is for topology cube")),
-            _ => Err(invalid("not built yet")),
-        }
+    pub fn new(spec: RoutingSpec, network: &Network, shape: &Shape, at: &Attachment) -> Result<Routing, BuildError> {
+        use RoutingSpec::{DimensionOrder, DragonflyMinimal, DragonflyValiant};
+        Ok(match (spec, shape) {
+            (DimensionOrder, Shape::Cube(cube)) => Routing::Cube(cube.clone()),
+            (DimensionOrder, _) => return Err(invalid("routing dimension-order is for topology cube")),
+            (DragonflyMinimal | DragonflyValiant, Shape::Dragonfly(shape)) => {
+                Routing::Dragonfly { shape: shape.clone(), valiant: spec == DragonflyValiant }
+            }
+            (DragonflyMinimal | DragonflyValiant, _) => {
+                return Err(invalid("routings dragonfly-minimal and dragonfly-valiant are for topology dragonfly"));
+            }
+            (RoutingSpec::UpDown, _) if !all_both_ways(network) => {
+                return Err(invalid("routing up-down needs every link between devices both ways"));
+            }
+            (RoutingSpec::UpDown, _) => Routing::Paths(Paths::up_down(network, at, shape)),
+            (RoutingSpec::ShortestEcmp, _) => Routing::Paths(Paths::shortest(network, at, false)),
+            (RoutingSpec::ShortestSingle, _) => Routing::Paths(Paths::shortest(network, at, true)),
+            (RoutingSpec::Source, _) => {
+                Routing::Source { paths: Paths::shortest(network, at, false), routes: BTreeMap::new() }
+            }
+        })
     }
 
     /// Virtual channels that the routing uses on each channel.
     pub fn virtual_channels(&self) -> u8 {
         match self {
-            Routing::Cube(cube) => {
-                if cube.b_link {
-                    1
-                } else {
-                    2
-                }
-            }
+            Routing::Cube(cube) => 1 + u8::from(!cube.b_link),
+            Routing::Dragonfly { valiant, .. } => 2 + u8::from(*valiant),
+            Routing::Paths(_) | Routing::Source { .. } => 1,
         }
     }
 
     /// Number of phases that a packet can be in.
     pub fn phases(&self) -> u8 {
         match self {
-            Routing::Cube(_) => 1,
+            Routing::Cube(_) | Routing::Source { .. } => 1,
+            Routing::Dragonfly { valiant, .. } => 1 + u8::from(*valiant),
+            Routing::Paths(paths) => paths.phases(),
         }
     }
 
-    /// The way towards the nodes of home `group` for every state.
-    pub fn toward<'a>(&'a self, network: &'a Network, attachment: &'a Attachment, group: usize) -> Toward<'a> {
+    /// Whether packets go by a random intermediate group.
+    pub fn is_valiant(&self) -> bool {
+        matches!(self, Routing::Dragonfly { valiant: true, shape } if shape.groups > 2)
+    }
+
+    /// Explicit routes, if the fabric has them.
+    pub fn explicit(&self) -> Option<&BTreeMap<(Node, Node), Vec<Channel>>> {
+        match self {
+            Routing::Source { routes, .. } => Some(routes),
+            _ => None,
+        }
+    }
+
+    /// The intermediate group for a packet, chosen by `random` among those of neither end; `None` where the route is
+    /// minimal (other routings, both ends in one group, no third group).
+    pub fn choose_via(&self, attachment: &Attachment, source: Node, destination: Node, random: u64) -> Option<u32> {
+        let Routing::Dragonfly { shape, valiant: true } = self else { return None };
+        let group = |node: Node| shape.locate(attachment.home[node.0 as usize]).0;
+        let (low, high) = (group(source).min(group(destination)), group(source).max(group(destination)));
+        if low == high || shape.groups < 3 {
+            return None;
+        }
+        let nth = (random % u64::from(shape.groups - 2)) as u32;
+        let above_low = nth + u32::from(nth >= low);
+        Some(above_low + u32::from(above_low >= high))
+    }
+
+    /// The (minimal) way towards the nodes of home `group` from every state; explicit routes are left out.
+    pub fn toward<'a>(&'a self, network: &'a Network, attachment: &Attachment, group: usize) -> Toward<'a> {
         let target = attachment.homes[group];
         match self {
             Routing::Cube(cube) => Toward::Cube(CubeToward::new(cube, network, target)),
+            Routing::Dragonfly { shape, .. } => {
+                Toward::Dragonfly(DragonflyToward::new(shape, network, Goal::Router(target)))
+            }
+            Routing::Paths(paths) | Routing::Source { paths, .. } => {
+                Toward::Paths { paths, network, row: Cow::Owned(paths.row(network, target).into_vec()) }
+            }
         }
     }
 
     /// Next hops between the injection and the ejection of a packet (see [`crate::Fabric::hops`]).
     pub(crate) fn hops(&self, network: &Network, at: &Attachment, state: State, trip: Trip, hops: &mut Vec<Hop>) {
         let group = at.group[trip.destination.0 as usize] as usize;
-        self.toward(network, at, group).hops(state, hops);
+        match (self, trip.via) {
+            (Routing::Dragonfly { shape, valiant: true }, Some(via)) => {
+                DragonflyToward::new(shape, network, Goal::Via(via, at.homes[group])).hops(state, hops);
+            }
+            (Routing::Paths(paths), _) => paths.hops(network, paths.kept_row(network, at, group), state, hops),
+            (Routing::Source { paths, routes }, _) => match routes.get(&(trip.source, trip.destination)) {
+                Some(route) => {
+                    let next = route.iter().find(|&&channel| network.from(channel) == state.at);
+                    hops.extend(next.map(|&channel| Hop { channel, vc: 0, phase: 0, share: 1.0 }));
+                }
+                None => paths.hops(network, paths.kept_row(network, at, group), state, hops),
+            },
+            _ => self.toward(network, at, group).hops(state, hops),
+        }
     }
+}
+
+fn all_both_ways(network: &Network) -> bool {
+    let mut channels = (0..network.channels() as u32).map(Channel);
+    channels.all(|c| {
+        let (from, to) = (network.from(c), network.to(c));
+        network.is_node(from) || network.is_node(to) || network.out(to).any(|back| network.to(back) == from)
+    })
 }
 
 /// A routing seen from one destination's home.
@@ -121,13 +210,35 @@ impl Routing {
 pub enum Toward<'a> {
     /// By formula on a cube.
     Cube(CubeToward<'a>),
+    /// By formula on a dragonfly.
+    Dragonfly(DragonflyToward<'a>),
+    /// By distances.
+    Paths {
+        /// The routing.
+        paths: &'a Paths,
+        /// Its network.
+        network: &'a Network,
+        /// Distances to the home.
+        row: Cow<'a, [u16]>,
+    },
 }
 
 impl Toward<'_> {
-    /// Hops from `state` to the home; `None` if there is no way. Every hop lessens it by one.
-    pub fn distance(&self, state: State) -> Option<u32> {
+    /// A number that falls with every hop (for most routings the hops still to go) and is 0 at the home; `None` if there
+    /// is no way.
+    pub fn rank(&self, state: State) -> Option<u32> {
         match self {
             Toward::Cube(cube) => Some(cube.distance(state.at)),
+            Toward::Dragonfly(dragonfly) => Some(dragonfly.rank(state)),
+            Toward::Paths { paths, network, row } => paths.distance(network, row, state),
+        }
+    }
+
+    /// Rank after a hop from a state of rank `rank` to `next`.
+    pub(crate) fn rank_after(&self, rank: u32, next: State) -> u32 {
+        match self {
+            Toward::Dragonfly(dragonfly) => dragonfly.rank(next),
+            _ => rank - 1,
         }
     }
 
@@ -135,6 +246,8 @@ impl Toward<'_> {
     pub fn hops(&self, state: State, hops: &mut Vec<Hop>) {
         match self {
             Toward::Cube(cube) => cube.hops(state, hops),
+            Toward::Dragonfly(dragonfly) => dragonfly.hops(state, hops),
+            Toward::Paths { paths, network, row } => paths.hops(network, row, state, hops),
         }
     }
 }

@@ -63,6 +63,9 @@ impl Cube {
         if built > u64::from(MAX_NODES) {
             return Err(invalid(format!("padded to {built} nodes: at most {MAX_NODES} are allowed")));
         }
+        if routers * u64::from(dimensions) > 1 << 26 {
+            return Err(invalid(format!("{routers} routers in {dimensions} dimensions: at most 2^26 ring channels")));
+        }
         extents.retain(|&r| r > 1);
         Ok(Cube { extents, bidirectional, b_link, nodes_per_router, routers: routers as u32, nodes: built as u32 })
     }
@@ -144,7 +147,7 @@ impl Cube {
             }
         }
         for node in 0..self.nodes {
-            b.link(Vertex(node), self.home(node / self.nodes_per_router), Role::LocalLink);
+            b.link(Vertex(node), self.home(node / self.nodes_per_router), Role::Internal);
         }
     }
 
@@ -153,11 +156,11 @@ impl Cube {
         b.vertices(self.nodes * self.dimensions(), Role::RingStop);
         for node in 0..self.nodes {
             for d in 0..self.dimensions() {
-                b.channel(self.home(node), self.stop(node, d), Role::LocalLink);
+                b.channel(self.home(node), self.stop(node, d), Role::Internal);
                 b.channel(self.stop(node, d), self.stop(self.neighbour(node, d, true), d), Role::Link);
-                b.channel(self.stop(node, d), self.home(node), Role::LocalLink);
+                b.channel(self.stop(node, d), self.home(node), Role::Internal);
             }
-            b.link(Vertex(node), self.home(node), Role::LocalLink);
+            b.link(Vertex(node), self.home(node), Role::Internal);
         }
     }
 
@@ -221,7 +224,7 @@ fn root_up(n: u32, f: u32) -> u32 {
 }
 
 /// The most cube-like `f` factors of `n`: smallest largest factor, then smallest second-largest, and so on; largest first.
-fn balanced(n: u32, f: u32) -> Vec<u32> {
+pub(crate) fn balanced(n: u32, f: u32) -> Vec<u32> {
     fn search(n: u32, f: u32, cap: u32) -> Option<Vec<u32>> {
         if f == 1 {
             return (n <= cap).then(|| vec![n]);

@@ -4,11 +4,16 @@
 //! the layout: names, symmetry, levels.
 
 pub mod cube;
+pub mod dragonfly;
+mod fat_tree;
+mod rail;
+mod switches;
 
 use crate::built::{BuildError, MAX_NODES};
-use crate::network::{Channel, Network, Vertex};
-use crate::spec::{FabricSpec, TopologySpec};
+use crate::network::{Builder, Channel, Network, Vertex};
+use crate::spec::{FabricSpec, Role, TopologySpec};
 pub use cube::Cube;
+pub use dragonfly::Dragonfly;
 
 /// What the vertices of a network are and how they lie.
 #[derive(Clone, Debug)]
@@ -17,6 +22,8 @@ pub enum Shape {
     Cube(Cube),
     /// Switches in named tiers.
     Tiers(Vec<Tier>),
+    /// Groups of routers.
+    Dragonfly(Dragonfly),
     /// An imported graph: a name for each vertex.
     Named(Vec<String>),
 }
@@ -45,6 +52,7 @@ impl Shape {
         }
         match self {
             Shape::Cube(cube) => cube.vertex_name(vertex, role),
+            Shape::Dragonfly(dragonfly) => dragonfly.vertex_name(vertex),
             Shape::Tiers(tiers) => {
                 let tier = tiers.iter().rfind(|tier| tier.first <= vertex);
                 let Some(tier) = tier else { return format!("vertex {}", vertex.0) };
@@ -94,8 +102,34 @@ pub fn build(spec: &FabricSpec, nodes: u32) -> Result<(Network, Shape), BuildErr
             let cube = Cube::new(nodes, *dimensions, *bidirectional, *b_link, *nodes_per_router, extents)?;
             Ok((cube.network(), Shape::Cube(cube)))
         }
-        _ => Err(invalid("not built yet")),
+        TopologySpec::SwitchArray { ports, links } => switches::array(nodes, *ports, *links),
+        TopologySpec::SwitchRing { ports, links, links_per_switch } => {
+            switches::ring(nodes, *ports, *links, *links_per_switch)
+        }
+        TopologySpec::Clos64 => switches::clos64(nodes),
+        TopologySpec::FatTree { radix, levels, oversubscription, top_all_down } => {
+            fat_tree::build(nodes, *radix, *levels, *oversubscription, *top_all_down)
+        }
+        TopologySpec::Dragonfly { nodes_per_router, routers_per_group, global_per_router } => {
+            let shape = Dragonfly::new(nodes, *nodes_per_router, *routers_per_group, *global_per_router)?;
+            Ok((shape.network(), Shape::Dragonfly(shape)))
+        }
+        TopologySpec::Rail { gpus_per_host, radix } => rail::build(nodes, *gpus_per_host, *radix),
+        TopologySpec::Crossbar { ports } => switches::crossbar(nodes, *ports),
+        TopologySpec::Shared => Ok(switches::shared(nodes)),
+        TopologySpec::Graph => {
+            Err(invalid("a graph comes from its own file (a JSON file with nodes, switches and links)"))
+        }
     }
+}
+
+/// Adds a tier of devices to a network and to the list of tiers.
+fn add_tier(b: &mut Builder, tiers: &mut Vec<Tier>, name: &'static str, count: u32, level: u32, role: Role) -> Vertex {
+    let first = b.vertices(count, role);
+    if count > 0 {
+        tiers.push(Tier { name, first, count, level });
+    }
+    first
 }
 
 /// A build error with a message.

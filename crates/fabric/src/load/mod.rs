@@ -2,15 +2,18 @@
 //!
 //! Flows are pushed towards one home at a time, farthest first, so that all that share a destination share the work and
 //! no table of pairs is kept. Homes are shared out over the cores in chunks of fixed size whose sums are added in
-//! order: the same bytes on any machine. On a cube with all its nodes, uniform traffic looks the same from everywhere:
+//! order: the same bytes on any machine. On a cube with all its nodes and dimension-order routing, uniform traffic looks the same from everywhere:
 //! one home is counted and the sums spread over the translations (a million nodes in a second or so).
+
+mod valiant;
 
 use crate::built::Fabric;
 use crate::network::{Channel, Node, Resource, Vertex};
-use crate::routing::{Hop, State, Toward};
+use crate::routing::{Hop, Routing, State, Toward};
 use crate::topology::{Cube, Shape};
-use crate::traffic::Demand;
+use crate::traffic::{Demand, Flow};
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 
 /// Why a load cannot be counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -70,14 +73,17 @@ fn count_by(fabric: &Fabric, demand: &Demand, by_symmetry: bool) -> Result<Load,
         return Err(LoadError::Nodes { demand: demand.nodes, fabric: fabric.nodes() });
     }
     let injections = Injections::new(fabric, demand);
+    let symmetric = by_symmetry && demand.flows.is_empty() && matches!(fabric.routing, Routing::Cube(_));
     let mut counts = match &fabric.shape {
-        Shape::Cube(cube) if by_symmetry && cube.is_full() && demand.flows.is_empty() => {
+        Shape::Cube(cube) if symmetric && cube.is_full() => {
             let mut one = Counter::new(fabric);
             one.push_toward(&injections, 0)?;
             spread(fabric, cube, &one.counts)
         }
+        Shape::Dragonfly(shape) if fabric.routing.is_valiant() => valiant::count(fabric, shape, &injections)?,
         _ => count_all(fabric, &injections)?,
     };
+    walk_source_routes(fabric, demand, &mut counts);
     let (sent, received) = demand.per_node();
     for node in fabric.network.node_iter().filter(|&node| fabric.attachment.has_home(node)) {
         let n = node.0 as usize;
@@ -89,15 +95,24 @@ fn count_by(fabric: &Fabric, demand: &Demand, by_symmetry: bool) -> Result<Load,
 }
 
 fn count_all(fabric: &Fabric, injections: &Injections) -> Result<Counts, LoadError> {
-    let groups: Vec<usize> = (0..fabric.attachment.homes.len()).collect();
+    in_chunks(fabric, fabric.attachment.homes.len(), |counter, group| counter.push_toward(injections, group))
+}
+
+/// Runs `work` for 0..count on all cores and sums the counts in order.
+fn in_chunks(
+    fabric: &Fabric,
+    count: usize,
+    work: impl Fn(&mut Counter, usize) -> Result<(), LoadError> + Sync,
+) -> Result<Counts, LoadError> {
+    let items: Vec<usize> = (0..count).collect();
     let round = CHUNK * rayon::current_num_threads().max(1) * 4;
     let mut total = Counts::new(fabric);
-    for batch in groups.chunks(round) {
+    for batch in items.chunks(round) {
         let parts: Vec<Result<Counts, LoadError>> = batch
             .par_chunks(CHUNK)
             .map(|chunk| {
                 let mut counter = Counter::new(fabric);
-                chunk.iter().try_for_each(|&group| counter.push_toward(injections, group))?;
+                chunk.iter().try_for_each(|&item| work(&mut counter, item))?;
                 Ok(counter.counts)
             })
             .collect();
@@ -134,23 +149,32 @@ impl Counts {
 struct Injections<'a> {
     fabric: &'a Fabric,
     all_pairs: f64,
-    /// Explicit flows by home: (group, source, amount, destination).
+    /// Flows by home: (group, source, amount, destination).
     flows: Vec<(u32, Node, f64, Node)>,
     /// Flows of group g are `flows[start[g]..start[g + 1]]`.
     start: Vec<usize>,
+    /// Pairs with explicit routes, by home of source and of destination; they are walked instead.
+    routed: BTreeMap<(u32, u32), usize>,
 }
 
 impl<'a> Injections<'a> {
     fn new(fabric: &'a Fabric, demand: &Demand) -> Injections<'a> {
         let group = |node: Node| fabric.attachment.group[node.0 as usize];
-        let between = demand.flows.iter().filter(|flow| flow.source != flow.destination);
+        let routes = fabric.routing.explicit();
+        let is_routed = |flow: &Flow| routes.is_some_and(|r| r.contains_key(&(flow.source, flow.destination)));
+        let between = demand.flows.iter().filter(|flow| flow.source != flow.destination && !is_routed(flow));
         let mut flows: Vec<_> = between.map(|f| (group(f.destination), f.source, f.amount, f.destination)).collect();
         flows.sort_by_key(|&(group, source, _, destination)| (group, source, destination));
         let start = (0..=fabric.attachment.homes.len() as u32).map(|g| flows.partition_point(|f| f.0 < g)).collect();
-        Injections { fabric, all_pairs: demand.all_pairs, flows, start }
+        let mut routed = BTreeMap::new();
+        for &(source, destination) in routes.iter().flat_map(|routes| routes.keys()) {
+            *routed.entry((group(source), group(destination))).or_insert(0) += 1;
+        }
+        Injections { fabric, all_pairs: demand.all_pairs, flows, start, routed }
     }
 
-    /// Calls `inject(home of the source, amount, a source, a destination)` for all that goes to `group`.
+    /// Calls `inject(home of the source, amount, a source, a destination)` for all that goes to `group` without an
+    /// explicit route.
     fn each(&self, group: usize, mut inject: impl FnMut(Vertex, f64, Node, Node)) {
         let attachment = &self.fabric.attachment;
         let members = attachment.nodes_of(group);
@@ -161,7 +185,8 @@ impl<'a> Injections<'a> {
                     true => sources.len() * (members.len() - 1),
                     false => sources.len() * members.len(),
                 };
-                inject(home, self.all_pairs * pairs as f64, sources[0], members[0]);
+                let routed = self.routed.get(&(from as u32, group as u32)).copied().unwrap_or(0);
+                inject(home, self.all_pairs * (pairs - routed) as f64, sources[0], members[members.len() - 1]);
             }
         }
         for &(_, source, amount, destination) in &self.flows[self.start[group]..self.start[group + 1]] {
@@ -176,8 +201,8 @@ struct Counter<'a> {
     counts: Counts,
     /// Flow waiting at each state (vertex-major).
     waiting: Vec<f64>,
-    /// States with flow, by distance still to go.
-    at_distance: Vec<Vec<State>>,
+    /// States with flow, by rank (see [`Toward::rank`]).
+    by_rank: Vec<Vec<State>>,
     hops: Vec<Hop>,
 }
 
@@ -188,58 +213,86 @@ impl<'a> Counter<'a> {
             fabric,
             counts: Counts::new(fabric),
             waiting: vec![0.0; states],
-            at_distance: Vec::new(),
+            by_rank: Vec::new(),
             hops: Vec::new(),
         }
     }
 
+    /// Pushes all that goes to home `group`.
     fn push_toward(&mut self, injections: &Injections, group: usize) -> Result<(), LoadError> {
         let toward = self.fabric.routing.toward(&self.fabric.network, &self.fabric.attachment, group);
         let mut lost = None;
         injections.each(group, |home, amount, source, destination| {
             let state = State { at: home, phase: 0 };
-            match toward.distance(state) {
+            match toward.rank(state) {
                 _ if amount == 0.0 => {}
-                Some(distance) => self.wait(state, distance, amount),
+                Some(rank) => self.wait(state, rank, amount),
                 None => lost = lost.or(Some(LoadError::NoRoute { sender: source, receiver: destination })),
             }
         });
-        self.drain(&toward);
+        self.drain(&toward, true);
         lost.map_or(Ok(()), Err)
     }
 
-    fn wait(&mut self, state: State, distance: u32, amount: f64) {
+    fn wait(&mut self, state: State, rank: u32, amount: f64) {
         let phases = usize::from(self.fabric.routing.phases());
         let waiting = &mut self.waiting[state.at.0 as usize * phases + usize::from(state.phase)];
         if *waiting == 0.0 {
-            if self.at_distance.len() <= distance as usize {
-                self.at_distance.resize_with(distance as usize + 1, Vec::new);
+            if self.by_rank.len() <= rank as usize {
+                self.by_rank.resize_with(rank as usize + 1, Vec::new);
             }
-            self.at_distance[distance as usize].push(state);
+            self.by_rank[rank as usize].push(state);
         }
         *waiting += amount;
     }
 
-    fn drain(&mut self, toward: &Toward) {
+    /// Pushes all that waits to its end; `arrivals` says whether what arrives counts on the last vertex.
+    fn drain(&mut self, toward: &Toward, arrivals: bool) {
         let phases = usize::from(self.fabric.routing.phases());
         let mut hops = std::mem::take(&mut self.hops);
-        for distance in (0..self.at_distance.len()).rev() {
-            let states = std::mem::take(&mut self.at_distance[distance]);
+        for rank in (0..self.by_rank.len()).rev() {
+            let states = std::mem::take(&mut self.by_rank[rank]);
             for &state in &states {
                 let flow = std::mem::take(&mut self.waiting[state.at.0 as usize * phases + usize::from(state.phase)]);
-                self.counts.vertex[state.at.0 as usize] += flow;
+                if rank > 0 || arrivals {
+                    self.counts.vertex[state.at.0 as usize] += flow;
+                }
                 hops.clear();
                 toward.hops(state, &mut hops);
                 for hop in &hops {
                     self.counts.channel[hop.channel.0 as usize] += flow * hop.share;
                     let next = State { at: self.fabric.network.to(hop.channel), phase: hop.phase };
-                    self.wait(next, distance as u32 - 1, flow * hop.share);
+                    self.wait(next, toward.rank_after(rank as u32, next), flow * hop.share);
                 }
             }
-            self.at_distance[distance] = states;
-            self.at_distance[distance].clear();
+            self.by_rank[rank] = states;
+            self.by_rank[rank].clear();
         }
         self.hops = hops;
+    }
+}
+
+/// Adds what takes explicit routes. The first and last channel of a node with a home are counted by what it sends and
+/// receives, as for all.
+fn walk_source_routes(fabric: &Fabric, demand: &Demand, counts: &mut Counts) {
+    let Some(routes) = fabric.routing.explicit() else { return };
+    let mut amounts: BTreeMap<(Node, Node), f64> = routes.keys().map(|&pair| (pair, demand.all_pairs)).collect();
+    for flow in &demand.flows {
+        if let Some(amount) = amounts.get_mut(&(flow.source, flow.destination)) {
+            *amount += flow.amount;
+        }
+    }
+    let by_node = |v: Vertex| fabric.network.is_node(v) && fabric.attachment.has_home(Node(v.0));
+    for (pair, amount) in amounts {
+        for &channel in &routes[&pair] {
+            let (from, to) = (fabric.network.from(channel), fabric.network.to(channel));
+            if !by_node(from) && !by_node(to) {
+                counts.channel[channel.0 as usize] += amount;
+            }
+            if !fabric.network.is_node(from) {
+                counts.vertex[from.0 as usize] += amount;
+            }
+        }
     }
 }
 

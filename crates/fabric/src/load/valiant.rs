@@ -1,0 +1,112 @@
+//! Valiant load on a dragonfly. Every intermediate group gets an equal share of each pair's flow, so the first legs to
+//! a group add up whatever their destinations, and the second legs to a router start where the first ones land.
+
+use super::{Counter, Counts, Injections, LoadError, in_chunks};
+use crate::built::Fabric;
+use crate::network::Vertex;
+use crate::routing::dragonfly::{DragonflyToward, Goal};
+use crate::routing::{State, Toward};
+use crate::topology::Dragonfly;
+
+pub(super) fn count(fabric: &Fabric, shape: &Dragonfly, injections: &Injections) -> Result<Counts, LoadError> {
+    let plan = Plan::new(fabric, shape, injections);
+    let mut total = in_chunks(fabric, shape.groups as usize, |counter, via| {
+        plan.first_legs(counter, via as u32);
+        Ok(())
+    })?;
+    let second = in_chunks(fabric, fabric.attachment.homes.len(), |counter, home| {
+        plan.second_legs(counter, injections, home);
+        Ok(())
+    })?;
+    total.add(&second);
+    Ok(total)
+}
+
+fn cell(shape: &Dragonfly, router: Vertex, group: u32) -> usize {
+    ((router.0 - shape.nodes) * shape.groups + group) as usize
+}
+
+struct Plan<'a> {
+    fabric: &'a Fabric,
+    shape: &'a Dragonfly,
+    /// Flow from each router to each group, router-major.
+    to_group: Vec<f64>,
+}
+
+impl<'a> Plan<'a> {
+    fn new(fabric: &'a Fabric, shape: &'a Dragonfly, injections: &Injections) -> Plan<'a> {
+        let mut to_group = vec![0.0; (shape.groups * shape.routers * shape.groups) as usize];
+        for (home, &target) in fabric.attachment.homes.iter().enumerate() {
+            let (group, _) = shape.locate(target);
+            injections.each(home, |from, amount, _, _| to_group[cell(shape, from, group)] += amount);
+        }
+        Plan { fabric, shape, to_group }
+    }
+
+    /// Shares out a flow between different groups over this many intermediate groups.
+    fn ways(&self) -> f64 {
+        f64::from(self.shape.groups - 2)
+    }
+
+    fn first_legs(&self, counter: &mut Counter, via: u32) {
+        let goal = Goal::Group(via);
+        let toward = DragonflyToward::new(self.shape, &self.fabric.network, goal);
+        for group in (0..self.shape.groups).filter(|&group| group != via) {
+            for place in 0..self.shape.routers {
+                let router = self.shape.router(group, place);
+                let others = (0..self.shape.groups).filter(|&to| to != group && to != via);
+                let amount: f64 = others.map(|to| self.to_group[cell(self.shape, router, to)]).sum();
+                let state = State { at: router, phase: 0 };
+                if amount > 0.0 {
+                    counter.wait(state, toward.rank(state), amount / self.ways());
+                }
+            }
+        }
+        counter.drain(&Toward::Dragonfly(toward), false);
+    }
+
+    fn second_legs(&self, counter: &mut Counter, injections: &Injections, home: usize) {
+        let shape = self.shape;
+        let target = self.fabric.attachment.homes[home];
+        let toward = DragonflyToward::new(shape, &self.fabric.network, Goal::Router(target));
+        let (own, _) = shape.locate(target);
+        let mut sent = vec![0.0; (shape.groups * shape.routers) as usize];
+        injections.each(home, |from, amount, _, _| sent[(from.0 - shape.nodes) as usize] += amount);
+        let mut start = |router: Vertex, amount: f64| {
+            if amount > 0.0 {
+                let state = State { at: router, phase: 0 };
+                counter.wait(state, toward.rank(state), amount);
+            }
+        };
+        for group in 0..shape.groups {
+            let by_router = &sent[(group * shape.routers) as usize..][..shape.routers as usize];
+            if group == own {
+                by_router.iter().enumerate().for_each(|(at, &amount)| start(shape.router(own, at as u32), amount));
+                continue;
+            }
+            if by_router.iter().any(|&amount| amount > 0.0) {
+                for via in (0..shape.groups).filter(|&via| via != group && via != own) {
+                    self.land(group, via, by_router, &mut start);
+                }
+            }
+        }
+        counter.drain(&Toward::Dragonfly(toward), true);
+    }
+
+    /// Where the flows of a group's routers arrive in `via`: a router with links of its own uses those, the others
+    /// spread over all.
+    fn land(&self, group: u32, via: u32, by_router: &[f64], start: &mut impl FnMut(Vertex, f64)) {
+        let shape = self.shape;
+        let offset = shape.offset(group, via);
+        let mut own_links = vec![0u32; by_router.len()];
+        (0..shape.links).for_each(|link| own_links[shape.gateway(offset, link).0 as usize] += 1);
+        let others = by_router.iter().zip(&own_links).filter(|(_, own)| **own == 0);
+        let spread = others.map(|(amount, _)| amount).sum::<f64>() / f64::from(shape.links);
+        for link in 0..shape.links {
+            let from = shape.gateway(offset, link).0 as usize;
+            let (to, _) = shape.gateway(shape.groups - offset, link);
+            let own = by_router[from] / f64::from(own_links[from]);
+            start(shape.router(via, to), (own + spread) / self.ways());
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! A small seeded generator (SplitMix64, Steele, Lea, Flood 2014), so that random traffic is the same on every machine
+//! and in every version.
+
+/// SplitMix64.
+#[derive(Clone, Debug)]
+pub struct SplitMix64(u64);
+
+impl SplitMix64 {
+    /// A generator for `seed`.
+    pub fn new(seed: u64) -> SplitMix64 {
+        SplitMix64(seed)
+    }
+
+    /// A generator for stream `stream` of `seed`: streams of one seed do not resemble each other.
+    pub fn stream(seed: u64, stream: u64) -> SplitMix64 {
+        let mut first = SplitMix64(seed);
+        let offset = first.next_u64();
+        SplitMix64(offset ^ SplitMix64(stream.wrapping_add(1)).next_u64())
+    }
+
+    /// The next 64 bits.
+    pub fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `bound` (at least 1), each equally likely (Lemire 2019).
+    pub fn below(&mut self, bound: u64) -> u64 {
+        let bound = bound.max(1);
+        loop {
+            let product = u128::from(self.next_u64()) * u128::from(bound);
+            if product as u64 >= bound.wrapping_neg() % bound {
+                return (product >> 64) as u64;
+            }
+        }
+    }
+
+    /// Puts `items` in random order (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for i in (1..items.len()).rev() {
+            items.swap(i, self.below(i as u64 + 1) as usize);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sequence_is_the_published_one() {
+        let mut rng = SplitMix64::new(1_234_567);
+        let first: Vec<u64> = (0..3).map(|_| rng.next_u64()).collect();
+        assert_eq!(first, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
+    }
+
+    #[test]
+    fn numbers_stay_below_their_bound_and_reach_all_values() {
+        let mut rng = SplitMix64::new(7);
+        let mut seen = [0; 6];
+        (0..600).for_each(|_| seen[rng.below(6) as usize] += 1);
+        assert!(seen.iter().all(|&n| n > 60), "{seen:?}");
+    }
+}

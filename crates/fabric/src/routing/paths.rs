@@ -1,0 +1,198 @@
+//! Shortest paths on any graph: every one (ECMP), a single one, or the shortest that climb before they descend
+//! (up*/down*).
+//!
+//! One array of distances per home is the whole table: the ways on from a device are the channels whose far end is one
+//! hop nearer. Packets do not pass through nodes.
+
+use super::{Hop, State};
+use crate::built::Attachment;
+use crate::network::{Channel, Network, Vertex};
+use crate::topology::Shape;
+use std::collections::VecDeque;
+use std::sync::OnceLock;
+
+/// No way from here.
+const UNREACHABLE: u16 = u16::MAX;
+
+/// Shortest-path routing of a network.
+#[derive(Debug)]
+pub struct Paths {
+    /// Take the first shortest path only.
+    single: bool,
+    /// Per channel: leads up. Empty without up*/down*.
+    up: Vec<bool>,
+    /// Channels that enter vertex v are `entering[start[v]..start[v + 1]]`.
+    entering: Vec<Channel>,
+    start: Vec<u32>,
+    /// Vertices below this one (nodes with a home) need no distance.
+    first: u32,
+    /// Distances per home, kept for the simulator; made when first asked for.
+    rows: Vec<OnceLock<Row>>,
+}
+
+/// Distances to one home, by phase and vertex.
+type Row = Box<[u16]>;
+
+impl Paths {
+    /// All shortest paths, split evenly at each hop; or the first only.
+    pub fn shortest(network: &Network, attachment: &Attachment, single: bool) -> Paths {
+        let (entering, start) = entering(network);
+        let all_have_homes = network.node_iter().all(|node| attachment.has_home(node));
+        let first = if all_have_homes { network.nodes } else { 0 };
+        let rows = std::iter::repeat_with(OnceLock::new).take(attachment.homes.len()).collect();
+        Paths { single, up: Vec::new(), entering, start, first, rows }
+    }
+
+    /// The shortest paths that never climb after a descent. Up is towards a higher tier where tiers have levels, else
+    /// towards the root of a breadth-first tree (the device with most channels, lowest number first); then towards the
+    /// lower number. No cycle of channels can then wait for each other.
+    pub fn up_down(network: &Network, attachment: &Attachment, shape: &Shape) -> Paths {
+        let mut paths = Paths::shortest(network, attachment, false);
+        let depth = match shape {
+            Shape::Tiers(tiers) if tiers.iter().any(|tier| tier.level > 0) => {
+                let top = tiers.iter().map(|tier| tier.level).max().unwrap_or(0);
+                let mut depth = vec![top + 1; network.vertices()];
+                for tier in tiers {
+                    depth[tier.first.0 as usize..][..tier.count as usize].fill(top - tier.level);
+                }
+                depth
+            }
+            _ => breadth_first_depth(network),
+        };
+        let key = |v: Vertex| (depth[v.0 as usize], v);
+        paths.up = network.from.iter().zip(&network.to).map(|(&from, &to)| key(to) < key(from)).collect();
+        paths
+    }
+
+    /// Phases of a packet: 0 only, or 0 climbing and 1 descending.
+    pub fn phases(&self) -> u8 {
+        1 + u8::from(!self.up.is_empty())
+    }
+
+    /// Phase after crossing `channel` in `phase`; `None` if that is not allowed.
+    fn after(&self, channel: Channel, phase: u8) -> Option<u8> {
+        match self.up.get(channel.0 as usize) {
+            None => Some(0),
+            Some(true) => (phase == 0).then_some(0),
+            Some(false) => Some(1),
+        }
+    }
+
+    fn index(&self, network: &Network, state: State) -> usize {
+        let width = network.vertices() - self.first as usize;
+        usize::from(state.phase) * width + (state.at.0 - self.first) as usize
+    }
+
+    /// Distances to `target` by breadth-first search against the channels.
+    pub fn row(&self, network: &Network, target: Vertex) -> Row {
+        let width = network.vertices() - self.first as usize;
+        let mut row = vec![UNREACHABLE; width * usize::from(self.phases())].into_boxed_slice();
+        let mut queue = VecDeque::new();
+        for phase in 0..self.phases() {
+            let state = State { at: target, phase };
+            row[self.index(network, state)] = 0;
+            queue.push_back(state);
+        }
+        while let Some(state) = queue.pop_front() {
+            let next = row[self.index(network, state)].saturating_add(1);
+            if network.is_node(state.at) && state.at != target {
+                continue;
+            }
+            let at = state.at.0 as usize;
+            for &channel in &self.entering[self.start[at] as usize..self.start[at + 1] as usize] {
+                let from = network.from(channel);
+                if from.0 < self.first {
+                    continue;
+                }
+                for phase in 0..self.phases() {
+                    let before = State { at: from, phase };
+                    let distance = &mut row[self.index(network, before)];
+                    if *distance == UNREACHABLE && self.after(channel, phase) == Some(state.phase) {
+                        *distance = next;
+                        queue.push_back(before);
+                    }
+                }
+            }
+        }
+        row
+    }
+
+    /// The row of home `group`, made once and kept.
+    pub fn kept_row(&self, network: &Network, attachment: &Attachment, group: usize) -> &[u16] {
+        self.rows[group].get_or_init(|| self.row(network, attachment.homes[group]))
+    }
+
+    /// Hops from `state` by a row.
+    pub fn distance(&self, network: &Network, row: &[u16], state: State) -> Option<u32> {
+        Some(row[self.index(network, state)]).filter(|&d| d != UNREACHABLE).map(u32::from)
+    }
+
+    /// Ways on from `state` by a row.
+    pub fn hops(&self, network: &Network, row: &[u16], state: State, hops: &mut Vec<Hop>) {
+        let here = row[self.index(network, state)];
+        if here == 0 || here == UNREACHABLE {
+            return;
+        }
+        let start = hops.len();
+        for channel in network.out(state.at) {
+            let to = network.to(channel);
+            if to.0 < self.first {
+                continue;
+            }
+            let Some(phase) = self.after(channel, state.phase) else { continue };
+            let far = row[self.index(network, State { at: to, phase })];
+            // A node at distance 0 is the destination; any other node is no way through.
+            if far == here - 1 && (far == 0 || !network.is_node(to)) {
+                hops.push(Hop { channel, vc: 0, phase, share: 1.0 });
+                if self.single {
+                    return;
+                }
+            }
+        }
+        let share = 1.0 / (hops.len() - start) as f64;
+        hops[start..].iter_mut().for_each(|hop| hop.share = share);
+    }
+}
+
+/// Channels by the vertex they enter.
+fn entering(network: &Network) -> (Vec<Channel>, Vec<u32>) {
+    let mut start = vec![0u32; network.vertices() + 1];
+    for to in &network.to {
+        start[to.0 as usize + 1] += 1;
+    }
+    for v in 0..network.vertices() {
+        start[v + 1] += start[v];
+    }
+    let mut next = start.clone();
+    let mut entering = vec![Channel(0); network.channels()];
+    for (c, to) in network.to.iter().enumerate() {
+        let place = &mut next[to.0 as usize];
+        entering[*place as usize] = Channel(c as u32);
+        *place += 1;
+    }
+    (entering, start)
+}
+
+/// Depth of every device below the root of its component; nodes lie below all devices.
+fn breadth_first_depth(network: &Network) -> Vec<u32> {
+    let mut depth = vec![u32::MAX; network.vertices()];
+    let mut roots: Vec<Vertex> = (network.nodes..network.vertices() as u32).map(Vertex).collect();
+    roots.sort_by_key(|&v| (std::cmp::Reverse(network.out(v).len()), v));
+    for root in roots {
+        if depth[root.0 as usize] != u32::MAX {
+            continue;
+        }
+        depth[root.0 as usize] = 0;
+        let mut queue = VecDeque::from([root]);
+        while let Some(v) = queue.pop_front() {
+            for channel in network.out(v) {
+                let to = network.to(channel);
+                if !network.is_node(to) && depth[to.0 as usize] == u32::MAX {
+                    depth[to.0 as usize] = depth[v.0 as usize] + 1;
+                    queue.push_back(to);
+                }
+            }
+        }
+    }
+    depth
+}

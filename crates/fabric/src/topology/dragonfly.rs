@@ -1,0 +1,103 @@
+//! Dragonflies: groups whose routers are all joined, joined group to group (Kim, Dally, Scott, Abts 2008).
+//!
+//! There are as many groups as the nodes need; all are built whole, the last may lack nodes. The global ports of a group
+//! are dealt out to the other groups in turn, so that every pair of groups has the same number of links; ports left
+//! over stay free. A router's ports: the other routers of its group in ascending order, its global links, its nodes.
+
+use super::{check_range, invalid};
+use crate::built::BuildError;
+use crate::network::{Builder, Network, Vertex};
+use crate::spec::Role;
+
+/// The layout of a dragonfly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dragonfly {
+    /// Nodes built.
+    pub nodes: u32,
+    /// Nodes on a router (p).
+    pub nodes_per_router: u32,
+    /// Routers of a group (a).
+    pub routers: u32,
+    /// Global ports of a router (h).
+    pub global: u32,
+    /// Groups (g).
+    pub groups: u32,
+    /// Links between each pair of groups.
+    pub links: u32,
+}
+
+impl Dragonfly {
+    /// Works out the number of groups for `nodes` nodes.
+    ///
+    /// # Errors
+    /// A parameter out of range, or more nodes than a h + 1 groups hold.
+    pub fn new(nodes: u32, per_router: u32, routers: u32, global: u32) -> Result<Dragonfly, BuildError> {
+        check_range("nodes_per_router", per_router, 1..=1024)?;
+        check_range("routers_per_group", routers, 1..=1024)?;
+        check_range("global_per_router", global, 0..=1024)?;
+        let groups = nodes.div_ceil(per_router * routers);
+        let most = routers * global + 1;
+        if groups > most {
+            let held = u64::from(most) * u64::from(per_router * routers);
+            return Err(invalid(format!("{nodes} nodes: at most {most} groups of {routers} routers hold {held}")));
+        }
+        let links = if groups > 1 { routers * global / (groups - 1) } else { 0 };
+        Ok(Dragonfly { nodes, nodes_per_router: per_router, routers, global, groups, links })
+    }
+
+    /// Vertex of a router.
+    pub fn router(&self, group: u32, router: u32) -> Vertex {
+        Vertex(self.nodes + group * self.routers + router)
+    }
+
+    /// Group of a router, and its place there.
+    pub fn locate(&self, router: Vertex) -> (u32, u32) {
+        let device = router.0 - self.nodes;
+        (device / self.routers, device % self.routers)
+    }
+
+    /// Where link `link` from `group` to the group `offset` places on leaves: the router's place and its global port.
+    pub fn gateway(&self, offset: u32, link: u32) -> (u32, u32) {
+        let slot = link * (self.groups - 1) + offset - 1;
+        (slot / self.global, slot % self.global)
+    }
+
+    /// How many places on `to` lies from `from`, going round the groups.
+    pub fn offset(&self, from: u32, to: u32) -> u32 {
+        (to + self.groups - from) % self.groups
+    }
+
+    /// Port of router `at` that leads to router `to` of its group.
+    pub fn local_port(&self, at: u32, to: u32) -> u32 {
+        if to < at { to } else { to - 1 }
+    }
+
+    /// Builds the graph.
+    pub fn network(&self) -> Network {
+        let mut b = Builder::new(self.nodes);
+        b.vertices(self.groups * self.routers, Role::Switch);
+        for group in 0..self.groups {
+            for at in 0..self.routers {
+                for to in (0..self.routers).filter(|&to| to != at) {
+                    b.channel(self.router(group, at), self.router(group, to), Role::SwitchLink);
+                }
+            }
+            for slot in 0..self.links * self.groups.saturating_sub(1) {
+                let (link, offset) = (slot / (self.groups - 1), slot % (self.groups - 1) + 1);
+                let (from, _) = self.gateway(offset, link);
+                let (to, _) = self.gateway(self.groups - offset, link);
+                b.channel(self.router(group, from), self.router((group + offset) % self.groups, to), Role::GlobalLink);
+            }
+        }
+        for node in 0..self.nodes {
+            b.link(Vertex(node), Vertex(self.nodes + node / self.nodes_per_router), Role::Link);
+        }
+        b.build()
+    }
+
+    /// Name of a router.
+    pub fn vertex_name(&self, vertex: Vertex) -> String {
+        let (group, router) = self.locate(vertex);
+        format!("router {router} of group {group}")
+    }
+}

@@ -1,0 +1,111 @@
+//! Folded Clos networks: leaf-spine, three-level and deeper fat trees, k-ary n-trees; with oversubscribed leaves and
+//! partial populations.
+//!
+//! A block of level 0 is a leaf. A block of a higher level joins up to k = radix / 2 blocks of the level below by
+//! switches with k ports down and k up, one for every up port of a lower block, and each lower block has one link to
+//! each of them. The top level has no up ports to keep: where a vendor turns them down, it joins up to `radix` blocks,
+//! and where there are fewer, it has fewer switches with parallel links. Nodes fill leaves in order, leaves fill blocks
+//! in order.
+
+use super::switches::MAX_PORTS;
+use super::{Shape, add_tier, check_range, invalid};
+use crate::built::BuildError;
+use crate::network::{Builder, Network, Vertex};
+use crate::spec::Role;
+
+/// Most levels; with radix 4 they hold more nodes than a fabric may have.
+const MAX_LEVELS: u32 = 24;
+
+/// Sizes that follow from the parameters and the number of nodes.
+#[derive(Debug, PartialEq)]
+struct Plan {
+    levels: u32,
+    /// Ports of a leaf to nodes, and up.
+    leaf_down: u32,
+    leaf_up: u32,
+    leaves: u32,
+    /// Half the radix.
+    k: u32,
+    /// Switches of the top level that share the links of one switch below.
+    top_per_plane: u32,
+}
+
+/// Builds the smallest tree of at most `levels` levels that holds the nodes.
+pub(super) fn build(
+    nodes: u32,
+    radix: u32,
+    levels: Option<u32>,
+    oversubscription: f64,
+    top_all_down: bool,
+) -> Result<(Network, Shape), BuildError> {
+    let plan = plan(nodes, radix, levels, oversubscription, top_all_down)?;
+    let mut b = Builder::new(nodes);
+    let mut tiers = Vec::new();
+    let leaf =
+        add_tier(&mut b, &mut tiers, if plan.levels == 1 { "switch" } else { "leaf" }, plan.leaves, 0, Role::Switch);
+    for node in 0..nodes {
+        b.link(Vertex(node), Vertex(leaf.0 + node / plan.leaf_down), Role::Link);
+    }
+    // Of the level below: first switch, blocks, switches at the top of each block, up ports of each switch.
+    let (mut below, mut blocks, mut tops, mut ups) = (leaf, plan.leaves, 1, plan.leaf_up);
+    for level in 1..plan.levels {
+        let is_top = level + 1 == plan.levels;
+        let (joined, name) = if is_top { (blocks, "spine") } else { (plan.k, "middle") };
+        let per_plane = if is_top { plan.top_per_plane } else { ups };
+        let here = blocks.div_ceil(joined);
+        let first = add_tier(&mut b, &mut tiers, name, here * tops * per_plane, level, Role::Switch);
+        for lower in 0..blocks * tops {
+            let (block, top) = (lower / tops, lower % tops);
+            for port in 0..ups {
+                let upper = (block / joined * tops + top) * per_plane + port % per_plane;
+                b.link(Vertex(below.0 + lower), Vertex(first.0 + upper), Role::SwitchLink);
+            }
+        }
+        (below, blocks, tops, ups) = (first, here, tops * per_plane, plan.k);
+    }
+    Ok((b.build(), Shape::Tiers(tiers)))
+}
+
+fn plan(
+    n: u32,
+    radix: u32,
+    levels: Option<u32>,
+    oversubscription: f64,
+    top_all_down: bool,
+) -> Result<Plan, BuildError> {
+    check_range("radix", radix, 2..=MAX_PORTS)?;
+    check_range("levels", levels.unwrap_or(1), 1..=MAX_LEVELS)?;
+    if !radix.is_multiple_of(2) {
+        return Err(invalid(format!("radix = {radix}: an even number")));
+    }
+    if !(1.0 / 64.0..=f64::from(radix)).contains(&oversubscription) {
+        return Err(invalid(format!("oversubscription = {oversubscription}: allowed are 1/64 to the radix, {radix}")));
+    }
+    let k = radix / 2;
+    let alone = if top_all_down { radix } else { k };
+    if n <= alone {
+        return Ok(Plan { levels: 1, leaf_down: alone, leaf_up: 0, leaves: 1, k, top_per_plane: 0 });
+    }
+    let down = f64::from(radix) * oversubscription / (1.0 + oversubscription);
+    let leaf_down = (down.round() as u32).clamp(1, radix - 1);
+    let leaf_up = radix - leaf_down;
+    let leaves = n.div_ceil(leaf_down);
+    let mut blocks = leaves;
+    let mut needed = 2;
+    while blocks > alone && needed < MAX_LEVELS && k > 1 {
+        blocks = blocks.div_ceil(k);
+        needed += 1;
+    }
+    let allowed = levels.unwrap_or(MAX_LEVELS);
+    if needed > allowed || blocks > alone {
+        let most =
+            (2..allowed).fold(u64::from(leaf_down) * u64::from(alone), |all, _| all.saturating_mul(u64::from(k)));
+        let most = if allowed == 1 { u64::from(alone) } else { most };
+        return Err(invalid(format!("{n} nodes: {allowed} levels of switches with {radix} ports hold {most}")));
+    }
+    let ups = if needed == 2 { leaf_up } else { k };
+    let least = if top_all_down { (blocks * ups).div_ceil(radix) } else { ups };
+    // The links of a switch spread evenly over the switches above, so their number divides its up ports.
+    let top_per_plane = (least..=ups).find(|&c| ups.is_multiple_of(c)).unwrap_or(ups);
+    Ok(Plan { levels: needed, leaf_down, leaf_up, leaves, k, top_per_plane })
+}

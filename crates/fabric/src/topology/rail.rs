@@ -1,0 +1,52 @@
+//! Rail-optimised GPU fabrics: GPU i of every host on rail i, a scale-up switch inside each host.
+//!
+//! Rails do not meet outside the hosts. Traffic to another rail goes over the scale-up switch into the memory of the
+//! host's GPU on the right rail, and on from there; at the far end it arrives at its GPU. Hence a GPU's memory has
+//! links both ways to the scale-up switch and one to its leaf, while the leaf delivers to the GPU itself.
+//! Hosts are built whole, so the fabric may have more nodes than asked for. A rail is one switch where that suffices, else leaves and spines at full bisection.
+
+use super::switches::MAX_PORTS;
+use super::{Shape, add_tier, check_range, invalid};
+use crate::built::BuildError;
+use crate::network::{Builder, Network, Vertex};
+use crate::spec::Role;
+
+/// Builds the fabric; `nodes` are GPUs, rounded up to whole hosts.
+pub(super) fn build(nodes: u32, gpus: u32, radix: u32) -> Result<(Network, Shape), BuildError> {
+    check_range("gpus_per_host", gpus, 1..=256)?;
+    check_range("radix", radix, 2..=MAX_PORTS)?;
+    let hosts = nodes.div_ceil(gpus);
+    let nodes = hosts * gpus;
+    let half = radix / 2;
+    let single = hosts <= radix;
+    let held = if single { radix } else { half };
+    let leaves = hosts.div_ceil(held);
+    if leaves > radix {
+        let most = u64::from(gpus) * u64::from(radix) * u64::from(half);
+        return Err(invalid(format!("{nodes} GPUs: rails of leaves and spines with {radix} ports hold {most}")));
+    }
+    let least = (leaves * half).div_ceil(radix).max(1);
+    let spines = if single { 0 } else { (least..=half).find(|&s| half.is_multiple_of(s)).unwrap_or(half) };
+    let rails = gpus;
+    let mut b = Builder::new(nodes);
+    let mut tiers = Vec::new();
+    let memory = add_tier(&mut b, &mut tiers, "memory of GPU", nodes, 0, Role::Internal);
+    let scale_up = add_tier(&mut b, &mut tiers, "scale-up switch", hosts, 1, Role::Internal);
+    let leaf = add_tier(&mut b, &mut tiers, "rail leaf", rails * leaves, 1, Role::Switch);
+    let spine = add_tier(&mut b, &mut tiers, "rail spine", rails * spines, 2, Role::Switch);
+    for node in 0..nodes {
+        let (host, rail) = (node / gpus, node % gpus);
+        let own_memory = Vertex(memory.0 + node);
+        let own_leaf = Vertex(leaf.0 + rail * leaves + host / held);
+        b.link(Vertex(node), own_memory, Role::Internal);
+        b.link(own_memory, Vertex(scale_up.0 + host), Role::LocalLink);
+        b.channel(own_memory, own_leaf, Role::Link);
+        b.channel(own_leaf, Vertex(node), Role::Link);
+    }
+    for l in (0..rails * leaves).filter(|_| !single) {
+        for port in 0..half {
+            b.link(Vertex(leaf.0 + l), Vertex(spine.0 + l / leaves * spines + port % spines), Role::SwitchLink);
+        }
+    }
+    Ok((b.build(), Shape::Tiers(tiers)))
+}

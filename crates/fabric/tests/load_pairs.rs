@@ -1,0 +1,164 @@
+//! The load count against the plainest possible count: every pair's flow carried hop by hop over `Fabric::hops`.
+
+use hotlink_fabric::Fabric;
+use hotlink_fabric::load::{self, Load};
+use hotlink_fabric::network::{Node, Vertex};
+use hotlink_fabric::routing::{State, Trip};
+use hotlink_fabric::spec::{Extents, FabricSpec, RoutingSpec, TopologySpec};
+use hotlink_fabric::traffic::{Demand, Traffic};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+fn cube(dimensions: u32, bidirectional: bool, b_link: bool, nodes_per_router: u32, extents: Extents) -> TopologySpec {
+    TopologySpec::Cube { dimensions, bidirectional, b_link, nodes_per_router, extents }
+}
+
+fn fat_tree(radix: u32, levels: Option<u32>, oversubscription: f64, top_all_down: bool) -> TopologySpec {
+    TopologySpec::FatTree { radix, levels, oversubscription, top_all_down }
+}
+
+/// Every topology with every routing that suits it.
+fn any_fabric() -> impl Strategy<Value = (TopologySpec, RoutingSpec)> {
+    use RoutingSpec::{DimensionOrder, DragonflyMinimal, DragonflyValiant, ShortestEcmp, ShortestSingle, UpDown};
+    let cubes =
+        (1u32..=3, any::<bool>(), any::<bool>(), 1u32..=3, any::<bool>()).prop_map(|(f, both, sci, per, pad)| {
+            let extents = if pad { Extents::PaddedCube } else { Extents::Balanced };
+            cube(f, both && !sci, sci, if sci { 1 } else { per }, extents)
+        });
+    let dragonfly = (1u32..=3, 1u32..=4, 1u32..=2).prop_map(|(p, a, h)| TopologySpec::Dragonfly {
+        nodes_per_router: p,
+        routers_per_group: a,
+        global_per_router: h,
+    });
+    let trees = (2u32..=4, prop_oneof![Just(1.0), Just(2.0), Just(0.5)], any::<bool>())
+        .prop_map(|(half, over, down)| fat_tree(2 * half, None, over, down));
+    let others = prop_oneof![
+        (4u32..=8, 1u32..=1).prop_map(|(ports, links)| TopologySpec::SwitchArray { ports, links }),
+        (5u32..=8, 1u32..=2).prop_map(|(ports, links)| TopologySpec::SwitchRing {
+            ports,
+            links,
+            links_per_switch: false
+        }),
+        Just(TopologySpec::Clos64),
+        trees,
+        (1u32..=4, 4u32..=6).prop_map(|(gpus_per_host, radix)| TopologySpec::Rail { gpus_per_host, radix }),
+        Just(TopologySpec::Crossbar { ports: 64 }),
+        Just(TopologySpec::Shared),
+    ];
+    let general = || prop_oneof![Just(ShortestEcmp), Just(ShortestSingle), Just(UpDown)];
+    prop_oneof![
+        (cubes.clone(), Just(DimensionOrder)),
+        (cubes, general()),
+        (dragonfly.clone(), prop_oneof![Just(DragonflyMinimal), Just(DragonflyValiant)]),
+        (dragonfly, general()),
+        (others, general()),
+    ]
+}
+
+fn any_traffic() -> impl Strategy<Value = Traffic> {
+    prop_oneof![
+        Just(Traffic::AllToAll),
+        Just(Traffic::Uniform),
+        Just(Traffic::Random),
+        (1u32..9).prop_map(Traffic::Shift),
+        Just(Traffic::Bisection),
+        (1u32..=3).prop_map(Traffic::NearestNeighbour),
+        (1u32..=100).prop_map(Traffic::HotSpot),
+    ]
+}
+
+/// All intermediate groups that a packet may choose, `None` for a minimal route.
+fn vias(fabric: &Fabric, source: Node, destination: Node) -> Vec<Option<u32>> {
+    let mut all: Vec<_> =
+        (0..64).map(|i| fabric.routing.choose_via(&fabric.attachment, source, destination, i)).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Carries one pair's flow to its end, state by state; returns the longest route.
+fn carry(fabric: &Fabric, trip: Trip, amount: f64, load: &mut Load) -> usize {
+    let mut here = BTreeMap::from([(State::start(trip.source), amount)]);
+    let mut hops = Vec::new();
+    for length in 0.. {
+        let mut next = BTreeMap::new();
+        for (state, flow) in here {
+            load.vertex[state.at.0 as usize] += flow;
+            fabric.hops(state, trip, &mut hops);
+            if state.at == trip.destination.vertex() {
+                assert!(hops.is_empty(), "nothing leads on from the destination");
+                continue;
+            }
+            let shares: f64 = hops.iter().map(|hop| hop.share).sum();
+            assert!((shares - 1.0).abs() < 1e-12, "flow is lost or made at {state:?} on {trip:?}: {shares}");
+            for hop in &hops {
+                assert_eq!(fabric.network.from(hop.channel), state.at);
+                assert!(hop.vc < fabric.routing.virtual_channels() && hop.phase < fabric.routing.phases());
+                load.channel[hop.channel.0 as usize] += flow * hop.share;
+                let to = State { at: fabric.network.to(hop.channel), phase: hop.phase };
+                *next.entry(to).or_insert(0.0) += flow * hop.share;
+            }
+        }
+        if next.is_empty() {
+            return length;
+        }
+        here = next;
+        assert!(length <= 4 * fabric.network.vertices(), "{trip:?} goes round in circles");
+    }
+    unreachable!()
+}
+
+fn pair_by_pair(fabric: &Fabric, demand: &Demand) -> (Load, usize) {
+    let (sent, received) = demand.per_node();
+    let zero = |n| vec![0.0; n];
+    let network = &fabric.network;
+    let mut load = Load { vertex: zero(network.vertices()), channel: zero(network.channels()), sent, received };
+    let mut longest = 0;
+    demand.pairs(|source, destination, amount| {
+        let vias = vias(fabric, source, destination);
+        for &via in &vias {
+            let trip = Trip { source, destination, via };
+            longest = longest.max(carry(fabric, trip, amount / vias.len() as f64, &mut load));
+        }
+    });
+    (load, longest)
+}
+
+fn assert_close(a: &[f64], b: &[f64], what: &str) -> Result<(), TestCaseError> {
+    for (i, (x, y)) in a.iter().zip(b).enumerate() {
+        prop_assert!((x - y).abs() <= 1e-9 * x.abs().max(1.0), "{what} {i}: {x} and {y}");
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn load_is_what_carrying_every_pair_gives((topology, routing) in any_fabric(), traffic in any_traffic(), n in 1u32..40) {
+        let spec = FabricSpec::bare("test", topology, routing);
+        let built = Fabric::build(&spec, n);
+        prop_assume!(built.is_ok());
+        let fabric = built.unwrap();
+        prop_assume!(fabric.nodes() <= 130);
+        let demand = traffic.demand(fabric.nodes(), 5).unwrap();
+        let (expected, longest) = pair_by_pair(&fabric, &demand);
+        let devices = fabric.network.nodes as usize..;
+        for load in [load::count(&fabric, &demand).unwrap(), load::count_every_destination(&fabric, &demand).unwrap()] {
+            assert_close(&load.channel, &expected.channel, "channel")?;
+            assert_close(&load.vertex[devices.clone()], &expected.vertex[devices.clone()], "vertex")?;
+        }
+        prop_assert!(longest <= fabric.network.vertices());
+    }
+}
+
+#[test]
+fn every_topology_of_the_test_can_be_built() {
+    let build = |topology, routing, n| Fabric::build(&FabricSpec::bare("test", topology, routing), n).unwrap();
+    let fabric = build(TopologySpec::Clos64, RoutingSpec::ShortestEcmp, 128);
+    assert_eq!(fabric.network.channels(), 2 * (128 + 128 + 64));
+    let fabric = build(fat_tree(4, None, 1.0, true), RoutingSpec::UpDown, 16);
+    assert_eq!(fabric.network.vertices(), 16 + 8 + 8 + 4, "the 4-port fat tree of 16 hosts has 20 switches");
+    let fabric = build(fat_tree(8, None, 1.0, false), RoutingSpec::UpDown, 64);
+    assert_eq!(fabric.network.vertices(), 64 + 48, "the 4-ary 3-tree has 48 switches");
+    assert_eq!(fabric.network.out(Vertex(64)).len(), 8);
+}
