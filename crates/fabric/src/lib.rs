@@ -10,6 +10,7 @@ pub mod bound;
 pub mod built;
 pub mod catalog;
 pub mod forms;
+mod injection;
 pub mod inventory;
 pub mod load;
 pub mod network;
