@@ -4,3 +4,4 @@
 //! monotone queue, the same trace on every machine for the same inputs and seed.
 
 pub mod event;
+pub mod loggp;

@@ -1,0 +1,35 @@
+//! GOAL schedules on a machine of the LogGP family: traces and collectives at millions of operations a second.
+//!
+//! A [`Schedule`] says what every rank sends, receives and computes, and what must come before what; it is read from
+//! and written to the text format of LogGOPSim ([`Schedule::parse`], [`Schedule::write`]) or made by [`collective`].
+//! [`simulate`] runs it under [`LogGops`] parameters (Hoefler, Schneider, Lumsdaine: LogGOPSim, HPDC 2010): no
+//! topology, one latency for all pairs, but processors and adapters that are busy.
+//!
+//! ```
+//! use hotlink_sim::loggp::{LogGops, Schedule, simulate};
+//! let text = "num_ranks 2\nrank 0 { l1: send 8b to 1 }\nrank 1 { l1: recv 8b from 0; l2: calc 1000; l2 requires l1 }";
+//! let schedule = Schedule::parse(text).unwrap();
+//! let machine: LogGops = "L=2us,o=0.5us,g=50ns,G=0.08ns".parse().unwrap();
+//! // o + L + 7 G + o, then a microsecond of computation
+//! assert_eq!(simulate(&schedule, &machine).unwrap().latency().0, 4_000_560);
+//! ```
+//!
+//! Two rules differ from the reference program, towards the published model: the bytes of a message (G) occupy the
+//! adapters and not the receiver's processor, and the receive overhead is paid when the receive is served, not when an
+//! unexpected message comes in. A rendezvous pays its handshake: request, clearance and data cross the network each.
+
+mod collective;
+mod matching;
+mod outcome;
+mod parameters;
+mod parse;
+mod schedule;
+mod simulate;
+mod write;
+
+pub use collective::{Collective, generate};
+pub use outcome::{Limit, Outcome, Stuck};
+pub use parameters::{LogGops, PerByte};
+pub use parse::GoalError;
+pub use schedule::{ANY, Builder, Kind, MOST_RANKS, Op, Schedule};
+pub use simulate::simulate;

@@ -1,0 +1,170 @@
+//! The parameters of the machine, and their text form `L=2us,o=0.5us,g=50ns,G=0.08ns,S=64KiB,O=0`.
+
+use hotlink_fabric::units::Time;
+use std::str::FromStr;
+
+/// Time per byte in units of 2^-32 picoseconds, so that rates need not be whole numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PerByte(pub u64);
+
+impl PerByte {
+    const UNIT: f64 = 4_294_967_296.0;
+
+    /// From picoseconds per byte; below zero and beyond a microsecond count as the nearest end.
+    pub fn from_ps(ps: f64) -> PerByte {
+        PerByte((ps.clamp(0.0, 1e6) * Self::UNIT).round() as u64)
+    }
+    /// Picoseconds for all bytes of a message but the first, as LogGP counts, rounded down.
+    #[inline]
+    pub fn beyond_first(self, bytes: u64) -> u64 {
+        ((u128::from(bytes.saturating_sub(1)) * u128::from(self.0)) >> 32) as u64
+    }
+}
+
+/// LogGOPS: LogGP with a processor overhead per byte and a threshold for the rendezvous protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogGops {
+    /// L: time of a message's head through the network.
+    pub latency: Time,
+    /// o: processor time to send or receive a message.
+    pub overhead: Time,
+    /// g: least time between the starts of two short messages on one adapter, each way.
+    pub gap: Time,
+    /// G: adapter time per byte beyond the first.
+    pub gap_per_byte: PerByte,
+    /// O: processor time per byte beyond the first.
+    pub overhead_per_byte: PerByte,
+    /// S: messages of more bytes are sent by rendezvous.
+    pub eager_max: u64,
+    /// Time that one unit of `calc` stands for (a nanosecond in LogGOPSim's traces).
+    pub calc_unit: Time,
+}
+
+/// Longest single time that is accepted, 100 s: sums of billions still fit.
+const MOST_PS: f64 = 1e14;
+const ALLOWED: &str = "L, o, g as times such as 2us, 500ns; G, O as time per byte such as 0.08ns; S as a size such as 64KiB; L, o, g and G must be given";
+
+impl FromStr for LogGops {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<LogGops, String> {
+        let (mut times, mut per_byte) = ([None; 3], [None, Some(0.0)]);
+        let mut eager_max = u64::MAX;
+        let mut seen = Vec::new();
+        for item in text.split(',') {
+            let wrong = |what: &str| format!("`{}`: {what}; allowed: {ALLOWED}", item.trim());
+            let (key, value) = item.split_once('=').ok_or_else(|| wrong("is not KEY=VALUE"))?;
+            let (key, value) = (key.trim(), value.trim());
+            if seen.contains(&key) {
+                return Err(wrong("is given twice"));
+            }
+            seen.push(key);
+            match key {
+                "L" => times[0] = Some(time_ps(value).map_err(|what| wrong(&what))?),
+                "o" => times[1] = Some(time_ps(value).map_err(|what| wrong(&what))?),
+                "g" => times[2] = Some(time_ps(value).map_err(|what| wrong(&what))?),
+                "G" => per_byte[0] = Some(byte_ps(value).map_err(|what| wrong(&what))?),
+                "O" => per_byte[1] = Some(byte_ps(value).map_err(|what| wrong(&what))?),
+                "S" => eager_max = bytes(value).map_err(|what| wrong(&what))?,
+                _ => return Err(wrong("unknown key")),
+            }
+        }
+        let given =
+            |value: Option<f64>, key: &str| value.ok_or_else(|| format!("{key} is missing; allowed: {ALLOWED}"));
+        let time = |value, key| given(value, key).map(|ps: f64| Time(ps.round() as u64));
+        Ok(LogGops {
+            latency: time(times[0], "L")?,
+            overhead: time(times[1], "o")?,
+            gap: time(times[2], "g")?,
+            gap_per_byte: PerByte::from_ps(given(per_byte[0], "G")?),
+            overhead_per_byte: PerByte::from_ps(given(per_byte[1], "O")?),
+            eager_max,
+            calc_unit: Time(1000),
+        })
+    }
+}
+
+/// A time with its unit in picoseconds; a bare 0 needs none.
+fn time_ps(text: &str) -> Result<f64, String> {
+    let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let number: f64 = text[..end].trim().parse().map_err(|_| format!("`{text}` is no time"))?;
+    let factor = match text[end..].trim() {
+        "ps" => 1.0,
+        "ns" => 1e3,
+        "us" => 1e6,
+        "ms" => 1e9,
+        "s" => 1e12,
+        "" if number == 0.0 => 1.0,
+        "" => return Err("has no unit (ps, ns, us, ms, s)".to_owned()),
+        unit => return Err(format!("unit `{unit}` is not one of ps, ns, us, ms, s")),
+    };
+    let ps = number * factor;
+    if (0.0..=MOST_PS).contains(&ps) { Ok(ps) } else { Err("is not within 0 and 100 s".to_owned()) }
+}
+
+/// A time per byte: at most a microsecond, so that the largest message takes less than the end of time.
+fn byte_ps(text: &str) -> Result<f64, String> {
+    time_ps(text).and_then(|ps| if ps <= 1e6 { Ok(ps) } else { Err("is above 1 us per byte".to_owned()) })
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let factor: u64 = match &text[end..] {
+        "" | "B" | "b" => 1,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        "kB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        unit => return Err(format!("unit `{unit}` is not one of B, KiB, MiB, GiB, kB, MB, GB")),
+    };
+    text[..end].parse::<u64>().ok().and_then(|n| n.checked_mul(factor)).ok_or_else(|| format!("`{text}` is no size"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn parameters_are_read_with_units() {
+        let machine: LogGops = "L=2us, o=0.5us,g=50ns,G=0.08ns,S=64KiB".parse().unwrap();
+        assert_eq!((machine.latency, machine.overhead, machine.gap), (Time(2_000_000), Time(500_000), Time(50_000)));
+        assert_eq!(machine.gap_per_byte.beyond_first(1001), 80_000);
+        assert_eq!((machine.eager_max, machine.overhead_per_byte), (65_536, PerByte(0)));
+    }
+
+    #[test]
+    fn a_rate_need_not_be_a_whole_number_of_picoseconds() {
+        // 300 GB/s is 3.333 ps a byte: a MiB takes 3.4953 us, not 3.1457 (3 ps) nor 4.19 (4 ps).
+        let per_byte = PerByte::from_ps(10.0 / 3.0);
+        assert_eq!(per_byte.beyond_first((1 << 20) + 1), 3_495_253);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, expected) in [
+            ("L=2us,o=1us,g=1us", "G is missing"),
+            ("L=2", "`L=2`: has no unit"),
+            ("L=2parsec", "unit `parsec`"),
+            ("L", "is not KEY=VALUE"),
+            ("Q=1us", "unknown key"),
+            ("L=1us,L=2us", "is given twice"),
+            ("L=-1us", "is not within"),
+            ("S=4Kb", "unit `Kb`"),
+            ("L=101s", "is not within"),
+            ("", "is not KEY=VALUE"),
+        ] {
+            let told = text.parse::<LogGops>().unwrap_err();
+            assert!(told.contains(expected), "{text}: {told}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "[LogGOS=,.0-9a-zμ+-]{0,40}") {
+            let _ = text.parse::<LogGops>();
+        }
+    }
+}

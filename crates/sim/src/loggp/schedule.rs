@@ -1,0 +1,158 @@
+//! Schedules: operations by rank, and who waits for whom as one compact array.
+
+/// Any source (as `peer`) or any tag of a receive.
+pub const ANY: u32 = u32::MAX;
+/// Most ranks of a schedule.
+pub const MOST_RANKS: u32 = 1 << 24;
+/// Most operations: the top bit of a successor says how it waits.
+pub(super) const MOST_OPS: usize = 1 << 31;
+/// Marks a successor that waits for the start only.
+const START: u32 = 1 << 31;
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Keeps a processor busy.
+    Calc,
+    /// Sends a message to `peer`.
+    Send,
+    /// Receives a message from `peer`, or from [`ANY`] rank.
+    Recv,
+}
+
+/// One operation: 24 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Op {
+    /// What it does.
+    pub kind: Kind,
+    /// Processor of its rank.
+    pub cpu: u8,
+    /// Adapter of its rank.
+    pub nic: u8,
+    /// Its rank.
+    pub rank: u32,
+    /// The other rank of a message.
+    pub peer: u32,
+    /// Tag, or [`ANY`] for a receive.
+    pub tag: u32,
+    /// Bytes of a message, units of time of a computation.
+    pub size: u64,
+}
+
+/// What all ranks do. Operation ids count through the ranks' blocks in the order in which the blocks stand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Schedule {
+    blocks: Vec<std::ops::Range<u32>>,
+    ops: Vec<Op>,
+    /// Successors of operation i are `successors[offsets[i]..offsets[i + 1]]`.
+    offsets: Vec<u32>,
+    successors: Vec<u32>,
+    /// Dependencies of each operation.
+    waits: Vec<u32>,
+}
+
+impl Schedule {
+    /// Ranks.
+    pub fn ranks(&self) -> u32 {
+        self.blocks.len() as u32
+    }
+    /// All operations.
+    pub fn ops(&self) -> &[Op] {
+        &self.ops
+    }
+    /// Ids of the operations of `rank`.
+    pub fn of_rank(&self, rank: u32) -> std::ops::Range<u32> {
+        self.blocks[rank as usize].clone()
+    }
+    /// Dependencies in all.
+    pub fn dependencies(&self) -> usize {
+        self.successors.len()
+    }
+    /// How many dependencies each operation waits for.
+    pub(super) fn waits(&self) -> &[u32] {
+        &self.waits
+    }
+    /// Operations that wait for `op`, and whether they wait for its start only (`irequires`).
+    #[inline]
+    pub fn successors(&self, op: u32) -> impl Iterator<Item = (u32, bool)> {
+        let range = self.offsets[op as usize] as usize..self.offsets[op as usize + 1] as usize;
+        self.successors[range].iter().map(|&word| (word & !START, word & START != 0))
+    }
+    /// Whether anything waits for `op`.
+    #[inline]
+    pub fn has_successors(&self, op: u32) -> bool {
+        self.offsets[op as usize] != self.offsets[op as usize + 1]
+    }
+    /// Whether anything anywhere waits for a start.
+    pub(super) fn has_start_waits(&self) -> bool {
+        self.successors.iter().any(|word| word & START != 0)
+    }
+}
+
+/// Collects operations and dependencies rank by rank.
+#[derive(Debug)]
+pub struct Builder {
+    blocks: Vec<Option<std::ops::Range<u32>>>,
+    ops: Vec<Op>,
+    /// (what is waited for, who waits with the mark).
+    edges: Vec<(u32, u32)>,
+}
+
+impl Builder {
+    /// For `ranks` ranks, at most [`MOST_RANKS`].
+    pub fn new(ranks: u32) -> Builder {
+        assert!(ranks <= MOST_RANKS, "at most {MOST_RANKS} ranks");
+        Builder { blocks: vec![None; ranks as usize], ops: Vec::new(), edges: Vec::new() }
+    }
+    pub(super) fn ranks(&self) -> u32 {
+        self.blocks.len() as u32
+    }
+    /// Starts the block of `rank`: operations added from here on are its. False if it had one already.
+    #[must_use]
+    pub fn begin(&mut self, rank: u32) -> bool {
+        let at = self.ops.len() as u32;
+        self.blocks[rank as usize].replace(at..at).is_none()
+    }
+    /// Adds an operation to the block of its rank, which must be the one begun last, and returns its id.
+    pub fn add(&mut self, op: Op) -> u32 {
+        assert!(self.ops.len() < MOST_OPS, "at most {MOST_OPS} operations");
+        let id = self.ops.len() as u32;
+        self.ops.push(op);
+        let block = self.blocks[op.rank as usize].as_mut().expect("the rank's block was begun");
+        block.end = id + 1;
+        id
+    }
+    /// `after` waits for the end of `before`, or only for its start.
+    pub fn requires(&mut self, after: u32, before: u32, start_only: bool) {
+        self.edges.push((before, after | if start_only { START } else { 0 }));
+    }
+    pub(super) fn ops(&self) -> usize {
+        self.ops.len()
+    }
+    pub(super) fn edges(&self) -> usize {
+        self.edges.len()
+    }
+    /// The schedule; ranks without a block do nothing.
+    pub fn build(self) -> Schedule {
+        let mut offsets = vec![0u32; self.ops.len() + 1];
+        let mut waits = vec![0u32; self.ops.len()];
+        for &(before, after) in &self.edges {
+            offsets[before as usize] += 1;
+            waits[(after & !START) as usize] += 1;
+        }
+        let mut sum = 0;
+        for offset in &mut offsets {
+            sum += *offset;
+            *offset = sum;
+        }
+        // Filled from behind: each offset ends where its operation's successors begin, in the order given.
+        let mut successors = vec![0u32; self.edges.len()];
+        for &(before, after) in self.edges.iter().rev() {
+            let at = &mut offsets[before as usize];
+            *at -= 1;
+            successors[*at as usize] = after;
+        }
+        let blocks = self.blocks.into_iter().map(Option::unwrap_or_default).collect();
+        Schedule { blocks, ops: self.ops, offsets, successors, waits }
+    }
+}
