@@ -3,6 +3,8 @@
 mod analyze;
 mod catalog;
 mod compare;
+mod completion;
+mod doctor;
 
 use crate::{Failure, output::Output};
 
@@ -14,6 +16,10 @@ pub(crate) enum Verb {
     Compare(compare::Args),
     /// List, show and check fabrics, parts and prices.
     Catalog(catalog::Args),
+    /// A script that completes verbs and options in a shell.
+    Completion(completion::Args),
+    /// What is missing on this machine, and how to get it.
+    Doctor(doctor::Args),
 }
 
 impl Verb {
@@ -22,6 +28,8 @@ impl Verb {
             Verb::Analyze(args) => analyze::run(args, output),
             Verb::Compare(args) => compare::run(args, output),
             Verb::Catalog(args) => catalog::run(args, output),
+            Verb::Completion(args) => completion::run(args, output),
+            Verb::Doctor(args) => doctor::run(args, output),
         }
     }
 }
