@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.text import Annotation
+from matplotlib.text import Annotation, Text
 
 from hotlink import plot
 from hotlink.result import Record
@@ -37,7 +37,7 @@ def test_names_at_the_ends_do_not_touch(fabrics: int, scale: float) -> None:
     figure = plot.draw(records(fabrics, scale=scale))
     FigureCanvasAgg(figure)
     figure.draw_without_rendering()
-    boxes = sorted((name.get_window_extent() for name in names(figure)), key=lambda box: box.y0)
+    boxes = sorted((Text.get_window_extent(name) for name in names(figure)), key=lambda box: box.y0)
     assert len(boxes) == fabrics
     assert all(lower.y1 <= upper.y0 + 1.0 for lower, upper in pairwise(boxes))
     assert all(box.x1 <= figure.bbox.x1 for box in boxes)
