@@ -5,6 +5,7 @@ mod catalog;
 mod compare;
 mod completion;
 mod doctor;
+mod reproduce;
 
 use crate::{Failure, output::Output};
 
@@ -16,6 +17,8 @@ pub(crate) enum Verb {
     Compare(compare::Args),
     /// List, show and check fabrics, parts and prices.
     Catalog(catalog::Args),
+    /// The tables, figures and claims of a study beside what the models give.
+    Reproduce(reproduce::Args),
     /// A script that completes verbs and options in a shell.
     Completion(completion::Args),
     /// What is missing on this machine, and how to get it.
@@ -30,6 +33,7 @@ impl Verb {
             Verb::Catalog(args) => catalog::run(args, output),
             Verb::Completion(args) => completion::run(args, output),
             Verb::Doctor(args) => doctor::run(args, output),
+            Verb::Reproduce(args) => reproduce::run(args, output),
         }
     }
 }
