@@ -4,4 +4,5 @@
 //! monotone queue, the same trace on every machine for the same inputs and seed.
 
 pub mod event;
+pub mod host;
 pub mod loggp;
