@@ -3,6 +3,16 @@
 //! Packets move through the resources of a fabric, and wait for them. [`event`] is the core: integer picoseconds, one
 //! monotone queue, the same trace on every machine for the same inputs and seed.
 
+pub mod error;
 pub mod event;
-pub mod host;
+pub mod flow;
 pub mod loggp;
+pub mod net;
+pub mod plan;
+pub mod random;
+pub mod workload;
+
+pub use error::SimError;
+pub use flow::Settings;
+pub use net::{Message, Net, Note};
+pub use plan::Plan;

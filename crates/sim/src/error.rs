@@ -1,0 +1,27 @@
+//! What can go wrong in a simulation.
+
+/// Why a simulation cannot start or did not end.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SimError {
+    /// An input that cannot be simulated: what was wrong and what is allowed.
+    #[error("{0}")]
+    Input(String),
+    /// The routing (with what has failed) leaves no way.
+    #[error("no route from node {from} to node {to}")]
+    NoRoute {
+        /// Sender.
+        from: u32,
+        /// Receiver.
+        to: u32,
+    },
+    /// Packets wait for one another for ever.
+    #[error("deadlock at {at_us} us with {packets} packets undelivered: {}", cycle.join(" -> "))]
+    Deadlock {
+        /// Simulated time in microseconds, as text so that the error can be compared.
+        at_us: String,
+        /// Packets undelivered.
+        packets: u32,
+        /// Names of the resources that wait for one another, the first repeated at the end.
+        cycle: Vec<String>,
+    },
+}

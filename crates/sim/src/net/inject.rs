@@ -1,0 +1,161 @@
+//! How messages become packets in the network: the simplest adapter.
+//!
+//! A node takes packets in turn from a few of its messages (its streams); each stream has one packet waiting for the
+//! first server of its way and makes the next when that one starts. Host memory, bus and adapter are servers of the
+//! route like any other. A richer adapter (programmed transfers, DMA queues, a NIC processor) decides in place of
+//! [`Net::offer`] when a packet is ready for the network.
+
+use super::pool::{Message, Packet};
+use super::{Net, Note};
+use crate::error::SimError;
+use crate::plan::NONE;
+
+impl<'a> Net<'a> {
+    /// Posts a message of `bytes` from node `from` to node `to` now; `tag` comes back with it.
+    ///
+    /// # Errors
+    /// A node that does not exist, a message to oneself, or more packets than 2^32.
+    pub fn post(&mut self, from: u32, to: u32, bytes: u64, tag: u64) -> Result<u32, SimError> {
+        let message = self.add_message(from, to, bytes, tag)?;
+        self.senders[from as usize].queue.push(&mut self.messages.items, message);
+        self.open_streams(from);
+        Ok(message)
+    }
+
+    /// Lets every node draw its messages from `supply` (given the node: destination and bytes) whenever it has a stream
+    /// free and nothing posted, until that gives `None`: as if all were posted now, without the memory.
+    ///
+    /// # Errors
+    /// As [`Net::post`].
+    pub fn supply(&mut self, supply: impl FnMut(u32) -> Option<(u32, u64)> + 'a) -> Result<(), SimError> {
+        self.supply = Some(Box::new(supply));
+        for node in 0..self.senders.len() as u32 {
+            self.open_streams(node);
+        }
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    fn add_message(&mut self, from: u32, to: u32, bytes: u64, tag: u64) -> Result<u32, SimError> {
+        let nodes = self.senders.len() as u32;
+        if from >= nodes || to >= nodes || from == to {
+            return Err(SimError::Input(format!(
+                "a message from node {from} to node {to}: nodes are 0 to {}, and no node sends to itself",
+                nodes - 1
+            )));
+        }
+        let packets = bytes.div_ceil(u64::from(self.plan.packet_bytes)).max(1);
+        let packets = u32::try_from(packets).map_err(|_| {
+            SimError::Input(format!("a message of {bytes} B is more than 2^32 packets: send less at once"))
+        })?;
+        Ok(self.messages.add(Message {
+            from,
+            to,
+            bytes,
+            tag,
+            posted_ps: self.now,
+            packets,
+            made: 0,
+            delivered: 0,
+            route: NONE,
+            switches: 0,
+            response_ps: 0,
+            next: NONE,
+        }))
+    }
+
+    /// Begins queued messages while the node has streams free.
+    fn open_streams(&mut self, node: u32) {
+        while self.senders[node as usize].active < self.settings.streams {
+            let posted = self.senders[node as usize].queue.pop(&mut self.messages.items);
+            let Some(message) = posted.or_else(|| self.supplied(node)) else { break };
+            self.senders[node as usize].active += 1;
+            self.offer(message);
+        }
+    }
+
+    fn supplied(&mut self, node: u32) -> Option<u32> {
+        let (to, bytes) = self.supply.as_mut()?(node)?;
+        self.add_message(node, to, bytes, 0).map_err(|error| self.failure = Some(error)).ok()
+    }
+
+    /// Makes the next packet of a message and lets it wait for its first server.
+    fn offer(&mut self, message: u32) {
+        let from = self.messages.items[message as usize].from;
+        let sender = &mut self.senders[from as usize];
+        if sender.outstanding == self.settings.outstanding {
+            return sender.stalled.push(&mut self.messages.items, message);
+        }
+        if self.settings.outstanding != u16::MAX {
+            sender.outstanding += 1;
+        }
+        if let Err(error) = self.make_packet(message) {
+            self.failure = Some(error);
+        }
+    }
+
+    fn make_packet(&mut self, message: u32) -> Result<(), SimError> {
+        let m = self.messages.items[message as usize];
+        let index = m.made;
+        let (route, switches) = self.way(message, index)?;
+        let before = u64::from(index) * u64::from(self.plan.packet_bytes);
+        let payload = (m.bytes - before).min(u64::from(self.plan.packet_bytes)) as u32;
+        let wire = self.plan.wire_bytes(payload, switches);
+        self.stats.packets += 1;
+        self.messages.items[message as usize].made += 1;
+        let packet = Packet { message, route, payload, wire, index, next: NONE, stage: 0, tail: 0, behind: NONE };
+        let packet = self.packets.add(packet);
+        self.request(packet);
+        Ok(())
+    }
+
+    /// The route of packet `index`, with one user more, and its switches.
+    fn way(&mut self, message: u32, index: u32) -> Result<(u32, u32), SimError> {
+        let m = self.messages.items[message as usize];
+        if m.route != NONE {
+            return Ok((self.routes.share(m.route), m.switches));
+        }
+        let choice = self.plan.choice(m.from, m.to, message, index);
+        self.plan.route(m.from, m.to, choice, &mut self.buffer)?;
+        let (route, switches) = (self.routes.add(&self.buffer.stages), self.buffer.switches);
+        if self.plan.one_path() && m.packets > 1 {
+            let m = &mut self.messages.items[message as usize];
+            (m.route, m.switches) = (self.routes.share(route), switches);
+        }
+        Ok((route, switches))
+    }
+
+    /// A packet of `message` has started: the next one may wait in its place.
+    #[inline]
+    pub(super) fn injected(&mut self, message: u32) {
+        let m = &self.messages.items[message as usize];
+        if m.made < m.packets {
+            self.offer(message);
+        } else {
+            let from = m.from;
+            self.senders[from as usize].active -= 1;
+            self.open_streams(from);
+        }
+    }
+
+    /// SCI: a response frees one of the node's stream buffers.
+    pub(super) fn response(&mut self, node: u32) {
+        let sender = &mut self.senders[node as usize];
+        sender.outstanding -= 1;
+        if let Some(message) = sender.stalled.pop(&mut self.messages.items) {
+            self.offer(message);
+        }
+    }
+
+    /// Adaptive routing: at a switch with several ways on, takes the least occupied one; the rest of the way follows.
+    pub(super) fn choose_way(&mut self, _packet: u32) {}
+}
+
+impl Note {
+    /// The message, if it is a delivery.
+    pub fn message(&self) -> Option<&Message> {
+        match self {
+            Note::Delivered(message) => Some(message),
+            Note::Timer(_) => None,
+        }
+    }
+}

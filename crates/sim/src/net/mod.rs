@@ -1,0 +1,313 @@
+//! The packet network: servers, lanes, buffers, and the loop that moves packets through them.
+//!
+//! A packet waits in a lane of its stage's server. The server takes one packet at a time and holds it for its
+//! serialisation ([`transfer`]); a blocked worm holds servers longer ([`worm`]); an SCI ring link serves passing packets
+//! first and its receiver may refuse ([`sci`]). Nodes feed their first servers from the messages posted ([`inject`]).
+//! A network that can no longer move says which resources wait for one another ([`deadlock`]).
+//!
+//! A workload drives it by [`Net::post`] and [`Net::advance`]: the network runs until something concerns the workload.
+
+mod deadlock;
+mod inject;
+mod pool;
+mod sci;
+mod transfer;
+mod worm;
+
+pub use pool::Message;
+
+use crate::error::SimError;
+use crate::event::{Event, Queue, RadixHeap, TraceHash};
+use crate::flow::{Congestion, Settings, Spread};
+use crate::plan::{NONE, Plan, RouteBuffer, UNLIMITED};
+use hotlink_fabric::spec::FlowControl;
+use hotlink_fabric::units::{Rate, Time};
+use pool::{List, Packet, Pool, Routes};
+
+/// Kinds of event; the id is named in each comment.
+mod kind {
+    /// A packet's head asks for its stage (packet).
+    pub const ARRIVE: u8 = 1;
+    /// A server is free again (server).
+    pub const DONE: u8 = 2;
+    /// A packet's tail is at its destination (packet).
+    pub const DELIVER: u8 = 3;
+    /// SCI: an accepting echo frees the sender's queue (lane, bytes).
+    pub const ECHO: u8 = 4;
+    /// A refused or dropped packet tries again (packet).
+    pub const RETRY: u8 = 5;
+    /// SCI: a response frees a stream buffer (node).
+    pub const RESPONSE: u8 = 6;
+    /// The workload's own (id).
+    pub const TIMER: u8 = 7;
+}
+
+/// How packets behave, worked out once from the fabric and the settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Virtual cut-through with credits.
+    Credit,
+    Worm,
+    Sci,
+    Pause,
+    Drop,
+    Store,
+}
+
+/// A rated resource at work.
+#[derive(Clone, Copy, Debug)]
+struct Server {
+    /// When the tail of its packet will have left, as far as known (wormhole).
+    bound: u64,
+    /// Time spent busy, in picoseconds.
+    busy_ps: u64,
+    /// Lane whose buffer the packet in service leaves; `NONE` for none.
+    feeder: u32,
+    feeder_bytes: u32,
+    /// Lanes with packets waiting, one bit each.
+    waiting: u16,
+    class: u8,
+    last_lane: u8,
+    /// A packet holds it.
+    busy: bool,
+}
+
+/// Where packets wait for a server, and the buffer behind it.
+#[derive(Clone, Copy, Debug)]
+struct Lane {
+    queue: List,
+    /// Bytes free in the buffer behind the server; below zero in the headroom of a paused Ethernet link.
+    room: i32,
+    /// Ethernet: the receiver has asked for silence. Wormhole: a worm leaves the buffer.
+    closed: bool,
+}
+
+/// Serialisation times of one class; the last size asked for is remembered.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    rate: Rate,
+    payload_only: bool,
+    ring: bool,
+    buffer: u32,
+    bytes: u32,
+    ps: u64,
+}
+
+impl Pace {
+    #[inline]
+    fn time(&mut self, bytes: u32) -> u64 {
+        if bytes != self.bytes && self.rate != UNLIMITED {
+            (self.bytes, self.ps) = (bytes, self.rate.time_for(u64::from(bytes)).0);
+        }
+        self.ps
+    }
+    #[inline]
+    fn packet_time(&mut self, packet: &Packet) -> u64 {
+        self.time(if self.payload_only { packet.payload } else { packet.wire })
+    }
+}
+
+/// A node's sending side.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sender {
+    /// Messages not begun.
+    queue: List,
+    /// Messages whose next packet waits for an answer to an earlier one.
+    stalled: List,
+    active: u16,
+    outstanding: u16,
+}
+
+/// Counts of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Events handled.
+    pub events: u64,
+    /// Servers crossed by packets.
+    pub packet_hops: u64,
+    /// Packets made.
+    pub packets: u64,
+    /// Packets delivered.
+    pub delivered: u64,
+    /// Payload delivered, in bytes.
+    pub delivered_bytes: u64,
+    /// Packets that overtook an earlier one of their message.
+    pub overtakings: u64,
+    /// Packets refused by a busy SCI receiver and sent again.
+    pub retries: u64,
+    /// Packets dropped and sent again.
+    pub drops: u64,
+}
+
+/// Something that concerns the workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// All of a message has arrived.
+    Delivered(Message),
+    /// A timer of the workload ([`Net::timer`]).
+    Timer(u32),
+}
+
+/// A packet network in operation.
+pub struct Net<'a> {
+    plan: &'a Plan<'a>,
+    mode: Mode,
+    adaptive: bool,
+    settings: Settings,
+    now: u64,
+    queue: RadixHeap,
+    trace: TraceHash,
+    stats: Stats,
+    servers: Vec<Server>,
+    lanes: Vec<Lane>,
+    /// Packets that wait behind a worm in an input buffer (wormhole only).
+    inputs: Vec<List>,
+    paces: Vec<Pace>,
+    packets: Pool<Packet>,
+    messages: Pool<Message>,
+    routes: Routes,
+    senders: Vec<Sender>,
+    /// Servers that may be able to start, to be looked at before the next event.
+    pokes: Vec<u32>,
+    buffer: RouteBuffer,
+    failure: Option<SimError>,
+    supply: Option<Supply<'a>>,
+}
+
+/// Gives a node's next message, destination and bytes, when it has a stream free.
+type Supply<'a> = Box<dyn FnMut(u32) -> Option<(u32, u64)> + 'a>;
+
+impl<'a> Net<'a> {
+    /// An idle network.
+    pub fn new(plan: &'a Plan<'a>, settings: &Settings) -> Net<'a> {
+        let mode = match (plan.fabric.spec.flow_control, settings.congestion) {
+            (FlowControl::Wormhole, _) => Mode::Worm,
+            (FlowControl::Credit, _) => Mode::Credit,
+            (FlowControl::SciRing, _) => Mode::Sci,
+            (FlowControl::Ethernet, Congestion::Pause) => Mode::Pause,
+            (FlowControl::Ethernet, Congestion::Drop) => Mode::Drop,
+            (FlowControl::StoreAndForward, _) => Mode::Store,
+        };
+        let server = |&class: &u8| Server {
+            bound: 0,
+            busy_ps: 0,
+            feeder: NONE,
+            feeder_bytes: 0,
+            waiting: 0,
+            class,
+            last_lane: 0,
+            busy: false,
+        };
+        let lane = |&class: &u8| Lane {
+            queue: List::default(),
+            room: plan.classes[class as usize].buffer as i32,
+            closed: false,
+        };
+        let lanes_each = 1usize << plan.lane_shift;
+        let pace = |class: &crate::plan::Class| Pace {
+            rate: class.rate,
+            payload_only: class.payload_only,
+            ring: class.ring,
+            buffer: class.buffer,
+            bytes: 0,
+            ps: 0,
+        };
+        Net {
+            plan,
+            mode,
+            adaptive: settings.spread == Spread::Adaptive,
+            settings: settings.clone(),
+            now: 0,
+            queue: RadixHeap::default(),
+            trace: TraceHash::default(),
+            stats: Stats::default(),
+            servers: plan.server_class.iter().map(server).collect(),
+            lanes: plan.server_class.iter().flat_map(|class| std::iter::repeat_n(lane(class), lanes_each)).collect(),
+            inputs: if mode == Mode::Worm { vec![List::default(); plan.servers() * lanes_each] } else { Vec::new() },
+            paces: plan.classes.iter().map(pace).collect(),
+            packets: Pool::default(),
+            messages: Pool::default(),
+            routes: Routes::default(),
+            senders: vec![Sender::default(); plan.fabric.nodes() as usize],
+            pokes: Vec::new(),
+            buffer: RouteBuffer::default(),
+            failure: None,
+            supply: None,
+        }
+    }
+
+    /// The clock.
+    pub fn now(&self) -> Time {
+        Time(self.now)
+    }
+
+    /// Counts so far.
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// Fingerprint of all events so far.
+    pub fn trace_hash(&self) -> u64 {
+        self.trace.value()
+    }
+
+    /// Messages posted and not wholly delivered.
+    pub fn pending(&self) -> u32 {
+        self.messages.live
+    }
+
+    /// Time that each server has been busy, in picoseconds, in order of [`Plan::server_resource`].
+    pub fn busy_ps(&self) -> impl Iterator<Item = u64> + '_ {
+        let held = |server: &Server| if server.busy && self.mode == Mode::Worm { self.now } else { 0 };
+        self.servers.iter().map(move |server| server.busy_ps.wrapping_add(held(server)))
+    }
+
+    /// Asks for a [`Note::Timer`] with `id` at `at`, which is not in the past.
+    pub fn timer(&mut self, at: Time, id: u32) {
+        self.queue.push(at.0.max(self.now), Event::new(kind::TIMER, id, 0));
+    }
+
+    /// Runs until something concerns the workload; `None` when nothing is left to happen.
+    ///
+    /// # Errors
+    /// A message without a way; packets that wait for one another for ever.
+    pub fn advance(&mut self) -> Result<Option<Note>, SimError> {
+        loop {
+            if let Some(failure) = self.failure.take() {
+                return Err(failure);
+            }
+            let Some((now, event)) = self.queue.pop() else {
+                return if self.packets.live == 0 { Ok(None) } else { Err(self.deadlock()) };
+            };
+            self.now = now;
+            self.trace.add(now, event);
+            self.stats.events += 1;
+            let note = self.handle(event);
+            while let Some(server) = self.pokes.pop() {
+                self.try_start(server);
+            }
+            if note.is_some() {
+                return Ok(note);
+            }
+        }
+    }
+
+    #[inline]
+    fn handle(&mut self, event: Event) -> Option<Note> {
+        match event.kind() {
+            kind::ARRIVE => self.arrive(event.id()),
+            kind::DONE => self.done(event.id()),
+            kind::DELIVER => return self.deliver(event.id()),
+            kind::ECHO => self.free_room(event.id(), event.extra()),
+            kind::RETRY => self.request(event.id()),
+            kind::RESPONSE => self.response(event.id()),
+            _ => return Some(Note::Timer(event.id())),
+        }
+        None
+    }
+
+    #[inline]
+    fn server_of(&self, lane: u32) -> u32 {
+        lane >> self.plan.lane_shift
+    }
+}

@@ -1,0 +1,91 @@
+//! SCI rings: request, echo, response.
+//!
+//! A request circulates to the ring stop where it leaves the ring. Links never block: a stop sends its own packets only
+//! while its bypass buffer is empty (passing lanes before own lanes). The receiver takes the packet into its queue and an echo
+//! frees the sender's copy, or, if the queue is full, a busy echo makes the sender try again. At the end of its way the
+//! request is answered by a response, which frees one of the sender's stream buffers.
+//!
+//! Echoes and responses cost time, not bandwidth: the overhead of a request (128 bytes of payload, 192 on the wire)
+//! already holds its response, both echoes and the idle symbols (M02 section 3.1; parameters P021), so that charging
+//! them again on the other half of the ring would count them twice.
+
+use super::pool::AGAIN;
+use super::{Net, kind};
+use crate::event::{Event, Queue};
+
+impl Net<'_> {
+    pub(super) fn is_ring_stage(&self, route: u32, stage: u32) -> bool {
+        let server = self.server_of(self.routes.stage(route, stage).lane);
+        self.paces[self.servers[server as usize].class as usize].ring
+    }
+
+    /// Where a packet that has crossed stage `last` of a ring entered the ring, and what the echo still needs: once round
+    /// less the way it came.
+    fn ring_leg(&self, route: u32, last: u32) -> (u32, u64) {
+        let (mut first, mut came) = (last, 0);
+        loop {
+            came += self.routes.stage(route, first).latency_ps();
+            if first == 0 || !self.is_ring_stage(route, first - 1) || self.enters_ring(route, first) {
+                break;
+            }
+            first -= 1;
+        }
+        let server = self.server_of(self.routes.stage(route, first).lane);
+        (first, u64::from(self.plan.ring_ps[server as usize]).saturating_sub(came))
+    }
+
+    /// Whether a packet enters the ring at this stage.
+    pub(super) fn enters_ring(&self, route: u32, stage: u32) -> bool {
+        self.routes.stage(route, stage).lane & self.plan.own_lanes != 0
+    }
+
+    /// A packet has arrived at its stage; where that ends its way on a ring, whether the receiver takes it.
+    pub(super) fn accept(&mut self, packet: u32) -> bool {
+        let p = self.packets.items[packet as usize];
+        let stage = u32::from(p.stage);
+        let stays = self.is_ring_stage(p.route, stage) && !self.enters_ring(p.route, stage);
+        if !self.is_ring_stage(p.route, stage - 1) || stays {
+            return true;
+        }
+        let (first, echo_ps) = self.ring_leg(p.route, stage - 1);
+        let receiver = self.input_lane(self.routes.stage(p.route, stage - 1).lane);
+        let here = &mut self.lanes[receiver as usize];
+        if here.room < p.wire as i32 {
+            self.stats.retries += 1;
+            let p = &mut self.packets.items[packet as usize];
+            (p.stage, p.tail) = (first as u16, AGAIN);
+            self.queue.push(self.now + echo_ps, Event::new(kind::RETRY, packet, 0));
+            return false;
+        }
+        here.room -= p.wire as i32;
+        self.echo(p.route, first, p.wire, echo_ps);
+        true
+    }
+
+    /// Frees the sender's queue when the echo is back.
+    fn echo(&mut self, route: u32, first: u32, wire: u32, echo_ps: u64) {
+        if first > 0 && !self.is_ring_stage(route, first - 1) {
+            let sender = self.input_lane(self.routes.stage(route, first - 1).lane);
+            self.queue.push(self.now + echo_ps, Event::new(kind::ECHO, sender, wire));
+        }
+    }
+
+    /// A request is in its receiver's memory: the response sets out.
+    pub(super) fn deliver_sci(&mut self, packet: u32) {
+        let p = self.packets.items[packet as usize];
+        let last = u32::from(p.stage);
+        if self.is_ring_stage(p.route, last) {
+            let (first, echo_ps) = self.ring_leg(p.route, last);
+            self.echo(p.route, first, p.wire, echo_ps);
+        }
+        let m = self.messages.items[p.message as usize];
+        let mut back_ps = m.response_ps;
+        if back_ps == 0 {
+            // The way back is that of a request; the response is a header only.
+            let found = self.plan.route(m.to, m.from, 0, &mut self.buffer);
+            back_ps = if found.is_ok() { self.buffer.latency_ps.clamp(1, u64::from(u32::MAX)) as u32 } else { 1 };
+            self.messages.items[p.message as usize].response_ps = back_ps;
+        }
+        self.queue.push(self.now + u64::from(back_ps), Event::new(kind::RESPONSE, m.from, 0));
+    }
+}

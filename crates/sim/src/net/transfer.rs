@@ -1,0 +1,242 @@
+//! A packet crosses a server.
+//!
+//! The head arrives, waits for the server and for room behind it, and goes on after the latency; the tail follows
+//! after the serialisation. With cut-through a packet of serialisation T_i on stage i asks for the next stage at the
+//! arrival of its head, or, if that stage is faster, so much later that it will not run dry:
+//! start_i + latency_i + max(0, T_i - T_(i+1)). An idle network therefore takes exactly
+//! sum(latency) + T_1 + sum(max(0, T_(i+1) - T_i)), and every server is held for its own serialisation only.
+
+use super::pool::AGAIN;
+use super::{Mode, Net, Note, kind};
+use crate::event::{Event, Queue};
+use crate::plan::NONE;
+
+impl Net<'_> {
+    /// A packet's head is at its stage.
+    #[inline]
+    pub(super) fn arrive(&mut self, packet: u32) {
+        let goes_on = match self.mode {
+            Mode::Worm => return self.arrive_worm(packet),
+            Mode::Sci => self.accept(packet),
+            Mode::Drop => self.admit(packet),
+            _ => true,
+        };
+        if !goes_on {
+            return;
+        }
+        if self.adaptive {
+            self.choose_way(packet);
+        }
+        self.request(packet);
+    }
+
+    /// Puts a packet into the lane of its stage.
+    #[inline]
+    pub(super) fn request(&mut self, packet: u32) {
+        let p = &self.packets.items[packet as usize];
+        let lane = self.routes.stage(p.route, u32::from(p.stage)).lane;
+        let server = self.server_of(lane);
+        self.lanes[lane as usize].queue.push(&mut self.packets.items, packet);
+        self.servers[server as usize].waiting |= 1 << (lane - (server << self.plan.lane_shift));
+        self.try_start(server);
+    }
+
+    /// Starts the next packet on a server if one can start.
+    #[inline]
+    pub(super) fn try_start(&mut self, server: u32) {
+        let s = &self.servers[server as usize];
+        if s.busy || s.waiting == 0 {
+            return;
+        }
+        // Packets that pass come before those that enter here; lanes take turns, those after the last one served first.
+        let passing = s.waiting & ((1 << self.plan.own_lanes) - 1);
+        let late = passing & ((2u32 << s.last_lane) - 1) as u16;
+        for mut set in [passing & !late, late, s.waiting & !passing] {
+            while set != 0 {
+                let lane = (server << self.plan.lane_shift) + set.trailing_zeros();
+                let packet = self.lanes[lane as usize].queue.head;
+                if self.has_room(lane, packet) {
+                    return self.start(server, lane, packet);
+                }
+                set &= set - 1;
+            }
+        }
+    }
+
+    /// Whether the buffer behind `lane` can take the packet at its head.
+    #[inline]
+    fn has_room(&self, lane: u32, packet: u32) -> bool {
+        let p = &self.packets.items[packet as usize];
+        if self.routes.stage(p.route, u32::from(p.stage)).is_last() {
+            return true;
+        }
+        let here = &self.lanes[self.input_lane(lane) as usize];
+        let pace = &self.paces[self.servers[self.server_of(lane) as usize].class as usize];
+        match self.mode {
+            Mode::Credit | Mode::Worm => here.room >= p.wire.min(pace.buffer) as i32,
+            Mode::Sci => pace.ring || here.room >= p.wire as i32,
+            Mode::Pause => !here.closed,
+            Mode::Drop | Mode::Store => true,
+        }
+    }
+
+    fn start(&mut self, server: u32, lane: u32, packet: u32) {
+        self.stats.packet_hops += 1;
+        self.lanes[lane as usize].queue.pop(&mut self.packets.items);
+        let bit = lane - (server << self.plan.lane_shift);
+        let empty = self.lanes[lane as usize].queue.head == NONE;
+        let p = self.packets.items[packet as usize];
+        let s = &mut self.servers[server as usize];
+        s.busy = true;
+        s.last_lane = bit as u8;
+        s.waiting &= !(u16::from(empty) << bit);
+        let class = s.class;
+        let stage = u32::from(p.stage);
+        let here = self.routes.stage(p.route, stage);
+        let last = here.is_last();
+        let took = self.paces[class as usize].packet_time(&p);
+        if !last {
+            self.reserve(lane, class, p.wire);
+        }
+        self.set_feeder(server, &p);
+        if self.mode == Mode::Worm {
+            self.hold(packet, server, took, last);
+        } else {
+            self.servers[server as usize].busy_ps += took;
+            self.queue.push(self.now + took, Event::new(kind::DONE, server, 0));
+        }
+        if last {
+            self.queue.push(self.now + took + here.latency_ps(), Event::new(kind::DELIVER, packet, 0));
+        } else {
+            let wait = if self.mode == Mode::Store { took } else { self.lag(&p, stage, took) };
+            self.packets.items[packet as usize].stage += 1;
+            let at = self.now + here.latency_ps() + wait;
+            self.queue.push(at, Event::new(kind::ARRIVE, packet, 0));
+        }
+        if stage == 0 && !(p.tail == AGAIN && self.mode != Mode::Worm) {
+            self.injected(p.message);
+        }
+    }
+
+    /// How much later than its head's arrival a packet asks for the next stage, so as not to run dry there.
+    #[inline]
+    fn lag(&mut self, p: &super::Packet, stage: u32, took: u64) -> u64 {
+        let next = self.server_of(self.routes.stage(p.route, stage + 1).lane);
+        let class = self.servers[next as usize].class;
+        took.saturating_sub(self.paces[class as usize].packet_time(p))
+    }
+
+    /// Takes room behind `lane` for a packet that starts there. SCI receivers and dropping switches decide at its
+    /// arrival instead.
+    #[inline]
+    fn reserve(&mut self, lane: u32, class: u8, wire: u32) {
+        let pace = &self.paces[class as usize];
+        let account = self.input_lane(lane);
+        let here = &mut self.lanes[account as usize];
+        match self.mode {
+            Mode::Credit => here.room -= wire as i32,
+            Mode::Worm => here.room -= wire.min(pace.buffer) as i32,
+            Mode::Sci if !pace.ring => here.room -= wire as i32,
+            Mode::Pause => {
+                // A paused link still ends its packet: that goes to the headroom.
+                here.room -= wire as i32;
+                here.closed = here.room <= 0;
+            }
+            _ => {}
+        }
+    }
+
+    /// Notes whose buffer the packet leaves when its tail has crossed `server`.
+    #[inline]
+    fn set_feeder(&mut self, server: u32, p: &super::Packet) {
+        let stage = u32::from(p.stage);
+        let feeder = if stage == 0 || self.mode == Mode::Store || self.keeps_copy(p.route, stage) {
+            NONE
+        } else {
+            self.input_lane(self.routes.stage(p.route, stage - 1).lane)
+        };
+        let s = &mut self.servers[server as usize];
+        (s.feeder, s.feeder_bytes) = (feeder, p.wire);
+    }
+
+    /// An SCI ring link: the sender keeps its copy until the echo. Only where a packet turns from ring to ring with no
+    /// B-Link between does it leave a receive queue here.
+    #[inline]
+    fn keeps_copy(&self, route: u32, stage: u32) -> bool {
+        let turns = || self.enters_ring(route, stage) && self.is_ring_stage(route, stage - 1);
+        self.mode == Mode::Sci && self.is_ring_stage(route, stage) && !turns()
+    }
+
+    /// The lane that keeps the account of the buffer behind `lane`: that of passing packets.
+    #[inline]
+    pub(super) fn input_lane(&self, lane: u32) -> u32 {
+        lane & !self.plan.own_lanes
+    }
+
+    /// A packet's tail has left a server.
+    #[inline]
+    pub(super) fn done(&mut self, server: u32) {
+        let s = &mut self.servers[server as usize];
+        s.busy = false;
+        let (feeder, bytes) = (s.feeder, s.feeder_bytes);
+        if self.mode == Mode::Worm {
+            self.done_worm(server, feeder);
+        } else if feeder != NONE {
+            self.free_room(feeder, bytes);
+        }
+        self.try_start(server);
+    }
+
+    /// Gives back room behind `lane` and looks whether its server can start.
+    #[inline]
+    pub(super) fn free_room(&mut self, lane: u32, bytes: u32) {
+        let server = self.server_of(lane);
+        let buffer = self.paces[self.servers[server as usize].class as usize].buffer;
+        let here = &mut self.lanes[lane as usize];
+        here.room += bytes as i32;
+        // Resume when half of the buffer is free.
+        here.closed &= here.room < buffer as i32 / 2;
+        self.try_start(server);
+    }
+
+    /// Ethernet without pause: a packet that finds no room is dropped, and sent again by its source after a time.
+    fn admit(&mut self, packet: u32) -> bool {
+        let p = self.packets.items[packet as usize];
+        let lane = self.input_lane(self.routes.stage(p.route, u32::from(p.stage) - 1).lane);
+        let here = &mut self.lanes[lane as usize];
+        if here.room >= p.wire as i32 {
+            here.room -= p.wire as i32;
+            return true;
+        }
+        self.stats.drops += 1;
+        let p = &mut self.packets.items[packet as usize];
+        (p.stage, p.tail) = (0, AGAIN);
+        self.queue.push(self.now + self.settings.retransmit_ps, Event::new(kind::RETRY, packet, 0));
+        false
+    }
+
+    /// A packet is at its destination.
+    pub(super) fn deliver(&mut self, packet: u32) -> Option<Note> {
+        let p = self.packets.items[packet as usize];
+        if self.mode == Mode::Sci {
+            self.deliver_sci(packet);
+        }
+        self.stats.delivered += 1;
+        self.stats.delivered_bytes += u64::from(p.payload);
+        self.routes.release(p.route);
+        self.packets.items[packet as usize].message = NONE;
+        self.packets.remove(packet);
+        let m = &mut self.messages.items[p.message as usize];
+        self.stats.overtakings += u64::from(p.index != m.delivered);
+        m.delivered += 1;
+        if m.delivered < m.packets {
+            return None;
+        }
+        let message = *m;
+        if message.route != NONE {
+            self.routes.release(message.route);
+        }
+        self.messages.remove(p.message);
+        Some(Note::Delivered(message))
+    }
+}

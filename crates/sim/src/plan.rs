@@ -1,0 +1,469 @@
+//! A fabric made ready for packets: rated resources become servers, routes become stages.
+//!
+//! A [`Stage`] is a server on a packet's way (with the lane in which it waits there) and the latency from this server
+//! to the next: its own and that of the unrated resources behind it. Serialisation is not part of it.
+
+use crate::error::SimError;
+use crate::flow::{Settings, Spread};
+use hotlink_fabric::Fabric;
+use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
+use hotlink_fabric::routing::{Hop, State, Trip};
+use hotlink_fabric::spec::{Capacities, FlowControl, Role};
+use hotlink_fabric::units::Rate;
+
+/// No server, packet or message.
+pub const NONE: u32 = u32::MAX;
+
+/// Largest packet: 256 MiB, so that buffer accounts fit 32 bits.
+const MOST_PACKET_BYTES: u32 = 1 << 28;
+
+/// Rate of a server that takes no time.
+pub(crate) const UNLIMITED: Rate = Rate(u64::MAX);
+
+/// One step of a route.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stage {
+    /// Server x lanes + lane.
+    pub lane: u32,
+    /// Latency, and whether this is the route's last stage, in 32 bits: see [`Stage::latency_ps`].
+    pub(crate) word: u32,
+}
+
+/// Bit of [`Stage::word`] that marks the last stage of a route.
+const LAST: u32 = 1 << 31;
+
+impl Stage {
+    /// From the head's start here to its arrival at the next server (or at its destination), in picoseconds.
+    #[inline]
+    pub fn latency_ps(self) -> u64 {
+        u64::from(self.word & !LAST)
+    }
+    /// Whether the packet is at its destination after this stage.
+    #[inline]
+    pub fn is_last(self) -> bool {
+        self.word & LAST != 0
+    }
+}
+
+/// What servers of one kind do. Few, so that all stay in the nearest cache.
+#[derive(Clone, Debug)]
+pub struct Class {
+    /// Role of the resource.
+    pub role: Role,
+    /// Bytes per second, of wire bytes or of payload.
+    pub rate: Rate,
+    /// Payload crosses without packet overhead (memory, host bus, NIC).
+    pub payload_only: bool,
+    /// A link of an SCI ring: passing packets before its own, and no back-pressure.
+    pub ring: bool,
+    /// Buffer behind the server, per lane, in bytes.
+    pub buffer: u32,
+}
+
+/// A fabric's servers.
+#[derive(Debug)]
+pub struct Plan<'a> {
+    /// The fabric.
+    pub fabric: &'a Fabric,
+    /// Lanes of every server: a power of two, as a shift.
+    pub lane_shift: u32,
+    /// First lane for packets that enter the network at a server, which are served after those that pass: half the
+    /// lanes. The buffer behind a server is accounted on the lanes below.
+    pub own_lanes: u32,
+    /// Kinds of server.
+    pub classes: Vec<Class>,
+    /// Class of each server.
+    pub server_class: Vec<u8>,
+    /// The resource that each server stands for.
+    pub server_resource: Vec<Resource>,
+    channel_server: Vec<u32>,
+    vertex_server: Vec<u32>,
+    /// Per node and host role: the server for sending, the server for receiving.
+    host_server: Vec<[u32; 2]>,
+    host_latency: Vec<u32>,
+    /// A server that takes no time, for ways on which nothing has a rate.
+    unlimited: u32,
+    role_latency: RoleLatency,
+    /// Largest payload of a packet in bytes.
+    pub packet_bytes: u32,
+    /// Wire bytes of a packet beyond its payload, and for each switch on its way.
+    overhead: (f64, f64),
+    /// Latency once round the ring of each SCI ring link, by server (empty without rings).
+    pub ring_ps: Vec<u32>,
+    spread: Spread,
+    seed: u64,
+}
+
+/// Latencies in picoseconds: by vertex role and by channel.
+#[derive(Debug, Default)]
+struct RoleLatency {
+    vertex: Vec<u32>,
+    channel: Vec<u32>,
+}
+
+/// A route being put together; reused so that routing does not allocate.
+#[derive(Debug, Default)]
+pub struct RouteBuffer {
+    /// The stages.
+    pub stages: Vec<Stage>,
+    /// Where each channel stage was chosen: vertex and phase (for adaptive routing).
+    pub states: Vec<State>,
+    /// Switches crossed.
+    pub switches: u32,
+    /// Latency of the whole way in picoseconds.
+    pub latency_ps: u64,
+    hops: Vec<Hop>,
+    lead_ps: u32,
+    /// No server of the network passed yet.
+    at_host: bool,
+}
+
+impl<'a> Plan<'a> {
+    /// Prepares `fabric` under `settings`.
+    ///
+    /// # Errors
+    /// A latency beyond 4 ms, more than 8 lanes, or more than 256 different rates.
+    pub fn new(fabric: &'a Fabric, settings: &Settings) -> Result<Plan<'a>, SimError> {
+        let spec = &fabric.spec;
+        let limit = spec
+            .packet
+            .payload_max_bytes
+            .as_ref()
+            .map_or(MOST_PACKET_BYTES, |limit| limit.value.clamp(1, MOST_PACKET_BYTES.into()) as u32);
+        let lane_shift = (2 * lanes(fabric)).next_power_of_two().trailing_zeros();
+        let mut plan = Plan {
+            fabric,
+            lane_shift,
+            own_lanes: 1 << (lane_shift - 1),
+            classes: Vec::new(),
+            server_class: Vec::new(),
+            server_resource: Vec::new(),
+            channel_server: vec![NONE; fabric.network.channels()],
+            vertex_server: vec![NONE; fabric.network.vertices()],
+            host_server: Vec::new(),
+            host_latency: Vec::new(),
+            unlimited: NONE,
+            role_latency: RoleLatency::default(),
+            packet_bytes: settings.packet_bytes.map_or(limit, |bytes| bytes.clamp(1, limit)),
+            overhead: (spec.packet.overhead_bytes.value, spec.packet.overhead_per_hop_bytes.value),
+            ring_ps: Vec::new(),
+            spread: settings.spread,
+            seed: settings.seed,
+        };
+        if plan.lane_shift > 4 {
+            return Err(SimError::Input(format!("{} lanes for each resource: at most 8 are allowed", lanes(fabric))));
+        }
+        plan.add_latencies()?;
+        plan.add_servers(settings)?;
+        plan.add_rings();
+        Ok(plan)
+    }
+
+    /// Number of servers.
+    pub fn servers(&self) -> usize {
+        self.server_class.len()
+    }
+
+    /// Name of a server for people.
+    pub fn server_name(&self, server: u32) -> String {
+        match server {
+            _ if server == self.unlimited => "no limit".to_owned(),
+            _ => self.fabric.resource_name(self.server_resource[server as usize]),
+        }
+    }
+
+    /// Wire bytes of a packet of `payload` bytes that crosses `switches` switches.
+    pub fn wire_bytes(&self, payload: u32, switches: u32) -> u32 {
+        payload + (self.overhead.0 + self.overhead.1 * f64::from(switches)).ceil() as u32
+    }
+
+    fn add_latencies(&mut self) -> Result<(), SimError> {
+        let network = &self.fabric.network;
+        let of = |resource| latency(self.fabric, resource);
+        self.role_latency.vertex = (0..network.vertices() as u32)
+            .map(|v| if v < network.nodes { Ok(0) } else { of(Resource::Vertex(Vertex(v))) })
+            .collect::<Result<_, _>>()?;
+        self.role_latency.channel =
+            (0..network.channels() as u32).map(|c| of(Resource::Channel(Channel(c)))).collect::<Result<_, _>>()?;
+        self.host_latency =
+            network.host_roles.iter().map(|&role| of(Resource::Host(Node(0), role))).collect::<Result<_, _>>()?;
+        Ok(())
+    }
+
+    fn add_servers(&mut self, settings: &Settings) -> Result<(), SimError> {
+        let network = &self.fabric.network;
+        for c in 0..network.channels() as u32 {
+            let channel = Channel(c);
+            let shared = self.half_duplex(network.role(Resource::Channel(channel)));
+            let other = if shared { network.reverse(channel).filter(|other| other.0 < c) } else { None };
+            self.channel_server[c as usize] = match other {
+                Some(other) => self.channel_server[other.0 as usize],
+                None => self.add_server(Resource::Channel(channel), settings)?,
+            };
+        }
+        for v in network.nodes..network.vertices() as u32 {
+            self.vertex_server[v as usize] = self.add_server(Resource::Vertex(Vertex(v)), settings)?;
+        }
+        for node in network.node_iter() {
+            for &role in &network.host_roles {
+                let send = self.add_server(Resource::Host(node, role), settings)?;
+                let receive =
+                    if self.half_duplex(role) { send } else { self.add_server(Resource::Host(node, role), settings)? };
+                self.host_server.push([send, receive]);
+            }
+        }
+        let class = Class { role: Role::LocalLink, rate: UNLIMITED, payload_only: true, ring: false, buffer: 0 };
+        self.unlimited = self.add_class(Resource::Vertex(Vertex(0)), class)?;
+        Ok(())
+    }
+
+    fn half_duplex(&self, role: Role) -> bool {
+        self.fabric.spec.resources.get(&role).is_some_and(|resource| resource.half_duplex)
+    }
+
+    fn add_server(&mut self, resource: Resource, settings: &Settings) -> Result<u32, SimError> {
+        match self.class_of(resource, settings) {
+            Some(class) => self.add_class(resource, class),
+            None => Ok(NONE),
+        }
+    }
+
+    fn add_class(&mut self, resource: Resource, class: Class) -> Result<u32, SimError> {
+        let same = |c: &Class| (c.role, c.rate, c.ring, c.buffer) == (class.role, class.rate, class.ring, class.buffer);
+        let index = self.classes.iter().position(same).unwrap_or_else(|| {
+            self.classes.push(class);
+            self.classes.len() - 1
+        });
+        let index = u8::try_from(index)
+            .map_err(|_| SimError::Input("more than 256 different rates in one fabric: round them".to_owned()))?;
+        self.server_class.push(index);
+        self.server_resource.push(resource);
+        Ok(self.server_class.len() as u32 - 1)
+    }
+
+    fn class_of(&self, resource: Resource, settings: &Settings) -> Option<Class> {
+        let role = self.fabric.network.role(resource);
+        let gross = self.fabric.gross(resource)?;
+        Some(Class {
+            role,
+            rate: self.rate(role, gross, settings.capacities),
+            payload_only: !role.carries_packets(),
+            ring: self.is_ring_link(resource),
+            buffer: self.buffer(resource, gross, settings),
+        })
+    }
+
+    /// Rate of wire bytes: the gross rate, or what gives full packets the measured payload rate.
+    fn rate(&self, role: Role, gross: Rate, capacities: Capacities) -> Rate {
+        let spec = &self.fabric.spec;
+        let resource = &spec.resources[&role];
+        let (Capacities::Measured, Some(measured)) = (capacities, &resource.measured) else { return gross };
+        let usual = resource.gross.as_ref().map_or(gross.0, |usual| usual.value.0);
+        let full = spec.packet.payload_max_bytes.as_ref().map_or(0, |limit| limit.value);
+        let efficiency = if role.carries_packets() && full > 0 { spec.packet.efficiency(full, 0.0) } else { 1.0 };
+        Rate((measured.value.0 as f64 / efficiency * gross.0 as f64 / usual as f64).floor() as u64)
+    }
+
+    fn is_ring_link(&self, resource: Resource) -> bool {
+        let network = &self.fabric.network;
+        match resource {
+            Resource::Channel(c) if self.fabric.spec.flow_control == FlowControl::SciRing => {
+                let role = |v| network.role(Resource::Vertex(v));
+                let (from, to) = (network.from(c), network.to(c));
+                role(from) == role(to) && !network.is_node(from)
+            }
+            _ => false,
+        }
+    }
+
+    /// Bytes behind a server: the buffer of the settings, beyond what is under way at full rate.
+    fn buffer(&self, resource: Resource, gross: Rate, settings: &Settings) -> u32 {
+        let network = &self.fabric.network;
+        let (bytes, latency_ps) = match resource {
+            Resource::Channel(c) => {
+                let to = network.to(c);
+                let bytes = if network.is_node(to) { settings.nic_buffer_bytes } else { settings.switch_buffer_bytes };
+                (bytes, self.role_latency.channel[c.0 as usize] + self.role_latency.vertex[to.0 as usize])
+            }
+            Resource::Vertex(v) => (settings.switch_buffer_bytes, self.role_latency.vertex[v.0 as usize]),
+            Resource::Host(..) => (settings.nic_buffer_bytes, self.host_latency.iter().sum()),
+        };
+        // A worm needs no room for itself; any other packet must fit whole, and two of them for a steady stream.
+        let under_way = (u128::from(gross.0) * u128::from(latency_ps) / 1_000_000_000_000) as u64;
+        let least = 2 * self.wire_bytes(self.packet_bytes, 64);
+        match self.fabric.spec.flow_control {
+            FlowControl::Wormhole => bytes,
+            _ => (u64::from(bytes.max(least)) + under_way).min(1 << 30) as u32,
+        }
+    }
+
+    fn add_rings(&mut self) {
+        let links: Vec<u32> = (0..self.servers() as u32).filter(|&s| self.is_ring_server(s)).collect();
+        if links.is_empty() {
+            return;
+        }
+        self.ring_ps = vec![0; self.servers()];
+        for &first in &links {
+            let (mut server, mut sum) = (first, 0);
+            for _ in 0..links.len() {
+                let Resource::Channel(channel) = self.server_resource[server as usize] else { break };
+                let stop = self.fabric.network.to(channel);
+                sum += self.role_latency.channel[channel.0 as usize] + self.role_latency.vertex[stop.0 as usize];
+                let onward = self.fabric.network.out(stop).map(|c| self.channel_server[c.0 as usize]);
+                let Some(next) = onward.into_iter().find(|&s| s != NONE && self.is_ring_server(s)) else { break };
+                if next == first {
+                    break;
+                }
+                server = next;
+            }
+            self.ring_ps[first as usize] = sum;
+        }
+    }
+
+    fn is_ring_server(&self, server: u32) -> bool {
+        self.classes[self.server_class[server as usize] as usize].ring
+    }
+
+    /// Puts the way of one packet from `from` to `to` into `out`; `choice` picks among equal ways.
+    ///
+    /// # Errors
+    /// There is no way.
+    pub fn route(&self, from: u32, to: u32, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
+        out.clear();
+        let hosts = self.host_latency.len();
+        for role in 0..hosts {
+            self.pass(out, self.host_server[from as usize * hosts + role][0], 0, self.host_latency[role], None);
+        }
+        let start = State::start(Node(from));
+        self.walk(start, Trip::new(Node(from), Node(to)), choice, out)?;
+        for role in (0..hosts).rev() {
+            self.pass(out, self.host_server[to as usize * hosts + role][1], 1, self.host_latency[role], None);
+        }
+        if out.stages.is_empty() {
+            self.pass(out, self.unlimited, 0, 0, None);
+        }
+        out.stages.last_mut().expect("one stage at least").word |= LAST;
+        Ok(())
+    }
+
+    /// Follows the routing from `state` to the trip's end.
+    fn walk(&self, mut state: State, trip: Trip, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
+        let network = &self.fabric.network;
+        let mut draw = choice;
+        let mut on_ring = false;
+        while state.at != trip.destination.vertex() {
+            let mut hops = std::mem::take(&mut out.hops);
+            self.fabric.hops(state, trip, &mut hops);
+            let hop = pick(&hops, &mut draw);
+            out.hops = hops;
+            let hop = hop.ok_or(SimError::NoRoute { from: trip.source.0, to: trip.destination.0 })?;
+            let (server, next) = (self.channel_server[hop.channel.0 as usize], network.to(hop.channel));
+            let ring = server != NONE && self.is_ring_server(server);
+            // What enters the network here, or an SCI ring, is served after what passes.
+            let enters = if ring { !on_ring } else { out.at_host && !network.is_node(state.at) };
+            let lane = u32::from(hop.vc) + if enters { self.own_lanes } else { 0 };
+            on_ring = ring;
+            self.pass(out, server, lane, self.role_latency.channel[hop.channel.0 as usize], Some(state));
+            out.at_host &= server == NONE;
+            let vertex = self.vertex_server[next.0 as usize];
+            if vertex != NONE {
+                let lane = self.exit_port(next, hop.phase, trip, out) + if out.at_host { self.own_lanes } else { 0 };
+                self.pass(out, vertex, lane, 0, None);
+                out.at_host = false;
+            }
+            self.pass(out, NONE, 0, self.role_latency.vertex[next.0 as usize], None);
+            out.switches += u32::from(network.role(Resource::Vertex(next)) == Role::Switch);
+            state = State { at: next, phase: hop.phase };
+        }
+        Ok(())
+    }
+
+    /// Lane at a rated vertex (a B-Link): by the port through which the packet leaves it, so that a full queue
+    /// towards one ring does not stop the others.
+    fn exit_port(&self, vertex: Vertex, phase: u8, trip: Trip, out: &mut RouteBuffer) -> u32 {
+        let mut hops = std::mem::take(&mut out.hops);
+        self.fabric.hops(State { at: vertex, phase }, trip, &mut hops);
+        let port = hops.first().map_or(0, |hop| hop.channel.0 - self.fabric.network.out_start[vertex.0 as usize]);
+        out.hops = hops;
+        port & (self.own_lanes - 1)
+    }
+
+    /// Adds a resource to the route: a stage if it is rated, else latency behind the stage before it.
+    fn pass(&self, out: &mut RouteBuffer, server: u32, lane: u32, latency_ps: u32, state: Option<State>) {
+        out.latency_ps += u64::from(latency_ps);
+        if server != NONE {
+            // Latency ahead of the first server counts behind it: the same sum.
+            let latency_ps = latency_ps + std::mem::take(&mut out.lead_ps);
+            out.stages.push(Stage { lane: (server << self.lane_shift) + lane, word: latency_ps });
+            out.states.push(state.unwrap_or(State { at: Vertex(NONE), phase: 0 }));
+        } else if let Some(last) = out.stages.last_mut() {
+            last.word += latency_ps;
+        } else {
+            out.lead_ps += latency_ps;
+        }
+    }
+
+    /// What picks among equal ways for packet `index` of a message from `from` to `to`.
+    pub fn choice(&self, from: u32, to: u32, message: u32, index: u32) -> u64 {
+        let pair = u64::from(from) << 32 | u64::from(to);
+        let own = match self.spread {
+            Spread::Packet | Spread::Adaptive => (u64::from(message) << 32 | u64::from(index)) + 1,
+            Spread::Flow => 0,
+        };
+        crate::random::mix(crate::random::mix(self.seed ^ pair) ^ own)
+    }
+
+    /// Whether every packet of a message takes the same way.
+    pub fn one_path(&self) -> bool {
+        self.spread == Spread::Flow
+    }
+}
+
+impl RouteBuffer {
+    fn clear(&mut self) {
+        self.stages.clear();
+        self.states.clear();
+        (self.switches, self.latency_ps, self.lead_ps, self.at_host) = (0, 0, 0, true);
+    }
+}
+
+fn latency(fabric: &Fabric, resource: Resource) -> Result<u32, SimError> {
+    let ps = fabric.latency(resource).0;
+    // A route sums several in 32 bits.
+    match u32::try_from(ps) {
+        Ok(ps) if ps <= 1 << 28 => Ok(ps),
+        _ => Err(SimError::Input(format!(
+            "{}: a latency of {ps} ps; the packet simulator allows up to {} ps (0.27 ms)",
+            fabric.resource_name(resource),
+            1u32 << 28
+        ))),
+    }
+}
+
+/// Lanes that the fabric needs: virtual channels, sending beside receiving on a shared bus, ways out of a B-Link.
+fn lanes(fabric: &Fabric) -> u32 {
+    let network = &fabric.network;
+    let rated = |role| fabric.spec.resources.get(&role).is_some_and(|r| r.gross.is_some());
+    let exits = (network.nodes..network.vertices() as u32)
+        .filter(|&v| rated(network.vertex_role[v as usize]))
+        .map(|v| network.out(Vertex(v)).len() as u32);
+    let shared = if network.host_roles.is_empty() { 1 } else { 2 };
+    // Ways out beyond eight share lanes.
+    exits.max().unwrap_or(1).min(8).max(u32::from(fabric.routing.virtual_channels())).max(shared)
+}
+
+/// One of the ways on, by share.
+fn pick(hops: &[Hop], draw: &mut u64) -> Option<Hop> {
+    if hops.len() < 2 {
+        return hops.first().copied();
+    }
+    *draw = crate::random::mix(*draw);
+    let mut point = (*draw >> 11) as f64 / (1u64 << 53) as f64;
+    for hop in hops {
+        if point < hop.share {
+            return Some(*hop);
+        }
+        point -= hop.share;
+    }
+    hops.last().copied()
+}

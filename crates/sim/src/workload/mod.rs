@@ -1,0 +1,43 @@
+//! What the nodes do: the benchmarks that need no rank program.
+//!
+//! Each runs to its end (or for a measured window) on a fresh network and gives a [`Run`] beside its own figures.
+
+mod alltoall;
+mod pingpong;
+mod saturation;
+mod traffic;
+
+pub use alltoall::{Schedule, all_to_all};
+pub use pingpong::{PingPong, ping_pong};
+pub use saturation::{Stream, saturate, shared_link_pairs, turning_pairs};
+pub use traffic::{OpenLoop, OpenLoopResult, open_loop};
+
+use crate::net::{Net, Stats};
+use hotlink_fabric::units::Time;
+
+/// What every simulation tells beside its result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Simulated time of the measured part.
+    pub elapsed: Time,
+    /// Payload delivered in the measured part, in bytes.
+    pub bytes: u64,
+    /// Counts of the whole run.
+    pub stats: Stats,
+    /// Fingerprint of the whole run.
+    pub trace_hash: u64,
+    /// Share of the whole run that each server was busy, in order of the plan's servers.
+    pub busy: Vec<f64>,
+}
+
+impl Run {
+    fn of(net: &Net<'_>, elapsed: Time, bytes: u64) -> Run {
+        let span = net.now().0.max(1) as f64;
+        let busy = net.busy_ps().map(|ps| ps as f64 / span).collect();
+        Run { elapsed, bytes, stats: net.stats(), trace_hash: net.trace_hash(), busy }
+    }
+    /// Payload rate of the measured part in MB/s (10^6 bytes per second), all nodes together.
+    pub fn mbps(&self) -> f64 {
+        self.bytes as f64 / self.elapsed.us().max(f64::MIN_POSITIVE)
+    }
+}

@@ -1,0 +1,64 @@
+//! Senders that share a link or a bus: M02's saturation experiments (Figs. 5 to 8, 11, 12).
+//!
+//! Every pair streams messages without a pause; the aggregate is the sum over pairs in a window after the start-up.
+
+use super::Run;
+use crate::error::SimError;
+use crate::flow::Settings;
+use crate::net::{Net, Note};
+use crate::plan::Plan;
+use hotlink_fabric::units::Time;
+
+/// What to send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stream {
+    /// Sender and receiver of each pair.
+    pub pairs: Vec<(u32, u32)>,
+    /// Message size in bytes.
+    pub size: u64,
+    /// Messages that each pair keeps under way.
+    pub window: u32,
+    /// Messages of the slowest pair in the measured window, about.
+    pub messages: u64,
+}
+
+/// Senders 0..n and as many receivers half the nodes further on: on a ring (M02 Fig. 5) and between two switches
+/// (Fig. 11) all messages cross the link in the middle.
+pub fn shared_link_pairs(nodes: u32, senders: u32) -> Vec<(u32, u32)> {
+    (0..senders).map(|i| (i, nodes / 2 + i)).collect()
+}
+
+/// Pairs that turn at one node of an r x r unidirectional torus, from the row of that node to its column (M02 Fig. 7).
+pub fn turning_pairs(r: u32, pairs: u32) -> Vec<(u32, u32)> {
+    // Row 0 runs towards column r - 1; there they turn.
+    (0..pairs).map(|i| (i, (i + 1) * r + r - 1)).collect()
+}
+
+/// Runs the stream; the measured part starts when every pair has delivered a tenth of its messages.
+///
+/// # Errors
+/// See [`Net::advance`].
+pub fn saturate(plan: &Plan<'_>, settings: &Settings, what: &Stream) -> Result<Run, SimError> {
+    let mut net = Net::new(plan, settings);
+    for (pair, &(from, to)) in what.pairs.iter().enumerate() {
+        for _ in 0..what.window.max(1) {
+            net.post(from, to, what.size, pair as u64)?;
+        }
+    }
+    let (warm, all) = (what.messages / 10 + 1, what.messages + what.messages / 10 + 1);
+    let total = all * what.pairs.len() as u64;
+    let (mut delivered, mut start) = (0u64, None);
+    while let Some(note) = net.advance()? {
+        let Note::Delivered(message) = note else { continue };
+        delivered += 1;
+        if delivered == warm * what.pairs.len() as u64 {
+            start = Some((net.now(), net.stats().delivered_bytes));
+        }
+        if delivered >= total {
+            break;
+        }
+        net.post(message.from, message.to, what.size, message.tag)?;
+    }
+    let (begun, before) = start.unwrap_or((Time::ZERO, 0));
+    Ok(Run::of(&net, net.now() - begun, net.stats().delivered_bytes - before))
+}
