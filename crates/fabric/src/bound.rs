@@ -25,13 +25,13 @@ pub struct RoleBound {
     pub hottest: Resource,
     /// How many carry that load (to one part in 10^9).
     pub sharing: usize,
-    /// Load averaged over all resources of the role.
+    /// Load averaged over those resources of the role that carry any.
     pub average_load: f64,
     /// Payload rate of the hottest, MB/s (10^6 bytes per second); `None`: never a limit.
     pub payload_mbps: Option<f64>,
     /// Bandwidth per node when the hottest is saturated, MB/s.
     pub bandwidth_per_node_mbps: Option<f64>,
-    /// Bandwidth per node if all carried the average load, MB/s.
+    /// Bandwidth per node if all that carry load carried the average, MB/s.
     pub average_bandwidth_per_node_mbps: Option<f64>,
 }
 
@@ -62,6 +62,7 @@ impl Bounds {
 /// Running figures of one role.
 struct Tally {
     resources: usize,
+    used: usize,
     total: f64,
     hottest: Resource,
     hottest_load: f64,
@@ -116,6 +117,7 @@ impl Load {
             };
             let tally = tallies.entry(role).or_insert(Tally {
                 resources: 0,
+                used: 0,
                 total: 0.0,
                 hottest: resource,
                 hottest_load: 0.0,
@@ -137,7 +139,7 @@ impl Load {
         role: Role,
         tally: &Tally,
     ) -> RoleBound {
-        let average_load = tally.total / tally.resources as f64;
+        let average_load = tally.total / tally.used as f64;
         let payload_mbps = fabric.payload_mbps(tally.hottest, capacities, efficiency);
         let bandwidth = |load: f64| payload_mbps.map(|mbps| mbps * flow_per_node / load);
         RoleBound {
@@ -158,6 +160,7 @@ impl Load {
 impl Tally {
     fn add(&mut self, resource: Resource, load: f64, pressure: f64) {
         self.resources += 1;
+        self.used += usize::from(load > 0.0);
         self.total += load;
         let slack = 1e-9 * self.pressure.max(pressure);
         if pressure > self.pressure + slack {
@@ -173,7 +176,7 @@ impl Fabric {
     pub fn payload_mbps(&self, resource: Resource, capacities: Capacities, efficiency: f64) -> Option<f64> {
         let role = self.network.role(resource);
         let efficiency = if role.carries_packets() { efficiency } else { 1.0 };
-        let spec = self.spec.resources.get(&role)?;
+        let spec = self.spec.resource(role)?;
         let by_role = spec.payload_rate(capacities, efficiency);
         match (self.gross(resource), spec.gross.as_ref()) {
             (Some(own), Some(usual)) if own != usual.value && usual.value.0 > 0 => {

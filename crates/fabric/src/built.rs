@@ -163,7 +163,7 @@ impl Fabric {
 
     /// What a resource of this role is called: `SCI link`.
     pub fn role_name(&self, role: Role) -> String {
-        self.spec.resources.get(&role).map_or_else(|| default_role_name(role).to_owned(), |r| r.name.clone())
+        self.spec.resource(role).map_or_else(|| default_role_name(role).to_owned(), |r| r.name.clone())
     }
 
     /// A name for people: `SCI link d0 (0,0) -> (1,0)`, `B-Link of node 7`, `switch 2 -> switch 3 #1`.
@@ -178,13 +178,13 @@ impl Fabric {
 
     /// Gross rate of a resource in one direction (both together when half duplex); `None`: never a limit.
     pub fn gross(&self, resource: Resource) -> Option<Rate> {
-        let role = self.spec.resources.get(&self.network.role(resource))?;
+        let role = self.spec.resource(self.network.role(resource))?;
         self.override_of(resource).and_then(|own| own.rate).or(role.gross.as_ref().map(|gross| gross.value))
     }
 
     /// Latency of a packet's head through the resource, excluding its serialisation.
     pub fn latency(&self, resource: Resource) -> Time {
-        let role = self.spec.resources.get(&self.network.role(resource));
+        let role = self.spec.resource(self.network.role(resource));
         let own = self.override_of(resource).and_then(|own| own.latency);
         own.or(role.map(|role| role.latency.value)).unwrap_or(Time::ZERO)
     }

@@ -18,6 +18,7 @@ pub mod price;
 pub mod rng;
 pub mod routing;
 pub mod spec;
+pub mod split;
 pub mod topology;
 pub mod traffic;
 pub mod units;

@@ -315,6 +315,17 @@ pub struct PriceRef {
 }
 
 impl FabricSpec {
+    /// What is known of a role. Links between switches, groups or enclosures that the description does not tell
+    /// apart are like the next plainer kind of link.
+    pub fn resource(&self, role: Role) -> Option<&ResourceSpec> {
+        let plainer = match role {
+            Role::GlobalLink => Some(Role::SwitchLink),
+            Role::SwitchLink => Some(Role::Link),
+            _ => None,
+        };
+        self.resources.get(&role).or_else(|| self.resource(plainer?))
+    }
+
     /// A fabric of this shape whose resources have no capacity: a start for tests and importers.
     pub fn bare(name: &str, topology: TopologySpec, routing: RoutingSpec) -> FabricSpec {
         let none = |value, unit: &str| Value {

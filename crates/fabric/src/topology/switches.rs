@@ -59,8 +59,8 @@ pub(super) fn array(nodes: u32, ports: u32, links: u32) -> Built {
     Ok((b.build(), Shape::Tiers(tiers)))
 }
 
-/// Switches in a ring: `links` links between each adjacent pair, or `links` switch ports in all. With two switches
-/// both neighbours are the same switch, so all switch ports lead there. One switch alone uses all ports for nodes.
+/// Switches in a ring: `links` links between each adjacent pair, or `links` switch ports in all. Two switches are one
+/// adjacent pair, joined by `links` links under either reading. One switch alone uses all ports for nodes.
 pub(super) fn ring(nodes: u32, ports: u32, links: u32, links_per_switch: bool) -> Built {
     check_range("ports", ports, 3..=MAX_PORTS)?;
     if links_per_switch && !links.is_multiple_of(2) {
@@ -68,13 +68,19 @@ pub(super) fn ring(nodes: u32, ports: u32, links: u32, links_per_switch: bool) -
     }
     let between = if links_per_switch { links / 2 } else { links };
     check_range("links between neighbours", between, 1..=(ports - 1) / 2)?;
-    let held = ports - 2 * between;
-    let switches = if nodes <= ports { 1 } else { nodes.div_ceil(held) };
-    let (mut b, first, tiers) = packed(nodes, switches, |_| if switches == 1 { ports } else { held });
-    for s in (0..switches).filter(|_| switches > 1) {
-        for _ in 0..between {
-            b.link(Vertex(first.0 + s), Vertex(first.0 + (s + 1) % switches), Role::SwitchLink);
-        }
+    let (switches, held) = match nodes {
+        n if n <= ports => (1, ports),
+        n if n <= 2 * (ports - links) => (2, ports - links),
+        n => (n.div_ceil(ports - 2 * between), ports - 2 * between),
+    };
+    let (mut b, first, tiers) = packed(nodes, switches, |_| held);
+    let pairs: Vec<(u32, u32)> = match switches {
+        1 => Vec::new(),
+        2 => vec![(0, 1); links as usize],
+        _ => (0..switches).flat_map(|s| vec![(s, (s + 1) % switches); between as usize]).collect(),
+    };
+    for (a, b_) in pairs {
+        b.link(Vertex(first.0 + a), Vertex(first.0 + b_), Role::SwitchLink);
     }
     Ok((b.build(), Shape::Tiers(tiers)))
 }
