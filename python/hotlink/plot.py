@@ -16,6 +16,7 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, LogLocator, MultipleLocator, NullFormatter
 
 from hotlink.result import Record
@@ -89,7 +90,7 @@ def draw(records: Sequence[Record], quantity: str = "bandwidth") -> Figure:
         raise ValueError(f"one plot cannot hold several currencies: {', '.join(keys)}")
     what, key = QUANTITIES[quantity], keys[0]
     lines = lines_of(records, key)
-    figure = Figure(figsize=(9.0, 5.2), layout="constrained")
+    figure = Figure(figsize=(9.0, 5.2), layout=ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.12))
     axes = figure.add_subplot()
     for line in lines.values():
         index = list(lines).index(line.fabric)
@@ -98,7 +99,8 @@ def draw(records: Sequence[Record], quantity: str = "bandwidth") -> Figure:
         axes.plot(line.nodes, values, color=colour(index), linestyle=dash, linewidth=1.7, label=line.fabric)
     currency = re.fullmatch(what.key, key)
     unit = currency.groupdict().get("currency", "") if currency else ""
-    style(axes, lines, what.label.format(currency=unit), what.title, subtitle(records))
+    below = subtitle(records) if quantity == "bandwidth" else prices(records)
+    style(axes, lines, what.label.format(currency=unit), what.title, below)
     name_ends(figure, axes, lines)
     return figure
 
@@ -136,6 +138,13 @@ def subtitle(records: Iterable[Record]) -> str:
         if len(values) == 1:
             shared.append(text.format(values.pop()))
     return ", ".join(shared)
+
+
+def prices(records: Iterable[Record]) -> str:
+    """The price lists used, with their dates, and how good they are."""
+    lists = (tuple(record.get(f"prices{key}") for key in ("", "_date", "_status")) for record in records)
+    named = [f"{name} ({date}, {status})" for name, date, status in dict.fromkeys(lists) if name]
+    return f"prices: {', '.join(named)}" if named else ""
 
 
 def style(axes: Axes, lines: dict[str, Line], label: str, title: str, below: str) -> None:

@@ -91,3 +91,32 @@ fn run(cli: &Cli, args: &[OsString], plotter: Option<Plotter>) -> (output::Outpu
     let result = cli.verb.run(&mut output);
     (output, result)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_options_do_not_contradict_each_other() {
+        Cli::command().debug_assert();
+    }
+
+    proptest! {
+        #[test]
+        fn any_command_line_is_read_or_refused(words in prop::collection::vec(
+            prop_oneof![
+                prop::sample::select(vec!["analyze", "compare", "catalog", "doctor", "completion", "sci-ring", "--nodes",
+                    "--size", "--seed", "--traffic", "--json", "--format", "--samples", "--out", "--", "-1", "2..9"]),
+                Just("permutation:"), Just("8..1MiB"), Just("--nodes=9..2"), Just("\u{1F980}"), Just(""),
+            ].prop_map(str::to_owned).boxed().prop_union("\\PC{0,12}".boxed()),
+            0..9,
+        )) {
+            let words = std::iter::once("hotlink".to_owned()).chain(words);
+            if let Err(error) = Cli::try_parse_from(words) {
+                prop_assert!([0, 2].contains(&error.exit_code()));
+            }
+        }
+    }
+}

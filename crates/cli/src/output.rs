@@ -10,6 +10,7 @@ use std::io::Write;
 
 /// Options of every verb.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Output")]
 pub struct OutputArgs {
     /// Result format on stdout.
     #[arg(long, global = true, value_enum, default_value_t = Format::Table)]

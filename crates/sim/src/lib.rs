@@ -6,6 +6,7 @@
 pub mod error;
 pub mod event;
 pub mod flow;
+pub mod host;
 pub mod loggp;
 pub mod net;
 pub mod plan;

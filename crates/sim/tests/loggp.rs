@@ -311,3 +311,15 @@ proptest! {
         prop_assert_eq!(simulate(&schedule, &machine).unwrap().trace_hash, outcome.trace_hash);
     }
 }
+
+#[test]
+fn a_collective_is_its_text_and_knows_its_operations() {
+    for name in Collective::names() {
+        let collective: Collective = format!("{name}:4096").parse().unwrap();
+        assert_eq!(collective.to_string().parse::<Collective>().unwrap(), collective);
+        for ranks in [1, 2, 3, 8, 33] {
+            let made = generate(ranks, &[collective], 1).ops().len() as u64;
+            assert!(made <= collective.operations(ranks), "{name} on {ranks}: {made}");
+        }
+    }
+}

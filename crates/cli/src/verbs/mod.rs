@@ -3,6 +3,10 @@
 mod analyze;
 mod catalog;
 mod compare;
+mod completion;
+mod doctor;
+mod reproduce;
+mod simulate;
 
 use crate::{Failure, output::Output};
 
@@ -12,8 +16,16 @@ pub(crate) enum Verb {
     Analyze(analyze::Args),
     /// Several fabrics: the most bandwidth per node and per dollar at each size, what limits each, crossovers.
     Compare(compare::Args),
+    /// Benchmarks on simulated machines.
+    Simulate(simulate::Args),
     /// List, show and check fabrics, parts and prices.
     Catalog(catalog::Args),
+    /// The tables, figures and claims of a study beside what the models give.
+    Reproduce(reproduce::Args),
+    /// A script that completes verbs and options in a shell.
+    Completion(completion::Args),
+    /// What is missing on this machine, and how to get it.
+    Doctor(doctor::Args),
 }
 
 impl Verb {
@@ -21,7 +33,11 @@ impl Verb {
         match self {
             Verb::Analyze(args) => analyze::run(args, output),
             Verb::Compare(args) => compare::run(args, output),
+            Verb::Simulate(args) => simulate::run(args, output),
             Verb::Catalog(args) => catalog::run(args, output),
+            Verb::Completion(args) => completion::run(args, output),
+            Verb::Doctor(args) => doctor::run(args, output),
+            Verb::Reproduce(args) => reproduce::run(args, output),
         }
     }
 }

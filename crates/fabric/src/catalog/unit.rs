@@ -37,6 +37,7 @@ const COUNTS: &[(&str, f64)] = &[
     ("operations", 1.0),
     ("nodes", 1.0),
     ("bits", 1.0),
+    ("clocks", 1.0),
 ];
 
 impl Dimension {

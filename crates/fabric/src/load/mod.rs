@@ -1,7 +1,7 @@
 //! The load count: flows over routes give the load of every resource, hence the hot link.
 //!
 //! Flows are pushed towards one home at a time, farthest first, so that all that share a destination share the work and
-//! no table of pairs is kept. Homes are shared out over the cores in chunks of fixed size whose sums are added in
+//! no table of pairs is kept. Homes are shared out over the cores in chunks whose sums are added in
 //! order: the same bytes on any machine. On a cube with all its nodes and dimension-order routing, uniform traffic looks the same from everywhere:
 //! one home is counted and the sums spread over the translations (a million nodes in a second or so).
 
@@ -49,8 +49,9 @@ pub struct Load {
     pub received: Vec<f64>,
 }
 
-/// Homes per unit of parallel work. Fixed, so that sums do not depend on the number of cores.
-const CHUNK: usize = 64;
+/// Units of parallel work: many enough for every core, few enough that their sums cost little. It does not depend on
+/// the number of cores, so neither do the sums.
+const PARTS: usize = 128;
 
 /// Counts the load of `demand` on every resource.
 ///
@@ -105,11 +106,12 @@ fn in_chunks(
     work: impl Fn(&mut Counter, usize) -> Result<(), LoadError> + Sync,
 ) -> Result<Counts, LoadError> {
     let items: Vec<usize> = (0..count).collect();
-    let round = CHUNK * rayon::current_num_threads().max(1) * 4;
+    let chunk = count.div_ceil(PARTS).max(1);
+    let round = chunk * rayon::current_num_threads().max(1) * 4;
     let mut total = Counts::new(fabric);
     for batch in items.chunks(round) {
         let parts: Vec<Result<Counts, LoadError>> = batch
-            .par_chunks(CHUNK)
+            .par_chunks(chunk)
             .map(|chunk| {
                 let mut counter = Counter::new(fabric);
                 chunk.iter().try_for_each(|&item| work(&mut counter, item))?;

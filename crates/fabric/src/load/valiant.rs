@@ -84,9 +84,10 @@ impl<'a> Plan<'a> {
                 by_router.iter().enumerate().for_each(|(at, &amount)| start(shape.router(own, at as u32), amount));
                 continue;
             }
-            if by_router.iter().any(|&amount| amount > 0.0) {
+            let total: f64 = by_router.iter().sum();
+            if total > 0.0 {
                 for via in (0..shape.groups).filter(|&via| via != group && via != own) {
-                    self.land(group, via, by_router, &mut start);
+                    self.land(group, via, by_router, total, &mut start);
                 }
             }
         }
@@ -95,18 +96,20 @@ impl<'a> Plan<'a> {
 
     /// Where the flows of a group's routers arrive in `via`: a router with links of its own uses those, the others
     /// spread over all.
-    fn land(&self, group: u32, via: u32, by_router: &[f64], start: &mut impl FnMut(Vertex, f64)) {
+    fn land(&self, group: u32, via: u32, by_router: &[f64], total: f64, start: &mut impl FnMut(Vertex, f64)) {
         let shape = self.shape;
         let offset = shape.offset(group, via);
-        let mut own_links = vec![0u32; by_router.len()];
-        (0..shape.links).for_each(|link| own_links[shape.gateway(offset, link).0 as usize] += 1);
-        let others = by_router.iter().zip(&own_links).filter(|(_, own)| **own == 0);
-        let spread = others.map(|(amount, _)| amount).sum::<f64>() / f64::from(shape.links);
+        let gateway = |link| shape.gateway(offset, link).0 as usize;
+        // A router's own flow per own link: its links share it evenly.
+        let own = |link| {
+            let links = (0..shape.links).filter(|&other| gateway(other) == gateway(link)).count();
+            by_router[gateway(link)] / links as f64
+        };
+        let owners: f64 = (0..shape.links).map(own).sum();
+        let spread = (total - owners).max(0.0) / f64::from(shape.links);
         for link in 0..shape.links {
-            let from = shape.gateway(offset, link).0 as usize;
             let (to, _) = shape.gateway(shape.groups - offset, link);
-            let own = by_router[from] / f64::from(own_links[from]);
-            start(shape.router(via, to), (own + spread) / self.ways());
+            start(shape.router(via, to), (own(link) + spread) / self.ways());
         }
     }
 }

@@ -6,6 +6,7 @@
 //! block of one pair in an alltoall, and one byte where none is given.
 
 use super::schedule::{Builder, Kind, MOST_RANKS, Op, Schedule};
+use std::fmt;
 use std::str::FromStr;
 
 /// One collective operation.
@@ -60,6 +61,28 @@ impl Collective {
     /// All operations and algorithms, as [`FromStr`] reads them.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMES.iter().map(|(name, _)| *name)
+    }
+
+    /// About how many operations [`generate`] makes of it on `ranks` ranks, never far too few.
+    pub fn operations(&self, ranks: u32) -> u64 {
+        let (ranks, rounds) = (u64::from(ranks), u64::from(ranks.max(1).ilog2()) + 1);
+        let each = match self.shape {
+            Shape::Central | Shape::Tree | Shape::Tournament | Shape::BcastBinomial | Shape::BcastLinear => 4,
+            Shape::Dissemination | Shape::AlltoallBruck | Shape::RecursiveDoubling => 2 * rounds + 2,
+            Shape::Rabenseifner => 4 * rounds + 2,
+            Shape::BcastPipelined => 2 * self.size.div_ceil(self.segment),
+            Shape::AlltoallLinear | Shape::AlltoallPairwise | Shape::AlltoallRing => 2 * ranks,
+            Shape::Ring => 4 * ranks,
+        };
+        ranks * each
+    }
+}
+
+impl fmt::Display for Collective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = NAMES.iter().find(|(_, shape)| *shape == self.shape).map_or("", |(name, _)| name);
+        write!(f, "{name}:{}", self.size)?;
+        if self.segment == self.size { Ok(()) } else { write!(f, ":{}", self.segment) }
     }
 }
 

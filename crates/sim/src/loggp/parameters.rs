@@ -14,6 +14,10 @@ impl PerByte {
     pub fn from_ps(ps: f64) -> PerByte {
         PerByte((ps.clamp(0.0, 1e6) * Self::UNIT).round() as u64)
     }
+    /// Nanoseconds per byte.
+    pub fn ns(self) -> f64 {
+        self.0 as f64 / Self::UNIT / 1e3
+    }
     /// Picoseconds for all bytes of a message but the first, as LogGP counts, rounded down.
     #[inline]
     pub fn beyond_first(self, bytes: u64) -> u64 {

@@ -195,7 +195,7 @@ impl<'a> Machine<'a> {
                 kind => unreachable!("event kind {kind}"),
             }
             self.drain();
-            if self.late || self.now > LATEST || self.late {
+            if self.late || self.now > LATEST {
                 return;
             }
         }

@@ -1,0 +1,208 @@
+//! `hotlink doctor`: what this machine lacks for measuring and building, and how to get it.
+
+use crate::environment::{cores, line};
+use crate::table::Table;
+use crate::{Failure, output::Output};
+use hotlink_bench::Record;
+use hotlink_fabric::catalog::Library;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  hotlink doctor
+  hotlink doctor --json
+
+The status is 0 even where something is missing: each line says what it is needed for.")]
+pub(crate) struct Args {}
+
+/// How a check came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Good,
+    /// Works, with a drawback.
+    Fair,
+    Missing,
+}
+
+/// One line of the report.
+struct Finding {
+    check: &'static str,
+    verdict: Verdict,
+    found: String,
+    /// What it is for, and how to mend it; empty where there is nothing to do.
+    advice: String,
+}
+
+pub(crate) fn run(_args: &Args, output: &mut Output) -> Result<(), Failure> {
+    let findings = examine();
+    for finding in &findings {
+        let verdict = finding.verdict.name();
+        let record = Record::new().with("check", finding.check).with("verdict", verdict);
+        output.push(record.with("found", finding.found.as_str()).with("advice", finding.advice.as_str()));
+    }
+    let columns = ["", "check", "found", "advice"].map(str::to_owned).to_vec();
+    let row = |finding: &Finding| {
+        vec![finding.verdict.name().to_owned(), finding.check.to_owned(), finding.found.clone(), finding.advice.clone()]
+    };
+    let rows = findings.iter().map(row).collect();
+    output.table(Table { title: String::new(), columns, rows, notes: Vec::new() });
+    Ok(())
+}
+
+impl Verdict {
+    fn name(self) -> &'static str {
+        match self {
+            Verdict::Good => "ok",
+            Verdict::Fair => "fair",
+            Verdict::Missing => "missing",
+        }
+    }
+}
+
+fn examine() -> Vec<Finding> {
+    let mut findings = vec![cores_found(), governor(), shared_memory(), ptrace_scope(), locked_memory(), calibration()];
+    findings.extend(programs());
+    findings.extend(python());
+    findings
+}
+
+fn finding(check: &'static str, verdict: Verdict, found: impl Into<String>, advice: impl Into<String>) -> Finding {
+    Finding { check, verdict, found: found.into(), advice: advice.into() }
+}
+
+fn cores_found() -> Finding {
+    match cores() {
+        1 => finding("cores", Verdict::Fair, "1", "two ranks need two cores: measurements here are oversubscribed"),
+        n => finding("cores", Verdict::Good, n.to_string(), format!("measure with at most {n} ranks")),
+    }
+}
+
+fn governor() -> Finding {
+    match line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") {
+        Some(name) if name == "performance" => finding("clock governor", Verdict::Good, name, ""),
+        Some(name) => {
+            let advice =
+                "clocks change under measurement; for steady figures: sudo cpupower frequency-set -g performance";
+            finding("clock governor", Verdict::Fair, name, advice)
+        }
+        None => finding("clock governor", Verdict::Good, "not offered by this machine", ""),
+    }
+}
+
+fn shared_memory() -> Finding {
+    let free = Command::new("df").args(["-k", "--output=avail", "/dev/shm"]).output().ok();
+    let text = free.filter(|out| out.status.success()).map(|out| String::from_utf8_lossy(&out.stdout).into_owned());
+    let mib = text.and_then(|text| text.lines().nth(1)?.trim().parse::<u64>().ok()).map(|kib| kib / 1024);
+    match mib {
+        Some(mib) if mib >= 256 => finding("/dev/shm", Verdict::Good, format!("{mib} MiB free"), ""),
+        Some(mib) => {
+            let advice = "shared-memory ranks want 256 MiB: sudo mount -o remount,size=1G /dev/shm";
+            finding("/dev/shm", Verdict::Fair, format!("{mib} MiB free"), advice)
+        }
+        None => finding(
+            "/dev/shm",
+            Verdict::Missing,
+            "not there",
+            "shared-memory ranks need it: sudo mount -t tmpfs tmpfs /dev/shm",
+        ),
+    }
+}
+
+fn ptrace_scope() -> Finding {
+    match line("/proc/sys/kernel/yama/ptrace_scope").as_deref() {
+        None => finding("process_vm_readv", Verdict::Good, "no ptrace restriction", ""),
+        Some("0") => finding("process_vm_readv", Verdict::Good, "ptrace_scope 0", ""),
+        Some("1") => {
+            let advice =
+                "reads between a parent and its children only; for any ranks: sudo sysctl kernel.yama.ptrace_scope=0";
+            finding("process_vm_readv", Verdict::Fair, "ptrace_scope 1", advice)
+        }
+        Some(scope) => {
+            let advice = "one-copy transfers between ranks are refused: sudo sysctl kernel.yama.ptrace_scope=0";
+            finding("process_vm_readv", Verdict::Missing, format!("ptrace_scope {scope}"), advice)
+        }
+    }
+}
+
+fn locked_memory() -> Finding {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let row = limits.lines().find_map(|line| line.strip_prefix("Max locked memory"));
+    let soft = row.and_then(|row| row.split_whitespace().next()).unwrap_or("unknown");
+    match soft {
+        "unlimited" => finding("locked memory", Verdict::Good, soft, ""),
+        _ => {
+            let found = soft.parse::<u64>().map_or(soft.to_owned(), |bytes| format!("{} MiB", bytes >> 20));
+            let advice = "networks that register buffers want more: ulimit -l unlimited (/etc/security/limits.conf)";
+            finding("locked memory", Verdict::Fair, found, advice)
+        }
+    }
+}
+
+fn calibration() -> Finding {
+    match Library::user().fabric("this-machine") {
+        Ok(loaded) => finding("this-machine", Verdict::Good, loaded.file, ""),
+        Err(_) => {
+            let advice = "hotlink measure saturation --via tcp --pairs 1..4 --json > m.json && hotlink calibrate m.json --name this-machine";
+            finding("this-machine", Verdict::Missing, "not calibrated", advice)
+        }
+    }
+}
+
+/// Programs that some verb or target uses: (check, programs of which one is enough, what for and how to get it).
+const PROGRAMS: [(&str, &[&str], &str); 6] = [
+    ("C compiler", &["cc", "gcc", "clang"], "builds hotlink and the MPI programs: sudo apt-get install gcc libc6-dev"),
+    ("Rust", &["cargo"], "builds hotlink: https://rustup.rs, or sudo apt-get install cargo-web rustc-web"),
+    ("Open MPI", &["ompi_info"], "a foreign MPI to measure: sudo apt-get install openmpi-bin libopenmpi-dev"),
+    ("MPICH", &["mpichversion"], "a foreign MPI to measure: sudo apt-get install mpich libmpich-dev"),
+    ("mpirun or srun", &["mpirun", "mpiexec", "srun"], "starts ranks on several machines: comes with an MPI or Slurm"),
+    ("Verilog simulator", &["iverilog", "verilator"], "the hardware barrier's benches: sudo apt-get install iverilog"),
+];
+
+fn programs() -> Vec<Finding> {
+    let check = |(check, names, advice): (&'static str, &[&str], &str)| match names.iter().find_map(|name| which(name))
+    {
+        Some(path) => finding(check, Verdict::Good, path.display().to_string(), ""),
+        None => finding(check, Verdict::Missing, "not found", advice),
+    };
+    PROGRAMS.into_iter().map(check).collect()
+}
+
+/// Python's own packages that the installed command adds to this one.
+fn python() -> Vec<Finding> {
+    // The installed command runs inside the Python that it should look at.
+    let own = std::env::args_os().next().map(PathBuf::from);
+    let own = own.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python")));
+    let Some(python) = own.or_else(|| which("python3")) else {
+        let advice = "plots and the Python package: sudo apt-get install python3 python3-venv";
+        return vec![finding("Python", Verdict::Missing, "not found", advice)];
+    };
+    let has = |module: &str| {
+        let find = format!("import importlib.util, sys; sys.exit(importlib.util.find_spec('{module}') is None)");
+        Command::new(&python).args(["-c", &find]).output().is_ok_and(|out| out.status.success())
+    };
+    let mut findings = vec![finding("Python", Verdict::Good, python.display().to_string(), "")];
+    for (module, what) in [
+        ("hotlink", "the installed command and the Python package: pip install ."),
+        ("matplotlib", "plots: pip install 'hotlink[plot]'"),
+        ("polars", "Result.to_polars(): pip install 'hotlink[polars]'"),
+        ("pandas", "Result.to_pandas(): pip install 'hotlink[pandas]'"),
+    ] {
+        findings.push(match has(module) {
+            true => finding(module, Verdict::Good, "installed", ""),
+            false => finding(module, Verdict::Missing, "not in this Python", what),
+        });
+    }
+    findings
+}
+
+/// Where the shell would find a program.
+fn which(program: &str) -> Option<PathBuf> {
+    let paths = std::env::var_os("PATH")?;
+    std::env::split_paths(&paths).map(|folder: PathBuf| folder.join(program)).find(|path| is_program(path))
+}
+
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}

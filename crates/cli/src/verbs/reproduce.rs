@@ -1,0 +1,291 @@
+//! `hotlink reproduce`: the tables, figures and claims of a study, beside what hotlink's models give.
+//!
+//! It is a report: what does not hold is said, with the numbers. The exit status is 1 only if a row that is known to
+//! hold no longer does.
+
+mod m02;
+
+use crate::table::{Table, figure};
+use crate::{Failure, output::Output};
+use hotlink_bench::Record;
+use hotlink_fabric::catalog::Claim;
+use serde_json::Value;
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  hotlink reproduce M02
+  hotlink reproduce M02 --json > m02.json")]
+pub(crate) struct Args {
+    /// The study: M02 (throughput and cost of SCI and Myrinet, Millich, George and Oral 2002).
+    #[arg(value_enum, ignore_case = true)]
+    study: Study,
+    /// In the table for people, print the figures' series too (the other formats always have them).
+    #[arg(long)]
+    figures: bool,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Study {
+    /// Throughput models and cost of SCI and Myrinet.
+    #[value(name = "M02")]
+    M02,
+}
+
+/// What a row says about the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The model gives it from inputs that were not fitted to it.
+    Prediction,
+    /// An input of the model, or fitted to the very claim: no evidence.
+    Calibrated,
+    /// Who is ahead of whom, and where that changes.
+    Ordering,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Prediction => "prediction",
+            Kind::Calibrated => "calibrated",
+            Kind::Ordering => "ordering",
+        }
+    }
+}
+
+/// One quantity or claim of a study beside what the models give.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    id: String,
+    quantity: String,
+    published: Value,
+    reproduced: Value,
+    unit: String,
+    kind: Kind,
+    /// Whether the claim holds in the model; `None`: nothing to hold (a point of a series, a gap).
+    holds: Option<bool>,
+    /// What `holds` is known to be.
+    expected: Option<bool>,
+    conditions: String,
+    more: Vec<(&'static str, Value)>,
+}
+
+impl Row {
+    /// A row for `claim`; nothing is reproduced yet.
+    pub(super) fn new(claim: &Claim, kind: Kind) -> Row {
+        let published = claim.value.parse::<f64>().map_or_else(|_| Value::from(claim.value.clone()), Value::from);
+        Row {
+            id: claim.id.clone(),
+            quantity: format!("{}: {}", claim.system, claim.quantity),
+            published,
+            reproduced: Value::Null,
+            unit: claim.unit.clone(),
+            kind,
+            holds: None,
+            expected: None,
+            conditions: claim.conditions.clone(),
+            more: Vec::new(),
+        }
+    }
+    /// A point of a series, of which the study prints no number.
+    pub(super) fn point(id: &str, quantity: &str, kind: Kind, value: f64, unit: &str) -> Row {
+        Row {
+            id: id.to_owned(),
+            quantity: quantity.to_owned(),
+            published: Value::Null,
+            reproduced: value.into(),
+            unit: unit.to_owned(),
+            kind,
+            holds: None,
+            expected: None,
+            conditions: String::new(),
+            more: Vec::new(),
+        }
+    }
+    /// The model's answer.
+    pub(super) fn reproduced(mut self, value: impl Into<Value>) -> Row {
+        self.reproduced = value.into();
+        self
+    }
+    /// Where the claim is a text, the number in it.
+    pub(super) fn published(mut self, number: f64, unit: &str) -> Row {
+        (self.published, self.unit) = (number.into(), unit.to_owned());
+        self
+    }
+    /// Whether it holds; it is known to.
+    pub(super) fn holds(mut self, holds: bool) -> Row {
+        (self.holds, self.expected) = (Some(holds), Some(true));
+        self
+    }
+    /// It holds if the numbers differ by at most `percent`.
+    pub(super) fn within(self, percent: f64) -> Row {
+        let close = self.error_pct().is_some_and(|error| error.abs() <= percent);
+        self.holds(close).also("tolerance_pct", percent)
+    }
+    /// It is known not to hold.
+    pub(super) fn known_not_to_hold(mut self) -> Row {
+        self.expected = Some(false);
+        self
+    }
+    /// Conditions and how the number comes about.
+    pub(super) fn under(mut self, conditions: impl AsRef<str>) -> Row {
+        let separator = if self.conditions.is_empty() { "" } else { "; " };
+        self.conditions = format!("{}{separator}{}", self.conditions, conditions.as_ref());
+        self
+    }
+    /// Another key.
+    pub(super) fn also(mut self, key: &'static str, value: impl Into<Value>) -> Row {
+        self.more.push((key, value.into()));
+        self
+    }
+    /// Not reproduced, and why.
+    pub(super) fn gap(self, reason: &str) -> Row {
+        self.also("gap", reason)
+    }
+
+    /// Value, fabric and nodes of a point.
+    pub(super) fn placed(&self) -> Option<(f64, String, u64)> {
+        let (fabric, nodes) = (self.key("fabric")?.as_str()?, self.key("nodes")?.as_u64()?);
+        Some((self.reproduced.as_f64()?, fabric.to_owned(), nodes))
+    }
+
+    fn key(&self, key: &str) -> Option<&Value> {
+        self.more.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
+    }
+
+    fn error_pct(&self) -> Option<f64> {
+        let (published, reproduced) = (self.published.as_f64()?, self.reproduced.as_f64()?);
+        (published != 0.0).then(|| (reproduced - published) / published * 100.0)
+    }
+
+    fn regressed(&self) -> bool {
+        self.expected == Some(true) && self.holds == Some(false)
+    }
+
+    fn record(&self, study: &str) -> Record {
+        let mut record = Record::new()
+            .with("study", study)
+            .with("id", self.id.clone())
+            .with("quantity", self.quantity.clone())
+            .with("published", self.published.clone())
+            .with("reproduced", self.reproduced.clone())
+            .with("unit", self.unit.clone())
+            .with("error_pct", self.error_pct())
+            .with("kind", self.kind.name())
+            .with("holds", self.holds)
+            .with("known_to_hold", self.expected)
+            .with("conditions", self.conditions.clone());
+        self.more.iter().for_each(|(key, value)| record.set(key, value.clone()));
+        record
+    }
+}
+
+/// What a study's module gives.
+pub(super) struct Report {
+    name: &'static str,
+    title: &'static str,
+    claims: Vec<Row>,
+    series: Vec<Row>,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    let report = match args.study {
+        Study::M02 => m02::report()?,
+    };
+    let claims: Vec<Record> = report.claims.iter().map(|row| row.record(report.name)).collect();
+    let series: Vec<Record> = report.series.iter().map(|row| row.record(report.name)).collect();
+    output.table(summary(&report));
+    if args.figures {
+        for figure in tables_of(&report.series) {
+            output.table(figure);
+        }
+    }
+    claims.into_iter().chain(series).for_each(|record| output.push(record));
+    let regressed: Vec<&str> = report.claims.iter().filter(|row| row.regressed()).map(|row| row.id.as_str()).collect();
+    if regressed.is_empty() {
+        return Ok(());
+    }
+    print!("{}", output.render()?);
+    Err(Failure::Check(format!("known to hold, but no longer does: {}", regressed.join(", "))))
+}
+
+/// The claims, for people.
+fn summary(report: &Report) -> Table {
+    let heads = ["id", "quantity", "published", "reproduced", "unit", "error %", "kind", "holds", "conditions"];
+    let rows = report.claims.iter().map(|row| {
+        let gap = row.key("gap").and_then(Value::as_str);
+        let holds = match (row.holds, gap.is_some()) {
+            (Some(true), _) => "yes",
+            (Some(false), _) => "NO",
+            (None, true) => "gap",
+            (None, false) => "",
+        };
+        let error = row.error_pct().map(|error| format!("{error:.1}")).unwrap_or_default();
+        let (published, reproduced) = (text(&row.published), text(&row.reproduced));
+        let conditions = gap.unwrap_or(&row.conditions).to_owned();
+        let (id, quantity, unit) = (row.id.clone(), row.quantity.clone(), row.unit.clone());
+        vec![id, quantity, published, reproduced, unit, error, row.kind.name().to_owned(), holds.to_owned(), conditions]
+    });
+    let count = |wanted: Option<bool>| report.claims.iter().filter(|row| row.holds == wanted).count();
+    let predictions = report.claims.iter().filter(|row| row.kind != Kind::Calibrated);
+    let held = predictions.clone().filter(|row| row.holds == Some(true)).count();
+    let tried = predictions.filter(|row| row.holds.is_some()).count();
+    Table {
+        title: format!("{}: {}", report.name, report.title),
+        columns: heads.map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+        notes: vec![
+            format!(
+                "{} rows hold, {} do not hold as printed, {} have nothing to hold (series, gaps).",
+                count(Some(true)),
+                count(Some(false)),
+                count(None)
+            ),
+            format!(
+                "Of {tried} predictions and orderings {held} hold; calibrated rows are inputs or fitted, no evidence."
+            ),
+        ],
+    }
+}
+
+fn text(value: &Value) -> String {
+    match (value.as_f64(), value.as_str()) {
+        (Some(number), _) => figure(number),
+        (_, Some(text)) => text.to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// One table a figure: sizes down, fabrics across.
+fn tables_of(series: &[Row]) -> Vec<Table> {
+    let mut tables: Vec<Table> = Vec::new();
+    let mut rest = series;
+    while let Some(first) = rest.first() {
+        let same = rest.iter().take_while(|row| row.id == first.id).count();
+        let (points, others) = rest.split_at(same);
+        tables.push(table_of(points));
+        rest = others;
+    }
+    tables
+}
+
+fn table_of(points: &[Row]) -> Table {
+    let placed: Vec<(f64, String, u64)> = points.iter().filter_map(Row::placed).collect();
+    let mut fabrics: Vec<&str> = Vec::new();
+    for (_, fabric, _) in &placed {
+        if !fabrics.contains(&fabric.as_str()) {
+            fabrics.push(fabric);
+        }
+    }
+    let mut sizes: Vec<u64> = placed.iter().map(|(.., nodes)| *nodes).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let cell = |size: u64, name: &str| {
+        let point = placed.iter().find(|(_, fabric, nodes)| *nodes == size && fabric == name);
+        point.map(|(value, ..)| figure(*value)).unwrap_or_default()
+    };
+    let row =
+        |size: u64| std::iter::once(size.to_string()).chain(fabrics.iter().map(|name| cell(size, name))).collect();
+    let title = points.first().map(|row| format!("{}, {}", row.quantity, row.unit)).unwrap_or_default();
+    let columns = std::iter::once("nodes").chain(fabrics.iter().copied()).map(str::to_owned).collect();
+    Table { title, columns, rows: sizes.iter().map(|size| row(*size)).collect(), notes: vec![] }
+}

@@ -1,0 +1,23 @@
+//! `hotlink simulate`: benchmarks on simulated machines. One file per benchmark in `simulate/`.
+
+mod goal;
+
+use crate::{Failure, output::Output};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    benchmark: Benchmark,
+}
+
+#[derive(clap::Subcommand)]
+enum Benchmark {
+    /// A GOAL schedule (LogGOPSim's text) or generated collectives on a LogGP machine.
+    Goal(goal::Args),
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    match &args.benchmark {
+        Benchmark::Goal(args) => goal::run(args, output),
+    }
+}

@@ -1,0 +1,212 @@
+//! The command as its users meet it: statuses, streams, formats, files.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder of the test's own, removed at the end; also the home, so that no calibration of this machine is found.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(test: &str) -> Place {
+        let path = std::env::temp_dir().join(format!("hotlink-cli-{test}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Place(path)
+    }
+    fn path(&self) -> &Path {
+        &self.0
+    }
+    /// Runs a command line as it would be typed.
+    fn run(&self, line: &str) -> Run {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
+        command.args(line.split_whitespace()).current_dir(&self.0).env("HOME", &self.0);
+        for variable in ["XDG_DATA_HOME", "HOTLINK_CATALOG"] {
+            command.env_remove(variable);
+        }
+        Run { line: line.to_owned(), output: command.output().unwrap() }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+struct Run {
+    line: String,
+    output: Output,
+}
+
+impl Run {
+    fn out(&self) -> String {
+        String::from_utf8(self.output.stdout.clone()).unwrap()
+    }
+    fn err(&self) -> String {
+        String::from_utf8(self.output.stderr.clone()).unwrap()
+    }
+    /// Checks the status; results only where it is not 2.
+    fn status(self, expected: i32) -> Run {
+        assert_eq!(self.output.status.code(), Some(expected), "{}\n{}", self.line, self.err());
+        assert!(expected != 2 || self.out().is_empty(), "{}: printed {}", self.line, self.out());
+        self
+    }
+    fn records(self) -> Vec<Value> {
+        let run = self.status(0);
+        let document: Value = serde_json::from_str(&run.out()).unwrap();
+        assert_eq!(document["schema"], "hotlink/1");
+        assert_eq!(document["command"][0], "hotlink");
+        assert!(document["environment"].is_object());
+        document["records"].as_array().unwrap().clone()
+    }
+}
+
+fn with<'a>(records: &'a [Value], key: &str, value: &str) -> Vec<&'a Value> {
+    records.iter().filter(|record| record[key] == value).collect()
+}
+
+#[test]
+fn analyze_gives_formula_and_load_with_the_promised_keys() {
+    let place = Place::new("analyze");
+    let line = "analyze sci-torus2d --nodes 4,9,16,25,64 --traffic all-to-all --capacities measured --json";
+    let records = place.run(line).records();
+    let (formula, load) = (with(&records, "method", "formula"), with(&records, "method", "load"));
+    assert_eq!((formula.len(), load.len()), (5, 5));
+    for (formula, load) in formula.iter().zip(&load) {
+        for key in ["fabric", "nodes", "traffic", "capacities", "bandwidth_per_node_MBps", "limiting_resource"] {
+            assert!(!formula[key].is_null() && !load[key].is_null(), "{key} in {formula} {load}");
+        }
+        let (a, b) = (&formula["bandwidth_per_node_MBps"], &load["bandwidth_per_node_MBps"]);
+        assert!((a.as_f64().unwrap() / b.as_f64().unwrap() - 1.0).abs() < 1e-9, "{formula} {load}");
+        assert!(load["efficiency"].as_f64().unwrap() <= 1.0);
+    }
+}
+
+#[test]
+fn links_are_one_record_a_resource() {
+    let records = Place::new("links").run("analyze sci-ring --nodes 4 --links --json").records();
+    let hottest = with(&records, "role", "SCI link").iter().map(|r| r["load"].as_f64().unwrap()).fold(0.0, f64::max);
+    let head = with(&records, "method", "load")[0].clone();
+    assert_eq!(hottest, 6.0, "N(r-1)/2");
+    assert!(head["hot_link"].as_str().is_some());
+}
+
+#[test]
+fn input_errors_have_status_2_say_what_is_allowed_and_print_nothing() {
+    let place = Place::new("errors");
+    std::fs::write(place.path().join("broken.toml"), "name = 3\n[topology\n").unwrap();
+    for (line, part) in [
+        ("analyze sci-rng --nodes 8", "did you mean `sci-ring`"),
+        ("analyze sci-ring", "--nodes 64"),
+        ("analyze sci-ring --nodes 8,x", "whole number"),
+        ("analyze sci-ring --nodes 9..2 --json", "backwards"),
+        ("analyze sci-ring --nodes 8 --size 64K", "KiB"),
+        ("analyze sci-ring --nodes 8 --traffic nonsense", "all-to-all"),
+        ("analyze sci-ring --nodes 8 --capacities measured-ish", "theoretical"),
+        ("analyze k98-t3d --nodes 8 --method formula", "no closed form"),
+        ("analyze broken.toml --nodes 8", "broken.toml:"),
+        ("analyze no/such.toml --nodes 8", "no/such.toml"),
+        ("compare sci-ring sci-ring --nodes 4", "named twice"),
+        ("compare this-machine --nodes 2..4", "hotlink calibrate m.json --name this-machine"),
+        ("compare sci-ring --nodes 4 --prices none.toml", "none.toml"),
+        ("compare", "FABRIC"),
+        ("analyse sci-ring", "analyze"),
+        ("analyze sci-ring --node 8", "--nodes"),
+        ("analyze sci-ring --nodes 8 --format osu", "OSU"),
+        ("completion tcsh", "zsh"),
+    ] {
+        let run = place.run(line).status(2);
+        assert!(run.err().contains(part), "{line}: {}", run.err());
+        assert!(!run.err().contains("panicked"), "{line}: {}", run.err());
+    }
+}
+
+#[test]
+fn compare_ranks_prices_and_notes_what_cannot_be_built() {
+    let place = Place::new("compare");
+    let records = place.run("compare sci-ring sci-torus2d --nodes 2..64 --json").records();
+    let cells = with(&records, "kind", "fabric");
+    assert_eq!(cells.len(), 2 * 63);
+    for cell in &cells {
+        for key in ["fabric", "nodes", "bandwidth_per_node_MBps", "efficiency", "limiting_resource", "cost_USD"] {
+            assert!(!cell[key].is_null(), "{key} in {cell}");
+        }
+        let per_node = cell["cost_USD"].as_f64().unwrap() / cell["nodes"].as_f64().unwrap();
+        let expected = per_node / cell["bandwidth_per_node_MBps"].as_f64().unwrap();
+        assert!((cell["cost_per_MBps_USD"].as_f64().unwrap() / expected - 1.0).abs() < 1e-9);
+    }
+    let best = |nodes: u64| {
+        let is_best = |cell: &&&Value| cell["nodes"] == nodes && cell["best_bandwidth_per_node_MBps"] == true;
+        cells.iter().filter(is_best).map(|cell| cell["fabric"].as_str().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!((best(4), best(64)), (vec!["sci-ring"], vec!["sci-torus2d"]));
+    let crossovers = with(&records, "kind", "crossover");
+    assert!(crossovers.iter().any(|c| c["quantity"] == "bandwidth_per_node_MBps" && c["ahead_after"] == "sci-torus2d"));
+}
+
+#[test]
+fn compare_leaves_whole_results_or_none() {
+    let place = Place::new("out");
+    let run = place.run("compare sci-ring sci-torus2d --nodes 2..8 --out report/").status(0);
+    assert!(run.err().contains("no plots"), "the bare binary says so: {}", run.err());
+    let mut files: Vec<String> = std::fs::read_dir(place.path().join("report"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    assert_eq!(files, ["compare.csv", "compare.json", "summary.md"]);
+    let data = std::fs::read_to_string(place.path().join("report/compare.json")).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&data).unwrap()["schema"], "hotlink/1");
+
+    std::fs::write(place.path().join("file"), "in the way").unwrap();
+    place.run("compare sci-ring --nodes 4 --out file/report").status(2);
+    place.run("compare sci-rng --nodes 4 --out elsewhere").status(2);
+    assert!(!place.path().join("elsewhere").exists());
+}
+
+#[test]
+fn the_same_command_gives_the_same_bytes() {
+    let place = Place::new("same");
+    for line in ["compare sci-ring sci-torus3d --nodes 2..32 --json", "analyze sci-torus3d --nodes 27,64 --csv"] {
+        let line = line.replace("--csv", "--format csv");
+        assert_eq!(place.run(&line).status(0).out(), place.run(&line).status(0).out(), "{line}");
+    }
+}
+
+#[test]
+fn every_format_holds_every_size() {
+    let place = Place::new("formats");
+    for format in ["table", "json", "jsonl", "csv", "md"] {
+        let out = place.run(&format!("analyze sci-ring --nodes 37,41 --method load --format {format}")).status(0).out();
+        assert!(out.contains("37") && out.contains("41"), "{format}: {out}");
+    }
+    let out = place.run("analyze sci-ring --nodes 2..4 --method load --format jsonl").status(0).out();
+    assert_eq!(out.lines().filter(|line| serde_json::from_str::<Value>(line).is_ok()).count(), 3);
+}
+
+#[test]
+fn every_verb_has_an_example_in_its_help() {
+    let place = Place::new("help");
+    let top = place.run("--help").status(0).out();
+    let list = top.split("Commands:").nth(1).and_then(|rest| rest.split("Output:").next()).unwrap();
+    let is_verb = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
+    let verbs: Vec<&str> = list.lines().filter(is_verb).filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(verbs.len() >= 5 && verbs.contains(&"compare"), "{verbs:?}");
+    for verb in verbs.into_iter().filter(|verb| !verb.starts_with('-')) {
+        let help = place.run(&format!("{verb} --help")).status(0).out();
+        assert!(help.contains("Example") && help.contains(&format!("hotlink {verb}")), "{verb}: no example in\n{help}");
+    }
+}
+
+#[test]
+fn completion_knows_the_verbs_and_doctor_reports() {
+    let place = Place::new("doctor");
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(place.run(&format!("completion {shell}")).status(0).out().contains("compare"), "{shell}");
+    }
+    let records = place.run("doctor --json").records();
+    let calibrated = with(&records, "check", "this-machine")[0];
+    assert_eq!(calibrated["verdict"], "missing");
+    assert!(calibrated["advice"].as_str().unwrap().contains("hotlink calibrate"));
+}

@@ -1,0 +1,106 @@
+//! Time and peak memory of the load count at scale: `cargo run --release -p hotlink-fabric --example load_scale`.
+//!
+//! Each case is built and counted from nothing. With a case's number as argument only that one runs, so that the peak
+//! memory is its own; without, each runs in a process of its own.
+
+use hotlink_fabric::spec::{Extents, FabricSpec, RoutingSpec, TopologySpec};
+use hotlink_fabric::traffic::Traffic;
+use hotlink_fabric::{Fabric, load};
+use std::time::Instant;
+
+type Count = fn(&Fabric, &hotlink_fabric::traffic::Demand) -> Result<load::Load, load::LoadError>;
+
+struct Case {
+    title: &'static str,
+    topology: TopologySpec,
+    routing: RoutingSpec,
+    nodes: u32,
+    traffic: Traffic,
+    count: Count,
+}
+
+fn torus() -> TopologySpec {
+    let extents = Extents::Balanced;
+    TopologySpec::Cube { dimensions: 3, bidirectional: true, b_link: false, nodes_per_router: 1, extents }
+}
+
+fn cases() -> Vec<Case> {
+    use RoutingSpec::{DimensionOrder, DragonflyMinimal, DragonflyValiant, ShortestEcmp};
+    let tree = TopologySpec::FatTree { radix: 64, levels: Some(3), oversubscription: 1.0, top_all_down: true };
+    let dragonfly = TopologySpec::Dragonfly { nodes_per_router: 8, routers_per_group: 16, global_per_router: 8 };
+    let rail = TopologySpec::Rail { gpus_per_host: 8, radix: 64 };
+    let case = |title, topology: &TopologySpec, routing, nodes, traffic, count| Case {
+        title,
+        topology: topology.clone(),
+        routing,
+        nodes,
+        traffic,
+        count,
+    };
+    let all = Traffic::AllToAll;
+    vec![
+        case("3-D torus, all-to-all, by symmetry", &torus(), DimensionOrder, 65_536, all.clone(), load::count),
+        case("3-level fat tree, all-to-all", &tree, ShortestEcmp, 16_384, all.clone(), load::count),
+        case("3-D torus, all-to-all, by symmetry", &torus(), DimensionOrder, 1_000_000, all.clone(), load::count),
+        case("3-D torus, random permutation", &torus(), DimensionOrder, 65_536, Traffic::Random, load::count),
+        case("3-level fat tree, all-to-all", &tree, ShortestEcmp, 65_536, all.clone(), load::count),
+        case("dragonfly minimal, all-to-all", &dragonfly, DragonflyMinimal, 16_512, all.clone(), load::count),
+        case("dragonfly Valiant, all-to-all", &dragonfly, DragonflyValiant, 16_512, all.clone(), load::count),
+        case("GPU rails, all-to-all", &rail, ShortestEcmp, 4_096, all.clone(), load::count),
+        case(
+            "3-D torus, all-to-all, every destination",
+            &torus(),
+            DimensionOrder,
+            8_192,
+            all,
+            load::count_every_destination,
+        ),
+    ]
+}
+
+/// Peak resident memory of this process in MiB, where the system tells it.
+fn peak_mib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib / 1024)
+}
+
+fn run(case: &Case) {
+    let start = Instant::now();
+    let spec = FabricSpec::bare("scale", case.topology.clone(), case.routing);
+    let fabric = Fabric::build(&spec, case.nodes).expect("the case can be built");
+    let built = start.elapsed();
+    let demand = case.traffic.demand(fabric.nodes(), 1).expect("the traffic fits");
+    let load = (case.count)(&fabric, &demand).expect("every pair has a route");
+    let hottest = load.channel.iter().copied().fold(0.0, f64::max);
+    let memory = peak_mib().map_or_else(|| "unknown".to_owned(), |mib| format!("{mib} MiB"));
+    println!(
+        "{:42} {:>9} nodes  build {:6.2} s  total {:6.2} s  peak {:>9}  hottest channel {hottest}",
+        case.title,
+        fabric.nodes(),
+        built.as_secs_f64(),
+        start.elapsed().as_secs_f64(),
+        memory
+    );
+}
+
+fn main() {
+    let cases = cases();
+    match std::env::args().nth(1).map(|n| n.parse::<usize>()) {
+        Some(Ok(n)) if n < cases.len() => run(&cases[n]),
+        Some(_) => {
+            eprintln!("load_scale: the argument is a case's number, 0 to {}", cases.len() - 1);
+            std::process::exit(2);
+        }
+        None => {
+            let program = std::env::current_exe().expect("the system names this program");
+            for n in 0..cases.len() {
+                let status = std::process::Command::new(&program).arg(n.to_string()).status();
+                if !status.is_ok_and(|status| status.success()) {
+                    eprintln!("load_scale: case {n} failed");
+                    std::process::exit(1);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The direct-deposit benchmark: a block into local or remote memory, contiguous or with a stride (K98 s6, s17-24).
+
+use super::Host;
+use super::pipeline::Outcome;
+use hotlink_fabric::units::Time;
+
+/// How the block gets there; K98's three series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Series {
+    /// A copy within the node's own memory.
+    Local,
+    /// Straight into remote memory at the stride, without the receiver's processor.
+    RemoteDirect,
+    /// As a contiguous block into remote memory; when it has arrived, the receiver's processor copies it to the stride.
+    RemoteDmaUnpack,
+}
+
+impl Series {
+    /// All, in K98's order.
+    pub const ALL: [Series; 3] = [Series::Local, Series::RemoteDirect, Series::RemoteDmaUnpack];
+
+    /// Name on the command line and in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Series::Local => "local",
+            Series::RemoteDirect => "remote-direct",
+            Series::RemoteDmaUnpack => "remote-dma-unpack",
+        }
+    }
+}
+
+/// One deposit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deposit {
+    /// Payload, from 1 to [`Deposit::MOST_BYTES`].
+    pub bytes: u64,
+    /// Distance of stored words in words of 8 bytes; 1 is contiguous.
+    pub stride: u64,
+    /// How.
+    pub series: Series,
+}
+
+impl Deposit {
+    /// Largest payload: what it takes is an event per word at worst.
+    pub const MOST_BYTES: u64 = 64 << 20;
+    /// Largest stride in words.
+    pub const MOST_STRIDE: u64 = 1 << 20;
+}
+
+/// What a deposit took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DepositTime {
+    /// From the first instruction of the sender to the last byte at its place.
+    pub time: Time,
+    /// Payload over time, in bytes per second.
+    pub rate: f64,
+    /// Payload rate in bytes per second that no deposit of this series can exceed: the slowest resource at its peak,
+    /// for a copy the node's own contiguous copy.
+    pub bound: f64,
+    /// The resource of the bound.
+    pub bound_resource: String,
+    /// The resource with the most time in this deposit: a server's work, or waiting for a window.
+    pub limiting: String,
+    /// Events of the simulation.
+    pub events: u64,
+    /// Items through servers.
+    pub hops: u64,
+    /// Hash of the course of events.
+    pub trace_hash: u64,
+}
+
+const MEMORY: &str = "memory";
+const UNPACK: &str = "memory (receiver, unpack)";
+
+impl Host {
+    /// Runs one deposit between two idle nodes.
+    ///
+    /// # Panics
+    /// If `bytes` or `stride` is 0 or above its largest value.
+    pub fn deposit(&self, deposit: &Deposit) -> DepositTime {
+        let Deposit { bytes, stride, series } = *deposit;
+        assert!((1..=Deposit::MOST_BYTES).contains(&bytes) && (1..=Deposit::MOST_STRIDE).contains(&stride));
+        let mut outcome = match series {
+            Series::Local => Outcome::default(),
+            Series::RemoteDirect => self.direct(bytes, stride).run(),
+            Series::RemoteDmaUnpack => self.block(bytes).run(),
+        };
+        match series {
+            Series::Local => outcome.then(MEMORY, self.memory().copy(bytes, stride)),
+            Series::RemoteDirect => {}
+            Series::RemoteDmaUnpack => outcome.then(UNPACK, self.memory().copy_uncached(bytes, stride)),
+        }
+        let (bound_resource, bound) = self.bound(bytes, series);
+        DepositTime {
+            time: outcome.time,
+            rate: bytes as f64 / outcome.time.s(),
+            bound,
+            bound_resource,
+            limiting: outcome.limiting().unwrap_or(MEMORY).to_owned(),
+            events: outcome.events,
+            hops: outcome.hops,
+            trace_hash: outcome.trace.value(),
+        }
+    }
+
+    fn bound(&self, bytes: u64, series: Series) -> (String, f64) {
+        let mut peaks = if series == Series::Local { Vec::new() } else { self.peaks(bytes) };
+        match series {
+            Series::Local => peaks.push((MEMORY.to_owned(), bytes as f64 / self.memory().copy(bytes, 1).s())),
+            Series::RemoteDirect => {}
+            Series::RemoteDmaUnpack => {
+                peaks.push((UNPACK.to_owned(), bytes as f64 / self.memory().copy_uncached(bytes, 1).s()));
+            }
+        }
+        peaks.into_iter().min_by(|a, b| a.1.total_cmp(&b.1)).expect("every series has a peak")
+    }
+}

@@ -1,0 +1,167 @@
+//! What stands between a program and the network: memory, host bus, adapter.
+//!
+//! A [`Host`] is read from a fabric's catalog parameters; [`Host::deposit`] then tells how long a remote store of a
+//! block takes, contiguous or with a stride (K98's first level, direct deposit), and what held it back. A transfer is a
+//! pipeline of bursts, packets or words through servers with windows, run on the event core in whole picoseconds;
+//! nothing here is fitted to a curve that it predicts.
+//!
+//! ```
+//! use hotlink_sim::host::{Deposit, Host, Series};
+//! let fabric = hotlink_fabric::catalog::load("k98-myrinet").unwrap();
+//! let host = Host::new(&fabric).unwrap();
+//! let contiguous = host.deposit(&Deposit { bytes: 1 << 20, stride: 1, series: Series::RemoteDirect });
+//! let strided = host.deposit(&Deposit { bytes: 1 << 20, stride: 16, series: Series::RemoteDirect });
+//! assert!(contiguous.time < strided.time);
+//! ```
+
+mod bus;
+mod deposit;
+mod memory;
+mod myrinet;
+mod parameters;
+mod pipeline;
+mod sci;
+mod t3d;
+
+pub use bus::Bus;
+pub use deposit::{Deposit, DepositTime, Series};
+pub use memory::{Memory, WORD};
+
+use hotlink_fabric::spec::{FabricSpec, FlowControl, Role};
+use hotlink_fabric::units::{Rate, Time};
+use parameters::Parameters;
+use pipeline::Pipeline;
+
+/// Why a fabric has no host model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HostError {
+    /// A value that the model needs is not in the catalog.
+    #[error("{fabric}: {key} is missing{}: the host model needs it", if meaning.is_empty() { String::new() } else { format!(" ({meaning})") })]
+    Missing {
+        /// The fabric.
+        fabric: String,
+        /// Dotted key.
+        key: String,
+        /// What it means.
+        meaning: String,
+    },
+    /// No family of adapters fits the fabric.
+    #[error(
+        "{fabric}: no host model for its adapters; there are models for SCI rings, Myrinet on a host bus and the Cray T3D (k98-sci, k98-clustar, k98-myrinet, k98-t3d, w01-sci-d330)"
+    )]
+    NoFamily {
+        /// The fabric.
+        fabric: String,
+    },
+}
+
+/// The adapter families that have a model.
+#[derive(Clone, Debug)]
+enum Adapter {
+    Sci(sci::Sci),
+    Myrinet(myrinet::Myrinet),
+    T3d(t3d::T3d),
+}
+
+/// One node of a fabric, and its peer just like it.
+#[derive(Clone, Debug)]
+pub struct Host {
+    memory: Memory,
+    adapter: Adapter,
+}
+
+impl Host {
+    /// The host of `fabric`.
+    ///
+    /// # Errors
+    /// A family without a model, or the first missing parameter.
+    pub fn new(fabric: &FabricSpec) -> Result<Host, HostError> {
+        let parameters = Parameters(fabric);
+        let on_a_bus = fabric.resources.contains_key(&Role::HostBus);
+        let adapter = match fabric.flow_control {
+            FlowControl::SciRing => Adapter::Sci(sci::Sci::new(parameters)?),
+            FlowControl::Wormhole if on_a_bus && parameters.has("nic_element_time") => {
+                Adapter::Myrinet(myrinet::Myrinet::new(parameters)?)
+            }
+            FlowControl::Wormhole if !on_a_bus && parameters.has("memory_line") => {
+                Adapter::T3d(t3d::T3d::new(parameters)?)
+            }
+            _ => return Err(HostError::NoFamily { fabric: fabric.name.clone() }),
+        };
+        Ok(Host { memory: Memory::from_parameters(parameters)?, adapter })
+    }
+
+    /// The memory system.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// The host bus, if the adapter sits on one.
+    pub fn bus(&self) -> Option<Bus> {
+        match &self.adapter {
+            Adapter::Sci(sci) => Some(sci.bus),
+            Adapter::Myrinet(myrinet) => Some(myrinet.bus),
+            Adapter::T3d(_) => None,
+        }
+    }
+
+    /// The same host on another bus; a host without a bus stays as it is.
+    #[must_use]
+    pub fn with_bus(mut self, bus: Bus) -> Host {
+        match &mut self.adapter {
+            Adapter::Sci(sci) => sci.bus = bus,
+            Adapter::Myrinet(myrinet) => myrinet.bus = bus,
+            Adapter::T3d(_) => {}
+        }
+        self
+    }
+
+    /// Straight into the receiver's memory at `stride` words.
+    fn direct(&self, bytes: u64, stride: u64) -> Pipeline {
+        match &self.adapter {
+            Adapter::Sci(sci) => sci.store(&self.memory, bytes, stride),
+            Adapter::Myrinet(myrinet) => myrinet.deposit(bytes, stride),
+            Adapter::T3d(t3d) => t3d.store(&self.memory, bytes, stride),
+        }
+    }
+
+    /// Contiguous into the receiver's memory, by the adapter's engine where it has one.
+    fn block(&self, bytes: u64) -> Pipeline {
+        match &self.adapter {
+            Adapter::Sci(sci) => sci.dma(bytes),
+            Adapter::Myrinet(myrinet) => myrinet.deposit(bytes, 1),
+            Adapter::T3d(t3d) => t3d.store(&self.memory, bytes, 1),
+        }
+    }
+
+    /// Payload rates in bytes per second that no transfer of `bytes` can exceed, with the resources' names.
+    fn peaks(&self, bytes: u64) -> Vec<(String, f64)> {
+        match &self.adapter {
+            Adapter::Sci(sci) => sci.peaks(),
+            Adapter::Myrinet(myrinet) => myrinet.peaks(bytes),
+            Adapter::T3d(t3d) => t3d.peaks(),
+        }
+    }
+}
+
+/// A channel between two adapters as packets see it.
+#[derive(Clone, Debug)]
+struct Channel {
+    name: String,
+    rate: Rate,
+    latency: Time,
+}
+
+impl Channel {
+    fn new(parameters: Parameters<'_>, role: Role, key: &str) -> Result<Channel, HostError> {
+        let resource = parameters.resource(role, key)?;
+        Ok(Channel { name: resource.name.clone(), rate: parameters.gross(role, key)?, latency: resource.latency.value })
+    }
+}
+
+/// How `bytes` fall into units: their number and the bytes of the last.
+fn split(bytes: u64, unit: u64) -> (u32, u64) {
+    let items = bytes.div_ceil(unit).max(1);
+    let last = bytes - (items - 1) * unit;
+    (u32::try_from(items).expect("sizes are bounded by Deposit::MOST_BYTES"), last)
+}

@@ -1,0 +1,120 @@
+//! Myrinet: host DMA, a processor (LANai) that handles every packet, and staging memory (K98 s12, s18).
+//!
+//! A block leaves in packets of a page: host DMA brings a page into staging memory, the LANai sends it, the network
+//! DMA of the receiver takes it in, host DMA writes it to memory; all engines work at the same time. A strided deposit
+//! makes the receiver's LANai start one DMA for each word.
+
+use super::memory::WORD;
+use super::parameters::Parameters;
+use super::pipeline::{Pipeline, Window};
+use super::{Bus, Channel, HostError, split};
+use hotlink_fabric::spec::Role;
+use hotlink_fabric::units::Time;
+
+#[derive(Clone, Debug)]
+pub(super) struct Myrinet {
+    pub bus: Bus,
+    bus_name: String,
+    burst: u64,
+    page: u64,
+    staging_packets: u64,
+    setup: Time,
+    send: Time,
+    receive: Time,
+    element: Time,
+    link: Channel,
+    /// Bytes around the payload of a packet on the node's own link.
+    overhead: u64,
+}
+
+impl Myrinet {
+    pub fn new(parameters: Parameters<'_>) -> Result<Myrinet, HostError> {
+        let mut link = Channel::new(parameters, Role::Link, "link")?;
+        // Node, crossbar, node: the head passes two cables and a switch, cut through.
+        link.latency = link.latency + link.latency + parameters.resource(Role::Switch, "switch")?.latency.value;
+        let packet = &parameters.0.packet;
+        let page = parameters.number("page_size")?;
+        Ok(Myrinet {
+            bus: Bus::from_parameters(parameters)?,
+            bus_name: parameters.resource(Role::HostBus, "host-bus")?.name.clone(),
+            burst: parameters.number("dma_burst")?,
+            page,
+            // Half of the memory holds the control program and the other direction.
+            staging_packets: (parameters.number("adapter_memory")? / 2 / page).max(1),
+            setup: parameters.time("dma_setup_time")?,
+            send: parameters.time("nic_send_time")?,
+            receive: parameters.time("nic_receive_time")?,
+            element: parameters.time("nic_element_time")?,
+            link,
+            overhead: (packet.overhead_bytes.value + packet.overhead_per_hop_bytes.value).round() as u64,
+        })
+    }
+
+    fn on_link(&self, bytes: u64) -> Time {
+        self.link.rate.time_for(bytes + self.overhead)
+    }
+
+    /// A deposit of words `stride` apart.
+    pub fn deposit(&self, bytes: u64, stride: u64) -> Pipeline {
+        if stride <= 1 { self.contiguous(bytes) } else { self.strided(bytes) }
+    }
+
+    fn contiguous(&self, bytes: u64) -> Pipeline {
+        let (items, last) = split(bytes, self.page);
+        let mut pipeline = Pipeline { items, start: self.setup, ..Pipeline::default() };
+        let servers = self.servers(&mut pipeline);
+        let bus = |bytes| self.bus.read(bytes, self.burst);
+        pipeline.step(servers[0], self.send, self.send, Time::ZERO);
+        pipeline.step(servers[1], bus(self.page), bus(last), Time::ZERO);
+        pipeline.step(servers[2], self.on_link(self.page), self.on_link(last), self.link.latency);
+        pipeline.step(servers[3], self.receive, self.receive, Time::ZERO);
+        let bus = |bytes| self.bus.write(bytes, self.burst);
+        pipeline.arrival = pipeline.step(servers[4], bus(self.page), bus(last), Time::ZERO);
+        self.stage(&mut pipeline, self.staging_packets);
+        pipeline
+    }
+
+    /// After the first packet's way to the receiver, word by word: the sender's work at its share of a packet.
+    fn strided(&self, bytes: u64) -> Pipeline {
+        let (items, last) = split(bytes, WORD);
+        let first = bytes.min(self.page);
+        let way = self.send + self.bus.read(first, self.burst) + self.on_link(first) + self.link.latency + self.receive;
+        let mut pipeline = Pipeline { items, start: self.setup + way, ..Pipeline::default() };
+        let servers = self.servers(&mut pipeline);
+        let share = |time: Time| Time((time.0 * WORD).div_ceil(self.page));
+        for (server, packet) in [
+            (servers[0], self.send),
+            (servers[1], self.bus.read(self.page, self.burst)),
+            (servers[2], self.on_link(self.page)),
+        ] {
+            pipeline.step(server, share(packet), share(packet), Time::ZERO);
+        }
+        let element = self.element + share(self.receive);
+        pipeline.step(servers[3], element, element, Time::ZERO);
+        let bus = |bytes| self.bus.write(bytes, self.burst);
+        pipeline.arrival = pipeline.step(servers[4], bus(WORD), bus(last), Time::ZERO);
+        self.stage(&mut pipeline, self.staging_packets * self.page / WORD);
+        pipeline
+    }
+
+    fn servers(&self, pipeline: &mut Pipeline) -> [usize; 5] {
+        [
+            pipeline.server("LANai (sender)"),
+            pipeline.server(&format!("{} (sender)", self.bus_name)),
+            pipeline.server(&self.link.name),
+            pipeline.server("LANai (receiver)"),
+            pipeline.server(&format!("{} (receiver)", self.bus_name)),
+        ]
+    }
+
+    /// Staging memory of both adapters.
+    fn stage(&self, pipeline: &mut Pipeline, size: u64) {
+        pipeline.windows.push(Window { name: "staging memory (sender)", from: 1, to: 2, size });
+        pipeline.windows.push(Window { name: "staging memory (receiver)", from: 2, to: 4, size });
+    }
+
+    pub fn peaks(&self, bytes: u64) -> Vec<(String, f64)> {
+        let efficiency = bytes as f64 / (bytes + bytes.div_ceil(self.page) * self.overhead) as f64;
+        vec![(self.bus_name.clone(), self.bus.peak()), (self.link.name.clone(), self.link.rate.0 as f64 * efficiency)]
+    }
+}

@@ -1,0 +1,292 @@
+//! A transfer as a pipeline: items (bursts, packets, words) pass through servers one after another, each server takes
+//! one item at a time, and windows bound how many items may be between two steps (stream buffers, staging memory).
+//!
+//! It runs on the event core, so two steps that share a server (a half-duplex bus) compete for it, and what holds the
+//! transfer back comes out as busy time of a server or as time that a server waited for a window.
+
+use crate::event::{Event, Queue, RadixHeap, TraceHash};
+use hotlink_fabric::units::Time;
+use std::collections::VecDeque;
+
+/// One step of every item.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    /// Index into [`Pipeline::servers`].
+    pub server: usize,
+    /// Time that the server is occupied.
+    pub service: Time,
+    /// The same for the last item, which may be short.
+    pub last: Time,
+    /// Time from the end of service to the next step, during which the server is free.
+    pub latency: Time,
+}
+
+/// At most `size` items between the start of step `from` and the end (latency included) of step `to`.
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    /// Name, as `limiting_resource` prints it.
+    pub name: &'static str,
+    pub from: usize,
+    pub to: usize,
+    pub size: u64,
+}
+
+/// A transfer.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pipeline {
+    /// Names of the servers.
+    pub servers: Vec<String>,
+    pub steps: Vec<Step>,
+    pub windows: Vec<Window>,
+    /// Items, of which the last may be short.
+    pub items: u32,
+    /// The step at whose end the data have arrived; steps after it (responses) only free windows.
+    pub arrival: usize,
+    /// Time before the first item starts (set-up).
+    pub start: Time,
+}
+
+/// What came out of one or more pipelines run one after another.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outcome {
+    /// When the data had arrived.
+    pub time: Time,
+    /// Busy time of each server and waiting time of each window, by name.
+    pub load: Vec<(String, Time)>,
+    pub events: u64,
+    /// Steps done: items through servers.
+    pub hops: u64,
+    pub trace: TraceHash,
+}
+
+impl Outcome {
+    /// Adds time on a resource.
+    pub fn charge(&mut self, name: &str, time: Time) {
+        match self.load.iter_mut().find(|(known, _)| known == name) {
+            Some((_, sum)) => *sum += time,
+            None => self.load.push((name.to_owned(), time)),
+        }
+    }
+
+    /// The resource with the most time; of equals the first.
+    pub fn limiting(&self) -> Option<&str> {
+        let mut most: Option<&(String, Time)> = None;
+        for entry in &self.load {
+            if most.is_none_or(|most| entry.1 > most.1) {
+                most = Some(entry);
+            }
+        }
+        most.map(|(name, _)| name.as_str())
+    }
+
+    /// Work of one resource alone after all that was before.
+    pub fn then(&mut self, name: &str, time: Time) {
+        self.time += time;
+        self.charge(name, time);
+        self.trace.add(self.time.0, Event::new(DONE, 0, 0));
+        self.events += 1;
+        self.hops += 1;
+    }
+}
+
+const ARRIVE: u8 = 1;
+const DONE: u8 = 2;
+
+/// A server at run time.
+#[derive(Default)]
+struct Server {
+    /// `(step, item)` in order of arrival.
+    waiting: VecDeque<(u32, u32)>,
+    busy: bool,
+    work: Time,
+    /// Since when it stands idle with items that a window keeps out, and which window.
+    kept_out: Option<(u64, usize)>,
+}
+
+struct Run<'a> {
+    pipeline: &'a Pipeline,
+    queue: RadixHeap,
+    servers: Vec<Server>,
+    /// Items within each window.
+    within: Vec<u64>,
+    waited: Vec<Time>,
+    outcome: Outcome,
+}
+
+impl Pipeline {
+    /// Adds a server.
+    pub fn server(&mut self, name: &str) -> usize {
+        self.servers.push(name.to_owned());
+        self.servers.len() - 1
+    }
+
+    /// Adds a step whose last item takes `last`.
+    pub fn step(&mut self, server: usize, service: Time, last: Time, latency: Time) -> usize {
+        self.steps.push(Step { server, service, last, latency });
+        self.steps.len() - 1
+    }
+
+    /// Runs it.
+    pub fn run(&self) -> Outcome {
+        let servers = self.servers.iter().map(|_| Server::default()).collect();
+        let waited = vec![Time::ZERO; self.windows.len()];
+        let within = vec![0; self.windows.len()];
+        let (queue, outcome) = (RadixHeap::default(), Outcome::default());
+        let mut run = Run { pipeline: self, queue, servers, within, waited, outcome };
+        if self.items > 0 {
+            run.queue.push(self.start.0, Event::new(ARRIVE, 0, 0));
+        }
+        while let Some((now, event)) = run.queue.pop() {
+            run.outcome.events += 1;
+            run.outcome.trace.add(now, event);
+            match event.kind() {
+                ARRIVE => run.arrive(now, event.extra() as usize, event.id()),
+                _ => run.done(now, event.extra() as usize, event.id()),
+            }
+        }
+        run.finish()
+    }
+}
+
+impl Run<'_> {
+    /// `item` comes to `step`, or has passed the last one.
+    fn arrive(&mut self, now: u64, step: usize, item: u32) {
+        if step > 0 {
+            self.leave(now, step - 1, item);
+        }
+        if let Some(next) = self.pipeline.steps.get(step) {
+            self.servers[next.server].waiting.push_back((step as u32, item));
+            self.start(now, next.server);
+        }
+    }
+
+    /// `item` has ended `step`: windows that end here have room again.
+    fn leave(&mut self, now: u64, step: usize, item: u32) {
+        if step == self.pipeline.arrival && item + 1 == self.pipeline.items {
+            self.outcome.time = Time(now);
+        }
+        for (index, window) in self.pipeline.windows.iter().enumerate() {
+            if window.to == step {
+                self.within[index] -= 1;
+                self.start(now, self.pipeline.steps[window.from].server);
+            }
+        }
+    }
+
+    fn done(&mut self, now: u64, step: usize, item: u32) {
+        let at = &self.pipeline.steps[step];
+        self.servers[at.server].busy = false;
+        self.outcome.hops += 1;
+        self.queue.push(now + at.latency.0, Event::new(ARRIVE, item, step as u32 + 1));
+        if step == 0 && item + 1 < self.pipeline.items {
+            self.arrive(now, 0, item + 1);
+        }
+        self.start(now, at.server);
+    }
+
+    /// The window that keeps items out of `step`, if one does.
+    fn full(&self, step: usize) -> Option<usize> {
+        let windows = self.pipeline.windows.iter().enumerate();
+        windows
+            .filter(|(index, window)| window.from == step && self.within[*index] >= window.size)
+            .map(|(i, _)| i)
+            .next()
+    }
+
+    /// Starts the first waiting item that no window keeps out, if the server is free.
+    fn start(&mut self, now: u64, index: usize) {
+        if self.servers[index].busy || self.servers[index].waiting.is_empty() {
+            return;
+        }
+        let open = self.servers[index].waiting.iter().position(|&(step, _)| self.full(step as usize).is_none());
+        let Some(position) = open else {
+            let first = self.servers[index].waiting[0].0 as usize;
+            let window = self.full(first).expect("every waiting item is kept out");
+            self.servers[index].kept_out.get_or_insert((now, window));
+            return;
+        };
+        let server = &mut self.servers[index];
+        if let Some((since, window)) = server.kept_out.take() {
+            self.waited[window] += Time(now - since);
+        }
+        let (step, item) = server.waiting.remove(position).expect("found above");
+        let at = &self.pipeline.steps[step as usize];
+        let service = if item + 1 == self.pipeline.items { at.last } else { at.service };
+        server.busy = true;
+        server.work += service;
+        for (within, window) in self.within.iter_mut().zip(&self.pipeline.windows) {
+            *within += u64::from(window.from == step as usize);
+        }
+        self.queue.push(now + service.0, Event::new(DONE, item, step));
+    }
+
+    fn finish(mut self) -> Outcome {
+        debug_assert!(self.within.iter().all(|&within| within == 0), "every item left its windows");
+        for (name, server) in self.pipeline.servers.iter().zip(&self.servers) {
+            self.outcome.charge(name, server.work);
+        }
+        for (window, waited) in self.pipeline.windows.iter().zip(&self.waited) {
+            self.outcome.charge(window.name, *waited);
+        }
+        self.outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn line(services: &[u64], items: u32) -> Pipeline {
+        let mut pipeline = Pipeline { items, arrival: services.len() - 1, ..Pipeline::default() };
+        for (index, &service) in services.iter().enumerate() {
+            let server = pipeline.server(&format!("s{index}"));
+            pipeline.step(server, Time(service), Time(service), Time::ZERO);
+        }
+        pipeline
+    }
+
+    proptest! {
+        /// The closed form of a tandem queue: the first item's way, then one item each slowest service.
+        #[test]
+        fn a_tandem_takes_its_closed_form(services in proptest::collection::vec(1u64..1000, 1..6), items in 1u32..50) {
+            let sum: u64 = services.iter().sum();
+            let most = *services.iter().max().unwrap();
+            let outcome = line(&services, items).run();
+            prop_assert_eq!(outcome.time, Time(sum + u64::from(items - 1) * most));
+            prop_assert_eq!(outcome.hops, u64::from(items) * services.len() as u64);
+        }
+
+        /// A window of `size` over all steps: never more than `size` items in one round trip.
+        #[test]
+        fn a_window_bounds_the_rate(service in 1u64..100, latency in 0u64..5000, size in 1u64..9, items in 1u32..50) {
+            let mut pipeline = line(&[service, service], items);
+            pipeline.steps[1].latency = Time(latency);
+            pipeline.windows.push(Window { name: "window", from: 0, to: 1, size });
+            let round = 2 * service + latency;
+            let least = u64::from(items - 1) / size * round;
+            let time = pipeline.run().time.0;
+            prop_assert!(time >= least + round, "{time} < {least} + {round}");
+            pipeline.windows.clear();
+            prop_assert!(pipeline.run().time.0 <= time);
+        }
+    }
+
+    #[test]
+    fn two_steps_on_one_server_share_it() {
+        let mut pipeline = line(&[10, 1], 100);
+        pipeline.step(0, Time(10), Time(10), Time::ZERO);
+        pipeline.arrival = 2;
+        let outcome = pipeline.run();
+        assert!(outcome.time.0 >= 2000 && outcome.time.0 <= 2020, "{:?}", outcome.time);
+        assert_eq!(outcome.limiting(), Some("s0"));
+    }
+
+    #[test]
+    fn a_window_that_holds_the_transfer_back_is_what_limits() {
+        let mut pipeline = line(&[10, 10], 100);
+        pipeline.steps[1].latency = Time(1000);
+        pipeline.windows.push(Window { name: "buffers", from: 0, to: 1, size: 2 });
+        assert_eq!(pipeline.run().limiting(), Some("buffers"));
+    }
+}

@@ -1,0 +1,155 @@
+//! Dolphin's PCI-SCI adapters: remote memory that the processor stores to through stream buffers (K98 s14-15, s20).
+//!
+//! A contiguous run of stores fills a stream buffer, which leaves as one SCI packet. A store elsewhere sends what the
+//! buffer holds as a small packet, so that strided words travel one by one. A buffer is taken until its packet's
+//! response is back: stream buffers times payload, over the round trip, bounds the rate. Bus-master DMA makes full
+//! packets after a set-up.
+
+use super::memory::{Memory, WORD};
+use super::parameters::Parameters;
+use super::pipeline::{Pipeline, Window};
+use super::{Bus, Channel, HostError, split};
+use hotlink_fabric::spec::Role;
+use hotlink_fabric::units::Time;
+
+#[derive(Clone, Debug)]
+pub(super) struct Sci {
+    pub bus: Bus,
+    bus_name: String,
+    write_burst: u64,
+    write_buffers: u64,
+    issue: Time,
+    buffers: u64,
+    buffer_bytes: u64,
+    smallest: u64,
+    overhead: u64,
+    dma_setup: Time,
+    pio_latency: Time,
+    b_link: Channel,
+    link: Channel,
+}
+
+/// What feeds the adapter.
+enum Source<'a> {
+    /// The processor, from memory.
+    Stores(&'a Memory),
+    /// Bus-master DMA.
+    Dma,
+}
+
+impl Sci {
+    pub fn new(parameters: Parameters<'_>) -> Result<Sci, HostError> {
+        Ok(Sci {
+            bus: Bus::from_parameters(parameters)?,
+            bus_name: parameters.resource(Role::HostBus, "host-bus")?.name.clone(),
+            write_burst: parameters.number("write_burst")?,
+            write_buffers: parameters.number("write_buffers")?,
+            issue: parameters.time("write_issue_time")?,
+            buffers: parameters.number("stream_buffers")?,
+            buffer_bytes: parameters.number("stream_buffer_size")?,
+            smallest: parameters.number("packet_data_min")?,
+            overhead: parameters.0.packet.overhead_bytes.value.round() as u64,
+            dma_setup: parameters.time("dma_setup_time")?,
+            pio_latency: parameters.time("pio_latency")?,
+            b_link: Channel::new(parameters, Role::BLink, "b-link")?,
+            link: Channel::new(parameters, Role::Link, "link")?,
+        })
+    }
+
+    /// The processor stores `bytes` to remote words `stride` apart.
+    pub fn store(&self, memory: &Memory, bytes: u64, stride: u64) -> Pipeline {
+        let unit = if stride <= 1 { self.buffer_bytes } else { WORD };
+        self.packets(&Source::Stores(memory), bytes, unit)
+    }
+
+    /// DMA moves `bytes` to contiguous remote memory.
+    pub fn dma(&self, bytes: u64) -> Pipeline {
+        self.packets(&Source::Dma, bytes, self.buffer_bytes)
+    }
+
+    /// Bytes of SCI packets that carry `bytes` of one stream buffer: one packet if full, else as many of the smallest
+    /// data field as it takes.
+    fn on_wire(&self, bytes: u64) -> u64 {
+        if bytes >= self.buffer_bytes {
+            bytes + self.overhead
+        } else {
+            bytes.div_ceil(self.smallest) * (self.smallest + self.overhead)
+        }
+    }
+
+    /// Time through the two adapters that no other parameter explains: what is left of a single store's one-way time.
+    /// Half is spent in each adapter.
+    fn unexplained(&self) -> Time {
+        let wire = self.on_wire(WORD);
+        let b_link = self.b_link.rate.time_for(wire) + self.b_link.latency;
+        let bus = self.bus.write(WORD, self.write_burst);
+        let known = self.issue + bus + b_link + b_link + self.link.rate.time_for(wire) + self.link.latency + bus;
+        Time(self.pio_latency.0.saturating_sub(known.0))
+    }
+
+    fn packets(&self, source: &Source<'_>, bytes: u64, unit: u64) -> Pipeline {
+        let (items, last) = split(bytes, unit);
+        let mut pipeline = Pipeline { items, ..Pipeline::default() };
+        let bus = pipeline.server(&format!("{} (sender)", self.bus_name));
+        let first = match source {
+            Source::Stores(memory) => self.stores(&mut pipeline, bus, memory, unit, last),
+            Source::Dma => {
+                pipeline.start = self.dma_setup;
+                let read = |bytes| self.bus.read(bytes, self.buffer_bytes);
+                pipeline.step(bus, read(unit), read(last), Time::ZERO)
+            }
+        };
+        let end = self.network(&mut pipeline, unit, last);
+        pipeline.windows.push(Window { name: "stream buffers (round trip)", from: first, to: end, size: self.buffers });
+        pipeline
+    }
+
+    /// Load from memory, store through write combining: the step on the bus.
+    fn stores(&self, pipeline: &mut Pipeline, bus: usize, memory: &Memory, unit: u64, last: u64) -> usize {
+        let bursts = |bytes: u64| bytes.div_ceil(self.write_burst);
+        let processor = pipeline.server("processor (sender)");
+        let work = |bytes| Time(memory.read(bytes).0 + bursts(bytes) * self.issue.0);
+        let write = |bytes| self.bus.write(bytes, self.write_burst);
+        let load = pipeline.step(processor, work(unit), work(last), Time::ZERO);
+        let store = pipeline.step(bus, write(unit), write(last), Time::ZERO);
+        let size = (self.write_buffers / bursts(unit)).max(1);
+        pipeline.windows.push(Window { name: "write buffers", from: load, to: store, size });
+        store
+    }
+
+    /// Request and response; returns the last step.
+    fn network(&self, pipeline: &mut Pipeline, unit: u64, last: u64) -> usize {
+        let from = pipeline.server(&format!("{} (sender)", self.b_link.name));
+        let there = pipeline.server(&self.link.name);
+        let to = pipeline.server(&format!("{} (receiver)", self.b_link.name));
+        let back = pipeline.server(&format!("{} (responses)", self.link.name));
+        let bus = pipeline.server(&format!("{} (receiver)", self.bus_name));
+        let half = Time(self.unexplained().0 / 2);
+        let (adapter, hop) = (self.b_link.latency + half, self.link.latency);
+        let on = |channel: &Channel, bytes| channel.rate.time_for(self.on_wire(bytes));
+        pipeline.step(from, on(&self.b_link, unit), on(&self.b_link, last), adapter);
+        pipeline.step(there, on(&self.link, unit), on(&self.link, last), hop);
+        pipeline.step(to, on(&self.b_link, unit), on(&self.b_link, last), adapter);
+        let write = |bytes| self.bus.write(bytes, self.buffer_bytes);
+        pipeline.arrival = pipeline.step(bus, write(unit), write(last), Time::ZERO);
+        let response = |channel: &Channel| channel.rate.time_for(self.overhead);
+        for (server, channel, latency) in
+            [(to, &self.b_link, adapter), (back, &self.link, hop), (from, &self.b_link, adapter)]
+        {
+            pipeline.step(server, response(channel), response(channel), latency);
+        }
+        pipeline.steps.len() - 1
+    }
+
+    /// Full packets on the channels; the B-Link carries the responses, too.
+    pub fn peaks(&self) -> Vec<(String, f64)> {
+        let payload = self.buffer_bytes as f64;
+        let share = |bytes: u64| payload / bytes as f64;
+        let request = self.on_wire(self.buffer_bytes);
+        vec![
+            (self.bus_name.clone(), self.bus.peak()),
+            (self.b_link.name.clone(), self.b_link.rate.0 as f64 * share(request + self.overhead)),
+            (self.link.name.clone(), self.link.rate.0 as f64 * share(request)),
+        ]
+    }
+}

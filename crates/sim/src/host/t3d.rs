@@ -1,0 +1,58 @@
+//! Cray T3D: stores to remote memory through the annex, put there by a deposit engine with its own way to memory
+//! (K98 s16, s22).
+//!
+//! The network interface sends what the processor's write buffer holds: a line of a contiguous run, else a word. The
+//! receiving processor has no part in it, so that a stride costs only its packets' headers.
+
+use super::memory::{Memory, WORD};
+use super::parameters::Parameters;
+use super::pipeline::Pipeline;
+use super::{Channel, HostError, split};
+use hotlink_fabric::spec::Role;
+use hotlink_fabric::units::Time;
+
+#[derive(Clone, Debug)]
+pub(super) struct T3d {
+    link: Channel,
+    engine: String,
+    overhead: u64,
+    payload: u64,
+    issue: Time,
+}
+
+impl T3d {
+    pub fn new(parameters: Parameters<'_>) -> Result<T3d, HostError> {
+        let mut link = Channel::new(parameters, Role::Link, "link")?;
+        let engine = parameters.resource(Role::Nic, "nic")?;
+        link.latency = link.latency + parameters.resource(Role::Switch, "switch")?.latency.value + engine.latency.value;
+        let packet = &parameters.0.packet;
+        Ok(T3d {
+            link,
+            engine: engine.name.clone(),
+            overhead: packet.overhead_bytes.value.round() as u64,
+            payload: packet.payload_max_bytes.as_ref().map_or(WORD, |most| most.value),
+            issue: parameters.time("write_issue_time")?,
+        })
+    }
+
+    /// The processor stores `bytes` to remote words `stride` apart.
+    pub fn store(&self, memory: &Memory, bytes: u64, stride: u64) -> Pipeline {
+        let unit = if stride <= 1 { self.payload } else { WORD };
+        let (items, last) = split(bytes, unit);
+        let mut pipeline = Pipeline { items, ..Pipeline::default() };
+        let processor = pipeline.server("processor (sender)");
+        let link = pipeline.server(&self.link.name);
+        let engine = pipeline.server(&format!("{} (receiver)", self.engine));
+        let work = |bytes| memory.read(bytes) + self.issue;
+        let wire = |bytes| self.link.rate.time_for(bytes + self.overhead);
+        pipeline.step(processor, work(unit), work(last), Time::ZERO);
+        pipeline.step(link, wire(unit), wire(last), self.link.latency);
+        pipeline.arrival = pipeline.step(engine, memory.store_line(), memory.store_line(), Time::ZERO);
+        pipeline
+    }
+
+    pub fn peaks(&self) -> Vec<(String, f64)> {
+        let share = self.payload as f64 / (self.payload + self.overhead) as f64;
+        vec![(self.link.name.clone(), self.link.rate.0 as f64 * share)]
+    }
+}

@@ -1,0 +1,161 @@
+//! K98's first level, direct deposit: what its slides state, and what must hold of any deposit.
+
+use hotlink_fabric::catalog::load;
+use hotlink_sim::host::{Deposit, DepositTime, Host, Series};
+use proptest::prelude::*;
+
+const FABRICS: [&str; 5] = ["k98-sci", "k98-clustar", "k98-myrinet", "k98-t3d", "w01-sci-d330"];
+/// K98 s19, s21, s23.
+const STRIDES: [u64; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 64];
+const BLOCK: u64 = 128 << 10;
+
+fn host(fabric: &str) -> Host {
+    Host::new(&load(fabric).expect("in the catalog")).expect("has a host model")
+}
+
+fn run(host: &Host, bytes: u64, stride: u64, series: Series) -> DepositTime {
+    host.deposit(&Deposit { bytes, stride, series })
+}
+
+fn mbps(fabric: &str, stride: u64, series: Series) -> f64 {
+    run(&host(fabric), BLOCK, stride, series).rate / 1e6
+}
+
+/// K98 s28, G026: "excellent performance for contiguous blocks".
+#[test]
+fn contiguous_deposits_come_near_the_bus_or_the_link() {
+    for (fabric, share) in [("k98-myrinet", 0.88), ("k98-clustar", 0.7), ("k98-sci", 0.65), ("k98-t3d", 0.95)] {
+        let deposit = run(&host(fabric), BLOCK, 1, Series::RemoteDirect);
+        assert!(deposit.rate >= share * deposit.bound, "{fabric}: {} of {}", deposit.rate, deposit.bound);
+    }
+}
+
+/// K98 s19: 126 MB/s, from PCI's clocks and a DMA burst of 256 bytes.
+#[test]
+fn myrinet_moves_126_megabytes_a_second() {
+    let rate = run(&host("k98-myrinet"), 8 << 20, 1, Series::RemoteDirect).rate / 1e6;
+    assert!((rate - 126.0).abs() < 0.5, "{rate}");
+}
+
+/// K98 s28, G026: "for strided data the performance of PCI-adapters collapses".
+#[test]
+fn strides_collapse_on_pci_adapters_and_not_on_the_t3d() {
+    for stride in STRIDES.into_iter().skip(1) {
+        let left = |fabric| mbps(fabric, stride, Series::RemoteDirect) / mbps(fabric, 1, Series::RemoteDirect);
+        for fabric in ["k98-sci", "k98-clustar", "k98-myrinet"] {
+            assert!(left(fabric) < 0.25, "{fabric} at {stride}: {}", left(fabric));
+        }
+        assert!(left("k98-t3d") > 0.45, "T3D at {stride}: {}", left("k98-t3d"));
+    }
+}
+
+/// The receiver's processor unpacks faster than Myrinet's LANai scatters; a block needs no unpacking; the T3D's
+/// deposit engine scatters at least as fast as its processor unpacks beyond the smallest strides.
+#[test]
+fn packing_wins_on_myrinet_with_strides_and_nowhere_without() {
+    for fabric in ["k98-sci", "k98-clustar", "k98-myrinet", "k98-t3d"] {
+        assert!(mbps(fabric, 1, Series::RemoteDirect) > mbps(fabric, 1, Series::RemoteDmaUnpack), "{fabric}");
+    }
+    for stride in STRIDES.into_iter().skip(1) {
+        let ahead = |fabric| mbps(fabric, stride, Series::RemoteDmaUnpack) / mbps(fabric, stride, Series::RemoteDirect);
+        assert!(ahead("k98-myrinet") > 1.5, "{stride}");
+        assert!(stride < 3 || ahead("k98-t3d") < 1.0, "{stride}");
+    }
+    assert!(mbps("k98-sci", 2, Series::RemoteDmaUnpack) > mbps("k98-sci", 2, Series::RemoteDirect));
+}
+
+/// K98 s24: the order of the series.
+#[test]
+fn clustar_is_ahead_of_the_first_generation_at_every_block_size() {
+    let (clustar, first) = (host("k98-clustar"), host("k98-sci"));
+    for bits in 2..=19 {
+        let rate = |host| run(host, 1 << bits, 1, Series::RemoteDirect).rate;
+        assert!(rate(&clustar) >= rate(&first), "{} bytes", 1 << bits);
+    }
+}
+
+/// Stores reach remote memory sooner than descriptors; bursts of DMA are fuller than those of write combining.
+#[test]
+fn sci_leads_for_small_blocks_and_myrinet_for_large_ones() {
+    let (sci, myrinet) = (host("k98-clustar"), host("k98-myrinet"));
+    let rate = |host, bytes| run(host, bytes, 1, Series::RemoteDirect).rate;
+    assert!(rate(&sci, 64) > rate(&myrinet, 64));
+    assert!(rate(&myrinet, 512 << 10) > rate(&sci, 512 << 10));
+}
+
+/// K98 s14: data of 16 or 64 bytes. Part of a stream buffer leaves in packets of 16.
+#[test]
+fn part_of_a_stream_buffer_takes_longer_than_a_full_one() {
+    let host = host("k98-sci");
+    assert!(run(&host, 56, 1, Series::RemoteDirect).time > run(&host, 64, 1, Series::RemoteDirect).time);
+}
+
+/// Each clock that a read waits for its first data is a clock for 64 data phases.
+#[test]
+fn a_wait_on_reads_costs_what_the_bus_says() {
+    let host = host("k98-myrinet");
+    let bus = host.bus().expect("PCI");
+    let slower = host.with_bus(bus.with_read_wait(8));
+    let rate = run(&slower, 8 << 20, 1, Series::RemoteDirect).rate / 1e6;
+    assert!((rate - 132.0 * 64.0 / 75.0).abs() < 0.5, "{rate}");
+}
+
+#[test]
+fn the_same_deposit_takes_the_same_course() {
+    for fabric in FABRICS {
+        for series in Series::ALL {
+            assert_eq!(run(&host(fabric), 5000, 3, series), run(&host(fabric), 5000, 3, series));
+        }
+    }
+}
+
+#[test]
+fn a_missing_parameter_is_named_with_its_meaning() {
+    let mut spec = load("k98-sci").expect("in the catalog");
+    spec.parameters.remove("stream_buffers");
+    let error = Host::new(&spec).expect_err("a parameter is missing").to_string();
+    assert_eq!(
+        error,
+        "k98-sci: parameter.stream_buffers is missing (stream buffers of the adapter): the host model needs it"
+    );
+    let error = Host::new(&load("ib-ndr-fat-tree2").expect("in the catalog")).expect_err("no model").to_string();
+    assert!(error.starts_with("ib-ndr-fat-tree2: no host model"), "{error}");
+}
+
+fn any_fabric() -> impl Strategy<Value = &'static str> {
+    proptest::sample::select(FABRICS.to_vec())
+}
+fn remote() -> impl Strategy<Value = Series> {
+    prop_oneof![Just(Series::RemoteDirect), Just(Series::RemoteDmaUnpack)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn never_above_the_bound(fabric in any_fabric(), series in remote(), bytes in 1u64..40_000, stride in 1u64..70) {
+        let deposit = run(&host(fabric), bytes, stride, series);
+        prop_assert!(deposit.rate <= deposit.bound, "{} > {}", deposit.rate, deposit.bound);
+    }
+
+    #[test]
+    fn more_stride_is_never_faster(fabric in any_fabric(), index in 0usize..3, bytes in 8u64..40_000, stride in 1u64..70) {
+        let (host, series) = (host(fabric), Series::ALL[index]);
+        prop_assert!(run(&host, bytes, stride + 1, series).time >= run(&host, bytes, stride, series).time);
+    }
+
+    #[test]
+    fn more_full_buffers_never_take_less_time(fabric in any_fabric(), series in remote(), buffers in 1u64..300, more in 1u64..30, stride in 1u64..9) {
+        let host = host(fabric);
+        let time = |buffers| run(&host, buffers * 128, stride, series).time;
+        prop_assert!(time(buffers + more) >= time(buffers));
+    }
+
+    /// The axis of K98 s24 doubles; a doubled block never has a lower rate.
+    #[test]
+    fn a_doubled_block_is_never_slower(fabric in any_fabric(), bits in 2u32..17) {
+        let host = host(fabric);
+        let rate = |bits: u32| run(&host, 1 << bits, 1, Series::RemoteDirect).rate;
+        prop_assert!(rate(bits + 1) >= rate(bits));
+    }
+}

@@ -1,0 +1,83 @@
+"""The Python functions say what the command says, in Python's terms."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hotlink
+from hotlink import Result
+
+NODES = range(2, 33)
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Result:
+    return hotlink.compare(["sci-ring", "sci-torus2d"], nodes=NODES)
+
+
+def test_compare_has_every_fabric_at_every_size(comparison: Result) -> None:
+    cells = comparison.where(kind="fabric")
+    assert [(cell["fabric"], cell["nodes"]) for cell in cells] == [
+        (fabric, nodes) for fabric in ("sci-ring", "sci-torus2d") for nodes in NODES
+    ]
+    assert all(isinstance(cell["bandwidth_per_node_MBps"], float) for cell in cells)
+
+
+def test_analyze_agrees_with_the_closed_form() -> None:
+    result = hotlink.analyze("sci-torus2d", [9, 64], capacities="theoretical")
+    formula, load = result.where(method="formula"), result.where(method="load")
+    for a, b in zip(formula, load, strict=True):
+        assert a["bandwidth_per_node_MBps"] == pytest.approx(b["bandwidth_per_node_MBps"])
+    # M02 Eq. 4 with r = 8, N = 64: 63 / 224 of 444.7 MB/s.
+    assert formula[1]["bandwidth_per_node_MBps"] == pytest.approx(63 / 224 * 667 * 2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (("analyze", "sci-rng", "--nodes", "8"), "did you mean `sci-ring`"),
+        (("analyze", "sci-ring", "--nodes", "0"), "allowed"),
+        (("nonsense",), "unrecognized"),
+    ],
+)
+def test_bad_input_is_an_exception_that_says_what_is_allowed(arguments: tuple[str, ...], part: str) -> None:
+    with pytest.raises(hotlink.InputError, match=part) as caught:
+        hotlink.run(*arguments)
+    assert isinstance(caught.value, ValueError)
+
+
+def test_data_frames_hold_every_key(comparison: Result) -> None:
+    for frame in (comparison.to_polars(), comparison.to_pandas()):
+        assert len(frame) == len(comparison)
+        assert {"fabric", "nodes", "efficiency", "cost_USD"} <= set(frame.columns)
+
+
+def test_a_result_is_a_sequence_that_can_be_read_back(comparison: Result, tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    document = {"schema": "hotlink/1", "command": [], "environment": {}, "records": list(comparison)}
+    file.write_text(json.dumps(document))
+    assert list(Result.load(file)) == list(comparison)
+    assert comparison[0] == next(iter(comparison))
+    assert len(comparison[:2]) == 2
+    with pytest.raises(ValueError, match="schema"):
+        Result.from_json("[]")
+
+
+def test_the_command_is_the_rust_command_line_with_plots(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hotlink", "compare", "sci-ring", "sci-torus2d", "--nodes", "2..8", "--out"]
+    done = subprocess.run([*command, str(tmp_path / "report")], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    written = {file.name for file in (tmp_path / "report").iterdir()}
+    plots = {f"{name}.{suffix}" for name in ("bandwidth", "cost", "cost-per-MBps") for suffix in ("png", "svg")}
+    assert written == plots | {"compare.csv", "compare.json", "summary.md"}
+    assert "![bandwidth](bandwidth.png)" in (tmp_path / "report" / "summary.md").read_text()
+
+
+def test_the_command_has_the_status_of_the_rust_command_line() -> None:
+    command = [sys.executable, "-m", "hotlink", "analyze", "sci-rng", "--nodes", "8"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "sci-ring" in done.stderr

@@ -1,0 +1,84 @@
+"""Plots name every line once, apart from each other, and leave gaps where there is no value."""
+
+import random
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Annotation, Text
+
+from hotlink import plot
+from hotlink.result import Record
+
+
+def records(fabrics: int, nodes: int = 16, scale: float = 1.0) -> list[Record]:
+    return [
+        {
+            "kind": "fabric",
+            "fabric": f"fabric-{f}",
+            "nodes": n,
+            "bandwidth_per_node_MBps": None if (f, n) == (1, 5) else scale**f * 100.0 / (n + f),
+            "cost_USD": 1000.0 * n * (f + 1),
+        }
+        for f in range(fabrics)
+        for n in range(2, nodes)
+    ]
+
+
+def names(figure: Figure) -> list[Annotation]:
+    return [text for text in figure.axes[0].texts if isinstance(text, Annotation)]
+
+
+@pytest.mark.parametrize(("fabrics", "scale"), [(1, 1.0), (5, 1.0), (12, 1.0), (12, 2.5)])
+def test_names_at_the_ends_do_not_touch(fabrics: int, scale: float) -> None:
+    figure = plot.draw(records(fabrics, scale=scale))
+    FigureCanvasAgg(figure)
+    figure.draw_without_rendering()
+    boxes = sorted((Text.get_window_extent(name) for name in names(figure)), key=lambda box: box.y0)
+    assert len(boxes) == fabrics
+    assert all(lower.y1 <= upper.y0 + 1.0 for lower, upper in pairwise(boxes))
+    assert all(box.x1 <= figure.bbox.x1 for box in boxes)
+
+
+def test_a_missing_value_is_a_gap() -> None:
+    line = plot.draw(records(2)).axes[0].lines[1]
+    assert np.count_nonzero(np.isnan(np.asarray(line.get_ydata(), dtype=float))) == 1
+
+
+def test_a_wide_range_takes_a_logarithmic_axis_and_a_narrow_one_starts_at_zero() -> None:
+    assert plot.draw(records(6, scale=4.0)).axes[0].get_yscale() == "log"
+    narrow = plot.draw(records(3)).axes[0]
+    assert (narrow.get_yscale(), narrow.get_ylim()[0]) == ("linear", 0.0)
+
+
+def test_axes_carry_units() -> None:
+    assert plot.draw(records(2), "cost").axes[0].get_ylabel() == "Total cost (USD)"
+    assert plot.draw(records(2)).axes[0].get_ylabel() == "Bandwidth per node (MB/s)"
+
+
+def test_the_same_records_give_the_same_files(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    first, second = plot.save(records(3), tmp_path / "a"), plot.save(records(3), tmp_path / "b")
+    assert [file.name for file in first] == ["bandwidth.png", "bandwidth.svg", "cost.png", "cost.svg"]
+    assert all(a.read_bytes() == b.read_bytes() for a, b in zip(first, second, strict=True))
+
+
+def test_what_cannot_be_drawn_is_said() -> None:
+    with pytest.raises(ValueError, match="bandwidth, cost, cost-per-MBps"):
+        plot.draw(records(1), "latency")
+    with pytest.raises(ValueError, match="no record"):
+        plot.draw(records(1), "cost-per-MBps")
+
+
+def test_places_keep_their_distance_and_their_order() -> None:
+    drawn = random.Random(1)
+    for _ in range(200):
+        wanted = sorted(drawn.random() for _ in range(drawn.randint(1, 15)))
+        places = plot.spread(wanted, 0.06)
+        assert all(b - a >= 0.06 - 1e-9 for a, b in pairwise(places))
+        assert min(places) >= -1e-9
+        assert max(places) <= 1 + 1e-9
