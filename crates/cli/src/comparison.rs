@@ -11,7 +11,6 @@ use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{Library, status_name};
 use hotlink_fabric::inventory::Inventory;
 use hotlink_fabric::price::PriceList;
-use hotlink_fabric::spec::{ItemKind, Role, TopologySpec};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -44,7 +43,7 @@ impl Priced {
     fn price(&self, fabric: &Fabric, record: &mut Record) -> Result<(), String> {
         let prices = self.source.spec().and_then(|spec| spec.prices.as_ref());
         let (Some(list), Some(prices)) = (&self.list, prices) else { return Ok(()) };
-        let bill = list.bill(prices, &inventory(fabric)).map_err(|error| error.to_string())?;
+        let bill = list.bill(prices, &Inventory::of(fabric)).map_err(|error| error.to_string())?;
         let currency = &bill.currency;
         record.set(&format!("cost_{currency}"), bill.total.units());
         record.set(&format!("cost_per_node_{currency}"), bill.per_node());
@@ -147,7 +146,8 @@ impl Comparison {
         let shown = self.shown();
         let mut tables: Vec<Table> =
             self.quantities.iter().map(|(quantity, grid)| self.table(quantity, grid, &shown)).collect();
-        tables.insert(1, self.limits(&shown));
+        tables.insert(1, self.efficiency(&shown));
+        tables.insert(2, self.limits());
         tables.push(self.crossovers());
         let notes = self.notes();
         if let Some(last) = tables.last_mut() {
@@ -210,20 +210,37 @@ impl Comparison {
 
     fn span(&self, span: &Span) -> String {
         let names: Vec<&str> = span.best.iter().map(|&row| self.titles[row].0.as_str()).collect();
-        let sizes =
-            if span.first == span.last { span.first.to_string() } else { format!("{}..{}", span.first, span.last) };
-        format!("{} {sizes}", names.join(" and "))
+        format!("{} {}", names.join(" and "), range(span.first, span.last))
     }
 
-    fn limits(&self, shown: &[usize]) -> Table {
-        self.frame("What limits, and the share of a node's own injection limit that is left", shown, |row, size| {
-            let record = &self.cells[row * self.nodes.len() + size];
-            let Some(limit) = record.text("limiting_resource") else { return "-".to_owned() };
-            match record.number("efficiency") {
-                Some(efficiency) => format!("{limit} {:.0}%", 100.0 * efficiency),
-                None => limit.to_owned(),
-            }
+    fn efficiency(&self, shown: &[usize]) -> Table {
+        self.frame("Share of a node's own injection limit that it gets", shown, |row, size| {
+            let efficiency = self.cell(row, size).number("efficiency");
+            efficiency.map_or_else(|| "-".to_owned(), |share| format!("{:.0}%", 100.0 * share))
         })
+    }
+
+    /// What limits each fabric, sizes in a row with the same limit joined.
+    fn limits(&self) -> Table {
+        let row = |(row, (name, _)): (usize, &(String, String))| {
+            let mut spans: Vec<(&str, u32, u32)> = Vec::new();
+            for (size, &nodes) in self.nodes.iter().enumerate() {
+                let Some(limit) = self.cell(row, size).text("limiting_resource") else { continue };
+                match spans.last_mut() {
+                    Some((last, _, to)) if *last == limit => *to = nodes,
+                    _ => spans.push((limit, nodes, nodes)),
+                }
+            }
+            let spans = spans.into_iter().map(|(limit, from, to)| format!("{limit} {}", range(from, to)));
+            vec![name.clone(), spans.collect::<Vec<_>>().join("; ")]
+        };
+        let rows = self.titles.iter().enumerate().map(row).collect();
+        let columns = ["fabric", "limit at nodes"].map(str::to_owned).to_vec();
+        Table { title: "What limits".to_owned(), columns, rows, notes: Vec::new() }
+    }
+
+    fn cell(&self, row: usize, size: usize) -> &Record {
+        &self.cells[row * self.nodes.len() + size]
     }
 
     fn crossovers(&self) -> Table {
@@ -260,17 +277,25 @@ impl Comparison {
             }
             let built = cells().filter(|cell| cell.number("nodes_built") > cell.number("nodes")).count();
             if built > 0 {
-                notes.push(format!("{name}: at {built} sizes the model is the next full cube (nodes_built)"));
+                notes.push(format!("{name}: at {} the model is the next full cube (nodes_built)", sizes(built)));
             }
             let unanswered: Vec<&Record> = cells().filter(|cell| cell.get("note").is_some()).collect();
             if let Some(first) = unanswered.first() {
                 let at = first.number("nodes").unwrap_or_default();
                 let why = first.text("note").unwrap_or_default();
-                notes.push(format!("{name}: no value at {} sizes; at {at} nodes: {why}", unanswered.len()));
+                notes.push(format!("{name}: no value at {}; at {at} nodes: {why}", sizes(unanswered.len())));
             }
         }
         notes
     }
+}
+
+fn sizes(count: usize) -> String {
+    if count == 1 { "1 size".to_owned() } else { format!("{count} sizes") }
+}
+
+fn range(first: u32, last: u32) -> String {
+    if first == last { first.to_string() } else { format!("{first}..{last}") }
 }
 
 /// One fabric at one size.
@@ -289,16 +314,4 @@ fn cell(
     };
     priced.price(&fabric, &mut record)?;
     Ok(Record::new().with("kind", "fabric").followed_by(record))
-}
-
-/// What has to be bought, counted on the built network.
-fn inventory(fabric: &Fabric) -> Inventory {
-    let role = |wanted: Role| fabric.network.vertex_role.iter().filter(|role| **role == wanted).count() as u64;
-    let nodes = u64::from(fabric.asked);
-    let pieces = match fabric.spec.topology {
-        TopologySpec::Clos64 => vec![(ItemKind::Nic, nodes), (ItemKind::Enclosure, nodes.div_ceil(64))],
-        TopologySpec::Cube { .. } => vec![(ItemKind::Nic, nodes)],
-        _ => vec![(ItemKind::Nic, nodes), (ItemKind::Switch, role(Role::Switch))],
-    };
-    Inventory { nodes, pieces: pieces.into_iter().collect() }
 }

@@ -5,17 +5,16 @@ use hotlink_bench::Record;
 use hotlink_fabric::bound::Bounds;
 use hotlink_fabric::load::{self, Load};
 use hotlink_fabric::spec::{Capacities, FabricSpec};
-use hotlink_fabric::traffic::Traffic;
+use hotlink_fabric::traffic::{Traffic, sample_seed};
 use hotlink_fabric::{Fabric, forms};
-use std::str::FromStr;
 
 /// Options that say what is asked of the engines.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct QuestionArgs {
-    /// Who sends to whom: all-to-all, uniform, permutation:random|shift:K|transpose|bit-reversal, bisection,
-    /// nearest-neighbour, or matrix:FILE.csv.
-    #[arg(long, value_name = "PATTERN", default_value = "all-to-all")]
-    traffic: Pattern,
+    /// Who sends to whom: all-to-all, uniform, permutation:random, permutation:shift:K, permutation:transpose,
+    /// permutation:bit-reversal, bisection, nearest-neighbour, hot-spot, or matrix:FILE.csv.
+    #[arg(long, value_name = "PATTERN", default_value = "all-to-all", value_parser = traffic)]
+    traffic: Traffic,
     /// Rates of the resources: theoretical (gross rate x packet efficiency) or measured where a measurement is known.
     #[arg(long, value_enum, default_value_t = Rates::Measured)]
     capacities: Rates,
@@ -30,28 +29,9 @@ pub(crate) struct QuestionArgs {
     samples: u64,
 }
 
-/// A traffic pattern and how it was written.
-#[derive(Clone, Debug)]
-struct Pattern {
-    text: String,
-    traffic: Traffic,
-}
-
-impl FromStr for Pattern {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Pattern, String> {
-        let traffic = match text {
-            "all-to-all" => Traffic::AllToAll,
-            _ => return Err("allowed: all-to-all".to_owned()),
-        };
-        Ok(Pattern { text: text.to_owned(), traffic })
-    }
-}
-
-impl Pattern {
-    fn is_random(&self) -> bool {
-        self.text.starts_with("permutation:random")
-    }
+/// Reads a pattern; a matrix from its file.
+fn traffic(text: &str) -> Result<Traffic, String> {
+    Traffic::parse(text, |file| std::fs::read_to_string(file)).map_err(|error| error.to_string())
 }
 
 /// `--capacities`.
@@ -102,7 +82,7 @@ impl QuestionArgs {
             .with("fabric", fabric)
             .with("nodes", nodes)
             .with("nodes_built", built)
-            .with("traffic", self.traffic.text.as_str())
+            .with("traffic", self.traffic.to_string())
             .with("capacities", self.capacities.name())
             .with("method", method)
             .with("size_B", self.size.0)
@@ -110,7 +90,7 @@ impl QuestionArgs {
 
     /// The closed form's record; `None` where there is no equation for this topology, size or traffic.
     pub(crate) fn by_formula(&self, spec: &FabricSpec, nodes: u32) -> Option<Record> {
-        if self.traffic.traffic != Traffic::AllToAll {
+        if self.traffic != Traffic::AllToAll {
             return None;
         }
         let form = forms::for_fabric(spec, nodes, self.capacities.capacities(), self.size.0)?;
@@ -143,7 +123,7 @@ impl QuestionArgs {
             .with("kind", "fabric")
             .with("fabric", fabric)
             .with("nodes", nodes)
-            .with("traffic", self.traffic.text.as_str())
+            .with("traffic", self.traffic.to_string())
             .with("capacities", self.capacities.name())
             .with("size_B", self.size.0)
             .with("note", why)
@@ -151,8 +131,7 @@ impl QuestionArgs {
 
     /// The load of one draw of the traffic.
     fn count(&self, fabric: Fabric, draw: u64) -> Result<Counted, String> {
-        let demand =
-            self.traffic.traffic.demand(fabric.nodes(), self.seed.wrapping_add(draw)).map_err(|e| e.to_string())?;
+        let demand = self.traffic.demand(fabric.nodes(), sample_seed(self.seed, draw)).map_err(|e| e.to_string())?;
         let load = load::count(&fabric, &demand).map_err(|e| e.to_string())?;
         let bounds = load.bounds(&fabric, self.capacities.capacities(), self.size.0);
         Ok(Counted { fabric, load, bounds })
