@@ -1,10 +1,12 @@
 //! One file per verb. To add one: a file with `Args` and `run`, a variant here.
 
 mod analyze;
+mod calibrate;
 mod catalog;
 mod compare;
 mod completion;
 mod doctor;
+mod measure;
 mod reproduce;
 mod simulate;
 
@@ -18,6 +20,10 @@ pub(crate) enum Verb {
     Compare(compare::Args),
     /// Benchmarks on simulated machines.
     Simulate(simulate::Args),
+    /// Measured results become a fabric that compare and analyze take.
+    Calibrate(calibrate::Args),
+    /// Benchmarks between real processes on this machine, each with its bound.
+    Measure(measure::Args),
     /// List, show and check fabrics, parts and prices.
     Catalog(catalog::Args),
     /// The tables, figures and claims of a study beside what the models give.
@@ -34,6 +40,8 @@ impl Verb {
             Verb::Analyze(args) => analyze::run(args, output),
             Verb::Compare(args) => compare::run(args, output),
             Verb::Simulate(args) => simulate::run(args, output),
+            Verb::Calibrate(args) => calibrate::run(args, output),
+            Verb::Measure(args) => measure::run(args, output),
             Verb::Catalog(args) => catalog::run(args, output),
             Verb::Completion(args) => completion::run(args, output),
             Verb::Doctor(args) => doctor::run(args, output),

@@ -1,0 +1,146 @@
+//! `hotlink measure`: benchmarks on this machine, between real processes, each with its bound beside it.
+
+mod machine;
+mod memory;
+mod pingpong;
+mod saturation;
+
+use crate::{Failure, output::Output, values::Numbers};
+use hotlink_bench::{Plan, Samples, Summary};
+use hotlink_message::Error;
+use hotlink_port::{Driver, Program, RunError};
+use hotlink_real::{Options, Shm, ShmPort, Tcp, TcpPort};
+use serde::{Serialize, de::DeserializeOwned};
+use std::time::Duration;
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  hotlink measure pingpong --via shm --size 8,64KiB,1MiB
+  hotlink measure saturation --via tcp --pairs 1..4 --json > m.json && hotlink calibrate m.json --name this-machine
+  hotlink measure memory --strides 1..64..x2")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    bench: Bench,
+}
+
+#[derive(clap::Subcommand)]
+enum Bench {
+    /// Half round trip and bandwidth of a message between two ranks.
+    Pingpong(pingpong::Args),
+    /// Aggregate bandwidth of several pairs of ranks that send at once.
+    Saturation(saturation::Args),
+    /// Copy within memory: contiguous loads to contiguous or strided stores.
+    Memory(memory::Args),
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    machine::describe(output);
+    match &args.bench {
+        Bench::Pingpong(args) => pingpong::run(args, output),
+        Bench::Saturation(args) => saturation::run(args, output),
+        Bench::Memory(args) => memory::run(args, output),
+    }
+}
+
+/// What carries the messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Via {
+    /// Shared memory between processes.
+    Shm,
+    /// TCP over the loopback.
+    Tcp,
+}
+
+impl Via {
+    fn name(self) -> &'static str {
+        match self {
+            Via::Shm => "shm",
+            Via::Tcp => "tcp",
+        }
+    }
+    /// Runs a benchmark on `ranks` ranks; every rank's result.
+    fn run<T, R>(self, ranks: u32, program: &R) -> Result<Vec<T>, Failure>
+    where
+        T: Serialize + DeserializeOwned,
+        R: Program<ShmPort, Result<T, Error>> + Program<TcpPort, Result<T, Error>>,
+    {
+        let results = match self {
+            Via::Shm => Shm::new(limits()).run(ranks, program),
+            Via::Tcp => Tcp::new(limits()).run(ranks, program),
+        };
+        let results = results.map_err(failure)?;
+        results.into_iter().collect::<Result<_, _>>().map_err(|error| Failure::Check(format!("measure: {error}")))
+    }
+}
+
+/// Memory that messages lie in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Memory {
+    /// Ordinary user memory.
+    Private,
+    /// What the port likes best: regular segments, where it has them.
+    Shared,
+}
+
+impl Memory {
+    fn name(self) -> &'static str {
+        match self {
+            Memory::Private => "private",
+            Memory::Shared => "shared",
+        }
+    }
+}
+
+/// Options of every benchmark.
+#[derive(clap::Args)]
+struct Repetition {
+    /// Name under which results stand.
+    #[arg(long, value_name = "NAME", default_value = "this-machine")]
+    fabric: String,
+    /// Most seconds for each point; it ends sooner when the 95 % interval of the median is within 1 %.
+    #[arg(long, value_name = "SECONDS", default_value = "0.5")]
+    time: Numbers,
+    /// Keep every sample in the records.
+    #[arg(long)]
+    raw: bool,
+}
+
+impl Repetition {
+    fn plan(&self) -> Result<Plan, Failure> {
+        match self.time[..] {
+            [time] if (0.001..=3600.0).contains(&time) => Ok(Plan { time_us: time * 1e6, ..Plan::default() }),
+            _ => Err(Failure::Input(format!("--time {}: allowed is one number from 0.001 to 3600", self.time))),
+        }
+    }
+    /// A shorter plan for the bound beside a point.
+    fn bound_plan(&self) -> Result<Plan, Failure> {
+        let plan = self.plan()?;
+        Ok(Plan { time_us: (plan.time_us / 4.0).min(200_000.0), ..plan })
+    }
+}
+
+/// Ranks are killed after this: no benchmark point takes so long.
+fn limits() -> Options {
+    Options { limit: Some(Duration::from_secs(2 * 3600)), ..Options::default() }
+}
+
+fn failure(error: RunError) -> Failure {
+    match error {
+        RunError::Ranks { .. } => Failure::Input(format!("measure: {error}")),
+        _ => Failure::Check(format!("measure: {error}")),
+    }
+}
+
+fn summary(samples: &Samples) -> Result<Summary, Failure> {
+    Summary::of(&samples.values).ok_or_else(|| Failure::Check("measure: no sample was taken".to_owned()))
+}
+
+/// Says on stderr, and returns, whether there are more ranks than cores.
+fn oversubscribed(ranks: u32) -> bool {
+    let over = hotlink_real::is_oversubscribed(ranks);
+    if over {
+        let cores = hotlink_real::cores();
+        eprintln!("hotlink: {ranks} ranks share {cores} cores: results tell of the scheduler as much as of the fabric");
+    }
+    over
+}

@@ -1,0 +1,85 @@
+//! `hotlink measure saturation`.
+
+use super::{Memory, Repetition, Via, oversubscribed, pingpong::copy_rate, summary};
+use crate::values::{Counts, Sizes};
+use crate::{Failure, output::Output};
+use hotlink_bench::{PingPong, Record, Samples, Saturation};
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// What carries the messages.
+    #[arg(long, value_enum, default_value_t = Via::Shm)]
+    via: Via,
+    /// Pairs of ranks that send at once: a list or range.
+    #[arg(long, value_name = "LIST", default_value = "1..4")]
+    pairs: Counts,
+    /// Message sizes: a list or range, such as 64KiB,1MiB.
+    #[arg(long, value_name = "LIST", default_value = "1MiB")]
+    size: Sizes,
+    /// Memory that messages lie in.
+    #[arg(long, value_enum, default_value_t = Memory::Private)]
+    memory: Memory,
+    #[command(flatten)]
+    repetition: Repetition,
+}
+
+pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    let pairs = args.pairs.to_u32().map_err(|what| Failure::Input(format!("--pairs: {what}")))?;
+    if let Some(many) = pairs.iter().find(|&&pairs| pairs > 32) {
+        return Err(Failure::Input(format!("--pairs {many}: allowed are 1 to 32")));
+    }
+    if args.size.contains(&0) {
+        return Err(Failure::Input("--size 0: an empty message has no bandwidth; allowed is 1 and more".to_owned()));
+    }
+    let private = args.memory == Memory::Private;
+    let idle = PingPong { sizes: vec![8], private, plan: args.repetition.bound_plan()? };
+    let idle: Vec<Vec<Samples>> = args.via.run(2, &idle)?;
+    let idle_latency_us = summary(&idle[0][0])?.median;
+    let progress = output.progress("measure saturation", (pairs.len() * args.size.len()) as u64);
+    for &pairs in &pairs {
+        let over = oversubscribed(2 * pairs);
+        for &size in args.size.iter() {
+            let bench = Saturation { sizes: vec![size], private, plan: args.repetition.plan()? };
+            let results: Vec<Vec<Samples>> = args.via.run(2 * pairs, &bench)?;
+            let aggregate = Saturation::aggregate(&results);
+            let bound = copy_rate(size, (2 * pairs).min(hotlink_real::cores()), &args.repetition)?.unwrap_or(0.0);
+            output.push(record(args, pairs, size, &aggregate[0], over, bound, idle_latency_us)?);
+            progress.step();
+        }
+    }
+    Ok(())
+}
+
+fn record(
+    args: &Args,
+    pairs: u32,
+    size: u64,
+    samples: &Samples,
+    over: bool,
+    bound_mbps: f64,
+    idle_latency_us: f64,
+) -> Result<Record, Failure> {
+    let summary = summary(samples)?;
+    let mut record = Record::new()
+        .with("fabric", args.repetition.fabric.as_str())
+        .with("benchmark", "saturation")
+        .with("method", "measured")
+        .with("via", args.via.name())
+        .with("memory", args.memory.name())
+        .with("ranks", 2 * pairs)
+        .with("pairs", pairs)
+        .with("size_B", size)
+        .with("window", Saturation::window(size))
+        .with("bandwidth_MBps", summary.median)
+        .with("bound_bandwidth_MBps", bound_mbps)
+        .with("efficiency", if bound_mbps > 0.0 { summary.median / bound_mbps } else { 0.0 })
+        .with("limiting_resource", "memory copy")
+        .with("bound_is", "all cores that the ranks can use copying messages in their own memory at once")
+        .with("idle_latency_us", idle_latency_us)
+        .with("oversubscribed", over);
+    record = summary.into(record).with("statistic_of", "bandwidth_MBps").with("inner", samples.inner);
+    if args.repetition.raw {
+        record.set("samples", samples.values.clone());
+    }
+    Ok(record)
+}
