@@ -290,18 +290,22 @@ impl Switches {
         })
     }
 
-    /// A ring: every switch has `links` links to each side, or `links` in all. (Of two switches both sides are the
-    /// same neighbour, so all of them lead there.)
+    /// A ring: two switches are one adjacent pair; from three on each has two neighbours.
     fn ring(nodes: u32, ports: u32, links: u32, links_per_switch: bool) -> Option<Switches> {
         if nodes <= ports {
             return Some(Switches::one(nodes));
         }
-        let used = if links_per_switch { links } else { 2 * links };
-        let each = ports.checked_sub(used).filter(|ports| *ports > 0)?;
-        let count = nodes.div_ceil(each);
+        let pair = ports.checked_sub(links).filter(|ports| *ports > 0)?;
+        let (count, filled, used) = if nodes <= 2 * pair {
+            (2, pair, links)
+        } else {
+            let used = if links_per_switch { links } else { 2 * links };
+            let each = ports.checked_sub(used).filter(|ports| *ports > 0)?;
+            (nodes.div_ceil(each), each, used)
+        };
         Some(Switches {
             count,
-            nodes_per_switch: mean_own_switch(nodes, count, each, each),
+            nodes_per_switch: mean_own_switch(nodes, count, filled, filled),
             hops: hops_ring(f64::from(count)),
             channels: f64::from(used) * f64::from(count),
         })

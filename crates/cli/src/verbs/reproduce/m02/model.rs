@@ -5,7 +5,7 @@ use hotlink_fabric::catalog::{Library, Mistake};
 use hotlink_fabric::forms::{self, FormResult};
 use hotlink_fabric::inventory::Inventory;
 use hotlink_fabric::price::{Bill, PriceList};
-use hotlink_fabric::spec::{Capacities, FabricSpec, ItemKind, Role, TopologySpec};
+use hotlink_fabric::spec::{Capacities, FabricSpec, Role, TopologySpec};
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::{Fabric, load};
 use std::cell::RefCell;
@@ -61,13 +61,20 @@ pub(super) struct Model {
     prices: PriceList,
     /// Bandwidths counted so far by fabric, nodes built and capacities.
     counts: RefCell<BTreeMap<(String, u64, u8), Option<f64>>>,
+    /// Bills so far by fabric and nodes.
+    bills: RefCell<BTreeMap<(String, u32), Bill>>,
 }
 
 impl Model {
     pub(super) fn open(library: &Library) -> Result<Model, Vec<Mistake>> {
         let names = SCI.iter().chain(&MYRINET);
         let specs = names.map(|name| library.fabric(name).map(|loaded| loaded.spec)).collect::<Result<_, _>>()?;
-        Ok(Model { specs, prices: library.price_list("m02-2002")?, counts: RefCell::default() })
+        Ok(Model {
+            specs,
+            prices: library.price_list("m02-2002")?,
+            counts: RefCell::default(),
+            bills: RefCell::default(),
+        })
     }
 
     pub(super) fn spec(&self, fabric: &str) -> &FabricSpec {
@@ -148,21 +155,18 @@ impl Model {
         Some(load::count(&fabric, &demand).ok()?.bounds(&fabric, capacities, forms::MESSAGE_BYTES))
     }
 
-    /// The bill at the fitted prices.
+    /// The bill at the fitted prices for the built network.
     pub(super) fn bill(&self, fabric: &str, nodes: u32) -> Bill {
+        let key = (fabric.to_owned(), nodes);
+        if let Some(bill) = self.bills.borrow().get(&key) {
+            return bill.clone();
+        }
         let spec = self.spec(fabric);
         let prices = spec.prices.as_ref().expect("the six have prices");
-        let nics = u64::from(nodes);
-        let boxes = match spec.topology {
-            TopologySpec::Cube { .. } => None,
-            TopologySpec::Clos64 => Some((ItemKind::Enclosure, nics.div_ceil(64))),
-            _ => {
-                let switches = self.form(fabric, nodes, Capacities::Measured).switches;
-                Some((ItemKind::Switch, u64::from(switches.expect("S of Eq. 6"))))
-            }
-        };
-        let pieces = std::iter::once((ItemKind::Nic, nics)).chain(boxes).collect();
-        self.prices.bill(prices, &Inventory { nodes: nics, pieces }).expect("the catalog's own items")
+        let built = Fabric::build(spec, nodes).expect("the six can be built for 2 to 128 nodes");
+        let bill = self.prices.bill(prices, &Inventory::of(&built)).expect("the catalog's own items");
+        self.bills.borrow_mut().insert(key, bill.clone());
+        bill
     }
 
     /// Total cost in dollars.
