@@ -9,6 +9,7 @@
 pub mod bound;
 pub mod built;
 pub mod catalog;
+pub mod deadlock;
 pub mod forms;
 mod injection;
 pub mod inventory;

@@ -177,6 +177,35 @@ impl Routing {
         }
     }
 
+    /// Groups that a route may go by: those of a dragonfly under Valiant routing, else none.
+    pub(crate) fn groups(&self) -> u32 {
+        match self {
+            Routing::Dragonfly { shape, valiant: true } if shape.groups > 2 => shape.groups,
+            _ => 0,
+        }
+    }
+
+    /// Whether packets between two nodes may go by group `via`.
+    pub(crate) fn is_via(&self, attachment: &Attachment, source: Node, destination: Node, via: u32) -> bool {
+        let Routing::Dragonfly { shape, valiant: true } = self else { return false };
+        let group = |node: Node| shape.locate(attachment.home[node.0 as usize]).0;
+        let (from, to) = (group(source), group(destination));
+        from != to && via != from && via != to
+    }
+
+    /// The way by group `via` towards the nodes of home `group`, where the routing has such ways.
+    pub(crate) fn toward_via<'a>(
+        &'a self,
+        network: &'a Network,
+        attachment: &Attachment,
+        group: usize,
+        via: u32,
+    ) -> Option<Toward<'a>> {
+        let Routing::Dragonfly { shape, valiant: true } = self else { return None };
+        let goal = Goal::Via(via, attachment.homes[group]);
+        Some(Toward::Dragonfly(DragonflyToward::new(shape, network, goal)))
+    }
+
     /// Next hops between the injection and the ejection of a packet (see [`crate::Fabric::hops`]).
     pub(crate) fn hops(&self, network: &Network, at: &Attachment, state: State, trip: Trip, hops: &mut Vec<Hop>) {
         let group = at.group[trip.destination.0 as usize] as usize;

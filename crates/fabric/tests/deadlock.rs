@@ -1,0 +1,84 @@
+//! Deadlock freedom: the check finds the cycles that are there and passes the routings that were made to avoid them.
+
+use hotlink_fabric::Fabric;
+use hotlink_fabric::catalog;
+use hotlink_fabric::deadlock::{Protection, check};
+use hotlink_fabric::network::Channel;
+use hotlink_fabric::spec::{Extents, FabricSpec, FlowControl, RoutingSpec, TopologySpec};
+
+fn torus(dimensions: u32, bidirectional: bool) -> TopologySpec {
+    TopologySpec::Cube { dimensions, bidirectional, b_link: false, nodes_per_router: 1, extents: Extents::Balanced }
+}
+
+fn build(topology: TopologySpec, routing: RoutingSpec, nodes: u32) -> Fabric {
+    let mut spec = FabricSpec::bare("test", topology, routing);
+    spec.flow_control = FlowControl::Wormhole;
+    Fabric::build(&spec, nodes).unwrap()
+}
+
+#[test]
+fn a_torus_without_virtual_channels_can_deadlock_and_its_cycle_is_one() {
+    for (dimensions, both, nodes) in [(1, false, 3), (1, true, 5), (2, true, 25), (2, false, 9)] {
+        let fabric = build(torus(dimensions, both), RoutingSpec::ShortestEcmp, nodes);
+        let report = check(&fabric).unwrap();
+        assert!(!report.is_free());
+        let cycle = report.cycle.as_ref().expect("a cycle");
+        for (i, held) in cycle.iter().enumerate() {
+            let next: Channel = cycle[(i + 1) % cycle.len()].channel;
+            assert_eq!(fabric.network.to(held.channel), fabric.network.from(next), "the cycle is connected");
+        }
+        assert!(report.sentence(&fabric).starts_with("can deadlock: a cycle of"));
+    }
+}
+
+#[test]
+fn the_same_torus_with_dateline_virtual_channels_cannot() {
+    for (dimensions, both, nodes) in
+        [(1, false, 3), (1, true, 5), (2, true, 25), (2, false, 9), (3, true, 60), (3, true, 8)]
+    {
+        let report = check(&build(torus(dimensions, both), RoutingSpec::DimensionOrder, nodes)).unwrap();
+        assert_eq!(report.cycle, None);
+        assert!(report.dependencies > 0 || nodes == 8, "extent 2: a packet takes one channel per dimension");
+    }
+}
+
+#[test]
+fn up_down_never_deadlocks_where_shortest_paths_may() {
+    let ring = TopologySpec::SwitchRing { ports: 8, links: 1, links_per_switch: false };
+    assert!(!check(&build(ring.clone(), RoutingSpec::ShortestEcmp, 40)).unwrap().is_free());
+    assert!(check(&build(ring, RoutingSpec::UpDown, 40)).unwrap().is_free());
+    for nodes in [4, 9, 13, 25] {
+        assert!(check(&build(torus(2, true), RoutingSpec::UpDown, nodes)).unwrap().is_free());
+    }
+}
+
+#[test]
+fn trees_and_dragonflies_are_free_by_their_own_routing() {
+    use RoutingSpec::{DragonflyMinimal, DragonflyValiant, ShortestEcmp};
+    let tree = TopologySpec::FatTree { radix: 4, levels: None, oversubscription: 1.0, top_all_down: true };
+    assert!(check(&build(tree, ShortestEcmp, 16)).unwrap().is_free());
+    assert!(check(&build(TopologySpec::Clos64, ShortestEcmp, 128)).unwrap().is_free());
+    let dragonfly = TopologySpec::Dragonfly { nodes_per_router: 2, routers_per_group: 4, global_per_router: 2 };
+    for routing in [DragonflyMinimal, DragonflyValiant] {
+        let report = check(&build(dragonfly.clone(), routing, 72)).unwrap();
+        assert!(report.cycle.is_none() && report.dependencies > 0, "{routing:?}: {report:?}");
+    }
+    assert!(!check(&build(dragonfly, ShortestEcmp, 72)).unwrap().is_free(), "one virtual channel is not enough");
+}
+
+#[test]
+fn sci_rings_are_said_to_rely_on_their_access_protocol() {
+    let fabric = Fabric::build(&catalog::load("sci-torus2d").unwrap(), 16).unwrap();
+    let report = check(&fabric).unwrap();
+    assert!(report.cycle.is_some(), "the rings themselves are cycles");
+    assert_eq!(report.protection, Some(Protection::RingAccess));
+    assert!(report.sentence(&fabric).contains("ring access protocol"));
+}
+
+#[test]
+fn a_large_torus_is_checked_and_what_is_too_large_is_refused() {
+    assert!(check(&build(torus(3, true), RoutingSpec::DimensionOrder, 65_536)).unwrap().is_free());
+    let tree = TopologySpec::FatTree { radix: 64, levels: None, oversubscription: 1.0, top_all_down: true };
+    let error = check(&build(tree, RoutingSpec::ShortestEcmp, 65_536)).unwrap_err();
+    assert!(error.to_string().contains("smaller size"));
+}
