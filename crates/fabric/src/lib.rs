@@ -11,6 +11,7 @@ pub mod built;
 pub mod catalog;
 pub mod deadlock;
 pub mod forms;
+pub mod import;
 mod injection;
 pub mod inventory;
 pub mod load;

@@ -1,0 +1,332 @@
+//! A fabric from a graph that someone wrote or exported: nodes, switches, links, and routes if they are known.
+//!
+//! ```
+//! let text = r#"{
+//!   "nodes": ["a", "b", "c"],
+//!   "switches": ["s"],
+//!   "links": [
+//!     {"from": "a", "to": "s", "rate_MBps": 160},
+//!     {"from": "b", "to": "s", "rate_MBps": 160},
+//!     {"from": "c", "to": "s", "rate_MBps": 320, "latency_us": 0.1, "parallel": 2}
+//!   ]
+//! }"#;
+//! let fabric = hotlink_fabric::import::graph("my-graph.json", text).unwrap();
+//! assert_eq!((fabric.nodes(), fabric.network.channels()), (3, 8));
+//! ```
+//!
+//! A link has both directions (each with the rate) unless `one_way` is true. `rate_MBps` (10^6 bytes per second, gross)
+//! and `latency_us` may also stand at the top as the default of all links; a link without rate never limits. `nodes` and
+//! `switches` are lists of names or a number (then called `n0`, `s0` and so on). `routing` is `shortest-ecmp` (as without
+//! it), `shortest-single`, `up-down` or `source`; the last takes `routes`, each with `from`, `to` and the devices between
+//! them in `via`, and all shortest paths where none is given. `packet` may give `payload_max_B` and `overhead_B`.
+
+use crate::built::{Fabric, MAX_NODES};
+use crate::network::{Builder, Channel, Network, Node, Override, Vertex};
+use crate::routing::Routing;
+use crate::spec::{FabricSpec, FlowControl, ResourceSpec, Role, RoutingSpec, Status, TopologySpec, Value};
+use crate::topology::Shape;
+use crate::units::{Rate, Time};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// What was wrong with a graph, where, and what is allowed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {what}")]
+pub struct ImportError {
+    /// `file:line:column` or `file: key`.
+    pub place: String,
+    /// What was wrong and what is allowed.
+    pub what: String,
+}
+
+/// Most devices, and most links counted with their parallels.
+const MAX_DEVICES: usize = 1 << 22;
+const MAX_LINKS: u64 = 1 << 24;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: Option<String>,
+    title: Option<String>,
+    nodes: Names,
+    switches: Option<Names>,
+    links: Vec<Link>,
+    routes: Option<Vec<Route>>,
+    routing: Option<String>,
+    #[serde(rename = "rate_MBps")]
+    rate_mbps: Option<f64>,
+    latency_us: Option<f64>,
+    packet: Option<Packet>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a list of names or a number")]
+enum Names {
+    Count(u32),
+    List(Vec<String>),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Link {
+    from: String,
+    to: String,
+    #[serde(rename = "rate_MBps")]
+    rate_mbps: Option<f64>,
+    latency_us: Option<f64>,
+    parallel: Option<u32>,
+    one_way: Option<bool>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Route {
+    from: String,
+    to: String,
+    via: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Packet {
+    #[serde(rename = "payload_max_B")]
+    payload_max: Option<u64>,
+    #[serde(rename = "overhead_B")]
+    overhead: Option<f64>,
+}
+
+/// Builds the fabric that `text` describes, called `file` in messages. Its name is the file's stem unless it has one.
+///
+/// # Errors
+/// The first mistake, with its place.
+pub fn graph(file: &str, text: &str) -> Result<Fabric, ImportError> {
+    let parsed: File = serde_json::from_str(text).map_err(|error| {
+        let place = format!("{file}:{}:{}", error.line(), error.column());
+        let message = error.to_string();
+        let what = message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what);
+        ImportError { place, what: what.to_owned() }
+    })?;
+    Reader { file, parsed, vertices: BTreeMap::new(), names: Vec::new() }.read()
+}
+
+struct Reader<'a> {
+    file: &'a str,
+    parsed: File,
+    vertices: BTreeMap<String, Vertex>,
+    names: Vec<String>,
+}
+
+impl Reader<'_> {
+    fn wrong<T>(&self, key: &str, what: impl Into<String>) -> Result<T, ImportError> {
+        Err(ImportError { place: format!("{}: {key}", self.file), what: what.into() })
+    }
+
+    fn read(mut self) -> Result<Fabric, ImportError> {
+        let nodes = self.name_all()?;
+        let (mut network, channels) = self.network(nodes)?;
+        network.overrides = self.overrides(&channels)?;
+        let spec = self.spec()?;
+        let shape = Shape::Named(self.names.clone());
+        let wrong = |error: crate::BuildError| ImportError { place: format!("{}: routing", self.file), what: error.0 };
+        let mut fabric = Fabric::assemble(&spec, nodes, network, shape).map_err(wrong)?;
+        let read = self.routes(&fabric.network)?;
+        if let Routing::Source { routes, .. } = &mut fabric.routing {
+            *routes = read;
+        }
+        Ok(fabric)
+    }
+
+    fn name_all(&mut self) -> Result<u32, ImportError> {
+        let nodes = self.add_names("nodes", &self.expand(&self.parsed.nodes, "n"))?;
+        if nodes == 0 || nodes > MAX_NODES as usize {
+            return self.wrong("nodes", format!("{nodes} nodes: allowed are 1 to {MAX_NODES}"));
+        }
+        if let Some(switches) = &self.parsed.switches {
+            let switches = self.expand(switches, "s");
+            self.add_names("switches", &switches)?;
+        }
+        Ok(nodes as u32)
+    }
+
+    fn expand(&self, names: &Names, prefix: &str) -> Vec<String> {
+        match names {
+            Names::Count(count) => {
+                (0..(*count as usize).min(MAX_DEVICES + 1)).map(|i| format!("{prefix}{i}")).collect()
+            }
+            Names::List(list) => list.clone(),
+        }
+    }
+
+    fn add_names(&mut self, key: &str, names: &[String]) -> Result<usize, ImportError> {
+        if self.names.len() + names.len() > MAX_DEVICES {
+            return self.wrong(key, format!("at most {MAX_DEVICES} nodes and switches"));
+        }
+        for (i, name) in names.iter().enumerate() {
+            let key = format!("{key}[{i}]");
+            if name.trim().is_empty() {
+                return self.wrong(&key, "an empty name: every node and switch needs a name");
+            }
+            let vertex = Vertex(self.names.len() as u32);
+            if self.vertices.insert(name.clone(), vertex).is_some() {
+                return self.wrong(&key, format!("'{name}' stands twice: names are unique"));
+            }
+            self.names.push(name.clone());
+        }
+        Ok(names.len())
+    }
+
+    fn find(&self, key: &str, name: &str) -> Result<Vertex, ImportError> {
+        match self.vertices.get(name) {
+            Some(vertex) => Ok(*vertex),
+            None => {
+                let near = crate::catalog::nearest(name, self.vertices.keys().map(String::as_str));
+                let near = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
+                self.wrong(key, format!("'{name}' is neither a node nor a switch{near}"))
+            }
+        }
+    }
+
+    /// The network, and the channels of each link in file order.
+    fn network(&self, nodes: u32) -> Result<(Network, Vec<Vec<Channel>>), ImportError> {
+        let mut b = Builder::new(nodes);
+        b.vertices(self.names.len() as u32 - nodes, Role::Switch);
+        let mut owner = Vec::new();
+        for (i, link) in self.parsed.links.iter().enumerate() {
+            let key = format!("links[{i}]");
+            let from = self.find(&format!("{key}.from"), &link.from)?;
+            let to = self.find(&format!("{key}.to"), &link.to)?;
+            if from == to {
+                return self.wrong(&key, format!("'{}' is linked to itself", link.from));
+            }
+            let parallel = link.parallel.unwrap_or(1);
+            let total = (owner.len() as u64).saturating_add(2 * u64::from(parallel));
+            if parallel == 0 || total > 2 * MAX_LINKS {
+                return self.wrong(
+                    &format!("{key}.parallel"),
+                    format!("{parallel}: at least 1, and {MAX_LINKS} links in all"),
+                );
+            }
+            let role = if from.0 < nodes || to.0 < nodes { Role::Link } else { Role::SwitchLink };
+            for _ in 0..parallel {
+                b.channel(from, to, role);
+                owner.push(i);
+                if link.one_way != Some(true) {
+                    b.channel(to, from, role);
+                    owner.push(i);
+                }
+            }
+        }
+        let (network, places) = b.build_ordered();
+        let mut channels = vec![Vec::new(); self.parsed.links.len()];
+        owner.into_iter().zip(places).for_each(|(link, channel)| channels[link].push(channel));
+        Ok((network, channels))
+    }
+
+    fn overrides(&self, channels: &[Vec<Channel>]) -> Result<BTreeMap<Channel, Override>, ImportError> {
+        let mut overrides = BTreeMap::new();
+        self.rate("rate_MBps", self.parsed.rate_mbps)?;
+        self.latency("latency_us", self.parsed.latency_us)?;
+        for (i, (link, channels)) in self.parsed.links.iter().zip(channels).enumerate() {
+            let rate = self.rate(&format!("links[{i}].rate_MBps"), link.rate_mbps)?;
+            let latency = self.latency(&format!("links[{i}].latency_us"), link.latency_us)?;
+            if rate.is_some() || latency.is_some() {
+                overrides.extend(channels.iter().map(|&channel| (channel, Override { rate, latency })));
+            }
+        }
+        Ok(overrides)
+    }
+
+    fn rate(&self, key: &str, mbps: Option<f64>) -> Result<Option<Rate>, ImportError> {
+        match mbps {
+            Some(mbps) if !(1e-6..=1e12).contains(&mbps) => {
+                self.wrong(key, format!("{mbps}: allowed are 0.000001 to 1e12"))
+            }
+            mbps => Ok(mbps.map(Rate::from_mbps)),
+        }
+    }
+
+    fn latency(&self, key: &str, us: Option<f64>) -> Result<Option<Time>, ImportError> {
+        match us {
+            Some(us) if !(0.0..=1e9).contains(&us) => self.wrong(key, format!("{us}: allowed are 0 to 1e9")),
+            us => Ok(us.map(Time::from_us)),
+        }
+    }
+
+    fn routes(&self, network: &Network) -> Result<BTreeMap<(Node, Node), Vec<Channel>>, ImportError> {
+        let mut routes = BTreeMap::new();
+        for (i, route) in self.parsed.routes.iter().flatten().enumerate() {
+            let key = format!("routes[{i}]");
+            let stops = std::iter::once(&route.from).chain(&route.via).chain(std::iter::once(&route.to));
+            let stops: Vec<Vertex> = stops.map(|name| self.find(&key, name)).collect::<Result<_, _>>()?;
+            let (first, last) = (stops[0], stops[stops.len() - 1]);
+            if !network.is_node(first) || !network.is_node(last) || first == last {
+                return self.wrong(&key, "a route leads from one node to another");
+            }
+            let mut seen = stops.clone();
+            seen.sort_unstable();
+            seen.dedup();
+            let between = &stops[1..stops.len() - 1];
+            if seen.len() != stops.len() || between.iter().any(|&v| network.is_node(v)) {
+                return self.wrong(&key, "a route passes switches only, each once");
+            }
+            let mut channels = Vec::with_capacity(stops.len() - 1);
+            for pair in stops.windows(2) {
+                let Some(channel) = network.out(pair[0]).find(|&c| network.to(c) == pair[1]) else {
+                    let (a, b) = (&self.names[pair[0].0 as usize], &self.names[pair[1].0 as usize]);
+                    return self.wrong(&key, format!("there is no link from '{a}' to '{b}'"));
+                };
+                channels.push(channel);
+            }
+            if routes.insert((Node(first.0), Node(last.0)), channels).is_some() {
+                return self.wrong(&key, format!("a second route from '{}' to '{}'", route.from, route.to));
+            }
+        }
+        Ok(routes)
+    }
+
+    fn routing(&self) -> Result<RoutingSpec, ImportError> {
+        let has_routes = self.parsed.routes.is_some();
+        match self.parsed.routing.as_deref() {
+            None if has_routes => Ok(RoutingSpec::Source),
+            Some("source") => Ok(RoutingSpec::Source),
+            Some(_) if has_routes => self.wrong("routing", "a file with routes has routing source"),
+            None | Some("shortest-ecmp") => Ok(RoutingSpec::ShortestEcmp),
+            Some("shortest-single") => Ok(RoutingSpec::ShortestSingle),
+            Some("up-down") => Ok(RoutingSpec::UpDown),
+            Some(other) => {
+                self.wrong("routing", format!("'{other}': shortest-ecmp, shortest-single, up-down or source"))
+            }
+        }
+    }
+
+    fn spec(&self) -> Result<FabricSpec, ImportError> {
+        let stem = self.file.rsplit(['/', '\\']).next().unwrap_or(self.file);
+        let stem = stem.strip_suffix(".json").unwrap_or(stem);
+        let name = self.parsed.name.clone().unwrap_or_else(|| stem.to_owned());
+        let mut spec = FabricSpec::bare(&name, TopologySpec::Graph, self.routing()?);
+        spec.title = self.parsed.title.clone().unwrap_or_else(|| format!("graph of {}", self.file));
+        spec.flow_control = FlowControl::Wormhole;
+        let rate = self.rate("rate_MBps", self.parsed.rate_mbps)?;
+        let latency = self.latency("latency_us", self.parsed.latency_us)?.unwrap_or_default();
+        for (role, name) in [(Role::Link, "link"), (Role::SwitchLink, "switch link")] {
+            let gross = rate.map(|rate| self.stated(rate, "MB/s"));
+            let latency = self.stated(latency, "us");
+            let resource = ResourceSpec { name: name.to_owned(), gross, measured: None, latency, half_duplex: false };
+            spec.resources.insert(role, resource);
+        }
+        if let Some(packet) = &self.parsed.packet {
+            let overhead = packet.overhead.unwrap_or(0.0);
+            if !(0.0..=1e9).contains(&overhead) || packet.payload_max == Some(0) {
+                return self.wrong("packet", "payload_max_B from 1 up, overhead_B from 0 to 1e9");
+            }
+            spec.packet.payload_max_bytes = packet.payload_max.map(|bytes| self.stated(bytes, "B"));
+            spec.packet.overhead_bytes = self.stated(overhead, "B");
+        }
+        Ok(spec)
+    }
+
+    /// A value of this file; a graph does not say where its values come from.
+    fn stated<T>(&self, value: T, unit: &str) -> Value<T> {
+        Value { value, unit: unit.to_owned(), source: self.file.to_owned(), status: Status::Estimated }
+    }
+}

@@ -1,0 +1,141 @@
+//! Graphs from files: what they become, and that no text makes the reader panic.
+
+use hotlink_fabric::import::graph;
+use hotlink_fabric::load::count;
+use hotlink_fabric::network::Resource;
+use hotlink_fabric::spec::Capacities;
+use hotlink_fabric::traffic::Traffic;
+use proptest::prelude::*;
+
+/// Two switches with two nodes each; the link between them is the narrow place.
+const DUMBBELL: &str = r#"{
+  "nodes": ["a", "b", "c", "d"], "switches": ["left", "right"], "rate_MBps": 100, "latency_us": 1,
+  "links": [
+    {"from": "a", "to": "left"}, {"from": "b", "to": "left"},
+    {"from": "c", "to": "right"}, {"from": "d", "to": "right"},
+    {"from": "left", "to": "right", "rate_MBps": 40, "latency_us": 2, "parallel": 2}
+  ]
+}"#;
+
+#[test]
+fn the_narrow_link_of_a_dumbbell_limits_and_is_named() {
+    let fabric = graph("dir/dumbbell.json", DUMBBELL).unwrap();
+    assert_eq!((fabric.spec.name.as_str(), fabric.nodes(), fabric.network.channels()), ("dumbbell", 4, 12));
+    let load = count(&fabric, &Traffic::AllToAll.demand(4, 0).unwrap()).unwrap();
+    let bounds = load.bounds(&fabric, Capacities::Theoretical, 1024);
+    // Four packets each way over two links: 3 x 40 / 2.
+    assert_eq!(bounds.bandwidth_per_node_mbps, 60.0);
+    let limit = bounds.limiting().unwrap();
+    assert_eq!((fabric.resource_name(limit.hottest).as_str(), limit.sharing), ("switch link left -> right #1", 4));
+    assert_eq!(fabric.latency(limit.hottest).us(), 2.0);
+    assert_eq!(fabric.latency(Resource::Channel(fabric.network.port(hotlink_fabric::network::Vertex(0), 0))).us(), 1.0);
+}
+
+#[test]
+fn explicit_routes_are_taken_and_the_hottest_is_told_by_its_own_rate() {
+    let text = r#"{
+      "nodes": 3, "switches": 3,
+      "links": [
+        {"from": "n0", "to": "s0"}, {"from": "n1", "to": "s1"}, {"from": "n2", "to": "s2"},
+        {"from": "s0", "to": "s1", "rate_MBps": 10}, {"from": "s1", "to": "s2", "rate_MBps": 90},
+        {"from": "s2", "to": "s0", "rate_MBps": 90}
+      ],
+      "routes": [{"from": "n0", "to": "n1", "via": ["s0", "s2", "s1"]}]
+    }"#;
+    let fabric = graph("triangle.json", text).unwrap();
+    let load = count(&fabric, &Traffic::AllToAll.demand(3, 0).unwrap()).unwrap();
+    let of = |from: u32, to: u32| {
+        let channel = (0..fabric.network.channels())
+            .find(|&c| (fabric.network.from[c].0, fabric.network.to[c].0) == (from + 3, to + 3));
+        load.channel[channel.unwrap()]
+    };
+    assert_eq!([of(0, 1), of(0, 2), of(2, 1), of(1, 0)], [0.0, 2.0, 2.0, 1.0]);
+    let bounds = load.bounds(&fabric, Capacities::Theoretical, 1024);
+    assert_eq!(fabric.resource_name(bounds.limiting().unwrap().hottest), "switch link s1 -> s0");
+    assert_eq!(bounds.bandwidth_per_node_mbps, 20.0);
+}
+
+#[test]
+fn mistakes_are_told_with_their_place() {
+    let cases = [
+        ("{", "g.json:1:1", "EOF"),
+        (r#"{"nodes": 2, "links": [], "extra": 1}"#, "g.json:1:", "unknown field `extra`"),
+        (r#"{"nodes": 0, "links": []}"#, "nodes", "1 to"),
+        (r#"{"nodes": 4000000000, "links": []}"#, "nodes", "at most"),
+        (r#"{"nodes": ["a", "a"], "links": []}"#, "nodes[1]", "twice"),
+        (r#"{"nodes": ["left", "b"], "links": [{"from": "lef", "to": "b"}]}"#, "links[0].from", "did you mean 'left'"),
+        (r#"{"nodes": 2, "links": [{"from": "n0", "to": "n0"}]}"#, "links[0]", "itself"),
+        (r#"{"nodes": 2, "links": [{"from": "n0", "to": "n1", "rate_MBps": -1}]}"#, "links[0].rate_MBps", "allowed"),
+        (r#"{"nodes": 2, "links": [{"from": "n0", "to": "n1", "parallel": 0}]}"#, "links[0].parallel", "at least 1"),
+        (r#"{"nodes": 2, "links": [], "routing": "magic"}"#, "routing", "shortest-ecmp"),
+        (r#"{"nodes": 2, "links": [], "routes": [{"from": "n0", "to": "n1", "via": []}]}"#, "routes[0]", "no link"),
+        (r#"{"nodes": 2, "links": [{"from": "n0", "to": "n1", "one_way": true}], "routing": "up-down"}"#, "", ""),
+    ];
+    for (text, place, what) in cases {
+        match graph("g.json", text) {
+            Err(error) => assert!(error.place.contains(place) && error.what.contains(what), "{text}: {error}"),
+            Ok(_) => assert_eq!(place, "", "{text} is refused"),
+        }
+    }
+}
+
+#[test]
+fn nodes_without_a_route_are_named() {
+    let fabric = graph("g.json", r#"{"nodes": 3, "links": [{"from": "n0", "to": "n1"}]}"#).unwrap();
+    let error = count(&fabric, &Traffic::AllToAll.demand(3, 0).unwrap()).unwrap_err();
+    assert!(error.to_string().starts_with("no route from node"), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_text_makes_the_reader_panic(text in ".{0,200}") {
+        let _ = graph("x.json", &text);
+    }
+
+    #[test]
+    fn no_damaged_graph_makes_the_reader_panic(at in 0usize..DUMBBELL.len(), with in "[-0-9a-z\"{}\\[\\]:,.]{0,3}", cut in 0usize..6) {
+        let end = (at + cut).min(DUMBBELL.len());
+        let text = format!("{}{with}{}", &DUMBBELL[..at], &DUMBBELL[end..]);
+        if let Ok(fabric) = graph("x.json", &text) {
+            let demand = Traffic::AllToAll.demand(fabric.nodes(), 0).unwrap();
+            if let Ok(load) = count(&fabric, &demand) {
+                let _ = load.bounds(&fabric, Capacities::Measured, 64);
+            }
+        }
+    }
+
+    #[test]
+    fn any_small_graph_is_counted_or_refused(
+        nodes in 1u32..6,
+        switches in 0u32..4,
+        links in proptest::collection::vec((0u32..10, 0u32..10, 1u32..3, any::<bool>()), 0..12),
+        routing in prop_oneof![Just("shortest-ecmp"), Just("shortest-single"), Just("up-down"), Just("source")],
+    ) {
+        let name = |v: u32| {
+            let v = v % (nodes + switches);
+            if v < nodes { format!("n{v}") } else { format!("s{}", v - nodes) }
+        };
+        let links: Vec<String> = links
+            .iter()
+            .map(|(a, b, parallel, one_way)| {
+                format!(r#"{{"from":"{}","to":"{}","parallel":{parallel},"one_way":{one_way}}}"#, name(*a), name(*b))
+            })
+            .collect();
+        let text = format!(
+            r#"{{"nodes":{nodes},"switches":{switches},"routing":"{routing}","links":[{}]}}"#,
+            links.join(",")
+        );
+        if let Ok(fabric) = graph("x.json", &text)
+            && let Ok(load) = count(&fabric, &Traffic::AllToAll.demand(nodes, 0).unwrap())
+        {
+            let arrived: f64 = (0..fabric.network.channels())
+                .filter(|&c| fabric.network.to[c].0 < nodes)
+                .map(|c| load.channel[c])
+                .sum();
+            prop_assert!((arrived - f64::from(nodes * (nodes - 1))).abs() < 1e-9, "all that is sent arrives");
+            let _ = hotlink_fabric::deadlock::check(&fabric).unwrap();
+        }
+    }
+}
