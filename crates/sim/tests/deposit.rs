@@ -100,6 +100,35 @@ fn a_wait_on_reads_costs_what_the_bus_says() {
     assert!((rate - 132.0 * 64.0 / 75.0).abs() < 0.5, "{rate}");
 }
 
+/// The study as a table: a change of behaviour is a visible difference. `HOTLINK_BLESS=1` writes it anew.
+#[test]
+fn the_deposit_study_is_the_golden_table() {
+    let mut table = String::from("fabric series size_B stride time_ps limiting events trace_hash\n");
+    for fabric in FABRICS {
+        let host = host(fabric);
+        let strides = STRIDES.map(|stride| (32 << 10, stride));
+        let sizes: Vec<(u64, u64)> = (2..=19).map(|bits| (1 << bits, 1)).collect();
+        for series in Series::ALL {
+            for &(bytes, stride) in strides.iter().chain(&sizes) {
+                let DepositTime { time, limiting, events, trace_hash, .. } = run(&host, bytes, stride, series);
+                let (series, limiting) = (series.name(), limiting.replace(' ', "_"));
+                let line =
+                    format!("{fabric} {series} {bytes} {stride} {} {limiting} {events} {trace_hash:016x}\n", time.0);
+                table.push_str(&line);
+            }
+        }
+    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/deposit.txt");
+    if std::env::var_os("HOTLINK_BLESS").is_some() {
+        std::fs::write(path, &table).expect("writable");
+    }
+    let golden = std::fs::read_to_string(path).expect("written with HOTLINK_BLESS=1");
+    for (line, (new, old)) in table.lines().zip(golden.lines()).enumerate() {
+        assert_eq!(new, old, "line {}", line + 1);
+    }
+    assert_eq!(table.lines().count(), golden.lines().count());
+}
+
 #[test]
 fn the_same_deposit_takes_the_same_course() {
     for fabric in FABRICS {

@@ -1,5 +1,6 @@
 //! `hotlink simulate`: benchmarks on simulated machines. One file per benchmark in `simulate/`.
 
+mod deposit;
 mod goal;
 
 use crate::{Failure, output::Output};
@@ -12,12 +13,15 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum Benchmark {
+    /// A block into local and remote memory, contiguous and strided: memory, host bus, adapter (K98's first level).
+    Deposit(deposit::Args),
     /// A GOAL schedule (LogGOPSim's text) or generated collectives on a LogGP machine.
     Goal(goal::Args),
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     match &args.benchmark {
+        Benchmark::Deposit(args) => deposit::run(args, output),
         Benchmark::Goal(args) => goal::run(args, output),
     }
 }

@@ -112,7 +112,8 @@ impl Sci {
         let write = |bytes| self.bus.write(bytes, self.write_burst);
         let load = pipeline.step(processor, work(unit), work(last), Time::ZERO);
         let store = pipeline.step(bus, write(unit), write(last), Time::ZERO);
-        let size = (self.write_buffers / bursts(unit)).max(1);
+        // While one item's bursts drain the next one's fill, however many bursts an item is.
+        let size = (self.write_buffers / bursts(unit)).max(self.write_buffers.min(2));
         pipeline.windows.push(Window { name: "write buffers", from: load, to: store, size });
         store
     }
