@@ -51,7 +51,7 @@ module f_tree #(parameter STAGGERED = 0) (input wire clk);
         {was_start, was_up} <= {start, up};
         started <= started | start;
     end
-    always @* assume (|member);
+    always @* assume (&member);  // masks: f_flat and f_node
     // What the dead job left, wires and machines, has come to rest.
     always @* if (second) assume (&(up ~^ was_up | was_start));
 `ifdef COVER

@@ -126,6 +126,10 @@ impl Row {
         self.expected = Some(false);
         self
     }
+    /// How the claim is read, where it can be read in several ways.
+    pub(super) fn reading(self, reading: &str) -> Row {
+        self.also("reading", reading)
+    }
     /// Conditions and how the number comes about.
     pub(super) fn under(mut self, conditions: impl AsRef<str>) -> Row {
         let separator = if self.conditions.is_empty() { "" } else { "; " };
@@ -155,6 +159,15 @@ impl Row {
     fn error_pct(&self) -> Option<f64> {
         let (published, reproduced) = (self.published.as_f64()?, self.reproduced.as_f64()?);
         (published != 0.0).then(|| (reproduced - published) / published * 100.0)
+    }
+
+    fn verdict(&self) -> &'static str {
+        match (self.holds, self.key("gap")) {
+            (Some(true), _) => "yes",
+            (Some(false), _) => "NO",
+            (None, Some(_)) => "gap",
+            (None, None) => "",
+        }
     }
 
     fn regressed(&self) -> bool {
@@ -208,42 +221,41 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     Err(Failure::Check(format!("known to hold, but no longer does: {}", regressed.join(", "))))
 }
 
-/// The claims, for people.
+/// The claims, for people; what does not hold is explained below.
 fn summary(report: &Report) -> Table {
-    let heads = ["id", "quantity", "published", "reproduced", "unit", "error %", "kind", "holds", "conditions"];
+    let heads = ["id", "quantity", "reading", "published", "reproduced", "unit", "error %", "kind", "holds"];
     let rows = report.claims.iter().map(|row| {
-        let gap = row.key("gap").and_then(Value::as_str);
-        let holds = match (row.holds, gap.is_some()) {
-            (Some(true), _) => "yes",
-            (Some(false), _) => "NO",
-            (None, true) => "gap",
-            (None, false) => "",
-        };
+        let reading = row.key("reading").map(text).unwrap_or_default();
         let error = row.error_pct().map(|error| format!("{error:.1}")).unwrap_or_default();
-        let (published, reproduced) = (text(&row.published), text(&row.reproduced));
-        let conditions = gap.unwrap_or(&row.conditions).to_owned();
-        let (id, quantity, unit) = (row.id.clone(), row.quantity.clone(), row.unit.clone());
-        vec![id, quantity, published, reproduced, unit, error, row.kind.name().to_owned(), holds.to_owned(), conditions]
+        let cells = [&row.quantity, &reading, &text(&row.published), &text(&row.reproduced), &row.unit, &error];
+        let cells = cells.map(|cell| shortened(cell));
+        let ends = [row.kind.name().to_owned(), row.verdict().to_owned()];
+        std::iter::once(row.id.clone()).chain(cells).chain(ends).collect()
     });
-    let count = |wanted: Option<bool>| report.claims.iter().filter(|row| row.holds == wanted).count();
-    let predictions = report.claims.iter().filter(|row| row.kind != Kind::Calibrated);
-    let held = predictions.clone().filter(|row| row.holds == Some(true)).count();
-    let tried = predictions.filter(|row| row.holds.is_some()).count();
-    Table {
-        title: format!("{}: {}", report.name, report.title),
-        columns: heads.map(str::to_owned).to_vec(),
-        rows: rows.collect(),
-        notes: vec![
-            format!(
-                "{} rows hold, {} do not hold as printed, {} have nothing to hold (series, gaps).",
-                count(Some(true)),
-                count(Some(false)),
-                count(None)
-            ),
-            format!(
-                "Of {tried} predictions and orderings {held} hold; calibrated rows are inputs or fitted, no evidence."
-            ),
-        ],
+    let count = |verdict| report.claims.iter().filter(|row| row.verdict() == verdict).count();
+    let told = report.claims.iter().filter(|row| matches!(row.verdict(), "NO" | "gap"));
+    let mut notes: Vec<String> = vec![String::new()];
+    notes.extend(told.map(|row| {
+        let why = row.key("gap").and_then(Value::as_str).unwrap_or(&row.conditions);
+        let reading = row.key("reading").map(|reading| format!(" ({})", text(reading))).unwrap_or_default();
+        format!("{} {}{reading}: {why}", row.verdict(), row.id)
+    }));
+    notes.push(format!(
+        "\n{} rows hold, {} do not hold as printed, {} are gaps; calibrated rows are inputs or fitted, no evidence.",
+        count("yes"),
+        count("NO"),
+        count("gap")
+    ));
+    notes.push("--json has every row with its conditions, and the figures' series; --figures prints those.".to_owned());
+    let columns = heads.map(str::to_owned).to_vec();
+    Table { title: format!("{}: {}", report.name, report.title), columns, rows: rows.collect(), notes }
+}
+
+/// At most 44 characters.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(44) {
+        None => text.to_owned(),
+        Some((at, _)) => format!("{}\u{2026}", &text[..at]),
     }
 }
 

@@ -21,7 +21,8 @@ pub(super) fn series(model: &Model) -> Vec<Row> {
     let measured = Sort { inputs: ("capacities", "measured"), ..bandwidth };
     let total = Sort { kind: Kind::Calibrated, unit: "USD", inputs: ("prices", "fitted") };
     let per_node = Sort { unit: "USD per MB/s per node", ..total };
-    rows.extend(by_size("G104", "Fig. 9: switch-to-switch bandwidth per node", &MYRINET, bandwidth, &sw2sw));
+    let rows_9 = by_size("G104", "Fig. 9: switch-to-switch bandwidth per node", &MYRINET, bandwidth, &sw2sw);
+    rows.extend(rows_9.into_iter().map(|row| with_counted_links(model, row)));
     rows.extend(by_size("G105", "Fig. 10: overall bandwidth per node", &MYRINET, bandwidth, &overall));
     rows.extend(by_size("G107", "Fig. 13: calibrated bandwidth per node", &SIX, measured, &calibrated));
     rows.extend(by_size("G108", "Fig. 14: total cost", &SIX, total, &cost));
@@ -59,6 +60,16 @@ fn by_size(
     let points = fabrics.iter().flat_map(|fabric| SIZES.map(move |nodes| (*fabric, nodes)));
     let drawn = points.filter_map(|(fabric, nodes)| Some((fabric, nodes, value(fabric, nodes)?)));
     drawn.map(|(fabric, nodes, value)| sort.point(id, quantity, fabric, nodes, value)).collect()
+}
+
+/// Eq. 10 averages over the inter-switch links: the count of routes tells the average and the hottest.
+fn with_counted_links(model: &Model, row: Row) -> Row {
+    let placed = row.placed().and_then(|(_, fabric, nodes)| Some((fabric, u32::try_from(nodes).ok()?)));
+    let counted = placed.and_then(|(fabric, nodes)| model.counted_sw2sw(&fabric, nodes, Capacities::Theoretical));
+    match counted {
+        Some((average, hottest)) => row.also("counted", average).also("counted_hottest", hottest),
+        None => row,
+    }
 }
 
 /// Points of Figs. 2 to 4: whole cubes up to 10,000 nodes, theoretical capacities.

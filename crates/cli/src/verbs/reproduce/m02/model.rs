@@ -1,12 +1,15 @@
 //! M02's models at any size: bandwidth by the closed forms and by load count, cost by the fitted prices.
 
+use hotlink_fabric::bound::Bounds;
 use hotlink_fabric::catalog::{Library, Mistake};
 use hotlink_fabric::forms::{self, FormResult};
 use hotlink_fabric::inventory::Inventory;
 use hotlink_fabric::price::{Bill, PriceList};
-use hotlink_fabric::spec::{Capacities, FabricSpec, ItemKind, Role, TopologySpec};
+use hotlink_fabric::spec::{Capacities, FabricSpec, Role, TopologySpec};
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::{Fabric, load};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 /// The SCI fabrics in the order of M02's legends.
@@ -28,6 +31,19 @@ pub(super) enum Tori {
     Padded,
     /// r = N^(1/f), not whole.
     Continuous,
+    /// The same with the effective rates as M02 prints them, 444 and 427 MB/s (theoretical capacities only).
+    ContinuousPrinted,
+}
+
+impl Tori {
+    /// For people.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Tori::Padded => "tori padded to r^f",
+            Tori::Continuous => "continuous r",
+            Tori::ContinuousPrinted => "continuous r, printed 444 and 427 MB/s",
+        }
+    }
 }
 
 /// What `n links` of a ring of switches means.
@@ -43,13 +59,22 @@ pub(super) enum Links {
 pub(super) struct Model {
     specs: Vec<FabricSpec>,
     prices: PriceList,
+    /// Bandwidths counted so far by fabric, nodes built and capacities.
+    counts: RefCell<BTreeMap<(String, u64, u8), Option<f64>>>,
+    /// Bills so far by fabric and nodes.
+    bills: RefCell<BTreeMap<(String, u32), Bill>>,
 }
 
 impl Model {
     pub(super) fn open(library: &Library) -> Result<Model, Vec<Mistake>> {
         let names = SCI.iter().chain(&MYRINET);
         let specs = names.map(|name| library.fabric(name).map(|loaded| loaded.spec)).collect::<Result<_, _>>()?;
-        Ok(Model { specs, prices: library.price_list("m02-2002")? })
+        Ok(Model {
+            specs,
+            prices: library.price_list("m02-2002")?,
+            counts: RefCell::default(),
+            bills: RefCell::default(),
+        })
     }
 
     pub(super) fn spec(&self, fabric: &str) -> &FabricSpec {
@@ -63,20 +88,23 @@ impl Model {
 
     /// Bandwidth per node in MB/s.
     pub(super) fn bandwidth(&self, fabric: &str, nodes: u32, capacities: Capacities, tori: Tori) -> f64 {
-        match (&self.spec(fabric).topology, tori) {
-            (TopologySpec::Cube { dimensions, .. }, Tori::Continuous) => {
-                self.continuous(fabric, f64::from(nodes), *dimensions, capacities)
+        match &self.spec(fabric).topology {
+            TopologySpec::Cube { dimensions, .. } if tori != Tori::Padded => {
+                self.continuous(f64::from(nodes), *dimensions, capacities, tori)
             }
             _ => self.form(fabric, nodes, capacities).bandwidth_per_node_mbps,
         }
     }
 
     /// Eqs. 1 to 5 for any N, r = N^(1/f).
-    pub(super) fn continuous(&self, fabric: &str, nodes: f64, dimensions: u32, capacities: Capacities) -> f64 {
+    pub(super) fn continuous(&self, nodes: f64, dimensions: u32, capacities: Capacities, tori: Tori) -> f64 {
         let r = nodes.powf(1.0 / f64::from(dimensions));
-        let limit = |hot, role| forms::bandwidth_cube(nodes, hot, self.rate(fabric, role, capacities));
-        let link = limit(forms::hot_link_cube(nodes, r), Role::Link);
-        link.min(limit(forms::hot_b_link(nodes, r, dimensions), Role::BLink))
+        let (link, b_link) = match tori {
+            Tori::ContinuousPrinted => (444.0, 427.0),
+            _ => (self.rate("sci-ring", Role::Link, capacities), self.rate("sci-ring", Role::BLink, capacities)),
+        };
+        let by_link = forms::bandwidth_cube(nodes, forms::hot_link_cube(nodes, r), link);
+        by_link.min(forms::bandwidth_cube(nodes, forms::hot_b_link(nodes, r, dimensions), b_link))
     }
 
     /// B_eff in MB/s of messages of 1 MiB, over one switch where there are switches.
@@ -98,28 +126,47 @@ impl Model {
 
     /// Bandwidth per node in MB/s that the load count allows; `None` where it is not counted.
     pub(super) fn counted(&self, fabric: &str, nodes: u32, capacities: Capacities) -> Option<f64> {
+        let key = (fabric.to_owned(), self.form(fabric, nodes, capacities).nodes_built, capacities as u8);
+        if let Some(known) = self.counts.borrow().get(&key) {
+            return *known;
+        }
+        let counted = self.bounds(fabric, nodes, capacities).map(|bounds| bounds.bandwidth_per_node_mbps);
+        self.counts.borrow_mut().insert(key, counted);
+        counted
+    }
+
+    /// Eq. 10 with the hot link counted over routes, in MB/s: by the average inter-switch link, as the equation takes
+    /// it, and by the hottest.
+    pub(super) fn counted_sw2sw(&self, fabric: &str, nodes: u32, capacities: Capacities) -> Option<(f64, f64)> {
+        let form = self.form(fabric, nodes, capacities);
+        let n = f64::from(nodes);
+        let elsewhere = (n - form.nodes_per_switch?) / (n - 1.0);
+        let bounds = self.bounds(fabric, nodes, capacities)?;
+        let between = bounds.roles.iter().find(|role| role.role == Role::SwitchLink)?;
+        let host = form.same_switch_mbps?;
+        let of = |bandwidth: Option<f64>| bandwidth.map(|bandwidth| (bandwidth * elsewhere).min(host));
+        Some((of(between.average_bandwidth_per_node_mbps)?, of(between.bandwidth_per_node_mbps)?))
+    }
+
+    fn bounds(&self, fabric: &str, nodes: u32, capacities: Capacities) -> Option<Bounds> {
         let built = self.form(fabric, nodes, capacities).nodes_built;
         let fabric = (built <= COUNTED).then(|| Fabric::build(self.spec(fabric), nodes).ok())??;
         let demand = Traffic::AllToAll.demand(fabric.nodes(), 0).ok()?;
-        let bounds = load::count(&fabric, &demand).ok()?.bounds(&fabric, capacities, forms::MESSAGE_BYTES);
-        Some(bounds.bandwidth_per_node_mbps)
+        Some(load::count(&fabric, &demand).ok()?.bounds(&fabric, capacities, forms::MESSAGE_BYTES))
     }
 
-    /// The bill at the fitted prices.
+    /// The bill at the fitted prices for the built network.
     pub(super) fn bill(&self, fabric: &str, nodes: u32) -> Bill {
+        let key = (fabric.to_owned(), nodes);
+        if let Some(bill) = self.bills.borrow().get(&key) {
+            return bill.clone();
+        }
         let spec = self.spec(fabric);
         let prices = spec.prices.as_ref().expect("the six have prices");
-        let nics = u64::from(nodes);
-        let boxes = match spec.topology {
-            TopologySpec::Cube { .. } => None,
-            TopologySpec::Clos64 => Some((ItemKind::Enclosure, nics.div_ceil(64))),
-            _ => {
-                let switches = self.form(fabric, nodes, Capacities::Measured).switches;
-                Some((ItemKind::Switch, u64::from(switches.expect("S of Eq. 6"))))
-            }
-        };
-        let pieces = std::iter::once((ItemKind::Nic, nics)).chain(boxes).collect();
-        self.prices.bill(prices, &Inventory { nodes: nics, pieces }).expect("the catalog's own items")
+        let built = Fabric::build(spec, nodes).expect("the six can be built for 2 to 128 nodes");
+        let bill = self.prices.bill(prices, &Inventory::of(&built)).expect("the catalog's own items");
+        self.bills.borrow_mut().insert(key, bill.clone());
+        bill
     }
 
     /// Total cost in dollars.

@@ -29,11 +29,23 @@ fn ordering(claim: &Claim) -> Row {
     Row::new(claim, Kind::Ordering)
 }
 
-/// Sizes at which `leader` is ahead of all `others`.
-fn leads(model: &Model, leader: &str, others: &[&str], capacities: Capacities, tori: Tori) -> Vec<u32> {
-    let of = |fabric: &str, nodes| model.bandwidth(fabric, nodes, capacities, tori);
+/// Sizes at which `leader` is ahead of all `others` by the bandwidth `of` a fabric at a size.
+fn leads(leader: &str, others: &[&str], of: impl Fn(&str, u32) -> f64) -> Vec<u32> {
     let ahead = |nodes| others.iter().all(|other| *other == leader || above(of(leader, nodes), of(other, nodes)));
     sizes_where(SIZES, ahead)
+}
+
+/// The bandwidth of the closed forms.
+fn by_form(model: &Model, capacities: Capacities, tori: Tori) -> impl Fn(&str, u32) -> f64 {
+    move |fabric, nodes| model.bandwidth(fabric, nodes, capacities, tori)
+}
+
+/// As [`leads`] by the load count, on padded tori; `None` where a network is not counted.
+fn leads_counted(model: &Model, leader: &str, others: &[&str], capacities: Capacities) -> Option<Vec<u32>> {
+    let all = || others.iter().copied().chain([leader]);
+    let counted = SIZES.into_iter().all(|nodes| all().all(|fabric| model.counted(fabric, nodes, capacities).is_some()));
+    let of = |fabric: &str, nodes| model.counted(fabric, nodes, capacities).unwrap_or(f64::NAN);
+    counted.then(|| leads(leader, others, of))
 }
 
 /// Last size of the run that starts at the smallest one.
@@ -42,86 +54,106 @@ fn last_of_first_run(sizes: &[u32]) -> Option<u32> {
     run.and_then(|run| run.last().copied())
 }
 
-const READINGS: [(Tori, &str); 2] =
-    [(Tori::Padded, "tori padded to r^f"), (Tori::Continuous, "continuous r = N^(1/f)")];
-
 /// G086: the ring is best up to five nodes, then the 2-D torus.
 fn ring_best_in_theory(model: &Model, claim: &Claim) -> Vec<Row> {
-    let row = |(tori, reading)| {
-        let last = last_of_first_run(&leads(model, "sci-ring", &SCI, Theoretical, tori));
+    let row = |tori: Tori| {
+        let of = by_form(model, Theoretical, tori);
+        let last = last_of_first_run(&leads("sci-ring", &SCI, &of));
         let next = last.map_or(2, |last| last + 1);
-        let torus_next = leads(model, "sci-torus2d", &SCI, Theoretical, tori).contains(&next);
-        let row =
-            ordering(claim).published(5.0, "nodes").reproduced(last).holds(last == Some(5) && torus_next).under(
-                format!("theoretical capacities, {reading}; last size at which the ring leads, the 2-D torus next"),
-            );
-        if tori == Tori::Continuous { row.known_not_to_hold().under(equal_at(model)) } else { row }
+        let torus_next = leads("sci-torus2d", &SCI, &of).contains(&next);
+        let row = ordering(claim)
+            .reading(&format!("theory, {}", tori.name()))
+            .published(5.0, "nodes")
+            .reproduced(last)
+            .holds(last == Some(5) && torus_next)
+            .under("last size at which the ring leads, the 2-D torus next");
+        match tori {
+            Tori::Padded => row.also(
+                "counted",
+                leads_counted(model, "sci-ring", &SCI, Theoretical).and_then(|sizes| last_of_first_run(&sizes)),
+            ),
+            _ => row.known_not_to_hold().also("curves_cross_at", ring_meets_torus(model, tori)),
+        }
     };
-    READINGS.map(row).to_vec()
+    [Tori::Padded, Tori::Continuous, Tori::ContinuousPrinted].map(row).to_vec()
 }
 
 /// Where ring and 2-D torus cross for real N, by bisection.
-fn equal_at(model: &Model) -> String {
-    let lead =
-        |n: f64| model.continuous("sci-ring", n, 1, Theoretical) - model.continuous("sci-torus2d", n, 2, Theoretical);
+fn ring_meets_torus(model: &Model, tori: Tori) -> f64 {
+    let of = |n, dimensions| model.continuous(n, dimensions, Theoretical, tori);
     let (mut low, mut high) = (4.0, 9.0);
     for _ in 0..60 {
         let middle = (low + high) / 2.0;
-        if lead(middle) > 0.0 { low = middle } else { high = middle }
+        if of(middle, 1) > of(middle, 2) { low = middle } else { high = middle }
     }
-    format!("the curves cross at N = {low:.2}")
+    low
 }
 
 /// G087: the third dimension pays from about 64 nodes.
 fn third_dimension(model: &Model, claim: &Claim) -> Vec<Row> {
-    let mut rows = Vec::new();
-    for (capacities, word) in [(Theoretical, "theoretical"), (Measured, "measured")] {
-        for (tori, reading) in READINGS {
-            let sizes = leads(model, "sci-torus3d", &["sci-torus2d"], capacities, tori);
-            let at_64 = |fabric| model.bandwidth(fabric, 64, capacities, tori);
-            let row = ordering(claim)
-                .published(64.0, "nodes")
-                .reproduced(sizes.first().copied())
-                .under(format!("{word} capacities, {reading}; first size at which 3-D leads 2-D; `about`: within 10 %"))
-                .also("leads_at", ranges(&sizes))
-                .also("torus2d_at_64_MBps", at_64("sci-torus2d"))
-                .also("torus3d_at_64_MBps", at_64("sci-torus3d"))
-                .within(10.0);
-            let early = capacities == Theoretical && tori == Tori::Padded;
-            rows.push(if early { row.known_not_to_hold().under("50 to 64 nodes are one 8x8 torus") } else { row });
+    let row = |(capacities, word, tori): (Capacities, &str, Tori)| {
+        let of = by_form(model, capacities, tori);
+        let sizes = leads("sci-torus3d", &["sci-torus2d"], &of);
+        let row = ordering(claim)
+            .reading(&format!("{word}, {}", tori.name()))
+            .published(64.0, "nodes")
+            .reproduced(sizes.first().copied())
+            .under("first size at which 3-D leads 2-D; `about`: within 10 %")
+            .also("leads_at", ranges(&sizes))
+            .also("torus2d_at_64_MBps", of("sci-torus2d", 64))
+            .also("torus3d_at_64_MBps", of("sci-torus3d", 64))
+            .within(10.0);
+        if tori != Tori::Padded {
+            return row;
         }
-    }
-    rows
+        let counted = leads_counted(model, "sci-torus3d", &["sci-torus2d"], capacities);
+        let row = row.also("counted", counted.and_then(|sizes| sizes.first().copied()));
+        if capacities == Theoretical { row.known_not_to_hold().under("50 to 64 nodes are one 8x8 torus") } else { row }
+    };
+    let readings = [
+        (Theoretical, "theory", Tori::ContinuousPrinted),
+        (Theoretical, "theory", Tori::Continuous),
+        (Theoretical, "theory", Tori::Padded),
+        (Measured, "calibrated", Tori::Continuous),
+        (Measured, "calibrated", Tori::Padded),
+    ];
+    readings.map(row).to_vec()
 }
 
 /// G088: the ring is best up to four nodes.
 fn ring_best_calibrated(model: &Model, claim: &Claim) -> Vec<Row> {
-    let row = |(tori, reading)| {
-        let sizes = leads(model, "sci-ring", &SIX, Measured, tori);
-        let last = last_of_first_run(&sizes);
+    let row = |tori: Tori| {
+        let of = by_form(model, Measured, tori);
+        let sizes = leads("sci-ring", &SIX, &of);
         ordering(claim)
+            .reading(tori.name())
             .published(4.0, "nodes")
-            .reproduced(last)
+            .reproduced(last_of_first_run(&sizes))
             .holds((2..=4).all(|nodes| sizes.contains(&nodes)))
-            .under(format!("measured capacities, {reading}; the ring leads the other five at 2, 3 and 4 nodes"))
-            .under("the model keeps it ahead at 5, where M02 does not")
-            .also("at_5_MBps", model.bandwidth("sci-ring", 5, Measured, tori))
-            .also("torus2d_at_5_MBps", model.bandwidth("sci-torus2d", 5, Measured, tori))
+            .under(
+                "holds: the ring leads the other five at 2, 3 and 4 nodes; the model keeps it ahead at 5, M02 does not",
+            )
+            .also("at_5_MBps", of("sci-ring", 5))
+            .also("torus2d_at_5_MBps", of("sci-torus2d", 5))
     };
-    READINGS.map(row).to_vec()
+    [Tori::Padded, Tori::Continuous].map(row).to_vec()
 }
 
 /// G089: after nine nodes Clos64 leads.
 fn clos_over_sci(model: &Model, claim: &Claim) -> Row {
-    let sizes = leads(model, "myrinet-clos64", &["sci-ring", "sci-torus2d"], Measured, Tori::Padded);
+    let (clos, sci) = ("myrinet-clos64", ["sci-ring", "sci-torus2d"]);
+    let of = by_form(model, Measured, Tori::Padded);
+    let sizes = leads(clos, &sci, &of);
     let last = sizes.first().map(|first| first - 1);
+    let counted = leads_counted(model, clos, &sci, Measured).and_then(|sizes| sizes.first().map(|first| first - 1));
     ordering(claim)
         .published(9.0, "nodes")
         .reproduced(last)
         .holds(last == Some(9) && ranges(&sizes) == "10..128")
         .under("measured capacities, tori padded; last size before Clos64 leads SCI for good")
-        .also("torus2d_at_9_MBps", model.bandwidth("sci-torus2d", 9, Measured, Tori::Padded))
-        .also("clos64_at_9_MBps", model.bandwidth("myrinet-clos64", 9, Measured, Tori::Padded))
+        .also("counted", counted)
+        .also("torus2d_at_9_MBps", of("sci-torus2d", 9))
+        .also("clos64_at_9_MBps", of(clos, 9))
 }
 
 /// G090: from 25 nodes the 2-D torus is next after Clos64.
@@ -136,14 +168,15 @@ fn second_best(model: &Model, claim: &Claim, links: Links) -> Row {
     let behind = sizes_where(25..=*SIZES.end(), |nodes| !second(nodes));
     let from = behind.last().map_or(25, |last| last + 1);
     let reading = match links {
-        Links::PerPair => "n links between each adjacent pair of switches",
+        Links::PerPair => "n links between each pair of switches",
         Links::PerSwitch => "n switch ports in all, half to each side",
     };
     let row = ordering(claim)
+        .reading(reading)
         .published(25.0, "nodes")
         .reproduced(from)
         .holds(behind.is_empty())
-        .under(format!("measured capacities, tori padded; {reading}; not second at {}", ranges(&behind)))
+        .under(format!("measured capacities, tori padded; not second at {}", ranges(&behind)))
         .also("torus2d_at_25_MBps", torus(25))
         .also("ring4_at_25_MBps", other("myrinet-ring4", 25));
     if links == Links::PerPair { row.known_not_to_hold() } else { row }

@@ -1,0 +1,122 @@
+//! `hotlink reproduce M02`: every claim is answered, and what holds and what does not stays known.
+
+use serde_json::Value;
+use std::process::Command;
+use std::sync::OnceLock;
+
+fn records() -> &'static [Value] {
+    static RECORDS: OnceLock<Vec<Value>> = OnceLock::new();
+    RECORDS.get_or_init(|| {
+        let run = Command::new(env!("CARGO_BIN_EXE_hotlink")).args(["reproduce", "M02", "--json"]).output().unwrap();
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+        let document: Value = serde_json::from_slice(&run.stdout).unwrap();
+        document["records"].as_array().unwrap().clone()
+    })
+}
+
+fn of(id: &str) -> impl Iterator<Item = &'static Value> {
+    records().iter().filter(move |record| record["id"] == id)
+}
+
+/// The row of `id` read as `reading`.
+fn read_as(id: &str, reading: &str) -> &'static Value {
+    of(id).find(|record| record["reading"] == reading).unwrap_or_else(|| panic!("{id} {reading}"))
+}
+
+#[test]
+fn every_claim_of_m02_has_a_row_with_every_key() {
+    for number in 69..=109 {
+        let id = format!("G{number:03}");
+        assert!(of(&id).next().is_some(), "no row for {id}");
+    }
+    for record in records() {
+        for key in ["id", "quantity", "published", "reproduced", "unit", "error_pct", "kind", "holds", "conditions"] {
+            assert!(record.get(key).is_some(), "{record} lacks {key}");
+        }
+        assert!(["prediction", "calibrated", "ordering"].contains(&record["kind"].as_str().unwrap()), "{record}");
+        let silent = record["reproduced"].is_null();
+        assert_eq!(silent, record.get("gap").is_some(), "what is not reproduced says why: {record}");
+    }
+}
+
+#[test]
+fn what_holds_and_what_does_not_is_as_known() {
+    for record in records() {
+        assert_eq!(record["holds"], record["known_to_hold"], "{record}");
+    }
+    let mut failing: Vec<&str> = records()
+        .iter()
+        .filter(|record| record["holds"] == false)
+        .map(|record| record["id"].as_str().unwrap())
+        .collect();
+    failing.dedup();
+    assert_eq!(failing, ["G086", "G087", "G090", "G096", "G109"]);
+}
+
+#[test]
+fn crossovers_are_the_known_ones() {
+    let reproduced = |record: &Value| record["reproduced"].as_u64().unwrap();
+    assert_eq!(reproduced(read_as("G086", "theory, tori padded to r^f")), 5);
+    let crossing =
+        read_as("G086", "theory, continuous r, printed 444 and 427 MB/s")["curves_cross_at"].as_f64().unwrap();
+    assert!((crossing - 4.949).abs() < 0.001, "{crossing}");
+    let third = read_as("G087", "theory, continuous r, printed 444 and 427 MB/s");
+    assert_eq!(reproduced(third), 59);
+    assert!((third["torus2d_at_64_MBps"].as_f64().unwrap() - 124.875).abs() < 1e-9);
+    assert_eq!(reproduced(read_as("G087", "calibrated, tori padded to r^f")), 65);
+    assert_eq!(of("G089").map(reproduced).collect::<Vec<_>>(), [9]);
+    assert_eq!(reproduced(read_as("G090", "n links between each pair of switches")), 27);
+    assert_eq!(reproduced(read_as("G090", "n switch ports in all, half to each side")), 25);
+    let torus = read_as("G090", "n links between each pair of switches");
+    assert!((torus["torus2d_at_25_MBps"].as_f64().unwrap() - 135.0).abs() < 1e-9);
+    assert!((torus["ring4_at_25_MBps"].as_f64().unwrap() - 139.9).abs() < 0.05);
+}
+
+#[test]
+fn rows_from_fitted_prices_or_inputs_are_no_predictions() {
+    for id in ["G077", "G078", "G082", "G092", "G093", "G094", "G095", "G108", "G109"] {
+        let input = of(id).filter(|record| record["unit"] != "% of theory");
+        assert!(input.into_iter().all(|record| record["kind"] == "calibrated"), "{id}");
+    }
+}
+
+/// The two engines never look at each other: where routes are counted, the closed form gives the same.
+#[test]
+fn formula_and_count_agree() {
+    let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b;
+    let mut compared = 0;
+    for record in of("G101").filter(|record| record["counted"].is_number()) {
+        assert!(close(record["counted"].as_f64().unwrap(), record["reproduced"].as_f64().unwrap()), "{record}");
+        compared += 1;
+    }
+    assert!(compared > 60, "{compared} points of Fig. 4 were counted");
+    for id in ["G086", "G087", "G089"] {
+        for record in of(id).filter(|record| record.get("counted").is_some()) {
+            assert_eq!(record["counted"], record["reproduced"], "{record}");
+        }
+    }
+}
+
+/// Eq. 6 averages hops over pairs of switches, which is the mean over packets only where every switch is full.
+#[test]
+fn counted_switch_links_average_to_eq_10_where_all_switches_are_full() {
+    let full = |fabric: &str, nodes: u64| match fabric {
+        "myrinet-ring2" => nodes == 28 || (nodes > 28 && nodes.is_multiple_of(12)),
+        "myrinet-ring4" => nodes == 24 || (nodes > 24 && nodes.is_multiple_of(8)),
+        "myrinet-minimal" => nodes == 30,
+        _ => false,
+    };
+    let mut compared = 0;
+    for record in of("G104").filter(|record| record.get("fabric").is_some()) {
+        let (fabric, nodes) = (record["fabric"].as_str().unwrap(), record["nodes"].as_u64().unwrap());
+        let (Some(counted), Some(hottest)) = (record.get("counted"), record.get("counted_hottest")) else { continue };
+        let (counted, hottest) = (counted.as_f64().unwrap(), hottest.as_f64().unwrap());
+        assert!(hottest <= counted * (1.0 + 1e-9), "{record}");
+        if full(fabric, nodes) {
+            let formula = record["reproduced"].as_f64().unwrap();
+            assert!((counted - formula).abs() < 1e-3 * formula, "{record}");
+            compared += 1;
+        }
+    }
+    assert!(compared >= 20, "{compared} full populations were counted");
+}

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Synthesis of the barrier for iCE40: `make synth`. Writes synth/results.csv and prints it as a table.
+
+For each P: the board module (hb_board) through yosys and nextpnr, as one device while the package has the pins, else
+as the shallowest tree of devices that it takes. op(P) is the proved bound in clocks (formal/f_latency.v, plus one
+clock per hop for a level that arrives between two edges: devices have clocks of their own) times the period, plus the
+pads passed; H06 (slide 23) measured 0.01 us x P.
+"""
+
+import concurrent.futures
+import csv
+import json
+import math
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+BUILD = ROOT / "build" / "synth"
+STAGES = 2
+# name, nextpnr options, user pins of the package, clock asked for in MHz
+DEVICES = [("HX8K-CT256", ["--hx8k", "--package", "ct256"], 206, 250), ("UP5K-SG48", ["--up5k", "--package", "sg48"], 39, 60)]
+OTHER_PINS = 9  # clock, pin_out, up_out, down_in, SPI, interrupt
+RANKS = [4, 8, 16, 32, 64, 128, 256]
+FILTERS = [3, 0]  # glitch filter: equal samples that make a level; 0: clean wires, synchroniser only
+COLUMNS = ["fpga", "ranks", "filter_samples", "radix", "depth", "devices", "luts_per_device", "ffs_per_device",
+           "clock_MHz", "pads_ns", "cycles", "op_us", "op_H06_us"]
+
+
+def command(arguments):
+    done = subprocess.run(arguments, cwd=BUILD, capture_output=True, text=True, timeout=300)
+    if done.returncode != 0:
+        raise SystemExit(f"synth.py: {arguments[0]} failed:\n{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def path_ns(report, kind):
+    """The longest path of a kind (`in`: pad to register, `out`: register to pad), in ns."""
+    ends = {"in": lambda p: p["from"].startswith("<async>") and p["to"].startswith("posedge"),
+            "out": lambda p: p["from"].startswith("posedge") and p["to"].startswith("<async>")}[kind]
+    return max((sum(hop["delay"] for hop in p["path"]) for p in report["critical_paths"] if ends(p)), default=0.0)
+
+
+def implement(job):
+    """One device of `radix` children: (LUTs, flip-flops, MHz, pad delays in ns)."""
+    (name, options, _, target_MHz), radix, samples, root = job
+    tag = f"{name}-{radix}-{samples}-{root}"
+    sources = " ".join(str(f) for f in sorted((ROOT / "src").glob("hb_*.v")))
+    command(["yosys", "-q", "-p", f"read_verilog {sources}; chparam -set P {radix} -set ROOT {root} -set STAGES {STAGES} "
+             f"-set SAMPLES {samples} hb_board; synth_ice40 -top hb_board -json {tag}.json; tee -o {tag}.stat stat"])
+    command(["nextpnr-ice40", *options, "--json", f"{tag}.json", "--freq", str(target_MHz), "--seed", "1", "-q",
+             "--report", f"{tag}.report", "--timing-allow-fail"])
+    cells = {w[0]: int(w[1]) for w in map(str.split, (BUILD / f"{tag}.stat").read_text().splitlines())
+             if len(w) == 2 and w[0].startswith("SB_")}
+    report = json.loads((BUILD / f"{tag}.report").read_text())
+    clock = min(f["achieved"] for f in report["fmax"].values())
+    ffs = sum(count for cell, count in cells.items() if cell.startswith("SB_DFF"))
+    return cells["SB_LUT4"], ffs, clock, path_ns(report, "in") + path_ns(report, "out")
+
+
+def shape(ranks, pins):
+    """(radix, depth) of the shallowest tree whose devices have the pins."""
+    depth = 1
+    while (radix := math.ceil(round(ranks ** (1 / depth), 9))) + OTHER_PINS > pins:
+        depth += 1
+    return radix, depth
+
+
+def row(device, ranks, samples, built):
+    radix, depth = shape(ranks, device[2])
+    parts = [built[device[0], radix, samples, root] for root in ([1] if depth == 1 else [0, 1])]
+    luts, ffs, pads_ns = (max(p[k] for p in parts) for k in (0, 1, 3))
+    clock = min(p[2] for p in parts)
+    hops = 2 * depth - 1
+    cycles = hops * (STAGES + samples + 2)
+    devices = sum(math.ceil(ranks / radix**k) for k in range(1, depth + 1))
+    op_us = (cycles * 1000 / clock + hops * pads_ns) / 1000
+    return dict(zip(COLUMNS, [device[0], ranks, samples, radix, depth, devices, luts, ffs, f"{clock:.1f}", f"{pads_ns:.1f}",
+                              cycles, f"{op_us:.4f}", f"{0.01 * ranks:.2f}"]))
+
+
+def main():
+    BUILD.mkdir(parents=True, exist_ok=True)
+    jobs = {}
+    for device in DEVICES:
+        for ranks in RANKS:
+            radix, depth = shape(ranks, device[2])
+            for samples in FILTERS:
+                for root in [1] if depth == 1 else [0, 1]:
+                    jobs[device[0], radix, samples, root] = (device, radix, samples, root)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        built = dict(zip(jobs, pool.map(implement, jobs.values())))
+    rows = [row(d, p, f, built) for d in DEVICES for f in FILTERS for p in RANKS]
+    with (HERE / "results.csv").open("w", newline="") as out:
+        writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    widths = {c: max(len(c), *(len(str(r[c])) for r in rows)) for c in COLUMNS}
+    for line in [dict(zip(COLUMNS, COLUMNS)), *rows]:
+        print("  ".join(str(line[c]).rjust(widths[c]) for c in COLUMNS))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
