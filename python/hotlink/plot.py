@@ -201,7 +201,14 @@ def name_ends(figure: Figure, axes: Axes, lines: dict[str, Line]) -> None:
             fontsize=LABEL_PT,
             va="center",
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": colour(index), "linewidth": 0.6, "shrinkA": 1, "shrinkB": 2},
+            arrowprops={
+                "arrowstyle": "-",
+                "color": colour(index),
+                "linewidth": 0.6,
+                "shrinkA": 1,
+                "shrinkB": 2,
+                "relpos": (0, 0.5),
+            },
         )
         axes.plot([n], [value], marker="o", markersize=3.2, color=colour(index), clip_on=False)
 

@@ -6,6 +6,8 @@ mod goal;
 use crate::{Failure, output::Output};
 
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  hotlink simulate goal --generate barrier:dissemination --ranks 2..1024..x2 --loggp L=2us,o=0.5us,g=50ns,G=0")]
 pub(crate) struct Args {
     #[command(subcommand)]
     benchmark: Benchmark,
