@@ -4,8 +4,10 @@ use crate::values::Size;
 use hotlink_bench::Record;
 use hotlink_fabric::bound::Bounds;
 use hotlink_fabric::load::{self, Load};
+use hotlink_fabric::network::{Resource, Vertex};
 use hotlink_fabric::spec::{Capacities, FabricSpec};
-use hotlink_fabric::traffic::{Traffic, sample_seed};
+use hotlink_fabric::split::{self, SwitchSplit};
+use hotlink_fabric::traffic::{Demand, Traffic, sample_seed};
 use hotlink_fabric::{Fabric, forms};
 
 /// Options that say what is asked of the engines.
@@ -72,6 +74,7 @@ pub(crate) enum Method {
 /// A fabric built for a size, with its load under one draw of the traffic.
 pub(crate) struct Counted {
     pub(crate) fabric: Fabric,
+    demand: Demand,
     pub(crate) load: Load,
     pub(crate) bounds: Bounds,
 }
@@ -129,12 +132,31 @@ impl QuestionArgs {
             .with("note", why)
     }
 
+    /// M02's view of switches (Eqs. 10 to 12): the links between them averaged, and the bandwidths within and between
+    /// switches averaged over a node's partners.
+    fn add_split(&self, counted: &Counted, record: &mut Record) {
+        let Counted { fabric, demand, load, bounds } = counted;
+        let rate =
+            |channel| fabric.payload_mbps(Resource::Channel(channel), self.capacities.capacities(), bounds.efficiency);
+        let link = rate(fabric.network.port(Vertex(0), 0));
+        let between = split::hottest_between(fabric, load).and_then(rate);
+        let split = SwitchSplit::of(fabric, demand, load).filter(|split| split.channels > 0);
+        let (Some(split), Some(link), Some(between)) = (split, link, between) else { return };
+        let bandwidth = split.bandwidth(between, link);
+        record.set("average_bandwidth_per_node_MBps", bandwidth.overall_mbps);
+        record.set("nodes_per_switch", split.nodes_per_switch);
+        record.set("hops_between_switches", split.hops);
+        record.set("switch_to_switch_MBps", bandwidth.between_mbps);
+        record.set("switch_to_switch_hottest_MBps", bandwidth.between_hottest_mbps);
+        record.set("same_switch_MBps", bandwidth.same_mbps);
+    }
+
     /// The load of one draw of the traffic.
     fn count(&self, fabric: Fabric, draw: u64) -> Result<Counted, String> {
         let demand = self.traffic.demand(fabric.nodes(), sample_seed(self.seed, draw)).map_err(|e| e.to_string())?;
         let load = load::count(&fabric, &demand).map_err(|e| e.to_string())?;
         let bounds = load.bounds(&fabric, self.capacities.capacities(), self.size.0);
-        Ok(Counted { fabric, load, bounds })
+        Ok(Counted { fabric, demand, load, bounds })
     }
 
     /// The load count's record, and the load of the (first) draw. Random traffic is drawn `--samples` times: the
@@ -184,6 +206,7 @@ impl QuestionArgs {
             record.set("hot_link_load", limit.hottest_load);
             record.set("average_bandwidth_per_node_MBps", limit.average_bandwidth_per_node_mbps);
         }
+        self.add_split(&counted, &mut record);
         Ok((record, counted))
     }
 }

@@ -30,6 +30,27 @@ impl Table {
         Table::of_keys(records, &keys(records))
     }
 
+    /// As [`Table::of`], with these (key, heading) columns only.
+    pub fn of_columns(records: &[Record], columns: &[(&str, &str)]) -> Table {
+        let keys: Vec<&str> = columns.iter().map(|(key, _)| *key).collect();
+        let mut table = Table::of_keys(records, &keys);
+        let heading = |key: &str| columns.iter().find(|(known, _)| *known == key).map(|(_, head)| (*head).to_owned());
+        for column in &mut table.columns {
+            if let Some(head) = heading(column) {
+                *column = head;
+            }
+        }
+        for (key, head) in columns {
+            table.title = table.title.replace(&format!("{key}: "), &format!("{head}: "));
+        }
+        if let [_] = records {
+            for row in &mut table.rows {
+                row[0] = heading(&row[0]).unwrap_or_default();
+            }
+        }
+        table
+    }
+
     /// As [`Table::of`], with these keys only.
     pub fn of_keys(records: &[Record], keys: &[&str]) -> Table {
         let keys: Vec<&str> =

@@ -29,20 +29,20 @@ pub(crate) struct Args {
 }
 
 /// What the table for people shows; the other formats have every key.
-const SHOWN: [&str; 13] = [
-    "fabric",
-    "nodes",
-    "nodes_built",
-    "traffic",
-    "capacities",
-    "method",
-    "bandwidth_per_node_MBps",
-    "min_bandwidth_per_node_MBps",
-    "max_bandwidth_per_node_MBps",
-    "average_bandwidth_per_node_MBps",
-    "efficiency",
-    "limiting_resource",
-    "hot_link",
+const SHOWN: [(&str, &str); 13] = [
+    ("fabric", "fabric"),
+    ("nodes", "nodes"),
+    ("nodes_built", "built"),
+    ("traffic", "traffic"),
+    ("capacities", "capacities"),
+    ("method", "method"),
+    ("bandwidth_per_node_MBps", "MB/s per node"),
+    ("min_bandwidth_per_node_MBps", "least"),
+    ("max_bandwidth_per_node_MBps", "greatest"),
+    ("average_bandwidth_per_node_MBps", "links averaged"),
+    ("efficiency", "efficiency"),
+    ("limiting_resource", "limited by"),
+    ("hot_link", "hot link"),
 ];
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
             rows.push(record);
         }
     }
-    output.table(Table::of_keys(&rows, &SHOWN));
+    output.table(Table::of_columns(&rows, &SHOWN));
     if args.links {
         output.table(Table::of(&resources));
     }
