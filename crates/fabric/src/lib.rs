@@ -6,6 +6,7 @@
 //!
 //! This crate is pure: no clock, no file that the caller did not hand over, no simulator.
 
+pub mod barrier;
 pub mod bound;
 pub mod built;
 pub mod catalog;

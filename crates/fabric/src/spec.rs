@@ -3,6 +3,7 @@
 //!
 //! A `FabricSpec` is plain data. Reading and validating TOML lives in `catalog`.
 
+use crate::barrier::BarrierSpec;
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
 
@@ -284,6 +285,8 @@ pub struct FabricSpec {
     /// Parameters of hosts and adapters that the simulator needs, by the names of
     /// [`crate::catalog::vocabulary`], in base units (bytes per second, picoseconds, bytes, plain numbers).
     pub parameters: BTreeMap<String, Value<f64>>,
+    /// A barrier network beside the data network.
+    pub barrier: Option<BarrierSpec>,
     /// Which price list and which of its items, if the fabric has prices.
     pub prices: Option<PriceRef>,
 }
@@ -348,6 +351,7 @@ impl FabricSpec {
             },
             flow_control: FlowControl::StoreAndForward,
             parameters: BTreeMap::new(),
+            barrier: None,
             prices: None,
         }
     }

@@ -88,7 +88,7 @@ fn all_mistakes_of_a_file_are_told_in_one_pass_with_their_places() {
     for expected in [
         "broken.toml:4:24: parts: part \"myrinet-128O\" is unknown; did you mean \"myrinet-1280\"? (allowed: ",
         "broken.toml:5:11: routing: \"dimension-ordr\" is unknown; did you mean \"dimension-order\"? (allowed: dimension-order, ",
-        "broken.toml:7:1: colour: unknown key (allowed: flow_control, ",
+        "broken.toml:7:1: colour: unknown key (allowed: barrier, flow_control, ",
         "broken.toml:9:1: topology.status: is missing (allowed: published, measured, fitted, estimated)",
         "broken.toml:11:14: topology.dimensions: 9 is out of range (allowed: a whole number 1 to 8)",
         "broken.toml:16:8: resource.link.name: is an integer (allowed: a text)",

@@ -10,6 +10,7 @@
 //! the folders `fabrics/`, `parts/` and `prices/`; or by path. Every mistake of a file is told at once, with its
 //! place.
 
+mod barrier;
 mod library;
 mod mistake;
 mod price_list;

@@ -4,6 +4,7 @@ use super::read::{FLOW_CONTROLS, ITEMS, ROLES, ROUTINGS};
 use super::sheet::{STATUSES, name_of};
 use super::unit::Dimension;
 use super::vocabulary::parameter_named;
+use crate::barrier::BarrierSpec;
 use crate::spec::{Extents, FabricSpec, ResourceSpec, TopologySpec, Value};
 use std::fmt::{Display, Write};
 
@@ -37,6 +38,9 @@ pub fn to_toml(spec: &FabricSpec) -> String {
         let dimension = parameter_named(name).map_or(Dimension::Count, |parameter| parameter.dimension);
         value(&mut out, name, number, number.value, dimension);
     }
+    if let Some(barrier) = &spec.barrier {
+        write_barrier(&mut out, barrier);
+    }
     if let Some(prices) = &spec.prices {
         heading(&mut out, "prices");
         field(&mut out, "list", quoted(&prices.list));
@@ -55,6 +59,25 @@ fn write_resource(out: &mut String, resource: &ResourceSpec) {
     value(out, "latency", &resource.latency, resource.latency.value.0 as f64, Dimension::Time);
     if resource.half_duplex {
         field(out, "half_duplex", true);
+    }
+}
+
+fn write_barrier(out: &mut String, barrier: &BarrierSpec) {
+    heading(out, "barrier");
+    field(out, "name", quoted(&barrier.name));
+    field(out, "arity", barrier.arity);
+    let counts = [("machine_nodes", barrier.machine_nodes), ("partition_nodes", barrier.partition_nodes)];
+    counts.iter().for_each(|(key, count)| count.iter().for_each(|count| field(out, key, count)));
+    field(out, "channels", barrier.channels);
+    field(out, "phases", barrier.phases);
+    field(out, "source", quoted(&barrier.origin.source));
+    field(out, "status", quoted(name_of(STATUSES, &barrier.origin.status)));
+    let always = [("enter", &barrier.enter), ("read", &barrier.read), ("hop", &barrier.hop), ("gate", &barrier.gate)];
+    let sometimes =
+        [("gate_per_input", &barrier.gate_per_input), ("serial", &barrier.serial), ("software", &barrier.software)];
+    let sometimes = sometimes.into_iter().filter_map(|(key, time)| Some((key, time.as_ref()?)));
+    for (key, time) in always.into_iter().chain(sometimes) {
+        value(out, key, time, time.value.0 as f64, Dimension::Time);
     }
 }
 

@@ -1,0 +1,163 @@
+//! Barrier and reduction networks: what they are, and how long they take in closed form.
+//!
+//! A barrier network is a tree of combining devices beside the fabric's data network. A node signals its arrival
+//! (`enter`); every device passes the signal up once all its inputs have it; the top turns it round and the devices pass
+//! the result down; a node sees it by polling (`read`). One device is H06's two-state machine, with
+//! `t_b = o_w + o_p(P) + o_r` (H06 s22); a single device for all nodes with a time per arrival is a counter; a tree with
+//! a machine's full depth is BlueGene/L's.
+
+use crate::spec::{Origin, Value};
+use crate::units::Time;
+
+/// The barrier network of a fabric: `[barrier]` in its file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BarrierSpec {
+    /// Name in the machine's terms.
+    pub name: String,
+    /// Inputs of a device.
+    pub arity: u32,
+    /// The tree is that of a machine of this size, whatever part of it takes part: signals go to its top.
+    pub machine_nodes: Option<u32>,
+    /// The tree can be cut into partitions of this many nodes times a power of two, each with a top of its own.
+    pub partition_nodes: Option<u32>,
+    /// Independent trees.
+    pub channels: u32,
+    /// Trips through the tree per barrier: 2 where the wires must be brought back first (barrier and anti-barrier).
+    pub phases: u32,
+    /// Source of the counts.
+    pub origin: Origin,
+    /// Processor time to signal (H06 o_w).
+    pub enter: Value<Time>,
+    /// Processor time of one polling read (H06 o_r).
+    pub read: Value<Time>,
+    /// A wire between a node and its device, or between devices.
+    pub hop: Value<Time>,
+    /// A device, from its last input to its output, each way.
+    pub gate: Value<Time>,
+    /// The same for each of its inputs in use (H06 o_p(P) = P x 0.01 us); none: zero.
+    pub gate_per_input: Option<Value<Time>>,
+    /// Time that a device spends on each arriving input, one after the other (a counter); none: zero.
+    pub serial: Option<Value<Time>>,
+    /// What the message-passing library adds around a barrier; none: zero.
+    pub software: Option<Value<Time>>,
+}
+
+/// Why a barrier network cannot serve so many nodes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BarrierError {
+    /// Too few or too many nodes.
+    #[error("{nodes} nodes (allowed: {least} to {most})")]
+    Nodes {
+        /// Asked for.
+        nodes: u32,
+        /// Fewest.
+        least: u32,
+        /// Most.
+        most: u32,
+    },
+    /// It cannot be cut.
+    #[error("this barrier network cannot be partitioned (allowed: the whole machine)")]
+    Whole,
+}
+
+/// Most nodes of a barrier network without a machine's size: 2^20.
+pub const MOST_NODES: u32 = 1 << 20;
+
+fn or_zero(value: &Option<Value<Time>>) -> Time {
+    value.as_ref().map_or(Time::ZERO, |value| value.value)
+}
+
+impl BarrierSpec {
+    /// Time of a device for each of its inputs in use.
+    pub fn gate_per_input(&self) -> Time {
+        or_zero(&self.gate_per_input)
+    }
+    /// Time of a device on each arriving input, one after the other.
+    pub fn serial(&self) -> Time {
+        or_zero(&self.serial)
+    }
+    /// What the library adds.
+    pub fn software(&self) -> Time {
+        or_zero(&self.software)
+    }
+
+    /// Devices in use on each level, from the nodes up, when the first `nodes` nodes take part.
+    ///
+    /// # Errors
+    /// A number of nodes that the network does not serve.
+    pub fn levels(&self, nodes: u32, partitioned: bool) -> Result<Vec<u32>, BarrierError> {
+        let most = self.machine_nodes.unwrap_or(MOST_NODES);
+        if !(2..=most).contains(&nodes) {
+            return Err(BarrierError::Nodes { nodes, least: 2, most });
+        }
+        let mut height = match (partitioned, self.partition_nodes) {
+            (true, None) => return Err(BarrierError::Whole),
+            (true, Some(smallest)) => {
+                most.min(smallest.max(1) << nodes.div_ceil(smallest.max(1)).next_power_of_two().ilog2())
+            }
+            (false, _) => self.machine_nodes.unwrap_or(nodes),
+        };
+        let (mut used, mut levels) = (nodes, Vec::new());
+        while height > 1 {
+            height = height.div_ceil(self.arity.max(2));
+            used = used.div_ceil(self.arity.max(2));
+            levels.push(used);
+        }
+        Ok(levels)
+    }
+
+    /// From a device's first input to its output when `inputs` of them come at once.
+    fn device(&self, inputs: u32) -> Time {
+        let each = self.gate_per_input().0 + self.serial().0;
+        Time(self.gate.value.0 + each * u64::from(inputs))
+    }
+
+    /// A barrier of `nodes` nodes that arrive together: `phases` x (o_w + up + down + o_r), H06 s22 for one device.
+    ///
+    /// Polling is counted as one whole read after the result is there, which is its worst case: a read under way may
+    /// see it earlier. Nodes must fill their devices for the serial part to be exact; else it is an upper bound.
+    ///
+    /// # Errors
+    /// A number of nodes that the network does not serve.
+    pub fn latency(&self, nodes: u32, partitioned: bool) -> Result<Time, BarrierError> {
+        let levels = self.levels(nodes, partitioned)?;
+        let mut below = nodes;
+        let mut tree = 0;
+        for (level, &used) in levels.iter().enumerate() {
+            let up = self.device(below.min(self.arity.max(2))).0;
+            let down = if level + 1 < levels.len() { self.gate.value.0 } else { 0 };
+            tree += up + down + 2 * self.hop.value.0;
+            below = used;
+        }
+        let trip = self.enter.value.0 + tree + self.read.value.0;
+        Ok(Time(trip * u64::from(self.phases)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog;
+
+    fn spec(name: &str) -> BarrierSpec {
+        catalog::load(name).unwrap().barrier.unwrap()
+    }
+
+    #[test]
+    fn one_device_is_h06s_model() {
+        let hwbarr = spec("hwbarr");
+        assert_eq!(hwbarr.latency(4, false).unwrap(), Time(2_440_000));
+        assert_eq!(hwbarr.latency(2, false).unwrap(), Time(2_420_000));
+    }
+
+    #[test]
+    fn a_machines_tree_is_climbed_whole_unless_partitioned() {
+        let tree = spec("bluegene-l");
+        assert_eq!(tree.levels(2, false).unwrap().len(), tree.levels(65_536, false).unwrap().len());
+        assert_eq!(tree.latency(2, false).unwrap(), tree.latency(65_536, false).unwrap());
+        assert!(tree.latency(512, true).unwrap() < tree.latency(512, false).unwrap());
+        assert_eq!(tree.levels(513, true).unwrap().len(), tree.levels(1024, true).unwrap().len());
+        assert_eq!(tree.levels(65_537, false), Err(BarrierError::Nodes { nodes: 65_537, least: 2, most: 65_536 }));
+        assert_eq!(spec("hwbarr").levels(4, true), Err(BarrierError::Whole));
+    }
+}
