@@ -166,6 +166,7 @@ fn fabric(name: &str, measured: &[Measured]) -> Result<FabricSpec, Failure> {
         packet: PacketSpec { payload_max_bytes: None, overhead_bytes: none.clone(), overhead_per_hop_bytes: none },
         flow_control: FlowControl::Credit,
         parameters: parameters(measured),
+        barrier: None,
         prices: None,
     })
 }
