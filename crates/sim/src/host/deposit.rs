@@ -69,6 +69,21 @@ pub struct DepositTime {
     pub trace_hash: u64,
 }
 
+impl DepositTime {
+    pub(super) fn new(bytes: u64, outcome: &Outcome, (bound_resource, bound): (String, f64)) -> DepositTime {
+        DepositTime {
+            time: outcome.time,
+            rate: bytes as f64 / outcome.time.s(),
+            bound,
+            bound_resource,
+            limiting: outcome.limiting().unwrap_or(MEMORY).to_owned(),
+            events: outcome.events,
+            hops: outcome.hops,
+            trace_hash: outcome.trace.value(),
+        }
+    }
+}
+
 const MEMORY: &str = "memory";
 const UNPACK: &str = "memory (receiver, unpack)";
 
@@ -90,17 +105,7 @@ impl Host {
             Series::RemoteDirect => {}
             Series::RemoteDmaUnpack => outcome.then(UNPACK, self.memory().copy_uncached(bytes, stride)),
         }
-        let (bound_resource, bound) = self.bound(bytes, series);
-        DepositTime {
-            time: outcome.time,
-            rate: bytes as f64 / outcome.time.s(),
-            bound,
-            bound_resource,
-            limiting: outcome.limiting().unwrap_or(MEMORY).to_owned(),
-            events: outcome.events,
-            hops: outcome.hops,
-            trace_hash: outcome.trace.value(),
-        }
+        DepositTime::new(bytes, &outcome, self.bound(bytes, series))
     }
 
     fn bound(&self, bytes: u64, series: Series) -> (String, f64) {

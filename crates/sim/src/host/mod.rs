@@ -17,6 +17,7 @@
 mod bus;
 mod deposit;
 mod memory;
+mod message;
 mod myrinet;
 mod parameters;
 mod pipeline;
@@ -26,6 +27,7 @@ mod t3d;
 pub use bus::Bus;
 pub use deposit::{Deposit, DepositTime, Series};
 pub use memory::{Memory, WORD};
+pub use message::Level;
 
 use hotlink_fabric::spec::{FabricSpec, FlowControl, Role};
 use hotlink_fabric::units::{Rate, Time};
@@ -68,6 +70,7 @@ enum Adapter {
 pub struct Host {
     memory: Memory,
     adapter: Adapter,
+    tcp: Option<message::Tcp>,
 }
 
 impl Host {
@@ -88,7 +91,7 @@ impl Host {
             }
             _ => return Err(HostError::NoFamily { fabric: fabric.name.clone() }),
         };
-        Ok(Host { memory: Memory::from_parameters(parameters)?, adapter })
+        Ok(Host { memory: Memory::from_parameters(parameters)?, adapter, tcp: message::Tcp::new(parameters)? })
     }
 
     /// The memory system.
