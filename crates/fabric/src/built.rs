@@ -128,7 +128,8 @@ impl Fabric {
         mut network: Network,
         shape: Shape,
     ) -> Result<Fabric, BuildError> {
-        let in_network = |role: Role| network.vertex_role[network.nodes as usize..].contains(&role);
+        let devices = &network.vertex_role[network.nodes as usize..];
+        let in_network = |role: Role| devices.contains(&role) || network.channel_role.contains(&role);
         let hosts = [Role::Memory, Role::HostBus, Role::Nic];
         network.host_roles =
             hosts.into_iter().filter(|role| spec.resources.contains_key(role) && !in_network(*role)).collect();

@@ -29,14 +29,15 @@ impl Fabric {
         }
     }
 
-    /// Rates of the channels that leave `vertex` other than to `back`; a device behind an internal connection (a
-    /// ring stop) counts by what leaves it.
+    /// Rates of the channels that leave `vertex` other than to `back`; a device behind an internal connection
+    /// or a host bus (a ring stop, a NIC) counts by what leaves it.
     fn leaving(&self, vertex: Vertex, back: Vertex, rate: &impl Fn(Resource) -> f64) -> f64 {
         let on = |channel: &Channel| self.network.to(*channel) != back;
         let through = |channel: Channel| {
             let (own, next) = (rate(Resource::Channel(channel)), self.network.to(channel));
-            let is_internal = self.network.role(Resource::Channel(channel)) == Role::Internal;
-            if is_internal && !self.network.is_node(next) { own.min(self.leaving(next, vertex, rate)) } else { own }
+            let role = self.network.role(Resource::Channel(channel));
+            let is_own = matches!(role, Role::Internal | Role::HostBus);
+            if is_own && !self.network.is_node(next) { own.min(self.leaving(next, vertex, rate)) } else { own }
         };
         let channels = self.network.out(vertex).filter(on).map(through);
         let (sum, count) = channels.fold((0.0, 0), |(sum, count), rate| (sum + rate, count + 1));

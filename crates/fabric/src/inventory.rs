@@ -54,10 +54,10 @@ fn counted(fabric: &Fabric) -> BTreeMap<ItemKind, u64> {
     let devices = &network.vertex_role[network.nodes as usize..];
     let switches = devices.iter().filter(|role| **role == Role::Switch).count();
     pieces.insert(ItemKind::Switch, switches as u64);
-    let to_nodes = |c: &Channel| network.is_node(network.to(*c));
+    let from_switch = |c: &Channel| network.role(Resource::Vertex(network.from(*c))) == Role::Switch;
     let channels = || (0..network.channels() as u32).map(Channel);
     let role = |c: Channel| network.role(Resource::Channel(c));
-    let of_nodes = channels().filter(to_nodes).filter(|&c| role(c) == Role::Link).count();
+    let of_nodes = channels().filter(from_switch).filter(|&c| role(c) == Role::Link).count();
     pieces.insert(ItemKind::CableNode, of_nodes as u64);
     for (kind, wanted) in [(ItemKind::CableSwitch, Role::SwitchLink), (ItemKind::CableGlobal, Role::GlobalLink)] {
         // Of a link both ways, the direction from the lower vertex counts; a link one way counts as it stands.

@@ -162,3 +162,26 @@ fn every_topology_of_the_test_can_be_built() {
     assert_eq!(fabric.network.vertices(), 64 + 48, "the 4-ary 3-tree has 48 switches");
     assert_eq!(fabric.network.out(Vertex(64)).len(), 8);
 }
+
+#[test]
+fn gpu_traffic_to_another_rail_goes_by_the_scale_up_switch_and_the_right_gpus_nic() {
+    let topology = TopologySpec::Rail { gpus_per_host: 4, radix: 8 };
+    let fabric = Fabric::build(&FabricSpec::bare("rails", topology, RoutingSpec::ShortestEcmp), 8).unwrap();
+    let route = |source: u32, destination: u32| {
+        let trip = Trip::new(Node(source), Node(destination));
+        let mut state = State::start(trip.source);
+        let (mut hops, mut names) = (Vec::new(), Vec::new());
+        loop {
+            fabric.hops(state, trip, &mut hops);
+            let [hop] = hops[..] else { break };
+            state = State { at: fabric.network.to(hop.channel), phase: hop.phase };
+            names.push(fabric.shape.vertex_name(&fabric.network, state.at, ""));
+        }
+        names.join(", ")
+    };
+    assert_eq!(route(0, 4), "memory of GPU 0, sending NIC 0, rail leaf 0, receiving NIC 4, node 4");
+    let cross =
+        "memory of GPU 0, scale-up switch 0, memory of GPU 3, sending NIC 3, rail leaf 3, receiving NIC 7, node 7";
+    assert_eq!(route(0, 7), cross);
+    assert_eq!(route(0, 2), "memory of GPU 0, scale-up switch 0, memory of GPU 2, node 2");
+}

@@ -1,8 +1,9 @@
 //! Rail-optimised GPU fabrics: GPU i of every host on rail i, a scale-up switch inside each host.
 //!
 //! Rails do not meet outside the hosts. Traffic to another rail goes over the scale-up switch into the memory of the
-//! host's GPU on the right rail, and on from there; at the far end it arrives at its GPU. Hence a GPU's memory has
-//! links both ways to the scale-up switch and one to its leaf, while the leaf delivers to the GPU itself.
+//! host's GPU on the right rail, and on from there by that GPU's host bus and NIC; at the far end it arrives at its GPU.
+//! Hence a GPU's memory has links both ways to the scale-up switch and one to its NIC, whose receiving side delivers to
+//! the GPU itself; and scale-up traffic crosses no host bus.
 //! Hosts are built whole, so the fabric may have more nodes than asked for. A rail is one switch where that suffices, else leaves and spines at full bisection.
 
 use super::switches::MAX_PORTS;
@@ -34,14 +35,18 @@ pub(super) fn build(nodes: u32, gpus: u32, radix: u32) -> Result<(Network, Shape
     let scale_up = add_tier(&mut b, &mut tiers, "scale-up switch", hosts, 1, Role::Internal);
     let leaf = add_tier(&mut b, &mut tiers, "rail leaf", rails * leaves, 1, Role::Switch);
     let spine = add_tier(&mut b, &mut tiers, "rail spine", rails * spines, 2, Role::Switch);
+    let sender = add_tier(&mut b, &mut tiers, "sending NIC", nodes, 0, Role::Nic);
+    let receiver = add_tier(&mut b, &mut tiers, "receiving NIC", nodes, 0, Role::Nic);
     for node in 0..nodes {
         let (host, rail) = (node / gpus, node % gpus);
         let own_memory = Vertex(memory.0 + node);
         let own_leaf = Vertex(leaf.0 + rail * leaves + host / held);
         b.link(Vertex(node), own_memory, Role::Internal);
         b.link(own_memory, Vertex(scale_up.0 + host), Role::LocalLink);
-        b.channel(own_memory, own_leaf, Role::Link);
-        b.channel(own_leaf, Vertex(node), Role::Link);
+        b.channel(own_memory, Vertex(sender.0 + node), Role::HostBus);
+        b.channel(Vertex(sender.0 + node), own_leaf, Role::Link);
+        b.channel(own_leaf, Vertex(receiver.0 + node), Role::Link);
+        b.channel(Vertex(receiver.0 + node), Vertex(node), Role::HostBus);
     }
     for l in (0..rails * leaves).filter(|_| !single) {
         for port in 0..half {
