@@ -1,0 +1,323 @@
+/* A barrier device in one header: H06's protocol (slides 14, 15, 22) over exchangeable back ends. C11 or C++, Linux.
+ *
+ *   once:         read the status, write it back, hold it until the device has seen it   (hlb_..._attach)
+ *   per barrier:  toggle, write                                                          (hlb_enter)
+ *                 read until toggled                                                     (hlb_released, hlb_wait)
+ *
+ * The write-back is what H06's start-up lacks: a pin that a dead job left at the other level would count as an arrival.
+ * On the guarded device (rtl/barrier) it suffices, on a bare one the ranks must synchronise once more by other means
+ * after attaching (proofs: rtl/barrier/formal/f_flat.v).
+ *
+ * Back ends:
+ *   hlb_port_attach   a PC's parallel port, as H06 had (ioperm, inb, outb)
+ *   hlb_pins_attach   pins in shared memory: the compiled RTL in a process of its own (serve.cpp)
+ *   hlb_flags_attach  no device: flags in shared memory for the ranks of one node
+ *
+ * One `struct hlb` belongs to one thread of one rank at a time. All calls return 0 or an errno value; none blocks
+ * without the limit that the caller gives. */
+#ifndef HOTLINK_BARRIER_H
+#define HOTLINK_BARRIER_H
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__x86_64__) || defined(__i386__)
+#include <sys/io.h>
+#define HLB_PAUSE() __builtin_ia32_pause()
+#else
+#define HLB_PAUSE() ((void)0)
+#endif
+
+#define HLB_LINE 128     /* two cache lines: adjacent-line prefetch must not tie flags together */
+#define HLB_MAX_RANKS 256
+#define HLB_FANIN 4      /* children of a node of the flags' tree */
+#define HLB_SPINS 20000  /* reads before parking when every rank has a core, some 50 to 100 us */
+#define HLB_YIELDS 100   /* yields before parking when ranks share cores */
+#define HLB_PARK_NS 1000000  /* longest nap: the idle hook (an MPI's progress) runs at least this often */
+
+/* ---- what shared memory holds; zeroed memory is a valid start -------------------------------------------------- */
+
+struct hlb_word { /* one writer, padded; waiters may park on it */
+    uint32_t value;
+    uint32_t parked; /* number of waiters asleep on value */
+    char pad[HLB_LINE - 8];
+} __attribute__((aligned(HLB_LINE)));
+
+struct hlb_flags { /* the flags device: counters, not single bits, so that a rank lapping a slow reader is no hazard */
+    struct hlb_word release;
+    struct hlb_word arrived[HLB_MAX_RANKS];
+};
+
+struct hlb_pins { /* the RTL's pins and its register bus; written by serve.cpp but for pin and request */
+    struct hlb_word status;               /* the released level, H06's IN wire */
+    struct hlb_word ready;                /* 1 once the device runs */
+    struct hlb_word armed;                /* bit k: the start-up guard has admitted rank k (of the first 32) */
+    struct hlb_word request, answer;      /* bus: request.value counts, answer.value follows when done */
+    uint32_t write, address, data;        /* of the request; a read leaves its result in data */
+    struct hlb_word pin[HLB_MAX_RANKS];   /* each rank's OUT wire */
+};
+
+/* ---- one rank's door ------------------------------------------------------------------------------------------- */
+
+struct hlb {
+    void (*write)(struct hlb *);             /* show b->epoch's level */
+    int (*read)(struct hlb *);               /* 1 if the barrier entered last is released */
+    struct hlb_word *(*awaited)(struct hlb *, uint32_t *seen); /* where to park, or NULL */
+    uint32_t epoch;                          /* barriers entered; its lowest bit is H06's level */
+    int ranks, rank, oversubscribed;
+    void *memory;
+    struct hlb_word *up[HLB_FANIN];          /* flags: children (or the one peer) */
+    int children, reported;
+    unsigned base, in_bit;                   /* port */
+    uint32_t naps;                           /* times parked, for whoever wonders where the time went */
+};
+
+static inline uint64_t hlb_now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static inline uint32_t hlb_load(const uint32_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
+
+static inline int hlb_reached(const struct hlb_word *w, uint32_t epoch) {
+    return (int32_t)(hlb_load(&w->value) - epoch) >= 0; /* right across wrap-around */
+}
+
+/* Stores a word and wakes those parked on it. The exchange orders the store before the look at `parked`; a waiter
+ * counts itself parked before its last look at the value, so one of the two sees the other. */
+static inline void hlb_store(struct hlb_word *w, uint32_t value) {
+    __atomic_exchange_n(&w->value, value, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&w->parked, __ATOMIC_SEQ_CST) != 0)
+        syscall(SYS_futex, &w->value, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static inline void hlb_park(struct hlb_word *w, uint32_t seen, uint64_t ns) {
+    struct timespec nap;
+    nap.tv_sec = (time_t)(ns / 1000000000u);
+    nap.tv_nsec = (long)(ns % 1000000000u);
+    __atomic_fetch_add(&w->parked, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&w->value, __ATOMIC_SEQ_CST) == seen)
+        syscall(SYS_futex, &w->value, FUTEX_WAIT, seen, &nap, NULL, 0); /* early, late or spurious: the caller rereads */
+    __atomic_fetch_sub(&w->parked, 1, __ATOMIC_SEQ_CST);
+}
+
+/* ---- the protocol ---------------------------------------------------------------------------------------------- */
+
+/* Arrives at the next barrier. The one before must have been released. */
+static inline void hlb_enter(struct hlb *b) {
+    b->epoch++;
+    b->reported = 0;
+    b->write(b);
+}
+
+/* Reads once: 1 if the barrier entered last is released. */
+static inline int hlb_released(struct hlb *b) { return b->read(b); }
+
+/* Waits for the release of the barrier entered last: spins, yields where ranks share cores, then parks. `idle` (may be
+ * NULL) is called between. ETIMEDOUT after limit_ns (0: no limit); the barrier stays entered and may be awaited again. */
+static inline int hlb_wait(struct hlb *b, uint64_t limit_ns, void (*idle)(void *), void *context) {
+    uint64_t begin = 0;
+    int spins = b->oversubscribed ? 0 : HLB_SPINS, yields = b->oversubscribed ? HLB_YIELDS : 0, k;
+    for (;;) {
+        for (k = 0; k < spins; k++) {
+            if (b->read(b)) return 0;
+            if (idle && (k & 63) == 63) idle(context);
+            HLB_PAUSE();
+        }
+        for (k = 0; k < yields; k++) {
+            if (b->read(b)) return 0;
+            if (idle) idle(context);
+            sched_yield();
+        }
+        if (begin == 0) begin = hlb_now_ns();
+        uint64_t waited = hlb_now_ns() - begin, nap = HLB_PARK_NS;
+        if (b->read(b)) return 0;
+        if (limit_ns && waited >= limit_ns) return ETIMEDOUT;
+        if (limit_ns && limit_ns - waited < nap) nap = limit_ns - waited;
+        uint32_t seen = 0;
+        struct hlb_word *word = b->awaited ? b->awaited(b, &seen) : NULL;
+        if (word) hlb_park(word, seen, nap), b->naps++;
+        if (idle) idle(context);
+        spins = spins > 64 ? 64 : spins; /* slow already: look briefly between naps */
+        yields = yields > 4 ? 4 : yields;
+        if (!word) sched_yield(), spins = 64;
+    }
+}
+
+static inline int hlb_barrier(struct hlb *b, uint64_t limit_ns) {
+    hlb_enter(b);
+    return hlb_wait(b, limit_ns, NULL, NULL);
+}
+
+static inline int hlb_begin(struct hlb *b, int ranks, int rank) {
+    memset(b, 0, sizeof *b);
+    if (ranks < 1 || ranks > HLB_MAX_RANKS || rank < 0 || rank >= ranks) return EINVAL;
+    b->ranks = ranks;
+    b->rank = rank;
+    b->oversubscribed = ranks > (int)sysconf(_SC_NPROCESSORS_ONLN);
+    return 0;
+}
+
+/* ---- flags in shared memory ------------------------------------------------------------------------------------ */
+/* Two ranks exchange flags, one line's way each. More form a tree over consecutive ranks (neighbours on cores):
+ * a node reports to its parent when its children have, the root releases all by one word. */
+
+static inline void hlb_flags_progress(struct hlb *b) {
+    struct hlb_flags *f = (struct hlb_flags *)b->memory;
+    if (b->reported) return;
+    for (int k = 0; k < b->children; k++)
+        if (!hlb_reached(b->up[k], b->epoch)) return;
+    b->reported = 1;
+    hlb_store(b->rank == 0 ? &f->release : &f->arrived[b->rank], b->epoch);
+}
+
+static inline int hlb_flags_read(struct hlb *b) {
+    if (b->ranks == 2) return hlb_reached(b->up[0], b->epoch);
+    hlb_flags_progress(b);
+    return hlb_reached(&((struct hlb_flags *)b->memory)->release, b->epoch);
+}
+
+static inline void hlb_flags_write(struct hlb *b) {
+    if (b->ranks == 2) hlb_store(&((struct hlb_flags *)b->memory)->arrived[b->rank], b->epoch);
+    else hlb_flags_progress(b);
+}
+
+static inline struct hlb_word *hlb_flags_awaited(struct hlb *b, uint32_t *seen) {
+    struct hlb_word *word = &((struct hlb_flags *)b->memory)->release;
+    if (b->ranks == 2) word = b->up[0];
+    else if (!b->reported)
+        for (int k = 0; k < b->children; k++)
+            if (!hlb_reached(b->up[k], b->epoch)) { word = b->up[k]; break; }
+    *seen = hlb_load(&word->value);
+    return (int32_t)(*seen - b->epoch) >= 0 ? NULL : word; /* arrived meanwhile: do not park */
+}
+
+/* Bytes of shared memory that the flags device needs. Zeroed memory is ready to use. */
+static inline size_t hlb_flags_bytes(int ranks) {
+    return sizeof(struct hlb_word) * (size_t)(1 + ranks);
+}
+
+/* Joins the flags device in `memory`, aligned to HLB_LINE, shared by all ranks and zero before the first joins. */
+static inline int hlb_flags_attach(struct hlb *b, void *memory, int ranks, int rank) {
+    int error = hlb_begin(b, ranks, rank);
+    if (error) return error;
+    if ((uintptr_t)memory % HLB_LINE) return EINVAL;
+    struct hlb_flags *f = (struct hlb_flags *)memory;
+    b->memory = memory;
+    b->write = hlb_flags_write;
+    b->read = hlb_flags_read;
+    b->awaited = hlb_flags_awaited;
+    if (ranks == 2) b->up[0] = &f->arrived[1 - rank];
+    else
+        for (int k = 0; k < HLB_FANIN && HLB_FANIN * rank + 1 + k < ranks; k++)
+            b->up[b->children++] = &f->arrived[HLB_FANIN * rank + 1 + k];
+    return 0;
+}
+
+/* ---- pins: the compiled RTL behind shared memory --------------------------------------------------------------- */
+
+static inline unsigned hlb_pins_status(struct hlb *b) {
+    return hlb_load(&((struct hlb_pins *)b->memory)->status.value) & 1u;
+}
+
+static inline void hlb_pins_write(struct hlb *b) {
+    hlb_store(&((struct hlb_pins *)b->memory)->pin[b->rank], b->epoch & 1u);
+}
+
+static inline int hlb_pins_read(struct hlb *b) { return hlb_pins_status(b) == (b->epoch & 1u); }
+
+static inline struct hlb_word *hlb_pins_awaited(struct hlb *b, uint32_t *seen) {
+    struct hlb_word *word = &((struct hlb_pins *)b->memory)->status;
+    *seen = hlb_load(&word->value);
+    return (*seen & 1u) == (b->epoch & 1u) ? NULL : word;
+}
+
+/* One access to the RTL's register file (addresses: rtl/barrier/src/hb_regs.v). One caller at a time. */
+static inline int hlb_pins_bus(struct hlb_pins *p, int write, uint32_t address, uint32_t *data, uint64_t limit_ns) {
+    uint32_t ticket = hlb_load(&p->request.value) + 1;
+    uint64_t begin = hlb_now_ns();
+    p->write = (uint32_t)write;
+    p->address = address;
+    p->data = *data;
+    hlb_store(&p->request, ticket);
+    while (hlb_load(&p->answer.value) != ticket) {
+        if (hlb_now_ns() - begin >= limit_ns) return ETIMEDOUT;
+        sched_yield();
+    }
+    *data = p->data;
+    return 0;
+}
+
+/* Joins the device in `pins`: waits until it runs, writes the status back and holds it until the guard has seen it. */
+static inline int hlb_pins_attach(struct hlb *b, struct hlb_pins *pins, int ranks, int rank, uint64_t limit_ns) {
+    int error = hlb_begin(b, ranks, rank);
+    if (error) return error;
+    b->memory = pins;
+    b->write = hlb_pins_write;
+    b->read = hlb_pins_read;
+    b->awaited = hlb_pins_awaited;
+    b->oversubscribed = ranks + 1 > (int)sysconf(_SC_NPROCESSORS_ONLN); /* the device is a process too */
+    uint64_t begin = hlb_now_ns();
+    while (hlb_load(&pins->ready.value) == 0) {
+        if (hlb_now_ns() - begin >= limit_ns) return ETIMEDOUT;
+        sched_yield();
+    }
+    b->epoch = hlb_pins_status(b);
+    hlb_pins_write(b);
+    while (rank < 32 && !(hlb_load(&pins->armed.value) >> rank & 1u)) { /* the hold time, ended by the guard's answer */
+        if (hlb_now_ns() - begin >= limit_ns) return ETIMEDOUT;
+        sched_yield();
+    }
+    return 0;
+}
+
+/* ---- the parallel port ----------------------------------------------------------------------------------------- */
+
+#if defined(__x86_64__) || defined(__i386__)
+static inline void hlb_port_write(struct hlb *b) { outb((unsigned char)(b->epoch & 1u), (unsigned short)b->base); }
+
+static inline unsigned hlb_port_status(struct hlb *b) {
+    return (unsigned)inb((unsigned short)(b->base + 1)) >> b->in_bit & 1u;
+}
+
+static inline int hlb_port_read(struct hlb *b) { return hlb_port_status(b) == (b->epoch & 1u); }
+
+/* Joins by the parallel port at `base` (0x378 is the usual one): OUT is data bit 0 (pin 2), IN status bit `in_bit`
+ * (6: pin 10, not inverted). Needs ioperm, so CAP_SYS_RAWIO; the errno of the refusal is returned. hold_ns is how long
+ * the write-back must stand before the first barrier: more than the device's synchroniser and filter take. */
+static inline int hlb_port_attach(struct hlb *b, unsigned base, unsigned in_bit, int ranks, int rank, uint64_t hold_ns) {
+    int error = hlb_begin(b, ranks, rank);
+    if (error) return error;
+    if (base > 0xfff0 || in_bit < 3 || in_bit > 6) return EINVAL; /* bits 0-2 are no wires, 7 is inverted */
+    if (ioperm(base, 3, 1) != 0) return errno;
+    b->base = base;
+    b->in_bit = in_bit;
+    b->write = hlb_port_write;
+    b->read = hlb_port_read;
+    b->epoch = hlb_port_status(b);
+    hlb_port_write(b);
+    for (uint64_t begin = hlb_now_ns(); hlb_now_ns() - begin < hold_ns;) HLB_PAUSE();
+    return 0;
+}
+#endif
+
+/* What an error of an attach means, for people. */
+static inline const char *hlb_error(int error) {
+    switch (error) {
+    case 0: return "no error";
+    case EPERM: case EACCES: return "the kernel forbids port access here (ioperm needs CAP_SYS_RAWIO and a kernel that is not locked down)";
+    case ENOSYS: return "this kernel has no port access (ioperm)";
+    case ETIMEDOUT: return "the device or a rank did not answer in time";
+    case EINVAL: return "rank, rank count (1 to 256), port base or status bit (3 to 6) out of range, or memory not aligned";
+    default: return strerror(error);
+    }
+}
+
+#endif

@@ -1,0 +1,222 @@
+/* Tests of hotlink_barrier.h: run by `make -C plugins test` plain, under ASan + UBSan and under TSan. */
+#include "hotlink_barrier.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#define SECOND 1000000000ull
+#define CHECK(condition, ...) \
+    do { if (!(condition)) { fprintf(stderr, "%s:%d: ", __FILE__, __LINE__); fprintf(stderr, __VA_ARGS__); \
+        fputc('\n', stderr); exit(1); } } while (0)
+
+static void *shared(size_t bytes) {
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(memory != MAP_FAILED, "mmap");
+    return memory;
+}
+
+/* ---- what a barrier promises: nobody leaves the n-th before all have entered it ---- */
+
+struct crew {
+    int ranks, rounds, jitter;
+    void *memory;
+    uint32_t entered[HLB_MAX_RANKS];
+    uint32_t start_epoch;
+};
+struct member { struct crew *crew; int rank; };
+
+static void *run_member(void *argument) {
+    struct member *m = argument;
+    struct crew *c = m->crew;
+    struct hlb b;
+    unsigned seed = 12345u + (unsigned)m->rank;
+    CHECK(hlb_flags_attach(&b, c->memory, c->ranks, m->rank) == 0, "attach");
+    b.epoch = c->start_epoch;
+    for (int round = 1; round <= c->rounds; round++) {
+        if (c->jitter && rand_r(&seed) % 16 == 0) usleep((useconds_t)(rand_r(&seed) % c->jitter));
+        __atomic_store_n(&c->entered[m->rank], (uint32_t)round, __ATOMIC_RELEASE);
+        CHECK(hlb_barrier(&b, 20 * SECOND) == 0, "rank %d of %d: barrier %d timed out", m->rank, c->ranks, round);
+        for (int k = 0; k < c->ranks; k++) {
+            uint32_t seen = __atomic_load_n(&c->entered[k], __ATOMIC_ACQUIRE);
+            CHECK(seen == (uint32_t)round || seen == (uint32_t)round + 1, "rank %d left barrier %d, rank %d is at %u",
+                  m->rank, round, k, seen);
+        }
+    }
+    return NULL;
+}
+
+static void run_crew(int ranks, int rounds, int jitter, uint32_t start_epoch) {
+    struct crew *c = calloc(1, sizeof *c);
+    struct member members[HLB_MAX_RANKS];
+    pthread_t threads[HLB_MAX_RANKS];
+    c->ranks = ranks, c->rounds = rounds, c->jitter = jitter, c->start_epoch = start_epoch;
+    struct hlb_flags *f = c->memory = shared(hlb_flags_bytes(ranks));
+    f->release.value = start_epoch;
+    for (int k = 0; k < ranks; k++) f->arrived[k].value = start_epoch;
+    for (int k = 0; k < ranks; k++) {
+        members[k] = (struct member){c, k};
+        CHECK(pthread_create(&threads[k], NULL, run_member, &members[k]) == 0, "thread");
+    }
+    for (int k = 0; k < ranks; k++) pthread_join(threads[k], NULL);
+    munmap(c->memory, hlb_flags_bytes(ranks));
+    free(c);
+}
+
+static void flags_keep_the_promise(void) {
+    int sizes[] = {1, 2, 3, 4, 5, 7, 16, 22};
+    for (unsigned k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        run_crew(sizes[k], sizes[k] > 4 ? 60 : 400, 0, 0);
+        run_crew(sizes[k], 60, 300, 0);
+    }
+    run_crew(2, 200, 0, 0xffffff9cu); /* counters wrap around on the way */
+    run_crew(4, 200, 0, 0xffffff9cu);
+}
+
+static void flags_between_processes(void) {
+    enum { RANKS = 4, ROUNDS = 300 };
+    struct { struct hlb_flags flags; uint32_t entered[RANKS]; } *s = shared(sizeof *s);
+    pid_t children[RANKS];
+    for (int rank = 0; rank < RANKS; rank++)
+        if ((children[rank] = fork()) == 0) {
+            struct hlb b;
+            if (hlb_flags_attach(&b, &s->flags, RANKS, rank)) _exit(2);
+            for (uint32_t round = 1; round <= ROUNDS; round++) {
+                __atomic_store_n(&s->entered[rank], round, __ATOMIC_RELEASE);
+                if (hlb_barrier(&b, 20 * SECOND)) _exit(3);
+                for (int k = 0; k < RANKS; k++)
+                    if (__atomic_load_n(&s->entered[k], __ATOMIC_ACQUIRE) < round) _exit(4);
+            }
+            _exit(0);
+        }
+    for (int rank = 0; rank < RANKS; rank++) {
+        int status;
+        waitpid(children[rank], &status, 0);
+        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "rank %d: status %x", rank, status);
+    }
+}
+
+/* A fast rank enters the next barrier while a slow one has not yet read the release of the last. */
+static void lapping_is_no_deadlock(void) {
+    for (int ranks = 2; ranks <= 6; ranks++) {
+        struct hlb b[6];
+        void *memory = shared(hlb_flags_bytes(ranks));
+        for (int k = 0; k < ranks; k++) CHECK(hlb_flags_attach(&b[k], memory, ranks, k) == 0, "attach");
+        for (int round = 0; round < 100; round++) {
+            for (int k = ranks - 1; k >= 0; k--) hlb_enter(&b[k]);
+            for (int turn = 0; turn < 4; turn++)
+                for (int k = 1; k < ranks; k++) hlb_released(&b[k]); /* inner nodes report when looked at */
+            CHECK(hlb_released(&b[0]), "%d ranks, round %d: rank 0 is stuck", ranks, round);
+            hlb_enter(&b[0]); /* rank 0 laps the others, which only now read */
+            for (int k = 1; k < ranks; k++) CHECK(hlb_released(&b[k]), "%d ranks: rank %d missed the release", ranks, k);
+            CHECK(!hlb_released(&b[0]), "%d ranks: rank 0 was released alone", ranks);
+            for (int k = ranks - 1; k >= 1; k--) hlb_enter(&b[k]);
+            for (int turn = 0; turn < 4; turn++)
+                for (int k = ranks - 1; k >= 0; k--) hlb_released(&b[k]);
+            for (int k = 0; k < ranks; k++) CHECK(hlb_released(&b[k]), "%d ranks, round %d: rank %d stuck", ranks, round, k);
+        }
+        munmap(memory, hlb_flags_bytes(ranks));
+    }
+}
+
+static void count_idle(void *context) { ++*(int *)context; }
+
+static void a_missing_rank_times_out_and_may_come_late(void) {
+    for (int ranks = 2; ranks <= 3; ranks++) {
+        struct hlb early, late, third;
+        int idles = 0;
+        void *memory = shared(hlb_flags_bytes(ranks));
+        CHECK(hlb_flags_attach(&early, memory, ranks, 0) == 0 && hlb_flags_attach(&late, memory, ranks, 1) == 0, "attach");
+        hlb_enter(&early);
+        if (ranks == 3) {
+            CHECK(hlb_flags_attach(&third, memory, 3, 2) == 0, "attach");
+            hlb_enter(&third);
+        }
+        uint64_t begin = hlb_now_ns();
+        CHECK(hlb_wait(&early, SECOND / 20, count_idle, &idles) == ETIMEDOUT, "no timeout");
+        CHECK(hlb_now_ns() - begin >= SECOND / 20 && idles > 0 && early.naps > 0, "%d idles, %u naps", idles, early.naps);
+        hlb_enter(&late);
+        CHECK(hlb_wait(&early, SECOND, NULL, NULL) == 0 && hlb_wait(&late, SECOND, NULL, NULL) == 0, "late release");
+        munmap(memory, hlb_flags_bytes(ranks));
+    }
+}
+
+/* ---- the pins' protocol against a model of the guarded machine in a thread ---- */
+
+struct model { struct hlb_pins *pins; int ranks; uint32_t stop; };
+
+static void *run_model(void *argument) {
+    struct model *m = argument;
+    uint32_t armed = 0, all = (1u << m->ranks) - 1, out = 0;
+    hlb_store(&m->pins->ready, 1);
+    while (!__atomic_load_n(&m->stop, __ATOMIC_ACQUIRE)) {
+        uint32_t level = 0;
+        for (int k = 0; k < m->ranks; k++) level |= (hlb_load(&m->pins->pin[k].value) & 1u) << k;
+        armed |= out ? level : ~level;
+        hlb_store(&m->pins->armed, armed);
+        if (((out ? ~level : level) & armed & all) == all) hlb_store(&m->pins->status, out = !out);
+        sched_yield();
+    }
+    return NULL;
+}
+
+static void stale_pins_do_not_release(void) {
+    struct hlb_pins *pins = shared(sizeof *pins);
+    struct model m = {pins, 3, 0};
+    struct hlb b[3];
+    pthread_t thread;
+    pins->pin[2].value = 1; /* a dead job's */
+    CHECK(hlb_pins_attach(&b[0], pins, 3, 0, SECOND / 50) == ETIMEDOUT, "no device, yet attached");
+    CHECK(pthread_create(&thread, NULL, run_model, &m) == 0, "thread");
+    for (int k = 0; k < 2; k++) {
+        CHECK(hlb_pins_attach(&b[k], pins, 3, k, 5 * SECOND) == 0, "attach");
+        hlb_enter(&b[k]);
+    }
+    CHECK(hlb_wait(&b[0], SECOND / 10, NULL, NULL) == ETIMEDOUT, "released by a stale pin");
+    CHECK(hlb_pins_attach(&b[2], pins, 3, 2, 5 * SECOND) == 0, "attach");
+    hlb_enter(&b[2]);
+    for (int round = 0; round < 20; round++) {
+        for (int k = 0; k < 3; k++) CHECK(hlb_wait(&b[k], 5 * SECOND, NULL, NULL) == 0, "round %d", round);
+        for (int k = 0; k < 3; k++) hlb_enter(&b[k]);
+    }
+    __atomic_store_n(&m.stop, 1, __ATOMIC_RELEASE);
+    pthread_join(thread, NULL);
+    munmap(pins, sizeof *pins);
+}
+
+static void bad_arguments_are_refused(void) {
+    struct hlb b;
+    char *memory = shared(4096);
+    CHECK(hlb_flags_attach(&b, memory, 0, 0) == EINVAL, "no ranks");
+    CHECK(hlb_flags_attach(&b, memory, 4, 4) == EINVAL, "rank beyond the last");
+    CHECK(hlb_flags_attach(&b, memory, HLB_MAX_RANKS + 1, 0) == EINVAL, "too many ranks");
+    CHECK(hlb_flags_attach(&b, memory + 8, 2, 0) == EINVAL, "not aligned");
+    CHECK(strstr(hlb_error(EINVAL), "256") && strstr(hlb_error(EPERM), "CAP_SYS_RAWIO"), "messages");
+#if defined(__x86_64__) || defined(__i386__)
+    CHECK(hlb_port_attach(&b, 0x378, 7, 4, 0, 0) == EINVAL, "inverted status bit");
+    pid_t child = fork(); /* without the privilege the port is refused with an error, not a signal */
+    if (child == 0) {
+        if (setuid(65534) != 0) _exit(geteuid() == 0 ? 3 : 0);
+        int error = hlb_port_attach(&b, 0x378, 6, 4, 0, 1000);
+        if (error) printf("port 0x378, unprivileged: %s\n", hlb_error(error)), fflush(stdout);
+        _exit(error == EPERM || error == EACCES || error == ENOSYS ? 0 : 2);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "port refusal: status %x", status);
+#endif
+    munmap(memory, 4096);
+}
+
+int main(void) {
+    bad_arguments_are_refused();
+    lapping_is_no_deadlock();
+    a_missing_rank_times_out_and_may_come_late();
+    stale_pins_do_not_release();
+    flags_keep_the_promise();
+    flags_between_processes();
+    puts("hotlink_barrier.h: all tests passed");
+    return 0;
+}
