@@ -22,6 +22,8 @@ fn list_has_one_line_for_each_fabric_part_and_price_list() {
     let has = |kind: &str, name: &str| listed.iter().any(|record| record["kind"] == kind && record["name"] == name);
     assert!(has("fabric", "sci-torus2d") && has("part", "myrinet-1280") && has("prices", "m02-2002"));
     let fabrics = records(&["catalog", "list", "fabrics", "--json"]);
+    let parameters = records(&["catalog", "list", "parameters", "--json"]);
+    assert!(parameters.iter().any(|record| record["name"] == "stream_buffers" && record["units"] != ""));
     assert!(fabrics.len() >= 22 && fabrics.iter().all(|record| record["kind"] == "fabric"));
 }
 

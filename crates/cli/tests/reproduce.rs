@@ -90,6 +90,12 @@ fn formula_and_count_agree() {
         compared += 1;
     }
     assert!(compared > 60, "{compared} points of Fig. 4 were counted");
+    let sci = |record: &&Value| record["fabric"].as_str().is_some_and(|fabric| fabric.starts_with("sci-"));
+    let calibrated: Vec<&Value> = of("G107").filter(sci).collect();
+    assert_eq!(calibrated.len(), 2 * 127, "ring and 2-D torus at 2 to 128 nodes");
+    for record in calibrated {
+        assert!(close(record["counted"].as_f64().unwrap(), record["reproduced"].as_f64().unwrap()), "{record}");
+    }
     for id in ["G086", "G087", "G089"] {
         for record in of(id).filter(|record| record.get("counted").is_some()) {
             assert_eq!(record["counted"], record["reproduced"], "{record}");

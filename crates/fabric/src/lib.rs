@@ -4,7 +4,7 @@
 //! per-packet overhead; a route is a sequence of resources. One description (a TOML file, [`spec::FabricSpec`])
 //! feeds every engine: the closed forms ([`forms`]), the load count ([`load`]) and the simulator.
 //!
-//! This crate is pure: no clock, no file that the caller did not hand over, no simulator.
+//! This crate is pure: no clock, no simulator, and no file but those of the catalog and those that the caller names.
 
 pub mod barrier;
 pub mod bound;

@@ -117,6 +117,40 @@ fn what_is_no_toml_is_told_with_its_place_and_an_unknown_name_with_the_nearest()
     assert!(absent[0].to_string().starts_with("no/such/file.toml: cannot be read"), "{}", absent[0]);
 }
 
+#[test]
+fn a_users_directory_comes_first_and_its_parts_replace_values_one_by_one() {
+    let directory = std::env::temp_dir().join(format!("hotlink-catalog-{}", std::process::id()));
+    for folder in ["fabrics", "parts"] {
+        std::fs::create_dir_all(directory.join(folder)).unwrap();
+    }
+    let part = "kind = \"adapter\"\ntitle = \"Faster\"\n[resource.link]\n\
+                gross = { value = 1, unit = \"GB/s\", source = \"me\", status = \"estimated\" }\n";
+    std::fs::write(directory.join("parts/faster.toml"), part).unwrap();
+    let ring = ring_with_parts("sci-ring");
+    std::fs::write(directory.join("fabrics/sci-ring.toml"), ring).unwrap();
+    let library = Library::with_directories(vec![directory.clone()]);
+    let loaded = library.fabric("sci-ring");
+    let listed = library.list("fabrics");
+    std::fs::remove_dir_all(&directory).unwrap();
+    let loaded = loaded.unwrap_or_else(|mistakes| panic!("{}", told(&mistakes)));
+    let link = &loaded.spec.resources[&Role::Link];
+    assert_eq!(link.gross.as_ref().unwrap().value.mbps(), 1000.0, "from the user's part");
+    assert_eq!(link.measured.as_ref().unwrap().value.mbps(), 390.0, "from the embedded part");
+    let gross = loaded.entries.iter().find(|entry| entry.key == "resource.link.gross").unwrap();
+    assert!(gross.place.ends_with("parts/faster.toml:4") && gross.status == Status::Estimated, "{gross:?}");
+    assert!(listed.iter().any(|listed| listed.name == "sci-ring" && !listed.file.starts_with("built-in:")));
+    assert!(listed.iter().any(|listed| listed.name == "qsnet" && listed.file.starts_with("built-in:")));
+}
+
+/// A ring on the embedded D335 with a part of the user's laid over it.
+fn ring_with_parts(name: &str) -> String {
+    format!(
+        "name = \"{name}\"\ntitle = \"mine\"\nparts = [\"pc-p3-1ghz\", \"dolphin-d335\", \"faster\"]\n\
+         routing = \"dimension-order\"\nflow_control = \"sci-ring\"\n[topology]\nkind = \"cube\"\ndimensions = 1\n\
+         b_link = true\nextents = \"balanced\"\nsource = \"me\"\nstatus = \"estimated\"\n"
+    )
+}
+
 proptest! {
     #[test]
     fn no_text_makes_the_reader_panic(text in "\\PC{0,200}") {

@@ -3,6 +3,7 @@
 use crate::table::{Table, figure};
 use crate::{Failure, output::Output};
 use hotlink_bench::Record;
+use hotlink_fabric::catalog::vocabulary::PARAMETERS;
 use hotlink_fabric::catalog::{Described, Entry, Kind, Library, Mistake, status_name};
 use hotlink_fabric::forms;
 use hotlink_fabric::spec::{FabricSpec, Role, Status};
@@ -49,6 +50,8 @@ enum KindArg {
     Parts,
     /// Price lists.
     Prices,
+    /// The names that a file may state under [parameter], with their units.
+    Parameters,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
@@ -61,6 +64,13 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 }
 
 fn list(library: &Library, kind: Option<KindArg>, output: &mut Output) -> Result<(), Failure> {
+    if kind == Some(KindArg::Parameters) {
+        for parameter in PARAMETERS {
+            let record = Record::new().with("kind", "parameter").with("name", parameter.name);
+            output.push(record.with("title", parameter.meaning).with("units", parameter.dimension.names()));
+        }
+        return Ok(());
+    }
     let folders = [(KindArg::Fabrics, "fabrics"), (KindArg::Parts, "parts"), (KindArg::Prices, "prices")];
     for (_, folder) in folders.iter().filter(|(this, _)| kind.is_none_or(|kind| kind == *this)) {
         for listed in library.list(folder) {

@@ -111,6 +111,11 @@ impl Row {
         (self.published, self.unit) = (number.into(), unit.to_owned());
         self
     }
+    /// The unit of the model's answer where the claim has none.
+    pub(super) fn in_unit(mut self, unit: &str) -> Row {
+        self.unit = unit.to_owned();
+        self
+    }
     /// Whether it holds; it is known to.
     pub(super) fn holds(mut self, holds: bool) -> Row {
         (self.holds, self.expected) = (Some(holds), Some(true));

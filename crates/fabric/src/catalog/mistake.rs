@@ -42,15 +42,28 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// Line and column (from 1, in characters) of the start of `span` in `text`.
-pub(super) fn place(text: &str, span: &Range<usize>) -> (usize, usize) {
-    let mut at = span.start.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
+/// Finds the line and column of places in a text.
+pub(super) struct Lines<'a> {
+    text: &'a str,
+    /// Where each line starts.
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn new(text: &'a str) -> Lines<'a> {
+        let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        Lines { text, starts }
     }
-    let before = &text[..at];
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+
+    /// Line and column (from 1, in characters) of the start of `span`.
+    pub(super) fn place(&self, span: &Range<usize>) -> (usize, usize) {
+        let mut at = span.start.min(self.text.len());
+        while !self.text.is_char_boundary(at) {
+            at -= 1;
+        }
+        let line = self.starts.partition_point(|start| *start <= at);
+        (line, self.text[self.starts[line - 1]..at].chars().count() + 1)
+    }
 }
 
 /// The candidate most like `word`, if one is near enough to be what was meant.
@@ -82,9 +95,11 @@ mod tests {
 
     #[test]
     fn a_place_counts_lines_and_characters_from_one() {
-        assert_eq!(place("a = 1\nµ = x\n", &(6..6)), (2, 1));
-        assert_eq!(place("a = 1\nµ = x\n", &(11..12)), (2, 5));
-        assert_eq!(place("", &(9..9)), (1, 1));
+        let lines = Lines::new("a = 1\nµ = x\n");
+        assert_eq!((lines.place(&(0..1)), lines.place(&(5..6))), ((1, 1), (1, 6)));
+        assert_eq!((lines.place(&(6..6)), lines.place(&(11..12))), ((2, 1), (2, 5)));
+        assert_eq!(lines.place(&(99..99)), (3, 1));
+        assert_eq!(Lines::new("").place(&(9..9)), (1, 1));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A TOML text read key by key: every key asked for is a key allowed, every mistake is kept with its place.
 
-use super::mistake::{Mistake, nearest, place};
+use super::mistake::{Lines, Mistake, nearest};
 use super::unit::Dimension;
 use crate::spec::{Status, Value};
 use std::cell::RefCell;
@@ -47,13 +47,20 @@ pub struct Entry {
 pub(super) struct Sheet<'a> {
     pub(super) file: String,
     text: &'a str,
+    lines: Lines<'a>,
     mistakes: RefCell<Vec<Mistake>>,
     entries: RefCell<Vec<Entry>>,
 }
 
 impl<'a> Sheet<'a> {
     pub(super) fn new(file: &str, text: &'a str) -> Sheet<'a> {
-        Sheet { file: file.to_owned(), text, mistakes: RefCell::default(), entries: RefCell::default() }
+        Sheet {
+            file: file.to_owned(),
+            text,
+            lines: Lines::new(text),
+            mistakes: RefCell::default(),
+            entries: RefCell::default(),
+        }
     }
 
     /// The text as a table; what is no TOML is a mistake.
@@ -66,7 +73,7 @@ impl<'a> Sheet<'a> {
     }
 
     pub(super) fn mistake(&self, span: &Range<usize>, key: &str, what: impl Into<String>, allowed: impl Into<String>) {
-        let (line, column) = place(self.text, span);
+        let (line, column) = self.lines.place(span);
         let (key, what, allowed) = (key.to_owned(), what.into(), allowed.into());
         self.mistakes.borrow_mut().push(Mistake { file: self.file.clone(), line, column, key, what, allowed });
     }
@@ -88,7 +95,7 @@ impl<'a> Sheet<'a> {
     }
 
     fn record(&self, key: String, value: f64, unit: &str, origin: (&str, Status), span: &Range<usize>) {
-        let place = format!("{}:{}", self.file, place(self.text, span).0);
+        let place = format!("{}:{}", self.file, self.lines.place(span).0);
         let (source, status) = (origin.0.to_owned(), origin.1);
         self.entries.borrow_mut().push(Entry { key, value, unit: unit.to_owned(), source, status, place });
     }

@@ -23,8 +23,10 @@ pub(super) fn series(model: &Model) -> Vec<Row> {
     let per_node = Sort { unit: "USD per MB/s per node", ..total };
     let rows_9 = by_size("G104", "Fig. 9: switch-to-switch bandwidth per node", &MYRINET, bandwidth, &sw2sw);
     rows.extend(rows_9.into_iter().map(|row| with_counted_links(model, row)));
-    rows.extend(by_size("G105", "Fig. 10: overall bandwidth per node", &MYRINET, bandwidth, &overall));
-    rows.extend(by_size("G107", "Fig. 13: calibrated bandwidth per node", &SIX, measured, &calibrated));
+    let rows_10 = by_size("G105", "Fig. 10: overall bandwidth per node", &MYRINET, bandwidth, &overall);
+    rows.extend(rows_10.into_iter().map(|row| with_counted(model, theory, row)));
+    let rows_13 = by_size("G107", "Fig. 13: calibrated bandwidth per node", &SIX, measured, &calibrated);
+    rows.extend(rows_13.into_iter().map(|row| with_counted(model, Capacities::Measured, row)));
     rows.extend(by_size("G108", "Fig. 14: total cost", &SIX, total, &cost));
     rows.extend(by_size("G109", "Fig. 15: cost of bandwidth", &SIX, per_node, &per_mbps));
     rows
@@ -62,11 +64,22 @@ fn by_size(
     drawn.map(|(fabric, nodes, value)| sort.point(id, quantity, fabric, nodes, value)).collect()
 }
 
+/// Fabric and size of a point.
+fn place(row: &Row) -> Option<(String, u32)> {
+    row.placed().and_then(|(_, fabric, nodes)| Some((fabric, u32::try_from(nodes).ok()?)))
+}
+
+/// The load count's answer beside the formula's.
+fn with_counted(model: &Model, capacities: Capacities, row: Row) -> Row {
+    match place(&row).and_then(|(fabric, nodes)| model.counted(&fabric, nodes, capacities)) {
+        Some(counted) => row.also("counted", counted),
+        None => row,
+    }
+}
+
 /// Eq. 10 averages over the inter-switch links: the count of routes tells the average and the hottest.
 fn with_counted_links(model: &Model, row: Row) -> Row {
-    let placed = row.placed().and_then(|(_, fabric, nodes)| Some((fabric, u32::try_from(nodes).ok()?)));
-    let counted = placed.and_then(|(fabric, nodes)| model.counted_sw2sw(&fabric, nodes, Capacities::Theoretical));
-    match counted {
+    match place(&row).and_then(|(fabric, nodes)| model.counted_sw2sw(&fabric, nodes, Capacities::Theoretical)) {
         Some((average, hottest)) => row.also("counted", average).also("counted_hottest", hottest),
         None => row,
     }

@@ -124,13 +124,21 @@ impl Model {
         form(&spec, nodes, capacities).bandwidth_per_node_mbps
     }
 
-    /// Bandwidth per node in MB/s that the load count allows; `None` where it is not counted.
+    /// Bandwidth per node in MB/s by the load count, where the closed form averages averaged too: of a cube what the
+    /// hottest link or B-Link allows, of switches Eq. 12 with the hot link of Eq. 6 counted. `None`: not counted.
     pub(super) fn counted(&self, fabric: &str, nodes: u32, capacities: Capacities) -> Option<f64> {
-        let key = (fabric.to_owned(), self.form(fabric, nodes, capacities).nodes_built, capacities as u8);
+        let form = self.form(fabric, nodes, capacities);
+        let asked = if form.switches.is_some() { u64::from(nodes) } else { form.nodes_built };
+        let key = (fabric.to_owned(), asked, capacities as u8);
         if let Some(known) = self.counts.borrow().get(&key) {
             return *known;
         }
-        let counted = self.bounds(fabric, nodes, capacities).map(|bounds| bounds.bandwidth_per_node_mbps);
+        let counted = match (form.switches, form.nodes_per_switch, form.same_switch_mbps) {
+            (Some(2..), Some(k), Some(same)) => self
+                .counted_sw2sw(fabric, nodes, capacities)
+                .map(|(average, _)| forms::bandwidth_overall(f64::from(nodes), k, average, same)),
+            _ => self.bounds(fabric, nodes, capacities).map(|bounds| bounds.bandwidth_per_node_mbps),
+        };
         self.counts.borrow_mut().insert(key, counted);
         counted
     }

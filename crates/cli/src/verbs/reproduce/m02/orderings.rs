@@ -192,7 +192,8 @@ fn ring_past_eight(model: &Model, claim: &Claim) -> Row {
     ordering(claim)
         .reproduced(of("sci-ring", 8))
         .holds((9..=*SIZES.end()).all(|nodes| worst.contains(&nodes)))
-        .under("measured capacities; MB/s per node at 8 nodes; past 8 the ring is the worst of the six")
+        .in_unit("MB/s per node at 8 nodes")
+        .under("measured capacities; holds: past 8 nodes the ring is the worst of the six")
         .also("worst_at", ranges(&worst))
         .also("share_of_best_at_8", of("sci-ring", 8) / best)
 }
