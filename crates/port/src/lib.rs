@@ -35,9 +35,12 @@
 //! - Nothing is written outside the bytes that a layout names.
 //! - Everything accepted ends in exactly one event: [`Event::Done`], [`Event::Failed`], or the peer's arrival.
 
+pub mod conformance;
 mod contract;
 mod limits;
+pub mod loopback;
 mod memory;
+pub mod middleware;
 mod op;
 
 pub use contract::{Driver, Host, Port, Program, RunError, wait, yield_once};

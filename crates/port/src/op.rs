@@ -110,7 +110,8 @@ pub enum Op<'a> {
 pub enum Posted {
     /// Taken.
     Accepted,
-    /// No room now (back-pressure): poll or wait, and post again. Nothing was taken.
+    /// No room now (back-pressure): poll or wait, and post again. Nothing was taken. A wait that follows ends at the
+    /// latest when there may be room, without an event if need be.
     Busy,
     /// Never possible as asked.
     Refused(Refusal),
@@ -175,6 +176,7 @@ pub enum Event {
     /// An operation was accepted but could not be completed.
     Failed(Token, Refusal),
     /// Exported memory of another rank went away; attachments to it are dead (W01's callback).
+    /// May also come when this rank has detached already.
     Revoked(Key),
     /// A rank has died or left without being asked to.
     PeerGone(Rank),

@@ -151,7 +151,7 @@ fn fabric(name: &str, measured: &[Measured]) -> Result<FabricSpec, Failure> {
     let latency = latency(measured).ok_or_else(|| missing("latency: run `hotlink measure pingpong --json`"))?;
     let resources = BTreeMap::from([
         (Role::Memory, resource("memory", rate(all, "most of all pairs"), zero_latency(all.0))),
-        (Role::Link, resource("path of a pair", rate(one, "most of one pair"), latency)),
+        (Role::Link, resource("path of a process", rate(one, "most of one pair"), latency)),
     ]);
     let via = vias.first().copied().unwrap_or("memory");
     let origin = Origin { source: all.0.source.clone(), status: Status::Measured };
@@ -176,7 +176,7 @@ fn resource(name: &str, measured: Value<Rate>, latency: Value<Time>) -> Resource
 }
 
 fn zero_latency(from: &Measured) -> Value<Time> {
-    measured_value(Time::ZERO, "ns", from, "counted in the path of a pair")
+    measured_value(Time::ZERO, "ns", from, "counted in the paths of the processes")
 }
 
 /// The shortest measured half round trip of a short message.
@@ -188,7 +188,8 @@ fn latency(measured: &[Measured]) -> Option<Value<Time>> {
     };
     let (from, us) =
         least("latency_us", &short).or_else(|| least("idle_latency_us", &|r: &Record| is(r, "saturation")))?;
-    Some(measured_value(Time::from_us(us), "us", from, "half round trip of a short message"))
+    // A message takes two paths: into memory and out of it.
+    Some(measured_value(Time::from_us(us / 2.0), "us", from, "half of a short message's half round trip"))
 }
 
 /// Copy rates, where memory was measured: contiguous and at the largest stride, both at the largest size.
@@ -273,7 +274,7 @@ mod tests {
         assert_eq!(back, spec);
         assert_eq!(spec.resources[&Role::Memory].measured.as_ref().unwrap().value, Rate::from_mbps(12_000.0));
         assert_eq!(spec.resources[&Role::Link].measured.as_ref().unwrap().value, Rate::from_mbps(9000.0));
-        assert_eq!(spec.resources[&Role::Link].latency.value, Time::from_ns(400.0));
+        assert_eq!(spec.resources[&Role::Link].latency.value, Time::from_ns(200.0));
         assert!(spec.resources.values().all(|resource| resource.latency.status == Status::Measured));
     }
 
