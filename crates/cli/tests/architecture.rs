@@ -1,0 +1,81 @@
+//! The invariants of absence in ARCHITECTURE.md: what must never depend on what, and what must not be there at all.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// The workspace's crates that `name` depends on, tests aside.
+fn dependencies(name: &str) -> BTreeSet<String> {
+    let manifest = std::fs::read_to_string(crates().join(name).join("Cargo.toml")).unwrap();
+    let section = manifest.split("\n[dependencies]").nth(1).unwrap_or_default();
+    let section = section.split("\n[").next().unwrap_or_default();
+    let ours = section.lines().filter_map(|line| line.strip_prefix("hotlink-"));
+    ours.map(|rest| rest.split(['.', ' ', '=']).next().unwrap().to_owned()).collect()
+}
+
+/// Lines of a crate's sources, tests aside, that hold one of `words`.
+fn lines_with(name: &str, words: &[&str]) -> Vec<String> {
+    fn visit(folder: &Path, words: &[&str], found: &mut Vec<String>) {
+        let mut entries: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        entries.sort();
+        for path in entries {
+            if path.is_dir() {
+                visit(&path, words, found);
+            } else {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+                let hits = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+                let hits = hits.filter(|line| words.iter().any(|word| line.contains(word)));
+                found.extend(hits.map(|line| format!("{}: {}", path.display(), line.trim())));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    visit(&crates().join(name).join("src"), words, &mut found);
+    found
+}
+
+#[test]
+fn dependencies_point_one_way() {
+    for (name, allowed) in [
+        ("fabric", &[][..]),
+        ("port", &["fabric"]),
+        ("message", &["fabric", "port"]),
+        ("sim", &["fabric", "port", "message"]),
+        ("real", &["fabric", "port"]),
+        ("bench", &["fabric", "port", "message"]),
+        ("cli", &["fabric", "port", "message", "sim", "real", "bench"]),
+        ("python", &["cli"]),
+    ] {
+        let allowed = allowed.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+        let found = dependencies(name);
+        assert!(found.is_subset(&allowed), "{name} depends on {found:?}; allowed: {allowed:?}");
+    }
+}
+
+#[test]
+fn only_real_knows_a_clock_or_a_socket() {
+    for name in ["fabric", "port", "message", "sim", "bench"] {
+        let found = lines_with(name, &["Instant", "SystemTime", "std::net", "std::process"]);
+        assert!(found.is_empty(), "{name}:\n{}", found.join("\n"));
+    }
+}
+
+#[test]
+fn the_closed_forms_never_look_at_routes() {
+    let forms = std::fs::read_to_string(crates().join("fabric/src/forms.rs")).unwrap();
+    for word in ["crate::load", "crate::routing", "crate::network", "crate::built", "crate::topology"] {
+        assert!(!forms.contains(word), "forms.rs uses {word}: it could no longer check the load count");
+    }
+}
+
+#[test]
+fn unsafe_code_is_in_real_alone() {
+    for name in ["fabric", "port", "message", "sim", "bench", "cli", "python"] {
+        let found = lines_with(name, &["unsafe ", "allow(unsafe_code)"]);
+        assert!(found.is_empty(), "{name}:\n{}", found.join("\n"));
+    }
+}
