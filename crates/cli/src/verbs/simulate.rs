@@ -1,5 +1,6 @@
 //! `hotlink simulate`: benchmarks on simulated machines. One file per benchmark in `simulate/`.
 
+mod barrier;
 mod deposit;
 mod goal;
 
@@ -15,6 +16,8 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum Benchmark {
+    /// Barriers on a fabric's own barrier network, with arrival skew, and what limits them.
+    Barrier(barrier::Args),
     /// A block into local and remote memory, contiguous and strided: memory, host bus, adapter (K98's first level).
     Deposit(deposit::Args),
     /// A GOAL schedule (LogGOPSim's text) or generated collectives on a LogGP machine.
@@ -23,6 +26,7 @@ enum Benchmark {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     match &args.benchmark {
+        Benchmark::Barrier(args) => barrier::run(args, output),
         Benchmark::Deposit(args) => deposit::run(args, output),
         Benchmark::Goal(args) => goal::run(args, output),
     }

@@ -1,0 +1,204 @@
+//! `hotlink simulate barrier`: barriers on dedicated barrier networks, event by event.
+
+use crate::{Failure, output::Output, values::Counts};
+use hotlink_bench::Record;
+use hotlink_fabric::barrier::BarrierSpec;
+use hotlink_fabric::catalog::Library;
+use hotlink_fabric::rng::SplitMix64;
+use hotlink_fabric::units::Time;
+use hotlink_sim::barrier::{BarrierNetwork, BarrierRun};
+use std::time::Instant;
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  hotlink simulate barrier --fabric bluegene-l --nodes 65536 --algorithm hardware --json
+  hotlink simulate barrier --fabric hwbarr --nodes 2..1024..x2
+  hotlink simulate barrier --fabric bluegene-l --nodes 512,1024 --partition
+  hotlink simulate barrier --fabric hwbarr --nodes 4 --skew-us 5 --repetitions 1000 --seed 1")]
+pub(crate) struct Args {
+    /// A fabric of the catalog that has a barrier network, or a file.
+    #[arg(long, value_name = "FABRIC|FILE")]
+    fabric: String,
+    /// Sizes: a list or range, such as 4,9,16 or 2..1024..x2.
+    #[arg(long, value_name = "LIST")]
+    nodes: Counts,
+    /// How: hardware is the fabric's barrier network.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "hardware")]
+    algorithm: Vec<Algorithm>,
+    /// The nodes are a partition with a top of its own, where the network can be cut.
+    #[arg(long)]
+    partition: bool,
+    /// Barriers in a row; each node arrives up to --skew-us after it left the one before.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    repetitions: u32,
+    /// Most delay of a node's arrival in microseconds, each delay equally likely; 0: all arrive as they left.
+    #[arg(long, default_value_t = 0.0, value_parser = skew)]
+    skew_us: f64,
+    /// Seed of the delays.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Algorithm {
+    Hardware,
+}
+
+fn skew(text: &str) -> Result<f64, String> {
+    let allowed = "allowed: 0 to 1000000";
+    let skew: f64 = text.parse().map_err(|_| format!("`{text}` is no number of microseconds; {allowed}"))?;
+    if (0.0..=1e6).contains(&skew) { Ok(skew) } else { Err(format!("{text} is out of range; {allowed}")) }
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    let library = Library::user();
+    let told = |mistakes: Vec<_>| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    let fabric = library.fabric(&args.fabric).map_err(|mistakes| Failure::Input(told(mistakes)))?.spec;
+    let Some(spec) = &fabric.barrier else {
+        let what = format!("--fabric {}: has no barrier network, as --algorithm hardware needs", fabric.name);
+        return Err(Failure::Input(format!("{what}; allowed: {}", with_barrier(&library).join(", "))));
+    };
+    let sizes = args.nodes.to_u32().map_err(|what| Failure::Input(format!("--nodes: {what}")))?;
+    let steps = u64::from(args.repetitions);
+    let progress = output.progress("simulate barrier", sizes.len() as u64 * steps);
+    // One algorithm so far, however often it is named.
+    debug_assert!(args.algorithm.iter().all(|algorithm| *algorithm == Algorithm::Hardware));
+    let mut records = Vec::new();
+    for &nodes in &sizes {
+        let record = simulated(args, &fabric.name, spec, nodes, &|| progress.step());
+        let at = |what: String| Failure::Input(format!("--fabric {} --nodes {nodes}: {what}", fabric.name));
+        records.push(record.map_err(at)?);
+    }
+    records.into_iter().for_each(|record| output.push(record));
+    Ok(())
+}
+
+/// The fabrics of the catalog that have a barrier network.
+fn with_barrier(library: &Library) -> Vec<String> {
+    let names = library.list("fabrics").into_iter().map(|listed| listed.name);
+    names.filter(|name| library.fabric(name).is_ok_and(|loaded| loaded.spec.barrier.is_some())).collect()
+}
+
+/// One size: `repetitions` barriers in a row.
+fn simulated(args: &Args, name: &str, spec: &BarrierSpec, nodes: u32, step: &dyn Fn()) -> Result<Record, String> {
+    let start = Instant::now();
+    let mut network = BarrierNetwork::new(spec, nodes, args.partition).map_err(|error| error.to_string())?;
+    let mut random = SplitMix64::new(args.seed);
+    let most = Time::from_us(args.skew_us).0;
+    let mut arrivals = vec![Time::ZERO; nodes as usize];
+    let (mut latencies, mut least_ps) = (Vec::new(), 0.0);
+    let (mut events, mut reads, mut trace_hash) = (0, 0, 0u64);
+    for _ in 0..args.repetitions {
+        for arrival in &mut arrivals {
+            *arrival = Time(arrival.0 + random.below(most + 1));
+        }
+        let run = network.barrier(0, &arrivals).map_err(|fault| fault.to_string())?;
+        latencies.push(run.latency());
+        least_ps += least(spec, &run).0 as f64;
+        (events, reads) = (events + run.events, reads + run.reads);
+        trace_hash = trace_hash.rotate_left(1) ^ run.trace_hash;
+        // Only differences matter: the clock starts anew when the first node left.
+        let first = run.leave.iter().copied().min().unwrap_or_default();
+        arrivals = run.leave.into_iter().map(|leave| leave - first).collect();
+        step();
+    }
+    let wall_s = start.elapsed().as_secs_f64();
+    latencies.sort_unstable();
+    let quantile = |share: f64| {
+        let at = (share * latencies.len() as f64).ceil() as usize;
+        latencies[at.clamp(1, latencies.len()) - 1].us()
+    };
+    let mean_ps = latencies.iter().map(|latency| latency.0 as f64).sum::<f64>();
+    let formula = spec.latency(nodes, args.partition).map_err(|error| error.to_string())?;
+    let median = quantile(0.5);
+    Ok(Record::new()
+        .with("fabric", name)
+        .with("benchmark", "barrier")
+        .with("algorithm", "hardware")
+        .with("method", "events")
+        .with("nodes", nodes)
+        .with("partition", args.partition)
+        .with("channels", spec.channels)
+        .with("skew_us", args.skew_us)
+        .with("latency_us", median)
+        .with("latency_in_library_us", median + spec.software().us())
+        .with("formula_us", formula.us())
+        .with("n", latencies.len())
+        .with("min", quantile(0.0))
+        .with("median", median)
+        .with("p93", quantile(0.93))
+        .with("p99", quantile(0.99))
+        .with("max", quantile(1.0))
+        .with("bound_latency_us", least_ps / f64::from(args.repetitions) / 1e6)
+        .with("efficiency", if mean_ps > 0.0 { least_ps / mean_ps } else { 1.0 })
+        .with("limiting_resource", limit(spec, formula))
+        .with("safe", true)
+        .with("reads_per_node", reads as f64 / f64::from(args.repetitions) / f64::from(nodes))
+        .with("events", events)
+        .with("trace_hash", format!("{trace_hash:016x}"))
+        .with("wall_s", wall_s))
+}
+
+/// What no polling could be faster than: the result's way, and a write and a read for each phase.
+fn least(spec: &BarrierSpec, run: &BarrierRun) -> Time {
+    let port = u64::from(spec.phases) * (spec.enter.value.0 + spec.read.value.0);
+    Time(port.max(run.released.0.saturating_sub(run.last_arrival.0)))
+}
+
+/// Where most of the closed form's time goes.
+fn limit(spec: &BarrierSpec, formula: Time) -> String {
+    let port = u64::from(spec.phases) * (spec.enter.value.0 + spec.read.value.0);
+    let tree = formula.0.saturating_sub(port);
+    if port >= tree { "processor's access to the port".to_owned() } else { spec.name.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Failure;
+    use serde_json::Value;
+
+    fn hotlink(line: &str) -> Result<Vec<Value>, Failure> {
+        let args = std::iter::once("hotlink").chain(line.split(' ')).chain(["--json"]);
+        let result: Value = serde_json::from_str(&crate::json(args.map(Into::into))?).unwrap();
+        Ok(result["records"].as_array().unwrap().clone())
+    }
+
+    #[test]
+    fn h06s_prototype_gives_write_and_read_and_says_what_limits() {
+        let record = &hotlink("simulate barrier --fabric hwbarr --nodes 4").unwrap()[0];
+        assert_eq!((record["latency_us"].as_f64(), record["formula_us"].as_f64()), (Some(2.4), Some(2.44)));
+        assert_eq!(record["efficiency"], 1.0);
+        assert_eq!(record["limiting_resource"], "processor's access to the port");
+    }
+
+    #[test]
+    fn bluegene_is_flat_from_2_to_65536() {
+        let records = hotlink("simulate barrier --fabric bluegene-l --nodes 2,512,65536").unwrap();
+        let latencies: Vec<&Value> = records.iter().map(|record| &record["latency_us"]).collect();
+        assert!(latencies.iter().all(|latency| *latency == latencies[0]), "{latencies:?}");
+    }
+
+    #[test]
+    fn skew_is_not_counted_as_latency_and_the_formula_is_its_upper_end() {
+        let line = "simulate barrier --fabric hwbarr --nodes 4 --skew-us 7 --repetitions 200";
+        let record = &hotlink(line).unwrap()[0];
+        let (least, most) = (record["min"].as_f64().unwrap(), record["max"].as_f64().unwrap());
+        assert!((2.4..=2.44).contains(&least) && (least..=2.44).contains(&most), "{least} to {most}");
+        assert_eq!(hotlink(line).unwrap()[0]["trace_hash"], record["trace_hash"]);
+    }
+
+    #[test]
+    fn what_cannot_be_is_told_with_what_can() {
+        for (line, expected) in [
+            ("simulate barrier --fabric gige --nodes 4", "allowed: bluegene-l, cm5, earth-simulator, hwbarr"),
+            ("simulate barrier --fabric bluegene-l --nodes 65537", "65537 nodes (allowed: 2 to 65536)"),
+            ("simulate barrier --fabric hwbarr --nodes 1", "1 nodes (allowed: 2 to"),
+            ("simulate barrier --fabric hwbarr --nodes 4 --partition", "cannot be partitioned"),
+            ("simulate barrier --fabric hwbarr --nodes 4 --algorithm tree", "possible values: hardware"),
+            ("simulate barrier --fabric hwbarr --nodes 4 --skew-us 2e6", "2e6 is out of range; allowed: 0 to 1000000"),
+        ] {
+            let told = hotlink(line).unwrap_err().to_string();
+            assert!(told.contains(expected), "{line}: {told}");
+        }
+    }
+}
