@@ -169,3 +169,18 @@ proptest! {
         }
     }
 }
+
+/// What the catalog's README shows works as shown.
+#[test]
+fn the_examples_of_the_readme_are_right() {
+    let blocks: Vec<&str> = include_str!("../../../catalog/README.md")
+        .split("```toml\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap_or_default())
+        .collect();
+    let fabric = blocks.iter().find(|block| block.contains("[topology]")).expect("a fabric");
+    let spec = catalog::parse("README.md", fabric).unwrap_or_else(|mistakes| panic!("{}", told(&mistakes)));
+    assert_eq!(spec.resources[&Role::Link].measured.as_ref().unwrap().value.mbps(), 371.0);
+    let prices = blocks.iter().find(|block| block.contains("currency")).expect("a price list");
+    catalog::parse_price_list("README.md", prices).unwrap_or_else(|mistakes| panic!("{}", told(&mistakes)));
+}
