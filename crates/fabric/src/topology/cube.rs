@@ -6,7 +6,7 @@
 //! ring stops, then the node; a ring stop's ports are the ring's next stop, then the B-Link. Dimensions of extent 1
 //! have no channels and are dropped. Dimension 0 varies fastest with the router's number.
 
-use super::{check_range, invalid};
+use super::{check_channels, check_range, invalid};
 use crate::built::{BuildError, MAX_NODES};
 use crate::network::{Builder, Channel, Network, Vertex};
 use crate::spec::{Extents, Role};
@@ -63,9 +63,7 @@ impl Cube {
         if built > u64::from(MAX_NODES) {
             return Err(invalid(format!("padded to {built} nodes: at most {MAX_NODES} are allowed")));
         }
-        if routers * u64::from(dimensions) > 1 << 26 {
-            return Err(invalid(format!("{routers} routers in {dimensions} dimensions: at most 2^26 ring channels")));
-        }
+        check_channels(routers * u64::from(dimensions) * 3 + 2 * built)?;
         extents.retain(|&r| r > 1);
         Ok(Cube { extents, bidirectional, b_link, nodes_per_router, routers: routers as u32, nodes: built as u32 })
     }

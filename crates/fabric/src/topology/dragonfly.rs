@@ -4,7 +4,7 @@
 //! are dealt out to the other groups in turn, so that every pair of groups has the same number of links; ports left
 //! over stay free. A router's ports: the other routers of its group in ascending order, its global links, its nodes.
 
-use super::{check_range, invalid};
+use super::{check_channels, check_range, invalid};
 use crate::built::BuildError;
 use crate::network::{Builder, Network, Vertex};
 use crate::spec::Role;
@@ -41,6 +41,8 @@ impl Dragonfly {
             let held = u64::from(most) * u64::from(per_router * routers);
             return Err(invalid(format!("{nodes} nodes: at most {most} groups of {routers} routers hold {held}")));
         }
+        let ports = u64::from(routers + global + 2 * per_router);
+        check_channels(u64::from(groups) * u64::from(routers) * ports)?;
         let links = if groups > 1 { routers * global / (groups - 1) } else { 0 };
         Ok(Dragonfly { nodes, nodes_per_router: per_router, routers, global, groups, links })
     }

@@ -8,7 +8,7 @@
 //! in order.
 
 use super::switches::MAX_PORTS;
-use super::{Shape, add_tier, check_range, invalid};
+use super::{Shape, add_tier, check_channels, check_range, invalid};
 use crate::built::BuildError;
 use crate::network::{Builder, Network, Vertex};
 use crate::spec::Role;
@@ -105,6 +105,7 @@ fn plan(
     }
     let ups = if needed == 2 { leaf_up } else { k };
     let least = if top_all_down { (blocks * ups).div_ceil(radix) } else { ups };
+    check_channels(2 * (u64::from(n) + u64::from(needed) * u64::from(leaves) * u64::from(leaf_up)))?;
     // The links of a switch spread evenly over the switches above, so their number divides its up ports.
     let top_per_plane = (least..=ups).find(|&c| ups.is_multiple_of(c)).unwrap_or(ups);
     Ok(Plan { levels: needed, leaf_down, leaf_up, leaves, k, top_per_plane })

@@ -137,6 +137,17 @@ pub(crate) fn invalid(message: impl Into<String>) -> BuildError {
     BuildError(message.into())
 }
 
+/// Most channels that a network is built with: a limit on memory (about 1.5 GiB).
+const MAX_CHANNELS: u64 = 1 << 27;
+
+/// Refuses a network of more than [`MAX_CHANNELS`].
+pub(crate) fn check_channels(channels: u64) -> Result<(), BuildError> {
+    match channels <= MAX_CHANNELS {
+        true => Ok(()),
+        false => Err(invalid(format!("about {channels} channels: at most {MAX_CHANNELS} are built"))),
+    }
+}
+
 /// Refuses a parameter outside `allowed`.
 pub(crate) fn check_range(name: &str, value: u32, allowed: std::ops::RangeInclusive<u32>) -> Result<(), BuildError> {
     match allowed.contains(&value) {

@@ -2,7 +2,7 @@
 //!
 //! Nodes fill switches in order: a switch is full before the next one gets nodes.
 
-use super::{Shape, Tier, add_tier, check_range, invalid};
+use super::{Shape, Tier, add_tier, check_channels, check_range, invalid};
 use crate::built::BuildError;
 use crate::network::{Builder, Network, Vertex};
 use crate::spec::Role;
@@ -49,6 +49,7 @@ pub(super) fn array(nodes: u32, ports: u32, links: u32) -> Built {
             )));
         }
     };
+    check_channels(2 * (u64::from(switches) * u64::from(links) + u64::from(nodes)))?;
     let neighbours = |s: u32| u32::from(s > 0) + u32::from(s + 1 < switches);
     let (mut b, first, tiers) = packed(nodes, switches, |s| ports - links * neighbours(s));
     for s in 1..switches {
@@ -73,6 +74,7 @@ pub(super) fn ring(nodes: u32, ports: u32, links: u32, links_per_switch: bool) -
         n if n <= 2 * (ports - links) => (2, ports - links),
         n => (n.div_ceil(ports - 2 * between), ports - 2 * between),
     };
+    check_channels(2 * (u64::from(switches) * u64::from(links) + u64::from(nodes)))?;
     let (mut b, first, tiers) = packed(nodes, switches, |_| held);
     let pairs: Vec<(u32, u32)> = match switches {
         1 => Vec::new(),

@@ -1,4 +1,4 @@
-//! Time and peak memory of the load count at scale: `cargo run --release -p hotlink-fabric --example load_scale`.
+//! Time and peak memory of the load count at scale: `cargo bench -p hotlink-fabric --bench load_scale`.
 //!
 //! Each case is built and counted from nothing. With a case's number as argument only that one runs, so that the peak
 //! memory is its own; without, each runs in a process of its own.
@@ -86,7 +86,8 @@ fn run(case: &Case) {
 
 fn main() {
     let cases = cases();
-    match std::env::args().nth(1).map(|n| n.parse::<usize>()) {
+    let number = std::env::args().skip(1).find(|word| !word.starts_with("--"));
+    match number.map(|n| n.parse::<usize>()) {
         Some(Ok(n)) if n < cases.len() => run(&cases[n]),
         Some(_) => {
             eprintln!("load_scale: the argument is a case's number, 0 to {}", cases.len() - 1);

@@ -1,0 +1,119 @@
+//! Fabrics are built or refused: no parameters, however wild, make a generator panic or run away.
+
+use hotlink_fabric::network::Vertex;
+use hotlink_fabric::spec::{Extents, FabricSpec, RoutingSpec, TopologySpec};
+use hotlink_fabric::{Fabric, catalog, load, traffic::Traffic};
+use proptest::prelude::*;
+
+/// Small, large and absurd numbers.
+fn any_count() -> impl Strategy<Value = u32> {
+    prop_oneof![4 => 0u32..20, 2 => 0u32..2000, 1 => any::<u32>(), 1 => Just(u32::MAX)]
+}
+
+fn any_topology() -> impl Strategy<Value = TopologySpec> {
+    let extents = prop_oneof![
+        Just(Extents::PaddedCube),
+        Just(Extents::Balanced),
+        proptest::collection::vec(any_count(), 0..4).prop_map(Extents::Fixed),
+    ];
+    let oversubscription = prop_oneof![Just(1.0), Just(f64::NAN), any::<f64>(), 0.1f64..8.0];
+    prop_oneof![
+        (any_count(), any::<bool>(), any::<bool>(), any_count(), extents).prop_map(
+            |(dimensions, bidirectional, b_link, nodes_per_router, extents)| {
+                TopologySpec::Cube { dimensions, bidirectional, b_link, nodes_per_router, extents }
+            }
+        ),
+        (any_count(), any_count()).prop_map(|(ports, links)| TopologySpec::SwitchArray { ports, links }),
+        (any_count(), any_count(), any::<bool>())
+            .prop_map(|(ports, links, links_per_switch)| TopologySpec::SwitchRing { ports, links, links_per_switch }),
+        Just(TopologySpec::Clos64),
+        (any_count(), proptest::option::of(any_count()), oversubscription, any::<bool>()).prop_map(
+            |(radix, levels, oversubscription, top_all_down)| {
+                TopologySpec::FatTree { radix, levels, oversubscription, top_all_down }
+            }
+        ),
+        (any_count(), any_count(), any_count()).prop_map(|(p, a, h)| TopologySpec::Dragonfly {
+            nodes_per_router: p,
+            routers_per_group: a,
+            global_per_router: h
+        }),
+        (any_count(), any_count()).prop_map(|(gpus_per_host, radix)| TopologySpec::Rail { gpus_per_host, radix }),
+        any_count().prop_map(|ports| TopologySpec::Crossbar { ports }),
+        Just(TopologySpec::Shared),
+        Just(TopologySpec::Graph),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn a_fabric_is_built_soundly_or_refused_with_a_reason(topology in any_topology(), nodes in prop_oneof![0u32..200, Just(5000u32), Just(u32::MAX)]) {
+        match Fabric::build(&FabricSpec::bare("wild", topology, RoutingSpec::ShortestEcmp), nodes) {
+            Err(error) => prop_assert!(error.0.len() > 10, "{error}"),
+            Ok(fabric) => {
+                let network = &fabric.network;
+                prop_assert!(fabric.nodes() >= nodes && nodes > 0);
+                prop_assert_eq!(network.out_start.len(), network.vertices() + 1);
+                prop_assert!(network.to.iter().all(|to| (to.0 as usize) < network.vertices()));
+                prop_assert!(network.from.is_sorted());
+                for node in network.node_iter() {
+                    prop_assert!(network.out(node.vertex()).len() > 0, "every node has a way out");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn no_switch_has_more_links_than_ports() {
+    let ports = |topology: &TopologySpec| match topology {
+        TopologySpec::SwitchArray { ports, .. } | TopologySpec::SwitchRing { ports, .. } => Some(*ports),
+        TopologySpec::FatTree { radix, .. } => Some(*radix),
+        TopologySpec::Clos64 => Some(16),
+        TopologySpec::Dragonfly { nodes_per_router: p, routers_per_group: a, global_per_router: h } => {
+            Some(p + a - 1 + h)
+        }
+        _ => None,
+    };
+    let mut checked = 0;
+    let fabrics = [
+        "myrinet-minimal",
+        "myrinet-ring2",
+        "myrinet-ring4",
+        "myrinet-clos64",
+        "qsnet",
+        "ib-ndr-fat-tree2",
+        "ib-ndr-fat-tree2-2to1",
+        "ib-ndr-fat-tree3",
+        "eth-400g-leaf-spine",
+        "slingshot-dragonfly",
+    ];
+    for name in fabrics {
+        let spec = catalog::load(name).unwrap();
+        let Some(ports) = ports(&spec.topology) else { continue };
+        for nodes in (1..=130).chain([200, 513, 1000, 2049]) {
+            let Ok(fabric) = Fabric::build(&spec, nodes) else { continue };
+            for v in fabric.network.nodes..fabric.network.vertices() as u32 {
+                let used = fabric.network.out(Vertex(v)).len();
+                assert!(used <= ports as usize, "{name} with {nodes} nodes: {used} links on {ports} ports");
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked > 1000, "{checked}");
+}
+
+#[test]
+fn the_sums_do_not_depend_on_the_number_of_cores() {
+    let spec = catalog::load("slingshot-dragonfly").unwrap();
+    let fabric = Fabric::build(&spec, 700).unwrap();
+    let demand = Traffic::HotSpot(30).demand(fabric.nodes(), 0).unwrap();
+    let with = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| load::count(&fabric, &demand).unwrap())
+    };
+    let bits = |load: load::Load| load.channel.into_iter().map(f64::to_bits).collect::<Vec<_>>();
+    let one = bits(with(1));
+    assert_eq!(one, bits(with(2)));
+    assert_eq!(one, bits(with(5)));
+}
