@@ -1,8 +1,11 @@
 //! `hotlink simulate`: benchmarks on simulated machines. One file per benchmark in `simulate/`.
 
 mod barrier;
+mod cell;
 mod deposit;
 mod goal;
+mod options;
+mod packet;
 
 use crate::{Failure, output::Output};
 
@@ -22,6 +25,14 @@ enum Benchmark {
     Deposit(deposit::Args),
     /// A GOAL schedule (LogGOPSim's text) or generated collectives on a LogGP machine.
     Goal(goal::Args),
+    /// One message to and fro between two nodes.
+    Pingpong(packet::PingPongArgs),
+    /// Senders that share a link, pairs that share a bus: the aggregate against their number.
+    Saturation(packet::SaturationArgs),
+    /// Every node sends to every other node at once.
+    Alltoall(packet::AllToAllArgs),
+    /// Open loop: accepted load and latency against offered load.
+    Traffic(packet::TrafficArgs),
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
@@ -29,5 +40,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Benchmark::Barrier(args) => barrier::run(args, output),
         Benchmark::Deposit(args) => deposit::run(args, output),
         Benchmark::Goal(args) => goal::run(args, output),
+        Benchmark::Pingpong(args) => packet::run(&args.cells()?, output),
+        Benchmark::Saturation(args) => packet::run(&args.cells()?, output),
+        Benchmark::Alltoall(args) => packet::run(&args.cells()?, output),
+        Benchmark::Traffic(args) => packet::run(&args.cells()?, output),
     }
 }

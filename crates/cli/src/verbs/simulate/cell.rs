@@ -1,0 +1,268 @@
+//! One packet simulation and its records.
+
+use super::options::{Ethernet, Paths, Rates};
+use crate::source::Source;
+use hotlink_bench::Record;
+use hotlink_fabric::Fabric;
+use hotlink_fabric::bound::Bounds;
+use hotlink_fabric::load;
+use hotlink_fabric::network::Node;
+use hotlink_fabric::spec::Capacities;
+use hotlink_fabric::traffic::{Demand, Flow, Traffic};
+use hotlink_sim::flow::{Congestion, Spread};
+use hotlink_sim::random::mix;
+use hotlink_sim::workload::{self, OpenLoop, PingPong, Run, Schedule, Stream};
+use hotlink_sim::{Plan, Settings};
+use serde::Serialize;
+use std::time::Instant;
+
+/// Everything that decides the outcome of one simulation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Cell {
+    pub(crate) fabric: String,
+    pub(crate) nodes: u32,
+    pub(crate) size: u64,
+    pub(crate) what: What,
+    pub(crate) capacities: Rates,
+    pub(crate) seed: u64,
+    pub(crate) packet_size: Option<u32>,
+    pub(crate) streams: Option<u16>,
+    pub(crate) paths: Option<Paths>,
+    pub(crate) ethernet: Ethernet,
+    pub(crate) links: bool,
+}
+
+/// The benchmark with its own parameters.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum What {
+    PingPong { between: [u32; 2], messages: u64 },
+    Saturation { pairs: Vec<(u32, u32)>, messages: u64, window: u32, counted: &'static str },
+    AllToAll { random: bool },
+    Traffic { pattern: String, load: f64, messages: u32 },
+}
+
+impl Cell {
+    /// Name of the file that keeps the finished cell: 128 bits of a hash of all inputs, the fabric's description and
+    /// the version of the program among them.
+    #[allow(dead_code)] // until sweeps keep finished cells
+    pub(crate) fn key(&self) -> Result<String, String> {
+        let source = Source::open(&self.fabric).map_err(|failure| failure.to_string())?;
+        let cell = serde_json::to_string(self).map_err(|error| error.to_string())?;
+        let inputs = format!("{} {cell} {:?}", env!("CARGO_PKG_VERSION"), source.spec());
+        let (mut a, mut b) = (1u64, 2u64);
+        for byte in inputs.bytes() {
+            (a, b) = (mix(a ^ u64::from(byte)), mix(b.rotate_left(5) ^ u64::from(byte)));
+        }
+        Ok(format!("{a:016x}{b:016x}"))
+    }
+
+    /// Runs the simulation: its record, and one for each server where links are asked for.
+    pub(crate) fn run(&self) -> Result<Vec<Record>, String> {
+        let source = Source::open(&self.fabric).map_err(|failure| failure.to_string())?;
+        let fabric = source.build(self.nodes)?;
+        let settings = self.settings(&fabric);
+        let plan = Plan::new(&fabric, &settings).map_err(|error| error.to_string())?;
+        let demand = self.demand(fabric.nodes())?;
+        let bounds = load::count(&fabric, &demand).map_err(|error| error.to_string())?.bounds(
+            &fabric,
+            settings.capacities,
+            self.size,
+        );
+        let start = Instant::now();
+        let (record, run) = self.simulate(&plan, &settings, &demand, &bounds)?;
+        let record = with_run(with_limit(record, &fabric, &bounds), &run).with("wall_s", start.elapsed().as_secs_f64());
+        let mut records = vec![record];
+        if self.links {
+            records.extend(per_server(&records[0], &plan, &run));
+        }
+        Ok(records)
+    }
+
+    fn settings(&self, fabric: &Fabric) -> Settings {
+        let base = Settings::of(&fabric.spec);
+        Settings {
+            seed: self.seed,
+            capacities: self.capacities.into(),
+            packet_bytes: self.packet_size.or(base.packet_bytes),
+            streams: self.streams.unwrap_or(base.streams),
+            spread: self.paths.map_or(base.spread, |paths| match paths {
+                Paths::Packet => Spread::Packet,
+                Paths::Flow => Spread::Flow,
+                Paths::Adaptive => Spread::Adaptive,
+            }),
+            congestion: match self.ethernet {
+                Ethernet::Pause => Congestion::Pause,
+                Ethernet::Drop => Congestion::Drop,
+            },
+            ..base
+        }
+    }
+
+    /// The pattern whose bound stands beside the result.
+    fn demand(&self, nodes: u32) -> Result<Demand, String> {
+        let pairs = |pairs: &[(u32, u32)]| {
+            let flow = |&(from, to): &(u32, u32)| Flow { source: Node(from), destination: Node(to), amount: 1.0 };
+            match pairs.iter().find(|&&(from, to)| from >= nodes || to >= nodes) {
+                Some((from, to)) => Err(format!("node {from} or {to} does not exist: nodes are 0 to {}", nodes - 1)),
+                None => Ok(Demand { nodes, all_pairs: 0.0, flows: pairs.iter().map(flow).collect() }),
+            }
+        };
+        match &self.what {
+            What::PingPong { between: [a, b], .. } => pairs(&[(*a, *b)]),
+            What::Saturation { pairs: list, .. } => pairs(list),
+            What::AllToAll { .. } => Traffic::AllToAll.demand(nodes, self.seed).map_err(|error| error.to_string()),
+            What::Traffic { pattern, .. } => {
+                let traffic =
+                    Traffic::parse(pattern, |file| std::fs::read_to_string(file)).map_err(|e| e.to_string())?;
+                traffic.demand(nodes, self.seed).map_err(|error| error.to_string())
+            }
+        }
+    }
+
+    fn simulate(
+        &self,
+        plan: &Plan<'_>,
+        settings: &Settings,
+        demand: &Demand,
+        bounds: &Bounds,
+    ) -> Result<(Record, Run), String> {
+        let head = self.head(plan, settings);
+        let nodes = f64::from(plan.fabric.nodes());
+        let bound = bounds.bandwidth_per_node_mbps;
+        let failed = |error: hotlink_sim::SimError| format!("{} with {} nodes: {error}", self.fabric, self.nodes);
+        Ok(match &self.what {
+            What::PingPong { between, messages } => {
+                let what = PingPong { between: *between, size: self.size, messages: *messages };
+                let run = workload::ping_pong(plan, settings, what).map_err(failed)?;
+                let idle = PingPong { messages: 1, ..what };
+                let idle = workload::ping_pong(plan, settings, idle).map_err(failed)?;
+                let latency_us = run.elapsed.us() / *messages as f64;
+                let record = head
+                    .with("messages", *messages)
+                    .with("latency_us", latency_us)
+                    .with("bandwidth_MBps", self.size as f64 / latency_us)
+                    .with("bound_latency_us", idle.elapsed.us())
+                    .with("bound_bandwidth_MBps", bound)
+                    .with("efficiency", self.size as f64 / latency_us / bound);
+                (record, run)
+            }
+            What::Saturation { pairs, messages, window, counted } => {
+                let what = Stream { pairs: pairs.clone(), size: self.size, window: *window, messages: *messages };
+                let run = workload::saturate(plan, settings, &what).map_err(failed)?;
+                let bound = bound * pairs.len() as f64;
+                let record = head
+                    .with(counted, pairs.len())
+                    .with("bandwidth_MBps", run.mbps())
+                    .with("bound_bandwidth_MBps", bound)
+                    .with("efficiency", run.mbps() / bound);
+                (record, run)
+            }
+            What::AllToAll { random } => {
+                let schedule = if *random { Schedule::Random } else { Schedule::LinearShift };
+                let run = workload::all_to_all(plan, settings, self.size, schedule).map_err(failed)?;
+                let record = head
+                    .with("schedule", if *random { "random" } else { "linear-shift" })
+                    .with("latency_us", run.elapsed.us())
+                    .with("bandwidth_per_node_MBps", run.mbps() / nodes)
+                    .with("bound_bandwidth_per_node_MBps", bound)
+                    .with("efficiency", run.mbps() / nodes / bound);
+                (record, run)
+            }
+            What::Traffic { pattern, load, messages } => {
+                if !bound.is_finite() {
+                    return Err(format!("{}: nothing limits {pattern}: a load has no meaning", self.fabric));
+                }
+                let warm_up = messages.div_ceil(2);
+                let what = OpenLoop { size: self.size, offered_mbps: load * bound, warm_up, messages: *messages };
+                let result = workload::open_loop(plan, settings, demand, what).map_err(failed)?;
+                let accepted = result.run.mbps() / f64::from(result.senders.max(1));
+                let record = head
+                    .with("traffic", pattern.as_str())
+                    .with("load", *load)
+                    .with("offered_per_node_MBps", what.offered_mbps)
+                    .with("bandwidth_per_node_MBps", accepted)
+                    .with("bound_bandwidth_per_node_MBps", bound)
+                    .with("efficiency", accepted / bound);
+                (with_latencies(record, &result.latencies_ps), result.run)
+            }
+        })
+    }
+
+    fn head(&self, plan: &Plan<'_>, settings: &Settings) -> Record {
+        let benchmark = match self.what {
+            What::PingPong { .. } => "pingpong",
+            What::Saturation { .. } => "saturation",
+            What::AllToAll { .. } => "alltoall",
+            What::Traffic { .. } => "traffic",
+        };
+        Record::new()
+            .with("fabric", plan.fabric.spec.name.as_str())
+            .with("benchmark", benchmark)
+            .with("method", "packet")
+            .with("nodes", self.nodes)
+            .with("nodes_built", plan.fabric.nodes())
+            .with("size_B", self.size)
+            .with("packet_B", plan.packet_bytes)
+            .with("capacities", self.capacities.name())
+            // Measured capacities are put in, so a plateau at one of them is a calibration, not a prediction.
+            .with("kind", if settings.capacities == Capacities::Measured { "calibrated" } else { "prediction" })
+            .with("seed", self.seed)
+    }
+}
+
+fn with_limit(mut record: Record, fabric: &Fabric, bounds: &Bounds) -> Record {
+    if let Some(limit) = bounds.limiting() {
+        record.set("limiting_resource", limit.name.as_str());
+        record.set("hot_link", fabric.resource_name(limit.hottest));
+    }
+    record
+}
+
+fn with_run(record: Record, run: &Run) -> Record {
+    let mut record = record
+        .with("elapsed_us", run.elapsed.us())
+        .with("events", run.stats.events)
+        .with("packet_hops", run.stats.packet_hops)
+        .with("packets", run.stats.packets)
+        .with("trace_hash", format!("{:016x}", run.trace_hash));
+    for (key, count) in
+        [("overtakings", run.stats.overtakings), ("retries", run.stats.retries), ("drops", run.stats.drops)]
+    {
+        if count > 0 {
+            record.set(key, count);
+        }
+    }
+    record
+}
+
+/// Median with its order-statistic 95 % confidence interval, least and 99th percentile.
+fn with_latencies(record: Record, sorted_ps: &[u64]) -> Record {
+    let n = sorted_ps.len();
+    if n == 0 {
+        return record.with("n", 0);
+    }
+    let at = |rank: f64| sorted_ps[(rank.max(0.0) as usize).min(n - 1)] as f64 / 1e6;
+    let (half, spread) = (n as f64 / 2.0, 1.96 * (n as f64).sqrt() / 2.0);
+    record
+        .with("latency_us", at(half.floor()))
+        .with("n", n)
+        .with("median", at(half.floor()))
+        .with("min", at(0.0))
+        .with("p99", at((0.99 * n as f64).ceil() - 1.0))
+        .with("ci95_low", at((half - spread).floor()))
+        .with("ci95_high", at((half + spread).ceil()))
+}
+
+/// Utilisation of every server that was busy at all.
+fn per_server(head: &Record, plan: &Plan<'_>, run: &Run) -> Vec<Record> {
+    let keys = ["fabric", "benchmark", "nodes", "size_B", "load", "senders", "pairs"];
+    let base = keys.iter().filter_map(|&key| Some((key, head.get(key)?.clone())));
+    let base = base.fold(Record::new(), |record, (key, value)| record.with(key, value));
+    let busy = run.busy.iter().enumerate().filter(|(_, share)| **share > 0.0);
+    busy.map(|(server, share)| {
+        let name = plan.server_name(server as u32);
+        base.clone().with("method", "packet").with("resource", name).with("utilisation", *share)
+    })
+    .collect()
+}
