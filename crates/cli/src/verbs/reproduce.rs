@@ -3,6 +3,7 @@
 //! It is a report: what does not hold is said, with the numbers. The exit status is 1 only if a row that is known to
 //! hold no longer does.
 
+mod k98;
 mod m02;
 
 use crate::table::{Table, figure};
@@ -14,11 +15,12 @@ use serde_json::Value;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   hotlink reproduce M02
-  hotlink reproduce M02 --json > m02.json")]
+  hotlink reproduce M02 K98 --json > studies.json")]
 pub(crate) struct Args {
-    /// The study: M02 (throughput and cost of SCI and Myrinet, Millich, George and Oral 2002).
-    #[arg(value_enum, ignore_case = true)]
-    study: Study,
+    /// The studies: K98 (SCI, Myrinet and T3D at three levels, Kurmann and Stricker 1998), M02 (throughput and cost of
+    /// SCI and Myrinet, Millich, George and Oral 2002).
+    #[arg(value_enum, ignore_case = true, required = true)]
+    studies: Vec<Study>,
     /// In the table for people, print the figures' series too (the other formats always have them).
     #[arg(long)]
     figures: bool,
@@ -26,6 +28,9 @@ pub(crate) struct Args {
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Study {
+    /// SCI versus Myrinet versus T3D: deposit, message passing, TCP/IP.
+    #[value(name = "K98")]
+    K98,
     /// Throughput models and cost of SCI and Myrinet.
     #[value(name = "M02")]
     M02,
@@ -157,6 +162,15 @@ impl Row {
         Some((self.reproduced.as_f64()?, fabric.to_owned(), nodes))
     }
 
+    /// Value, curve, axis and place on it of a point of a figure.
+    fn on_axis(&self) -> Option<(f64, String, &'static str, u64)> {
+        let fabric = self.key("fabric")?.as_str()?;
+        let series = self.key("series").and_then(Value::as_str).map(|series| format!(" {series}"));
+        let at = |axis: &'static str| Some((axis, self.key(axis)?.as_u64()?));
+        let (axis, place) = ["nodes", "stride", "size_B"].into_iter().find_map(at)?;
+        Some((self.reproduced.as_f64()?, format!("{fabric}{}", series.unwrap_or_default()), axis, place))
+    }
+
     fn key(&self, key: &str) -> Option<&Value> {
         self.more.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
     }
@@ -206,24 +220,32 @@ pub(super) struct Report {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    let report = match args.study {
-        Study::M02 => m02::report()?,
-    };
-    let claims: Vec<Record> = report.claims.iter().map(|row| row.record(report.name)).collect();
-    let series: Vec<Record> = report.series.iter().map(|row| row.record(report.name)).collect();
-    output.table(summary(&report));
-    if args.figures {
-        for figure in tables_of(&report.series) {
-            output.table(figure);
-        }
+    let mut regressed = Vec::new();
+    for study in &args.studies {
+        let report = match study {
+            Study::K98 => k98::report()?,
+            Study::M02 => m02::report()?,
+        };
+        print_report(&report, args.figures, output);
+        regressed.extend(report.claims.iter().filter(|row| row.regressed()).map(|row| row.id.clone()));
     }
-    claims.into_iter().chain(series).for_each(|record| output.push(record));
-    let regressed: Vec<&str> = report.claims.iter().filter(|row| row.regressed()).map(|row| row.id.as_str()).collect();
     if regressed.is_empty() {
         return Ok(());
     }
     print!("{}", output.render()?);
     Err(Failure::Check(format!("known to hold, but no longer does: {}", regressed.join(", "))))
+}
+
+fn print_report(report: &Report, figures: bool, output: &mut Output) {
+    let claims: Vec<Record> = report.claims.iter().map(|row| row.record(report.name)).collect();
+    let series: Vec<Record> = report.series.iter().map(|row| row.record(report.name)).collect();
+    output.table(summary(report));
+    if figures {
+        for figure in tables_of(&report.series) {
+            output.table(figure);
+        }
+    }
+    claims.into_iter().chain(series).for_each(|record| output.push(record));
 }
 
 /// The claims, for people; what does not hold is explained below.
@@ -272,12 +294,12 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// One table a figure: sizes down, fabrics across.
+/// One table a figure: nodes, strides or sizes down, curves across.
 fn tables_of(series: &[Row]) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
     let mut rest = series;
     while let Some(first) = rest.first() {
-        let same = rest.iter().take_while(|row| row.id == first.id).count();
+        let same = rest.iter().take_while(|row| (&row.id, &row.quantity) == (&first.id, &first.quantity)).count();
         let (points, others) = rest.split_at(same);
         tables.push(table_of(points));
         rest = others;
@@ -286,23 +308,23 @@ fn tables_of(series: &[Row]) -> Vec<Table> {
 }
 
 fn table_of(points: &[Row]) -> Table {
-    let placed: Vec<(f64, String, u64)> = points.iter().filter_map(Row::placed).collect();
-    let mut fabrics: Vec<&str> = Vec::new();
-    for (_, fabric, _) in &placed {
-        if !fabrics.contains(&fabric.as_str()) {
-            fabrics.push(fabric);
+    let placed: Vec<_> = points.iter().filter_map(Row::on_axis).collect();
+    let mut curves: Vec<&str> = Vec::new();
+    for (_, curve, ..) in &placed {
+        if !curves.contains(&curve.as_str()) {
+            curves.push(curve);
         }
     }
-    let mut sizes: Vec<u64> = placed.iter().map(|(.., nodes)| *nodes).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    let cell = |size: u64, name: &str| {
-        let point = placed.iter().find(|(_, fabric, nodes)| *nodes == size && fabric == name);
+    let axis = placed.first().map_or("", |(_, _, axis, _)| axis);
+    let mut places: Vec<u64> = placed.iter().map(|(.., place)| *place).collect();
+    places.sort_unstable();
+    places.dedup();
+    let cell = |at: u64, name: &str| {
+        let point = placed.iter().find(|(_, curve, _, place)| *place == at && curve == name);
         point.map(|(value, ..)| figure(*value)).unwrap_or_default()
     };
-    let row =
-        |size: u64| std::iter::once(size.to_string()).chain(fabrics.iter().map(|name| cell(size, name))).collect();
+    let row = |at: u64| std::iter::once(at.to_string()).chain(curves.iter().map(|name| cell(at, name))).collect();
     let title = points.first().map(|row| format!("{}, {}", row.quantity, row.unit)).unwrap_or_default();
-    let columns = std::iter::once("nodes").chain(fabrics.iter().copied()).map(str::to_owned).collect();
-    Table { title, columns, rows: sizes.iter().map(|size| row(*size)).collect(), notes: vec![] }
+    let columns = std::iter::once(axis).chain(curves.iter().copied()).map(str::to_owned).collect();
+    Table { title, columns, rows: places.iter().map(|at| row(*at)).collect(), notes: vec![] }
 }

@@ -1,0 +1,55 @@
+//! Slides 19, 21, 23 to 27 as series of points. K98's own values are lost, so that no point has a published number.
+
+use super::super::{Kind, Row};
+use super::{BLOCK, Model, STRIDES};
+use hotlink_sim::host::{DepositTime, Level, Series};
+
+const STRIDED: [(&str, &[&str]); 3] = [
+    ("s19: deposit on Myrinet", &["k98-myrinet"]),
+    ("s21: deposit on SCI", &["k98-sci", "k98-clustar"]),
+    ("s23: deposit on the T3D", &["k98-t3d"]),
+];
+const MESSAGES: [(&str, &str, &str); 2] =
+    [("G020", "s25: MPI on Myrinet", "k98-myrinet"), ("G021", "s26: MPI on SCI", "k98-clustar")];
+
+/// Every point of every figure, figure by figure.
+pub(super) fn series(model: &Model) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (figure, fabrics) in STRIDED {
+        for fabric in fabrics {
+            rows.extend(Series::ALL.into_iter().flat_map(|series| {
+                STRIDES.map(|stride| {
+                    strided(figure, fabric, stride, series, &model.deposit(fabric, BLOCK, stride, series))
+                })
+            }));
+        }
+    }
+    for fabric in ["k98-clustar", "k98-sci", "k98-myrinet"] {
+        rows.extend((2..=19).map(|bits| {
+            let time = model.deposit(fabric, 1 << bits, 1, Series::RemoteDirect);
+            point("G019", "s24: raw blocks", fabric, &time).also("size_B", 1u64 << bits)
+        }));
+    }
+    for (id, figure, fabric) in MESSAGES {
+        for level in [Level::MpiRestricted, Level::MpiPostal] {
+            rows.extend((2..=20).filter_map(|bits| {
+                let time = model.host(fabric).transfer(1 << bits, level)?;
+                Some(point(id, figure, fabric, &time).also("series", level.name()).also("size_B", 1u64 << bits))
+            }));
+        }
+    }
+    rows
+}
+
+fn strided(figure: &str, fabric: &str, stride: u64, series: Series, time: &DepositTime) -> Row {
+    point("G018", figure, fabric, time).also("series", series.name()).also("stride", stride).also("size_B", BLOCK)
+}
+
+fn point(id: &str, figure: &str, fabric: &str, time: &DepositTime) -> Row {
+    Row::point(id, figure, Kind::Prediction, time.rate / 1e6, "MB/s")
+        .also("fabric", fabric)
+        .also("method", "packet")
+        .also("bound_MBps", time.bound / 1e6)
+        .also("efficiency", time.rate / time.bound)
+        .also("limiting_resource", time.limiting.clone())
+}

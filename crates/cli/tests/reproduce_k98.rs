@@ -1,0 +1,63 @@
+//! `hotlink reproduce K98`: every claim is answered, and what holds and what does not stays known.
+
+use serde_json::Value;
+use std::ffi::OsString;
+use std::sync::OnceLock;
+
+fn records() -> &'static [Value] {
+    static RECORDS: OnceLock<Vec<Value>> = OnceLock::new();
+    RECORDS.get_or_init(|| {
+        let args = ["hotlink", "reproduce", "K98", "--json"].map(OsString::from);
+        let text = hotlink_cli::json(args).expect("a report");
+        let document: Value = serde_json::from_str(&text).expect("JSON");
+        document["records"].as_array().expect("records").clone()
+    })
+}
+
+fn of(id: &str) -> impl Iterator<Item = &'static Value> {
+    records().iter().filter(move |record| record["id"] == id)
+}
+
+#[test]
+fn every_claim_of_k98_has_a_row_and_a_gap_says_why() {
+    for number in 1..=26 {
+        let id = format!("G{number:03}");
+        assert!(of(&id).next().is_some(), "no row for {id}");
+    }
+    for record in records() {
+        assert_eq!(record["reproduced"].is_null(), record.get("gap").is_some(), "{record}");
+    }
+}
+
+#[test]
+fn what_holds_and_what_does_not_is_as_known() {
+    for record in records() {
+        assert_eq!(record["holds"], record["known_to_hold"], "{record}");
+    }
+    let failing: Vec<(&str, f64)> = records()
+        .iter()
+        .filter(|record| record["holds"] == false)
+        .map(|record| (record["id"].as_str().expect("an id"), record["published"].as_f64().expect("an axis")))
+        .collect();
+    assert_eq!(failing, [("G017", 90.0), ("G017", 120.0), ("G021", 80.0)]);
+}
+
+#[test]
+fn the_label_126_is_a_prediction_with_its_sensitivity() {
+    let record = of("G016").next().expect("a row");
+    assert_eq!((record["kind"].as_str(), record["published"].as_f64()), (Some("prediction"), Some(126.0)));
+    assert!(record["error_pct"].as_f64().expect("a number").abs() < 0.5, "{record}");
+    let value = |key: &str| record[key].as_f64().expect("a number");
+    assert!((value("if_reads_wait_8_clocks_MBps") - 112.6).abs() < 0.5, "{record}");
+    assert!(value("if_reads_wait_4_clocks_MBps") < value("reproduced"));
+}
+
+#[test]
+fn the_figures_have_all_their_points() {
+    let points = |slide: &str| {
+        let named = |record: &&Value| record["quantity"].as_str().is_some_and(|name| name.starts_with(slide));
+        records().iter().filter(named).count()
+    };
+    let counts = ["s19", "s21", "s23", "s24", "s25", "s26"].map(points);
+    assert_eq!(counts, [3 * 14, 2 * 3 * 14, 3 * 14, 3 * 18, 2 * 19, 2 * 19]);
+}
