@@ -137,8 +137,8 @@ pub(crate) fn invalid(message: impl Into<String>) -> BuildError {
     BuildError(message.into())
 }
 
-/// Most channels that a network is built with: a limit on memory (about 1.5 GiB).
-const MAX_CHANNELS: u64 = 1 << 27;
+/// Most channels that a network is built with: a limit on memory (under 2 GiB).
+const MAX_CHANNELS: u64 = 1 << 26;
 
 /// Refuses a network of more than [`MAX_CHANNELS`].
 pub(crate) fn check_channels(channels: u64) -> Result<(), BuildError> {
