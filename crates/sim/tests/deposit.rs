@@ -207,3 +207,19 @@ fn each_level_costs_its_copies() {
         }
     }
 }
+
+proptest! {
+    /// A value of a user's own file either works or is refused; it never makes a run panic.
+    #[test]
+    fn no_value_makes_a_host_panic(fabric in any_fabric(), index in 0usize..100, exponent in 0i32..=15, series in remote(), stride in 1u64..70) {
+        let mut spec = load(fabric).expect("in the catalog");
+        let names: Vec<String> = spec.parameters.keys().cloned().collect();
+        let name = &names[index % names.len()];
+        spec.parameters.get_mut(name).expect("a name of the catalog").value = 10f64.powi(exponent) - 1.0;
+        if let Ok(host) = Host::new(&spec) {
+            let deposit = run(&host, 3000, stride, series);
+            prop_assert!(deposit.time.0 > 0);
+            host.transfer(3000, Level::Tcp);
+        }
+    }
+}

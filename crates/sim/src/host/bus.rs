@@ -23,12 +23,12 @@ pub struct Bus {
 impl Bus {
     pub(super) fn from_parameters(parameters: Parameters<'_>) -> Result<Bus, HostError> {
         Ok(Bus {
-            clock_hz: parameters.number("bus_clock")?,
-            width: parameters.number("bus_width")?,
-            address: parameters.count("bus_address_clocks")?,
-            turnaround: parameters.count("bus_turnaround_clocks")?,
-            write_wait: parameters.count("bus_write_wait_clocks")?,
-            read_wait: parameters.count("bus_read_wait_clocks")?,
+            clock_hz: parameters.frequency("bus_clock")?,
+            width: parameters.piece("bus_width")?,
+            address: parameters.clocks("bus_address_clocks")?,
+            turnaround: parameters.clocks("bus_turnaround_clocks")?,
+            write_wait: parameters.clocks("bus_write_wait_clocks")?,
+            read_wait: parameters.clocks("bus_read_wait_clocks")?,
         })
     }
 

@@ -43,7 +43,7 @@ impl Memory {
         let mut levels = Vec::new();
         for (size, time) in [("l1_size", "l1_line_time"), ("l2_size", "l2_line_time")] {
             if parameters.has(size) {
-                let (size, time) = (parameters.number(size)?, parameters.time(time)?);
+                let (size, time) = (parameters.capacity(size)?, parameters.time(time)?);
                 levels.push(Level { size, read: time, allocate: Time::ZERO, write: time });
             }
         }
@@ -53,7 +53,7 @@ impl Memory {
             allocate: parameters.time("memory_line_allocate")?,
             write: parameters.time("memory_line_write")?,
         });
-        Ok(Memory { line: parameters.number("memory_line")?, levels })
+        Ok(Memory { line: parameters.piece("memory_line")?, levels })
     }
 
     /// Lines that `bytes` touch when stored as words `stride` words apart (1: contiguous), from the start of a line.

@@ -57,7 +57,7 @@ impl Tcp {
             return Ok(None);
         }
         Ok(Some(Tcp {
-            segment: parameters.number("tcp_segment")?,
+            segment: parameters.piece("tcp_segment")?,
             overhead: parameters.time("tcp_overhead")?,
             interrupt: parameters.time("interrupt_time")?,
         }))

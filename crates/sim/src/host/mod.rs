@@ -47,6 +47,18 @@ pub enum HostError {
         /// What it means.
         meaning: String,
     },
+    /// A value is no adapter's: times would not fit.
+    #[error("{fabric}: {key}: {value} is out of range (allowed: {allowed})")]
+    OutOfRange {
+        /// The fabric.
+        fabric: String,
+        /// Dotted key.
+        key: String,
+        /// The value in base units.
+        value: String,
+        /// What is allowed.
+        allowed: String,
+    },
     /// No family of adapters fits the fabric.
     #[error(
         "{fabric}: no host model for its adapters; there are models for SCI rings, Myrinet on a host bus and the Cray T3D (k98-sci, k98-clustar, k98-myrinet, k98-t3d, w01-sci-d330)"
@@ -158,7 +170,11 @@ struct Channel {
 impl Channel {
     fn new(parameters: Parameters<'_>, role: Role, key: &str) -> Result<Channel, HostError> {
         let resource = parameters.resource(role, key)?;
-        Ok(Channel { name: resource.name.clone(), rate: parameters.gross(role, key)?, latency: resource.latency.value })
+        Ok(Channel {
+            name: resource.name.clone(),
+            rate: parameters.gross(role, key)?,
+            latency: parameters.latency(role, key)?,
+        })
     }
 }
 

@@ -31,22 +31,21 @@ impl Myrinet {
     pub fn new(parameters: Parameters<'_>) -> Result<Myrinet, HostError> {
         let mut link = Channel::new(parameters, Role::Link, "link")?;
         // Node, crossbar, node: the head passes two cables and a switch, cut through.
-        link.latency = link.latency + link.latency + parameters.resource(Role::Switch, "switch")?.latency.value;
-        let packet = &parameters.0.packet;
-        let page = parameters.number("page_size")?;
+        link.latency = link.latency + link.latency + parameters.latency(Role::Switch, "switch")?;
+        let page = parameters.piece("page_size")?;
         Ok(Myrinet {
             bus: Bus::from_parameters(parameters)?,
             bus_name: parameters.resource(Role::HostBus, "host-bus")?.name.clone(),
-            burst: parameters.number("dma_burst")?,
+            burst: parameters.piece("dma_burst")?,
             page,
             // Half of the memory holds the control program and the other direction.
-            staging_packets: (parameters.number("adapter_memory")? / 2 / page).max(1),
+            staging_packets: (parameters.capacity("adapter_memory")? / 2 / page).max(1),
             setup: parameters.time("dma_setup_time")?,
             send: parameters.time("nic_send_time")?,
             receive: parameters.time("nic_receive_time")?,
             element: parameters.time("nic_element_time")?,
             link,
-            overhead: (packet.overhead_bytes.value + packet.overhead_per_hop_bytes.value).round() as u64,
+            overhead: parameters.overhead(1.0)?,
         })
     }
 

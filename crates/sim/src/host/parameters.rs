@@ -1,9 +1,16 @@
 //! Catalog parameters, asked for by name.
 
 use super::HostError;
+use super::memory::WORD;
 use hotlink_fabric::catalog::vocabulary::parameter_named;
 use hotlink_fabric::spec::{FabricSpec, ResourceSpec, Role};
 use hotlink_fabric::units::{Rate, Time};
+use std::ops::RangeInclusive;
+
+/// 10 ms.
+const MOST_TIME: u64 = 10_000_000_000;
+/// Most bytes that move at a time.
+const MOST_PIECE: u64 = 64 << 10;
 
 /// The parameters of one fabric.
 #[derive(Clone, Copy)]
@@ -24,19 +31,68 @@ impl<'a> Parameters<'a> {
         self.0.parameters.contains_key(name)
     }
 
-    /// A time.
+    /// The value, if it lies in `range`: what keeps every time of a run within 64 bits of picoseconds.
+    fn within(self, key: &str, base: f64, range: RangeInclusive<u64>, unit: &str) -> Result<u64, HostError> {
+        let value = base.round() as u64;
+        if range.contains(&value) {
+            return Ok(value);
+        }
+        let (fabric, key) = (self.0.name.clone(), key.to_owned());
+        let allowed = format!("{} to {} {unit}", range.start(), range.end());
+        Err(HostError::OutOfRange { fabric, key, value: format!("{value} {unit}"), allowed })
+    }
+
+    fn parameter(self, name: &str, range: RangeInclusive<u64>, unit: &str) -> Result<u64, HostError> {
+        self.within(&format!("parameter.{name}"), self.base(name)?, range, unit)
+    }
+
+    /// A time of at most 10 ms.
     pub fn time(self, name: &str) -> Result<Time, HostError> {
-        self.base(name).map(|base| Time(base.round() as u64))
+        self.parameter(name, 0..=MOST_TIME, "ps").map(Time)
     }
 
-    /// A size in bytes, a count or a frequency in Hz, at least 1.
-    pub fn number(self, name: &str) -> Result<u64, HostError> {
-        self.base(name).map(|base| (base.round() as u64).max(1))
+    /// Bytes that move at a time: a burst, a buffer, a page, a line.
+    pub fn piece(self, name: &str) -> Result<u64, HostError> {
+        self.parameter(name, 1..=MOST_PIECE, "B")
     }
 
-    /// A count that may be 0.
-    pub fn count(self, name: &str) -> Result<u64, HostError> {
-        self.base(name).map(|base| base.round() as u64)
+    /// Bytes that a memory holds.
+    pub fn capacity(self, name: &str) -> Result<u64, HostError> {
+        self.parameter(name, 1..=1 << 50, "B")
+    }
+
+    /// A number of buffers, at least 1.
+    pub fn buffers(self, name: &str) -> Result<u64, HostError> {
+        self.parameter(name, 1..=1 << 20, "buffers")
+    }
+
+    /// Clocks of a bus transaction, possibly none.
+    pub fn clocks(self, name: &str) -> Result<u64, HostError> {
+        self.parameter(name, 0..=1000, "clocks")
+    }
+
+    /// A frequency in Hz.
+    pub fn frequency(self, name: &str) -> Result<u64, HostError> {
+        self.parameter(name, 1_000_000..=1_000_000_000_000, "Hz")
+    }
+
+    /// Overhead bytes of a packet that passes `switches` switches.
+    pub fn overhead(self, switches: f64) -> Result<u64, HostError> {
+        let packet = &self.0.packet;
+        let bytes = packet.overhead_bytes.value + packet.overhead_per_hop_bytes.value * switches;
+        self.within("packet.overhead", bytes, 0..=MOST_PIECE, "B")
+    }
+
+    /// Payload of a full packet, a word where packets have no limit.
+    pub fn payload(self) -> Result<u64, HostError> {
+        let most = self.0.packet.payload_max_bytes.as_ref().map_or(WORD, |most| most.value);
+        self.within("packet.payload_max", most as f64, 1..=MOST_PIECE, "B")
+    }
+
+    /// The latency of the resource of `role`.
+    pub fn latency(self, role: Role, key: &str) -> Result<Time, HostError> {
+        let latency = self.resource(role, key)?.latency.value.0 as f64;
+        self.within(&format!("resource.{key}.latency"), latency, 0..=MOST_TIME, "ps").map(Time)
     }
 
     /// The resource of `role`.
@@ -47,6 +103,8 @@ impl<'a> Parameters<'a> {
     /// The gross rate of the resource of `role`.
     pub fn gross(self, role: Role, key: &str) -> Result<Rate, HostError> {
         let gross = self.resource(role, key)?.gross.as_ref().map(|gross| gross.value);
-        gross.ok_or_else(|| self.missing(&format!("resource.{key}.gross"), "its gross rate"))
+        let key = format!("resource.{key}.gross");
+        let gross = gross.ok_or_else(|| self.missing(&key, "its gross rate"))?;
+        self.within(&key, gross.0 as f64, 1_000_000..=1 << 50, "B/s").map(Rate)
     }
 }

@@ -24,13 +24,13 @@ impl T3d {
     pub fn new(parameters: Parameters<'_>) -> Result<T3d, HostError> {
         let mut link = Channel::new(parameters, Role::Link, "link")?;
         let engine = parameters.resource(Role::Nic, "nic")?;
-        link.latency = link.latency + parameters.resource(Role::Switch, "switch")?.latency.value + engine.latency.value;
-        let packet = &parameters.0.packet;
+        link.latency =
+            link.latency + parameters.latency(Role::Switch, "switch")? + parameters.latency(Role::Nic, "nic")?;
         Ok(T3d {
             link,
             engine: engine.name.clone(),
-            overhead: packet.overhead_bytes.value.round() as u64,
-            payload: packet.payload_max_bytes.as_ref().map_or(WORD, |most| most.value),
+            overhead: parameters.overhead(0.0)?,
+            payload: parameters.payload()?,
             issue: parameters.time("write_issue_time")?,
         })
     }
