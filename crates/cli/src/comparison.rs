@@ -10,7 +10,8 @@ use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{Library, status_name};
 use hotlink_fabric::inventory::Inventory;
-use hotlink_fabric::price::PriceList;
+use hotlink_fabric::price::{PriceList, steps};
+use hotlink_fabric::spec::ItemKind;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -18,6 +19,8 @@ use std::path::Path;
 const MOST_SHOWN: usize = 12;
 /// Most crossovers that are listed for people.
 const MOST_CROSSOVERS: usize = 24;
+/// Most steps of a fabric's inventory that are listed for people.
+const MOST_STEPS: usize = 8;
 
 /// A fabric with the price list that it is bought from.
 pub(crate) struct Priced {
@@ -43,8 +46,14 @@ impl Priced {
     fn price(&self, fabric: &Fabric, record: &mut Record) -> Result<(), String> {
         let prices = self.source.spec().and_then(|spec| spec.prices.as_ref());
         let (Some(list), Some(prices)) = (&self.list, prices) else { return Ok(()) };
-        let bill = list.bill(prices, &Inventory::of(fabric)).map_err(|error| error.to_string())?;
+        let inventory = Inventory::of(fabric);
+        let bill = list.bill(prices, &inventory).map_err(|error| error.to_string())?;
         let currency = &bill.currency;
+        for (kind, key) in PIECES {
+            if let Some(count) = inventory.pieces.get(&kind) {
+                record.set(key, *count);
+            }
+        }
         record.set(&format!("cost_{currency}"), bill.total.units());
         record.set(&format!("cost_per_node_{currency}"), bill.per_node());
         if let Some(bandwidth) = record.number("bandwidth_per_node_MBps") {
@@ -56,6 +65,24 @@ impl Priced {
         record.set("prices_status", status_name(bill.status));
         Ok(())
     }
+}
+
+/// Keys of a record for what is bought.
+const PIECES: [(ItemKind, &str); 6] = [
+    (ItemKind::Nic, "nics"),
+    (ItemKind::Switch, "switches"),
+    (ItemKind::Enclosure, "enclosures"),
+    (ItemKind::CableNode, "node_cables"),
+    (ItemKind::CableSwitch, "switch_cables"),
+    (ItemKind::CableGlobal, "global_cables"),
+];
+
+/// What a priced record says is bought.
+fn bought(cell: &Record) -> Option<Inventory> {
+    let whole = |key: &str| cell.number(key).map(|count| count as u64);
+    let pieces = PIECES.iter().filter_map(|(kind, key)| Some((*kind, whole(key)?)));
+    cell.get("prices")?;
+    Some(Inventory { nodes: whole("nodes")?, pieces: pieces.collect() })
 }
 
 /// A price file given by name alone is still a file.
@@ -272,6 +299,7 @@ impl Comparison {
                 let text = |key| cell.text(key).unwrap_or_default();
                 let (list, date) = (text("prices"), text("prices_date"));
                 notes.push(format!("{name}: prices {list} of {date}, {}", text("prices_status")));
+                notes.extend(steps_of(name, cells()));
             } else if cells().any(|cell| cell.get("note").is_none()) {
                 notes.push(format!("{name}: no prices"));
             }
@@ -288,6 +316,20 @@ impl Comparison {
         }
         notes
     }
+}
+
+/// The sizes, of those compared, at which boxes are added: where cost jumps.
+fn steps_of<'a>(name: &str, cells: impl Iterator<Item = &'a Record>) -> Option<String> {
+    let inventories: Vec<Inventory> = cells.filter_map(bought).collect();
+    let steps = steps(&inventories);
+    let told = steps.iter().take(MOST_STEPS).map(|step| {
+        let boxes = if step.kind == ItemKind::Enclosure { "enclosures" } else { "switches" };
+        format!("{} {boxes} from {} nodes", step.to, step.nodes)
+    });
+    let told = told.collect::<Vec<_>>().join(", ");
+    let more = steps.len().saturating_sub(MOST_STEPS);
+    let rest = if more > 0 { format!(" and {more} steps more") } else { String::new() };
+    (!steps.is_empty()).then(|| format!("{name}: {told}{rest}"))
 }
 
 fn sizes(count: usize) -> String {

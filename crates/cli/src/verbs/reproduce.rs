@@ -11,6 +11,7 @@ use crate::{Failure, output::Output};
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::Claim;
 use serde_json::Value;
+use std::io::Write;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -206,6 +207,9 @@ impl Row {
             .with("holds", self.holds)
             .with("known_to_hold", self.expected)
             .with("conditions", self.conditions.clone());
+        if !self.reproduced.is_null() {
+            record.set("method", "formula");
+        }
         self.more.iter().for_each(|(key, value)| record.set(key, value.clone()));
         record
     }
@@ -232,7 +236,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     if regressed.is_empty() {
         return Ok(());
     }
-    print!("{}", output.render()?);
+    // The report is printed all the same: it says what changed.
+    let _ = std::io::stdout().write_all(output.render()?.as_bytes());
     Err(Failure::Check(format!("known to hold, but no longer does: {}", regressed.join(", "))))
 }
 
@@ -327,4 +332,30 @@ fn table_of(points: &[Row]) -> Table {
     let title = points.first().map(|row| format!("{}, {}", row.quantity, row.unit)).unwrap_or_default();
     let columns = std::iter::once(axis).chain(curves.iter().copied()).map(str::to_owned).collect();
     Table { title, columns, rows: places.iter().map(|at| row(*at)).collect(), notes: vec![] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim() -> Claim {
+        let text = |text: &str| text.to_owned();
+        let (id, system, quantity, value) = (text("G000"), text("x"), text("y"), text("64"));
+        Claim { id, system, quantity, value, unit: text("nodes"), conditions: String::new(), source: text("M02") }
+    }
+
+    #[test]
+    fn only_a_row_known_to_hold_regresses() {
+        let row = || Row::new(&claim(), Kind::Ordering);
+        assert!(row().reproduced(80.0).within(10.0).regressed());
+        assert!(!row().reproduced(60.0).within(10.0).regressed());
+        assert!(!row().reproduced(80.0).within(10.0).known_not_to_hold().regressed());
+        assert!(!row().gap("later").regressed());
+    }
+
+    #[test]
+    fn an_error_needs_two_numbers() {
+        assert_eq!(Row::new(&claim(), Kind::Prediction).reproduced(80.0).error_pct(), Some(25.0));
+        assert_eq!(Row::new(&claim(), Kind::Prediction).reproduced("none").error_pct(), None);
+    }
 }

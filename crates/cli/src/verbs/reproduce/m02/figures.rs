@@ -46,7 +46,6 @@ impl Sort {
             .also("fabric", fabric)
             .also("nodes", nodes)
             .also("traffic", "all-to-all")
-            .also("method", "formula")
             .also(self.inputs.0, self.inputs.1)
     }
 }
