@@ -1,6 +1,7 @@
 //! [`Comm`]: what programs use.
 
-use crate::engine::{Engine, Options, Pattern};
+use crate::engine::{Counters, Engine, Options, Pattern};
+use crate::setup::SetupStats;
 use crate::wire::Context;
 use crate::{Error, Tag};
 use hotlink_fabric::units::Time;
@@ -76,7 +77,7 @@ impl<P: Port> Comm<P> {
     }
     /// Frees memory.
     pub fn free(&self, memory: Memory) -> Result<(), Error> {
-        Ok(self.with_port(|port| port.free(memory))?)
+        Ok(self.engine.borrow_mut().free(memory)?)
     }
     /// Writes memory from byte `offset`.
     pub fn write(&self, memory: Memory, offset: u64, from: &[u8]) -> Result<(), Error> {
@@ -91,6 +92,20 @@ impl<P: Port> Comm<P> {
         self.with_port(|port| Host::compute(port, work));
     }
 
+    /// What the protocols did so far.
+    pub fn counters(&self) -> Counters {
+        self.engine.borrow().counters
+    }
+    /// What set-ups for zero-copy transfers cost so far.
+    pub fn setup_stats(&self) -> SetupStats {
+        self.engine.borrow().setup.stats()
+    }
+    /// Registers memory ahead of use and keeps it so in preference to other memory.
+    pub fn hold(&self, memory: Memory) -> Result<(), Error> {
+        let engine = &mut *self.engine.borrow_mut();
+        Ok(engine.setup.hold(&mut engine.port, memory)?)
+    }
+
     /// Starts a send. `span` may be used again when the request is over.
     pub fn isend(&self, to: Rank, tag: Tag, span: Span) -> Result<Request, Error> {
         self.engine.borrow_mut().send(to, tag, Context::USER, span).map(Request)
@@ -98,7 +113,7 @@ impl<P: Port> Comm<P> {
     /// Starts a receive from `from` (or any rank) with `tag` (or any tag).
     pub fn irecv(&self, from: Option<Rank>, tag: Option<Tag>, span: Span) -> Result<Request, Error> {
         let pattern = Pattern { from, tag, context: Context::USER };
-        self.engine.borrow_mut().recv(pattern, span).map(Request)
+        self.engine.borrow_mut().recv(pattern, span, true).map(Request)
     }
     /// Waits until the request is over.
     pub async fn wait(&self, request: Request) -> Result<Status, Error> {
@@ -159,7 +174,7 @@ impl<P: Port> Comm<P> {
     /// Receives.
     pub async fn recv(&self, from: Option<Rank>, tag: Option<Tag>, span: Span) -> Result<Status, Error> {
         let pattern = Pattern { from, tag, context: Context::USER };
-        let id = self.engine.borrow_mut().recv(pattern, span)?;
+        let id = self.engine.borrow_mut().recv(pattern, span, false)?;
         self.wait_id(id).await
     }
     /// Sends and receives at the same time.
@@ -191,7 +206,7 @@ impl<P: Port> Comm<P> {
         let context = Context::COLLECTIVE;
         match what {
             Side::Send => engine.send(peer, tag, context, span),
-            Side::Recv => engine.recv(Pattern { from: Some(peer), tag: Some(tag), context }, span),
+            Side::Recv => engine.recv(Pattern { from: Some(peer), tag: Some(tag), context }, span, false),
         }
         .map(Request)
     }

@@ -1,12 +1,15 @@
 //! The protocols of one rank: matching, eager, rendezvous. Driven by calls; its only I/O is the port.
 //!
 //! A message up to [`Options::eager_bytes`] travels at once with its envelope (*eager*). A longer one announces
-//! itself (`Rts`); when a receive matches, the receiver clears it (`Cts`) and it comes in pieces (`Data`).
-//! Both travel in the port's order, so messages between two ranks match in the order in which they were sent.
+//! itself (`Rts`); when a receive matches, it comes by *rendezvous* (see `rendezvous`). Both travel in the port's order, so messages between two ranks match in the order in which they were sent.
 
-use crate::wire::{Context, Kind, Words};
+use crate::cache::Policy;
+use crate::rendezvous::Early;
+use crate::setup::Setup;
+use crate::wire::{Context, Kind, Place, Words};
 use crate::{Error, Status, Tag};
-use hotlink_port::{Align, Event, Head, Memory, Op, Payload, Port, Posted, Rank, Refusal, Span};
+use hotlink_port::{Align, Event, Head, Key, Memory, Op, Payload, Port, Posted, Rank, Refusal, Span};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Choices that a port's limits leave open.
@@ -16,12 +19,38 @@ pub struct Options {
     pub eager_bytes: u64,
     /// Longest piece of a rendezvous through buffers.
     pub piece_bytes: u64,
+    /// Shortest rendezvous without buffers; [`u64::MAX`]: none.
+    pub zero_copy_bytes: u64,
+    /// Which set-ups are released when resources run out.
+    pub policy: Policy,
+}
+
+/// What the protocols did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Messages sent eagerly.
+    pub eager: u64,
+    /// Messages sent by rendezvous through buffers.
+    pub pieces: u64,
+    /// Messages that this rank fetched from the sender's memory.
+    pub fetched: u64,
+    /// Messages that this rank deposited into the receiver's memory.
+    pub deposited: u64,
+    /// Of those, into receives that were announced before the message.
+    pub early: u64,
+    /// Messages that came before their receive.
+    pub unexpected: u64,
 }
 
 impl Options {
     /// What suits a port.
     pub fn of(limits: &hotlink_port::Limits) -> Options {
-        Options { eager_bytes: limits.control_bytes_max.min(16 << 10), piece_bytes: limits.control_bytes_max }
+        Options {
+            eager_bytes: limits.control_bytes_max.min(16 << 10),
+            piece_bytes: limits.control_bytes_max,
+            zero_copy_bytes: limits.registration.zero_copy_min,
+            policy: Policy::default(),
+        }
     }
 }
 
@@ -42,15 +71,19 @@ impl Pattern {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum State {
+pub(crate) enum State {
     /// A send that waits for the receiver.
     Offered,
     /// A send whose pieces are on their way: bytes sent so far, and the receiver's request.
     Sending { sent: u64, peer: u64 },
+    /// A send that is being deposited into the receiver's request `peer`.
+    Depositing { peer: u64 },
     /// A receive that waits for a message.
     Posted(Pattern),
-    /// A receive whose pieces come: bytes that came so far.
+    /// A receive whose pieces come, or that is deposited into: bytes that came in pieces so far.
     Receiving { words: Words, came: u64 },
+    /// A receive that is being fetched for the sender's request `words.id`.
+    Fetching { words: Words },
     /// Over.
     Done(Result<Status, Error>),
     /// Free for a new request.
@@ -58,11 +91,15 @@ enum State {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+pub(crate) struct Entry {
     generation: u32,
-    peer: Rank,
-    span: Span,
-    state: State,
+    pub(crate) peer: Rank,
+    pub(crate) span: Span,
+    pub(crate) state: State,
+    /// Its memory is registered for it.
+    pub(crate) registered: bool,
+    /// It uses the attachment to this key.
+    pub(crate) attached: Option<Key>,
 }
 
 /// A message that came before its receive.
@@ -72,41 +109,63 @@ struct Unexpected {
     words: Words,
     /// The payload of an eager message.
     kept: Option<Memory>,
+    /// Where the payload of an announced message can be fetched.
+    place: Option<Place>,
 }
 
-/// A control message for which the port had no room.
+/// What a control message carries.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Carried {
+    Nothing,
+    Span(Span),
+    Place(Place),
+}
+
+/// A control message to be said, now or when the port has room.
 #[derive(Debug)]
-struct Waiting {
-    to: Rank,
-    words: Words,
-    payload: Option<Span>,
+pub(crate) struct Saying {
+    pub(crate) to: Rank,
+    pub(crate) words: Words,
+    pub(crate) payload: Carried,
     /// This rank's request that fails if it cannot be posted...
-    request: u64,
+    pub(crate) request: u64,
     /// ... and is over when it is.
-    ends: bool,
+    pub(crate) ends: bool,
 }
 
 /// One rank's protocol state.
 pub(crate) struct Engine<P: Port> {
     pub(crate) port: P,
-    options: Options,
-    entries: Vec<Entry>,
+    pub(crate) options: Options,
+    pub(crate) setup: Setup,
+    pub(crate) counters: Counters,
+    pub(crate) entries: Vec<Entry>,
     vacant: Vec<u32>,
-    posted: VecDeque<u64>,
+    pub(crate) posted: VecDeque<u64>,
     unexpected: VecDeque<Unexpected>,
-    waiting: VecDeque<Waiting>,
-    sending: VecDeque<u64>,
-    gone: Vec<Rank>,
+    waiting: VecDeque<Saying>,
+    pub(crate) sending: VecDeque<u64>,
+    /// Early receives of other ranks that this one may send into.
+    pub(crate) early: Vec<Early>,
+    /// Messages sent to and seen from each rank: whether any is on the way decides whether an early receive holds.
+    pub(crate) sent: Vec<u64>,
+    pub(crate) seen: Vec<u64>,
+    pub(crate) gone: Vec<Rank>,
 }
 
 impl<P: Port> Engine<P> {
     pub(crate) fn new(port: P, options: Options) -> Engine<P> {
         let most = port.limits().control_bytes_max;
-        let options =
-            Options { eager_bytes: options.eager_bytes.min(most), piece_bytes: options.piece_bytes.clamp(1, most) };
+        let (eager_bytes, piece_bytes) = (options.eager_bytes.min(most), options.piece_bytes.clamp(1, most));
+        let (setup, ranks) = (Setup::new(options.policy), port.ranks() as usize);
         Engine {
             port,
-            options,
+            options: Options { eager_bytes, piece_bytes, ..options },
+            setup,
+            counters: Counters::default(),
+            early: Vec::new(),
+            sent: vec![0; ranks],
+            seen: vec![0; ranks],
             entries: Vec::new(),
             vacant: Vec::new(),
             posted: VecDeque::new(),
@@ -119,20 +178,30 @@ impl<P: Port> Engine<P> {
 
     fn open(&mut self, peer: Rank, span: Span, state: State) -> u64 {
         let slot = self.vacant.pop().unwrap_or_else(|| {
-            self.entries.push(Entry { generation: 0, peer, span, state: State::Vacant });
+            self.entries.push(Entry {
+                generation: 0,
+                peer,
+                span,
+                state: State::Vacant,
+                registered: false,
+                attached: None,
+            });
             self.entries.len() as u32 - 1
         });
         let entry = &mut self.entries[slot as usize];
-        *entry = Entry { generation: entry.generation.wrapping_add(1), peer, span, state };
+        let generation = entry.generation.wrapping_add(1);
+        *entry = Entry { generation, peer, span, state, registered: false, attached: None };
         u64::from(entry.generation) << 32 | u64::from(slot)
     }
-    fn entry(&mut self, id: u64) -> Option<&mut Entry> {
+    pub(crate) fn entry(&mut self, id: u64) -> Option<&mut Entry> {
         let entry = self.entries.get_mut(id as u32 as usize)?;
         (u64::from(entry.generation) == id >> 32 && !matches!(entry.state, State::Vacant)).then_some(entry)
     }
-    fn finish(&mut self, id: u64, result: Result<Status, Error>) {
-        if let Some(entry) = self.entry(id) {
-            entry.state = State::Done(result);
+    pub(crate) fn finish(&mut self, id: u64, result: Result<Status, Error>) {
+        let Some(entry) = self.entry(id) else { return };
+        entry.state = State::Done(result);
+        if entry.registered || entry.attached.is_some() {
+            self.release_setups(id);
         }
     }
     /// The result of a request that is over; the request is then free. `None`: not over.
@@ -158,19 +227,24 @@ impl<P: Port> Engine<P> {
         }
         let total = span.bytes();
         let id = self.open(to, span, State::Offered);
-        let eager = total <= self.options.eager_bytes;
-        let kind = if eager { Kind::Eager } else { Kind::Rts };
-        let words = Words { kind, context, tag, total, id, at: 0 };
-        let sent =
-            self.say(Waiting { to, words, payload: (eager && total > 0).then_some(span), request: id, ends: eager });
+        let words = Words { kind: Kind::Eager, context, tag, total, id, at: 0 };
+        let sent = if total <= self.options.eager_bytes {
+            self.counters.eager += 1;
+            self.drop_early(to, &words);
+            let payload = if total > 0 { Carried::Span(span) } else { Carried::Nothing };
+            self.say(Saying { to, words, payload, request: id, ends: true })
+        } else {
+            self.offer(to, words)
+        };
+        self.sent[to as usize] += 1;
         if let Err(error) = sent {
             self.finish(id, Err(error));
         }
         Ok(id)
     }
 
-    /// Starts a receive.
-    pub(crate) fn recv(&mut self, pattern: Pattern, span: Span) -> Result<u64, Error> {
+    /// Starts a receive; `early`: the program may go away, so tell the sender at once where the message may go.
+    pub(crate) fn recv(&mut self, pattern: Pattern, span: Span, early: bool) -> Result<u64, Error> {
         if let Some(from) = pattern.from
             && from >= self.port.ranks()
         {
@@ -183,6 +257,9 @@ impl<P: Port> Engine<P> {
         } else if let Some(&from) = pattern.from.as_ref().filter(|from| self.gone.contains(from)) {
             self.finish(id, Err(Error::PeerGone(from)));
         } else {
+            if early && span.bytes() >= self.options.zero_copy_bytes {
+                self.announce(id, &pattern, span);
+            }
             self.posted.push_back(id);
         }
         Ok(id)
@@ -207,20 +284,39 @@ impl<P: Port> Engine<P> {
         match event {
             Event::Control { from, head, bytes } => self.on_control(from, &head, bytes),
             Event::PeerGone(rank) => self.on_gone(rank),
-            Event::Done(_) | Event::Failed(..) | Event::Revoked(_) => {}
+            Event::Done(id) => self.on_moved(id, Ok(())),
+            Event::Failed(id, refusal) => self.on_moved(id, Err(refusal)),
+            Event::Revoked(key) => self.setup.forget_key(&mut self.port, key),
         }
     }
 
     fn on_control(&mut self, from: Rank, head: &Head, bytes: u64) {
         let Some(words) = Words::parse(head) else { return };
         match words.kind {
-            Kind::Eager | Kind::Rts => match self.claim(from, &words) {
-                Some(id) if words.kind == Kind::Eager => self.take_eager(id, from, &words),
-                Some(id) => self.clear(id, from, words),
-                None => self.keep(from, words, bytes),
-            },
-            Kind::Cts => self.on_clear(&words),
+            Kind::Eager => {
+                self.seen[from as usize] += 1;
+                match self.claim(from, &words) {
+                    Some(id) => self.take_eager(id, from, &words),
+                    None => self.keep(from, words, bytes),
+                }
+            }
+            Kind::Rts => {
+                self.seen[from as usize] += 1;
+                let place = self.place(from, bytes);
+                match self.claim(from, &words) {
+                    Some(id) => self.begin(id, from, words, place),
+                    None => {
+                        self.counters.unexpected += 1;
+                        self.unexpected.push_back(Unexpected { from, words, kept: None, place });
+                    }
+                }
+            }
+            Kind::Cts => self.on_clear(&words, self.place(from, bytes)),
             Kind::Data => self.on_piece(from, &words, bytes),
+            Kind::Fetched => self.finish(words.id, Ok(Status { from, tag: words.tag, bytes: words.total })),
+            Kind::Landed => self.on_landed(from, &words),
+            Kind::Ready => self.on_ready(from, words, self.place(from, bytes)),
+            Kind::Claim => self.on_claim(from, words),
         }
     }
 
@@ -236,7 +332,7 @@ impl<P: Port> Engine<P> {
     }
 
     /// Room and result of receiving `words` into `span`: as many bytes as both have.
-    fn fit(from: Rank, words: &Words, span: Span) -> (Option<Span>, Result<Status, Error>) {
+    pub(crate) fn fit(from: Rank, words: &Words, span: Span) -> (Option<Span>, Result<Status, Error>) {
         let (sent, room) = (words.total, span.bytes());
         if sent <= room {
             let into = if sent == room { Some(span) } else { span.part(0, sent) };
@@ -258,7 +354,7 @@ impl<P: Port> Engine<P> {
 
     /// Delivers `bytes` of the current payload to the packed stream of `span` from byte `at`, where the piece does not
     /// begin and end on whole blocks: run by run.
-    fn deliver_in_parts(&mut self, at: u64, bytes: u64, span: Span) -> Result<(), Error> {
+    pub(crate) fn deliver_in_parts(&mut self, at: u64, bytes: u64, span: Span) -> Result<(), Error> {
         let mut taken = 0;
         for (offset, run) in span.layout.runs(at, bytes) {
             self.port.deliver(taken, Span::new(span.memory, span.offset + offset, run))?;
@@ -267,16 +363,17 @@ impl<P: Port> Engine<P> {
         Ok(())
     }
 
-    /// Keeps a message that nobody waits for yet.
+    /// Keeps an eager message that nobody waits for yet.
     fn keep(&mut self, from: Rank, words: Words, bytes: u64) {
-        let kept = (words.kind == Kind::Eager && bytes > 0).then(|| {
+        self.counters.unexpected += 1;
+        let kept = (bytes > 0).then(|| {
             let ghost = self.port.peek(0, &mut [0]) == 0;
             let kind = if ghost { hotlink_port::Kind::Ghost } else { hotlink_port::Kind::Private };
             let memory = self.port.alloc(bytes, kind, Align::None)?;
             self.port.deliver(0, Span::new(memory, 0, bytes)).map(|()| memory)
         });
         match kept.transpose() {
-            Ok(kept) => self.unexpected.push_back(Unexpected { from, words, kept }),
+            Ok(kept) => self.unexpected.push_back(Unexpected { from, words, kept, place: None }),
             // No memory for a message that was accepted: nothing sound can follow.
             Err(refusal) => panic!("no room for an unexpected message of {bytes} B from rank {from}: {refusal}"),
         }
@@ -285,7 +382,7 @@ impl<P: Port> Engine<P> {
     /// Gives a kept message to the receive `id`.
     fn match_kept(&mut self, id: u64, message: Unexpected) {
         if message.words.kind == Kind::Rts {
-            return self.clear(id, message.from, message.words);
+            return self.begin(id, message.from, message.words, message.place);
         }
         let span = self.entries[id as u32 as usize].span;
         let (_, result) = Self::fit(message.from, &message.words, span);
@@ -309,94 +406,29 @@ impl<P: Port> Engine<P> {
         Ok(self.port.free(memory)?)
     }
 
-    /// Tells the sender of an announced message to send it to the receive `id`.
-    fn clear(&mut self, id: u64, from: Rank, words: Words) {
-        let entry = &mut self.entries[id as u32 as usize];
-        (entry.peer, entry.state) = (from, State::Receiving { words, came: 0 });
-        let words = Words { kind: Kind::Cts, at: id, ..words };
-        if let Err(error) = self.say(Waiting { to: from, words, payload: None, request: id, ends: false }) {
-            self.finish(id, Err(error));
-        }
+    /// Whether messages to a rank already wait for room.
+    #[inline]
+    pub(crate) fn is_blocked(&self, to: Rank) -> bool {
+        !self.waiting.is_empty() && self.waiting.iter().any(|message| message.to == to)
     }
-
-    fn on_clear(&mut self, words: &Words) {
-        if let Some(entry) = self.entry(words.id)
-            && matches!(entry.state, State::Offered)
-        {
-            entry.state = State::Sending { sent: 0, peer: words.at };
-            self.sending.push_back(words.id);
-            self.send_pieces();
-        }
-    }
-
-    /// Sends pieces while the port takes them; whether it took any.
-    fn send_pieces(&mut self) -> bool {
-        let mut any = false;
-        for _ in 0..self.sending.len() {
-            let Some(id) = self.sending.pop_front() else { break };
-            if self.send_pieces_of(id, &mut any) {
-                self.sending.push_back(id);
-            }
-        }
-        any
-    }
-
-    /// Sends pieces of one message; whether there is more to send.
-    fn send_pieces_of(&mut self, id: u64, any: &mut bool) -> bool {
-        let piece_bytes = self.options.piece_bytes;
-        let Some(entry) = self.entry(id) else { return false };
-        let (to, span) = (entry.peer, entry.span);
-        let State::Sending { mut sent, peer } = entry.state else { return false };
-        let total = span.bytes();
-        let result = loop {
-            if sent == total {
-                break Ok(Status { from: to, tag: 0, bytes: total });
-            }
-            let part = piece(&span, piece_bytes, sent);
-            let head = Words { kind: Kind::Data, context: Context::USER, tag: 0, total, id: peer, at: sent }.head();
-            match self.port.post(&Op::Control { to, head, payload: Payload::Span(part) }) {
-                Posted::Accepted => (sent, *any) = (sent + part.bytes(), true),
-                Posted::Busy => {
-                    if let Some(entry) = self.entry(id) {
-                        entry.state = State::Sending { sent, peer };
-                    }
-                    return true;
-                }
-                Posted::Refused(refusal) => break Err(refused(refusal)),
-            }
-        };
-        self.finish(id, result);
-        false
-    }
-
-    fn on_piece(&mut self, from: Rank, words: &Words, bytes: u64) {
-        let Some(entry) = self.entry(words.id) else { return };
-        let span = entry.span;
-        let State::Receiving { words: announced, came } = entry.state else { return };
-        let came = came + bytes;
-        entry.state = State::Receiving { words: announced, came };
-        let room = span.bytes().saturating_sub(words.at).min(bytes);
-        let delivered = match span.part(words.at, room) {
-            Some(into) => self.port.deliver(0, into).map_err(Error::from),
-            None => self.deliver_in_parts(words.at, room, span),
-        };
-        if delivered.is_err() || came == announced.total {
-            let (_, result) = Self::fit(from, &announced, span);
-            self.finish(words.id, delivered.and(result));
-        }
-    }
-
     /// Posts a control message, or keeps it until there is room; messages to a rank stay in order.
-    fn say(&mut self, message: Waiting) -> Result<(), Error> {
-        let blocked = !self.waiting.is_empty() && self.waiting.iter().any(|other| other.to == message.to);
-        if blocked || !self.try_say(&message)? {
+    pub(crate) fn say(&mut self, message: Saying) -> Result<(), Error> {
+        if self.is_blocked(message.to) || !self.try_say(&message)? {
             self.waiting.push_back(message);
         }
         Ok(())
     }
     #[inline]
-    fn try_say(&mut self, message: &Waiting) -> Result<bool, Error> {
-        let payload = message.payload.map_or(Payload::None, Payload::Span);
+    fn try_say(&mut self, message: &Saying) -> Result<bool, Error> {
+        let place;
+        let payload = match &message.payload {
+            Carried::Nothing => Payload::None,
+            Carried::Span(span) => Payload::Span(*span),
+            Carried::Place(named) => {
+                place = named.bytes();
+                Payload::Bytes(&place)
+            }
+        };
         match self.port.post(&Op::Control { to: message.to, head: message.words.head(), payload }) {
             Posted::Accepted => {
                 if message.ends {
@@ -431,34 +463,27 @@ impl<P: Port> Engine<P> {
     fn on_gone(&mut self, rank: Rank) {
         self.gone.push(rank);
         self.waiting.retain(|message| message.to != rank);
-        for entry in &mut self.entries {
+        self.early.retain(|early| early.from != rank);
+        let mut failed = Vec::new();
+        for (slot, entry) in self.entries.iter().enumerate() {
             let needs = match entry.state {
-                State::Offered | State::Sending { .. } | State::Receiving { .. } => entry.peer == rank,
+                State::Offered | State::Sending { .. } | State::Depositing { .. } => entry.peer == rank,
+                State::Receiving { .. } | State::Fetching { .. } => entry.peer == rank,
                 State::Posted(pattern) => pattern.from.is_none_or(|from| from == rank),
                 State::Done(_) | State::Vacant => false,
             };
             if needs {
-                entry.state = State::Done(Err(Error::PeerGone(rank)));
+                failed.push(u64::from(entry.generation) << 32 | slot as u64);
             }
         }
+        failed.into_iter().for_each(|id| self.finish(id, Err(Error::PeerGone(rank))));
         let entries = &self.entries;
         self.posted.retain(|&id| matches!(entries[id as u32 as usize].state, State::Posted(_)));
     }
 }
 
-/// The next piece of a span from byte `sent`: whole blocks if there are gaps, or a part of one block.
-fn piece(span: &Span, most: u64, sent: u64) -> Span {
-    let left = span.bytes() - sent;
-    let block = span.layout.block;
-    let whole = if span.layout.is_contiguous() { left.min(most) } else { left.min(most / block * block) };
-    let part = if whole > 0 { span.part(sent, whole) } else { None };
-    part.unwrap_or_else(|| {
-        let (offset, run) = span.layout.runs(sent, most).next().unwrap_or((0, 0));
-        Span::new(span.memory, span.offset + offset, run)
-    })
-}
-
-fn refused(refusal: Refusal) -> Error {
+/// A refusal as an error of communication.
+pub(crate) fn refused(refusal: Refusal) -> Error {
     match refusal {
         Refusal::PeerGone(rank) => Error::PeerGone(rank),
         other => Error::Refused(other),

@@ -20,13 +20,18 @@
 //! [`Comm`] is a handle; the protocols are in `engine`, which has no clock and no I/O but the port that it is given,
 //! so that tests drive two of them through any interleaving.
 
+mod cache;
 mod collectives;
 mod comm;
 mod engine;
+mod rendezvous;
+mod setup;
 mod wire;
 
+pub use cache::{CacheStats, Policy};
 pub use comm::{Comm, Request, Status};
-pub use engine::Options;
+pub use engine::{Counters, Options};
+pub use setup::SetupStats;
 
 use hotlink_port::{Rank, Refusal};
 use serde::{Deserialize, Serialize};

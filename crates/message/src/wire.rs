@@ -1,20 +1,33 @@
 //! What the engines of two ranks say to each other: the four words of a control message.
 
 use crate::Tag;
-use hotlink_port::Head;
+use hotlink_port::{Head, Key, Layout, Rank};
 
 /// Kinds of control message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(crate) enum Kind {
     /// A whole message.
-    Eager,
-    /// Request to send: a rendezvous begins. The sender's request is `id`.
-    Rts,
-    /// Clear to send, through buffers: from the receiver; `id` is the sender's request, `peer` the receiver's.
-    Cts,
+    Eager = 0,
+    /// Request to send: a rendezvous begins. `id` is the sender's request; with a place: fetch it from there.
+    Rts = 1,
+    /// Clear to send: `id` is the sender's request, `at` the receiver's; with a place: deposit it there.
+    Cts = 2,
     /// A piece of a message, from byte `at`; `id` is the receiver's request.
-    Data,
+    Data = 3,
+    /// Fetched: the sender's request `id` is over.
+    Fetched = 4,
+    /// Deposited: the receiver's request `id` is over.
+    Landed = 5,
+    /// An early receive: `id` is the receiver's request, `total` its room, `at` the messages it had seen from the
+    /// sender; with a place.
+    Ready = 6,
+    /// Takes an early receive: the message goes to request `id`.
+    Claim = 7,
 }
+
+const KINDS: [Kind; 8] =
+    [Kind::Eager, Kind::Rts, Kind::Cts, Kind::Data, Kind::Fetched, Kind::Landed, Kind::Ready, Kind::Claim];
 
 /// Which of a rank's message streams: messages of different contexts never match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,24 +54,39 @@ pub(crate) struct Words {
 
 impl Words {
     pub(crate) fn head(&self) -> Head {
-        let kind = match self.kind {
-            Kind::Eager => 0,
-            Kind::Rts => 1,
-            Kind::Cts => 2,
-            Kind::Data => 3,
-        };
+        let kind = u64::from(self.kind as u8);
         [kind | u64::from(self.context.0) << 8 | u64::from(self.tag) << 32, self.total, self.id, self.at]
     }
     /// `None` if no engine wrote it.
     pub(crate) fn parse(head: &Head) -> Option<Words> {
-        let kind = match head[0] as u8 {
-            0 => Kind::Eager,
-            1 => Kind::Rts,
-            2 => Kind::Cts,
-            3 => Kind::Data,
-            _ => return None,
-        };
+        let kind = *KINDS.get(usize::from(head[0] as u8))?;
         let (context, tag) = (Context((head[0] >> 8) as u8), (head[0] >> 32) as Tag);
         Some(Words { kind, context, tag, total: head[1], id: head[2], at: head[3] })
+    }
+}
+
+/// Where exported memory takes or gives a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) key: Key,
+    pub(crate) offset: u64,
+    pub(crate) layout: Layout,
+}
+
+impl Place {
+    /// Bytes of a place in a control message.
+    pub(crate) const BYTES: usize = 48;
+    pub(crate) fn bytes(&self) -> [u8; Place::BYTES] {
+        let Layout { block, count, stride } = self.layout;
+        let words = [self.key.id, self.key.bytes, self.offset, block, count, stride];
+        let mut bytes = [0; Place::BYTES];
+        bytes.copy_from_slice(words.map(u64::to_le_bytes).as_flattened());
+        bytes
+    }
+    /// The place in memory of `rank` that `bytes` name.
+    pub(crate) fn parse(rank: Rank, bytes: &[u8; Place::BYTES]) -> Place {
+        let word = |i: usize| u64::from_le_bytes(std::array::from_fn(|k| bytes[i * 8 + k]));
+        let layout = Layout { block: word(3), count: word(4), stride: word(5) };
+        Place { key: Key { rank, id: word(0), bytes: word(1) }, offset: word(2), layout }
     }
 }

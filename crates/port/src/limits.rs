@@ -68,6 +68,10 @@ pub struct RegistrationLimits {
     pub private: bool,
     /// Private memory can be mapped (PIO), not only connected (DMA).
     pub private_mappable: bool,
+    /// Blocks of private memory shorter than this move faster through buffers than by strided transfers.
+    pub private_block_min: u64,
+    /// Transfers shorter than this move faster through buffers than by set-up and zero-copy.
+    pub zero_copy_min: u64,
     /// Address translation entries for mappings; `None`: no limit.
     pub entries: Option<u64>,
     /// Bytes that one entry maps.

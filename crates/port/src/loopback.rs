@@ -88,8 +88,8 @@ struct Seat {
     current: Option<Arrival>,
     until: Time,
     idle: bool,
-    /// The rank for whose inbox this one waits.
-    blocked: Option<Rank>,
+    /// The ranks for whose inboxes this one waits.
+    blocked: Vec<Rank>,
     closed: bool,
     now: u64,
     next: u64,
@@ -169,15 +169,16 @@ fn wake_earliest<T>(world: &RefCell<World>, tasks: &[Task<'_, T>]) -> Result<usi
 impl World {
     fn is_ready(&self, rank: usize) -> bool {
         let seat = &self.seats[rank];
-        let room = |to: Rank| self.seats[to as usize].inbox.len() < self.inbox || self.seats[to as usize].closed;
+        let room = |&to: &Rank| self.seats[to as usize].inbox.len() < self.inbox || self.seats[to as usize].closed;
         let has_news = !seat.inbox.is_empty() || !seat.events.is_empty();
-        !seat.idle || has_news || seat.until.0 <= seat.now || seat.blocked.is_some_and(room)
+        !seat.idle || has_news || seat.until.0 <= seat.now || seat.blocked.iter().any(room)
     }
 }
 
 impl Seat {
     fn awake(&mut self) {
-        (self.idle, self.blocked) = (false, None);
+        self.idle = false;
+        self.blocked.clear();
     }
     fn fresh(&mut self) -> u64 {
         self.next += 1;
@@ -248,7 +249,7 @@ impl LoopbackPort {
         let inbox = world.inbox;
         let seat = &mut world.seats[to as usize];
         if seat.inbox.len() >= inbox && !seat.closed {
-            world.seats[self.rank as usize].blocked = Some(to);
+            world.seats[self.rank as usize].blocked.push(to);
             return Posted::Busy;
         }
         seat.inbox.push_back(Arrival { from: self.rank, head, bytes });
@@ -489,6 +490,8 @@ fn limits(driver: &Loopback) -> Limits {
         registration: RegistrationLimits {
             private: driver.deposits,
             private_mappable: false,
+            private_block_min: 0,
+            zero_copy_min: 0,
             entries: Some(driver.entries as u64),
             entry_bytes: u64::MAX,
             pinned_bytes: None,

@@ -424,6 +424,8 @@ fn limits() -> Limits {
         registration: RegistrationLimits {
             private: false,
             private_mappable: false,
+            private_block_min: 0,
+            zero_copy_min: u64::MAX,
             entries: None,
             entry_bytes: u64::MAX,
             pinned_bytes: None,

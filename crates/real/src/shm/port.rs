@@ -299,6 +299,8 @@ fn limits() -> Limits {
         registration: RegistrationLimits {
             private: true,
             private_mappable: false,
+            private_block_min: 2048,
+            zero_copy_min: 32 << 10,
             entries: Some(super::world::EXPORTS as u64),
             entry_bytes: u64::MAX,
             pinned_bytes: None,

@@ -1,0 +1,131 @@
+//! Registrations and attachments for zero-copy transfers: made when needed, kept while resources last.
+
+use crate::cache::{Cache, CacheStats, Policy};
+use hotlink_fabric::units::Time;
+use hotlink_port::{Attachment, Engine, Key, Memory, Port, Refusal};
+use serde::{Deserialize, Serialize};
+
+/// What set-ups cost and how often they were avoided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetupStats {
+    /// Registrations of own memory.
+    pub registrations: CacheStats,
+    /// Mappings and connections to other ranks' memory.
+    pub attachments: CacheStats,
+    /// Set-ups that were refused for good: each made a transfer fall back to buffers.
+    pub refused: u64,
+    /// Time spent in set-ups and releases.
+    pub time: Time,
+}
+
+/// A rank's set-ups.
+pub(crate) struct Setup {
+    registrations: Cache<Memory, Key>,
+    attachments: Cache<(Key, bool), Attachment>,
+    refused: u64,
+    time: Time,
+}
+
+impl Setup {
+    pub(crate) fn new(policy: Policy) -> Setup {
+        Setup { registrations: Cache::new(policy), attachments: Cache::new(policy), refused: 0, time: Time::ZERO }
+    }
+    pub(crate) fn stats(&self) -> SetupStats {
+        let (registrations, attachments) = (self.registrations.stats, self.attachments.stats);
+        SetupStats { registrations, attachments, refused: self.refused, time: self.time }
+    }
+    /// The key of `memory`, registered now if it is not yet. In use until [`Setup::registered_done`].
+    pub(crate) fn register(&mut self, port: &mut impl Port, memory: Memory) -> Result<Key, Refusal> {
+        if let Some(key) = self.registrations.take(memory) {
+            return Ok(key);
+        }
+        let start = port.now();
+        let result = self.register_anew(port, memory);
+        self.finish(port, start, result)
+    }
+    fn register_anew(&mut self, port: &mut impl Port, memory: Memory) -> Result<Key, Refusal> {
+        let bytes = port.size(memory)?;
+        loop {
+            match port.register(memory) {
+                Ok(key) => {
+                    self.registrations.insert(memory, key, bytes);
+                    return Ok(key);
+                }
+                Err(refusal) if is_scarcity(refusal) => {
+                    let (_, key) = self.registrations.evict(bytes).ok_or(refusal)?;
+                    let _ = port.unregister(key);
+                }
+                Err(refusal) => return Err(refusal),
+            }
+        }
+    }
+    /// The attachment to `key`, mapped or connected as `engine` needs. In use until [`Setup::attached_done`].
+    pub(crate) fn attach(&mut self, port: &mut impl Port, key: Key, engine: Engine) -> Result<Attachment, Refusal> {
+        if let Some(attachment) = self.attachments.take((key, engine == Engine::Pio)) {
+            return Ok(attachment);
+        }
+        let start = port.now();
+        let result = self.attach_anew(port, key, engine);
+        self.finish(port, start, result)
+    }
+    fn attach_anew(&mut self, port: &mut impl Port, key: Key, engine: Engine) -> Result<Attachment, Refusal> {
+        loop {
+            match port.attach(key, engine) {
+                Ok(attachment) => {
+                    self.attachments.insert((key, engine == Engine::Pio), attachment, key.bytes);
+                    return Ok(attachment);
+                }
+                Err(refusal) if is_scarcity(refusal) => {
+                    let (_, attachment) = self.attachments.evict(key.bytes).ok_or(refusal)?;
+                    let _ = port.detach(attachment);
+                }
+                Err(refusal) => return Err(refusal),
+            }
+        }
+    }
+    fn finish<T>(&mut self, port: &impl Port, start: Time, result: Result<T, Refusal>) -> Result<T, Refusal> {
+        self.time += port.now() - start;
+        self.refused += u64::from(result.is_err());
+        result
+    }
+    /// A transfer from or to registered memory is over.
+    pub(crate) fn registered_done(&mut self, port: &mut impl Port, memory: Memory) {
+        if let Some(key) = self.registrations.done(memory) {
+            let start = port.now();
+            let _ = port.unregister(key);
+            self.time += port.now() - start;
+        }
+    }
+    /// A transfer through an attachment is over.
+    pub(crate) fn attached_done(&mut self, port: &mut impl Port, key: Key, engine: Engine) {
+        if let Some(attachment) = self.attachments.done((key, engine == Engine::Pio)) {
+            let start = port.now();
+            let _ = port.detach(attachment);
+            self.time += port.now() - start;
+        }
+    }
+    /// Memory is about to be freed, which ends its exports.
+    pub(crate) fn forget_memory(&mut self, memory: Memory) {
+        self.registrations.forget(memory);
+    }
+    /// Another rank's memory is gone.
+    pub(crate) fn forget_key(&mut self, port: &mut impl Port, gone: Key) {
+        for key in self.attachments.keys(|(key, _)| (key.rank, key.id) == (gone.rank, gone.id)) {
+            if let Some(attachment) = self.attachments.forget(key) {
+                let _ = port.detach(attachment);
+            }
+        }
+    }
+    /// Registers `memory` ahead of use and keeps it before others (persistent requests).
+    pub(crate) fn hold(&mut self, port: &mut impl Port, memory: Memory) -> Result<(), Refusal> {
+        self.register(port, memory)?;
+        self.registrations.hold(memory, 1);
+        self.registered_done(port, memory);
+        Ok(())
+    }
+}
+
+/// A refusal that a release may cure.
+fn is_scarcity(refusal: Refusal) -> bool {
+    matches!(refusal, Refusal::NoEntries | Refusal::PinLimit | Refusal::NoMemory)
+}
