@@ -38,9 +38,19 @@ pub struct Deposit {
     pub stride: u64,
     /// How.
     pub series: Series,
+    /// Bytes from a page's boundary to the destination, below [`Deposit::PAGE`]: contiguous blocks start and end in
+    /// part of a line, buffer or page; DMA that cannot start there leaves the block to the processor's stores.
+    pub offset: u64,
 }
 
 impl Deposit {
+    /// Aligned to everything.
+    pub fn new(bytes: u64, stride: u64, series: Series) -> Deposit {
+        Deposit { bytes, stride, series, offset: 0 }
+    }
+
+    /// Past this, offsets repeat.
+    pub const PAGE: u64 = 4 << 10;
     /// Largest payload: what it takes is an event per word at worst.
     pub const MOST_BYTES: u64 = 64 << 20;
     /// Largest stride in words.
@@ -91,14 +101,15 @@ impl Host {
     /// Runs one deposit between two idle nodes.
     ///
     /// # Panics
-    /// If `bytes` or `stride` is 0 or above its largest value.
+    /// If `bytes` or `stride` is 0 or above its largest value, or `offset` is a page or more.
     pub fn deposit(&self, deposit: &Deposit) -> DepositTime {
-        let Deposit { bytes, stride, series } = *deposit;
+        let Deposit { bytes, stride, series, offset } = *deposit;
         assert!((1..=Deposit::MOST_BYTES).contains(&bytes) && (1..=Deposit::MOST_STRIDE).contains(&stride));
+        assert!(offset < Deposit::PAGE);
         let mut outcome = match series {
             Series::Local => Outcome::default(),
-            Series::RemoteDirect => self.direct(bytes, stride).run(),
-            Series::RemoteDmaUnpack => self.block(bytes).run(),
+            Series::RemoteDirect => self.direct(bytes, stride, offset).run(),
+            Series::RemoteDmaUnpack => self.block(bytes, offset).run(),
         };
         match series {
             Series::Local => outcome.then(MEMORY, self.memory().copy(bytes, stride)),

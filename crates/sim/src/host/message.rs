@@ -7,8 +7,8 @@
 use super::deposit::DepositTime;
 use super::memory::{Memory, WORD};
 use super::parameters::Parameters;
-use super::pipeline::{Outcome, Pipeline};
-use super::{Host, HostError, split};
+use super::pipeline::{Outcome, Pieces, Pipeline};
+use super::{Host, HostError};
 use hotlink_fabric::units::Time;
 
 /// How a program hands a block over.
@@ -63,19 +63,17 @@ impl Tcp {
         }))
     }
 
-    /// Segments through the sender's processor, the network and the receiver's processor; each processor copies
+    /// Segments (padded to words, as DMA wants them) through the sender's processor, the network and the receiver's processor; each processor copies
     /// between program and kernel, adds the checksum up, and works for every segment.
     fn pipeline(&self, memory: &Memory, bytes: u64, network: impl Fn(u64) -> Time) -> Pipeline {
-        let (items, last) = split(bytes, self.segment);
-        let mut pipeline = Pipeline { items, ..Pipeline::default() };
+        let mut pipeline = Pipeline::new(Pieces::new(bytes, self.segment, 0));
         let work = |bytes| memory.copy_uncached(bytes, 1) + memory.read(bytes) + self.overhead;
         let sender = pipeline.server("processor (sender, TCP/IP)");
         let between = pipeline.server("adapters and network");
         let receiver = pipeline.server("processor (receiver, TCP/IP)");
-        pipeline.step(sender, work(self.segment), work(last), Time::ZERO);
-        pipeline.step(between, network(self.segment), network(last), Time::ZERO);
-        let receive = |bytes| work(bytes) + self.interrupt;
-        pipeline.arrival = pipeline.step(receiver, receive(self.segment), receive(last), Time::ZERO);
+        pipeline.step(sender, work, Time::ZERO);
+        pipeline.step(between, network, Time::ZERO);
+        pipeline.arrival = pipeline.step(receiver, |bytes| work(bytes) + self.interrupt, Time::ZERO);
         pipeline
     }
 }
@@ -87,11 +85,14 @@ impl Host {
     /// If `bytes` is 0 or above [`super::Deposit::MOST_BYTES`].
     pub fn transfer(&self, bytes: u64, level: Level) -> Option<DepositTime> {
         assert!((1..=super::Deposit::MOST_BYTES).contains(&bytes));
-        let control = || self.direct(WORD, 1).run().time;
+        let control = || self.direct(WORD, 1, 0).run().time;
         let mut outcome = match level {
-            Level::Dma => self.block(bytes).run(),
-            Level::Tcp => self.tcp?.pipeline(&self.memory, bytes, |bytes| self.block(bytes).run().time).run(),
-            Level::Deposit | Level::MpiRestricted | Level::MpiPostal => self.direct(bytes, 1).run(),
+            Level::Dma => self.block(bytes, 0).run(),
+            Level::Tcp => self
+                .tcp?
+                .pipeline(&self.memory, bytes, |bytes| self.block(bytes.next_multiple_of(WORD), 0).run().time)
+                .run(),
+            Level::Deposit | Level::MpiRestricted | Level::MpiPostal => self.direct(bytes, 1, 0).run(),
         };
         match level {
             Level::Deposit | Level::Dma | Level::Tcp => {}

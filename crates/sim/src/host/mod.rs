@@ -9,8 +9,8 @@
 //! use hotlink_sim::host::{Deposit, Host, Series};
 //! let fabric = hotlink_fabric::catalog::load("k98-myrinet").unwrap();
 //! let host = Host::new(&fabric).unwrap();
-//! let contiguous = host.deposit(&Deposit { bytes: 1 << 20, stride: 1, series: Series::RemoteDirect });
-//! let strided = host.deposit(&Deposit { bytes: 1 << 20, stride: 16, series: Series::RemoteDirect });
+//! let contiguous = host.deposit(&Deposit::new(1 << 20, 1, Series::RemoteDirect));
+//! let strided = host.deposit(&Deposit::new(1 << 20, 16, Series::RemoteDirect));
 //! assert!(contiguous.time < strided.time);
 //! ```
 
@@ -132,20 +132,20 @@ impl Host {
     }
 
     /// Straight into the receiver's memory at `stride` words.
-    fn direct(&self, bytes: u64, stride: u64) -> Pipeline {
+    fn direct(&self, bytes: u64, stride: u64, offset: u64) -> Pipeline {
         match &self.adapter {
-            Adapter::Sci(sci) => sci.store(&self.memory, bytes, stride),
-            Adapter::Myrinet(myrinet) => myrinet.deposit(bytes, stride),
-            Adapter::T3d(t3d) => t3d.store(&self.memory, bytes, stride),
+            Adapter::Sci(sci) => sci.store(&self.memory, bytes, stride, offset),
+            Adapter::Myrinet(myrinet) => myrinet.deposit(bytes, stride, offset),
+            Adapter::T3d(t3d) => t3d.store(&self.memory, bytes, stride, offset),
         }
     }
 
     /// Contiguous into the receiver's memory, by the adapter's engine where it has one.
-    fn block(&self, bytes: u64) -> Pipeline {
+    fn block(&self, bytes: u64, offset: u64) -> Pipeline {
         match &self.adapter {
-            Adapter::Sci(sci) => sci.dma(bytes),
-            Adapter::Myrinet(myrinet) => myrinet.deposit(bytes, 1),
-            Adapter::T3d(t3d) => t3d.store(&self.memory, bytes, 1),
+            Adapter::Sci(sci) => sci.dma(&self.memory, bytes, offset),
+            Adapter::Myrinet(myrinet) => myrinet.deposit(bytes, 1, offset),
+            Adapter::T3d(t3d) => t3d.store(&self.memory, bytes, 1, offset),
         }
     }
 
@@ -176,11 +176,4 @@ impl Channel {
             latency: parameters.latency(role, key)?,
         })
     }
-}
-
-/// How `bytes` fall into units: their number and the bytes of the last.
-fn split(bytes: u64, unit: u64) -> (u32, u64) {
-    let items = bytes.div_ceil(unit).max(1);
-    let last = bytes - (items - 1) * unit;
-    (u32::try_from(items).expect("sizes are bounded by Deposit::MOST_BYTES"), last)
 }

@@ -6,8 +6,8 @@
 
 use super::memory::WORD;
 use super::parameters::Parameters;
-use super::pipeline::{Pipeline, Window};
-use super::{Bus, Channel, HostError, split};
+use super::pipeline::{Pieces, Pipeline, Window};
+use super::{Bus, Channel, HostError};
 use hotlink_fabric::spec::Role;
 use hotlink_fabric::units::Time;
 
@@ -53,32 +53,30 @@ impl Myrinet {
         self.link.rate.time_for(bytes + self.overhead)
     }
 
-    /// A deposit of words `stride` apart.
-    pub fn deposit(&self, bytes: u64, stride: u64) -> Pipeline {
-        if stride <= 1 { self.contiguous(bytes) } else { self.strided(bytes) }
+    /// A deposit of words `stride` apart, `offset` bytes into a page.
+    pub fn deposit(&self, bytes: u64, stride: u64, offset: u64) -> Pipeline {
+        if stride <= 1 { self.contiguous(bytes, offset) } else { self.strided(bytes) }
     }
 
-    fn contiguous(&self, bytes: u64) -> Pipeline {
-        let (items, last) = split(bytes, self.page);
-        let mut pipeline = Pipeline { items, start: self.setup, ..Pipeline::default() };
+    fn contiguous(&self, bytes: u64, offset: u64) -> Pipeline {
+        let mut pipeline = Pipeline::new(Pieces::new(bytes, self.page, offset));
+        pipeline.start = self.setup;
         let servers = self.servers(&mut pipeline);
-        let bus = |bytes| self.bus.read(bytes, self.burst);
-        pipeline.step(servers[0], self.send, self.send, Time::ZERO);
-        pipeline.step(servers[1], bus(self.page), bus(last), Time::ZERO);
-        pipeline.step(servers[2], self.on_link(self.page), self.on_link(last), self.link.latency);
-        pipeline.step(servers[3], self.receive, self.receive, Time::ZERO);
-        let bus = |bytes| self.bus.write(bytes, self.burst);
-        pipeline.arrival = pipeline.step(servers[4], bus(self.page), bus(last), Time::ZERO);
+        pipeline.step(servers[0], |_| self.send, Time::ZERO);
+        pipeline.step(servers[1], |bytes| self.bus.read(bytes, self.burst), Time::ZERO);
+        pipeline.step(servers[2], |bytes| self.on_link(bytes), self.link.latency);
+        pipeline.step(servers[3], |_| self.receive, Time::ZERO);
+        pipeline.arrival = pipeline.step(servers[4], |bytes| self.bus.write(bytes, self.burst), Time::ZERO);
         self.stage(&mut pipeline, self.staging_packets);
         pipeline
     }
 
     /// After the first packet's way to the receiver, word by word: the sender's work at its share of a packet.
     fn strided(&self, bytes: u64) -> Pipeline {
-        let (items, last) = split(bytes, WORD);
         let first = bytes.min(self.page);
         let way = self.send + self.bus.read(first, self.burst) + self.on_link(first) + self.link.latency + self.receive;
-        let mut pipeline = Pipeline { items, start: self.setup + way, ..Pipeline::default() };
+        let mut pipeline = Pipeline::new(Pieces::new(bytes, WORD, 0));
+        pipeline.start = self.setup + way;
         let servers = self.servers(&mut pipeline);
         let share = |time: Time| Time((time.0 * WORD).div_ceil(self.page));
         for (server, packet) in [
@@ -86,12 +84,11 @@ impl Myrinet {
             (servers[1], self.bus.read(self.page, self.burst)),
             (servers[2], self.on_link(self.page)),
         ] {
-            pipeline.step(server, share(packet), share(packet), Time::ZERO);
+            pipeline.step(server, |_| share(packet), Time::ZERO);
         }
         let element = self.element + share(self.receive);
-        pipeline.step(servers[3], element, element, Time::ZERO);
-        let bus = |bytes| self.bus.write(bytes, self.burst);
-        pipeline.arrival = pipeline.step(servers[4], bus(WORD), bus(last), Time::ZERO);
+        pipeline.step(servers[3], |_| element, Time::ZERO);
+        pipeline.arrival = pipeline.step(servers[4], |bytes| self.bus.write(bytes, self.burst), Time::ZERO);
         self.stage(&mut pipeline, self.staging_packets * self.page / WORD);
         pipeline
     }

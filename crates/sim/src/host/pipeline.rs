@@ -13,10 +13,8 @@ use std::collections::VecDeque;
 pub(super) struct Step {
     /// Index into [`Pipeline::servers`].
     pub server: usize,
-    /// Time that the server is occupied.
-    pub service: Time,
-    /// The same for the last item, which may be short.
-    pub last: Time,
+    /// Time that the server is occupied by the first item, those between, and the last.
+    pub service: [Time; 3],
     /// Time from the end of service to the next step, during which the server is free.
     pub latency: Time,
 }
@@ -31,6 +29,26 @@ pub(super) struct Window {
     pub size: u64,
 }
 
+/// How bytes fall into items of `unit` bytes: the first and the last may be short.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Pieces {
+    pub items: u32,
+    /// Bytes of the first item, those between, and the last.
+    pub bytes: [u64; 3],
+}
+
+impl Pieces {
+    /// `bytes` that start `offset` bytes after a multiple of `unit`.
+    pub fn new(bytes: u64, unit: u64, offset: u64) -> Pieces {
+        let first = bytes.min(unit - offset % unit);
+        let rest = bytes - first;
+        let items = 1 + rest.div_ceil(unit);
+        let last = if rest == 0 { first } else { rest - (items - 2) * unit };
+        let items = u32::try_from(items).expect("sizes are bounded by Deposit::MOST_BYTES");
+        Pieces { items, bytes: [first, unit, last] }
+    }
+}
+
 /// A transfer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pipeline {
@@ -38,8 +56,7 @@ pub(super) struct Pipeline {
     pub servers: Vec<String>,
     pub steps: Vec<Step>,
     pub windows: Vec<Window>,
-    /// Items, of which the last may be short.
-    pub items: u32,
+    pub pieces: Pieces,
     /// The step at whose end the data have arrived; steps after it (responses) only free windows.
     pub arrival: usize,
     /// Time before the first item starts (set-up).
@@ -120,9 +137,14 @@ impl Pipeline {
         self.servers.len() - 1
     }
 
-    /// Adds a step whose last item takes `last`.
-    pub fn step(&mut self, server: usize, service: Time, last: Time, latency: Time) -> usize {
-        self.steps.push(Step { server, service, last, latency });
+    /// A transfer without steps.
+    pub fn new(pieces: Pieces) -> Pipeline {
+        Pipeline { pieces, ..Pipeline::default() }
+    }
+
+    /// Adds a step that occupies `server` for what `service` says of an item's bytes.
+    pub fn step(&mut self, server: usize, service: impl Fn(u64) -> Time, latency: Time) -> usize {
+        self.steps.push(Step { server, service: self.pieces.bytes.map(service), latency });
         self.steps.len() - 1
     }
 
@@ -133,7 +155,7 @@ impl Pipeline {
         let within = vec![0; self.windows.len()];
         let (queue, outcome) = (RadixHeap::default(), Outcome::default());
         let mut run = Run { pipeline: self, queue, servers, within, waited, outcome };
-        if self.items > 0 {
+        if self.pieces.items > 0 {
             run.queue.push(self.start.0, Event::new(ARRIVE, 0, 0));
         }
         while let Some((now, event)) = run.queue.pop() {
@@ -162,7 +184,7 @@ impl Run<'_> {
 
     /// `item` has ended `step`: windows that end here have room again.
     fn leave(&mut self, now: u64, step: usize, item: u32) {
-        if step == self.pipeline.arrival && item + 1 == self.pipeline.items {
+        if step == self.pipeline.arrival && item + 1 == self.pipeline.pieces.items {
             self.outcome.time = Time(now);
         }
         for (index, window) in self.pipeline.windows.iter().enumerate() {
@@ -178,7 +200,7 @@ impl Run<'_> {
         self.servers[at.server].busy = false;
         self.outcome.hops += 1;
         self.queue.push(now + at.latency.0, Event::new(ARRIVE, item, step as u32 + 1));
-        if step == 0 && item + 1 < self.pipeline.items {
+        if step == 0 && item + 1 < self.pipeline.pieces.items {
             self.arrive(now, 0, item + 1);
         }
         self.start(now, at.server);
@@ -211,7 +233,12 @@ impl Run<'_> {
         }
         let (step, item) = server.waiting.remove(position).expect("found above");
         let at = &self.pipeline.steps[step as usize];
-        let service = if item + 1 == self.pipeline.items { at.last } else { at.service };
+        let [first, between, last] = at.service;
+        let service = match item {
+            0 => first,
+            item if item + 1 == self.pipeline.pieces.items => last,
+            _ => between,
+        };
         server.busy = true;
         server.work += service;
         for (within, window) in self.within.iter_mut().zip(&self.pipeline.windows) {
@@ -238,10 +265,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn line(services: &[u64], items: u32) -> Pipeline {
-        let mut pipeline = Pipeline { items, arrival: services.len() - 1, ..Pipeline::default() };
+        let mut pipeline = Pipeline::new(Pieces { items, bytes: [1; 3] });
+        pipeline.arrival = services.len() - 1;
         for (index, &service) in services.iter().enumerate() {
             let server = pipeline.server(&format!("s{index}"));
-            pipeline.step(server, Time(service), Time(service), Time::ZERO);
+            pipeline.step(server, |_| Time(service), Time::ZERO);
         }
         pipeline
     }
@@ -272,10 +300,25 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn pieces_are_all_the_bytes_and_end_at_multiples(bytes in 1u64..10_000, unit in 1u64..300, offset in 0u64..1000) {
+            let Pieces { items, bytes: [first, between, last] } = Pieces::new(bytes, unit, offset);
+            prop_assert!(between == unit && first >= 1 && last >= 1 && first.max(last) <= unit);
+            match u64::from(items) {
+                1 => prop_assert_eq!((first, last), (bytes, bytes)),
+                items => {
+                    prop_assert_eq!(first + (items - 2) * unit + last, bytes);
+                    prop_assert_eq!((offset + first) % unit, 0);
+                }
+            }
+        }
+    }
+
     #[test]
     fn two_steps_on_one_server_share_it() {
         let mut pipeline = line(&[10, 1], 100);
-        pipeline.step(0, Time(10), Time(10), Time::ZERO);
+        pipeline.step(0, |_| Time(10), Time::ZERO);
         pipeline.arrival = 2;
         let outcome = pipeline.run();
         assert!(outcome.time.0 >= 2000 && outcome.time.0 <= 2020, "{:?}", outcome.time);

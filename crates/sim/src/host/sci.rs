@@ -7,8 +7,8 @@
 
 use super::memory::{Memory, WORD};
 use super::parameters::Parameters;
-use super::pipeline::{Pipeline, Window};
-use super::{Bus, Channel, HostError, split};
+use super::pipeline::{Pieces, Pipeline, Window};
+use super::{Bus, Channel, HostError};
 use hotlink_fabric::spec::Role;
 use hotlink_fabric::units::Time;
 
@@ -24,6 +24,7 @@ pub(super) struct Sci {
     smallest: u64,
     overhead: u64,
     dma_setup: Time,
+    alignment: u64,
     pio_latency: Time,
     b_link: Channel,
     link: Channel,
@@ -50,21 +51,26 @@ impl Sci {
             smallest: parameters.piece("packet_data_min")?,
             overhead: parameters.overhead(0.0)?,
             dma_setup: parameters.time("dma_setup_time")?,
+            alignment: parameters.piece("deposit_alignment")?,
             pio_latency: parameters.time("pio_latency")?,
             b_link: Channel::new(parameters, Role::BLink, "b-link")?,
             link: Channel::new(parameters, Role::Link, "link")?,
         })
     }
 
-    /// The processor stores `bytes` to remote words `stride` apart.
-    pub fn store(&self, memory: &Memory, bytes: u64, stride: u64) -> Pipeline {
-        let unit = if stride <= 1 { self.buffer_bytes } else { WORD };
-        self.packets(&Source::Stores(memory), bytes, unit)
+    /// The processor stores `bytes` to remote words `stride` apart, `offset` bytes after a stream buffer's boundary.
+    pub fn store(&self, memory: &Memory, bytes: u64, stride: u64, offset: u64) -> Pipeline {
+        match stride {
+            0 | 1 => self.packets(&Source::Stores(memory), bytes, self.buffer_bytes, offset),
+            _ => self.packets(&Source::Stores(memory), bytes, WORD, 0),
+        }
     }
 
-    /// DMA moves `bytes` to contiguous remote memory.
-    pub fn dma(&self, bytes: u64) -> Pipeline {
-        self.packets(&Source::Dma, bytes, self.buffer_bytes)
+    /// DMA moves `bytes` to contiguous remote memory; where its alignment does not allow that, the processor stores.
+    pub fn dma(&self, memory: &Memory, bytes: u64, offset: u64) -> Pipeline {
+        let aligned = bytes.is_multiple_of(self.alignment) && offset.is_multiple_of(self.alignment);
+        let source = if aligned { Source::Dma } else { Source::Stores(memory) };
+        self.packets(&source, bytes, self.buffer_bytes, offset)
     }
 
     /// Bytes of SCI packets that carry `bytes` of one stream buffer: one packet if full, else as many of the smallest
@@ -87,31 +93,30 @@ impl Sci {
         Time(self.pio_latency.0.saturating_sub(known.0))
     }
 
-    fn packets(&self, source: &Source<'_>, bytes: u64, unit: u64) -> Pipeline {
-        let (items, last) = split(bytes, unit);
-        let mut pipeline = Pipeline { items, ..Pipeline::default() };
+    fn packets(&self, source: &Source<'_>, bytes: u64, unit: u64, offset: u64) -> Pipeline {
+        let mut pipeline = Pipeline::new(Pieces::new(bytes, unit, offset));
         let bus = pipeline.server(&format!("{} (sender)", self.bus_name));
         let first = match source {
-            Source::Stores(memory) => self.stores(&mut pipeline, bus, memory, unit, last),
+            Source::Stores(memory) => self.stores(&mut pipeline, bus, memory, unit),
             Source::Dma => {
                 pipeline.start = self.dma_setup;
                 let read = |bytes| self.bus.read(bytes, self.buffer_bytes);
-                pipeline.step(bus, read(unit), read(last), Time::ZERO)
+                pipeline.step(bus, read, Time::ZERO)
             }
         };
-        let end = self.network(&mut pipeline, unit, last);
+        let end = self.network(&mut pipeline);
         pipeline.windows.push(Window { name: "stream buffers (round trip)", from: first, to: end, size: self.buffers });
         pipeline
     }
 
     /// Load from memory, store through write combining: the step on the bus.
-    fn stores(&self, pipeline: &mut Pipeline, bus: usize, memory: &Memory, unit: u64, last: u64) -> usize {
+    fn stores(&self, pipeline: &mut Pipeline, bus: usize, memory: &Memory, unit: u64) -> usize {
         let bursts = |bytes: u64| bytes.div_ceil(self.write_burst);
         let processor = pipeline.server("processor (sender)");
         let work = |bytes| Time(memory.read(bytes).0 + bursts(bytes) * self.issue.0);
         let write = |bytes| self.bus.write(bytes, self.write_burst);
-        let load = pipeline.step(processor, work(unit), work(last), Time::ZERO);
-        let store = pipeline.step(bus, write(unit), write(last), Time::ZERO);
+        let load = pipeline.step(processor, work, Time::ZERO);
+        let store = pipeline.step(bus, write, Time::ZERO);
         // While one item's bursts drain the next one's fill, however many bursts an item is.
         let size = (self.write_buffers / bursts(unit)).max(self.write_buffers.min(2));
         pipeline.windows.push(Window { name: "write buffers", from: load, to: store, size });
@@ -119,7 +124,7 @@ impl Sci {
     }
 
     /// Request and response; returns the last step.
-    fn network(&self, pipeline: &mut Pipeline, unit: u64, last: u64) -> usize {
+    fn network(&self, pipeline: &mut Pipeline) -> usize {
         let from = pipeline.server(&format!("{} (sender)", self.b_link.name));
         let there = pipeline.server(&self.link.name);
         let to = pipeline.server(&format!("{} (receiver)", self.b_link.name));
@@ -127,17 +132,17 @@ impl Sci {
         let bus = pipeline.server(&format!("{} (receiver)", self.bus_name));
         let half = Time(self.unexplained().0 / 2);
         let (adapter, hop) = (self.b_link.latency + half, self.link.latency);
-        let on = |channel: &Channel, bytes| channel.rate.time_for(self.on_wire(bytes));
-        pipeline.step(from, on(&self.b_link, unit), on(&self.b_link, last), adapter);
-        pipeline.step(there, on(&self.link, unit), on(&self.link, last), hop);
-        pipeline.step(to, on(&self.b_link, unit), on(&self.b_link, last), adapter);
+        for (server, channel, latency) in
+            [(from, &self.b_link, adapter), (there, &self.link, hop), (to, &self.b_link, adapter)]
+        {
+            pipeline.step(server, |bytes| channel.rate.time_for(self.on_wire(bytes)), latency);
+        }
         let write = |bytes| self.bus.write(bytes, self.buffer_bytes);
-        pipeline.arrival = pipeline.step(bus, write(unit), write(last), Time::ZERO);
-        let response = |channel: &Channel| channel.rate.time_for(self.overhead);
+        pipeline.arrival = pipeline.step(bus, write, Time::ZERO);
         for (server, channel, latency) in
             [(to, &self.b_link, adapter), (back, &self.link, hop), (from, &self.b_link, adapter)]
         {
-            pipeline.step(server, response(channel), response(channel), latency);
+            pipeline.step(server, |_| channel.rate.time_for(self.overhead), latency);
         }
         pipeline.steps.len() - 1
     }

@@ -6,8 +6,8 @@
 
 use super::memory::{Memory, WORD};
 use super::parameters::Parameters;
-use super::pipeline::Pipeline;
-use super::{Channel, HostError, split};
+use super::pipeline::{Pieces, Pipeline};
+use super::{Channel, HostError};
 use hotlink_fabric::spec::Role;
 use hotlink_fabric::units::Time;
 
@@ -35,19 +35,18 @@ impl T3d {
         })
     }
 
-    /// The processor stores `bytes` to remote words `stride` apart.
-    pub fn store(&self, memory: &Memory, bytes: u64, stride: u64) -> Pipeline {
-        let unit = if stride <= 1 { self.payload } else { WORD };
-        let (items, last) = split(bytes, unit);
-        let mut pipeline = Pipeline { items, ..Pipeline::default() };
+    /// The processor stores `bytes` to remote words `stride` apart, `offset` bytes into a line.
+    pub fn store(&self, memory: &Memory, bytes: u64, stride: u64, offset: u64) -> Pipeline {
+        let pieces = if stride <= 1 { Pieces::new(bytes, self.payload, offset) } else { Pieces::new(bytes, WORD, 0) };
+        let mut pipeline = Pipeline::new(pieces);
         let processor = pipeline.server("processor (sender)");
         let link = pipeline.server(&self.link.name);
         let engine = pipeline.server(&format!("{} (receiver)", self.engine));
         let work = |bytes| memory.read(bytes) + self.issue;
         let wire = |bytes| self.link.rate.time_for(bytes + self.overhead);
-        pipeline.step(processor, work(unit), work(last), Time::ZERO);
-        pipeline.step(link, wire(unit), wire(last), self.link.latency);
-        pipeline.arrival = pipeline.step(engine, memory.store_line(), memory.store_line(), Time::ZERO);
+        pipeline.step(processor, work, Time::ZERO);
+        pipeline.step(link, wire, self.link.latency);
+        pipeline.arrival = pipeline.step(engine, |_| memory.store_line(), Time::ZERO);
         pipeline
     }
 

@@ -49,7 +49,7 @@ impl Model {
     }
 
     fn deposit(&self, fabric: &str, bytes: u64, stride: u64, series: Series) -> DepositTime {
-        self.host(fabric).deposit(&Deposit { bytes, stride, series })
+        self.host(fabric).deposit(&Deposit::new(bytes, stride, series))
     }
 
     /// Payload rate of one block in MB/s; `None` where a host lacks the level.

@@ -22,6 +22,9 @@ pub(crate) struct Args {
     /// Payloads of one deposit, up to 64MiB.
     #[arg(long, visible_alias = "size", value_name = "LIST", default_value = "512KiB")]
     sizes: Sizes,
+    /// Bytes from a page's boundary to the destination.
+    #[arg(long, value_name = "SIZE", default_value = "0")]
+    offset: Size,
     /// How the block gets there [default: all].
     #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST")]
     series: Vec<SeriesArg>,
@@ -97,10 +100,16 @@ fn deposits(args: &Args) -> Result<Vec<Deposit>, Failure> {
     if let Some(stride) = args.strides.iter().find(|&&stride| stride > Deposit::MOST_STRIDE) {
         return input(format!("--strides: {stride} is out of range; allowed are 1 to {}", Deposit::MOST_STRIDE));
     }
+    let offset = args.offset.0;
+    if offset >= Deposit::PAGE {
+        return input(format!("--offset: {} is out of range; allowed are 0 to {}", Size(offset), Deposit::PAGE - 1));
+    }
     let asked: Vec<Series> = args.series.iter().map(|series| series.series()).collect();
     let series = Series::ALL.into_iter().filter(|series| asked.is_empty() || asked.contains(series));
     let sizes = |series| args.sizes.iter().map(move |&bytes| (series, bytes));
-    let strides = |(series, bytes)| args.strides.iter().map(move |&stride| Deposit { bytes, stride, series });
+    let strides = |(series, bytes)| {
+        args.strides.iter().map(move |&stride| Deposit { offset, ..Deposit::new(bytes, stride, series) })
+    };
     Ok(series.flat_map(sizes).flat_map(strides).collect())
 }
 
@@ -114,6 +123,7 @@ fn record(fabric: &str, deposit: &Deposit, time: &DepositTime) -> Record {
         .with("series", deposit.series.name())
         .with("size_B", deposit.bytes)
         .with("stride", deposit.stride)
+        .with("offset_B", deposit.offset)
         .with("latency_us", time.time.us())
         .with("bandwidth_MBps", time.rate / 1e6)
         .with("bound_MBps", time.bound / 1e6)

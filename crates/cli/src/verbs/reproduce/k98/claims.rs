@@ -96,7 +96,7 @@ fn structure(model: &Model, claim: &Claim) -> Row {
 /// 64 data phases in 67 clocks, and what each clock of a waiting read would cost.
 fn label_126(model: &Model, claim: &Claim) -> Row {
     let host = model.host("k98-myrinet");
-    let deposit = Deposit { bytes: LARGE, stride: 1, series: Series::RemoteDirect };
+    let deposit = Deposit::new(LARGE, 1, Series::RemoteDirect);
     let rate = |host: &hotlink_sim::host::Host| host.deposit(&deposit).rate / 1e6;
     let waiting = |clocks| match host.bus() {
         Some(bus) => rate(&host.clone().with_bus(bus.with_read_wait(clocks))),
