@@ -5,6 +5,7 @@
 
 mod k98;
 mod m02;
+mod w01;
 
 use crate::table::{Table, figure};
 use crate::{Failure, output::Output};
@@ -18,8 +19,9 @@ use std::io::Write;
   hotlink reproduce M02
   hotlink reproduce M02 K98 --json > studies.json")]
 pub(crate) struct Args {
-    /// The studies: K98 (SCI, Myrinet and T3D at three levels, Kurmann and Stricker 1998), M02 (throughput and cost of
-    /// SCI and Myrinet, Millich, George and Oral 2002).
+    /// The studies: K98 (SCI, Myrinet and T3D at three levels, Kurmann and Stricker 1998), W01 (zero-copy message
+    /// passing over SCI, Worringen, Seifert and Bemmerl 2001), M02 (throughput and cost of SCI and Myrinet, Millich,
+    /// George and Oral 2002).
     #[arg(value_enum, ignore_case = true, required = true)]
     studies: Vec<Study>,
     /// In the table for people, print the figures' series too (the other formats always have them).
@@ -32,6 +34,9 @@ enum Study {
     /// SCI versus Myrinet versus T3D: deposit, message passing, TCP/IP.
     #[value(name = "K98")]
     K98,
+    /// Zero-copy message passing over SCI.
+    #[value(name = "W01")]
+    W01,
     /// Throughput models and cost of SCI and Myrinet.
     #[value(name = "M02")]
     M02,
@@ -228,6 +233,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     for study in &args.studies {
         let report = match study {
             Study::K98 => k98::report()?,
+            Study::W01 => w01::report()?,
             Study::M02 => m02::report()?,
         };
         print_report(&report, args.figures, output);
