@@ -95,6 +95,11 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("queue_message_max", Size, "largest message of the adapter's queue"),
     parameter("register_time", Time, "fixed time to register (pin) a buffer"),
     parameter("register_time_per_byte", TimePerByte, "time to register (pin) a buffer, per byte"),
+    parameter(
+        "response_size",
+        Size,
+        "bytes of a response packet, where the packet's overhead does not count them already",
+    ),
     parameter("stream_buffer_size", Size, "bytes of one stream buffer (write combining)"),
     parameter("stream_buffers", Count, "stream buffers of the adapter"),
     parameter("tcp_overhead", Time, "processor time of the TCP/IP stack per segment"),

@@ -83,6 +83,11 @@ impl<'a> Parameters<'a> {
         self.within("packet.overhead", bytes, 0..=MOST_PIECE, "B")
     }
 
+    /// Bytes of a response packet, possibly none.
+    pub fn response(self) -> Result<u64, HostError> {
+        self.parameter("response_size", 0..=MOST_PIECE, "B")
+    }
+
     /// Payload of a full packet, a word where packets have no limit.
     pub fn payload(self) -> Result<u64, HostError> {
         let most = self.0.packet.payload_max_bytes.as_ref().map_or(WORD, |most| most.value);

@@ -23,6 +23,7 @@ pub(super) struct Sci {
     buffer_bytes: u64,
     smallest: u64,
     overhead: u64,
+    response: u64,
     dma_setup: Time,
     alignment: u64,
     pio_latency: Time,
@@ -50,6 +51,7 @@ impl Sci {
             buffer_bytes: parameters.piece("stream_buffer_size")?,
             smallest: parameters.piece("packet_data_min")?,
             overhead: parameters.overhead(0.0)?,
+            response: parameters.response()?,
             dma_setup: parameters.time("dma_setup_time")?,
             alignment: parameters.piece("deposit_alignment")?,
             pio_latency: parameters.time("pio_latency")?,
@@ -142,7 +144,7 @@ impl Sci {
         for (server, channel, latency) in
             [(to, &self.b_link, adapter), (back, &self.link, hop), (from, &self.b_link, adapter)]
         {
-            pipeline.step(server, |_| channel.rate.time_for(self.overhead), latency);
+            pipeline.step(server, |_| channel.rate.time_for(self.response), latency);
         }
         pipeline.steps.len() - 1
     }
@@ -154,7 +156,7 @@ impl Sci {
         let request = self.on_wire(self.buffer_bytes);
         vec![
             (self.bus_name.clone(), self.bus.peak()),
-            (self.b_link.name.clone(), self.b_link.rate.0 as f64 * share(request + self.overhead)),
+            (self.b_link.name.clone(), self.b_link.rate.0 as f64 * share(request + self.response)),
             (self.link.name.clone(), self.link.rate.0 as f64 * share(request)),
         ]
     }
