@@ -1,11 +1,11 @@
-//! Time and peak memory of the load count at scale: `cargo bench -p hotlink-fabric --bench load_scale`.
+//! Time and peak memory of the load count (and of the deadlock check) at scale: `cargo bench -p hotlink-fabric --bench load_scale`.
 //!
 //! Each case is built and counted from nothing. With a case's number as argument only that one runs, so that the peak
 //! memory is its own; without, each runs in a process of its own.
 
 use hotlink_fabric::spec::{Extents, FabricSpec, RoutingSpec, TopologySpec};
 use hotlink_fabric::traffic::Traffic;
-use hotlink_fabric::{Fabric, load};
+use hotlink_fabric::{Fabric, deadlock, load};
 use std::time::Instant;
 
 type Count = fn(&Fabric, &hotlink_fabric::traffic::Demand) -> Result<load::Load, load::LoadError>;
@@ -73,13 +73,18 @@ fn run(case: &Case) {
     let demand = case.traffic.demand(fabric.nodes(), 1).expect("the traffic fits");
     let load = (case.count)(&fabric, &demand).expect("every pair has a route");
     let hottest = load.channel.iter().copied().fold(0.0, f64::max);
+    let total = start.elapsed();
+    let deadlock = match deadlock::check(&fabric) {
+        Ok(_) => format!("{:5.2} s", (start.elapsed() - total).as_secs_f64()),
+        Err(_) => "too large".to_owned(),
+    };
     let memory = peak_mib().map_or_else(|| "unknown".to_owned(), |mib| format!("{mib} MiB"));
     println!(
-        "{:42} {:>9} nodes  build {:6.2} s  total {:6.2} s  peak {:>9}  hottest channel {hottest}",
+        "{:42} {:>9} nodes  build {:6.2} s  total {:6.2} s  deadlock check {deadlock:>9}  peak {:>9}  hottest channel {hottest}",
         case.title,
         fabric.nodes(),
         built.as_secs_f64(),
-        start.elapsed().as_secs_f64(),
+        total.as_secs_f64(),
         memory
     );
 }

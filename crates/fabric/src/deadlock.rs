@@ -56,14 +56,14 @@ pub struct TooLarge {
 }
 
 /// Most steps (channel visits over all destinations) that a check takes: some seconds.
-pub const MAX_STEPS: u64 = 1 << 28;
+pub const MAX_STEPS: u64 = 1 << 29;
 
 /// Follows every route and looks for a cycle.
 ///
 /// # Errors
 /// [`TooLarge`].
 pub fn check(fabric: &Fabric) -> Result<Report, TooLarge> {
-    let mut graph = Dependencies::new(fabric);
+    let mut graph = Dependencies::new(fabric)?;
     match &fabric.routing {
         Routing::Cube(cube) => graph.follow_one_ring_of_each_dimension(cube),
         routing => {
@@ -116,53 +116,72 @@ impl Report {
     }
 }
 
-/// The graph: one bit for each (virtual channel, next virtual channel).
+/// The graph: for each virtual channel a row of bits, one for each virtual channel that leaves its far end.
 struct Dependencies<'a> {
     fabric: &'a Fabric,
     vcs: usize,
-    /// First bit of each channel's virtual channel 0.
-    start: Vec<u64>,
-    bits: Vec<u64>,
+    /// First word of the row of each channel's virtual channel 0. No packet arrives at a node's own first channel, so
+    /// that has no row.
+    row: Vec<u64>,
+    words: Vec<u64>,
     used: Vec<bool>,
 }
 
+/// Most words of all rows together: 1 GiB.
+const MAX_WORDS: u64 = 1 << 27;
+
 impl<'a> Dependencies<'a> {
-    fn new(fabric: &'a Fabric) -> Dependencies<'a> {
+    fn new(fabric: &'a Fabric) -> Result<Dependencies<'a>, TooLarge> {
+        let network = &fabric.network;
         let vcs = usize::from(fabric.routing.virtual_channels());
-        let mut start = Vec::with_capacity(fabric.network.channels() + 1);
-        let mut bit = 0u64;
-        for c in 0..fabric.network.channels() {
-            start.push(bit);
-            bit += (fabric.network.out(fabric.network.to(Channel(c as u32))).len() * vcs * vcs) as u64;
+        let mut row = Vec::with_capacity(network.channels() + 1);
+        let mut words = 0;
+        for channel in (0..network.channels() as u32).map(Channel) {
+            row.push(words);
+            let is_first =
+                network.is_node(network.from(channel)) && fabric.attachment.has_home(Node(network.from(channel).0));
+            if !is_first {
+                words += (vcs * mask_words(fabric, network.to(channel))) as u64;
+            }
         }
-        let used = vec![false; fabric.network.channels() * vcs];
-        Dependencies { fabric, vcs, start, bits: vec![0; bit.div_ceil(64) as usize], used }
+        row.push(words);
+        if words > MAX_WORDS {
+            return Err(TooLarge { steps: words * 64 });
+        }
+        let used = vec![false; network.channels() * vcs];
+        Ok(Dependencies { fabric, vcs, row, words: vec![0; words as usize], used })
     }
 
     fn index(&self, c: VirtualChannel) -> usize {
         c.channel.0 as usize * self.vcs + usize::from(c.vc)
     }
 
-    fn bit(&self, held: VirtualChannel, port: usize, vc: usize) -> u64 {
-        let ports = self.fabric.network.out(self.fabric.network.to(held.channel)).len();
-        self.start[held.channel.0 as usize] + ((usize::from(held.vc) * ports + port) * self.vcs + vc) as u64
+    /// Words of the row of `held`.
+    fn range(&self, held: VirtualChannel) -> std::ops::Range<usize> {
+        let c = held.channel.0 as usize;
+        let length = (self.row[c + 1] - self.row[c]) as usize / self.vcs;
+        let start = self.row[c] as usize + usize::from(held.vc) * length;
+        start..start + length
     }
 
-    fn add(&mut self, held: Hop, wanted: Hop) {
-        let first = self.fabric.network.out_start[self.fabric.network.to(held.channel).0 as usize];
-        let held = VirtualChannel { channel: held.channel, vc: held.vc };
-        let bit = self.bit(held, (wanted.channel.0 - first) as usize, usize::from(wanted.vc));
-        self.bits[(bit / 64) as usize] |= 1 << (bit % 64);
+    /// A packet that came by `held` may want any of the bits of `mask`.
+    fn add(&mut self, held: VirtualChannel, mask: &[u64]) {
+        let index = self.index(held);
+        self.used[index] = true;
+        let range = self.range(held);
+        self.words[range].iter_mut().zip(mask).for_each(|(word, more)| *word |= more);
     }
 
     fn successors(&self, held: VirtualChannel) -> impl Iterator<Item = VirtualChannel> + '_ {
-        let out = self.fabric.network.out(self.fabric.network.to(held.channel));
-        out.enumerate().flat_map(move |(port, channel)| {
-            (0..self.vcs).filter_map(move |vc| {
-                let bit = self.bit(held, port, vc);
-                let is_set = self.bits[(bit / 64) as usize] >> (bit % 64) & 1 == 1;
-                is_set.then_some(VirtualChannel { channel, vc: vc as u8 })
-            })
+        let first = self.fabric.network.out_start[self.fabric.network.to(held.channel).0 as usize];
+        let bits = self.words[self.range(held)].iter().enumerate().flat_map(|(i, &word)| {
+            let next = |rest: &u64| Some(rest & (rest - 1)).filter(|rest| *rest != 0);
+            std::iter::successors(Some(word).filter(|word| *word != 0), next)
+                .map(move |rest| i * 64 + rest.trailing_zeros() as usize)
+        });
+        bits.map(move |bit| VirtualChannel {
+            channel: Channel(first + (bit / self.vcs) as u32),
+            vc: (bit % self.vcs) as u8,
         })
     }
 
@@ -171,7 +190,7 @@ impl<'a> Dependencies<'a> {
     }
 
     fn count(&self) -> usize {
-        self.bits.iter().map(|word| word.count_ones() as usize).sum()
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     fn follow_all(&mut self) {
@@ -198,11 +217,14 @@ impl<'a> Dependencies<'a> {
 
     fn follow_explicit_routes(&mut self) {
         for route in self.fabric.routing.explicit().into_iter().flat_map(|routes| routes.values()) {
-            let hop = |channel: Channel| Hop { channel, vc: 0, phase: 0, share: 1.0 };
-            for pair in route.windows(2) {
-                self.add(hop(pair[0]), hop(pair[1]));
+            for (i, &channel) in route.iter().enumerate() {
+                let is_first = self.row[channel.0 as usize] == self.row[channel.0 as usize + 1];
+                let Some(&wanted) = route.get(i + 1).filter(|_| !is_first) else { continue };
+                let at = self.fabric.network.to(channel);
+                let mut mask = vec![0; mask_words(self.fabric, at)];
+                set(&mut mask, self.fabric, self.vcs, VirtualChannel { channel: wanted, vc: 0 });
+                self.add(VirtualChannel { channel, vc: 0 }, &mask);
             }
-            route.iter().for_each(|channel| self.used[channel.0 as usize * self.vcs] = true);
         }
     }
 
@@ -260,44 +282,83 @@ impl<'a> Dependencies<'a> {
     }
 }
 
-/// Visits every state that routes to one home reach.
+/// Words of a mask of the virtual channels that leave `vertex`.
+fn mask_words(fabric: &Fabric, vertex: Vertex) -> usize {
+    (fabric.network.out(vertex).len() * usize::from(fabric.routing.virtual_channels())).div_ceil(64)
+}
+
+/// Sets the bit of a virtual channel in the mask of the vertex that it leaves.
+fn set(mask: &mut [u64], fabric: &Fabric, vcs: usize, wanted: VirtualChannel) {
+    let first = fabric.network.out_start[fabric.network.from(wanted.channel).0 as usize];
+    let bit = (wanted.channel.0 - first) as usize * vcs + usize::from(wanted.vc);
+    mask[bit / 64] |= 1 << (bit % 64);
+}
+
+/// Visits every state that routes to one home reach, once.
 struct Walk {
+    /// Round in which a state was last seen, by vertex and phase.
     seen: Vec<u32>,
     round: u32,
     phases: usize,
+    /// Of each state seen, where its mask of wanted virtual channels starts.
+    mask_start: Vec<usize>,
+    masks: Vec<u64>,
+    /// Every hop of the round, with the state it leads to.
+    taken: Vec<(VirtualChannel, usize)>,
+    open: Vec<State>,
 }
 
 impl Walk {
     fn new(fabric: &Fabric) -> Walk {
         let phases = usize::from(fabric.routing.phases());
-        Walk { seen: vec![0; fabric.network.vertices() * phases], round: 0, phases }
+        let states = fabric.network.vertices() * phases;
+        Walk {
+            seen: vec![0; states],
+            round: 0,
+            phases,
+            mask_start: vec![0; states],
+            masks: Vec::new(),
+            taken: Vec::new(),
+            open: Vec::new(),
+        }
+    }
+
+    /// Opens a state unless it was seen in this round; returns its index.
+    fn reach(&mut self, state: State) -> usize {
+        let index = state.at.0 as usize * self.phases + usize::from(state.phase);
+        if self.seen[index] != self.round {
+            self.seen[index] = self.round;
+            self.open.push(state);
+        }
+        index
     }
 
     fn from(&mut self, graph: &mut Dependencies, toward: &Toward, homes: impl Iterator<Item = Vertex>) {
+        let fabric = graph.fabric;
         self.round += 1;
-        let mut open: Vec<State> =
-            homes.map(|at| State { at, phase: 0 }).filter(|&s| toward.rank(s).is_some()).collect();
-        for state in &open {
-            self.seen[state.at.0 as usize * self.phases] = self.round;
+        self.masks.clear();
+        self.taken.clear();
+        for state in homes.map(|at| State { at, phase: 0 }).filter(|&state| toward.rank(state).is_some()) {
+            self.reach(state);
         }
-        let (mut hops, mut next_hops) = (Vec::new(), Vec::new());
-        while let Some(state) = open.pop() {
+        let mut hops: Vec<Hop> = Vec::new();
+        while let Some(state) = self.open.pop() {
+            let start = self.masks.len();
+            let index = self.reach(state);
+            self.mask_start[index] = start;
+            self.masks.resize(start + mask_words(fabric, state.at), 0);
             hops.clear();
             toward.hops(state, &mut hops);
-            for &hop in &hops {
+            for hop in &hops {
                 let held = VirtualChannel { channel: hop.channel, vc: hop.vc };
-                let index = graph.index(held);
-                graph.used[index] = true;
-                let next = State { at: graph.fabric.network.to(hop.channel), phase: hop.phase };
-                next_hops.clear();
-                toward.hops(next, &mut next_hops);
-                next_hops.iter().for_each(|&wanted| graph.add(hop, wanted));
-                let seen = &mut self.seen[next.at.0 as usize * self.phases + usize::from(next.phase)];
-                if *seen != self.round {
-                    *seen = self.round;
-                    open.push(next);
-                }
+                set(&mut self.masks[start..], fabric, graph.vcs, held);
+                let next = self.reach(State { at: fabric.network.to(hop.channel), phase: hop.phase });
+                self.taken.push((held, next));
             }
+        }
+        for &(held, next) in &self.taken {
+            let words = mask_words(fabric, fabric.network.to(held.channel));
+            graph.add(held, &self.masks[self.mask_start[next]..][..words]);
         }
     }
 }
