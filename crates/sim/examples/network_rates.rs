@@ -1,12 +1,15 @@
-//! How fast the packet network runs, beside the bare rate of its event core in the same run.
+//! How fast the packet network runs, on CPU time of one thread, beside the bare rate of its event core in the same run.
 //!
 //! `cargo run --release -p hotlink-sim --example network_rates`
 
-use hotlink_fabric::spec::Capacities;
-use hotlink_fabric::traffic::Traffic;
-use hotlink_fabric::{Fabric, catalog, load};
-use hotlink_sim::workload::{Schedule, all_to_all};
-use hotlink_sim::{Plan, Settings};
+use hotlink_fabric::spec::{Extents, FabricSpec, RoutingSpec, TopologySpec};
+use hotlink_fabric::{Fabric, catalog};
+use hotlink_sim::event::{Event, Queue, RadixHeap};
+use hotlink_sim::net::Stats;
+use hotlink_sim::random::Random;
+use hotlink_sim::workload::{PingPong, Schedule, all_to_all, ping_pong};
+use hotlink_sim::{Net, Plan, Settings};
+use std::hint::black_box;
 
 /// CPU time of this thread in seconds: other load on the machine does not count.
 fn cpu_s() -> f64 {
@@ -14,42 +17,102 @@ fn cpu_s() -> f64 {
     text.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(0.0) / 1e9
 }
 
+fn resident_bytes() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    text.split(' ').nth(1).and_then(|pages| pages.parse::<f64>().ok()).unwrap_or(0.0) * 4096.0
+}
+
+/// Events a second of the bare core with `pending` events.
+fn bare_rate(pending: u32) -> f64 {
+    let (mut queue, mut random) = (RadixHeap::<6>::default(), Random::new(1));
+    (0..pending).for_each(|id| queue.push(random.next_u64() >> 44, Event::new(0, id, 0)));
+    let start = cpu_s();
+    let events = 4_000_000;
+    for _ in 0..events {
+        let (now, event) = queue.pop().expect("as many pushed as popped");
+        queue.push(now + (random.next_u64() >> 44), black_box(event));
+    }
+    f64::from(events) / (cpu_s() - start)
+}
+
+fn tell(what: &str, limit: Option<f64>, seconds: f64, stats: Stats) {
+    let aim = limit.map_or(String::new(), |limit| format!(" ({:.2} of the {limit} s aimed at)", seconds / limit));
+    let (hops, events) = (stats.packet_hops as f64 / seconds / 1e6, stats.events as f64 / seconds / 1e6);
+    println!("{what:<58} {seconds:>8.3} s{aim}: {hops:.1} M packet-hops/s, {events:.1} M events/s");
+}
+
+fn spec(name: &str, topology: TopologySpec, routing: RoutingSpec) -> FabricSpec {
+    FabricSpec { topology, routing, ..catalog::load(name).expect("a fabric of the catalog") }
+}
+
+fn torus(dimensions: u32) -> FabricSpec {
+    let topology = TopologySpec::Cube {
+        dimensions,
+        bidirectional: true,
+        b_link: false,
+        nodes_per_router: 1,
+        extents: Extents::Balanced,
+    };
+    spec("ib-ndr-fat-tree2", topology, RoutingSpec::DimensionOrder)
+}
+
+fn fat_tree(radix: u32) -> FabricSpec {
+    let topology = TopologySpec::FatTree { radix, levels: None, oversubscription: 1.0, top_all_down: true };
+    spec("ib-ndr-fat-tree2", topology, RoutingSpec::ShortestEcmp)
+}
+
+fn exchange(what: &str, spec: &FabricSpec, nodes: u32, size: u64, limit: Option<f64>) {
+    let fabric = Fabric::build(spec, nodes).expect("a valid size");
+    let settings = Settings { packet_bytes: Some(4096), ..Settings::of(spec) };
+    let plan = Plan::new(&fabric, &settings).expect("a valid plan");
+    let best = (0..3).map(|_| {
+        let start = cpu_s();
+        let run = all_to_all(&plan, &settings, size, Schedule::LinearShift).expect("no deadlock");
+        (cpu_s() - start, run.stats)
+    });
+    let (seconds, stats) = best.min_by(|a, b| a.0.total_cmp(&b.0)).expect("three runs");
+    tell(what, limit, seconds, stats);
+}
+
+/// Every node sends `each` messages of one packet to random nodes, all posted at once.
+fn random_messages(what: &str, spec: &FabricSpec, nodes: u32, each: u32) {
+    let before = resident_bytes();
+    let fabric = Fabric::build(spec, nodes).expect("a valid size");
+    let settings = Settings { packet_bytes: Some(4096), streams: 4, ..Settings::of(spec) };
+    let plan = Plan::new(&fabric, &settings).expect("a valid plan");
+    let mut net = Net::new(&plan, &settings);
+    let idle = (resident_bytes() - before) / f64::from(nodes);
+    let (mut random, start) = (Random::new(1), cpu_s());
+    for i in 0..nodes * each {
+        let from = i % nodes;
+        net.post(from, (from + 1 + random.below(nodes - 1)) % nodes, 4096, 0).expect("valid");
+    }
+    while net.advance().expect("no deadlock").is_some() {}
+    tell(what, None, cpu_s() - start, net.stats());
+    if nodes > 10_000 {
+        println!("{:<58} {idle:>8.0} B per idle node, the built fabric included", "");
+    }
+}
+
 fn main() {
-    let args: Vec<String> = std::env::args().collect();
-    let list = args[1..].chunks(3).map(|a| (a[0].as_str(), a[1].parse().unwrap(), a[2].parse().unwrap()));
-    for (name, nodes, size) in list {
-        for schedule in [Schedule::LinearShift, Schedule::Random] {
-            let spec = catalog::load(name).expect("a fabric of the catalog");
-            let fabric = Fabric::build(&spec, nodes).expect("a valid size");
-            let mut settings = Settings::of(&spec);
-            if let Ok(v) = std::env::var("STREAMS") {
-                settings.streams = v.parse().unwrap();
-            }
-            if let Ok(v) = std::env::var("BUF") {
-                settings.switch_buffer_bytes = v.parse().unwrap();
-            }
-            let demand = Traffic::AllToAll.demand(fabric.nodes(), 0).unwrap();
-            let bounds = load::count(&fabric, &demand).unwrap().bounds(&fabric, Capacities::Theoretical, size);
-            let plan = Plan::new(&fabric, &settings).expect("plan");
-            let start = cpu_s();
-            match all_to_all(&plan, &settings, size, schedule) {
-                Ok(run) => {
-                    let s = cpu_s() - start;
-                    let per_node = run.mbps() / f64::from(fabric.nodes());
-                    println!(
-                        "{name} {nodes} x {size} {schedule:?}: {:.3} s, {:.2} M hops/s, {:.2} M events/s, {:.1} MB/s per node, bound {:.1} by {:?}, efficiency {:.3}, {:?}",
-                        s,
-                        run.stats.packet_hops as f64 / s / 1e6,
-                        run.stats.events as f64 / s / 1e6,
-                        per_node,
-                        bounds.bandwidth_per_node_mbps,
-                        bounds.limiting().map(|l| l.name.clone()),
-                        per_node / bounds.bandwidth_per_node_mbps,
-                        run.stats
-                    );
-                }
-                Err(error) => println!("{name}: {error}"),
-            }
-        }
+    for pending in [1_000, 100_000] {
+        println!("bare event core, {pending} pending: {:.1} M events/s", bare_rate(pending) / 1e6);
+    }
+    exchange("all-to-all 64 x 64 KiB, 8 x 8 torus", &torus(2), 64, 65536, Some(0.15));
+    exchange("all-to-all 64 x 64 KiB, Clos of 16-port switches", &fat_tree(16), 64, 65536, Some(0.15));
+    exchange("all-to-all 1,024 x 4 KiB, two-level fat tree", &fat_tree(64), 1024, 4096, Some(3.0));
+    random_messages("1,000 nodes x 1,000 messages, 3-D torus", &torus(3), 1000, 1000);
+    random_messages("65,536 nodes x 4 messages, 3-D torus", &torus(3), 65536, 4);
+    random_messages("a million messages at once, 64 nodes, Clos", &fat_tree(16), 64, 16384);
+    random_messages("four million messages at once, 64 nodes, Clos", &fat_tree(16), 64, 65536);
+    let spec = catalog::load("myrinet-clos64").expect("a fabric of the catalog");
+    for (name, spec) in [("myrinet-clos64", spec), ("Clos of 16-port switches", fat_tree(16))] {
+        let fabric = Fabric::build(&spec, 2).expect("a valid size");
+        let settings = Settings::of(&spec);
+        let plan = Plan::new(&fabric, &settings).expect("a valid plan");
+        let start = cpu_s();
+        let what = PingPong { between: [0, 1], size: 8, messages: 1_000_000 };
+        let run = ping_pong(&plan, &settings, what).expect("no deadlock");
+        tell(&format!("ping-pong of a million messages, {name}"), Some(0.3), cpu_s() - start, run.stats);
     }
 }

@@ -153,6 +153,11 @@ impl<'a> Plan<'a> {
         if plan.lane_shift > 4 {
             return Err(SimError::Input(format!("{} lanes for each resource: at most 8 are allowed", lanes(fabric))));
         }
+        let most_overhead = plan.overhead.0 + plan.overhead.1 * f64::from(u8::MAX);
+        if !(0.0..=f64::from(u16::MAX)).contains(&most_overhead) {
+            let what = format!("{most_overhead} B of overhead on a packet; the packet simulator allows up to 65535 B");
+            return Err(SimError::Input(what));
+        }
         plan.add_latencies()?;
         plan.add_servers(settings)?;
         plan.add_rings();
@@ -218,7 +223,7 @@ impl<'a> Plan<'a> {
     }
 
     fn half_duplex(&self, role: Role) -> bool {
-        self.fabric.spec.resources.get(&role).is_some_and(|resource| resource.half_duplex)
+        self.fabric.spec.resource(role).is_some_and(|resource| resource.half_duplex)
     }
 
     fn add_server(&mut self, resource: Resource, settings: &Settings) -> Result<u32, SimError> {
@@ -256,9 +261,10 @@ impl<'a> Plan<'a> {
     /// Rate of wire bytes: the gross rate, or what gives full packets the measured payload rate.
     fn rate(&self, role: Role, gross: Rate, capacities: Capacities) -> Rate {
         let spec = &self.fabric.spec;
-        let resource = &spec.resources[&role];
-        let (Capacities::Measured, Some(measured)) = (capacities, &resource.measured) else { return gross };
-        let usual = resource.gross.as_ref().map_or(gross.0, |usual| usual.value.0);
+        let resource = spec.resource(role);
+        let measured = resource.and_then(|resource| resource.measured.as_ref());
+        let (Capacities::Measured, Some(measured)) = (capacities, measured) else { return gross };
+        let usual = resource.and_then(|resource| resource.gross.as_ref()).map_or(gross.0, |usual| usual.value.0);
         let full = spec.packet.payload_max_bytes.as_ref().map_or(0, |limit| limit.value);
         let efficiency = if role.carries_packets() && full > 0 { spec.packet.efficiency(full, 0.0) } else { 1.0 };
         Rate((measured.value.0 as f64 / efficiency * gross.0 as f64 / usual as f64).floor() as u64)
@@ -443,7 +449,7 @@ fn latency(fabric: &Fabric, resource: Resource) -> Result<u32, SimError> {
 /// Lanes that the fabric needs: virtual channels, sending beside receiving on a shared bus, ways out of a B-Link.
 fn lanes(fabric: &Fabric) -> u32 {
     let network = &fabric.network;
-    let rated = |role| fabric.spec.resources.get(&role).is_some_and(|r| r.gross.is_some());
+    let rated = |role| fabric.spec.resource(role).is_some_and(|r| r.gross.is_some());
     let exits = (network.nodes..network.vertices() as u32)
         .filter(|&v| rated(network.vertex_role[v as usize]))
         .map(|v| network.out(Vertex(v)).len() as u32);

@@ -28,11 +28,12 @@ impl Net<'_> {
     /// For each server that a waiting packet holds, or whose buffer it fills: the server that the packet waits for.
     fn wants(&self) -> Vec<u32> {
         let mut wants = vec![NONE; self.servers.len()];
-        for p in self.packets.items.iter().filter(|p| p.message != NONE && p.stage > 0) {
-            let want = self.server_of(self.routes.stage(p.route, u32::from(p.stage)).lane);
-            let first = if self.inputs.is_empty() { p.stage - 1 } else { p.tail.min(p.stage - 1) };
-            for stage in first..p.stage {
-                let held = self.server_of(self.routes.stage(p.route, u32::from(stage)).lane);
+        for (i, p) in self.packets.items.iter().enumerate().filter(|(_, p)| p.message != NONE && p.stage > 0) {
+            let want = self.server_of(p.here.lane);
+            let last = u32::from(p.stage) - 1;
+            let first = self.worms.get(i).map_or(last, |worm| worm.tail.min(last));
+            for stage in first..=last {
+                let held = self.server_of(self.routes.stage(p.route, stage).lane);
                 wants[held as usize] = want;
             }
         }

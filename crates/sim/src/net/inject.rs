@@ -5,8 +5,8 @@
 //! route like any other. A richer adapter (programmed transfers, DMA queues, a NIC processor) decides in place of
 //! [`Net::offer`] when a packet is ready for the network.
 
-use super::pool::{Message, Packet};
-use super::{Net, Note};
+use super::pool::{AGAIN, Message, Packet, Worm};
+use super::{Mode, Net, Note};
 use crate::error::SimError;
 use crate::plan::NONE;
 
@@ -14,7 +14,7 @@ impl<'a> Net<'a> {
     /// Posts a message of `bytes` from node `from` to node `to` now; `tag` comes back with it.
     ///
     /// # Errors
-    /// A node that does not exist, a message to oneself, or more packets than 2^32.
+    /// A node that does not exist, a message to oneself, or 2^31 packets or more.
     pub fn post(&mut self, from: u32, to: u32, bytes: u64, tag: u64) -> Result<u32, SimError> {
         let message = self.add_message(from, to, bytes, tag)?;
         self.senders[from as usize].queue.push(&mut self.messages.items, message);
@@ -45,7 +45,7 @@ impl<'a> Net<'a> {
         }
         let packets = bytes.div_ceil(u64::from(self.plan.packet_bytes)).max(1);
         let packets = u32::try_from(packets).map_err(|_| {
-            SimError::Input(format!("a message of {bytes} B is more than 2^32 packets: send less at once"))
+            SimError::Input(format!("a message of {bytes} B is more than 2^31 packets: send less at once"))
         })?;
         Ok(self.messages.add(Message {
             from,
@@ -99,11 +99,16 @@ impl<'a> Net<'a> {
         let (route, switches) = self.way(message, index)?;
         let before = u64::from(index) * u64::from(self.plan.packet_bytes);
         let payload = (m.bytes - before).min(u64::from(self.plan.packet_bytes)) as u32;
-        let wire = self.plan.wire_bytes(payload, switches);
+        let overhead = (self.plan.wire_bytes(payload, switches) - payload) as u16;
         self.stats.packets += 1;
         self.messages.items[message as usize].made += 1;
-        let packet = Packet { message, route, payload, wire, index, next: NONE, stage: 0, tail: 0, behind: NONE };
-        let packet = self.packets.add(packet);
+        let here = self.routes.stage(route, 0);
+        let packet = self.packets.add(Packet { message, route, payload, index, next: NONE, here, stage: 0, overhead });
+        if self.mode == Mode::Worm {
+            let places = self.packets.items.len();
+            self.worms.resize(places, Worm::default());
+            self.worms[packet as usize].tail = 0;
+        }
         self.request(packet);
         Ok(())
     }

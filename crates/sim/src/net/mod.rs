@@ -22,7 +22,7 @@ use crate::flow::{Congestion, Settings, Spread};
 use crate::plan::{NONE, Plan, RouteBuffer, UNLIMITED};
 use hotlink_fabric::spec::FlowControl;
 use hotlink_fabric::units::{Rate, Time};
-use pool::{List, Packet, Pool, Routes};
+use pool::{List, Packet, Pool, Routes, Worm};
 
 /// Kinds of event; the id is named in each comment.
 mod kind {
@@ -103,7 +103,7 @@ impl Pace {
     }
     #[inline]
     fn packet_time(&mut self, packet: &Packet) -> u64 {
-        self.time(if self.payload_only { packet.payload } else { packet.wire })
+        self.time(if self.payload_only { packet.payload } else { packet.wire() })
     }
 }
 
@@ -162,6 +162,8 @@ pub struct Net<'a> {
     lanes: Vec<Lane>,
     /// Packets that wait behind a worm in an input buffer (wormhole only).
     inputs: Vec<List>,
+    /// One for each place of `packets` (wormhole only).
+    worms: Vec<Worm>,
     paces: Vec<Pace>,
     packets: Pool<Packet>,
     messages: Pool<Message>,
@@ -224,6 +226,7 @@ impl<'a> Net<'a> {
             servers: plan.server_class.iter().map(server).collect(),
             lanes: plan.server_class.iter().flat_map(|class| std::iter::repeat_n(lane(class), lanes_each)).collect(),
             inputs: if mode == Mode::Worm { vec![List::default(); plan.servers() * lanes_each] } else { Vec::new() },
+            worms: Vec::new(),
             paces: plan.classes.iter().map(pace).collect(),
             packets: Pool::default(),
             messages: Pool::default(),

@@ -3,28 +3,45 @@
 
 use crate::plan::{NONE, Stage};
 
-/// A packet under way: 32 bytes.
+/// A packet under way: half a cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 pub(crate) struct Packet {
     /// Its message; `NONE` on a free place.
     pub message: u32,
     pub route: u32,
     pub payload: u32,
-    pub wire: u32,
-    /// Position in its message.
+    /// Position in its message, and [`AGAIN`].
     pub index: u32,
     /// Next in the queue of a lane, or next free place.
     pub next: u32,
-    /// Stage that its head waits for or crosses.
+    /// The stage that its head waits for or crosses: a copy from the route, so that waiting touches one line.
+    pub here: Stage,
+    /// Number of that stage.
     pub stage: u16,
-    /// Wormhole: first stage that its tail has not left. Elsewhere: [`AGAIN`] once it has been sent a second time.
-    pub tail: u16,
-    /// Next that waits in an input buffer (wormhole).
-    pub behind: u32,
+    /// Wire bytes beyond the payload.
+    pub overhead: u16,
 }
 
-/// Mark of a packet that its source sends again.
-pub(crate) const AGAIN: u16 = 1;
+/// Bit of [`Packet::index`]: its source sends it a second time.
+pub(crate) const AGAIN: u32 = 1 << 31;
+
+impl Packet {
+    /// Bytes on the wire.
+    #[inline]
+    pub fn wire(&self) -> u32 {
+        self.payload + u32::from(self.overhead)
+    }
+}
+
+/// What only worms need of a packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Worm {
+    /// Next that waits in the same input buffer.
+    pub behind: u32,
+    /// First stage that the tail has not left.
+    pub tail: u32,
+}
 
 /// A message: what a workload posts and is told about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

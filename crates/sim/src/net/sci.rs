@@ -9,7 +9,6 @@
 //! already holds its response, both echoes and the idle symbols (M02 section 3.1; parameters P021), so that charging
 //! them again on the other half of the ring would count them twice.
 
-use super::pool::AGAIN;
 use super::{Net, kind};
 use crate::event::{Event, Queue};
 
@@ -50,15 +49,14 @@ impl Net<'_> {
         let (first, echo_ps) = self.ring_leg(p.route, stage - 1);
         let receiver = self.input_lane(self.routes.stage(p.route, stage - 1).lane);
         let here = &mut self.lanes[receiver as usize];
-        if here.room < p.wire as i32 {
+        if here.room < p.wire() as i32 {
             self.stats.retries += 1;
-            let p = &mut self.packets.items[packet as usize];
-            (p.stage, p.tail) = (first as u16, AGAIN);
+            self.send_again(packet, first);
             self.queue.push(self.now + echo_ps, Event::new(kind::RETRY, packet, 0));
             return false;
         }
-        here.room -= p.wire as i32;
-        self.echo(p.route, first, p.wire, echo_ps);
+        here.room -= p.wire() as i32;
+        self.echo(p.route, first, p.wire(), echo_ps);
         true
     }
 
@@ -76,7 +74,7 @@ impl Net<'_> {
         let last = u32::from(p.stage);
         if self.is_ring_stage(p.route, last) {
             let (first, echo_ps) = self.ring_leg(p.route, last);
-            self.echo(p.route, first, p.wire, echo_ps);
+            self.echo(p.route, first, p.wire(), echo_ps);
         }
         let m = self.messages.items[p.message as usize];
         let mut back_ps = m.response_ps;

@@ -33,8 +33,7 @@ impl Net<'_> {
     /// Puts a packet into the lane of its stage.
     #[inline]
     pub(super) fn request(&mut self, packet: u32) {
-        let p = &self.packets.items[packet as usize];
-        let lane = self.routes.stage(p.route, u32::from(p.stage)).lane;
+        let lane = self.packets.items[packet as usize].here.lane;
         let server = self.server_of(lane);
         self.lanes[lane as usize].queue.push(&mut self.packets.items, packet);
         self.servers[server as usize].waiting |= 1 << (lane - (server << self.plan.lane_shift));
@@ -67,14 +66,14 @@ impl Net<'_> {
     #[inline]
     fn has_room(&self, lane: u32, packet: u32) -> bool {
         let p = &self.packets.items[packet as usize];
-        if self.routes.stage(p.route, u32::from(p.stage)).is_last() {
+        if p.here.is_last() {
             return true;
         }
         let here = &self.lanes[self.input_lane(lane) as usize];
         let pace = &self.paces[self.servers[self.server_of(lane) as usize].class as usize];
         match self.mode {
-            Mode::Credit | Mode::Worm => here.room >= p.wire.min(pace.buffer) as i32,
-            Mode::Sci => pace.ring || here.room >= p.wire as i32,
+            Mode::Credit | Mode::Worm => here.room >= p.wire().min(pace.buffer) as i32,
+            Mode::Sci => pace.ring || here.room >= p.wire() as i32,
             Mode::Pause => !here.closed,
             Mode::Drop | Mode::Store => true,
         }
@@ -92,11 +91,11 @@ impl Net<'_> {
         s.waiting &= !(u16::from(empty) << bit);
         let class = s.class;
         let stage = u32::from(p.stage);
-        let here = self.routes.stage(p.route, stage);
+        let here = p.here;
         let last = here.is_last();
         let took = self.paces[class as usize].packet_time(&p);
         if !last {
-            self.reserve(lane, class, p.wire);
+            self.reserve(lane, class, p.wire());
         }
         self.set_feeder(server, &p);
         if self.mode == Mode::Worm {
@@ -108,21 +107,23 @@ impl Net<'_> {
         if last {
             self.queue.push(self.now + took + here.latency_ps(), Event::new(kind::DELIVER, packet, 0));
         } else {
-            let wait = if self.mode == Mode::Store { took } else { self.lag(&p, stage, took) };
-            self.packets.items[packet as usize].stage += 1;
+            let next = self.routes.stage(p.route, stage + 1);
+            let wait = if self.mode == Mode::Store { took } else { self.lag(&p, next.lane, took) };
+            let p = &mut self.packets.items[packet as usize];
+            (p.stage, p.here) = (p.stage + 1, next);
             let at = self.now + here.latency_ps() + wait;
             self.queue.push(at, Event::new(kind::ARRIVE, packet, 0));
         }
-        if stage == 0 && !(p.tail == AGAIN && self.mode != Mode::Worm) {
+        if stage == 0 && p.index & AGAIN == 0 {
             self.injected(p.message);
         }
     }
 
     /// How much later than its head's arrival a packet asks for the next stage, so as not to run dry there.
     #[inline]
-    fn lag(&mut self, p: &super::Packet, stage: u32, took: u64) -> u64 {
-        let next = self.server_of(self.routes.stage(p.route, stage + 1).lane);
-        let class = self.servers[next as usize].class;
+    fn lag(&mut self, p: &super::Packet, next: u32, took: u64) -> u64 {
+        // The plan's list of classes is small enough to stay near; the next server itself is not needed yet.
+        let class = self.plan.server_class[self.server_of(next) as usize];
         took.saturating_sub(self.paces[class as usize].packet_time(p))
     }
 
@@ -156,7 +157,7 @@ impl Net<'_> {
             self.input_lane(self.routes.stage(p.route, stage - 1).lane)
         };
         let s = &mut self.servers[server as usize];
-        (s.feeder, s.feeder_bytes) = (feeder, p.wire);
+        (s.feeder, s.feeder_bytes) = (feeder, p.wire());
     }
 
     /// An SCI ring link: the sender keeps its copy until the echo. Only where a packet turns from ring to ring with no
@@ -204,15 +205,21 @@ impl Net<'_> {
         let p = self.packets.items[packet as usize];
         let lane = self.input_lane(self.routes.stage(p.route, u32::from(p.stage) - 1).lane);
         let here = &mut self.lanes[lane as usize];
-        if here.room >= p.wire as i32 {
-            here.room -= p.wire as i32;
+        if here.room >= p.wire() as i32 {
+            here.room -= p.wire() as i32;
             return true;
         }
         self.stats.drops += 1;
-        let p = &mut self.packets.items[packet as usize];
-        (p.stage, p.tail) = (0, AGAIN);
+        self.send_again(packet, 0);
         self.queue.push(self.now + self.settings.retransmit_ps, Event::new(kind::RETRY, packet, 0));
         false
+    }
+
+    /// Takes a packet back to a stage of its route.
+    pub(super) fn send_again(&mut self, packet: u32, stage: u32) {
+        let p = &mut self.packets.items[packet as usize];
+        (p.stage, p.here) = (stage as u16, self.routes.stage(p.route, stage));
+        p.index |= AGAIN;
     }
 
     /// A packet is at its destination.
@@ -227,7 +234,7 @@ impl Net<'_> {
         self.packets.items[packet as usize].message = NONE;
         self.packets.remove(packet);
         let m = &mut self.messages.items[p.message as usize];
-        self.stats.overtakings += u64::from(p.index != m.delivered);
+        self.stats.overtakings += u64::from(p.index & !AGAIN != m.delivered);
         m.delivered += 1;
         if m.delivered < m.packets {
             return None;

@@ -32,11 +32,11 @@ impl Net<'_> {
     /// Queues a packet behind the worm that is leaving an input buffer. A worm may lie in several buffers; it waits in
     /// one at most, which is why one link a packet is enough.
     fn wait_in_input(&mut self, input: u32, packet: u32) {
-        self.packets.items[packet as usize].behind = NONE;
+        self.worms[packet as usize].behind = NONE;
         let list = &mut self.inputs[input as usize];
         match list.tail {
             NONE => list.head = packet,
-            tail => self.packets.items[tail as usize].behind = packet,
+            tail => self.worms[tail as usize].behind = packet,
         }
         list.tail = packet;
     }
@@ -44,7 +44,7 @@ impl Net<'_> {
     /// Holds `server` for a packet that starts there, and lets go of what its tail can now leave.
     pub(super) fn hold(&mut self, packet: u32, server: u32, took: u64, last: bool) {
         let p = self.packets.items[packet as usize];
-        let (stage, bytes) = (u32::from(p.stage), u64::from(p.wire));
+        let (stage, bytes) = (u32::from(p.stage), u64::from(p.wire()));
         let s = &mut self.servers[server as usize];
         s.bound = self.now + took;
         s.busy_ps = s.busy_ps.wrapping_sub(self.now);
@@ -55,12 +55,13 @@ impl Net<'_> {
             let feeder = s.feeder;
             let up = self.server_of(feeder);
             let buffer = self.paces[self.servers[up as usize].class as usize].buffer;
-            self.lanes[feeder as usize].room += p.wire.min(buffer) as i32;
+            self.lanes[feeder as usize].room += p.wire().min(buffer) as i32;
             self.pokes.push(up);
         }
         let mut between = 0u64;
-        let mut free_to = u32::from(p.tail);
-        for k in (u32::from(p.tail)..=stage).rev() {
+        let tail = self.worms[packet as usize].tail;
+        let mut free_to = tail;
+        for k in (tail..=stage).rev() {
             let held = self.server_of(self.routes.stage(p.route, k).lane);
             if k < stage {
                 between += u64::from(self.paces[self.servers[held as usize].class as usize].buffer);
@@ -72,11 +73,11 @@ impl Net<'_> {
                 free_to = free_to.max(k + 1);
             }
         }
-        for k in u32::from(p.tail)..free_to {
+        for k in tail..free_to {
             let held = self.server_of(self.routes.stage(p.route, k).lane);
             self.queue.push(self.servers[held as usize].bound, Event::new(kind::DONE, held, 0));
         }
-        self.packets.items[packet as usize].tail = free_to as u16;
+        self.worms[packet as usize].tail = free_to;
     }
 
     /// A worm's tail has left `server`, and with it the input buffer in front.
@@ -92,7 +93,7 @@ impl Net<'_> {
             self.lanes[feeder as usize].closed = false;
             return;
         }
-        list.head = self.packets.items[next as usize].behind;
+        list.head = self.worms[next as usize].behind;
         if list.head == NONE {
             list.tail = NONE;
         }
