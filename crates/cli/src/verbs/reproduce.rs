@@ -3,6 +3,7 @@
 //! It is a report: what does not hold is said, with the numbers. The exit status is 1 only if a row that is known to
 //! hold no longer does.
 
+mod h06;
 mod k98;
 mod m02;
 mod w01;
@@ -21,7 +22,7 @@ use std::io::Write;
 pub(crate) struct Args {
     /// The studies: K98 (SCI, Myrinet and T3D at three levels, Kurmann and Stricker 1998), W01 (zero-copy message
     /// passing over SCI, Worringen, Seifert and Bemmerl 2001), M02 (throughput and cost of SCI and Myrinet, Millich,
-    /// George and Oral 2002).
+    /// George and Oral 2002), H06 (hardware barrier, Hoefler 2006).
     #[arg(value_enum, ignore_case = true, required = true)]
     studies: Vec<Study>,
     /// In the table for people, print the figures' series too (the other formats always have them).
@@ -40,6 +41,9 @@ enum Study {
     /// Throughput models and cost of SCI and Myrinet.
     #[value(name = "M02")]
     M02,
+    /// A hardware barrier for small commodity clusters.
+    #[value(name = "H06")]
+    H06,
 }
 
 /// What a row says about the model.
@@ -235,6 +239,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
             Study::K98 => k98::report()?,
             Study::W01 => w01::report()?,
             Study::M02 => m02::report()?,
+            Study::H06 => h06::report()?,
         };
         print_report(&report, args.figures, output);
         regressed.extend(report.claims.iter().filter(|row| row.regressed()).map(|row| row.id.clone()));
