@@ -133,7 +133,7 @@ static inline int hlb_wait(struct hlb *b, uint64_t limit_ns, void (*idle)(void *
         }
         for (k = 0; k < yields; k++) {
             if (b->read(b)) return 0;
-            if (idle) idle(context);
+            if (idle && (k & 7) == 7) idle(context);
             sched_yield();
         }
         if (begin == 0) begin = hlb_now_ns();

@@ -1,0 +1,97 @@
+/* Barriers side by side in one MPI job, in interleaved blocks so that the machine's moods hit all alike:
+ *   bare     a store and a spin per rank, nothing else: the limit (2 ranks only)
+ *   flags    hotlink_barrier.h without the plug-in
+ *   plugin   MPI_Barrier with the plug-in loaded
+ *   own      the MPI's own barrier (PMPI_Barrier)
+ * Prints CSV: MPI, ranks, series, median and quartiles over blocks of ns per barrier, and the median of the paired
+ * ratios to `own`. Run under LD_PRELOAD (make bench). */
+#define _GNU_SOURCE
+#include "../barrier/hotlink_barrier.h"
+
+#include <dlfcn.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { BLOCKS = 41, SERIES = 4, CALIBRATION = 20 };
+#define BLOCK_NS 4e6
+
+static struct hlb barrier;
+static struct hlb_word *bare_mine, *bare_other;
+static uint32_t bare_epoch;
+
+static void bare(void) {
+    __atomic_store_n(&bare_mine->value, ++bare_epoch, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&bare_other->value, __ATOMIC_ACQUIRE) < bare_epoch) HLB_PAUSE();
+}
+static void flags(void) { hlb_barrier(&barrier, 0); }
+static void plugin(void) { MPI_Barrier(MPI_COMM_WORLD); }
+static void own(void) { PMPI_Barrier(MPI_COMM_WORLD); }
+
+static double block_ns(void (*run)(void), int count) {
+    PMPI_Barrier(MPI_COMM_WORLD);
+    run();
+    uint64_t begin = hlb_now_ns();
+    for (int k = 0; k < count; k++) run();
+    return (double)(hlb_now_ns() - begin) / count;
+}
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+static double quantile(const double *values, double q) {
+    double sorted[BLOCKS];
+    memcpy(sorted, values, sizeof sorted);
+    qsort(sorted, BLOCKS, sizeof *sorted, ascending);
+    return sorted[(int)(q * (BLOCKS - 1) + 0.5)];
+}
+
+int main(int argc, char **argv) {
+    static const char *name[SERIES] = {"bare", "flags", "plugin", "own"};
+    static void (*const run[SERIES])(void) = {bare, flags, plugin, own};
+    double ns[SERIES][BLOCKS], ratio[BLOCKS];
+    int rank, ranks, count[SERIES];
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    const char *mpi = argc > 1 ? argv[1] : "MPI";
+    unsigned long (*taken)(void) = (unsigned long (*)(void))dlsym(RTLD_DEFAULT, "hotlink_barriers_taken");
+
+    size_t bytes = hlb_flags_bytes(ranks) + 3 * HLB_LINE;
+    char *memory;
+    MPI_Win window;
+    MPI_Aint size;
+    int unit;
+    MPI_Win_allocate_shared(rank == 0 ? (MPI_Aint)bytes : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+    MPI_Win_shared_query(window, 0, &size, &unit, &memory);
+    memory += (HLB_LINE - (uintptr_t)memory % HLB_LINE) % HLB_LINE;
+    if (rank == 0) memset(memory, 0, bytes - HLB_LINE);
+    PMPI_Barrier(MPI_COMM_WORLD);
+    hlb_flags_attach(&barrier, memory, ranks, rank);
+    bare_mine = (struct hlb_word *)(memory + hlb_flags_bytes(ranks)) + (rank & 1);
+    bare_other = (struct hlb_word *)(memory + hlb_flags_bytes(ranks)) + 1 - (rank & 1);
+
+    int first = ranks == 2 ? 0 : 1;
+    for (int k = 0; k < 10; k++) plugin();
+    for (int s = first; s < SERIES; s++) {
+        double each = block_ns(run[s], CALIBRATION);
+        count[s] = each * 5 > BLOCK_NS ? 5 : (int)(BLOCK_NS / each);
+        MPI_Bcast(&count[s], 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    for (int b = 0; b < BLOCKS; b++)
+        for (int k = 0; k < SERIES; k++) {
+            int s = (b + k) % SERIES; /* each series in each place */
+            if (s >= first) ns[s][b] = block_ns(run[s], count[s]);
+        }
+    if (rank == 0)
+        for (int s = first; s < SERIES; s++) {
+            for (int b = 0; b < BLOCKS; b++) ratio[b] = ns[s][b] / ns[SERIES - 1][b];
+            printf("%s,%d,%s,%.1f,%.1f,%.1f,%.3f\n", mpi, ranks, name[s], quantile(ns[s], 0.5), quantile(ns[s], 0.25),
+                   quantile(ns[s], 0.75), quantile(ratio, 0.5));
+        }
+    if (rank == 0 && (!taken || taken() == 0)) fprintf(stderr, "bench: the plug-in is not at work\n");
+    MPI_Win_free(&window);
+    MPI_Finalize();
+    return 0;
+}

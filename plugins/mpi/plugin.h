@@ -1,0 +1,17 @@
+/* What the parts of the MPI plug-in share. The library is one file for all MPIs: front.c finds out which MPI the
+ * process has loaded and hands MPI_Barrier to takeover.c, which is compiled once per MPI binary interface. */
+#ifndef HOTLINK_PLUGIN_H
+#define HOTLINK_PLUGIN_H
+
+#include <stdint.h>
+
+/* An MPI's symbol, from wherever in the process it is loaded (NULL: it has none). Found by front.c. */
+extern void *(*hl_symbol)(const char *name);
+
+extern unsigned long hl_taken;      /* barriers taken over in this process */
+extern uint32_t hl_generation;      /* counts deleted states, so that no thread trusts a stale cache */
+
+int hl_barrier_openmpi(void *comm); /* handles are pointers */
+int hl_barrier_mpich(void *comm);   /* handles are ints, widened */
+
+#endif

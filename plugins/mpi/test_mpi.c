@@ -1,0 +1,137 @@
+/* An ordinary MPI program that holds MPI_Barrier to its promise, with or without the plug-in:
+ *   test_mpi all      order, many communicators, progress while waiting, intercommunicators, threads
+ *   test_mpi abort    rank 0 aborts while the others wait     (the job must end, not hang)
+ *   test_mpi die      rank 0 kills itself while the others wait
+ * With the plug-in, EXPECT_TAKEN=1 in the environment makes the test fail if no barrier was taken over. */
+#define _GNU_SOURCE
+#include <mpi.h>
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHECK(condition, ...) \
+    do { if (!(condition)) { fprintf(stderr, "%s:%d: rank %d: ", __FILE__, __LINE__, rank); \
+        fprintf(stderr, __VA_ARGS__); fputc('\n', stderr); MPI_Abort(MPI_COMM_WORLD, 9); } } while (0)
+
+static int rank, ranks;
+
+/* Nobody leaves the n-th barrier before all have entered it; counters in a window all ranks of the node share. */
+static void order(MPI_Comm comm, int rounds, int jitter) {
+    int me, size;
+    volatile int *mine, *all[64];
+    MPI_Win window;
+    MPI_Comm_rank(comm, &me);
+    MPI_Comm_size(comm, &size);
+    MPI_Win_allocate_shared(128, 1, MPI_INFO_NULL, comm, (void *)&mine, &window);
+    for (int k = 0; k < size; k++) {
+        MPI_Aint bytes;
+        int unit;
+        MPI_Win_shared_query(window, k, &bytes, &unit, (void *)&all[k]);
+    }
+    __atomic_store_n(mine, 0, __ATOMIC_SEQ_CST);
+    MPI_Allreduce(MPI_IN_PLACE, &(int){0}, 1, MPI_INT, MPI_SUM, comm);
+    unsigned seed = 7u + (unsigned)me;
+    for (int round = 1; round <= rounds; round++) {
+        if (jitter && rand_r(&seed) % 8 == 0) usleep((useconds_t)(rand_r(&seed) % jitter));
+        __atomic_store_n(mine, round, __ATOMIC_SEQ_CST);
+        CHECK(MPI_Barrier(comm) == MPI_SUCCESS, "barrier %d failed", round);
+        for (int k = 0; k < size; k++) {
+            int seen = __atomic_load_n(all[k], __ATOMIC_SEQ_CST);
+            CHECK(seen == round || seen == round + 1, "left barrier %d while rank %d is at %d", round, k, seen);
+        }
+    }
+    MPI_Win_free(&window);
+}
+
+/* Communicators come and go, so that handles are used again, some freed before they were ever taken over. */
+static void many_communicators(void) {
+    for (int turn = 0; turn < 40; turn++) {
+        MPI_Comm copy, half;
+        MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+        MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &half);
+        for (int round = 0; round < turn % 8; round++) {
+            MPI_Barrier(copy);
+            MPI_Barrier(half);
+            MPI_Barrier(MPI_COMM_SELF);
+        }
+        MPI_Comm_free(&half);
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Comm_free(&copy);
+    }
+}
+
+/* Rank 1's blocking send needs rank 0's half of the rendezvous while rank 0 already waits in the barrier. */
+static void progress_while_waiting(void) {
+    enum { BYTES = 1 << 22 };
+    char *buffer = malloc(BYTES);
+    for (int turn = 0; turn < 10; turn++) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        memset(buffer, rank == 1 ? turn + 1 : 0, BYTES);
+        if (rank == 0) MPI_Irecv(buffer, BYTES, MPI_BYTE, 1, 5, MPI_COMM_WORLD, &request);
+        if (rank == 1) MPI_Send(buffer, BYTES, MPI_BYTE, 0, 5, MPI_COMM_WORLD);
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (rank == 0) CHECK(buffer[0] == turn + 1 && buffer[BYTES - 1] == turn + 1, "message %d", turn);
+    }
+    free(buffer);
+}
+
+static void intercommunicator(void) {
+    MPI_Comm half, inter;
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 3, &inter);
+    for (int round = 0; round < 10; round++) MPI_Barrier(inter);
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&half);
+}
+
+static void *barriers_of_a_thread(void *comm) {
+    for (int round = 0; round < 200; round++) MPI_Barrier(*(MPI_Comm *)comm);
+    return NULL;
+}
+
+static void threads(void) {
+    pthread_t thread[3];
+    MPI_Comm comm[3];
+    for (int k = 0; k < 3; k++) MPI_Comm_dup(MPI_COMM_WORLD, &comm[k]);
+    for (int k = 0; k < 3; k++) pthread_create(&thread[k], NULL, barriers_of_a_thread, &comm[k]);
+    for (int k = 0; k < 3; k++) pthread_join(thread[k], NULL);
+    for (int k = 0; k < 3; k++) MPI_Comm_free(&comm[k]);
+}
+
+int main(int argc, char **argv) {
+    const char *what = argc > 1 ? argv[1] : "all";
+    int level;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    for (int round = 0; round < 10; round++) MPI_Barrier(MPI_COMM_WORLD);
+    if (strcmp(what, "all") != 0) {
+        if (rank == 0) {
+            usleep(100000);
+            if (strcmp(what, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, 3);
+            kill(getpid(), SIGKILL);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        fprintf(stderr, "rank %d left a barrier that rank 0 never entered\n", rank);
+        _exit(0);
+    }
+    order(MPI_COMM_WORLD, 2000, 0);
+    order(MPI_COMM_WORLD, 100, 500);
+    many_communicators();
+    if (ranks > 1) progress_while_waiting();
+    if (ranks > 1) intercommunicator();
+    if (level == MPI_THREAD_MULTIPLE) threads();
+    unsigned long (*taken)(void) = (unsigned long (*)(void))dlsym(RTLD_DEFAULT, "hotlink_barriers_taken");
+    const char *expect = getenv("EXPECT_TAKEN");
+    if (expect && ranks > 1) CHECK(taken && taken() > 2000, "only %lu barriers taken over", taken ? taken() : 0);
+    if (rank == 0) printf("%d ranks%s: passed, %lu barriers taken over\n", ranks,
+                          level == MPI_THREAD_MULTIPLE ? ", threads" : "", taken ? taken() : 0);
+    MPI_Finalize();
+    return 0;
+}
