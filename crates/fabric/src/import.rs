@@ -18,7 +18,7 @@
 //! and `latency_us` may also stand at the top as the default of all links; a link without rate never limits. `nodes` and
 //! `switches` are lists of names or a number (then called `n0`, `s0` and so on). `routing` is `shortest-ecmp` (as without
 //! it), `shortest-single`, `up-down` or `source`; the last takes `routes`, each with `from`, `to` and the devices between
-//! them in `via`, and all shortest paths where none is given. `packet` may give `payload_max_B` and `overhead_B`.
+//! them in `via` (over the first of parallel links), and all shortest paths where none is given. `packet` may give `payload_max_B` and `overhead_B`.
 
 use crate::built::{Fabric, MAX_NODES};
 use crate::network::{Builder, Channel, Network, Node, Override, Vertex};

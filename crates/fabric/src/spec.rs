@@ -199,7 +199,7 @@ pub enum TopologySpec {
     FatTree {
         /// Ports of a switch.
         radix: u32,
-        /// Levels of switches; `None`: as many as needed.
+        /// Most levels of switches (fewer are built where they suffice); `None`: as many as needed.
         levels: Option<u32>,
         /// Node ports over up ports of a leaf: 1 is full bisection.
         oversubscription: f64,

@@ -5,7 +5,7 @@
 //! switches with k ports down and k up, one for every up port of a lower block, and each lower block has one link to
 //! each of them. The top level has no up ports to keep: where a vendor turns them down, it joins up to `radix` blocks,
 //! and where there are fewer, it has fewer switches with parallel links. Nodes fill leaves in order, leaves fill blocks
-//! in order.
+//! in order. An oversubscription that does not divide a leaf's ports is met as nearly as whole ports allow.
 
 use super::switches::MAX_PORTS;
 use super::{Shape, add_tier, check_channels, check_range, invalid};
