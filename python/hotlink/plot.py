@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import log10
 from pathlib import Path
+from typing import Literal
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, LogLocator, MultipleLocator, NullFormatter
 
 from hotlink.result import Record
@@ -28,6 +30,8 @@ INK, FAINT = "#222222", "#8a8a8a"
 LABEL_PT = 8.5
 # Beyond this ratio between fabrics a linear axis hides the smaller ones.
 LOG_BEYOND = 30
+# A line that stops before this share of the nodes is named where it stops.
+NEAR_END = 0.9
 
 
 @dataclass(frozen=True)
@@ -178,39 +182,50 @@ def style(axes: Axes, lines: dict[str, Line], label: str, title: str, below: str
 
 
 def name_ends(figure: Figure, axes: Axes, lines: dict[str, Line]) -> None:
-    """Name each line at its last point, pushed apart so that no two names touch."""
-    ends = [(index, line.fabric, line.known()[-1]) for index, line in enumerate(lines.values()) if line.known()]
-    low, high = axes.get_ylim()
-    is_log = axes.get_yscale() == "log"
-
-    def height(value: float) -> float:
-        if is_log:
-            return (log10(value) - log10(low)) / (log10(high) - log10(low))
-        return (value - low) / (high - low)
-
+    """Name each line at its last point: beside the plot, pushed apart so that no two names touch, or where it stops."""
+    ends = [(index, line.fabric, *line.known()[-1]) for index, line in enumerate(lines.values()) if line.known()]
+    last = max(n for _, _, n, _ in ends)
+    beside = sorted((end for end in ends if end[2] >= NEAR_END * last), key=lambda end: end[3])
     step = 1.35 * LABEL_PT / 72 / (figure.get_figheight() * 0.8)
-    ends.sort(key=lambda end: end[2][1])
-    places = spread([height(value) for _, _, (_, value) in ends], step)
-    for (index, fabric, (n, value)), place in zip(ends, places, strict=True):
-        axes.annotate(
-            fabric,
-            xy=(n, value),
-            xytext=(1.025, place),
-            textcoords="axes fraction",
-            color=colour(index),
-            fontsize=LABEL_PT,
-            va="center",
-            annotation_clip=False,
-            arrowprops={
-                "arrowstyle": "-",
-                "color": colour(index),
-                "linewidth": 0.6,
-                "shrinkA": 1,
-                "shrinkB": 2,
-                "relpos": (0, 0.5),
-            },
-        )
-        axes.plot([n], [value], marker="o", markersize=3.2, color=colour(index), clip_on=False)
+    places = spread([height(axes, value) for _, _, _, value in beside], step)
+    for (index, fabric, n, value), place in zip(beside, places, strict=True):
+        leader = {"arrowstyle": "-", "color": colour(index), "linewidth": 0.6, "shrinkA": 1, "shrinkB": 2}
+        name_at(axes, index, fabric, (n, value), (1.025, place), "axes fraction", {**leader, "relpos": (0, 0.5)})
+    for index, fabric, n, value in (end for end in ends if end not in beside):
+        name_at(axes, index, fabric, (n, value), (5, 5), "offset points", None)
+
+
+def name_at(
+    axes: Axes,
+    index: int,
+    fabric: str,
+    point: tuple[float, float],
+    place: tuple[float, float],
+    unit: Literal["axes fraction", "offset points"],
+    leader: dict[str, object] | None,
+) -> None:
+    """Write a fabric's name in its colour, and mark the point that it belongs to."""
+    name = axes.annotate(
+        fabric,
+        xy=point,
+        xytext=place,
+        textcoords=unit,
+        color=colour(index),
+        fontsize=LABEL_PT,
+        va="center",
+        annotation_clip=False,
+        arrowprops=leader,
+    )
+    name.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
+    axes.plot(*[[x] for x in point], marker="o", markersize=3.2, color=colour(index), clip_on=False)
+
+
+def height(axes: Axes, value: float) -> float:
+    """Where on the value axis a value lies, 0 to 1."""
+    low, high = axes.get_ylim()
+    if axes.get_yscale() == "log":
+        return (log10(value) - log10(low)) / (log10(high) - log10(low))
+    return (value - low) / (high - low)
 
 
 def spread(wanted: Sequence[float], step: float) -> list[float]:

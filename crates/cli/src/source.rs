@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::values::Counts;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{self, Mistake};
-use hotlink_fabric::spec::FabricSpec;
+use hotlink_fabric::spec::{FabricSpec, TopologySpec};
 
 /// A fabric as named on the command line.
 pub(crate) struct Source {
@@ -37,8 +37,15 @@ impl Source {
         asked.ok_or_else(missing)?.to_u32().map_err(|what| Failure::Input(format!("--nodes: {what}")))
     }
 
-    /// Builds it.
+    /// Builds it. A machine that was measured stands for as many processes as it has cores: beyond, its scheduler
+    /// would be modelled as if it were its memory.
     pub(crate) fn build(&self, nodes: u32) -> Result<Fabric, String> {
+        let cores = self.spec.parameters.get("host_processors").map(|cores| cores.value);
+        if let (TopologySpec::Shared, Some(cores)) = (&self.spec.topology, cores)
+            && f64::from(nodes) > cores
+        {
+            return Err(format!("{nodes} processes: this machine has {cores} cores, one for each process"));
+        }
         Fabric::build(&self.spec, nodes).map_err(|error| error.to_string())
     }
 }

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
   hotlink calibrate latency.json bandwidth.json --name lab --out lab.toml
 
 What is taken: of saturation, the most bandwidth of one pair and of all pairs; of pingpong at up to 64 B, the latency;
-of memory, the copy rates. Nothing is fitted: every value is one of the measured ones, and says which.")]
+of memory, the copy rates; the cores, beyond which the fabric is not built. Nothing is fitted: every value is one of the measured ones, and says which.")]
 pub(crate) struct Args {
     /// Results of `hotlink measure ... --json`.
     #[arg(value_name = "FILE", required = true)]
@@ -87,7 +87,9 @@ fn read(file: &Path) -> Result<Vec<Measured>, Failure> {
     for (index, record) in records.iter().enumerate() {
         let Json::Object(fields) = record else { return Err(wrong(format!("records[{index}] is not an object"))) };
         if fields.get("method").and_then(Json::as_str) == Some("measured") {
-            found.push(Measured { record: Record::from(fields.clone()), source: source.clone() });
+            let mut record = Record::from(fields.clone());
+            record.set("cores", document["environment"]["cores"].clone());
+            found.push(Measured { record, source: source.clone() });
         }
     }
     if found.is_empty() {
@@ -192,7 +194,7 @@ fn latency(measured: &[Measured]) -> Option<Value<Time>> {
     Some(measured_value(Time::from_us(us / 2.0), "us", from, "half of a short message's half round trip"))
 }
 
-/// Copy rates, where memory was measured: contiguous and at the largest stride, both at the largest size.
+/// Copy rates, where memory was measured: contiguous and at the largest stride, both at the largest size; and the cores.
 fn parameters(measured: &[Measured]) -> BTreeMap<String, Value<f64>> {
     let mut parameters = BTreeMap::new();
     let memory = |m: &&Measured| is(&m.record, "memory") && m.record.number("bandwidth_MBps").is_some();
@@ -210,6 +212,10 @@ fn parameters(measured: &[Measured]) -> BTreeMap<String, Value<f64>> {
             let value = measured_value(bytes_per_s, "MB/s", found, &format!("{size} B, stride {stride}"));
             parameters.insert(name.to_owned(), value);
         }
+    }
+    if let Some((from, cores)) = measured.iter().find_map(|m| Some((m, m.record.number("cores")?))) {
+        let value = measured_value(cores, "processors", from, "cores that the ranks could use");
+        parameters.insert("host_processors".to_owned(), value);
     }
     parameters
 }
@@ -264,7 +270,7 @@ mod tests {
     }
     fn saturation(pairs: u32, rate: f64) -> Measured {
         measured(serde_json::json!({"benchmark": "saturation", "via": "shm", "pairs": pairs, "bandwidth_MBps": rate,
-            "idle_latency_us": 0.4}))
+            "idle_latency_us": 0.4, "cores": 4}))
     }
 
     #[test]
@@ -275,6 +281,7 @@ mod tests {
         assert_eq!(spec.resources[&Role::Memory].measured.as_ref().unwrap().value, Rate::from_mbps(12_000.0));
         assert_eq!(spec.resources[&Role::Link].measured.as_ref().unwrap().value, Rate::from_mbps(9000.0));
         assert_eq!(spec.resources[&Role::Link].latency.value, Time::from_ns(200.0));
+        assert_eq!(spec.parameters["host_processors"].value, 4.0);
         assert!(spec.resources.values().all(|resource| resource.latency.status == Status::Measured));
     }
 
