@@ -172,16 +172,9 @@ impl QuestionArgs {
                 counted = Counted { fabric: next.fabric, ..counted };
                 step();
             }
-            draws.sort_by(f64::total_cmp);
-            let median = (draws[(draws.len() - 1) / 2] + draws[draws.len() / 2]) / 2.0;
-            let bound = record.number("bound_MBps");
-            record.set("bandwidth_per_node_MBps", median);
-            if let Some(bound) = bound {
-                record.set("efficiency", median / bound);
-            }
-            for (key, value) in [("median", median), ("min", draws[0]), ("max", draws[draws.len() - 1])] {
-                record.set(&format!("{key}_bandwidth_per_node_MBps"), value);
-            }
+            // A draw in which every node sends to itself is limited by nothing.
+            draws.retain(|bandwidth| bandwidth.is_finite());
+            add_spread(&mut record, draws);
             record.set("samples", self.samples);
             record.set("seed", self.seed);
         }
@@ -209,6 +202,21 @@ impl QuestionArgs {
         self.add_split(&counted, &mut record);
         Ok((record, counted))
     }
+}
+
+/// Makes the bandwidth the median of the draws, and says their number, least and greatest.
+fn add_spread(record: &mut Record, mut draws: Vec<f64>) {
+    draws.sort_by(f64::total_cmp);
+    let (Some(&min), Some(&max)) = (draws.first(), draws.last()) else { return };
+    let median = (draws[(draws.len() - 1) / 2] + draws[draws.len() / 2]) / 2.0;
+    record.set("bandwidth_per_node_MBps", median);
+    if let Some(bound) = record.number("bound_MBps") {
+        record.set("efficiency", median / bound);
+    }
+    for (key, value) in [("median", median), ("min", min), ("max", max)] {
+        record.set(&format!("{key}_bandwidth_per_node_MBps"), value);
+    }
+    record.set("n", draws.len());
 }
 
 /// Adds the bandwidth, the node's own injection limit and the share of it.

@@ -93,6 +93,25 @@ fn links_are_one_record_a_resource() {
 }
 
 #[test]
+fn a_graph_of_ones_own_takes_random_traffic_and_tells_of_deadlock() {
+    let place = Place::new("graph");
+    let graph = r#"{"nodes": ["a", "b", "c", "d"], "switches": 2, "rate_MBps": 160, "links": [{"from": "a", "to": "s0"},
+        {"from": "b", "to": "s0"}, {"from": "c", "to": "s1"}, {"from": "d", "to": "s1"}, {"from": "s0", "to": "s1"}]}"#;
+    std::fs::write(place.path().join("my-graph.json"), graph).unwrap();
+    let line = "analyze my-graph.json --traffic permutation:random --samples 200 --seed 1 --json";
+    let records = place.run(line).records();
+    let number = |key: &str| records[0][key].as_f64().unwrap();
+    assert_eq!((number("min_bandwidth_per_node_MBps"), number("max_bandwidth_per_node_MBps")), (80.0, 160.0));
+    assert!((1.0..=200.0).contains(&number("n")));
+    assert_eq!(records[0]["deadlock_free"], true);
+    let other = place.run(&line.replace("seed 1", "seed 2")).records();
+    assert_eq!(other[0]["fabric"], "my-graph");
+    assert!(place.run("analyze my-graph.json --nodes 5").status(2).err().contains("holds 4 nodes"));
+    std::fs::write(place.path().join("bad.json"), graph.replace("\"s1\"}]", "\"nobody\"}]")).unwrap();
+    assert!(place.run("analyze bad.json").status(2).err().contains("nobody"));
+}
+
+#[test]
 fn input_errors_have_status_2_say_what_is_allowed_and_print_nothing() {
     let place = Place::new("errors");
     std::fs::write(place.path().join("broken.toml"), "name = 3\n[topology\n").unwrap();
@@ -107,6 +126,7 @@ fn input_errors_have_status_2_say_what_is_allowed_and_print_nothing() {
         ("analyze k98-t3d --nodes 8 --method formula", "no closed form"),
         ("analyze broken.toml --nodes 8", "broken.toml:"),
         ("analyze no/such.toml --nodes 8", "no/such.toml"),
+        ("analyze no/such.json", "no/such.json"),
         ("compare sci-ring sci-ring --nodes 4", "named twice"),
         ("compare this-machine --nodes 2..4", "hotlink calibrate m.json --name this-machine"),
         ("compare sci-ring --nodes 4 --prices none.toml", "none.toml"),

@@ -4,7 +4,9 @@ use crate::model::{Counted, Method, QuestionArgs};
 use crate::table::Table;
 use crate::{Failure, output::Output, source::Source, values::Counts};
 use hotlink_bench::Record;
+use hotlink_fabric::deadlock;
 use hotlink_fabric::network::{Channel, Resource, Vertex};
+use serde_json::Value;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -60,19 +62,44 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         rows.extend(form);
         if args.method != Method::Formula {
             let fabric = source.build(nodes).map_err(at)?;
-            let (record, counted) = args.question.by_load(fabric, &|| progress.step()).map_err(at)?;
+            let (mut record, counted) = args.question.by_load(fabric, &|| progress.step()).map_err(at)?;
+            add_deadlock(&counted, &mut record);
             if args.links {
                 resources.extend(per_resource(&record, &counted));
             }
             rows.push(record);
         }
     }
-    output.table(Table::of_columns(&rows, &SHOWN));
+    output.table(Table { notes: deadlocks(&rows), ..Table::of_columns(&rows, &SHOWN) });
     if args.links {
         output.table(Table::of(&resources));
     }
     rows.into_iter().chain(resources).for_each(|record| output.push(record));
     Ok(())
+}
+
+/// What people need to know of deadlock: nothing, where every size is free of it.
+fn deadlocks(rows: &[Record]) -> Vec<String> {
+    let told = |row: &Record| {
+        let is_free = row.get("deadlock_free").is_none_or(|free| free == true);
+        let (nodes, deadlock) = (row.number("nodes")?, row.text("deadlock")?);
+        (!is_free).then(|| format!("{nodes} nodes: {deadlock}"))
+    };
+    rows.iter().filter_map(told).collect()
+}
+
+/// Whether the routing can deadlock, and why (not). Unknown for fabrics too large to follow every route.
+fn add_deadlock(counted: &Counted, record: &mut Record) {
+    match deadlock::check(&counted.fabric) {
+        Ok(report) => {
+            record.set("deadlock_free", report.is_free());
+            record.set("deadlock", report.sentence(&counted.fabric));
+        }
+        Err(why) => {
+            record.set("deadlock_free", Value::Null);
+            record.set("deadlock", why.to_string());
+        }
+    }
 }
 
 /// One record for every resource with load, the fabric's head in front.

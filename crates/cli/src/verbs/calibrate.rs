@@ -255,7 +255,8 @@ fn values(spec: &FabricSpec, path: &Path) -> Vec<Record> {
         }
     }
     for (name, value) in &spec.parameters {
-        records.push(record(name, value.value / 1e6, "MB/s", &value.source));
+        let base = if value.unit == "MB/s" { 1e6 } else { 1.0 };
+        records.push(record(name, value.value / base, &value.unit, &value.source));
     }
     records
 }
