@@ -58,6 +58,10 @@ int main(int argc, char **argv) {
     const char *mpi = argc > 1 ? argv[1] : "MPI";
     unsigned long (*taken)(void) = (unsigned long (*)(void))dlsym(RTLD_DEFAULT, "hotlink_barriers_taken");
 
+    double load = 0;
+    if (rank == 0 && getloadavg(&load, 1) == 1 && load > 0.5)
+        printf("# load average %.1f on %ld cores: other work disturbs these figures\n", load, sysconf(_SC_NPROCESSORS_ONLN));
+
     size_t bytes = hlb_flags_bytes(ranks) + 3 * HLB_LINE;
     char *memory;
     MPI_Win window;
