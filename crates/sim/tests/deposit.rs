@@ -235,3 +235,12 @@ proptest! {
         }
     }
 }
+
+/// Also when the staging memory is full and words queue before it. (A simulation that looked at every waiting word would
+/// take minutes here.)
+#[test]
+fn events_are_as_many_as_the_words_need() {
+    let host = host("k98-myrinet");
+    let events = |bytes| run(&host, bytes, 2, Series::RemoteDirect).events;
+    assert_eq!(events(4 << 20), 4 * (events(1 << 20) - 1) + 1);
+}

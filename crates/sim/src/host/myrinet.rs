@@ -105,7 +105,7 @@ impl Myrinet {
 
     /// Staging memory of both adapters.
     fn stage(&self, pipeline: &mut Pipeline, size: u64) {
-        pipeline.windows.push(Window { name: "staging memory (sender)", from: 1, to: 2, size });
+        pipeline.windows.push(Window { name: "staging memory (sender)", from: 0, to: 2, size });
         pipeline.windows.push(Window { name: "staging memory (receiver)", from: 2, to: 4, size });
     }
 

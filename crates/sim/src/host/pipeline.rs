@@ -112,8 +112,9 @@ const DONE: u8 = 2;
 /// A server at run time.
 #[derive(Default)]
 struct Server {
-    /// `(step, item)` in order of arrival.
-    waiting: VecDeque<(u32, u32)>,
+    /// For each of its steps the items that wait, with the event at which they came. A window keeps out all items of
+    /// a step or none, so that only the first of each need be looked at.
+    waiting: Vec<(usize, VecDeque<(u64, u32)>)>,
     busy: bool,
     work: Time,
     /// Since when it stands idle with items that a window keeps out, and which window.
@@ -150,7 +151,10 @@ impl Pipeline {
 
     /// Runs it.
     pub fn run(&self) -> Outcome {
-        let servers = self.servers.iter().map(|_| Server::default()).collect();
+        let mut servers: Vec<Server> = self.servers.iter().map(|_| Server::default()).collect();
+        for (index, step) in self.steps.iter().enumerate() {
+            servers[step.server].waiting.push((index, VecDeque::new()));
+        }
         let waited = vec![Time::ZERO; self.windows.len()];
         let within = vec![0; self.windows.len()];
         let (queue, outcome) = (RadixHeap::default(), Outcome::default());
@@ -177,7 +181,9 @@ impl Run<'_> {
             self.leave(now, step - 1, item);
         }
         if let Some(next) = self.pipeline.steps.get(step) {
-            self.servers[next.server].waiting.push_back((step as u32, item));
+            let queues = &mut self.servers[next.server].waiting;
+            let queue = queues.iter_mut().find(|(of, _)| *of == step).expect("one for each step of the server");
+            queue.1.push_back((self.outcome.events, item));
             self.start(now, next.server);
         }
     }
@@ -208,32 +214,36 @@ impl Run<'_> {
 
     /// The window that keeps items out of `step`, if one does.
     fn full(&self, step: usize) -> Option<usize> {
-        let windows = self.pipeline.windows.iter().enumerate();
-        windows
-            .filter(|(index, window)| window.from == step && self.within[*index] >= window.size)
-            .map(|(i, _)| i)
-            .next()
+        let windows = &self.pipeline.windows;
+        (0..windows.len()).find(|&index| windows[index].from == step && self.within[index] >= windows[index].size)
     }
 
     /// Starts the first waiting item that no window keeps out, if the server is free.
     fn start(&mut self, now: u64, index: usize) {
-        if self.servers[index].busy || self.servers[index].waiting.is_empty() {
+        let server = &self.servers[index];
+        if server.busy {
             return;
         }
-        let open = self.servers[index].waiting.iter().position(|&(step, _)| self.full(step as usize).is_none());
-        let Some(position) = open else {
-            let first = self.servers[index].waiting[0].0 as usize;
-            let window = self.full(first).expect("every waiting item is kept out");
-            self.servers[index].kept_out.get_or_insert((now, window));
+        let heads = server.waiting.iter().enumerate();
+        let heads = heads.filter_map(|(queue, (step, items))| Some((items.front()?.0, queue, *step)));
+        let Some((_, queue, step)) = heads.clone().filter(|&(_, _, step)| self.full(step).is_none()).min() else {
+            let kept_out = heads.min().and_then(|(_, _, step)| self.full(step));
+            if let Some(window) = kept_out {
+                self.servers[index].kept_out.get_or_insert((now, window));
+            }
             return;
         };
+        self.serve(now, index, queue, step);
+    }
+
+    /// The server takes the first item of `queue`.
+    fn serve(&mut self, now: u64, index: usize, queue: usize, step: usize) {
         let server = &mut self.servers[index];
         if let Some((since, window)) = server.kept_out.take() {
             self.waited[window] += Time(now - since);
         }
-        let (step, item) = server.waiting.remove(position).expect("found above");
-        let at = &self.pipeline.steps[step as usize];
-        let [first, between, last] = at.service;
+        let (_, item) = server.waiting[queue].1.pop_front().expect("its head was seen");
+        let [first, between, last] = self.pipeline.steps[step].service;
         let service = match item {
             0 => first,
             item if item + 1 == self.pipeline.pieces.items => last,
@@ -242,9 +252,9 @@ impl Run<'_> {
         server.busy = true;
         server.work += service;
         for (within, window) in self.within.iter_mut().zip(&self.pipeline.windows) {
-            *within += u64::from(window.from == step as usize);
+            *within += u64::from(window.from == step);
         }
-        self.queue.push(now + service.0, Event::new(DONE, item, step));
+        self.queue.push(now + service.0, Event::new(DONE, item, step as u32));
     }
 
     fn finish(mut self) -> Outcome {

@@ -6,7 +6,7 @@
 
 use super::memory::{Memory, WORD};
 use super::parameters::Parameters;
-use super::pipeline::{Pieces, Pipeline};
+use super::pipeline::{Pieces, Pipeline, Window};
 use super::{Channel, HostError};
 use hotlink_fabric::spec::Role;
 use hotlink_fabric::units::Time;
@@ -18,6 +18,7 @@ pub(super) struct T3d {
     overhead: u64,
     payload: u64,
     issue: Time,
+    write_buffers: u64,
 }
 
 impl T3d {
@@ -32,6 +33,7 @@ impl T3d {
             overhead: parameters.overhead(0.0)?,
             payload: parameters.payload()?,
             issue: parameters.time("write_issue_time")?,
+            write_buffers: parameters.buffers("write_buffers")?,
         })
     }
 
@@ -44,8 +46,9 @@ impl T3d {
         let engine = pipeline.server(&format!("{} (receiver)", self.engine));
         let work = |bytes| memory.read(bytes) + self.issue;
         let wire = |bytes| self.link.rate.time_for(bytes + self.overhead);
-        pipeline.step(processor, work, Time::ZERO);
-        pipeline.step(link, wire, self.link.latency);
+        let load = pipeline.step(processor, work, Time::ZERO);
+        let send = pipeline.step(link, wire, self.link.latency);
+        pipeline.windows.push(Window { name: "write buffers", from: load, to: send, size: self.write_buffers });
         pipeline.arrival = pipeline.step(engine, |_| memory.store_line(), Time::ZERO);
         pipeline
     }
