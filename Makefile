@@ -27,7 +27,10 @@ test: check build ## check everything, then run every test
 check: .stamps/check-rust .stamps/check-python ## formats, lints and types, with no test run
 
 bench: .stamps/tools ## the engines' speed and memory on this machine
-	@$(TIMED) "benchmarks" cargo bench --locked --workspace
+	@$(TIMED) "load count at scale" cargo bench --locked --quiet --package hotlink-fabric --bench load_scale
+	@for example in event_rates network_rates goal_rates; do \
+	    $(TIMED) "simulator: $$example" cargo run --locked --quiet --release --package hotlink-sim --example $$example; \
+	done
 
 clean: ## remove everything that was built
 	@$(TIMED) "removing target/, .venv/, .stamps/ and report/" rm -rf target .venv .stamps report

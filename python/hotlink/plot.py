@@ -216,7 +216,8 @@ def name_at(
         annotation_clip=False,
         arrowprops=leader,
     )
-    name.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
+    if leader is None:
+        name.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
     axes.plot(*[[x] for x in point], marker="o", markersize=3.2, color=colour(index), clip_on=False)
 
 
