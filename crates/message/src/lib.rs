@@ -21,9 +21,10 @@
 //! so that tests drive two of them through any interleaving.
 
 mod cache;
-mod collectives;
+pub mod collectives;
 mod comm;
 mod engine;
+mod reduce;
 mod rendezvous;
 mod setup;
 mod wire;
@@ -31,6 +32,7 @@ mod wire;
 pub use cache::{CacheStats, Policy};
 pub use comm::{Comm, Request, Status};
 pub use engine::{Counters, Options};
+pub use reduce::{Combine, Element, Operation};
 pub use setup::SetupStats;
 
 use hotlink_port::{Rank, Refusal};
