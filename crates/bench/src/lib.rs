@@ -4,7 +4,9 @@
 //! ports alike. It returns [`Samples`]; [`Summary`] is what a record says of them.
 
 mod bound;
+mod deposit;
 mod memory;
+mod overlap;
 mod pingpong;
 mod plan;
 mod record;
@@ -12,7 +14,9 @@ mod saturation;
 mod stats;
 
 pub use bound::{CopyRate, copy_bound_mbps};
+pub use deposit::{Deposit, Series};
 pub use memory::{MemoryCopy, MemoryPoint};
+pub use overlap::{Overlap, OverlapTimes};
 pub use pingpong::PingPong;
 pub use plan::{Plan, Samples, timer_overhead};
 pub use record::Record;

@@ -5,7 +5,9 @@ use crate::setup::SetupStats;
 use crate::wire::Context;
 use crate::{Error, Tag};
 use hotlink_fabric::units::Time;
-use hotlink_port::{Align, Host, Kind, Limits, Memory, Port, Rank, Span, Work, yield_once};
+use hotlink_port::{
+    Align, Attachment, Host, Key, Kind, Limits, Memory, Op, Port, Rank, RemoteSpan, Span, Work, yield_once,
+};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -108,7 +110,7 @@ impl<P: Port> Comm<P> {
 
     /// Starts a send. `span` may be used again when the request is over.
     pub fn isend(&self, to: Rank, tag: Tag, span: Span) -> Result<Request, Error> {
-        self.engine.borrow_mut().send(to, tag, Context::USER, span).map(Request)
+        self.engine.borrow_mut().send(to, tag, Context::USER, span, false).map(Request)
     }
     /// Starts a receive from `from` (or any rank) with `tag` (or any tag).
     pub fn irecv(&self, from: Option<Rank>, tag: Option<Tag>, span: Span) -> Result<Request, Error> {
@@ -168,7 +170,7 @@ impl<P: Port> Comm<P> {
     }
     /// Sends; `span` may be used again afterwards.
     pub async fn send(&self, to: Rank, tag: Tag, span: Span) -> Result<(), Error> {
-        let id = self.engine.borrow_mut().send(to, tag, Context::USER, span)?;
+        let id = self.engine.borrow_mut().send(to, tag, Context::USER, span, true)?;
         self.wait_id(id).await.map(|_| ())
     }
     /// Receives.
@@ -200,12 +202,44 @@ impl<P: Port> Comm<P> {
             yield_once().await;
         }
     }
+    /// Exports memory to other ranks: the key travels in messages. See [`Host::register`].
+    pub fn export(&self, memory: Memory) -> Result<Key, Error> {
+        Ok(self.with_port(|port| port.register(memory))?)
+    }
+    /// Imports exported memory, mapped ([`hotlink_port::Engine::Pio`]) or only connected ([`hotlink_port::Engine::Dma`]).
+    pub fn import(&self, key: Key, engine: hotlink_port::Engine) -> Result<Attachment, Error> {
+        Ok(self.with_port(|port| port.attach(key, engine))?)
+    }
+    /// Puts `from` into imported memory of rank `peer`; over when it is visible there.
+    pub async fn put(&self, peer: Rank, from: Span, to: RemoteSpan, engine: hotlink_port::Engine) -> Result<(), Error> {
+        self.transfer(peer, |token| Op::Deposit { from, to, engine, token }).await
+    }
+    /// Gets imported memory of rank `peer` into `to`.
+    pub async fn get(&self, peer: Rank, from: RemoteSpan, to: Span, engine: hotlink_port::Engine) -> Result<(), Error> {
+        self.transfer(peer, |token| Op::Fetch { from, to, engine, token }).await
+    }
+    async fn transfer(&self, peer: Rank, op: impl Fn(u64) -> Op<'static>) -> Result<(), Error> {
+        let id = loop {
+            {
+                let mut engine = self.engine.borrow_mut();
+                if let Some(started) = engine.transfer(peer, &op) {
+                    break started?;
+                }
+                if engine.progress() {
+                    continue;
+                }
+                engine.port.idle(Time::MAX);
+            }
+            yield_once().await;
+        };
+        self.wait_id(id).await.map(|_| ())
+    }
     /// A send or receive of a collective, apart from the program's own messages.
     pub(crate) fn start(&self, what: Side, peer: Rank, tag: Tag, span: Span) -> Result<Request, Error> {
         let mut engine = self.engine.borrow_mut();
         let context = Context::COLLECTIVE;
         match what {
-            Side::Send => engine.send(peer, tag, context, span),
+            Side::Send => engine.send(peer, tag, context, span, true),
             Side::Recv => engine.recv(Pattern { from: Some(peer), tag: Some(tag), context }, span, false),
         }
         .map(Request)

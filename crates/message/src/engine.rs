@@ -78,6 +78,8 @@ pub(crate) enum State {
     Sending { sent: u64, peer: u64 },
     /// A send that is being deposited into the receiver's request `peer`.
     Depositing { peer: u64 },
+    /// A put or get of the program.
+    Moving,
     /// A receive that waits for a message.
     Posted(Pattern),
     /// A receive whose pieces come, or that is deposited into: bytes that came in pieces so far.
@@ -217,8 +219,8 @@ impl<P: Port> Engine<P> {
         self.entry(id).is_none_or(|entry| matches!(entry.state, State::Done(_)))
     }
 
-    /// Starts a send.
-    pub(crate) fn send(&mut self, to: Rank, tag: Tag, context: Context, span: Span) -> Result<u64, Error> {
+    /// Starts a send; `waits`: the program does nothing else until it is over.
+    pub(crate) fn send(&mut self, to: Rank, tag: Tag, context: Context, span: Span, waits: bool) -> Result<u64, Error> {
         if to >= self.port.ranks() {
             return Err(Refusal::NoRank.into());
         }
@@ -234,13 +236,28 @@ impl<P: Port> Engine<P> {
             let payload = if total > 0 { Carried::Span(span) } else { Carried::Nothing };
             self.say(Saying { to, words, payload, request: id, ends: true })
         } else {
-            self.offer(to, words)
+            self.offer(to, words, waits)
         };
         self.sent[to as usize] += 1;
         if let Err(error) = sent {
             self.finish(id, Err(error));
         }
         Ok(id)
+    }
+
+    /// Starts a put or get; `None`: no room now.
+    pub(crate) fn transfer(&mut self, peer: Rank, op: impl Fn(u64) -> Op<'static>) -> Option<Result<u64, Error>> {
+        let nothing = Span::new(Memory(u64::MAX), 0, 0);
+        let id = self.open(peer, nothing, State::Moving);
+        match self.port.post(&op(id)) {
+            Posted::Accepted => return Some(Ok(id)),
+            Posted::Refused(refusal) => self.finish(id, Err(refused(refusal))),
+            Posted::Busy => self.finish(id, Err(Error::NoRequest)),
+        }
+        match self.take(id) {
+            Some(Err(Error::NoRequest)) | None => None,
+            Some(result) => Some(result.map(|_| id)),
+        }
     }
 
     /// Starts a receive; `early`: the program may go away, so tell the sender at once where the message may go.
@@ -467,7 +484,7 @@ impl<P: Port> Engine<P> {
         let mut failed = Vec::new();
         for (slot, entry) in self.entries.iter().enumerate() {
             let needs = match entry.state {
-                State::Offered | State::Sending { .. } | State::Depositing { .. } => entry.peer == rank,
+                State::Offered | State::Sending { .. } | State::Depositing { .. } | State::Moving => entry.peer == rank,
                 State::Receiving { .. } | State::Fetching { .. } => entry.peer == rank,
                 State::Posted(pattern) => pattern.from.is_none_or(|from| from == rank),
                 State::Done(_) | State::Vacant => false,

@@ -27,31 +27,42 @@ pub(crate) struct Early {
 
 impl<P: Port> Engine<P> {
     /// Offers a message that is too long to be eager.
-    pub(crate) fn offer(&mut self, to: Rank, words: Words) -> Result<(), Error> {
+    pub(crate) fn offer(&mut self, to: Rank, words: Words, waits: bool) -> Result<(), Error> {
         if self.take_early(to, &words)? {
             return Ok(());
         }
         let id = words.id;
         let span = self.entries[id as u32 as usize].span;
-        let fetchable = self.port.limits().fetch.is_some() && self.suits(&span);
+        let fetchable = self.port.limits().fetch.is_some() && self.offers(&span, waits);
         let place = if fetchable { self.export(id, span) } else { None };
         let payload = place.map_or(Carried::Nothing, Carried::Place);
         let words = Words { kind: Kind::Rts, ..words };
         self.say(Saying { to, words, payload, request: id, ends: false })
     }
 
-    /// Whether a span is better moved without buffers.
-    fn suits(&self, span: &Span) -> bool {
+    fn is_regular(&self, span: &Span) -> bool {
+        self.port.kind(span.memory) != Ok(port::Kind::Private)
+    }
+    /// Whether blocks are long enough for the system's copy.
+    fn is_coarse(&self, span: &Span) -> bool {
+        span.layout.is_contiguous() || span.layout.block >= self.port.limits().registration.private_block_min
+    }
+    /// Whether memory is offered to the other side, which saves buffers; `waits`: this side does nothing else.
+    fn offers(&self, span: &Span, waits: bool) -> bool {
         let limits = &self.port.limits().registration;
-        let private = self.port.kind(span.memory) == Ok(port::Kind::Private);
-        let coarse = span.layout.is_contiguous() || span.layout.block >= limits.private_block_min;
-        span.bytes() >= self.options.zero_copy_bytes && (!private || (limits.private && coarse))
+        let worth = !waits || span.bytes() >= limits.private_zero_copy_min;
+        let private = || limits.private && worth && self.is_coarse(span);
+        span.bytes() >= self.options.zero_copy_bytes && (self.is_regular(span) || private())
+    }
+    /// Whether an offer is taken with this memory on the own side.
+    fn takes(&self, span: &Span, place: &Place) -> bool {
+        place.regular || self.is_coarse(span)
     }
     /// Registers the memory of request `id`; `None` if that is refused.
     fn export(&mut self, id: u64, span: Span) -> Option<Place> {
         let key = self.setup.register(&mut self.port, span.memory).ok()?;
         self.entries[id as u32 as usize].registered = true;
-        Some(Place { key, offset: span.offset, layout: span.layout })
+        Some(Place { key, offset: span.offset, layout: span.layout, regular: self.is_regular(&span) })
     }
     /// Attaches to a place for request `id`.
     fn import(&mut self, id: u64, place: &Place) -> Result<RemoteSpan, Refusal> {
@@ -87,15 +98,16 @@ impl<P: Port> Engine<P> {
     pub(crate) fn begin(&mut self, id: u64, from: Rank, words: Words, place: Option<Place>) {
         let span = self.entries[id as u32 as usize].span;
         self.entries[id as u32 as usize].peer = from;
-        if words.total <= span.bytes() && self.suits(&span) {
+        if words.total <= span.bytes() {
             let into = span.part(0, words.total);
             if let (Some(place), Some(into)) = (place, into)
+                && self.takes(&span, &place)
                 && self.fetch(id, &words, &place, into)
             {
                 return;
             }
             let depositable = self.port.limits().deposit.is_some();
-            if let Some(into) = into.filter(|_| depositable)
+            if let Some(into) = into.filter(|into| depositable && self.offers(into, true))
                 && let Some(target) = self.export(id, into)
             {
                 return self.clear(id, from, words, Carried::Place(target));
@@ -144,7 +156,7 @@ impl<P: Port> Engine<P> {
     /// Deposits the message `id` into the receive `peer`; `false` if it must go another way.
     fn deposit(&mut self, id: u64, peer: u64, place: &Place) -> bool {
         let span = self.entries[id as u32 as usize].span;
-        if !self.suits(&span) {
+        if !self.takes(&span, place) {
             return false;
         }
         let Ok(to) = self.import(id, place) else { return false };
@@ -192,6 +204,10 @@ impl<P: Port> Engine<P> {
                 self.release_setups(id);
                 self.start_pieces(id, peer);
             }
+            (State::Moving, moved) => {
+                let status = Status { from: peer_rank, tag: 0, bytes: 0 };
+                self.finish(id, moved.map(|()| status).map_err(refused));
+            }
             _ => {}
         }
     }
@@ -216,7 +232,7 @@ impl<P: Port> Engine<P> {
             _ => false,
         };
         let depositable = self.port.limits().deposit.is_some() && from != self.port.rank();
-        if !depositable || !self.suits(&span) || self.posted.iter().any(rival) {
+        if !depositable || !self.offers(&span, false) || self.posted.iter().any(rival) {
             return;
         }
         let Some(place) = self.export(id, span) else { return };
@@ -245,7 +261,9 @@ impl<P: Port> Engine<P> {
         let id = words.id;
         let span = self.entries[id as u32 as usize].span;
         let part = Span { memory: port::Memory(0), offset: early.place.offset, layout: early.place.layout };
-        let Some(part) = part.part(0, words.total).filter(|_| words.total <= early.room && self.suits(&span)) else {
+        let Some(part) =
+            part.part(0, words.total).filter(|_| words.total <= early.room && self.takes(&span, &early.place))
+        else {
             return Ok(false);
         };
         let place = Place { offset: part.offset, layout: part.layout, ..early.place };

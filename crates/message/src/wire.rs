@@ -71,14 +71,16 @@ pub(crate) struct Place {
     pub(crate) key: Key,
     pub(crate) offset: u64,
     pub(crate) layout: Layout,
+    /// A regular segment: reached without the system's help.
+    pub(crate) regular: bool,
 }
 
 impl Place {
     /// Bytes of a place in a control message.
-    pub(crate) const BYTES: usize = 48;
+    pub(crate) const BYTES: usize = 56;
     pub(crate) fn bytes(&self) -> [u8; Place::BYTES] {
         let Layout { block, count, stride } = self.layout;
-        let words = [self.key.id, self.key.bytes, self.offset, block, count, stride];
+        let words = [self.key.id, self.key.bytes, self.offset, block, count, stride, u64::from(self.regular)];
         let mut bytes = [0; Place::BYTES];
         bytes.copy_from_slice(words.map(u64::to_le_bytes).as_flattened());
         bytes
@@ -87,6 +89,6 @@ impl Place {
     pub(crate) fn parse(rank: Rank, bytes: &[u8; Place::BYTES]) -> Place {
         let word = |i: usize| u64::from_le_bytes(std::array::from_fn(|k| bytes[i * 8 + k]));
         let layout = Layout { block: word(3), count: word(4), stride: word(5) };
-        Place { key: Key { rank, id: word(0), bytes: word(1) }, offset: word(2), layout }
+        Place { key: Key { rank, id: word(0), bytes: word(1) }, offset: word(2), layout, regular: word(6) == 1 }
     }
 }

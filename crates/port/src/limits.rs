@@ -72,6 +72,9 @@ pub struct RegistrationLimits {
     pub private_block_min: u64,
     /// Transfers shorter than this move faster through buffers than by set-up and zero-copy.
     pub zero_copy_min: u64,
+    /// As `zero_copy_min`, for private memory between ranks that both wait: where the system must copy, buffers may
+    /// be faster at every size, and zero-copy pays only by letting one side compute.
+    pub private_zero_copy_min: u64,
     /// Address translation entries for mappings; `None`: no limit.
     pub entries: Option<u64>,
     /// Bytes that one entry maps.

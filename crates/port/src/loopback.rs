@@ -492,6 +492,7 @@ fn limits(driver: &Loopback) -> Limits {
             private_mappable: false,
             private_block_min: 0,
             zero_copy_min: 0,
+            private_zero_copy_min: 300,
             entries: Some(driver.entries as u64),
             entry_bytes: u64::MAX,
             pinned_bytes: None,

@@ -426,6 +426,7 @@ fn limits() -> Limits {
             private_mappable: false,
             private_block_min: 0,
             zero_copy_min: u64::MAX,
+            private_zero_copy_min: u64::MAX,
             entries: None,
             entry_bytes: u64::MAX,
             pinned_bytes: None,

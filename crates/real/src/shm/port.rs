@@ -301,6 +301,7 @@ fn limits() -> Limits {
             private_mappable: false,
             private_block_min: 2048,
             zero_copy_min: 32 << 10,
+            private_zero_copy_min: u64::MAX,
             entries: Some(super::world::EXPORTS as u64),
             entry_bytes: u64::MAX,
             pinned_bytes: None,

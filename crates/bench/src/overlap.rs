@@ -1,0 +1,111 @@
+//! Overlap of communication and computation, after W01 (slides 18 to 22): a message without waiting, a computation,
+//! then the wait.
+
+use crate::{Plan, Samples, Summary, plan::Repeater};
+use hotlink_fabric::units::Time;
+use hotlink_message::{Comm, Error};
+use hotlink_port::{Kind, Port, Program, Span, Work};
+use serde::{Deserialize, Serialize};
+
+/// The benchmark on two ranks; rank 0 computes, as sender or as receiver.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Overlap {
+    /// Message bytes.
+    pub size: u64,
+    /// Rank 0 sends; else it receives.
+    pub sender: bool,
+    /// Computation times as shares of the message's own time.
+    pub shares: Vec<f64>,
+    /// Compute by DAXPY over vectors of the message's size (W01's DAXPY), else on one variable (FIXED).
+    pub daxpy: bool,
+    /// What memory the message lies in.
+    pub private: bool,
+    /// Repetitions.
+    pub plan: Plan,
+}
+
+/// What rank 0 saw, all in microseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OverlapTimes {
+    /// The message alone.
+    pub message: Samples,
+    /// For each share: the computation alone (median), and both together.
+    pub points: Vec<(f64, Samples)>,
+}
+
+impl<P: Port> Program<P, Result<OverlapTimes, Error>> for Overlap {
+    async fn run(&self, port: P) -> Result<OverlapTimes, Error> {
+        let comm = Comm::new(port);
+        let repeater = Repeater::new(&comm, &self.plan)?;
+        let memory = comm.alloc(self.size, if self.private { Kind::Private } else { Kind::Default })?;
+        comm.write(memory, 0, &vec![1; self.size as usize])?;
+        let span = Span::new(memory, 0, self.size);
+        let message = repeater.run(async |inner| self.sample(&comm, span, inner, None).await).await?;
+        let alone_us = Summary::of(&message.values).map_or(0.0, |summary| summary.median);
+        let mut points = Vec::new();
+        for share in &self.shares {
+            let work = self.work(&comm, alone_us * share);
+            let (work, busy_us) = (Some(work), time_of(&comm, work));
+            let both = repeater.run(async |inner| self.sample(&comm, span, inner, work).await).await?;
+            points.push((busy_us, both));
+        }
+        comm.barrier().await?;
+        Ok(OverlapTimes { message, points })
+    }
+}
+
+impl Overlap {
+    fn work<P: Port>(&self, comm: &Comm<P>, us: f64) -> Work {
+        if !self.daxpy {
+            return Work::Fixed(Time::from_us(us));
+        }
+        let elements = (self.size / 8).max(1);
+        let once = time_of(comm, Work::Daxpy { elements, repeats: 1 });
+        Work::Daxpy { elements, repeats: (us / once.max(1e-3)).round().max(1.0) as u64 }
+    }
+    /// One message, with computation at rank 0 between its start and the wait. Both ranks begin together.
+    async fn sample<P: Port>(
+        &self,
+        comm: &Comm<P>,
+        span: Span,
+        inner: u64,
+        work: Option<Work>,
+    ) -> Result<(f64, Time), Error> {
+        let empty = Span::new(span.memory, 0, 0);
+        let mut time = Time::ZERO;
+        for _ in 0..inner {
+            comm.barrier().await?;
+            let start = comm.now();
+            if comm.rank() == 0 {
+                let request = match self.sender {
+                    true => comm.isend(1, 0, span)?,
+                    false => comm.irecv(Some(1), Some(0), span)?,
+                };
+                if let Some(work) = work {
+                    comm.compute(work);
+                }
+                comm.wait(request).await?;
+                if self.sender {
+                    comm.recv(Some(1), Some(1), empty).await?;
+                }
+            } else if comm.rank() == 1 && self.sender {
+                comm.recv(Some(0), Some(0), span).await?;
+                comm.send(0, 1, empty).await?;
+            } else if comm.rank() == 1 {
+                comm.send(0, 0, span).await?;
+            }
+            time += comm.now() - start;
+        }
+        Ok((time.us() / inner as f64, time))
+    }
+}
+
+/// The least time of a computation alone.
+fn time_of<P: Port>(comm: &Comm<P>, work: Work) -> f64 {
+    let once = |_| {
+        let start = comm.now();
+        comm.compute(work);
+        (comm.now() - start).us()
+    };
+    (0..5).map(once).fold(f64::INFINITY, f64::min)
+}
