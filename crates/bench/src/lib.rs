@@ -4,6 +4,7 @@
 //! ports alike. It returns [`Samples`]; [`Summary`] is what a record says of them.
 
 mod bound;
+mod collective;
 mod deposit;
 mod memory;
 mod overlap;
@@ -14,6 +15,7 @@ mod saturation;
 mod stats;
 
 pub use bound::{CopyRate, copy_bound_mbps};
+pub use collective::{Collective, Which};
 pub use deposit::{Deposit, Series};
 pub use memory::{MemoryCopy, MemoryPoint};
 pub use overlap::{Overlap, OverlapTimes};

@@ -71,3 +71,31 @@ fn bad_requests_are_told() {
         assert!(String::from_utf8_lossy(&output.stderr).contains(told), "{args:?}");
     }
 }
+
+#[test]
+fn deposit_and_overlap_have_their_keys() {
+    let args = ["measure", "deposit", "--strides", "1,8", "--size", "64KiB", "--memory", "private,shared"];
+    let deposits = records(&[&args[..], &["--time", "0.01", "--json"]].concat());
+    assert_eq!(deposits.len(), 12, "three series, two strides, two kinds of memory");
+    deposits.iter().for_each(assert_sound);
+    assert!(deposits.iter().all(|record| record["stride"].is_u64() && record["series"].is_string()));
+    let args =
+        ["measure", "overlap", "--size", "64KiB", "--side", "sender,receiver", "--compute", "1", "--time", "0.01"];
+    let overlaps = records(&[&args[..], &["--json"]].concat());
+    assert_eq!(overlaps.len(), 2);
+    for record in overlaps {
+        assert!((0.0..=1.0).contains(&record["overlap"].as_f64().unwrap()), "{record}");
+        assert!(record["w01_overhead"].is_f64() && record.get("saturation_us").is_some());
+    }
+}
+
+#[test]
+fn collectives_give_the_slowest_ranks_time() {
+    for which in ["barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall"] {
+        let records = records(&["measure", which, "--ranks", "2,3", "--size", "1KiB", "--time", "0.01", "--json"]);
+        assert_eq!(records.len(), 2);
+        for record in records {
+            assert!(record["latency_us"].as_f64().unwrap() > 0.0 && record["efficiency"].as_f64().unwrap() > 0.0);
+        }
+    }
+}

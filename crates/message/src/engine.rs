@@ -73,7 +73,7 @@ impl Pattern {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum State {
     /// A send that waits for the receiver.
-    Offered,
+    Offered { words: Words },
     /// A send whose pieces are on their way: bytes sent so far, and the receiver's request.
     Sending { sent: u64, peer: u64 },
     /// A send that is being deposited into the receiver's request `peer`.
@@ -100,6 +100,8 @@ pub(crate) struct Entry {
     pub(crate) state: State,
     /// Its memory is registered for it.
     pub(crate) registered: bool,
+    /// Where its message may go, as the sender was told.
+    pub(crate) announced: Option<Place>,
     /// It uses the attachment to this key.
     pub(crate) attached: Option<Key>,
 }
@@ -186,14 +188,19 @@ impl<P: Port> Engine<P> {
                 span,
                 state: State::Vacant,
                 registered: false,
+                announced: None,
                 attached: None,
             });
             self.entries.len() as u32 - 1
         });
         let entry = &mut self.entries[slot as usize];
         let generation = entry.generation.wrapping_add(1);
-        *entry = Entry { generation, peer, span, state, registered: false, attached: None };
+        *entry = Entry { generation, peer, span, state, registered: false, announced: None, attached: None };
         u64::from(entry.generation) << 32 | u64::from(slot)
+    }
+    /// The request in a slot.
+    pub(crate) fn id_of(&self, slot: usize) -> u64 {
+        u64::from(self.entries[slot].generation) << 32 | slot as u64
     }
     pub(crate) fn entry(&mut self, id: u64) -> Option<&mut Entry> {
         let entry = self.entries.get_mut(id as u32 as usize)?;
@@ -228,8 +235,9 @@ impl<P: Port> Engine<P> {
             return Err(Error::PeerGone(to));
         }
         let total = span.bytes();
-        let id = self.open(to, span, State::Offered);
-        let words = Words { kind: Kind::Eager, context, tag, total, id, at: 0 };
+        let words = Words { kind: Kind::Eager, context, tag, total, id: 0, at: 0 };
+        let id = self.open(to, span, State::Offered { words });
+        let words = Words { id, ..words };
         let sent = if total <= self.options.eager_bytes {
             self.counters.eager += 1;
             self.drop_early(to, &words);
@@ -484,7 +492,9 @@ impl<P: Port> Engine<P> {
         let mut failed = Vec::new();
         for (slot, entry) in self.entries.iter().enumerate() {
             let needs = match entry.state {
-                State::Offered | State::Sending { .. } | State::Depositing { .. } | State::Moving => entry.peer == rank,
+                State::Offered { .. } | State::Sending { .. } | State::Depositing { .. } | State::Moving => {
+                    entry.peer == rank
+                }
                 State::Receiving { .. } | State::Fetching { .. } => entry.peer == rank,
                 State::Posted(pattern) => pattern.from.is_none_or(|from| from == rank),
                 State::Done(_) | State::Vacant => false,

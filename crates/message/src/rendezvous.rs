@@ -5,8 +5,10 @@
 //! buffers are faster: chosen message by message and counted.
 //!
 //! A receive that starts without waiting ([`crate::Comm::irecv`]) is announced (`Ready`): the sender may then deposit
-//! the message while the receiver computes. The announcement holds only if no message was on the way when it came;
-//! the sender takes it with a `Claim`, in order with its other messages, so that matching order is kept.
+//! the message while the receiver computes. The announcement holds if no message was on the way when it came, and the
+//! sender takes it with a `Claim`, in order with its other messages; or if the one message on the way is the very one
+//! that will meet it. So matching order is kept. Only the sender moves the data of an announced receive, so that
+//! nothing is written after both sides are done.
 
 use crate::engine::{Carried, Engine, Pattern, Saying, State, refused};
 use crate::wire::{Context, Kind, Place, Words};
@@ -97,7 +99,12 @@ impl<P: Port> Engine<P> {
     /// An announced message has met its receive `id`.
     pub(crate) fn begin(&mut self, id: u64, from: Rank, words: Words, place: Option<Place>) {
         let span = self.entries[id as u32 as usize].span;
-        self.entries[id as u32 as usize].peer = from;
+        let entry = &mut self.entries[id as u32 as usize];
+        entry.peer = from;
+        if let Some(announced) = entry.announced {
+            let place = announced.part(words.total).map_or(Carried::Nothing, Carried::Place);
+            return self.clear(id, from, words, place);
+        }
         if words.total <= span.bytes() {
             let into = span.part(0, words.total);
             if let (Some(place), Some(into)) = (place, into)
@@ -137,12 +144,15 @@ impl<P: Port> Engine<P> {
     /// The receiver is ready for the announced message `words.id`.
     pub(crate) fn on_clear(&mut self, words: &Words, place: Option<Place>) {
         let Some(entry) = self.entry(words.id) else { return };
-        if !matches!(entry.state, State::Offered) {
-            return;
+        if matches!(entry.state, State::Offered { .. }) {
+            self.move_to(words.id, words.at, place);
         }
-        self.release_setups(words.id);
-        if place.is_none_or(|place| !self.deposit(words.id, words.at, &place)) {
-            self.start_pieces(words.id, words.at);
+    }
+    /// Moves the offered message `id` into the receive `peer`.
+    fn move_to(&mut self, id: u64, peer: u64, place: Option<Place>) {
+        self.release_setups(id);
+        if place.is_none_or(|place| !self.deposit(id, peer, &place)) {
+            self.start_pieces(id, peer);
         }
     }
     fn start_pieces(&mut self, id: u64, peer: u64) {
@@ -236,6 +246,7 @@ impl<P: Port> Engine<P> {
             return;
         }
         let Some(place) = self.export(id, span) else { return };
+        self.entries[id as u32 as usize].announced = Some(place);
         let (total, at) = (span.bytes(), self.seen[from as usize]);
         let words = Words { kind: Kind::Ready, context: pattern.context, tag, total, id, at };
         // Not said in time, the message comes the usual way.
@@ -243,10 +254,26 @@ impl<P: Port> Engine<P> {
     }
     /// Another rank has announced a receive.
     pub(crate) fn on_ready(&mut self, from: Rank, words: Words, place: Option<Place>) {
-        let holds = words.at == self.sent[from as usize];
-        if let Some(place) = place.filter(|_| holds) {
-            let Words { tag, context, total: room, id, .. } = words;
-            self.early.push(Early { from, tag, context, room, id, place });
+        let Some(place) = place else { return };
+        let on_the_way = self.sent[from as usize].wrapping_sub(words.at);
+        let Words { tag, context, total: room, id, .. } = words;
+        match on_the_way {
+            0 => self.early.push(Early { from, tag, context, room, id, place }),
+            1 => self.meet(from, &words, &place),
+            _ => {}
+        }
+    }
+    /// The one message on the way to `from` meets the announced receive, if it is an offered one that this receive
+    /// takes: an earlier one would have met it when it was posted.
+    fn meet(&mut self, from: Rank, ready: &Words, place: &Place) {
+        let meets = |entry: &crate::engine::Entry| match entry.state {
+            State::Offered { words } => entry.peer == from && (words.tag, words.context) == (ready.tag, ready.context),
+            _ => false,
+        };
+        let Some(slot) = self.entries.iter().position(meets) else { return };
+        let (total, id) = (self.entries[slot].span.bytes(), self.id_of(slot));
+        if let Some(place) = place.part(total) {
+            self.move_to(id, ready.id, Some(place));
         }
     }
     /// Takes out the early receive that a message to `to` will meet.
@@ -260,13 +287,8 @@ impl<P: Port> Engine<P> {
         let Some(early) = self.drop_early(to, words) else { return Ok(false) };
         let id = words.id;
         let span = self.entries[id as u32 as usize].span;
-        let part = Span { memory: port::Memory(0), offset: early.place.offset, layout: early.place.layout };
-        let Some(part) =
-            part.part(0, words.total).filter(|_| words.total <= early.room && self.takes(&span, &early.place))
-        else {
-            return Ok(false);
-        };
-        let place = Place { offset: part.offset, layout: part.layout, ..early.place };
+        let fits = words.total <= early.room && self.takes(&span, &early.place);
+        let Some(place) = early.place.part(words.total).filter(|_| fits) else { return Ok(false) };
         let Ok(remote) = self.import(id, &place) else { return Ok(false) };
         let claim = Words { kind: Kind::Claim, id: early.id, ..*words };
         self.say(Saying { to, words: claim, payload: Carried::Nothing, request: id, ends: false })?;

@@ -1,7 +1,7 @@
 //! What the engines of two ranks say to each other: the four words of a control message.
 
 use crate::Tag;
-use hotlink_port::{Head, Key, Layout, Rank};
+use hotlink_port::{Head, Key, Layout, Memory, Rank, Span};
 
 /// Kinds of control message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +84,12 @@ impl Place {
         let mut bytes = [0; Place::BYTES];
         bytes.copy_from_slice(words.map(u64::to_le_bytes).as_flattened());
         bytes
+    }
+    /// The place of the first `bytes`, if they end on a whole block.
+    pub(crate) fn part(&self, bytes: u64) -> Option<Place> {
+        let span = Span { memory: Memory(0), offset: self.offset, layout: self.layout };
+        let part = span.part(0, bytes).filter(|_| bytes <= span.bytes())?;
+        Some(Place { offset: part.offset, layout: part.layout, ..*self })
     }
     /// The place in memory of `rank` that `bytes` name.
     pub(crate) fn parse(rank: Rank, bytes: &[u8; Place::BYTES]) -> Place {

@@ -1,12 +1,15 @@
 //! `hotlink measure`: benchmarks on this machine, between real processes, each with its bound beside it.
 
+mod collective;
+mod deposit;
 mod machine;
 mod memory;
+mod overlap;
 mod pingpong;
 mod saturation;
 
 use crate::{Failure, output::Output, values::Numbers};
-use hotlink_bench::{Plan, Samples, Summary};
+use hotlink_bench::{Plan, Samples, Summary, Which};
 use hotlink_message::Error;
 use hotlink_port::{Driver, Program, RunError};
 use hotlink_real::{Options, Shm, ShmPort, Tcp, TcpPort};
@@ -29,8 +32,24 @@ enum Bench {
     Pingpong(pingpong::Args),
     /// Aggregate bandwidth of several pairs of ranks that send at once.
     Saturation(saturation::Args),
+    /// Remote stores of 8-byte words, contiguous and strided, beside local ones.
+    Deposit(deposit::Args),
+    /// How much of a message's time hides behind computation.
+    Overlap(overlap::Args),
     /// Copy within memory: contiguous loads to contiguous or strided stores.
     Memory(memory::Args),
+    /// Time until all ranks have met.
+    Barrier(collective::Args),
+    /// Time of a broadcast from rank 0.
+    Bcast(collective::Args),
+    /// Time of a sum of doubles at rank 0.
+    Reduce(collective::Args),
+    /// Time of a sum of doubles on every rank.
+    Allreduce(collective::Args),
+    /// Time until every rank has every rank's part.
+    Allgather(collective::Args),
+    /// Time until every rank has a part from every other.
+    Alltoall(collective::Args),
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
@@ -38,7 +57,15 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     match &args.bench {
         Bench::Pingpong(args) => pingpong::run(args, output),
         Bench::Saturation(args) => saturation::run(args, output),
+        Bench::Deposit(args) => deposit::run(args, output),
+        Bench::Overlap(args) => overlap::run(args, output),
         Bench::Memory(args) => memory::run(args, output),
+        Bench::Barrier(args) => collective::run(Which::Barrier, args, output),
+        Bench::Bcast(args) => collective::run(Which::Bcast, args, output),
+        Bench::Reduce(args) => collective::run(Which::Reduce, args, output),
+        Bench::Allreduce(args) => collective::run(Which::Allreduce, args, output),
+        Bench::Allgather(args) => collective::run(Which::Allgather, args, output),
+        Bench::Alltoall(args) => collective::run(Which::Alltoall, args, output),
     }
 }
 

@@ -1,0 +1,73 @@
+//! `hotlink measure barrier`, `bcast`, `reduce`, `allreduce`, `allgather`, `alltoall`.
+
+use super::{Repetition, Via, failure, limits, oversubscribed, summary};
+use crate::values::{Counts, Sizes};
+use crate::{Failure, output::Output};
+use hotlink_bench::{Collective, Record, Samples, Summary, Which};
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// What carries the messages.
+    #[arg(long, value_enum, default_value_t = Via::Shm)]
+    via: Via,
+    /// Ranks: a list or range.
+    #[arg(long, value_name = "LIST", default_value = "2")]
+    ranks: Counts,
+    /// Bytes of each rank's part: a list or range, multiples of 8; a barrier has none.
+    #[arg(long, value_name = "LIST", default_value = "8,64KiB")]
+    size: Sizes,
+    #[command(flatten)]
+    repetition: Repetition,
+}
+
+pub(super) fn run(which: Which, args: &Args, output: &mut Output) -> Result<(), Failure> {
+    let ranks = args.ranks.to_u32().map_err(|what| Failure::Input(format!("--ranks: {what}")))?;
+    let sizes = if which == Which::Barrier { &[0][..] } else { &args.size[..] };
+    if let Some(size) = sizes.iter().find(|&&size| size % 8 != 0) {
+        return Err(Failure::Input(format!("--size {size}: elements have 8 B; allowed are multiples of 8")));
+    }
+    let hand_off = hotlink_real::hand_off(&limits()).map_err(failure)?;
+    let hand_off_us = Summary::of(&hand_off).map_or(0.0, |summary| summary.min);
+    let progress = output.progress(&format!("measure {}", which.name()), (ranks.len() * sizes.len()) as u64);
+    for &ranks in &ranks {
+        let over = oversubscribed(ranks);
+        for &size in sizes {
+            let bench = Collective { which, size, plan: args.repetition.plan()? };
+            let results: Vec<Samples> = args.via.run(ranks, &bench)?;
+            output.push(record(&bench, args, ranks, &Collective::slowest(&results), hand_off_us, over)?);
+            progress.step();
+        }
+    }
+    Ok(())
+}
+
+fn record(
+    bench: &Collective,
+    args: &Args,
+    ranks: u32,
+    samples: &Samples,
+    hand_off_us: f64,
+    over: bool,
+) -> Result<Record, Failure> {
+    let summary = summary(samples)?;
+    // News of every rank needs that many steps to reach all, each a hand-off at least.
+    let bound_us = f64::from(ranks.next_power_of_two().trailing_zeros()) * hand_off_us;
+    let mut record = Record::new()
+        .with("fabric", args.repetition.fabric.as_str())
+        .with("benchmark", bench.which.name())
+        .with("method", "measured")
+        .with("via", args.via.name())
+        .with("ranks", ranks)
+        .with("size_B", bench.size)
+        .with("latency_us", summary.median)
+        .with("bound_latency_us", bound_us)
+        .with("efficiency", bound_us / summary.median)
+        .with("limiting_resource", "cache-line hand-off")
+        .with("bound_is", "ceil(log2 ranks) hand-offs of a cache line between cores")
+        .with("oversubscribed", over);
+    record = summary.into(record).with("statistic_of", "latency_us").with("inner", samples.inner);
+    if args.repetition.raw {
+        record.set("samples", samples.values.clone());
+    }
+    Ok(record)
+}
