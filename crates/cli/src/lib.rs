@@ -22,7 +22,17 @@ use std::path::Path;
 
 /// How fast a cluster's interconnect is, how fast it should be, what holds it back, and what it costs.
 #[derive(Parser)]
-#[command(name = "hotlink", version, about, disable_help_subcommand = true)]
+#[command(
+    name = "hotlink",
+    version,
+    about,
+    disable_help_subcommand = true,
+    after_help = "Examples:
+  hotlink compare sci-ring sci-torus2d myrinet-clos64 --nodes 2..128 --out report/
+  hotlink analyze ib-ndr-fat-tree3 --nodes 16384 --traffic permutation:random
+  hotlink measure pingpong --via shm --ranks 2 --size 8,64KiB,1MiB
+Each verb's --help has more. Exit status: 0 done, 1 a check or reference failed, 2 bad usage or input."
+)]
 struct Cli {
     #[command(flatten)]
     output: output::OutputArgs,
