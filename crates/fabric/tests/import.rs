@@ -56,6 +56,37 @@ fn explicit_routes_are_taken_and_the_hottest_is_told_by_its_own_rate() {
 }
 
 #[test]
+fn a_graph_without_switches_is_a_direct_network_whose_nodes_forward() {
+    let text = r#"{
+      "nodes": 4, "rate_MBps": 100,
+      "links": [{"from": "n0", "to": "n1"}, {"from": "n1", "to": "n2"}, {"from": "n2", "to": "n3"}, {"from": "n3", "to": "n0"}],
+      "routes": [{"from": "n0", "to": "n2", "via": ["n1"]}]
+    }"#;
+    let fabric = graph("ring.json", text).unwrap();
+    let load = count(&fabric, &Traffic::AllToAll.demand(4, 0).unwrap()).unwrap();
+    let bounds = load.bounds(&fabric, Capacities::Theoretical, 1024);
+    let hottest = bounds.limiting().unwrap().hottest;
+    // Half of each half-way pair goes each way, but all of n0's to n2 over n1: 1 + 0.5 x 1 + 1 on the first link.
+    assert_eq!(fabric.resource_name(hottest), "link n0 -> n1");
+    // Three messages from each node; the link carries 2.5.
+    assert_eq!(bounds.bandwidth_per_node_mbps, 3.0 * 100.0 / 2.5);
+}
+
+#[test]
+fn the_node_link_form_of_graph_libraries_is_read() {
+    let text = r#"{
+      "directed": false, "multigraph": true, "graph": {"made": "elsewhere"},
+      "nodes": [{"id": 0}, {"id": 1}, {"id": "s", "kind": "switch"}],
+      "edges": [{"source": 0, "target": "s", "key": 0, "bandwidth_MBps": 10}, {"source": 1, "target": "s", "key": 0}]
+    }"#;
+    let fabric = graph("node-link.json", text).unwrap();
+    assert_eq!((fabric.nodes(), fabric.network.channels()), (2, 4));
+    let directed = text.replace("false", "true");
+    let one_way = graph("node-link.json", &directed).map(|fabric| fabric.network.channels());
+    assert_eq!(one_way, Ok(2));
+}
+
+#[test]
 fn mistakes_are_told_with_their_place() {
     let cases = [
         ("{", "g.json:1:1", "EOF"),

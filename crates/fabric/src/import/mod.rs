@@ -16,9 +16,17 @@
 //!
 //! A link has both directions (each with the rate) unless `one_way` is true. `rate_MBps` (10^6 bytes per second, gross)
 //! and `latency_us` may also stand at the top as the default of all links; a link without rate never limits. `nodes` and
-//! `switches` are lists of names or a number (then called `n0`, `s0` and so on). `routing` is `shortest-ecmp` (as without
-//! it), `shortest-single`, `up-down` or `source`; the last takes `routes`, each with `from`, `to` and the devices between
-//! them in `via` (over the first of parallel links), and all shortest paths where none is given. `packet` may give `payload_max_B` and `overhead_B`.
+//! `switches` are lists of names or a number (then called `n0`, `s0` and so on). Without any switch the network is
+//! direct: every node forwards, as in a ring or a torus. `routing` is `shortest-ecmp` (as without it),
+//! `shortest-single`, `up-down` or `source`; the last takes `routes`, each with `from`, `to` and the devices between
+//! them in `via` (over the first of parallel links), and all shortest paths where none is given. `packet` may give
+//! `payload_max_B` and `overhead_B`.
+//!
+//! The node-link form that graph libraries write is read too: nodes as `{"id": 3, "kind": "switch"}` (a number or a
+//! name; `kind` is `node` as without it, or `switch`), links called `links` or `edges` with `source` and `target`, and
+//! `directed`, which makes every link one-way.
+
+mod format;
 
 use crate::built::{Fabric, MAX_NODES};
 use crate::network::{Builder, Channel, Network, Node, Override, Vertex};
@@ -26,7 +34,7 @@ use crate::routing::Routing;
 use crate::spec::{FabricSpec, FlowControl, ResourceSpec, Role, RoutingSpec, Status, TopologySpec, Value};
 use crate::topology::Shape;
 use crate::units::{Rate, Time};
-use serde::Deserialize;
+use format::{File, Kind};
 use std::collections::BTreeMap;
 
 /// What was wrong with a graph, where, and what is allowed.
@@ -43,58 +51,6 @@ pub struct ImportError {
 const MAX_DEVICES: usize = 1 << 22;
 const MAX_LINKS: u64 = 1 << 24;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    name: Option<String>,
-    title: Option<String>,
-    nodes: Names,
-    switches: Option<Names>,
-    links: Vec<Link>,
-    routes: Option<Vec<Route>>,
-    routing: Option<String>,
-    #[serde(rename = "rate_MBps")]
-    rate_mbps: Option<f64>,
-    latency_us: Option<f64>,
-    packet: Option<Packet>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "a list of names or a number")]
-enum Names {
-    Count(u32),
-    List(Vec<String>),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Link {
-    from: String,
-    to: String,
-    #[serde(rename = "rate_MBps")]
-    rate_mbps: Option<f64>,
-    latency_us: Option<f64>,
-    parallel: Option<u32>,
-    one_way: Option<bool>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Route {
-    from: String,
-    to: String,
-    via: Vec<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Packet {
-    #[serde(rename = "payload_max_B")]
-    payload_max: Option<u64>,
-    #[serde(rename = "overhead_B")]
-    overhead: Option<f64>,
-}
-
 /// Builds the fabric that `text` describes, called `file` in messages. Its name is the file's stem unless it has one.
 ///
 /// # Errors
@@ -106,14 +62,20 @@ pub fn graph(file: &str, text: &str) -> Result<Fabric, ImportError> {
         let what = message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what);
         ImportError { place, what: what.to_owned() }
     })?;
-    Reader { file, parsed, vertices: BTreeMap::new(), names: Vec::new() }.read()
+    let mut reader = Reader { file, parsed, devices: BTreeMap::new(), names: Vec::new(), nodes: 0, direct: false };
+    reader.name_all()?;
+    reader.read()
 }
 
 struct Reader<'a> {
     file: &'a str,
     parsed: File,
-    vertices: BTreeMap<String, Vertex>,
+    /// Index of each device by its name: the nodes first, then the switches.
+    devices: BTreeMap<String, u32>,
     names: Vec<String>,
+    nodes: u32,
+    /// No switches: device i is node i and a router behind it, which has the links and forwards.
+    direct: bool,
 }
 
 impl Reader<'_> {
@@ -121,14 +83,14 @@ impl Reader<'_> {
         Err(ImportError { place: format!("{}: {key}", self.file), what: what.into() })
     }
 
-    fn read(mut self) -> Result<Fabric, ImportError> {
-        let nodes = self.name_all()?;
-        let (mut network, channels) = self.network(nodes)?;
+    fn read(self) -> Result<Fabric, ImportError> {
+        let (mut network, channels) = self.network()?;
         network.overrides = self.overrides(&channels)?;
         let spec = self.spec()?;
-        let shape = Shape::Named(self.names.clone());
+        let routers = if self.direct { &self.names[..] } else { &[] };
+        let shape = Shape::Named([&self.names, routers].concat());
         let wrong = |error: crate::BuildError| ImportError { place: format!("{}: routing", self.file), what: error.0 };
-        let mut fabric = Fabric::assemble(&spec, nodes, network, shape).map_err(wrong)?;
+        let mut fabric = Fabric::assemble(&spec, self.nodes, network, shape).map_err(wrong)?;
         let read = self.routes(&fabric.network)?;
         if let Routing::Source { routes, .. } = &mut fabric.routing {
             *routes = read;
@@ -136,25 +98,17 @@ impl Reader<'_> {
         Ok(fabric)
     }
 
-    fn name_all(&mut self) -> Result<u32, ImportError> {
-        let nodes = self.add_names("nodes", &self.expand(&self.parsed.nodes, "n"))?;
+    fn name_all(&mut self) -> Result<(), ImportError> {
+        let listed = self.parsed.nodes.of_kind(Kind::Node, "n");
+        let nodes = self.add_names("nodes", &listed)?;
         if nodes == 0 || nodes > MAX_NODES as usize {
             return self.wrong("nodes", format!("{nodes} nodes: allowed are 1 to {MAX_NODES}"));
         }
-        if let Some(switches) = &self.parsed.switches {
-            let switches = self.expand(switches, "s");
-            self.add_names("switches", &switches)?;
-        }
-        Ok(nodes as u32)
-    }
-
-    fn expand(&self, names: &Names, prefix: &str) -> Vec<String> {
-        match names {
-            Names::Count(count) => {
-                (0..(*count as usize).min(MAX_DEVICES + 1)).map(|i| format!("{prefix}{i}")).collect()
-            }
-            Names::List(list) => list.clone(),
-        }
+        let mut switches = self.parsed.nodes.of_kind(Kind::Switch, "s");
+        switches.extend(self.parsed.switches.iter().flat_map(|names| names.all("s")));
+        self.direct = self.add_names("switches", &switches)? == 0;
+        self.nodes = nodes as u32;
+        Ok(())
     }
 
     fn add_names(&mut self, key: &str, names: &[String]) -> Result<usize, ImportError> {
@@ -166,8 +120,7 @@ impl Reader<'_> {
             if name.trim().is_empty() {
                 return self.wrong(&key, "an empty name: every node and switch needs a name");
             }
-            let vertex = Vertex(self.names.len() as u32);
-            if self.vertices.insert(name.clone(), vertex).is_some() {
+            if self.devices.insert(name.clone(), self.names.len() as u32).is_some() {
                 return self.wrong(&key, format!("'{name}' stands twice: names are unique"));
             }
             self.names.push(name.clone());
@@ -175,28 +128,34 @@ impl Reader<'_> {
         Ok(names.len())
     }
 
-    fn find(&self, key: &str, name: &str) -> Result<Vertex, ImportError> {
-        match self.vertices.get(name) {
-            Some(vertex) => Ok(*vertex),
+    fn find(&self, key: &str, name: &str) -> Result<u32, ImportError> {
+        match self.devices.get(name) {
+            Some(device) => Ok(*device),
             None => {
-                let near = crate::catalog::nearest(name, self.vertices.keys().map(String::as_str));
+                let near = crate::catalog::nearest(name, self.devices.keys().map(String::as_str));
                 let near = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
                 self.wrong(key, format!("'{name}' is neither a node nor a switch{near}"))
             }
         }
     }
 
+    /// Where a device's links end.
+    fn vertex(&self, device: u32) -> Vertex {
+        Vertex(if self.direct { self.nodes + device } else { device })
+    }
+
     /// The network, and the channels of each link in file order.
-    fn network(&self, nodes: u32) -> Result<(Network, Vec<Vec<Channel>>), ImportError> {
-        let mut b = Builder::new(nodes);
-        b.vertices(self.names.len() as u32 - nodes, Role::Switch);
+    fn network(&self) -> Result<(Network, Vec<Vec<Channel>>), ImportError> {
+        let mut b = Builder::new(self.nodes);
+        let devices = self.names.len() as u32;
+        b.vertices(if self.direct { devices } else { devices - self.nodes }, Role::Switch);
         let mut owner = Vec::new();
         for (i, link) in self.parsed.links.iter().enumerate() {
             let key = format!("links[{i}]");
-            let from = self.find(&format!("{key}.from"), &link.from)?;
-            let to = self.find(&format!("{key}.to"), &link.to)?;
+            let from = self.find(&format!("{key}.from"), &link.from.0)?;
+            let to = self.find(&format!("{key}.to"), &link.to.0)?;
             if from == to {
-                return self.wrong(&key, format!("'{}' is linked to itself", link.from));
+                return self.wrong(&key, format!("'{}' is linked to itself", link.from.0));
             }
             let parallel = link.parallel.unwrap_or(1);
             let total = (owner.len() as u64).saturating_add(2 * u64::from(parallel));
@@ -206,17 +165,24 @@ impl Reader<'_> {
                     format!("{parallel}: at least 1, and {MAX_LINKS} links in all"),
                 );
             }
-            let role = if from.0 < nodes || to.0 < nodes { Role::Link } else { Role::SwitchLink };
+            let role = if from.min(to) < self.nodes { Role::Link } else { Role::SwitchLink };
+            let (from, to) = (self.vertex(from), self.vertex(to));
+            let one_way = link.one_way.unwrap_or(self.parsed.directed);
             for _ in 0..parallel {
                 b.channel(from, to, role);
                 owner.push(i);
-                if link.one_way != Some(true) {
+                if !one_way {
                     b.channel(to, from, role);
                     owner.push(i);
                 }
             }
         }
-        let (network, places) = b.build_ordered();
+        let joined = owner.len();
+        if self.direct {
+            (0..self.nodes).for_each(|node| b.link(Vertex(node), self.vertex(node), Role::Internal));
+        }
+        let (network, mut places) = b.build_ordered();
+        places.truncate(joined);
         let mut channels = vec![Vec::new(); self.parsed.links.len()];
         owner.into_iter().zip(places).for_each(|(link, channel)| channels[link].push(channel));
         Ok((network, channels))
@@ -256,29 +222,35 @@ impl Reader<'_> {
         let mut routes = BTreeMap::new();
         for (i, route) in self.parsed.routes.iter().flatten().enumerate() {
             let key = format!("routes[{i}]");
-            let stops = std::iter::once(&route.from).chain(&route.via).chain(std::iter::once(&route.to));
-            let stops: Vec<Vertex> = stops.map(|name| self.find(&key, name)).collect::<Result<_, _>>()?;
-            let (first, last) = (stops[0], stops[stops.len() - 1]);
-            if !network.is_node(first) || !network.is_node(last) || first == last {
+            let named = std::iter::once(&route.from).chain(&route.via).chain(std::iter::once(&route.to));
+            let devices: Vec<u32> = named.map(|name| self.find(&key, &name.0)).collect::<Result<_, _>>()?;
+            let (first, last) = (devices[0], devices[devices.len() - 1]);
+            if first >= self.nodes || last >= self.nodes || first == last {
                 return self.wrong(&key, "a route leads from one node to another");
             }
-            let mut seen = stops.clone();
+            let mut seen = devices.clone();
             seen.sort_unstable();
             seen.dedup();
-            let between = &stops[1..stops.len() - 1];
-            if seen.len() != stops.len() || between.iter().any(|&v| network.is_node(v)) {
+            let forwards = |device: u32| self.direct || device >= self.nodes;
+            if seen.len() != devices.len() || !devices[1..devices.len() - 1].iter().all(|&device| forwards(device)) {
                 return self.wrong(&key, "a route passes switches only, each once");
+            }
+            let mut stops: Vec<Vertex> = devices.iter().map(|&device| self.vertex(device)).collect();
+            if self.direct {
+                stops.insert(0, Vertex(first));
+                stops.push(Vertex(last));
             }
             let mut channels = Vec::with_capacity(stops.len() - 1);
             for pair in stops.windows(2) {
                 let Some(channel) = network.out(pair[0]).find(|&c| network.to(c) == pair[1]) else {
-                    let (a, b) = (&self.names[pair[0].0 as usize], &self.names[pair[1].0 as usize]);
+                    let name = |v: Vertex| &self.names[if self.direct { v.0 - self.nodes } else { v.0 } as usize];
+                    let (a, b) = (name(pair[0]), name(pair[1]));
                     return self.wrong(&key, format!("there is no link from '{a}' to '{b}'"));
                 };
                 channels.push(channel);
             }
-            if routes.insert((Node(first.0), Node(last.0)), channels).is_some() {
-                return self.wrong(&key, format!("a second route from '{}' to '{}'", route.from, route.to));
+            if routes.insert((Node(first), Node(last)), channels).is_some() {
+                return self.wrong(&key, format!("a second route from '{}' to '{}'", route.from.0, route.to.0));
             }
         }
         Ok(routes)
