@@ -34,7 +34,7 @@ proptest! {
         latency in 0u64..1_000_000_000_000_000,
         unit in 0usize..20,
         parameter in 0usize..PARAMETERS.len(),
-        source in "[^ \\t\\n]\\PC{0,30}[\"\\\\'\\n\\t]{0,3}",
+        source in "[^\\s]\\PC{0,30}[\"\\\\'\\n\\t]{0,3}",
         half_duplex in any::<bool>(),
     ) {
         let mut spec = FabricSpec::bare("this-machine", TopologySpec::Shared, RoutingSpec::ShortestSingle);
