@@ -44,8 +44,9 @@ impl<'a> Net<'a> {
             )));
         }
         let packets = bytes.div_ceil(u64::from(self.plan.packet_bytes)).max(1);
-        let packets = u32::try_from(packets).map_err(|_| {
-            SimError::Input(format!("a message of {bytes} B is more than 2^31 packets: send less at once"))
+        let packets = u32::try_from(packets).ok().filter(|&packets| packets < AGAIN);
+        let packets = packets.ok_or_else(|| {
+            SimError::Input(format!("a message of {bytes} B is 2^31 packets or more: send less at once"))
         })?;
         Ok(self.messages.add(Message {
             from,
