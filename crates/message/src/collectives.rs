@@ -39,8 +39,7 @@ impl<P: Port> Comm<P> {
         self.wait(request).await.map(|_| ())
     }
     async fn into(&self, from: Rank, tag: Tag, span: Span) -> Result<(), Error> {
-        let request = self.start(Side::Recv, from, tag, span)?;
-        self.wait(request).await.map(|_| ())
+        self.receive_for(from, tag, span).await.map(|_| ())
     }
     async fn exchange(&self, tag: Tag, to: (Rank, Span), from: (Rank, Span)) -> Result<(), Error> {
         let receive = self.start(Side::Recv, from.0, tag, from.1)?;
@@ -78,7 +77,8 @@ impl<P: Port> Comm<P> {
         let mut step = 1;
         while step < ranks {
             let (to, from) = ((rank + step) % ranks, (rank + ranks - step) % ranks);
-            self.exchange(BARRIER, (to, empty), (from, empty)).await?;
+            self.out(to, BARRIER, empty).await?;
+            self.into(from, BARRIER, empty).await?;
             step *= 2;
         }
         Ok(())

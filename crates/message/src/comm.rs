@@ -1,6 +1,6 @@
 //! [`Comm`]: what programs use.
 
-use crate::engine::{Counters, Engine, Options, Pattern};
+use crate::engine::{Counters, Direct, Engine, Options, Pattern};
 use crate::setup::SetupStats;
 use crate::wire::Context;
 use crate::{Error, Tag};
@@ -26,7 +26,10 @@ impl<P: Port> Clone for Comm<P> {
     }
 }
 
-/// What a completed receive (or send) tells.
+/// The request of a send that was over at once.
+pub(crate) const SENT: u64 = u64::MAX;
+
+/// What a completed receive tells; of a send it tells nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
     /// The other rank.
@@ -110,6 +113,9 @@ impl<P: Port> Comm<P> {
 
     /// Starts a send. `span` may be used again when the request is over.
     pub fn isend(&self, to: Rank, tag: Tag, span: Span) -> Result<Request, Error> {
+        if self.engine.borrow_mut().send_now(to, tag, Context::USER, span) {
+            return Ok(Request(SENT));
+        }
         self.engine.borrow_mut().send(to, tag, Context::USER, span, false).map(Request)
     }
     /// Starts a receive from `from` (or any rank) with `tag` (or any tag).
@@ -170,13 +176,29 @@ impl<P: Port> Comm<P> {
     }
     /// Sends; `span` may be used again afterwards.
     pub async fn send(&self, to: Rank, tag: Tag, span: Span) -> Result<(), Error> {
+        if self.engine.borrow_mut().send_now(to, tag, Context::USER, span) {
+            return Ok(());
+        }
         let id = self.engine.borrow_mut().send(to, tag, Context::USER, span, true)?;
         self.wait_id(id).await.map(|_| ())
     }
     /// Receives.
     pub async fn recv(&self, from: Option<Rank>, tag: Option<Tag>, span: Span) -> Result<Status, Error> {
-        let pattern = Pattern { from, tag, context: Context::USER };
-        let id = self.engine.borrow_mut().recv(pattern, span, false)?;
+        self.receive(Pattern { from, tag, context: Context::USER }, span).await
+    }
+    async fn receive(&self, pattern: Pattern, span: Span) -> Result<Status, Error> {
+        let id = loop {
+            {
+                let mut engine = self.engine.borrow_mut();
+                match engine.recv_now(pattern, span) {
+                    Direct::Done(result) => return result,
+                    Direct::Started(id) => break id,
+                    Direct::Usual => break engine.recv(pattern, span, false)?,
+                    Direct::Nothing => engine.port.idle(Time::MAX),
+                }
+            }
+            yield_once().await;
+        };
         self.wait_id(id).await
     }
     /// Sends and receives at the same time.
@@ -234,11 +256,16 @@ impl<P: Port> Comm<P> {
         };
         self.wait_id(id).await.map(|_| ())
     }
+    /// A receive of a collective, waited for.
+    pub(crate) async fn receive_for(&self, from: Rank, tag: Tag, span: Span) -> Result<Status, Error> {
+        self.receive(Pattern { from: Some(from), tag: Some(tag), context: Context::COLLECTIVE }, span).await
+    }
     /// A send or receive of a collective, apart from the program's own messages.
     pub(crate) fn start(&self, what: Side, peer: Rank, tag: Tag, span: Span) -> Result<Request, Error> {
         let mut engine = self.engine.borrow_mut();
         let context = Context::COLLECTIVE;
         match what {
+            Side::Send if engine.send_now(peer, tag, context, span) => return Ok(Request(SENT)),
             Side::Send => engine.send(peer, tag, context, span, true),
             Side::Recv => engine.recv(Pattern { from: Some(peer), tag: Some(tag), context }, span, false),
         }

@@ -4,6 +4,7 @@
 //! itself (`Rts`); when a receive matches, it comes by *rendezvous* (see `rendezvous`). Both travel in the port's order, so messages between two ranks match in the order in which they were sent.
 
 use crate::cache::Policy;
+use crate::comm::SENT;
 use crate::rendezvous::Early;
 use crate::setup::Setup;
 use crate::wire::{Context, Kind, Place, Words};
@@ -137,6 +138,18 @@ pub(crate) struct Saying {
     pub(crate) ends: bool,
 }
 
+/// How [`Engine::recv_now`] went.
+pub(crate) enum Direct {
+    /// Received.
+    Done(Result<Status, Error>),
+    /// Nothing has come.
+    Nothing,
+    /// Something else came: the receive has begun the usual way.
+    Started(u64),
+    /// It must go the usual way.
+    Usual,
+}
+
 /// One rank's protocol state.
 pub(crate) struct Engine<P: Port> {
     pub(crate) port: P,
@@ -214,7 +227,11 @@ impl<P: Port> Engine<P> {
         }
     }
     /// The result of a request that is over; the request is then free. `None`: not over.
+    #[inline]
     pub(crate) fn take(&mut self, id: u64) -> Option<Result<Status, Error>> {
+        if id == SENT {
+            return Some(Ok(Status { from: self.port.rank(), tag: 0, bytes: 0 }));
+        }
         let Some(entry) = self.entry(id) else { return Some(Err(Error::NoRequest)) };
         let State::Done(result) = entry.state else { return None };
         entry.state = State::Vacant;
@@ -251,6 +268,52 @@ impl<P: Port> Engine<P> {
             self.finish(id, Err(error));
         }
         Ok(id)
+    }
+
+    /// Sends a short message at once and leaves nothing to wait for; `false`: it must go the usual way.
+    #[inline]
+    pub(crate) fn send_now(&mut self, to: Rank, tag: Tag, context: Context, span: Span) -> bool {
+        let total = span.bytes();
+        if total > self.options.eager_bytes || !self.waiting.is_empty() {
+            return false;
+        }
+        let words = Words { kind: Kind::Eager, context, tag, total, id: 0, at: 0 };
+        let payload = if total > 0 { Payload::Span(span) } else { Payload::None };
+        if self.port.post(&Op::Control { to, head: words.head(), payload }) != Posted::Accepted {
+            return false;
+        }
+        self.counters.eager += 1;
+        self.sent[to as usize] += 1;
+        if !self.early.is_empty() {
+            self.drop_early(to, &words);
+        }
+        true
+    }
+    /// Receives while nothing else is expected: a short message goes straight to its place.
+    #[inline]
+    pub(crate) fn recv_now(&mut self, pattern: Pattern, span: Span) -> Direct {
+        if !self.posted.is_empty() || !self.unexpected.is_empty() {
+            return Direct::Usual;
+        }
+        let Some(event) = self.port.poll() else {
+            let busy = !self.waiting.is_empty() || !self.sending.is_empty();
+            return if busy { Direct::Usual } else { Direct::Nothing };
+        };
+        if let Event::Control { from, head, .. } = event
+            && let Some(words) = Words::parse(&head)
+            && words.kind == Kind::Eager
+            && pattern.takes(from, &words)
+        {
+            self.seen[from as usize] += 1;
+            return Direct::Done(self.place_eager(from, &words, span));
+        }
+        match self.recv(pattern, span, false) {
+            Ok(id) => {
+                self.on_event(event);
+                Direct::Started(id)
+            }
+            Err(error) => Direct::Done(Err(error)),
+        }
     }
 
     /// Starts a put or get; `None`: no room now.
@@ -368,13 +431,18 @@ impl<P: Port> Engine<P> {
 
     fn take_eager(&mut self, id: u64, from: Rank, words: &Words) {
         let span = self.entries[id as u32 as usize].span;
+        let placed = self.place_eager(from, words, span);
+        self.finish(id, placed);
+    }
+    #[inline]
+    fn place_eager(&mut self, from: Rank, words: &Words, span: Span) -> Result<Status, Error> {
         let (into, result) = Self::fit(from, words, span);
-        let delivered = match into {
-            _ if words.total == 0 => Ok(()),
-            Some(into) => self.port.deliver(0, into).map_err(Error::from),
-            None => self.deliver_in_parts(0, words.total, span),
-        };
-        self.finish(id, delivered.and(result));
+        match into {
+            _ if words.total == 0 => {}
+            Some(into) => self.port.deliver(0, into)?,
+            None => self.deliver_in_parts(0, words.total, span)?,
+        }
+        result
     }
 
     /// Delivers `bytes` of the current payload to the packed stream of `span` from byte `at`, where the piece does not

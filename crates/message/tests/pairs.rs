@@ -106,9 +106,12 @@ impl<P: Port> Program<P, Result<Vec<String>, Error>> for Job {
         let mut sends = Vec::new();
         let mut queues: Vec<_> = (0..RANKS).map(|to| self.messages(comm.rank(), to).into_iter()).collect();
         let mut next = 0;
+        // Half of the jobs send everything first, and then wait for each receive.
+        let waits = self.seed % 2 == 1;
         while next < receives.len() || queues.iter().any(|queue| queue.len() > 0) {
             let to = random.below(RANKS.into()) as usize;
-            if random.chance(50)
+            let more = queues.iter().any(|queue| queue.len() > 0);
+            if (random.chance(50) || waits)
                 && let Some(message) = queues[to].next()
             {
                 let span = span(&comm, &mut random, message.bytes)?;
@@ -117,7 +120,13 @@ impl<P: Port> Program<P, Result<Vec<String>, Error>> for Job {
             } else if next < receives.len() {
                 let (from, tag, room) = receives[next];
                 let span = span(&comm, &mut random, room)?;
-                pending.push((next, comm.irecv(from, tag, span)?, span));
+                if !waits {
+                    pending.push((next, comm.irecv(from, tag, span)?, span));
+                } else if !more {
+                    statuses[next] = Some((comm.recv(from, tag, span).await?, read(&comm, &span)?));
+                } else {
+                    continue;
+                }
                 next += 1;
             }
             while random.chance(50) {
