@@ -64,6 +64,7 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
+    #[inline]
     fn takes(&self, from: Rank, words: &Words) -> bool {
         self.context == words.context
             && self.from.is_none_or(|rank| rank == from)
@@ -420,6 +421,7 @@ impl<P: Port> Engine<P> {
     }
 
     /// Room and result of receiving `words` into `span`: as many bytes as both have.
+    #[inline]
     pub(crate) fn fit(from: Rank, words: &Words, span: Span) -> (Option<Span>, Result<Status, Error>) {
         let (sent, room) = (words.total, span.bytes());
         if sent <= room {

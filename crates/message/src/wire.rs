@@ -53,11 +53,13 @@ pub(crate) struct Words {
 }
 
 impl Words {
+    #[inline]
     pub(crate) fn head(&self) -> Head {
         let kind = u64::from(self.kind as u8);
         [kind | u64::from(self.context.0) << 8 | u64::from(self.tag) << 32, self.total, self.id, self.at]
     }
     /// `None` if no engine wrote it.
+    #[inline]
     pub(crate) fn parse(head: &Head) -> Option<Words> {
         let kind = *KINDS.get(usize::from(head[0] as u8))?;
         let (context, tag) = (Context((head[0] >> 8) as u8), (head[0] >> 32) as Tag);

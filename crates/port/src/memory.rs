@@ -47,6 +47,7 @@ pub struct Layout {
 
 impl Layout {
     /// `bytes` in a row.
+    #[inline]
     pub fn contiguous(bytes: u64) -> Layout {
         Layout { block: bytes, count: 1, stride: bytes }
     }
@@ -65,14 +66,17 @@ impl Layout {
         Layout { block, count, stride }
     }
     /// Payload bytes.
+    #[inline]
     pub fn bytes(&self) -> u64 {
         self.block * self.count
     }
     /// Bytes from the first byte to one past the last.
+    #[inline]
     pub fn extent(&self) -> u64 {
         if self.bytes() == 0 { 0 } else { (self.count - 1) * self.stride + self.block }
     }
     /// Whether the bytes lie in a row.
+    #[inline]
     pub fn is_contiguous(&self) -> bool {
         self.count <= 1 || self.stride == self.block
     }
@@ -106,6 +110,7 @@ pub struct Span {
 
 impl Span {
     /// `bytes` in a row from `offset`.
+    #[inline]
     pub fn new(memory: Memory, offset: u64, bytes: u64) -> Span {
         Span { memory, offset, layout: Layout::contiguous(bytes) }
     }

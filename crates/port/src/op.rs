@@ -23,6 +23,7 @@ pub enum Payload<'a> {
 
 impl Payload<'_> {
     /// Bytes carried.
+    #[inline]
     pub fn bytes(&self) -> u64 {
         match self {
             Payload::None => 0,

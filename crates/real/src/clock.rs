@@ -15,6 +15,7 @@ impl Clock {
         Clock { start: Instant::now() }
     }
     /// Time since the start.
+    #[inline]
     pub(crate) fn now(&self) -> Time {
         let elapsed = self.start.elapsed();
         Time(elapsed.as_secs() * 1_000_000_000_000 + u64::from(elapsed.subsec_nanos()) * 1000)

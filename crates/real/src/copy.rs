@@ -11,6 +11,7 @@ pub(crate) const STREAM_BYTES: u64 = 4 << 20;
 /// # Safety
 /// Both extents are valid memory for reading and writing respectively, do not overlap, and no thread of this process
 /// writes the source or touches the target meanwhile. The layouts hold equally many bytes.
+#[inline]
 pub(crate) unsafe fn copy(from: *const u8, from_layout: Layout, to: *mut u8, to_layout: Layout) {
     debug_assert_eq!(from_layout.bytes(), to_layout.bytes());
     // SAFETY: (all arms) runs lie inside the extents that the caller vouches for.
@@ -38,6 +39,7 @@ pub(crate) unsafe fn copy(from: *const u8, from_layout: Layout, to: *mut u8, to_
 
 /// # Safety
 /// As [`copy`].
+#[inline]
 unsafe fn contiguous(from: *const u8, to: *mut u8, bytes: u64) {
     // SAFETY: as promised by the caller.
     unsafe {

@@ -92,6 +92,7 @@ impl Store {
     pub(crate) fn new(arena: Option<Arena>) -> Store {
         Store { slots: Vec::new(), vacant: Vec::new(), arena, vectors: Vec::new() }
     }
+    #[inline]
     fn block(&self, memory: Memory) -> Result<&Block, Refusal> {
         match self.slots.get(memory.0 as u32 as usize) {
             Some((generation, Some(block))) if u64::from(*generation) == memory.0 >> 32 => Ok(block),
@@ -166,9 +167,11 @@ impl Store {
         Ok(self.block(memory)?.start)
     }
     /// Address of a span's first byte, its extent checked to lie inside its memory.
+    #[inline]
     pub(crate) fn address(&self, span: Span) -> Result<*mut u8, Refusal> {
         self.range(span.memory, span.offset, checked_extent(&span.layout)?)
     }
+    #[inline]
     fn range(&self, memory: Memory, offset: u64, bytes: u64) -> Result<*mut u8, Refusal> {
         let block = self.block(memory)?;
         match offset.checked_add(bytes) {
@@ -202,6 +205,7 @@ impl Store {
         Ok(())
     }
     /// Unpacks bytes that are not the store's own.
+    #[inline]
     pub(crate) fn unpack(&mut self, from: &[u8], to: Span) -> Result<(), Refusal> {
         let target = self.address(to)?;
         if from.len() as u64 != to.bytes() {
@@ -221,6 +225,7 @@ impl Store {
         Ok(Some(unsafe { std::slice::from_raw_parts(start, span.bytes() as usize) }))
     }
     /// Packs a span into memory that is not the store's own.
+    #[inline]
     pub(crate) fn pack(&self, from: Span, into: &mut [u8]) -> Result<(), Refusal> {
         let source = self.address(from)?;
         if from.bytes() != into.len() as u64 {
@@ -275,6 +280,7 @@ fn heap_block(bytes: u64, align: u64) -> Result<Block, Refusal> {
 }
 
 /// The layout's extent, or a refusal when it is malformed or cannot be added up.
+#[inline]
 pub(crate) fn checked_extent(layout: &Layout) -> Result<u64, Refusal> {
     if layout.is_contiguous() {
         return layout.block.checked_mul(layout.count).ok_or(Refusal::OutOfBounds);

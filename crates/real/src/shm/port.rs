@@ -64,6 +64,7 @@ impl ShmPort {
             world: world.clone(),
         }
     }
+    #[inline]
     fn control(&mut self, to: Rank, head: &Head, payload: &Payload<'_>) -> Posted {
         let bytes = payload.bytes();
         if bytes > MESSAGE_MAX {
@@ -150,6 +151,7 @@ impl ShmPort {
         }
     }
     /// The current payload from byte `at`.
+    #[inline]
     fn payload(&self, at: u64) -> &[u8] {
         match &self.current {
             // SAFETY: the ring keeps these bytes until `release`, which needs `&mut self`.
@@ -171,6 +173,7 @@ impl Port for ShmPort {
     fn limits(&self) -> &Limits {
         &self.limits
     }
+    #[inline]
     fn now(&self) -> Time {
         self.world.clock.now()
     }
@@ -195,6 +198,7 @@ impl Port for ShmPort {
         }
         event
     }
+    #[inline]
     fn deliver(&mut self, at: u64, to: Span) -> Result<(), Refusal> {
         let Some((_, seen)) = self.current.filter(|(_, seen)| at + to.bytes() <= seen.bytes) else {
             return Err(Refusal::OutOfBounds);

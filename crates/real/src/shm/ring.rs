@@ -14,11 +14,13 @@ pub(crate) const MESSAGE_MAX: u64 = 64 << 10;
 const STEPS: u64 = 4;
 
 /// Where a payload of `bytes` goes when the running position is `at`: start and end. Never split at the ring's end.
+#[inline]
 fn place(at: u64, bytes: u64) -> (u64, u64) {
     let start = if at % RING_BYTES + bytes > RING_BYTES { at.next_multiple_of(RING_BYTES) } else { at };
     (start, start + bytes.next_multiple_of(64))
 }
 
+#[inline]
 fn stamp(position: u64, bytes: u64, kind: u8) -> u64 {
     let lap = (position / SLOTS) as u32;
     // Zeroed memory is lap 0 of nothing: count laps from one, skipping zero when they wrap.
