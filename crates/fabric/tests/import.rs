@@ -59,7 +59,7 @@ fn explicit_routes_are_taken_and_the_hottest_is_told_by_its_own_rate() {
 fn a_graph_without_switches_is_a_direct_network_whose_nodes_forward() {
     let text = r#"{
       "nodes": 4, "rate_MBps": 100,
-      "links": [{"from": "n0", "to": "n1"}, {"from": "n1", "to": "n2"}, {"from": "n2", "to": "n3"}, {"from": "n3", "to": "n0"}],
+      "links": [[0, 1], [1, 2], ["n2", "n3"], {"from": "n3", "to": 0}],
       "routes": [{"from": "n0", "to": "n2", "via": ["n1"]}]
     }"#;
     let fabric = graph("ring.json", text).unwrap();
@@ -98,6 +98,10 @@ fn mistakes_are_told_with_their_place() {
         (r#"{"nodes": 2, "links": [{"from": "n0", "to": "n0"}]}"#, "links[0]", "itself"),
         (r#"{"nodes": 2, "links": [{"from": "n0", "to": "n1", "rate_MBps": -1}]}"#, "links[0].rate_MBps", "allowed"),
         (r#"{"nodes": 2, "links": [{"from": "n0", "to": "n1", "parallel": 0}]}"#, "links[0].parallel", "at least 1"),
+        (r#"{"nodes": 2, "links": [{"from": 0, "to": 1, "rate": 3}]}"#, "g.json:1:", "unknown field `rate`"),
+        (r#"{"nodes": 2, "links": [[0, 1, 2]]}"#, "g.json:1:", "invalid length 3, expected [from, to]"),
+        (r#"{"nodes": 2, "links": [[0, 2]]}"#, "links[0].to", "neither a node nor a switch"),
+        (r#"{"nodes": [{"id": 1, "kind": "swich"}], "links": []}"#, "g.json:1:", "unknown variant `swich`"),
         (r#"{"nodes": 2, "links": [], "routing": "magic"}"#, "routing", "shortest-ecmp"),
         (r#"{"nodes": 2, "links": [], "routes": [{"from": "n0", "to": "n1", "via": []}]}"#, "routes[0]", "no link"),
         (r#"{"nodes": 2, "links": [{"from": "n0", "to": "n1", "one_way": true}], "routing": "up-down"}"#, "", ""),

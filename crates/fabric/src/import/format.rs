@@ -1,8 +1,10 @@
 //! The JSON form of a graph, as it stands in the file: our own keys, and the node-link form of graph libraries.
 
 use super::MAX_DEVICES;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, de};
+use std::fmt;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -36,20 +38,43 @@ pub(super) enum Names {
     List(Vec<Device>),
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-pub(super) enum Device {
-    Plain(Name),
-    Full(Described),
+/// A name alone, or an object with `id` and `kind`.
+pub(super) struct Device {
+    name: Name,
+    kind: Kind,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Described {
+struct Described {
     #[serde(alias = "name")]
     id: Name,
     #[serde(default, alias = "type")]
     kind: Kind,
+}
+
+// Written out, and not an untagged enum, so that a mistake inside the object keeps its place and its words.
+impl<'de> Deserialize<'de> for Device {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Device, D::Error> {
+        struct Devices;
+        impl<'de> Visitor<'de> for Devices {
+            type Value = Device;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name, a whole number, or an object with `id` and `kind`")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Device, E> {
+                Ok(Device { name: Name(text.to_owned()), kind: Kind::Node })
+            }
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Device, E> {
+                Ok(Device { name: Name(number.to_string()), kind: Kind::Node })
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Device, A::Error> {
+                let Described { id, kind } = Described::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(Device { name: id, kind })
+            }
+        }
+        from.deserialize_any(Devices)
+    }
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Deserialize)]
@@ -62,8 +87,8 @@ pub(super) enum Kind {
     Switch,
 }
 
-/// A device's name; a number is a name too.
-#[derive(Clone, Deserialize)]
+/// A device's name: a number is a name too, and where the devices are only counted, the place of a node.
+#[derive(Default, Deserialize)]
 #[serde(from = "TextOrNumber")]
 pub(super) struct Name(pub(super) String);
 
@@ -83,20 +108,6 @@ impl From<TextOrNumber> for Name {
     }
 }
 
-impl Device {
-    fn kind(&self) -> Kind {
-        match self {
-            Device::Plain(_) => Kind::Node,
-            Device::Full(described) => described.kind,
-        }
-    }
-    fn name(&self) -> String {
-        match self {
-            Device::Plain(name) | Device::Full(Described { id: name, .. }) => name.0.clone(),
-        }
-    }
-}
-
 impl Names {
     /// Every name; counted devices are called by `prefix` and their number.
     pub(super) fn all(&self, prefix: &str) -> Vec<String> {
@@ -104,7 +115,7 @@ impl Names {
             Names::Count(count) => {
                 (0..(*count as usize).min(MAX_DEVICES + 1)).map(|i| format!("{prefix}{i}")).collect()
             }
-            Names::List(list) => list.iter().map(Device::name).collect(),
+            Names::List(list) => list.iter().map(|device| device.name.0.clone()).collect(),
         }
     }
     /// The names of one kind in a list of nodes; counted ones are nodes.
@@ -112,14 +123,43 @@ impl Names {
         match self {
             Names::Count(_) if kind == Kind::Switch => Vec::new(),
             Names::Count(_) => self.all(prefix),
-            Names::List(list) => list.iter().filter(|device| device.kind() == kind).map(Device::name).collect(),
+            Names::List(list) => {
+                list.iter().filter(|device| device.kind == kind).map(|device| device.name.0.clone()).collect()
+            }
         }
     }
 }
 
-#[derive(Deserialize)]
+/// The two ends in a list, or an object.
+pub(super) struct Link(pub(super) DescribedLink);
+
+impl<'de> Deserialize<'de> for Link {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Link, D::Error> {
+        struct Links;
+        impl<'de> Visitor<'de> for Links {
+            type Value = Link;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("[from, to], or an object with `from` and `to`")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Link, A::Error> {
+                let ends = Vec::<Name>::deserialize(SeqAccessDeserializer::new(list))?;
+                let count = ends.len();
+                let Ok([from, to]) = <[Name; 2]>::try_from(ends) else {
+                    return Err(de::Error::invalid_length(count, &self));
+                };
+                Ok(Link(DescribedLink { from, to, ..DescribedLink::default() }))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Link, A::Error> {
+                DescribedLink::deserialize(MapAccessDeserializer::new(map)).map(Link)
+            }
+        }
+        from.deserialize_any(Links)
+    }
+}
+
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Link {
+pub(super) struct DescribedLink {
     #[serde(alias = "source")]
     pub(super) from: Name,
     #[serde(alias = "target")]

@@ -24,7 +24,8 @@
 //!
 //! The node-link form that graph libraries write is read too: nodes as `{"id": 3, "kind": "switch"}` (a number or a
 //! name; `kind` is `node` as without it, or `switch`), links called `links` or `edges` with `source` and `target`, and
-//! `directed`, which makes every link one-way.
+//! `directed`, which makes every link one-way. The shortest form is a plain list of edges:
+//! `{"nodes": 4, "links": [[0, 1], [1, 2], [2, 3], [3, 0]], "rate_MBps": 100}`.
 
 mod format;
 
@@ -34,7 +35,7 @@ use crate::routing::Routing;
 use crate::spec::{FabricSpec, FlowControl, ResourceSpec, Role, RoutingSpec, Status, TopologySpec, Value};
 use crate::topology::Shape;
 use crate::units::{Rate, Time};
-use format::{File, Kind};
+use format::{File, Kind, Link, Names};
 use std::collections::BTreeMap;
 
 /// What was wrong with a graph, where, and what is allowed.
@@ -131,6 +132,9 @@ impl Reader<'_> {
     fn find(&self, key: &str, name: &str) -> Result<u32, ImportError> {
         match self.devices.get(name) {
             Some(device) => Ok(*device),
+            None if matches!(self.parsed.nodes, Names::Count(_)) && self.devices.contains_key(&format!("n{name}")) => {
+                Ok(self.devices[&format!("n{name}")])
+            }
             None => {
                 let near = crate::catalog::nearest(name, self.devices.keys().map(String::as_str));
                 let near = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
@@ -150,7 +154,7 @@ impl Reader<'_> {
         let devices = self.names.len() as u32;
         b.vertices(if self.direct { devices } else { devices - self.nodes }, Role::Switch);
         let mut owner = Vec::new();
-        for (i, link) in self.parsed.links.iter().enumerate() {
+        for (i, Link(link)) in self.parsed.links.iter().enumerate() {
             let key = format!("links[{i}]");
             let from = self.find(&format!("{key}.from"), &link.from.0)?;
             let to = self.find(&format!("{key}.to"), &link.to.0)?;
@@ -192,7 +196,7 @@ impl Reader<'_> {
         let mut overrides = BTreeMap::new();
         self.rate("rate_MBps", self.parsed.rate_mbps)?;
         self.latency("latency_us", self.parsed.latency_us)?;
-        for (i, (link, channels)) in self.parsed.links.iter().zip(channels).enumerate() {
+        for (i, (Link(link), channels)) in self.parsed.links.iter().zip(channels).enumerate() {
             let rate = self.rate(&format!("links[{i}].rate_MBps"), link.rate_mbps)?;
             let latency = self.latency(&format!("links[{i}].latency_us"), link.latency_us)?;
             if rate.is_some() || latency.is_some() {
