@@ -31,11 +31,30 @@ pub(super) struct File {
     _graph: Option<IgnoredAny>,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "a list of names (or of objects with `id` and `kind`), or a number")]
 pub(super) enum Names {
     Count(u32),
     List(Vec<Device>),
+}
+
+// This and the two below are written out, and not untagged enums, so that a mistake inside keeps its place and words.
+impl<'de> Deserialize<'de> for Names {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Names, D::Error> {
+        struct Lists;
+        impl<'de> Visitor<'de> for Lists {
+            type Value = Names;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of names (or of objects with `id` and `kind`), or a number")
+            }
+            fn visit_u64<E: de::Error>(self, count: u64) -> Result<Names, E> {
+                let wrong = |_| E::invalid_value(de::Unexpected::Unsigned(count), &self);
+                u32::try_from(count).map(Names::Count).map_err(wrong)
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Names, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(list)).map(Names::List)
+            }
+        }
+        from.deserialize_any(Lists)
+    }
 }
 
 /// A name alone, or an object with `id` and `kind`.
@@ -53,7 +72,6 @@ struct Described {
     kind: Kind,
 }
 
-// Written out, and not an untagged enum, so that a mistake inside the object keeps its place and its words.
 impl<'de> Deserialize<'de> for Device {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Device, D::Error> {
         struct Devices;
