@@ -11,9 +11,9 @@ VENV    := .venv/bin
 RUST    := Cargo.toml Cargo.lock rustfmt.toml $(shell find crates catalog -type f)
 PYTHON  := pyproject.toml $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
-.PHONY: help build demo test check bench clean
+.PHONY: help build demo test check bench bench-mpi clean
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
 build: $(HOTLINK) .stamps/wheel ## build target/release/hotlink and .venv/bin/hotlink (with Python and plots)
 
@@ -31,6 +31,9 @@ bench: .stamps/tools ## the engines' speed and memory on this machine
 	@for example in event_rates network_rates goal_rates; do \
 	    $(TIMED) "simulator: $$example" cargo run --locked --quiet --release --package hotlink-sim --example $$example; \
 	done
+
+bench-mpi: $(HOTLINK) ## messages over shared memory beside this machine's Open MPI and MPICH, interleaved
+	@$(TIMED) "three rounds of each" tools/bench-mpi/run $(HOTLINK) 3
 
 clean: ## remove everything that was built
 	@$(TIMED) "removing target/, .venv/, .stamps/ and report/" rm -rf target .venv .stamps report
