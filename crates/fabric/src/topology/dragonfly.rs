@@ -1,6 +1,7 @@
 //! Dragonflies: groups whose routers are all joined, joined group to group (Kim, Dally, Scott, Abts 2008).
 //!
-//! There are as many groups as the nodes need; all are built whole, the last may lack nodes. The global ports of a group
+//! There are as many groups as the nodes need; a single one has the routers that its nodes need, several are built
+//! whole, and the last may lack nodes. The global ports of a group
 //! are dealt out to the other groups in turn, so that every pair of groups has the same number of links; ports left
 //! over stay free. A router's ports: the other routers of its group in ascending order, its global links, its nodes.
 
@@ -41,6 +42,7 @@ impl Dragonfly {
             let held = u64::from(most) * u64::from(per_router * routers);
             return Err(invalid(format!("{nodes} nodes: at most {most} groups of {routers} routers hold {held}")));
         }
+        let routers = if groups == 1 { nodes.div_ceil(per_router) } else { routers };
         let ports = u64::from(routers + global + 2 * per_router);
         check_channels(u64::from(groups) * u64::from(routers) * ports)?;
         let links = if groups > 1 { routers * global / (groups - 1) } else { 0 };
