@@ -1,6 +1,7 @@
 //! [`Comm`]: what programs use.
 
-use crate::engine::{Counters, Direct, Engine, Options, Pattern};
+use crate::engine::{Direct, Engine, Pattern};
+use crate::options::{Counters, Options};
 use crate::setup::SetupStats;
 use crate::wire::Context;
 use crate::{Error, Tag};

@@ -3,57 +3,14 @@
 //! A message up to [`Options::eager_bytes`] travels at once with its envelope (*eager*). A longer one announces
 //! itself (`Rts`); when a receive matches, it comes by *rendezvous* (see `rendezvous`). Both travel in the port's order, so messages between two ranks match in the order in which they were sent.
 
-use crate::cache::Policy;
 use crate::comm::SENT;
+use crate::options::{Counters, Options};
 use crate::rendezvous::Early;
 use crate::setup::Setup;
 use crate::wire::{Context, Kind, Place, Words};
 use crate::{Error, Status, Tag};
 use hotlink_port::{Align, Event, Head, Key, Memory, Op, Payload, Port, Posted, Rank, Refusal, Span};
-use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-
-/// Choices that a port's limits leave open.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Longest eager message.
-    pub eager_bytes: u64,
-    /// Longest piece of a rendezvous through buffers.
-    pub piece_bytes: u64,
-    /// Shortest rendezvous without buffers; [`u64::MAX`]: none.
-    pub zero_copy_bytes: u64,
-    /// Which set-ups are released when resources run out.
-    pub policy: Policy,
-}
-
-/// What the protocols did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counters {
-    /// Messages sent eagerly.
-    pub eager: u64,
-    /// Messages sent by rendezvous through buffers.
-    pub pieces: u64,
-    /// Messages that this rank fetched from the sender's memory.
-    pub fetched: u64,
-    /// Messages that this rank deposited into the receiver's memory.
-    pub deposited: u64,
-    /// Of those, into receives that were announced before the message.
-    pub early: u64,
-    /// Messages that came before their receive.
-    pub unexpected: u64,
-}
-
-impl Options {
-    /// What suits a port.
-    pub fn of(limits: &hotlink_port::Limits) -> Options {
-        Options {
-            eager_bytes: limits.control_bytes_max.min(16 << 10),
-            piece_bytes: limits.control_bytes_max,
-            zero_copy_bytes: limits.registration.zero_copy_min,
-            policy: Policy::default(),
-        }
-    }
-}
 
 /// Who may match a receive.
 #[derive(Clone, Copy, Debug)]
@@ -113,8 +70,8 @@ pub(crate) struct Entry {
 struct Unexpected {
     from: Rank,
     words: Words,
-    /// The payload of an eager message.
-    kept: Option<Memory>,
+    /// The payload of an eager message, or why there was no room for it: its receive fails with that.
+    kept: Result<Option<Memory>, Refusal>,
     /// Where the payload of an announced message can be fetched.
     place: Option<Place>,
 }
@@ -396,7 +353,7 @@ impl<P: Port> Engine<P> {
                     Some(id) => self.begin(id, from, words, place),
                     None => {
                         self.counters.unexpected += 1;
-                        self.unexpected.push_back(Unexpected { from, words, kept: None, place });
+                        self.unexpected.push_back(Unexpected { from, words, kept: Ok(None), place });
                     }
                 }
             }
@@ -467,11 +424,7 @@ impl<P: Port> Engine<P> {
             let memory = self.port.alloc(bytes, kind, Align::None)?;
             self.port.deliver(0, Span::new(memory, 0, bytes)).map(|()| memory)
         });
-        match kept.transpose() {
-            Ok(kept) => self.unexpected.push_back(Unexpected { from, words, kept, place: None }),
-            // No memory for a message that was accepted: nothing sound can follow.
-            Err(refusal) => panic!("no room for an unexpected message of {bytes} B from rank {from}: {refusal}"),
-        }
+        self.unexpected.push_back(Unexpected { from, words, kept: kept.transpose(), place: None });
     }
 
     /// Gives a kept message to the receive `id`.
@@ -481,7 +434,11 @@ impl<P: Port> Engine<P> {
         }
         let span = self.entries[id as u32 as usize].span;
         let (_, result) = Self::fit(message.from, &message.words, span);
-        let copied = message.kept.map_or(Ok(()), |memory| self.unpack(memory, message.words.total, span));
+        let copied = match message.kept {
+            Ok(Some(memory)) => self.unpack(memory, message.words.total, span),
+            Ok(None) => Ok(()),
+            Err(refusal) => Err(refusal.into()),
+        };
         self.finish(id, copied.and(result));
     }
 

@@ -24,6 +24,7 @@ mod cache;
 pub mod collectives;
 mod comm;
 mod engine;
+mod options;
 mod reduce;
 mod rendezvous;
 mod setup;
@@ -31,7 +32,7 @@ mod wire;
 
 pub use cache::{CacheStats, Policy};
 pub use comm::{Comm, Request, Status};
-pub use engine::{Counters, Options};
+pub use options::{Counters, Options};
 pub use reduce::{Combine, Element, Operation};
 pub use setup::SetupStats;
 
