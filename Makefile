@@ -11,7 +11,7 @@ VENV    := .venv/bin
 RUST    := Cargo.toml Cargo.lock rustfmt.toml $(shell find crates catalog -type f)
 PYTHON  := pyproject.toml $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
-.PHONY: help build demo test check bench bench-mpi clean
+.PHONY: help build demo test check bench bench-mpi bench-barrier clean
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
@@ -23,6 +23,8 @@ demo: build ## measure this machine, then compare M02's eight fabrics, three of 
 test: check build ## check everything, then run every test
 	@$(TIMED) "Rust tests" cargo test --workspace --locked --quiet
 	@$(TIMED) "Python tests" $(VENV)/pytest
+	@$(TIMED) "hardware barrier: lint, proofs, benches" $(MAKE) --no-print-directory -s -C rtl/barrier test
+	@$(TIMED) "barrier plug-ins under sanitizers and Debian's MPIs" $(MAKE) --no-print-directory -s -C plugins test
 
 check: .stamps/check-rust .stamps/check-python ## formats, lints and types, with no test run
 
@@ -35,8 +37,13 @@ bench: .stamps/tools ## the engines' speed and memory on this machine
 bench-mpi: $(HOTLINK) ## messages over shared memory beside this machine's Open MPI and MPICH, interleaved
 	@$(TIMED) "three rounds of each" tools/bench-mpi/run $(HOTLINK) 3
 
+bench-barrier: .stamps/tools ## the barrier plug-in beside each MPI's own barrier, interleaved
+	@$(TIMED) "plug-in and MPI barriers" $(MAKE) --no-print-directory -s -C plugins bench
+
 clean: ## remove everything that was built
 	@$(TIMED) "removing target/, .venv/, .stamps/ and report/" rm -rf target .venv .stamps report
+	@$(MAKE) --no-print-directory -s -C rtl/barrier clean
+	@$(MAKE) --no-print-directory -s -C plugins clean
 
 .stamps/tools: .ci/need
 	@mkdir -p .stamps
