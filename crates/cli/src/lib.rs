@@ -16,6 +16,8 @@ pub mod table;
 pub mod values;
 mod verbs;
 
+pub use verbs::run_cell;
+
 use clap::Parser;
 use std::ffi::OsString;
 use std::path::Path;

@@ -128,10 +128,13 @@ impl Output {
     }
     /// The one object of `--json`.
     pub fn json(&self) -> String {
-        let document = json!({
+        pretty(&self.document())
+    }
+    /// As [`Output::json`], before it is text.
+    pub(crate) fn document(&self) -> Value {
+        json!({
             "schema": "hotlink/1", "command": self.command, "environment": self.environment, "records": self.records,
-        });
-        serde_json::to_string_pretty(&document).expect("records are plain JSON") + "\n"
+        })
     }
     fn tables(&self) -> Vec<Table> {
         match &self.tables {
@@ -140,6 +143,11 @@ impl Output {
             None => vec![Table::of(&self.records)],
         }
     }
+}
+
+/// A result document as text.
+pub(crate) fn pretty(document: &Value) -> String {
+    serde_json::to_string_pretty(document).expect("records are plain JSON") + "\n"
 }
 
 fn line(record: &Record) -> String {

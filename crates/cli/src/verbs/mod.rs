@@ -9,6 +9,9 @@ mod doctor;
 mod measure;
 mod reproduce;
 mod simulate;
+mod sweep;
+
+pub use sweep::run_cell;
 
 use crate::{Failure, output::Output};
 
@@ -28,6 +31,8 @@ pub(crate) enum Verb {
     Catalog(catalog::Args),
     /// The tables, figures and claims of a study beside what the models give.
     Reproduce(reproduce::Args),
+    /// A plan of studies, cell by cell: resumable, on all cores, or in shares on several machines.
+    Sweep(sweep::Args),
     /// A script that completes verbs and options in a shell.
     Completion(completion::Args),
     /// What is missing on this machine, and how to get it.
@@ -40,6 +45,7 @@ impl Verb {
             Verb::Analyze(args) => analyze::run(args, output),
             Verb::Compare(args) => compare::run(args, output),
             Verb::Simulate(args) => simulate::run(args, output),
+            Verb::Sweep(args) => sweep::run(args, output),
             Verb::Calibrate(args) => calibrate::run(args, output),
             Verb::Measure(args) => measure::run(args, output),
             Verb::Catalog(args) => catalog::run(args, output),

@@ -43,20 +43,21 @@ impl fmt::Display for Mistake {
 }
 
 /// Finds the line and column of places in a text.
-pub(super) struct Lines<'a> {
+pub struct Lines<'a> {
     text: &'a str,
     /// Where each line starts.
     starts: Vec<usize>,
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(text: &'a str) -> Lines<'a> {
+    /// Of this text.
+    pub fn new(text: &'a str) -> Lines<'a> {
         let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
         Lines { text, starts }
     }
 
     /// Line and column (from 1, in characters) of the start of `span`.
-    pub(super) fn place(&self, span: &Range<usize>) -> (usize, usize) {
+    pub fn place(&self, span: &Range<usize>) -> (usize, usize) {
         let mut at = span.start.min(self.text.len());
         while !self.text.is_char_boundary(at) {
             at -= 1;

@@ -23,7 +23,7 @@ pub mod vocabulary;
 mod write;
 
 pub use library::{Described, Kind, Library, Listed, Loaded};
-pub use mistake::{Mistake, nearest};
+pub use mistake::{Lines, Mistake, nearest};
 pub use price_list::parse_price_list;
 pub use published::Claim;
 pub use sheet::{Entry, status_name};

@@ -10,14 +10,12 @@ use hotlink_fabric::network::Node;
 use hotlink_fabric::spec::Capacities;
 use hotlink_fabric::traffic::{Demand, Flow, Traffic};
 use hotlink_sim::flow::{Congestion, Spread};
-use hotlink_sim::random::mix;
 use hotlink_sim::workload::{self, OpenLoop, PingPong, Run, Schedule, Stream};
 use hotlink_sim::{Plan, Settings};
-use serde::Serialize;
 use std::time::Instant;
 
 /// Everything that decides the outcome of one simulation.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Cell {
     pub(crate) fabric: String,
     pub(crate) nodes: u32,
@@ -33,8 +31,7 @@ pub(crate) struct Cell {
 }
 
 /// The benchmark with its own parameters.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum What {
     PingPong { between: [u32; 2], messages: u64 },
     Saturation { pairs: Vec<(u32, u32)>, messages: u64, window: u32, counted: &'static str },
@@ -43,20 +40,6 @@ pub(crate) enum What {
 }
 
 impl Cell {
-    /// Name of the file that keeps the finished cell: 128 bits of a hash of all inputs, the fabric's description and
-    /// the version of the program among them.
-    #[allow(dead_code)] // until sweeps keep finished cells
-    pub(crate) fn key(&self) -> Result<String, String> {
-        let source = Source::open(&self.fabric).map_err(|failure| failure.to_string())?;
-        let cell = serde_json::to_string(self).map_err(|error| error.to_string())?;
-        let inputs = format!("{} {cell} {:?}", env!("CARGO_PKG_VERSION"), source.spec());
-        let (mut a, mut b) = (1u64, 2u64);
-        for byte in inputs.bytes() {
-            (a, b) = (mix(a ^ u64::from(byte)), mix(b.rotate_left(5) ^ u64::from(byte)));
-        }
-        Ok(format!("{a:016x}{b:016x}"))
-    }
-
     /// Runs the simulation: its record, and one for each server where links are asked for.
     pub(crate) fn run(&self) -> Result<Vec<Record>, String> {
         let source = Source::open(&self.fabric).map_err(|failure| failure.to_string())?;

@@ -4,7 +4,6 @@ use super::cell::{Cell, What};
 use crate::Failure;
 use crate::values::{Counts, Size, Sizes};
 use hotlink_fabric::spec::Capacities;
-use serde::Serialize;
 
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct PacketArgs {
@@ -41,8 +40,7 @@ pub(crate) struct PacketArgs {
 }
 
 /// `--capacities`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Rates {
     /// Gross rates.
     Theoretical,
@@ -69,8 +67,7 @@ impl From<Rates> for Capacities {
 }
 
 /// `--paths`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Paths {
     /// Each packet draws its own.
     Packet,
@@ -81,8 +78,7 @@ pub(crate) enum Paths {
 }
 
 /// `--ethernet`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Ethernet {
     /// Pause the sender (PFC).
     Pause,

@@ -1,0 +1,172 @@
+//! Finished cells: one result file each, named by the hash of everything that decides its result.
+
+use super::plan::Cell;
+use crate::{Cli, Failure, environment, output};
+use clap::Parser;
+use hotlink_fabric::catalog::Library;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+/// Names cells. Fabrics and files that their command lines name are read, for what is in them decides the result.
+pub(crate) struct Keys {
+    library: Library,
+    fabrics: BTreeSet<String>,
+}
+
+impl Keys {
+    pub(crate) fn new() -> Keys {
+        let library = Library::user();
+        let fabrics = library.list("fabrics").into_iter().map(|listed| listed.name).collect();
+        Keys { library, fabrics }
+    }
+
+    /// The name of a command line's cell: the version of the program, the words, the fabrics and files that they
+    /// name, and the machine where the cell measures it.
+    pub(crate) fn of(&self, arguments: &[String]) -> String {
+        let mut hash = Hash::new();
+        hash.add(env!("CARGO_PKG_VERSION").as_bytes());
+        for argument in arguments {
+            hash.add(argument.as_bytes());
+            let value = argument.split_once('=').map_or(argument.as_str(), |(_, value)| value);
+            value.split(',').for_each(|word| self.add_named(word, &mut hash));
+        }
+        if arguments.first().is_some_and(|verb| verb == "measure") {
+            let machine = environment::describe();
+            ["host", "kernel", "cpu", "cores"]
+                .iter()
+                .for_each(|key| hash.add(format!("{:?}", machine.get(*key)).as_bytes()));
+        }
+        hash.name()
+    }
+
+    fn add_named(&self, word: &str, hash: &mut Hash) {
+        let file = Path::new(word.strip_prefix("matrix:").unwrap_or(word));
+        if file.is_file()
+            && let Ok(bytes) = fs::read(file)
+        {
+            hash.add(&bytes);
+        }
+        if (self.fabrics.contains(word) || word.ends_with(".toml"))
+            && let Ok(loaded) = self.library.fabric(word)
+        {
+            hash.add(format!("{:?}", loaded.spec).as_bytes());
+            let prices = loaded.spec.prices.map(|prices| self.library.price_list(&prices.list));
+            hash.add(format!("{prices:?}").as_bytes());
+        }
+    }
+}
+
+/// FNV-1a of 128 bits: the same on every machine and for every compiler.
+struct Hash(u128);
+
+impl Hash {
+    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+
+    fn new() -> Hash {
+        Hash(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
+    }
+    /// Adds a part; its length is added too, so that parts cannot run into each other.
+    fn add(&mut self, part: &[u8]) {
+        for byte in part.iter().copied().chain((part.len() as u64).to_le_bytes()) {
+            self.0 = (self.0 ^ u128::from(byte)).wrapping_mul(Hash::PRIME);
+        }
+    }
+    fn name(&self) -> String {
+        format!("{:032x}", self.0)
+    }
+}
+
+/// Runs the command line of a cell: the text of its file. How long a simulation took is left out: the same cell gives
+/// the same bytes on any number of cores.
+///
+/// # Errors
+/// What the command said, where it gave no result.
+pub fn run_cell(arguments: &[String]) -> Result<String, Failure> {
+    let words: Vec<OsString> =
+        std::iter::once("hotlink").chain(arguments.iter().map(String::as_str)).map(OsString::from).collect();
+    let cli = Cli::try_parse_from(&words).map_err(|error| Failure::Input(error.to_string()))?;
+    let ran = catch_unwind(AssertUnwindSafe(|| crate::run(&cli, &words, None)));
+    let panicked = |_| Failure::Check("panicked: this is a mistake of the program".to_owned());
+    let (output, result) = ran.map_err(panicked)?;
+    let mut document = output.document();
+    match result {
+        Err(Failure::Check(what)) if !output.records().is_empty() => document["check"] = what.into(),
+        other => other?,
+    }
+    document["cell"] = Keys::new().of(arguments).into();
+    if arguments.first().is_none_or(|verb| verb != "measure") {
+        for record in document["records"].as_array_mut().into_iter().flatten() {
+            record.as_object_mut().map(|record| record.shift_remove("wall_s"));
+        }
+    }
+    Ok(output::pretty(&document))
+}
+
+/// The folder that keeps finished cells.
+pub(super) struct Store<'a>(pub(super) &'a Path);
+
+impl Store<'_> {
+    fn path(&self, key: &str) -> PathBuf {
+        self.0.join(format!("{key}.json"))
+    }
+
+    /// The finished cell, if its file is there and whole.
+    pub(super) fn load(&self, key: &str, cell: &Cell) -> Option<Value> {
+        let document: Value = serde_json::from_str(&fs::read_to_string(self.path(key)).ok()?).ok()?;
+        let command =
+            json!(std::iter::once("hotlink").chain(cell.arguments.iter().map(String::as_str)).collect::<Vec<_>>());
+        (document["command"] == command && document["records"].is_array()).then_some(document)
+    }
+
+    /// Keeps a finished cell: under another name first, so that a file is whole or not there.
+    pub(super) fn save(&self, key: &str, text: &str) -> Result<(), Failure> {
+        let path = self.path(key);
+        let cannot = |error: std::io::Error| Failure::Input(format!("{}: cannot write it: {error}", path.display()));
+        let partial = self.0.join(format!(".{key}.{}", std::process::id()));
+        let written = fs::create_dir_all(self.0)
+            .and_then(|()| fs::write(&partial, text))
+            .and_then(|()| fs::rename(&partial, &path));
+        written.map_err(|error| {
+            let _ = fs::remove_file(&partial);
+            cannot(error)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(line: &str) -> String {
+        Keys::new().of(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_hash_is_the_published_one() {
+        // FNV-1a of "foobar" with its length, by its definition; and the published value of "" (the offset basis).
+        assert_eq!(Hash::new().name(), "6c62272e07bb014262b821756295c58d");
+        let mut hash = Hash::new();
+        b"a".iter().for_each(|byte| hash.0 = (hash.0 ^ u128::from(*byte)).wrapping_mul(Hash::PRIME));
+        assert_eq!(hash.name(), "d228cb696f1a8caf78912b704e4a8964");
+    }
+
+    #[test]
+    fn a_key_changes_with_the_words_and_with_what_they_name() {
+        let line = "simulate pingpong --fabric=sci-ring --size=8";
+        assert_eq!(key(line), key(line));
+        assert_ne!(key(line), key("simulate pingpong --fabric=sci-ring --size=16"));
+        let folder = std::env::temp_dir().join(format!("hotlink-key-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("matrix.csv");
+        let traffic = format!("analyze sci-ring --nodes=2 --traffic=matrix:{}", file.display());
+        fs::write(&file, "0,1\n1,0\n").unwrap();
+        let first = key(&traffic);
+        fs::write(&file, "0,2\n1,0\n").unwrap();
+        assert_ne!(first, key(&traffic));
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,161 @@
+//! Sweeps: the same bytes on any number of cores and in any number of shares; what is finished is not run again.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder of the test's own, removed at the end.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(test: &str) -> Place {
+        let path = std::env::temp_dir().join(format!("hotlink-sweep-{test}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Place(path)
+    }
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.0.join(name), text).unwrap();
+    }
+    fn run(&self, line: &str) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
+        command.args(line.split_whitespace()).current_dir(&self.0).env("HOME", &self.0);
+        command.env_remove("XDG_DATA_HOME").env_remove("HOTLINK_CATALOG").output().unwrap()
+    }
+    fn out(&self, line: &str) -> String {
+        let output = self.run(line);
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+    fn files(&self, folder: &str) -> BTreeMap<String, String> {
+        let entries = std::fs::read_dir(self.0.join(folder)).unwrap().map(|entry| entry.unwrap().path());
+        let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+        entries.map(|path| (name(&path), std::fs::read_to_string(&path).unwrap())).collect()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const PLAN: &str = r#"
+[[study]]
+name = "exchange"
+verb = "simulate alltoall"
+fabric = ["sci-ring", "myrinet-clos64"]
+nodes = { each = "4..16..x2" }
+size = ["64", "4KiB"]
+streams = [1, 4]
+
+[[study]]
+verb = "analyze"
+fabric = "sci-torus2d"
+nodes = [4, 9]
+"#;
+
+#[test]
+fn two_cores_give_the_bytes_of_one_and_shares_those_of_the_whole() {
+    let place = Place::new("bytes");
+    place.write("plan.toml", PLAN);
+    let whole = place.out("sweep plan.toml --out one --jobs 1 --format jsonl");
+    assert_eq!(whole, place.out("sweep plan.toml --out two --jobs 2 --format jsonl"));
+    assert_eq!(whole, place.out("sweep plan.toml --format jsonl"));
+    assert_eq!(place.files("one"), place.files("two"));
+    assert_eq!(place.files("one").len(), 2 * 3 * 2 * 2 + 2);
+    for share in 1..=3 {
+        place.out(&format!("sweep plan.toml --out shares --shard {share}/3"));
+        let finished = place.run("sweep plan.toml --out shares --finished --format jsonl");
+        assert_eq!(finished.status.code(), Some(i32::from(share < 3)));
+    }
+    assert_eq!(whole, place.out("sweep plan.toml --out shares --finished --format jsonl"));
+    let records: Vec<Value> = whole.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let first = &records[0];
+    assert_eq!((&first["study"], &first["streams"]), (&"exchange".into(), &"1".into()), "{first}");
+    assert!(first["trace_hash"].is_string() && first["wall_s"].is_null() && first["nodes"] == 4);
+}
+
+#[test]
+fn what_is_finished_is_not_run_again_and_what_is_damaged_is() {
+    let place = Place::new("resume");
+    place.write("plan.toml", PLAN);
+    let whole = place.out("sweep plan.toml --out cells --format jsonl");
+    let files = place.files("cells");
+    // A mark in a finished file survives: it was read, not made. One file is cut off, one is gone.
+    let names: Vec<&String> = files.keys().collect();
+    place.write(&format!("cells/{}", names[0]), &files[names[0]].replace("\"records\"", "\"mark\": 1,\n  \"records\""));
+    place.write(&format!("cells/{}", names[1]), &files[names[1]][..100]);
+    std::fs::remove_file(place.0.join("cells").join(names[2])).unwrap();
+    let listed = place.out("sweep plan.toml --out cells --list --json");
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    let finished = listed["records"].as_array().unwrap().iter().filter(|cell| cell["finished"] == true).count();
+    assert_eq!(finished, files.len() - 2);
+    assert_eq!(whole, place.out("sweep plan.toml --out cells --format jsonl"));
+    let again = place.files("cells");
+    assert!(again[names[0]].contains("mark"));
+    assert_eq!((&again[names[1]], &again[names[2]]), (&files[names[1]], &files[names[2]]));
+    assert_eq!(again.len(), files.len());
+}
+
+#[test]
+fn a_changed_fabric_is_another_cell() {
+    let place = Place::new("fabric");
+    let ring = "name = \"ring\"\ntitle = \"r\"\nparts = [\"pc-p3-1ghz\", \"dolphin-d335\"]\nrouting = \"dimension-order\"\n\
+        flow_control = \"sci-ring\"\n[topology]\nkind = \"cube\"\ndimensions = 1\nb_link = true\nextents = \"balanced\"\n\
+        source = \"x\"\nstatus = \"estimated\"\n[resource.link]\nmeasured = { value = 300, unit = \"MB/s\", source = \"x\", status = \"measured\" }\n";
+    place.write("ring.toml", ring);
+    place.write("plan.toml", "[[study]]\nverb = \"simulate pingpong\"\nfabric = \"ring.toml\"\nsize = 65536\n");
+    let first = place.out("sweep plan.toml --out cells --format jsonl");
+    place.write("ring.toml", &ring.replace("300", "30"));
+    let second = place.out("sweep plan.toml --out cells --format jsonl");
+    assert_ne!(first, second);
+    assert_eq!(place.files("cells").len(), 2);
+}
+
+#[test]
+fn a_cell_that_fails_is_named_and_the_others_stand() {
+    let place = Place::new("fails");
+    let plan = "[[study]]\nverb = \"simulate alltoall\"\nfabric = \"sci-ring\"\nnodes = [4, 1, 8]\n";
+    place.write("plan.toml", plan);
+    let output = place.run("sweep plan.toml --out cells --json");
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        said.contains("1 of 3 cells failed") && said.contains("plan.toml:1") && said.contains("2 or more"),
+        "{said}"
+    );
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let records = document["records"].as_array().unwrap();
+    assert!(records.len() == 3 && records[1]["error"].is_string() && records[2]["nodes"] == 8);
+    assert_eq!(place.files("cells").len(), 2);
+    for (line, told) in [
+        ("sweep none.toml", "none.toml: cannot be read"),
+        ("sweep plan.toml --shard 3/2", "I from 1 to N"),
+        ("sweep plan.toml --finished", "--out"),
+    ] {
+        let output = place.run(line);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&output.stderr).contains(told), "{line}");
+    }
+}
+
+#[test]
+fn the_shipped_plans_are_sound() {
+    let place = Place::new("plans");
+    let plans = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans");
+    for plan in std::fs::read_dir(plans).unwrap().map(|entry| entry.unwrap().path()) {
+        assert!(!place.out(&format!("sweep {} --list --format jsonl", plan.display())).is_empty());
+    }
+}
+
+#[test]
+fn measurements_are_cells_too() {
+    let place = Place::new("measure");
+    let plan = "[[study]]\nverb = \"measure memory\"\nsize = [64, 4096]\nstrides = 1\ntime = 0.01\n";
+    place.write("plan.toml", plan);
+    let first = place.out("sweep plan.toml --out cells --format jsonl");
+    assert_eq!(first, place.out("sweep plan.toml --out cells --format jsonl"), "the second is read, not measured");
+    assert_eq!(first.lines().count(), 2);
+}
