@@ -12,7 +12,8 @@ pub enum Spread {
     Packet,
     /// One path for each pair of nodes, by a hash of the pair (ECMP): order kept, load as even as the hash.
     Flow,
-    /// At each switch the least occupied way on (QsNet's adaptive up-phase).
+    /// At each switch the least occupied of the ways that the routing offers (QsNet's ascent); packets of a pair may
+    /// overtake one another.
     Adaptive,
 }
 
@@ -68,7 +69,8 @@ impl Settings {
             congestion: Congestion::Pause,
             retransmit_ps: 100_000_000,
         };
-        match spec.flow_control {
+        let adaptive = spec.parameters.get("adaptive_routing").is_some_and(|parameter| parameter.value > 0.0);
+        let by_kind = match spec.flow_control {
             // A slack buffer of a worm: Myrinet's and Elite's switches hold a few dozen bytes a port.
             FlowControl::Wormhole => Settings { switch_buffer_bytes: 128, streams: 1, spread: Spread::Flow, ..base },
             FlowControl::Credit => base,
@@ -78,6 +80,7 @@ impl Settings {
                 Settings { switch_buffer_bytes: 16 * 192, streams: 4, outstanding: 16, spread: Spread::Flow, ..base }
             }
             FlowControl::StoreAndForward => Settings { switch_buffer_bytes: u32::MAX, ..base },
-        }
+        };
+        Settings { spread: if adaptive { Spread::Adaptive } else { by_kind.spread }, ..by_kind }
     }
 }

@@ -24,6 +24,11 @@ use Dimension::{Count, Frequency, Length, Rate, Ratio, Size, Time, TimePerByte, 
 pub const PARAMETERS: &[Parameter] = &[
     parameter("adapter_latency", Time, "time of a message's head through the sending and receiving adapter together"),
     parameter("adapter_memory", Size, "memory on the adapter for control program and staging buffers"),
+    parameter(
+        "adaptive_routing",
+        Count,
+        "1 where a switch sends a packet the least occupied of its equal ways, else 0",
+    ),
     parameter("att_entries", Count, "entries of the adapter's address translation table"),
     parameter(
         "bus_address_clocks",

@@ -122,7 +122,7 @@ impl<'a> Net<'a> {
         }
         let choice = self.plan.choice(m.from, m.to, message, index);
         self.plan.route(m.from, m.to, choice, &mut self.buffer)?;
-        let (route, switches) = (self.routes.add(&self.buffer.stages), self.buffer.switches);
+        let (route, switches) = (self.routes.add(&self.buffer.stages, &self.buffer.states), self.buffer.switches);
         if self.plan.one_path() && m.packets > 1 {
             let m = &mut self.messages.items[message as usize];
             (m.route, m.switches) = (self.routes.share(route), switches);
@@ -151,9 +151,6 @@ impl<'a> Net<'a> {
             self.offer(message);
         }
     }
-
-    /// Adaptive routing: at a switch with several ways on, takes the least occupied one; the rest of the way follows.
-    pub(super) fn choose_way(&mut self, _packet: u32) {}
 }
 
 impl Note {

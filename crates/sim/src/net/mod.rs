@@ -3,10 +3,12 @@
 //! A packet waits in a lane of its stage's server. The server takes one packet at a time and holds it for its
 //! serialisation ([`transfer`]); a blocked worm holds servers longer ([`worm`]); an SCI ring link serves passing packets
 //! first and its receiver may refuse ([`sci`]). Nodes feed their first servers from the messages posted ([`inject`]).
+//! Adaptive routing chooses among equal ways as a packet reaches them ([`adaptive`]).
 //! A network that can no longer move says which resources wait for one another ([`deadlock`]).
 //!
 //! A workload drives it by [`Net::post`] and [`Net::advance`]: the network runs until something concerns the workload.
 
+mod adaptive;
 mod deadlock;
 mod inject;
 mod pool;
@@ -20,6 +22,7 @@ use crate::error::SimError;
 use crate::event::{Event, Queue, RadixHeap, TraceHash};
 use crate::flow::{Congestion, Settings, Spread};
 use crate::plan::{NONE, Plan, RouteBuffer, UNLIMITED};
+use hotlink_fabric::routing::Hop;
 use hotlink_fabric::spec::FlowControl;
 use hotlink_fabric::units::{Rate, Time};
 use pool::{List, Packet, Pool, Routes, Worm};
@@ -152,7 +155,8 @@ pub enum Note {
 pub struct Net<'a> {
     plan: &'a Plan<'a>,
     mode: Mode,
-    adaptive: bool,
+    /// Packets waiting for each server, to choose the least occupied (adaptive routing only).
+    crowds: Option<Vec<u32>>,
     settings: Settings,
     now: u64,
     queue: RadixHeap,
@@ -172,6 +176,7 @@ pub struct Net<'a> {
     /// Servers that may be able to start, to be looked at before the next event.
     pokes: Vec<u32>,
     buffer: RouteBuffer,
+    hops: Vec<Hop>,
     failure: Option<SimError>,
     supply: Option<Supply<'a>>,
 }
@@ -217,7 +222,7 @@ impl<'a> Net<'a> {
         Net {
             plan,
             mode,
-            adaptive: settings.spread == Spread::Adaptive,
+            crowds: (settings.spread == Spread::Adaptive).then(|| vec![0; plan.servers()]),
             settings: settings.clone(),
             now: 0,
             queue: RadixHeap::default(),
@@ -230,10 +235,11 @@ impl<'a> Net<'a> {
             paces: plan.classes.iter().map(pace).collect(),
             packets: Pool::default(),
             messages: Pool::default(),
-            routes: Routes::default(),
+            routes: Routes::new(settings.spread == Spread::Adaptive),
             senders: vec![Sender::default(); plan.fabric.nodes() as usize],
             pokes: Vec::new(),
             buffer: RouteBuffer::default(),
+            hops: Vec::new(),
             failure: None,
             supply: None,
         }

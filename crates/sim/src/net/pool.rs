@@ -1,7 +1,8 @@
 //! Memory of a running simulation: packets, messages, routes. Freed places are used again, so that the steady state
 //! does not allocate.
 
-use crate::plan::{NONE, Stage};
+use crate::plan::{NO_CHOICE, NONE, Stage};
+use hotlink_fabric::routing::State;
 
 /// A packet under way: half a cache line.
 #[derive(Clone, Copy, Debug)]
@@ -165,12 +166,19 @@ impl List {
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
     arena: Vec<Stage>,
+    /// Beside each stage where it was chosen (adaptive routing only).
+    chosen_at: Vec<State>,
+    keeps_choices: bool,
     free: [Vec<u32>; 16],
 }
 
 impl Routes {
+    /// None yet; with `keeps_choices` each stage remembers where it was chosen.
+    pub fn new(keeps_choices: bool) -> Routes {
+        Routes { keeps_choices, ..Routes::default() }
+    }
     /// Stores a route with one user.
-    pub fn add(&mut self, stages: &[Stage]) -> u32 {
+    pub fn add(&mut self, stages: &[Stage], chosen_at: &[State]) -> u32 {
         let class = size_class(stages.len());
         let at = self.free[class].pop().unwrap_or_else(|| {
             let at = self.arena.len();
@@ -178,8 +186,37 @@ impl Routes {
             at as u32
         });
         self.arena[at as usize] = Stage { lane: stages.len() as u32, word: 1 };
-        self.arena[at as usize + 1..at as usize + 1 + stages.len()].copy_from_slice(stages);
+        self.write(at, 0, stages, chosen_at);
         at
+    }
+    /// Puts `stages` in place of those from `stage` on, of a route with one user; it may move.
+    pub fn turn(&mut self, route: u32, stage: u32, stages: &[Stage], chosen_at: &[State]) -> u32 {
+        let length = stage as usize + stages.len();
+        if size_class(length) == size_class(self.arena[route as usize].lane as usize) {
+            self.arena[route as usize].lane = length as u32;
+            self.write(route, stage, stages, chosen_at);
+            return route;
+        }
+        let from = route as usize + 1;
+        let mut all = self.arena[from..from + stage as usize].to_vec();
+        let mut all_chosen = self.chosen_at[from..from + stage as usize].to_vec();
+        all.extend_from_slice(stages);
+        all_chosen.extend_from_slice(chosen_at);
+        self.release(route);
+        self.add(&all, &all_chosen)
+    }
+    fn write(&mut self, route: u32, stage: u32, stages: &[Stage], chosen_at: &[State]) {
+        let from = (route + 1 + stage) as usize;
+        self.arena[from..from + stages.len()].copy_from_slice(stages);
+        if self.keeps_choices {
+            self.chosen_at.resize(self.arena.len(), NO_CHOICE);
+            self.chosen_at[from..from + stages.len()].copy_from_slice(chosen_at);
+        }
+    }
+    /// Where a stage was chosen among several; [`NO_CHOICE`] if it was the only way on.
+    #[inline]
+    pub fn chosen_at(&self, route: u32, stage: u32) -> State {
+        self.chosen_at[(route + 1 + stage) as usize]
     }
     /// One more user.
     pub fn share(&mut self, route: u32) -> u32 {
@@ -214,14 +251,30 @@ mod tests {
         let mut routes = Routes::default();
         let stage = |lane| Stage { lane, word: lane };
         let long: Vec<Stage> = (0..20).map(stage).collect();
-        let (a, b) = (routes.add(&[stage(5)]), routes.add(&long));
+        let mut add = |stages: &[Stage]| routes.add(stages, &[]);
+        let (a, b) = (add(&[stage(5)]), add(&long));
         let holds_long = |routes: &Routes| (0..20).all(|i| routes.stage(b, i) == long[i as usize]);
         assert!(holds_long(&routes));
         routes.share(a);
         routes.release(a);
-        assert_ne!(routes.add(&[stage(6)]), a);
+        assert_ne!(routes.add(&[stage(6)], &[]), a);
         routes.release(a);
-        assert_eq!(routes.add(&[stage(7), stage(8)]), a);
+        assert_eq!(routes.add(&[stage(7), stage(8)], &[]), a);
         assert!(routes.stage(a, 1) == stage(8) && holds_long(&routes));
+    }
+
+    #[test]
+    fn a_turned_route_keeps_its_beginning() {
+        let stage = |lane| Stage { lane, word: lane };
+        let stages: Vec<Stage> = (0..6).map(stage).collect();
+        let chosen = [NO_CHOICE; 20];
+        for tail in [1, 3, 20] {
+            let mut routes = Routes::new(true);
+            let route = routes.add(&stages, &chosen[..6]);
+            let new: Vec<Stage> = (100..100 + tail).map(stage).collect();
+            let route = routes.turn(route, 3, &new, &chosen[..tail as usize]);
+            let all: Vec<Stage> = (0..3 + tail).map(|i| routes.stage(route, i)).collect();
+            assert_eq!((&all[..3], &all[3..]), (&stages[..3], &new[..]));
+        }
     }
 }

@@ -24,7 +24,7 @@ impl Net<'_> {
         if !goes_on {
             return;
         }
-        if self.adaptive {
+        if self.crowds.is_some() {
             self.choose_way(packet);
         }
         self.request(packet);
@@ -37,6 +37,9 @@ impl Net<'_> {
         let server = self.server_of(lane);
         self.lanes[lane as usize].queue.push(&mut self.packets.items, packet);
         self.servers[server as usize].waiting |= 1 << (lane - (server << self.plan.lane_shift));
+        if let Some(crowds) = &mut self.crowds {
+            crowds[server as usize] += 1;
+        }
         self.try_start(server);
     }
 
@@ -81,6 +84,9 @@ impl Net<'_> {
 
     fn start(&mut self, server: u32, lane: u32, packet: u32) {
         self.stats.packet_hops += 1;
+        if let Some(crowds) = &mut self.crowds {
+            crowds[server as usize] -= 1;
+        }
         self.lanes[lane as usize].queue.pop(&mut self.packets.items);
         let bit = lane - (server << self.plan.lane_shift);
         let empty = self.lanes[lane as usize].queue.head == NONE;

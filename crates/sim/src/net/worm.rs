@@ -23,7 +23,7 @@ impl Net<'_> {
     }
 
     fn ask(&mut self, packet: u32) {
-        if self.adaptive {
+        if self.crowds.is_some() {
             self.choose_way(packet);
         }
         self.request(packet);

@@ -1,4 +1,4 @@
-//! Every node sends `size` bytes to every other node, all at once.
+//! Exchanges: every node sends to every other node, or each flow of a demand is sent once, all at once.
 
 use super::Run;
 use crate::error::SimError;
@@ -6,6 +6,7 @@ use crate::flow::Settings;
 use crate::net::Net;
 use crate::plan::Plan;
 use crate::random::mix;
+use hotlink_fabric::traffic::Demand;
 
 /// In what order a node serves its destinations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,19 +22,46 @@ pub enum Schedule {
 /// # Errors
 /// See [`Net::advance`].
 pub fn all_to_all(plan: &Plan<'_>, settings: &Settings, size: u64, schedule: Schedule) -> Result<Run, SimError> {
+    let demand = Demand { nodes: plan.fabric.nodes(), all_pairs: 1.0, flows: Vec::new() };
+    exchange(plan, settings, &demand, size, schedule)
+}
+
+/// Sends `size` bytes times the amount of each flow of `demand`, all at once, and returns that with the time from start
+/// to the last arrival: no resource can be faster than its load, so [`Run::mbps`] never exceeds the load count's bound.
+/// A node serves the listed flows in turn, a message at a time, then the all-to-all part in the order of `schedule`.
+///
+/// # Errors
+/// See [`Net::advance`].
+pub fn exchange(
+    plan: &Plan<'_>,
+    settings: &Settings,
+    demand: &Demand,
+    size: u64,
+    schedule: Schedule,
+) -> Result<Run, SimError> {
     let nodes = plan.fabric.nodes();
     let mut net = Net::new(plan, settings);
     let seed = settings.seed;
-    let mut step = vec![0u32; nodes as usize];
+    let bytes = move |amount: f64| (size as f64 * amount).round() as u64;
+    let mut listed: Vec<Vec<(u32, u64)>> = vec![Vec::new(); nodes as usize];
+    let sent = demand.flows.iter().rev().filter(|flow| flow.source != flow.destination && flow.amount > 0.0);
+    sent.for_each(|flow| listed[flow.source.0 as usize].push((flow.destination.0, bytes(flow.amount))));
+    let each = bytes(demand.all_pairs);
+    let mut step = vec![if demand.all_pairs > 0.0 { 0 } else { nodes }; nodes as usize];
     net.supply(move |node| {
+        if let Some(flow) = listed[node as usize].pop() {
+            return Some(flow);
+        }
         let k = step[node as usize];
+        if k + 1 >= nodes {
+            return None;
+        }
         step[node as usize] += 1;
         let shift = match schedule {
-            _ if k + 1 >= nodes => return None,
             Schedule::LinearShift => k,
             Schedule::Random => permute(k, nodes - 1, mix(seed ^ u64::from(node))),
         };
-        Some(((node + 1 + shift) % nodes, size))
+        Some(((node + 1 + shift) % nodes, each))
     })?;
     while net.advance()?.is_some() {}
     let bytes = net.stats().delivered_bytes;

@@ -7,7 +7,7 @@ mod pingpong;
 mod saturation;
 mod traffic;
 
-pub use alltoall::{Schedule, all_to_all};
+pub use alltoall::{Schedule, all_to_all, exchange};
 pub use pingpong::{PingPong, ping_pong};
 pub use saturation::{Stream, saturate, shared_link_pairs, turning_pairs};
 pub use traffic::{OpenLoop, OpenLoopResult, open_loop};

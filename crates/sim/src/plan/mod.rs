@@ -3,11 +3,14 @@
 //! A [`Stage`] is a server on a packet's way (with the lane in which it waits there) and the latency from this server
 //! to the next: its own and that of the unrated resources behind it. Serialisation is not part of it.
 
+mod route;
+
+pub use route::{NO_CHOICE, RouteBuffer, Stage};
+
 use crate::error::SimError;
 use crate::flow::{Settings, Spread};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
-use hotlink_fabric::routing::{Hop, State, Trip};
 use hotlink_fabric::spec::{Capacities, FlowControl, Role};
 use hotlink_fabric::units::Rate;
 
@@ -19,31 +22,6 @@ const MOST_PACKET_BYTES: u32 = 1 << 28;
 
 /// Rate of a server that takes no time.
 pub(crate) const UNLIMITED: Rate = Rate(u64::MAX);
-
-/// One step of a route.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stage {
-    /// Server x lanes + lane.
-    pub lane: u32,
-    /// Latency, and whether this is the route's last stage, in 32 bits: see [`Stage::latency_ps`].
-    pub(crate) word: u32,
-}
-
-/// Bit of [`Stage::word`] that marks the last stage of a route.
-const LAST: u32 = 1 << 31;
-
-impl Stage {
-    /// From the head's start here to its arrival at the next server (or at its destination), in picoseconds.
-    #[inline]
-    pub fn latency_ps(self) -> u64 {
-        u64::from(self.word & !LAST)
-    }
-    /// Whether the packet is at its destination after this stage.
-    #[inline]
-    pub fn is_last(self) -> bool {
-        self.word & LAST != 0
-    }
-}
 
 /// What servers of one kind do. Few, so that all stay in the nearest cache.
 #[derive(Clone, Debug)]
@@ -99,23 +77,6 @@ pub struct Plan<'a> {
 struct RoleLatency {
     vertex: Vec<u32>,
     channel: Vec<u32>,
-}
-
-/// A route being put together; reused so that routing does not allocate.
-#[derive(Debug, Default)]
-pub struct RouteBuffer {
-    /// The stages.
-    pub stages: Vec<Stage>,
-    /// Where each channel stage was chosen: vertex and phase (for adaptive routing).
-    pub states: Vec<State>,
-    /// Switches crossed.
-    pub switches: u32,
-    /// Latency of the whole way in picoseconds.
-    pub latency_ps: u64,
-    hops: Vec<Hop>,
-    lead_ps: u32,
-    /// No server of the network passed yet.
-    at_host: bool,
 }
 
 impl<'a> Plan<'a> {
@@ -329,108 +290,6 @@ impl<'a> Plan<'a> {
     fn is_ring_server(&self, server: u32) -> bool {
         self.classes[self.server_class[server as usize] as usize].ring
     }
-
-    /// Puts the way of one packet from `from` to `to` into `out`; `choice` picks among equal ways.
-    ///
-    /// # Errors
-    /// There is no way.
-    pub fn route(&self, from: u32, to: u32, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
-        out.clear();
-        let hosts = self.host_latency.len();
-        for role in 0..hosts {
-            self.pass(out, self.host_server[from as usize * hosts + role][0], 0, self.host_latency[role], None);
-        }
-        let start = State::start(Node(from));
-        self.walk(start, Trip::new(Node(from), Node(to)), choice, out)?;
-        for role in (0..hosts).rev() {
-            self.pass(out, self.host_server[to as usize * hosts + role][1], 1, self.host_latency[role], None);
-        }
-        if out.stages.is_empty() {
-            self.pass(out, self.unlimited, 0, 0, None);
-        }
-        out.stages.last_mut().expect("one stage at least").word |= LAST;
-        Ok(())
-    }
-
-    /// Follows the routing from `state` to the trip's end.
-    fn walk(&self, mut state: State, trip: Trip, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
-        let network = &self.fabric.network;
-        let mut draw = choice;
-        let mut on_ring = false;
-        while state.at != trip.destination.vertex() {
-            let mut hops = std::mem::take(&mut out.hops);
-            self.fabric.hops(state, trip, &mut hops);
-            let hop = pick(&hops, &mut draw);
-            out.hops = hops;
-            let hop = hop.ok_or(SimError::NoRoute { from: trip.source.0, to: trip.destination.0 })?;
-            let (server, next) = (self.channel_server[hop.channel.0 as usize], network.to(hop.channel));
-            let ring = server != NONE && self.is_ring_server(server);
-            // What enters the network here, or an SCI ring, is served after what passes.
-            let enters = if ring { !on_ring } else { out.at_host && !network.is_node(state.at) };
-            let lane = u32::from(hop.vc) + if enters { self.own_lanes } else { 0 };
-            on_ring = ring;
-            self.pass(out, server, lane, self.role_latency.channel[hop.channel.0 as usize], Some(state));
-            out.at_host &= server == NONE;
-            let vertex = self.vertex_server[next.0 as usize];
-            if vertex != NONE {
-                let lane = self.exit_port(next, hop.phase, trip, out) + if out.at_host { self.own_lanes } else { 0 };
-                self.pass(out, vertex, lane, 0, None);
-                out.at_host = false;
-            }
-            self.pass(out, NONE, 0, self.role_latency.vertex[next.0 as usize], None);
-            out.switches += u32::from(network.role(Resource::Vertex(next)) == Role::Switch);
-            state = State { at: next, phase: hop.phase };
-        }
-        Ok(())
-    }
-
-    /// Lane at a rated vertex (a B-Link): by the port through which the packet leaves it, so that a full queue
-    /// towards one ring does not stop the others.
-    fn exit_port(&self, vertex: Vertex, phase: u8, trip: Trip, out: &mut RouteBuffer) -> u32 {
-        let mut hops = std::mem::take(&mut out.hops);
-        self.fabric.hops(State { at: vertex, phase }, trip, &mut hops);
-        let port = hops.first().map_or(0, |hop| hop.channel.0 - self.fabric.network.out_start[vertex.0 as usize]);
-        out.hops = hops;
-        port & (self.own_lanes - 1)
-    }
-
-    /// Adds a resource to the route: a stage if it is rated, else latency behind the stage before it.
-    fn pass(&self, out: &mut RouteBuffer, server: u32, lane: u32, latency_ps: u32, state: Option<State>) {
-        out.latency_ps += u64::from(latency_ps);
-        if server != NONE {
-            // Latency ahead of the first server counts behind it: the same sum.
-            let latency_ps = latency_ps + std::mem::take(&mut out.lead_ps);
-            out.stages.push(Stage { lane: (server << self.lane_shift) + lane, word: latency_ps });
-            out.states.push(state.unwrap_or(State { at: Vertex(NONE), phase: 0 }));
-        } else if let Some(last) = out.stages.last_mut() {
-            last.word += latency_ps;
-        } else {
-            out.lead_ps += latency_ps;
-        }
-    }
-
-    /// What picks among equal ways for packet `index` of a message from `from` to `to`.
-    pub fn choice(&self, from: u32, to: u32, message: u32, index: u32) -> u64 {
-        let pair = u64::from(from) << 32 | u64::from(to);
-        let own = match self.spread {
-            Spread::Packet | Spread::Adaptive => (u64::from(message) << 32 | u64::from(index)) + 1,
-            Spread::Flow => 0,
-        };
-        crate::random::mix(crate::random::mix(self.seed ^ pair) ^ own)
-    }
-
-    /// Whether every packet of a message takes the same way.
-    pub fn one_path(&self) -> bool {
-        self.spread == Spread::Flow
-    }
-}
-
-impl RouteBuffer {
-    fn clear(&mut self) {
-        self.stages.clear();
-        self.states.clear();
-        (self.switches, self.latency_ps, self.lead_ps, self.at_host) = (0, 0, 0, true);
-    }
 }
 
 fn latency(fabric: &Fabric, resource: Resource) -> Result<u32, SimError> {
@@ -456,20 +315,4 @@ fn lanes(fabric: &Fabric) -> u32 {
     let shared = if network.host_roles.is_empty() { 1 } else { 2 };
     // Ways out beyond eight share lanes.
     exits.max().unwrap_or(1).min(8).max(u32::from(fabric.routing.virtual_channels())).max(shared)
-}
-
-/// One of the ways on, by share.
-fn pick(hops: &[Hop], draw: &mut u64) -> Option<Hop> {
-    if hops.len() < 2 {
-        return hops.first().copied();
-    }
-    *draw = crate::random::mix(*draw);
-    let mut point = (*draw >> 11) as f64 / (1u64 << 53) as f64;
-    for hop in hops {
-        if point < hop.share {
-            return Some(*hop);
-        }
-        point -= hop.share;
-    }
-    hops.last().copied()
 }

@@ -1,0 +1,57 @@
+//! Adaptive routing: at each device with several ways on, the least occupied one.
+//!
+//! The choice falls when a packet's head is at the front of its input (QsNet's Elite switches choose an output on the way
+//! up like this) and stands: the packet then waits for that output. Least occupied: fewest packets that wait for the
+//! server or hold it, then the most room behind it, then by lot. Only ways that the routing offers are chosen from, so
+//! the routing's freedom from deadlock holds; packets of a message may overtake one another.
+
+use super::Net;
+use crate::net::pool::AGAIN;
+use crate::plan::{NO_CHOICE, NONE};
+use crate::random::mix;
+use hotlink_fabric::routing::Hop;
+
+impl Net<'_> {
+    /// Turns a packet that has reached a choice to the least occupied way; the rest of its route follows.
+    pub(super) fn choose_way(&mut self, packet: u32) {
+        let p = self.packets.items[packet as usize];
+        let state = self.routes.chosen_at(p.route, u32::from(p.stage));
+        if state == NO_CHOICE {
+            return;
+        }
+        let m = &self.messages.items[p.message as usize];
+        let choice = self.plan.choice(m.from, m.to, p.message, p.index & !AGAIN);
+        let trip = self.plan.trip(m.from, m.to, choice);
+        let mut hops = std::mem::take(&mut self.hops);
+        self.plan.fabric.hops(state, trip, &mut hops);
+        let lot = mix(choice ^ u64::from(p.stage)) as usize;
+        let hop = self.least_occupied(&hops, lot);
+        self.hops = hops;
+        // Nothing to turn where the least occupied way is the one drawn.
+        let Some(hop) = hop.filter(|hop| self.plan.channel_server(hop) != self.server_of(p.here.lane)) else { return };
+        let enters = p.here.lane & self.plan.own_lanes != 0;
+        if let Err(error) = self.plan.detour(hop, enters, trip, choice, &mut self.buffer) {
+            self.failure = Some(error);
+            return;
+        }
+        let stage = u32::from(p.stage);
+        let route = self.routes.turn(p.route, stage, &self.buffer.stages, &self.buffer.states);
+        let p = &mut self.packets.items[packet as usize];
+        (p.route, p.here) = (route, self.routes.stage(route, stage));
+    }
+
+    /// The least occupied of `hops` whose channel has a rate; `lot` decides between equals.
+    fn least_occupied(&self, hops: &[Hop], lot: usize) -> Option<Hop> {
+        let crowds = self.crowds.as_ref()?;
+        let turned = hops.iter().cycle().skip(lot % hops.len().max(1)).take(hops.len());
+        let rated = turned.filter(|hop| self.plan.channel_server(hop) != NONE);
+        let occupied = |hop: &&Hop| {
+            let server = self.plan.channel_server(hop);
+            let s = &self.servers[server as usize];
+            let behind = &self.lanes[((server << self.plan.lane_shift) + u32::from(hop.vc)) as usize];
+            let shut = self.mode == super::Mode::Pause && behind.closed;
+            (crowds[server as usize] + u32::from(s.busy || shut), std::cmp::Reverse(behind.room))
+        };
+        rated.min_by_key(occupied).copied()
+    }
+}

@@ -1,0 +1,223 @@
+//! Ways through a plan's servers: one stage after another, from the sender's host to the receiver's.
+
+use super::{NONE, Plan};
+use crate::error::SimError;
+use crate::flow::Spread;
+use crate::random::mix;
+use hotlink_fabric::network::{Node, Resource, Vertex};
+use hotlink_fabric::routing::{Hop, State, Trip};
+use hotlink_fabric::spec::Role;
+
+/// One step of a route.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stage {
+    /// Server x lanes + lane.
+    pub lane: u32,
+    /// Latency, and whether this is the route's last stage, in 32 bits: see [`Stage::latency_ps`].
+    pub(crate) word: u32,
+}
+
+/// Bit of [`Stage::word`] that marks the last stage of a route.
+const LAST: u32 = 1 << 31;
+
+impl Stage {
+    /// From the head's start here to its arrival at the next server (or at its destination), in picoseconds.
+    #[inline]
+    pub fn latency_ps(self) -> u64 {
+        u64::from(self.word & !LAST)
+    }
+    /// Whether the packet is at its destination after this stage.
+    #[inline]
+    pub fn is_last(self) -> bool {
+        self.word & LAST != 0
+    }
+}
+
+/// State of a stage that was the only way on.
+pub const NO_CHOICE: State = State { at: Vertex(NONE), phase: 0 };
+
+/// A route being put together; reused so that routing does not allocate.
+#[derive(Debug, Default)]
+pub struct RouteBuffer {
+    /// The stages.
+    pub stages: Vec<Stage>,
+    /// Where each stage was chosen among several: vertex and phase; [`NO_CHOICE`] elsewhere.
+    pub states: Vec<State>,
+    /// Switches crossed.
+    pub switches: u32,
+    /// Latency of the whole way in picoseconds.
+    pub latency_ps: u64,
+    hops: Vec<Hop>,
+    lead_ps: u32,
+    /// No server of the network passed yet.
+    at_host: bool,
+    /// On an SCI ring.
+    on_ring: bool,
+}
+
+impl Plan<'_> {
+    /// Puts the way of one packet from `from` to `to` into `out`; `choice` picks among equal ways.
+    ///
+    /// # Errors
+    /// There is no way.
+    pub fn route(&self, from: u32, to: u32, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
+        out.clear();
+        let hosts = self.host_latency.len();
+        for role in 0..hosts {
+            self.pass(out, self.host_server[from as usize * hosts + role][0], 0, self.host_latency[role], NO_CHOICE);
+        }
+        self.walk(State::start(Node(from)), self.trip(from, to, choice), choice, out)?;
+        self.end(to, out);
+        Ok(())
+    }
+
+    /// The rest of a way that takes `hop` from where its routing had a choice; the first stage put into `out` is that of
+    /// the hop. `enters`: nothing of the network has been passed yet.
+    ///
+    /// # Errors
+    /// There is no way.
+    pub fn detour(
+        &self,
+        hop: Hop,
+        enters: bool,
+        trip: Trip,
+        choice: u64,
+        out: &mut RouteBuffer,
+    ) -> Result<(), SimError> {
+        out.clear();
+        out.at_host = enters;
+        let next = self.cross(self.fabric.network.from(hop.channel), hop, NO_CHOICE, trip, out);
+        self.walk(next, trip, choice, out)?;
+        self.end(trip.destination.0, out);
+        Ok(())
+    }
+
+    /// The journey of a packet: under Valiant routing by the intermediate group that `choice` draws.
+    pub fn trip(&self, from: u32, to: u32, choice: u64) -> Trip {
+        let (source, destination) = (Node(from), Node(to));
+        let via = match self.fabric.routing.is_valiant() {
+            true => self.fabric.routing.choose_via(&self.fabric.attachment, source, destination, mix(!choice)),
+            false => None,
+        };
+        Trip { via, ..Trip::new(source, destination) }
+    }
+
+    /// The server of a channel; [`NONE`] if it has no rate.
+    pub fn channel_server(&self, hop: &Hop) -> u32 {
+        self.channel_server[hop.channel.0 as usize]
+    }
+
+    /// Follows the routing from `state` to the trip's end.
+    fn walk(&self, mut state: State, trip: Trip, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
+        let mut draw = choice;
+        while state.at != trip.destination.vertex() {
+            let mut hops = std::mem::take(&mut out.hops);
+            self.fabric.hops(state, trip, &mut hops);
+            let hop = pick(&hops, &mut draw);
+            let chosen_at = if hops.len() > 1 { state } else { NO_CHOICE };
+            out.hops = hops;
+            let hop = hop.ok_or(SimError::NoRoute { from: trip.source.0, to: trip.destination.0 })?;
+            state = self.cross(state.at, hop, chosen_at, trip, out);
+        }
+        Ok(())
+    }
+
+    /// Adds a hop from the device `at` and the device that it leads to; gives the state there.
+    fn cross(&self, at: Vertex, hop: Hop, chosen_at: State, trip: Trip, out: &mut RouteBuffer) -> State {
+        let network = &self.fabric.network;
+        let (server, next) = (self.channel_server(&hop), network.to(hop.channel));
+        let ring = server != NONE && self.is_ring_server(server);
+        // What enters the network here, or an SCI ring, is served after what passes.
+        let enters = if ring { !out.on_ring } else { out.at_host && !network.is_node(at) };
+        let lane = u32::from(hop.vc) + if enters { self.own_lanes } else { 0 };
+        out.on_ring = ring;
+        self.pass(out, server, lane, self.role_latency.channel[hop.channel.0 as usize], chosen_at);
+        out.at_host &= server == NONE;
+        let vertex = self.vertex_server[next.0 as usize];
+        if vertex != NONE {
+            let lane = self.exit_port(next, hop.phase, trip, out) + if out.at_host { self.own_lanes } else { 0 };
+            self.pass(out, vertex, lane, 0, NO_CHOICE);
+            out.at_host = false;
+        }
+        self.pass(out, NONE, 0, self.role_latency.vertex[next.0 as usize], NO_CHOICE);
+        out.switches += u32::from(network.role(Resource::Vertex(next)) == Role::Switch);
+        State { at: next, phase: hop.phase }
+    }
+
+    /// Adds the receiver's host and marks the last stage.
+    fn end(&self, to: u32, out: &mut RouteBuffer) {
+        let hosts = self.host_latency.len();
+        for role in (0..hosts).rev() {
+            self.pass(out, self.host_server[to as usize * hosts + role][1], 1, self.host_latency[role], NO_CHOICE);
+        }
+        if out.stages.is_empty() {
+            self.pass(out, self.unlimited, 0, 0, NO_CHOICE);
+        }
+        out.stages.last_mut().expect("one stage at least").word |= LAST;
+    }
+
+    /// Lane at a rated vertex (a B-Link): by the port through which the packet leaves it, so that a full queue
+    /// towards one ring does not stop the others.
+    fn exit_port(&self, vertex: Vertex, phase: u8, trip: Trip, out: &mut RouteBuffer) -> u32 {
+        let mut hops = std::mem::take(&mut out.hops);
+        self.fabric.hops(State { at: vertex, phase }, trip, &mut hops);
+        let port = hops.first().map_or(0, |hop| hop.channel.0 - self.fabric.network.out_start[vertex.0 as usize]);
+        out.hops = hops;
+        port & (self.own_lanes - 1)
+    }
+
+    /// Adds a resource to the route: a stage if it is rated, else latency behind the stage before it.
+    fn pass(&self, out: &mut RouteBuffer, server: u32, lane: u32, latency_ps: u32, chosen_at: State) {
+        out.latency_ps += u64::from(latency_ps);
+        if server != NONE {
+            // Latency ahead of the first server counts behind it: the same sum.
+            let latency_ps = latency_ps + std::mem::take(&mut out.lead_ps);
+            out.stages.push(Stage { lane: (server << self.lane_shift) + lane, word: latency_ps });
+            out.states.push(chosen_at);
+        } else if let Some(last) = out.stages.last_mut() {
+            last.word += latency_ps;
+        } else {
+            out.lead_ps += latency_ps;
+        }
+    }
+
+    /// What picks among equal ways for packet `index` of a message from `from` to `to`.
+    pub fn choice(&self, from: u32, to: u32, message: u32, index: u32) -> u64 {
+        let pair = u64::from(from) << 32 | u64::from(to);
+        let own = match self.spread {
+            Spread::Packet | Spread::Adaptive => (u64::from(message) << 32 | u64::from(index)) + 1,
+            Spread::Flow => 0,
+        };
+        mix(mix(self.seed ^ pair) ^ own)
+    }
+
+    /// Whether every packet of a message takes the same way.
+    pub fn one_path(&self) -> bool {
+        self.spread == Spread::Flow
+    }
+}
+
+impl RouteBuffer {
+    fn clear(&mut self) {
+        self.stages.clear();
+        self.states.clear();
+        (self.switches, self.latency_ps, self.lead_ps) = (0, 0, 0);
+        (self.at_host, self.on_ring) = (true, false);
+    }
+}
+
+/// One of the ways on, by share.
+fn pick(hops: &[Hop], draw: &mut u64) -> Option<Hop> {
+    if hops.len() < 2 {
+        return hops.first().copied();
+    }
+    *draw = mix(*draw);
+    let mut point = (*draw >> 11) as f64 / (1u64 << 53) as f64;
+    for hop in hops {
+        if point < hop.share {
+            return Some(*hop);
+        }
+        point -= hop.share;
+    }
+    hops.last().copied()
+}
