@@ -22,9 +22,9 @@ demo: build ## measure this machine, then compare M02's eight fabrics, three of 
 
 test: check build ## check everything, then run every test
 	@$(TIMED) "Rust tests" cargo test --workspace --locked --quiet
-	@$(TIMED) "Python tests" $(VENV)/pytest
 	@$(TIMED) "hardware barrier: lint, proofs, benches" $(MAKE) --no-print-directory -s -C rtl/barrier test
 	@$(TIMED) "barrier plug-ins under sanitizers and Debian's MPIs" $(MAKE) --no-print-directory -s -C plugins test
+	@$(TIMED) "Python tests" $(VENV)/pytest
 
 check: .stamps/check-rust .stamps/check-python ## formats, lints and types, with no test run
 

@@ -8,5 +8,6 @@
 from hotlink._core import InputError, __version__
 from hotlink.api import analyze, compare, run
 from hotlink.result import Record, Result
+from hotlink.sweeps import sweep
 
-__all__ = ["InputError", "Record", "Result", "__version__", "analyze", "compare", "run"]
+__all__ = ["InputError", "Record", "Result", "__version__", "analyze", "compare", "run", "sweep"]

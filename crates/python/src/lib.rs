@@ -30,10 +30,17 @@ fn json(py: Python<'_>, args: Vec<OsString>) -> PyResult<String> {
     py.detach(|| hotlink_cli::json(args)).map_err(|failure| InputError::new_err(failure.to_string()))
 }
 
+/// Runs one cell of a sweep, the words after `hotlink`, and returns the text of its file.
+#[pyfunction]
+fn cell(py: Python<'_>, args: Vec<String>) -> PyResult<String> {
+    py.detach(|| hotlink_cli::run_cell(&args)).map_err(|failure| InputError::new_err(failure.to_string()))
+}
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("InputError", module.py().get_type::<InputError>())?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
-    module.add_function(wrap_pyfunction!(json, module)?)
+    module.add_function(wrap_pyfunction!(json, module)?)?;
+    module.add_function(wrap_pyfunction!(cell, module)?)
 }
