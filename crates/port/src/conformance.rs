@@ -10,6 +10,7 @@ use crate::{
 use hotlink_fabric::units::Time;
 use std::collections::VecDeque;
 
+mod collective;
 mod control;
 mod host;
 mod remote;
@@ -36,6 +37,8 @@ pub fn check<D: Driver>(driver: &mut D) -> Vec<String> {
     case("remote stores and loads", driver.run(2, &remote::Transfers));
     case("remote: revocation", driver.run(2, &remote::Revocation));
     case("remote: unclaimed is refused", driver.run(2, &remote::Unclaimed));
+    case("hardware barrier", driver.run(3, &collective::Barriers));
+    case("hardware broadcast", driver.run(3, &collective::Broadcasts));
     complaints
 }
 

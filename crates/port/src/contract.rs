@@ -58,6 +58,28 @@ pub trait Port: Host {
     fn idle(&mut self, until: Time);
     /// Takes the program's account of how it ends: after this the rank's silence is not a death.
     fn close(&mut self);
+    /// Hears what the program is at. Nothing depends on it but what a simulated port can tell afterwards: who waits
+    /// for what when nobody can go on, and whether anybody left a barrier too early.
+    #[inline]
+    fn note(&mut self, note: Note) {
+        let _ = note;
+    }
+}
+
+/// What a program tells its port for the record: see [`Port::note`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// It enters a barrier of all ranks.
+    EntersBarrier,
+    /// It leaves it.
+    LeavesBarrier,
+    /// It waits for a message, or for the end of one.
+    Waits {
+        /// From or to whom; `None`: from anybody.
+        peer: Option<Rank>,
+        /// With which tag; `None`: any.
+        tag: Option<u32>,
+    },
 }
 
 /// Suspends the program until the port may have an event, or its clock reaches `until` ([`Time::MAX`]: no limit).

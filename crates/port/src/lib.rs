@@ -35,6 +35,7 @@
 //! - Nothing is written outside the bytes that a layout names.
 //! - Everything accepted ends in exactly one event: [`Event::Done`], [`Event::Failed`], or the peer's arrival.
 
+pub mod blocks;
 pub mod conformance;
 mod contract;
 mod limits;
@@ -43,7 +44,7 @@ mod memory;
 pub mod middleware;
 mod op;
 
-pub use contract::{Driver, Host, Port, Program, RunError, wait, yield_once};
+pub use contract::{Driver, Host, Note, Port, Program, RunError, wait, yield_once};
 pub use limits::{DepositLimits, Limits, RegistrationLimits};
 pub use memory::{Align, Attachment, Key, Kind, Layout, Memory, Span};
 pub use op::{Engine, Event, Head, Op, Payload, Posted, Refusal, RemoteSpan, Token, Work};

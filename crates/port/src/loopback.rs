@@ -1,9 +1,10 @@
 //! The smallest port: ranks of one process, memory to memory, scheduled at random from a seed. It simulates nothing;
 //! tests of protocols run on it, thousands of schedules a second.
 
+use crate::blocks::Blocks;
 use crate::{
-    Align, Attachment, DepositLimits, Driver, Engine, Event, Head, Host, Key, Kind, Layout, Limits, Memory, Op,
-    Payload, Port, Posted, Program, Rank, Refusal, RegistrationLimits, RemoteSpan, RunError, Span, Token, Work,
+    Align, Attachment, DepositLimits, Driver, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Op, Payload, Port,
+    Posted, Program, Rank, Refusal, RegistrationLimits, RemoteSpan, RunError, Span, Token, Work,
 };
 use hotlink_fabric::units::{Rate, Time};
 use serde::{Serialize, de::DeserializeOwned};
@@ -71,18 +72,11 @@ enum Payloaded {
     Ghost(u64),
 }
 
-struct Block {
-    bytes: u64,
-    kind: Kind,
-    /// Empty for ghosts.
-    data: Vec<u8>,
-}
-
 #[derive(Default)]
 struct Seat {
     inbox: VecDeque<Arrival>,
     events: VecDeque<Event>,
-    blocks: BTreeMap<u64, Block>,
+    blocks: Blocks,
     exports: BTreeMap<u64, u64>,
     attached: BTreeMap<u64, (Key, Engine)>,
     current: Option<Arrival>,
@@ -184,40 +178,6 @@ impl Seat {
         self.next += 1;
         self.next
     }
-    fn block(&self, memory: Memory) -> Result<&Block, Refusal> {
-        self.blocks.get(&memory.0).ok_or(Refusal::Gone)
-    }
-    /// The packed bytes of a layout in a block; `None` for ghosts.
-    fn pack(&self, memory: Memory, offset: u64, layout: &Layout) -> Result<Option<Vec<u8>>, Refusal> {
-        let block = self.block(memory)?;
-        inside(block.bytes, offset, layout)?;
-        if block.kind == Kind::Ghost {
-            return Ok(None);
-        }
-        let runs = layout.runs(0, layout.bytes());
-        let run = |(at, len): (u64, u64)| block.data[(offset + at) as usize..(offset + at + len) as usize].to_vec();
-        Ok(Some(runs.flat_map(run).collect()))
-    }
-    fn unpack(&mut self, memory: Memory, offset: u64, layout: &Layout, bytes: Option<&[u8]>) -> Result<(), Refusal> {
-        let block = self.blocks.get_mut(&memory.0).ok_or(Refusal::Gone)?;
-        inside(block.bytes, offset, layout)?;
-        let Some(bytes) = bytes.filter(|_| block.kind != Kind::Ghost) else { return Ok(()) };
-        let mut taken = 0;
-        for (at, len) in layout.runs(0, layout.bytes()) {
-            let (start, len) = ((offset + at) as usize, len as usize);
-            block.data[start..start + len].copy_from_slice(&bytes[taken..taken + len]);
-            taken += len;
-        }
-        Ok(())
-    }
-}
-
-fn inside(bytes: u64, offset: u64, layout: &Layout) -> Result<(), Refusal> {
-    let malformed = !layout.is_contiguous() && layout.stride < layout.block;
-    let last = layout.count.saturating_sub(1).checked_mul(layout.stride);
-    let end = last.and_then(|last| last.checked_add(layout.block)).and_then(|end| end.checked_add(offset));
-    let end = if layout.block == 0 || layout.count == 0 { Some(offset) } else { end };
-    if malformed || end.is_none_or(|end| end > bytes) { Err(Refusal::OutOfBounds) } else { Ok(()) }
 }
 
 impl LoopbackPort {
@@ -228,7 +188,7 @@ impl LoopbackPort {
         Ok(match payload {
             Payload::None => Payloaded::Real(Vec::new()),
             Payload::Bytes(bytes) => Payloaded::Real(bytes.to_vec()),
-            Payload::Span(span) => match self.seat(|seat| seat.pack(span.memory, span.offset, &span.layout))? {
+            Payload::Span(span) => match self.seat(|seat| seat.blocks.pack(span))? {
                 Some(bytes) => Payloaded::Real(bytes),
                 None => Payloaded::Ghost(span.bytes()),
             },
@@ -279,12 +239,13 @@ impl LoopbackPort {
         }
         let there = key.rank as usize;
         let memory = Memory(*seats[there].exports.get(&key.id).ok_or(Refusal::Gone)?);
+        let far = Span { memory, offset: remote.offset, layout: remote.layout };
         if deposit {
-            let bytes = seats[here].pack(local.memory, local.offset, &local.layout)?;
-            seats[there].unpack(memory, remote.offset, &remote.layout, bytes.as_deref())
+            let bytes = seats[here].blocks.pack(&local)?;
+            seats[there].blocks.unpack(&far, bytes.as_deref())
         } else {
-            let bytes = seats[there].pack(memory, remote.offset, &remote.layout)?;
-            seats[here].unpack(local.memory, local.offset, &local.layout, bytes.as_deref())
+            let bytes = seats[there].blocks.pack(&far)?;
+            seats[here].blocks.unpack(&local, bytes.as_deref())
         }
     }
 }
@@ -333,9 +294,9 @@ impl Port for LoopbackPort {
             let arrival = seat.current.take().ok_or(Refusal::OutOfBounds)?;
             let end = at.checked_add(to.bytes()).ok_or(Refusal::OutOfBounds)?;
             let delivered = match &arrival.bytes {
-                Payloaded::Ghost(bytes) if end <= *bytes => seat.unpack(to.memory, to.offset, &to.layout, None),
+                Payloaded::Ghost(bytes) if end <= *bytes => seat.blocks.unpack(&to, None),
                 Payloaded::Real(bytes) if end <= bytes.len() as u64 => {
-                    seat.unpack(to.memory, to.offset, &to.layout, Some(&bytes[at as usize..end as usize]))
+                    seat.blocks.unpack(&to, Some(&bytes[at as usize..end as usize]))
                 }
                 _ => Err(Refusal::OutOfBounds),
             };
@@ -364,50 +325,31 @@ impl Port for LoopbackPort {
 
 impl Host for LoopbackPort {
     fn alloc(&mut self, bytes: u64, kind: Kind, align: Align) -> Result<Memory, Refusal> {
-        if let Align::Bytes(n) = align
-            && !n.is_power_of_two()
-        {
-            return Err(Refusal::Misaligned(n));
-        }
         let kind = if kind == Kind::Default { Kind::Shared } else { kind };
-        let data = if kind == Kind::Ghost { Vec::new() } else { vec![0; bytes as usize] };
-        Ok(self.seat(|seat| {
-            let id = seat.fresh();
-            seat.blocks.insert(id, Block { bytes, kind, data });
-            Memory(id)
-        }))
+        self.seat(|seat| seat.blocks.alloc(bytes, kind, align))
     }
     fn free(&mut self, memory: Memory) -> Result<(), Refusal> {
         let exports: Vec<u64> = self.seat(|seat| {
-            seat.blocks.remove(&memory.0).ok_or(Refusal::Gone)?;
+            seat.blocks.free(memory)?;
             Ok(seat.exports.iter().filter(|(_, block)| **block == memory.0).map(|(&id, _)| id).collect())
         })?;
         exports.into_iter().try_for_each(|id| self.unregister(Key { rank: self.rank, id, bytes: 0 }))
     }
     fn size(&self, memory: Memory) -> Result<u64, Refusal> {
-        self.seat(|seat| Ok(seat.block(memory)?.bytes))
+        self.seat(|seat| seat.blocks.size(memory))
     }
     fn kind(&self, memory: Memory) -> Result<Kind, Refusal> {
-        self.seat(|seat| Ok(seat.block(memory)?.kind))
+        self.seat(|seat| seat.blocks.kind(memory))
     }
     fn read(&self, memory: Memory, offset: u64, into: &mut [u8]) -> Result<(), Refusal> {
-        let bytes = self.seat(|seat| seat.pack(memory, offset, &Layout::contiguous(into.len() as u64)))?;
-        into.copy_from_slice(&bytes.ok_or(Refusal::Unsupported)?);
-        Ok(())
+        self.seat(|seat| seat.blocks.read(memory, offset, into))
     }
     fn write(&mut self, memory: Memory, offset: u64, from: &[u8]) -> Result<(), Refusal> {
-        self.seat(|seat| seat.unpack(memory, offset, &Layout::contiguous(from.len() as u64), Some(from)))
+        let to = Span::new(memory, offset, from.len() as u64);
+        self.seat(|seat| seat.blocks.unpack(&to, Some(from)))
     }
     fn copy(&mut self, from: Span, to: Span) -> Result<(), Refusal> {
-        self.seat(|seat| {
-            let (start, end) = (from.offset, from.offset + from.layout.extent());
-            let overlap = from.memory == to.memory && to.offset < end && start < to.offset + to.layout.extent();
-            if from.bytes() != to.bytes() || overlap {
-                return Err(Refusal::OutOfBounds);
-            }
-            let bytes = seat.pack(from.memory, from.offset, &from.layout)?;
-            seat.unpack(to.memory, to.offset, &to.layout, bytes.as_deref())
-        })
+        self.seat(|seat| seat.blocks.copy(&from, &to))
     }
     fn register(&mut self, memory: Memory) -> Result<Key, Refusal> {
         let entries = self.world.borrow().entries;
@@ -415,7 +357,7 @@ impl Host for LoopbackPort {
             return Err(Refusal::Unsupported);
         }
         self.seat(|seat| {
-            let bytes = seat.block(memory)?.bytes;
+            let bytes = seat.blocks.size(memory)?;
             if seat.exports.len() >= entries {
                 return Err(Refusal::PinLimit);
             }
@@ -444,7 +386,7 @@ impl Host for LoopbackPort {
         let entries = world.entries;
         let owner = world.seats.get(key.rank as usize).ok_or(Refusal::NoRank)?;
         let memory = *owner.exports.get(&key.id).ok_or(Refusal::Gone)?;
-        if engine == Engine::Pio && owner.block(Memory(memory))?.kind == Kind::Private {
+        if engine == Engine::Pio && owner.blocks.kind(Memory(memory))? == Kind::Private {
             return Err(Refusal::Unsupported);
         }
         let seat = &mut world.seats[self.rank as usize];

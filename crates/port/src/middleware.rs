@@ -3,7 +3,7 @@
 
 use crate::loopback::Random;
 use crate::{
-    Align, Attachment, Driver, Engine, Event, Host, Key, Kind, Limits, Memory, Op, Port, Posted, Program, Rank,
+    Align, Attachment, Driver, Engine, Event, Host, Key, Kind, Limits, Memory, Note, Op, Port, Posted, Program, Rank,
     Refusal, RunError, Span, Work,
 };
 use hotlink_fabric::units::Time;
@@ -97,6 +97,9 @@ impl<P: Port, L: Layer> Port for Wrapped<P, L> {
     }
     fn close(&mut self) {
         self.inner.close();
+    }
+    fn note(&mut self, note: Note) {
+        self.inner.note(note);
     }
 }
 

@@ -11,6 +11,7 @@ pub mod host;
 pub mod loggp;
 pub mod net;
 pub mod plan;
+pub mod port;
 pub mod random;
 pub mod workload;
 

@@ -130,7 +130,7 @@ async fn act<P: Port>(subject: &mut Subject<P>, number: u64, transfer: Transfer)
     let memory = subject.alloc(bytes, transfer.kind);
     let claim = if transfer.deposit { subject.limits.deposit } else { subject.limits.fetch };
     let needs = claim.is_some_and(|claim| claim.dma_needs_registration) && transfer.engine == Engine::Dma;
-    let registration = if needs { subject.port.register(memory).ok() } else { None };
+    let registration = if needs { patient(subject, |port| port.register(memory)).await } else { None };
     let local = Span { memory, offset: MARGIN, layout: transfer.local };
     let remote = RemoteSpan { attachment, offset: MARGIN + transfer.offset, layout: transfer.remote };
     let stream = pattern(number, transfer.local.bytes());

@@ -17,6 +17,7 @@ mod transfer;
 mod worm;
 
 pub use pool::Message;
+pub(crate) use pool::{Linked, List, Pool};
 
 use crate::error::SimError;
 use crate::event::{Event, Queue, RadixHeap, TraceHash};
@@ -25,7 +26,7 @@ use crate::plan::{NONE, Plan, RouteBuffer, UNLIMITED};
 use hotlink_fabric::routing::Hop;
 use hotlink_fabric::spec::FlowControl;
 use hotlink_fabric::units::{Rate, Time};
-use pool::{List, Packet, Pool, Routes, Worm};
+use pool::{Packet, Routes, Worm};
 
 /// Kinds of event; the id is named in each comment.
 mod kind {

@@ -31,7 +31,7 @@ pub struct Run {
 }
 
 impl Run {
-    fn of(net: &Net<'_>, elapsed: Time, bytes: u64) -> Run {
+    pub(crate) fn of(net: &Net<'_>, elapsed: Time, bytes: u64) -> Run {
         let span = net.now().0.max(1) as f64;
         let busy = net.busy_ps().map(|ps| ps as f64 / span).collect();
         Run { elapsed, bytes, stats: net.stats(), trace_hash: net.trace_hash(), busy }

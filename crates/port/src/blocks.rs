@@ -1,0 +1,149 @@
+//! Memory of ranks that live in one process: blocks of bytes or of nothing but a length ([`Kind::Ghost`]). What the
+//! loopback and the simulated ports keep for each rank; they add what exporting and importing cost.
+
+use crate::{Align, Kind, Layout, Memory, Refusal, Span};
+use std::collections::BTreeMap;
+
+#[derive(Debug)]
+struct Block {
+    bytes: u64,
+    kind: Kind,
+    /// Empty for ghosts.
+    data: Vec<u8>,
+}
+
+/// One rank's memory. Names are given out once and never again.
+#[derive(Debug, Default)]
+pub struct Blocks {
+    blocks: BTreeMap<u64, Block>,
+    next: u64,
+}
+
+impl Blocks {
+    /// A block of zeros; `kind` is never [`Kind::Default`].
+    ///
+    /// # Errors
+    /// An alignment that is no power of two; more than this machine has.
+    pub fn alloc(&mut self, bytes: u64, kind: Kind, align: Align) -> Result<Memory, Refusal> {
+        if let Align::Bytes(n) = align
+            && !n.is_power_of_two()
+        {
+            return Err(Refusal::Misaligned(n));
+        }
+        let data = if kind == Kind::Ghost { Vec::new() } else { zeros(bytes)? };
+        self.next += 1;
+        self.blocks.insert(self.next, Block { bytes, kind, data });
+        Ok(Memory(self.next))
+    }
+    /// Forgets a block.
+    ///
+    /// # Errors
+    /// It is gone already.
+    pub fn free(&mut self, memory: Memory) -> Result<(), Refusal> {
+        self.blocks.remove(&memory.0).map(|_| ()).ok_or(Refusal::Gone)
+    }
+    fn block(&self, memory: Memory) -> Result<&Block, Refusal> {
+        self.blocks.get(&memory.0).ok_or(Refusal::Gone)
+    }
+    /// Its bytes.
+    ///
+    /// # Errors
+    /// It is gone.
+    pub fn size(&self, memory: Memory) -> Result<u64, Refusal> {
+        Ok(self.block(memory)?.bytes)
+    }
+    /// Its kind.
+    ///
+    /// # Errors
+    /// It is gone.
+    pub fn kind(&self, memory: Memory) -> Result<Kind, Refusal> {
+        Ok(self.block(memory)?.kind)
+    }
+    /// Whether a span lies within its block.
+    ///
+    /// # Errors
+    /// It does not, or the block is gone.
+    pub fn check(&self, span: &Span) -> Result<(), Refusal> {
+        inside(self.block(span.memory)?.bytes, span.offset, &span.layout)
+    }
+    /// The packed bytes of a span; `None` for ghosts.
+    ///
+    /// # Errors
+    /// The span leaves its block, or the block is gone.
+    pub fn pack(&self, span: &Span) -> Result<Option<Vec<u8>>, Refusal> {
+        let block = self.block(span.memory)?;
+        inside(block.bytes, span.offset, &span.layout)?;
+        if block.kind == Kind::Ghost {
+            return Ok(None);
+        }
+        let mut packed = Vec::with_capacity(span.bytes() as usize);
+        for (at, len) in span.layout.runs(0, span.bytes()) {
+            let start = (span.offset + at) as usize;
+            packed.extend_from_slice(&block.data[start..start + len as usize]);
+        }
+        Ok(Some(packed))
+    }
+    /// Puts packed bytes into a span; no bytes, or a ghost's span: nothing but the check.
+    ///
+    /// # Errors
+    /// The span leaves its block, or the block is gone.
+    pub fn unpack(&mut self, span: &Span, bytes: Option<&[u8]>) -> Result<(), Refusal> {
+        let block = self.blocks.get_mut(&span.memory.0).ok_or(Refusal::Gone)?;
+        inside(block.bytes, span.offset, &span.layout)?;
+        let Some(bytes) = bytes.filter(|_| block.kind != Kind::Ghost) else { return Ok(()) };
+        let mut taken = 0;
+        for (at, len) in span.layout.runs(0, span.bytes()) {
+            let (start, len) = ((span.offset + at) as usize, len as usize);
+            block.data[start..start + len].copy_from_slice(&bytes[taken..taken + len]);
+            taken += len;
+        }
+        Ok(())
+    }
+    /// Fills `into` from byte `offset`.
+    ///
+    /// # Errors
+    /// As [`Blocks::pack`]; a ghost has nothing to read.
+    pub fn read(&self, memory: Memory, offset: u64, into: &mut [u8]) -> Result<(), Refusal> {
+        let block = self.block(memory)?;
+        inside(block.bytes, offset, &Layout::contiguous(into.len() as u64))?;
+        if block.kind == Kind::Ghost {
+            return Err(Refusal::Unsupported);
+        }
+        into.copy_from_slice(&block.data[offset as usize..offset as usize + into.len()]);
+        Ok(())
+    }
+    /// Copies the bytes of `from` in order to the bytes of `to`.
+    ///
+    /// # Errors
+    /// As [`Blocks::pack`]; different lengths; spans that overlap.
+    pub fn copy(&mut self, from: &Span, to: &Span) -> Result<(), Refusal> {
+        self.check(from)?;
+        self.check(to)?;
+        let end = |span: &Span| span.offset + span.layout.extent();
+        let overlap = from.memory == to.memory && to.offset < end(from) && from.offset < end(to);
+        if from.bytes() != to.bytes() || overlap {
+            return Err(Refusal::OutOfBounds);
+        }
+        let bytes = self.pack(from)?;
+        self.unpack(to, bytes.as_deref())
+    }
+}
+
+fn zeros(bytes: u64) -> Result<Vec<u8>, Refusal> {
+    let bytes = usize::try_from(bytes).map_err(|_| Refusal::NoMemory)?;
+    // Zeros from the system cost nothing until they are touched; what cannot be had at all is refused.
+    Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| Refusal::NoMemory)?;
+    Ok(vec![0; bytes])
+}
+
+/// Whether a layout from byte `offset` lies within `bytes` bytes.
+///
+/// # Errors
+/// [`Refusal::OutOfBounds`] if it does not, or if its blocks overlap.
+pub fn inside(bytes: u64, offset: u64, layout: &Layout) -> Result<(), Refusal> {
+    let malformed = !layout.is_contiguous() && layout.stride < layout.block;
+    let last = layout.count.saturating_sub(1).checked_mul(layout.stride);
+    let end = last.and_then(|last| last.checked_add(layout.block)).and_then(|end| end.checked_add(offset));
+    let end = if layout.block == 0 || layout.count == 0 { Some(offset) } else { end };
+    if malformed || end.is_none_or(|end| end > bytes) { Err(Refusal::OutOfBounds) } else { Ok(()) }
+}

@@ -1,0 +1,139 @@
+//! [`VirtualTime`]: runs rank programs as tasks over the event core.
+
+use super::adapter::{Adapter, Family};
+use super::door::SimPort;
+use super::world::{State, World};
+use crate::flow::Settings;
+use crate::net::Net;
+use crate::plan::Plan;
+use crate::workload::Run;
+use hotlink_fabric::units::Time;
+use hotlink_port::{Driver, Limits, Program, Rank, RunError};
+use serde::{Serialize, de::DeserializeOwned};
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+/// What a run tells beside the programs' results.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The network: its counts, fingerprint and how busy each resource was; until the last rank's end.
+    pub run: Run,
+    /// Times that a program was resumed.
+    pub resumptions: u64,
+    /// Barriers told of and seen to be safe.
+    pub barriers: u64,
+}
+
+/// The driver of a simulated fabric: rank `i` is on node `i`.
+pub struct VirtualTime<'a> {
+    plan: &'a Plan<'a>,
+    settings: Settings,
+    adapter: Rc<Adapter>,
+    outcome: Option<Outcome>,
+}
+
+impl<'a> VirtualTime<'a> {
+    /// Ranks on the nodes of a fabric, with the adapters that fit it.
+    pub fn new(plan: &'a Plan<'a>, settings: &Settings) -> VirtualTime<'a> {
+        VirtualTime { plan, settings: settings.clone(), adapter: Rc::new(Adapter::new(plan)), outcome: None }
+    }
+    /// The same fabric with adapters of another family.
+    #[must_use]
+    pub fn with_family(self, family: Family) -> VirtualTime<'a> {
+        VirtualTime { adapter: Rc::new(Adapter::of_family(self.plan, family)), ..self }
+    }
+    /// The adapters.
+    pub fn adapter(&self) -> &Adapter {
+        &self.adapter
+    }
+    /// What the last run told, if it came to its end.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        self.outcome.as_ref()
+    }
+}
+
+impl<'a> Driver for VirtualTime<'a> {
+    type Port = SimPort<'a>;
+    fn run<T, R>(&mut self, ranks: u32, program: &R) -> Result<Vec<T>, RunError>
+    where
+        T: Serialize + DeserializeOwned,
+        R: Program<SimPort<'a>, T>,
+    {
+        self.outcome = None;
+        let most = self.plan.fabric.nodes();
+        if !(1..=most).contains(&ranks) {
+            return Err(RunError::Ranks { ranks, why: format!("1 to {most} are allowed, one on each node") });
+        }
+        let net = Net::new(self.plan, &self.settings);
+        let world = World::new(net, self.plan, self.adapter.clone(), ranks);
+        let limits = Rc::new(Limits { barrier: world.hardware.is_some(), ..self.adapter.limits.clone() });
+        let world = Rc::new(RefCell::new(world));
+        let port = |rank| SimPort { world: world.clone(), rank, limits: limits.clone() };
+        let mut tasks = Tasks {
+            running: (0..ranks).map(|rank| Some(Box::pin(program.run(port(rank))))).collect(),
+            results: (0..ranks).map(|_| None).collect(),
+            left: ranks,
+            resumptions: 0,
+            end: 0,
+        };
+        tasks.run(&world)?;
+        let world = world.borrow();
+        let run = Run::of(&world.net, Time(tasks.end), world.net.stats().delivered_bytes);
+        self.outcome = Some(Outcome { run, resumptions: tasks.resumptions, barriers: world.barriers.over() });
+        Ok(tasks.results.into_iter().flatten().collect())
+    }
+}
+
+/// The programs of a run.
+struct Tasks<F: Future> {
+    running: Vec<Option<Pin<Box<F>>>>,
+    results: Vec<Option<F::Output>>,
+    left: u32,
+    resumptions: u64,
+    /// When the last program so far ended, by its own clock.
+    end: u64,
+}
+
+impl<F: Future> Tasks<F> {
+    fn run(&mut self, world: &RefCell<World<'_>>) -> Result<(), RunError> {
+        while self.left > 0 {
+            let next = world.borrow_mut().ready.pop_front();
+            if let Some(rank) = next {
+                self.resume(world, rank);
+                continue;
+            }
+            let mut world = world.borrow_mut();
+            if let Some(failure) = world.failure.take() {
+                return Err(RunError::Stuck(failure));
+            }
+            match world.net.advance() {
+                Ok(Some(note)) => world.on_note(note),
+                Ok(None) => return Err(RunError::Stuck(world.stuck())),
+                Err(error) => return Err(RunError::Stuck(error.to_string())),
+            }
+        }
+        let failure = world.borrow_mut().failure.take();
+        failure.map_or(Ok(()), |failure| Err(RunError::Stuck(failure)))
+    }
+
+    fn resume(&mut self, world: &RefCell<World<'_>>, rank: Rank) {
+        self.resumptions += 1;
+        world.borrow_mut().resume(rank);
+        let Some(task) = &mut self.running[rank as usize] else { return };
+        match task.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Pending => world.borrow_mut().suspend(rank),
+            Poll::Ready(result) => {
+                self.results[rank as usize] = Some(result);
+                self.running[rank as usize] = None;
+                self.left -= 1;
+                let mut world = world.borrow_mut();
+                let seat = world.seat(rank);
+                seat.state = State::Over;
+                self.end = self.end.max(seat.now);
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What a rank's processor and memory take for local work.
+
+use crate::host::{Host, Memory};
+use hotlink_fabric::spec::FabricSpec;
+use hotlink_fabric::units::{Rate, Time};
+use hotlink_port::{Layout, Work};
+
+/// Bytes of a cache line where the catalog names none.
+const LINE: u64 = 64;
+
+/// A processor and its memory.
+#[derive(Clone, Debug)]
+pub(super) struct Local {
+    /// The memory system, line by line, where the catalog knows it.
+    memory: Option<Memory>,
+    copy_rate: Rate,
+    /// Time of a multiply-add.
+    multiply_add_ps: u64,
+}
+
+impl Local {
+    pub fn new(spec: &FabricSpec) -> Local {
+        let known = |name: &str| spec.parameters.get(name).map(|value| value.value);
+        // A copy reads, fetches and writes each line: a third of the memory's rate. Servers of today copy 10 GB/s.
+        let rate = known("copy_rate").or(known("memory_rate").map(|rate| rate / 3.0)).unwrap_or(1e10);
+        let clock = known("cpu_clock").unwrap_or(2.5e9).max(1e6);
+        Local {
+            memory: Host::new(spec).ok().map(|host| host.memory().clone()),
+            copy_rate: Rate(rate as u64),
+            multiply_add_ps: (2e12 / clock) as u64,
+        }
+    }
+    /// Rate of a large contiguous copy.
+    pub fn copy_rate(&self) -> Rate {
+        let block = Layout::contiguous(1 << 20);
+        Rate(((1u128 << 20) * 1_000_000_000_000 / u128::from(self.copy(&block, &block).0.max(1))) as u64)
+    }
+    /// A copy from one layout to another.
+    pub fn copy(&self, from: &Layout, to: &Layout) -> Time {
+        let bytes = to.bytes();
+        if bytes == 0 {
+            return Time::ZERO;
+        }
+        // The more scattered side decides: each of its lines moves whole for the few bytes used of it.
+        let stride =
+            |layout: &Layout| if layout.is_contiguous() { 1 } else { layout.stride.div_ceil(layout.block.max(1)) };
+        let stride = stride(from).max(stride(to));
+        match &self.memory {
+            Some(memory) => memory.copy(bytes, stride),
+            None => {
+                let waste = stride.min(LINE / 8);
+                self.copy_rate.time_for(bytes.saturating_mul(1 + waste) / 2)
+            }
+        }
+    }
+    /// A computation.
+    pub fn work(&self, work: Work) -> Time {
+        match work {
+            Work::Fixed(time) => time,
+            Work::Daxpy { elements, repeats } => {
+                // Two loads and a store for each element, a copy and a half; or the processor's own pace.
+                let block = Layout::contiguous(8 * elements);
+                let memory = self.copy(&block, &block).0 / 2 * 3;
+                Time(memory.max(elements.saturating_mul(self.multiply_add_ps)).saturating_mul(repeats))
+            }
+        }
+    }
+}

@@ -1,0 +1,449 @@
+//! Everything that the ranks of one run share: the network, what is under way in it, and each rank's seat.
+//!
+//! A rank's clock runs ahead of the network's by the local work that it has charged since it was last resumed; what it
+//! posts then enters the network when the network's clock has come as far. An arrival is seen by the first poll after
+//! the rank was resumed, which is at the latest when it next waits.
+
+use super::adapter::Adapter;
+use super::flight::{Flight, Phase, What};
+use super::safety::Barriers;
+use super::setups::Setups;
+use crate::barrier::BarrierNetwork;
+use crate::net::{List, Net, Note, Pool};
+use crate::plan::{NONE, Plan, RouteBuffer};
+use hotlink_fabric::units::Time;
+use hotlink_port::blocks::Blocks;
+use hotlink_port::{Rank, Refusal, Span};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// What the network carries for a message's head: four words.
+const HEAD_BYTES: u64 = 32;
+/// Timers for flights; the others are for ranks.
+const FLIGHT: u32 = 1 << 31;
+/// A rank that comes back without having waited for anything has spent this long, so that time goes on: 1 ns.
+const STEP_PS: u64 = 1000;
+
+/// Where a rank's program stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// It runs, or has not begun.
+    Running,
+    /// It waits for an event, for room, or for its time.
+    Waiting,
+    /// It is about to run.
+    Ready,
+    /// It has ended.
+    Over,
+}
+
+/// One rank.
+pub(super) struct Seat {
+    pub now: u64,
+    pub until: u64,
+    pub state: State,
+    /// The program said that it has nothing to do until an event.
+    pub idle: bool,
+    /// It was refused for want of room, and there may be room again.
+    pub blocked: bool,
+    pub roused: bool,
+    pub closed: bool,
+    /// Events to be polled.
+    pub inbox: List,
+    /// The control message whose payload can be taken.
+    pub current: u32,
+    /// The youngest of its flights not yet settled.
+    pub youngest: u32,
+    /// Its control messages not yet taken, and its DMA operations under way.
+    pub untaken: u32,
+    pub moving: u32,
+    pub nic_free: u64,
+    pub dma_free: u64,
+    pub blocks: Blocks,
+    pub setups: Option<Box<Setups>>,
+    /// What it waits for, as it says: peer and tag.
+    pub awaits: Option<(Option<Rank>, Option<u32>)>,
+}
+
+impl Seat {
+    fn new() -> Seat {
+        Seat {
+            now: 0,
+            until: 0,
+            state: State::Running,
+            idle: false,
+            blocked: false,
+            roused: false,
+            closed: false,
+            inbox: List::default(),
+            current: NONE,
+            youngest: NONE,
+            untaken: 0,
+            moving: 0,
+            nic_free: 0,
+            dma_free: 0,
+            blocks: Blocks::default(),
+            setups: None,
+            awaits: None,
+        }
+    }
+    fn has_news(&self) -> bool {
+        self.inbox.head != NONE || self.roused
+    }
+    pub fn setups(&mut self) -> &mut Setups {
+        self.setups.get_or_insert_default()
+    }
+}
+
+/// The fabric's own barrier network, and who has entered it: rank, token to return, and when.
+pub(super) struct Hardware {
+    pub network: BarrierNetwork,
+    pub arrived: Vec<(Rank, u64, u64)>,
+}
+
+/// The ranks' common state.
+pub(super) struct World<'a> {
+    pub net: Net<'a>,
+    pub plan: &'a Plan<'a>,
+    pub adapter: Rc<Adapter>,
+    pub seats: Vec<Seat>,
+    pub flights: Pool<Flight>,
+    pub ready: VecDeque<Rank>,
+    /// The fabric's own barrier.
+    pub hardware: Option<Hardware>,
+    pub barriers: Barriers,
+    /// A run that must end: why.
+    pub failure: Option<String>,
+    way: RouteBuffer,
+}
+
+impl<'a> World<'a> {
+    pub fn new(net: Net<'a>, plan: &'a Plan<'a>, adapter: Rc<Adapter>, ranks: u32) -> World<'a> {
+        let barrier = plan.fabric.spec.barrier.as_ref();
+        let hardware = barrier.and_then(|spec| BarrierNetwork::new(spec, ranks, false).ok());
+        World {
+            net,
+            plan,
+            adapter,
+            seats: (0..ranks).map(|_| Seat::new()).collect(),
+            flights: Pool::default(),
+            ready: (0..ranks).collect(),
+            hardware: hardware.map(|network| Hardware { network, arrived: Vec::new() }),
+            barriers: Barriers::new(ranks),
+            failure: None,
+            way: RouteBuffer::default(),
+        }
+    }
+    pub fn now(&self) -> u64 {
+        self.net.now().0
+    }
+    pub fn seat(&mut self, rank: Rank) -> &mut Seat {
+        &mut self.seats[rank as usize]
+    }
+    pub fn flight(&mut self, flight: u32) -> &mut Flight {
+        &mut self.flights.items[flight as usize]
+    }
+
+    /// A rank's program runs from now on.
+    pub fn resume(&mut self, rank: Rank) {
+        let now = self.now();
+        let seat = self.seat(rank);
+        seat.now = seat.now.max(now);
+        (seat.state, seat.idle, seat.roused, seat.blocked) = (State::Running, false, false, false);
+    }
+    /// A rank's program has suspended.
+    pub fn suspend(&mut self, rank: Rank) {
+        let now = self.now();
+        let seat = self.seat(rank);
+        seat.state = State::Waiting;
+        if !seat.idle || seat.until <= seat.now {
+            seat.now += STEP_PS;
+            seat.until = seat.now;
+        }
+        if seat.has_news() {
+            if seat.now <= now {
+                return self.make_ready(rank);
+            }
+            seat.until = seat.now;
+        }
+        if seat.until != u64::MAX {
+            let at = seat.until.max(seat.now);
+            self.net.timer(Time(at), rank);
+        }
+    }
+    fn make_ready(&mut self, rank: Rank) {
+        self.seat(rank).state = State::Ready;
+        self.ready.push_back(rank);
+    }
+    /// Something has happened that a waiting rank may want to know.
+    fn rouse(&mut self, rank: Rank) {
+        let now = self.now();
+        let seat = self.seat(rank);
+        if seat.state != State::Waiting {
+            return;
+        }
+        if seat.now <= now {
+            return self.make_ready(rank);
+        }
+        let at = Time(seat.now);
+        self.net.timer(at, rank);
+    }
+    /// A blocked rank may try again, from `at` on.
+    pub fn make_room(&mut self, rank: Rank, at: u64) {
+        let now = self.now();
+        let seat = self.seat(rank);
+        if !seat.blocked {
+            return;
+        }
+        seat.roused = true;
+        let at = at.max(seat.now);
+        if at <= now {
+            self.rouse(rank);
+        } else {
+            self.net.timer(Time(at), rank);
+        }
+    }
+
+    /// Something concerns a rank or a flight.
+    pub fn on_note(&mut self, note: Note) {
+        match note {
+            Note::Timer(id) if id & FLIGHT != 0 => self.go_on(id & !FLIGHT),
+            Note::Timer(rank) => self.on_time(rank),
+            Note::Delivered(message) => self.on_delivered(message.tag as u32),
+        }
+    }
+    fn on_time(&mut self, rank: Rank) {
+        let now = self.now();
+        let seat = self.seat(rank);
+        if seat.state == State::Waiting && seat.now <= now && (seat.has_news() || seat.until <= now) {
+            self.make_ready(rank);
+        }
+    }
+
+    /// Adds a flight that settles after the poster's earlier ones to the same rank.
+    pub fn add(&mut self, flight: Flight) -> u32 {
+        let (from, to) = (flight.from, flight.to);
+        let place = self.flights.add(flight);
+        let mut older = self.seats[from as usize].youngest;
+        if older != NONE {
+            self.flight(older).younger = place;
+        }
+        self.flight(place).older = older;
+        self.seat(from).youngest = place;
+        while older != NONE && self.flight(older).to != to {
+            older = self.flight(older).older;
+        }
+        if older != NONE {
+            self.flight(older).behind = place;
+            self.flight(place).waits = true;
+        }
+        place
+    }
+    /// Adds a flight of its own order that ends by a timer.
+    pub fn tell(&mut self, flight: Flight, at: u64) {
+        let place = self.flights.add(flight);
+        self.at(at, place);
+    }
+    /// Lets a flight go on at a time.
+    pub fn at(&mut self, at: u64, flight: u32) {
+        if at <= self.now() { self.go_on(flight) } else { self.net.timer(Time(at), FLIGHT | flight) }
+    }
+    /// A flight's next step is due.
+    fn go_on(&mut self, place: u32) {
+        match self.flight(place).phase {
+            Phase::There | Phase::Back => self.feed(place),
+            Phase::Request => {
+                let (from, to) = self.flight(place).ends();
+                self.cross(place, from, to, HEAD_BYTES);
+            }
+            Phase::Local => self.land(place),
+            Phase::Ack => self.done(place),
+        }
+    }
+    /// Feeds the next chunk of a flight's data into the network.
+    fn feed(&mut self, place: u32) {
+        loop {
+            let now = self.now();
+            let flight = self.flight(place);
+            let (from, to) = flight.ends();
+            let chunk = (flight.bytes - flight.fed).min(flight.pace.chunk);
+            let head = if flight.fed == 0 && flight.what == What::Control { HEAD_BYTES } else { 0 };
+            flight.fed += chunk;
+            let (more, pause) = (flight.fed < flight.bytes, flight.pace.chunk_ps);
+            let wire = head + chunk * flight.pace.stretch / 256;
+            self.cross(place, from, to, wire);
+            if !more {
+                return;
+            }
+            if pause > 0 {
+                return self.net.timer(Time(now + pause), FLIGHT | place);
+            }
+        }
+    }
+    fn cross(&mut self, place: u32, from: Rank, to: Rank, bytes: u64) {
+        self.flight(place).crossing += 1;
+        if let Err(error) = self.net.post(from, to, bytes, u64::from(place)) {
+            self.failure = Some(error.to_string());
+        }
+    }
+    fn on_delivered(&mut self, place: u32) {
+        let flight = self.flight(place);
+        flight.crossing -= 1;
+        if flight.crossing > 0 {
+            return;
+        }
+        match flight.phase {
+            Phase::Request => self.serve(place),
+            _ if flight.fed == flight.bytes => self.land(place),
+            _ => {}
+        }
+    }
+    /// A fetch's request is at the memory that it reads.
+    fn serve(&mut self, place: u32) {
+        let now = self.now();
+        let from = self.flight(place).to;
+        match self.exported(place).and_then(|span| self.seats[from as usize].blocks.pack(&span)) {
+            Ok(data) => {
+                let seat = &mut self.seats[from as usize];
+                let start = now.max(seat.dma_free);
+                let flight = &mut self.flights.items[place as usize];
+                seat.dma_free = start + flight.pace.busy_ps(flight.bytes);
+                flight.phase = Phase::Back;
+                (flight.ghost, flight.data) = (data.is_none(), data.unwrap_or_default());
+                let at = start + flight.pace.setup_ps;
+                self.at(at, place);
+            }
+            Err(refusal) => {
+                self.fail(place, refusal);
+                self.land(place);
+            }
+        }
+    }
+    fn fail(&mut self, place: u32, refusal: Refusal) {
+        if let Some(transfer) = &mut self.flight(place).transfer {
+            transfer.result = Err(refusal);
+        }
+    }
+    /// The exported memory that a transfer names, if it still is.
+    fn exported(&self, place: u32) -> Result<Span, Refusal> {
+        let flight = &self.flights.items[place as usize];
+        let transfer = flight.transfer.as_ref().ok_or(Refusal::Gone)?;
+        let owner = &self.seats[flight.to as usize];
+        let memory = owner.setups.as_ref().and_then(|setups| setups.exported(transfer.key.id)).ok_or(Refusal::Gone)?;
+        Ok(Span { memory, offset: transfer.offset, layout: transfer.layout })
+    }
+
+    /// A flight is where it goes to, whole. It settles once those before it have.
+    fn land(&mut self, place: u32) {
+        self.flight(place).landed = true;
+        let mut next = place;
+        while next != NONE && self.flight(next).landed && !self.flight(next).waits {
+            let behind = self.unlink(next);
+            self.settle(next);
+            next = behind;
+        }
+    }
+    /// Takes a flight out of its poster's order; gives the one behind it, which waits no longer.
+    fn unlink(&mut self, place: u32) -> u32 {
+        let Flight { from, younger, older, behind, .. } = *self.flight(place);
+        if younger != NONE {
+            self.flight(younger).older = older;
+        } else if self.seat(from).youngest == place {
+            self.seat(from).youngest = older;
+        }
+        if older != NONE {
+            self.flight(older).younger = younger;
+        }
+        if behind != NONE {
+            self.flight(behind).waits = false;
+        }
+        behind
+    }
+    fn settle(&mut self, place: u32) {
+        let Flight { what, from, to, .. } = *self.flight(place);
+        match what {
+            What::Control if self.seats[to as usize].state == State::Over || self.seats[to as usize].closed => {
+                // Nobody will take it.
+                self.taken(from, 0);
+                self.forget(place);
+            }
+            What::Control | What::Revoked(_) => self.arrive(to, place),
+            What::Signal => self.arrive(from, place),
+            What::Deposit => {
+                let written = self.exported(place).and_then(|span| {
+                    let flight = &self.flights.items[place as usize];
+                    self.seats[to as usize].blocks.unpack(&span, flight.payload())
+                });
+                if let Err(refusal) = written {
+                    self.fail(place, refusal);
+                }
+                let back = self.latency(to, from) + self.adapter.latency_ps;
+                self.flight(place).phase = Phase::Ack;
+                self.net.timer(Time(self.now() + back), FLIGHT | place);
+            }
+            What::Fetch => {
+                let flight = &mut self.flights.items[place as usize];
+                if let Some(transfer) = &mut flight.transfer
+                    && transfer.result.is_ok()
+                {
+                    let data = (!flight.ghost).then_some(&flight.data[..]);
+                    transfer.result = self.seats[from as usize].blocks.unpack(&transfer.local, data);
+                }
+                self.done(place);
+            }
+        }
+    }
+    /// A transfer is over for its poster.
+    fn done(&mut self, place: u32) {
+        let flight = self.flight(place);
+        let (from, by_dma) = (flight.from, flight.transfer.as_ref().is_some_and(|transfer| transfer.by_dma));
+        flight.data = Vec::new();
+        if by_dma {
+            self.seat(from).moving -= 1;
+            self.make_room(from, 0);
+        }
+        self.arrive(from, place);
+    }
+    fn arrive(&mut self, rank: Rank, place: u32) {
+        let (seats, flights) = (&mut self.seats, &mut self.flights);
+        seats[rank as usize].inbox.push(&mut flights.items, place);
+        self.rouse(rank);
+    }
+    /// A control message of `from` has been taken, at `at`: it may send another.
+    pub fn taken(&mut self, from: Rank, at: u64) {
+        self.seat(from).untaken -= 1;
+        self.make_room(from, at);
+    }
+    /// A flight is over.
+    pub fn forget(&mut self, place: u32) {
+        let flight = self.flight(place);
+        (flight.data, flight.transfer) = (Vec::new(), None);
+        self.flights.remove(place);
+    }
+    /// Latency of the way between two nodes, without serialisation.
+    pub fn latency(&mut self, from: Rank, to: Rank) -> u64 {
+        if from == to || self.plan.route(from, to, 0, &mut self.way).is_err() {
+            return 0;
+        }
+        self.way.latency_ps
+    }
+
+    /// Who waits for what, when nobody can go on.
+    pub fn stuck(&self) -> String {
+        const SHOWN: usize = 8;
+        let left = || self.seats.iter().enumerate().filter(|(_, seat)| seat.state != State::Over);
+        let told = left().take(SHOWN).map(|(rank, seat)| {
+            let what = match seat.awaits {
+                _ if seat.blocked => format!("room ({} messages not taken, {} transfers)", seat.untaken, seat.moving),
+                Some((Some(peer), Some(tag))) => format!("rank {peer}, tag {tag}"),
+                Some((Some(peer), None)) => format!("rank {peer}"),
+                Some((None, Some(tag))) => format!("anybody, tag {tag}"),
+                _ => "anything".to_owned(),
+            };
+            format!("rank {rank} at {:.3} us for {what}", Time(seat.now).us())
+        });
+        let more = left().count().saturating_sub(SHOWN);
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        format!("waiting: {}{more}", told.collect::<Vec<_>>().join("; "))
+    }
+}
