@@ -1,5 +1,6 @@
 /* Real ranks on the compiled RTL: `test_rtl SERVER RANKS ROUNDS`. Starts the server with a stale pin, joins with one
- * process per rank, the one with the stale pin late, and checks that nobody is early; then reads the register file. */
+ * process per rank, the one with the stale pin late, and checks that nobody leaves before all
+ * have entered; then reads the register file. */
 #include "hotlink_barrier.h"
 
 #include <fcntl.h>
