@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -81,3 +82,21 @@ def test_the_command_has_the_status_of_the_rust_command_line() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert "sci-ring" in done.stderr
+
+
+def test_a_junit_report_is_sound_xml_whatever_the_names(tmp_path: Path) -> None:
+    def write(name: str, latency: float) -> Path:
+        base = {"benchmark": 'ping<&>"pong', "method": "measured", "note\x01": "\x02"}
+        records = [{**base, "size_B": 8, "latency_us": latency}, {**base, "size_B": int(latency), "latency_us": 1.0}]
+        file = tmp_path / name
+        file.write_text(json.dumps({"schema": "hotlink/1", "command": [], "environment": {}, "records": records}))
+        return file
+
+    report = tmp_path / "out.xml"
+    result = hotlink.run("compare-runs", write("a.json", 1.0), write("b.json", 2.0), "--junit", report)
+    suite = ElementTree.parse(report).getroot()[0]
+    assert [case["verdict"] for case in result] == ["only before", "regression", "only after"]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "1", "2")
+    cases = suite.findall("testcase")
+    assert [case.get("classname") for case in cases] == ['ping<&>"pong'] * 3
+    assert [len(case.findall("failure")) for case in cases] == [0, 1, 0]

@@ -56,6 +56,19 @@ impl Drop for Batch {
     }
 }
 
+/// Writes one file, whole or not at all; `option` is named if the path is not that of a file.
+pub(crate) fn write_whole(option: &str, path: &Path, text: &str) -> Result<(), Failure> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let name = path.file_name().and_then(|name| name.to_str());
+    let name = name.ok_or_else(|| Failure::Input(format!("{option} {}: is not a file name", path.display())))?;
+    let batch = Batch::new(folder)?;
+    batch.write(name, text)?;
+    batch.commit()
+}
+
 fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Failure {
     Failure::Input(format!("{}: cannot {what} it: {error}", path.display()))
 }

@@ -11,6 +11,7 @@ mod model;
 pub mod output;
 pub mod progress;
 mod ranking;
+mod results;
 mod source;
 pub mod table;
 pub mod values;

@@ -1,6 +1,6 @@
 //! `hotlink calibrate`: measured results become a fabric file, which `analyze` and `compare` take like any other.
 
-use crate::{Failure, files::Batch, output::Output};
+use crate::{Failure, files, output::Output, results};
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::{self, Library};
 use hotlink_fabric::spec::{
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
             .join("fabrics")
             .join(format!("{}.toml", args.name)),
     };
-    write(&path, &text)?;
+    files::write_whole("--out", &path, &text)?;
     eprintln!("hotlink: wrote {}", path.display());
     values(&spec, &path).into_iter().for_each(|record| output.push(record));
     Ok(())
@@ -70,30 +70,22 @@ struct Measured {
     source: String,
 }
 
-/// The measured records of one result file.
-fn read(file: &Path) -> Result<Vec<Measured>, Failure> {
-    let wrong = |what: String| Failure::Input(format!("{}: {what}", file.display()));
-    let text = std::fs::read_to_string(file).map_err(|error| wrong(format!("cannot be read: {error}")))?;
-    let document: Json = serde_json::from_str(&text).map_err(|error| wrong(format!("is not JSON: {error}")))?;
-    if document["schema"] != "hotlink/1" {
-        return Err(wrong("`schema` is not \"hotlink/1\": allowed are results of `hotlink measure ... --json`".into()));
-    }
-    let words = document["command"].as_array().into_iter().flatten().filter_map(Json::as_str);
-    let command = words.collect::<Vec<_>>().join(" ");
-    let host = document["environment"]["host"].as_str().map(|host| format!(" on {host}")).unwrap_or_default();
-    let source = format!("{command}{host}, {}", date(file));
-    let records = document["records"].as_array().ok_or_else(|| wrong("`records` is not a list".to_owned()))?;
+/// The measured records of one result file, or of a sweep's folder.
+fn read(path: &Path) -> Result<Vec<Measured>, Failure> {
     let mut found = Vec::new();
-    for (index, record) in records.iter().enumerate() {
-        let Json::Object(fields) = record else { return Err(wrong(format!("records[{index}] is not an object"))) };
-        if fields.get("method").and_then(Json::as_str) == Some("measured") {
-            let mut record = Record::from(fields.clone());
-            record.set("cores", document["environment"]["cores"].clone());
-            found.push(Measured { record, source: source.clone() });
+    for results in results::read(path)? {
+        let host = results.environment.get("host").and_then(Json::as_str).map(|host| format!(" on {host}"));
+        let source = format!("{}{}, {}", results.command, host.unwrap_or_default(), date(&results.file));
+        let cores = results.environment.get("cores").cloned().unwrap_or_default();
+        for mut record in results.records {
+            if record.text("method") == Some("measured") {
+                record.set("cores", cores.clone());
+                found.push(Measured { record, source: source.clone() });
+            }
         }
     }
     if found.is_empty() {
-        return Err(wrong("holds no record with method \"measured\"".to_owned()));
+        return Err(Failure::Input(format!("{}: holds no record with method \"measured\"", path.display())));
     }
     Ok(found)
 }
@@ -218,18 +210,6 @@ fn parameters(measured: &[Measured]) -> BTreeMap<String, Value<f64>> {
         parameters.insert("host_processors".to_owned(), value);
     }
     parameters
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let name = path.file_name().and_then(|name| name.to_str());
-    let name = name.ok_or_else(|| Failure::Input(format!("--out {}: is not a file name", path.display())))?;
-    let batch = Batch::new(folder)?;
-    batch.write(name, text)?;
-    batch.commit()
 }
 
 /// What was written, as records.

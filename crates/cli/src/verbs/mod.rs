@@ -4,6 +4,7 @@ mod analyze;
 mod calibrate;
 mod catalog;
 mod compare;
+mod compare_runs;
 mod completion;
 mod doctor;
 mod measure;
@@ -21,6 +22,8 @@ pub(crate) enum Verb {
     Analyze(analyze::Args),
     /// Several fabrics: the most bandwidth per node and per dollar at each size, what limits each, crossovers.
     Compare(compare::Args),
+    /// Results before and after, matched: ratio of medians with its interval, regressions beyond a floor.
+    CompareRuns(compare_runs::Args),
     /// Benchmarks on simulated machines.
     Simulate(simulate::Args),
     /// Measured results become a fabric that compare and analyze take.
@@ -44,6 +47,7 @@ impl Verb {
         match self {
             Verb::Analyze(args) => analyze::run(args, output),
             Verb::Compare(args) => compare::run(args, output),
+            Verb::CompareRuns(args) => compare_runs::run(args, output),
             Verb::Simulate(args) => simulate::run(args, output),
             Verb::Sweep(args) => sweep::run(args, output),
             Verb::Calibrate(args) => calibrate::run(args, output),

@@ -1,0 +1,96 @@
+//! `compare-runs` as an acceptance test meets it: statuses, verdicts, what has no partner.
+
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn place(test: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("compare-runs-{test}"));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn hotlink(line: &str, folder: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
+    command.args(line.split_whitespace()).current_dir(folder).output().unwrap()
+}
+
+fn write(folder: &Path, name: &str, records: &[Value]) {
+    let document = json!({"schema": "hotlink/1", "command": ["hotlink"], "environment": {}, "records": records});
+    std::fs::write(folder.join(name), document.to_string()).unwrap();
+}
+
+fn pingpong(size: u64, latency_us: f64, noise: f64) -> Value {
+    json!({"fabric": "this-machine", "benchmark": "pingpong", "method": "measured", "via": "shm", "ranks": 2,
+        "size_B": size, "latency_us": latency_us, "bandwidth_MBps": size as f64 / latency_us, "efficiency": 0.5,
+        "limiting_resource": format!("by {latency_us}"), "n": 100, "median": latency_us,
+        "ci95_low": latency_us * (1.0 - noise), "ci95_high": latency_us * (1.0 + noise), "statistic_of": "latency_us"})
+}
+
+#[test]
+fn regressions_have_status_1_and_what_has_no_partner_is_said() {
+    let folder = place("status");
+    let before = [pingpong(8, 1.0, 0.01), pingpong(64, 2.0, 0.01), pingpong(4096, 3.0, 0.2), pingpong(1, 1.0, 0.01)];
+    let after = [pingpong(64, 1.8, 0.01), pingpong(8, 1.1, 0.01), pingpong(4096, 3.3, 0.2), pingpong(2, 1.0, 0.01)];
+    write(&folder, "a.json", &before);
+    write(&folder, "b.json", &after);
+    let output = hotlink("compare-runs a.json b.json --junit report/out.xml --json", &folder);
+    assert_eq!(output.status.code(), Some(1));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let records = document["records"].as_array().unwrap();
+    let verdict = |size: u64| {
+        let found = records.iter().find(|record| record["size_B"] == size).unwrap();
+        (found["verdict"].as_str().unwrap().to_owned(), found["ratio"].as_f64())
+    };
+    assert_eq!(verdict(8).0, "regression");
+    assert!((verdict(8).1.unwrap() - 1.1).abs() < 1e-9);
+    assert_eq!((verdict(64).0.as_str(), verdict(4096).0.as_str()), ("improvement", "same"));
+    assert_eq!((verdict(1), verdict(2)), (("only before".into(), None), ("only after".into(), None)));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        said.contains("2 results have no partner") && said.contains("1 regressions") && said.contains("size_B=8"),
+        "{said}"
+    );
+    let report = std::fs::read_to_string(folder.join("report/out.xml")).unwrap();
+    assert!(report.contains("tests=\"5\" failures=\"1\"") && report.contains("skipped=\"2\""), "{report}");
+    // A floor above the change, or the other way round, is no regression.
+    assert_eq!(hotlink("compare-runs a.json b.json --floor 12%", &folder).status.code(), Some(0));
+    assert_eq!(hotlink("compare-runs a.json a.json", &folder).status.code(), Some(0));
+    assert_eq!(hotlink("compare-runs b.json a.json", &folder).status.code(), Some(1), "64 B is slower that way");
+}
+
+#[test]
+fn folders_of_sweeps_and_simulations_are_compared() {
+    let folder = place("folders");
+    let plan = "[[study]]\nverb = \"simulate alltoall\"\nfabric = \"sci-ring\"\nnodes = [4, 8]\nsize = 64\n";
+    std::fs::write(folder.join("plan.toml"), plan).unwrap();
+    assert!(hotlink("sweep plan.toml --out a", &folder).status.success());
+    assert!(hotlink("sweep plan.toml --out b", &folder).status.success());
+    assert_eq!(hotlink("compare-runs a b", &folder).status.code(), Some(0));
+}
+
+#[test]
+fn what_cannot_be_compared_is_told() {
+    let folder = place("told");
+    write(&folder, "a.json", &[pingpong(8, 1.0, 0.01)]);
+    write(&folder, "b.json", &[pingpong(16, 1.0, 0.01)]);
+    write(&folder, "empty.json", &[json!({"benchmark": "pingpong"})]);
+    std::fs::write(folder.join("bad.json"), "{\n,").unwrap();
+    for (line, told) in [
+        ("compare-runs a.json b.json", "has a partner"),
+        ("compare-runs a.json none.json", "none.json: cannot be read"),
+        ("compare-runs a.json bad.json", "bad.json:2: is not JSON"),
+        ("compare-runs a.json empty.json", "can be compared"),
+        ("compare-runs a.json b.json --floor 5x", "such as 5%"),
+    ] {
+        let output = hotlink(line, &folder);
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        assert!(
+            String::from_utf8_lossy(&output.stderr).contains(told),
+            "{line}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    assert_eq!(hotlink("compare-runs a.json b.json --ignore size_B", &folder).status.code(), Some(0));
+}
