@@ -26,7 +26,6 @@ mod comm;
 mod engine;
 mod options;
 mod reduce;
-mod rendezvous;
 mod setup;
 mod wire;
 

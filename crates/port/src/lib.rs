@@ -43,6 +43,7 @@ pub mod loopback;
 mod memory;
 pub mod middleware;
 mod op;
+mod random;
 
 pub use contract::{Driver, Host, Note, Port, Program, RunError, wait, yield_once};
 pub use limits::{DepositLimits, Limits, RegistrationLimits};

@@ -1,7 +1,7 @@
 //! Ports that wrap ports: [`Trace`] tells what happens, [`Count`] counts it, [`Fault`] makes everything happen that a
 //! port is allowed to do to its user. A wrapped port keeps the contract, and the conformance suite checks that.
 
-use crate::loopback::Random;
+use crate::random::Random;
 use crate::{
     Align, Attachment, Driver, Engine, Event, Host, Key, Kind, Limits, Memory, Note, Op, Port, Posted, Program, Rank,
     Refusal, RunError, Span, Work,

@@ -1,183 +1,19 @@
-//! The smallest port: ranks of one process, memory to memory, scheduled at random from a seed. It simulates nothing;
-//! tests of protocols run on it, thousands of schedules a second.
+//! One rank's port: its own seat in the world that all share.
 
-use crate::blocks::Blocks;
+use super::{Arrival, Payloaded, Seat, World};
 use crate::{
-    Align, Attachment, DepositLimits, Driver, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Op, Payload, Port,
-    Posted, Program, Rank, Refusal, RegistrationLimits, RemoteSpan, RunError, Span, Token, Work,
+    Align, Attachment, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Op, Payload, Port, Posted, Rank, Refusal,
+    RemoteSpan, Span, Token, Work,
 };
-use hotlink_fabric::units::{Rate, Time};
-use serde::{Serialize, de::DeserializeOwned};
+use hotlink_fabric::units::Time;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
-use std::future::Future;
-use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
-
-/// A generator of pseudo-random numbers (SplitMix64): the same on every machine.
-#[derive(Clone, Debug)]
-pub struct Random(u64);
-
-impl Random {
-    /// From a seed.
-    pub fn new(seed: u64) -> Random {
-        Random(seed)
-    }
-    /// The next number.
-    pub fn draw(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-    /// Below `n`, which is not zero.
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.draw() % n
-    }
-    /// True in `percent` of 100 cases.
-    pub fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-}
-
-/// Runs ranks on [`LoopbackPort`]s in one process.
-#[derive(Clone, Debug)]
-pub struct Loopback {
-    /// Which schedule.
-    pub seed: u64,
-    /// Control messages that a rank holds before its senders are told that it is busy.
-    pub inbox: usize,
-    /// Exports and attachments that a rank may have at once.
-    pub entries: usize,
-    /// Deposits and fetches exist.
-    pub deposits: bool,
-}
-
-impl Default for Loopback {
-    fn default() -> Loopback {
-        Loopback { seed: 1, inbox: 8, entries: 1 << 20, deposits: true }
-    }
-}
-
-struct Arrival {
-    from: Rank,
-    head: Head,
-    bytes: Payloaded,
-}
-
-enum Payloaded {
-    Real(Vec<u8>),
-    Ghost(u64),
-}
-
-#[derive(Default)]
-struct Seat {
-    inbox: VecDeque<Arrival>,
-    events: VecDeque<Event>,
-    blocks: Blocks,
-    exports: BTreeMap<u64, u64>,
-    attached: BTreeMap<u64, (Key, Engine)>,
-    current: Option<Arrival>,
-    until: Time,
-    idle: bool,
-    /// The ranks for whose inboxes this one waits.
-    blocked: Vec<Rank>,
-    closed: bool,
-    now: u64,
-    next: u64,
-}
-
-struct World {
-    seats: Vec<Seat>,
-    inbox: usize,
-    entries: usize,
-}
 
 /// One rank's port of a [`Loopback`].
 pub struct LoopbackPort {
-    world: Rc<RefCell<World>>,
-    rank: Rank,
-    limits: Limits,
-}
-
-impl Driver for Loopback {
-    type Port = LoopbackPort;
-    fn run<T, R>(&mut self, ranks: u32, program: &R) -> Result<Vec<T>, RunError>
-    where
-        T: Serialize + DeserializeOwned,
-        R: Program<LoopbackPort, T>,
-    {
-        let limits = limits(self);
-        let seats = (0..ranks).map(|_| Seat::default()).collect();
-        let world = World { seats, inbox: self.inbox, entries: self.entries };
-        let world = Rc::new(RefCell::new(world));
-        let port = |rank| LoopbackPort { world: world.clone(), rank, limits: limits.clone() };
-        let tasks = (0..ranks).map(|rank| Task::Running(Box::pin(program.run(port(rank))))).collect();
-        schedule(&world, tasks, Random::new(self.seed))
-    }
-}
-
-enum Task<'a, T> {
-    Running(Pin<Box<dyn Future<Output = T> + 'a>>),
-    Over(T),
-}
-
-fn schedule<T>(world: &RefCell<World>, mut tasks: Vec<Task<'_, T>>, mut random: Random) -> Result<Vec<T>, RunError> {
-    let mut context = Context::from_waker(Waker::noop());
-    while tasks.iter().any(|task| matches!(task, Task::Running(_))) {
-        let ready: Vec<usize> = (0..tasks.len())
-            .filter(|&rank| matches!(tasks[rank], Task::Running(_)) && world.borrow().is_ready(rank))
-            .collect();
-        let rank = match ready.len() {
-            0 => wake_earliest(world, &tasks)?,
-            n => ready[random.below(n as u64) as usize],
-        };
-        world.borrow_mut().seats[rank].awake();
-        if let Task::Running(program) = &mut tasks[rank]
-            && let Poll::Ready(result) = program.as_mut().poll(&mut context)
-        {
-            tasks[rank] = Task::Over(result);
-        }
-    }
-    Ok(tasks.into_iter().filter_map(|task| if let Task::Over(result) = task { Some(result) } else { None }).collect())
-}
-
-/// Nothing can happen by itself: time passes until the first rank that waits for it.
-fn wake_earliest<T>(world: &RefCell<World>, tasks: &[Task<'_, T>]) -> Result<usize, RunError> {
-    let mut world = world.borrow_mut();
-    let waiting = (0..tasks.len()).filter(|&rank| matches!(tasks[rank], Task::Running(_)));
-    let first = waiting.min_by_key(|&rank| world.seats[rank].until);
-    match first {
-        Some(rank) if world.seats[rank].until < Time::MAX => {
-            let until = world.seats[rank].until.0;
-            let seat = &mut world.seats[rank];
-            seat.now = seat.now.max(until);
-            Ok(rank)
-        }
-        _ => Err(RunError::Stuck("every rank waits, and nothing is under way".to_owned())),
-    }
-}
-
-impl World {
-    fn is_ready(&self, rank: usize) -> bool {
-        let seat = &self.seats[rank];
-        let room = |&to: &Rank| self.seats[to as usize].inbox.len() < self.inbox || self.seats[to as usize].closed;
-        let has_news = !seat.inbox.is_empty() || !seat.events.is_empty();
-        !seat.idle || has_news || seat.until.0 <= seat.now || seat.blocked.iter().any(room)
-    }
-}
-
-impl Seat {
-    fn awake(&mut self) {
-        self.idle = false;
-        self.blocked.clear();
-    }
-    fn fresh(&mut self) -> u64 {
-        self.next += 1;
-        self.next
-    }
+    pub(super) world: Rc<RefCell<World>>,
+    pub(super) rank: Rank,
+    pub(super) limits: Limits,
 }
 
 impl LoopbackPort {
@@ -406,48 +242,5 @@ impl Host for LoopbackPort {
             Work::Daxpy { elements, repeats } => Time(elements * repeats * 1000),
         };
         self.seat(|seat| seat.now += time.0);
-    }
-}
-
-fn limits(driver: &Loopback) -> Limits {
-    let remote = DepositLimits {
-        bytes_max: u64::MAX,
-        dma_align: 1,
-        strided: true,
-        pio: true,
-        dma: true,
-        dma_needs_registration: false,
-    };
-    Limits {
-        name: "loopback".to_owned(),
-        real_time: false,
-        clock_step: Time(1),
-        control_bytes_max: 256,
-        inline_bytes: 16,
-        deposit: driver.deposits.then_some(remote),
-        fetch: driver.deposits.then_some(remote),
-        ordered: true,
-        segments: true,
-        ghosts: true,
-        registration: RegistrationLimits {
-            private: driver.deposits,
-            private_mappable: false,
-            private_block_min: 0,
-            zero_copy_min: 0,
-            private_zero_copy_min: 300,
-            entries: Some(driver.entries as u64),
-            entry_bytes: u64::MAX,
-            pinned_bytes: None,
-            register_time: Time(1000),
-            map_time: Time(1000),
-            connect_time: Time(1000),
-        },
-        barrier: false,
-        broadcast: false,
-        post_overhead: Time(1000),
-        poll_overhead: Time(1000),
-        latency: Time(1000),
-        rate: Rate::from_mbps(1000.0),
-        copy_rate: Rate::from_mbps(1000.0),
     }
 }

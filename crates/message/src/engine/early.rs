@@ -1,0 +1,106 @@
+//! Receives announced to their senders before the message.
+//!
+//! A receive that starts without waiting ([`crate::Comm::irecv`]) is announced (`Ready`): the sender may then deposit
+//! the message while the receiver computes. The announcement holds if no message was on the way when it came, and the
+//! sender takes it with a `Claim`, in order with its other messages; or if the one message on the way is the very one
+//! that will meet it. So matching order is kept. Only the sender moves the data of an announced receive, so that
+//! nothing is written after both sides are done.
+
+use super::Engine;
+use super::requests::{Entry, Pattern, State};
+use super::speech::{Carried, Saying};
+use crate::wire::{Context, Kind, Place, Words};
+use crate::{Error, Tag};
+use hotlink_port::{self as port, Op, Port, Posted, Rank, Span};
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Early {
+    pub(crate) from: Rank,
+    tag: Tag,
+    context: Context,
+    room: u64,
+    /// The receiver's request.
+    id: u64,
+    place: Place,
+}
+
+impl<P: Port> Engine<P> {
+    /// Tells the sender of a receive where its message may go, if nothing else could take that message first.
+    pub(crate) fn announce(&mut self, id: u64, pattern: &Pattern, span: Span) {
+        let (Some(from), Some(tag)) = (pattern.from, pattern.tag) else { return };
+        let rival = |&other: &u64| match self.entries[other as u32 as usize].state {
+            State::Posted(other) => {
+                other.context == pattern.context
+                    && other.from.is_none_or(|rank| rank == from)
+                    && other.tag.is_none_or(|t| t == tag)
+            }
+            _ => false,
+        };
+        let depositable = self.port.limits().deposit.is_some() && from != self.port.rank();
+        if !depositable || !self.offers(&span, false) || self.posted.iter().any(rival) {
+            return;
+        }
+        let Some(place) = self.export(id, span) else { return };
+        self.entries[id as u32 as usize].announced = Some(place);
+        let (total, at) = (span.bytes(), self.seen[from as usize]);
+        let words = Words { kind: Kind::Ready, context: pattern.context, tag, total, id, at };
+        // Not said in time, the message comes the usual way.
+        let _ = self.say(Saying { to: from, words, payload: Carried::Place(place), request: id, ends: false });
+    }
+    /// Another rank has announced a receive.
+    pub(crate) fn on_ready(&mut self, from: Rank, words: Words, place: Option<Place>) {
+        let Some(place) = place else { return };
+        let on_the_way = self.sent[from as usize].wrapping_sub(words.at);
+        let Words { tag, context, total: room, id, .. } = words;
+        match on_the_way {
+            0 => self.early.push(Early { from, tag, context, room, id, place }),
+            1 => self.meet(from, &words, &place),
+            _ => {}
+        }
+    }
+    /// The one message on the way to `from` meets the announced receive, if it is an offered one that this receive
+    /// takes: an earlier one would have met it when it was posted.
+    pub(super) fn meet(&mut self, from: Rank, ready: &Words, place: &Place) {
+        let meets = |entry: &Entry| match entry.state {
+            State::Offered { words } => entry.peer == from && (words.tag, words.context) == (ready.tag, ready.context),
+            _ => false,
+        };
+        let Some(slot) = self.entries.iter().position(meets) else { return };
+        let (total, id) = (self.entries[slot].span.bytes(), self.id_of(slot));
+        if let Some(place) = place.part(total) {
+            self.move_to(id, ready.id, Some(place));
+        }
+    }
+    /// Takes out the early receive that a message to `to` will meet.
+    pub(crate) fn drop_early(&mut self, to: Rank, words: &Words) -> Option<Early> {
+        let takes = |early: &Early| early.from == to && early.tag == words.tag && early.context == words.context;
+        let index = self.early.iter().position(takes)?;
+        Some(self.early.remove(index))
+    }
+    /// Sends the message `words.id` into an early receive, if there is one for it.
+    pub(super) fn take_early(&mut self, to: Rank, words: &Words) -> Result<bool, Error> {
+        let Some(early) = self.drop_early(to, words) else { return Ok(false) };
+        let id = words.id;
+        let span = self.entries[id as u32 as usize].span;
+        let fits = words.total <= early.room && self.takes(&span, &early.place);
+        let Some(place) = early.place.part(words.total).filter(|_| fits) else { return Ok(false) };
+        let Ok(remote) = self.import(id, &place) else { return Ok(false) };
+        let claim = Words { kind: Kind::Claim, id: early.id, ..*words };
+        self.say(Saying { to, words: claim, payload: Carried::Nothing, request: id, ends: false })?;
+        self.counters.early += 1;
+        self.entries[id as u32 as usize].state = State::Depositing { peer: early.id };
+        let op = Op::Deposit { from: span, to: remote, engine: port::Engine::Dma, token: id };
+        if self.port.post(&op) != Posted::Accepted {
+            self.release_setups(id);
+            self.start_pieces(id, early.id);
+        }
+        Ok(true)
+    }
+    /// The sender takes the early receive `words.id`.
+    pub(crate) fn on_claim(&mut self, from: Rank, words: Words) {
+        self.seen[from as usize] += 1;
+        let Some(entry) = self.entry(words.id) else { return };
+        (entry.peer, entry.state) = (from, State::Receiving { words, came: 0 });
+        self.posted.retain(|&id| id != words.id);
+    }
+}

@@ -1,0 +1,111 @@
+//! Matching: which receive takes which message, and messages that came before their receive.
+
+use super::Engine;
+use super::requests::{Pattern, State};
+use crate::wire::{Kind, Place, Words};
+use crate::{Error, Status};
+use hotlink_port::{Align, Memory, Port, Rank, Refusal, Span};
+
+/// A message that came before its receive.
+#[derive(Debug)]
+pub(super) struct Unexpected {
+    pub(super) from: Rank,
+    pub(super) words: Words,
+    /// The payload of an eager message, or why there was no room for it: its receive fails with that.
+    pub(super) kept: Result<Option<Memory>, Refusal>,
+    /// Where the payload of an announced message can be fetched.
+    pub(super) place: Option<Place>,
+}
+
+impl<P: Port> Engine<P> {
+    /// The first message that came and that `pattern` would take.
+    pub(crate) fn probe(&self, pattern: &Pattern) -> Option<Status> {
+        let message = self.unexpected.iter().find(|message| pattern.takes(message.from, &message.words))?;
+        Some(Status { from: message.from, tag: message.words.tag, bytes: message.words.total })
+    }
+    /// The first posted receive that takes the message.
+    #[inline]
+    pub(super) fn claim(&mut self, from: Rank, words: &Words) -> Option<u64> {
+        let takes = |&id: &u64| match self.entries[id as u32 as usize].state {
+            State::Posted(pattern) => pattern.takes(from, words),
+            _ => false,
+        };
+        let index = self.posted.iter().position(takes)?;
+        if index == 0 { self.posted.pop_front() } else { self.posted.remove(index) }
+    }
+    /// Room and result of receiving `words` into `span`: as many bytes as both have.
+    #[inline]
+    pub(crate) fn fit(from: Rank, words: &Words, span: Span) -> (Option<Span>, Result<Status, Error>) {
+        let (sent, room) = (words.total, span.bytes());
+        if sent <= room {
+            let into = if sent == room { Some(span) } else { span.part(0, sent) };
+            return (into, Ok(Status { from, tag: words.tag, bytes: sent }));
+        }
+        (Some(span), Err(Error::Truncated { sent, room }))
+    }
+    pub(super) fn take_eager(&mut self, id: u64, from: Rank, words: &Words) {
+        let span = self.entries[id as u32 as usize].span;
+        let placed = self.place_eager(from, words, span);
+        self.finish(id, placed);
+    }
+    #[inline]
+    pub(super) fn place_eager(&mut self, from: Rank, words: &Words, span: Span) -> Result<Status, Error> {
+        let (into, result) = Self::fit(from, words, span);
+        match into {
+            _ if words.total == 0 => {}
+            Some(into) => self.port.deliver(0, into)?,
+            None => self.deliver_in_parts(0, words.total, span)?,
+        }
+        result
+    }
+    /// Delivers `bytes` of the current payload to the packed stream of `span` from byte `at`, where the piece does not
+    /// begin and end on whole blocks: run by run.
+    pub(crate) fn deliver_in_parts(&mut self, at: u64, bytes: u64, span: Span) -> Result<(), Error> {
+        let mut taken = 0;
+        for (offset, run) in span.layout.runs(at, bytes) {
+            self.port.deliver(taken, Span::new(span.memory, span.offset + offset, run))?;
+            taken += run;
+        }
+        Ok(())
+    }
+    /// Keeps an eager message that nobody waits for yet.
+    pub(super) fn keep(&mut self, from: Rank, words: Words, bytes: u64) {
+        self.counters.unexpected += 1;
+        let kept = (bytes > 0).then(|| {
+            let ghost = self.port.peek(0, &mut [0]) == 0;
+            let kind = if ghost { hotlink_port::Kind::Ghost } else { hotlink_port::Kind::Private };
+            let memory = self.port.alloc(bytes, kind, Align::None)?;
+            self.port.deliver(0, Span::new(memory, 0, bytes)).map(|()| memory)
+        });
+        self.unexpected.push_back(Unexpected { from, words, kept: kept.transpose(), place: None });
+    }
+    /// Gives a kept message to the receive `id`.
+    pub(super) fn match_kept(&mut self, id: u64, message: Unexpected) {
+        if message.words.kind == Kind::Rts {
+            return self.begin(id, message.from, message.words, message.place);
+        }
+        let span = self.entries[id as u32 as usize].span;
+        let (_, result) = Self::fit(message.from, &message.words, span);
+        let copied = match message.kept {
+            Ok(Some(memory)) => self.unpack(memory, message.words.total, span),
+            Ok(None) => Ok(()),
+            Err(refusal) => Err(refusal.into()),
+        };
+        self.finish(id, copied.and(result));
+    }
+    pub(super) fn unpack(&mut self, memory: Memory, bytes: u64, span: Span) -> Result<(), Error> {
+        let mut taken = 0;
+        let bytes = bytes.min(span.bytes());
+        match span.part(0, bytes) {
+            Some(into) => self.port.copy(Span::new(memory, 0, bytes), into)?,
+            None => {
+                for (offset, run) in span.layout.runs(0, bytes) {
+                    let into = Span::new(span.memory, span.offset + offset, run);
+                    self.port.copy(Span::new(memory, taken, run), into)?;
+                    taken += run;
+                }
+            }
+        }
+        Ok(self.port.free(memory)?)
+    }
+}

@@ -1,0 +1,112 @@
+//! Requests of a rank: what each waits for, by number.
+
+use super::Engine;
+use crate::comm::SENT;
+use crate::wire::{Context, Place, Words};
+use crate::{Error, Status, Tag};
+use hotlink_port::{Key, Port, Rank, Span};
+
+/// Who may match a receive.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pattern {
+    pub(crate) from: Option<Rank>,
+    pub(crate) tag: Option<Tag>,
+    pub(crate) context: Context,
+}
+
+impl Pattern {
+    #[inline]
+    pub(super) fn takes(&self, from: Rank, words: &Words) -> bool {
+        self.context == words.context
+            && self.from.is_none_or(|rank| rank == from)
+            && self.tag.is_none_or(|tag| tag == words.tag)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum State {
+    /// A send that waits for the receiver.
+    Offered { words: Words },
+    /// A send whose pieces are on their way: bytes sent so far, and the receiver's request.
+    Sending { sent: u64, peer: u64 },
+    /// A send that is being deposited into the receiver's request `peer`.
+    Depositing { peer: u64 },
+    /// A put or get of the program.
+    Moving,
+    /// A receive that waits for a message.
+    Posted(Pattern),
+    /// A receive whose pieces come, or that is deposited into: bytes that came in pieces so far.
+    Receiving { words: Words, came: u64 },
+    /// A receive that is being fetched for the sender's request `words.id`.
+    Fetching { words: Words },
+    /// Over.
+    Done(Result<Status, Error>),
+    /// Free for a new request.
+    Vacant,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub(super) generation: u32,
+    pub(crate) peer: Rank,
+    pub(crate) span: Span,
+    pub(crate) state: State,
+    /// Its memory is registered for it.
+    pub(crate) registered: bool,
+    /// Where its message may go, as the sender was told.
+    pub(crate) announced: Option<Place>,
+    /// It uses the attachment to this key.
+    pub(crate) attached: Option<Key>,
+}
+
+impl<P: Port> Engine<P> {
+    pub(super) fn open(&mut self, peer: Rank, span: Span, state: State) -> u64 {
+        let slot = self.vacant.pop().unwrap_or_else(|| {
+            self.entries.push(Entry {
+                generation: 0,
+                peer,
+                span,
+                state: State::Vacant,
+                registered: false,
+                announced: None,
+                attached: None,
+            });
+            self.entries.len() as u32 - 1
+        });
+        let entry = &mut self.entries[slot as usize];
+        let generation = entry.generation.wrapping_add(1);
+        *entry = Entry { generation, peer, span, state, registered: false, announced: None, attached: None };
+        u64::from(entry.generation) << 32 | u64::from(slot)
+    }
+    /// The request in a slot.
+    pub(crate) fn id_of(&self, slot: usize) -> u64 {
+        u64::from(self.entries[slot].generation) << 32 | slot as u64
+    }
+    pub(crate) fn entry(&mut self, id: u64) -> Option<&mut Entry> {
+        let entry = self.entries.get_mut(id as u32 as usize)?;
+        (u64::from(entry.generation) == id >> 32 && !matches!(entry.state, State::Vacant)).then_some(entry)
+    }
+    pub(crate) fn finish(&mut self, id: u64, result: Result<Status, Error>) {
+        let Some(entry) = self.entry(id) else { return };
+        entry.state = State::Done(result);
+        if entry.registered || entry.attached.is_some() {
+            self.release_setups(id);
+        }
+    }
+    /// The result of a request that is over; the request is then free. `None`: not over.
+    #[inline]
+    pub(crate) fn take(&mut self, id: u64) -> Option<Result<Status, Error>> {
+        if id == SENT {
+            return Some(Ok(Status { from: self.port.rank(), tag: 0, bytes: 0 }));
+        }
+        let Some(entry) = self.entry(id) else { return Some(Err(Error::NoRequest)) };
+        let State::Done(result) = entry.state else { return None };
+        entry.state = State::Vacant;
+        self.vacant.push(id as u32);
+        Some(result)
+    }
+    /// Whether a request is over.
+    pub(crate) fn is_done(&mut self, id: u64) -> bool {
+        self.entry(id).is_none_or(|entry| matches!(entry.state, State::Done(_)))
+    }
+}

@@ -1,0 +1,81 @@
+//! What is said to other ranks: posted at once, or kept in order until the port has room.
+
+use super::{Engine, refused};
+use crate::wire::{Place, Words};
+use crate::{Error, Status};
+use hotlink_port::{Op, Payload, Port, Posted, Rank, Span};
+
+/// What a control message carries.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Carried {
+    Nothing,
+    Span(Span),
+    Place(Place),
+}
+
+/// A control message to be said, now or when the port has room.
+#[derive(Debug)]
+pub(crate) struct Saying {
+    pub(crate) to: Rank,
+    pub(crate) words: Words,
+    pub(crate) payload: Carried,
+    /// This rank's request that fails if it cannot be posted...
+    pub(crate) request: u64,
+    /// ... and is over when it is.
+    pub(crate) ends: bool,
+}
+
+impl<P: Port> Engine<P> {
+    /// Whether messages to a rank already wait for room.
+    #[inline]
+    pub(crate) fn is_blocked(&self, to: Rank) -> bool {
+        !self.waiting.is_empty() && self.waiting.iter().any(|message| message.to == to)
+    }
+    /// Posts a control message, or keeps it until there is room; messages to a rank stay in order.
+    pub(crate) fn say(&mut self, message: Saying) -> Result<(), Error> {
+        if self.is_blocked(message.to) || !self.try_say(&message)? {
+            self.waiting.push_back(message);
+        }
+        Ok(())
+    }
+    #[inline]
+    pub(super) fn try_say(&mut self, message: &Saying) -> Result<bool, Error> {
+        let place;
+        let payload = match &message.payload {
+            Carried::Nothing => Payload::None,
+            Carried::Span(span) => Payload::Span(*span),
+            Carried::Place(named) => {
+                place = named.bytes();
+                Payload::Bytes(&place)
+            }
+        };
+        match self.port.post(&Op::Control { to: message.to, head: message.words.head(), payload }) {
+            Posted::Accepted => {
+                if message.ends {
+                    let status = Status { from: message.to, tag: message.words.tag, bytes: message.words.total };
+                    self.finish(message.request, Ok(status));
+                }
+                Ok(true)
+            }
+            Posted::Busy => Ok(false),
+            Posted::Refused(refusal) => Err(refused(refusal)),
+        }
+    }
+    pub(super) fn say_again(&mut self) -> bool {
+        let mut any = false;
+        let mut blocked: Vec<Rank> = Vec::new();
+        for _ in 0..self.waiting.len() {
+            let Some(message) = self.waiting.pop_front() else { break };
+            let said = if blocked.contains(&message.to) { Ok(false) } else { self.try_say(&message) };
+            match said {
+                Ok(true) => any = true,
+                Ok(false) => {
+                    blocked.push(message.to);
+                    self.waiting.push_back(message);
+                }
+                Err(error) => self.finish(message.request, Err(error)),
+            }
+        }
+        any
+    }
+}
