@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -77,6 +77,13 @@ class Result(Sequence[Record]):
         import pandas
 
         return pandas.DataFrame(self.columns())
+
+    def to_parquet(self, file: str | PathLike[str]) -> None:
+        """Write a Parquet file, the command and the environment in its metadata (``pip install hotlink[polars]``)."""
+        about = {"schema": SCHEMA, "command": json.dumps(self.command), "environment": json.dumps(self.environment)}
+        partial = Path(f"{fspath(file)}.partial")
+        self.to_polars().write_parquet(partial, metadata={f"hotlink.{key}": value for key, value in about.items()})
+        partial.rename(file)
 
     def plot(self, quantity: str = "bandwidth") -> Figure:
         """Draw one quantity against nodes: ``bandwidth``, ``cost`` or ``cost-per-MBps`` (``hotlink[plot]``)."""

@@ -8,6 +8,7 @@ mod comparison;
 mod environment;
 mod files;
 mod model;
+mod osu;
 pub mod output;
 pub mod progress;
 mod ranking;

@@ -2,7 +2,7 @@
 
 use crate::progress::{Progress, When};
 use crate::table::{Table, keys};
-use crate::{Failure, Plotter, environment};
+use crate::{Failure, Plotter, environment, osu};
 use hotlink_bench::Record;
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
@@ -36,7 +36,7 @@ pub enum Format {
     Csv,
     /// A Markdown table.
     Md,
-    /// The text of the OSU micro-benchmarks (measurements only).
+    /// The text of the OSU micro-benchmarks, for benchmarks that it has.
     Osu,
 }
 
@@ -109,10 +109,10 @@ impl Output {
             (Format::Table | Format::Md | Format::Osu, Some(text)) => text.clone(),
             (Format::Table, None) => self.tables().iter().map(Table::text).collect::<Vec<_>>().join("\n"),
             (Format::Md, None) => self.tables().iter().map(Table::markdown).collect::<Vec<_>>().join("\n"),
-            (Format::Osu, None) => {
+            (Format::Osu, None) => osu::text(&self.records).ok_or_else(|| {
                 let allowed = "allowed here: table, json, jsonl, csv, md";
-                return Err(Failure::Input(format!("--format osu is for benchmarks of the OSU suite only; {allowed}")));
-            }
+                Failure::Input(format!("--format osu is for benchmarks of the OSU suite only; {allowed}"))
+            })?,
         })
     }
     /// Prints everything. A reader that stopped listening (`| head`) is no failure.

@@ -1,0 +1,71 @@
+"""What other tools look for in our text, they find: the patterns of ReFrame's and Ramble's OSU benchmarks."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import polars
+import pytest
+
+import hotlink
+
+
+def osu(*words: str) -> str:
+    command = [sys.executable, "-m", "hotlink", *words, "--format", "osu"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# Ramble decides by the head of the columns which lines it looks for; here in its meaning, not in its words.
+NUMBER = r"[0-9.]+"
+RAMBLE = {
+    r"#\s+Size\s+Latency \(us\)\s*$": rf"\s*[0-9]+\s+{NUMBER}\s*$",
+    r"#\s+Size\s+Avg Latency\(us\)\s*$": rf"\s*[0-9]+\s+{NUMBER}\s*$",
+    r"# Size\s+Bandwidth \(MB/s\)\s*$": rf"\s*[0-9]+\s+{NUMBER}\s*$",
+    r"# Size\s+MB/s\s+Messages/s\s*$": rf"\s*[0-9]+\s+{NUMBER}\s+{NUMBER}\s*$",
+    r"# Avg Latency\(us\)\s*$": rf"\s*{NUMBER}\s*$",
+}
+
+MEASURED = {
+    "pingpong": ("pingpong", "--size", "8,64"),
+    "saturation": ("saturation", "--pairs", "1", "--size", "8,64"),
+    "allreduce": ("allreduce", "--size", "8,64"),
+    "alltoall": ("alltoall", "--size", "8,64"),
+    "barrier": ("barrier",),
+}
+
+
+@pytest.mark.parametrize("benchmark", MEASURED)
+def test_the_patterns_of_reframe_and_ramble_match(benchmark: str) -> None:
+    text = osu("measure", *MEASURED[benchmark], "--time", "0.01")
+    lines = text.splitlines()
+    heads = [head for head in RAMBLE for line in lines if re.match(head, line)]
+    assert len(heads) == 1, text
+    rows = [line for line in lines if re.match(RAMBLE[heads[0]], line)]
+    assert len(rows) == (1 if benchmark == "barrier" else 2), text
+    assert re.search(r"# OSU.*Test v[0-9.]+", text)
+    assert re.search(r"# Datatype: \S+\.", text)
+    if benchmark != "barrier":
+        # ReFrame: the first number after the size at the start of a line.
+        found = re.search(r"^8\s+(\S+)", text, re.MULTILINE)
+        assert found is not None
+        assert float(found[1]) > 0
+
+
+def test_simulations_have_the_form_too() -> None:
+    text = osu("simulate", "pingpong", "--fabric", "myrinet-clos64", "--size", "8,4KiB")
+    assert re.search(r"^4096\s+(\S+)", text, re.MULTILINE)
+
+
+def test_parquet_keeps_every_record_and_where_it_came_from(tmp_path: Path) -> None:
+    result = hotlink.run("measure", "memory", "--size", "64,4096", "--strides", "1", "--time", "0.01", "--raw")
+    file = tmp_path / "m.parquet"
+    result.to_parquet(file)
+    frame = polars.read_parquet(file)
+    assert frame.columns == list(result.columns())
+    assert frame.to_dicts() == [{key: record.get(key) for key in frame.columns} for record in result]
+    assert json.loads(polars.read_parquet_metadata(file)["hotlink.environment"])["cores"] >= 1
+    assert [path.name for path in tmp_path.iterdir()] == ["m.parquet"]
