@@ -6,6 +6,7 @@
 mod bound;
 mod collective;
 mod deposit;
+pub mod is;
 mod memory;
 mod overlap;
 mod pingpong;

@@ -1,0 +1,5 @@
+//! NAS Parallel Benchmarks, Integer Sort (IS).
+
+mod keys;
+
+pub use keys::{Class, ITERATIONS, TESTS, keys};
