@@ -1,5 +1,6 @@
 //! [`Comm`]: what programs use.
 
+use crate::collectives::algorithm::{Algorithm, Collective};
 use crate::engine::{Direct, Engine, Pattern};
 use crate::options::{Counters, Options};
 use crate::setup::SetupStats;
@@ -7,10 +8,11 @@ use crate::wire::Context;
 use crate::{Error, Tag};
 use hotlink_fabric::units::Time;
 use hotlink_port::{
-    Align, Attachment, Host, Key, Kind, Limits, Memory, Op, Port, Rank, RemoteSpan, Span, Work, yield_once,
+    Align, Attachment, Host, Key, Kind, Limits, Memory, Note, Op, Payload, Port, Rank, RemoteSpan, Span, Work,
+    yield_once,
 };
 use serde::{Deserialize, Serialize};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// A rank's handle to its communicator. Clones share one state.
@@ -19,11 +21,14 @@ pub struct Comm<P: Port> {
     rank: Rank,
     ranks: u32,
     limits: Rc<Limits>,
+    /// Algorithms that were asked for, by collective.
+    forced: Rc<Cell<[Option<Algorithm>; Collective::ALL.len()]>>,
 }
 
 impl<P: Port> Clone for Comm<P> {
     fn clone(&self) -> Comm<P> {
-        Comm { engine: self.engine.clone(), limits: self.limits.clone(), ..*self }
+        let (engine, limits, forced) = (self.engine.clone(), self.limits.clone(), self.forced.clone());
+        Comm { engine, limits, forced, ..*self }
     }
 }
 
@@ -55,7 +60,7 @@ impl<P: Port> Comm<P> {
     /// As [`Comm::new`], with choices of one's own.
     pub fn with_options(port: P, options: Options) -> Comm<P> {
         let (rank, ranks, limits) = (port.rank(), port.ranks(), Rc::new(port.limits().clone()));
-        Comm { engine: Rc::new(RefCell::new(Engine::new(port, options))), rank, ranks, limits }
+        Comm { engine: Rc::new(RefCell::new(Engine::new(port, options))), rank, ranks, limits, forced: Rc::default() }
     }
     /// This rank.
     pub fn rank(&self) -> Rank {
@@ -138,6 +143,7 @@ impl<P: Port> Comm<P> {
                 if engine.progress() {
                     continue;
                 }
+                engine.note_wait(id);
                 engine.port.idle(Time::MAX);
             }
             yield_once().await;
@@ -195,7 +201,10 @@ impl<P: Port> Comm<P> {
                     Direct::Done(result) => return result,
                     Direct::Started(id) => break id,
                     Direct::Usual => break engine.recv(pattern, span, false)?,
-                    Direct::Nothing => engine.port.idle(Time::MAX),
+                    Direct::Nothing => {
+                        engine.port.note(Note::Waits { peer: pattern.from, tag: pattern.tag });
+                        engine.port.idle(Time::MAX);
+                    }
                 }
             }
             yield_once().await;
@@ -241,7 +250,7 @@ impl<P: Port> Comm<P> {
     pub async fn get(&self, peer: Rank, from: RemoteSpan, to: Span, engine: hotlink_port::Engine) -> Result<(), Error> {
         self.transfer(peer, |token| Op::Fetch { from, to, engine, token }).await
     }
-    async fn transfer(&self, peer: Rank, op: impl Fn(u64) -> Op<'static>) -> Result<(), Error> {
+    pub(crate) async fn transfer(&self, peer: Rank, op: impl Fn(u64) -> Op<'static>) -> Result<(), Error> {
         let id = loop {
             {
                 let mut engine = self.engine.borrow_mut();
@@ -256,6 +265,24 @@ impl<P: Port> Comm<P> {
             yield_once().await;
         };
         self.wait_id(id).await.map(|_| ())
+    }
+    pub(crate) fn forced(&self, collective: Collective) -> Option<Algorithm> {
+        self.forced.get()[collective as usize]
+    }
+    pub(crate) fn set_forced(&self, collective: Collective, algorithm: Option<Algorithm>) {
+        let mut forced = self.forced.get();
+        forced[collective as usize] = algorithm;
+        self.forced.set(forced);
+    }
+    /// Longest message that travels at once.
+    pub(crate) fn eager_bytes(&self) -> u64 {
+        self.engine.borrow().options.eager_bytes
+    }
+    /// A short message to all other ranks by the fabric: an eager message of a collective to each of them.
+    pub(crate) async fn broadcast(&self, tag: Tag, span: Span) -> Result<(), Error> {
+        let head = self.engine.borrow_mut().broadcast_head(tag, span.bytes());
+        let payload = if span.bytes() > 0 { Payload::Span(span) } else { Payload::None };
+        self.transfer(self.rank, |token| Op::Broadcast { head, payload, token }).await
     }
     /// A receive of a collective, waited for.
     pub(crate) async fn receive_for(&self, from: Rank, tag: Tag, span: Span) -> Result<Status, Error> {

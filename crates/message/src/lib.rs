@@ -23,6 +23,7 @@
 mod cache;
 pub mod collectives;
 mod comm;
+pub mod conformance;
 mod engine;
 mod options;
 mod reduce;
@@ -30,6 +31,7 @@ mod setup;
 mod wire;
 
 pub use cache::{CacheStats, Policy};
+pub use collectives::algorithm::{Algorithm, Collective};
 pub use comm::{Comm, Request, Status};
 pub use options::{Counters, Options};
 pub use reduce::{Combine, Element, Operation};

@@ -40,7 +40,7 @@ pub struct Operation {
 const CHUNK: usize = 16 << 10;
 
 impl Operation {
-    fn element_bytes(self) -> u64 {
+    pub(crate) fn element_bytes(self) -> u64 {
         match self.element {
             Element::F64 | Element::I64 => 8,
             Element::F32 | Element::I32 => 4,

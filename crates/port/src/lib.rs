@@ -44,6 +44,7 @@ mod memory;
 pub mod middleware;
 mod op;
 mod random;
+pub mod safety;
 
 pub use contract::{Driver, Host, Note, Port, Program, RunError, wait, yield_once};
 pub use limits::{DepositLimits, Limits, RegistrationLimits};

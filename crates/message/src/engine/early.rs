@@ -11,7 +11,7 @@ use super::requests::{Entry, Pattern, State};
 use super::speech::{Carried, Saying};
 use crate::wire::{Context, Kind, Place, Words};
 use crate::{Error, Tag};
-use hotlink_port::{self as port, Op, Port, Posted, Rank, Span};
+use hotlink_port::{Op, Port, Posted, Rank, Span};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Early {
@@ -42,7 +42,7 @@ impl<P: Port> Engine<P> {
         }
         let Some(place) = self.export(id, span) else { return };
         self.entries[id as u32 as usize].announced = Some(place);
-        let (total, at) = (span.bytes(), self.seen[from as usize]);
+        let (total, at) = (span.bytes(), *self.seen.of(from));
         let words = Words { kind: Kind::Ready, context: pattern.context, tag, total, id, at };
         // Not said in time, the message comes the usual way.
         let _ = self.say(Saying { to: from, words, payload: Carried::Place(place), request: id, ends: false });
@@ -50,7 +50,7 @@ impl<P: Port> Engine<P> {
     /// Another rank has announced a receive.
     pub(crate) fn on_ready(&mut self, from: Rank, words: Words, place: Option<Place>) {
         let Some(place) = place else { return };
-        let on_the_way = self.sent[from as usize].wrapping_sub(words.at);
+        let on_the_way = self.sent.of(from).wrapping_sub(words.at);
         let Words { tag, context, total: room, id, .. } = words;
         match on_the_way {
             0 => self.early.push(Early { from, tag, context, room, id, place }),
@@ -85,11 +85,15 @@ impl<P: Port> Engine<P> {
         let fits = words.total <= early.room && self.takes(&span, &early.place);
         let Some(place) = early.place.part(words.total).filter(|_| fits) else { return Ok(false) };
         let Ok(remote) = self.import(id, &place) else { return Ok(false) };
+        if !self.pin(id, &span, self.port.limits().deposit) {
+            self.release_setups(id);
+            return Ok(false);
+        }
         let claim = Words { kind: Kind::Claim, id: early.id, ..*words };
         self.say(Saying { to, words: claim, payload: Carried::Nothing, request: id, ends: false })?;
         self.counters.early += 1;
         self.entries[id as u32 as usize].state = State::Depositing { peer: early.id };
-        let op = Op::Deposit { from: span, to: remote, engine: port::Engine::Dma, token: id };
+        let op = Op::Deposit { from: span, to: remote, engine: self.mover, token: id };
         if self.port.post(&op) != Posted::Accepted {
             self.release_setups(id);
             self.start_pieces(id, early.id);
@@ -98,7 +102,7 @@ impl<P: Port> Engine<P> {
     }
     /// The sender takes the early receive `words.id`.
     pub(crate) fn on_claim(&mut self, from: Rank, words: Words) {
-        self.seen[from as usize] += 1;
+        *self.seen.of(from) += 1;
         let Some(entry) = self.entry(words.id) else { return };
         (entry.peer, entry.state) = (from, State::Receiving { words, came: 0 });
         self.posted.retain(|&id| id != words.id);

@@ -21,7 +21,7 @@ use hotlink_port::{Event, Head, Memory, Op, Payload, Port, Posted, Rank, Refusal
 use matching::Unexpected;
 use requests::{Entry, State};
 use speech::{Carried, Saying};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// How [`Engine::recv_now`] went.
 pub(crate) enum Direct {
@@ -35,9 +35,33 @@ pub(crate) enum Direct {
     Usual,
 }
 
+/// Messages by rank: in a row for as many ranks as one would want in a row, else only the ranks that have any, so that
+/// memory grows with partners and not with peers.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    near: Vec<u64>,
+    far: BTreeMap<Rank, u64>,
+}
+
+impl Tally {
+    const NEAR: usize = 256;
+    fn new(ranks: usize) -> Tally {
+        Tally { near: vec![0; if ranks <= Tally::NEAR { ranks } else { 0 }], far: BTreeMap::new() }
+    }
+    #[inline]
+    pub(crate) fn of(&mut self, rank: Rank) -> &mut u64 {
+        match self.near.get_mut(rank as usize) {
+            Some(count) => count,
+            None => self.far.entry(rank).or_default(),
+        }
+    }
+}
+
 /// One rank's protocol state.
 pub(crate) struct Engine<P: Port> {
     pub(crate) port: P,
+    /// Who moves messages without buffers: the adapter, which lets this side compute, where it can.
+    pub(crate) mover: hotlink_port::Engine,
     pub(crate) options: Options,
     pub(crate) setup: Setup,
     pub(crate) counters: Counters,
@@ -50,8 +74,8 @@ pub(crate) struct Engine<P: Port> {
     /// Early receives of other ranks that this one may send into.
     pub(crate) early: Vec<Early>,
     /// Messages sent to and seen from each rank: whether any is on the way decides whether an early receive holds.
-    pub(crate) sent: Vec<u64>,
-    pub(crate) seen: Vec<u64>,
+    pub(crate) sent: Tally,
+    pub(crate) seen: Tally,
     pub(crate) gone: Vec<Rank>,
 }
 
@@ -60,14 +84,16 @@ impl<P: Port> Engine<P> {
         let most = port.limits().control_bytes_max;
         let (eager_bytes, piece_bytes) = (options.eager_bytes.min(most), options.piece_bytes.clamp(1, most));
         let (setup, ranks) = (Setup::new(options.policy), port.ranks() as usize);
+        let by_dma = port.limits().deposit.or(port.limits().fetch).is_none_or(|claim| claim.dma);
         Engine {
             port,
+            mover: if by_dma { hotlink_port::Engine::Dma } else { hotlink_port::Engine::Pio },
             options: Options { eager_bytes, piece_bytes, ..options },
             setup,
             counters: Counters::default(),
             early: Vec::new(),
-            sent: vec![0; ranks],
-            seen: vec![0; ranks],
+            sent: Tally::new(ranks),
+            seen: Tally::new(ranks),
             entries: Vec::new(),
             vacant: Vec::new(),
             posted: VecDeque::new(),
@@ -97,7 +123,7 @@ impl<P: Port> Engine<P> {
         } else {
             self.offer(to, words, waits)
         };
-        self.sent[to as usize] += 1;
+        *self.sent.of(to) += 1;
         if let Err(error) = sent {
             self.finish(id, Err(error));
         }
@@ -116,11 +142,17 @@ impl<P: Port> Engine<P> {
             return false;
         }
         self.counters.eager += 1;
-        self.sent[to as usize] += 1;
+        *self.sent.of(to) += 1;
         if !self.early.is_empty() {
             self.drop_early(to, &words);
         }
         true
+    }
+    /// The head of a hardware broadcast: to each other rank an eager message of a collective like any other.
+    pub(crate) fn broadcast_head(&mut self, tag: Tag, total: u64) -> Head {
+        let me = self.port.rank();
+        (0..self.port.ranks()).filter(|&to| to != me).for_each(|to| *self.sent.of(to) += 1);
+        Words { kind: Kind::Eager, context: Context::COLLECTIVE, tag, total, id: 0, at: 0 }.head()
     }
     /// Receives while nothing else is expected: a short message goes straight to its place.
     #[inline]
@@ -137,7 +169,7 @@ impl<P: Port> Engine<P> {
             && words.kind == Kind::Eager
             && pattern.takes(from, &words)
         {
-            self.seen[from as usize] += 1;
+            *self.seen.of(from) += 1;
             return Direct::Done(self.place_eager(from, &words, span));
         }
         match self.recv(pattern, span, false) {
@@ -204,14 +236,14 @@ impl<P: Port> Engine<P> {
         let Some(words) = Words::parse(head) else { return };
         match words.kind {
             Kind::Eager => {
-                self.seen[from as usize] += 1;
+                *self.seen.of(from) += 1;
                 match self.claim(from, &words) {
                     Some(id) => self.take_eager(id, from, &words),
                     None => self.keep(from, words, bytes),
                 }
             }
             Kind::Rts => {
-                self.seen[from as usize] += 1;
+                *self.seen.of(from) += 1;
                 let place = self.place(from, bytes);
                 match self.claim(from, &words) {
                     Some(id) => self.begin(id, from, words, place),

@@ -9,7 +9,7 @@ use super::speech::{Carried, Saying};
 use super::{Engine, refused};
 use crate::wire::{Context, Kind, Place, Words};
 use crate::{Error, Status};
-use hotlink_port::{self as port, Op, Port, Posted, Rank, Refusal, RemoteSpan, Span};
+use hotlink_port::{self as port, DepositLimits, Op, Port, Posted, Rank, Refusal, RemoteSpan, Span};
 
 impl<P: Port> Engine<P> {
     /// Offers a message that is too long to be eager.
@@ -49,9 +49,17 @@ impl<P: Port> Engine<P> {
         self.entries[id as u32 as usize].registered = true;
         Some(Place { key, offset: span.offset, layout: span.layout, regular: self.is_regular(&span) })
     }
+    /// Registers this side's memory where the adapter's engine needs it; `false`: that is refused.
+    pub(super) fn pin(&mut self, id: u64, span: &Span, claim: Option<DepositLimits>) -> bool {
+        let needs = claim.is_some_and(|claim| claim.dma_needs_registration) && self.mover == port::Engine::Dma;
+        !needs
+            || self.is_regular(span)
+            || self.entries[id as u32 as usize].registered
+            || self.export(id, *span).is_some()
+    }
     /// Attaches to a place for request `id`.
     pub(super) fn import(&mut self, id: u64, place: &Place) -> Result<RemoteSpan, Refusal> {
-        let attachment = self.setup.attach(&mut self.port, place.key, port::Engine::Dma)?;
+        let attachment = self.setup.attach(&mut self.port, place.key, self.mover)?;
         self.entries[id as u32 as usize].attached = Some(place.key);
         Ok(RemoteSpan { attachment, offset: place.offset, layout: place.layout })
     }
@@ -64,7 +72,7 @@ impl<P: Port> Engine<P> {
             self.setup.registered_done(&mut self.port, memory);
         }
         if let Some(key) = attached {
-            self.setup.attached_done(&mut self.port, key, port::Engine::Dma);
+            self.setup.attached_done(&mut self.port, key, self.mover);
         }
     }
     /// Frees memory of the program.
@@ -107,7 +115,11 @@ impl<P: Port> Engine<P> {
     /// Fetches a message; `false` if it must come another way.
     pub(super) fn fetch(&mut self, id: u64, words: &Words, place: &Place, into: Span) -> bool {
         let Ok(from) = self.import(id, place) else { return false };
-        let op = Op::Fetch { from, to: into, engine: port::Engine::Dma, token: id };
+        if !self.pin(id, &into, self.port.limits().fetch) {
+            self.release_setups(id);
+            return false;
+        }
+        let op = Op::Fetch { from, to: into, engine: self.mover, token: id };
         if self.port.post(&op) != Posted::Accepted {
             self.release_setups(id);
             return false;
@@ -144,7 +156,11 @@ impl<P: Port> Engine<P> {
             return false;
         }
         let Ok(to) = self.import(id, place) else { return false };
-        let op = Op::Deposit { from: span, to, engine: port::Engine::Dma, token: id };
+        if !self.pin(id, &span, self.port.limits().deposit) {
+            self.release_setups(id);
+            return false;
+        }
+        let op = Op::Deposit { from: span, to, engine: self.mover, token: id };
         if self.port.post(&op) != Posted::Accepted {
             self.release_setups(id);
             return false;

@@ -4,7 +4,7 @@ use super::Engine;
 use crate::comm::SENT;
 use crate::wire::{Context, Place, Words};
 use crate::{Error, Status, Tag};
-use hotlink_port::{Key, Port, Rank, Span};
+use hotlink_port::{Key, Note, Port, Rank, Span};
 
 /// Who may match a receive.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +104,22 @@ impl<P: Port> Engine<P> {
         entry.state = State::Vacant;
         self.vacant.push(id as u32);
         Some(result)
+    }
+    /// The program is about to wait for a request: a simulated port keeps it for the case that nobody can go on.
+    #[inline]
+    pub(crate) fn note_wait(&mut self, id: u64) {
+        if self.port.limits().real_time {
+            return;
+        }
+        let Some(Entry { peer, state, .. }) = self.entry(id).map(|entry| *entry) else { return };
+        let (peer, tag) = match state {
+            State::Posted(pattern) => (pattern.from, pattern.tag),
+            State::Offered { words } | State::Receiving { words, .. } | State::Fetching { words } => {
+                (Some(peer), Some(words.tag))
+            }
+            _ => (Some(peer), None),
+        };
+        self.port.note(Note::Waits { peer, tag });
     }
     /// Whether a request is over.
     pub(crate) fn is_done(&mut self, id: u64) -> bool {

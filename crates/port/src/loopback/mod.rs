@@ -7,6 +7,7 @@ pub use crate::random::Random;
 pub use port::LoopbackPort;
 
 use crate::blocks::Blocks;
+use crate::safety::Barriers;
 use crate::{DepositLimits, Driver, Engine, Event, Head, Key, Limits, Program, Rank, RegistrationLimits, RunError};
 use hotlink_fabric::units::{Rate, Time};
 use serde::{Serialize, de::DeserializeOwned};
@@ -68,6 +69,9 @@ struct World {
     seats: Vec<Seat>,
     inbox: usize,
     entries: usize,
+    barriers: Barriers,
+    /// What a program did that must not be.
+    wrong: Option<String>,
 }
 
 impl Driver for Loopback {
@@ -79,7 +83,8 @@ impl Driver for Loopback {
     {
         let limits = limits(self);
         let seats = (0..ranks).map(|_| Seat::default()).collect();
-        let world = World { seats, inbox: self.inbox, entries: self.entries };
+        let barriers = Barriers::new(ranks);
+        let world = World { seats, inbox: self.inbox, entries: self.entries, barriers, wrong: None };
         let world = Rc::new(RefCell::new(world));
         let port = |rank| LoopbackPort { world: world.clone(), rank, limits: limits.clone() };
         let tasks = (0..ranks).map(|rank| Task::Running(Box::pin(program.run(port(rank))))).collect();
@@ -107,6 +112,9 @@ fn schedule<T>(world: &RefCell<World>, mut tasks: Vec<Task<'_, T>>, mut random: 
             && let Poll::Ready(result) = program.as_mut().poll(&mut context)
         {
             tasks[rank] = Task::Over(result);
+        }
+        if let Some(wrong) = world.borrow_mut().wrong.take() {
+            return Err(RunError::Stuck(wrong));
         }
     }
     Ok(tasks.into_iter().filter_map(|task| if let Task::Over(result) = task { Some(result) } else { None }).collect())

@@ -2,8 +2,8 @@
 
 use super::{Arrival, Payloaded, Seat, World};
 use crate::{
-    Align, Attachment, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Op, Payload, Port, Posted, Rank, Refusal,
-    RemoteSpan, Span, Token, Work,
+    Align, Attachment, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Note, Op, Payload, Port, Posted, Rank,
+    Refusal, RemoteSpan, Span, Token, Work,
 };
 use hotlink_fabric::units::Time;
 use std::cell::RefCell;
@@ -156,6 +156,15 @@ impl Port for LoopbackPort {
     }
     fn close(&mut self) {
         self.seat(|seat| seat.closed = true);
+    }
+    fn note(&mut self, note: Note) {
+        // Ranks have no common clock here: what counts is the order in which they run.
+        let world = &mut *self.world.borrow_mut();
+        match note {
+            Note::EntersBarrier => world.barriers.enter(self.rank, 0),
+            Note::LeavesBarrier => world.wrong = world.barriers.leave(self.rank, 0).or(world.wrong.take()),
+            Note::Waits { .. } => {}
+        }
     }
 }
 

@@ -32,7 +32,6 @@ mod door;
 mod driver;
 mod flight;
 mod local;
-mod safety;
 mod setups;
 mod world;
 

@@ -6,13 +6,13 @@
 
 use super::adapter::Adapter;
 use super::flight::{Flight, Phase, What};
-use super::safety::Barriers;
 use super::setups::Setups;
 use crate::barrier::BarrierNetwork;
 use crate::net::{List, Net, Note, Pool};
 use crate::plan::{NONE, Plan, RouteBuffer};
 use hotlink_fabric::units::Time;
 use hotlink_port::blocks::Blocks;
+use hotlink_port::safety::Barriers;
 use hotlink_port::{Rank, Refusal, Span};
 use std::collections::VecDeque;
 use std::rc::Rc;

@@ -1,6 +1,7 @@
-//! Barrier safety: nobody leaves a barrier before everybody has entered it.
+//! Barrier safety: nobody leaves a barrier before everybody has entered it. Ports whose ranks live in one process check
+//! it in every run, from what programs tell them ([`crate::Port::note`]).
 
-use hotlink_port::Rank;
+use crate::Rank;
 use std::collections::VecDeque;
 
 /// One barrier in progress.
@@ -13,7 +14,7 @@ struct Barrier {
 
 /// The barriers that programs tell of, in order.
 #[derive(Debug)]
-pub(super) struct Barriers {
+pub struct Barriers {
     ranks: u32,
     /// Barriers that each rank has entered.
     entered: Vec<u64>,
@@ -23,6 +24,7 @@ pub(super) struct Barriers {
 }
 
 impl Barriers {
+    /// For so many ranks.
     pub fn new(ranks: u32) -> Barriers {
         Barriers { ranks, entered: vec![0; ranks as usize], open: VecDeque::new(), over: 0 }
     }
@@ -30,6 +32,7 @@ impl Barriers {
     pub fn over(&self) -> u64 {
         self.over
     }
+    /// A rank enters its next barrier; `now` by a clock that all ranks share (0: there is none).
     pub fn enter(&mut self, rank: Rank, now: u64) {
         let number = self.entered[rank as usize];
         self.entered[rank as usize] += 1;
@@ -40,7 +43,7 @@ impl Barriers {
         let barrier = &mut self.open[index];
         (barrier.entered, barrier.last) = (barrier.entered + 1, barrier.last.max(now));
     }
-    /// What is wrong with leaving now, if anything.
+    /// A rank leaves the barrier that it entered last: what is wrong with that, if anything.
     pub fn leave(&mut self, rank: Rank, now: u64) -> Option<String> {
         let number = self.entered[rank as usize].checked_sub(1)?;
         let ranks = self.ranks;

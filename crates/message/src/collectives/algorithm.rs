@@ -1,0 +1,247 @@
+//! Which algorithms there are for each collective, and the one cost model that picks among them by size and count.
+//!
+//! The model is LogGP's, from what a port claims of itself ([`Limits`]): a message takes its latency, its bytes at the
+//! port's rate, and processor time at both ends; a long one asks first. Every rank has the same limits and the same
+//! arguments, so all choose alike.
+
+use hotlink_port::Limits;
+use serde::{Deserialize, Serialize};
+
+/// Operations of all ranks of a communicator together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Collective {
+    /// Nobody goes on before all have come.
+    Barrier,
+    /// From one to all.
+    Bcast,
+    /// Combined at one.
+    Reduce,
+    /// Combined at all.
+    Allreduce,
+    /// From all to one.
+    Gather,
+    /// Parts from one to all.
+    Scatter,
+    /// From all to all, the same.
+    Allgather,
+    /// From all to all, each its own.
+    Alltoall,
+}
+
+/// Ways to do one. Which collective has which: [`Collective::algorithms`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Algorithm {
+    /// The fabric's own: [`hotlink_port::Op::Barrier`], [`hotlink_port::Op::Broadcast`].
+    Hardware,
+    /// All tell rank 0, which tells all.
+    Central,
+    /// Combining tree of arity 4, up and down.
+    Tree,
+    /// ceil(log2 n) rounds, each rank to the one 2^i further on (Hensgen, Finkel and Manber 1988).
+    Dissemination,
+    /// The same with three messages a round to the ones 4^i, 2 x 4^i and 3 x 4^i further on.
+    NWay,
+    /// Losers of each round tell the winner; the champion's news goes down the same way.
+    Tournament,
+    /// The root and each other rank, all at once.
+    Linear,
+    /// Binomial tree.
+    Binomial,
+    /// In segments along a chain.
+    Pipelined,
+    /// Scattered, then gathered everywhere round the ring (van de Geijn).
+    ScatterAllgather,
+    /// Exchanges over distances 1, 2, 4 ...
+    RecursiveDoubling,
+    /// Reduce-scatter by recursive halving, then gathered back (Rabenseifner 2004).
+    Rabenseifner,
+    /// Round the ring, neighbour to neighbour.
+    Ring,
+    /// ceil(log2 n) rounds of combined blocks (Bruck et al. 1997).
+    Bruck,
+    /// n - 1 exchanges, each with another rank.
+    Pairwise,
+}
+
+use Algorithm::{
+    Binomial, Bruck, Central, Dissemination, Hardware, Linear, NWay, Pairwise, Pipelined, Rabenseifner,
+    RecursiveDoubling, Ring, ScatterAllgather, Tournament, Tree,
+};
+
+impl Collective {
+    /// All.
+    pub const ALL: [Collective; 8] = [
+        Collective::Barrier,
+        Collective::Bcast,
+        Collective::Reduce,
+        Collective::Allreduce,
+        Collective::Gather,
+        Collective::Scatter,
+        Collective::Allgather,
+        Collective::Alltoall,
+    ];
+    /// Its name in records and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Collective::Barrier => "barrier",
+            Collective::Bcast => "bcast",
+            Collective::Reduce => "reduce",
+            Collective::Allreduce => "allreduce",
+            Collective::Gather => "gather",
+            Collective::Scatter => "scatter",
+            Collective::Allgather => "allgather",
+            Collective::Alltoall => "alltoall",
+        }
+    }
+    /// Its algorithms.
+    pub fn algorithms(self) -> &'static [Algorithm] {
+        match self {
+            Collective::Barrier => &[Hardware, Central, Tree, Dissemination, NWay, Tournament],
+            Collective::Bcast => &[Hardware, Linear, Binomial, Pipelined, ScatterAllgather],
+            Collective::Reduce => &[Binomial, Rabenseifner, Ring],
+            Collective::Allreduce => &[Binomial, RecursiveDoubling, Rabenseifner, Ring],
+            Collective::Gather | Collective::Scatter => &[Linear, Binomial],
+            Collective::Allgather => &[Linear, RecursiveDoubling, Bruck, Ring],
+            Collective::Alltoall => &[Linear, Pairwise, Bruck, Ring],
+        }
+    }
+}
+
+impl Algorithm {
+    /// Its name in records and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Hardware => "hardware",
+            Central => "central",
+            Tree => "tree",
+            Dissemination => "dissemination",
+            NWay => "n-way",
+            Tournament => "tournament",
+            Linear => "linear",
+            Binomial => "binomial",
+            Pipelined => "pipelined",
+            ScatterAllgather => "scatter-allgather",
+            RecursiveDoubling => "recursive-doubling",
+            Rabenseifner => "rabenseifner",
+            Ring => "ring",
+            Bruck => "bruck",
+            Pairwise => "pairwise",
+        }
+    }
+    /// The algorithm of `collective` called `name`.
+    ///
+    /// # Errors
+    /// What is allowed.
+    pub fn named(collective: Collective, name: &str) -> Result<Algorithm, String> {
+        let all = collective.algorithms();
+        all.iter().copied().find(|algorithm| algorithm.name() == name).ok_or_else(|| {
+            let names: Vec<&str> = all.iter().map(|algorithm| algorithm.name()).collect();
+            format!("`{name}` is no algorithm of {}; allowed: {}", collective.name(), names.join(", "))
+        })
+    }
+    /// Whether a port can do it: hardware needs hardware.
+    pub fn is_possible(self, collective: Collective, limits: &Limits) -> bool {
+        match (self, collective) {
+            (Hardware, Collective::Barrier) => limits.barrier,
+            (Hardware, Collective::Bcast) => limits.broadcast,
+            (Hardware, _) => false,
+            _ => true,
+        }
+    }
+}
+
+/// Arity of [`Algorithm::Tree`].
+pub(crate) const ARITY: u32 = 4;
+/// Messages of a round of [`Algorithm::NWay`], and one.
+pub(crate) const WAYS: u32 = 4;
+
+/// What messages cost, in picoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Costs {
+    latency: f64,
+    overhead: f64,
+    byte: f64,
+    combine: f64,
+    eager: f64,
+}
+
+impl Costs {
+    pub(crate) fn of(limits: &Limits) -> Costs {
+        let per_byte = |rate: hotlink_fabric::units::Rate| 1e12 / (rate.0.max(1) as f64);
+        Costs {
+            latency: limits.latency.0 as f64,
+            overhead: (limits.post_overhead.0 + limits.poll_overhead.0) as f64,
+            byte: per_byte(limits.rate),
+            combine: 1.5 * per_byte(limits.copy_rate),
+            eager: limits.control_bytes_max.min(16 << 10) as f64,
+        }
+    }
+    /// One message from its start to its end.
+    fn message(&self, bytes: f64) -> f64 {
+        let trips = if bytes > self.eager { 3.0 } else { 1.0 };
+        trips * self.latency + bytes * self.byte
+    }
+    /// `n` messages at once from or to one rank.
+    fn fan(&self, n: f64, bytes: f64) -> f64 {
+        self.message(bytes) + (n - 1.0).max(0.0) * (self.overhead + bytes * self.byte)
+    }
+    /// The best segment of a pipeline of `stages`: the start-up of the stages against that of the segments.
+    pub(crate) fn segment(&self, bytes: u64, stages: u32) -> u64 {
+        let best = (bytes as f64 * self.latency / (self.byte.max(1e-3) * f64::from(stages.max(1)))).sqrt();
+        (best as u64).clamp(1024, 256 << 10).next_multiple_of(64).min(bytes.max(1))
+    }
+
+    fn of_algorithm(&self, algorithm: Algorithm, collective: Collective, ranks: u32, bytes: u64) -> f64 {
+        let (n, m) = (f64::from(ranks), bytes as f64);
+        let rounds = f64::from(ranks.next_power_of_two().trailing_zeros());
+        let part = m / n;
+        // A rank count that is no power of two needs a message before and one after.
+        let uneven = if ranks.is_power_of_two() { 0.0 } else { 2.0 * self.message(m) };
+        match (collective, algorithm) {
+            (_, Hardware) => 0.0,
+            (_, Central) => 2.0 * self.fan(n - 1.0, 0.0),
+            (_, Tree) => 2.0 * (n.ln() / f64::from(ARITY).ln()).ceil() * self.fan(f64::from(ARITY), 0.0),
+            (_, Dissemination) => rounds * self.message(0.0),
+            (_, NWay) => (n.ln() / f64::from(WAYS).ln()).ceil() * self.fan(f64::from(WAYS - 1), 0.0),
+            (_, Tournament) => 2.0 * rounds * self.message(0.0),
+            (Collective::Bcast, Linear) => self.fan(n - 1.0, m),
+            (Collective::Bcast, Pipelined) => {
+                let segment = self.segment(bytes, ranks.saturating_sub(2)) as f64;
+                (n - 2.0 + (m / segment).ceil().max(1.0)) * self.message(segment.min(m))
+            }
+            (_, ScatterAllgather) => self.fan(n - 1.0, part) + (n - 1.0) * self.message(part),
+            (Collective::Bcast, _) => rounds * self.message(m),
+            (Collective::Reduce, Binomial) => rounds * (self.message(m) + m * self.combine),
+            (Collective::Allreduce, Binomial) => rounds * (2.0 * self.message(m) + m * self.combine),
+            (Collective::Allreduce, RecursiveDoubling) => uneven + rounds * (self.message(m) + m * self.combine),
+            (Collective::Reduce | Collective::Allreduce, Rabenseifner) => {
+                uneven + 2.0 * (rounds * self.latency + m * (n - 1.0) / n * self.byte) + m * self.combine
+            }
+            (Collective::Reduce, Ring) => (n - 1.0) * self.message(part) + self.fan(n - 1.0, part) + m * self.combine,
+            (Collective::Allreduce, Ring) => 2.0 * (n - 1.0) * self.message(part) + m * self.combine,
+            // From here on `bytes` are those of one rank's part.
+            (Collective::Gather | Collective::Scatter, Linear) => self.fan(n - 1.0, m),
+            (Collective::Gather | Collective::Scatter, _) => rounds * self.latency + (n - 1.0) * m * 2.0 * self.byte,
+            (Collective::Allgather | Collective::Alltoall, Linear) => self.fan(n - 1.0, m) + m * self.byte,
+            (Collective::Allgather, RecursiveDoubling | Bruck) => rounds * self.latency + (n - 1.0) * m * self.byte,
+            (Collective::Alltoall, Bruck) => rounds * (self.message(m * n / 2.0) + m * n / 1.5 * self.combine),
+            (Collective::Alltoall, Ring) => (n - 1.0) * self.message(m * n / 2.0),
+            _ => (n - 1.0) * self.message(m),
+        }
+    }
+
+    /// The cheapest algorithm of `collective` that `limits` and `allowed` admit.
+    pub(crate) fn pick(
+        &self,
+        collective: Collective,
+        ranks: u32,
+        bytes: u64,
+        limits: &Limits,
+        allowed: impl Fn(Algorithm) -> bool,
+    ) -> Algorithm {
+        let all = collective.algorithms().iter().copied();
+        let possible = all.filter(|&algorithm| algorithm.is_possible(collective, limits) && allowed(algorithm));
+        let cost = |algorithm: &Algorithm| self.of_algorithm(*algorithm, collective, ranks, bytes);
+        possible.min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap_or(Linear)
+    }
+}

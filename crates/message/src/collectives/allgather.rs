@@ -1,0 +1,127 @@
+//! Everybody's part to everybody.
+
+use super::ALLGATHER;
+use super::algorithm::{Algorithm, Collective};
+use crate::Error;
+use crate::comm::{Comm, Side};
+use hotlink_port::{Layout, Port, Refusal, Span};
+
+impl<P: Port> Comm<P> {
+    /// Every rank's `send` goes to its part of everybody's `recv`: round the ring.
+    pub async fn allgatherv(&self, send: Span, recv: &[Span]) -> Result<(), Error> {
+        self.one_each(recv)?;
+        self.keep(send, recv[self.rank() as usize])?;
+        self.allgather_ring(recv).await
+    }
+    /// As [`Comm::allgatherv`], with equal parts of one span.
+    pub async fn allgather(&self, send: Span, recv: Span) -> Result<(), Error> {
+        let parts = self.parts(recv)?;
+        self.keep(send, parts[self.rank() as usize])?;
+        if self.ranks() == 1 {
+            return Ok(());
+        }
+        let power = self.ranks().is_power_of_two();
+        let possible = |algorithm| power || algorithm != Algorithm::RecursiveDoubling;
+        match self.algorithm(Collective::Allgather, send.bytes(), possible)? {
+            Algorithm::Linear => self.allgather_linear(&parts).await,
+            Algorithm::Ring => self.allgather_ring(&parts).await,
+            Algorithm::RecursiveDoubling if power => self.in_a_row(recv, Row::Doubling).await,
+            // Doubling needs a power of two; Bruck's rounds are its like for any count.
+            Algorithm::RecursiveDoubling | Algorithm::Bruck => self.in_a_row(recv, Row::Bruck).await,
+            _ => Err(Refusal::Unsupported.into()),
+        }
+    }
+    async fn allgather_linear(&self, parts: &[Span]) -> Result<(), Error> {
+        let (rank, ranks) = (self.rank(), self.ranks());
+        let mut requests = Vec::with_capacity(2 * ranks as usize);
+        for round in 1..ranks {
+            let from = (rank + ranks - round) % ranks;
+            requests.push(self.start(Side::Recv, from, ALLGATHER, parts[from as usize])?);
+        }
+        for round in 1..ranks {
+            requests.push(self.start(Side::Send, (rank + round) % ranks, ALLGATHER, parts[rank as usize])?);
+        }
+        self.wait_all(requests).await.map(|_| ())
+    }
+    /// Each part lies in place at its own rank.
+    pub(super) async fn allgather_ring(&self, parts: &[Span]) -> Result<(), Error> {
+        let (rank, ranks) = (self.rank(), self.ranks());
+        let (right, left) = ((rank + 1) % ranks, (rank + ranks - 1) % ranks);
+        for round in 0..ranks - 1 {
+            let (mine, theirs) = ((rank + ranks - round) % ranks, (rank + ranks - round - 1) % ranks);
+            self.exchange(ALLGATHER, (right, parts[mine as usize]), (left, parts[theirs as usize])).await?;
+        }
+        Ok(())
+    }
+    /// Several parts travel as one message, so they must lie in a row: if `recv` has gaps, in scratch memory.
+    async fn in_a_row(&self, recv: Span, how: Row) -> Result<(), Error> {
+        let part = recv.bytes() / u64::from(self.ranks());
+        let mine = u64::from(self.rank()) * part;
+        let row = match recv.layout.is_contiguous() {
+            true => recv,
+            false => self.scratch(recv, recv.bytes())?,
+        };
+        let row = Span { layout: Layout::contiguous(recv.bytes()), ..row };
+        if row.memory != recv.memory {
+            let own = recv.part(mine, part).ok_or(Refusal::OutOfBounds)?;
+            self.keep(own, Span::new(row.memory, row.offset + mine, part))?;
+        }
+        match how {
+            Row::Doubling => self.allgather_doubling(row, part).await?,
+            Row::Bruck => self.allgather_bruck(row, part).await?,
+        }
+        if row.memory != recv.memory {
+            self.keep(row, recv)?;
+            self.free(row.memory)?;
+        }
+        Ok(())
+    }
+    async fn allgather_doubling(&self, row: Span, part: u64) -> Result<(), Error> {
+        let rank = self.rank();
+        let mut step = 1;
+        while step < self.ranks() {
+            let block = |rank: u32| {
+                let first = u64::from(rank & !(step - 1));
+                Span::new(row.memory, row.offset + first * part, u64::from(step) * part)
+            };
+            let peer = rank ^ step;
+            self.exchange(ALLGATHER, (peer, block(rank)), (peer, block(peer))).await?;
+            step *= 2;
+        }
+        Ok(())
+    }
+    /// Round `i` fetches the parts 2^i to 2^(i+1) further on; where they wrap round they come as two messages.
+    async fn allgather_bruck(&self, row: Span, part: u64) -> Result<(), Error> {
+        let (rank, ranks) = (self.rank(), self.ranks());
+        let blocks = |first: u32, count: u32| {
+            let upto = count.min(ranks - first);
+            let piece = |first: u32, count: u32| {
+                Span::new(row.memory, row.offset + u64::from(first) * part, u64::from(count) * part)
+            };
+            [piece(first, upto), piece(0, count - upto)]
+        };
+        let mut step = 1;
+        while step < ranks {
+            let count = step.min(ranks - step);
+            let (to, from) = ((rank + ranks - step) % ranks, (rank + step) % ranks);
+            // The two sides wrap at the same place of the same row.
+            let (mine, theirs) = (blocks(rank, count), blocks(from, count));
+            let mut requests = Vec::with_capacity(4);
+            for piece in theirs.into_iter().filter(|piece| piece.bytes() > 0) {
+                requests.push(self.start(Side::Recv, from, ALLGATHER, piece)?);
+            }
+            for piece in mine.into_iter().filter(|piece| piece.bytes() > 0) {
+                requests.push(self.start(Side::Send, to, ALLGATHER, piece)?);
+            }
+            self.wait_all(requests).await?;
+            step *= 2;
+        }
+        Ok(())
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Row {
+    Doubling,
+    Bruck,
+}

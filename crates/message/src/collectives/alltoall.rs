@@ -1,0 +1,116 @@
+//! Everybody to everybody, each its own.
+
+use super::ALLTOALL;
+use super::algorithm::{Algorithm, Collective};
+use crate::Error;
+use crate::comm::{Comm, Side};
+use hotlink_port::{Port, Refusal, Span};
+
+impl<P: Port> Comm<P> {
+    /// Part `i` of `send` goes to rank `i`, where it becomes the part of this rank of `recv`. Sizes differ from pair to
+    /// pair, so blocks cannot travel together: linear or pairwise.
+    pub async fn alltoallv(&self, send: &[Span], recv: &[Span]) -> Result<(), Error> {
+        self.one_each(send)?;
+        self.one_each(recv)?;
+        // Both ways use the same messages, so ranks that choose differently still meet.
+        let bytes = send.iter().chain(recv).map(Span::bytes).max().unwrap_or(0);
+        let apart = |algorithm| matches!(algorithm, Algorithm::Linear | Algorithm::Pairwise);
+        match self.algorithm(Collective::Alltoall, bytes, apart)? {
+            Algorithm::Linear => self.alltoall_linear(send, recv).await,
+            Algorithm::Pairwise => self.alltoall_pairwise(send, recv).await,
+            _ => Err(Refusal::Unsupported.into()),
+        }
+    }
+    /// As [`Comm::alltoallv`], with equal parts of one span each.
+    pub async fn alltoall(&self, send: Span, recv: Span) -> Result<(), Error> {
+        let (send, recv) = (self.parts(send)?, self.parts(recv)?);
+        match self.algorithm(Collective::Alltoall, send[0].bytes(), |_| true)? {
+            Algorithm::Linear => self.alltoall_linear(&send, &recv).await,
+            Algorithm::Pairwise => self.alltoall_pairwise(&send, &recv).await,
+            Algorithm::Bruck => self.alltoall_bruck(&send, &recv).await,
+            Algorithm::Ring => self.alltoall_ring(&send, &recv).await,
+            _ => Err(Refusal::Unsupported.into()),
+        }
+    }
+    async fn alltoall_pairwise(&self, send: &[Span], recv: &[Span]) -> Result<(), Error> {
+        let (rank, ranks) = (self.rank(), self.ranks());
+        self.keep(send[rank as usize], recv[rank as usize])?;
+        for round in 1..ranks {
+            let (to, from) = ((rank + round) % ranks, (rank + ranks - round) % ranks);
+            self.exchange(ALLTOALL, (to, send[to as usize]), (from, recv[from as usize])).await?;
+        }
+        Ok(())
+    }
+    async fn alltoall_linear(&self, send: &[Span], recv: &[Span]) -> Result<(), Error> {
+        let (rank, ranks) = (self.rank(), self.ranks());
+        let mut requests = Vec::with_capacity(2 * ranks as usize);
+        for round in 1..ranks {
+            let from = (rank + ranks - round) % ranks;
+            requests.push(self.start(Side::Recv, from, ALLTOALL, recv[from as usize])?);
+        }
+        for round in 1..ranks {
+            let to = (rank + round) % ranks;
+            requests.push(self.start(Side::Send, to, ALLTOALL, send[to as usize])?);
+        }
+        self.keep(send[rank as usize], recv[rank as usize])?;
+        self.wait_all(requests).await.map(|_| ())
+    }
+    /// Block `i` is for the rank `i` further on; round `k` moves all blocks whose number has bit `k` that far.
+    async fn alltoall_bruck(&self, send: &[Span], recv: &[Span]) -> Result<(), Error> {
+        let (rank, ranks) = (self.rank(), self.ranks());
+        let part = send[0].bytes();
+        let blocks = self.scratch(send[0], part * u64::from(ranks))?;
+        let packed = self.scratch(send[0], part * u64::from(ranks))?;
+        let coming = self.scratch(send[0], part * u64::from(ranks))?;
+        let at = |buffer: Span, number: u32| Span::new(buffer.memory, u64::from(number) * part, part);
+        for number in 0..ranks {
+            self.keep(send[((rank + number) % ranks) as usize], at(blocks, number))?;
+        }
+        let mut step = 1;
+        while step < ranks {
+            let moved = (0..ranks).filter(|number| number & step != 0);
+            let mut count = 0;
+            for (place, number) in moved.clone().enumerate() {
+                self.keep(at(blocks, number), at(packed, place as u32))?;
+                count += 1;
+            }
+            let whole = |buffer: Span| Span::new(buffer.memory, 0, count * part);
+            let (to, from) = ((rank + step) % ranks, (rank + ranks - step) % ranks);
+            self.exchange(ALLTOALL, (to, whole(packed)), (from, whole(coming))).await?;
+            for (place, number) in moved.enumerate() {
+                self.keep(at(coming, place as u32), at(blocks, number))?;
+            }
+            step *= 2;
+        }
+        for number in 0..ranks {
+            self.keep(at(blocks, number), recv[((rank + ranks - number) % ranks) as usize])?;
+        }
+        self.free(blocks.memory)?;
+        self.free(packed.memory)?;
+        self.free(coming.memory)
+    }
+    /// What is not for the right neighbour is passed on by it, a block less each round.
+    async fn alltoall_ring(&self, send: &[Span], recv: &[Span]) -> Result<(), Error> {
+        let (rank, ranks) = (self.rank(), self.ranks());
+        let part = send[0].bytes();
+        self.keep(send[rank as usize], recv[rank as usize])?;
+        let (mut going, mut coming) =
+            (self.scratch(send[0], part * u64::from(ranks))?, self.scratch(send[0], part * u64::from(ranks))?);
+        for number in 1..ranks {
+            let block = Span::new(going.memory, u64::from(number) * part, part);
+            self.keep(send[((rank + number) % ranks) as usize], block)?;
+        }
+        let (right, left) = ((rank + 1) % ranks, (rank + ranks - 1) % ranks);
+        for round in 1..ranks {
+            // The first block that comes is this rank's; those behind it go on.
+            let bytes = u64::from(ranks - round) * part;
+            let (out, into) = (Span::new(going.memory, part, bytes), Span::new(coming.memory, 0, bytes));
+            self.exchange(ALLTOALL, (right, out), (left, into)).await?;
+            let from = (rank + ranks - round) % ranks;
+            self.keep(Span::new(coming.memory, 0, part), recv[from as usize])?;
+            (going, coming) = (coming, going);
+        }
+        self.free(going.memory)?;
+        self.free(coming.memory)
+    }
+}

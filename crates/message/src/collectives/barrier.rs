@@ -1,0 +1,100 @@
+//! Barriers.
+
+use super::algorithm::{ARITY, Algorithm, Collective, WAYS};
+use super::{BARRIER, NOWHERE};
+use crate::Error;
+use crate::comm::{Comm, Side};
+use hotlink_port::{Note, Op, Port, Rank, Refusal, Span};
+
+impl<P: Port> Comm<P> {
+    /// Returns when every rank has called it.
+    pub async fn barrier(&self) -> Result<(), Error> {
+        let algorithm = self.algorithm(Collective::Barrier, 0, |_| true)?;
+        self.with_port(|port| port.note(Note::EntersBarrier));
+        match algorithm {
+            Algorithm::Hardware => self.transfer(self.rank(), |token| Op::Barrier { token }).await?,
+            Algorithm::Central => self.central().await?,
+            Algorithm::Tree => self.tree().await?,
+            Algorithm::Dissemination => self.dissemination(2).await?,
+            Algorithm::NWay => self.dissemination(WAYS).await?,
+            Algorithm::Tournament => self.tournament().await?,
+            _ => return Err(Refusal::Unsupported.into()),
+        }
+        self.with_port(|port| port.note(Note::LeavesBarrier));
+        Ok(())
+    }
+    async fn signal(&self, to: Rank) -> Result<(), Error> {
+        self.out(to, BARRIER, Span::new(NOWHERE, 0, 0)).await
+    }
+    async fn hear(&self, from: Rank) -> Result<(), Error> {
+        self.into(from, BARRIER, Span::new(NOWHERE, 0, 0)).await
+    }
+    async fn central(&self) -> Result<(), Error> {
+        if self.rank() > 0 {
+            self.signal(0).await?;
+            return self.hear(0).await;
+        }
+        for from in 1..self.ranks() {
+            self.hear(from).await?;
+        }
+        for to in 1..self.ranks() {
+            self.signal(to).await?;
+        }
+        Ok(())
+    }
+    async fn tree(&self) -> Result<(), Error> {
+        let rank = u64::from(self.rank());
+        let first = rank * u64::from(ARITY) + 1;
+        let children = (first..first + u64::from(ARITY)).take_while(|&child| child < u64::from(self.ranks()));
+        for child in children.clone() {
+            self.hear(child as Rank).await?;
+        }
+        if rank > 0 {
+            let parent = (self.rank() - 1) / ARITY;
+            self.signal(parent).await?;
+            self.hear(parent).await?;
+        }
+        for child in children {
+            self.signal(child as Rank).await?;
+        }
+        Ok(())
+    }
+    /// Rounds of `ways - 1` messages, to the ranks 1, 2 ... steps further on.
+    async fn dissemination(&self, ways: u32) -> Result<(), Error> {
+        let (rank, ranks) = (u64::from(self.rank()), u64::from(self.ranks()));
+        let mut step = 1;
+        while step < ranks {
+            let distances = (1..u64::from(ways)).map(|way| way * step).take_while(|&distance| distance < ranks);
+            for distance in distances.clone() {
+                self.signal(((rank + distance) % ranks) as Rank).await?;
+            }
+            for distance in distances {
+                self.hear(((rank + ranks - distance) % ranks) as Rank).await?;
+            }
+            step *= u64::from(ways);
+        }
+        Ok(())
+    }
+    async fn tournament(&self) -> Result<(), Error> {
+        let (rank, ranks) = (self.rank(), self.ranks());
+        let mut step = 1;
+        while step < ranks && rank & step == 0 {
+            if rank + step < ranks {
+                self.hear(rank + step).await?;
+            }
+            step *= 2;
+        }
+        if rank > 0 {
+            self.signal(rank - step).await?;
+            self.hear(rank - step).await?;
+        }
+        while step > 1 {
+            step /= 2;
+            if rank + step < ranks {
+                let request = self.start(Side::Send, rank + step, BARRIER, Span::new(NOWHERE, 0, 0))?;
+                self.wait(request).await?;
+            }
+        }
+        Ok(())
+    }
+}

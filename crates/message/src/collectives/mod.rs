@@ -1,0 +1,124 @@
+//! Collectives on point-to-point messages. Every rank of the communicator calls them, in the same order and with the
+//! same sizes.
+//!
+//! | collective | algorithms |
+//! |---|---|
+//! | barrier | the fabric's own, central, tree, dissemination, n-way dissemination, tournament |
+//! | bcast | the fabric's own, linear, binomial, pipelined chain, scatter and allgather |
+//! | reduce | binomial, Rabenseifner, ring |
+//! | allreduce | binomial (reduce and bcast), recursive doubling, Rabenseifner, ring |
+//! | gather, scatter | linear, binomial; gatherv and scatterv linear |
+//! | allgather | linear, recursive doubling, Bruck, ring; allgatherv ring |
+//! | alltoall | linear, pairwise, Bruck, ring; alltoallv linear, pairwise |
+//!
+//! One cost model picks by size and count ([`algorithm`]); [`Comm::force`] overrides it. The v-variants take one
+//! [`Span`] per rank; the plain ones cut a span into equal parts.
+
+pub mod algorithm;
+mod allgather;
+mod alltoall;
+mod barrier;
+mod bcast;
+mod gather;
+mod reduce;
+
+use crate::comm::{Comm, Side};
+use crate::{Error, Tag};
+use algorithm::{Algorithm, Collective, Costs};
+use hotlink_port::{Kind, Memory, Port, Rank, Refusal, Span};
+
+/// Messages between two ranks keep their order, so neither rounds nor calls need numbers.
+const BARRIER: Tag = 0;
+const BCAST: Tag = 1;
+const REDUCE: Tag = 2;
+const GATHER: Tag = 3;
+const SCATTER: Tag = 4;
+const ALLGATHER: Tag = 5;
+const ALLTOALL: Tag = 6;
+/// Where the bytes of an empty message are.
+const NOWHERE: Memory = Memory(u64::MAX);
+
+impl<P: Port> Comm<P> {
+    /// From now on `collective` is done by `algorithm` (`None`: by what the cost model picks). All ranks must agree.
+    /// Where a v-variant cannot be done so, its own way stands.
+    ///
+    /// # Errors
+    /// The collective has no such algorithm, or the port not the hardware for it.
+    pub fn force(&self, collective: Collective, algorithm: Option<Algorithm>) -> Result<(), Error> {
+        let known = |algorithm| {
+            collective.algorithms().contains(&algorithm) && algorithm.is_possible(collective, self.limits())
+        };
+        if !algorithm.is_none_or(known) {
+            return Err(Refusal::Unsupported.into());
+        }
+        self.set_forced(collective, algorithm);
+        Ok(())
+    }
+    /// The algorithm for a call: the forced one if it can do it (`possible`), else the cheapest that can.
+    fn algorithm(
+        &self,
+        collective: Collective,
+        bytes: u64,
+        possible: impl Fn(Algorithm) -> bool,
+    ) -> Result<Algorithm, Error> {
+        if let Some(forced) = self.forced(collective).filter(|&forced| possible(forced)) {
+            return Ok(forced);
+        }
+        Ok(Costs::of(self.limits()).pick(collective, self.ranks(), bytes, self.limits(), possible))
+    }
+    async fn out(&self, to: Rank, tag: Tag, span: Span) -> Result<(), Error> {
+        let request = self.start(Side::Send, to, tag, span)?;
+        self.wait(request).await.map(|_| ())
+    }
+    async fn into(&self, from: Rank, tag: Tag, span: Span) -> Result<(), Error> {
+        self.receive_for(from, tag, span).await.map(|_| ())
+    }
+    async fn exchange(&self, tag: Tag, to: (Rank, Span), from: (Rank, Span)) -> Result<(), Error> {
+        let receive = self.start(Side::Recv, from.0, tag, from.1)?;
+        self.out(to.0, tag, to.1).await?;
+        self.wait(receive).await.map(|_| ())
+    }
+    /// This rank's own part; in place if both are the same.
+    fn keep(&self, from: Span, to: Span) -> Result<(), Error> {
+        if from == to || from.bytes() == 0 {
+            return Ok(());
+        }
+        Ok(self.with_port(|port| port.copy(from, to))?)
+    }
+    fn one_each(&self, spans: &[Span]) -> Result<(), Error> {
+        if spans.len() == self.ranks() as usize { Ok(()) } else { Err(Refusal::OutOfBounds.into()) }
+    }
+    /// `span` in as many equal parts as there are ranks, one for each.
+    ///
+    /// # Errors
+    /// If its bytes cannot be divided so.
+    pub fn parts(&self, span: Span) -> Result<Vec<Span>, Error> {
+        let (bytes, ranks) = (span.bytes(), u64::from(self.ranks()));
+        if !bytes.is_multiple_of(ranks) {
+            return Err(Refusal::OutOfBounds.into());
+        }
+        let part = bytes / ranks;
+        let parts: Option<Vec<Span>> = (0..ranks).map(|i| span.part(i * part, part)).collect();
+        Ok(parts.ok_or(Refusal::OutOfBounds)?)
+    }
+    /// A contiguous span in as many parts as there are ranks, as equal as whole elements allow.
+    fn cut(&self, span: Span, element: u64) -> Vec<Span> {
+        reduce::cut(span, self.ranks(), element)
+    }
+    /// Ranks counted from `root`, and back.
+    fn relative(&self, root: Rank) -> u32 {
+        (self.rank() + self.ranks() - root) % self.ranks()
+    }
+    fn absolute(&self, root: Rank, relative: u32) -> Rank {
+        (relative + root) % self.ranks()
+    }
+    fn check_root(&self, root: Rank) -> Result<(), Error> {
+        if root < self.ranks() { Ok(()) } else { Err(Refusal::NoRank.into()) }
+    }
+    /// Memory of the caller's kind for the time of a call: freed by it.
+    fn scratch(&self, like: Span, bytes: u64) -> Result<Span, Error> {
+        let ghost = bytes > 0 && self.with_port(|port| port.kind(like.memory)) == Ok(Kind::Ghost);
+        let memory = self.alloc(bytes, if ghost { Kind::Ghost } else { Kind::Default })?;
+        Ok(Span::new(memory, 0, bytes))
+    }
+}

@@ -1,0 +1,229 @@
+//! Reductions. Elements are combined in an order that depends on the number of ranks alone, so that all ranks of an
+//! allreduce get the same bits, and every run again.
+
+use super::algorithm::{Algorithm, Collective};
+use super::{GATHER, REDUCE};
+use crate::Error;
+use crate::comm::{Comm, Side};
+use crate::reduce::Operation;
+use hotlink_port::{Port, Rank, Refusal, Span};
+
+impl<P: Port> Comm<P> {
+    /// Combines every rank's `send` element by element into `recv` of `root`; `recv` is scratch elsewhere.
+    pub async fn reduce(&self, root: Rank, operation: Operation, send: Span, recv: Span) -> Result<(), Error> {
+        self.check_root(root)?;
+        operation.check(&send, &recv)?;
+        self.keep(send, recv)?;
+        if self.ranks() == 1 {
+            return Ok(());
+        }
+        match self.algorithm(Collective::Reduce, send.bytes(), |_| true)? {
+            Algorithm::Binomial => self.reduce_binomial(root, operation, recv).await,
+            Algorithm::Rabenseifner => {
+                let (mine, parts) = self.reduce_scatter_halving(operation, recv).await?;
+                self.bring(root, mine, &parts).await
+            }
+            Algorithm::Ring => {
+                let parts = self.cut(recv, operation.element_bytes());
+                self.reduce_scatter_ring(operation, &parts).await?;
+                let owned: Vec<Option<Span>> = parts.iter().copied().map(Some).collect();
+                self.bring(root, owned[self.rank() as usize], &owned).await
+            }
+            _ => Err(Refusal::Unsupported.into()),
+        }
+    }
+    /// Combines every rank's `send` element by element into every rank's `recv`.
+    pub async fn allreduce(&self, operation: Operation, send: Span, recv: Span) -> Result<(), Error> {
+        operation.check(&send, &recv)?;
+        self.keep(send, recv)?;
+        if self.ranks() == 1 {
+            return Ok(());
+        }
+        match self.algorithm(Collective::Allreduce, send.bytes(), |_| true)? {
+            Algorithm::Binomial => {
+                self.reduce_binomial(0, operation, recv).await?;
+                self.bcast_binomial(0, recv).await
+            }
+            Algorithm::RecursiveDoubling => self.allreduce_doubling(operation, recv).await,
+            Algorithm::Rabenseifner => self.allreduce_rabenseifner(operation, recv).await,
+            Algorithm::Ring => {
+                let parts = self.cut(recv, operation.element_bytes());
+                self.reduce_scatter_ring(operation, &parts).await?;
+                self.allgather_ring(&parts).await
+            }
+            _ => Err(Refusal::Unsupported.into()),
+        }
+    }
+
+    fn combine(&self, operation: Operation, other: Span, into: Span) -> Result<(), Error> {
+        self.with_port(|port| operation.apply(port, other, into))
+    }
+    async fn reduce_binomial(&self, root: Rank, operation: Operation, recv: Span) -> Result<(), Error> {
+        let other = self.scratch(recv, recv.bytes())?;
+        let (me, mut step) = (self.relative(root), 1);
+        while step < self.ranks() {
+            if me & step != 0 {
+                self.out(self.absolute(root, me - step), REDUCE, recv).await?;
+                break;
+            }
+            if me + step < self.ranks() {
+                self.into(self.absolute(root, me + step), REDUCE, other).await?;
+                self.combine(operation, other, recv)?;
+            }
+            step *= 2;
+        }
+        self.free(other.memory)
+    }
+    /// The largest power of two of ranks goes on; of the first ranks every even one hands its part to the next odd one
+    /// and sits out. This rank's number among those, and their count.
+    async fn fold(&self, operation: Operation, recv: Span, other: Span) -> Result<(Option<u32>, u32), Error> {
+        let (rank, ranks) = (self.rank(), self.ranks());
+        let power = 1 << ranks.ilog2();
+        let extra = ranks - power;
+        if rank >= 2 * extra {
+            return Ok((Some(rank - extra), power));
+        }
+        if rank.is_multiple_of(2) {
+            self.out(rank + 1, REDUCE, recv).await?;
+            return Ok((None, power));
+        }
+        self.into(rank - 1, REDUCE, other).await?;
+        self.combine(operation, other, recv)?;
+        Ok((Some(rank / 2), power))
+    }
+    /// The rank with a number among those that go on.
+    fn unfolded(&self, number: u32) -> Rank {
+        let extra = self.ranks() - (1 << self.ranks().ilog2());
+        if number < extra { 2 * number + 1 } else { number + extra }
+    }
+    /// The result goes back to those that sat out.
+    async fn unfold(&self, recv: Span) -> Result<(), Error> {
+        let (rank, extra) = (self.rank(), self.ranks() - (1 << self.ranks().ilog2()));
+        match rank {
+            _ if rank >= 2 * extra => Ok(()),
+            _ if rank.is_multiple_of(2) => self.into(rank + 1, REDUCE, recv).await,
+            _ => self.out(rank - 1, REDUCE, recv).await,
+        }
+    }
+    async fn allreduce_doubling(&self, operation: Operation, recv: Span) -> Result<(), Error> {
+        let other = self.scratch(recv, recv.bytes())?;
+        let (number, power) = self.fold(operation, recv, other).await?;
+        if let Some(number) = number {
+            let mut step = 1;
+            while step < power {
+                let peer = self.unfolded(number ^ step);
+                self.exchange(REDUCE, (peer, recv), (peer, other)).await?;
+                // Sums of two are the same either way round, so all ranks get the same bits.
+                self.combine(operation, other, recv)?;
+                step *= 2;
+            }
+        }
+        self.free(other.memory)?;
+        self.unfold(recv).await
+    }
+    /// Reduce-scatter by recursive halving: which part of `recv` this rank has whole now (none if it sits out), and
+    /// which each rank has.
+    async fn reduce_scatter_halving(
+        &self,
+        operation: Operation,
+        recv: Span,
+    ) -> Result<(Option<Span>, Vec<Option<Span>>), Error> {
+        let other = self.scratch(recv, recv.bytes())?;
+        let (number, power) = self.fold(operation, recv, other).await?;
+        let parts = cut(recv, power, operation.element_bytes());
+        let within = |from: u32, to: u32| joined(&parts[from as usize..to as usize]);
+        if let Some(number) = number {
+            let (mut first, mut count) = (0, power);
+            while count > 1 {
+                count /= 2;
+                let peer = self.unfolded(number ^ count);
+                let low = number & count == 0;
+                let (keep, give) = if low { (first, first + count) } else { (first + count, first) };
+                let (mine, theirs) = (within(keep, keep + count), within(give, give + count));
+                let coming = Span::new(other.memory, 0, mine.bytes());
+                self.exchange(REDUCE, (peer, theirs), (peer, coming)).await?;
+                self.combine(operation, coming, mine)?;
+                first = keep;
+            }
+        }
+        self.free(other.memory)?;
+        let mut owners = vec![None; self.ranks() as usize];
+        for (number, part) in parts.iter().enumerate() {
+            owners[self.unfolded(number as u32) as usize] = Some(*part);
+        }
+        Ok((number.map(|number| parts[number as usize]), owners))
+    }
+    async fn allreduce_rabenseifner(&self, operation: Operation, recv: Span) -> Result<(), Error> {
+        let (mine, _) = self.reduce_scatter_halving(operation, recv).await?;
+        let power = 1 << self.ranks().ilog2();
+        let parts = cut(recv, power, operation.element_bytes());
+        if mine.is_some() {
+            let extra = self.ranks() - power;
+            let number = if self.rank() < 2 * extra { self.rank() / 2 } else { self.rank() - extra };
+            let mut step = 1;
+            while step < power {
+                let peer = number ^ step;
+                let block = |number: u32| {
+                    let first = number & !(step - 1);
+                    joined(&parts[first as usize..(first + step) as usize])
+                };
+                let to = self.unfolded(peer);
+                self.exchange(REDUCE, (to, block(number)), (to, block(peer))).await?;
+                step *= 2;
+            }
+        }
+        self.unfold(recv).await
+    }
+    /// Round the ring: each part is combined on its way to the rank that it is named after.
+    async fn reduce_scatter_ring(&self, operation: Operation, parts: &[Span]) -> Result<(), Error> {
+        let (rank, ranks) = (self.rank(), self.ranks());
+        let most = parts.iter().map(Span::bytes).max().unwrap_or(0);
+        let other = self.scratch(parts[0], most)?;
+        let (right, left) = ((rank + 1) % ranks, (rank + ranks - 1) % ranks);
+        for round in 1..ranks {
+            let (give, take) = ((rank + ranks - round) % ranks, (rank + 2 * ranks - round - 1) % ranks);
+            let (mine, theirs) = (parts[give as usize], parts[take as usize]);
+            let coming = Span::new(other.memory, 0, theirs.bytes());
+            self.exchange(REDUCE, (right, mine), (left, coming)).await?;
+            self.combine(operation, coming, theirs)?;
+        }
+        self.free(other.memory)
+    }
+    /// The parts that ranks own come to `root`.
+    async fn bring(&self, root: Rank, mine: Option<Span>, owners: &[Option<Span>]) -> Result<(), Error> {
+        if self.rank() != root {
+            return match mine {
+                Some(part) => self.out(root, GATHER, part).await,
+                None => Ok(()),
+            };
+        }
+        let mut requests = Vec::new();
+        for (from, part) in owners.iter().enumerate().filter(|(from, _)| *from != root as usize) {
+            if let Some(part) = part {
+                requests.push(self.start(Side::Recv, from as Rank, GATHER, *part)?);
+            }
+        }
+        self.wait_all(requests).await.map(|_| ())
+    }
+}
+
+/// A contiguous span in `count` parts of whole elements, as equal as can be.
+pub(super) fn cut(span: Span, count: u32, element: u64) -> Vec<Span> {
+    let elements = span.bytes() / element;
+    let (each, more) = (elements / u64::from(count), elements % u64::from(count));
+    let mut at = 0;
+    (0..u64::from(count))
+        .map(|number| {
+            let bytes = (each + u64::from(number < more)) * element;
+            let part = Span::new(span.memory, span.offset + at, bytes);
+            at += bytes;
+            part
+        })
+        .collect()
+}
+
+/// Neighbouring parts as one span.
+fn joined(parts: &[Span]) -> Span {
+    let bytes = parts.iter().map(Span::bytes).sum();
+    Span::new(parts[0].memory, parts[0].offset, bytes)
+}

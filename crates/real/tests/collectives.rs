@@ -1,0 +1,22 @@
+//! Every collective by every algorithm between real processes: the suite of the message layer.
+
+use hotlink_message::conformance::check;
+use hotlink_real::{Options, Shm, Tcp};
+use std::time::Duration;
+
+fn options() -> Options {
+    Options { limit: Some(Duration::from_secs(60)), pin: false }
+}
+
+#[test]
+fn over_shared_memory() {
+    for ranks in [1, 2, 3, 4] {
+        let cases = [(0, 0), (1, ranks - 1), (5, 0), (3000, ranks / 2)];
+        assert_eq!(check(&mut Shm::new(options()), ranks, &cases), [""; 0], "{ranks} ranks");
+    }
+}
+
+#[test]
+fn over_tcp() {
+    assert_eq!(check(&mut Tcp::new(options()), 3, &[(1, 2), (3000, 0)]), [""; 0]);
+}
