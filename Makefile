@@ -8,7 +8,8 @@ unexport VIRTUAL_ENV PYTHONPATH
 TIMED   := .ci/timed
 HOTLINK := target/release/hotlink
 VENV    := .venv/bin
-RUST    := Cargo.toml Cargo.lock rustfmt.toml $(shell find crates catalog -type f)
+RUST    := Cargo.toml Cargo.lock rustfmt.toml $(shell find crates catalog -type f) \
+           $(wildcard rtl/barrier/src/*.v plugins/*/*.[ch] plugins/*/*.cpp)
 PYTHON  := pyproject.toml $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
 .PHONY: help build demo test check bench bench-mpi bench-barrier clean

@@ -60,6 +60,7 @@ struct hlb_pins { /* the RTL's pins and its register bus; written by serve.cpp b
     struct hlb_word armed;                /* bit k: the start-up guard has admitted rank k (of the first 32) */
     struct hlb_word request, answer;      /* bus: request.value counts, answer.value follows when done */
     uint32_t write, address, data;        /* of the request; a read leaves its result in data */
+    uint64_t clocks __attribute__((aligned(HLB_LINE))); /* of the RTL since its start */
     struct hlb_word pin[HLB_MAX_RANKS];   /* each rank's OUT wire */
 };
 

@@ -1,7 +1,7 @@
 // The compiled RTL as a device: hb_device (rtl/barrier) translated by Verilator, its pins and its register bus in a
 // named shared memory (struct hlb_pins). Ranks join with hlb_pins_attach.
 //
-//   barrier-serve --ranks N [--shm /NAME] [--seconds S] [--stale MASK]
+//   barrier-serve --ranks N [--shm /NAME] [--seconds S] [--stale MASK] [--quiet 1]
 //
 // --stale sets pins before the start, as a dead job may leave them. Ends on SIGTERM, SIGINT or after S seconds
 // (default 600; 0: never) and removes the shared memory.
@@ -76,7 +76,7 @@ struct Device {
 };
 
 int usage(const char *why) {
-    std::fprintf(stderr, "barrier-serve: %s\nusage: barrier-serve --ranks 1..%d [--shm /NAME] [--seconds S] [--stale MASK]\n",
+    std::fprintf(stderr, "barrier-serve: %s\nusage: barrier-serve --ranks 1..%d [--shm /NAME] [--seconds S] [--stale MASK] [--quiet 1]\n",
                  why, HB_PORTS);
     return 2;
 }
@@ -85,7 +85,7 @@ int usage(const char *why) {
 
 int main(int argc, char **argv) {
     const char *name = "/hotlink-barrier";
-    long ranks = 0, seconds = 600, stale = 0;
+    long ranks = 0, seconds = 600, stale = 0, quiet = 0;
     for (int k = 1; k < argc; k += 2) {
         if (k + 1 == argc) return usage("an option lacks its value");
         if (!std::strcmp(argv[k], "--shm")) { name = argv[k + 1]; continue; }
@@ -95,6 +95,7 @@ int main(int argc, char **argv) {
         if (!std::strcmp(argv[k], "--ranks")) ranks = value;
         else if (!std::strcmp(argv[k], "--seconds")) seconds = value;
         else if (!std::strcmp(argv[k], "--stale")) stale = value;
+        else if (!std::strcmp(argv[k], "--quiet")) quiet = value;
         else return usage("unknown option");
     }
     if (ranks < 1 || ranks > HB_PORTS) return usage("--ranks is missing or out of range");
@@ -121,11 +122,12 @@ int main(int argc, char **argv) {
     device.bus(true, GROUP, ranks == 32 ? 0xffffffffu : (1u << ranks) - 1u);
     for (int k = 0; k < 16; k++) device.clock();
     hlb_store(&pins->ready, 1);
-    std::printf("barrier device: %ld ranks at %s\n", ranks, name);
+    if (!quiet) std::printf("barrier device: %ld ranks at %s\n", ranks, name);
     std::fflush(stdout);
 
     uint64_t begin = hlb_now_ns(), clocks = 0;
     for (uint32_t idle = 0; !stop; clocks++) {
+        __atomic_store_n(&pins->clocks, clocks, __ATOMIC_RELAXED);
         bool moved = device.serve_bus();
         idle = device.clock() || moved ? 0 : idle + 1;
         if (idle >= STATUS_IDLE_CLOCKS) {
@@ -135,7 +137,7 @@ int main(int argc, char **argv) {
         }
     }
     shm_unlink(name);
-    std::printf("barrier device: %llu clocks in %.3f s\n", static_cast<unsigned long long>(clocks),
+    if (!quiet) std::printf("barrier device: %llu clocks in %.3f s\n", static_cast<unsigned long long>(clocks),
                 static_cast<double>(hlb_now_ns() - begin) * 1e-9);
     return 0;
 }

@@ -16,6 +16,7 @@
 static void *library; /* the MPI's */
 static char library_name[4096];
 static int (*barrier)(void *comm);
+static int handles_are_ints;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 unsigned long hl_taken;
 uint32_t hl_generation = 1;
@@ -58,24 +59,52 @@ void *(*hl_symbol)(const char *name) = symbol;
 static int own_wide(void *comm) { return ((int (*)(void *))symbol("PMPI_Barrier"))(comm); }
 static int own_int(void *comm) { return ((int (*)(int))symbol("PMPI_Barrier"))((int)(intptr_t)comm); }
 
-static void start(void) {
+/* MPI's binary interfaces, and how each barrier of the MPI's own is called. The standard ABI's library is known by its
+ * name: it may hold an MPI's own symbols too. */
+static void choose(void) {
+    int (*taken_over)(void *) = NULL;
+    barrier = own_wide;
+    if (strstr(library_name, "libmpi_abi")) taken_over = hl_barrier_abi;
+    else if (symbol("ompi_mpi_comm_world")) taken_over = hl_barrier_openmpi;
+    else if (symbol("MPIR_Dup_fn")) {
+        taken_over = hl_barrier_mpich;
+        barrier = own_int;
+        handles_are_ints = 1;
+    }
     const char *set = getenv("HOTLINK_BARRIER");
-    int off = set && strcmp(set, "off") == 0;
+    if (set && strcmp(set, "off") == 0) return;
+    if (taken_over) barrier = taken_over;
+    else fprintf(stderr, "hotlink: %s: this plug-in was built without its binary interface: barriers stay its own\n",
+                 library_name);
+}
+
+static void start(void) {
     library = find_library();
     if (!library) {
         fprintf(stderr, "hotlink: MPI_Barrier was called, but no loaded library defines PMPI_Barrier\n");
         abort();
     }
-    if (symbol("ompi_mpi_comm_world")) barrier = off ? own_wide : hl_barrier_openmpi;
-    else if (symbol("MPIR_Dup_fn") && !strstr(library_name, "libmpi_abi"))
-        barrier = off ? own_int : hl_barrier_mpich;
-    else barrier = own_wide; /* an MPI of another binary interface: its own barrier, the handle passed through whole */
+    choose();
 }
 
 __attribute__((visibility("default"))) int MPI_Barrier(void *comm) {
     pthread_once(&once, start);
     return barrier(comm);
 }
+
+/* Fortran's entries, in the spellings of compilers and of module mpi_f08, where a communicator is a structure of one
+ * integer: an MPI's Fortran library may call its own barrier past the entry above. */
+static void fortran(const int *comm, int *error) {
+    pthread_once(&once, start);
+    void *(*f2c)(int) = (void *(*)(int))symbol("PMPI_Comm_f2c");
+    if (!f2c) f2c = (void *(*)(int))symbol("PMPI_Comm_fromint"); /* the standard ABI */
+    int result = barrier(handles_are_ints || !f2c ? (void *)(intptr_t)*comm : f2c(*comm));
+    if (error) *error = result;
+}
+#define FORTRAN(name) \
+    __attribute__((visibility("default"))) void name(const int *comm, int *error) { fortran(comm, error); }
+FORTRAN(mpi_barrier) FORTRAN(mpi_barrier_) FORTRAN(mpi_barrier__) FORTRAN(MPI_BARRIER)
+FORTRAN(mpi_barrier_f08) FORTRAN(mpi_barrier_f08_)
 
 /* How many barriers of this process the plug-in has taken over: lets a test or a user see that it is at work. */
 __attribute__((visibility("default"))) unsigned long hotlink_barriers_taken(void) {

@@ -11,7 +11,9 @@ extern void *(*hl_symbol)(const char *name);
 extern unsigned long hl_taken;      /* barriers taken over in this process */
 extern uint32_t hl_generation;      /* counts deleted states, so that no thread trusts a stale cache */
 
-int hl_barrier_openmpi(void *comm); /* handles are pointers */
-int hl_barrier_mpich(void *comm);   /* handles are ints, widened */
+/* Weak: a build has those whose mpicc it was made with. */
+int hl_barrier_openmpi(void *comm) __attribute__((weak)); /* handles are pointers */
+int hl_barrier_mpich(void *comm) __attribute__((weak));   /* handles are ints, widened */
+int hl_barrier_abi(void *comm) __attribute__((weak));     /* the standard ABI of MPI 5: handles are pointers */
 
 #endif

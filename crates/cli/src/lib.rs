@@ -8,6 +8,7 @@ mod comparison;
 mod environment;
 mod files;
 mod model;
+mod native;
 mod osu;
 pub mod output;
 pub mod progress;

@@ -1,6 +1,7 @@
 //! One file per verb. To add one: a file with `Args` and `run`, a variant here.
 
 mod analyze;
+mod barrier;
 mod calibrate;
 mod catalog;
 mod compare;
@@ -38,6 +39,8 @@ pub(crate) enum Verb {
     Sweep(sweep::Args),
     /// A script that completes verbs and options in a shell.
     Completion(completion::Args),
+    /// The hardware barrier at work: its compiled RTL as a device, and the plug-in for real MPIs.
+    Barrier(barrier::Args),
     /// What is missing on this machine, and how to get it.
     Doctor(doctor::Args),
 }
@@ -54,6 +57,7 @@ impl Verb {
             Verb::Measure(args) => measure::run(args, output),
             Verb::Catalog(args) => catalog::run(args, output),
             Verb::Completion(args) => completion::run(args, output),
+            Verb::Barrier(args) => barrier::run(args, output),
             Verb::Doctor(args) => doctor::run(args, output),
             Verb::Reproduce(args) => reproduce::run(args, output),
         }

@@ -9,15 +9,15 @@ use hotlink_bench::{Collective, Record, Samples, Summary, Which};
 pub(super) struct Args {
     /// What carries the messages.
     #[arg(long, value_enum, default_value_t = Via::Shm)]
-    via: Via,
+    pub(super) via: Via,
     /// Ranks: a list or range.
     #[arg(long, value_name = "LIST", default_value = "2")]
-    ranks: Counts,
+    pub(super) ranks: Counts,
     /// Bytes of each rank's part: a list or range, multiples of 8; a barrier has none.
     #[arg(long, value_name = "LIST", default_value = "8,64KiB")]
     size: Sizes,
     #[command(flatten)]
-    repetition: Repetition,
+    pub(super) repetition: Repetition,
 }
 
 pub(super) fn run(which: Which, args: &Args, output: &mut Output) -> Result<(), Failure> {

@@ -1,5 +1,6 @@
 //! `hotlink measure`: benchmarks on this machine, between real processes, each with its bound beside it.
 
+mod barrier;
 mod collective;
 mod deposit;
 mod machine;
@@ -39,7 +40,7 @@ enum Bench {
     /// Copy within memory: contiguous loads to contiguous or strided stores.
     Memory(memory::Args),
     /// Time until all ranks have met.
-    Barrier(collective::Args),
+    Barrier(barrier::Args),
     /// Time of a broadcast from rank 0.
     Bcast(collective::Args),
     /// Time of a sum of doubles at rank 0.
@@ -60,7 +61,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Bench::Deposit(args) => deposit::run(args, output),
         Bench::Overlap(args) => overlap::run(args, output),
         Bench::Memory(args) => memory::run(args, output),
-        Bench::Barrier(args) => collective::run(Which::Barrier, args, output),
+        Bench::Barrier(args) => barrier::run(args, output),
         Bench::Bcast(args) => collective::run(Which::Bcast, args, output),
         Bench::Reduce(args) => collective::run(Which::Reduce, args, output),
         Bench::Allreduce(args) => collective::run(Which::Allreduce, args, output),

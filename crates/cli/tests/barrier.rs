@@ -1,0 +1,102 @@
+//! `hotlink barrier` and `measure barrier --device`: the compiled RTL, the plug-in and the flags, with what this machine
+//! has. What needs Verilator or an MPI is left out, and says so, where there is none.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// What is compiled is kept for the next run of the tests.
+fn cache() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache")
+}
+
+fn hotlink(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_hotlink")).args(args).env("XDG_CACHE_HOME", cache()).output().unwrap()
+}
+
+fn records(args: &[&str]) -> Vec<Value> {
+    let output = hotlink(args);
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    document["records"].as_array().unwrap().clone()
+}
+
+fn has(tool: &str) -> bool {
+    let there = Command::new(tool).arg("--version").output().is_ok_and(|done| done.status.success());
+    if !there {
+        eprintln!("left out: no {tool} on this machine");
+    }
+    there
+}
+
+#[test]
+fn devices_are_measured_beside_their_bound() {
+    let mut devices = vec!["flags"];
+    if has("verilator") {
+        devices.push("rtl");
+    }
+    for device in devices {
+        let args =
+            ["measure", "barrier", "--via", "shm", "--device", device, "--ranks", "2", "--time", "0.02", "--json"];
+        let records = records(&args);
+        assert_eq!(records.len(), 1);
+        let record = &records[0];
+        let number = |key: &str| record[key].as_f64().unwrap_or_else(|| panic!("{key} is missing in {record}"));
+        assert_eq!((&record["benchmark"], &record["device"]), (&"barrier".into(), &device.into()));
+        assert!(number("n") >= 1.0 && number("min") <= number("median") && number("median") <= number("p99"));
+        assert_eq!(number("latency_us"), number("median"));
+        assert!((number("efficiency") - number("bound_latency_us") / number("latency_us")).abs() < 1e-12);
+        assert!(record["limiting_resource"].is_string());
+        if device == "rtl" {
+            // The proved least; one more where an arrival just misses an edge, many where the device shares a core.
+            assert!(number("clocks_per_barrier") >= 6.0, "{record}");
+        }
+    }
+}
+
+#[test]
+fn the_plugin_is_compiled_once_and_exports_what_it_takes_over() {
+    if !has("mpicc") {
+        return;
+    }
+    let path = || String::from_utf8(hotlink(&["barrier", "plugin", "--mpi", "auto"]).stdout).unwrap();
+    let first = path();
+    assert_eq!(first, path());
+    assert_eq!(first.lines().count(), 1);
+    let library = std::fs::read(first.trim()).unwrap();
+    for name in ["MPI_Barrier", "mpi_barrier_", "hotlink_barriers_taken"] {
+        assert!(library.windows(name.len()).any(|window| window == name.as_bytes()), "{name} is not in {first}");
+    }
+    let records = records(&["barrier", "plugin", "--mpi", "auto", "--json"]);
+    assert!(records.iter().all(|record| record["plugin"] == first.trim() && record["interface"].is_string()));
+}
+
+#[test]
+fn a_missing_tool_is_named_with_the_way_to_get_it() {
+    let output = Command::new(env!("CARGO_BIN_EXE_hotlink"))
+        .args(["barrier", "serve", "--ranks", "4"])
+        .env("XDG_CACHE_HOME", cache())
+        .env("PATH", "/nonexistent")
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(told.contains("verilator") && told.contains("apt-get install"), "{told}");
+}
+
+#[test]
+fn bad_requests_are_told() {
+    for (line, expected) in [
+        ("barrier serve --ranks 33", "33 is not in 1..=32"),
+        ("barrier serve --ranks 4 --shm nowhere", "--shm nowhere: allowed is a slash and a name without one"),
+        ("barrier plugin --mpi lam", "--mpi lam: no such file or folder; allowed: auto, openmpi, mpich"),
+        ("measure barrier --device rtl --ranks 2,40", "--ranks 40 with --device rtl: allowed are 2 to 32"),
+        ("measure barrier --device flags --ranks 1", "--ranks 1 with --device flags: allowed are 2 to 256"),
+        ("measure barrier --device flags --via tcp", "--device with --via tcp: devices are reached by --via shm"),
+        ("measure barrier --device leds", "possible values: rtl, flags"),
+    ] {
+        let output = hotlink(&line.split(' ').collect::<Vec<_>>());
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && told.contains(expected), "{line}: {told}");
+    }
+}
