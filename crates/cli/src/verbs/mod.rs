@@ -8,6 +8,7 @@ mod compare;
 mod compare_runs;
 mod completion;
 mod doctor;
+mod import;
 mod measure;
 mod reproduce;
 mod simulate;
@@ -31,6 +32,8 @@ pub(crate) enum Verb {
     Calibrate(calibrate::Args),
     /// Benchmarks between real processes on this machine, each with its bound.
     Measure(measure::Args),
+    /// Results of other measurement programs (OSU, IMB, nccl-tests, perftest, iperf3) as records, with their bounds.
+    Import(import::Args),
     /// List, show and check fabrics, parts and prices.
     Catalog(catalog::Args),
     /// The tables, figures and claims of a study beside what the models give.
@@ -55,6 +58,7 @@ impl Verb {
             Verb::Sweep(args) => sweep::run(args, output),
             Verb::Calibrate(args) => calibrate::run(args, output),
             Verb::Measure(args) => measure::run(args, output),
+            Verb::Import(args) => import::run(args, output),
             Verb::Catalog(args) => catalog::run(args, output),
             Verb::Completion(args) => completion::run(args, output),
             Verb::Barrier(args) => barrier::run(args, output),

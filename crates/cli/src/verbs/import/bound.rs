@@ -1,0 +1,147 @@
+//! The bound beside an imported number: what the named fabric allows, one rank a node.
+
+use crate::{Failure, source::Source};
+use hotlink_bench::Record;
+use hotlink_fabric::bound::Bounds as Limits;
+use hotlink_fabric::network::Node;
+use hotlink_fabric::spec::Capacities;
+use hotlink_fabric::traffic::{Demand, Flow, Traffic};
+use hotlink_fabric::{Fabric, load};
+use hotlink_sim::workload::{PingPong, ping_pong};
+use hotlink_sim::{Plan, Settings};
+use std::collections::BTreeMap;
+
+/// Beyond this an idle network's time is taken from its bandwidth, not packet by packet.
+const MOST_SIMULATED_BYTES: u64 = 16 << 20;
+/// Packet efficiency of a row without a size.
+const ANY_SIZE: u64 = 1 << 20;
+
+/// A fabric at the sizes that the rows ask for.
+pub(super) struct Bounds {
+    source: Source,
+    nodes: Option<u32>,
+    built: BTreeMap<u32, Fabric>,
+}
+
+impl Bounds {
+    pub(super) fn open(name: &str, nodes: Option<u32>) -> Result<Bounds, Failure> {
+        Ok(Bounds { source: Source::open(name)?, nodes, built: BTreeMap::new() })
+    }
+
+    /// The record with `bound_*`, `efficiency` and `limiting_resource`, where its benchmark has a bound.
+    pub(super) fn add(&mut self, record: Record) -> Result<Record, Failure> {
+        let ranks = record.number("ranks").map_or(2, |ranks| ranks as u32).max(2);
+        let nodes = self.nodes.unwrap_or(ranks);
+        if !self.built.contains_key(&nodes) {
+            let at = |what: String| Failure::Input(format!("--fabric {}: {what}; see --nodes", self.source.name()));
+            self.built.insert(nodes, self.source.build(nodes).map_err(at)?);
+        }
+        let fabric = &self.built[&nodes];
+        let what = |error: String| Failure::Input(format!("--fabric {}: {error}", self.source.name()));
+        bounded(fabric, record.clone().with("nodes", nodes)).map_err(what).map(|bounded| bounded.unwrap_or(record))
+    }
+}
+
+fn bounded(fabric: &Fabric, record: Record) -> Result<Option<Record>, String> {
+    let size = record.number("size_B").map_or(ANY_SIZE, |size| size as u64);
+    let nodes = fabric.nodes();
+    let benchmark = record.text("benchmark").unwrap_or_default().to_owned();
+    if let Some(bus) = record.number("bus_bandwidth_MBps") {
+        return Ok(by_injection(fabric, size).map(|rate| {
+            let record = record.with("bound_bus_bandwidth_MBps", rate).with("efficiency", bus / rate);
+            let what = "what a node's own devices let it inject; bus bandwidth is scaled to be comparable to it";
+            record.with("limiting_resource", "a node's own devices").with("bound_is", what)
+        }));
+    }
+    match benchmark.as_str() {
+        "pingpong" | "fetch" => {
+            let limits = limits(fabric, &pairs(nodes, 1, false), size)?;
+            let Some(us) = record.number("latency_us").filter(|us| *us > 0.0) else { return Ok(None) };
+            let idle_us = idle_us(fabric, size, &limits)? * if benchmark == "fetch" { 2.0 } else { 1.0 };
+            let record = record.with("bound_latency_us", idle_us).with("efficiency", idle_us / us);
+            let record = with_limit(record, fabric, &limits);
+            Ok(Some(record.with("bound_is", "one message through the idle network, without software")))
+        }
+        "stream" | "rate" | "saturation" | "put" | "get" | "sendrecv" | "exchange" => {
+            let both =
+                record.text("direction") == Some("bidirectional") || benchmark == "sendrecv" || benchmark == "exchange";
+            let count = record.number("pairs").map_or(1, |pairs| pairs as u32).clamp(1, (nodes / 2).max(1));
+            let limits = limits(fabric, &pairs(nodes, count, both), size)?;
+            let Some(rate) = record.number("bandwidth_MBps") else { return Ok(None) };
+            let bound = limits.bandwidth_per_node_mbps * f64::from(count) * if both { 2.0 } else { 1.0 };
+            let record = record.with("bound_bandwidth_MBps", bound).with("efficiency", rate / bound);
+            let record = with_limit(record, fabric, &limits);
+            Ok(Some(record.with("bound_is", "the load that the pairs put on the hottest resource")))
+        }
+        "alltoall" => {
+            let demand = Traffic::AllToAll.demand(nodes, 1).map_err(|error| error.to_string())?;
+            let limits = limits(fabric, &demand, size)?;
+            let us = size as f64 * f64::from(nodes - 1) / limits.bandwidth_per_node_mbps;
+            Ok(by_time(record, us).map(|record| {
+                let record = with_limit(record, fabric, &limits);
+                record.with("bound_is", "the load that the exchange puts on the hottest resource")
+            }))
+        }
+        _ => Ok(moved(&benchmark, f64::from(nodes)).and_then(|share| {
+            let rate = by_injection(fabric, size)?;
+            let record = by_time(record, share * size as f64 / rate)?;
+            let what = "the bytes that a rank must send or receive over what its devices let it inject";
+            Some(record.with("limiting_resource", "a node's own devices").with("bound_is", what))
+        })),
+    }
+}
+
+/// Sizes that some rank must send or receive in a collective of `ranks`, at least; the size is each rank's part.
+fn moved(benchmark: &str, ranks: f64) -> Option<f64> {
+    match benchmark {
+        "bcast" | "reduce" => Some(1.0),
+        "allreduce" => Some(2.0 * (ranks - 1.0) / ranks),
+        "allgather" | "gather" | "scatter" => Some(ranks - 1.0),
+        _ => None,
+    }
+}
+
+fn by_time(record: Record, bound_us: f64) -> Option<Record> {
+    let us = record.number("latency_us").filter(|us| *us > 0.0)?;
+    Some(record.with("bound_latency_us", bound_us).with("efficiency", bound_us / us))
+}
+
+fn by_injection(fabric: &Fabric, size: u64) -> Option<f64> {
+    let efficiency = fabric.spec.packet.efficiency(size, 1.0);
+    fabric.injection_mbps(Capacities::Measured, efficiency)
+}
+
+/// Node i of the first half to node i of the second; the last pair of two is the first and the last node.
+fn pairs(nodes: u32, count: u32, both: bool) -> Demand {
+    let flow = |from: u32, to: u32| Flow { source: Node(from), destination: Node(to), amount: 1.0 };
+    let one = |pair: u32| if count == 1 { (0, nodes - 1) } else { (pair, nodes / 2 + pair) };
+    let mut flows: Vec<Flow> = (0..count).map(one).map(|(a, b)| flow(a, b)).collect();
+    if both {
+        flows.extend((0..count).map(one).map(|(a, b)| flow(b, a)));
+    }
+    Demand { nodes, all_pairs: 0.0, flows }
+}
+
+fn limits(fabric: &Fabric, demand: &Demand, size: u64) -> Result<Limits, String> {
+    let load = load::count(fabric, demand).map_err(|error| error.to_string())?;
+    Ok(load.bounds(fabric, Capacities::Measured, size))
+}
+
+/// The time of one message through the idle network.
+fn idle_us(fabric: &Fabric, size: u64, limits: &Limits) -> Result<f64, String> {
+    let simulated = size.min(MOST_SIMULATED_BYTES);
+    let settings = Settings { capacities: Capacities::Measured, ..Settings::of(&fabric.spec) };
+    let plan = Plan::new(fabric, &settings).map_err(|error| error.to_string())?;
+    let what = PingPong { between: [0, fabric.nodes() - 1], size: simulated, messages: 1 };
+    let run = ping_pong(&plan, &settings, what).map_err(|error| error.to_string())?;
+    Ok(run.elapsed.us() + (size - simulated) as f64 / limits.bandwidth_per_node_mbps)
+}
+
+fn with_limit(record: Record, fabric: &Fabric, limits: &Limits) -> Record {
+    match limits.limiting() {
+        Some(limit) => {
+            record.with("limiting_resource", limit.name.as_str()).with("hot_link", fabric.resource_name(limit.hottest))
+        }
+        None => record,
+    }
+}

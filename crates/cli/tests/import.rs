@@ -1,0 +1,146 @@
+//! `import`: every program's own text gives numbers in our units. The sample files in `import/` are made by hand.
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn hotlink(line: &str) -> Output {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/import");
+    Command::new(env!("CARGO_BIN_EXE_hotlink")).args(line.split_whitespace()).current_dir(folder).output().unwrap()
+}
+
+fn records(line: &str) -> Vec<Value> {
+    let output = hotlink(&format!("{line} --json"));
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    document["records"].as_array().unwrap().clone()
+}
+
+/// The record's values of these keys, one after the other.
+fn told(record: &Value, keys: &str) -> String {
+    let text = |key: &str| match &record[key] {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => format!("{}", (number.as_f64().unwrap() * 1e4).round() / 1e4),
+        other => other.to_string(),
+    };
+    keys.split(' ').map(text).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn osu_of_every_kind() {
+    let records = records("import osu osu.txt");
+    let keys = "benchmark size_B latency_us bandwidth_MBps";
+    let expected = [
+        "pingpong 1 1.52 0.6579",
+        "pingpong 8 1.55 5.1613",
+        "pingpong 65536 12.5 5242.88",
+        "stream 65536 null 23000",
+        "rate 1024 null 20480",
+        "rate 2048 null 40960",
+        "allreduce 8 3.1 null",
+        "barrier null 2.75 null",
+        "non_blocking_allreduce 4096 20 null",
+        "put 8 0.9 null",
+    ];
+    assert_eq!(records.iter().map(|record| told(record, keys)).collect::<Vec<_>>(), expected);
+    assert_eq!(told(&records[3], "direction program_version method program"), "bidirectional 7.4 measured osu");
+    assert_eq!(told(&records[4], "pairs window messages_per_s ranks"), "4 64 20000000 8");
+    assert_eq!(told(&records[6], "min_us max_us iterations datatype"), "2.9 3.4 1000 MPI_INT");
+    assert_eq!(told(&records[8], "overlap computed_us pure_us"), "0.8 10 12.5");
+    assert_eq!(told(&records[9], "window_creation synchronization"), "MPI_Win_allocate MPI_Win_flush");
+}
+
+#[test]
+fn imb_counts_megabytes_by_its_version() {
+    let records = records("import imb imb.txt");
+    let keys = "benchmark ranks size_B latency_us bandwidth_MBps";
+    let expected = [
+        "pingpong 2 0 1.2 0",
+        "pingpong 2 1000 2 500",
+        "sendrecv 4 1000 2 1000",
+        "allreduce null 8 1.3 null",
+        "stream 4 1024 null 2048",
+        "barrier 4 null 2.2 null",
+    ];
+    assert_eq!(records.iter().map(|record| told(record, keys)).collect::<Vec<_>>(), expected);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/import/imb.txt")).unwrap();
+    std::fs::write(folder.join("imb-4.txt"), text.replace("2021.11", "4.1")).unwrap();
+    let old = self::records(&format!("import imb {}", folder.join("imb-4.txt").display()));
+    assert_eq!(told(&old[2], "bandwidth_MBps program_version"), "1048.576 4.1");
+}
+
+#[test]
+fn nccl_tests_text_and_json() {
+    let text = records("import nccl-tests nccl.txt");
+    let keys = "benchmark ranks size_B placement latency_us algorithm_bandwidth_MBps bus_bandwidth_MBps verified";
+    assert_eq!(told(&text[0], keys), "allreduce 2 1000000 out-of-place 20 50000 50000 true");
+    assert_eq!(told(&text[2], keys), "allreduce 2 2000000 out-of-place 30 66670 66670 false");
+    assert_eq!(told(&text[3], keys), "allreduce 2 2000000 in-place 32 62500 62500 null");
+    let json = records("import nccl-tests nccl.json");
+    assert_eq!(told(&json[0], keys), "allgather 2 1000000 out-of-place 20 50000 25000 true");
+    assert_eq!((json.len(), told(&json[1], keys)), (2, "allgather 2 1000000 in-place 25 40000 20000 null".to_owned()));
+}
+
+#[test]
+fn perftest_counts_in_powers_of_two_unless_told() {
+    let keys = "benchmark operation size_B bandwidth_MBps latency_us direction";
+    assert_eq!(
+        told(&records("import perftest perftest_bw.txt")[0], keys),
+        "stream write 65536 10485.76 null bidirectional"
+    );
+    assert_eq!(told(&records("import perftest perftest_lat.txt")[0], keys), "pingpong send 2 2 1 null");
+    assert_eq!(told(&records("import perftest perftest.json")[0], keys), "stream write 65536 83.8861 null null");
+    let gbits = records("import perftest perftest.json --report-gbits");
+    assert_eq!(told(&gbits[0], keys), "stream write 65536 10000 null null");
+}
+
+#[test]
+fn iperf3_counts_bits_in_thousands_and_bytes_in_1024s() {
+    let keys = "benchmark via streams bandwidth_MBps mean_bandwidth_MBps n";
+    assert_eq!(told(&records("import iperf3 iperf3.txt")[0], keys), "stream tcp 1 118 112.5 3");
+    assert_eq!(told(&records("import iperf3 iperf3.json")[0], keys), "stream tcp 2 1175 1175 3");
+}
+
+#[test]
+fn a_named_fabric_puts_the_bound_beside() {
+    for record in records("import osu osu.txt --fabric ib-ndr-fat-tree2 --ranks 4") {
+        let bounded = ["pingpong", "stream", "rate", "allreduce"].contains(&record["benchmark"].as_str().unwrap());
+        assert_eq!(bounded, record["efficiency"].is_number(), "{record}");
+        if bounded {
+            let efficiency = record["efficiency"].as_f64().unwrap();
+            assert!(efficiency > 0.0 && efficiency < 1.0 && record["limiting_resource"].is_string(), "{record}");
+        }
+    }
+    let nccl = &records("import nccl-tests nccl.txt --fabric gpu-rail --nodes 16")[0];
+    assert!(nccl["bound_bus_bandwidth_MBps"].as_f64().unwrap() > 0.0, "{nccl}");
+}
+
+#[test]
+fn mistakes_are_told_at_their_line() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("import");
+    std::fs::create_dir_all(&folder).unwrap();
+    for (program, text, place) in [
+        (
+            "osu",
+            "# OSU MPI Latency Test v7.4\n# Size            Latency (us)\n8    1.5\n16\n",
+            ":4: has 1 columns, its table 2",
+        ),
+        ("osu", "# OSU MPI Latency Test v7.4\n# Size   Latency (us)\n8    1.5us\n", ":3: `1.5us` is not a number"),
+        ("osu", "nothing\n", ": holds no result"),
+        ("imb", "# Benchmarking PingPong\n#bytes #repetitions t[usec]\n x\n8 10 nan\n", ":4: `nan` is not a number"),
+        ("nccl-tests", "{\"results\": 3}", ": `results` is not a list"),
+        ("nccl-tests", "{\n\"results\": [", ":2: is not JSON"),
+        ("nccl-tests", "# size count time algbw busbw #wrong\n8 2 1.0 1.0 1.0 0\n", "--benchmark"),
+        ("perftest", " #bytes #iterations    BW average[MiB/sec]\n 8 x 1.0\n", ":2: `x` is not a whole number"),
+        ("iperf3", "[  5]   0.00-1.00   sec   1 MBytes   800 Mbytes/sec\n", ":1: unit `Mbytes/sec` is unknown"),
+        ("iperf3", "{\"error\": \"unable to connect\"}", ": iperf3 failed: unable to connect"),
+    ] {
+        let file = folder.join(program);
+        std::fs::write(&file, text).unwrap();
+        let output = hotlink(&format!("import {program} {}", file.display()));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(place), "expected {place}: {said}");
+    }
+}
