@@ -54,9 +54,7 @@ impl Operation {
     }
     /// `into` becomes `into` combined with `other`.
     pub(crate) fn apply(self, port: &mut impl Port, other: Span, into: Span) -> Result<(), Error> {
-        if !port.limits().real_time {
-            port.compute(Work::Daxpy { elements: into.bytes() / self.element_bytes(), repeats: 1 });
-        }
+        port.compute(Work::Own { streamed: 3 * into.bytes(), scattered: 0 });
         if port.kind(into.memory)? == Kind::Ghost || port.kind(other.memory)? == Kind::Ghost {
             return Ok(());
         }

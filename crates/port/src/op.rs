@@ -195,4 +195,12 @@ pub enum Work {
         /// Sweeps over it.
         repeats: u64,
     },
+    /// OWN: the program has just computed by itself, on memory of its own. A real port has nothing to do, its clock saw
+    /// the time pass; a simulated one lets that much time pass.
+    Own {
+        /// Bytes read or written in order.
+        streamed: u64,
+        /// Updates of single words in no order.
+        scattered: u64,
+    },
 }

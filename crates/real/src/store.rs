@@ -254,6 +254,7 @@ impl Store {
                     std::hint::black_box(&mut *y);
                 }
             }
+            Work::Own { .. } => {}
         }
     }
 }

@@ -1,5 +1,7 @@
 //! NAS Parallel Benchmarks, Integer Sort (IS).
 
 mod keys;
+mod sort;
 
 pub use keys::{Class, ITERATIONS, TESTS, keys};
+pub use sort::{IntegerSort, Sorted};

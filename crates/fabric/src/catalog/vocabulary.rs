@@ -110,6 +110,7 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("tcp_overhead", Time, "processor time of the TCP/IP stack per segment"),
     parameter("tcp_rate", Rate, "TCP payload rate that the stack sustains"),
     parameter("tcp_segment", Size, "payload of one TCP segment"),
+    parameter("update_time", Time, "time of a program's update of one word in no order (NPB IS)"),
     parameter("virtual_channels", Count, "virtual channels per link"),
     parameter(
         "write_buffers",

@@ -249,6 +249,7 @@ impl Host for LoopbackPort {
         let time = match work {
             Work::Fixed(time) => time,
             Work::Daxpy { elements, repeats } => Time(elements * repeats * 1000),
+            Work::Own { streamed, scattered } => Time(streamed * 100 + scattered * 5000),
         };
         self.seat(|seat| seat.now += time.0);
     }

@@ -16,6 +16,8 @@ pub(super) struct Local {
     copy_rate: Rate,
     /// Time of a multiply-add.
     multiply_add_ps: u64,
+    /// Time of an update of a word in no order.
+    update: Time,
 }
 
 impl Local {
@@ -28,6 +30,8 @@ impl Local {
             memory: Host::new(spec).ok().map(|host| host.memory().clone()),
             copy_rate: Rate(rate as u64),
             multiply_add_ps: (2e12 / clock) as u64,
+            // A load, a store and a miss of the first-level cache.
+            update: known("update_time").map_or(Time((12e12 / clock) as u64), |seconds| Time::from_us(seconds * 1e6)),
         }
     }
     /// Rate of a large contiguous copy.
@@ -62,6 +66,11 @@ impl Local {
                 let block = Layout::contiguous(8 * elements);
                 let memory = self.copy(&block, &block).0 / 2 * 3;
                 Time(memory.max(elements.saturating_mul(self.multiply_add_ps)).saturating_mul(repeats))
+            }
+            Work::Own { streamed, scattered } => {
+                // A copy's reads and writes are two streams.
+                let block = Layout::contiguous(streamed / 2);
+                self.copy(&block, &block) + Time(self.update.0.saturating_mul(scattered))
             }
         }
     }

@@ -3,6 +3,7 @@
 mod barrier;
 mod collective;
 mod deposit;
+pub(crate) mod is;
 mod machine;
 mod memory;
 mod overlap;
@@ -51,6 +52,8 @@ enum Bench {
     Allgather(collective::Args),
     /// Time until every rank has a part from every other.
     Alltoall(collective::Args),
+    /// NPB's Integer Sort, verified.
+    Is(is::Args),
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
@@ -67,6 +70,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Bench::Allreduce(args) => collective::run(Which::Allreduce, args, output),
         Bench::Allgather(args) => collective::run(Which::Allgather, args, output),
         Bench::Alltoall(args) => collective::run(Which::Alltoall, args, output),
+        Bench::Is(args) => is::run(args, output),
     }
 }
 
