@@ -8,6 +8,7 @@
 
 use crate::spec::{Origin, Value};
 use crate::units::Time;
+use std::collections::BTreeMap;
 
 /// The barrier network of a fabric: `[barrier]` in its file.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +35,9 @@ pub struct BarrierSpec {
     pub hop: Value<Time>,
     /// A device, from its last input to its output, each way.
     pub gate: Value<Time>,
+    /// o_p(P) of the network as a whole for up to so many nodes, where it is known for whole networks (a synthesis): it
+    /// adds to `gate`, and one device of the model stands for all. Empty: not known so.
+    pub processing: BTreeMap<u32, Value<Time>>,
     /// The same for each of its inputs in use (H06 o_p(P) = P x 0.01 us); none: zero.
     pub gate_per_input: Option<Value<Time>>,
     /// Time that a device spends on each arriving input, one after the other (a counter); none: zero.
@@ -81,12 +85,24 @@ impl BarrierSpec {
         or_zero(&self.software)
     }
 
+    /// Time of a device, from its last input to its output, in a network of `nodes` nodes.
+    pub fn gate(&self, nodes: u32) -> Time {
+        let whole = self.processing.range(nodes..).next().map_or(Time::ZERO, |(_, value)| value.value);
+        Time(self.gate.value.0 + whole.0)
+    }
+
+    /// Most nodes that it serves.
+    pub fn most_nodes(&self) -> u32 {
+        let known = self.processing.last_key_value().map(|(&nodes, _)| nodes);
+        self.machine_nodes.or(known).unwrap_or(MOST_NODES)
+    }
+
     /// Devices in use on each level, from the nodes up, when the first `nodes` nodes take part.
     ///
     /// # Errors
     /// A number of nodes that the network does not serve.
     pub fn levels(&self, nodes: u32, partitioned: bool) -> Result<Vec<u32>, BarrierError> {
-        let most = self.machine_nodes.unwrap_or(MOST_NODES);
+        let most = self.most_nodes();
         if !(2..=most).contains(&nodes) {
             return Err(BarrierError::Nodes { nodes, least: 2, most });
         }
@@ -107,9 +123,9 @@ impl BarrierSpec {
     }
 
     /// From a device's first input to its output when `inputs` of them come at once.
-    fn device(&self, inputs: u32) -> Time {
+    fn device(&self, gate: Time, inputs: u32) -> Time {
         let each = self.gate_per_input().0 + self.serial().0;
-        Time(self.gate.value.0 + each * u64::from(inputs))
+        Time(gate.0 + each * u64::from(inputs))
     }
 
     /// A barrier of `nodes` nodes that arrive together: `phases` x (o_w + up + down + o_r), H06 s22 for one device.
@@ -121,11 +137,11 @@ impl BarrierSpec {
     /// A number of nodes that the network does not serve.
     pub fn latency(&self, nodes: u32, partitioned: bool) -> Result<Time, BarrierError> {
         let levels = self.levels(nodes, partitioned)?;
-        let mut below = nodes;
+        let (gate, mut below) = (self.gate(nodes), nodes);
         let mut tree = 0;
         for (level, &used) in levels.iter().enumerate() {
-            let up = self.device(below.min(self.arity.max(2))).0;
-            let down = if level + 1 < levels.len() { self.gate.value.0 } else { 0 };
+            let up = self.device(gate, below.min(self.arity.max(2))).0;
+            let down = if level + 1 < levels.len() { gate.0 } else { 0 };
             tree += up + down + 2 * self.hop.value.0;
             below = used;
         }
@@ -148,6 +164,15 @@ mod tests {
         let hwbarr = spec("hwbarr");
         assert_eq!(hwbarr.latency(4, false).unwrap(), Time(2_440_000));
         assert_eq!(hwbarr.latency(2, false).unwrap(), Time(2_420_000));
+    }
+
+    #[test]
+    fn what_is_known_for_whole_networks_is_taken_from_the_next_larger() {
+        let board = spec("hwbarr-hx8k");
+        let op = |nodes: u32| board.processing[&nodes].value;
+        assert_eq!((board.gate(2), board.gate(4), board.gate(5)), (op(4), op(4), op(8)));
+        assert_eq!(board.latency(256, false).unwrap(), Time(2_400_000 + op(256).0));
+        assert_eq!(board.latency(257, false), Err(BarrierError::Nodes { nodes: 257, least: 2, most: 256 }));
     }
 
     #[test]

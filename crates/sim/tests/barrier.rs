@@ -32,8 +32,11 @@ fn the_catalog_has_the_machines_of_h06_and_todays() {
 #[test]
 fn simulation_and_closed_form_differ_by_at_most_a_read_per_phase() {
     for (name, spec) in machines() {
-        let (read, most) = (spec.read.value.0 * u64::from(spec.phases), spec.machine_nodes.unwrap_or(4096));
-        for nodes in [2, 3, 4, 5, 16, 64, 100, 512, 1024, 2048, 65_536].into_iter().filter(|&nodes| nodes <= most) {
+        let (read, most) = (spec.read.value.0 * u64::from(spec.phases), spec.most_nodes());
+        for nodes in [2, 3, 4, 5, 16, 64, 100, 512, 1024, 2048, 65_536] {
+            if nodes > most {
+                break;
+            }
             let formula = spec.latency(nodes, false).unwrap().0;
             let simulated = together(&spec, nodes);
             assert!(simulated <= formula, "{name}, {nodes} nodes: {simulated} > {formula}");
@@ -48,6 +51,29 @@ fn h06s_prototype_takes_a_write_and_a_read_and_papers_twice_that() {
     assert_eq!(together(&hwbarr, 4), 2_400_000);
     let papers = catalog::load("papers").unwrap().barrier.unwrap();
     assert_eq!(together(&papers, 4), 4_800_000);
+}
+
+/// The catalog's boards take what the synthesis of rtl/barrier takes: o_p(P) from the wire's end at the last arrival to
+/// the release.
+#[test]
+fn the_boards_of_the_catalog_are_those_of_the_synthesis_table() {
+    let table = include_str!("../../../rtl/barrier/synth/results.csv");
+    let columns: Vec<&str> = table.lines().next().unwrap().split(',').collect();
+    let at = |name: &str| columns.iter().position(|&column| column == name).unwrap();
+    let (fpga, ranks, filter, op) = (at("fpga"), at("ranks"), at("filter_samples"), at("op_us"));
+    let mut seen = Vec::new();
+    for row in table.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>()).filter(|row| row[filter] == "3") {
+        let (name, nodes) = (format!("hwbarr-{}", row[fpga][..4].to_lowercase()), row[ranks].parse().unwrap());
+        let spec = catalog::load(&name).unwrap().barrier.unwrap();
+        let mut network = BarrierNetwork::new(&spec, nodes, false).unwrap();
+        let run = network.barrier(0, &vec![Time::ZERO; nodes as usize]).unwrap();
+        let op_ps = (row[op].parse::<f64>().unwrap() * 1e6).round() as u64;
+        assert_eq!(run.released, Time(spec.enter.value.0 + op_ps), "{name}, {nodes} nodes");
+        assert_eq!(spec.processing[&nodes].value, Time(op_ps), "{name}, {nodes} nodes");
+        seen.push((name, nodes));
+    }
+    let expected = ["hwbarr-hx8k", "hwbarr-up5k"].map(|name| (2..=8).map(move |k| (name.to_owned(), 1u32 << k)));
+    assert_eq!(seen, expected.into_iter().flatten().collect::<Vec<_>>());
 }
 
 #[test]

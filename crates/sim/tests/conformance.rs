@@ -7,7 +7,7 @@ use hotlink_sim::port::{Family, VirtualTime};
 use hotlink_sim::{Plan, Settings};
 
 /// One fabric or more of every family, with and without a host model, with and without a barrier network.
-const FABRICS: [(&str, Family); 16] = [
+const FABRICS: [(&str, Family); 17] = [
     ("w01-sci-d330", Family::Sci),
     ("k98-sci", Family::Sci),
     ("k98-clustar", Family::Sci),
@@ -24,6 +24,7 @@ const FABRICS: [(&str, Family); 16] = [
     ("bluegene-l", Family::Rdma),
     ("gige", Family::Tcp),
     ("hwbarr", Family::Tcp),
+    ("hwbarr-hx8k", Family::Tcp),
 ];
 
 fn with(name: &str, test: impl FnOnce(VirtualTime<'_>)) {

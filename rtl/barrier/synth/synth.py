@@ -5,6 +5,9 @@ For each P: the board module (hb_board) through yosys and nextpnr, as one device
 as the shallowest tree of devices that it takes. op(P) is the proved bound in clocks (formal/f_latency.v, plus one
 clock per hop for a level that arrives between two edges: devices have clocks of their own) times the period, plus the
 pads passed; H06 (slide 23) measured 0.01 us x P.
+
+Writes too the catalog's fabrics with this device, catalog/fabrics/hwbarr-*.toml: H06's cluster, o_p(P) from the table
+(`synth.py --catalog` does that alone, from the committed table).
 """
 
 import concurrent.futures
@@ -24,6 +27,7 @@ DEVICES = [("HX8K-CT256", ["--hx8k", "--package", "ct256"], 206, 250), ("UP5K-SG
 OTHER_PINS = 9  # clock, pin_out, up_out, down_in, SPI, interrupt
 RANKS = [4, 8, 16, 32, 64, 128, 256]
 FILTERS = [3, 0]  # glitch filter: equal samples that make a level; 0: clean wires, synchroniser only
+CATALOG = ROOT.parents[1] / "catalog" / "fabrics"
 COLUMNS = ["fpga", "ranks", "filter_samples", "radix", "depth", "devices", "luts_per_device", "ffs_per_device",
            "clock_MHz", "pads_ns", "cycles", "op_us", "op_H06_us"]
 
@@ -80,7 +84,55 @@ def row(device, ranks, samples, built):
                               cycles, f"{op_us:.4f}", f"{0.01 * ranks:.2f}"]))
 
 
+FABRIC = """\
+# Written by `make -C rtl/barrier synth` from rtl/barrier/synth/results.csv: do not edit.
+# H06's cluster with the barrier of rtl/barrier on {title} in place of the prototype's device.
+name = "hwbarr-{short}"
+title = "Gigabit Ethernet cluster with rtl/barrier on {title}, parallel port (H06)"
+parts = ["gigabit-ethernet"]
+routing = "shortest-single"
+flow_control = "ethernet"
+
+[topology]
+kind = "crossbar"
+ports = 48
+source = "one switch, by analogy"
+status = "estimated"
+
+[barrier]
+name = "hb_board on {title}"
+arity = {most}
+source = "rtl/barrier: one device while the package has the pins, else a tree of devices, all within o_p(P)"
+status = "measured"
+enter = {{ value = 1.2, unit = "us", source = "H06 s23: o_w, outb, 2.4 GHz Xeon", status = "published" }}
+read = {{ value = 1.2, unit = "us", source = "H06 s23: o_r, inb, 2.4 GHz Xeon", status = "published" }}
+hop = {{ value = 0, unit = "ns", source = "cables are not counted: 5 ns a metre", status = "estimated" }}
+gate = {{ value = 0, unit = "ns", source = "within o_p(P)", status = "estimated" }}
+software = {{ value = 0.13, unit = "us", source = "H06 s24: 2.57 us measured in Open MPI less the model's 2.44 us", status = "fitted" }}
+
+[barrier.processing]
+"""
+SOURCE = "rtl/barrier/synth/results.csv: static timing of yosys and nextpnr, {fpga}, {devices} device{s} of {radix}, filter of {filter_samples}"
+
+
+def write_catalog(rows):
+    """One fabric for each FPGA, with its glitch filter in."""
+    for fpga, _, _, _ in DEVICES:
+        mine = [r for r in rows if r["fpga"] == fpga and int(r["filter_samples"]) == FILTERS[0]]
+        short = fpga.split("-")[0].lower()
+        text = FABRIC.format(short=short, title=f"an iCE40 {fpga}", most=max(int(r["ranks"]) for r in mine))
+        for r in mine:
+            source = SOURCE.format(**r, s="" if int(r["devices"]) == 1 else "s")
+            ns = float(r["op_us"]) * 1000
+            text += f'{r["ranks"]} = {{ value = {ns:.1f}, unit = "ns", source = "{source}", status = "measured" }}\n'
+        (CATALOG / f"hwbarr-{short}.toml").write_text(text)
+
+
 def main():
+    if sys.argv[1:] == ["--catalog"]:
+        with (HERE / "results.csv").open(newline="") as table:
+            write_catalog(list(csv.DictReader(table)))
+        return 0
     BUILD.mkdir(parents=True, exist_ok=True)
     jobs = {}
     for device in DEVICES:
@@ -96,6 +148,7 @@ def main():
         writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+    write_catalog(rows)
     widths = {c: max(len(c), *(len(str(r[c])) for r in rows)) for c in COLUMNS}
     for line in [dict(zip(COLUMNS, COLUMNS)), *rows]:
         print("  ".join(str(line[c]).rjust(widths[c]) for c in COLUMNS))

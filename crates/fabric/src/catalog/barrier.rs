@@ -6,6 +6,7 @@ use super::unit::Dimension;
 use crate::barrier::{BarrierSpec, MOST_NODES};
 use crate::spec::{Origin, Value};
 use crate::units::Time;
+use std::collections::BTreeMap;
 
 /// Reads the table: counts under one `source` and `status`, times each with their own.
 pub(super) fn read_barrier(table: Table<'_>) -> Option<BarrierSpec> {
@@ -34,6 +35,7 @@ pub(super) fn read_barrier(table: Table<'_>) -> Option<BarrierSpec> {
         table.wrong("read", format!("{} ps: polling would never take time", read.value.0), "above 0");
     }
     let (gate_per_input, serial, software) = (time("gate_per_input"), time("serial"), time("software"));
+    let processing = read_processing(&table, arity);
     table.finish();
     Some(BarrierSpec {
         name: name?,
@@ -47,8 +49,32 @@ pub(super) fn read_barrier(table: Table<'_>) -> Option<BarrierSpec> {
         read: read?,
         hop: hop?,
         gate: gate?,
+        processing: processing?,
         gate_per_input,
         serial,
         software,
     })
+}
+
+/// The `[barrier.processing]` table: o_p of whole networks, keyed by their largest number of nodes. Empty where it is
+/// absent; `None` where a key is wrong.
+fn read_processing(table: &Table<'_>, arity: Option<u32>) -> Option<BTreeMap<u32, Value<Time>>> {
+    let Some(rows) = table.table_opt("processing") else { return Some(BTreeMap::new()) };
+    let mut processing = BTreeMap::new();
+    let mut right = true;
+    for key in rows.keys() {
+        match key.parse::<u32>().ok().filter(|nodes| (2..=arity.unwrap_or(MOST_NODES)).contains(nodes)) {
+            Some(nodes) => {
+                let value: Option<Value<f64>> = rows.value_opt(&key, Dimension::Time, 0.0..=MOST / 1e6);
+                processing.extend(value.map(|value| (nodes, value.map(|base| Time(base.round() as u64)))));
+            }
+            None => {
+                right = false;
+                rows.value_opt(&key, Dimension::Time, 0.0..=MOST / 1e6);
+                rows.wrong(&key, "is no number of nodes of one device", "2 to the arity");
+            }
+        }
+    }
+    rows.finish();
+    right.then_some(processing)
 }

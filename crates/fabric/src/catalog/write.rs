@@ -79,6 +79,12 @@ fn write_barrier(out: &mut String, barrier: &BarrierSpec) {
     for (key, time) in always.into_iter().chain(sometimes) {
         value(out, key, time, time.value.0 as f64, Dimension::Time);
     }
+    if !barrier.processing.is_empty() {
+        heading(out, "barrier.processing");
+        for (nodes, time) in &barrier.processing {
+            value(out, &nodes.to_string(), time, time.value.0 as f64, Dimension::Time);
+        }
+    }
 }
 
 fn topology(out: &mut String, spec: &FabricSpec) {

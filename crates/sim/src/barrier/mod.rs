@@ -128,7 +128,7 @@ impl BarrierNetwork {
             enter: spec.enter.value.0,
             read: spec.read.value.0.max(1),
             hop: spec.hop.value.0,
-            gate: spec.gate.value.0,
+            gate: spec.gate(nodes).0,
             gate_per_input: spec.gate_per_input().0,
             serial: spec.serial().0,
         };

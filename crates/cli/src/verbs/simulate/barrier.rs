@@ -13,6 +13,7 @@ use std::time::Instant;
 #[command(after_help = "Examples:
   hotlink simulate barrier --fabric bluegene-l --nodes 65536 --algorithm hardware --json
   hotlink simulate barrier --fabric hwbarr --nodes 2..1024..x2
+  hotlink simulate barrier --fabric hwbarr-hx8k --nodes 4..256..x2
   hotlink simulate barrier --fabric bluegene-l --nodes 512,1024 --partition
   hotlink simulate barrier --fabric hwbarr --nodes 4 --skew-us 5 --repetitions 1000 --seed 1")]
 pub(crate) struct Args {
