@@ -114,6 +114,10 @@ impl<K: Copy + Ord, V: Copy> Cache<K, V> {
     pub(crate) fn forget(&mut self, key: K) -> Option<V> {
         self.slots.remove(&key).map(|slot| slot.value)
     }
+    /// Whether there is a set-up of `key`.
+    pub(crate) fn has(&self, key: K) -> bool {
+        self.slots.contains_key(&key)
+    }
     /// The keys that `wanted` takes.
     pub(crate) fn keys(&self, wanted: impl Fn(&K) -> bool) -> Vec<K> {
         self.slots.keys().copied().filter(|key| wanted(key)).collect()

@@ -2,22 +2,23 @@
 
 use crate::collectives::algorithm::{Algorithm, Collective};
 use crate::engine::{Direct, Engine, Pattern};
-use crate::options::{Counters, Options};
+use crate::options::{Counters, Mode, Options};
 use crate::setup::SetupStats;
 use crate::wire::Context;
 use crate::{Error, Tag};
 use hotlink_fabric::units::Time;
-use hotlink_port::{
-    Align, Attachment, Host, Key, Kind, Limits, Memory, Note, Op, Payload, Port, Rank, RemoteSpan, Span, Work,
-    yield_once,
-};
+use hotlink_port::{Align, Host, Key, Kind, Limits, Memory, Note, Op, Payload, Port, Rank, Span, Work, yield_once};
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+/// What the program wants called when another rank's exported memory goes away.
+type OnRevoked = Box<dyn FnMut(Key)>;
+
 /// A rank's handle to its communicator. Clones share one state.
 pub struct Comm<P: Port> {
-    engine: Rc<RefCell<Engine<P>>>,
+    pub(crate) engine: Rc<RefCell<Engine<P>>>,
+    revoked: Rc<RefCell<Option<OnRevoked>>>,
     rank: Rank,
     ranks: u32,
     limits: Rc<Limits>,
@@ -27,8 +28,13 @@ pub struct Comm<P: Port> {
 
 impl<P: Port> Clone for Comm<P> {
     fn clone(&self) -> Comm<P> {
-        let (engine, limits, forced) = (self.engine.clone(), self.limits.clone(), self.forced.clone());
-        Comm { engine, limits, forced, ..*self }
+        Comm {
+            engine: self.engine.clone(),
+            revoked: self.revoked.clone(),
+            limits: self.limits.clone(),
+            forced: self.forced.clone(),
+            ..*self
+        }
     }
 }
 
@@ -49,7 +55,14 @@ pub struct Status {
 /// A communication under way. Must be waited for, or it holds its place for ever.
 #[must_use]
 #[derive(Debug)]
-pub struct Request(u64);
+pub struct Request(pub(crate) u64);
+
+impl Request {
+    /// One that was over at once.
+    pub(crate) fn over() -> Request {
+        Request(SENT)
+    }
+}
 
 impl<P: Port> Comm<P> {
     /// All ranks of `port`.
@@ -60,7 +73,14 @@ impl<P: Port> Comm<P> {
     /// As [`Comm::new`], with choices of one's own.
     pub fn with_options(port: P, options: Options) -> Comm<P> {
         let (rank, ranks, limits) = (port.rank(), port.ranks(), Rc::new(port.limits().clone()));
-        Comm { engine: Rc::new(RefCell::new(Engine::new(port, options))), rank, ranks, limits, forced: Rc::default() }
+        Comm {
+            engine: Rc::new(RefCell::new(Engine::new(port, options))),
+            revoked: Rc::default(),
+            rank,
+            ranks,
+            limits,
+            forced: Rc::default(),
+        }
     }
     /// This rank.
     pub fn rank(&self) -> Rank {
@@ -111,18 +131,77 @@ impl<P: Port> Comm<P> {
     pub fn setup_stats(&self) -> SetupStats {
         self.engine.borrow().setup.stats()
     }
-    /// Registers memory ahead of use and keeps it so in preference to other memory.
-    pub fn hold(&self, memory: Memory) -> Result<(), Error> {
-        let engine = &mut *self.engine.borrow_mut();
-        Ok(engine.setup.hold(&mut engine.port, memory)?)
-    }
 
     /// Starts a send. `span` may be used again when the request is over.
     pub fn isend(&self, to: Rank, tag: Tag, span: Span) -> Result<Request, Error> {
+        self.isend_as(Mode::Standard, to, tag, span)
+    }
+    /// Starts a send with the semantics of `mode`.
+    pub fn isend_as(&self, mode: Mode, to: Rank, tag: Tag, span: Span) -> Result<Request, Error> {
+        self.engine.borrow_mut().send_as(mode, to, tag, span, false).map(Request)
+    }
+    /// Sends; `span` may be used again afterwards.
+    pub async fn send(&self, to: Rank, tag: Tag, span: Span) -> Result<(), Error> {
         if self.engine.borrow_mut().send_now(to, tag, Context::USER, span) {
-            return Ok(Request(SENT));
+            return Ok(());
         }
-        self.engine.borrow_mut().send(to, tag, Context::USER, span, false).map(Request)
+        self.send_as(Mode::Standard, to, tag, span).await
+    }
+    /// Sends with the semantics of `mode`.
+    pub async fn send_as(&self, mode: Mode, to: Rank, tag: Tag, span: Span) -> Result<(), Error> {
+        let id = self.engine.borrow_mut().send_as(mode, to, tag, span, true)?;
+        self.wait_id(id).await.map(|_| ())
+    }
+    /// Waits until nothing that this rank sent by [`Mode::Postal`] is still here: call it before the port is closed.
+    pub async fn flush(&self) {
+        while self.engine.borrow().detached > 0 {
+            if !self.step() {
+                self.with_port(|port| port.idle(Time::MAX));
+                yield_once().await;
+            }
+        }
+    }
+    /// Has `callback` called whenever another rank's exported memory, to which this rank was attached, went away
+    /// (W01's segment callback). It is called from within whatever waits or tests, with no state of the communicator
+    /// borrowed. Replaces the callback before it.
+    pub fn on_revoked(&self, callback: impl FnMut(Key) + 'static) {
+        *self.revoked.borrow_mut() = Some(Box::new(callback));
+    }
+    /// Makes some progress; whether any was possible.
+    #[inline]
+    pub(crate) fn step(&self) -> bool {
+        let mut engine = self.engine.borrow_mut();
+        let any = engine.progress();
+        if !engine.revoked.is_empty() {
+            drop(engine);
+            self.tell_revoked();
+        }
+        any
+    }
+    #[cold]
+    fn tell_revoked(&self) {
+        let revoked = std::mem::take(&mut self.engine.borrow_mut().revoked);
+        // Taken out while it runs, so that it may set another.
+        let Some(mut callback) = self.revoked.borrow_mut().take() else { return };
+        revoked.into_iter().for_each(&mut callback);
+        self.revoked.borrow_mut().get_or_insert(callback);
+    }
+    /// Nothing to do before an event: the port may rest, and hears what for.
+    fn rest(&self, id: u64) {
+        let mut engine = self.engine.borrow_mut();
+        engine.note_wait(id);
+        engine.port.idle(Time::MAX);
+    }
+    pub(crate) async fn wait_id(&self, id: u64) -> Result<Status, Error> {
+        loop {
+            if let Some(result) = self.engine.borrow_mut().take(id) {
+                return result;
+            }
+            if !self.step() {
+                self.rest(id);
+                yield_once().await;
+            }
+        }
     }
     /// Starts a receive from `from` (or any rank) with `tag` (or any tag).
     pub fn irecv(&self, from: Option<Rank>, tag: Option<Tag>, span: Span) -> Result<Request, Error> {
@@ -132,62 +211,6 @@ impl<P: Port> Comm<P> {
     /// Waits until the request is over.
     pub async fn wait(&self, request: Request) -> Result<Status, Error> {
         self.wait_id(request.0).await
-    }
-    async fn wait_id(&self, id: u64) -> Result<Status, Error> {
-        loop {
-            {
-                let mut engine = self.engine.borrow_mut();
-                if let Some(result) = engine.take(id) {
-                    return result;
-                }
-                if engine.progress() {
-                    continue;
-                }
-                engine.note_wait(id);
-                engine.port.idle(Time::MAX);
-            }
-            yield_once().await;
-        }
-    }
-    /// Waits for all; the first error, if any, after all are over.
-    pub async fn wait_all(&self, requests: impl IntoIterator<Item = Request>) -> Result<Vec<Status>, Error> {
-        let mut results = Vec::new();
-        for request in requests {
-            results.push(self.wait(request).await);
-        }
-        results.into_iter().collect()
-    }
-    /// Waits until one of `requests` is over; removes it and says which it was. `None` if there is none.
-    pub async fn wait_any(&self, requests: &mut Vec<Request>) -> Option<(usize, Result<Status, Error>)> {
-        while !requests.is_empty() {
-            {
-                let mut engine = self.engine.borrow_mut();
-                if let Some(index) = requests.iter().position(|request| engine.is_done(request.0)) {
-                    let request = requests.remove(index);
-                    return Some((index, engine.take(request.0).unwrap_or(Err(Error::NoRequest))));
-                }
-                if engine.progress() {
-                    continue;
-                }
-                engine.port.idle(Time::MAX);
-            }
-            yield_once().await;
-        }
-        None
-    }
-    /// Makes what progress is possible and gives the result if the request is over, else the request back.
-    pub fn test(&self, request: Request) -> Result<Result<Status, Error>, Request> {
-        let mut engine = self.engine.borrow_mut();
-        while engine.progress() {}
-        engine.take(request.0).ok_or(request)
-    }
-    /// Sends; `span` may be used again afterwards.
-    pub async fn send(&self, to: Rank, tag: Tag, span: Span) -> Result<(), Error> {
-        if self.engine.borrow_mut().send_now(to, tag, Context::USER, span) {
-            return Ok(());
-        }
-        let id = self.engine.borrow_mut().send(to, tag, Context::USER, span, true)?;
-        self.wait_id(id).await.map(|_| ())
     }
     /// Receives.
     pub async fn recv(&self, from: Option<Rank>, tag: Option<Tag>, span: Span) -> Result<Status, Error> {
@@ -220,9 +243,8 @@ impl<P: Port> Comm<P> {
     }
     /// Whether a message has come that such a receive would take, and which.
     pub fn iprobe(&self, from: Option<Rank>, tag: Option<Tag>) -> Option<Status> {
-        let mut engine = self.engine.borrow_mut();
-        while engine.progress() {}
-        engine.probe(&Pattern { from, tag, context: Context::USER })
+        while self.step() {}
+        self.engine.borrow().probe(&Pattern { from, tag, context: Context::USER })
     }
     /// Waits for such a message, without receiving it.
     pub async fn probe(&self, from: Option<Rank>, tag: Option<Tag>) -> Status {
@@ -234,37 +256,10 @@ impl<P: Port> Comm<P> {
             yield_once().await;
         }
     }
-    /// Exports memory to other ranks: the key travels in messages. See [`Host::register`].
-    pub fn export(&self, memory: Memory) -> Result<Key, Error> {
-        Ok(self.with_port(|port| port.register(memory))?)
-    }
-    /// Imports exported memory, mapped ([`hotlink_port::Engine::Pio`]) or only connected ([`hotlink_port::Engine::Dma`]).
-    pub fn import(&self, key: Key, engine: hotlink_port::Engine) -> Result<Attachment, Error> {
-        Ok(self.with_port(|port| port.attach(key, engine))?)
-    }
-    /// Puts `from` into imported memory of rank `peer`; over when it is visible there.
-    pub async fn put(&self, peer: Rank, from: Span, to: RemoteSpan, engine: hotlink_port::Engine) -> Result<(), Error> {
-        self.transfer(peer, |token| Op::Deposit { from, to, engine, token }).await
-    }
-    /// Gets imported memory of rank `peer` into `to`.
-    pub async fn get(&self, peer: Rank, from: RemoteSpan, to: Span, engine: hotlink_port::Engine) -> Result<(), Error> {
-        self.transfer(peer, |token| Op::Fetch { from, to, engine, token }).await
-    }
-    pub(crate) async fn transfer(&self, peer: Rank, op: impl Fn(u64) -> Op<'static>) -> Result<(), Error> {
-        let id = loop {
-            {
-                let mut engine = self.engine.borrow_mut();
-                if let Some(started) = engine.transfer(peer, &op) {
-                    break started?;
-                }
-                if engine.progress() {
-                    continue;
-                }
-                engine.port.idle(Time::MAX);
-            }
-            yield_once().await;
-        };
-        self.wait_id(id).await.map(|_| ())
+    /// A send between the ranks of a collective, waited for.
+    pub(crate) async fn tell(&self, to: Rank, tag: Tag, span: Span) -> Result<(), Error> {
+        let request = self.start(Side::Send, to, tag, span)?;
+        self.wait(request).await.map(|_| ())
     }
     pub(crate) fn forced(&self, collective: Collective) -> Option<Algorithm> {
         self.forced.get()[collective as usize]
@@ -280,9 +275,15 @@ impl<P: Port> Comm<P> {
     }
     /// A short message to all other ranks by the fabric: an eager message of a collective to each of them.
     pub(crate) async fn broadcast(&self, tag: Tag, span: Span) -> Result<(), Error> {
+        while !self.engine.borrow_mut().admits_broadcast(span.bytes()) {
+            if !self.step() {
+                self.with_port(|port| port.idle(Time::MAX));
+                yield_once().await;
+            }
+        }
         let head = self.engine.borrow_mut().broadcast_head(tag, span.bytes());
         let payload = if span.bytes() > 0 { Payload::Span(span) } else { Payload::None };
-        self.transfer(self.rank, |token| Op::Broadcast { head, payload, token }).await
+        self.perform(self.rank, |token| Op::Broadcast { head, payload, token }).await
     }
     /// A receive of a collective, waited for.
     pub(crate) async fn receive_for(&self, from: Rank, tag: Tag, span: Span) -> Result<Status, Error> {

@@ -25,17 +25,26 @@ pub mod collectives;
 mod comm;
 pub mod conformance;
 mod engine;
+mod indexed;
+mod onesided;
 mod options;
+mod persistent;
 mod reduce;
+mod region;
 mod setup;
+mod waiting;
 mod wire;
 
 pub use cache::{CacheStats, Policy};
 pub use collectives::algorithm::{Algorithm, Collective};
 pub use comm::{Comm, Request, Status};
-pub use options::{Counters, Options};
+pub use indexed::Indexed;
+pub use options::{Counters, Mode, Options};
+pub use persistent::Persistent;
 pub use reduce::{Combine, Element, Operation};
+pub use region::{RangeState, Region, RegionSource, RegionType};
 pub use setup::SetupStats;
+pub use waiting::Ended;
 
 use hotlink_port::{Rank, Refusal};
 use serde::{Deserialize, Serialize};

@@ -3,7 +3,7 @@
 use crate::cache::Policy;
 use serde::{Deserialize, Serialize};
 
-/// Choices that a port's limits leave open.
+/// Choices that a port's limits leave open. All ranks must choose alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Longest eager message.
@@ -14,6 +14,23 @@ pub struct Options {
     pub zero_copy_bytes: u64,
     /// Which set-ups are released when resources run out.
     pub policy: Policy,
+    /// Memory for eager messages that came before their receives, shared among the ranks that may send them. A rank's
+    /// share is at least two of the longest eager messages, and at most 1 MiB.
+    pub kept_bytes: u64,
+}
+
+/// What a send promises, after K98's two flavours of message passing (slides 8 and 27).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Mode {
+    /// Whichever is faster for the size: the send may or may not end before the receiver is there.
+    #[default]
+    Standard,
+    /// Restricted semantics: no buffering. The send ends when the receive has begun, and the message goes straight
+    /// to its place; K98 measures such messages as fast as the raw deposit.
+    Restricted,
+    /// Full postal semantics: the send ends at once whatever the receiver does, at the price of a copy of the
+    /// message. What is still on its way needs later calls to go on: see [`crate::Comm::flush`].
+    Postal,
 }
 
 /// What the protocols did.
@@ -31,6 +48,18 @@ pub struct Counters {
     pub early: u64,
     /// Messages that came before their receive.
     pub unexpected: u64,
+    /// Bytes of eager messages that wait here for their receives, and the most there were.
+    pub kept_bytes: u64,
+    /// See `kept_bytes`.
+    pub kept_bytes_max: u64,
+    /// Short messages that announced themselves because the receiver had enough to keep.
+    pub held_back: u64,
+    /// Times that this rank told another what it had taken.
+    pub credits: u64,
+    /// Messages copied so that their send could end at once.
+    pub buffered: u64,
+    /// Messages of several blocks packed or unpacked through a buffer.
+    pub packed: u64,
 }
 
 impl Options {
@@ -41,6 +70,7 @@ impl Options {
             piece_bytes: limits.control_bytes_max,
             zero_copy_bytes: limits.registration.zero_copy_min,
             policy: Policy::default(),
+            kept_bytes: 64 << 20,
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::cache::{Cache, CacheStats, Policy};
 use hotlink_fabric::units::Time;
 use hotlink_port::{Attachment, Engine, Key, Memory, Port, Refusal};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What set-ups cost and how often they were avoided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,13 +23,21 @@ pub struct SetupStats {
 pub(crate) struct Setup {
     registrations: Cache<Memory, Key>,
     attachments: Cache<(Key, bool), Attachment>,
+    /// Memory that persistent requests want kept, and how many of them.
+    held: BTreeMap<Memory, u32>,
     refused: u64,
     time: Time,
 }
 
 impl Setup {
     pub(crate) fn new(policy: Policy) -> Setup {
-        Setup { registrations: Cache::new(policy), attachments: Cache::new(policy), refused: 0, time: Time::ZERO }
+        Setup {
+            registrations: Cache::new(policy),
+            attachments: Cache::new(policy),
+            held: BTreeMap::new(),
+            refused: 0,
+            time: Time::ZERO,
+        }
     }
     pub(crate) fn stats(&self) -> SetupStats {
         let (registrations, attachments) = (self.registrations.stats, self.attachments.stats);
@@ -44,13 +53,19 @@ impl Setup {
         self.finish(port, start, result)
     }
     fn register_anew(&mut self, port: &mut impl Port, memory: Memory) -> Result<Key, Refusal> {
+        let key = self.register_for_program(port, memory)?;
+        self.registrations.insert(memory, key, key.bytes);
+        if self.held.contains_key(&memory) {
+            self.registrations.hold(memory, 1);
+        }
+        Ok(key)
+    }
+    /// A registration that the program looks after; others that are not in use are released for it if need be.
+    pub(crate) fn register_for_program(&mut self, port: &mut impl Port, memory: Memory) -> Result<Key, Refusal> {
         let bytes = port.size(memory)?;
         loop {
             match port.register(memory) {
-                Ok(key) => {
-                    self.registrations.insert(memory, key, bytes);
-                    return Ok(key);
-                }
+                Ok(key) => return Ok(key),
                 Err(refusal) if is_scarcity(refusal) => {
                     let (_, key) = self.registrations.evict(bytes).ok_or(refusal)?;
                     let _ = port.unregister(key);
@@ -69,12 +84,20 @@ impl Setup {
         self.finish(port, start, result)
     }
     fn attach_anew(&mut self, port: &mut impl Port, key: Key, engine: Engine) -> Result<Attachment, Refusal> {
+        let attachment = self.attach_for_program(port, key, engine)?;
+        self.attachments.insert((key, engine == Engine::Pio), attachment, key.bytes);
+        Ok(attachment)
+    }
+    /// An attachment that the program looks after; others that are not in use are released for it if need be.
+    pub(crate) fn attach_for_program(
+        &mut self,
+        port: &mut impl Port,
+        key: Key,
+        engine: Engine,
+    ) -> Result<Attachment, Refusal> {
         loop {
             match port.attach(key, engine) {
-                Ok(attachment) => {
-                    self.attachments.insert((key, engine == Engine::Pio), attachment, key.bytes);
-                    return Ok(attachment);
-                }
+                Ok(attachment) => return Ok(attachment),
                 Err(refusal) if is_scarcity(refusal) => {
                     let (_, attachment) = self.attachments.evict(key.bytes).ok_or(refusal)?;
                     let _ = port.detach(attachment);
@@ -107,6 +130,7 @@ impl Setup {
     /// Memory is about to be freed, which ends its exports.
     pub(crate) fn forget_memory(&mut self, memory: Memory) {
         self.registrations.forget(memory);
+        self.held.remove(&memory);
     }
     /// Another rank's memory is gone.
     pub(crate) fn forget_key(&mut self, port: &mut impl Port, gone: Key) {
@@ -116,12 +140,27 @@ impl Setup {
             }
         }
     }
-    /// Registers `memory` ahead of use and keeps it before others (persistent requests).
+    /// Registers `memory` ahead of use and keeps it before others, until `unhold`.
     pub(crate) fn hold(&mut self, port: &mut impl Port, memory: Memory) -> Result<(), Refusal> {
         self.register(port, memory)?;
+        *self.held.entry(memory).or_default() += 1;
         self.registrations.hold(memory, 1);
         self.registered_done(port, memory);
         Ok(())
+    }
+    /// Ends one hold.
+    pub(crate) fn unhold(&mut self, memory: Memory) {
+        if let Some(holds) = self.held.get_mut(&memory) {
+            *holds -= 1;
+            if *holds == 0 {
+                self.held.remove(&memory);
+                self.registrations.hold(memory, 0);
+            }
+        }
+    }
+    /// Whether `memory` is registered, and held so.
+    pub(crate) fn state_of(&self, memory: Memory) -> (bool, bool) {
+        (self.registrations.has(memory), self.held.contains_key(&memory))
     }
 }
 

@@ -24,10 +24,21 @@ pub(crate) enum Kind {
     Ready = 6,
     /// Takes an early receive: the message goes to request `id`.
     Claim = 7,
+    /// Flow control: eager bytes taken so far are `at`.
+    Credit = 8,
 }
 
-const KINDS: [Kind; 8] =
-    [Kind::Eager, Kind::Rts, Kind::Cts, Kind::Data, Kind::Fetched, Kind::Landed, Kind::Ready, Kind::Claim];
+const KINDS: [Kind; 9] = [
+    Kind::Eager,
+    Kind::Rts,
+    Kind::Cts,
+    Kind::Data,
+    Kind::Fetched,
+    Kind::Landed,
+    Kind::Ready,
+    Kind::Claim,
+    Kind::Credit,
+];
 
 /// Which of a rank's message streams: messages of different contexts never match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The protocols under any interleaving, back-pressure, delay and want of resources: no message is lost, doubled,
 //! reordered or damaged, whatever its size and layout and however it is received.
 
-use hotlink_message::{Comm, Error, Options, Policy, Request, Status};
+use hotlink_message::{Comm, Error, Mode, Options, Policy, Request, Status};
 use hotlink_port::loopback::{Loopback, Random};
 use hotlink_port::middleware::{Fault, Layered};
 use hotlink_port::{Driver, Kind, Layout, Port, Program, Rank, Span, yield_once};
@@ -23,6 +23,7 @@ struct Sent {
     number: u64,
     tag: u32,
     bytes: u64,
+    mode: Mode,
 }
 
 impl Job {
@@ -32,7 +33,8 @@ impl Job {
         let sizes = [0, 8, 100, 256, 257, 300, 1000, 2000];
         let message = |number| {
             let bytes = sizes[random.below(8) as usize] / 8 * 8;
-            Sent { number, tag: random.below(5) as u32, bytes }
+            let mode = [Mode::Standard, Mode::Standard, Mode::Restricted, Mode::Postal][random.below(4) as usize];
+            Sent { number, tag: random.below(5) as u32, bytes, mode }
         };
         (0..self.messages).map(message).collect()
     }
@@ -79,8 +81,13 @@ fn read<P: Port>(comm: &Comm<P>, span: &Span) -> Result<Vec<u8>, Error> {
 /// Sends and receives everything; the number of wrong messages.
 impl<P: Port> Program<P, Result<Vec<String>, Error>> for Job {
     async fn run(&self, port: P) -> Result<Vec<String>, Error> {
-        let options =
-            Options { eager_bytes: 256, piece_bytes: 128, zero_copy_bytes: self.zero_copy_bytes, policy: self.policy };
+        let options = Options {
+            eager_bytes: 256,
+            piece_bytes: 128,
+            zero_copy_bytes: self.zero_copy_bytes,
+            policy: self.policy,
+            kept_bytes: 0,
+        };
         let comm = Comm::with_options(port, options);
         let mut random = Random::new(self.seed ^ u64::from(comm.rank()) << 40);
         let mut receives: Vec<(Option<Rank>, Option<u32>, u64)> = Vec::new();
@@ -116,7 +123,7 @@ impl<P: Port> Program<P, Result<Vec<String>, Error>> for Job {
             {
                 let span = span(&comm, &mut random, message.bytes)?;
                 write(&comm, &span, &contents(comm.rank(), &message))?;
-                sends.push((comm.isend(to as u32, message.tag, span)?, span));
+                sends.push((comm.isend_as(message.mode, to as u32, message.tag, span)?, span));
             } else if next < receives.len() {
                 let (from, tag, room) = receives[next];
                 let span = span(&comm, &mut random, room)?;
@@ -148,6 +155,7 @@ impl<P: Port> Program<P, Result<Vec<String>, Error>> for Job {
             comm.wait(request).await?;
             comm.free(span.memory)?;
         }
+        comm.flush().await;
         comm.barrier().await?;
         Ok(self.wrong(comm.rank(), &receives, &statuses))
     }

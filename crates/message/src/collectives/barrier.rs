@@ -12,7 +12,7 @@ impl<P: Port> Comm<P> {
         let algorithm = self.algorithm(Collective::Barrier, 0, |_| true)?;
         self.with_port(|port| port.note(Note::EntersBarrier));
         match algorithm {
-            Algorithm::Hardware => self.transfer(self.rank(), |token| Op::Barrier { token }).await?,
+            Algorithm::Hardware => self.perform(self.rank(), |token| Op::Barrier { token }).await?,
             Algorithm::Central => self.central().await?,
             Algorithm::Tree => self.tree().await?,
             Algorithm::Dissemination => self.dissemination(2).await?,

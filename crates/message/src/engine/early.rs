@@ -42,7 +42,7 @@ impl<P: Port> Engine<P> {
         }
         let Some(place) = self.export(id, span) else { return };
         self.entries[id as u32 as usize].announced = Some(place);
-        let (total, at) = (span.bytes(), *self.seen.of(from));
+        let (total, at) = (span.bytes(), self.flows.of(from).seen);
         let words = Words { kind: Kind::Ready, context: pattern.context, tag, total, id, at };
         // Not said in time, the message comes the usual way.
         let _ = self.say(Saying { to: from, words, payload: Carried::Place(place), request: id, ends: false });
@@ -50,7 +50,7 @@ impl<P: Port> Engine<P> {
     /// Another rank has announced a receive.
     pub(crate) fn on_ready(&mut self, from: Rank, words: Words, place: Option<Place>) {
         let Some(place) = place else { return };
-        let on_the_way = self.sent.of(from).wrapping_sub(words.at);
+        let on_the_way = self.flows.of(from).sent.wrapping_sub(words.at);
         let Words { tag, context, total: room, id, .. } = words;
         match on_the_way {
             0 => self.early.push(Early { from, tag, context, room, id, place }),
@@ -82,7 +82,7 @@ impl<P: Port> Engine<P> {
         let Some(early) = self.drop_early(to, words) else { return Ok(false) };
         let id = words.id;
         let span = self.entries[id as u32 as usize].span;
-        let fits = words.total <= early.room && self.takes(&span, &early.place);
+        let fits = words.total > 0 && words.total <= early.room && self.takes(&span, &early.place);
         let Some(place) = early.place.part(words.total).filter(|_| fits) else { return Ok(false) };
         let Ok(remote) = self.import(id, &place) else { return Ok(false) };
         if !self.pin(id, &span, self.port.limits().deposit) {
@@ -102,7 +102,7 @@ impl<P: Port> Engine<P> {
     }
     /// The sender takes the early receive `words.id`.
     pub(crate) fn on_claim(&mut self, from: Rank, words: Words) {
-        *self.seen.of(from) += 1;
+        self.flows.of(from).seen += 1;
         let Some(entry) = self.entry(words.id) else { return };
         (entry.peer, entry.state) = (from, State::Receiving { words, came: 0 });
         self.posted.retain(|&id| id != words.id);

@@ -77,6 +77,8 @@ impl<P: Port> Engine<P> {
             let memory = self.port.alloc(bytes, kind, Align::None)?;
             self.port.deliver(0, Span::new(memory, 0, bytes)).map(|()| memory)
         });
+        self.counters.kept_bytes += words.total;
+        self.counters.kept_bytes_max = self.counters.kept_bytes_max.max(self.counters.kept_bytes);
         self.unexpected.push_back(Unexpected { from, words, kept: kept.transpose(), place: None });
     }
     /// Gives a kept message to the receive `id`.
@@ -91,6 +93,8 @@ impl<P: Port> Engine<P> {
             Ok(None) => Ok(()),
             Err(refusal) => Err(refusal.into()),
         };
+        self.counters.kept_bytes -= message.words.total;
+        self.taken(message.from, message.words.total);
         self.finish(id, copied.and(result));
     }
     pub(super) fn unpack(&mut self, memory: Memory, bytes: u64, span: Span) -> Result<(), Error> {

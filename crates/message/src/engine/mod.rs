@@ -1,9 +1,12 @@
 //! The protocols of one rank: matching, eager, rendezvous. Driven by calls; its only I/O is the port.
 //!
 //! A message up to [`Options::eager_bytes`] travels at once with its envelope (*eager*). A longer one announces
-//! itself (`Rts`); when a receive matches, it comes by *rendezvous* (see `rendezvous`). Both travel in the port's order, so messages between two ranks match in the order in which they were sent.
+//! itself (`Rts`); when a receive matches, it comes by *rendezvous* (see `rendezvous`). Both travel in the port's
+//! order, so messages between two ranks match in the order in which they were sent. How much may be sent before a
+//! receive waits for it is bounded (see `flow`).
 
 mod early;
+mod flow;
 mod matching;
 mod pieces;
 mod rendezvous;
@@ -12,12 +15,14 @@ mod speech;
 
 pub(crate) use requests::Pattern;
 
-use crate::options::{Counters, Options};
+use crate::comm::SENT;
+use crate::options::{Counters, Mode, Options};
 use crate::setup::Setup;
 use crate::wire::{Context, Kind, Words};
 use crate::{Error, Status, Tag};
 use early::Early;
-use hotlink_port::{Event, Head, Memory, Op, Payload, Port, Posted, Rank, Refusal, Span};
+use flow::Flows;
+use hotlink_port::{self as port, Align, Event, Head, Key, Memory, Op, Payload, Port, Posted, Rank, Refusal, Span};
 use matching::Unexpected;
 use requests::{Entry, State};
 use speech::{Carried, Saying};
@@ -33,28 +38,6 @@ pub(crate) enum Direct {
     Started(u64),
     /// It must go the usual way.
     Usual,
-}
-
-/// Messages by rank: in a row for as many ranks as one would want in a row, else only the ranks that have any, so that
-/// memory grows with partners and not with peers.
-#[derive(Debug)]
-pub(crate) struct Tally {
-    near: Vec<u64>,
-    far: BTreeMap<Rank, u64>,
-}
-
-impl Tally {
-    const NEAR: usize = 256;
-    fn new(ranks: usize) -> Tally {
-        Tally { near: vec![0; if ranks <= Tally::NEAR { ranks } else { 0 }], far: BTreeMap::new() }
-    }
-    #[inline]
-    pub(crate) fn of(&mut self, rank: Rank) -> &mut u64 {
-        match self.near.get_mut(rank as usize) {
-            Some(count) => count,
-            None => self.far.entry(rank).or_default(),
-        }
-    }
 }
 
 /// One rank's protocol state.
@@ -73,9 +56,13 @@ pub(crate) struct Engine<P: Port> {
     pub(crate) sending: VecDeque<u64>,
     /// Early receives of other ranks that this one may send into.
     pub(crate) early: Vec<Early>,
-    /// Messages sent to and seen from each rank: whether any is on the way decides whether an early receive holds.
-    pub(crate) sent: Tally,
-    pub(crate) seen: Tally,
+    flows: Flows,
+    /// Sends that nobody waits for, with copies of their messages.
+    pub(crate) detached: u64,
+    /// Exports of other ranks that went away and that the program has not been told of.
+    pub(crate) revoked: VecDeque<Key>,
+    /// Exports that regions import, by rank and number: how many do, and whether it went away.
+    pub(crate) watched: BTreeMap<(Rank, u64), (u32, bool)>,
     pub(crate) gone: Vec<Rank>,
 }
 
@@ -83,17 +70,20 @@ impl<P: Port> Engine<P> {
     pub(crate) fn new(port: P, options: Options) -> Engine<P> {
         let most = port.limits().control_bytes_max;
         let (eager_bytes, piece_bytes) = (options.eager_bytes.min(most), options.piece_bytes.clamp(1, most));
-        let (setup, ranks) = (Setup::new(options.policy), port.ranks() as usize);
+        let setup = Setup::new(options.policy);
         let by_dma = port.limits().deposit.or(port.limits().fetch).is_none_or(|claim| claim.dma);
+        let options = Options { eager_bytes, piece_bytes, ..options };
         Engine {
+            flows: Flows::new(port.ranks(), &options),
             port,
-            mover: if by_dma { hotlink_port::Engine::Dma } else { hotlink_port::Engine::Pio },
-            options: Options { eager_bytes, piece_bytes, ..options },
+            mover: if by_dma { port::Engine::Dma } else { port::Engine::Pio },
+            options,
             setup,
             counters: Counters::default(),
             early: Vec::new(),
-            sent: Tally::new(ranks),
-            seen: Tally::new(ranks),
+            detached: 0,
+            revoked: VecDeque::new(),
+            watched: BTreeMap::new(),
             entries: Vec::new(),
             vacant: Vec::new(),
             posted: VecDeque::new(),
@@ -103,8 +93,46 @@ impl<P: Port> Engine<P> {
             gone: Vec::new(),
         }
     }
+    /// Starts a send that promises what `mode` says.
+    pub(crate) fn send_as(&mut self, mode: Mode, to: Rank, tag: Tag, span: Span, waits: bool) -> Result<u64, Error> {
+        match mode {
+            Mode::Restricted => self.send_by(to, tag, Context::USER, span, (waits, false)),
+            _ if self.send_now(to, tag, Context::USER, span) => Ok(SENT),
+            Mode::Standard => self.send(to, tag, Context::USER, span, waits),
+            Mode::Postal => self.send_copy(to, tag, span),
+        }
+    }
+    /// Copies a message and sends the copy.
+    fn send_copy(&mut self, to: Rank, tag: Tag, span: Span) -> Result<u64, Error> {
+        let bytes = span.bytes();
+        let kind = self.port.kind(span.memory)?;
+        let copy = Span::new(self.port.alloc(bytes, kind, Align::Default)?, 0, bytes);
+        let sent = match self.port.copy(span, copy) {
+            Ok(()) => self.send(to, tag, Context::USER, copy, false),
+            Err(refusal) => Err(refusal.into()),
+        };
+        match sent {
+            Ok(id) => self.detach(id, copy.memory),
+            Err(error) => {
+                self.port.free(copy.memory)?;
+                return Err(error);
+            }
+        }
+        self.counters.buffered += 1;
+        Ok(SENT)
+    }
     /// Starts a send; `waits`: the program does nothing else until it is over.
     pub(crate) fn send(&mut self, to: Rank, tag: Tag, context: Context, span: Span, waits: bool) -> Result<u64, Error> {
+        self.send_by(to, tag, context, span, (waits, true))
+    }
+    fn send_by(
+        &mut self,
+        to: Rank,
+        tag: Tag,
+        context: Context,
+        span: Span,
+        (waits, eager): (bool, bool),
+    ) -> Result<u64, Error> {
         if to >= self.port.ranks() {
             return Err(Refusal::NoRank.into());
         }
@@ -115,15 +143,18 @@ impl<P: Port> Engine<P> {
         let words = Words { kind: Kind::Eager, context, tag, total, id: 0, at: 0 };
         let id = self.open(to, span, State::Offered { words });
         let words = Words { id, ..words };
-        let sent = if total <= self.options.eager_bytes {
+        let short = eager && total <= self.options.eager_bytes;
+        let sent = if short && self.flows.of(to).admits(total) {
             self.counters.eager += 1;
+            self.flows.of(to).charge(total);
             self.drop_early(to, &words);
             let payload = if total > 0 { Carried::Span(span) } else { Carried::Nothing };
             self.say(Saying { to, words, payload, request: id, ends: true })
         } else {
+            self.counters.held_back += u64::from(short);
             self.offer(to, words, waits)
         };
-        *self.sent.of(to) += 1;
+        self.flows.of(to).sent += 1;
         if let Err(error) = sent {
             self.finish(id, Err(error));
         }
@@ -133,7 +164,8 @@ impl<P: Port> Engine<P> {
     #[inline]
     pub(crate) fn send_now(&mut self, to: Rank, tag: Tag, context: Context, span: Span) -> bool {
         let total = span.bytes();
-        if total > self.options.eager_bytes || !self.waiting.is_empty() {
+        let usual = total > self.options.eager_bytes || !self.waiting.is_empty() || to >= self.port.ranks();
+        if usual || !self.flows.of(to).admits(total) {
             return false;
         }
         let words = Words { kind: Kind::Eager, context, tag, total, id: 0, at: 0 };
@@ -142,7 +174,9 @@ impl<P: Port> Engine<P> {
             return false;
         }
         self.counters.eager += 1;
-        *self.sent.of(to) += 1;
+        let flow = self.flows.of(to);
+        flow.sent += 1;
+        flow.charge(total);
         if !self.early.is_empty() {
             self.drop_early(to, &words);
         }
@@ -151,7 +185,11 @@ impl<P: Port> Engine<P> {
     /// The head of a hardware broadcast: to each other rank an eager message of a collective like any other.
     pub(crate) fn broadcast_head(&mut self, tag: Tag, total: u64) -> Head {
         let me = self.port.rank();
-        (0..self.port.ranks()).filter(|&to| to != me).for_each(|to| *self.sent.of(to) += 1);
+        for to in (0..self.port.ranks()).filter(|&to| to != me) {
+            let flow = self.flows.of(to);
+            flow.sent += 1;
+            flow.charge(total);
+        }
         Words { kind: Kind::Eager, context: Context::COLLECTIVE, tag, total, id: 0, at: 0 }.head()
     }
     /// Receives while nothing else is expected: a short message goes straight to its place.
@@ -169,8 +207,10 @@ impl<P: Port> Engine<P> {
             && words.kind == Kind::Eager
             && pattern.takes(from, &words)
         {
-            *self.seen.of(from) += 1;
-            return Direct::Done(self.place_eager(from, &words, span));
+            self.flows.of(from).seen += 1;
+            let placed = self.place_eager(from, &words, span);
+            self.taken(from, words.total);
+            return Direct::Done(placed);
         }
         match self.recv(pattern, span, false) {
             Ok(id) => {
@@ -180,20 +220,43 @@ impl<P: Port> Engine<P> {
             Err(error) => Direct::Done(Err(error)),
         }
     }
-    /// Starts a put or get; `None`: no room now.
-    pub(crate) fn transfer(&mut self, peer: Rank, op: impl Fn(u64) -> Op<'static>) -> Option<Result<u64, Error>> {
-        let nothing = Span::new(Memory(u64::MAX), 0, 0);
-        let id = self.open(peer, nothing, State::Moving);
-        match self.port.post(&op(id)) {
-            Posted::Accepted => return Some(Ok(id)),
-            Posted::Refused(refusal) => self.finish(id, Err(refused(refusal))),
-            Posted::Busy => self.finish(id, Err(Error::NoRequest)),
-        }
-        match self.take(id) {
-            Some(Err(Error::NoRequest)) | None => None,
-            Some(result) => Some(result.map(|_| id)),
+    /// Starts an operation of the program; `None`: no room now. Its own memory `here` is registered for it where the
+    /// port's DMA needs that.
+    pub(crate) fn transfer(
+        &mut self,
+        peer: Rank,
+        here: Option<(Span, port::Engine)>,
+        op: &impl Fn(u64) -> Op<'static>,
+    ) -> Option<Result<u64, Error>> {
+        let span = here.map_or(Span::new(Memory(u64::MAX), 0, 0), |(span, _)| span);
+        let id = self.open(peer, span, State::Moving);
+        let ready = here.map_or(Ok(()), |(span, engine)| self.register_for_dma(id, span, engine));
+        let posted = match ready {
+            Ok(()) => self.port.post(&op(id)),
+            Err(refusal) => Posted::Refused(refusal),
+        };
+        match posted {
+            Posted::Accepted => Some(Ok(id)),
+            Posted::Refused(refusal) => {
+                self.finish(id, Err(refused(refusal)));
+                self.take(id).map(|result| result.map(|_| id))
+            }
+            Posted::Busy => {
+                self.finish(id, Err(Error::NoRequest));
+                let _ = self.take(id);
+                None
+            }
         }
     }
+    fn register_for_dma(&mut self, id: u64, here: Span, engine: port::Engine) -> Result<(), Refusal> {
+        let needs = self.port.limits().deposit.is_some_and(|claim| claim.dma_needs_registration);
+        if engine == port::Engine::Dma && needs && self.port.kind(here.memory)? == port::Kind::Private {
+            self.setup.register(&mut self.port, here.memory)?;
+            self.entries[id as u32 as usize].registered = true;
+        }
+        Ok(())
+    }
+
     /// Starts a receive; `early`: the program may go away, so tell the sender at once where the message may go.
     pub(crate) fn recv(&mut self, pattern: Pattern, span: Span, early: bool) -> Result<u64, Error> {
         if let Some(from) = pattern.from
@@ -229,21 +292,30 @@ impl<P: Port> Engine<P> {
             Event::PeerGone(rank) => self.on_gone(rank),
             Event::Done(id) => self.on_moved(id, Ok(())),
             Event::Failed(id, refusal) => self.on_moved(id, Err(refusal)),
-            Event::Revoked(key) => self.setup.forget_key(&mut self.port, key),
+            Event::Revoked(key) => {
+                self.setup.forget_key(&mut self.port, key);
+                if let Some(watch) = self.watched.get_mut(&(key.rank, key.id)) {
+                    watch.1 = true;
+                }
+                self.revoked.push_back(key);
+            }
         }
     }
     fn on_control(&mut self, from: Rank, head: &Head, bytes: u64) {
         let Some(words) = Words::parse(head) else { return };
         match words.kind {
             Kind::Eager => {
-                *self.seen.of(from) += 1;
+                self.flows.of(from).seen += 1;
                 match self.claim(from, &words) {
-                    Some(id) => self.take_eager(id, from, &words),
+                    Some(id) => {
+                        self.take_eager(id, from, &words);
+                        self.taken(from, words.total);
+                    }
                     None => self.keep(from, words, bytes),
                 }
             }
             Kind::Rts => {
-                *self.seen.of(from) += 1;
+                self.flows.of(from).seen += 1;
                 let place = self.place(from, bytes);
                 match self.claim(from, &words) {
                     Some(id) => self.begin(id, from, words, place),
@@ -259,6 +331,7 @@ impl<P: Port> Engine<P> {
             Kind::Landed => self.on_landed(from, &words),
             Kind::Ready => self.on_ready(from, words, self.place(from, bytes)),
             Kind::Claim => self.on_claim(from, words),
+            Kind::Credit => self.on_credit(from, words.at),
         }
     }
     /// A rank has died: every request that needs it fails.

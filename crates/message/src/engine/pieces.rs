@@ -66,6 +66,8 @@ impl<P: Port> Engine<P> {
         entry.state = State::Receiving { words: announced, came };
         let room = span.bytes().saturating_sub(words.at).min(bytes);
         let delivered = match span.part(words.at, room) {
+            // Beyond the receive's room.
+            _ if room == 0 => Ok(()),
             Some(into) => self.port.deliver(0, into).map_err(Error::from),
             None => self.deliver_in_parts(words.at, room, span),
         };

@@ -39,6 +39,11 @@ impl<P: Port> Engine<P> {
         let private = || limits.private && worth && self.is_coarse(span);
         span.bytes() >= self.options.zero_copy_bytes && (self.is_regular(span) || private())
     }
+    /// Whether a message of this span might be moved without buffers, so that registering it ahead is worth while.
+    pub(crate) fn may_register(&self, span: &Span) -> bool {
+        let limits = self.port.limits();
+        (limits.deposit.is_some() || limits.fetch.is_some()) && self.offers(span, false)
+    }
     /// Whether an offer is taken with this memory on the own side.
     pub(super) fn takes(&self, span: &Span, place: &Place) -> bool {
         place.regular || self.is_coarse(span)
@@ -130,9 +135,12 @@ impl<P: Port> Engine<P> {
     /// Tells the sender of an announced message where to send it for the receive `id`.
     pub(super) fn clear(&mut self, id: u64, from: Rank, words: Words, payload: Carried) {
         self.entries[id as u32 as usize].state = State::Receiving { words, came: 0 };
-        let words = Words { kind: Kind::Cts, at: id, ..words };
-        if let Err(error) = self.say(Saying { to: from, words, payload, request: id, ends: false }) {
+        let clear = Words { kind: Kind::Cts, at: id, ..words };
+        if let Err(error) = self.say(Saying { to: from, words: clear, payload, request: id, ends: false }) {
             self.finish(id, Err(error));
+        } else if words.total == 0 {
+            // Nothing more will come.
+            self.finish(id, Ok(Status { from, tag: words.tag, bytes: 0 }));
         }
     }
     /// The receiver is ready for the announced message `words.id`.
@@ -145,7 +153,8 @@ impl<P: Port> Engine<P> {
     /// Moves the offered message `id` into the receive `peer`.
     pub(super) fn move_to(&mut self, id: u64, peer: u64, place: Option<Place>) {
         self.release_setups(id);
-        if place.is_none_or(|place| !self.deposit(id, peer, &place)) {
+        let empty = self.entries[id as u32 as usize].span.bytes() == 0;
+        if place.is_none_or(|place| empty || !self.deposit(id, peer, &place)) {
             self.start_pieces(id, peer);
         }
     }

@@ -4,7 +4,7 @@ use super::Engine;
 use crate::comm::SENT;
 use crate::wire::{Context, Place, Words};
 use crate::{Error, Status, Tag};
-use hotlink_port::{Key, Note, Port, Rank, Span};
+use hotlink_port::{Key, Memory, Note, Port, Rank, Span};
 
 /// Who may match a receive.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +57,8 @@ pub(crate) struct Entry {
     pub(crate) announced: Option<Place>,
     /// It uses the attachment to this key.
     pub(crate) attached: Option<Key>,
+    /// It sends this copy of its message, and nobody waits for it.
+    pub(crate) copy: Option<Memory>,
 }
 
 impl<P: Port> Engine<P> {
@@ -70,12 +72,14 @@ impl<P: Port> Engine<P> {
                 registered: false,
                 announced: None,
                 attached: None,
+                copy: None,
             });
             self.entries.len() as u32 - 1
         });
         let entry = &mut self.entries[slot as usize];
         let generation = entry.generation.wrapping_add(1);
-        *entry = Entry { generation, peer, span, state, registered: false, announced: None, attached: None };
+        *entry =
+            Entry { generation, peer, span, state, registered: false, announced: None, attached: None, copy: None };
         u64::from(entry.generation) << 32 | u64::from(slot)
     }
     /// The request in a slot.
@@ -89,8 +93,31 @@ impl<P: Port> Engine<P> {
     pub(crate) fn finish(&mut self, id: u64, result: Result<Status, Error>) {
         let Some(entry) = self.entry(id) else { return };
         entry.state = State::Done(result);
+        let detached = entry.copy.is_some();
         if entry.registered || entry.attached.is_some() {
             self.release_setups(id);
+        }
+        if detached {
+            self.drop_detached(id);
+        }
+    }
+    /// Nobody will wait for request `id`, which sends a copy of its message in `copy`.
+    pub(super) fn detach(&mut self, id: u64, copy: Memory) {
+        self.detached += 1;
+        if let Some(entry) = self.entry(id) {
+            entry.copy = Some(copy);
+        }
+        self.drop_detached(id);
+    }
+    /// A detached request that is over leaves nothing behind.
+    fn drop_detached(&mut self, id: u64) {
+        let Some(entry) = self.entry(id) else { return };
+        if let (Some(copy), State::Done(_)) = (entry.copy, entry.state) {
+            entry.state = State::Vacant;
+            self.vacant.push(id as u32);
+            self.detached -= 1;
+            // It was allocated here and nobody else knows it.
+            let _ = self.free(copy);
         }
     }
     /// The result of a request that is over; the request is then free. `None`: not over.

@@ -1,0 +1,109 @@
+//! Flow control: what a rank may send eagerly before the receiver has taken it.
+//!
+//! An eager message that no receive waits for is kept by the receiver. So that what is kept stays bounded, each rank
+//! may have [`Options::kept_bytes`] of eager messages at a receiver that have not met their receives, shared among the
+//! ranks; beyond, its messages announce themselves and wait at the sender. The receiver tells what it has taken
+//! (`Credit`) in steps of half that share.
+
+use super::Engine;
+use super::speech::{Carried, Saying};
+use crate::options::Options;
+use crate::wire::{Context, Kind, Words};
+use hotlink_port::{Port, Rank};
+use std::collections::BTreeMap;
+
+/// What a kept message costs beside its bytes.
+const ENVELOPE: u64 = 64;
+/// A peer's share of [`Options::kept_bytes`] is never more than this...
+const SHARE_MAX: u64 = 1 << 20;
+
+/// What went between this rank and another.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Flow {
+    /// Messages sent to and seen from it: whether any is on the way decides whether an early receive holds.
+    pub(super) sent: u64,
+    pub(super) seen: u64,
+    /// Eager bytes sent to it, envelopes included, and up to where that may go.
+    charged: u64,
+    allowed: u64,
+    /// Eager bytes from it that met their receives, and what of that it was told.
+    taken: u64,
+    told: u64,
+}
+
+/// The flows: in a row for as many ranks as one would want in a row, else only to the ranks that this one talked to, so
+/// that memory grows with partners and not with peers.
+#[derive(Debug)]
+pub(crate) struct Flows {
+    near: Vec<Flow>,
+    far: BTreeMap<Rank, Flow>,
+    share: u64,
+}
+
+impl Flows {
+    const NEAR: u32 = 256;
+    pub(super) fn new(ranks: u32, options: &Options) -> Flows {
+        // ... and never less than two of the longest eager messages, lest every message wait.
+        let least = 2 * (options.eager_bytes + ENVELOPE);
+        let share = (options.kept_bytes / u64::from(ranks.max(1))).min(SHARE_MAX).max(least);
+        let near = if ranks <= Flows::NEAR { ranks as usize } else { 0 };
+        Flows { near: vec![Flow::new(share); near], far: BTreeMap::new(), share }
+    }
+    #[inline]
+    pub(super) fn of(&mut self, rank: Rank) -> &mut Flow {
+        match self.near.get_mut(rank as usize) {
+            Some(flow) => flow,
+            None => self.far.entry(rank).or_insert(Flow::new(self.share)),
+        }
+    }
+}
+
+impl Flow {
+    fn new(allowed: u64) -> Flow {
+        Flow { allowed, ..Flow::default() }
+    }
+    /// Whether a message of `total` bytes may go eagerly.
+    #[inline]
+    pub(super) fn admits(&self, total: u64) -> bool {
+        self.charged + total + ENVELOPE <= self.allowed
+    }
+    /// It went eagerly.
+    #[inline]
+    pub(super) fn charge(&mut self, total: u64) {
+        self.charged += total + ENVELOPE;
+    }
+}
+
+impl<P: Port> Engine<P> {
+    /// An eager message of `total` bytes from a rank has met its receive.
+    #[inline]
+    pub(super) fn taken(&mut self, from: Rank, total: u64) {
+        let step = self.flows.share / 2;
+        let flow = self.flows.of(from);
+        flow.taken += total + ENVELOPE;
+        if flow.taken - flow.told >= step {
+            self.tell_taken(from);
+        }
+    }
+    #[cold]
+    fn tell_taken(&mut self, to: Rank) {
+        let flow = self.flows.of(to);
+        flow.told = flow.taken;
+        let words =
+            Words { kind: Kind::Credit, context: Context::USER, tag: 0, total: 0, id: u64::MAX, at: flow.taken };
+        self.counters.credits += 1;
+        // Who cannot be told is gone, and sends no more.
+        let _ = self.say(Saying { to, words, payload: Carried::Nothing, request: u64::MAX, ends: false });
+    }
+    /// Whether every other rank has room for a broadcast of `total` bytes.
+    pub(crate) fn admits_broadcast(&mut self, total: u64) -> bool {
+        let me = self.port.rank();
+        (0..self.port.ranks()).all(|to| to == me || self.flows.of(to).admits(total))
+    }
+    /// A rank has taken eager messages of this one up to `taken`.
+    pub(super) fn on_credit(&mut self, from: Rank, taken: u64) {
+        let share = self.flows.share;
+        let flow = self.flows.of(from);
+        flow.allowed = flow.allowed.max(taken + share);
+    }
+}
