@@ -1,5 +1,6 @@
 """The installed ``hotlink`` command: the Rust command line, with plots added."""
 
+import json
 import signal
 import sys
 from pathlib import Path
@@ -15,11 +16,15 @@ def main() -> int:
 
 
 def draw_beside(file: Path) -> None:
-    """Draw the plots of a result file into its folder. The command calls this for ``--out``."""
+    """Draw what a result file asks for: a picture of its own choice, or else the plots of a comparison beside it."""
     try:
-        from hotlink import plot
+        from hotlink import curves, plot
     except ModuleNotFoundError as error:
         raise RuntimeError(f"plots need {error.name}: pip install 'hotlink[plot]'") from None
     from hotlink.result import Result
 
-    plot.save(Result.load(file).records, file.parent)
+    result = Result.load(file)
+    if asked := json.loads(file.read_text(encoding="utf-8")).get("plot"):
+        curves.save(result.records, Path(asked["out"]), asked["x"], asked["y"])
+    else:
+        plot.save(result.records, file.parent)

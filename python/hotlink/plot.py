@@ -74,13 +74,16 @@ def save(records: Sequence[Record], folder: Path) -> list[Path]:
         if any(lines_of(records, key).values() for key in keys_of(records, name)):
             figure = draw(records, name)
             for suffix in ("png", "svg"):
-                file = folder / f"{name}.{suffix}"
-                # No date in the file: the same records give the same bytes.
-                with mpl.rc_context({"svg.hashsalt": "hotlink", "svg.fonttype": "none"}):
-                    metadata = {"Date": None} if suffix == "svg" else None
-                    figure.savefig(file, dpi=160, metadata=metadata)
-                files.append(file)
+                files.append(write(figure, folder / f"{name}.{suffix}"))
     return files
+
+
+def write(figure: Figure, file: Path) -> Path:
+    """Write a figure without a date: the same records give the same bytes."""
+    with mpl.rc_context({"svg.hashsalt": "hotlink", "svg.fonttype": "none"}):
+        dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+        figure.savefig(file, dpi=160, metadata=dates.get(file.suffix))
+    return file
 
 
 def draw(records: Sequence[Record], quantity: str = "bandwidth") -> Figure:

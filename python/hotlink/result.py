@@ -91,6 +91,12 @@ class Result(Sequence[Record]):
 
         return plot.draw(self.records, quantity)
 
+    def curves(self, *y: str, x: str | None = None) -> Figure:
+        """Draw what was measured or simulated against what was swept, as ``hotlink plot`` does (``hotlink[plot]``)."""
+        from hotlink import curves
+
+        return curves.draw(self.records, x, y)
+
     def save_plots(self, folder: str | PathLike[str]) -> list[Path]:
         """Write every plot that the records allow into ``folder`` as PNG and SVG; returns the files."""
         from hotlink import plot

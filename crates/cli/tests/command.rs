@@ -230,3 +230,11 @@ fn completion_knows_the_verbs_and_doctor_reports() {
     assert_eq!(calibrated["verdict"], "missing");
     assert!(calibrated["advice"].as_str().unwrap().contains("hotlink calibrate"));
 }
+
+#[test]
+fn the_bare_binary_says_what_draws() {
+    let place = Place::new("plot");
+    std::fs::write(place.path().join("m.json"), r#"{"schema": "hotlink/1", "records": [{"a": 1}]}"#).unwrap();
+    assert!(place.run("plot m.json --out m.svg").status(2).err().contains("pip install 'hotlink[plot]'"));
+    assert!(place.run("plot m.json --out m.gif").status(2).err().contains(".png, .svg and .pdf"));
+}

@@ -10,6 +10,7 @@ mod completion;
 mod doctor;
 mod import;
 mod measure;
+mod plot;
 mod reproduce;
 mod simulate;
 mod sweep;
@@ -34,6 +35,8 @@ pub(crate) enum Verb {
     Measure(measure::Args),
     /// Results of other measurement programs (OSU, IMB, nccl-tests, perftest, iperf3) as records, with their bounds.
     Import(import::Args),
+    /// Results as curves in a picture, with bounds and intervals (the installed command only).
+    Plot(plot::Args),
     /// List, show and check fabrics, parts and prices.
     Catalog(catalog::Args),
     /// The tables, figures and claims of a study beside what the models give.
@@ -59,6 +62,7 @@ impl Verb {
             Verb::Calibrate(args) => calibrate::run(args, output),
             Verb::Measure(args) => measure::run(args, output),
             Verb::Import(args) => import::run(args, output),
+            Verb::Plot(args) => plot::run(args, output),
             Verb::Catalog(args) => catalog::run(args, output),
             Verb::Completion(args) => completion::run(args, output),
             Verb::Barrier(args) => barrier::run(args, output),

@@ -1,0 +1,79 @@
+//! `hotlink plot`: results as curves. Python draws; this reads, checks and hands over.
+
+use crate::files::Batch;
+use crate::{Failure, output, output::Output, results};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  hotlink measure pingpong --size 8..4MiB --json > shm.json && hotlink plot shm.json --out latency.svg
+  hotlink plot openmpi.json mpich.json --y bandwidth_MBps --out both.png
+  hotlink simulate traffic --fabric ib-ndr-fat-tree2 --nodes 64 --load 0.1..1.0 --json > t.json && hotlink plot t.json --out t.png
+  hotlink plot raw.json --y samples --out distribution.png      # of `measure ... --raw`
+
+Sizes stand on a log2 axis with IEC labels, latencies on a logarithmic one; medians with their 95 % intervals; bounds
+dashed in the colour of what they bound; values that change at whole numbers only (models over nodes, distributions) as
+steps.")]
+pub(crate) struct Args {
+    /// Result files, or folders of a sweep.
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// The picture: .png, .svg or .pdf.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Key across; by default the swept one, sizes first.
+    #[arg(long, value_name = "KEY")]
+    x: Option<String>,
+    /// Keys upwards, one chart each; `samples` for their distribution. [default: latency and bandwidth where there are]
+    #[arg(long, value_name = "KEYS", value_delimiter = ',')]
+    y: Vec<String>,
+}
+
+const PICTURES: [&str; 3] = ["png", "svg", "pdf"];
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    let suffix = args.out.extension().and_then(|suffix| suffix.to_str()).unwrap_or_default();
+    if !PICTURES.contains(&suffix) {
+        return Err(Failure::Input(format!("--out {}: allowed are .png, .svg and .pdf", args.out.display())));
+    }
+    let records = records(&args.files)?;
+    let Some(plot) = output.plotter() else {
+        let how = "install the command: `pip install 'hotlink[plot]'`, or `make build` and then .venv/bin/hotlink";
+        return Err(Failure::Input(format!("plot: the bare binary cannot draw; {how}")));
+    };
+    let folder = args.out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = args.out.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let batch = Batch::new(folder)?;
+    let handed = batch.write(&format!("{name}.json"), "")?;
+    let request = json!({"out": handed.with_file_name(name), "x": args.x, "y": args.y});
+    let document =
+        json!({"schema": "hotlink/1", "command": [], "environment": {}, "records": records, "plot": request});
+    batch.write(&format!("{name}.json"), &output::pretty(&document))?;
+    plot(&handed).map_err(|why| Failure::Input(format!("plot: {}", why.trim_start_matches("ValueError: "))))?;
+    std::fs::remove_file(&handed).map_err(|error| Failure::Input(format!("{}: {error}", handed.display())))?;
+    batch.commit()?;
+    eprintln!("hotlink: wrote {}", args.out.display());
+    Ok(())
+}
+
+/// All records; of several files, each with the name of its own.
+fn records(files: &[PathBuf]) -> Result<Vec<Value>, Failure> {
+    let mut all = Vec::new();
+    for path in files {
+        let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+        for result in results::read(path)? {
+            for record in result.records {
+                let mut fields = serde_json::to_value(&record).unwrap_or_default();
+                if files.len() > 1 {
+                    fields["run"] = name.clone().into();
+                }
+                all.push(fields);
+            }
+        }
+    }
+    match all.is_empty() {
+        true => Err(Failure::Input("plot: the files hold no record".to_owned())),
+        false => Ok(all),
+    }
+}

@@ -1,0 +1,115 @@
+"""Curves follow the field's conventions, and say what cannot be drawn."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+import hotlink
+from hotlink import curves
+from hotlink.result import Record
+
+
+def pingpong(via: str = "shm", sizes: tuple[int, ...] = (0, 8, 65536, 1 << 20)) -> list[Record]:
+    records: list[Record] = []
+    for size in sizes:
+        us = 1.0 + size / 5000
+        record: Record = {"fabric": "here", "benchmark": "pingpong", "method": "measured", "via": via, "size_B": size}
+        record |= {
+            "latency_us": us,
+            "bandwidth_MBps": size / us,
+            "bound_latency_us": us / 2,
+            "statistic_of": "latency_us",
+        }
+        records.append(record | {"ci95_low": us * 0.9, "ci95_high": us * 1.1})
+    return records
+
+
+def labels(axes: Any) -> list[str]:  # noqa: ANN401
+    return [text.get_text() for text in axes.get_xticklabels()]
+
+
+def test_sizes_have_a_log2_axis_with_iec_labels_and_latencies_a_logarithmic_one() -> None:
+    figure = curves.draw(pingpong())
+    FigureCanvasAgg(figure).draw()
+    latency, bandwidth = figure.axes
+    assert latency.get_xscale() == "symlog", "a log2 axis on which 0 B has a place"
+    assert (latency.get_yscale(), bandwidth.get_yscale()) == ("log", "linear")
+    assert "0 B" in labels(latency)
+    assert "64 KiB" in labels(latency)
+    assert curves.draw(pingpong(sizes=(8, 64, 1024))).axes[0].get_xscale() == "log"
+    assert bandwidth.get_ylim()[0] == 0
+
+
+def test_bounds_are_dashed_and_intervals_shown_also_for_what_is_computed_from_the_time() -> None:
+    records = pingpong()
+    latency, bandwidth = curves.draw(records).axes
+    measured, bound = latency.lines
+    assert measured.get_linestyle() == "-"
+    assert bound.get_linestyle() == "--"
+    assert np.allclose(np.asarray(bound.get_ydata(), float) * 2, np.asarray(measured.get_ydata(), float))
+    assert len(latency.collections) == len(bandwidth.collections) == 1
+    low, high = curves.interval(records[2], "bandwidth_MBps")
+    assert low is not None
+    assert high is not None
+    assert low < 65536 / (1.0 + 65536 / 5000) < high
+
+
+def test_lines_are_named_by_what_differs() -> None:
+    lines = curves.curves_of(pingpong("shm") + pingpong("tcp"), "size_B", "latency_us")
+    assert [line.name for line in lines] == ["shm", "tcp"]
+    assert [line.x for line in lines] == [[0, 8, 65536, 1 << 20]] * 2
+
+
+def test_models_over_nodes_and_distributions_are_steps() -> None:
+    model = hotlink.analyze("sci-torus2d", "4..64")
+    lines = model.curves("bandwidth_per_node_MBps").axes[0].lines
+    assert {line.get_drawstyle() for line in lines} == {"steps-post"}
+    raw: list[Record] = [{**pingpong()[1], "samples": [3.0, 1.0, 2.0]}]  # type: ignore[dict-item]
+    line = curves.draw(raw, None, ["samples"]).axes[0].lines[0]
+    assert np.asarray(line.get_xdata()).tolist() == [1.0, 2.0, 3.0]
+    assert line.get_drawstyle() == "steps-post"
+
+
+@pytest.mark.parametrize(
+    ("records", "y", "told"),
+    [
+        (pingpong(), ["nonsense"], "allowed: .*latency_us"),
+        (pingpong(sizes=(8,)), [], "nothing is swept"),
+        (pingpong(), ["samples"], "--raw"),
+        ([record for n in range(30) for record in pingpong(f"via{n}")], [], "too many"),
+        ([{"a": "b"}], [], "nothing to draw"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(records: list[Record], y: list[str], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        curves.draw(records, None, y)
+
+
+def command(*words: str) -> subprocess.CompletedProcess[str]:
+    words = (sys.executable, "-m", "hotlink", *words)
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+def test_the_command_draws_the_same_bytes_twice_and_leaves_nothing_else(tmp_path: Path) -> None:
+    for via in ("shm", "tcp"):
+        document = {"schema": "hotlink/1", "command": [], "environment": {}, "records": pingpong(via)}
+        (tmp_path / f"{via}.json").write_text(json.dumps(document))
+    files = [str(tmp_path / "shm.json"), str(tmp_path / "tcp.json")]
+    for name in ("a.svg", "b.svg", "c.png"):
+        done = command("plot", *files, "--out", str(tmp_path / "plots" / name))
+        assert done.returncode == 0, done.stderr
+    plots = tmp_path / "plots"
+    assert sorted(file.name for file in plots.iterdir()) == ["a.svg", "b.svg", "c.png"]
+    assert (plots / "a.svg").read_bytes() == (plots / "b.svg").read_bytes()
+    assert "64 KiB" in (plots / "a.svg").read_text()
+    assert (plots / "c.png").read_bytes().startswith(b"\x89PNG")
+    refused = command("plot", files[0], "--y", "nonsense", "--out", str(tmp_path / "new" / "d.png"))
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "allowed: " in refused.stderr
+    assert not (tmp_path / "new").exists()
