@@ -130,9 +130,8 @@ impl Fabric {
     ) -> Result<Fabric, BuildError> {
         let devices = &network.vertex_role[network.nodes as usize..];
         let in_network = |role: Role| devices.contains(&role) || network.channel_role.contains(&role);
-        let hosts = [Role::Memory, Role::HostBus, Role::Nic];
         network.host_roles =
-            hosts.into_iter().filter(|role| spec.resources.contains_key(role) && !in_network(*role)).collect();
+            Role::HOST.into_iter().filter(|role| spec.resources.contains_key(role) && !in_network(*role)).collect();
         let attachment = Attachment::new(&network);
         let routing = Routing::new(spec.routing, &network, &shape, &attachment)?;
         Ok(Fabric { spec: spec.clone(), asked, network, shape, attachment, routing })
@@ -201,6 +200,7 @@ impl Fabric {
 fn default_role_name(role: Role) -> &'static str {
     match role {
         Role::Memory => "memory",
+        Role::Engine => "sending engine",
         Role::HostBus => "host bus",
         Role::Nic => "NIC",
         Role::BLink => "B-Link",

@@ -181,8 +181,7 @@ impl Case<'_> {
 
     /// What the node's own devices allow: it sends B and receives B, through one rate where they are half duplex.
     fn host_limits(&self) -> Vec<Limit> {
-        let roles = [Role::Memory, Role::HostBus, Role::Nic];
-        let rated = roles.into_iter().filter_map(|role| Some((role, self.rate(role, 0.0)?)));
+        let rated = Role::HOST.into_iter().filter_map(|role| Some((role, self.rate(role, 0.0)?)));
         let shared = |role: &Role| if self.spec.resources[role].half_duplex { 2.0 } else { 1.0 };
         rated.map(|(role, rate)| self.limit(role, rate / shared(&role))).collect()
     }

@@ -35,7 +35,8 @@ pub enum Resource {
     Vertex(Vertex),
     /// One direction of a link.
     Channel(Channel),
-    /// A part of a node's host ([`Network::host_roles`]): all that the node sends and receives crosses it.
+    /// A part of a node's host ([`Network::host_roles`]): all that the node sends and receives crosses it, except that
+    /// only what it sends crosses its engine.
     Host(Node, Role),
 }
 

@@ -47,6 +47,9 @@ pub struct Origin {
 pub enum Role {
     /// Host memory system.
     Memory,
+    /// What moves a node's outgoing payload from memory to the adapter: the processor's stores or a DMA engine. Only
+    /// what the node sends crosses it.
+    Engine,
     /// Host bus between memory and NIC (PCI, PCIe), shared by both directions if `half_duplex`.
     HostBus,
     /// The adapter: DMA engines, NIC processor.
@@ -71,10 +74,13 @@ pub enum Role {
 }
 
 impl Role {
-    /// Payload crosses it in the fabric's packets, so packet overhead takes its share; memory, host bus and NIC
-    /// move payload alone.
+    /// Roles of a node's host, in the order in which what it sends crosses them.
+    pub const HOST: [Role; 4] = [Role::Memory, Role::Engine, Role::HostBus, Role::Nic];
+
+    /// Payload crosses it in the fabric's packets, so packet overhead takes its share; what stands in the host
+    /// moves payload alone.
     pub fn carries_packets(self) -> bool {
-        !matches!(self, Role::Memory | Role::HostBus | Role::Nic)
+        !Role::HOST.contains(&self)
     }
 }
 

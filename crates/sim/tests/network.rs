@@ -4,7 +4,7 @@
 use hotlink_fabric::catalog::{self, Library};
 use hotlink_fabric::network::Node;
 use hotlink_fabric::routing::{State, Trip};
-use hotlink_fabric::spec::{Capacities, FabricSpec, FlowControl, RoutingSpec};
+use hotlink_fabric::spec::{Capacities, FabricSpec, FlowControl, Role, RoutingSpec};
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::units::Rate;
 use hotlink_fabric::{Fabric, load, network::Resource};
@@ -31,7 +31,7 @@ fn resources(fabric: &Fabric, from: u32, to: u32) -> Vec<Resource> {
             way.push(Resource::Vertex(state.at));
         }
     }
-    way.extend(roles.iter().rev().map(|&role| Resource::Host(Node(to), role)));
+    way.extend(roles.iter().rev().filter(|&&role| role != Role::Engine).map(|&role| Resource::Host(Node(to), role)));
     way
 }
 
@@ -39,7 +39,7 @@ fn resources(fabric: &Fabric, from: u32, to: u32) -> Vec<Resource> {
 fn closed_form_ps(fabric: &Fabric, payload: u64, from: u32, to: u32) -> u64 {
     let way = resources(fabric, from, to);
     let packet = &fabric.spec.packet;
-    let switch = |r: &Resource| fabric.network.role(*r) == hotlink_fabric::spec::Role::Switch;
+    let switch = |r: &Resource| fabric.network.role(*r) == Role::Switch;
     let switches = way.iter().filter(|r| switch(r)).count() as f64;
     let wire = payload + (packet.overhead_bytes.value + packet.overhead_per_hop_bytes.value * switches).ceil() as u64;
     let times: Vec<u64> = way

@@ -3,6 +3,7 @@
 
 use hotlink_fabric::spec::{Capacities, Extents, FabricSpec, RoutingSpec, TopologySpec};
 use hotlink_fabric::traffic::Traffic;
+use hotlink_fabric::units::Time;
 use hotlink_fabric::{Fabric, catalog, load, network::Resource};
 use hotlink_sim::flow::Spread;
 use hotlink_sim::workload::{OpenLoop, Run, Schedule, Stream, all_to_all, open_loop, saturate, turning_pairs};
@@ -182,7 +183,7 @@ fn golden_table() {
     let settings = Settings { capacities: Capacities::Measured, ..Settings::of(&spec) };
     let plan = Plan::new(&fabric, &settings).expect("plan");
     for pairs in 1..=3 {
-        let stream = Stream { pairs: turning_pairs(4, pairs), size: 16384, window: 2, messages: 20 };
+        let stream = Stream { pairs: turning_pairs(4, pairs), size: 16384, window: 2, messages: 20, pause: Time::ZERO };
         add(&format!("saturation sci-torus2d {pairs} pairs"), &saturate(&plan, &settings, &stream).expect("runs"));
     }
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden.csv");

@@ -19,6 +19,7 @@ use std::ops::Range;
 /// Names of [`Role`] in files.
 pub(super) const ROLES: &[(&str, Role)] = &[
     ("memory", Role::Memory),
+    ("engine", Role::Engine),
     ("host-bus", Role::HostBus),
     ("nic", Role::Nic),
     ("b-link", Role::BLink),

@@ -10,6 +10,7 @@ mod valiant;
 use crate::built::Fabric;
 use crate::network::{Channel, Node, Resource, Vertex};
 use crate::routing::{Hop, Routing, State, Toward};
+use crate::spec::Role;
 use crate::topology::{Cube, Shape};
 use crate::traffic::{Demand, Flow};
 use rayon::prelude::*;
@@ -346,7 +347,11 @@ impl Load {
             }
             Resource::Host(node, role) => {
                 let (sent, received) = (self.sent[node.0 as usize], self.received[node.0 as usize]);
-                if half(role) { sent + received } else { sent.max(received) }
+                match role {
+                    Role::Engine => sent,
+                    role if half(role) => sent + received,
+                    _ => sent.max(received),
+                }
             }
         }
     }

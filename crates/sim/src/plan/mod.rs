@@ -58,7 +58,8 @@ pub struct Plan<'a> {
     vertex_server: Vec<u32>,
     /// Per node and host role: the server for sending, the server for receiving.
     host_server: Vec<[u32; 2]>,
-    host_latency: Vec<u32>,
+    /// Per host role: the latency of sending and of receiving.
+    host_latency: Vec<[u32; 2]>,
     /// A server that takes no time, for ways on which nothing has a rate.
     unlimited: u32,
     role_latency: RoleLatency,
@@ -151,8 +152,14 @@ impl<'a> Plan<'a> {
             .collect::<Result<_, _>>()?;
         self.role_latency.channel =
             (0..network.channels() as u32).map(|c| of(Resource::Channel(Channel(c)))).collect::<Result<_, _>>()?;
-        self.host_latency =
-            network.host_roles.iter().map(|&role| of(Resource::Host(Node(0), role))).collect::<Result<_, _>>()?;
+        self.host_latency = network
+            .host_roles
+            .iter()
+            .map(|&role| {
+                let latency = of(Resource::Host(Node(0), role))?;
+                Ok([latency, if role == Role::Engine { 0 } else { latency }])
+            })
+            .collect::<Result<_, _>>()?;
         Ok(())
     }
 
@@ -173,8 +180,11 @@ impl<'a> Plan<'a> {
         for node in network.node_iter() {
             for &role in &network.host_roles {
                 let send = self.add_server(Resource::Host(node, role), settings)?;
-                let receive =
-                    if self.half_duplex(role) { send } else { self.add_server(Resource::Host(node, role), settings)? };
+                let receive = match role {
+                    Role::Engine => NONE,
+                    role if self.half_duplex(role) => send,
+                    _ => self.add_server(Resource::Host(node, role), settings)?,
+                };
                 self.host_server.push([send, receive]);
             }
         }
@@ -253,7 +263,7 @@ impl<'a> Plan<'a> {
                 (bytes, self.role_latency.channel[c.0 as usize] + self.role_latency.vertex[to.0 as usize])
             }
             Resource::Vertex(v) => (settings.switch_buffer_bytes, self.role_latency.vertex[v.0 as usize]),
-            Resource::Host(..) => (settings.nic_buffer_bytes, self.host_latency.iter().sum()),
+            Resource::Host(..) => (settings.nic_buffer_bytes, self.host_latency.iter().map(|[send, _]| send).sum()),
         };
         // A worm needs no room for itself; any other packet must fit whole, and two of them for a steady stream.
         let under_way = (u128::from(gross.0) * u128::from(latency_ps) / 1_000_000_000_000) as u64;

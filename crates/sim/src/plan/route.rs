@@ -64,7 +64,7 @@ impl Plan<'_> {
         out.clear();
         let hosts = self.host_latency.len();
         for role in 0..hosts {
-            self.pass(out, self.host_server[from as usize * hosts + role][0], 0, self.host_latency[role], NO_CHOICE);
+            self.pass(out, self.host_server[from as usize * hosts + role][0], 0, self.host_latency[role][0], NO_CHOICE);
         }
         self.walk(State::start(Node(from)), self.trip(from, to, choice), choice, out)?;
         self.end(to, out);
@@ -148,7 +148,7 @@ impl Plan<'_> {
     fn end(&self, to: u32, out: &mut RouteBuffer) {
         let hosts = self.host_latency.len();
         for role in (0..hosts).rev() {
-            self.pass(out, self.host_server[to as usize * hosts + role][1], 1, self.host_latency[role], NO_CHOICE);
+            self.pass(out, self.host_server[to as usize * hosts + role][1], 1, self.host_latency[role][1], NO_CHOICE);
         }
         if out.stages.is_empty() {
             self.pass(out, self.unlimited, 0, 0, NO_CHOICE);

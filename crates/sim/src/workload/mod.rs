@@ -9,7 +9,7 @@ mod traffic;
 
 pub use alltoall::{Schedule, all_to_all, exchange};
 pub use pingpong::{PingPong, ping_pong};
-pub use saturation::{Stream, saturate, shared_link_pairs, turning_pairs};
+pub use saturation::{Stream, message_passing_pause, saturate, shared_link_pairs, turning_pairs};
 pub use traffic::{OpenLoop, OpenLoopResult, open_loop};
 
 use crate::net::{Net, Stats};

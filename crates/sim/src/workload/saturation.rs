@@ -2,7 +2,7 @@
 //!
 //! Every pair streams messages without a pause; the aggregate is the sum over pairs in a window after the start-up.
 
-use super::Run;
+use super::{PingPong, Run, ping_pong};
 use crate::error::SimError;
 use crate::flow::Settings;
 use crate::net::{Net, Note};
@@ -18,6 +18,9 @@ pub struct Stream {
     pub size: u64,
     /// Messages that each pair keeps under way.
     pub window: u32,
+    /// What a program does between the arrival of one of its messages and the next: the overheads of both sides' message
+    /// passing, beyond what the network takes for an empty message.
+    pub pause: Time,
     /// Messages of the slowest pair in the measured window, about.
     pub messages: u64,
 }
@@ -32,6 +35,19 @@ pub fn shared_link_pairs(nodes: u32, senders: u32) -> Vec<(u32, u32)> {
 pub fn turning_pairs(r: u32, pairs: u32) -> Vec<(u32, u32)> {
     // Row 0 runs towards column r - 1; there they turn.
     (0..pairs).map(|i| (i, (i + 1) * r + r - 1)).collect()
+}
+
+/// The pause that makes an empty message take `mpi_latency` between the nodes of the first pair: what message passing
+/// adds to the network. None where the fabric does not state that latency.
+///
+/// # Errors
+/// See [`Net::advance`].
+pub fn message_passing_pause(plan: &Plan<'_>, settings: &Settings, pairs: &[(u32, u32)]) -> Result<Time, SimError> {
+    let (Some(latency), Some(&(from, to))) = (plan.fabric.spec.parameters.get("mpi_latency"), pairs.first()) else {
+        return Ok(Time::ZERO);
+    };
+    let idle = ping_pong(plan, settings, PingPong { between: [from, to], size: 0, messages: 1 })?;
+    Ok(Time((latency.value.round() as u64).saturating_sub(idle.elapsed.0)))
 }
 
 /// Runs the stream; the measured part starts when every pair has delivered a tenth of its messages.
@@ -49,7 +65,14 @@ pub fn saturate(plan: &Plan<'_>, settings: &Settings, what: &Stream) -> Result<R
     let total = all * what.pairs.len() as u64;
     let (mut delivered, mut start) = (0u64, None);
     while let Some(note) = net.advance()? {
-        let Note::Delivered(message) = note else { continue };
+        let message = match note {
+            Note::Delivered(message) => message,
+            Note::Timer(pair) => {
+                let (from, to) = what.pairs[pair as usize];
+                net.post(from, to, what.size, u64::from(pair))?;
+                continue;
+            }
+        };
         delivered += 1;
         if delivered == warm * what.pairs.len() as u64 {
             start = Some((net.now(), net.stats().delivered_bytes));
@@ -57,7 +80,10 @@ pub fn saturate(plan: &Plan<'_>, settings: &Settings, what: &Stream) -> Result<R
         if delivered >= total {
             break;
         }
-        net.post(message.from, message.to, what.size, message.tag)?;
+        match what.pause {
+            Time::ZERO => _ = net.post(message.from, message.to, what.size, message.tag)?,
+            pause => net.timer(net.now() + pause, message.tag as u32),
+        }
     }
     let (begun, before) = start.unwrap_or((Time::ZERO, 0));
     Ok(Run::of(&net, net.now() - begun, net.stats().delivered_bytes - before))

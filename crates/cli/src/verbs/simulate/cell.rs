@@ -9,6 +9,7 @@ use hotlink_fabric::load;
 use hotlink_fabric::network::Node;
 use hotlink_fabric::spec::Capacities;
 use hotlink_fabric::traffic::{Demand, Flow, Traffic};
+use hotlink_fabric::units::Time;
 use hotlink_sim::flow::{Congestion, Spread};
 use hotlink_sim::workload::{self, OpenLoop, PingPong, Run, Schedule, Stream};
 use hotlink_sim::{Plan, Settings};
@@ -34,7 +35,7 @@ pub(crate) struct Cell {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum What {
     PingPong { between: [u32; 2], messages: u64 },
-    Saturation { pairs: Vec<(u32, u32)>, messages: u64, window: u32, counted: &'static str },
+    Saturation { pairs: Vec<(u32, u32)>, messages: u64, window: Option<u32>, counted: &'static str },
     AllToAll { random: bool },
     Traffic { pattern: String, load: f64, messages: u32 },
 }
@@ -131,11 +132,16 @@ impl Cell {
                 (record, run)
             }
             What::Saturation { pairs, messages, window, counted } => {
-                let what = Stream { pairs: pairs.clone(), size: self.size, window: *window, messages: *messages };
+                let pause = workload::message_passing_pause(plan, settings, pairs).map_err(failed)?;
+                // Where message passing's own time is known: blocking sends, one at a time.
+                let window = window.unwrap_or(if pause == Time::ZERO { 2 } else { 1 });
+                let what = Stream { pairs: pairs.clone(), size: self.size, window, messages: *messages, pause };
                 let run = workload::saturate(plan, settings, &what).map_err(failed)?;
                 let bound = bound * pairs.len() as f64;
                 let record = head
                     .with(counted, pairs.len())
+                    .with("window", window)
+                    .with("pause_us", pause.us())
                     .with("bandwidth_MBps", run.mbps())
                     .with("bound_bandwidth_MBps", bound)
                     .with("efficiency", run.mbps() / bound);

@@ -43,9 +43,10 @@ pub(crate) struct SaturationArgs {
     /// Messages of each pair in the measured part, about.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     messages: u64,
-    /// Messages that a pair keeps under way.
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
-    window: u32,
+    /// Messages that a pair keeps under way [default: 1, as with blocking sends, where the fabric states what message
+    /// passing takes, else 2].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    window: Option<u32>,
 }
 
 #[derive(clap::Args)]
