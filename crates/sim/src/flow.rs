@@ -3,15 +3,18 @@
 //! A load count needs none of this; none of it raises a capacity. Every value here is a choice of the simulation with
 //! a default by [`FlowControl`], not a measured property of a product.
 
-use hotlink_fabric::spec::{Capacities, FabricSpec, FlowControl};
+use hotlink_fabric::spec::{Capacities, FabricSpec, FlowControl, TopologySpec};
 
 /// How the paths of a spreading routing are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
-    /// Every packet draws its own path: even load, packets of a pair may overtake one another.
+    /// The packets of a message take the equal paths in turn: even load, packets of a pair may overtake one another.
     Packet,
     /// One path for each pair of nodes, by a hash of the pair (ECMP): order kept, load as even as the hash.
     Flow,
+    /// One path for each destination, the paths in turn by its number (D-mod-k, as subnet managers and route mappers
+    /// fill their tables): order kept, load even for shifts and exchanges.
+    Destination,
     /// At each switch the least occupied of the ways that the routing offers (QsNet's ascent); packets of a pair may
     /// overtake one another.
     Adaptive,
@@ -61,7 +64,7 @@ impl Settings {
             capacities: Capacities::Theoretical,
             // Where packets may be of any length, GM's 4 KiB.
             packet_bytes: Some(packet),
-            switch_buffer_bytes: 16 * packet,
+            switch_buffer_bytes: 64 * packet,
             nic_buffer_bytes: 256 << 10,
             streams: 64,
             outstanding: u16::MAX,
@@ -72,7 +75,14 @@ impl Settings {
         let adaptive = spec.parameters.get("adaptive_routing").is_some_and(|parameter| parameter.value > 0.0);
         let by_kind = match spec.flow_control {
             // A slack buffer of a worm: Myrinet's and Elite's switches hold a few dozen bytes a port.
-            FlowControl::Wormhole => Settings { switch_buffer_bytes: 128, streams: 1, spread: Spread::Flow, ..base },
+            FlowControl::Wormhole => {
+                let cube = matches!(spec.topology, TopologySpec::Cube { .. });
+                // A cube's ties are half-way round its rings, where a node's number would always choose alike.
+                let spread = if cube { Spread::Packet } else { Spread::Destination };
+                // A switched network's adapter works on one message at a time; a cube's packets are single stores.
+                let streams = if cube { base.streams } else { 1 };
+                Settings { switch_buffer_bytes: 128, streams, spread, ..base }
+            }
             FlowControl::Credit => base,
             FlowControl::Ethernet => Settings { switch_buffer_bytes: 256 << 10, ..base },
             // 16 stream buffers (parameters P004); 16 packets in each queue of a link controller.

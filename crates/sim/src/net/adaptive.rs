@@ -2,23 +2,31 @@
 //!
 //! The choice falls when a packet's head is at the front of its input (QsNet's Elite switches choose an output on the way
 //! up like this) and stands: the packet then waits for that output. Least occupied: fewest packets that wait for the
-//! server or hold it, then the most room behind it, then by lot. Only ways that the routing offers are chosen from, so
+//! server or hold it, then the most room behind it, then by lot. Where a link has more virtual channels than the routing
+//! tells apart, a packet takes one that is free. Only ways that the routing offers are chosen from, so
 //! the routing's freedom from deadlock holds; packets of a message may overtake one another.
 
 use super::Net;
 use crate::net::pool::AGAIN;
 use crate::plan::{NO_CHOICE, NONE};
 use crate::random::mix;
-use hotlink_fabric::routing::Hop;
+use hotlink_fabric::routing::{Hop, State};
 
 impl Net<'_> {
     /// Turns a packet that has reached a choice to the least occupied way; the rest of its route follows.
     pub(super) fn choose_way(&mut self, packet: u32) {
         let p = self.packets.items[packet as usize];
         let state = self.routes.chosen_at(p.route, u32::from(p.stage));
-        if state == NO_CHOICE {
-            return;
+        if state != NO_CHOICE {
+            self.turn(packet, state);
         }
+        if self.plan.alike > 1 {
+            self.choose_channel(packet);
+        }
+    }
+
+    fn turn(&mut self, packet: u32, state: State) {
+        let p = self.packets.items[packet as usize];
         let m = &self.messages.items[p.message as usize];
         let choice = self.plan.choice(m.from, m.to, p.message, p.index & !AGAIN);
         let trip = self.plan.trip(m.from, m.to, choice);
@@ -40,6 +48,24 @@ impl Net<'_> {
         (p.route, p.here) = (route, self.routes.stage(route, stage));
     }
 
+    /// Takes the first of the virtual channels that are alike which no packet holds or waits for.
+    fn choose_channel(&mut self, packet: u32) {
+        let p = self.packets.items[packet as usize];
+        let class = self.servers[self.server_of(p.here.lane) as usize].class;
+        if self.paces[class as usize].payload_only {
+            return;
+        }
+        let mut channels = p.here.lane..p.here.lane + self.plan.alike;
+        let free = |&lane: &u32| {
+            let here = &self.lanes[self.input_lane(lane) as usize];
+            !here.held && self.lanes[lane as usize].queue.head == NONE
+        };
+        if let Some(lane) = channels.find(free) {
+            self.packets.items[packet as usize].here.lane = lane;
+            self.routes.set_lane(p.route, u32::from(p.stage), lane);
+        }
+    }
+
     /// The least occupied of `hops` whose channel has a rate; `lot` decides between equals.
     fn least_occupied(&self, hops: &[Hop], lot: usize) -> Option<Hop> {
         let crowds = self.crowds.as_ref()?;
@@ -48,7 +74,8 @@ impl Net<'_> {
         let occupied = |hop: &&Hop| {
             let server = self.plan.channel_server(hop);
             let s = &self.servers[server as usize];
-            let behind = &self.lanes[((server << self.plan.lane_shift) + u32::from(hop.vc)) as usize];
+            let channel = u32::from(hop.vc) * self.plan.alike;
+            let behind = &self.lanes[((server << self.plan.lane_shift) + channel) as usize];
             let shut = self.mode == super::Mode::Pause && behind.closed;
             (crowds[server as usize] + u32::from(s.busy || shut), std::cmp::Reverse(behind.room))
         };

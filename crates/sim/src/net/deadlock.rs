@@ -8,35 +8,44 @@ impl Net<'_> {
     /// The error for packets that are left when no event is: the cycle of resources that wait for one another.
     pub(super) fn deadlock(&self) -> SimError {
         let wants = self.wants();
-        let mut server = wants.iter().position(|&want| want != NONE).unwrap_or(0) as u32;
+        let mut lane = wants.iter().position(|&want| want != NONE).unwrap_or(0) as u32;
         let mut seen = vec![false; wants.len()];
-        while wants[server as usize] != NONE && !seen[server as usize] {
-            seen[server as usize] = true;
-            server = wants[server as usize];
+        while wants[lane as usize] != NONE && !seen[lane as usize] {
+            seen[lane as usize] = true;
+            lane = wants[lane as usize];
         }
-        let (start, mut cycle) = (server, vec![self.plan.server_name(server)]);
-        while wants[server as usize] != NONE {
-            server = wants[server as usize];
-            cycle.push(self.plan.server_name(server));
-            if server == start {
+        let (start, mut cycle) = (lane, vec![self.lane_name(lane)]);
+        while wants[lane as usize] != NONE {
+            lane = wants[lane as usize];
+            cycle.push(self.lane_name(lane));
+            if lane == start {
                 break;
             }
         }
         SimError::Deadlock { at_us: format!("{:.3}", self.now as f64 / 1e6), packets: self.packets.live, cycle }
     }
 
-    /// For each server that a waiting packet holds, or whose buffer it fills: the server that the packet waits for.
+    /// For each virtual channel that a waiting packet holds, or whose buffer it fills: that which the packet waits for.
     fn wants(&self) -> Vec<u32> {
-        let mut wants = vec![NONE; self.servers.len()];
+        let mut wants = vec![NONE; self.lanes.len()];
         for (i, p) in self.packets.items.iter().enumerate().filter(|(_, p)| p.message != NONE && p.stage > 0) {
-            let want = self.server_of(p.here.lane);
+            let want = self.input_lane(p.here.lane);
             let last = u32::from(p.stage) - 1;
             let first = self.worms.get(i).map_or(last, |worm| worm.tail.min(last));
             for stage in first..=last {
-                let held = self.server_of(self.routes.stage(p.route, stage).lane);
+                let held = self.input_lane(self.routes.stage(p.route, stage).lane);
                 wants[held as usize] = want;
             }
         }
         wants
+    }
+
+    fn lane_name(&self, lane: u32) -> String {
+        let server = self.server_of(lane);
+        let name = self.plan.server_name(server);
+        match lane - (server << self.plan.lane_shift) {
+            channel if self.plan.channels_each > 1 => format!("{name} (virtual channel {channel})"),
+            _ => name,
+        }
     }
 }

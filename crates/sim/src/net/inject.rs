@@ -29,6 +29,7 @@ impl<'a> Net<'a> {
     /// As [`Net::post`].
     pub fn supply(&mut self, supply: impl FnMut(u32) -> Option<(u32, u64)> + 'a) -> Result<(), SimError> {
         self.supply = Some(Box::new(supply));
+        self.supplied_at = self.now;
         for node in 0..self.senders.len() as u32 {
             self.open_streams(node);
         }
@@ -76,7 +77,9 @@ impl<'a> Net<'a> {
 
     fn supplied(&mut self, node: u32) -> Option<u32> {
         let (to, bytes) = self.supply.as_mut()?(node)?;
-        self.add_message(node, to, bytes, 0).map_err(|error| self.failure = Some(error)).ok()
+        let message = self.add_message(node, to, bytes, 0).map_err(|error| self.failure = Some(error)).ok()?;
+        self.messages.items[message as usize].posted_ps = self.supplied_at;
+        Some(message)
     }
 
     /// Makes the next packet of a message and lets it wait for its first server.
@@ -104,7 +107,13 @@ impl<'a> Net<'a> {
         self.stats.packets += 1;
         self.messages.items[message as usize].made += 1;
         let here = self.routes.stage(route, 0);
-        let packet = self.packets.add(Packet { message, route, payload, index, next: NONE, here, stage: 0, overhead });
+        let class = self.servers[self.server_of(here.lane) as usize].class;
+        let took = self.paces[class as usize].time(payload + u32::from(overhead));
+        let sender = &mut self.senders[m.from as usize];
+        let born = sender.clock.max(m.posted_ps);
+        sender.clock = born + took;
+        let packet =
+            self.packets.add(Packet { born, message, route, payload, index, next: NONE, here, stage: 0, overhead });
         if self.mode == Mode::Worm {
             let places = self.packets.items.len();
             self.worms.resize(places, Worm::default());

@@ -27,6 +27,7 @@ use hotlink_fabric::routing::Hop;
 use hotlink_fabric::spec::FlowControl;
 use hotlink_fabric::units::{Rate, Time};
 use pool::{Packet, Routes, Worm};
+use worm::Hold;
 
 /// Kinds of event; the id is named in each comment.
 mod kind {
@@ -44,6 +45,8 @@ mod kind {
     pub const RESPONSE: u8 = 6;
     /// The workload's own (id).
     pub const TIMER: u8 = 7;
+    /// A worm's tail has left a virtual channel (lane).
+    pub const RELEASE: u8 = 8;
 }
 
 /// How packets behave, worked out once from the fabric and the settings.
@@ -61,8 +64,6 @@ enum Mode {
 /// A rated resource at work.
 #[derive(Clone, Copy, Debug)]
 struct Server {
-    /// When the tail of its packet will have left, as far as known (wormhole).
-    bound: u64,
     /// Time spent busy, in picoseconds.
     busy_ps: u64,
     /// Lane whose buffer the packet in service leaves; `NONE` for none.
@@ -84,6 +85,8 @@ struct Lane {
     room: i32,
     /// Ethernet: the receiver has asked for silence. Wormhole: a worm leaves the buffer.
     closed: bool,
+    /// Wormhole: a worm holds the virtual channel.
+    held: bool,
 }
 
 /// Serialisation times of one class; the last size asked for is remembered.
@@ -120,6 +123,8 @@ struct Sender {
     stalled: List,
     active: u16,
     outstanding: u16,
+    /// When the next packet could be made if nothing but the node's own first server held it back.
+    clock: u64,
 }
 
 /// Counts of a run.
@@ -165,8 +170,8 @@ pub struct Net<'a> {
     stats: Stats,
     servers: Vec<Server>,
     lanes: Vec<Lane>,
-    /// Packets that wait behind a worm in an input buffer (wormhole only).
-    inputs: Vec<List>,
+    /// One for each lane (wormhole only).
+    holds: Vec<Hold>,
     /// One for each place of `packets` (wormhole only).
     worms: Vec<Worm>,
     paces: Vec<Pace>,
@@ -180,6 +185,7 @@ pub struct Net<'a> {
     hops: Vec<Hop>,
     failure: Option<SimError>,
     supply: Option<Supply<'a>>,
+    supplied_at: u64,
 }
 
 /// Gives a node's next message, destination and bytes, when it has a stream free.
@@ -197,7 +203,6 @@ impl<'a> Net<'a> {
             (FlowControl::StoreAndForward, _) => Mode::Store,
         };
         let server = |&class: &u8| Server {
-            bound: 0,
             busy_ps: 0,
             feeder: NONE,
             feeder_bytes: 0,
@@ -210,6 +215,7 @@ impl<'a> Net<'a> {
             queue: List::default(),
             room: plan.classes[class as usize].buffer as i32,
             closed: false,
+            held: false,
         };
         let lanes_each = 1usize << plan.lane_shift;
         let pace = |class: &crate::plan::Class| Pace {
@@ -231,7 +237,7 @@ impl<'a> Net<'a> {
             stats: Stats::default(),
             servers: plan.server_class.iter().map(server).collect(),
             lanes: plan.server_class.iter().flat_map(|class| std::iter::repeat_n(lane(class), lanes_each)).collect(),
-            inputs: if mode == Mode::Worm { vec![List::default(); plan.servers() * lanes_each] } else { Vec::new() },
+            holds: if mode == Mode::Worm { vec![Hold::default(); plan.servers() * lanes_each] } else { Vec::new() },
             worms: Vec::new(),
             paces: plan.classes.iter().map(pace).collect(),
             packets: Pool::default(),
@@ -243,6 +249,7 @@ impl<'a> Net<'a> {
             hops: Vec::new(),
             failure: None,
             supply: None,
+            supplied_at: 0,
         }
     }
 
@@ -268,7 +275,8 @@ impl<'a> Net<'a> {
 
     /// Time that each server has been busy, in picoseconds, in order of [`Plan::server_resource`].
     pub fn busy_ps(&self) -> impl Iterator<Item = u64> + '_ {
-        let held = |server: &Server| if server.busy && self.mode == Mode::Worm { self.now } else { 0 };
+        let holds = self.mode == Mode::Worm && self.plan.channels_each == 1;
+        let held = move |server: &Server| if server.busy && holds { self.now } else { 0 };
         self.servers.iter().map(move |server| server.busy_ps.wrapping_add(held(server)))
     }
 
@@ -311,6 +319,7 @@ impl<'a> Net<'a> {
             kind::ECHO => self.free_room(event.id(), event.extra()),
             kind::RETRY => self.request(event.id()),
             kind::RESPONSE => self.response(event.id()),
+            kind::RELEASE => self.release(event.id()),
             _ => return Some(Note::Timer(event.id())),
         }
         None

@@ -4,10 +4,12 @@
 use crate::plan::{NO_CHOICE, NONE, Stage};
 use hotlink_fabric::routing::State;
 
-/// A packet under way: half a cache line.
+/// A packet under way: a cache line.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
+#[repr(align(64))]
 pub(crate) struct Packet {
+    /// When its sender could have made it at the best, in picoseconds: its age counts from there.
+    pub born: u64,
     /// Its message; `NONE` on a free place.
     pub message: u32,
     pub route: u32,
@@ -212,6 +214,10 @@ impl Routes {
             self.chosen_at.resize(self.arena.len(), NO_CHOICE);
             self.chosen_at[from..from + stages.len()].copy_from_slice(chosen_at);
         }
+    }
+    /// Moves a stage of a route with one user to another lane.
+    pub fn set_lane(&mut self, route: u32, stage: u32, lane: u32) {
+        self.arena[(route + 1 + stage) as usize].lane = lane;
     }
     /// Where a stage was chosen among several; [`NO_CHOICE`] if it was the only way on.
     #[inline]

@@ -50,10 +50,12 @@ impl Net<'_> {
         if s.busy || s.waiting == 0 {
             return;
         }
-        // Packets that pass come before those that enter here; lanes take turns, those after the last one served first.
-        let passing = s.waiting & ((1 << self.plan.own_lanes) - 1);
-        let late = passing & ((2u32 << s.last_lane) - 1) as u16;
-        for mut set in [passing & !late, late, s.waiting & !passing] {
+        // Lanes take turns, those after the last one served first.
+        let late = ((2u32 << s.last_lane) - 1) as u16;
+        let waiting = s.waiting;
+        let own = waiting & !((1 << self.plan.own_lanes) - 1);
+        let first = if own != 0 && own != waiting { self.first_lanes(server) } else { waiting };
+        for mut set in [first & !late, first & late, waiting & !first] {
             while set != 0 {
                 let lane = (server << self.plan.lane_shift) + set.trailing_zeros();
                 let packet = self.lanes[lane as usize].queue.head;
@@ -65,17 +67,61 @@ impl Net<'_> {
         }
     }
 
+    /// Which of the waiting lanes are served first where packets that enter the network at `server` meet those that pass:
+    /// the passing ones on an SCI ring, whose bypass buffer must drain, and on its B-Link while a receive queue in front is
+    /// more than half full; else whichever has the oldest packet. Age keeps new packets out of a loaded network and yet
+    /// shuts no node out (Abts and Weisser 2007).
+    fn first_lanes(&self, server: u32) -> u16 {
+        let s = &self.servers[server as usize];
+        let own_lanes = (1 << self.plan.own_lanes) - 1;
+        let (passing, own) = (s.waiting & own_lanes, s.waiting & !own_lanes);
+        if self.mode == Mode::Sci {
+            let ring = self.paces[s.class as usize].ring;
+            return if ring || self.is_crowded(server, passing) { passing } else { s.waiting };
+        }
+        if self.oldest(server, own) < self.oldest(server, passing) { own } else { passing }
+    }
+
+    /// When the oldest of the packets at the heads of the lanes `set` was made.
+    fn oldest(&self, server: u32, mut set: u16) -> u64 {
+        let mut least = u64::MAX;
+        while set != 0 {
+            let lane = (server << self.plan.lane_shift) + set.trailing_zeros();
+            least = least.min(self.packets.items[self.lanes[lane as usize].queue.head as usize].born);
+            set &= set - 1;
+        }
+        least
+    }
+
+    /// Whether the buffer that the first packet of one of the lanes `set` waits in is more than half full.
+    fn is_crowded(&self, server: u32, mut set: u16) -> bool {
+        while set != 0 {
+            let lane = (server << self.plan.lane_shift) + set.trailing_zeros();
+            let p = &self.packets.items[self.lanes[lane as usize].queue.head as usize];
+            if p.stage > 0 {
+                let input = self.input_lane(self.routes.stage(p.route, u32::from(p.stage) - 1).lane);
+                let buffer = self.paces[self.servers[self.server_of(input) as usize].class as usize].buffer;
+                if self.lanes[input as usize].room < buffer as i32 / 2 {
+                    return true;
+                }
+            }
+            set &= set - 1;
+        }
+        false
+    }
+
     /// Whether the buffer behind `lane` can take the packet at its head.
     #[inline]
     fn has_room(&self, lane: u32, packet: u32) -> bool {
         let p = &self.packets.items[packet as usize];
-        if p.here.is_last() {
-            return true;
-        }
         let here = &self.lanes[self.input_lane(lane) as usize];
+        if p.here.is_last() {
+            return !here.held;
+        }
         let pace = &self.paces[self.servers[self.server_of(lane) as usize].class as usize];
         match self.mode {
-            Mode::Credit | Mode::Worm => here.room >= p.wire().min(pace.buffer) as i32,
+            Mode::Credit => here.room >= p.wire() as i32,
+            Mode::Worm => !here.held && here.room >= p.wire().min(pace.buffer) as i32,
             Mode::Sci => pace.ring || here.room >= p.wire() as i32,
             Mode::Pause => !here.closed,
             Mode::Drop | Mode::Store => true,
@@ -103,10 +149,10 @@ impl Net<'_> {
         if !last {
             self.reserve(lane, class, p.wire());
         }
-        self.set_feeder(server, &p);
         if self.mode == Mode::Worm {
-            self.hold(packet, server, took, last);
+            self.hold(packet, lane, took, last);
         } else {
+            self.set_feeder(server, &p);
             self.servers[server as usize].busy_ps += took;
             self.queue.push(self.now + took, Event::new(kind::DONE, server, 0));
         }
@@ -186,9 +232,7 @@ impl Net<'_> {
         let s = &mut self.servers[server as usize];
         s.busy = false;
         let (feeder, bytes) = (s.feeder, s.feeder_bytes);
-        if self.mode == Mode::Worm {
-            self.done_worm(server, feeder);
-        } else if feeder != NONE {
+        if feeder != NONE {
             self.free_room(feeder, bytes);
         }
         self.try_start(server);

@@ -6,6 +6,7 @@
 //! including the one behind stage i, or the head has reached its destination. With buffers as large as a packet this is
 //! virtual cut-through.
 
+use super::pool::List;
 use super::{Net, kind};
 use crate::event::{Event, Queue};
 use crate::plan::NONE;
@@ -33,7 +34,7 @@ impl Net<'_> {
     /// one at most, which is why one link a packet is enough.
     fn wait_in_input(&mut self, input: u32, packet: u32) {
         self.worms[packet as usize].behind = NONE;
-        let list = &mut self.inputs[input as usize];
+        let list = &mut self.holds[input as usize].behind;
         match list.tail {
             NONE => list.head = packet,
             tail => self.worms[tail as usize].behind = packet,
@@ -41,56 +42,83 @@ impl Net<'_> {
         list.tail = packet;
     }
 
-    /// Holds `server` for a packet that starts there, and lets go of what its tail can now leave.
-    pub(super) fn hold(&mut self, packet: u32, server: u32, took: u64, last: bool) {
+    /// Holds `lane` for a packet that starts there, and lets go of what its tail can now leave.
+    pub(super) fn hold(&mut self, packet: u32, lane: u32, took: u64, last: bool) {
         let p = self.packets.items[packet as usize];
         let (stage, bytes) = (u32::from(p.stage), u64::from(p.wire()));
+        let (server, channel) = (self.server_of(lane), self.input_lane(lane));
+        let feeder = if stage == 0 { NONE } else { self.channel_at(p.route, stage - 1) };
+        self.lanes[channel as usize].held = true;
+        let hold = &mut self.holds[channel as usize];
+        (hold.bound, hold.feeder) = (self.now + took, feeder);
         let s = &mut self.servers[server as usize];
-        s.bound = self.now + took;
-        s.busy_ps = s.busy_ps.wrapping_sub(self.now);
-        let class = s.class;
-        let ahead = if last { u64::MAX } else { u64::from(self.paces[class as usize].buffer) };
+        if self.plan.channels_each > 1 {
+            s.busy_ps += took;
+            self.queue.push(self.now + took, Event::new(kind::DONE, server, 0));
+        } else {
+            s.busy_ps = s.busy_ps.wrapping_sub(self.now);
+        }
+        let ahead = if last { u64::MAX } else { self.buffer_behind(channel) };
         // The packet drains from the input buffer that it waited in.
-        if s.feeder != NONE {
-            let feeder = s.feeder;
-            let up = self.server_of(feeder);
-            let buffer = self.paces[self.servers[up as usize].class as usize].buffer;
-            self.lanes[feeder as usize].room += p.wire().min(buffer) as i32;
-            self.pokes.push(up);
+        if feeder != NONE {
+            self.lanes[feeder as usize].room += bytes.min(self.buffer_behind(feeder)) as i32;
+            self.pokes.push(self.server_of(feeder));
         }
         let mut between = 0u64;
         let tail = self.worms[packet as usize].tail;
         let mut free_to = tail;
         for k in (tail..=stage).rev() {
-            let held = self.server_of(self.routes.stage(p.route, k).lane);
             if k < stage {
-                between += u64::from(self.paces[self.servers[held as usize].class as usize].buffer);
+                let held = self.channel_at(p.route, k);
+                between += self.buffer_behind(held);
                 let rest = part(took, bytes.saturating_sub(between), bytes);
-                let s = &mut self.servers[held as usize];
-                s.bound = s.bound.max(self.now + rest);
+                let hold = &mut self.holds[held as usize];
+                hold.bound = hold.bound.max(self.now + rest);
             }
             if between.saturating_add(ahead) >= bytes {
                 free_to = free_to.max(k + 1);
             }
         }
         for k in tail..free_to {
-            let held = self.server_of(self.routes.stage(p.route, k).lane);
-            self.queue.push(self.servers[held as usize].bound, Event::new(kind::DONE, held, 0));
+            let held = self.channel_at(p.route, k);
+            self.queue.push(self.holds[held as usize].bound, Event::new(kind::RELEASE, held, 0));
         }
         self.worms[packet as usize].tail = free_to;
     }
 
-    /// A worm's tail has left `server`, and with it the input buffer in front.
-    pub(super) fn done_worm(&mut self, server: u32, feeder: u32) {
-        let s = &mut self.servers[server as usize];
-        s.busy_ps = s.busy_ps.wrapping_add(self.now);
-        if feeder == NONE {
-            return;
+    /// The virtual channel of a stage.
+    fn channel_at(&self, route: u32, stage: u32) -> u32 {
+        self.input_lane(self.routes.stage(route, stage).lane)
+    }
+
+    /// Bytes that the buffer behind `lane` holds when empty.
+    fn buffer_behind(&self, lane: u32) -> u64 {
+        let class = self.servers[self.server_of(lane) as usize].class;
+        u64::from(self.paces[class as usize].buffer)
+    }
+
+    /// A worm's tail has left the virtual channel `lane`, and with it the input buffer in front.
+    pub(super) fn release(&mut self, lane: u32) {
+        let server = self.server_of(lane);
+        self.lanes[lane as usize].held = false;
+        if self.plan.channels_each == 1 {
+            let s = &mut self.servers[server as usize];
+            s.busy_ps = s.busy_ps.wrapping_add(self.now);
+            s.busy = false;
         }
-        let list = &mut self.inputs[feeder as usize];
+        let feeder = self.holds[lane as usize].feeder;
+        if feeder != NONE {
+            self.leave_input(feeder);
+        }
+        self.try_start(server);
+    }
+
+    /// The worm at the front of an input buffer is gone: the next asks for its stage.
+    fn leave_input(&mut self, input: u32) {
+        let list = &mut self.holds[input as usize].behind;
         let next = list.head;
         if next == NONE {
-            self.lanes[feeder as usize].closed = false;
+            self.lanes[input as usize].closed = false;
             return;
         }
         list.head = self.worms[next as usize].behind;
@@ -99,6 +127,17 @@ impl Net<'_> {
         }
         self.ask(next);
     }
+}
+
+/// What a worm does with the virtual channel of a lane.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Hold {
+    /// When the worm's tail will have left, as far as known.
+    bound: u64,
+    /// Virtual channel whose buffer the worm leaves; [`NONE`] for none.
+    feeder: u32,
+    /// Packets that wait in the buffer behind this channel, behind the worm that leaves it.
+    behind: List,
 }
 
 /// The time that `bytes` of `all` take when all take `took`, rounded up.

@@ -48,6 +48,10 @@ pub struct Plan<'a> {
     /// First lane for packets that enter the network at a server, which are served after those that pass: half the
     /// lanes. The buffer behind a server is accounted on the lanes below.
     pub own_lanes: u32,
+    /// Virtual channels of a link.
+    pub channels_each: u32,
+    /// Those of them that are alike: a packet takes whichever is free (adaptive routing).
+    pub alike: u32,
     /// Kinds of server.
     pub classes: Vec<Class>,
     /// Class of each server.
@@ -92,11 +96,15 @@ impl<'a> Plan<'a> {
             .payload_max_bytes
             .as_ref()
             .map_or(MOST_PACKET_BYTES, |limit| limit.value.clamp(1, MOST_PACKET_BYTES.into()) as u32);
-        let lane_shift = (2 * lanes(fabric)).next_power_of_two().trailing_zeros();
+        let alike = alike(fabric, settings);
+        let channels_each = u32::from(fabric.routing.virtual_channels()) * alike;
+        let lane_shift = (2 * lanes(fabric).max(channels_each)).next_power_of_two().trailing_zeros();
         let mut plan = Plan {
             fabric,
             lane_shift,
             own_lanes: 1 << (lane_shift - 1),
+            channels_each,
+            alike,
             classes: Vec::new(),
             server_class: Vec::new(),
             server_resource: Vec::new(),
@@ -268,10 +276,11 @@ impl<'a> Plan<'a> {
         // A worm needs no room for itself; any other packet must fit whole, and two of them for a steady stream.
         let under_way = (u128::from(gross.0) * u128::from(latency_ps) / 1_000_000_000_000) as u64;
         let least = 2 * self.wire_bytes(self.packet_bytes, 64);
-        match self.fabric.spec.flow_control {
+        let bytes = match self.fabric.spec.flow_control {
             FlowControl::Wormhole => bytes,
-            _ => (u64::from(bytes.max(least)) + under_way).min(1 << 30) as u32,
-        }
+            _ => bytes.max(least),
+        };
+        (u64::from(bytes) + under_way).min(1 << 30) as u32
     }
 
     fn add_rings(&mut self) {
@@ -312,6 +321,16 @@ fn latency(fabric: &Fabric, resource: Resource) -> Result<u32, SimError> {
             fabric.resource_name(resource),
             1u32 << 28
         ))),
+    }
+}
+
+/// Virtual channels of each kind that the routing tells apart: what the fabric's links have beyond its needs serves
+/// adaptive routing (QsNet: two where an ascent and descent needs one).
+fn alike(fabric: &Fabric, settings: &Settings) -> u32 {
+    let stated = fabric.spec.parameters.get("virtual_channels").map_or(1, |parameter| parameter.value as u32);
+    match settings.spread {
+        Spread::Adaptive => (stated / u32::from(fabric.routing.virtual_channels())).clamp(1, 8),
+        _ => 1,
     }
 }
 

@@ -109,11 +109,12 @@ impl Plan<'_> {
 
     /// Follows the routing from `state` to the trip's end.
     fn walk(&self, mut state: State, trip: Trip, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
-        let mut draw = choice;
+        let by_destination = self.spread == Spread::Destination;
+        let mut draw = Draw { lot: choice >> 32, turn: choice & 0xffff_ffff, by_destination };
         while state.at != trip.destination.vertex() {
             let mut hops = std::mem::take(&mut out.hops);
             self.fabric.hops(state, trip, &mut hops);
-            let hop = pick(&hops, &mut draw);
+            let hop = draw.pick(&hops);
             let chosen_at = if hops.len() > 1 { state } else { NO_CHOICE };
             out.hops = hops;
             let hop = hop.ok_or(SimError::NoRoute { from: trip.source.0, to: trip.destination.0 })?;
@@ -129,7 +130,7 @@ impl Plan<'_> {
         let ring = server != NONE && self.is_ring_server(server);
         // What enters the network here, or an SCI ring, is served after what passes.
         let enters = if ring { !out.on_ring } else { out.at_host && !network.is_node(at) };
-        let lane = u32::from(hop.vc) + if enters { self.own_lanes } else { 0 };
+        let lane = u32::from(hop.vc) * self.alike + if enters { self.own_lanes } else { 0 };
         out.on_ring = ring;
         self.pass(out, server, lane, self.role_latency.channel[hop.channel.0 as usize], chosen_at);
         out.at_host &= server == NONE;
@@ -181,19 +182,21 @@ impl Plan<'_> {
         }
     }
 
-    /// What picks among equal ways for packet `index` of a message from `from` to `to`.
+    /// What picks among equal ways for packet `index` of a message from `from` to `to`: a lot in the upper half, a place
+    /// in turn in the lower.
     pub fn choice(&self, from: u32, to: u32, message: u32, index: u32) -> u64 {
-        let pair = u64::from(from) << 32 | u64::from(to);
-        let own = match self.spread {
-            Spread::Packet | Spread::Adaptive => (u64::from(message) << 32 | u64::from(index)) + 1,
-            Spread::Flow => 0,
+        let pair = mix(self.seed ^ (u64::from(from) << 32 | u64::from(to)));
+        let (lot, turn) = match self.spread {
+            Spread::Packet | Spread::Adaptive => (mix(pair ^ (u64::from(message) + 1)), index),
+            Spread::Flow => (pair, 0),
+            Spread::Destination => (0, to),
         };
-        mix(mix(self.seed ^ pair) ^ own)
+        lot << 32 | u64::from(turn)
     }
 
     /// Whether every packet of a message takes the same way.
     pub fn one_path(&self) -> bool {
-        self.spread == Spread::Flow
+        matches!(self.spread, Spread::Flow | Spread::Destination)
     }
 }
 
@@ -206,18 +209,29 @@ impl RouteBuffer {
     }
 }
 
-/// One of the ways on, by share.
-fn pick(hops: &[Hop], draw: &mut u64) -> Option<Hop> {
-    if hops.len() < 2 {
-        return hops.first().copied();
-    }
-    *draw = mix(*draw);
-    let mut point = (*draw >> 11) as f64 / (1u64 << 53) as f64;
-    for hop in hops {
-        if point < hop.share {
-            return Some(*hop);
+/// What picks among equal ways, from one choice of a route to the next: see [`Plan::choice`].
+struct Draw {
+    lot: u64,
+    turn: u64,
+    by_destination: bool,
+}
+
+impl Draw {
+    fn pick(&mut self, hops: &[Hop]) -> Option<Hop> {
+        if hops.len() < 2 {
+            return hops.first().copied();
         }
-        point -= hop.share;
+        let ways = hops.len() as u64;
+        if self.by_destination {
+            let way = self.turn % ways;
+            self.turn /= ways;
+            return Some(hops[way as usize]);
+        }
+        // Every choice goes on with every packet, and one more when those before it have come round: a few packets
+        // already spread over every stage, and many take every combination.
+        self.lot = mix(self.lot);
+        let way = (self.lot >> 32) + self.turn;
+        self.turn += self.turn / ways;
+        Some(hops[(way % ways) as usize])
     }
-    hops.last().copied()
 }

@@ -73,6 +73,7 @@ impl Cell {
             spread: self.paths.map_or(base.spread, |paths| match paths {
                 Paths::Packet => Spread::Packet,
                 Paths::Flow => Spread::Flow,
+                Paths::Destination => Spread::Destination,
                 Paths::Adaptive => Spread::Adaptive,
             }),
             congestion: match self.ethernet {

@@ -69,10 +69,12 @@ impl From<Rates> for Capacities {
 /// `--paths`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Paths {
-    /// Each packet draws its own.
+    /// The packets of a message take them in turn.
     Packet,
     /// Each pair of nodes has one, by a hash.
     Flow,
+    /// Each destination has one, by its number (D-mod-k).
+    Destination,
     /// The least occupied way on at each switch.
     Adaptive,
 }
