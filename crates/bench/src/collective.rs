@@ -1,8 +1,9 @@
 //! Collectives: from a synchronised start until the last rank is done.
 
-use crate::{Plan, Samples, plan::Repeater};
+use crate::tuned::{blank, together};
+use crate::{Bench, Plan, Samples, plan::Repeater};
 use hotlink_message::{Combine, Comm, Element, Error, Operation};
-use hotlink_port::{Kind, Port, Program, Span};
+use hotlink_port::{Port, Program, Span};
 use serde::{Deserialize, Serialize};
 
 /// Which collective.
@@ -20,18 +21,29 @@ pub enum Which {
     Allgather,
     /// `size` bytes from every rank to every other.
     Alltoall,
+    /// `size` bytes of every rank to rank 0.
+    Gather,
+    /// `size` bytes from rank 0 to each rank.
+    Scatter,
 }
 
 impl Which {
     /// Its name in records.
     pub fn name(self) -> &'static str {
+        self.collective().name()
+    }
+    /// The operation that it times.
+    pub fn collective(self) -> hotlink_message::Collective {
+        use hotlink_message::Collective;
         match self {
-            Which::Barrier => "barrier",
-            Which::Bcast => "bcast",
-            Which::Reduce => "reduce",
-            Which::Allreduce => "allreduce",
-            Which::Allgather => "allgather",
-            Which::Alltoall => "alltoall",
+            Which::Barrier => Collective::Barrier,
+            Which::Bcast => Collective::Bcast,
+            Which::Reduce => Collective::Reduce,
+            Which::Allreduce => Collective::Allreduce,
+            Which::Allgather => Collective::Allgather,
+            Which::Alltoall => Collective::Alltoall,
+            Which::Gather => Collective::Gather,
+            Which::Scatter => Collective::Scatter,
         }
     }
 }
@@ -63,6 +75,8 @@ impl Collective {
             Which::Allreduce => comm.allreduce(sum, one, one_of(all, self.size)).await,
             Which::Allgather => comm.allgather(one, all).await,
             Which::Alltoall => comm.alltoall(one, all).await,
+            Which::Gather => comm.gather(0, one, all).await,
+            Which::Scatter => comm.scatter(0, one, one_of(all, self.size)).await,
         }
     }
 }
@@ -73,23 +87,32 @@ fn one_of(all: Span, size: u64) -> Span {
 
 impl<P: Port> Program<P, Result<Samples, Error>> for Collective {
     async fn run(&self, port: P) -> Result<Samples, Error> {
-        let comm = Comm::new(port);
-        let repeater = Repeater::new(&comm, &self.plan)?;
+        self.on(&Comm::new(port)).await
+    }
+}
+
+impl Bench for Collective {
+    type Result = Samples;
+    async fn on<P: Port>(&self, comm: &Comm<P>) -> Result<Samples, Error> {
+        let repeater = Repeater::new(comm, &self.plan)?;
         let (size, ranks) = (self.size, u64::from(comm.ranks()));
-        let sent = if self.which == Which::Alltoall { size * ranks } else { size };
-        let one = Span::new(comm.alloc(sent, Kind::Default)?, 0, sent);
-        let all = Span::new(comm.alloc(size * ranks, Kind::Default)?, 0, size * ranks);
+        let sent = if matches!(self.which, Which::Alltoall | Which::Scatter) { size * ranks } else { size };
+        let kind = blank(comm);
+        let one = Span::new(comm.alloc(sent, kind)?, 0, sent);
+        let all = Span::new(comm.alloc(size * ranks, kind)?, 0, size * ranks);
         let sample = async |inner| {
-            comm.barrier().await?;
+            together(comm).await?;
             let start = comm.now();
             for _ in 0..inner {
-                self.once(&comm, one, all).await?;
+                self.once(comm, one, all).await?;
             }
             let time = comm.now() - start;
             Ok((time.us() / inner as f64, time))
         };
         let samples = repeater.run(sample).await?;
-        comm.barrier().await?;
+        if comm.limits().real_time {
+            comm.barrier().await?;
+        }
         Ok(samples)
     }
 }

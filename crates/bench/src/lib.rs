@@ -14,6 +14,7 @@ mod plan;
 mod record;
 mod saturation;
 mod stats;
+mod tuned;
 
 pub use bound::{CopyRate, copy_bound_mbps};
 pub use collective::{Collective, Which};
@@ -25,3 +26,4 @@ pub use plan::{Plan, Samples, timer_overhead};
 pub use record::Record;
 pub use saturation::Saturation;
 pub use stats::Summary;
+pub use tuned::{Bench, Told, Tuned, Tuning};

@@ -1,7 +1,8 @@
 //! Overlap of communication and computation, after W01 (slides 18 to 22): a message without waiting, a computation,
 //! then the wait.
 
-use crate::{Plan, Samples, Summary, plan::Repeater};
+use crate::tuned::together;
+use crate::{Bench, Plan, Samples, Summary, plan::Repeater};
 use hotlink_fabric::units::Time;
 use hotlink_message::{Comm, Error};
 use hotlink_port::{Kind, Port, Program, Span, Work};
@@ -35,18 +36,24 @@ pub struct OverlapTimes {
 
 impl<P: Port> Program<P, Result<OverlapTimes, Error>> for Overlap {
     async fn run(&self, port: P) -> Result<OverlapTimes, Error> {
-        let comm = Comm::new(port);
-        let repeater = Repeater::new(&comm, &self.plan)?;
+        self.on(&Comm::new(port)).await
+    }
+}
+
+impl Bench for Overlap {
+    type Result = OverlapTimes;
+    async fn on<P: Port>(&self, comm: &Comm<P>) -> Result<OverlapTimes, Error> {
+        let repeater = Repeater::new(comm, &self.plan)?;
         let memory = comm.alloc(self.size, if self.private { Kind::Private } else { Kind::Default })?;
         comm.write(memory, 0, &vec![1; self.size as usize])?;
         let span = Span::new(memory, 0, self.size);
-        let message = repeater.run(async |inner| self.sample(&comm, span, inner, None).await).await?;
+        let message = repeater.run(async |inner| self.sample(comm, span, inner, None).await).await?;
         let alone_us = Summary::of(&message.values).map_or(0.0, |summary| summary.median);
         let mut points = Vec::new();
         for share in &self.shares {
-            let work = self.work(&comm, alone_us * share);
-            let (work, busy_us) = (Some(work), time_of(&comm, work));
-            let both = repeater.run(async |inner| self.sample(&comm, span, inner, work).await).await?;
+            let work = self.work(comm, alone_us * share);
+            let (work, busy_us) = (Some(work), time_of(comm, work));
+            let both = repeater.run(async |inner| self.sample(comm, span, inner, work).await).await?;
             points.push((busy_us, both));
         }
         comm.barrier().await?;
@@ -74,7 +81,7 @@ impl Overlap {
         let empty = Span::new(span.memory, 0, 0);
         let mut time = Time::ZERO;
         for _ in 0..inner {
-            comm.barrier().await?;
+            together(comm).await?;
             let start = comm.now();
             if comm.rank() == 0 {
                 let request = match self.sender {

@@ -1,7 +1,7 @@
 //! Ping-pong: a message there and back between rank 0 and the last rank; half the round trip is the latency.
 
 use crate::plan::Repeater;
-use crate::{Plan, Samples};
+use crate::{Bench, Plan, Samples};
 use hotlink_message::{Comm, Error};
 use hotlink_port::{Kind, Port, Program, Span};
 use serde::{Deserialize, Serialize};
@@ -18,16 +18,22 @@ pub struct PingPong {
     pub plan: Plan,
 }
 
-impl<P: Port> Program<P, Result<Vec<Samples>, Error>> for PingPong {
-    async fn run(&self, port: P) -> Result<Vec<Samples>, Error> {
-        let comm = Comm::new(port);
-        let repeater = Repeater::new(&comm, &self.plan)?;
+impl Bench for PingPong {
+    type Result = Vec<Samples>;
+    async fn on<P: Port>(&self, comm: &Comm<P>) -> Result<Vec<Samples>, Error> {
+        let repeater = Repeater::new(comm, &self.plan)?;
         let mut all = Vec::new();
         for &size in &self.sizes {
-            all.push(self.one(&comm, &repeater, size).await?);
+            all.push(self.one(comm, &repeater, size).await?);
         }
         comm.barrier().await?;
         Ok(all)
+    }
+}
+
+impl<P: Port> Program<P, Result<Vec<Samples>, Error>> for PingPong {
+    async fn run(&self, port: P) -> Result<Vec<Samples>, Error> {
+        self.on(&Comm::new(port)).await
     }
 }
 

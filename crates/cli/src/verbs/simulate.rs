@@ -6,11 +6,14 @@ mod deposit;
 mod goal;
 mod options;
 mod packet;
+mod program;
 
 use crate::{Failure, output::Output};
+use hotlink_bench::Which;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
+  hotlink simulate barrier --fabric ib-ndr-fat-tree3 --nodes 65536 --algorithm dissemination
   hotlink simulate goal --generate barrier:dissemination --ranks 2..1024..x2 --loggp L=2us,o=0.5us,g=50ns,G=0")]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -19,7 +22,7 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum Benchmark {
-    /// Barriers on a fabric's own barrier network, with arrival skew, and what limits them.
+    /// Barriers on a fabric's own barrier network, with arrival skew, or by messages, and what limits them.
     Barrier(barrier::Args),
     /// A block into local and remote memory, contiguous and strided: memory, host bus, adapter (K98's first level).
     Deposit(deposit::Args),
@@ -31,6 +34,20 @@ enum Benchmark {
     Saturation(packet::SaturationArgs),
     /// Every node sends to every other node at once.
     Alltoall(packet::AllToAllArgs),
+    /// Computation while a message is under way: how much of it hides (W01).
+    Overlap(packet::OverlapArgs),
+    /// From node 0 to all, by messages.
+    Bcast(packet::CollectiveArgs),
+    /// Combined at node 0.
+    Reduce(packet::CollectiveArgs),
+    /// Combined at all nodes.
+    Allreduce(packet::CollectiveArgs),
+    /// Every node's part to all.
+    Allgather(packet::CollectiveArgs),
+    /// Every node's part to node 0.
+    Gather(packet::CollectiveArgs),
+    /// A part from node 0 to every node.
+    Scatter(packet::CollectiveArgs),
     /// Open loop: accepted load and latency against offered load.
     Traffic(packet::TrafficArgs),
 }
@@ -43,6 +60,13 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Benchmark::Pingpong(args) => packet::run(&args.cells()?, output),
         Benchmark::Saturation(args) => packet::run(&args.cells()?, output),
         Benchmark::Alltoall(args) => packet::run(&args.cells()?, output),
+        Benchmark::Overlap(args) => packet::run(&args.cells()?, output),
+        Benchmark::Bcast(args) => packet::run(&args.cells(Which::Bcast)?, output),
+        Benchmark::Reduce(args) => packet::run(&args.cells(Which::Reduce)?, output),
+        Benchmark::Allreduce(args) => packet::run(&args.cells(Which::Allreduce)?, output),
+        Benchmark::Allgather(args) => packet::run(&args.cells(Which::Allgather)?, output),
+        Benchmark::Gather(args) => packet::run(&args.cells(Which::Gather)?, output),
+        Benchmark::Scatter(args) => packet::run(&args.cells(Which::Scatter)?, output),
         Benchmark::Traffic(args) => packet::run(&args.cells()?, output),
     }
 }

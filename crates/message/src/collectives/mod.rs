@@ -23,8 +23,10 @@ mod gather;
 mod reduce;
 
 use crate::comm::{Comm, Side};
+use crate::reduce::{Combine, Element, Operation};
 use crate::{Error, Tag};
 use algorithm::{Algorithm, Collective, Costs};
+use hotlink_fabric::units::Time;
 use hotlink_port::{Kind, Memory, Port, Rank, Refusal, Span};
 
 /// Messages between two ranks keep their order, so neither rounds nor calls need numbers.
@@ -114,6 +116,20 @@ impl<P: Port> Comm<P> {
     }
     fn check_root(&self, root: Rank) -> Result<(), Error> {
         if root < self.ranks() { Ok(()) } else { Err(Refusal::NoRank.into()) }
+    }
+    /// The latest of the ranks' times: by binomial trees, beside any algorithm that was asked for.
+    pub async fn latest(&self, mine: Time) -> Result<Time, Error> {
+        let memory = self.alloc(8, Kind::Private)?;
+        let word = Span::new(memory, 0, 8);
+        // Times of simulations and of machines since their start are far below 2^63 ps.
+        self.write(memory, 0, &(mine.0 as i64).to_ne_bytes())?;
+        let operation = Operation { combine: Combine::Max, element: Element::I64 };
+        self.reduce_binomial(0, operation, word).await?;
+        self.bcast_binomial(0, word).await?;
+        let mut bytes = [0; 8];
+        self.read(memory, 0, &mut bytes)?;
+        self.free(memory)?;
+        Ok(Time(i64::from_ne_bytes(bytes) as u64))
     }
     /// Memory of the caller's kind for the time of a call: freed by it.
     fn scratch(&self, like: Span, bytes: u64) -> Result<Span, Error> {

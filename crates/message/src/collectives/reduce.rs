@@ -58,7 +58,7 @@ impl<P: Port> Comm<P> {
     fn combine(&self, operation: Operation, other: Span, into: Span) -> Result<(), Error> {
         self.with_port(|port| operation.apply(port, other, into))
     }
-    async fn reduce_binomial(&self, root: Rank, operation: Operation, recv: Span) -> Result<(), Error> {
+    pub(super) async fn reduce_binomial(&self, root: Rank, operation: Operation, recv: Span) -> Result<(), Error> {
         let other = self.scratch(recv, recv.bytes())?;
         let (me, mut step) = (self.relative(root), 1);
         while step < self.ranks() {

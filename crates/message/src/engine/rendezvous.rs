@@ -26,7 +26,12 @@ impl<P: Port> Engine<P> {
         self.say(Saying { to, words, payload, request: id, ends: false })
     }
     pub(super) fn is_regular(&self, span: &Span) -> bool {
-        self.port.kind(span.memory) != Ok(port::Kind::Private)
+        match self.port.kind(span.memory) {
+            Ok(port::Kind::Private) => false,
+            // A length without bytes costs what the port's usual memory costs.
+            Ok(port::Kind::Ghost) => self.port.limits().segments,
+            _ => true,
+        }
     }
     /// Whether blocks are long enough for the system's copy.
     pub(super) fn is_coarse(&self, span: &Span) -> bool {

@@ -36,6 +36,11 @@ impl SimPort<'_> {
         self.seat(|seat| seat.now += time.0);
     }
 
+    /// Must be pinned before the adapter reaches it; ghosts are like the port's usual memory.
+    fn is_private(&self, kind: Kind) -> bool {
+        kind == Kind::Private || (kind == Kind::Ghost && !self.limits.segments)
+    }
+
     fn control(&self, to: Rank, head: Head, payload: &Payload<'_>) -> Result<Posted, Refusal> {
         let (bytes, most) = (payload.bytes(), self.limits.control_bytes_max);
         if bytes > most {
@@ -144,7 +149,7 @@ impl SimPort<'_> {
             if !fits(local.offset, &local.layout) || !fits(remote.offset, &remote.layout) {
                 return Err(Refusal::Misaligned(claim.dma_align));
             }
-            let private = seat.blocks.kind(local.memory)? == Kind::Private;
+            let private = self.is_private(seat.blocks.kind(local.memory)?);
             if claim.dma_needs_registration && private && setups.exports_of(local.memory).is_empty() {
                 return Err(Refusal::NotReady);
             }
@@ -376,9 +381,9 @@ impl Host for SimPort<'_> {
             return Err(Refusal::Unsupported);
         }
         // A regular segment is pinned from the start.
-        let pin = if kind == Kind::Private { bytes } else { 0 };
+        let pin = if self.is_private(kind) { bytes } else { 0 };
         let id = self.seat(|seat| seat.setups().export(memory, pin, limits))?;
-        if kind == Kind::Private {
+        if pin > 0 {
             let time = self.world.borrow().adapter.register_time(bytes);
             self.charge(time);
         }

@@ -23,9 +23,9 @@ pub(crate) struct Args {
     /// Sizes: a list or range, such as 4,9,16 or 2..1024..x2.
     #[arg(long, value_name = "LIST")]
     nodes: Counts,
-    /// How: hardware is the fabric's barrier network.
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "hardware")]
-    algorithm: Vec<Algorithm>,
+    /// How: hardware is the fabric's barrier network; by messages: central, tree, dissemination, n-way, tournament.
+    #[arg(long, value_delimiter = ',', value_name = "LIST", default_value = "hardware")]
+    algorithm: Vec<String>,
     /// The nodes are a partition with a top of its own, where the network can be cut.
     #[arg(long)]
     partition: bool,
@@ -40,11 +40,6 @@ pub(crate) struct Args {
     seed: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Algorithm {
-    Hardware,
-}
-
 fn skew(text: &str) -> Result<f64, String> {
     let allowed = "allowed: 0 to 1000000";
     let skew: f64 = text.parse().map_err(|_| format!("`{text}` is no number of microseconds; {allowed}"))?;
@@ -52,6 +47,21 @@ fn skew(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    let nodes = args.nodes.to_u32().map_err(|what| Failure::Input(format!("--nodes: {what}")))?;
+    if nodes.iter().any(|&n| n < 2) {
+        return Err(Failure::Input("--nodes: allowed are 2 or more".to_owned()));
+    }
+    for algorithm in &args.algorithm {
+        match algorithm.as_str() {
+            "hardware" => hardware(args, output)?,
+            _ => super::packet::run(&super::packet::barriers(&args.fabric, &nodes, algorithm, args.seed)?, output)?,
+        }
+    }
+    Ok(())
+}
+
+/// On the fabric's own barrier network.
+fn hardware(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let library = Library::user();
     let told = |mistakes: Vec<_>| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     let fabric = library.fabric(&args.fabric).map_err(|mistakes| Failure::Input(told(mistakes)))?.spec;
@@ -62,8 +72,6 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let sizes = args.nodes.to_u32().map_err(|what| Failure::Input(format!("--nodes: {what}")))?;
     let steps = u64::from(args.repetitions);
     let progress = output.progress("simulate barrier", sizes.len() as u64 * steps);
-    // One algorithm so far, however often it is named.
-    debug_assert!(args.algorithm.iter().all(|algorithm| *algorithm == Algorithm::Hardware));
     let mut records = Vec::new();
     for &nodes in &sizes {
         let record = simulated(args, &fabric.name, spec, nodes, &|| progress.step());

@@ -1,6 +1,7 @@
 //! One packet simulation and its records.
 
 use super::options::{Ethernet, Paths, Rates};
+use super::program::Program;
 use crate::source::Source;
 use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
@@ -38,6 +39,7 @@ pub(crate) enum What {
     Saturation { pairs: Vec<(u32, u32)>, messages: u64, window: Option<u32>, counted: &'static str },
     AllToAll { random: bool },
     Traffic { pattern: String, load: f64, messages: u32 },
+    Program(Program),
 }
 
 impl Cell {
@@ -47,6 +49,10 @@ impl Cell {
         let fabric = source.build(self.nodes)?;
         let settings = self.settings(&fabric);
         let plan = Plan::new(&fabric, &settings).map_err(|error| error.to_string())?;
+        if let What::Program(program) = &self.what {
+            let failed = |what| format!("{} with {} nodes: {what}", self.fabric, self.nodes);
+            return program.run(self, &plan, &settings).map_err(failed);
+        }
         let demand = self.demand(fabric.nodes())?;
         let bounds = load::count(&fabric, &demand).map_err(|error| error.to_string())?.bounds(
             &fabric,
@@ -96,6 +102,7 @@ impl Cell {
         match &self.what {
             What::PingPong { between: [a, b], .. } => pairs(&[(*a, *b)]),
             What::Saturation { pairs: list, .. } => pairs(list),
+            What::Program(_) => pairs(&[]),
             What::AllToAll { .. } => Traffic::AllToAll.demand(nodes, self.seed).map_err(|error| error.to_string()),
             What::Traffic { pattern, .. } => {
                 let traffic =
@@ -159,6 +166,7 @@ impl Cell {
                     .with("efficiency", run.mbps() / nodes / bound);
                 (record, run)
             }
+            What::Program(_) => return Err("a program is no workload of bare packets".to_owned()),
             What::Traffic { pattern, load, messages } => {
                 if !bound.is_finite() {
                     return Err(format!("{}: nothing limits {pattern}: a load has no meaning", self.fabric));
@@ -185,6 +193,7 @@ impl Cell {
             What::Saturation { .. } => "saturation",
             What::AllToAll { .. } => "alltoall",
             What::Traffic { .. } => "traffic",
+            What::Program(_) => "program",
         };
         Record::new()
             .with("fabric", plan.fabric.spec.name.as_str())

@@ -89,6 +89,26 @@ pub(crate) enum Ethernet {
 }
 
 impl PacketArgs {
+    /// The message sizes asked for.
+    pub(crate) fn sizes(&self) -> &[u64] {
+        &self.size
+    }
+    /// One cell with nothing but its defaults.
+    pub(crate) fn plain(fabric: &str, nodes: u32, size: u64, what: What, seed: u64) -> Cell {
+        Cell {
+            fabric: fabric.to_owned(),
+            nodes,
+            size,
+            what,
+            capacities: Rates::Measured,
+            seed,
+            packet_size: None,
+            streams: None,
+            paths: None,
+            ethernet: Ethernet::Pause,
+            links: false,
+        }
+    }
     /// One cell for each fabric, number of nodes (`or` where none is given) and size.
     pub(crate) fn cells(
         &self,

@@ -2,22 +2,29 @@
 
 use super::cell::{Cell, What};
 use super::options::PacketArgs;
+use super::program::{ProgramBench, Stack, StackArgs};
 use crate::source::Source;
 use crate::table::Table;
 use crate::values::{Counts, Numbers};
 use crate::{Failure, output::Output};
-use hotlink_bench::Record;
+use hotlink_bench::{Record, Which};
 use hotlink_fabric::spec::{Extents, TopologySpec};
+use hotlink_message::Algorithm;
 use hotlink_sim::workload::{shared_link_pairs, turning_pairs};
 use rayon::prelude::*;
 
 #[derive(clap::Args)]
-#[command(
-    after_help = "Example:\n  hotlink simulate pingpong --fabric myrinet-clos64 --size 8,4KiB --messages 1000000"
-)]
+#[command(after_help = "Examples:
+  hotlink simulate pingpong --fabric myrinet-clos64 --size 8,4KiB --messages 1000000
+  hotlink simulate pingpong --fabric w01-sci-d330 --size 1KiB..4MiB --memory regular,registered --cache lru")]
 pub(crate) struct PingPongArgs {
     #[command(flatten)]
     packet: PacketArgs,
+    /// The network alone, or a program on ranks; any option of the message stack asks for that.
+    #[arg(long, value_enum)]
+    stack: Option<Stack>,
+    #[command(flatten)]
+    message: StackArgs,
     /// Messages in all, both ways.
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     messages: u64,
@@ -54,6 +61,14 @@ pub(crate) struct SaturationArgs {
 pub(crate) struct AllToAllArgs {
     #[command(flatten)]
     packet: PacketArgs,
+    /// The network alone, or a program on ranks; any option of the message stack asks for that.
+    #[arg(long, value_enum)]
+    stack: Option<Stack>,
+    /// How, over the message stack: linear, pairwise, bruck, ring; by default what the cost model picks.
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    algorithm: Vec<String>,
+    #[command(flatten)]
+    message: StackArgs,
     /// In what order a node serves the others.
     #[arg(long, value_enum, default_value_t = Order::LinearShift)]
     schedule: Order,
@@ -92,7 +107,16 @@ impl PingPongArgs {
                 [a, b] if a != b => [a, b],
                 _ => return Err(Failure::Input("--between: two different nodes, such as 0,5".to_owned())),
             };
-            Ok(vec![What::PingPong { between, messages: self.messages }])
+            let asked = self.message.is_asked_for();
+            match self.stack.unwrap_or(if asked { Stack::Message } else { Stack::Packet }) {
+                Stack::Packet if asked => Err(only_with_messages()),
+                Stack::Packet => Ok(vec![What::PingPong { between, messages: self.messages }]),
+                Stack::Message if between[0] != 0 || between[1] != nodes - 1 => {
+                    let what = "--between: the message stack plays between the first and the last node".to_owned();
+                    Err(Failure::Input(what))
+                }
+                Stack::Message => Ok(self.message.programs(nodes, &ProgramBench::PingPong { between }, &[None])),
+            }
         })
     }
 }
@@ -142,7 +166,16 @@ fn default_nodes(source: &Source, most: u32, turning: bool) -> u32 {
 
 impl AllToAllArgs {
     pub(crate) fn cells(&self) -> Result<Vec<Cell>, Failure> {
-        self.packet.cells(None, |_, _| Ok(vec![What::AllToAll { random: self.schedule == Order::Random }]))
+        let asked = self.message.is_asked_for() || !self.algorithm.is_empty();
+        let stack = self.stack.unwrap_or(if asked { Stack::Message } else { Stack::Packet });
+        if stack == Stack::Packet && asked {
+            return Err(only_with_messages());
+        }
+        let algorithms = algorithms(Which::Alltoall, &self.algorithm)?;
+        self.packet.cells(None, |_, nodes| match stack {
+            Stack::Packet => Ok(vec![What::AllToAll { random: self.schedule == Order::Random }]),
+            Stack::Message => Ok(self.message.programs(nodes, &ProgramBench::Collective(Which::Alltoall), &algorithms)),
+        })
     }
 }
 
@@ -158,12 +191,127 @@ impl TrafficArgs {
     }
 }
 
+fn only_with_messages() -> Failure {
+    let what = "--memory, --cache, --zero-copy, --warmup and --algorithm are the message stack's: --stack message";
+    Failure::Input(what.to_owned())
+}
+
+/// The algorithms asked for; one unnamed if the cost model is to pick.
+fn algorithms(which: Which, names: &[String]) -> Result<Vec<Option<Algorithm>>, Failure> {
+    if names.is_empty() {
+        return Ok(vec![None]);
+    }
+    let named = |name: &String| Algorithm::named(which.collective(), name).map(Some);
+    names.iter().map(named).collect::<Result<_, _>>().map_err(|what| Failure::Input(format!("--algorithm: {what}")))
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  hotlink simulate bcast --fabric ib-ndr-fat-tree3 --nodes 1024 --size 8..1MiB --algorithm binomial,pipelined
+  hotlink simulate allreduce --fabric slingshot-dragonfly --nodes 256 --size 64KiB,16MiB")]
+pub(crate) struct CollectiveArgs {
+    #[command(flatten)]
+    packet: PacketArgs,
+    /// How; by default what the cost model picks.
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    algorithm: Vec<String>,
+    #[command(flatten)]
+    message: StackArgs,
+}
+
+impl CollectiveArgs {
+    pub(crate) fn cells(&self, which: Which) -> Result<Vec<Cell>, Failure> {
+        if let Some(size) = self.packet.sizes().iter().find(|&&size| size % 8 != 0) {
+            return Err(Failure::Input(format!("--size {size}: elements have 8 B; allowed are multiples of 8")));
+        }
+        let algorithms = algorithms(which, &self.algorithm)?;
+        let bench = ProgramBench::Collective(which);
+        self.packet.cells(None, |_, nodes| Ok(self.message.programs(nodes, &bench, &algorithms)))
+    }
+}
+
+/// Barriers over messages: one cell for each fabric, number of nodes and algorithm, which is not the fabric's own.
+pub(crate) fn barriers(fabric: &str, nodes: &[u32], algorithm: &str, seed: u64) -> Result<Vec<Cell>, Failure> {
+    let algorithms = algorithms(Which::Barrier, &[algorithm.to_owned()])?;
+    let bench = ProgramBench::Collective(Which::Barrier);
+    let cell = |&nodes: &u32| {
+        let what = StackArgs::default().programs(nodes, &bench, &algorithms);
+        what.into_iter().map(move |what| PacketArgs::plain(fabric, nodes, 0, what, seed))
+    };
+    Ok(nodes.iter().flat_map(cell).collect())
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "Example:
+  hotlink simulate overlap --fabric w01-sci-d330 --size 64KiB,256KiB --spin fixed,daxpy --memory regular,registered")]
+pub(crate) struct OverlapArgs {
+    #[command(flatten)]
+    packet: PacketArgs,
+    /// Who computes.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Side::Sender, Side::Receiver])]
+    side: Vec<Side>,
+    /// How it computes: on one variable for a fixed time, or DAXPY on vectors of the message's size.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Spin::Fixed])]
+    spin: Vec<Spin>,
+    /// Computation times as shares of the message's own time.
+    #[arg(long, value_name = "LIST", default_value = "0.25,0.5,1,1.5,2")]
+    compute: Numbers,
+    #[command(flatten)]
+    message: StackArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Side {
+    /// The rank that sends.
+    Sender,
+    /// The rank that receives.
+    Receiver,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Spin {
+    /// W01's FIXED.
+    Fixed,
+    /// W01's DAXPY.
+    Daxpy,
+}
+
+impl OverlapArgs {
+    pub(crate) fn cells(&self) -> Result<Vec<Cell>, Failure> {
+        if self.packet.sizes().contains(&0) {
+            let what = "--size 0: an empty message has nothing to hide; allowed is 1 and more".to_owned();
+            return Err(Failure::Input(what));
+        }
+        if self.compute.iter().any(|&share| !(0.01..=100.0).contains(&share)) {
+            return Err(Failure::Input(format!("--compute {}: allowed are shares from 0.01 to 100", self.compute)));
+        }
+        self.packet.cells(Some(2), |_, nodes| {
+            let mut all = Vec::new();
+            for &side in &self.side {
+                for &spin in &self.spin {
+                    let (sender, daxpy) = (side == Side::Sender, spin == Spin::Daxpy);
+                    let bench = ProgramBench::Overlap { sender, daxpy, shares: self.compute.to_vec() };
+                    all.extend(self.message.programs(nodes, &bench, &[None]));
+                }
+            }
+            Ok(all)
+        })
+    }
+}
+
 /// What the table for people shows of a packet simulation.
-const SHOWN: [&str; 21] = [
+const SHOWN: [&str; 28] = [
     "fabric",
     "benchmark",
     "nodes",
     "size_B",
+    "algorithm",
+    "memory",
+    "cache",
+    "side",
+    "compute_us",
+    "overlap",
+    "setup_us",
     "senders",
     "pairs",
     "traffic",

@@ -1,0 +1,96 @@
+//! Benchmarks under choices of one's own: the cache's policy, zero-copy or not, algorithms. One code for measurement and
+//! simulation: a [`Bench`] is what it does on a [`Comm`], and any of them is a program.
+
+use hotlink_fabric::units::Time;
+use hotlink_message::{Algorithm, Collective, Comm, Counters, Error, Options, Policy, SetupStats};
+use hotlink_port::{Kind, Port, Program, Work};
+use serde::{Deserialize, Serialize};
+use std::future::Future;
+
+/// A benchmark on a communicator.
+pub trait Bench {
+    /// What each rank returns.
+    type Result;
+    /// The program of one rank.
+    fn on<P: Port>(&self, comm: &Comm<P>) -> impl Future<Output = Result<Self::Result, Error>>;
+}
+
+/// What is chosen for a communicator before the benchmark runs on it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tuning {
+    /// Which set-ups go when resources run out; `None`: the usual.
+    pub policy: Option<Policy>,
+    /// Shortest message without buffers; `None`: what the port claims is best.
+    pub zero_copy_bytes: Option<u64>,
+    /// Algorithms of collectives that are not left to the cost model.
+    pub algorithms: Vec<(Collective, Algorithm)>,
+}
+
+impl Tuning {
+    /// A communicator on `port` so tuned.
+    ///
+    /// # Errors
+    /// An algorithm that the collective does not have, or the port cannot do.
+    pub fn comm<P: Port>(&self, port: P) -> Result<Comm<P>, Error> {
+        let usual = Options::of(port.limits());
+        let policy = self.policy.unwrap_or(usual.policy);
+        let zero_copy_bytes = self.zero_copy_bytes.unwrap_or(usual.zero_copy_bytes);
+        let comm = Comm::with_options(port, Options { policy, zero_copy_bytes, ..usual });
+        for &(collective, algorithm) in &self.algorithms {
+            comm.force(collective, Some(algorithm))?;
+        }
+        Ok(comm)
+    }
+}
+
+/// A benchmark on tuned communicators.
+#[derive(Clone, Debug)]
+pub struct Tuned<'a, B> {
+    /// The benchmark.
+    pub bench: &'a B,
+    /// The choices.
+    pub tuning: Tuning,
+}
+
+/// What a rank tells beside the benchmark's result: what the protocols did for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Told<T> {
+    /// The result.
+    pub result: T,
+    /// Protocols chosen.
+    pub counters: Counters,
+    /// Registrations, mappings, connections.
+    pub setups: SetupStats,
+}
+
+impl<P: Port, B: Bench> Program<P, Result<Told<B::Result>, Error>> for Tuned<'_, B> {
+    async fn run(&self, port: P) -> Result<Told<B::Result>, Error> {
+        let comm = self.tuning.comm(port)?;
+        let result = self.bench.on(&comm).await?;
+        Ok(Told { result, counters: comm.counters(), setups: comm.setup_stats() })
+    }
+}
+
+/// All ranks begin together. In real time that is a barrier; clocks in virtual time are all one, so that ranks agree on
+/// a moment, and start exactly then.
+pub(crate) async fn together<P: Port>(comm: &Comm<P>) -> Result<(), Error> {
+    if comm.limits().real_time {
+        return comm.barrier().await;
+    }
+    if comm.now() == Time::ZERO {
+        // All clocks begin at zero.
+        return Ok(());
+    }
+    let moment = comm.latest(comm.now()).await?;
+    // Long enough for the news to reach every rank.
+    let start = Time(moment.0 + 10_000_000_000);
+    if start > comm.now() {
+        comm.compute(Work::Fixed(start - comm.now()));
+    }
+    Ok(())
+}
+
+/// Memory for data that nobody looks at: only a length, where that is enough.
+pub(crate) fn blank<P: Port>(comm: &Comm<P>) -> Kind {
+    if comm.limits().ghosts { Kind::Ghost } else { Kind::Default }
+}

@@ -1,0 +1,433 @@
+//! Programs on simulated ranks: the benchmarks of `measure`, in virtual time, over the whole message-passing stack.
+//!
+//! `--stack packet` (where a benchmark has it) sends bare packets between adapters: the network alone. `--stack message`
+//! runs the benchmark's own code on [`hotlink_message::Comm`], over ports of the fabric's adapters: with hosts,
+//! protocols, set-ups and matching.
+
+use super::cell::{Cell, What};
+use hotlink_bench::{Bench, Collective, Overlap, OverlapTimes, PingPong, Plan, Record, Samples, Summary};
+use hotlink_bench::{Told, Tuned, Tuning, Which};
+use hotlink_fabric::load;
+use hotlink_fabric::network::Node;
+use hotlink_fabric::traffic::{Demand, Flow, Traffic};
+use hotlink_message::{Algorithm, Counters, Error, Policy, SetupStats};
+use hotlink_port::{Driver, Engine, Layout};
+use hotlink_sim::plan::RouteBuffer;
+use hotlink_sim::port::VirtualTime;
+use hotlink_sim::{Plan as NetPlan, Settings};
+use serde::{Serialize, de::DeserializeOwned};
+use std::time::Instant;
+
+/// Which layers are simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Stack {
+    /// The network alone: packets between adapters.
+    Packet,
+    /// A program on ranks: hosts, protocols and network.
+    Message,
+}
+
+/// Memory that messages lie in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Memory {
+    /// Segments allocated for communication (what the port likes best).
+    Regular,
+    /// Ordinary user memory, registered for zero-copy transfers.
+    Registered,
+}
+
+/// Which set-ups are released when resources run out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Cache {
+    /// The one used longest ago.
+    Lru,
+    /// The one used least often.
+    Lfu,
+    /// The smallest that frees enough.
+    BestFit,
+    /// Any.
+    Random,
+    /// Nothing is kept: without the cache.
+    Immediate,
+}
+
+impl Cache {
+    pub(crate) fn policy(self, seed: u64) -> Policy {
+        match self {
+            Cache::Lru => Policy::Lru,
+            Cache::Lfu => Policy::Lfu,
+            Cache::BestFit => Policy::BestFit,
+            Cache::Random => Policy::Random(seed),
+            Cache::Immediate => Policy::Immediate,
+        }
+    }
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Cache::Lru => "lru",
+            Cache::Lfu => "lfu",
+            Cache::BestFit => "best-fit",
+            Cache::Random => "random",
+            Cache::Immediate => "immediate",
+        }
+    }
+}
+
+/// Whether long messages move without buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ZeroCopy {
+    /// Where the port can.
+    On,
+    /// Through buffers, one copy on the way.
+    Off,
+}
+
+/// Options of programs.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct StackArgs {
+    /// Memory that messages lie in.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    memory: Vec<Memory>,
+    /// Cache of registrations, mappings and connections: what goes when resources run out.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    cache: Vec<Cache>,
+    /// Long messages without buffers, or through them.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    zero_copy: Vec<ZeroCopy>,
+    /// Rounds before the one that counts, so that set-ups are made; by default 1, and none beyond 4096 nodes.
+    #[arg(long, value_name = "N")]
+    warmup: Option<u64>,
+}
+
+impl StackArgs {
+    /// Whether an option asks for the message-passing stack.
+    pub(crate) fn is_asked_for(&self) -> bool {
+        !self.memory.is_empty() || !self.cache.is_empty() || !self.zero_copy.is_empty() || self.warmup.is_some()
+    }
+    /// One program for each combination.
+    pub(crate) fn programs(&self, nodes: u32, bench: &ProgramBench, algorithms: &[Option<Algorithm>]) -> Vec<What> {
+        fn or<T: Copy>(given: &[T], usual: T) -> Vec<T> {
+            if given.is_empty() { vec![usual] } else { given.to_vec() }
+        }
+        let warmup = self.warmup.unwrap_or(u64::from(nodes <= 4096));
+        let mut all = Vec::new();
+        for &memory in &or(&self.memory, Memory::Regular) {
+            for &cache in &or(&self.cache, Cache::Lru) {
+                for &zero_copy in &or(&self.zero_copy, ZeroCopy::On) {
+                    for &algorithm in algorithms {
+                        let bench = bench.clone();
+                        let zero_copy = zero_copy == ZeroCopy::On;
+                        all.push(What::Program(Program { bench, memory, cache, zero_copy, algorithm, warmup }));
+                    }
+                }
+            }
+        }
+        all
+    }
+}
+
+/// Which benchmark.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum ProgramBench {
+    PingPong { between: [u32; 2] },
+    Overlap { sender: bool, daxpy: bool, shares: Vec<f64> },
+    Collective(Which),
+}
+
+/// A benchmark on simulated ranks, with its choices.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Program {
+    bench: ProgramBench,
+    memory: Memory,
+    cache: Cache,
+    zero_copy: bool,
+    algorithm: Option<Algorithm>,
+    warmup: u64,
+}
+
+/// What the ranks of a run told, rank 0's protocol counters apart.
+struct Ranks<T> {
+    results: Vec<T>,
+    counters: Counters,
+    setups: SetupStats,
+}
+
+/// The least that a transfer or collective can take, in microseconds, and what sets it.
+struct Least {
+    latency_us: f64,
+    mbps: f64,
+    resource: String,
+    is: &'static str,
+}
+
+impl Program {
+    /// Runs it; one record, or one for each point of an overlap curve.
+    pub(crate) fn run(&self, cell: &Cell, plan: &NetPlan<'_>, settings: &Settings) -> Result<Vec<Record>, String> {
+        let start = Instant::now();
+        let mut driver = VirtualTime::new(plan, settings);
+        let records = match &self.bench {
+            ProgramBench::PingPong { between } => self.pingpong(cell, &mut driver, plan, *between),
+            ProgramBench::Overlap { .. } => self.overlap(cell, &mut driver, plan),
+            ProgramBench::Collective(which) => self.collective(cell, &mut driver, plan, *which),
+        }?;
+        let outcome = driver.outcome().ok_or("the run did not end")?;
+        let run = &outcome.run;
+        let finish = |record: Record| {
+            record
+                .with("elapsed_us", run.elapsed.us())
+                .with("events", run.stats.events)
+                .with("packet_hops", run.stats.packet_hops)
+                .with("packets", run.stats.packets)
+                .with("resumptions", outcome.resumptions)
+                .with("barriers_safe", outcome.barriers)
+                .with("trace_hash", format!("{:016x}", run.trace_hash))
+                .with("wall_s", start.elapsed().as_secs_f64())
+        };
+        Ok(records.into_iter().map(finish).collect())
+    }
+
+    fn on_ranks<B>(&self, driver: &mut VirtualTime<'_>, ranks: u32, bench: &B) -> Result<Ranks<B::Result>, String>
+    where
+        B: Bench,
+        B::Result: Serialize + DeserializeOwned,
+    {
+        let seed = 1;
+        let mut algorithms = Vec::new();
+        if let (ProgramBench::Collective(which), Some(algorithm)) = (&self.bench, self.algorithm) {
+            let collective = which.collective();
+            if !algorithm.is_possible(collective, &driver.adapter().limits) {
+                let name = &driver.adapter().limits.name;
+                return Err(format!("--algorithm {}: {name} has no hardware for it", algorithm.name()));
+            }
+            algorithms.push((collective, algorithm));
+        }
+        let tuning = Tuning {
+            policy: Some(self.cache.policy(seed)),
+            zero_copy_bytes: (!self.zero_copy).then_some(u64::MAX),
+            algorithms,
+        };
+        let results: Vec<Result<Told<B::Result>, Error>> =
+            driver.run(ranks, &Tuned { bench, tuning }).map_err(|error| error.to_string())?;
+        let told: Result<Vec<Told<B::Result>>, Error> = results.into_iter().collect();
+        let told = told.map_err(|error| error.to_string())?;
+        let (counters, setups) = told.first().map(|told| (told.counters, told.setups)).ok_or("no rank")?;
+        Ok(Ranks { results: told.into_iter().map(|told| told.result).collect(), counters, setups })
+    }
+
+    fn head(&self, cell: &Cell, plan: &NetPlan<'_>, driver: &VirtualTime<'_>, benchmark: &str) -> Record {
+        Record::new()
+            .with("fabric", plan.fabric.spec.name.as_str())
+            .with("benchmark", benchmark)
+            .with("method", "packet")
+            .with("stack", "message")
+            .with("adapter", driver.adapter().family.name())
+            .with("nodes", cell.nodes)
+            .with("nodes_built", plan.fabric.nodes())
+            .with("size_B", cell.size)
+            .with("capacities", cell.capacities.name())
+            .with("seed", cell.seed)
+    }
+    /// How messages moved, and what the set-ups for it cost.
+    fn with_protocols(&self, record: Record, counters: &Counters, setups: &SetupStats) -> Record {
+        let (registrations, attachments) = (setups.registrations, setups.attachments);
+        let (hits, misses) = (registrations.hits + attachments.hits, registrations.misses + attachments.misses);
+        let memory = if self.memory == Memory::Regular { "regular" } else { "registered" };
+        record
+            .with("memory", memory)
+            .with("cache", self.cache.name())
+            .with("zero_copy", self.zero_copy)
+            .with("sent_eager", counters.eager)
+            .with("sent_in_pieces", counters.pieces)
+            .with("deposited", counters.deposited)
+            .with("fetched", counters.fetched)
+            .with("cache_hits", hits)
+            .with("cache_misses", misses)
+            .with("setup_us", setups.time.us())
+    }
+    fn once(&self) -> Plan {
+        Plan { warmup: self.warmup, ..Plan::once() }
+    }
+
+    fn pingpong(
+        &self,
+        cell: &Cell,
+        driver: &mut VirtualTime<'_>,
+        plan: &NetPlan<'_>,
+        between: [u32; 2],
+    ) -> Result<Vec<Record>, String> {
+        let bench = PingPong { sizes: vec![cell.size], private: self.memory == Memory::Registered, plan: self.once() };
+        let ranks = self.on_ranks(driver, between[1] + 1, &bench)?;
+        let latency_us = only(&ranks.results[0][0])?;
+        let least = self.pair(cell, driver, plan, between)?;
+        let record = self
+            .head(cell, plan, driver, "pingpong")
+            .with("latency_us", latency_us)
+            .with("bandwidth_MBps", cell.size as f64 / latency_us);
+        let record = with_least(record, &least, latency_us).with("bound_bandwidth_MBps", least.mbps);
+        Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups)])
+    }
+
+    /// One message between two idle nodes: overheads, the network's latency, and its bytes at the slowest resource.
+    fn pair(
+        &self,
+        cell: &Cell,
+        driver: &VirtualTime<'_>,
+        plan: &NetPlan<'_>,
+        [from, to]: [u32; 2],
+    ) -> Result<Least, String> {
+        let flow = Flow { source: Node(from), destination: Node(to), amount: 1.0 };
+        let demand = Demand { nodes: plan.fabric.nodes(), all_pairs: 0.0, flows: vec![flow] };
+        let (mut mbps, mut resource) = load_bound(plan, cell, &demand)?;
+        let limits = &driver.adapter().limits;
+        let by_dma = limits.deposit.is_some_and(|claim| claim.dma);
+        let engine = if by_dma && self.zero_copy { Engine::Dma } else { Engine::Pio };
+        let pio = limits.deposit.is_some_and(|claim| claim.pio);
+        if let Some((name, peak)) =
+            driver.adapter().peak(engine, &Layout::contiguous(1 << 20)).filter(|_| by_dma || pio)
+            && peak / 1e6 < mbps
+        {
+            (mbps, resource) = (peak / 1e6, name);
+        }
+        let idle_us = limits.post_overhead.us() + latency_us(plan, from, to)? + limits.poll_overhead.us();
+        let bytes_us = cell.size as f64 / mbps;
+        let resource = if bytes_us > idle_us { resource } else { "latency and overheads".to_owned() };
+        let is = "processor overheads, the way's latency, and the bytes at the slowest of network, adapter and host";
+        Ok(Least { latency_us: idle_us + bytes_us, mbps, resource, is })
+    }
+
+    fn overlap(&self, cell: &Cell, driver: &mut VirtualTime<'_>, plan: &NetPlan<'_>) -> Result<Vec<Record>, String> {
+        let ProgramBench::Overlap { sender, daxpy, shares } = &self.bench else { return Ok(Vec::new()) };
+        let bench = Overlap {
+            size: cell.size,
+            sender: *sender,
+            shares: shares.clone(),
+            daxpy: *daxpy,
+            private: self.memory == Memory::Registered,
+            plan: self.once(),
+        };
+        let mut ranks = self.on_ranks(driver, 2, &bench)?;
+        let times = ranks.results.swap_remove(0);
+        let head = self
+            .head(cell, plan, driver, "overlap")
+            .with("side", if *sender { "sender" } else { "receiver" })
+            .with("spin", if *daxpy { "daxpy" } else { "fixed" });
+        let points = overlap_points(&times)?;
+        let finish =
+            |point: Record| self.with_protocols(head.clone().followed_by(point), &ranks.counters, &ranks.setups);
+        Ok(points.into_iter().map(finish).collect())
+    }
+
+    fn collective(
+        &self,
+        cell: &Cell,
+        driver: &mut VirtualTime<'_>,
+        plan: &NetPlan<'_>,
+        which: Which,
+    ) -> Result<Vec<Record>, String> {
+        let bench = Collective { which, size: cell.size, plan: self.once() };
+        let ranks = self.on_ranks(driver, cell.nodes, &bench)?;
+        let slowest = only(&Collective::slowest(&ranks.results))?;
+        let times: Vec<f64> = ranks.results.iter().map(only).collect::<Result<_, _>>()?;
+        let summary = Summary::of(&times).ok_or("no rank")?;
+        let least = self.least(cell, driver, plan, which)?;
+        let algorithm = self.algorithm.map_or("chosen", Algorithm::name);
+        let record =
+            self.head(cell, plan, driver, which.name()).with("algorithm", algorithm).with("latency_us", slowest);
+        let record = with_least(record, &least, slowest)
+            .with("n", summary.n)
+            .with("median", summary.median)
+            .with("min", summary.min)
+            .with("p99", summary.p99)
+            .with("max", summary.max)
+            .with("statistic_of", "latency_us of the ranks, from a common start");
+        Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups)])
+    }
+
+    /// Hop and serialisation limit: news from the farthest rank, and the bytes that must pass the busiest resource.
+    fn least(&self, cell: &Cell, driver: &VirtualTime<'_>, plan: &NetPlan<'_>, which: Which) -> Result<Least, String> {
+        let (n, m) = (f64::from(cell.nodes), cell.size as f64);
+        let bytes = match which {
+            Which::Barrier => 0.0,
+            Which::Bcast | Which::Reduce => m,
+            Which::Allreduce => 2.0 * m * (n - 1.0) / n,
+            Which::Allgather | Which::Alltoall | Which::Gather | Which::Scatter => m * (n - 1.0),
+        };
+        let limits = &driver.adapter().limits;
+        let mut far_us: f64 = 0.0;
+        for to in 1..cell.nodes.min(plan.fabric.nodes()) {
+            far_us = far_us.max(latency_us(plan, 0, to)?);
+        }
+        let idle_us = limits.post_overhead.us() + far_us + limits.poll_overhead.us();
+        let (mut mbps, mut resource) = (f64::INFINITY, String::new());
+        if bytes > 0.0 {
+            let everybody = which == Which::Alltoall && cell.nodes == plan.fabric.nodes() && cell.nodes <= 4096;
+            let nodes = plan.fabric.nodes();
+            let demand = match everybody {
+                true => Traffic::AllToAll.demand(nodes, cell.seed).map_err(|error| error.to_string())?,
+                false => {
+                    let flow = Flow { source: Node(0), destination: Node(1 % nodes), amount: 1.0 };
+                    Demand { nodes, all_pairs: 0.0, flows: vec![flow] }
+                }
+            };
+            (mbps, resource) = load_bound(plan, cell, &demand)?;
+        }
+        let bytes_us = bytes / mbps;
+        let resource = if bytes_us > idle_us { resource } else { "latency and overheads".to_owned() };
+        let is = "news from the farthest rank, or the bytes of one rank at the network's rate, whichever is longer";
+        Ok(Least { latency_us: idle_us.max(bytes_us), mbps, resource, is })
+    }
+}
+
+/// The one sample of a run in virtual time.
+fn only(samples: &Samples) -> Result<f64, String> {
+    samples.values.first().copied().ok_or_else(|| "no sample was taken".to_owned())
+}
+
+fn with_least(record: Record, least: &Least, latency_us: f64) -> Record {
+    record
+        .with("bound_latency_us", least.latency_us)
+        .with("efficiency", least.latency_us / latency_us)
+        .with("limiting_resource", least.resource.as_str())
+        .with("bound_is", least.is)
+}
+
+/// What the load count allows a node under `demand`, and the resource that sets it.
+fn load_bound(plan: &NetPlan<'_>, cell: &Cell, demand: &Demand) -> Result<(f64, String), String> {
+    let counted = load::count(plan.fabric, demand).map_err(|error| error.to_string())?;
+    let bounds = counted.bounds(plan.fabric, cell.capacities.into(), cell.size);
+    let name = bounds.limiting().map_or(String::new(), |limit| limit.name.clone());
+    Ok((bounds.bandwidth_per_node_mbps, name))
+}
+
+fn latency_us(plan: &NetPlan<'_>, from: u32, to: u32) -> Result<f64, String> {
+    let mut way = RouteBuffer::default();
+    plan.route(from, to, 0, &mut way).map_err(|error| error.to_string())?;
+    Ok(way.latency_ps as f64 / 1e6)
+}
+
+/// The total counts as longer than the message alone from this factor on: saturation.
+const LONGER: f64 = 1.05;
+
+/// W01's curve, as `measure overlap` reads it.
+fn overlap_points(times: &OverlapTimes) -> Result<Vec<Record>, String> {
+    let message_us = only(&times.message)?;
+    let totals: Vec<(f64, f64)> =
+        times.points.iter().map(|(busy, total)| Ok((*busy, only(total)?))).collect::<Result<_, String>>()?;
+    let saturation_us = totals.iter().find(|(_, total)| *total > LONGER * message_us).map(|(busy, _)| *busy);
+    let point = |&(busy_us, total_us): &(f64, f64)| {
+        let hidden = (message_us + busy_us - total_us) / message_us.min(busy_us);
+        let overhead = (total_us - busy_us) / message_us;
+        let bound_us = message_us.max(busy_us);
+        Record::new()
+            .with("compute_us", busy_us)
+            .with("message_us", message_us)
+            .with("total_us", total_us)
+            .with("overlap", hidden.clamp(0.0, 1.0))
+            .with("saturation_us", saturation_us)
+            .with("w01_overhead", overhead)
+            .with("w01_hidden", 1.0 - overhead)
+            .with("bound_total_us", bound_us)
+            .with("efficiency", bound_us / total_us)
+            .with("limiting_resource", if busy_us > message_us { "computation" } else { "message" })
+    };
+    Ok(totals.iter().map(point).collect())
+}

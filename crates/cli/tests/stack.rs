@@ -1,0 +1,102 @@
+//! `simulate` over the message-passing stack: the benchmarks of `measure` in virtual time.
+
+use serde_json::Value;
+use std::process::{Command, Output};
+
+fn hotlink(line: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_hotlink")).args(line.split(' ')).output().unwrap()
+}
+
+fn records(line: &str) -> Vec<Value> {
+    let output = hotlink(&format!("{line} --json"));
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    document["records"].as_array().unwrap().clone()
+}
+
+fn number(record: &Value, key: &str) -> f64 {
+    record[key].as_f64().unwrap_or_else(|| panic!("{key} in {record}"))
+}
+
+/// Bound, efficiency, limit and course stand in every record.
+fn assert_sound(record: &Value) {
+    for key in ["bound_latency_us", "limiting_resource", "events", "packet_hops", "trace_hash", "wall_s", "seed"] {
+        assert!(!record[key].is_null(), "{key} is missing in {record}");
+    }
+    let efficiency = number(record, "efficiency");
+    assert!(efficiency > 0.0 && efficiency <= 1.000_001, "efficiency {efficiency} in {record}");
+}
+
+#[test]
+fn memory_and_cache_decide_what_a_message_costs() {
+    let line =
+        "simulate pingpong --fabric w01-sci-d330 --size 8,64KiB --memory regular,registered --cache lru,immediate";
+    let records = records(line);
+    assert_eq!(records.len(), 8);
+    records.iter().for_each(assert_sound);
+    let latency = |size: u64, memory: &str, cache: &str| {
+        let found = records.iter().find(|r| r["size_B"] == size && r["memory"] == memory && r["cache"] == cache);
+        number(found.unwrap(), "latency_us")
+    };
+    assert_eq!(latency(8, "regular", "lru"), latency(8, "registered", "immediate"), "short messages set nothing up");
+    assert!(latency(65536, "registered", "immediate") > latency(65536, "regular", "immediate"));
+    assert!(latency(65536, "registered", "immediate") > 1.3 * latency(65536, "registered", "lru"));
+}
+
+#[test]
+fn every_kind_of_fabric_runs_the_same_benchmark() {
+    for fabric in ["gige", "qsnet", "k98-t3d", "k98-myrinet", "ib-ndr-fat-tree2"] {
+        for record in records(&format!("simulate pingpong --stack message --fabric {fabric} --size 8,64KiB,1MiB")) {
+            assert_sound(&record);
+            let product = number(&record, "latency_us") * number(&record, "bandwidth_MBps");
+            assert!((product / number(&record, "size_B") - 1.0).abs() < 1e-9);
+        }
+    }
+}
+
+#[test]
+fn algorithms_can_be_forced_and_the_model_picks_a_good_one() {
+    for (bench, size, algorithms) in [
+        ("barrier", "", "central,tree,dissemination,n-way,tournament"),
+        ("bcast", " --size 256KiB", "linear,binomial,pipelined,scatter-allgather"),
+        ("allreduce", " --size 256KiB", "binomial,recursive-doubling,rabenseifner,ring"),
+        ("alltoall", " --size 64", "linear,pairwise,bruck,ring"),
+    ] {
+        let line = format!("simulate {bench} --fabric ib-ndr-fat-tree2 --nodes 32{size} --algorithm {algorithms}");
+        let forced = records(&line);
+        forced.iter().for_each(assert_sound);
+        assert_eq!(forced.len(), algorithms.split(',').count());
+        let best = forced.iter().map(|record| number(record, "latency_us")).fold(f64::INFINITY, f64::min);
+        if bench != "barrier" {
+            let stack = if bench == "alltoall" { " --stack message" } else { "" };
+            let line = format!("simulate {bench} --fabric ib-ndr-fat-tree2 --nodes 32{size}{stack}");
+            let chosen = number(&records(&line)[0], "latency_us");
+            assert!(chosen <= 1.5 * best, "{bench}: chosen {chosen} us, best {best} us");
+        }
+    }
+}
+
+#[test]
+fn overlap_hides_a_message_behind_computation() {
+    let line = "simulate overlap --fabric ib-ndr-fat-tree2 --size 1MiB --side sender --compute 0.5,2";
+    let records = records(line);
+    assert_eq!(records.len(), 2);
+    assert!(number(&records[0], "overlap") > 0.8, "DMA moves the message: {}", records[0]);
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_what_is_allowed() {
+    for (line, words) in [
+        ("simulate bcast --fabric gige --nodes 8 --algorithm bruck", "binomial"),
+        ("simulate bcast --fabric gige --nodes 8 --algorithm hardware", "no hardware"),
+        ("simulate barrier --fabric gige --nodes 8 --algorithm ring", "dissemination"),
+        ("simulate reduce --fabric gige --nodes 8 --size 12", "multiples of 8"),
+        ("simulate pingpong --fabric gige --stack packet --memory regular", "--stack message"),
+        ("simulate bcast --fabric gige --size 8", "--nodes"),
+    ] {
+        let output = hotlink(line);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{line}: {told}");
+        assert!(told.contains(words), "{line}: {told}");
+    }
+}
