@@ -80,6 +80,23 @@ fn rows_from_fitted_prices_or_inputs_are_no_predictions() {
     }
 }
 
+/// Figs. 6, 8, 12 and 13 in time: what M02's text states of them, and no simulated exchange above its bound.
+#[test]
+fn the_figures_in_time_are_simulated() {
+    let number = |record: &Value| record["reproduced"].as_f64().unwrap();
+    assert!((number(read_as("G079", "two senders over one")) - 2.0).abs() < 0.1);
+    for (id, points) in [("G102", 28), ("G103", 21), ("G106", 36)] {
+        let points_of = |record: &&Value| record.get("senders").is_some();
+        assert_eq!(of(id).filter(points_of).count(), points, "{id}");
+        assert_eq!(read_as(id, "plateau: most senders, largest message")["kind"], "calibrated");
+    }
+    let simulated: Vec<&Value> = of("G107").filter(|record| record["efficiency"].is_number()).collect();
+    assert!(simulated.len() > 40, "{}", simulated.len());
+    for record in simulated {
+        assert!(record["efficiency"].as_f64().unwrap() <= 1.0001, "{record}");
+    }
+}
+
 /// The two engines never look at each other: where routes are counted, the closed form gives the same.
 #[test]
 fn formula_and_count_agree() {
@@ -91,7 +108,8 @@ fn formula_and_count_agree() {
     }
     assert!(compared > 60, "{compared} points of Fig. 4 were counted");
     let sci = |record: &&Value| record["fabric"].as_str().is_some_and(|fabric| fabric.starts_with("sci-"));
-    let calibrated: Vec<&Value> = of("G107").filter(sci).collect();
+    let by_form = |record: &&Value| record["method"] == "formula";
+    let calibrated: Vec<&Value> = of("G107").filter(sci).filter(by_form).collect();
     assert_eq!(calibrated.len(), 2 * 127, "ring and 2-D torus at 2 to 128 nodes");
     for record in calibrated {
         assert!(close(record["counted"].as_f64().unwrap(), record["reproduced"].as_f64().unwrap()), "{record}");

@@ -4,6 +4,7 @@ mod claims;
 mod figures;
 mod model;
 mod orderings;
+mod simulated;
 
 use super::Report;
 use crate::Failure;
@@ -14,7 +15,8 @@ pub(super) fn report() -> Result<Report, Failure> {
     let library = Library::embedded();
     let claims = library.published("m02").map_err(wrong)?;
     let model = model::Model::open(&library).map_err(wrong)?;
-    let series = figures::series(&model);
+    let mut series = figures::series(&model);
+    series.extend(simulated::series(&model)?);
     let claims = claims.iter().flat_map(|claim| claims::rows(&model, claim, &series)).collect();
     let title = "Millich, George and Oral 2002, A Comparative Throughput Analysis of SCI and Myrinet";
     Ok(Report { name: "M02", title, claims, series })

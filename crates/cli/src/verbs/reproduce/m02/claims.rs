@@ -22,18 +22,19 @@ pub(super) fn rows(model: &Model, claim: &Claim, series: &[Row]) -> Vec<Row> {
         "G077" => saturation(model, claim, "sci-ring", Role::Link, 88.0),
         "G078" => saturation(model, claim, "sci-ring", Role::BLink, 84.0),
         "G082" => saturation(model, claim, "myrinet-minimal", Role::SwitchLink, 90.0),
-        "G079" => {
-            vec![Row::new(claim, Kind::Prediction).gap("needs packets in time: the simulated experiment of Fig. 6")]
-        }
+        "G079" => super::simulated::senders(claim, series),
         "G083" => vec![myrinet_overhead(model, claim)],
         "G084" => vec![clos64(model, claim)],
         "G085" => vec![testbed(model, claim)],
-        "G102" | "G103" | "G106" => {
-            vec![Row::new(claim, Kind::Prediction).gap("needs packets in time: the simulated saturation experiment")]
-        }
+        "G102" | "G103" | "G106" => super::simulated::figure(claim, series),
         "G099" => vec![axis(claim, series, Some(900.0))],
         "G100" | "G101" => vec![axis(claim, series, Some(250.0))],
-        "G104" | "G105" | "G107" => vec![axis(claim, series, None)],
+        "G104" | "G105" => vec![axis(claim, series, None)],
+        "G107" => {
+            let mut rows = vec![axis(claim, series, None)];
+            rows.extend(super::simulated::exchanges(claim, series));
+            rows
+        }
         "G108" => vec![axis(claim, series, Some(270_000.0))],
         "G109" => vec![axis(claim, series, Some(80.0)).known_not_to_hold()],
         _ => super::orderings::rows(model, claim),

@@ -1,5 +1,5 @@
-//! Figures 2, 3, 4, 9, 10, 13, 14 and 15 as series of points. The saturation experiments (Figs. 6, 8 and 12) need a
-//! simulation of packets and are not here.
+//! Figures 2, 3, 4, 9, 10, 13, 14 and 15 as series of points of the closed forms. Those in time are in
+//! [`super::simulated`].
 
 use super::super::{Kind, Row};
 use super::model::{MYRINET, Model, SCI, SIX, SIZES, Tori};

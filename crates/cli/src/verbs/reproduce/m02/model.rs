@@ -156,7 +156,8 @@ impl Model {
         Some((of(between.average_bandwidth_per_node_mbps)?, of(between.bandwidth_per_node_mbps)?))
     }
 
-    fn bounds(&self, fabric: &str, nodes: u32, capacities: Capacities) -> Option<Bounds> {
+    /// The load count's bounds for an all-to-all; `None`: too large to count.
+    pub(super) fn bounds(&self, fabric: &str, nodes: u32, capacities: Capacities) -> Option<Bounds> {
         let built = self.form(fabric, nodes, capacities).nodes_built;
         let fabric = (built <= COUNTED).then(|| Fabric::build(self.spec(fabric), nodes).ok())??;
         let demand = Traffic::AllToAll.demand(fabric.nodes(), 0).ok()?;
