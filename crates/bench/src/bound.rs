@@ -1,8 +1,8 @@
 //! The bound beside a measured transfer on one machine: how fast its ranks can copy memory, all at once.
 
-use crate::{Plan, Samples, Summary, plan::Repeater};
-use hotlink_message::{Comm, Error};
-use hotlink_port::{Kind, Port, Program, Span};
+use crate::{Bench, Plan, Samples, Summary, plan::Repeater};
+use hotlink_message::{Endpoint, Error};
+use hotlink_port::{Kind, Span};
 use serde::{Deserialize, Serialize};
 
 /// Every rank copies blocks in its own memory at the same time: MB/s per rank and size. No transfer between two ranks
@@ -15,10 +15,10 @@ pub struct CopyRate {
     pub plan: Plan,
 }
 
-impl<P: Port> Program<P, Result<Vec<Samples>, Error>> for CopyRate {
-    async fn run(&self, port: P) -> Result<Vec<Samples>, Error> {
-        let comm = Comm::new(port);
-        let repeater = Repeater::new(&comm, &self.plan)?;
+impl Bench for CopyRate {
+    type Result = Vec<Samples>;
+    async fn on<E: Endpoint>(&self, comm: &E) -> Result<Vec<Samples>, Error> {
+        let repeater = Repeater::new(comm, &self.plan)?;
         let mut all = Vec::new();
         for &size in &self.sizes {
             let (from, to) = (comm.alloc(size, Kind::Private)?, comm.alloc(size, Kind::Private)?);
@@ -28,7 +28,7 @@ impl<P: Port> Program<P, Result<Vec<Samples>, Error>> for CopyRate {
                 comm.barrier().await?;
                 let start = comm.now();
                 for _ in 0..inner {
-                    comm.with_port(|port| port.copy(source, target))?;
+                    comm.copy(source, target)?;
                 }
                 let time = comm.now() - start;
                 Ok(((size * inner) as f64 / time.us(), time))

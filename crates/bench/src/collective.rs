@@ -2,8 +2,8 @@
 
 use crate::tuned::{blank, together};
 use crate::{Bench, Plan, Samples, plan::Repeater};
-use hotlink_message::{Combine, Comm, Element, Error, Operation};
-use hotlink_port::{Port, Program, Span};
+use hotlink_message::{Combine, Element, Endpoint, Error, Operation};
+use hotlink_port::Span;
 use serde::{Deserialize, Serialize};
 
 /// Which collective.
@@ -66,7 +66,7 @@ impl Collective {
         let slowest = |i: usize| ranks.iter().map(|rank| rank.values[i]).fold(0.0, f64::max);
         Samples { values: (0..n).map(slowest).collect(), inner: ranks.first().map_or(1, |rank| rank.inner) }
     }
-    async fn once<P: Port>(&self, comm: &Comm<P>, one: Span, all: Span) -> Result<(), Error> {
+    async fn once<E: Endpoint>(&self, comm: &E, one: Span, all: Span) -> Result<(), Error> {
         let sum = Operation { combine: Combine::Sum, element: Element::F64 };
         match self.which {
             Which::Barrier => comm.barrier().await,
@@ -85,15 +85,9 @@ fn one_of(all: Span, size: u64) -> Span {
     Span::new(all.memory, 0, size)
 }
 
-impl<P: Port> Program<P, Result<Samples, Error>> for Collective {
-    async fn run(&self, port: P) -> Result<Samples, Error> {
-        self.on(&Comm::new(port)).await
-    }
-}
-
 impl Bench for Collective {
     type Result = Samples;
-    async fn on<P: Port>(&self, comm: &Comm<P>) -> Result<Samples, Error> {
+    async fn on<E: Endpoint>(&self, comm: &E) -> Result<Samples, Error> {
         let repeater = Repeater::new(comm, &self.plan)?;
         let (size, ranks) = (self.size, u64::from(comm.ranks()));
         let sent = if matches!(self.which, Which::Alltoall | Which::Scatter) { size * ranks } else { size };

@@ -1,7 +1,7 @@
 //! Benchmarks, statistics and result records. One result row is a [`Record`].
 //!
-//! A benchmark is a [`hotlink_port::Program`]: written once on [`hotlink_message::Comm`], run on simulated and real
-//! ports alike. It returns [`Samples`]; [`Summary`] is what a record says of them.
+//! A benchmark is a [`Bench`]: written once on [`hotlink_message::Endpoint`], run on simulated and real ports and on
+//! foreign MPIs alike. It returns [`Samples`]; [`Summary`] is what a record says of them.
 
 mod bound;
 mod collective;
@@ -11,6 +11,7 @@ mod memory;
 mod overlap;
 mod pingpong;
 mod plan;
+mod program;
 mod record;
 mod saturation;
 mod stats;
@@ -23,7 +24,8 @@ pub use memory::{MemoryCopy, MemoryPoint};
 pub use overlap::{Overlap, OverlapTimes};
 pub use pingpong::PingPong;
 pub use plan::{Plan, Samples, timer_overhead};
+pub use program::{Bench, OnPort};
 pub use record::Record;
 pub use saturation::Saturation;
 pub use stats::Summary;
-pub use tuned::{Bench, Told, Tuned, Tuning};
+pub use tuned::{Told, Tuned, Tuning};

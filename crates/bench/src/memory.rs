@@ -1,8 +1,8 @@
 //! Memory copy: contiguous loads to contiguous or strided stores, K98's "local memory" (slides 19, 21, 23).
 
-use crate::{Plan, Samples, plan::Repeater};
-use hotlink_message::{Comm, Error};
-use hotlink_port::{Kind, Layout, Port, Program, Span};
+use crate::{Bench, Plan, Samples, plan::Repeater};
+use hotlink_message::{Endpoint, Error};
+use hotlink_port::{Kind, Layout, Span};
 use serde::{Deserialize, Serialize};
 
 /// One point.
@@ -41,10 +41,10 @@ pub struct MemoryCopy {
     pub plan: Plan,
 }
 
-impl<P: Port> Program<P, Result<Vec<Samples>, Error>> for MemoryCopy {
-    async fn run(&self, port: P) -> Result<Vec<Samples>, Error> {
-        let comm = Comm::new(port);
-        let repeater = Repeater::new(&comm, &self.plan)?;
+impl Bench for MemoryCopy {
+    type Result = Vec<Samples>;
+    async fn on<E: Endpoint>(&self, comm: &E) -> Result<Vec<Samples>, Error> {
+        let repeater = Repeater::new(comm, &self.plan)?;
         let mut all = Vec::new();
         for point in &self.points {
             let layout = point.target();
@@ -55,7 +55,7 @@ impl<P: Port> Program<P, Result<Vec<Samples>, Error>> for MemoryCopy {
             let copies = repeater.run(async |inner| {
                 let start = comm.now();
                 for _ in 0..inner {
-                    comm.with_port(|port| port.copy(source, target))?;
+                    comm.copy(source, target)?;
                 }
                 let time = comm.now() - start;
                 Ok(((layout.bytes() * inner) as f64 / time.us(), time))

@@ -4,8 +4,8 @@
 use crate::tuned::together;
 use crate::{Bench, Plan, Samples, Summary, plan::Repeater};
 use hotlink_fabric::units::Time;
-use hotlink_message::{Comm, Error};
-use hotlink_port::{Kind, Port, Program, Span, Work};
+use hotlink_message::{Endpoint, Error};
+use hotlink_port::{Kind, Span, Work};
 use serde::{Deserialize, Serialize};
 
 /// The benchmark on two ranks; rank 0 computes, as sender or as receiver.
@@ -34,15 +34,9 @@ pub struct OverlapTimes {
     pub points: Vec<(f64, Samples)>,
 }
 
-impl<P: Port> Program<P, Result<OverlapTimes, Error>> for Overlap {
-    async fn run(&self, port: P) -> Result<OverlapTimes, Error> {
-        self.on(&Comm::new(port)).await
-    }
-}
-
 impl Bench for Overlap {
     type Result = OverlapTimes;
-    async fn on<P: Port>(&self, comm: &Comm<P>) -> Result<OverlapTimes, Error> {
+    async fn on<E: Endpoint>(&self, comm: &E) -> Result<OverlapTimes, Error> {
         let repeater = Repeater::new(comm, &self.plan)?;
         let memory = comm.alloc(self.size, if self.private { Kind::Private } else { Kind::Default })?;
         comm.write(memory, 0, &vec![1; self.size as usize])?;
@@ -62,7 +56,7 @@ impl Bench for Overlap {
 }
 
 impl Overlap {
-    fn work<P: Port>(&self, comm: &Comm<P>, us: f64) -> Work {
+    fn work<E: Endpoint>(&self, comm: &E, us: f64) -> Work {
         if !self.daxpy {
             return Work::Fixed(Time::from_us(us));
         }
@@ -71,9 +65,9 @@ impl Overlap {
         Work::Daxpy { elements, repeats: (us / once.max(1e-3)).round().max(1.0) as u64 }
     }
     /// One message, with computation at rank 0 between its start and the wait. Both ranks begin together.
-    async fn sample<P: Port>(
+    async fn sample<E: Endpoint>(
         &self,
-        comm: &Comm<P>,
+        comm: &E,
         span: Span,
         inner: u64,
         work: Option<Work>,
@@ -108,7 +102,7 @@ impl Overlap {
 }
 
 /// The least time of a computation alone.
-fn time_of<P: Port>(comm: &Comm<P>, work: Work) -> f64 {
+fn time_of<E: Endpoint>(comm: &E, work: Work) -> f64 {
     let once = |_| {
         let start = comm.now();
         comm.compute(work);

@@ -2,8 +2,8 @@
 
 use crate::plan::Repeater;
 use crate::{Bench, Plan, Samples};
-use hotlink_message::{Comm, Error};
-use hotlink_port::{Kind, Port, Program, Span};
+use hotlink_message::{Endpoint, Error};
+use hotlink_port::{Kind, Span};
 use serde::{Deserialize, Serialize};
 
 /// The benchmark. Each rank returns its samples for every size, in order; those of rank 0 are half round trips in
@@ -20,7 +20,7 @@ pub struct PingPong {
 
 impl Bench for PingPong {
     type Result = Vec<Samples>;
-    async fn on<P: Port>(&self, comm: &Comm<P>) -> Result<Vec<Samples>, Error> {
+    async fn on<E: Endpoint>(&self, comm: &E) -> Result<Vec<Samples>, Error> {
         let repeater = Repeater::new(comm, &self.plan)?;
         let mut all = Vec::new();
         for &size in &self.sizes {
@@ -31,14 +31,8 @@ impl Bench for PingPong {
     }
 }
 
-impl<P: Port> Program<P, Result<Vec<Samples>, Error>> for PingPong {
-    async fn run(&self, port: P) -> Result<Vec<Samples>, Error> {
-        self.on(&Comm::new(port)).await
-    }
-}
-
 impl PingPong {
-    async fn one<P: Port>(&self, comm: &Comm<P>, repeater: &Repeater<'_, P>, size: u64) -> Result<Samples, Error> {
+    async fn one<E: Endpoint>(&self, comm: &E, repeater: &Repeater<'_, E>, size: u64) -> Result<Samples, Error> {
         let kind = if self.private { Kind::Private } else { Kind::Default };
         let (there, back) = (comm.alloc(size, kind)?, comm.alloc(size, kind)?);
         comm.write(there, 0, &vec![1; size as usize])?;

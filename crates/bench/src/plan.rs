@@ -2,8 +2,8 @@
 
 use crate::Summary;
 use hotlink_fabric::units::Time;
-use hotlink_message::{Comm, Error, Tag};
-use hotlink_port::{Kind, Memory, Port, Span};
+use hotlink_message::{Endpoint, Error, Tag};
+use hotlink_port::{Kind, Memory, Span};
 use serde::{Deserialize, Serialize};
 
 /// When to stop, per point.
@@ -51,7 +51,7 @@ pub struct Samples {
 }
 
 /// Cost of reading the clock in microseconds: the median of batches.
-pub fn timer_overhead<P: Port>(comm: &Comm<P>) -> f64 {
+pub fn timer_overhead<E: Endpoint>(comm: &E) -> f64 {
     const READS: u32 = 100;
     let batch = |_| {
         let start = comm.now();
@@ -62,14 +62,15 @@ pub fn timer_overhead<P: Port>(comm: &Comm<P>) -> f64 {
     Summary::of(&batches).map_or(0.0, |summary| summary.median)
 }
 
-const ORDERS: Tag = u32::MAX;
+/// No benchmark's own; MPI allows tags up to 32767 everywhere.
+const ORDERS: Tag = 32_000;
 /// Cost of the timer over a sample's time.
 const TIMER_SHARE: f64 = 0.01;
 const INNER_MAX: u64 = 10_000;
 
 /// Repeats samples on all ranks of `comm` in step, rank 0 deciding how often.
-pub(crate) struct Repeater<'a, P: Port> {
-    comm: &'a Comm<P>,
+pub(crate) struct Repeater<'a, E: Endpoint> {
+    comm: &'a E,
     plan: &'a Plan,
     orders: Memory,
 }
@@ -82,8 +83,8 @@ struct Order {
     keep: bool,
 }
 
-impl<'a, P: Port> Repeater<'a, P> {
-    pub(crate) fn new(comm: &'a Comm<P>, plan: &'a Plan) -> Result<Repeater<'a, P>, Error> {
+impl<'a, E: Endpoint> Repeater<'a, E> {
+    pub(crate) fn new(comm: &'a E, plan: &'a Plan) -> Result<Repeater<'a, E>, Error> {
         Ok(Repeater { comm, plan, orders: comm.alloc(24, Kind::Private)? })
     }
 

@@ -1,9 +1,9 @@
 //! Saturation: many pairs send at once; the aggregate bandwidth is the sum over the pairs, as M02 measures it.
 
 use crate::plan::Repeater;
-use crate::{Plan, Samples};
-use hotlink_message::{Comm, Error};
-use hotlink_port::{Kind, Port, Program, Span};
+use crate::{Bench, Plan, Samples};
+use hotlink_message::{Endpoint, Error};
+use hotlink_port::{Kind, Span};
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a window's messages together, as far as [`Saturation::WINDOW_MAX`] allows.
@@ -42,13 +42,13 @@ impl Saturation {
     }
 }
 
-impl<P: Port> Program<P, Result<Vec<Samples>, Error>> for Saturation {
-    async fn run(&self, port: P) -> Result<Vec<Samples>, Error> {
-        let comm = Comm::new(port);
-        let repeater = Repeater::new(&comm, &self.plan)?;
+impl Bench for Saturation {
+    type Result = Vec<Samples>;
+    async fn on<E: Endpoint>(&self, comm: &E) -> Result<Vec<Samples>, Error> {
+        let repeater = Repeater::new(comm, &self.plan)?;
         let mut all = Vec::new();
         for &size in &self.sizes {
-            all.push(self.one(&comm, &repeater, size).await?);
+            all.push(self.one(comm, &repeater, size).await?);
         }
         comm.barrier().await?;
         Ok(all)
@@ -56,7 +56,7 @@ impl<P: Port> Program<P, Result<Vec<Samples>, Error>> for Saturation {
 }
 
 impl Saturation {
-    async fn one<P: Port>(&self, comm: &Comm<P>, repeater: &Repeater<'_, P>, size: u64) -> Result<Samples, Error> {
+    async fn one<E: Endpoint>(&self, comm: &E, repeater: &Repeater<'_, E>, size: u64) -> Result<Samples, Error> {
         let kind = if self.private { Kind::Private } else { Kind::Default };
         let pairs = comm.ranks() / 2;
         let memory = comm.alloc(size, kind)?;
@@ -85,14 +85,14 @@ impl Saturation {
     }
 }
 
-async fn send_window<P: Port>(comm: &Comm<P>, to: u32, block: Span, window: u64) -> Result<(), Error> {
+async fn send_window<E: Endpoint>(comm: &E, to: u32, block: Span, window: u64) -> Result<(), Error> {
     let requests: Result<Vec<_>, Error> = (0..window).map(|_| comm.isend(to, 0, block)).collect();
-    comm.wait_all(requests?).await.map(|_| ())
+    comm.wait_all(requests?).await
 }
 
-async fn receive_window<P: Port>(comm: &Comm<P>, from: u32, block: Span, window: u64) -> Result<(), Error> {
+async fn receive_window<E: Endpoint>(comm: &E, from: u32, block: Span, window: u64) -> Result<(), Error> {
     let requests: Result<Vec<_>, Error> = (0..window).map(|_| comm.irecv(Some(from), Some(0), block)).collect();
-    comm.wait_all(requests?).await.map(|_| ())
+    comm.wait_all(requests?).await
 }
 
 #[cfg(test)]

@@ -1,19 +1,11 @@
 //! Benchmarks under choices of one's own: the cache's policy, zero-copy or not, algorithms. One code for measurement and
-//! simulation: a [`Bench`] is what it does on a [`Comm`], and any of them is a program.
+//! simulation.
 
+use crate::Bench;
 use hotlink_fabric::units::Time;
-use hotlink_message::{Algorithm, Collective, Comm, Counters, Error, Options, Policy, SetupStats};
+use hotlink_message::{Algorithm, Collective, Comm, Counters, Endpoint, Error, Options, Policy, SetupStats};
 use hotlink_port::{Kind, Port, Program, Work};
 use serde::{Deserialize, Serialize};
-use std::future::Future;
-
-/// A benchmark on a communicator.
-pub trait Bench {
-    /// What each rank returns.
-    type Result;
-    /// The program of one rank.
-    fn on<P: Port>(&self, comm: &Comm<P>) -> impl Future<Output = Result<Self::Result, Error>>;
-}
 
 /// What is chosen for a communicator before the benchmark runs on it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -73,7 +65,7 @@ impl<P: Port, B: Bench> Program<P, Result<Told<B::Result>, Error>> for Tuned<'_,
 
 /// All ranks begin together. In real time that is a barrier; clocks in virtual time are all one, so that ranks agree on
 /// a moment, and start exactly then.
-pub(crate) async fn together<P: Port>(comm: &Comm<P>) -> Result<(), Error> {
+pub(crate) async fn together<E: Endpoint>(comm: &E) -> Result<(), Error> {
     if comm.limits().real_time {
         return comm.barrier().await;
     }
@@ -91,6 +83,6 @@ pub(crate) async fn together<P: Port>(comm: &Comm<P>) -> Result<(), Error> {
 }
 
 /// Memory for data that nobody looks at: only a length, where that is enough.
-pub(crate) fn blank<P: Port>(comm: &Comm<P>) -> Kind {
+pub(crate) fn blank<E: Endpoint>(comm: &E) -> Kind {
     if comm.limits().ghosts { Kind::Ghost } else { Kind::Default }
 }

@@ -11,10 +11,9 @@ mod pingpong;
 mod saturation;
 
 use crate::{Failure, output::Output, values::Numbers};
-use hotlink_bench::{Plan, Samples, Summary, Which};
-use hotlink_message::Error;
-use hotlink_port::{Driver, Program, RunError};
-use hotlink_real::{Options, Shm, ShmPort, Tcp, TcpPort};
+use hotlink_bench::{Bench as Benchmark, OnPort, Plan, Samples, Summary, Which};
+use hotlink_port::{Driver, RunError};
+use hotlink_real::{Options, Shm, Tcp};
 use serde::{Serialize, de::DeserializeOwned};
 use std::time::Duration;
 
@@ -91,14 +90,13 @@ impl Via {
         }
     }
     /// Runs a benchmark on `ranks` ranks; every rank's result.
-    fn run<T, R>(self, ranks: u32, program: &R) -> Result<Vec<T>, Failure>
+    fn run<B: Benchmark>(self, ranks: u32, bench: &B) -> Result<Vec<B::Result>, Failure>
     where
-        T: Serialize + DeserializeOwned,
-        R: Program<ShmPort, Result<T, Error>> + Program<TcpPort, Result<T, Error>>,
+        B::Result: Serialize + DeserializeOwned,
     {
         let results = match self {
-            Via::Shm => Shm::new(limits()).run(ranks, program),
-            Via::Tcp => Tcp::new(limits()).run(ranks, program),
+            Via::Shm => Shm::new(limits()).run(ranks, &OnPort(bench)),
+            Via::Tcp => Tcp::new(limits()).run(ranks, &OnPort(bench)),
         };
         let results = results.map_err(failure)?;
         results.into_iter().collect::<Result<_, _>>().map_err(|error| Failure::Check(format!("measure: {error}")))
