@@ -2,9 +2,10 @@
 //! out the buckets evenly, exchange keys and count.
 
 use super::keys::{Class, ITERATIONS, TESTS, keys};
+use crate::Bench;
 use hotlink_fabric::units::Time;
-use hotlink_message::{Combine, Comm, Element, Error, Operation};
-use hotlink_port::{Kind, Memory, Port, Program, Span, Work};
+use hotlink_message::{Combine, Element, Endpoint, Error, Operation};
+use hotlink_port::{Kind, Memory, Span, Work};
 use serde::{Deserialize, Serialize};
 
 const KEY: u64 = size_of::<u32>() as u64;
@@ -52,9 +53,10 @@ impl IntegerSort {
     }
 }
 
-impl<P: Port> Program<P, Result<Sorted, Error>> for IntegerSort {
-    async fn run(&self, port: P) -> Result<Sorted, Error> {
-        let mut sort = Sort::new(Comm::new(port), self.class, self.buckets())?;
+impl Bench for IntegerSort {
+    type Result = Sorted;
+    async fn on<E: Endpoint>(&self, comm: &E) -> Result<Sorted, Error> {
+        let mut sort = Sort::new(comm, self.class, self.buckets())?;
         sort.iterate(1).await?; // untimed, for caches and page tables
         sort.result = Sorted { partially_verified: true, tests: 0, ..sort.result };
         sort.talking = Time::ZERO;
@@ -72,8 +74,8 @@ impl<P: Port> Program<P, Result<Sorted, Error>> for IntegerSort {
 }
 
 /// A rank's keys and buffers.
-struct Sort<P: Port> {
-    comm: Comm<P>,
+struct Sort<'a, E: Endpoint> {
+    comm: &'a E,
     class: Class,
     /// Its part of the sequence.
     sequence: Vec<u32>,
@@ -105,8 +107,8 @@ struct Buffers {
     keys_out: Memory,
 }
 
-impl<P: Port> Sort<P> {
-    fn new(comm: Comm<P>, class: Class, buckets: usize) -> Result<Sort<P>, Error> {
+impl<'a, E: Endpoint> Sort<'a, E> {
+    fn new(comm: &'a E, class: Class, buckets: usize) -> Result<Sort<'a, E>, Error> {
         let ranks = u64::from(comm.ranks());
         let share = class.keys() / ranks;
         let start = share * u64::from(comm.rank());
@@ -335,6 +337,8 @@ fn spans(memory: Memory, counts: &[u64]) -> Vec<Span> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::OnPort;
+    use hotlink_message::Comm;
     use hotlink_port::Driver;
     use hotlink_port::loopback::{Loopback, LoopbackPort};
 
@@ -342,7 +346,7 @@ mod tests {
     fn any_power_of_two_of_ranks_sorts() {
         let sort = IntegerSort { class: Class::S };
         for ranks in [1, 2, 4, 8] {
-            let results: Vec<Result<Sorted, Error>> = Loopback::default().run(ranks, &sort).expect("runs");
+            let results: Vec<Result<Sorted, Error>> = Loopback::default().run(ranks, &OnPort(&sort)).expect("runs");
             let results: Vec<Sorted> = results.into_iter().collect::<Result<_, _>>().expect("no refusal");
             assert!(sort.verified(&results), "{ranks} ranks: {results:?}");
             assert!(results.iter().all(|rank| rank.communication_us < rank.time_us));
@@ -350,9 +354,10 @@ mod tests {
     }
 
     /// What each rank says when a fault happens between the exchange and the count of the last iteration.
-    fn with_fault(fault: fn(&mut Sort<LoopbackPort>)) -> Vec<Sorted> {
+    fn with_fault(fault: fn(&mut Sort<'_, Comm<LoopbackPort>>)) -> Vec<Sorted> {
         let program = async |port: LoopbackPort| -> Result<Sorted, Error> {
-            let mut sort = Sort::new(Comm::new(port), Class::S, 1 << 9)?;
+            let comm = Comm::new(port);
+            let mut sort = Sort::new(&comm, Class::S, 1 << 9)?;
             for iteration in 1..=ITERATIONS {
                 sort.iterate(iteration).await?;
             }
@@ -375,10 +380,10 @@ mod tests {
     fn faults_of_the_transport_are_found() {
         let sort = IntegerSort { class: Class::S };
         assert!(sort.verified(&with_fault(|_| ())));
-        let lost: fn(&mut Sort<LoopbackPort>) = |sort| _ = sort.received.pop();
-        let doubled: fn(&mut Sort<LoopbackPort>) = |sort| sort.received.push(sort.received[0]);
-        let elsewhere: fn(&mut Sort<LoopbackPort>) = |sort| sort.received[3] = [255, 255, 0, 0];
-        let replaced: fn(&mut Sort<LoopbackPort>) = |sort| sort.received.fill([1, 0, 0, 0]);
+        let lost: fn(&mut Sort<'_, Comm<LoopbackPort>>) = |sort| _ = sort.received.pop();
+        let doubled: fn(&mut Sort<'_, Comm<LoopbackPort>>) = |sort| sort.received.push(sort.received[0]);
+        let elsewhere: fn(&mut Sort<'_, Comm<LoopbackPort>>) = |sort| sort.received[3] = [255, 255, 0, 0];
+        let replaced: fn(&mut Sort<'_, Comm<LoopbackPort>>) = |sort| sort.received.fill([1, 0, 0, 0]);
         for (name, fault) in [("lost", lost), ("doubled", doubled), ("elsewhere", elsewhere), ("replaced", replaced)] {
             assert!(!sort.verified(&with_fault(fault)), "{name}");
         }
