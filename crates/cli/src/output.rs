@@ -50,6 +50,7 @@ pub struct Output {
     tables: Option<Vec<Table>>,
     text: Option<String>,
     plotter: Option<Plotter>,
+    muted: bool,
 }
 
 impl Output {
@@ -62,7 +63,17 @@ impl Output {
         }
         let environment = environment::describe();
         let progress = options.progress;
-        Output { format, progress, command, environment, records: Vec::new(), tables: None, text: None, plotter: None }
+        Output {
+            format,
+            progress,
+            command,
+            environment,
+            records: Vec::new(),
+            tables: None,
+            text: None,
+            plotter: None,
+            muted: false,
+        }
     }
     /// For a face that can draw.
     pub(crate) fn with_plotter(self, plotter: Option<Plotter>) -> Output {
@@ -75,6 +86,11 @@ impl Output {
     /// The format asked for.
     pub fn format(&self) -> Format {
         self.format
+    }
+    /// Prints nothing in the end: another process of the same job does.
+    pub fn mute(&mut self) {
+        self.muted = true;
+        self.progress = When::Never;
     }
     /// Adds one result.
     pub fn push(&mut self, record: Record) {
@@ -117,6 +133,9 @@ impl Output {
     }
     /// Prints everything. A reader that stopped listening (`| head`) is no failure.
     pub fn finish(self) -> Result<(), Failure> {
+        if self.muted {
+            return Ok(());
+        }
         let text = self.render()?;
         let mut stdout = std::io::stdout().lock();
         match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {

@@ -1,5 +1,6 @@
 //! The drivers: one kind of port each, ranks as processes.
 
+use crate::crew::{self, Crew};
 use crate::ranks::{self, Doors};
 use crate::shm::{MAX_RANKS, ShmPort, World};
 use crate::sys::{self, SharedMemory};
@@ -8,6 +9,7 @@ use hotlink_port::{Driver, Program, Rank, RunError};
 use serde::{Serialize, de::DeserializeOwned};
 use std::io;
 use std::rc::Rc;
+use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -43,7 +45,20 @@ fn check_ranks(ranks: u32, most: u32) -> Result<(), RunError> {
     Err(RunError::Ranks { ranks, why: format!("1 to {most} are allowed") })
 }
 
-/// Ranks over shared memory.
+/// The launched job that this process is a rank of, if any.
+fn launched_crew() -> Result<Option<MutexGuard<'static, Crew>>, RunError> {
+    crew::crew().map_err(RunError::Start)
+}
+
+/// This process's rank in the job that a launcher started, and the ranks of that; `None`: it was started alone.
+///
+/// # Errors
+/// The ranks did not find each other.
+pub fn launched() -> Result<Option<(u32, u32)>, RunError> {
+    Ok(launched_crew()?.map(|crew| (crew.rank, crew.ranks)))
+}
+
+/// Ranks over shared memory, on this machine: forked here, or those that `mpirun` or `srun` started.
 #[derive(Clone, Debug, Default)]
 pub struct Shm {
     options: Options,
@@ -64,6 +79,11 @@ impl Driver for Shm {
         R: Program<ShmPort, T>,
     {
         check_ranks(ranks, MAX_RANKS)?;
+        // Shared memory is one machine's: ranks launched on several each run such a job of their own.
+        if let Some(mut crew) = launched_crew()?.filter(|crew| crew.is_local()) {
+            let pin = self.options.pin;
+            return ranks::run_launched(&mut crew, ranks, pin, |crew| World::of_crew(crew, ranks), program);
+        }
         let world = World::new(ranks).map_err(|error| RunError::Start(error.to_string()))?;
         ranks::run(ranks, &self.options, &world, program)
     }
@@ -79,7 +99,8 @@ impl Doors for World {
     }
 }
 
-/// Ranks over TCP on this machine's loopback.
+/// Ranks over TCP: forked here, on the loopback; or those that `mpirun` or `srun` started, here or (with
+/// `HOTLINK_MEET=host:port`, where rank 0 listens) on several machines.
 #[derive(Clone, Debug, Default)]
 pub struct Tcp {
     options: Options,
@@ -100,6 +121,10 @@ impl Driver for Tcp {
         R: Program<TcpPort, T>,
     {
         check_ranks(ranks, tcp::MAX_RANKS)?;
+        if let Some(mut crew) = launched_crew()? {
+            let pin = self.options.pin;
+            return ranks::run_launched(&mut crew, ranks, pin, |crew| Meeting::of_crew(crew, ranks), program);
+        }
         let meeting =
             Meeting::new(ranks, is_oversubscribed(ranks)).map_err(|error| RunError::Start(error.to_string()))?;
         ranks::run(ranks, &self.options, &meeting, program)
@@ -109,6 +134,17 @@ impl Driver for Tcp {
 /// Half the round trip of a word between two processes over two cache lines, in microseconds: the least that any
 /// message over shared memory takes. Samples of 1000 round trips each.
 pub fn hand_off(options: &Options) -> Result<Vec<f64>, RunError> {
+    let Some(mut crew) = launched_crew()? else { return hand_off_here(options) };
+    // Launched ranks share no memory before a run: rank 0 forks two of its own, the others wait.
+    let own = if crew.rank == 0 { Some(hand_off_here(options)?) } else { None };
+    let error = |error: serde_json::Error| RunError::Start(error.to_string());
+    let own = own.map(|samples| serde_json::to_vec(&samples)).transpose().map_err(error)?;
+    let all = crew.broadcast(own);
+    let all = all.map_err(|lost| RunError::RankDied { rank: lost.0, how: "ended before the others".to_owned() })?;
+    serde_json::from_slice(&all).map_err(error)
+}
+
+fn hand_off_here(options: &Options) -> Result<Vec<f64>, RunError> {
     const TRIPS: u64 = 1000;
     const SAMPLES: u64 = 50;
     let lines = Rc::new(SharedMemory::new(4096).map_err(|error| RunError::Start(error.to_string()))?);
@@ -134,7 +170,8 @@ pub fn hand_off(options: &Options) -> Result<Vec<f64>, RunError> {
             samples
         }
     };
-    let mut results = Shm::new(options.clone()).run(2, &program)?;
+    let world = World::new(2).map_err(|error| RunError::Start(error.to_string()))?;
+    let mut results = ranks::run(2, options, &world, &program)?;
     Ok(results.swap_remove(0))
 }
 

@@ -16,14 +16,18 @@
 
 mod clock;
 mod copy;
+mod crew;
 mod drivers;
 mod idle;
+mod launch;
 mod ranks;
 mod shm;
 mod store;
 mod sys;
 mod tcp;
 
-pub use drivers::{Options, Shm, Tcp, cores, hand_off, is_oversubscribed};
+pub use crew::join;
+pub use drivers::{Options, Shm, Tcp, cores, hand_off, is_oversubscribed, launched};
+pub use launch::Launched;
 pub use shm::ShmPort;
 pub use tcp::TcpPort;

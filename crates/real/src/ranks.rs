@@ -1,5 +1,6 @@
 //! Ranks as processes: starts them, collects their results, notices deaths, leaves nothing behind.
 
+use crate::crew::{Crew, Lost};
 use crate::drivers::Options;
 use crate::sys::{self, Child, Ending};
 use hotlink_port::{Port, Program, Rank, RunError};
@@ -70,6 +71,45 @@ where
     processes.results()
 }
 
+/// Runs `program` as this process's rank of a launched job, of whose ranks the first `ranks` take part. `open` makes
+/// what they share. Every process gets all results.
+pub(crate) fn run_launched<D, T, R>(
+    crew: &mut Crew,
+    ranks: u32,
+    pin: bool,
+    open: impl FnOnce(&mut Crew) -> io::Result<D>,
+    program: &R,
+) -> Result<Vec<T>, RunError>
+where
+    D: Doors,
+    T: Serialize + DeserializeOwned,
+    R: Program<D::Port, T>,
+{
+    if ranks > crew.ranks {
+        return Err(RunError::Ranks { ranks, why: format!("the launcher started {}", crew.ranks) });
+    }
+    let start = |error: io::Error| RunError::Start(error.to_string());
+    let doors = open(crew).map_err(start)?;
+    let mut mine = Vec::new();
+    if crew.rank < ranks {
+        let cores = sys::allowed_cores();
+        // A launcher that binds ranks leaves each its own cores.
+        if pin && crew.is_local() && crew.ranks as usize <= cores.len() {
+            sys::pin(cores[crew.rank as usize]);
+        }
+        let result = block_on(program.run(doors.open(crew.rank).map_err(start)?));
+        sys::allow(&cores);
+        mine = serde_json::to_vec(&result).map_err(|error| RunError::Start(error.to_string()))?;
+    }
+    let lost = |lost: Lost| RunError::RankDied { rank: lost.0, how: "ended before the others".to_owned() };
+    let all = crew.all_to_all(&mine).map_err(lost)?;
+    let parse = |(rank, bytes): (usize, &Vec<u8>)| {
+        let how = |error| format!("ended with a result that cannot be read: {error}");
+        serde_json::from_slice(bytes).map_err(|error| RunError::RankDied { rank: rank as Rank, how: how(error) })
+    };
+    all.iter().take(ranks as usize).enumerate().map(parse).collect()
+}
+
 /// The life of a rank's process.
 fn be_rank<D, T, R>(rank: Rank, doors: &D, program: &R, mut results: File)
 where
@@ -110,9 +150,9 @@ impl Processes {
         while self.0.iter().any(|process| process.ending.is_none()) {
             let heard: Vec<i32> = self.0.iter().filter_map(|p| Some(p.results.as_ref()?.as_raw_fd())).collect();
             if heard.is_empty() {
-                std::thread::sleep(LOOK / 10)
+                std::thread::sleep(LOOK / 10);
             } else {
-                sys::wait_readable(&heard, LOOK)
+                sys::wait_readable(&heard, LOOK);
             }
             for (rank, process) in self.0.iter_mut().enumerate() {
                 process.read();

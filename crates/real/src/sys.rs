@@ -2,40 +2,34 @@
 #![allow(unsafe_code)]
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
-/// Memory shared by this process and those it forks: an anonymous memory file, mapped. The system frees it when the
+/// Memory shared by this process, those it forks and those it hands the file to: a memory file, mapped. The system frees it when the
 /// last process that has it ends, however that ends; there is no name to leave behind.
 pub(crate) struct SharedMemory {
     start: *mut u8,
     bytes: usize,
-    file: OwnedFd,
+    /// Without it, the memory is shared with forked processes alone.
+    file: Option<OwnedFd>,
 }
 
 impl SharedMemory {
-    /// Maps `bytes` of zeros; pages take memory when first touched.
+    /// Maps `bytes` of zeros; pages take memory when first touched. Where the system forbids memory files, the memory
+    /// is anonymous: forked processes share it all the same.
     pub(crate) fn new(bytes: usize) -> io::Result<SharedMemory> {
-        // SAFETY: the name is a C string; the descriptor is checked before it is owned.
-        let file = unsafe {
-            let fd = libc::memfd_create(c"hotlink".as_ptr(), libc::MFD_CLOEXEC);
-            if fd < 0 {
-                return Err(io::Error::last_os_error());
-            }
-            OwnedFd::from_raw_fd(fd)
-        };
-        // SAFETY: an owned descriptor; mapping anywhere cannot touch memory in use.
-        let start = unsafe {
-            if libc::ftruncate(file.as_raw_fd(), bytes as libc::off_t) != 0 {
-                return Err(io::Error::last_os_error());
-            }
-            let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
-            libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, file.as_raw_fd(), 0)
-        };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
+        match memory_file(bytes) {
+            Ok(file) => SharedMemory::of(file, bytes),
+            Err(_) => Ok(SharedMemory { start: map(None, bytes)?, bytes, file: None }),
         }
-        Ok(SharedMemory { start: start.cast(), bytes, file })
+    }
+    /// Maps the memory file that another process made with as many bytes.
+    pub(crate) fn of(file: OwnedFd, bytes: usize) -> io::Result<SharedMemory> {
+        Ok(SharedMemory { start: map(Some(&file), bytes)?, bytes, file: Some(file) })
+    }
+    /// The memory file, to be handed to another process.
+    pub(crate) fn file(&self) -> Option<&OwnedFd> {
+        self.file.as_ref()
     }
     /// First byte. The same address in every forked process.
     pub(crate) fn start(&self) -> *mut u8 {
@@ -44,9 +38,134 @@ impl SharedMemory {
     /// Gives whole pages inside `offset..offset + bytes` back to the system; they read as zeros afterwards.
     /// Returns whether it did.
     pub(crate) fn punch(&self, offset: usize, bytes: usize) -> bool {
+        let Some(file) = &self.file else { return false };
         let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
         // SAFETY: an owned descriptor; affects only the file's contents, which the caller no longer uses.
-        unsafe { libc::fallocate(self.file.as_raw_fd(), mode, offset as libc::off_t, bytes as libc::off_t) == 0 }
+        unsafe { libc::fallocate(file.as_raw_fd(), mode, offset as libc::off_t, bytes as libc::off_t) == 0 }
+    }
+}
+
+/// A memory file of so many zeros, without a name. `HOTLINK_FORBID=memfd` plays a system that has none.
+fn memory_file(bytes: usize) -> io::Result<OwnedFd> {
+    if is_forbidden("memfd") {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    // SAFETY: the name is a C string; the descriptor is checked before it is owned.
+    let file = unsafe {
+        let fd = libc::memfd_create(c"hotlink".as_ptr(), libc::MFD_CLOEXEC);
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        OwnedFd::from_raw_fd(fd)
+    };
+    // SAFETY: an owned descriptor.
+    let sized = unsafe { libc::ftruncate(file.as_raw_fd(), bytes as libc::off_t) };
+    if sized == 0 { Ok(file) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Maps shared memory: that of `file`, or anonymous.
+fn map(file: Option<&OwnedFd>, bytes: usize) -> io::Result<*mut u8> {
+    let (fd, anonymous) = file.map_or((-1, libc::MAP_ANONYMOUS), |file| (file.as_raw_fd(), 0));
+    let flags = libc::MAP_SHARED | libc::MAP_NORESERVE | anonymous;
+    // SAFETY: mapping anywhere cannot touch memory in use.
+    let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, fd, 0) };
+    if start == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(start.cast()) }
+}
+
+/// Whether the environment asks to do without a service of the system, as if that forbade it:
+/// `HOTLINK_FORBID=memfd,process_vm`.
+fn is_forbidden(service: &str) -> bool {
+    std::env::var("HOTLINK_FORBID").is_ok_and(|list| list.split(',').any(|word| word.trim() == service))
+}
+
+/// Whether the system lets processes copy between each other's memory: tried once on this process's own. Also lets the
+/// other ranks do so where only ancestors may by default (Yama).
+pub(crate) fn can_copy_between_processes() -> bool {
+    if is_forbidden("process_vm") {
+        return false;
+    }
+    // SAFETY: plain system call; without effect where Yama is not there.
+    unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };
+    let (from, mut to) = (1u64, 0u64);
+    let (here, there) = ([(&raw mut to as u64, 8)], [(&raw const from as u64, 8)]);
+    // SAFETY: both are words of this function.
+    let moved = unsafe { transfer(pid(), Way::Read, &here, &there) };
+    moved.is_ok_and(|moved| moved == 8)
+}
+
+/// Nanoseconds of the system's monotonic clock, which all processes of the machine share.
+pub(crate) fn monotonic_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the struct is the call's to fill.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// This process's user.
+pub(crate) fn user() -> u32 {
+    // SAFETY: always sound.
+    unsafe { libc::getuid() }
+}
+
+/// A handle to a process, readable once it has ended; `None`: there is no such process, or no such handles.
+pub(crate) fn process_handle(pid: i32) -> io::Result<OwnedFd> {
+    // SAFETY: plain system call; the descriptor is checked before it is owned.
+    unsafe {
+        let fd = libc::syscall(libc::SYS_pidfd_open, pid, 0);
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(OwnedFd::from_raw_fd(fd as i32))
+    }
+}
+
+/// Room for one descriptor in a control message, aligned as the system wants it.
+#[repr(C, align(8))]
+struct Ancillary([u8; 64]);
+
+/// Sends a descriptor to the process at the other end of a local socket.
+pub(crate) fn send_file(socket: BorrowedFd<'_>, file: BorrowedFd<'_>) -> io::Result<()> {
+    let mut byte = [1u8];
+    let mut room = Ancillary([0; 64]);
+    let mut iov = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
+    // SAFETY: a zeroed header is valid; its pointers are to locals that outlive the call; the room holds one
+    // descriptor (CMSG_SPACE of an int is 24).
+    unsafe {
+        let mut message: libc::msghdr = std::mem::zeroed();
+        (message.msg_iov, message.msg_iovlen) = (&mut iov, 1);
+        message.msg_control = room.0.as_mut_ptr().cast();
+        message.msg_controllen = libc::CMSG_SPACE(4) as usize;
+        let header = libc::CMSG_FIRSTHDR(&message);
+        ((*header).cmsg_level, (*header).cmsg_type) = (libc::SOL_SOCKET, libc::SCM_RIGHTS);
+        (*header).cmsg_len = libc::CMSG_LEN(4) as usize;
+        libc::CMSG_DATA(header).cast::<i32>().write_unaligned(file.as_raw_fd());
+        match libc::sendmsg(socket.as_raw_fd(), &message, libc::MSG_NOSIGNAL) {
+            1 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+/// Receives a descriptor sent by [`send_file`].
+pub(crate) fn receive_file(socket: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let mut byte = [0u8];
+    let mut room = Ancillary([0; 64]);
+    let mut iov = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
+    // SAFETY: as for `send_file`; the descriptor is owned only if the message says that it holds one.
+    unsafe {
+        let mut message: libc::msghdr = std::mem::zeroed();
+        (message.msg_iov, message.msg_iovlen) = (&mut iov, 1);
+        (message.msg_control, message.msg_controllen) = (room.0.as_mut_ptr().cast(), room.0.len());
+        match libc::recvmsg(socket.as_raw_fd(), &mut message, libc::MSG_CMSG_CLOEXEC) {
+            1 => {}
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            _ => return Err(io::Error::last_os_error()),
+        }
+        let header = libc::CMSG_FIRSTHDR(&message);
+        if header.is_null() || (*header).cmsg_type != libc::SCM_RIGHTS {
+            return Err(io::Error::other("no descriptor came"));
+        }
+        Ok(OwnedFd::from_raw_fd(libc::CMSG_DATA(header).cast::<i32>().read_unaligned()))
     }
 }
 
@@ -131,12 +250,13 @@ pub(crate) fn kill(child: Child) {
     unsafe { libc::kill(child.0, libc::SIGKILL) };
 }
 
-/// Waits until one of `fds` can be read or has ended, or the time is up.
-pub(crate) fn wait_readable(fds: &[i32], limit: Duration) {
+/// Waits until one of `fds` can be read or has ended, or the time is up; tells which can.
+pub(crate) fn wait_readable(fds: &[i32], limit: Duration) -> Vec<bool> {
     let mut polled: Vec<_> = fds.iter().map(|&fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
     let ms = i32::try_from(limit.as_millis()).unwrap_or(i32::MAX);
     // SAFETY: the array outlives the call.
     unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, ms) };
+    polled.iter().map(|one| one.revents != 0).collect()
 }
 
 /// Makes reads of `fd` return at once.
@@ -164,6 +284,16 @@ pub(crate) fn pin(core: usize) {
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         libc::CPU_SET(core, &mut set);
+        libc::sched_setaffinity(0, std::mem::size_of::<libc::cpu_set_t>(), &set);
+    }
+}
+
+/// Lets this process run on these cores again.
+pub(crate) fn allow(cores: &[usize]) {
+    // SAFETY: a zeroed set is a valid empty set; cores come from a set of the same size.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        cores.iter().for_each(|&core| libc::CPU_SET(core, &mut set));
         libc::sched_setaffinity(0, std::mem::size_of::<libc::cpu_set_t>(), &set);
     }
 }

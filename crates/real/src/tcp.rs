@@ -1,6 +1,7 @@
 //! TCP between processes: the kernel's own path, for comparison and for ports without shared memory.
 
 use crate::clock::Clock;
+use crate::crew::{Crew, Lost};
 use crate::idle::Idler;
 use crate::ranks::Doors;
 use crate::store::Store;
@@ -11,7 +12,7 @@ use hotlink_port::{
 };
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 /// Longest payload of a message.
@@ -30,7 +31,9 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
 /// What ranks need to find each other, made before they are forked.
 pub(crate) struct Meeting {
-    listeners: Vec<TcpListener>,
+    /// Where each rank listens, and the listeners that this process holds.
+    addresses: Vec<SocketAddr>,
+    listeners: Vec<Option<TcpListener>>,
     /// Proves that who connects belongs to the job.
     cookie: [u8; 16],
     clock: Clock,
@@ -39,21 +42,41 @@ pub(crate) struct Meeting {
 
 impl Meeting {
     pub(crate) fn new(ranks: u32, oversubscribed: bool) -> io::Result<Meeting> {
-        let listeners: io::Result<_> = (0..ranks).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).collect();
-        let mut cookie = [0; 16];
-        std::fs::File::open("/dev/urandom")?.read_exact(&mut cookie)?;
-        Ok(Meeting { listeners: listeners?, cookie, clock: Clock::start(), oversubscribed })
+        let listeners = (0..ranks).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)));
+        let listeners: Vec<TcpListener> = listeners.collect::<io::Result<_>>()?;
+        let addresses = listeners.iter().map(TcpListener::local_addr).collect::<io::Result<_>>()?;
+        let cookie = random_cookie()?;
+        let listeners = listeners.into_iter().map(Some).collect();
+        Ok(Meeting { addresses, listeners, cookie, clock: Clock::start(), oversubscribed })
+    }
+    /// The meeting of the first `ranks` of a launched job: all tell each other where they listen.
+    pub(crate) fn of_crew(crew: &mut Crew, ranks: u32) -> io::Result<Meeting> {
+        let lost = |lost: Lost| io::Error::other(format!("rank {} has ended", lost.0));
+        let ip = crew.own_ip().unwrap_or(Ipv4Addr::LOCALHOST.into());
+        let listener = TcpListener::bind((ip, 0))?;
+        let all = crew.all_to_all(listener.local_addr()?.to_string().as_bytes()).map_err(lost)?;
+        let address = |text: &Vec<u8>| String::from_utf8_lossy(text).parse().map_err(io::Error::other);
+        let addresses = all.iter().take(ranks as usize).map(address).collect::<io::Result<_>>()?;
+        let cookie = if crew.rank == 0 { Some(random_cookie()?.to_vec()) } else { None };
+        let cookie = crew.broadcast(cookie).map_err(lost)?.try_into().map_err(|_| io::Error::other("no cookie"))?;
+        let mut listeners: Vec<_> = (0..ranks).map(|_| None).collect();
+        if let Some(own) = listeners.get_mut(crew.rank as usize) {
+            *own = Some(listener);
+        }
+        let oversubscribed = crew.is_local() && crate::drivers::is_oversubscribed(ranks);
+        Ok(Meeting { addresses, listeners, cookie, clock: Clock::start(), oversubscribed })
     }
     fn connect(&self, rank: Rank, to: Rank) -> io::Result<Peer> {
-        let mut stream = TcpStream::connect(self.listeners[to as usize].local_addr()?)?;
+        let mut stream = TcpStream::connect(self.addresses[to as usize])?;
         stream.write_all(&self.cookie)?;
         stream.write_all(&rank.to_le_bytes())?;
         Peer::new(stream)
     }
     /// Accepts one rank of the job; whoever else connects is turned away.
     fn accept(&self, rank: Rank) -> io::Result<(Rank, Peer)> {
+        let listener = self.listeners[rank as usize].as_ref().ok_or(io::ErrorKind::NotConnected)?;
         loop {
-            let (mut stream, _) = self.listeners[rank as usize].accept()?;
+            let (mut stream, _) = listener.accept()?;
             stream.set_read_timeout(Some(CONNECT_LIMIT))?;
             let (mut cookie, mut from) = ([0; 16], [0; 4]);
             let heard = stream.read_exact(&mut cookie).and_then(|()| stream.read_exact(&mut from));
@@ -64,10 +87,16 @@ impl Meeting {
     }
 }
 
+fn random_cookie() -> io::Result<[u8; 16]> {
+    let mut cookie = [0; 16];
+    std::fs::File::open("/dev/urandom")?.read_exact(&mut cookie)?;
+    Ok(cookie)
+}
+
 impl Doors for Meeting {
     type Port = TcpPort;
     fn open(&self, rank: Rank) -> io::Result<TcpPort> {
-        let ranks = self.listeners.len() as u32;
+        let ranks = self.addresses.len() as u32;
         let mut peers: Vec<Option<Peer>> = (0..ranks).map(|_| None).collect();
         for to in 0..rank {
             peers[to as usize] = Some(self.connect(rank, to)?);

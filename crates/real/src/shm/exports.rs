@@ -64,13 +64,17 @@ impl Exports {
             vacant_attachments: Vec::new(),
         }
     }
-    pub(crate) fn register(&mut self, store: &Store, memory: Memory) -> Result<Key, Refusal> {
+    /// `private`: the system copies between processes, so that ordinary memory can be exported.
+    pub(crate) fn register(&mut self, store: &Store, memory: Memory, private: bool) -> Result<Key, Refusal> {
         let (bytes, start) = (store.size(memory)?, store.start(memory)?);
+        let shared = store.kind(memory)? == Kind::Shared;
+        if !shared && !private {
+            return Err(Refusal::Forbidden);
+        }
         let slot = self.vacant.pop().ok_or(Refusal::NoEntries)?;
         self.generations[slot as usize] += 1;
         let generation = self.generations[slot as usize];
         let export = self.world.export(self.rank, slot as usize);
-        let shared = store.kind(memory)? == Kind::Shared;
         let address = if shared { start as u64 - self.world.base() as u64 } else { start as u64 };
         export.address.store(address, Relaxed);
         export.bytes.store(bytes, Relaxed);

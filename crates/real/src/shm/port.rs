@@ -49,7 +49,7 @@ impl ShmPort {
         let ranks = world.ranks();
         ShmPort {
             rank,
-            limits: limits(),
+            limits: limits(sys::can_copy_between_processes()),
             store: Store::new(Some(world.arena(rank))),
             exports: Exports::new(world.clone(), rank),
             senders: (0..ranks).map(|to| Sender::new(world.ring(rank, to))).collect(),
@@ -110,6 +110,7 @@ impl ShmPort {
         None
     }
     fn notice_deaths(&mut self) {
+        self.world.watch();
         let deaths = self.world.deaths().load(Acquire);
         if deaths == self.deaths {
             return;
@@ -258,7 +259,7 @@ impl Host for ShmPort {
         self.store.copy(from, to)
     }
     fn register(&mut self, memory: Memory) -> Result<Key, Refusal> {
-        self.exports.register(&self.store, memory)
+        self.exports.register(&self.store, memory, self.limits.registration.private)
     }
     fn unregister(&mut self, key: Key) -> Result<(), Refusal> {
         self.end_export(key).map(|_| ())
@@ -280,7 +281,8 @@ impl Drop for ShmPort {
     }
 }
 
-fn limits() -> Limits {
+/// `private`: the system copies between processes.
+fn limits(private: bool) -> Limits {
     let remote = DepositLimits {
         bytes_max: u64::MAX,
         dma_align: 1,
@@ -301,7 +303,7 @@ fn limits() -> Limits {
         segments: true,
         ghosts: false,
         registration: RegistrationLimits {
-            private: true,
+            private,
             private_mappable: false,
             private_block_min: 2048,
             zero_copy_min: 32 << 10,

@@ -3,12 +3,16 @@
 #![allow(unsafe_code)]
 
 use crate::clock::Clock;
+use crate::crew::{Crew, Lost};
 use crate::store::Arena;
-use crate::sys::SharedMemory;
+use crate::sys::{self, SharedMemory};
 use hotlink_port::Rank;
+use std::cell::Cell;
 use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
+use std::time::{Duration, Instant};
 
 /// Slots of a ring: messages on the way from one rank to another.
 pub(crate) const SLOTS: u64 = 256;
@@ -86,13 +90,58 @@ pub(crate) struct World {
     shared: Rc<SharedMemory>,
     ranks: u32,
     pub(crate) clock: Clock,
+    watch: Option<Rc<Watch>>,
 }
+
+/// Processes that nobody's parent watches: launched ranks watch each other.
+struct Watch {
+    /// By rank; `None`: this process itself.
+    handles: Vec<Option<OwnedFd>>,
+    looked: Cell<Instant>,
+}
+
+/// How often launched ranks that have nothing to do look whether the others live.
+const LOOK: Duration = Duration::from_millis(20);
 
 impl World {
     pub(crate) fn new(ranks: u32) -> io::Result<World> {
-        let bytes = arena_offset(ranks) + u64::from(ranks) * ARENA_BYTES;
-        let shared = Rc::new(SharedMemory::new(bytes as usize)?);
-        Ok(World { shared, ranks, clock: Clock::start() })
+        let shared = Rc::new(SharedMemory::new(World::bytes(ranks))?);
+        Ok(World { shared, ranks, clock: Clock::start(), watch: None })
+    }
+    fn bytes(ranks: u32) -> usize {
+        (arena_offset(ranks) + u64::from(ranks) * ARENA_BYTES) as usize
+    }
+    /// The world of the first `ranks` of a launched job: made by rank 0, handed to all.
+    pub(crate) fn of_crew(crew: &mut Crew, ranks: u32) -> io::Result<World> {
+        let lost = |lost: Lost| io::Error::other(format!("rank {} has ended", lost.0));
+        let start = crew.broadcast((crew.rank == 0).then(|| sys::monotonic_ns().to_le_bytes().to_vec()));
+        let start = start.map_err(lost)?.as_slice().try_into().map(u64::from_le_bytes).map_err(io::Error::other)?;
+        let shared = if crew.rank == 0 {
+            let shared = SharedMemory::new(World::bytes(ranks))?;
+            let file = shared.file().ok_or_else(|| io::Error::other("the system forbids memory files"))?;
+            crew.share_file(Some(file))?;
+            shared
+        } else {
+            let file = crew.share_file(None)?.ok_or_else(|| io::Error::other("no memory file came"))?;
+            SharedMemory::of(file, World::bytes(ranks))?
+        };
+        let handle = |(rank, &pid): (usize, &i32)| (rank != crew.rank as usize).then(|| sys::process_handle(pid).ok());
+        let handles = crew.pids.iter().take(ranks as usize).enumerate().map(|each| handle(each).flatten()).collect();
+        let watch = Some(Rc::new(Watch { handles, looked: Cell::new(Instant::now()) }));
+        Ok(World { shared: Rc::new(shared), ranks, clock: Clock::started_at(start), watch })
+    }
+    /// Now and then, buries launched ranks whose processes have ended.
+    pub(crate) fn watch(&self) {
+        let Some(watch) = &self.watch else { return };
+        if watch.looked.get().elapsed() < LOOK {
+            return;
+        }
+        watch.looked.set(Instant::now());
+        let known =
+            watch.handles.iter().zip(0..).filter_map(|(handle, rank)| Some((handle.as_ref()?.as_raw_fd(), rank)));
+        let (fds, ranks): (Vec<i32>, Vec<Rank>) = known.unzip();
+        let ended = sys::wait_readable(&fds, Duration::ZERO);
+        ranks.into_iter().zip(ended).filter(|(_, ended)| *ended).for_each(|(rank, _)| self.bury(rank));
     }
     pub(crate) fn ranks(&self) -> u32 {
         self.ranks
@@ -133,10 +182,14 @@ impl World {
     }
     /// Marks a rank dead, for the others to see.
     pub(crate) fn bury(&self, rank: Rank) {
-        use std::sync::atomic::Ordering::Release;
+        use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
         let member = self.member(rank);
-        member.state.store(state::DEAD, Release);
-        self.deaths().fetch_add(1, Release);
+        let before = member.state.load(Acquire);
+        // Who closed its port may go; and one of several witnesses is enough.
+        let alive = before != state::CLOSED && before != state::DEAD;
+        if alive && member.state.compare_exchange(before, state::DEAD, AcqRel, Acquire).is_ok() {
+            self.deaths().fetch_add(1, Release);
+        }
     }
 }
 

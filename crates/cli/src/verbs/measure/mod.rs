@@ -13,7 +13,7 @@ mod saturation;
 use crate::{Failure, output::Output, values::Numbers};
 use hotlink_bench::{Bench as Benchmark, OnPort, Plan, Samples, Summary, Which};
 use hotlink_port::{Driver, RunError};
-use hotlink_real::{Options, Shm, Tcp};
+use hotlink_real::{Launched, Options, Shm, Tcp};
 use serde::{Serialize, de::DeserializeOwned};
 use std::time::Duration;
 
@@ -25,6 +25,47 @@ use std::time::Duration;
 pub(crate) struct Args {
     #[command(subcommand)]
     bench: Bench,
+    #[command(flatten)]
+    hosts: Hosts,
+}
+
+/// Ranks on several machines without a launcher. Under mpirun or srun none of this is needed on one machine; across
+/// machines, the variable HOTLINK_MEET=host:port says where rank 0 listens.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Several machines (with --via tcp; the same command on each)")]
+struct Hosts {
+    /// Be rank 0 and wait for the others at this address.
+    #[arg(long, global = true, value_name = "HOST:PORT", conflicts_with = "connect")]
+    listen: Option<String>,
+    /// Join rank 0 at this address.
+    #[arg(long, global = true, value_name = "HOST:PORT")]
+    connect: Option<String>,
+    /// This process's rank, with --connect.
+    #[arg(long, global = true, value_name = "RANK", default_value_t = 1)]
+    as_rank: u32,
+    /// Processes that meet, with --listen and --connect.
+    #[arg(long, global = true, value_name = "N", default_value_t = 2)]
+    processes: u32,
+}
+
+impl Hosts {
+    /// Joins the ranks that the options or a launcher name; says nothing in the end unless this is rank 0.
+    fn join(&self, output: &mut Output) -> Result<(), Failure> {
+        let place = match (&self.listen, &self.connect) {
+            (Some(address), _) => Some((0, address)),
+            (None, Some(address)) => Some((self.as_rank, address)),
+            (None, None) => None,
+        };
+        if let Some((rank, address)) = place {
+            let (ranks, job, meet) = (self.processes, "hotlink measure".to_owned(), Some(address.clone()));
+            hotlink_real::join(Launched { rank, ranks, job, meet })
+                .map_err(|what| Failure::Input(format!("--listen, --connect: {what}")))?;
+        }
+        if hotlink_real::launched().map_err(failure)?.is_some_and(|(rank, _)| rank > 0) {
+            output.mute();
+        }
+        Ok(())
+    }
 }
 
 #[derive(clap::Subcommand)]
@@ -56,6 +97,7 @@ enum Bench {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    args.hosts.join(output)?;
     machine::describe(output);
     match &args.bench {
         Bench::Pingpong(args) => pingpong::run(args, output),

@@ -1,0 +1,102 @@
+//! Who started this process: nobody in particular, or a launcher (`mpirun`, `srun`) as one of several ranks.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+
+/// This process as a rank of a launched job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launched {
+    /// 0..ranks.
+    pub rank: u32,
+    /// Ranks of the job.
+    pub ranks: u32,
+    /// Names the job: ranks of other jobs are turned away.
+    pub job: String,
+    /// Where rank 0 listens, if the ranks are on several machines: `HOTLINK_MEET=host:port`.
+    pub meet: Option<String>,
+}
+
+/// Launchers by their variables: rank, ranks, job. A variable that is missing means another launcher.
+const LAUNCHERS: [(&str, &str, &[&str]); 4] = [
+    ("HOTLINK_RANK", "HOTLINK_RANKS", &["HOTLINK_JOB"]),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", &["PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"]),
+    // MPICH, Intel MPI, MVAPICH, and srun --mpi=pmi2.
+    ("PMI_RANK", "PMI_SIZE", &["PMI_PORT", "HYDI_CONTROL_FD"]),
+    // Tasks of the step: in a batch script, which is no step of several tasks, they are not those of the job.
+    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", &["SLURM_JOB_ID", "SLURM_STEP_ID"]),
+];
+
+impl Launched {
+    /// What the environment says; `None` for a process that was started alone, or with `HOTLINK_LAUNCHER=none`.
+    ///
+    /// # Errors
+    /// A launcher's variables that contradict each other: names them.
+    pub fn from_environment() -> Result<Option<Launched>, String> {
+        // A launcher's processes share their parent: it tells jobs apart where no variable does.
+        let parent = std::os::unix::process::parent_id();
+        Launched::from(&|name| std::env::var(name).ok(), parent)
+    }
+    fn from(variable: &dyn Fn(&str) -> Option<String>, parent: u32) -> Result<Option<Launched>, String> {
+        if variable("HOTLINK_LAUNCHER").as_deref() == Some("none") {
+            return Ok(None);
+        }
+        for (rank_name, ranks_name, jobs) in LAUNCHERS {
+            let (Some(rank), Some(ranks)) = (variable(rank_name), variable(ranks_name)) else { continue };
+            let number = |name: &str, text: &str| {
+                text.trim().parse::<u32>().map_err(|_| format!("{name}={text}: a number was expected"))
+            };
+            let (rank, ranks) = (number(rank_name, &rank)?, number(ranks_name, &ranks)?);
+            if rank >= ranks {
+                return Err(format!("{rank_name}={rank} with {ranks_name}={ranks}: allowed is 0 to one less"));
+            }
+            if ranks == 1 {
+                return Ok(None);
+            }
+            let named: Vec<String> = jobs.iter().filter_map(|name| variable(name)).collect();
+            let meet = variable("HOTLINK_MEET");
+            let own = if meet.is_some() { String::new() } else { format!("{parent}") };
+            let job = if named.is_empty() { own } else { named.join(".") };
+            return Ok(Some(Launched { rank, ranks, job: format!("{rank_name}-{job}"), meet }));
+        }
+        Ok(None)
+    }
+    /// The address to meet at.
+    pub(crate) fn meet_at(&self) -> Result<Option<SocketAddr>, String> {
+        let Some(meet) = &self.meet else { return Ok(None) };
+        let mut found = meet.to_socket_addrs().map_err(|error| format!("HOTLINK_MEET={meet}: {error}"))?;
+        found.next().map(Some).ok_or_else(|| format!("HOTLINK_MEET={meet}: no such host"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> Result<Option<Launched>, String> {
+        let find = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
+        Launched::from(&find, 77)
+    }
+
+    #[test]
+    fn launchers_are_known_by_their_variables() {
+        let place = |variables: &[(&str, &str)]| read(variables).unwrap().map(|l| (l.rank, l.ranks, l.job));
+        assert_eq!(place(&[]), None);
+        let open_mpi = [("OMPI_COMM_WORLD_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "4"), ("PMIX_NAMESPACE", "9")];
+        assert_eq!(place(&open_mpi), Some((1, 4, "OMPI_COMM_WORLD_RANK-9".to_owned())));
+        assert_eq!(place(&[("PMI_RANK", "0"), ("PMI_SIZE", "2")]), Some((0, 2, "PMI_RANK-77".to_owned())));
+        let step =
+            [("SLURM_PROCID", "2"), ("SLURM_STEP_NUM_TASKS", "3"), ("SLURM_JOB_ID", "5"), ("SLURM_STEP_ID", "0")];
+        assert_eq!(place(&step), Some((2, 3, "SLURM_PROCID-5.0".to_owned())));
+        let batch_script = [("SLURM_PROCID", "0"), ("SLURM_NTASKS", "8")];
+        assert_eq!(place(&batch_script), None);
+        assert_eq!(place(&[("PMI_RANK", "0"), ("PMI_SIZE", "1")]), None);
+        assert_eq!(place(&[("PMI_RANK", "0"), ("PMI_SIZE", "2"), ("HOTLINK_LAUNCHER", "none")]), None);
+    }
+
+    #[test]
+    fn contradictions_are_named() {
+        assert!(read(&[("PMI_RANK", "2"), ("PMI_SIZE", "2")]).unwrap_err().contains("PMI_RANK=2"));
+        assert!(read(&[("PMI_RANK", "x"), ("PMI_SIZE", "2")]).unwrap_err().contains("PMI_RANK=x"));
+        let nowhere = Launched { rank: 0, ranks: 2, job: String::new(), meet: Some("nowhere".to_owned()) };
+        assert!(nowhere.meet_at().unwrap_err().contains("HOTLINK_MEET=nowhere"));
+    }
+}
