@@ -115,6 +115,32 @@ fn far_rank() {
 }
 
 #[test]
+#[ignore = "a rank of the other tests"]
+fn far_pair() {
+    let results = Tcp::new(options()).run(2, &Ring).unwrap();
+    assert!(results.iter().all(|result| *result == Ok((1, true))), "{results:?}");
+}
+
+#[test]
+fn between_hosts_that_share_nothing_but_a_cable() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/two_hosts.sh");
+    let Ok(output) = Command::new("unshare").args(["-rn", "sh", script]).args(this_test("far_pair")).output() else {
+        eprintln!("unshare is not here: not tested");
+        return;
+    };
+    let told = String::from_utf8_lossy(&output.stderr);
+    match output.status.code() {
+        Some(0) => {}
+        Some(77) => eprintln!("no network namespaces here: not tested"),
+        // Namespaces of users may be forbidden as a whole.
+        _ if told.contains("unshare failed") || told.contains("Operation not permitted") => {
+            eprintln!("no namespaces here: not tested: {told}");
+        }
+        _ => panic!("{}\n{told}", String::from_utf8_lossy(&output.stdout)),
+    }
+}
+
+#[test]
 fn without_memory_files_or_copies_between_processes() {
     for forbidden in ["process_vm", "memfd", "memfd,process_vm"] {
         let words = this_test("forked");
