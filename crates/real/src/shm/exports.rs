@@ -85,6 +85,16 @@ impl Exports {
         self.owned.insert(id, memory);
         Ok(Key { rank: self.rank, id, bytes })
     }
+    /// The memory that this rank exports as `id`.
+    pub(crate) fn exported(&self, id: u64) -> Option<Memory> {
+        self.owned.get(&id).copied()
+    }
+    /// The key of an attachment to another rank's private memory.
+    pub(crate) fn far_private(&self, attachment: Attachment) -> Option<Key> {
+        let attached = self.attached.get(attachment.0 as usize).copied().flatten()?;
+        let private = matches!(attached.target, Target::Private { .. }) && attached.key.rank != self.rank;
+        private.then_some(attached.key)
+    }
     /// Exports of `memory`.
     pub(crate) fn of(&self, memory: Memory) -> Vec<Key> {
         let keys = self.owned.iter().filter(|(_, owned)| **owned == memory);

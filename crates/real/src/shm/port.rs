@@ -3,9 +3,10 @@
 
 use super::exports::Exports;
 use super::ring::{INLINE, MESSAGE_MAX, Receiver, Seen, Sender};
+use super::scatter::{Put, Scatters};
 use super::world::{World, state};
 use crate::idle::Idler;
-use crate::store::Store;
+use crate::store::{Store, checked_extent};
 use crate::sys::{self, Way};
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_port::{
@@ -18,6 +19,11 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 /// Kinds of ring messages.
 const USER: u8 = 0;
 const REVOKED: u8 = 1;
+/// A piece of a put of small blocks, and the last of it.
+const PIECE: u8 = 2;
+const LAST_PIECE: u8 = 3;
+/// A put is in place (`head[0]` is 1) or could not be.
+const ANSWER: u8 = 4;
 
 /// One process's door to the shared memory of its job.
 pub struct ShmPort {
@@ -38,6 +44,7 @@ pub struct ShmPort {
     revocations: VecDeque<(Rank, Key)>,
     deaths: u32,
     gone: Vec<bool>,
+    scatters: Scatters,
     idler: Idler,
 }
 
@@ -60,6 +67,7 @@ impl ShmPort {
             revocations: VecDeque::new(),
             deaths: 0,
             gone: vec![false; ranks as usize],
+            scatters: Scatters::default(),
             idler: Idler::new(oversubscribed),
             world: world.clone(),
         }
@@ -75,6 +83,9 @@ impl ShmPort {
             Some(true) => return Posted::Refused(Refusal::PeerGone(to)),
             Some(false) => {}
         }
+        if self.scatters.blocks(to) && !self.send_puts(Some(to)) {
+            return Posted::Busy;
+        }
         let store = &self.store;
         self.senders[to as usize].send(USER, head, bytes, |into| match payload {
             Payload::None => Ok(()),
@@ -86,12 +97,101 @@ impl ShmPort {
         })
     }
     fn remote(&mut self, way: Way, local: Span, remote: RemoteSpan, engine: Engine, token: Token) -> Posted {
+        if way == Way::Write
+            && let Some(put) = self.scatter(local, remote, token)
+        {
+            self.scatters.puts.push_back(put);
+            self.send_puts(None);
+            return Posted::Accepted;
+        }
         match self.exports.transfer(&self.store, way, local, remote, engine) {
             Ok(()) => self.events.push_back(Event::Done(token)),
             Err(refusal @ Refusal::Gone) => self.events.push_back(Event::Failed(token, refusal)),
             Err(refusal) => return Posted::Refused(refusal),
         }
         Posted::Accepted
+    }
+    /// The deposit as a put that its target helps with, if it is one of small blocks into private memory and sound:
+    /// if not, the ordinary way does it or says what is wrong.
+    fn scatter(&self, local: Span, remote: RemoteSpan, token: Token) -> Option<Put> {
+        if remote.layout.is_contiguous() {
+            return None;
+        }
+        let key = self.exports.far_private(remote.attachment)?;
+        self.store.address(local).ok()?;
+        let end = remote.offset.checked_add(checked_extent(&remote.layout).ok()?)?;
+        let sound = local.bytes() == remote.layout.bytes() && end <= key.bytes && !self.gone[key.rank as usize];
+        let short = self.limits.registration.private_block_min;
+        sound.then(|| Put::new(key, local, remote.offset, remote.layout, token, short))?
+    }
+    /// Sends pieces while there is room; whether all puts (to `only`) are sent whole.
+    #[cold]
+    fn send_puts(&mut self, only: Option<Rank>) -> bool {
+        let mut kept = VecDeque::new();
+        let mut blocked: Vec<Rank> = Vec::new();
+        while let Some(mut put) = self.scatters.puts.pop_front() {
+            let to = put.key.rank;
+            if blocked.contains(&to) || !self.send_pieces(&mut put) {
+                blocked.push(to);
+                kept.push_back(put);
+            }
+        }
+        self.scatters.puts = kept;
+        only.map_or(blocked.is_empty(), |to| !blocked.contains(&to))
+    }
+    /// Whether the put was sent whole (or has failed).
+    fn send_pieces(&mut self, put: &mut Put) -> bool {
+        let Self { store, senders, scatters, events, .. } = self;
+        loop {
+            let Some(piece) = put.piece() else {
+                events.push_back(Event::Failed(put.token, Refusal::OutOfBounds));
+                return true;
+            };
+            let kind = if piece.last { LAST_PIECE } else { PIECE };
+            let sender = &mut senders[put.key.rank as usize];
+            match sender.send(kind, &piece.head, piece.from.bytes(), |into| store.pack(piece.from, into)) {
+                Posted::Accepted => put.advance(&piece),
+                Posted::Busy => return false,
+                Posted::Refused(refusal) => {
+                    events.push_back(Event::Failed(put.token, refusal));
+                    return true;
+                }
+            }
+            if piece.last {
+                scatters.sent_whole(put);
+                return true;
+            }
+        }
+    }
+    #[cold]
+    fn tend_scatters(&mut self) {
+        self.send_puts(None);
+        while let Some(&(to, placed)) = self.scatters.answers.front() {
+            let head = [u64::from(placed), 0, 0, 0];
+            if self.senders[to as usize].send(ANSWER, &head, 0, |_| Ok(())) == Posted::Busy {
+                return;
+            }
+            self.scatters.answers.pop_front();
+        }
+    }
+    /// Takes what ranks' ports say to each other; `None`: the program need not know.
+    #[cold]
+    fn on_port_message(&mut self, from: Rank, seen: Seen) -> Option<Event> {
+        self.idler.reset();
+        match seen.kind {
+            REVOKED => return Some(Event::Revoked(Key { rank: from, id: seen.head[0], bytes: seen.head[1] })),
+            ANSWER => return self.scatters.on_answer(from, seen.head[0] == 1),
+            PIECE | LAST_PIECE => {
+                let memory = self.exports.exported(seen.head[0]);
+                // SAFETY: the ring keeps these bytes until `release`, which comes after; they are no store's memory.
+                let payload = unsafe { std::slice::from_raw_parts(seen.payload, seen.bytes as usize) };
+                let what = (payload, seen.kind == LAST_PIECE);
+                self.scatters.spread(&mut self.store, memory, from, &seen.head, what);
+                self.tend_scatters();
+            }
+            _ => {}
+        }
+        None
     }
     /// Looks into the rings, beginning after the rank that was last served.
     #[inline]
@@ -102,10 +202,13 @@ impl ShmPort {
             let Some(seen) = self.receivers[from as usize].peek() else { continue };
             self.turn = if from + 1 == ranks { 0 } else { from + 1 };
             self.current = Some((from, seen));
-            return Some(match seen.kind {
-                REVOKED => Event::Revoked(Key { rank: from, id: seen.head[0], bytes: seen.head[1] }),
-                _ => Event::Control { from, head: seen.head, bytes: seen.bytes },
-            });
+            if seen.kind == USER {
+                return Some(Event::Control { from, head: seen.head, bytes: seen.bytes });
+            }
+            if let Some(event) = self.on_port_message(from, seen) {
+                return Some(event);
+            }
+            self.release();
         }
         None
     }
@@ -119,6 +222,8 @@ impl ShmPort {
         for rank in 0..self.world.ranks() {
             let dead = self.world.member(rank).state.load(Acquire) == state::DEAD;
             if dead && !std::mem::replace(&mut self.gone[rank as usize], true) {
+                let failed = self.scatters.bury(rank);
+                self.events.extend(failed);
                 self.events.push_back(Event::PeerGone(rank));
             }
         }
@@ -190,6 +295,9 @@ impl Port for ShmPort {
     #[inline]
     fn poll(&mut self) -> Option<Event> {
         self.release();
+        if !self.scatters.is_idle() {
+            self.tend_scatters();
+        }
         if !self.events.is_empty() {
             return self.events.pop_front();
         }
