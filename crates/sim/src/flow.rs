@@ -3,6 +3,7 @@
 //! A load count needs none of this; none of it raises a capacity. Every value here is a choice of the simulation with
 //! a default by [`FlowControl`], not a measured property of a product.
 
+use crate::fault::Fault;
 use hotlink_fabric::spec::{Capacities, FabricSpec, FlowControl, TopologySpec};
 
 /// How the paths of a spreading routing are chosen.
@@ -51,8 +52,10 @@ pub struct Settings {
     pub spread: Spread,
     /// Ethernet's reaction to a full buffer.
     pub congestion: Congestion,
-    /// Time after which a dropped packet is sent again, in picoseconds.
+    /// Time after which a dropped or lost packet is sent again, in picoseconds.
     pub retransmit_ps: u64,
+    /// What fails, comes back or degrades, and when.
+    pub faults: Vec<Fault>,
 }
 
 impl Settings {
@@ -71,6 +74,7 @@ impl Settings {
             spread: Spread::Packet,
             congestion: Congestion::Pause,
             retransmit_ps: 100_000_000,
+            faults: Vec::new(),
         };
         let adaptive = spec.parameters.get("adaptive_routing").is_some_and(|parameter| parameter.value > 0.0);
         let by_kind = match spec.flow_control {

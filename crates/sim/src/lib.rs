@@ -6,6 +6,7 @@
 pub mod barrier;
 pub mod error;
 pub mod event;
+pub mod fault;
 pub mod flow;
 pub mod host;
 pub mod loggp;

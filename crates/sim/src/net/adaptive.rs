@@ -32,6 +32,9 @@ impl Net<'_> {
         let trip = self.plan.trip(m.from, m.to, choice);
         let mut hops = std::mem::take(&mut self.hops);
         self.plan.fabric.hops(state, trip, &mut hops);
+        if self.outage.is_some() {
+            hops.retain(|hop| self.plan.leads_on(*hop, trip, &mut self.buffer));
+        }
         let lot = mix(choice ^ u64::from(p.stage)) as usize;
         let hop = self.least_occupied(&hops, lot);
         self.hops = hops;
@@ -42,6 +45,12 @@ impl Net<'_> {
             self.failure = Some(error);
             return;
         }
+        self.take_detour(packet);
+    }
+
+    /// Puts the way found in place of a packet's own from its stage on.
+    pub(super) fn take_detour(&mut self, packet: u32) {
+        let p = self.packets.items[packet as usize];
         let stage = u32::from(p.stage);
         let route = self.routes.turn(p.route, stage, &self.buffer.stages, &self.buffer.states);
         let p = &mut self.packets.items[packet as usize];

@@ -58,6 +58,7 @@ impl<'a> Net<'a> {
             packets,
             made: 0,
             delivered: 0,
+            lost: 0,
             route: NONE,
             switches: 0,
             response_ps: 0,
@@ -71,7 +72,9 @@ impl<'a> Net<'a> {
             let posted = self.senders[node as usize].queue.pop(&mut self.messages.items);
             let Some(message) = posted.or_else(|| self.supplied(node)) else { break };
             self.senders[node as usize].active += 1;
-            self.offer(message);
+            if !self.offer(message) {
+                self.senders[node as usize].active -= 1;
+            }
         }
     }
 
@@ -82,19 +85,27 @@ impl<'a> Net<'a> {
         Some(message)
     }
 
-    /// Makes the next packet of a message and lets it wait for its first server.
-    fn offer(&mut self, message: u32) {
+    /// Makes the next packet of a message and lets it wait for its first server; `false` if the rest of the message is
+    /// given up.
+    fn offer(&mut self, message: u32) -> bool {
         let from = self.messages.items[message as usize].from;
         let sender = &mut self.senders[from as usize];
         if sender.outstanding == self.settings.outstanding {
-            return sender.stalled.push(&mut self.messages.items, message);
+            sender.stalled.push(&mut self.messages.items, message);
+            return true;
         }
         if self.settings.outstanding != u16::MAX {
             sender.outstanding += 1;
         }
         if let Err(error) = self.make_packet(message) {
+            if self.give_up_rest(message) {
+                let sender = &mut self.senders[from as usize];
+                sender.outstanding = sender.outstanding.saturating_sub(1);
+                return false;
+            }
             self.failure = Some(error);
         }
+        true
     }
 
     fn make_packet(&mut self, message: u32) -> Result<(), SimError> {
@@ -130,9 +141,14 @@ impl<'a> Net<'a> {
             return Ok((self.routes.share(m.route), m.switches));
         }
         let choice = self.plan.choice(m.from, m.to, message, index);
-        self.plan.route(m.from, m.to, choice, &mut self.buffer)?;
+        let found = self.plan.route(m.from, m.to, choice, &mut self.buffer);
+        if found.is_err() && self.repair_awaited() {
+            self.plan.route_whole(m.from, m.to, choice, &mut self.buffer)?;
+        } else {
+            found?;
+        }
         let (route, switches) = (self.routes.add(&self.buffer.stages, &self.buffer.states), self.buffer.switches);
-        if self.plan.one_path() && m.packets > 1 {
+        if self.plan.one_path() && m.packets > 1 && self.outage.is_none() {
             let m = &mut self.messages.items[message as usize];
             (m.route, m.switches) = (self.routes.share(route), switches);
         }
@@ -143,10 +159,8 @@ impl<'a> Net<'a> {
     #[inline]
     pub(super) fn injected(&mut self, message: u32) {
         let m = &self.messages.items[message as usize];
-        if m.made < m.packets {
-            self.offer(message);
-        } else {
-            let from = m.from;
+        let from = m.from;
+        if m.made == m.packets || !self.offer(message) {
             self.senders[from as usize].active -= 1;
             self.open_streams(from);
         }
@@ -156,8 +170,10 @@ impl<'a> Net<'a> {
     pub(super) fn response(&mut self, node: u32) {
         let sender = &mut self.senders[node as usize];
         sender.outstanding -= 1;
-        if let Some(message) = sender.stalled.pop(&mut self.messages.items) {
-            self.offer(message);
+        let Some(message) = sender.stalled.pop(&mut self.messages.items) else { return };
+        if !self.offer(message) {
+            self.senders[node as usize].active -= 1;
+            self.open_streams(node);
         }
     }
 }

@@ -4,6 +4,7 @@
 //! serialisation ([`transfer`]); a blocked worm holds servers longer ([`worm`]); an SCI ring link serves passing packets
 //! first and its receiver may refuse ([`sci`]). Nodes feed their first servers from the messages posted ([`inject`]).
 //! Adaptive routing chooses among equal ways as a packet reaches them ([`adaptive`]).
+//! Links and switches may fail, come back and degrade ([`outage`]).
 //! A network that can no longer move says which resources wait for one another ([`deadlock`]).
 //!
 //! A workload drives it by [`Net::post`] and [`Net::advance`]: the network runs until something concerns the workload.
@@ -11,6 +12,7 @@
 mod adaptive;
 mod deadlock;
 mod inject;
+mod outage;
 mod pool;
 mod sci;
 mod transfer;
@@ -26,6 +28,7 @@ use crate::plan::{NONE, Plan, RouteBuffer, UNLIMITED};
 use hotlink_fabric::routing::Hop;
 use hotlink_fabric::spec::FlowControl;
 use hotlink_fabric::units::{Rate, Time};
+use outage::Outage;
 use pool::{Packet, Routes, Worm};
 use worm::Hold;
 
@@ -47,6 +50,8 @@ mod kind {
     pub const TIMER: u8 = 7;
     /// A worm's tail has left a virtual channel (lane).
     pub const RELEASE: u8 = 8;
+    /// Something fails, comes back or degrades (its number in the settings).
+    pub const FAULT: u8 = 9;
 }
 
 /// How packets behave, worked out once from the fabric and the settings.
@@ -146,6 +151,10 @@ pub struct Stats {
     pub retries: u64,
     /// Packets dropped and sent again.
     pub drops: u64,
+    /// Packets lost on links that were down; all but those of store-and-forward networks are sent again.
+    pub lost: u64,
+    /// Packets that never arrive: lost for good, or with no way left.
+    pub gone: u64,
 }
 
 /// Something that concerns the workload.
@@ -186,6 +195,7 @@ pub struct Net<'a> {
     failure: Option<SimError>,
     supply: Option<Supply<'a>>,
     supplied_at: u64,
+    outage: Option<Box<Outage>>,
 }
 
 /// Gives a node's next message, destination and bytes, when it has a stream free.
@@ -226,7 +236,7 @@ impl<'a> Net<'a> {
             bytes: 0,
             ps: 0,
         };
-        Net {
+        let mut net = Net {
             plan,
             mode,
             crowds: (settings.spread == Spread::Adaptive).then(|| vec![0; plan.servers()]),
@@ -242,7 +252,7 @@ impl<'a> Net<'a> {
             paces: plan.classes.iter().map(pace).collect(),
             packets: Pool::default(),
             messages: Pool::default(),
-            routes: Routes::new(settings.spread == Spread::Adaptive),
+            routes: Routes::new(settings.spread == Spread::Adaptive || !settings.faults.is_empty()),
             senders: vec![Sender::default(); plan.fabric.nodes() as usize],
             pokes: Vec::new(),
             buffer: RouteBuffer::default(),
@@ -250,7 +260,10 @@ impl<'a> Net<'a> {
             failure: None,
             supply: None,
             supplied_at: 0,
-        }
+            outage: None,
+        };
+        net.plan_outages();
+        net
     }
 
     /// The clock.
@@ -317,7 +330,8 @@ impl<'a> Net<'a> {
             kind::DONE => self.done(event.id()),
             kind::DELIVER => return self.deliver(event.id()),
             kind::ECHO => self.free_room(event.id(), event.extra()),
-            kind::RETRY => self.request(event.id()),
+            kind::RETRY => self.retry(event.id()),
+            kind::FAULT => self.fault(event.id()),
             kind::RESPONSE => self.response(event.id()),
             kind::RELEASE => self.release(event.id()),
             _ => return Some(Note::Timer(event.id())),

@@ -65,6 +65,8 @@ pub struct Message {
     pub made: u32,
     /// Packets delivered so far.
     pub delivered: u32,
+    /// Packets that will never arrive: with one of them a message is never told of as delivered.
+    pub lost: u32,
     /// Way of all its packets, where they share one.
     pub(crate) route: u32,
     pub(crate) switches: u32,

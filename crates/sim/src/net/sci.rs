@@ -60,6 +60,14 @@ impl Net<'_> {
         true
     }
 
+    /// A packet's way on a ring ends with stage `last`: the echo sets out.
+    pub(super) fn end_of_ring(&mut self, route: u32, last: u32, wire: u32) {
+        if self.is_ring_stage(route, last) {
+            let (first, echo_ps) = self.ring_leg(route, last);
+            self.echo(route, first, wire, echo_ps);
+        }
+    }
+
     /// Frees the sender's queue when the echo is back.
     fn echo(&mut self, route: u32, first: u32, wire: u32, echo_ps: u64) {
         if first > 0 && !self.is_ring_stage(route, first - 1) {
@@ -72,10 +80,7 @@ impl Net<'_> {
     pub(super) fn deliver_sci(&mut self, packet: u32) {
         let p = self.packets.items[packet as usize];
         let last = u32::from(p.stage);
-        if self.is_ring_stage(p.route, last) {
-            let (first, echo_ps) = self.ring_leg(p.route, last);
-            self.echo(p.route, first, p.wire(), echo_ps);
-        }
+        self.end_of_ring(p.route, last, p.wire());
         let m = self.messages.items[p.message as usize];
         let mut back_ps = m.response_ps;
         if back_ps == 0 {

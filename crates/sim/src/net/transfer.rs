@@ -15,6 +15,9 @@ impl Net<'_> {
     /// A packet's head is at its stage.
     #[inline]
     pub(super) fn arrive(&mut self, packet: u32) {
+        if self.outage.is_some() && self.came_by_a_dead_link(packet) {
+            return self.lose(packet, false);
+        }
         let goes_on = match self.mode {
             Mode::Worm => return self.arrive_worm(packet),
             Mode::Sci => self.accept(packet),
@@ -35,6 +38,9 @@ impl Net<'_> {
     pub(super) fn request(&mut self, packet: u32) {
         let lane = self.packets.items[packet as usize].here.lane;
         let server = self.server_of(lane);
+        if self.is_down(lane) {
+            return self.divert(packet);
+        }
         self.lanes[lane as usize].queue.push(&mut self.packets.items, packet);
         self.servers[server as usize].waiting |= 1 << (lane - (server << self.plan.lane_shift));
         if let Some(crowds) = &mut self.crowds {
@@ -175,7 +181,8 @@ impl Net<'_> {
     #[inline]
     fn lag(&mut self, p: &super::Packet, next: u32, took: u64) -> u64 {
         // The plan's list of classes is small enough to stay near; the next server itself is not needed yet.
-        let class = self.plan.server_class[self.server_of(next) as usize];
+        let server = self.server_of(next) as usize;
+        let class = if self.outage.is_some() { self.servers[server].class } else { self.plan.server_class[server] };
         took.saturating_sub(self.paces[class as usize].packet_time(p))
     }
 
@@ -272,9 +279,18 @@ impl Net<'_> {
         p.index |= AGAIN;
     }
 
+    fn came_by_a_dead_link(&self, packet: u32) -> bool {
+        let p = &self.packets.items[packet as usize];
+        self.is_down(self.routes.stage(p.route, u32::from(p.stage) - 1).lane)
+    }
+
     /// A packet is at its destination.
     pub(super) fn deliver(&mut self, packet: u32) -> Option<Note> {
         let p = self.packets.items[packet as usize];
+        if self.outage.is_some() && self.is_down(p.here.lane) {
+            self.lose_at_end(packet);
+            return None;
+        }
         if self.mode == Mode::Sci {
             self.deliver_sci(packet);
         }

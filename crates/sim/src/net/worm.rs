@@ -113,6 +113,20 @@ impl Net<'_> {
         self.try_start(server);
     }
 
+    /// Gives back all that a lost worm holds: its channels, its room in the input buffer, and (`waits`) its place there.
+    pub(super) fn forget_worm(&mut self, packet: u32, input: u32, waits: bool) {
+        let p = self.packets.items[packet as usize];
+        for k in self.worms[packet as usize].tail..u32::from(p.stage) {
+            let held = self.channel_at(p.route, k);
+            self.queue.push(self.now, Event::new(kind::RELEASE, held, 0));
+        }
+        self.lanes[input as usize].room += u64::from(p.wire()).min(self.buffer_behind(input)) as i32;
+        self.pokes.push(self.server_of(input));
+        if waits {
+            self.leave_input(input);
+        }
+    }
+
     /// The worm at the front of an input buffer is gone: the next asks for its stage.
     fn leave_input(&mut self, input: u32) {
         let list = &mut self.holds[input as usize].behind;

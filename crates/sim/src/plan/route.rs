@@ -4,7 +4,7 @@ use super::{NONE, Plan};
 use crate::error::SimError;
 use crate::flow::Spread;
 use crate::random::mix;
-use hotlink_fabric::network::{Node, Resource, Vertex};
+use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
 use hotlink_fabric::routing::{Hop, State, Trip};
 use hotlink_fabric::spec::Role;
 
@@ -47,6 +47,10 @@ pub struct RouteBuffer {
     pub switches: u32,
     /// Latency of the whole way in picoseconds.
     pub latency_ps: u64,
+    /// Channels that are down; empty where nothing ever fails.
+    pub(crate) down: Vec<bool>,
+    /// States from which everything is down, on one search.
+    dead: Vec<State>,
     hops: Vec<Hop>,
     lead_ps: u32,
     /// No server of the network passed yet.
@@ -103,8 +107,13 @@ impl Plan<'_> {
     }
 
     /// The server of a channel; [`NONE`] if it has no rate.
+    pub fn server_of_channel(&self, channel: Channel) -> u32 {
+        self.channel_server[channel.0 as usize]
+    }
+
+    /// The server of a hop's channel; [`NONE`] if it has no rate.
     pub fn channel_server(&self, hop: &Hop) -> u32 {
-        self.channel_server[hop.channel.0 as usize]
+        self.server_of_channel(hop.channel)
     }
 
     /// Follows the routing from `state` to the trip's end.
@@ -114,13 +123,54 @@ impl Plan<'_> {
         while state.at != trip.destination.vertex() {
             let mut hops = std::mem::take(&mut out.hops);
             self.fabric.hops(state, trip, &mut hops);
+            let chosen_at = if hops.len() > 1 || !out.down.is_empty() { state } else { NO_CHOICE };
+            if !out.down.is_empty() {
+                hops.retain(|hop| self.leads_on(*hop, trip, out));
+            }
             let hop = draw.pick(&hops);
-            let chosen_at = if hops.len() > 1 { state } else { NO_CHOICE };
             out.hops = hops;
             let hop = hop.ok_or(SimError::NoRoute { from: trip.source.0, to: trip.destination.0 })?;
             state = self.cross(state.at, hop, chosen_at, trip, out);
         }
         Ok(())
+    }
+
+    /// As [`Plan::route`], through what is down.
+    ///
+    /// # Errors
+    /// There is no way even where all is up.
+    pub(crate) fn route_whole(&self, from: u32, to: u32, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
+        let up = vec![false; out.down.len()];
+        let down = std::mem::replace(&mut out.down, up);
+        let found = self.route(from, to, choice, out);
+        out.down = down;
+        found
+    }
+
+    /// Whether a hop and some way on from it are up.
+    pub(crate) fn leads_on(&self, hop: Hop, trip: Trip, out: &mut RouteBuffer) -> bool {
+        out.dead.clear();
+        self.leads(hop, trip, out)
+    }
+
+    fn leads(&self, hop: Hop, trip: Trip, out: &mut RouteBuffer) -> bool {
+        if out.down[hop.channel.0 as usize] {
+            return false;
+        }
+        let state = State { at: self.fabric.network.to(hop.channel), phase: hop.phase };
+        if state.at == trip.destination.vertex() {
+            return true;
+        }
+        if out.dead.contains(&state) {
+            return false;
+        }
+        let mut hops = Vec::new();
+        self.fabric.hops(state, trip, &mut hops);
+        let leads = hops.into_iter().any(|hop| self.leads(hop, trip, out));
+        if !leads {
+            out.dead.push(state);
+        }
+        leads
     }
 
     /// Adds a hop from the device `at` and the device that it leads to; gives the state there.
@@ -201,6 +251,10 @@ impl Plan<'_> {
 }
 
 impl RouteBuffer {
+    /// From now on ways avoid those of `channels` channels that are marked down.
+    pub(crate) fn avoid(&mut self, channels: usize) {
+        self.down = vec![false; channels];
+    }
     fn clear(&mut self) {
         self.stages.clear();
         self.states.clear();

@@ -63,9 +63,12 @@ pub fn exchange(
         };
         Some(((node + 1 + shift) % nodes, each))
     })?;
-    while net.advance()?.is_some() {}
+    let mut end = net.now();
+    while let Some(note) = net.advance()? {
+        end = if note.message().is_some() { net.now() } else { end };
+    }
     let bytes = net.stats().delivered_bytes;
-    Ok(Run::of(&net, net.now(), bytes))
+    Ok(Run::of(&net, end, bytes))
 }
 
 /// Place of `k` in a random order of 0..n: a Feistel network on the next even number of bits, walked until it falls

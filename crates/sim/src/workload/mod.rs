@@ -26,6 +26,8 @@ pub struct Run {
     pub stats: Stats,
     /// Fingerprint of the whole run.
     pub trace_hash: u64,
+    /// Pairs of nodes between which messages were given up because everything between them was down.
+    pub unreachable: Vec<(u32, u32)>,
     /// Share of the whole run that each server was busy, in order of the plan's servers.
     pub busy: Vec<f64>,
 }
@@ -34,7 +36,7 @@ impl Run {
     pub(crate) fn of(net: &Net<'_>, elapsed: Time, bytes: u64) -> Run {
         let span = net.now().0.max(1) as f64;
         let busy = net.busy_ps().map(|ps| ps as f64 / span).collect();
-        Run { elapsed, bytes, stats: net.stats(), trace_hash: net.trace_hash(), busy }
+        Run { elapsed, bytes, stats: net.stats(), trace_hash: net.trace_hash(), unreachable: net.unreachable(), busy }
     }
     /// Payload rate of the measured part in MB/s (10^6 bytes per second), all nodes together.
     pub fn mbps(&self) -> f64 {

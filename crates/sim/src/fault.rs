@@ -1,0 +1,45 @@
+//! Links and switches that fail, come back or degrade at given times.
+//!
+//! The simulation then routes around what is down where the routing offers another way ([`crate::net`]); what cannot be
+//! reached any more is listed with the run.
+
+use hotlink_fabric::network::{Channel, Network, Resource, Vertex};
+use hotlink_fabric::units::Time;
+
+/// What becomes of a resource.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Condition {
+    /// It carries nothing, and loses what is on the wire.
+    Down,
+    /// It works as described.
+    Up,
+    /// It works at this share of its rate, above 0 and below 1.
+    Degraded(f64),
+}
+
+/// One change at one time. The last change of a link holds, whether it named the link or a switch at its end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fault {
+    /// When.
+    pub at: Time,
+    /// A link (both directions change) or a switch (all its links change).
+    pub resource: Resource,
+    /// What becomes of it.
+    pub condition: Condition,
+}
+
+impl Fault {
+    /// The channels that change.
+    pub fn channels(&self, network: &Network) -> Vec<Channel> {
+        match self.resource {
+            Resource::Channel(channel) => std::iter::once(channel).chain(network.reverse(channel)).collect(),
+            Resource::Vertex(vertex) => channels_of(network, vertex),
+            Resource::Host(node, _) => channels_of(network, node.vertex()),
+        }
+    }
+}
+
+fn channels_of(network: &Network, vertex: Vertex) -> Vec<Channel> {
+    let into = (0..network.channels() as u32).map(Channel).filter(|&c| network.to(c) == vertex);
+    network.out(vertex).chain(into).collect()
+}

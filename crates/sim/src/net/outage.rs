@@ -1,0 +1,288 @@
+//! What happens when a link or switch fails, comes back or degrades ([`crate::fault`]).
+//!
+//! A packet is lost if the link is down when its head arrives at the far end (at the destination: its tail). A packet that
+//! waits for a link that is down turns to another way where its routing offers one from there, else it is dropped, too.
+//! What is lost is sent again by its source after [`Settings::retransmit_ps`](crate::Settings::retransmit_ps), by a way
+//! that avoids what is down; store-and-forward networks alone count it as lost for good. Where no way is left and no
+//! repair is to come, the rest of a message is given up and its pair of nodes noted.
+
+use super::pool::AGAIN;
+use super::{Mode, Net, Pace, kind};
+use crate::event::{Event, Queue};
+use crate::fault::{Condition, Fault};
+use crate::plan::{NO_CHOICE, NONE};
+use hotlink_fabric::network::Channel;
+use hotlink_fabric::units::Rate;
+use std::collections::BTreeSet;
+
+/// What is down, and what is still to happen.
+pub(super) struct Outage {
+    faults: Vec<Fault>,
+    server_down: Vec<bool>,
+    /// Changes to come that mend something.
+    repairs_left: usize,
+    unreachable: BTreeSet<(u32, u32)>,
+}
+
+fn mends(fault: &Fault) -> bool {
+    fault.condition != Condition::Down
+}
+
+impl Net<'_> {
+    /// Schedules the faults of the settings; those of time 0 are there before anything is sent.
+    pub(super) fn plan_outages(&mut self) {
+        if self.settings.faults.is_empty() {
+            return;
+        }
+        let faults = self.settings.faults.clone();
+        self.buffer.avoid(self.plan.fabric.network.channels());
+        self.outage = Some(Box::new(Outage {
+            repairs_left: faults.iter().filter(|fault| mends(fault)).count(),
+            faults,
+            server_down: vec![false; self.servers.len()],
+            unreachable: BTreeSet::new(),
+        }));
+        for i in 0..self.settings.faults.len() {
+            match self.settings.faults[i].at.0 {
+                0 => self.fault(i as u32),
+                at => self.queue.push(at, Event::new(kind::FAULT, i as u32, 0)),
+            }
+        }
+    }
+
+    /// Pairs of nodes between which messages were given up, in order.
+    pub fn unreachable(&self) -> Vec<(u32, u32)> {
+        self.outage.as_ref().map_or_else(Vec::new, |outage| outage.unreachable.iter().copied().collect())
+    }
+
+    /// Fault `index` happens.
+    pub(super) fn fault(&mut self, index: u32) {
+        let Some(outage) = &mut self.outage else { return };
+        let fault = outage.faults[index as usize];
+        outage.repairs_left -= usize::from(mends(&fault));
+        let channels = fault.channels(&self.plan.fabric.network);
+        // All are down before any packet looks for another way.
+        let servers: Vec<u32> = channels.iter().map(|&channel| self.change(channel, fault.condition)).collect();
+        for server in servers.into_iter().filter(|&server| server != NONE) {
+            if fault.condition == Condition::Down { self.evacuate(server) } else { self.try_start(server) }
+        }
+    }
+
+    /// Puts one channel into its new condition; gives its server.
+    fn change(&mut self, channel: Channel, condition: Condition) -> u32 {
+        let down = condition == Condition::Down;
+        self.buffer.down[channel.0 as usize] = down;
+        let server = self.plan.server_of_channel(channel);
+        if server == NONE {
+            return NONE;
+        }
+        if let Some(outage) = &mut self.outage {
+            outage.server_down[server as usize] = down;
+        }
+        let usual = self.plan.server_class[server as usize];
+        self.servers[server as usize].class = match condition {
+            Condition::Degraded(share) => self.slower(usual, share),
+            _ => usual,
+        };
+        server
+    }
+
+    /// A class like `usual` at a share of its rate (`usual` itself where there is no number left for another class).
+    fn slower(&mut self, usual: u8, share: f64) -> u8 {
+        let pace = self.paces[usual as usize];
+        let rate = Rate(((pace.rate.0 as f64 * share) as u64).max(1));
+        let same =
+            |p: &Pace| (p.rate, p.payload_only, p.ring, p.buffer) == (rate, pace.payload_only, pace.ring, pace.buffer);
+        let at = self.paces.iter().position(same).unwrap_or(self.paces.len());
+        let Ok(class) = u8::try_from(at) else { return usual };
+        if at == self.paces.len() {
+            self.paces.push(Pace { rate, bytes: 0, ps: 0, ..pace });
+        }
+        class
+    }
+
+    /// Whether the link of `lane` is down.
+    #[inline]
+    pub(super) fn is_down(&self, lane: u32) -> bool {
+        self.outage.as_ref().is_some_and(|outage| outage.server_down[self.server_of(lane) as usize])
+    }
+
+    /// Turns away all that waits for `server`.
+    fn evacuate(&mut self, server: u32) {
+        let mut waiting = Vec::new();
+        for lane in server << self.plan.lane_shift..(server + 1) << self.plan.lane_shift {
+            while let Some(packet) = self.lanes[lane as usize].queue.pop(&mut self.packets.items) {
+                waiting.push(packet);
+            }
+        }
+        self.servers[server as usize].waiting = 0;
+        if let Some(crowds) = &mut self.crowds {
+            crowds[server as usize] = 0;
+        }
+        waiting.into_iter().for_each(|packet| self.divert(packet));
+    }
+
+    /// A packet's next link is down: another way from here, from its source, later, or not at all.
+    pub(super) fn divert(&mut self, packet: u32) {
+        let p = self.packets.items[packet as usize];
+        if p.stage > 0 {
+            return if self.turn_away(packet) { self.request(packet) } else { self.lose(packet, true) };
+        }
+        if self.renew(packet) && !self.is_down(self.packets.items[packet as usize].here.lane) {
+            return self.request(packet);
+        }
+        if self.repair_awaited() {
+            let at = self.now + self.settings.retransmit_ps;
+            return self.queue.push(at, Event::new(kind::RETRY, packet, 0));
+        }
+        self.give_up(packet);
+    }
+
+    /// Gives a packet another way on from where it is.
+    fn turn_away(&mut self, packet: u32) -> bool {
+        let p = self.packets.items[packet as usize];
+        let state = self.routes.chosen_at(p.route, u32::from(p.stage));
+        if state == NO_CHOICE || self.mode == Mode::Sci {
+            return false;
+        }
+        let m = &self.messages.items[p.message as usize];
+        let choice = self.plan.choice(m.from, m.to, p.message, p.index & !AGAIN);
+        let trip = self.plan.trip(m.from, m.to, choice);
+        let mut hops = std::mem::take(&mut self.hops);
+        self.plan.fabric.hops(state, trip, &mut hops);
+        hops.retain(|hop| self.plan.channel_server(hop) != NONE && self.plan.leads_on(*hop, trip, &mut self.buffer));
+        let hop = hops.get((choice as usize) % hops.len().max(1)).copied();
+        self.hops = hops;
+        let enters = p.here.lane & self.plan.own_lanes != 0;
+        let found = hop.is_some_and(|hop| self.plan.detour(hop, enters, trip, choice, &mut self.buffer).is_ok());
+        if found {
+            self.take_detour(packet);
+        }
+        found
+    }
+
+    /// A new way for a packet that is at its source; `false` if there is none (it keeps the old one).
+    fn renew(&mut self, packet: u32) -> bool {
+        let p = self.packets.items[packet as usize];
+        let m = &self.messages.items[p.message as usize];
+        let choice = self.plan.choice(m.from, m.to, p.message, p.index & !AGAIN);
+        let found = self.plan.route(m.from, m.to, choice, &mut self.buffer).is_ok();
+        if found {
+            self.take_detour(packet);
+        }
+        found
+    }
+
+    /// A lost, dropped or refused packet tries again; from its source by a way that avoids what is down.
+    pub(super) fn retry(&mut self, packet: u32) {
+        let at_source = self.packets.items[packet as usize].stage == 0;
+        if self.outage.is_some() && at_source && !self.renew(packet) {
+            return self.divert(packet);
+        }
+        self.request(packet);
+    }
+
+    /// A packet's head arrives by a link that is down, or (`waits`) it waits for one with no other way.
+    pub(super) fn lose(&mut self, packet: u32, waits: bool) {
+        self.stats.lost += 1;
+        self.forget(packet, waits);
+        self.send_lost(packet);
+    }
+
+    /// A packet's tail should be at its destination, but the last link is down.
+    pub(super) fn lose_at_end(&mut self, packet: u32) {
+        self.stats.lost += 1;
+        let p = self.packets.items[packet as usize];
+        if self.mode == Mode::Sci {
+            self.end_of_ring(p.route, u32::from(p.stage), p.wire());
+        }
+        self.send_lost(packet);
+    }
+
+    fn send_lost(&mut self, packet: u32) {
+        if self.mode == Mode::Store {
+            return self.remove_lost(packet);
+        }
+        self.send_again(packet, 0);
+        if let Some(worm) = self.worms.get_mut(packet as usize) {
+            worm.tail = 0;
+        }
+        self.queue.push(self.now + self.settings.retransmit_ps, Event::new(kind::RETRY, packet, 0));
+    }
+
+    /// Gives back what a packet holds behind it.
+    fn forget(&mut self, packet: u32, waits: bool) {
+        let p = self.packets.items[packet as usize];
+        let stage = u32::from(p.stage);
+        let input = self.input_lane(self.routes.stage(p.route, stage - 1).lane);
+        match self.mode {
+            Mode::Worm => self.forget_worm(packet, input, waits),
+            Mode::Credit | Mode::Pause => self.free_room(input, p.wire()),
+            Mode::Drop if waits => self.free_room(input, p.wire()),
+            Mode::Drop | Mode::Store => {}
+            Mode::Sci => {
+                let on_ring = self.is_ring_stage(p.route, stage - 1);
+                let passes = self.is_ring_stage(p.route, stage) && !self.enters_ring(p.route, stage);
+                if on_ring && (passes || !waits) {
+                    self.end_of_ring(p.route, stage - 1, p.wire());
+                } else {
+                    self.free_room(input, p.wire());
+                }
+            }
+        }
+    }
+
+    /// No way is left for a packet that has not left its source.
+    fn give_up(&mut self, packet: u32) {
+        let p = self.packets.items[packet as usize];
+        self.note_unreachable(p.message);
+        let from = self.messages.items[p.message as usize].from;
+        self.remove_lost(packet);
+        if self.settings.outstanding != u16::MAX {
+            self.response(from);
+        }
+        if p.index & AGAIN == 0 {
+            self.injected(p.message);
+        }
+    }
+
+    fn note_unreachable(&mut self, message: u32) {
+        let m = &self.messages.items[message as usize];
+        let pair = (m.from, m.to);
+        if let Some(outage) = &mut self.outage {
+            outage.unreachable.insert(pair);
+        }
+    }
+
+    /// Takes a packet out of the network for good.
+    fn remove_lost(&mut self, packet: u32) {
+        let p = self.packets.items[packet as usize];
+        self.stats.gone += 1;
+        self.routes.release(p.route);
+        self.packets.items[packet as usize].message = NONE;
+        self.packets.remove(packet);
+        let m = &mut self.messages.items[p.message as usize];
+        m.lost += 1;
+    }
+
+    /// Whether something that is down will be mended.
+    pub(super) fn repair_awaited(&self) -> bool {
+        self.outage.as_ref().is_some_and(|outage| outage.repairs_left > 0)
+    }
+
+    /// Gives up what of a message is not yet made, if nothing can be done about it; its packets under way go on.
+    pub(super) fn give_up_rest(&mut self, message: u32) -> bool {
+        let Some(outage) = &self.outage else { return false };
+        if outage.repairs_left > 0 {
+            return false;
+        }
+        self.note_unreachable(message);
+        let m = &mut self.messages.items[message as usize];
+        let rest = m.packets - m.made;
+        m.lost += rest;
+        m.made = m.packets;
+        self.stats.gone += u64::from(rest);
+        self.stats.packets += u64::from(rest);
+        true
+    }
+}
