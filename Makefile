@@ -22,7 +22,8 @@ demo: build ## measure this machine, then compare M02's eight fabrics, three of 
 	@$(TIMED) "the main job" .ci/demo $(VENV)/hotlink report
 
 test: check build ## check everything, then run every test
-	@$(TIMED) "Rust tests" cargo test --workspace --locked --quiet
+	@$(TIMED) "MPIs for the tests" $(MAKE) --no-print-directory -s -C plugins/mpi mpis
+	@$(TIMED) "Rust tests" env HOTLINK_TEST_MPIS=all cargo test --workspace --locked --quiet
 	@$(TIMED) "hardware barrier: lint, proofs, benches" $(MAKE) --no-print-directory -s -C rtl/barrier test
 	@$(TIMED) "barrier plug-ins under sanitizers and Debian's MPIs" $(MAKE) --no-print-directory -s -C plugins test
 	@$(TIMED) "Python tests" $(VENV)/pytest

@@ -44,6 +44,12 @@ impl Recipe {
         Ok(folder.join(self.product))
     }
 
+    /// The path of the product, if it is there.
+    pub(crate) fn made(&self) -> Result<Option<PathBuf>, Failure> {
+        let product = cache()?.join(format!("{}-{:016x}", self.name, self.hash()?)).join(self.product);
+        Ok(product.is_file().then_some(product))
+    }
+
     fn make_in(&self, folder: &Path) -> Result<(), Failure> {
         for (name, text) in &self.sources {
             let path = folder.join(name);

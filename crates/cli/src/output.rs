@@ -87,6 +87,10 @@ impl Output {
     pub fn format(&self) -> Format {
         self.format
     }
+    /// The command line, the program's name first.
+    pub(crate) fn command(&self) -> &[String] {
+        &self.command
+    }
     /// Prints nothing in the end: another process of the same job does.
     pub fn mute(&mut self) {
         self.muted = true;

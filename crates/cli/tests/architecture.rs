@@ -45,7 +45,7 @@ fn dependencies_point_one_way() {
         ("port", &["fabric"]),
         ("message", &["fabric", "port"]),
         ("sim", &["fabric", "port", "message"]),
-        ("real", &["fabric", "port"]),
+        ("real", &["fabric", "port", "message"]),
         ("bench", &["fabric", "port", "message"]),
         ("cli", &["fabric", "port", "message", "sim", "real", "bench"]),
         ("python", &["cli"]),

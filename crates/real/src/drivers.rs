@@ -33,6 +33,11 @@ pub fn cores() -> u32 {
     sys::allowed_cores().len() as u32
 }
 
+/// Cores of this machine, whether this process may use them or not.
+pub fn cores_of_machine() -> u32 {
+    sys::online_cores()
+}
+
 /// More ranks than cores: results tell of the scheduler more than of the fabric.
 pub fn is_oversubscribed(ranks: u32) -> bool {
     ranks > cores()
@@ -145,34 +150,36 @@ pub fn hand_off(options: &Options) -> Result<Vec<f64>, RunError> {
 }
 
 fn hand_off_here(options: &Options) -> Result<Vec<f64>, RunError> {
-    const TRIPS: u64 = 1000;
-    const SAMPLES: u64 = 50;
     let lines = Rc::new(SharedMemory::new(4096).map_err(|error| RunError::Start(error.to_string()))?);
     let program = |port: ShmPort| {
         let lines = lines.clone();
-        async move {
-            let rank = hotlink_port::Port::rank(&port);
-            let (mine, theirs) = (line(&lines, u64::from(rank)), line(&lines, u64::from(1 - rank)));
-            let mut samples = Vec::new();
-            for sample in 0..SAMPLES {
-                let start = Instant::now();
-                for trip in sample * TRIPS + 1..=(sample + 1) * TRIPS {
-                    if rank == 0 {
-                        mine.store(trip, Ordering::Release);
-                    }
-                    spin_until(theirs, trip);
-                    if rank == 1 {
-                        mine.store(trip, Ordering::Release);
-                    }
-                }
-                samples.push(start.elapsed().as_secs_f64() * 1e6 / TRIPS as f64 / 2.0);
-            }
-            samples
-        }
+        async move { bounce(&lines, hotlink_port::Port::rank(&port)) }
     };
     let world = World::new(2).map_err(|error| RunError::Start(error.to_string()))?;
     let mut results = ranks::run(2, options, &world, &program)?;
     Ok(results.swap_remove(0))
+}
+
+/// One side, 0 or 1, of the word's way there and back.
+pub(crate) fn bounce(lines: &SharedMemory, side: u32) -> Vec<f64> {
+    const TRIPS: u64 = 1000;
+    const SAMPLES: u64 = 50;
+    let (mine, theirs) = (line(lines, u64::from(side)), line(lines, u64::from(1 - side)));
+    let mut samples = Vec::new();
+    for sample in 0..SAMPLES {
+        let start = Instant::now();
+        for trip in sample * TRIPS + 1..=(sample + 1) * TRIPS {
+            if side == 0 {
+                mine.store(trip, Ordering::Release);
+            }
+            spin_until(theirs, trip);
+            if side == 1 {
+                mine.store(trip, Ordering::Release);
+            }
+        }
+        samples.push(start.elapsed().as_secs_f64() * 1e6 / TRIPS as f64 / 2.0);
+    }
+    samples
 }
 
 #[allow(unsafe_code)]

@@ -1,4 +1,5 @@
-//! Real ports: shared memory and TCP between processes, and the driver that runs ranks as processes.
+//! Real ports: shared memory and TCP between processes, and the driver that runs ranks as processes. Foreign MPIs, as
+//! endpoints beside them.
 //!
 //! ```
 //! use hotlink_port::{Driver, Port};
@@ -20,6 +21,7 @@ mod crew;
 mod drivers;
 mod idle;
 mod launch;
+mod mpi;
 mod ranks;
 mod shm;
 mod store;
@@ -27,7 +29,8 @@ mod sys;
 mod tcp;
 
 pub use crew::join;
-pub use drivers::{Options, Shm, Tcp, cores, hand_off, is_oversubscribed, launched};
+pub use drivers::{Options, Shm, Tcp, cores, cores_of_machine, hand_off, is_oversubscribed, launched};
 pub use launch::Launched;
+pub use mpi::{ADAPTER, Family, Launcher, Library, Mpi, MpiEndpoint, MpiRequest, MpiWindow};
 pub use shm::ShmPort;
 pub use tcp::TcpPort;

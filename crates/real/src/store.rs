@@ -70,7 +70,12 @@ impl Arena {
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Heap(std::alloc::Layout),
-    Arena { at: u64, bytes: u64 },
+    Arena {
+        at: u64,
+        bytes: u64,
+    },
+    /// Lent by another library, which takes it back after it is freed here.
+    Foreign,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -115,13 +120,23 @@ impl Store {
                 Block { start: arena.start(at), bytes, place: Place::Arena { at, bytes: whole } }
             }
         };
+        Ok(self.name(block))
+    }
+    /// Names memory that another library lends.
+    ///
+    /// # Safety
+    /// `bytes` from `start` on are this process's to read and write until the name is freed.
+    pub(crate) unsafe fn adopt(&mut self, start: *mut u8, bytes: u64) -> Memory {
+        self.name(Block { start, bytes, place: Place::Foreign })
+    }
+    fn name(&mut self, block: Block) -> Memory {
         let slot = self.vacant.pop().unwrap_or_else(|| {
             self.slots.push((0, None));
             self.slots.len() as u32 - 1
         });
         let entry = &mut self.slots[slot as usize];
         entry.1 = Some(block);
-        Ok(Memory(u64::from(entry.0) << 32 | u64::from(slot)))
+        Memory(u64::from(entry.0) << 32 | u64::from(slot))
     }
     pub(crate) fn free(&mut self, memory: Memory) -> Result<(), Refusal> {
         let block = *self.block(memory)?;
@@ -139,6 +154,7 @@ impl Store {
         match block.place {
             // SAFETY: allocated with this layout, and its name is gone.
             Place::Heap(layout) => unsafe { dealloc(block.start, layout) },
+            Place::Foreign => {}
             Place::Arena { at, bytes } => {
                 if let Some(arena) = &mut self.arena {
                     arena.give_back(at, bytes);
@@ -159,7 +175,7 @@ impl Store {
     pub(crate) fn kind(&self, memory: Memory) -> Result<Kind, Refusal> {
         Ok(match self.block(memory)?.place {
             Place::Heap(_) => Kind::Private,
-            Place::Arena { .. } => Kind::Shared,
+            Place::Arena { .. } | Place::Foreign => Kind::Shared,
         })
     }
     /// Start of the whole block.

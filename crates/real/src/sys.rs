@@ -27,6 +27,18 @@ impl SharedMemory {
     pub(crate) fn of(file: OwnedFd, bytes: usize) -> io::Result<SharedMemory> {
         Ok(SharedMemory { start: map(Some(&file), bytes)?, bytes, file: Some(file) })
     }
+    /// Maps `bytes` of another process's memory, by what its `path` told.
+    pub(crate) fn open(path: &str, bytes: usize) -> io::Result<SharedMemory> {
+        let file = std::fs::File::options().read(true).write(true).open(path)?;
+        if file.metadata()?.len() < bytes as u64 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        SharedMemory::of(file.into(), bytes)
+    }
+    /// Where other processes of this user can open it, while this one lives.
+    pub(crate) fn path(&self) -> Option<String> {
+        Some(format!("/proc/{}/fd/{}", std::process::id(), self.file.as_ref()?.as_raw_fd()))
+    }
     /// The memory file, to be handed to another process.
     pub(crate) fn file(&self) -> Option<&OwnedFd> {
         self.file.as_ref()
@@ -276,6 +288,12 @@ pub(crate) fn allowed_cores() -> Vec<usize> {
         }
         (0..libc::CPU_SETSIZE as usize).filter(|&core| libc::CPU_ISSET(core, &set)).collect()
     }
+}
+
+/// Cores that are switched on.
+pub(crate) fn online_cores() -> u32 {
+    // SAFETY: a plain query.
+    u32::try_from(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }).unwrap_or(1).max(1)
 }
 
 /// Binds this process to one core; without effect if that is forbidden.

@@ -1,7 +1,7 @@
 //! `hotlink measure barrier`: hotlink's own messages (collective.rs), or with `--device` the barrier devices of
 //! `plugins/barrier/hotlink_barrier.h`: flags in shared memory, and the compiled RTL behind shared pins.
 
-use super::{Via, collective, oversubscribed, summary};
+use super::{collective, summary};
 use crate::verbs::barrier::parts;
 use crate::{Failure, output::Output};
 use hotlink_bench::{Record, Samples, Summary, Which};
@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 #[group(skip)]
 pub(super) struct Args {
     #[command(flatten)]
-    collective: collective::Args,
+    pub(super) collective: collective::Args,
     /// Barrier devices between processes, instead of messages.
     #[arg(long, value_enum, value_delimiter = ',')]
     device: Vec<Device>,
@@ -33,11 +33,11 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     if args.device.is_empty() {
         return collective::run(Which::Barrier, &args.collective, output);
     }
-    if args.collective.via != Via::Shm {
-        let via = args.collective.via.name();
+    if !args.collective.carrier.is_shm() {
+        let via = args.collective.carrier.name();
         return Err(Failure::Input(format!("--device with --via {via}: devices are reached by --via shm")));
     }
-    let ranks = args.collective.ranks.to_u32().map_err(|what| Failure::Input(format!("--ranks: {what}")))?;
+    let ranks = args.collective.ranks()?;
     for (device, most) in [(Device::Rtl, parts::MOST_PORTS), (Device::Flags, 256)] {
         let wrong = ranks.iter().find(|&&ranks| args.device.contains(&device) && !(2..=most).contains(&ranks));
         if let Some(ranks) = wrong {
@@ -48,7 +48,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let progress = output.progress("measure barrier", (ranks.len() * args.device.len()) as u64);
     for &ranks in &ranks {
         for &device in &args.device {
-            let over = oversubscribed(ranks + u32::from(device == Device::Rtl));
+            let over = args.collective.carrier.oversubscribed(ranks + u32::from(device == Device::Rtl));
             output.push(record(args, device, ranks, &blocks(args, device, ranks)?, over)?);
             progress.step();
         }

@@ -1,18 +1,17 @@
 //! `hotlink measure barrier`, `bcast`, `reduce`, `allreduce`, `allgather`, `alltoall`.
 
-use super::{Repetition, Via, failure, limits, oversubscribed, summary};
+use super::{Repetition, carrier::Carrier, summary};
 use crate::values::{Counts, Sizes};
 use crate::{Failure, output::Output};
-use hotlink_bench::{Collective, Record, Samples, Summary, Which};
+use hotlink_bench::{Collective, Record, Samples, Which};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// What carries the messages.
-    #[arg(long, value_enum, default_value_t = Via::Shm)]
-    pub(super) via: Via,
-    /// Ranks: a list or range.
-    #[arg(long, value_name = "LIST", default_value = "2")]
-    pub(super) ranks: Counts,
+    #[command(flatten)]
+    pub(super) carrier: Carrier,
+    /// Ranks: a list or range. 2 if not given, under MPI all that were started.
+    #[arg(long, value_name = "LIST")]
+    ranks: Option<Counts>,
     /// Bytes of each rank's part: a list or range, multiples of 8; a barrier has none.
     #[arg(long, value_name = "LIST", default_value = "8,64KiB")]
     size: Sizes,
@@ -20,20 +19,26 @@ pub(super) struct Args {
     pub(super) repetition: Repetition,
 }
 
+impl Args {
+    pub(super) fn ranks(&self) -> Result<Vec<u32>, Failure> {
+        let asked = self.ranks.as_ref().map(Counts::to_u32).transpose();
+        self.carrier.ranks(asked.map_err(|what| Failure::Input(format!("--ranks: {what}")))?, &[2])
+    }
+}
+
 pub(super) fn run(which: Which, args: &Args, output: &mut Output) -> Result<(), Failure> {
-    let ranks = args.ranks.to_u32().map_err(|what| Failure::Input(format!("--ranks: {what}")))?;
+    let ranks = args.ranks()?;
     let sizes = if which == Which::Barrier { &[0][..] } else { &args.size[..] };
     if let Some(size) = sizes.iter().find(|&&size| size % 8 != 0) {
         return Err(Failure::Input(format!("--size {size}: elements have 8 B; allowed are multiples of 8")));
     }
-    let hand_off = hotlink_real::hand_off(&limits()).map_err(failure)?;
-    let hand_off_us = Summary::of(&hand_off).map_or(0.0, |summary| summary.min);
+    let hand_off_us = args.carrier.hand_off_us()?.unwrap_or(0.0);
     let progress = output.progress(&format!("measure {}", which.name()), (ranks.len() * sizes.len()) as u64);
     for &ranks in &ranks {
-        let over = oversubscribed(ranks);
+        let over = args.carrier.oversubscribed(ranks);
         for &size in sizes {
             let bench = Collective { which, size, plan: args.repetition.plan()? };
-            let results: Vec<Samples> = args.via.run(ranks, &bench)?;
+            let results: Vec<Samples> = args.carrier.run(ranks, &bench)?;
             output.push(record(&bench, args, ranks, &Collective::slowest(&results), hand_off_us, over)?);
             progress.step();
         }
@@ -52,11 +57,9 @@ fn record(
     let summary = summary(samples)?;
     // News of every rank needs that many steps to reach all, each a hand-off at least.
     let bound_us = f64::from(ranks.next_power_of_two().trailing_zeros()) * hand_off_us;
-    let mut record = Record::new()
-        .with("fabric", args.repetition.fabric.as_str())
-        .with("benchmark", bench.which.name())
-        .with("method", "measured")
-        .with("via", args.via.name())
+    let mut record = args
+        .carrier
+        .record(&args.repetition.fabric, bench.which.name())
         .with("ranks", ranks)
         .with("size_B", bench.size)
         .with("latency_us", summary.median)

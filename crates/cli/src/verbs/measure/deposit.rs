@@ -1,15 +1,14 @@
 //! `hotlink measure deposit`.
 
-use super::{Memory, Repetition, Via, oversubscribed, summary};
+use super::{Memory, Repetition, carrier::Carrier, summary};
 use crate::values::{Counts, Sizes};
 use crate::{Failure, output::Output};
 use hotlink_bench::{Deposit, Record, Samples, Series};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// What carries the words.
-    #[arg(long, value_enum, default_value_t = Via::Shm)]
-    via: Via,
+    #[command(flatten)]
+    pub(super) carrier: Carrier,
     /// Distances between stored 8-byte words, in words: a list or range; 1 is contiguous.
     #[arg(long, value_name = "LIST", default_value = "1,2,8,64")]
     strides: Counts,
@@ -32,7 +31,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     if let Some(stride) = args.strides.iter().find(|&&stride| stride > 4096) {
         return Err(Failure::Input(format!("--strides {stride}: allowed are 1 to 4096")));
     }
-    let over = oversubscribed(2);
+    let over = args.carrier.oversubscribed(2);
     let progress =
         output.progress("measure deposit", (args.memory.len() * args.size.len() * args.strides.len()) as u64);
     for &memory in &args.memory {
@@ -56,14 +55,12 @@ fn point(args: &Args, memory: Memory, size: u64, stride: u64, over: bool) -> Res
         let plan = args.repetition.plan()?;
         let private = memory == Memory::Private;
         let bench = Deposit { series, size, strides: vec![stride], private, plan };
-        let results: Vec<Vec<Option<Samples>>> = args.via.run(2, &bench)?;
+        let results: Vec<Vec<Option<Samples>>> = args.carrier.run(args.carrier.least(2), &bench)?;
         let Some(samples) = &results[0][0] else { continue };
         let summary = summary(samples)?;
-        let mut record = Record::new()
-            .with("fabric", args.repetition.fabric.as_str())
-            .with("benchmark", "deposit")
-            .with("method", "measured")
-            .with("via", args.via.name())
+        let mut record = args
+            .carrier
+            .record(&args.repetition.fabric, "deposit")
             .with("memory", memory.name())
             .with("series", series.name())
             .with("ranks", 2)

@@ -1,6 +1,6 @@
 //! `hotlink measure is`: NPB's Integer Sort.
 
-use super::{Repetition, Via, oversubscribed};
+use super::{Repetition, carrier::Carrier};
 use crate::values::Counts;
 use crate::{Failure, output::Output};
 use hotlink_bench::Record;
@@ -8,12 +8,11 @@ use hotlink_bench::is::{Class, ITERATIONS, IntegerSort, Sorted};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// What carries the messages.
-    #[arg(long, value_enum, default_value_t = Via::Shm)]
-    via: Via,
-    /// Ranks: a list or range of powers of two.
-    #[arg(long, value_name = "LIST", default_value = "2")]
-    ranks: Counts,
+    #[command(flatten)]
+    pub(super) carrier: Carrier,
+    /// Ranks: a list or range of powers of two. 2 if not given, under MPI all that were started.
+    #[arg(long, value_name = "LIST")]
+    ranks: Option<Counts>,
     /// Problem classes, from 2^16 keys (S) to 2^27 (C).
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "S")]
     class: Vec<ClassName>,
@@ -50,18 +49,15 @@ impl From<ClassName> for Class {
 }
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    let ranks = ranks(&args.ranks)?;
+    let asked = args.ranks.as_ref().map(ranks).transpose()?;
+    let ranks = args.carrier.ranks(asked, &[2])?;
     let progress = output.progress("measure is", (ranks.len() * args.class.len()) as u64);
     for &class in &args.class {
         let sort = IntegerSort { class: class.into() };
         for &ranks in &ranks {
-            let over = oversubscribed(ranks);
-            let results: Vec<Sorted> = args.via.run(ranks, &sort)?;
-            let record = Record::new()
-                .with("fabric", args.repetition.fabric.as_str())
-                .with("benchmark", "is")
-                .with("method", "measured")
-                .with("via", args.via.name());
+            let over = args.carrier.oversubscribed(ranks);
+            let results: Vec<Sorted> = args.carrier.run(ranks, &sort)?;
+            let record = args.carrier.record(&args.repetition.fabric, "is");
             output.push(record_of(record, &sort, &results)?.with("oversubscribed", over));
             progress.step();
         }

@@ -1,6 +1,6 @@
 //! `hotlink measure memory`.
 
-use super::{Memory, Repetition, Via, summary};
+use super::{Memory, Repetition, carrier::on_shm, summary};
 use crate::values::{Counts, Sizes};
 use crate::{Failure, output::Output};
 use hotlink_bench::{MemoryCopy, MemoryPoint, Record, Samples};
@@ -33,7 +33,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let mut records = Vec::new();
     for (index, &point) in points.iter().enumerate() {
         let bench = MemoryCopy { points: vec![point], private: args.memory == Memory::Private, plan: plan.clone() };
-        let results: Vec<Vec<Samples>> = Via::Shm.run(1, &bench)?;
+        let results: Vec<Vec<Samples>> = on_shm(1, &bench)?;
         let record = record(args, point, &results[0][0])?;
         best[index] = record.number("bandwidth_MBps").unwrap_or(0.0);
         records.push(record);

@@ -1,27 +1,30 @@
 //! `hotlink measure`: benchmarks on this machine, between real processes, each with its bound beside it.
 
 mod barrier;
+mod carrier;
 mod collective;
 mod deposit;
 pub(crate) mod is;
 mod machine;
 mod memory;
+mod mpi;
 mod overlap;
 mod pingpong;
 mod saturation;
 
 use crate::{Failure, output::Output, values::Numbers};
-use hotlink_bench::{Bench as Benchmark, OnPort, Plan, Samples, Summary, Which};
-use hotlink_port::{Driver, RunError};
-use hotlink_real::{Launched, Options, Shm, Tcp};
-use serde::{Serialize, de::DeserializeOwned};
+use carrier::Carrier;
+use hotlink_bench::{Plan, Samples, Summary, Which};
+use hotlink_port::RunError;
+use hotlink_real::{Launched, Options};
 use std::time::Duration;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   hotlink measure pingpong --via shm --size 8,64KiB,1MiB
   hotlink measure saturation --via tcp --pairs 1..4 --json > m.json && hotlink calibrate m.json --name this-machine
-  hotlink measure memory --strides 1..64..x2")]
+  hotlink measure memory --strides 1..64..x2
+  mpirun -n 2 hotlink measure overlap --via mpi --size 64KiB,1MiB --spin fixed,daxpy --json")]
 pub(crate) struct Args {
     #[command(subcommand)]
     bench: Bench,
@@ -97,8 +100,19 @@ enum Bench {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    args.hosts.join(output)?;
-    machine::describe(output);
+    let carrier = args.bench.carrier();
+    match carrier.filter(|carrier| carrier.is_mpi() || carrier.is_script_wanted()) {
+        Some(carrier) if !mpi::join(carrier, output)? => return Ok(()),
+        Some(_) => {}
+        None => args.hosts.join(output)?,
+    }
+    if mpi::is_speaker() {
+        machine::describe(output);
+    }
+    mpi::leave(run_bench(args, output))
+}
+
+fn run_bench(args: &Args, output: &mut Output) -> Result<(), Failure> {
     match &args.bench {
         Bench::Pingpong(args) => pingpong::run(args, output),
         Bench::Saturation(args) => saturation::run(args, output),
@@ -115,33 +129,23 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     }
 }
 
-/// What carries the messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Via {
-    /// Shared memory between processes.
-    Shm,
-    /// TCP over the loopback.
-    Tcp,
-}
-
-impl Via {
-    fn name(self) -> &'static str {
-        match self {
-            Via::Shm => "shm",
-            Via::Tcp => "tcp",
-        }
-    }
-    /// Runs a benchmark on `ranks` ranks; every rank's result.
-    fn run<B: Benchmark>(self, ranks: u32, bench: &B) -> Result<Vec<B::Result>, Failure>
-    where
-        B::Result: Serialize + DeserializeOwned,
-    {
-        let results = match self {
-            Via::Shm => Shm::new(limits()).run(ranks, &OnPort(bench)),
-            Via::Tcp => Tcp::new(limits()).run(ranks, &OnPort(bench)),
-        };
-        let results = results.map_err(failure)?;
-        results.into_iter().collect::<Result<_, _>>().map_err(|error| Failure::Check(format!("measure: {error}")))
+impl Bench {
+    /// What carries its messages, if it has any.
+    fn carrier(&self) -> Option<&Carrier> {
+        Some(match self {
+            Bench::Pingpong(args) => &args.carrier,
+            Bench::Saturation(args) => &args.carrier,
+            Bench::Deposit(args) => &args.carrier,
+            Bench::Overlap(args) => &args.carrier,
+            Bench::Memory(_) => return None,
+            Bench::Barrier(args) => &args.collective.carrier,
+            Bench::Bcast(args)
+            | Bench::Reduce(args)
+            | Bench::Allreduce(args)
+            | Bench::Allgather(args)
+            | Bench::Alltoall(args) => &args.carrier,
+            Bench::Is(args) => &args.carrier,
+        })
     }
 }
 
@@ -205,14 +209,4 @@ fn failure(error: RunError) -> Failure {
 
 fn summary(samples: &Samples) -> Result<Summary, Failure> {
     Summary::of(&samples.values).ok_or_else(|| Failure::Check("measure: no sample was taken".to_owned()))
-}
-
-/// Says on stderr, and returns, whether there are more ranks than cores.
-fn oversubscribed(ranks: u32) -> bool {
-    let over = hotlink_real::is_oversubscribed(ranks);
-    if over {
-        let cores = hotlink_real::cores();
-        eprintln!("hotlink: {ranks} ranks share {cores} cores: results tell of the scheduler as much as of the fabric");
-    }
-    over
 }

@@ -1,15 +1,14 @@
 //! `hotlink measure overlap`.
 
-use super::{Memory, Repetition, Via, oversubscribed, summary};
+use super::{Memory, Repetition, carrier::Carrier, summary};
 use crate::values::{Numbers, Sizes};
 use crate::{Failure, output::Output};
 use hotlink_bench::{Overlap, OverlapTimes, Record};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// What carries the message.
-    #[arg(long, value_enum, default_value_t = Via::Shm)]
-    via: Via,
+    #[command(flatten)]
+    pub(super) carrier: Carrier,
     /// Message sizes: a list or range.
     #[arg(long, value_name = "LIST", default_value = "64KiB,256KiB,1MiB")]
     size: Sizes,
@@ -55,7 +54,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     if args.compute.iter().any(|&share| !(0.01..=100.0).contains(&share)) {
         return Err(Failure::Input(format!("--compute {}: allowed are shares from 0.01 to 100", args.compute)));
     }
-    let over = oversubscribed(2);
+    let over = args.carrier.oversubscribed(2);
     let progress = output.progress("measure overlap", (args.size.len() * args.side.len() * args.spin.len()) as u64);
     for &side in &args.side {
         for &spin in &args.spin {
@@ -68,7 +67,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
                     private: args.memory == Memory::Private,
                     plan: args.repetition.plan()?,
                 };
-                let mut results: Vec<OverlapTimes> = args.via.run(2, &bench)?;
+                let mut results: Vec<OverlapTimes> = args.carrier.run(args.carrier.least(2), &bench)?;
                 for record in records(args, (side, spin, size), &results.swap_remove(0), over)? {
                     output.push(record);
                 }
@@ -93,11 +92,9 @@ fn records(args: &Args, of: (Side, Spin, u64), times: &OverlapTimes, over: bool)
         let hidden = (message_us + busy_us - total.median) / message_us.min(busy_us);
         let overhead = (total.median - busy_us) / message_us;
         let bound_us = message_us.max(busy_us);
-        let record = Record::new()
-            .with("fabric", args.repetition.fabric.as_str())
-            .with("benchmark", "overlap")
-            .with("method", "measured")
-            .with("via", args.via.name())
+        let record = args
+            .carrier
+            .record(&args.repetition.fabric, "overlap")
             .with("memory", args.memory.name())
             .with("ranks", 2)
             .with("side", if side == Side::Sender { "sender" } else { "receiver" })

@@ -1,17 +1,16 @@
 //! `hotlink measure pingpong`.
 
-use super::{Memory, Repetition, Via, failure, limits, oversubscribed, summary};
+use super::{Memory, Repetition, carrier::Carrier, summary};
 use crate::{Failure, output::Output, values::Sizes};
-use hotlink_bench::{CopyRate, PingPong, Record, Samples, Summary, copy_bound_mbps};
+use hotlink_bench::{PingPong, Record, Samples};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// What carries the messages.
-    #[arg(long, value_enum, default_value_t = Via::Shm)]
-    via: Via,
-    /// Ranks; the first and the last play, the others wait.
-    #[arg(long, value_name = "N", default_value_t = 2)]
-    ranks: u32,
+    #[command(flatten)]
+    pub(super) carrier: Carrier,
+    /// Ranks; the first and the last play, the others wait. 2 if not given, under MPI all that were started.
+    #[arg(long, value_name = "N")]
+    ranks: Option<u32>,
     /// Message sizes: a list or range, such as 8,64KiB or 8..1MiB.
     #[arg(long, value_name = "LIST", default_value = "8,64KiB,1MiB")]
     size: Sizes,
@@ -23,53 +22,41 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    if args.ranks < 2 {
-        return Err(Failure::Input(format!("--ranks {}: a ping-pong needs at least 2", args.ranks)));
+    let ranks = args.carrier.ranks(args.ranks.map(|ranks| vec![ranks]), &[2])?[0];
+    if ranks < 2 {
+        return Err(Failure::Input(format!("--ranks {ranks}: a ping-pong needs at least 2")));
     }
-    let over = oversubscribed(args.ranks);
-    let hand_off = hotlink_real::hand_off(&limits()).map_err(failure)?;
-    let hand_off_us = Summary::of(&hand_off).map_or(0.0, |summary| summary.min);
+    let over = args.carrier.oversubscribed(ranks);
+    let hand_off_us = args.carrier.hand_off_us()?.unwrap_or(0.0);
     let progress = output.progress("measure pingpong", args.size.len() as u64);
     for &size in args.size.iter() {
         let bench =
             PingPong { sizes: vec![size], private: args.memory == Memory::Private, plan: args.repetition.plan()? };
-        let results: Vec<Vec<Samples>> = args.via.run(args.ranks, &bench)?;
-        let copy_mbps = copy_rate(size, 2.min(hotlink_real::cores()), &args.repetition)?;
-        output.push(record(args, size, &results[0][0], over, hand_off_us, copy_mbps)?);
+        let results: Vec<Vec<Samples>> = args.carrier.run(ranks, &bench)?;
+        let copy_mbps = args.carrier.copy_rate(size, 2, args.repetition.bound_plan()?)?;
+        output.push(record(args, ranks, size, &results[0][0], over, (hand_off_us, copy_mbps))?);
         progress.step();
     }
     Ok(())
 }
 
-/// The rate at which `ranks` ranks together copy blocks of `size`, in their own memory.
-pub(super) fn copy_rate(size: u64, ranks: u32, repetition: &Repetition) -> Result<Option<f64>, Failure> {
-    if size == 0 {
-        return Ok(None);
-    }
-    let copies: Vec<Vec<Samples>> =
-        Via::Shm.run(ranks, &CopyRate { sizes: vec![size], plan: repetition.bound_plan()? })?;
-    Ok(copy_bound_mbps(&copies, 0))
-}
-
 fn record(
     args: &Args,
+    ranks: u32,
     size: u64,
     samples: &Samples,
     over: bool,
-    hand_off_us: f64,
-    copy_mbps: Option<f64>,
+    (hand_off_us, copy_mbps): (f64, Option<f64>),
 ) -> Result<Record, Failure> {
     let summary = summary(samples)?;
     let copy_us = copy_mbps.map_or(0.0, |rate| size as f64 / rate);
     let (bound_us, limiting) =
         if copy_us > hand_off_us { (copy_us, "memory copy") } else { (hand_off_us, "cache-line hand-off") };
-    let mut record = Record::new()
-        .with("fabric", args.repetition.fabric.as_str())
-        .with("benchmark", "pingpong")
-        .with("method", "measured")
-        .with("via", args.via.name())
+    let mut record = args
+        .carrier
+        .record(&args.repetition.fabric, "pingpong")
         .with("memory", args.memory.name())
-        .with("ranks", args.ranks)
+        .with("ranks", ranks)
         .with("size_B", size)
         .with("latency_us", summary.median)
         .with("bandwidth_MBps", size as f64 / summary.median)

@@ -1,18 +1,17 @@
 //! `hotlink measure saturation`.
 
-use super::{Memory, Repetition, Via, oversubscribed, pingpong::copy_rate, summary};
+use super::{Memory, Repetition, carrier::Carrier, summary};
 use crate::values::{Counts, Sizes};
 use crate::{Failure, output::Output};
 use hotlink_bench::{PingPong, Record, Samples, Saturation};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// What carries the messages.
-    #[arg(long, value_enum, default_value_t = Via::Shm)]
-    via: Via,
-    /// Pairs of ranks that send at once: a list or range.
-    #[arg(long, value_name = "LIST", default_value = "1..4")]
-    pairs: Counts,
+    #[command(flatten)]
+    pub(super) carrier: Carrier,
+    /// Pairs of ranks that send at once: a list or range. 1..4 if not given, under MPI half of all that were started.
+    #[arg(long, value_name = "LIST")]
+    pairs: Option<Counts>,
     /// Message sizes: a list or range, such as 64KiB,1MiB.
     #[arg(long, value_name = "LIST", default_value = "1MiB")]
     size: Sizes,
@@ -24,7 +23,10 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    let pairs = args.pairs.to_u32().map_err(|what| Failure::Input(format!("--pairs: {what}")))?;
+    let asked = args.pairs.as_ref().map(Counts::to_u32).transpose();
+    let asked = asked.map_err(|what| Failure::Input(format!("--pairs: {what}")))?;
+    let ranks = args.carrier.ranks(asked.map(|pairs| pairs.iter().map(|pairs| 2 * pairs).collect()), &[2, 4, 6, 8])?;
+    let pairs: Vec<u32> = ranks.iter().map(|ranks| ranks / 2).collect();
     if let Some(many) = pairs.iter().find(|&&pairs| pairs > 32) {
         return Err(Failure::Input(format!("--pairs {many}: allowed are 1 to 32")));
     }
@@ -33,16 +35,16 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     }
     let private = args.memory == Memory::Private;
     let idle = PingPong { sizes: vec![8], private, plan: args.repetition.bound_plan()? };
-    let idle: Vec<Vec<Samples>> = args.via.run(2, &idle)?;
+    let idle: Vec<Vec<Samples>> = args.carrier.run(args.carrier.least(2), &idle)?;
     let idle_latency_us = summary(&idle[0][0])?.median;
     let progress = output.progress("measure saturation", (pairs.len() * args.size.len()) as u64);
     for &pairs in &pairs {
-        let over = oversubscribed(2 * pairs);
+        let over = args.carrier.oversubscribed(2 * pairs);
         for &size in args.size.iter() {
             let bench = Saturation { sizes: vec![size], private, plan: args.repetition.plan()? };
-            let results: Vec<Vec<Samples>> = args.via.run(2 * pairs, &bench)?;
+            let results: Vec<Vec<Samples>> = args.carrier.run(args.carrier.least(2 * pairs), &bench)?;
             let aggregate = Saturation::aggregate(&results);
-            let bound = copy_rate(size, (2 * pairs).min(hotlink_real::cores()), &args.repetition)?.unwrap_or(0.0);
+            let bound = args.carrier.copy_rate(size, 2 * pairs, args.repetition.bound_plan()?)?.unwrap_or(0.0);
             output.push(record(args, pairs, size, &aggregate[0], over, bound, idle_latency_us)?);
             progress.step();
         }
@@ -60,11 +62,9 @@ fn record(
     idle_latency_us: f64,
 ) -> Result<Record, Failure> {
     let summary = summary(samples)?;
-    let mut record = Record::new()
-        .with("fabric", args.repetition.fabric.as_str())
-        .with("benchmark", "saturation")
-        .with("method", "measured")
-        .with("via", args.via.name())
+    let mut record = args
+        .carrier
+        .record(&args.repetition.fabric, "saturation")
         .with("memory", args.memory.name())
         .with("ranks", 2 * pairs)
         .with("pairs", pairs)

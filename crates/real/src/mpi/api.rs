@@ -1,0 +1,160 @@
+//! The functions of an MPI library as the standard interface (MPI 5, chapter 20) has them: handles of a pointer's size.
+//! Found in the standard library itself, or in hotlink's adapter to another.
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::path::Path;
+
+/// A handle of MPI: communicator, datatype, operation, request, window, info.
+pub(super) type Handle = isize;
+pub(super) type Buffer = *mut c_void;
+type Out<T> = *mut T;
+type Ints = *const c_int;
+
+/// Predefined handles, in the adapter's order; the values are the standard interface's.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Constants {
+    pub(super) world: Handle,
+    pub(super) byte: Handle,
+    pub(super) double: Handle,
+    pub(super) float: Handle,
+    pub(super) int64: Handle,
+    pub(super) int32: Handle,
+    pub(super) sum: Handle,
+    pub(super) min: Handle,
+    pub(super) max: Handle,
+    pub(super) no_info: Handle,
+}
+
+const STANDARD: [Handle; 10] = [0x101, 0x247, 0x214, 0x210, 0x258, 0x250, 0x21, 0x22, 0x23, 0x130];
+pub(super) const ANY_SOURCE: c_int = -1;
+pub(super) const ANY_TAG: c_int = -2;
+
+macro_rules! functions {
+    ($($field:ident = $name:literal ( $($argument:ty),* );)*) => {
+        /// The functions; each returns 0 or an error class.
+        pub(super) struct Api {
+            pub(super) constants: Constants,
+            $(pub(super) $field: unsafe extern "C" fn($($argument),*) -> c_int,)*
+        }
+
+        impl Api {
+            fn find(library: &Library, prefix: &str, constants: Constants) -> Result<Api, String> {
+                // SAFETY: the standard, and the adapter after it, give each function this signature.
+                unsafe {
+                    Ok(Api {
+                        constants,
+                        $($field: std::mem::transmute::<
+                            *mut c_void, unsafe extern "C" fn($($argument),*) -> c_int,
+                        >(library.symbol(&format!("{prefix}{}", $name))?),)*
+                    })
+                }
+            }
+        }
+    };
+}
+
+functions! {
+    init = "MPI_Init"(Buffer, Buffer);
+    finalize = "MPI_Finalize"();
+    abort = "MPI_Abort"(Handle, c_int);
+    comm_rank = "MPI_Comm_rank"(Handle, Out<c_int>);
+    comm_size = "MPI_Comm_size"(Handle, Out<c_int>);
+    library_version = "MPI_Get_library_version"(*mut c_char, Out<c_int>);
+    send = "MPI_Send"(Buffer, c_int, Handle, c_int, c_int, Handle);
+    recv = "MPI_Recv"(Buffer, c_int, Handle, c_int, c_int, Handle, Buffer);
+    isend = "MPI_Isend"(Buffer, c_int, Handle, c_int, c_int, Handle, Out<Handle>);
+    irecv = "MPI_Irecv"(Buffer, c_int, Handle, c_int, c_int, Handle, Out<Handle>);
+    wait = "MPI_Wait"(Out<Handle>, Buffer);
+    test = "MPI_Test"(Out<Handle>, Out<c_int>, Buffer);
+    barrier = "MPI_Barrier"(Handle);
+    bcast = "MPI_Bcast"(Buffer, c_int, Handle, c_int, Handle);
+    reduce = "MPI_Reduce"(Buffer, Buffer, c_int, Handle, Handle, c_int, Handle);
+    allreduce = "MPI_Allreduce"(Buffer, Buffer, c_int, Handle, Handle, Handle);
+    gather = "MPI_Gather"(Buffer, c_int, Handle, Buffer, c_int, Handle, c_int, Handle);
+    scatter = "MPI_Scatter"(Buffer, c_int, Handle, Buffer, c_int, Handle, c_int, Handle);
+    allgather = "MPI_Allgather"(Buffer, c_int, Handle, Buffer, c_int, Handle, Handle);
+    alltoall = "MPI_Alltoall"(Buffer, c_int, Handle, Buffer, c_int, Handle, Handle);
+    alltoallv = "MPI_Alltoallv"(Buffer, Ints, Ints, Handle, Buffer, Ints, Ints, Handle, Handle);
+    ibarrier = "MPI_Ibarrier"(Handle, Out<Handle>);
+    ibcast = "MPI_Ibcast"(Buffer, c_int, Handle, c_int, Handle, Out<Handle>);
+    ireduce = "MPI_Ireduce"(Buffer, Buffer, c_int, Handle, Handle, c_int, Handle, Out<Handle>);
+    iallreduce = "MPI_Iallreduce"(Buffer, Buffer, c_int, Handle, Handle, Handle, Out<Handle>);
+    igather = "MPI_Igather"(Buffer, c_int, Handle, Buffer, c_int, Handle, c_int, Handle, Out<Handle>);
+    iscatter = "MPI_Iscatter"(Buffer, c_int, Handle, Buffer, c_int, Handle, c_int, Handle, Out<Handle>);
+    iallgather = "MPI_Iallgather"(Buffer, c_int, Handle, Buffer, c_int, Handle, Handle, Out<Handle>);
+    ialltoall = "MPI_Ialltoall"(Buffer, c_int, Handle, Buffer, c_int, Handle, Handle, Out<Handle>);
+    ialltoallv = "MPI_Ialltoallv"(Buffer, Ints, Ints, Handle, Buffer, Ints, Ints, Handle, Handle, Out<Handle>);
+    type_vector = "MPI_Type_vector"(c_int, c_int, c_int, Handle, Out<Handle>);
+    type_free = "MPI_Type_free"(Out<Handle>);
+    type_commit = "MPI_Type_commit"(Out<Handle>);
+    alloc_mem = "MPI_Alloc_mem"(isize, Handle, Out<Buffer>);
+    free_mem = "MPI_Free_mem"(Buffer);
+    win_allocate = "MPI_Win_allocate"(isize, c_int, Handle, Handle, Out<Buffer>, Out<Handle>);
+    win_create = "MPI_Win_create"(Buffer, isize, c_int, Handle, Handle, Out<Handle>);
+    win_free = "MPI_Win_free"(Out<Handle>);
+    win_lock_all = "MPI_Win_lock_all"(c_int, Handle);
+    win_unlock_all = "MPI_Win_unlock_all"(Handle);
+    win_flush = "MPI_Win_flush"(c_int, Handle);
+    put = "MPI_Put"(Buffer, c_int, Handle, c_int, isize, c_int, Handle, Handle);
+}
+
+impl Api {
+    /// Loads the adapter, or the standard library, at `path`.
+    pub(super) fn load(path: &Path) -> Result<Api, String> {
+        let library = Library::open(path)?;
+        if library.symbol("hl_constant").is_err() {
+            return Api::find(&library, "", constants(|which| STANDARD[which as usize]));
+        }
+        // SAFETY: the adapter gives it this signature.
+        let constant = unsafe {
+            std::mem::transmute::<*mut c_void, unsafe extern "C" fn(c_int) -> Handle>(library.symbol("hl_constant")?)
+        };
+        // SAFETY: takes any number.
+        Api::find(&library, "hl_", constants(|which| unsafe { constant(which) }))
+    }
+}
+
+fn constants(value: impl Fn(c_int) -> Handle) -> Constants {
+    Constants {
+        world: value(0),
+        byte: value(1),
+        double: value(2),
+        float: value(3),
+        int64: value(4),
+        int32: value(5),
+        sum: value(6),
+        min: value(7),
+        max: value(8),
+        no_info: value(9),
+    }
+}
+
+/// A loaded library; never unloaded, since MPIs do not survive that.
+struct Library(*mut c_void);
+
+impl Library {
+    fn open(path: &Path) -> Result<Library, String> {
+        let name = CString::new(path.as_os_str().as_encoded_bytes()).map_err(|error| error.to_string())?;
+        // SAFETY: runs the library's initialisers, as loading an MPI must. Global, for the plug-ins of Open MPI.
+        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
+        if handle.is_null() { Err(last_error()) } else { Ok(Library(handle)) }
+    }
+    fn symbol(&self, name: &str) -> Result<*mut c_void, String> {
+        let text = CString::new(name).map_err(|error| error.to_string())?;
+        // SAFETY: a loaded library and a C string.
+        let found = unsafe { libc::dlsym(self.0, text.as_ptr()) };
+        if found.is_null() { Err(format!("no function {name}")) } else { Ok(found) }
+    }
+}
+
+fn last_error() -> String {
+    // SAFETY: gives a C string or null, valid until the next call.
+    unsafe {
+        let text = libc::dlerror();
+        if text.is_null() {
+            return "cannot be loaded".to_owned();
+        }
+        CStr::from_ptr(text).to_string_lossy().into_owned()
+    }
+}

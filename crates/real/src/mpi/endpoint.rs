@@ -1,0 +1,434 @@
+//! [`MpiEndpoint`]: a rank of a foreign MPI as an endpoint.
+//!
+//! Alone, a rank waits in MPI's blocking calls, as programs do. With something else to do ([`MpiEndpoint::poll`]) it
+//! uses the non-blocking ones and tests, yielding in between.
+#![allow(unsafe_code)]
+
+use super::api::{ANY_SOURCE, ANY_TAG, Api, Buffer, Handle};
+use crate::clock::Clock;
+use crate::store::Store;
+use hotlink_fabric::units::{Rate, Time};
+use hotlink_message::{Combine, Element, Endpoint, Error, Operation, Tag};
+use hotlink_port::{Align, Kind, Layout, Limits, Memory, Rank, Refusal, RegistrationLimits, Span, Work, yield_once};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::ffi::c_int;
+use std::ptr::null_mut;
+
+/// One rank of a foreign MPI.
+pub struct MpiEndpoint {
+    api: Api,
+    rank: Rank,
+    ranks: u32,
+    limits: Limits,
+    clock: Clock,
+    store: RefCell<Store>,
+    /// Memory of MPI_Alloc_mem, by name.
+    given: RefCell<HashMap<u64, usize>>,
+    /// Committed vector datatypes.
+    vectors: RefCell<HashMap<(u64, u64, u64), Handle>>,
+    polling: Cell<bool>,
+}
+
+/// A window with all ranks locked.
+#[derive(Debug)]
+pub struct MpiWindow {
+    window: Handle,
+    memory: Memory,
+    created: bool,
+}
+
+/// A communication under way.
+#[derive(Debug)]
+pub struct MpiRequest(Handle);
+
+type Counted = (Buffer, c_int, Handle);
+
+fn check(class: c_int) -> Result<(), Error> {
+    // Errors are fatal to the job by MPI's default; a library that returns all the same is told apart here.
+    if class == 0 { Ok(()) } else { Err(Refusal::Forbidden.into()) }
+}
+
+fn count(bytes: u64) -> Result<c_int, Error> {
+    c_int::try_from(bytes).map_err(|_| Refusal::TooLong(c_int::MAX as u64).into())
+}
+
+impl MpiEndpoint {
+    pub(super) fn new(api: Api, name: &str) -> Result<MpiEndpoint, Error> {
+        let (mut rank, mut ranks) = (0, 0);
+        // SAFETY: MPI is initialised; both are places for an int.
+        unsafe {
+            check((api.comm_rank)(api.constants.world, &mut rank))?;
+            check((api.comm_size)(api.constants.world, &mut ranks))?;
+        }
+        Ok(MpiEndpoint {
+            rank: rank as Rank,
+            ranks: ranks as u32,
+            limits: limits(name),
+            clock: Clock::start(),
+            store: RefCell::new(Store::new(None)),
+            given: RefCell::default(),
+            vectors: RefCell::default(),
+            polling: Cell::new(false),
+            api,
+        })
+    }
+    /// From now on wait by testing and yielding (`true`), or in MPI's own blocking calls.
+    pub fn poll(&self, polling: bool) {
+        self.polling.set(polling);
+    }
+    pub(super) fn api(&self) -> &Api {
+        &self.api
+    }
+
+    fn start(&self, span: Span) -> Result<Buffer, Error> {
+        if span.bytes() == 0 {
+            return Ok(null_mut());
+        }
+        Ok(self.store.borrow().address(span)?.cast())
+    }
+    /// Address, count and datatype. Words of eight bytes where a layout is made of them, as programs declare it.
+    fn described(&self, span: Span) -> Result<Counted, Error> {
+        let (count, datatype) = self.laid_out(span.layout)?;
+        Ok((self.start(span)?, count, datatype))
+    }
+    fn laid_out(&self, layout: Layout) -> Result<(c_int, Handle), Error> {
+        let words = [layout.block, layout.stride, layout.bytes()].iter().all(|bytes| bytes % 8 == 0);
+        let (unit, base) = if words { (8, self.api.constants.double) } else { (1, self.api.constants.byte) };
+        if layout.is_contiguous() {
+            return Ok((count(layout.bytes() / unit)?, base));
+        }
+        Ok((1, self.vector(layout, unit, base)?))
+    }
+    fn vector(&self, layout: Layout, unit: u64, base: Handle) -> Result<Handle, Error> {
+        let Layout { block, count: blocks, stride } = layout;
+        if let Some(&known) = self.vectors.borrow().get(&(block, blocks, stride)) {
+            return Ok(known);
+        }
+        let (n, len, step) = (count(blocks)?, count(block / unit)?, count(stride / unit)?);
+        let mut made = 0;
+        // SAFETY: a place for a handle; committed before use.
+        unsafe {
+            check((self.api.type_vector)(n, len, step, base, &mut made))?;
+            check((self.api.type_commit)(&mut made))?;
+        }
+        self.vectors.borrow_mut().insert((block, blocks, stride), made);
+        Ok(made)
+    }
+    pub(super) fn forget_types(&self) {
+        for (_, mut datatype) in self.vectors.borrow_mut().drain() {
+            // SAFETY: committed here, and used by no communication any more.
+            unsafe { (self.api.type_free)(&mut datatype) };
+        }
+    }
+    /// A contiguous span as bytes.
+    fn bytes(&self, span: Span) -> Result<(Buffer, c_int), Error> {
+        if !span.layout.is_contiguous() {
+            return Err(Refusal::Unsupported.into());
+        }
+        Ok((self.start(span)?, count(span.bytes())?))
+    }
+    /// A rank's part of a span that has one for each.
+    fn share(&self, span: Span) -> Result<(Buffer, c_int), Error> {
+        if !span.bytes().is_multiple_of(self.ranks.into()) {
+            return Err(Refusal::OutOfBounds.into());
+        }
+        let (start, bytes) = self.bytes(span)?;
+        Ok((start, bytes / self.ranks as c_int))
+    }
+    fn operation(&self, operation: Operation, span: Span) -> Result<(c_int, Handle, Handle), Error> {
+        let constants = &self.api.constants;
+        let (bytes, datatype) = match operation.element {
+            Element::F64 => (8, constants.double),
+            Element::F32 => (4, constants.float),
+            Element::I64 => (8, constants.int64),
+            Element::I32 => (4, constants.int32),
+        };
+        let combine = match operation.combine {
+            Combine::Sum => constants.sum,
+            Combine::Min => constants.min,
+            Combine::Max => constants.max,
+        };
+        Ok((count(span.bytes() / bytes)?, datatype, combine))
+    }
+    /// Offsets and counts in bytes, and the memory that all spans share.
+    fn table(&self, spans: &[Span]) -> Result<(Buffer, Vec<c_int>, Vec<c_int>), Error> {
+        let memory = spans.first().map(|span| span.memory).ok_or(Refusal::OutOfBounds)?;
+        let fits = |span: &Span| span.memory == memory && span.layout.is_contiguous();
+        if spans.len() != self.ranks as usize || !spans.iter().all(fits) {
+            return Err(Refusal::OutOfBounds.into());
+        }
+        spans.iter().try_for_each(|&span| self.start(span).map(|_| ()))?;
+        let counts = spans.iter().map(|span| count(span.bytes())).collect::<Result<_, _>>()?;
+        let offsets = spans.iter().map(|span| count(span.offset)).collect::<Result<_, _>>()?;
+        Ok((self.store.borrow().start(memory)?.cast(), counts, offsets))
+    }
+    /// A blocking call, or a non-blocking one that is tested until it is over.
+    async fn either(
+        &self,
+        blocking: impl FnOnce(&Api) -> c_int,
+        started: impl FnOnce(&Api, &mut Handle) -> c_int,
+    ) -> Result<(), Error> {
+        if !self.polling.get() {
+            return check(blocking(&self.api));
+        }
+        let mut request = 0;
+        check(started(&self.api, &mut request))?;
+        self.finish(request).await
+    }
+    async fn finish(&self, mut request: Handle) -> Result<(), Error> {
+        loop {
+            let mut done = 0;
+            // SAFETY: a request under way, whose buffers the program keeps until it is over.
+            check(unsafe { (self.api.test)(&mut request, &mut done, null_mut()) })?;
+            if done != 0 {
+                return Ok(());
+            }
+            yield_once().await;
+        }
+    }
+}
+
+// SAFETY of all calls below: MPI is initialised; buffers are spans checked to lie inside memory of this rank's store,
+// which lives until it is freed. MPI's rule that a buffer in use is not touched is the program's to keep; breaking it
+// corrupts the program's data only.
+#[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all calls of MPI, stated above")]
+impl Endpoint for MpiEndpoint {
+    type Request = MpiRequest;
+    type Window = MpiWindow;
+
+    fn rank(&self) -> Rank {
+        self.rank
+    }
+    fn ranks(&self) -> u32 {
+        self.ranks
+    }
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+    #[inline]
+    fn now(&self) -> Time {
+        self.clock.now()
+    }
+    /// Private memory is the program's own; other memory is MPI's (MPI_Alloc_mem).
+    fn alloc(&self, bytes: u64, kind: Kind) -> Result<Memory, Error> {
+        match kind {
+            Kind::Ghost => return Err(Refusal::Unsupported.into()),
+            Kind::Private => return Ok(self.store.borrow_mut().alloc(bytes, kind, Align::Default)?),
+            Kind::Default | Kind::Shared => {}
+        }
+        let size = isize::try_from(bytes.max(1)).map_err(|_| Refusal::NoMemory)?;
+        let mut start: Buffer = null_mut();
+        // SAFETY: a place for a pointer, which then has `size` bytes.
+        unsafe {
+            check((self.api.alloc_mem)(size, self.api.constants.no_info, &mut start))?;
+            std::ptr::write_bytes(start.cast::<u8>(), 0, size as usize);
+            let memory = self.store.borrow_mut().adopt(start.cast(), bytes);
+            self.given.borrow_mut().insert(memory.0, start as usize);
+            Ok(memory)
+        }
+    }
+    fn free(&self, memory: Memory) -> Result<(), Error> {
+        self.store.borrow_mut().free(memory)?;
+        if let Some(start) = self.given.borrow_mut().remove(&memory.0) {
+            // SAFETY: from MPI_Alloc_mem, and its name is gone.
+            check(unsafe { (self.api.free_mem)(start as Buffer) })?;
+        }
+        Ok(())
+    }
+    fn write(&self, memory: Memory, offset: u64, from: &[u8]) -> Result<(), Error> {
+        Ok(self.store.borrow_mut().write(memory, offset, from)?)
+    }
+    fn read(&self, memory: Memory, offset: u64, into: &mut [u8]) -> Result<(), Error> {
+        Ok(self.store.borrow().read(memory, offset, into)?)
+    }
+    fn copy(&self, from: Span, to: Span) -> Result<(), Error> {
+        Ok(self.store.borrow_mut().copy(from, to)?)
+    }
+    fn compute(&self, work: Work) {
+        self.store.borrow_mut().compute(work, &self.clock);
+    }
+
+    fn isend(&self, to: Rank, tag: Tag, span: Span) -> Result<MpiRequest, Error> {
+        let (buffer, n, datatype) = self.described(span)?;
+        let mut request = 0;
+        let world = self.api.constants.world;
+        check(unsafe { (self.api.isend)(buffer, n, datatype, to as c_int, tag as c_int, world, &mut request) })?;
+        Ok(MpiRequest(request))
+    }
+    fn irecv(&self, from: Option<Rank>, tag: Option<Tag>, span: Span) -> Result<MpiRequest, Error> {
+        let (buffer, n, datatype) = self.described(span)?;
+        let (from, tag) = (from.map_or(ANY_SOURCE, |from| from as c_int), tag.map_or(ANY_TAG, |tag| tag as c_int));
+        let mut request = 0;
+        let world = self.api.constants.world;
+        check(unsafe { (self.api.irecv)(buffer, n, datatype, from, tag, world, &mut request) })?;
+        Ok(MpiRequest(request))
+    }
+    async fn wait(&self, request: MpiRequest) -> Result<(), Error> {
+        if self.polling.get() {
+            return self.finish(request.0).await;
+        }
+        let mut request = request.0;
+        check(unsafe { (self.api.wait)(&mut request, null_mut()) })
+    }
+    async fn send(&self, to: Rank, tag: Tag, span: Span) -> Result<(), Error> {
+        if self.polling.get() {
+            return self.wait(self.isend(to, tag, span)?).await;
+        }
+        let (buffer, n, datatype) = self.described(span)?;
+        let world = self.api.constants.world;
+        check(unsafe { (self.api.send)(buffer, n, datatype, to as c_int, tag as c_int, world) })
+    }
+    async fn recv(&self, from: Option<Rank>, tag: Option<Tag>, span: Span) -> Result<(), Error> {
+        if self.polling.get() {
+            return self.wait(self.irecv(from, tag, span)?).await;
+        }
+        let (buffer, n, datatype) = self.described(span)?;
+        let (from, tag) = (from.map_or(ANY_SOURCE, |from| from as c_int), tag.map_or(ANY_TAG, |tag| tag as c_int));
+        check(unsafe { (self.api.recv)(buffer, n, datatype, from, tag, self.api.constants.world, null_mut()) })
+    }
+
+    async fn barrier(&self) -> Result<(), Error> {
+        let w = self.api.constants.world;
+        self.either(|api| unsafe { (api.barrier)(w) }, |api, r| unsafe { (api.ibarrier)(w, r) }).await
+    }
+    async fn latest(&self, mine: Time) -> Result<Time, Error> {
+        let (from, to) = (self.alloc(8, Kind::Private)?, self.alloc(8, Kind::Private)?);
+        self.write(from, 0, &mine.0.to_le_bytes())?;
+        let max = Operation { combine: Combine::Max, element: Element::I64 };
+        self.allreduce(max, Span::new(from, 0, 8), Span::new(to, 0, 8)).await?;
+        let mut bytes = [0; 8];
+        self.read(to, 0, &mut bytes)?;
+        self.free(from)?;
+        self.free(to)?;
+        Ok(Time(u64::from_le_bytes(bytes)))
+    }
+    async fn bcast(&self, root: Rank, span: Span) -> Result<(), Error> {
+        let ((b, n), t, w, root) =
+            (self.bytes(span)?, self.api.constants.byte, self.api.constants.world, root as c_int);
+        let blocking = |api: &Api| unsafe { (api.bcast)(b, n, t, root, w) };
+        self.either(blocking, |api, r| unsafe { (api.ibcast)(b, n, t, root, w, r) }).await
+    }
+    async fn reduce(&self, root: Rank, operation: Operation, send: Span, recv: Span) -> Result<(), Error> {
+        let ((s, _), (d, _), w) = (self.bytes(send)?, self.bytes(recv)?, self.api.constants.world);
+        let ((n, t, op), root) = (self.operation(operation, send)?, root as c_int);
+        let blocking = |api: &Api| unsafe { (api.reduce)(s, d, n, t, op, root, w) };
+        self.either(blocking, |api, r| unsafe { (api.ireduce)(s, d, n, t, op, root, w, r) }).await
+    }
+    async fn allreduce(&self, operation: Operation, send: Span, recv: Span) -> Result<(), Error> {
+        let ((s, _), (d, _), w) = (self.bytes(send)?, self.bytes(recv)?, self.api.constants.world);
+        let (n, t, op) = self.operation(operation, send)?;
+        let blocking = |api: &Api| unsafe { (api.allreduce)(s, d, n, t, op, w) };
+        self.either(blocking, |api, r| unsafe { (api.iallreduce)(s, d, n, t, op, w, r) }).await
+    }
+    async fn gather(&self, root: Rank, send: Span, recv: Span) -> Result<(), Error> {
+        let (t, w) = (self.api.constants.byte, self.api.constants.world);
+        let ((s, n), (d, _), root) = (self.bytes(send)?, self.share(recv)?, root as c_int);
+        let blocking = |api: &Api| unsafe { (api.gather)(s, n, t, d, n, t, root, w) };
+        self.either(blocking, |api, r| unsafe { (api.igather)(s, n, t, d, n, t, root, w, r) }).await
+    }
+    async fn scatter(&self, root: Rank, send: Span, recv: Span) -> Result<(), Error> {
+        let (t, w) = (self.api.constants.byte, self.api.constants.world);
+        let ((s, _), (d, n), root) = (self.share(send)?, self.bytes(recv)?, root as c_int);
+        let blocking = |api: &Api| unsafe { (api.scatter)(s, n, t, d, n, t, root, w) };
+        self.either(blocking, |api, r| unsafe { (api.iscatter)(s, n, t, d, n, t, root, w, r) }).await
+    }
+    async fn allgather(&self, send: Span, recv: Span) -> Result<(), Error> {
+        let (t, w) = (self.api.constants.byte, self.api.constants.world);
+        let ((s, n), (d, _)) = (self.bytes(send)?, self.share(recv)?);
+        let blocking = |api: &Api| unsafe { (api.allgather)(s, n, t, d, n, t, w) };
+        self.either(blocking, |api, r| unsafe { (api.iallgather)(s, n, t, d, n, t, w, r) }).await
+    }
+    async fn alltoall(&self, send: Span, recv: Span) -> Result<(), Error> {
+        let (t, w) = (self.api.constants.byte, self.api.constants.world);
+        let ((s, n), (d, _)) = (self.share(send)?, self.share(recv)?);
+        let blocking = |api: &Api| unsafe { (api.alltoall)(s, n, t, d, n, t, w) };
+        self.either(blocking, |api, r| unsafe { (api.ialltoall)(s, n, t, d, n, t, w, r) }).await
+    }
+    async fn alltoallv(&self, send: &[Span], recv: &[Span]) -> Result<(), Error> {
+        let (t, w) = (self.api.constants.byte, self.api.constants.world);
+        let ((s, sent, from), (d, taken, to)) = (self.table(send)?, self.table(recv)?);
+        let (sn, sd, dn, dd) = (sent.as_ptr(), from.as_ptr(), taken.as_ptr(), to.as_ptr());
+        let blocking = |api: &Api| unsafe { (api.alltoallv)(s, sn, sd, t, d, dn, dd, t, w) };
+        self.either(blocking, |api, r| unsafe { (api.ialltoallv)(s, sn, sd, t, d, dn, dd, t, w, r) }).await
+    }
+
+    fn can_put(&self, _: Kind, _: Layout) -> bool {
+        true
+    }
+    async fn open_window(&self, bytes: u64, kind: Kind) -> Result<MpiWindow, Error> {
+        let size = isize::try_from(bytes.max(1)).map_err(|_| Refusal::NoMemory)?;
+        let (info, world) = (self.api.constants.no_info, self.api.constants.world);
+        let (created, mut window) = (kind == Kind::Private, 0);
+        let memory = if created {
+            let memory = self.alloc(bytes.max(1), kind)?;
+            let start = self.store.borrow().start(memory)?;
+            check(unsafe { (self.api.win_create)(start.cast(), size, 1, info, world, &mut window) })?;
+            memory
+        } else {
+            let mut start: Buffer = null_mut();
+            check(unsafe { (self.api.win_allocate)(size, 1, info, world, &mut start, &mut window) })?;
+            // SAFETY: the window's own memory, named until the window is closed.
+            unsafe { self.store.borrow_mut().adopt(start.cast(), bytes) }
+        };
+        check(unsafe { (self.api.win_lock_all)(0, window) })?;
+        Ok(MpiWindow { window, memory, created })
+    }
+    fn window_memory(&self, window: &MpiWindow) -> Memory {
+        window.memory
+    }
+    fn prepare(&self, _: Memory) -> Result<(), Error> {
+        Ok(())
+    }
+    async fn put(&self, window: &MpiWindow, peer: Rank, from: Span, offset: u64, layout: Layout) -> Result<(), Error> {
+        if from.bytes() != layout.bytes() {
+            return Err(Refusal::OutOfBounds.into());
+        }
+        let ((buffer, n, datatype), (m, target)) = (self.described(from)?, self.laid_out(layout)?);
+        let (peer, offset) = (peer as c_int, isize::try_from(offset).map_err(|_| Refusal::OutOfBounds)?);
+        check(unsafe { (self.api.put)(buffer, n, datatype, peer, offset, m, target, window.window) })?;
+        check(unsafe { (self.api.win_flush)(peer, window.window) })
+    }
+    async fn close_window(&self, window: MpiWindow) -> Result<(), Error> {
+        let mut handle = window.window;
+        check(unsafe { (self.api.win_unlock_all)(handle) })?;
+        check(unsafe { (self.api.win_free)(&mut handle) })?;
+        if window.created { self.free(window.memory) } else { Ok(self.store.borrow_mut().free(window.memory)?) }
+    }
+}
+
+/// What is known of any MPI; costs are unknown and not used.
+fn limits(name: &str) -> Limits {
+    Limits {
+        name: name.to_owned(),
+        real_time: true,
+        clock_step: Time::from_ns(1.0),
+        control_bytes_max: c_int::MAX as u64,
+        inline_bytes: 0,
+        deposit: None,
+        fetch: None,
+        ordered: true,
+        segments: true,
+        ghosts: false,
+        registration: RegistrationLimits {
+            private: true,
+            private_mappable: false,
+            private_block_min: 0,
+            zero_copy_min: 0,
+            private_zero_copy_min: 0,
+            entries: None,
+            entry_bytes: 0,
+            pinned_bytes: None,
+            register_time: Time::ZERO,
+            map_time: Time::ZERO,
+            connect_time: Time::ZERO,
+        },
+        barrier: false,
+        broadcast: false,
+        post_overhead: Time::ZERO,
+        poll_overhead: Time::ZERO,
+        latency: Time::ZERO,
+        rate: Rate(0),
+        copy_rate: Rate(0),
+    }
+}
