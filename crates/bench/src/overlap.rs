@@ -64,6 +64,24 @@ impl Overlap {
         let once = time_of(comm, Work::Daxpy { elements, repeats: 1 });
         Work::Daxpy { elements, repeats: (us / once.max(1e-3)).round().max(1.0) as u64 }
     }
+    /// Where only the sender can move data, it must know where to before it computes: the receiver waits first, as it
+    /// does in W01's loop, where nothing makes the ranks start together. Its request, at the receiver.
+    async fn receiver_waits<E: Endpoint>(&self, comm: &E, span: Span) -> Result<Option<E::Request>, Error> {
+        let limits = comm.limits();
+        if !self.sender || limits.deposit.is_none() || limits.fetch.is_some() {
+            return Ok(None);
+        }
+        let empty = Span::new(span.memory, 0, 0);
+        match comm.rank() {
+            0 => comm.recv(Some(1), Some(2), empty).await.map(|_| None),
+            1 => {
+                let request = comm.irecv(Some(0), Some(0), span)?;
+                comm.send(0, 2, empty).await?;
+                Ok(Some(request))
+            }
+            _ => Ok(None),
+        }
+    }
     /// One message, with computation at rank 0 between its start and the wait. Both ranks begin together.
     async fn sample<E: Endpoint>(
         &self,
@@ -76,6 +94,7 @@ impl Overlap {
         let mut time = Time::ZERO;
         for _ in 0..inner {
             together(comm).await?;
+            let waits = self.receiver_waits(comm, span).await?;
             let start = comm.now();
             if comm.rank() == 0 {
                 let request = match self.sender {
@@ -90,7 +109,10 @@ impl Overlap {
                     comm.recv(Some(1), Some(1), empty).await?;
                 }
             } else if comm.rank() == 1 && self.sender {
-                comm.recv(Some(0), Some(0), span).await?;
+                match waits {
+                    Some(request) => comm.wait(request).await.map(|_| ())?,
+                    None => comm.recv(Some(0), Some(0), span).await.map(|_| ())?,
+                }
                 comm.send(0, 1, empty).await?;
             } else if comm.rank() == 1 {
                 comm.send(0, 0, span).await?;

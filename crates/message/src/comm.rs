@@ -223,7 +223,10 @@ impl<P: Port> Comm<P> {
                 match engine.recv_now(pattern, span) {
                     Direct::Done(result) => return result,
                     Direct::Started(id) => break id,
-                    Direct::Usual => break engine.recv(pattern, span, false)?,
+                    Direct::Usual => {
+                        let early = engine.announces(&span);
+                        break engine.recv(pattern, span, early)?;
+                    }
                     Direct::Nothing => {
                         engine.port.note(Note::Waits { peer: pattern.from, tag: pattern.tag });
                         engine.port.idle(Time::MAX);
@@ -296,7 +299,10 @@ impl<P: Port> Comm<P> {
         match what {
             Side::Send if engine.send_now(peer, tag, context, span) => return Ok(Request(SENT)),
             Side::Send => engine.send(peer, tag, context, span, true),
-            Side::Recv => engine.recv(Pattern { from: Some(peer), tag: Some(tag), context }, span, false),
+            Side::Recv => {
+                let early = engine.announces(&span);
+                engine.recv(Pattern { from: Some(peer), tag: Some(tag), context }, span, early)
+            }
         }
         .map(Request)
     }

@@ -1,6 +1,7 @@
 //! `hotlink simulate`: benchmarks on simulated machines. One file per benchmark in `simulate/`.
 
 mod barrier;
+mod cache_study;
 mod cell;
 mod deposit;
 mod goal;
@@ -48,6 +49,8 @@ enum Benchmark {
     Gather(packet::CollectiveArgs),
     /// A part from node 0 to every node.
     Scatter(packet::CollectiveArgs),
+    /// Policies of the cache of registrations and connections, under traces of buffer reuse (W01).
+    CacheStudy(cache_study::Args),
     /// Open loop: accepted load and latency against offered load.
     Traffic(packet::TrafficArgs),
 }
@@ -60,6 +63,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Benchmark::Pingpong(args) => packet::run(&args.cells()?, output),
         Benchmark::Saturation(args) => packet::run(&args.cells()?, output),
         Benchmark::Alltoall(args) => packet::run(&args.cells()?, output),
+        Benchmark::CacheStudy(args) => cache_study::run(args, output),
         Benchmark::Overlap(args) => packet::run(&args.cells()?, output),
         Benchmark::Bcast(args) => packet::run(&args.cells(Which::Bcast)?, output),
         Benchmark::Reduce(args) => packet::run(&args.cells(Which::Reduce)?, output),

@@ -62,6 +62,7 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("deposit_rate", Rate, "contiguous remote stores by the processor"),
     parameter("deposit_rate_strided", Rate, "strided remote stores of 8 bytes by the processor"),
     parameter("dma_burst", Size, "bytes that DMA moves in one bus burst"),
+    parameter("dma_page_time", Time, "time that DMA takes beyond its rate for each page of registered user memory"),
     parameter("dma_queue", Count, "operations that the DMA engine holds in its queue"),
     parameter("dma_read_rate", Rate, "DMA from host memory to the adapter"),
     parameter("dma_setup_time", Time, "time to prepare and start one DMA operation"),

@@ -45,6 +45,8 @@ pub(crate) struct Engine<P: Port> {
     pub(crate) port: P,
     /// Who moves messages without buffers: the adapter, which lets this side compute, where it can.
     pub(crate) mover: hotlink_port::Engine,
+    /// The port has remote stores but no loads.
+    only_puts: bool,
     pub(crate) options: Options,
     pub(crate) setup: Setup,
     pub(crate) counters: Counters,
@@ -75,6 +77,7 @@ impl<P: Port> Engine<P> {
         let options = Options { eager_bytes, piece_bytes, ..options };
         Engine {
             flows: Flows::new(port.ranks(), &options),
+            only_puts: port.limits().deposit.is_some() && port.limits().fetch.is_none(),
             port,
             mover: if by_dma { port::Engine::Dma } else { port::Engine::Pio },
             options,
@@ -192,10 +195,16 @@ impl<P: Port> Engine<P> {
         }
         Words { kind: Kind::Eager, context: Context::COLLECTIVE, tag, total, id: 0, at: 0 }.head()
     }
+    /// Whether a receive is announced even when its program waits: where only the sender can move data, it could not
+    /// do so beside a computation if it first had to be told where to (W01's asynchronous rendezvous).
+    #[inline]
+    pub(crate) fn announces(&self, span: &Span) -> bool {
+        self.only_puts && span.bytes() >= self.options.zero_copy_bytes
+    }
     /// Receives while nothing else is expected: a short message goes straight to its place.
     #[inline]
     pub(crate) fn recv_now(&mut self, pattern: Pattern, span: Span) -> Direct {
-        if !self.posted.is_empty() || !self.unexpected.is_empty() {
+        if !self.posted.is_empty() || !self.unexpected.is_empty() || self.announces(&span) {
             return Direct::Usual;
         }
         let Some(event) = self.port.poll() else {

@@ -167,6 +167,7 @@ pub struct Adapter {
     register_ps: (u64, u64),
     map_ps: (u64, u64),
     connect_ps: u64,
+    page_ps: u64,
     /// TCP: payload of a segment and processor time for each.
     segment: Option<(u64, u64)>,
     /// The network's own payload rate from a node, where known.
@@ -236,6 +237,7 @@ impl Adapter {
             ),
             map_ps: (known.ps("map_time", usual.map.0), known.page_ps("map_time_per_byte", usual.map.1)),
             connect_ps: known.ps("connect_time", usual.connect),
+            page_ps: known.ps("dma_page_time", 0.0),
             segment,
             link: link_rate(plan),
             stores: RefCell::default(),
@@ -267,8 +269,9 @@ impl Adapter {
 
     /// Payload rate in bytes per second that no transfer by `engine` exceeds, and what sets it, where it is the adapter
     /// or its host and not the network.
-    pub fn peak(&self, engine: Engine, layout: &Layout) -> Option<(String, f64)> {
+    pub fn peak(&self, engine: Engine, layout: &Layout, registered: bool) -> Option<(String, f64)> {
         let pace = self.pace(engine, layout);
+        let pace = if registered && engine == Engine::Dma { self.paged(pace) } else { pace };
         let host = self.host.as_ref().filter(|_| pace.chunk_ps > 0)?;
         let bytes = layout.bytes().clamp(8, 1 << 20).next_multiple_of(8);
         let limiting = match engine {
@@ -278,6 +281,11 @@ impl Adapter {
         Some((limiting, pace.chunk as f64 / pace.chunk_ps as f64 * 1e12))
     }
 
+    /// The same from or to registered user memory, whose pages DMA must take one by one.
+    pub(super) fn paged(&self, pace: Pace) -> Pace {
+        // A chunk is a page where the engine is paced at all.
+        if pace.chunk_ps > 0 { Pace { chunk_ps: pace.chunk_ps + self.page_ps, ..pace } } else { pace }
+    }
     /// How a deposit by `engine` to `layout` is fed.
     pub(super) fn pace(&self, engine: Engine, layout: &Layout) -> Pace {
         let stride = words(layout);

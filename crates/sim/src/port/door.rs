@@ -161,6 +161,10 @@ impl SimPort<'_> {
         // The more scattered side decides how it moves.
         let layout = if what.remote.layout.is_contiguous() { what.local.layout } else { what.remote.layout };
         flight.pace = world.adapter.pace(what.engine, &layout);
+        let kind = world.seats[self.rank as usize].blocks.kind(what.local.memory);
+        if what.engine == Engine::Dma && kind.is_ok_and(|kind| self.is_private(kind)) {
+            flight.pace = world.adapter.paged(flight.pace);
+        }
         let (busy, setup) = (flight.pace.busy_ps(flight.bytes), flight.pace.setup_ps);
         let extra = world.adapter.latency_ps;
         let there = world.latency(self.rank, flight.to);

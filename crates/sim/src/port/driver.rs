@@ -32,18 +32,27 @@ pub struct VirtualTime<'a> {
     plan: &'a Plan<'a>,
     settings: Settings,
     adapter: Rc<Adapter>,
+    limits: Limits,
     outcome: Option<Outcome>,
 }
 
 impl<'a> VirtualTime<'a> {
     /// Ranks on the nodes of a fabric, with the adapters that fit it.
     pub fn new(plan: &'a Plan<'a>, settings: &Settings) -> VirtualTime<'a> {
-        VirtualTime { plan, settings: settings.clone(), adapter: Rc::new(Adapter::new(plan)), outcome: None }
+        let adapter = Rc::new(Adapter::new(plan));
+        VirtualTime { plan, settings: settings.clone(), limits: adapter.limits.clone(), adapter, outcome: None }
     }
     /// The same fabric with adapters of another family.
     #[must_use]
     pub fn with_family(self, family: Family) -> VirtualTime<'a> {
-        VirtualTime { adapter: Rc::new(Adapter::of_family(self.plan, family)), ..self }
+        let adapter = Rc::new(Adapter::of_family(self.plan, family));
+        VirtualTime { limits: adapter.limits.clone(), adapter, ..self }
+    }
+    /// The same with other claims, within what the adapters can do: less memory to pin, fewer entries.
+    #[must_use]
+    pub fn with_limits(mut self, change: impl FnOnce(&mut Limits)) -> VirtualTime<'a> {
+        change(&mut self.limits);
+        self
     }
     /// The adapters.
     pub fn adapter(&self) -> &Adapter {
@@ -69,7 +78,7 @@ impl<'a> Driver for VirtualTime<'a> {
         }
         let net = Net::new(self.plan, &self.settings);
         let world = World::new(net, self.plan, self.adapter.clone(), ranks);
-        let limits = Rc::new(Limits { barrier: world.hardware.is_some(), ..self.adapter.limits.clone() });
+        let limits = Rc::new(Limits { barrier: world.hardware.is_some(), ..self.limits.clone() });
         let world = Rc::new(RefCell::new(world));
         let port = |rank| SimPort { world: world.clone(), rank, limits: limits.clone() };
         let mut tasks = Tasks {

@@ -280,9 +280,10 @@ impl Program {
         let limits = &driver.adapter().limits;
         let by_dma = limits.deposit.is_some_and(|claim| claim.dma);
         let engine = if by_dma && self.zero_copy { Engine::Dma } else { Engine::Pio };
+        let registered = self.memory == Memory::Registered;
         let pio = limits.deposit.is_some_and(|claim| claim.pio);
         if let Some((name, peak)) =
-            driver.adapter().peak(engine, &Layout::contiguous(1 << 20)).filter(|_| by_dma || pio)
+            driver.adapter().peak(engine, &Layout::contiguous(1 << 20), registered).filter(|_| by_dma || pio)
             && peak / 1e6 < mbps
         {
             (mbps, resource) = (peak / 1e6, name);
