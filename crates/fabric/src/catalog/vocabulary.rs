@@ -29,6 +29,7 @@ pub const PARAMETERS: &[Parameter] = &[
         Count,
         "1 where a switch sends a packet the least occupied of its equal ways, else 0",
     ),
+    parameter("annex_time", Time, "time to set the entry through which stores and loads reach another node"),
     parameter("att_entries", Count, "entries of the adapter's address translation table"),
     parameter(
         "bus_address_clocks",
@@ -101,6 +102,7 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("queue_message_max", Size, "largest message of the adapter's queue"),
     parameter("register_time", Time, "fixed time to register (pin) a buffer"),
     parameter("register_time_per_byte", TimePerByte, "time to register (pin) a buffer, per byte"),
+    parameter("remote_reads", Count, "remote loads that may be under way at a time (prefetch queue)"),
     parameter(
         "response_size",
         Size,

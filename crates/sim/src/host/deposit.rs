@@ -119,6 +119,35 @@ impl Host {
         DepositTime::new(bytes, &outcome, self.bound(bytes, series))
     }
 
+    /// Loads `bytes` of remote words `stride` apart, `offset` bytes after a page's boundary, by the processor (fetch);
+    /// `None` where the adapter has no remote loads.
+    ///
+    /// # Panics
+    /// As [`Host::deposit`].
+    pub fn fetch(&self, bytes: u64, stride: u64, offset: u64) -> Option<DepositTime> {
+        assert!((1..=Deposit::MOST_BYTES).contains(&bytes) && (1..=Deposit::MOST_STRIDE).contains(&stride));
+        assert!(offset < Deposit::PAGE);
+        let outcome = self.loads(bytes, stride, offset)?.run();
+        Some(DepositTime::new(bytes, &outcome, self.bound_of_peaks(bytes)))
+    }
+
+    /// A contiguous direct deposit while the receiver deposits as much here: the rate is that of one direction. What is
+    /// one for both directions (the host bus with its turnarounds, a B-Link, a LANai) gives each its share.
+    ///
+    /// # Panics
+    /// If `bytes` is 0 or above [`Deposit::MOST_BYTES`].
+    pub fn exchange(&self, bytes: u64) -> DepositTime {
+        assert!((1..=Deposit::MOST_BYTES).contains(&bytes));
+        let outcome = self.direct(bytes, 1, 0).both_ways().run();
+        DepositTime::new(bytes, &outcome, self.bound_of_peaks(bytes))
+    }
+
+    /// The slowest resource at its peak.
+    pub(super) fn bound_of_peaks(&self, bytes: u64) -> (String, f64) {
+        let peaks = self.peaks(bytes).into_iter();
+        peaks.min_by(|a, b| a.1.total_cmp(&b.1)).expect("every adapter has a peak")
+    }
+
     fn bound(&self, bytes: u64, series: Series) -> (String, f64) {
         let mut peaks = if series == Series::Local { Vec::new() } else { self.peaks(bytes) };
         match series {

@@ -88,6 +88,11 @@ impl Memory {
         Time((bytes * self.memory().read.0).div_ceil(self.line))
     }
 
+    /// Time to read what is one line or a part of one, alone.
+    pub fn read_line(&self) -> Time {
+        self.memory().read
+    }
+
     /// Time to store what is `bytes` of one line without fetching the line first (a deposit engine, a bus master).
     pub fn store_line(&self) -> Time {
         self.memory().write

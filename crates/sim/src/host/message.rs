@@ -106,8 +106,6 @@ impl Host {
     }
 
     fn told(&self, bytes: u64, outcome: Outcome) -> DepositTime {
-        let peaks = self.peaks(bytes).into_iter();
-        let bound = peaks.min_by(|a, b| a.1.total_cmp(&b.1)).expect("every adapter has a peak");
-        DepositTime::new(bytes, &outcome, bound)
+        DepositTime::new(bytes, &outcome, self.bound_of_peaks(bytes))
     }
 }

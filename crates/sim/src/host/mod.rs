@@ -21,6 +21,7 @@ mod message;
 mod myrinet;
 mod parameters;
 mod pipeline;
+mod queue;
 mod sci;
 mod t3d;
 
@@ -28,6 +29,7 @@ pub use bus::Bus;
 pub use deposit::{Deposit, DepositTime, Series};
 pub use memory::{Memory, WORD};
 pub use message::Level;
+pub use queue::Completion;
 
 use hotlink_fabric::spec::{FabricSpec, FlowControl, Role};
 use hotlink_fabric::units::{Rate, Time};
@@ -83,6 +85,9 @@ pub struct Host {
     memory: Memory,
     adapter: Adapter,
     tcp: Option<message::Tcp>,
+    interrupt: Option<Time>,
+    /// DMA operations that the adapter holds.
+    dma_queue: u64,
 }
 
 impl Host {
@@ -103,7 +108,13 @@ impl Host {
             }
             _ => return Err(HostError::NoFamily { fabric: fabric.name.clone() }),
         };
-        Ok(Host { memory: Memory::from_parameters(parameters)?, adapter, tcp: message::Tcp::new(parameters)? })
+        Ok(Host {
+            memory: Memory::from_parameters(parameters)?,
+            adapter,
+            tcp: message::Tcp::new(parameters)?,
+            interrupt: parameters.time_if("interrupt_time")?,
+            dma_queue: if parameters.has("dma_queue") { parameters.buffers("dma_queue")? } else { 1 },
+        })
     }
 
     /// The memory system.
@@ -146,6 +157,15 @@ impl Host {
             Adapter::Sci(sci) => sci.dma(&self.memory, bytes, offset),
             Adapter::Myrinet(myrinet) => myrinet.deposit(bytes, 1, offset),
             Adapter::T3d(t3d) => t3d.store(&self.memory, bytes, 1, offset),
+        }
+    }
+
+    /// The processor's loads of remote words; `None` where the adapter has no remote loads.
+    fn loads(&self, bytes: u64, stride: u64, offset: u64) -> Option<Pipeline> {
+        match &self.adapter {
+            Adapter::Sci(sci) => sci.fetch(bytes, stride, offset),
+            Adapter::Myrinet(_) => None,
+            Adapter::T3d(t3d) => t3d.fetch(&self.memory, bytes, stride),
         }
     }
 

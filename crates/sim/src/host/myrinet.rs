@@ -1,8 +1,9 @@
 //! Myrinet: host DMA, a processor (LANai) that handles every packet, and staging memory (K98 s12, s18).
 //!
 //! A block leaves in packets of a page: host DMA brings a page into staging memory, the LANai sends it, the network
-//! DMA of the receiver takes it in, host DMA writes it to memory; all engines work at the same time. A strided deposit
-//! makes the receiver's LANai start one DMA for each word.
+//! DMA of the receiver takes it in, host DMA writes it to memory; all engines work at the same time. The host DMA is one
+//! for both directions, on the host bus; the two network DMAs have a channel each. A strided deposit makes the
+//! receiver's LANai start one DMA for each word. There are no remote loads.
 
 use super::memory::WORD;
 use super::parameters::Parameters;

@@ -51,6 +51,11 @@ impl<'a> Parameters<'a> {
         self.parameter(name, 0..=MOST_TIME, "ps").map(Time)
     }
 
+    /// A time of at most 10 ms, if the fabric states it.
+    pub fn time_if(self, name: &str) -> Result<Option<Time>, HostError> {
+        if self.has(name) { self.time(name).map(Some) } else { Ok(None) }
+    }
+
     /// Bytes that move at a time: a burst, a buffer, a page, a line.
     pub fn piece(self, name: &str) -> Result<u64, HostError> {
         self.parameter(name, 1..=MOST_PIECE, "B")

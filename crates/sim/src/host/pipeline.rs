@@ -149,6 +149,20 @@ impl Pipeline {
         self.steps.len() - 1
     }
 
+    /// The same transfer while the receiver sends as much back: each node's devices do the sender's part of one transfer
+    /// and the receiver's of the other, and one channel carries requests one way and responses to the other way's. By
+    /// symmetry one transfer is simulated, on servers that do both.
+    pub fn both_ways(mut self) -> Pipeline {
+        let whole = |name: &str| name.split(" (").next().unwrap_or(name).to_owned();
+        let device: Vec<String> = self.servers.iter().map(|name| whole(name)).collect();
+        let first = |name: &String| device.iter().position(|known| known == name).expect("itself at the latest");
+        for step in &mut self.steps {
+            step.server = first(&device[step.server]);
+        }
+        self.servers = device;
+        self
+    }
+
     /// Runs it.
     pub fn run(&self) -> Outcome {
         let mut servers: Vec<Server> = self.servers.iter().map(|_| Server::default()).collect();

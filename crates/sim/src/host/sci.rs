@@ -27,6 +27,7 @@ pub(super) struct Sci {
     dma_setup: Time,
     alignment: u64,
     pio_latency: Time,
+    read_latency: Option<Time>,
     b_link: Channel,
     link: Channel,
 }
@@ -55,6 +56,7 @@ impl Sci {
             dma_setup: parameters.time("dma_setup_time")?,
             alignment: parameters.piece("deposit_alignment")?,
             pio_latency: parameters.time("pio_latency")?,
+            read_latency: parameters.time_if("pio_read_latency")?,
             b_link: Channel::new(parameters, Role::BLink, "b-link")?,
             link: Channel::new(parameters, Role::Link, "link")?,
         })
@@ -73,6 +75,37 @@ impl Sci {
         let aligned = bytes.is_multiple_of(self.alignment) && offset.is_multiple_of(self.alignment);
         let source = if aligned { Source::Dma } else { Source::Stores(memory) };
         self.packets(&source, bytes, self.buffer_bytes, offset)
+    }
+
+    /// The processor loads `bytes` of remote words: the bridge fetches ahead as much as a stream buffer holds of a
+    /// contiguous run, else a word, and the processor waits for each; it takes what has come word by word.
+    pub fn fetch(&self, bytes: u64, stride: u64, offset: u64) -> Option<Pipeline> {
+        let one_load = self.fetch_after(WORD, 2, 0, Time::ZERO).run().time;
+        let rest = Time(self.read_latency?.0.saturating_sub(one_load.0));
+        Some(self.fetch_after(bytes, stride, offset, rest))
+    }
+
+    /// A fetch whose requests spend `rest` more than the other parameters explain.
+    fn fetch_after(&self, bytes: u64, stride: u64, offset: u64, rest: Time) -> Pipeline {
+        let unit = if stride <= 1 { self.buffer_bytes } else { WORD };
+        let mut pipeline = Pipeline::new(Pieces::new(bytes, unit, if stride <= 1 { offset } else { 0 }));
+        let bus = pipeline.server(&format!("{} (reader)", self.bus_name));
+        let from = pipeline.server(&format!("{} (reader)", self.b_link.name));
+        let there = pipeline.server(&format!("{} (requests)", self.link.name));
+        let to = pipeline.server(&format!("{} (read)", self.b_link.name));
+        let memory = pipeline.server(&format!("{} (read)", self.bus_name));
+        let back = pipeline.server(&self.link.name);
+        let first = pipeline.step(bus, |_| self.bus.read(WORD, WORD), Time::ZERO);
+        for (server, channel) in [(from, &self.b_link), (there, &self.link), (to, &self.b_link)] {
+            pipeline.step(server, |_| channel.rate.time_for(self.overhead), channel.latency);
+        }
+        pipeline.step(memory, |bytes| self.bus.read(bytes, self.buffer_bytes), rest);
+        for (server, channel) in [(to, &self.b_link), (back, &self.link), (from, &self.b_link)] {
+            pipeline.step(server, |bytes| channel.rate.time_for(self.on_wire(bytes)), channel.latency);
+        }
+        pipeline.arrival = pipeline.step(bus, |bytes| self.bus.read(bytes, WORD), Time::ZERO);
+        pipeline.windows.push(Window { name: "loads (round trip)", from: first, to: pipeline.arrival, size: 1 });
+        pipeline
     }
 
     /// Bytes of SCI packets that carry `bytes` of one stream buffer: one packet if full, else as many of the smallest
