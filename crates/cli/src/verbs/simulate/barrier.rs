@@ -48,12 +48,12 @@ fn skew(text: &str) -> Result<f64, String> {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let nodes = args.nodes.to_u32().map_err(|what| Failure::Input(format!("--nodes: {what}")))?;
-    if nodes.iter().any(|&n| n < 2) {
-        return Err(Failure::Input("--nodes: allowed are 2 or more".to_owned()));
-    }
     for algorithm in &args.algorithm {
         match algorithm.as_str() {
             "hardware" => hardware(args, output)?,
+            _ if nodes.iter().any(|&n| n < 2) => {
+                return Err(Failure::Input("--nodes: allowed are 2 or more".to_owned()));
+            }
             _ => super::packet::run(&super::packet::barriers(&args.fabric, &nodes, algorithm, args.seed)?, output)?,
         }
     }
@@ -203,7 +203,10 @@ mod tests {
             ("simulate barrier --fabric bluegene-l --nodes 65537", "65537 nodes (allowed: 2 to 65536)"),
             ("simulate barrier --fabric hwbarr --nodes 1", "1 nodes (allowed: 2 to"),
             ("simulate barrier --fabric hwbarr --nodes 4 --partition", "cannot be partitioned"),
-            ("simulate barrier --fabric hwbarr --nodes 4 --algorithm tree", "possible values: hardware"),
+            (
+                "simulate barrier --fabric hwbarr --nodes 4 --algorithm tre",
+                "`tre` is no algorithm of barrier; allowed: hardware",
+            ),
             ("simulate barrier --fabric hwbarr --nodes 4 --skew-us 2e6", "2e6 is out of range; allowed: 0 to 1000000"),
         ] {
             let told = hotlink(line).unwrap_err().to_string();
