@@ -30,6 +30,8 @@ pub(crate) struct Cell {
     pub(crate) paths: Option<Paths>,
     pub(crate) ethernet: Ethernet,
     pub(crate) links: bool,
+    /// File with the plan of what fails.
+    pub(crate) faults: Option<String>,
 }
 
 /// The benchmark with its own parameters.
@@ -47,7 +49,10 @@ impl Cell {
     pub(crate) fn run(&self) -> Result<Vec<Record>, String> {
         let source = Source::open(&self.fabric).map_err(|failure| failure.to_string())?;
         let fabric = source.build(self.nodes)?;
-        let settings = self.settings(&fabric);
+        let mut settings = self.settings(&fabric);
+        if let Some(file) = &self.faults {
+            settings.faults = super::faults::read(file, &fabric)?;
+        }
         let plan = Plan::new(&fabric, &settings).map_err(|error| error.to_string())?;
         if let What::Program(program) = &self.what {
             let failed = |what| format!("{} with {} nodes: {what}", self.fabric, self.nodes);
@@ -225,14 +230,32 @@ fn with_run(record: Record, run: &Run) -> Record {
         .with("packet_hops", run.stats.packet_hops)
         .with("packets", run.stats.packets)
         .with("trace_hash", format!("{:016x}", run.trace_hash));
-    for (key, count) in
-        [("overtakings", run.stats.overtakings), ("retries", run.stats.retries), ("drops", run.stats.drops)]
-    {
+    for (key, count) in [
+        ("overtakings", run.stats.overtakings),
+        ("retries", run.stats.retries),
+        ("drops", run.stats.drops),
+        ("lost", run.stats.lost),
+        ("gone", run.stats.gone),
+        ("unreachable_pairs", run.unreachable.len() as u64),
+    ] {
         if count > 0 {
             record.set(key, count);
         }
     }
+    if !run.unreachable.is_empty() {
+        record.set("unreachable", pairs_by_name(&run.unreachable));
+    }
     record
+}
+
+/// The pairs, sorted; of many the first ones (the number of all stands beside them).
+fn pairs_by_name(pairs: &[(u32, u32)]) -> String {
+    const NAMED: usize = 200;
+    let mut names: Vec<String> = pairs.iter().take(NAMED).map(|(from, to)| format!("{from} -> {to}")).collect();
+    if pairs.len() > NAMED {
+        names.push(format!("and {} more", pairs.len() - NAMED));
+    }
+    names.join(", ")
 }
 
 /// Median with its order-statistic 95 % confidence interval, least and 99th percentile.

@@ -107,6 +107,7 @@ impl PacketArgs {
             paths: None,
             ethernet: Ethernet::Pause,
             links: false,
+            faults: None,
         }
     }
     /// One cell for each fabric, number of nodes (`or` where none is given) and size.
@@ -154,6 +155,7 @@ impl PacketArgs {
             paths: self.paths,
             ethernet: self.ethernet,
             links: self.links,
+            faults: None,
         }
     }
 }

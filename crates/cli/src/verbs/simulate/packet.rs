@@ -72,6 +72,9 @@ pub(crate) struct AllToAllArgs {
     /// In what order a node serves the others.
     #[arg(long, value_enum, default_value_t = Order::LinearShift)]
     schedule: Order,
+    /// Plan of links and switches that fail, come back or degrade (packet network alone).
+    #[arg(long, value_name = "PLAN.toml")]
+    faults: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -84,7 +87,8 @@ enum Order {
 
 #[derive(clap::Args)]
 #[command(after_help = "Example:
-  hotlink simulate traffic --fabric ib-ndr-fat-tree2 --nodes 512 --traffic uniform --load 0.1..1.0 --size 4KiB")]
+  hotlink simulate traffic --fabric ib-ndr-fat-tree2 --nodes 512 --traffic uniform --load 0.1..1.0 --size 4KiB
+  hotlink simulate traffic --fabric ib-ndr-fat-tree2 --nodes 80 --load 0.5 --faults plan.toml")]
 pub(crate) struct TrafficArgs {
     #[command(flatten)]
     packet: PacketArgs,
@@ -97,6 +101,9 @@ pub(crate) struct TrafficArgs {
     /// Messages that an average node offers in the measured part (half as many before it).
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     messages: u32,
+    /// Plan of links and switches that fail, come back or degrade.
+    #[arg(long, value_name = "PLAN.toml")]
+    faults: Option<String>,
 }
 
 impl PingPongArgs {
@@ -171,11 +178,15 @@ impl AllToAllArgs {
         if stack == Stack::Packet && asked {
             return Err(only_with_messages());
         }
+        if stack == Stack::Message && self.faults.is_some() {
+            return Err(Failure::Input("--faults: the message stack knows no failures: --stack packet".to_owned()));
+        }
         let algorithms = algorithms(Which::Alltoall, &self.algorithm)?;
-        self.packet.cells(None, |_, nodes| match stack {
+        let cells = self.packet.cells(None, |_, nodes| match stack {
             Stack::Packet => Ok(vec![What::AllToAll { random: self.schedule == Order::Random }]),
             Stack::Message => Ok(self.message.programs(nodes, &ProgramBench::Collective(Which::Alltoall), &algorithms)),
-        })
+        })?;
+        Ok(with_faults(cells, self.faults.as_ref()))
     }
 }
 
@@ -184,11 +195,16 @@ impl TrafficArgs {
         if let Some(load) = self.load.iter().find(|load| !(**load > 0.0 && **load <= 10.0)) {
             return Err(Failure::Input(format!("--load: {load}: allowed are shares of the bound above 0, up to 10")));
         }
-        self.packet.cells(None, |_, _| {
+        let cells = self.packet.cells(None, |_, _| {
             let what = |&load: &f64| What::Traffic { pattern: self.traffic.clone(), load, messages: self.messages };
             Ok(self.load.iter().map(what).collect())
-        })
+        })?;
+        Ok(with_faults(cells, self.faults.as_ref()))
     }
+}
+
+fn with_faults(cells: Vec<Cell>, plan: Option<&String>) -> Vec<Cell> {
+    cells.into_iter().map(|cell| Cell { faults: plan.cloned(), ..cell }).collect()
 }
 
 fn only_with_messages() -> Failure {
@@ -300,7 +316,7 @@ impl OverlapArgs {
 }
 
 /// What the table for people shows of a packet simulation.
-const SHOWN: [&str; 28] = [
+const SHOWN: [&str; 31] = [
     "fabric",
     "benchmark",
     "nodes",
@@ -326,6 +342,9 @@ const SHOWN: [&str; 28] = [
     "bound_bandwidth_per_node_MBps",
     "efficiency",
     "limiting_resource",
+    "lost",
+    "gone",
+    "unreachable",
     "kind",
     "events",
     "wall_s",

@@ -1,0 +1,121 @@
+//! `simulate traffic` and `alltoall`: link utilisation, the same bytes on one core as on several, and faults.
+
+use serde_json::Value;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans/faults.toml");
+const FABRIC: &str = "--fabric ib-ndr-fat-tree2 --nodes 80 --size 4KiB";
+const PACKETS: u64 = 80 * 79;
+
+/// Records of a line, but for the clock.
+fn try_run(line: &str) -> Result<Vec<Value>, String> {
+    let args = line.split_whitespace().map(OsString::from);
+    let text = hotlink_cli::json(args).map_err(|failure| failure.to_string())?;
+    let mut document: Value = serde_json::from_str(&text).expect("JSON");
+    let records = document["records"].as_array_mut().expect("records");
+    for record in records.iter_mut() {
+        record.as_object_mut().expect("an object").remove("wall_s");
+    }
+    Ok(records.clone())
+}
+
+fn run(line: &str) -> Vec<Value> {
+    try_run(line).expect(line)
+}
+
+/// Writes a plan of faults and gives its option.
+fn faults(name: &str, text: &str) -> String {
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.toml"));
+    std::fs::write(&file, text).expect("written");
+    format!("--faults {}", file.display())
+}
+
+fn fault(at_us: u32, what: &str, state: &str) -> String {
+    format!("[[fault]]\nat_us = {at_us}\n{what}\nstate = {state}\n")
+}
+
+fn utilisation(records: &[Value], resource: &str) -> f64 {
+    let of = records.iter().filter(|record| record["resource"].as_str().is_some_and(|name| name.contains(resource)));
+    of.map(|record| record["utilisation"].as_f64().expect("a share")).sum()
+}
+
+#[test]
+fn what_is_down_carries_nothing_and_the_rest_carries_its_share() {
+    let down = faults("spine", &fault(0, "switch = \"spine 1\"", "\"down\""));
+    let whole = run(&format!("hotlink simulate alltoall {FABRIC} --links"));
+    let faulted = run(&format!("hotlink simulate alltoall {FABRIC} --links {down}"));
+    assert!(utilisation(&whole, "spine 1") > 0.1);
+    assert_eq!(utilisation(&faulted, "spine 1"), 0.0);
+    assert!(utilisation(&faulted, "spine 0") > utilisation(&whole, "spine 0"));
+    assert_eq!(faulted[0]["packets"], PACKETS);
+    assert!(faulted[0]["unreachable"].is_null() && faulted[0]["gone"].is_null());
+    let worst = |records: &[Value]| {
+        let shares = records[1..].iter().map(|record| record["utilisation"].as_f64().expect("a share"));
+        shares.fold(0.0, f64::max)
+    };
+    assert!(worst(&whole) <= 1.0 && worst(&whole) > 0.5 && worst(&faulted) <= 1.0);
+}
+
+#[test]
+fn who_is_cut_off_is_named_and_what_is_lost_is_counted() {
+    let cut = faults("cut", &fault(0, "link = \"NDR link node 3 -> leaf 0\"", "\"down\""));
+    let record = &run(&format!("hotlink simulate alltoall {FABRIC} {cut}"))[0];
+    assert_eq!(record["unreachable_pairs"], 2 * 79);
+    let named = record["unreachable"].as_str().expect("a text");
+    assert!(named.starts_with("0 -> 3, 1 -> 3, 2 -> 3, 3 -> 0, 3 -> 1, 3 -> 2, 3 -> 4, "), "{named}");
+    assert!(named.split(", ").all(|pair| pair.starts_with("3 ->") || pair.ends_with("-> 3")), "{named}");
+    let late = faults("late", &fault(20, "link = \"NDR link node 3 -> leaf 0\"", "\"down\""));
+    let record = &run(&format!("hotlink simulate traffic {FABRIC} --load 0.5 --messages 100 {late}"))[0];
+    assert!(record["lost"].as_u64() > Some(0) && record["gone"].as_u64() > Some(0), "{record}");
+}
+
+#[test]
+fn a_degraded_link_slows_what_needs_it_by_its_share() {
+    let line = "hotlink simulate alltoall --fabric gige --nodes 4 --size 256KiB";
+    let text = fault(0, "link = \"GigE link node 0 -> switch\"", "\"degraded\"\nrate = 0.25");
+    let slow = run(&format!("{line} {}", faults("slow", &text)));
+    let time = |records: &[Value]| records[0]["latency_us"].as_f64().expect("a time");
+    let ratio = time(&slow) / time(&run(line));
+    assert!((ratio - 4.0).abs() < 0.1, "{ratio}");
+}
+
+#[test]
+fn the_example_of_the_guide_runs_alike_on_one_core_and_on_several() {
+    let lines = [
+        format!("hotlink simulate alltoall {FABRIC} --faults {EXAMPLE}"),
+        format!("hotlink simulate traffic {FABRIC} --load 0.2,0.5,0.8 --messages 40 --links --faults {EXAMPLE}"),
+    ];
+    for line in lines {
+        let cores = |cores: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(cores).build().expect("threads");
+            pool.install(|| run(&line))
+        };
+        let several = cores(3);
+        assert_eq!(cores(1), several, "{line}");
+        assert!(several[0]["unreachable"].as_str().is_some_and(|pairs| pairs.contains("-> 3")), "{}", several[0]);
+    }
+}
+
+#[test]
+fn accepted_load_follows_offered_load_and_never_passes_the_bound() {
+    let records = run(&format!("hotlink simulate traffic {FABRIC} --load 0.2..0.8..+0.3 --messages 60"));
+    assert_eq!(records.len(), 3);
+    let number = |record: &Value, key: &str| record[key].as_f64().unwrap_or_else(|| panic!("{key} of {record}"));
+    for record in &records {
+        let (load, accepted) = (number(record, "load"), number(record, "efficiency"));
+        assert!(accepted <= load * 1.1 && accepted > load * 0.8, "{record}");
+        assert!(number(record, "min") <= number(record, "median") && number(record, "median") <= number(record, "p99"));
+    }
+    assert!(number(&records[2], "p99") > number(&records[0], "p99"));
+}
+
+#[test]
+fn a_plan_that_cannot_be_is_told_with_its_place() {
+    let wrong = |options: &str| try_run(&format!("hotlink simulate alltoall {FABRIC} {options}")).expect_err(options);
+    let plan = faults("wrong", "[[fault]]\nat_us = 1\nswitch = \"spine 7\"\nstate = \"down\"\n");
+    let error = wrong(&plan);
+    assert!(error.contains("wrong.toml:3:10: fault[0].switch: \"spine 7\" is not in this fabric"), "{error}");
+    assert!(wrong("--faults nowhere.toml").contains("--faults: nowhere.toml"));
+    assert!(wrong(&format!("--stack message {plan}")).contains("--faults: the message stack knows no failures"));
+}
