@@ -47,6 +47,8 @@ PROOFS = [
     Job("one device, guarded start, P = 4", "f_flat", "P=4 START=2"),
     Job("one device, write-back + outside sync, P = 3", "f_flat", "P=3 START=1"),
     Job("bus and pin hosts together", "f_bus"),
+    Job("selected groups, P = 2", "f_groups", "P=2"),
+    Job("selected groups, P = 3", "f_groups", "P=3"),
     Job("barriers are independent, inner node", "f_independent", "ROOT=0"),
     Job("barriers are independent, root", "f_independent", "ROOT=1"),
     # Release within a bounded number of clocks, end to end; and the bound is tight.
@@ -64,7 +66,7 @@ REGRESSIONS = [
 COVERS = [
     Job(f"cover {top} {params}".strip(), top, params, "bmc", cover=True, expect="cex")
     for top, params in (("f_node", "P=4"), ("f_link", ""), ("f_wire", ""), ("f_flat", "P=4 START=2"),
-                        ("f_flat", "P=3 START=1"), ("f_tree", ""), ("f_bus", ""), ("f_independent", ""))
+                        ("f_flat", "P=3 START=1"), ("f_tree", ""), ("f_bus", ""), ("f_independent", ""), ("f_groups", "P=3"))
 ]
 
 FLAT, NODE, TREE = ("f_flat", "P=3 START=2"), ("f_node", "P=4"), ("f_tree", "STAGGERED=1")
@@ -85,6 +87,13 @@ MUTANTS = [
     ("start keeps the dead job's request", "hb_celement.v", "else if (load) out_reg <= load_value", "else if (load) out_reg <= out_reg", (NODE,)),
     ("glitch passes the filter", "hb_filter.v", "all_one & past_reg[W*j+:W]", "all_one", (("f_wire", ""),)),
     ("one clock too many", "hb_link.v", ".STAGES(STAGES)) sync", ".STAGES(STAGES + 1)) sync", (("f_wire", ""), ("f_latency", ""))),
+    ("one port's arrival stands for all", "hb_groups.v", "arrived_reg | port_reg", "arrived_reg | {P{1'b1}}", (("f_groups", "P=3"),)),
+    ("a member ignored", "hb_groups.v", "~|(member_reg & ~arrived)", "~|(member_reg[P-1:1] & ~arrived[P-1:1])", (("f_groups", "P=3"),)),
+    ("arrivals outlive the release", "hb_groups.v", "take_write | complete ?", "take_write ?", (("f_groups", "P=3"),)),
+    ("arrivals of a dead job are kept", "hb_groups.v", "take_write | complete ? {P{1'b0}} : arrived", "complete ? {P{1'b0}} : take_write ? arrived_reg : arrived", (("f_groups", "P=3"),)),
+    ("a stale port is believed", "hb_groups.v", "stale_reg | (take_write ? write_members_reg : {P{1'b0}})", "stale_reg", (("f_groups", "P=3"),)),
+    ("a dead job's group moves a resting port", "hb_groups.v", "member_reg & waiting", "member_reg", (("f_groups", "P=3"),)),
+    ("counted for the next group picked", "hb_groups.v", "take_write ? write_number_reg : group_reg", "take_write ? write_number_reg : group", (("f_groups", "P=3"),)),
     ("another barrier's start", "hb_device.v", ".start(start[g])", ".start(|start)", (("f_independent", ""),)),
     ("another barrier's parent", "hb_device.v", "parent_down[g]", "parent_down[B-1]", (("f_independent", ""),)),
     ("another barrier's toggle", "hb_regs.v", "^ bus_wdata[b[4:0]]", "^ |bus_wdata", (("f_independent", ""),)),
@@ -121,10 +130,10 @@ def elaborate(job, folder):
     define = "-DCOVER" if job.cover else "-DMUTANT" if job.mutant else ""
     chparam = "".join(f" -set {p.replace('=', ' ')}" for p in job.params.split())
     free = "setattr -unset init w:*stale_*"
-    if job.top in ("f_flat", "f_node", "f_tree", "f_bus", "f_wire"):
+    if job.top in ("f_flat", "f_node", "f_tree", "f_bus", "f_wire", "f_groups"):
         free = f"select -assert-min 1 w:*stale_*_reg; {free}"
     script = f"read_verilog -formal {define} {verilog}; " + (f"chparam{chparam} {job.top}; " if chparam else "")
-    script += f"prep -flatten -top {job.top}; {free}; async2sync; "
+    script += f"prep -flatten -top {job.top}; memory_map; {free}; async2sync; "
     if job.engine == "induction":
         script += "dffunmap; setundef -undriven -anyseq; write_smt2 -wires model.smt2"
     else:

@@ -23,6 +23,8 @@ TREES = [
     ("256 ranks, radix 4", {"RADIX": 4, "DEPTH": 4}, 6, 0.005),
     ("256 ranks, radix 16, no glitches", {"RADIX": 16, "DEPTH": 2}, 6, 0.0),
 ]
+# ports, wires that select a group, barriers
+GROUPS = [(4, 11, 300), (16, 11, 200), (3, 1, 300)]
 DEVICES = [
     ("guarded", {"P": 6, "B": 3, "BUS_PORTS": 3}, 40),
     ("bare", {"P": 4, "B": 1, "ARM": 0}, 1),
@@ -62,6 +64,8 @@ def main():
             for name, parameters, n, g in TREES]
     jobs += [(f"device: {name}", "hb_device", "bench_device", parameters, {"BARRIERS": n, "CONFIG": name})
              for name, parameters, n in DEVICES]
+    jobs += [(f"groups: {p} ports, {2**bits} groups", "hb_groups", "bench_groups", {"P": p, "BITS": bits},
+              {"BARRIERS": n}) for p, bits, n in GROUPS]
     jobs += [("board: 4 nodes over SPI and wires", "hb_board", "bench_board", {"P": 4}, {})]
     print(f"seed {args.seed} (repeat with --seed {args.seed})")
     failed = 0

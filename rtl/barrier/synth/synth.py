@@ -6,6 +6,9 @@ as the shallowest tree of devices that it takes. op(P) is the proved bound in cl
 clock per hop for a level that arrives between two edges: devices have clocks of their own) times the period, plus the
 pads passed; H06 (slide 23) measured 0.01 us x P.
 
+Beside it hb_groups, 2**11 groups selected by wires, on the HX8K: synth/groups.csv. Its bound is f_groups.v's: two
+clocks per arrival, H06's linear law, and the synchroniser before it.
+
 Writes too the catalog's fabrics with this device, catalog/fabrics/hwbarr-*.toml: H06's cluster, o_p(P) from the table
 (`synth.py --catalog` does that alone, from the committed table).
 """
@@ -31,6 +34,10 @@ CATALOG = ROOT.parents[1] / "catalog" / "fabrics"
 COLUMNS = ["fpga", "ranks", "filter_samples", "radix", "depth", "devices", "luts_per_device", "ffs_per_device",
            "clock_MHz", "pads_ns", "cycles", "op_us", "op_H06_us"]
 
+GROUP_BITS = 11  # H06 slide 28
+GROUP_PORTS = [4, 8, 12]  # more have no pins: each takes 13
+GROUP_COLUMNS = ["fpga", "ports", "groups", "luts", "ffs", "block_rams", "clock_MHz", "cycles", "op_us", "op_H06_us"]
+
 
 def command(arguments):
     done = subprocess.run(arguments, cwd=BUILD, capture_output=True, text=True, timeout=300)
@@ -48,19 +55,41 @@ def path_ns(report, kind):
 
 def implement(job):
     """One device of `radix` children: (LUTs, flip-flops, MHz, pad delays in ns)."""
-    (name, options, _, target_MHz), radix, samples, root = job
-    tag = f"{name}-{radix}-{samples}-{root}"
-    sources = " ".join(str(f) for f in sorted((ROOT / "src").glob("hb_*.v")))
-    command(["yosys", "-q", "-p", f"read_verilog {sources}; chparam -set P {radix} -set ROOT {root} -set STAGES {STAGES} "
-             f"-set SAMPLES {samples} hb_board; synth_ice40 -top hb_board -json {tag}.json; tee -o {tag}.stat stat"])
+    device, radix, samples, root = job
+    parameters = {"P": radix, "ROOT": root, "STAGES": STAGES, "SAMPLES": samples}
+    cells, clock, pads_ns = place("hb_board", parameters, device, f"{device[0]}-{radix}-{samples}-{root}")
+    return cells["SB_LUT4"], flip_flops(cells), clock, pads_ns
+
+
+def flip_flops(cells):
+    return sum(count for cell, count in cells.items() if cell.startswith("SB_DFF"))
+
+
+def place(top, parameters, device, tag):
+    """A module through yosys and nextpnr: (cells by kind, MHz, pad delays in ns)."""
+    name, options, _, target_MHz = device
+    # Modules that are read but not used move the placement: each top gets its own files.
+    files = [f for f in sorted((ROOT / "src").glob("hb_*.v")) if (f.stem == "hb_groups") == (top == "hb_groups")]
+    sources = " ".join(str(f) for f in files)
+    values = " ".join(f"-set {key} {value}" for key, value in parameters.items())
+    command(["yosys", "-q", "-p", f"read_verilog {sources}; chparam {values} {top}; "
+             f"synth_ice40 -top {top} -json {tag}.json; tee -o {tag}.stat stat"])
     command(["nextpnr-ice40", *options, "--json", f"{tag}.json", "--freq", str(target_MHz), "--seed", "1", "-q",
              "--report", f"{tag}.report", "--timing-allow-fail"])
     cells = {w[0]: int(w[1]) for w in map(str.split, (BUILD / f"{tag}.stat").read_text().splitlines())
              if len(w) == 2 and w[0].startswith("SB_")}
     report = json.loads((BUILD / f"{tag}.report").read_text())
     clock = min(f["achieved"] for f in report["fmax"].values())
-    ffs = sum(count for cell, count in cells.items() if cell.startswith("SB_DFF"))
-    return cells["SB_LUT4"], ffs, clock, path_ns(report, "in") + path_ns(report, "out")
+    return cells, clock, path_ns(report, "in") + path_ns(report, "out")
+
+
+def groups(ports):
+    """A row of groups.csv: hb_groups with 2**GROUP_BITS groups on the first device."""
+    cells, clock, _ = place("hb_groups", {"P": ports, "BITS": GROUP_BITS}, DEVICES[0], f"groups-{ports}")
+    cycles = 2 * ports + STAGES
+    return dict(zip(GROUP_COLUMNS, [DEVICES[0][0], ports, 2**GROUP_BITS, cells["SB_LUT4"], flip_flops(cells),
+                                    cells["SB_RAM40_4K"], f"{clock:.1f}", cycles, f"{cycles / clock:.4f}",
+                                    f"{0.01 * ports:.2f}"]))
 
 
 def shape(ranks, pins):
@@ -144,15 +173,21 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         built = dict(zip(jobs, pool.map(implement, jobs.values())))
     rows = [row(d, p, f, built) for d in DEVICES for f in FILTERS for p in RANKS]
-    with (HERE / "results.csv").open("w", newline="") as out:
-        writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
+    write_table("results.csv", COLUMNS, rows)
+    write_catalog(rows)
+    write_table("groups.csv", GROUP_COLUMNS, [groups(ports) for ports in GROUP_PORTS])
+    return 0
+
+
+def write_table(name, columns, rows):
+    """Writes a table and prints it."""
+    with (HERE / name).open("w", newline="") as out:
+        writer = csv.DictWriter(out, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-    write_catalog(rows)
-    widths = {c: max(len(c), *(len(str(r[c])) for r in rows)) for c in COLUMNS}
-    for line in [dict(zip(COLUMNS, COLUMNS)), *rows]:
-        print("  ".join(str(line[c]).rjust(widths[c]) for c in COLUMNS))
-    return 0
+    widths = {c: max(len(c), *(len(str(r[c])) for r in rows)) for c in columns}
+    for line in [dict(zip(columns, columns)), *rows]:
+        print("  ".join(str(line[c]).rjust(widths[c]) for c in columns))
 
 
 if __name__ == "__main__":
