@@ -25,7 +25,7 @@ test: check build ## check everything, then run every test
 	@$(TIMED) "MPIs for the tests" $(MAKE) --no-print-directory -s -C plugins/mpi mpis
 	@$(TIMED) "Rust tests" env HOTLINK_TEST_MPIS=all cargo test --workspace --locked --quiet
 	@$(TIMED) "hardware barrier: lint, proofs, benches" $(MAKE) --no-print-directory -s -C rtl/barrier test
-	@$(TIMED) "barrier plug-ins under sanitizers and Debian's MPIs" $(MAKE) --no-print-directory -s -C plugins test
+	@$(TIMED) "barrier plug-ins under sanitizers and four MPIs" $(MAKE) --no-print-directory -s -C plugins test
 	@$(TIMED) "Python tests" $(VENV)/pytest
 
 check: .stamps/check-rust .stamps/check-python ## formats, lints and types, with no test run

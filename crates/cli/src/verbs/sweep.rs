@@ -11,7 +11,7 @@ use plan::Cell;
 use rayon::prelude::*;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use store::{Keys, Store};
 
@@ -98,6 +98,19 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         outcomes.extend(run_all(&missing, store.as_ref(), args.jobs, output)?);
     }
     gather(&named, &outcomes, output)
+}
+
+/// Runs a plan whose studies are all of `verb`, and keeps nothing: a verb's own `--plan`.
+pub(crate) fn run_plan(plan: &Path, verb: &[&str], output: &mut Output) -> Result<(), Failure> {
+    let args = Args { plan: plan.to_owned(), out: None, shard: None, jobs: None, list: false, finished: false };
+    if let Some(other) = cells(&args)?
+        .iter()
+        .find(|cell| !cell.arguments.iter().map(String::as_str).take(verb.len()).eq(verb.iter().copied()))
+    {
+        let (place, verb) = (&other.place, verb.join(" "));
+        return Err(Failure::Input(format!("{place}: verb: is not `{verb}`; `hotlink sweep` runs any plan")));
+    }
+    run(&args, output)
 }
 
 fn cells(args: &Args) -> Result<Vec<Cell>, Failure> {

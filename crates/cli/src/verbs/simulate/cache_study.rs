@@ -3,49 +3,55 @@
 use super::program::Cache;
 use crate::source::Source;
 use crate::table::Table;
-use crate::values::Size;
+use crate::values::{Size, Sizes};
 use crate::{Failure, output::Output};
-use clap::ValueEnum;
 use hotlink_bench::{Pattern, Record, Reuse, ReuseTime, Told, Tuned, Tuning};
 use hotlink_message::Error;
 use hotlink_port::Driver;
 use hotlink_sim::port::VirtualTime;
 use hotlink_sim::{Plan, Settings};
 use rayon::prelude::*;
-use serde::Deserialize;
 use std::path::PathBuf;
 use std::time::Instant;
 
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  hotlink simulate cache-study --plan plans/segment-cache.toml --json")]
+#[command(after_help = "Examples:
+  hotlink simulate cache-study --plan plans/segment-cache.toml --json
+  hotlink simulate cache-study --pattern hot-cold,stream --cache lru,lfu --buffers 60 --pinned 8MiB
+
+Buffers take the sizes of --buffer-size in turn. --plan runs a plan of such studies as `hotlink sweep` does, which also
+keeps finished cells and shares them among machines.")]
 pub(crate) struct Args {
-    /// The study: fabric, policies, memory that may be pinned, traces.
-    #[arg(long, value_name = "FILE")]
-    plan: PathBuf,
-}
-
-/// The file.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Study {
-    #[allow(dead_code)] // for people
-    title: Option<String>,
+    /// A plan of studies of this verb, in place of the options.
+    #[arg(long, value_name = "FILE", exclusive = true)]
+    plan: Option<PathBuf>,
+    /// Fabric: a name of the catalog or a file.
+    #[arg(long, default_value = "w01-sci-d330")]
     fabric: String,
-    policies: Vec<String>,
-    pinned: String,
-    message: String,
-    seed: u64,
-    trace: Vec<Trace>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Trace {
-    name: String,
-    pattern: Pattern,
+    /// In what order buffers are used: loop, hot-cold, phases, stack, uniform, stream.
+    #[arg(long, value_delimiter = ',', default_value = "loop", value_parser = pattern)]
+    pattern: Vec<Pattern>,
+    /// What is released when a new set-up does not fit.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "lru")]
+    cache: Vec<Cache>,
+    /// Buffers.
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=MOST))]
     buffers: u64,
-    size: Vec<String>,
+    /// Bytes of the buffers, in turn.
+    #[arg(long, value_name = "SIZES", default_value = "64KiB..1MiB")]
+    buffer_size: Sizes,
+    /// Messages.
+    #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=MOST))]
     uses: u64,
+    /// Bytes of a message, at the beginning of its buffer.
+    #[arg(long, default_value = "32KiB")]
+    size: Size,
+    /// Memory that each rank may have registered at a time.
+    #[arg(long, value_name = "SIZE", default_value = "8MiB")]
+    pinned: Size,
+    /// Seed of the random patterns and the random policy.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
 }
 
 /// Most of anything counted in a study.
@@ -53,82 +59,66 @@ const MOST: u64 = 100_000;
 /// Largest buffer.
 const MOST_BYTES: u64 = 64 << 20;
 
+fn pattern(text: &str) -> Result<Pattern, String> {
+    let named = serde_json::from_value(serde_json::Value::from(text));
+    named.map_err(|_| "allowed: loop, hot-cold, phases, stack, uniform, stream".to_owned())
+}
+
 /// One policy under one trace.
-struct Run<'a> {
-    study: &'a Study,
+struct Run {
     cache: Cache,
-    name: &'a str,
     reuse: Reuse,
     pinned: u64,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    let file = args.plan.display().to_string();
-    let text = std::fs::read_to_string(&args.plan)
-        .map_err(|error| Failure::Input(format!("{file}: cannot be read: {error}")))?;
-    let records = study(&file, &text)?;
+    if let Some(plan) = &args.plan {
+        return crate::verbs::sweep::run_plan(plan, &["simulate", "cache-study"], output);
+    }
+    let runs = args.runs().map_err(Failure::Input)?;
+    let source = Source::open(&args.fabric)?;
+    let records: Result<Vec<Record>, String> = runs.par_iter().map(|run| run.record(&source)).collect();
+    let records = records.map_err(Failure::Input)?;
     output.table(Table::of_keys(
         &records,
-        &["trace", "policy", "hit_rate", "evictions", "setup_us", "time_us", "bound_hit_rate"],
+        &["pattern", "policy", "hit_rate", "evictions", "setup_us", "time_us", "bound_hit_rate"],
     ));
     records.into_iter().for_each(|record| output.push(record));
     Ok(())
 }
 
-/// The records of the study that `text` describes.
-pub(crate) fn study(file: &str, text: &str) -> Result<Vec<Record>, Failure> {
-    let at = |what: String| Failure::Input(format!("{file}: {what}"));
-    let study: Study = toml::from_str(text).map_err(|error| at(error.to_string().trim_end().to_owned()))?;
-    let runs = study.runs().map_err(at)?;
-    let source = Source::open(&study.fabric)?;
-    let records: Result<Vec<Record>, String> = runs.par_iter().map(|run| run.record(&source)).collect();
-    records.map_err(at)
-}
-
-fn size(key: &str, text: &str) -> Result<u64, String> {
-    let Size(bytes) = text.parse().map_err(|what| format!("{key}: {what}"))?;
-    if (1..=MOST_BYTES).contains(&bytes) { Ok(bytes) } else { Err(format!("{key}: {text}: allowed are 1 B to 64 MiB")) }
-}
-
-impl Study {
-    fn runs(&self) -> Result<Vec<Run<'_>>, String> {
-        let (pinned, message) = (size("pinned", &self.pinned)?, size("message", &self.message)?);
-        let mut runs = Vec::new();
-        for trace in &self.trace {
-            let counts = [("buffers", trace.buffers), ("uses", trace.uses), ("sizes", trace.size.len() as u64)];
-            if let Some((key, count)) = counts.iter().find(|(_, count)| !(1..=MOST).contains(count)) {
-                return Err(format!("trace `{}`: {count} {key}: allowed are 1 to {MOST}", trace.name));
-            }
-            let sizes: Vec<u64> = trace.size.iter().map(|text| size("size", text)).collect::<Result<_, _>>()?;
-            if let Some(short) = sizes.iter().find(|&&bytes| bytes < message) {
-                return Err(format!(
-                    "trace `{}`: a buffer of {short} B cannot hold a message of {message} B",
-                    trace.name
-                ));
-            }
-            let buffers = (0..trace.buffers as usize).map(|i| sizes[i % sizes.len()]).collect();
-            let reuse = Reuse { pattern: trace.pattern, buffers, uses: trace.uses, message, seed: self.seed };
-            for policy in &self.policies {
-                let cache = Cache::from_str(policy, false)
-                    .map_err(|_| format!("policy `{policy}`; allowed: lru, lfu, best-fit, random, immediate"))?;
-                runs.push(Run { study: self, cache, name: &trace.name, reuse: reuse.clone(), pinned });
+impl Args {
+    fn runs(&self) -> Result<Vec<Run>, String> {
+        let (Size(message), Size(pinned)) = (self.size, self.pinned);
+        let sizes: Vec<u64> = self.buffer_size.to_vec();
+        for (option, bytes) in
+            [("--size", message), ("--pinned", pinned)].into_iter().chain(sizes.iter().map(|&b| ("--buffer-size", b)))
+        {
+            if !(1..=MOST_BYTES).contains(&bytes) {
+                return Err(format!("{option}: {bytes} B: allowed are 1 B to 64 MiB"));
             }
         }
-        Ok(runs)
+        if let Some(short) = sizes.iter().find(|&&bytes| bytes < message) {
+            return Err(format!("--buffer-size: a buffer of {short} B cannot hold a message of {message} B (--size)"));
+        }
+        let buffers: Vec<u64> = sizes.iter().copied().cycle().take(self.buffers as usize).collect();
+        let reuse = |pattern| Reuse { pattern, buffers: buffers.clone(), uses: self.uses, message, seed: self.seed };
+        let of = |&pattern| self.cache.iter().map(move |&cache| Run { cache, reuse: reuse(pattern), pinned });
+        Ok(self.pattern.iter().flat_map(of).collect())
     }
 }
 
-impl Run<'_> {
+impl Run {
     fn record(&self, source: &Source) -> Result<Record, String> {
         let start = Instant::now();
         let fabric = source.build(2)?;
-        let settings = Settings { seed: self.study.seed, ..Settings::of(&fabric.spec) };
+        let settings = Settings { seed: self.reuse.seed, ..Settings::of(&fabric.spec) };
         let plan = Plan::new(&fabric, &settings).map_err(|error| error.to_string())?;
         let mut driver = VirtualTime::new(&plan, &settings).with_limits(|limits| {
             limits.registration.pinned_bytes = Some(self.pinned);
         });
         let tuning = Tuning {
-            policy: Some(self.cache.policy(self.study.seed)),
+            policy: Some(self.cache.policy(self.reuse.seed)),
             zero_copy_bytes: Some(self.reuse.message),
             ..Tuning::default()
         };
@@ -152,7 +142,7 @@ impl Run<'_> {
             .with("benchmark", "cache-study")
             .with("method", "packet")
             .with("nodes", 2)
-            .with("trace", self.name)
+            .with("pattern", serde_json::json!(self.reuse.pattern))
             .with("policy", self.cache.name())
             .with("buffers", self.reuse.buffers.len())
             .with("buffers_B", self.reuse.buffers.iter().sum::<u64>())
@@ -168,9 +158,10 @@ impl Run<'_> {
             .with("sent_in_pieces", sender.counters.pieces)
             .with("deposited", sender.counters.deposited)
             .with("time_us", sender.result.time_us)
-            .with("seed", self.study.seed)
+            .with("seed", self.reuse.seed)
             .with("events", run.stats.events)
             .with("trace_hash", format!("{:016x}", run.trace_hash))
+            .with("packet_hops", run.stats.packet_hops)
             .with("wall_s", start.elapsed().as_secs_f64()))
     }
 }
