@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans/faults.toml");
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans/faults/fat-tree.toml");
 const FABRIC: &str = "--fabric ib-ndr-fat-tree2 --nodes 80 --size 4KiB";
 const PACKETS: u64 = 80 * 79;
 
