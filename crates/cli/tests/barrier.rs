@@ -55,6 +55,14 @@ fn devices_are_measured_beside_their_bound() {
 }
 
 #[test]
+fn flags_stand_beside_messages() {
+    let args = ["measure", "barrier", "--via", "shm", "--ranks", "2", "--algorithm", "dissemination,flag"];
+    let records = records(&[&args[..], &["--time", "0.02", "--json"]].concat());
+    let named: Vec<&str> = records.iter().map(|record| record["algorithm"].as_str().unwrap()).collect();
+    assert_eq!(named, ["dissemination", "flag"]);
+}
+
+#[test]
 fn the_plugin_is_compiled_once_and_exports_what_it_takes_over() {
     if !has("mpicc") {
         return;

@@ -62,6 +62,8 @@ fn bad_requests_are_told() {
         (&["measure", "pingpong", "--ranks", "1"][..], "at least 2"),
         (&["measure", "pingpong", "--ranks", "1000"], "1 to 256"),
         (&["measure", "saturation", "--size", "0"], "empty message"),
+        (&["measure", "barrier", "--algorithm", "trees"], "tree, dissemination, n-way, tournament; also flag"),
+        (&["measure", "bcast", "--algorithm", "hardware"], "--via shm has none"),
         (&["measure", "memory", "--size", "4", "--strides", "2"], "no point left"),
         (&["measure", "memory", "--size", "1TiB"], "allowed here"),
         (&["calibrate", "/nowhere.json"], "cannot be read"),
@@ -97,5 +99,15 @@ fn collectives_give_the_slowest_ranks_time() {
         for record in records {
             assert!(record["latency_us"].as_f64().unwrap() > 0.0 && record["efficiency"].as_f64().unwrap() > 0.0);
         }
+    }
+}
+
+#[test]
+fn algorithms_are_forced_and_named() {
+    for (which, algorithm) in [("barrier", "dissemination,central"), ("allreduce", "ring,recursive-doubling")] {
+        let args = ["measure", which, "--via", "shm", "--ranks", "2", "--size", "1KiB", "--time", "0.01", "--json"];
+        let records = records(&[&args[..], &["--algorithm", algorithm]].concat());
+        let named: Vec<&str> = records.iter().map(|record| record["algorithm"].as_str().unwrap()).collect();
+        assert_eq!(named.join(","), algorithm);
     }
 }

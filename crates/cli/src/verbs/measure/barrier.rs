@@ -17,6 +17,9 @@ pub(super) struct Args {
     device: Vec<Device>,
 }
 
+/// The name of [`Device::Flags`] among the algorithms: it, too, is a way without a device.
+const FLAG: &str = "flag";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Device {
     /// The Verilog of rtl/barrier, compiled, in a process of its own behind pins in shared memory.
@@ -30,24 +33,40 @@ enum Device {
 const RTL_CLOCKS: f64 = 6.0;
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    if args.device.is_empty() {
-        return collective::run(Which::Barrier, &args.collective, output);
+    let (flags, messages): (Vec<&String>, Vec<&String>) =
+        args.collective.algorithm.iter().partition(|name| *name == FLAG);
+    let algorithms = args.collective.algorithms(Which::Barrier, messages.iter().copied()).map_err(also_flag)?;
+    let mut devices = args.device.clone();
+    devices.extend((!flags.is_empty() && !devices.contains(&Device::Flags)).then_some(Device::Flags));
+    if devices.is_empty() || !messages.is_empty() {
+        collective::by(Which::Barrier, &args.collective, &algorithms, output)?;
     }
-    if !args.collective.carrier.is_shm() {
+    on_devices(args, &devices, output)
+}
+
+fn also_flag(failure: Failure) -> Failure {
+    match failure {
+        Failure::Input(what) => Failure::Input(format!("{what}; also {FLAG}, which is --device flags")),
+        other => other,
+    }
+}
+
+fn on_devices(args: &Args, devices: &[Device], output: &mut Output) -> Result<(), Failure> {
+    if !devices.is_empty() && !args.collective.carrier.is_shm() {
         let via = args.collective.carrier.name();
         return Err(Failure::Input(format!("--device with --via {via}: devices are reached by --via shm")));
     }
     let ranks = args.collective.ranks()?;
     for (device, most) in [(Device::Rtl, parts::MOST_PORTS), (Device::Flags, 256)] {
-        let wrong = ranks.iter().find(|&&ranks| args.device.contains(&device) && !(2..=most).contains(&ranks));
+        let wrong = ranks.iter().find(|&&ranks| devices.contains(&device) && !(2..=most).contains(&ranks));
         if let Some(ranks) = wrong {
             let what = format!("--ranks {ranks} with --device {}: allowed are 2 to {most}", device.name());
             return Err(Failure::Input(what));
         }
     }
-    let progress = output.progress("measure barrier", (ranks.len() * args.device.len()) as u64);
+    let progress = output.progress("measure barrier", (ranks.len() * devices.len()) as u64);
     for &ranks in &ranks {
-        for &device in &args.device {
+        for &device in devices {
             let over = args.collective.carrier.oversubscribed(ranks + u32::from(device == Device::Rtl));
             output.push(record(args, device, ranks, &blocks(args, device, ranks)?, over)?);
             progress.step();
@@ -142,6 +161,9 @@ fn record(args: &Args, device: Device, ranks: u32, blocks: &Blocks, over: bool) 
         .with("limiting_resource", limit)
         .with("bound_is", bound_is)
         .with("bare_us", bare);
+    if device == Device::Flags {
+        record.set("algorithm", FLAG);
+    }
     if device == Device::Rtl {
         let clocks = Summary::of(&blocks.clocks).map_or(0.0, |summary| summary.median);
         record = record.with("clocks_per_barrier", clocks).with("clock_us", least(&blocks.clock));

@@ -3,7 +3,8 @@
 
 use super::{failure, limits, mpi};
 use crate::Failure;
-use hotlink_bench::{Bench, CopyRate, OnPort, Record, Samples, Summary, copy_bound_mbps};
+use hotlink_bench::{Bench, CopyRate, OnPort, Record, Samples, Summary, Told, Tuned, Tuning, copy_bound_mbps};
+use hotlink_message::{Algorithm, Collective, Error};
 use hotlink_port::Driver;
 use hotlink_real::{Shm, Tcp};
 use serde::{Serialize, de::DeserializeOwned};
@@ -74,7 +75,25 @@ impl Carrier {
             Via::Tcp => Tcp::new(limits()).run(ranks, &OnPort(bench)).map_err(failure)?,
             Via::Mpi => return mpi::run(ranks, bench),
         };
-        results.into_iter().collect::<Result<_, _>>().map_err(|error| Failure::Check(format!("measure: {error}")))
+        of_all(results)
+    }
+    /// The same with a collective's algorithm forced, where the messages are this project's.
+    pub(super) fn run_by<B: Bench>(
+        &self,
+        ranks: u32,
+        bench: &B,
+        forced: (Collective, Algorithm),
+    ) -> Result<Vec<B::Result>, Failure>
+    where
+        B::Result: Serialize + DeserializeOwned,
+    {
+        let tuned = Tuned { bench, tuning: Tuning { algorithms: vec![forced], ..Tuning::default() } };
+        let results: Vec<Result<Told<B::Result>, Error>> = match self.via {
+            Via::Shm => Shm::new(limits()).run(ranks, &tuned).map_err(failure)?,
+            Via::Tcp => Tcp::new(limits()).run(ranks, &tuned).map_err(failure)?,
+            Via::Mpi => return Err(Failure::Input("--via mpi: that MPI chooses for itself".to_owned())),
+        };
+        Ok(of_all(results)?.into_iter().map(|told| told.result).collect())
     }
     /// Ranks for a benchmark that plays on the first `ranks`: under MPI the others look on.
     pub(super) fn least(&self, ranks: u32) -> u32 {
@@ -130,6 +149,10 @@ pub(super) fn on_shm<B: Bench>(ranks: u32, bench: &B) -> Result<Vec<B::Result>, 
 where
     B::Result: Serialize + DeserializeOwned,
 {
-    let results = Shm::new(limits()).run(ranks, &OnPort(bench)).map_err(failure)?;
+    of_all(Shm::new(limits()).run(ranks, &OnPort(bench)).map_err(failure)?)
+}
+
+/// Every rank's result, or the first that failed.
+fn of_all<T>(results: Vec<Result<T, Error>>) -> Result<Vec<T>, Failure> {
     results.into_iter().collect::<Result<_, _>>().map_err(|error| Failure::Check(format!("measure: {error}")))
 }

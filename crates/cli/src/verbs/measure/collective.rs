@@ -4,6 +4,7 @@ use super::{Repetition, carrier::Carrier, summary};
 use crate::values::{Counts, Sizes};
 use crate::{Failure, output::Output};
 use hotlink_bench::{Collective, Record, Samples, Which};
+use hotlink_message::Algorithm;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -15,6 +16,9 @@ pub(super) struct Args {
     /// Bytes of each rank's part: a list or range, multiples of 8; a barrier has none.
     #[arg(long, value_name = "LIST", default_value = "8,64KiB")]
     size: Sizes,
+    /// How, over this project's messages: by default what the cost model picks; a wrong name is told what there is.
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    pub(super) algorithm: Vec<String>,
     #[command(flatten)]
     pub(super) repetition: Repetition,
 }
@@ -24,23 +28,59 @@ impl Args {
         let asked = self.ranks.as_ref().map(Counts::to_u32).transpose();
         self.carrier.ranks(asked.map_err(|what| Failure::Input(format!("--ranks: {what}")))?, &[2])
     }
+    /// The algorithms named; one unnamed if the cost model is to pick.
+    pub(super) fn algorithms<'a>(
+        &self,
+        which: Which,
+        names: impl Iterator<Item = &'a String>,
+    ) -> Result<Vec<Option<Algorithm>>, Failure> {
+        let wrong = |what: String| Failure::Input(format!("--algorithm: {what}"));
+        let via = self.carrier.name();
+        let named = |name: &String| match Algorithm::named(which.collective(), name).map_err(wrong)? {
+            _ if self.carrier.is_mpi() => Err(wrong(format!("`{name}` with --via mpi: that MPI chooses for itself"))),
+            Algorithm::Hardware => Err(wrong(format!("`hardware`: --via {via} has none; see hotlink simulate"))),
+            algorithm => Ok(Some(algorithm)),
+        };
+        let algorithms: Vec<_> = names.map(named).collect::<Result<_, _>>()?;
+        Ok(if algorithms.is_empty() { vec![None] } else { algorithms })
+    }
 }
 
 pub(super) fn run(which: Which, args: &Args, output: &mut Output) -> Result<(), Failure> {
+    by(which, args, &args.algorithms(which, args.algorithm.iter())?, output)
+}
+
+/// By each of the algorithms.
+pub(super) fn by(
+    which: Which,
+    args: &Args,
+    algorithms: &[Option<Algorithm>],
+    output: &mut Output,
+) -> Result<(), Failure> {
     let ranks = args.ranks()?;
     let sizes = if which == Which::Barrier { &[0][..] } else { &args.size[..] };
     if let Some(size) = sizes.iter().find(|&&size| size % 8 != 0) {
         return Err(Failure::Input(format!("--size {size}: elements have 8 B; allowed are multiples of 8")));
     }
     let hand_off_us = args.carrier.hand_off_us()?.unwrap_or(0.0);
-    let progress = output.progress(&format!("measure {}", which.name()), (ranks.len() * sizes.len()) as u64);
+    let progress =
+        output.progress(&format!("measure {}", which.name()), (ranks.len() * sizes.len() * algorithms.len()) as u64);
     for &ranks in &ranks {
         let over = args.carrier.oversubscribed(ranks);
         for &size in sizes {
             let bench = Collective { which, size, plan: args.repetition.plan()? };
-            let results: Vec<Samples> = args.carrier.run(ranks, &bench)?;
-            output.push(record(&bench, args, ranks, &Collective::slowest(&results), hand_off_us, over)?);
-            progress.step();
+            for &algorithm in algorithms {
+                let results: Vec<Samples> = match algorithm {
+                    Some(algorithm) => args.carrier.run_by(ranks, &bench, (which.collective(), algorithm))?,
+                    None => args.carrier.run(ranks, &bench)?,
+                };
+                let mut record = record(&bench, args, ranks, &Collective::slowest(&results), hand_off_us, over)?;
+                if let Some(algorithm) = algorithm {
+                    record.set("algorithm", algorithm.name());
+                }
+                output.push(record);
+                progress.step();
+            }
         }
     }
     Ok(())
