@@ -23,7 +23,9 @@ fn sci_fetches_are_much_slower_than_its_deposits() {
         for stride in [1, 2, 8, 64] {
             let fetch = host.fetch(64 << 10, stride, 0).expect("has loads");
             assert!(fetch.rate < deposit(&host, 64 << 10, stride) / 3.0, "{fabric} at {stride}: {}", fetch.rate);
-            assert_eq!(fetch.limiting, "loads (round trip)", "{fabric} at {stride}");
+            // A full stream buffer comes in one round trip, and then word by word over the reader's bus.
+            let taken = stride == 1 && fetch.limiting.ends_with("(reader)");
+            assert!(taken || fetch.limiting == "loads (round trip)", "{fabric} at {stride}: {}", fetch.limiting);
         }
     }
 }
