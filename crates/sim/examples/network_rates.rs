@@ -1,13 +1,15 @@
 //! How fast the packet network runs, on CPU time of one thread, beside the bare rate of its event core in the same run.
 //!
-//! `cargo run --release -p hotlink-sim --example network_rates`
+//! `cargo run --release -p hotlink-sim --example network_rates [WORD]`: only the lines that contain WORD.
 
+use hotlink_fabric::load;
 use hotlink_fabric::spec::{Extents, FabricSpec, RoutingSpec, TopologySpec};
+use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::{Fabric, catalog};
 use hotlink_sim::event::{Event, Queue, RadixHeap};
 use hotlink_sim::net::Stats;
 use hotlink_sim::random::Random;
-use hotlink_sim::workload::{PingPong, Schedule, all_to_all, ping_pong};
+use hotlink_sim::workload::{OpenLoop, PingPong, Schedule, all_to_all, open_loop, ping_pong};
 use hotlink_sim::{Net, Plan, Settings};
 use std::hint::black_box;
 
@@ -61,7 +63,15 @@ fn fat_tree(radix: u32) -> FabricSpec {
     spec("ib-ndr-fat-tree2", topology, RoutingSpec::ShortestEcmp)
 }
 
+/// Whether a line is asked for.
+fn wanted(what: &str) -> bool {
+    std::env::args().nth(1).is_none_or(|word| what.contains(&word))
+}
+
 fn exchange(what: &str, spec: &FabricSpec, nodes: u32, size: u64, limit: Option<f64>) {
+    if !wanted(what) {
+        return;
+    }
     let fabric = Fabric::build(spec, nodes).expect("a valid size");
     let settings = Settings { packet_bytes: Some(4096), ..Settings::of(spec) };
     let plan = Plan::new(&fabric, &settings).expect("a valid plan");
@@ -76,6 +86,9 @@ fn exchange(what: &str, spec: &FabricSpec, nodes: u32, size: u64, limit: Option<
 
 /// Every node sends `each` messages of one packet to random nodes, all posted at once.
 fn random_messages(what: &str, spec: &FabricSpec, nodes: u32, each: u32) {
+    if !wanted(what) {
+        return;
+    }
     let before = resident_bytes();
     let fabric = Fabric::build(spec, nodes).expect("a valid size");
     let settings = Settings { packet_bytes: Some(4096), streams: 4, ..Settings::of(spec) };
@@ -94,25 +107,52 @@ fn random_messages(what: &str, spec: &FabricSpec, nodes: u32, each: u32) {
     }
 }
 
+/// Uniform random traffic at a share of the bound, as `hotlink simulate traffic` makes it.
+fn open_loop_at(what: &str, spec: &FabricSpec, nodes: u32, load: f64) {
+    if !wanted(what) {
+        return;
+    }
+    let fabric = Fabric::build(spec, nodes).expect("a valid size");
+    let settings = Settings { packet_bytes: Some(4096), ..Settings::of(spec) };
+    let plan = Plan::new(&fabric, &settings).expect("a valid plan");
+    let demand = Traffic::parse("uniform", |_| Ok(String::new())).and_then(|t| t.demand(nodes, 1)).expect("valid");
+    let bounds = load::count(&fabric, &demand).expect("valid").bounds(&fabric, settings.capacities, 4096);
+    let offered_mbps = load * bounds.bandwidth_per_node_mbps;
+    let what_runs = OpenLoop { size: 4096, offered_mbps, warm_up: 100_000 / nodes + 1, messages: 1_000_000 / nodes };
+    let start = cpu_s();
+    let result = open_loop(&plan, &settings, &demand, what_runs).expect("no deadlock");
+    tell(what, None, cpu_s() - start, result.run.stats);
+}
+
 fn main() {
-    for pending in [1_000, 100_000] {
+    for pending in [1_000, 100_000].into_iter().filter(|_| wanted("bare event core")) {
         println!("bare event core, {pending} pending: {:.1} M events/s", bare_rate(pending) / 1e6);
     }
     exchange("all-to-all 64 x 64 KiB, 8 x 8 torus", &torus(2), 64, 65536, Some(0.15));
     exchange("all-to-all 64 x 64 KiB, Clos of 16-port switches", &fat_tree(16), 64, 65536, Some(0.15));
     exchange("all-to-all 1,024 x 4 KiB, two-level fat tree", &fat_tree(64), 1024, 4096, Some(3.0));
+    for load in [0.2, 0.5, 0.8] {
+        open_loop_at(&format!("1,000 nodes, uniform at {load} of the bound, 3-D torus"), &torus(3), 1000, load);
+    }
     random_messages("1,000 nodes x 1,000 messages, 3-D torus", &torus(3), 1000, 1000);
     random_messages("65,536 nodes x 4 messages, 3-D torus", &torus(3), 65536, 4);
     random_messages("a million messages at once, 64 nodes, Clos", &fat_tree(16), 64, 16384);
     random_messages("four million messages at once, 64 nodes, Clos", &fat_tree(16), 64, 65536);
     let spec = catalog::load("myrinet-clos64").expect("a fabric of the catalog");
     for (name, spec) in [("myrinet-clos64", spec), ("Clos of 16-port switches", fat_tree(16))] {
-        let fabric = Fabric::build(&spec, 2).expect("a valid size");
-        let settings = Settings::of(&spec);
-        let plan = Plan::new(&fabric, &settings).expect("a valid plan");
-        let start = cpu_s();
-        let what = PingPong { between: [0, 1], size: 8, messages: 1_000_000 };
-        let run = ping_pong(&plan, &settings, what).expect("no deadlock");
-        tell(&format!("ping-pong of a million messages, {name}"), Some(0.3), cpu_s() - start, run.stats);
+        let what = format!("ping-pong of a million messages, {name}");
+        if wanted(&what) {
+            million_messages(&what, &spec);
+        }
     }
+}
+
+/// Two nodes send 8 bytes to and fro.
+fn million_messages(what: &str, spec: &FabricSpec) {
+    let fabric = Fabric::build(spec, 2).expect("a valid size");
+    let settings = Settings::of(spec);
+    let plan = Plan::new(&fabric, &settings).expect("a valid plan");
+    let start = cpu_s();
+    let run = ping_pong(&plan, &settings, PingPong { between: [0, 1], size: 8, messages: 1_000_000 });
+    tell(what, Some(0.3), cpu_s() - start, run.expect("no deadlock").stats);
 }

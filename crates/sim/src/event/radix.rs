@@ -68,6 +68,21 @@ impl<const BITS: u32> RadixHeap<BITS> {
     }
 }
 
+impl<const BITS: u32> RadixHeap<BITS> {
+    /// One of the next events where that is known without work: a hint what to bring near.
+    #[inline]
+    pub fn hint(&self) -> Option<Event> {
+        if let Some(&(_, event)) = self.due.get(self.gone) {
+            return Some(event);
+        }
+        if self.levels & 1 == 0 {
+            return None;
+        }
+        let digit = self.occupied[0].trailing_zeros() as usize;
+        self.buckets.get(digit)?.first().map(|&(_, event)| event)
+    }
+}
+
 impl<const BITS: u32> Default for RadixHeap<BITS> {
     fn default() -> Self {
         RadixHeap {

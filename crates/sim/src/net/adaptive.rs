@@ -39,7 +39,9 @@ impl Net<'_> {
         let hop = self.least_occupied(&hops, lot);
         self.hops = hops;
         // Nothing to turn where the least occupied way is the one drawn.
-        let Some(hop) = hop.filter(|hop| self.plan.channel_server(hop) != self.server_of(p.here.lane)) else { return };
+        let Some(hop) = hop.filter(|hop| self.plan.channel_server(hop) != self.server_of(p.here.lane)) else {
+            return;
+        };
         let enters = p.here.lane & self.plan.own_lanes != 0;
         if let Err(error) = self.plan.detour(hop, enters, trip, choice, &mut self.buffer) {
             self.failure = Some(error);
@@ -55,6 +57,7 @@ impl Net<'_> {
         let route = self.routes.turn(p.route, stage, &self.buffer.stages, &self.buffer.states);
         let p = &mut self.packets.items[packet as usize];
         (p.route, p.here) = (route, self.routes.stage(route, stage));
+        p.ahead = self.routes.after(route, stage, p.here);
     }
 
     /// Takes the first of the virtual channels that are alike which no packet holds or waits for.
@@ -65,9 +68,11 @@ impl Net<'_> {
             return;
         }
         let mut channels = p.here.lane..p.here.lane + self.plan.alike;
+        let server = self.server_of(p.here.lane);
+        let held = self.servers[server as usize].held;
         let free = |&lane: &u32| {
-            let here = &self.lanes[self.input_lane(lane) as usize];
-            !here.held && self.lanes[lane as usize].queue.head == NONE
+            let channel = self.input_lane(lane) - (server << self.plan.lane_shift);
+            held >> channel & 1 == 0 && self.lanes[lane as usize].queue.head == NONE
         };
         if let Some(lane) = channels.find(free) {
             self.packets.items[packet as usize].here.lane = lane;
@@ -85,7 +90,7 @@ impl Net<'_> {
             let s = &self.servers[server as usize];
             let channel = u32::from(hop.vc) * self.plan.alike;
             let behind = &self.lanes[((server << self.plan.lane_shift) + channel) as usize];
-            let shut = self.mode == super::Mode::Pause && behind.closed;
+            let shut = self.mode == super::Mode::Pause && s.closed >> channel & 1 != 0;
             (crowds[server as usize] + u32::from(s.busy || shut), std::cmp::Reverse(behind.room))
         };
         rated.min_by_key(occupied).copied()

@@ -123,8 +123,20 @@ impl<'a> Net<'a> {
         let sender = &mut self.senders[m.from as usize];
         let born = sender.clock.max(m.posted_ps);
         sender.clock = born + took;
-        let packet =
-            self.packets.add(Packet { born, message, route, payload, index, next: NONE, here, stage: 0, overhead });
+        let packet = self.packets.add(Packet {
+            born,
+            message,
+            route,
+            payload,
+            index,
+            next: NONE,
+            next_need: 0,
+            here,
+            ahead: self.routes.after(route, 0, here),
+            came: NONE,
+            stage: 0,
+            overhead,
+        });
         if self.mode == Mode::Worm {
             let places = self.packets.items.len();
             self.worms.resize(places, Worm::default());

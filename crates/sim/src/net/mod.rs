@@ -76,6 +76,10 @@ struct Server {
     feeder_bytes: u32,
     /// Lanes with packets waiting, one bit each.
     waiting: u16,
+    /// Virtual channels that a worm holds, one bit each (wormhole).
+    held: u8,
+    /// Lanes whose receiver has asked for silence (Ethernet), or whose buffer a worm leaves (wormhole).
+    closed: u8,
     class: u8,
     last_lane: u8,
     /// A packet holds it.
@@ -86,12 +90,10 @@ struct Server {
 #[derive(Clone, Copy, Debug)]
 struct Lane {
     queue: List,
+    /// Room that the first packet needs ([`Net::need`]): kept here so that a look at what can start touches no packet.
+    need: i32,
     /// Bytes free in the buffer behind the server; below zero in the headroom of a paused Ethernet link.
     room: i32,
-    /// Ethernet: the receiver has asked for silence. Wormhole: a worm leaves the buffer.
-    closed: bool,
-    /// Wormhole: a worm holds the virtual channel.
-    held: bool,
 }
 
 /// Serialisation times of one class; the last size asked for is remembered.
@@ -217,16 +219,14 @@ impl<'a> Net<'a> {
             feeder: NONE,
             feeder_bytes: 0,
             waiting: 0,
+            held: 0,
+            closed: 0,
             class,
             last_lane: 0,
             busy: false,
         };
-        let lane = |&class: &u8| Lane {
-            queue: List::default(),
-            room: plan.classes[class as usize].buffer as i32,
-            closed: false,
-            held: false,
-        };
+        let lane =
+            |&class: &u8| Lane { queue: List::default(), need: 0, room: plan.classes[class as usize].buffer as i32 };
         let lanes_each = 1usize << plan.lane_shift;
         let pace = |class: &crate::plan::Class| Pace {
             rate: class.rate,
@@ -246,7 +246,9 @@ impl<'a> Net<'a> {
             trace: TraceHash::default(),
             stats: Stats::default(),
             servers: plan.server_class.iter().map(server).collect(),
-            lanes: plan.server_class.iter().flat_map(|class| std::iter::repeat_n(lane(class), lanes_each)).collect(),
+            lanes: (0..plan.servers() << plan.lane_shift)
+                .map(|at| lane(&plan.server_class[at >> plan.lane_shift]))
+                .collect(),
             holds: if mode == Mode::Worm { vec![Hold::default(); plan.servers() * lanes_each] } else { Vec::new() },
             worms: Vec::new(),
             paces: plan.classes.iter().map(pace).collect(),
@@ -313,6 +315,9 @@ impl<'a> Net<'a> {
             self.now = now;
             self.trace.add(now, event);
             self.stats.events += 1;
+            if let Some(next) = self.queue.hint() {
+                self.warm(next);
+            }
             let note = self.handle(event);
             while let Some(server) = self.pokes.pop() {
                 self.try_start(server);
@@ -321,6 +326,21 @@ impl<'a> Net<'a> {
                 return Ok(note);
             }
         }
+    }
+
+    /// Reads what the next event will need, so that its way from memory overlaps with the work of this one.
+    #[inline]
+    fn warm(&self, event: Event) {
+        let server = match event.kind() {
+            kind::ARRIVE | kind::DELIVER => {
+                let Some(p) = self.packets.items.get(event.id() as usize) else { return };
+                std::hint::black_box(self.lanes[p.here.lane as usize].need);
+                self.server_of(p.here.lane)
+            }
+            kind::DONE => event.id(),
+            _ => return,
+        };
+        std::hint::black_box(self.servers[server as usize].feeder);
     }
 
     #[inline]
@@ -342,5 +362,12 @@ impl<'a> Net<'a> {
     #[inline]
     fn server_of(&self, lane: u32) -> u32 {
         lane >> self.plan.lane_shift
+    }
+
+    /// The server of a lane that keeps an account, and its bit there.
+    #[inline]
+    fn account(&mut self, lane: u32) -> (&mut Server, u8) {
+        let server = self.server_of(lane);
+        (&mut self.servers[server as usize], 1 << (lane - (server << self.plan.lane_shift)))
     }
 }

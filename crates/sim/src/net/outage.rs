@@ -214,7 +214,7 @@ impl Net<'_> {
     fn forget(&mut self, packet: u32, waits: bool) {
         let p = self.packets.items[packet as usize];
         let stage = u32::from(p.stage);
-        let input = self.input_lane(self.routes.stage(p.route, stage - 1).lane);
+        let input = self.input_lane(p.came);
         match self.mode {
             Mode::Worm => self.forget_worm(packet, input, waits),
             Mode::Credit | Mode::Pause => self.free_room(input, p.wire()),

@@ -18,9 +18,16 @@ pub(crate) struct Packet {
     pub index: u32,
     /// Next in the queue of a lane, or next free place.
     pub next: u32,
-    /// The stage that its head waits for or crosses: a copy from the route, so that waiting touches one line.
+    /// Room that this next one needs.
+    pub next_need: i32,
+    /// The stage that its head waits for or crosses: a copy from the route, as are the two that follow, so that a step
+    /// waits for one line and the route is only read ahead.
     pub here: Stage,
-    /// Number of that stage.
+    /// The stage after it; means nothing after the last.
+    pub ahead: Stage,
+    /// Lane of the stage before it; means nothing at the first.
+    pub came: u32,
+    /// Number of the stage `here`.
     pub stage: u16,
     /// Wire bytes beyond the payload.
     pub overhead: u16,
@@ -242,6 +249,11 @@ impl Routes {
     #[inline]
     pub fn stage(&self, route: u32, stage: u32) -> Stage {
         self.arena[(route + 1 + stage) as usize]
+    }
+    /// The stage after `here`, which is number `stage`.
+    #[inline]
+    pub fn after(&self, route: u32, stage: u32, here: Stage) -> Stage {
+        if here.is_last() { here } else { self.stage(route, stage + 1) }
     }
 }
 

@@ -47,7 +47,7 @@ impl Net<'_> {
             return true;
         }
         let (first, echo_ps) = self.ring_leg(p.route, stage - 1);
-        let receiver = self.input_lane(self.routes.stage(p.route, stage - 1).lane);
+        let receiver = self.input_lane(p.came);
         let here = &mut self.lanes[receiver as usize];
         if here.room < p.wire() as i32 {
             self.stats.retries += 1;

@@ -7,9 +7,12 @@
 //! sum(latency) + T_1 + sum(max(0, T_(i+1) - T_i)), and every server is held for its own serialisation only.
 
 use super::pool::AGAIN;
-use super::{Mode, Net, Note, kind};
+use super::{Mode, Net, Note, Packet, kind};
 use crate::event::{Event, Queue};
-use crate::plan::NONE;
+use crate::plan::{NONE, Stage};
+
+/// What a packet needs that starts whatever the room ([`Net::need`]).
+const NO_NEED: i32 = i32::MIN;
 
 impl Net<'_> {
     /// A packet's head is at its stage.
@@ -41,12 +44,40 @@ impl Net<'_> {
         if self.is_down(lane) {
             return self.divert(packet);
         }
-        self.lanes[lane as usize].queue.push(&mut self.packets.items, packet);
+        self.enqueue(lane, packet);
         self.servers[server as usize].waiting |= 1 << (lane - (server << self.plan.lane_shift));
         if let Some(crowds) = &mut self.crowds {
             crowds[server as usize] += 1;
         }
         self.try_start(server);
+    }
+
+    #[inline]
+    fn enqueue(&mut self, lane: u32, packet: u32) {
+        let p = &self.packets.items[packet as usize];
+        let need = self.need(p, p.here);
+        let here = &mut self.lanes[lane as usize];
+        match here.queue.tail {
+            NONE => here.need = need,
+            tail => self.packets.items[tail as usize].next_need = need,
+        }
+        here.queue.push(&mut self.packets.items, packet);
+    }
+
+    /// Room that a packet needs behind the server of its stage `here` to start there.
+    #[inline]
+    fn need(&self, p: &Packet, here: Stage) -> i32 {
+        let pace = || &self.paces[self.plan.server_class[self.server_of(here.lane) as usize] as usize];
+        match self.mode {
+            _ if here.is_last() => NO_NEED,
+            Mode::Credit => p.wire() as i32,
+            Mode::Worm => p.wire().min(pace().buffer) as i32,
+            Mode::Sci if pace().ring => NO_NEED,
+            Mode::Sci => p.wire() as i32,
+            // Any room at all, into the headroom, unless the lane is closed.
+            Mode::Pause => NO_NEED + 1,
+            Mode::Drop | Mode::Store => NO_NEED,
+        }
     }
 
     /// Starts the next packet on a server if one can start.
@@ -56,21 +87,49 @@ impl Net<'_> {
         if s.busy || s.waiting == 0 {
             return;
         }
-        // Lanes take turns, those after the last one served first.
+        let can = self.can_start(server);
+        if can == 0 {
+            return;
+        }
+        let bit = if can & (can - 1) == 0 { can.trailing_zeros() } else { self.first_in_turn(server, can) };
+        let lane = (server << self.plan.lane_shift) + bit;
+        self.start(server, lane, self.lanes[lane as usize].queue.head);
+    }
+
+    /// Lanes whose first packet finds room behind the server.
+    #[inline]
+    fn can_start(&self, server: u32) -> u16 {
+        let s = &self.servers[server as usize];
+        let own_lanes = self.plan.own_lanes;
+        let shut = match self.mode {
+            Mode::Worm => s.held,
+            Mode::Pause => s.closed,
+            _ => 0,
+        };
+        let from = (server << self.plan.lane_shift) as usize;
+        let lanes = &self.lanes[from..from + 2 * own_lanes as usize];
+        let (mut set, mut can) = (s.waiting, 0);
+        while set != 0 {
+            let bit = set.trailing_zeros();
+            let account = bit & (own_lanes - 1);
+            let need = lanes[bit as usize].need;
+            // Nobody pauses a packet's last stage; a worm's channel may be held there, too.
+            let shut = shut >> account & 1 != 0 && (self.mode == Mode::Worm || need != NO_NEED);
+            can |= u16::from(lanes[account as usize].room >= need && !shut) << bit;
+            set &= set - 1;
+        }
+        can
+    }
+
+    /// The first in turn of the lanes `can`, two or more: lanes take turns, those after the last one served first.
+    fn first_in_turn(&self, server: u32, can: u16) -> u32 {
+        let s = &self.servers[server as usize];
         let late = ((2u32 << s.last_lane) - 1) as u16;
         let waiting = s.waiting;
         let own = waiting & !((1 << self.plan.own_lanes) - 1);
         let first = if own != 0 && own != waiting { self.first_lanes(server) } else { waiting };
-        for mut set in [first & !late, first & late, waiting & !first] {
-            while set != 0 {
-                let lane = (server << self.plan.lane_shift) + set.trailing_zeros();
-                let packet = self.lanes[lane as usize].queue.head;
-                if self.has_room(lane, packet) {
-                    return self.start(server, lane, packet);
-                }
-                set &= set - 1;
-            }
-        }
+        let sets = [first & !late, first & late, waiting & !first].map(|set| set & can);
+        sets.into_iter().find(|&set| set != 0).map_or(0, u16::trailing_zeros)
     }
 
     /// Which of the waiting lanes are served first where packets that enter the network at `server` meet those that pass:
@@ -105,7 +164,7 @@ impl Net<'_> {
             let lane = (server << self.plan.lane_shift) + set.trailing_zeros();
             let p = &self.packets.items[self.lanes[lane as usize].queue.head as usize];
             if p.stage > 0 {
-                let input = self.input_lane(self.routes.stage(p.route, u32::from(p.stage) - 1).lane);
+                let input = self.input_lane(p.came);
                 let buffer = self.paces[self.servers[self.server_of(input) as usize].class as usize].buffer;
                 if self.lanes[input as usize].room < buffer as i32 / 2 {
                     return true;
@@ -114,24 +173,6 @@ impl Net<'_> {
             set &= set - 1;
         }
         false
-    }
-
-    /// Whether the buffer behind `lane` can take the packet at its head.
-    #[inline]
-    fn has_room(&self, lane: u32, packet: u32) -> bool {
-        let p = &self.packets.items[packet as usize];
-        let here = &self.lanes[self.input_lane(lane) as usize];
-        if p.here.is_last() {
-            return !here.held;
-        }
-        let pace = &self.paces[self.servers[self.server_of(lane) as usize].class as usize];
-        match self.mode {
-            Mode::Credit => here.room >= p.wire() as i32,
-            Mode::Worm => !here.held && here.room >= p.wire().min(pace.buffer) as i32,
-            Mode::Sci => pace.ring || here.room >= p.wire() as i32,
-            Mode::Pause => !here.closed,
-            Mode::Drop | Mode::Store => true,
-        }
     }
 
     fn start(&mut self, server: u32, lane: u32, packet: u32) {
@@ -143,6 +184,7 @@ impl Net<'_> {
         let bit = lane - (server << self.plan.lane_shift);
         let empty = self.lanes[lane as usize].queue.head == NONE;
         let p = self.packets.items[packet as usize];
+        self.lanes[lane as usize].need = p.next_need;
         let s = &mut self.servers[server as usize];
         s.busy = true;
         s.last_lane = bit as u8;
@@ -165,10 +207,11 @@ impl Net<'_> {
         if last {
             self.queue.push(self.now + took + here.latency_ps(), Event::new(kind::DELIVER, packet, 0));
         } else {
-            let next = self.routes.stage(p.route, stage + 1);
+            let next = p.ahead;
             let wait = if self.mode == Mode::Store { took } else { self.lag(&p, next.lane, took) };
             let p = &mut self.packets.items[packet as usize];
-            (p.stage, p.here) = (p.stage + 1, next);
+            (p.stage, p.came, p.here) = (p.stage + 1, here.lane, next);
+            p.ahead = self.routes.after(p.route, stage + 1, next);
             let at = self.now + here.latency_ps() + wait;
             self.queue.push(at, Event::new(kind::ARRIVE, packet, 0));
         }
@@ -179,7 +222,7 @@ impl Net<'_> {
 
     /// How much later than its head's arrival a packet asks for the next stage, so as not to run dry there.
     #[inline]
-    fn lag(&mut self, p: &super::Packet, next: u32, took: u64) -> u64 {
+    fn lag(&mut self, p: &Packet, next: u32, took: u64) -> u64 {
         // The plan's list of classes is small enough to stay near; the next server itself is not needed yet.
         let server = self.server_of(next) as usize;
         let class = if self.outage.is_some() { self.servers[server].class } else { self.plan.server_class[server] };
@@ -200,7 +243,9 @@ impl Net<'_> {
             Mode::Pause => {
                 // A paused link still ends its packet: that goes to the headroom.
                 here.room -= wire as i32;
-                here.closed = here.room <= 0;
+                let closed = here.room <= 0;
+                let (server, bit) = self.account(account);
+                server.closed = if closed { server.closed | bit } else { server.closed & !bit };
             }
             _ => {}
         }
@@ -208,12 +253,12 @@ impl Net<'_> {
 
     /// Notes whose buffer the packet leaves when its tail has crossed `server`.
     #[inline]
-    fn set_feeder(&mut self, server: u32, p: &super::Packet) {
+    fn set_feeder(&mut self, server: u32, p: &Packet) {
         let stage = u32::from(p.stage);
         let feeder = if stage == 0 || self.mode == Mode::Store || self.keeps_copy(p.route, stage) {
             NONE
         } else {
-            self.input_lane(self.routes.stage(p.route, stage - 1).lane)
+            self.input_lane(p.came)
         };
         let s = &mut self.servers[server as usize];
         (s.feeder, s.feeder_bytes) = (feeder, p.wire());
@@ -253,14 +298,17 @@ impl Net<'_> {
         let here = &mut self.lanes[lane as usize];
         here.room += bytes as i32;
         // Resume when half of the buffer is free.
-        here.closed &= here.room < buffer as i32 / 2;
+        if here.room >= buffer as i32 / 2 && self.mode == Mode::Pause {
+            let (server, bit) = self.account(lane);
+            server.closed &= !bit;
+        }
         self.try_start(server);
     }
 
     /// Ethernet without pause: a packet that finds no room is dropped, and sent again by its source after a time.
     fn admit(&mut self, packet: u32) -> bool {
         let p = self.packets.items[packet as usize];
-        let lane = self.input_lane(self.routes.stage(p.route, u32::from(p.stage) - 1).lane);
+        let lane = self.input_lane(p.came);
         let here = &mut self.lanes[lane as usize];
         if here.room >= p.wire() as i32 {
             here.room -= p.wire() as i32;
@@ -276,12 +324,14 @@ impl Net<'_> {
     pub(super) fn send_again(&mut self, packet: u32, stage: u32) {
         let p = &mut self.packets.items[packet as usize];
         (p.stage, p.here) = (stage as u16, self.routes.stage(p.route, stage));
+        p.ahead = self.routes.after(p.route, stage, p.here);
+        p.came = if stage == 0 { NONE } else { self.routes.stage(p.route, stage - 1).lane };
         p.index |= AGAIN;
     }
 
     fn came_by_a_dead_link(&self, packet: u32) -> bool {
         let p = &self.packets.items[packet as usize];
-        self.is_down(self.routes.stage(p.route, u32::from(p.stage) - 1).lane)
+        self.is_down(p.came)
     }
 
     /// A packet is at its destination.

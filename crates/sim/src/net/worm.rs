@@ -15,11 +15,12 @@ impl Net<'_> {
     /// A head enters the input buffer behind its last channel, and asks for its stage when no worm is before it.
     pub(super) fn arrive_worm(&mut self, packet: u32) {
         let p = self.packets.items[packet as usize];
-        let input = self.input_lane(self.routes.stage(p.route, u32::from(p.stage) - 1).lane);
-        if self.lanes[input as usize].closed {
+        let input = self.input_lane(p.came);
+        let (server, bit) = self.account(input);
+        if server.closed & bit != 0 {
             return self.wait_in_input(input, packet);
         }
-        self.lanes[input as usize].closed = true;
+        server.closed |= bit;
         self.ask(packet);
     }
 
@@ -48,7 +49,8 @@ impl Net<'_> {
         let (stage, bytes) = (u32::from(p.stage), u64::from(p.wire()));
         let (server, channel) = (self.server_of(lane), self.input_lane(lane));
         let feeder = if stage == 0 { NONE } else { self.channel_at(p.route, stage - 1) };
-        self.lanes[channel as usize].held = true;
+        let (held, bit) = self.account(channel);
+        held.held |= bit;
         let hold = &mut self.holds[channel as usize];
         (hold.bound, hold.feeder) = (self.now + took, feeder);
         let s = &mut self.servers[server as usize];
@@ -100,7 +102,8 @@ impl Net<'_> {
     /// A worm's tail has left the virtual channel `lane`, and with it the input buffer in front.
     pub(super) fn release(&mut self, lane: u32) {
         let server = self.server_of(lane);
-        self.lanes[lane as usize].held = false;
+        let (held, bit) = self.account(lane);
+        held.held &= !bit;
         if self.plan.channels_each == 1 {
             let s = &mut self.servers[server as usize];
             s.busy_ps = s.busy_ps.wrapping_add(self.now);
@@ -132,7 +135,8 @@ impl Net<'_> {
         let list = &mut self.holds[input as usize].behind;
         let next = list.head;
         if next == NONE {
-            self.lanes[input as usize].closed = false;
+            let (server, bit) = self.account(input);
+            server.closed &= !bit;
             return;
         }
         list.head = self.worms[next as usize].behind;

@@ -155,11 +155,15 @@ impl<'a> Plan<'a> {
     fn add_latencies(&mut self) -> Result<(), SimError> {
         let network = &self.fabric.network;
         let of = |resource| latency(self.fabric, resource);
-        self.role_latency.vertex = (0..network.vertices() as u32)
-            .map(|v| if v < network.nodes { Ok(0) } else { of(Resource::Vertex(Vertex(v))) })
-            .collect::<Result<_, _>>()?;
-        self.role_latency.channel =
-            (0..network.channels() as u32).map(|c| of(Resource::Channel(Channel(c)))).collect::<Result<_, _>>()?;
+        // Filled in place: lists that grow would leave holes in a large fabric's memory.
+        self.role_latency.vertex = vec![0; network.vertices()];
+        for v in network.nodes..network.vertices() as u32 {
+            self.role_latency.vertex[v as usize] = of(Resource::Vertex(Vertex(v)))?;
+        }
+        self.role_latency.channel = vec![0; network.channels()];
+        for (c, latency) in (0..).zip(&mut self.role_latency.channel) {
+            *latency = of(Resource::Channel(Channel(c)))?;
+        }
         self.host_latency = network
             .host_roles
             .iter()
@@ -173,6 +177,9 @@ impl<'a> Plan<'a> {
 
     fn add_servers(&mut self, settings: &Settings) -> Result<(), SimError> {
         let network = &self.fabric.network;
+        let most = network.channels() + network.vertices() + 2 * network.host_roles.len() * network.nodes as usize + 1;
+        self.server_class.reserve_exact(most);
+        self.server_resource.reserve_exact(most);
         for c in 0..network.channels() as u32 {
             let channel = Channel(c);
             let shared = self.half_duplex(network.role(Resource::Channel(channel)));
