@@ -2,6 +2,7 @@
 
 use crate::tuned::{blank, together};
 use crate::{Bench, Plan, Samples, plan::Repeater};
+use hotlink_fabric::units::Time;
 use hotlink_message::{Combine, Element, Endpoint, Error, Operation};
 use hotlink_port::Span;
 use serde::{Deserialize, Serialize};
@@ -95,7 +96,7 @@ impl Bench for Collective {
         let one = Span::new(comm.alloc(sent, kind)?, 0, sent);
         let all = Span::new(comm.alloc(size * ranks, kind)?, 0, size * ranks);
         let sample = async |inner| {
-            together(comm).await?;
+            together(comm, Time::from_us(self.plan.rest_us)).await?;
             let start = comm.now();
             for _ in 0..inner {
                 self.once(comm, one, all).await?;

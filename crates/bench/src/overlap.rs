@@ -93,7 +93,7 @@ impl Overlap {
         let empty = Span::new(span.memory, 0, 0);
         let mut time = Time::ZERO;
         for _ in 0..inner {
-            together(comm).await?;
+            together(comm, Time::from_us(self.plan.rest_us)).await?;
             let waits = self.receiver_waits(comm, span).await?;
             let start = comm.now();
             if comm.rank() == 0 {

@@ -19,18 +19,23 @@ pub struct Plan {
     pub time_us: f64,
     /// Messages before the first sample.
     pub warmup: u64,
+    /// In virtual time: how long the ranks of a collective wait for their common start, which must reach all before it.
+    pub rest_us: f64,
 }
+
+/// Long enough for news to reach every rank of a large idle machine.
+const REST_US: f64 = 10_000.0;
 
 impl Default for Plan {
     fn default() -> Plan {
-        Plan { samples_min: 50, samples_max: 10_000, width: 0.01, time_us: 500_000.0, warmup: 10 }
+        Plan { samples_min: 50, samples_max: 10_000, width: 0.01, time_us: 500_000.0, warmup: 10, rest_us: REST_US }
     }
 }
 
 impl Plan {
     /// Virtual time repeats exactly: once is enough.
     pub fn once() -> Plan {
-        Plan { samples_min: 1, samples_max: 1, width: 1.0, time_us: f64::INFINITY, warmup: 1 }
+        Plan { samples_min: 1, samples_max: 1, width: 1.0, time_us: f64::INFINITY, warmup: 1, rest_us: REST_US }
     }
     fn is_enough(&self, samples: &[f64], since_us: f64) -> bool {
         if samples.len() >= self.samples_max || since_us > self.time_us && samples.len() >= 3 {

@@ -64,8 +64,8 @@ impl<P: Port, B: Bench> Program<P, Result<Told<B::Result>, Error>> for Tuned<'_,
 }
 
 /// All ranks begin together. In real time that is a barrier; clocks in virtual time are all one, so that ranks agree on
-/// a moment, and start exactly then.
-pub(crate) async fn together<E: Endpoint>(comm: &E) -> Result<(), Error> {
+/// a moment, and start exactly then, `rest` after the last was ready: long enough for the news to reach every rank.
+pub(crate) async fn together<E: Endpoint>(comm: &E, rest: Time) -> Result<(), Error> {
     if comm.limits().real_time {
         return comm.barrier().await;
     }
@@ -74,8 +74,7 @@ pub(crate) async fn together<E: Endpoint>(comm: &E) -> Result<(), Error> {
         return Ok(());
     }
     let moment = comm.latest(comm.now()).await?;
-    // Long enough for the news to reach every rank.
-    let start = Time(moment.0 + 10_000_000_000);
+    let start = moment + rest;
     if start > comm.now() {
         comm.compute(Work::Fixed(start - comm.now()));
     }

@@ -4,6 +4,7 @@ mod barrier;
 mod cache_study;
 mod cell;
 mod deposit;
+mod distribution;
 mod faults;
 mod goal;
 mod options;

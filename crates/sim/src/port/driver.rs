@@ -6,7 +6,7 @@ use super::world::{State, World};
 use crate::flow::Settings;
 use crate::net::Net;
 use crate::plan::Plan;
-use crate::workload::Run;
+use crate::workload::{Background, BackgroundSpec, Run};
 use hotlink_fabric::units::Time;
 use hotlink_port::{Driver, Limits, Program, Rank, RunError};
 use serde::{Serialize, de::DeserializeOwned};
@@ -33,6 +33,7 @@ pub struct VirtualTime<'a> {
     settings: Settings,
     adapter: Rc<Adapter>,
     limits: Limits,
+    background: Option<BackgroundSpec>,
     outcome: Option<Outcome>,
 }
 
@@ -40,7 +41,14 @@ impl<'a> VirtualTime<'a> {
     /// Ranks on the nodes of a fabric, with the adapters that fit it.
     pub fn new(plan: &'a Plan<'a>, settings: &Settings) -> VirtualTime<'a> {
         let adapter = Rc::new(Adapter::new(plan));
-        VirtualTime { plan, settings: settings.clone(), limits: adapter.limits.clone(), adapter, outcome: None }
+        VirtualTime {
+            plan,
+            settings: settings.clone(),
+            limits: adapter.limits.clone(),
+            adapter,
+            background: None,
+            outcome: None,
+        }
     }
     /// The same fabric with adapters of another family.
     #[must_use]
@@ -53,6 +61,11 @@ impl<'a> VirtualTime<'a> {
     pub fn with_limits(mut self, change: impl FnOnce(&mut Limits)) -> VirtualTime<'a> {
         change(&mut self.limits);
         self
+    }
+    /// The same with other traffic beside the ranks', from the start of each run on.
+    #[must_use]
+    pub fn with_background(self, background: Option<BackgroundSpec>) -> VirtualTime<'a> {
+        VirtualTime { background, ..self }
     }
     /// The adapters.
     pub fn adapter(&self) -> &Adapter {
@@ -77,7 +90,11 @@ impl<'a> Driver for VirtualTime<'a> {
             return Err(RunError::Ranks { ranks, why: format!("1 to {most} are allowed, one on each node") });
         }
         let net = Net::new(self.plan, &self.settings);
-        let world = World::new(net, self.plan, self.adapter.clone(), ranks);
+        let mut world = World::new(net, self.plan, self.adapter.clone(), ranks);
+        if let Some(spec) = self.background {
+            let background = Background::new(self.plan, &self.settings, spec);
+            world.put_beside(background.map_err(|error| RunError::Stuck(error.to_string()))?);
+        }
         let limits = Rc::new(Limits { barrier: world.hardware.is_some(), ..self.limits.clone() });
         let world = Rc::new(RefCell::new(world));
         let port = |rank| SimPort { world: world.clone(), rank, limits: limits.clone() };
@@ -119,7 +136,11 @@ impl<F: Future> Tasks<F> {
                 return Err(RunError::Stuck(failure));
             }
             match world.net.advance() {
-                Ok(Some(note)) => world.on_note(note),
+                Ok(Some(note)) => {
+                    if !world.on_note(note) {
+                        return Err(RunError::Stuck(world.stuck()));
+                    }
+                }
                 Ok(None) => return Err(RunError::Stuck(world.stuck())),
                 Err(error) => return Err(RunError::Stuck(error.to_string())),
             }

@@ -10,6 +10,7 @@ use super::setups::Setups;
 use crate::barrier::BarrierNetwork;
 use crate::net::{List, Net, Note, Pool};
 use crate::plan::{NONE, Plan, RouteBuffer};
+use crate::workload::Background;
 use hotlink_fabric::units::Time;
 use hotlink_port::blocks::Blocks;
 use hotlink_port::safety::Barriers;
@@ -21,6 +22,9 @@ use std::rc::Rc;
 const HEAD_BYTES: u64 = 32;
 /// Timers for flights; the others are for ranks.
 const FLIGHT: u32 = 1 << 31;
+/// Notes of the traffic beside after which it is looked whether the ranks can go on: a network that is never idle does not
+/// say that they cannot.
+const LOOK_AFTER: u32 = 1 << 12;
 /// A rank that comes back without having waited for anything has spent this long, so that time goes on: 1 ns.
 const STEP_PS: u64 = 1000;
 
@@ -115,6 +119,13 @@ pub(super) struct World<'a> {
     /// A run that must end: why.
     pub failure: Option<String>,
     way: RouteBuffer,
+    background: Option<Beside>,
+}
+
+/// Traffic beside the ranks', and how often it has been heard of.
+struct Beside {
+    background: Background,
+    notes: u32,
 }
 
 impl<'a> World<'a> {
@@ -132,6 +143,7 @@ impl<'a> World<'a> {
             barriers: Barriers::new(ranks),
             failure: None,
             way: RouteBuffer::default(),
+            background: None,
         }
     }
     pub fn now(&self) -> u64 {
@@ -204,8 +216,38 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Something concerns a rank or a flight.
-    pub fn on_note(&mut self, note: Note) {
+    /// Starts traffic beside the ranks'.
+    pub fn put_beside(&mut self, mut background: Background) {
+        background.start(&mut self.net);
+        self.background = Some(Beside { background, notes: 0 });
+    }
+
+    /// Something concerns a rank, a flight or the traffic beside; false if only that goes on, and for ever.
+    pub fn on_note(&mut self, note: Note) -> bool {
+        let Some(beside) = &mut self.background else {
+            self.on_own_note(note);
+            return true;
+        };
+        match beside.background.take(&mut self.net, note) {
+            Ok(Some(note)) => self.on_own_note(note),
+            Ok(None) => {
+                beside.notes += 1;
+                return !beside.notes.is_multiple_of(LOOK_AFTER) || self.goes_on();
+            }
+            Err(error) => self.failure = Some(error.to_string()),
+        }
+        true
+    }
+    /// Whether anything is left that can rouse a rank.
+    fn goes_on(&self) -> bool {
+        let waits_for_ever = |seat: &Seat| match seat.state {
+            State::Over => true,
+            State::Waiting => seat.until == u64::MAX && !seat.has_news(),
+            _ => false,
+        };
+        self.flights.live > 0 || !self.seats.iter().all(waits_for_ever)
+    }
+    fn on_own_note(&mut self, note: Note) {
         match note {
             Note::Timer(id) if id & FLIGHT != 0 => self.go_on(id & !FLIGHT),
             Note::Timer(rank) => self.on_time(rank),

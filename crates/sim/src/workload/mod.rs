@@ -3,11 +3,13 @@
 //! Each runs to its end (or for a measured window) on a fresh network and gives a [`Run`] beside its own figures.
 
 mod alltoall;
+mod background;
 mod pingpong;
 mod saturation;
 mod traffic;
 
 pub use alltoall::{Schedule, all_to_all, exchange};
+pub use background::{Background, BackgroundSpec, Pattern};
 pub use pingpong::{PingPong, ping_pong};
 pub use saturation::{Stream, message_passing_pause, saturate, shared_link_pairs, turning_pairs};
 pub use traffic::{OpenLoop, OpenLoopResult, open_loop};

@@ -37,17 +37,17 @@ pub struct OpenLoopResult {
 }
 
 /// Where a node's messages go.
-struct Targets {
+pub(super) struct Targets {
     /// Destination and cumulated amount, of the listed flows; then the uniform rest.
     listed: Vec<(u32, f64)>,
     uniform: f64,
 }
 
 impl Targets {
-    fn total(&self) -> f64 {
+    pub(super) fn total(&self) -> f64 {
         self.listed.last().map_or(0.0, |last| last.1) + self.uniform
     }
-    fn draw(&self, node: u32, nodes: u32, random: &mut Random) -> u32 {
+    pub(super) fn draw(&self, node: u32, nodes: u32, random: &mut Random) -> u32 {
         let point = random.unit() * self.total();
         match self.listed.iter().find(|(_, upto)| point < *upto) {
             Some((to, _)) => *to,
@@ -56,7 +56,7 @@ impl Targets {
     }
 }
 
-fn targets(demand: &Demand) -> Vec<Targets> {
+pub(super) fn targets(demand: &Demand) -> Vec<Targets> {
     let uniform = demand.all_pairs * f64::from(demand.nodes.saturating_sub(1));
     let mut all: Vec<Targets> = (0..demand.nodes).map(|_| Targets { listed: Vec::new(), uniform }).collect();
     for flow in demand.flows.iter().filter(|flow| flow.source != flow.destination && flow.amount > 0.0) {

@@ -1,5 +1,6 @@
 //! `hotlink simulate barrier`: barriers on dedicated barrier networks, event by event.
 
+use super::program::StackArgs;
 use crate::{Failure, output::Output, values::Counts};
 use hotlink_bench::Record;
 use hotlink_fabric::barrier::BarrierSpec;
@@ -35,9 +36,11 @@ pub(crate) struct Args {
     /// Most delay of a node's arrival in microseconds, each delay equally likely; 0: all arrive as they left.
     #[arg(long, default_value_t = 0.0, value_parser = skew)]
     skew_us: f64,
-    /// Seed of the delays.
+    /// Seed of the delays and of other random choices.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    stack: StackArgs,
 }
 
 fn skew(text: &str) -> Result<f64, String> {
@@ -54,7 +57,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
             _ if nodes.iter().any(|&n| n < 2) => {
                 return Err(Failure::Input("--nodes: allowed are 2 or more".to_owned()));
             }
-            _ => super::packet::run(&super::packet::barriers(&args.fabric, &nodes, algorithm, args.seed)?, output)?,
+            _ => super::packet::run(
+                &super::packet::barriers(&args.fabric, &nodes, algorithm, &args.stack, args.seed)?,
+                output,
+            )?,
         }
     }
     Ok(())

@@ -208,7 +208,7 @@ fn with_faults(cells: Vec<Cell>, plan: Option<&String>) -> Vec<Cell> {
 }
 
 fn only_with_messages() -> Failure {
-    let what = "--memory, --cache, --zero-copy, --warmup and --algorithm are the message stack's: --stack message";
+    let what = "--memory, --cache, --zero-copy, --warmup, --background, --samples, --raw and --algorithm are the message stack's: --stack message";
     Failure::Input(what.to_owned())
 }
 
@@ -247,11 +247,17 @@ impl CollectiveArgs {
 }
 
 /// Barriers over messages: one cell for each fabric, number of nodes and algorithm, which is not the fabric's own.
-pub(crate) fn barriers(fabric: &str, nodes: &[u32], algorithm: &str, seed: u64) -> Result<Vec<Cell>, Failure> {
+pub(crate) fn barriers(
+    fabric: &str,
+    nodes: &[u32],
+    algorithm: &str,
+    stack: &StackArgs,
+    seed: u64,
+) -> Result<Vec<Cell>, Failure> {
     let algorithms = algorithms(Which::Barrier, &[algorithm.to_owned()])?;
     let bench = ProgramBench::Collective(Which::Barrier);
     let cell = |&nodes: &u32| {
-        let what = StackArgs::default().programs(nodes, &bench, &algorithms);
+        let what = stack.programs(nodes, &bench, &algorithms);
         what.into_iter().map(move |what| PacketArgs::plain(fabric, nodes, 0, what, seed))
     };
     Ok(nodes.iter().flat_map(cell).collect())
@@ -316,12 +322,13 @@ impl OverlapArgs {
 }
 
 /// What the table for people shows of a packet simulation.
-const SHOWN: [&str; 31] = [
+const SHOWN: [&str; 34] = [
     "fabric",
     "benchmark",
     "nodes",
     "size_B",
     "algorithm",
+    "background",
     "memory",
     "cache",
     "side",
@@ -335,7 +342,9 @@ const SHOWN: [&str; 31] = [
     "resource",
     "utilisation",
     "latency_us",
+    "p93",
     "p99",
+    "under_20us",
     "bandwidth_MBps",
     "bandwidth_per_node_MBps",
     "bound_bandwidth_MBps",

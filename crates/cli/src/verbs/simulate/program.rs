@@ -5,6 +5,7 @@
 //! protocols, set-ups and matching.
 
 use super::cell::{Cell, What};
+use super::distribution::with_distribution;
 use hotlink_bench::{Bench, Collective, Overlap, OverlapTimes, PingPong, Plan, Record, Samples, Summary};
 use hotlink_bench::{Told, Tuned, Tuning, Which};
 use hotlink_fabric::load;
@@ -14,6 +15,7 @@ use hotlink_message::{Algorithm, Counters, Error, Policy, SetupStats};
 use hotlink_port::{Driver, Engine, Layout};
 use hotlink_sim::plan::RouteBuffer;
 use hotlink_sim::port::VirtualTime;
+use hotlink_sim::workload::BackgroundSpec;
 use hotlink_sim::{Plan as NetPlan, Settings};
 use serde::{Serialize, de::DeserializeOwned};
 use std::time::Instant;
@@ -96,12 +98,29 @@ pub(crate) struct StackArgs {
     /// Rounds before the one that counts, so that set-ups are made; by default 1, and none beyond 4096 nodes.
     #[arg(long, value_name = "N")]
     warmup: Option<u64>,
+    /// Traffic beside it: uniform, permutation, hotspot or bursty, and the load, as uniform:1.0 [default: none].
+    #[arg(long, value_name = "PATTERN:LOAD[:BYTES]")]
+    background: Option<BackgroundSpec>,
+    /// Samples, one after another; more than one makes sense beside other traffic [default: 1, with --background 20].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    samples: Option<u32>,
+    /// Give every sample, as `plot --y samples` draws.
+    #[arg(long)]
+    raw: bool,
 }
 
 impl StackArgs {
     /// Whether an option asks for the message-passing stack.
     pub(crate) fn is_asked_for(&self) -> bool {
-        !self.memory.is_empty() || !self.cache.is_empty() || !self.zero_copy.is_empty() || self.warmup.is_some()
+        !self.memory.is_empty()
+            || !self.cache.is_empty()
+            || !self.zero_copy.is_empty()
+            || self.warmup.is_some()
+            || self.background.is_some()
+    }
+    /// Samples to be taken.
+    pub(crate) fn samples(&self) -> u32 {
+        self.samples.unwrap_or(if self.background.is_some() { 20 } else { 1 })
     }
     /// One program for each combination.
     pub(crate) fn programs(&self, nodes: u32, bench: &ProgramBench, algorithms: &[Option<Algorithm>]) -> Vec<What> {
@@ -116,7 +135,10 @@ impl StackArgs {
                     for &algorithm in algorithms {
                         let bench = bench.clone();
                         let zero_copy = zero_copy == ZeroCopy::On;
-                        all.push(What::Program(Program { bench, memory, cache, zero_copy, algorithm, warmup }));
+                        let (background, samples, raw) = (self.background, self.samples(), self.raw);
+                        let program =
+                            Program { bench, memory, cache, zero_copy, algorithm, warmup, background, samples, raw };
+                        all.push(What::Program(program));
                     }
                 }
             }
@@ -142,6 +164,9 @@ pub(crate) struct Program {
     zero_copy: bool,
     algorithm: Option<Algorithm>,
     warmup: u64,
+    background: Option<BackgroundSpec>,
+    samples: u32,
+    raw: bool,
 }
 
 /// What the ranks of a run told, rank 0's protocol counters apart.
@@ -163,7 +188,7 @@ impl Program {
     /// Runs it; one record, or one for each point of an overlap curve.
     pub(crate) fn run(&self, cell: &Cell, plan: &NetPlan<'_>, settings: &Settings) -> Result<Vec<Record>, String> {
         let start = Instant::now();
-        let mut driver = VirtualTime::new(plan, settings);
+        let mut driver = VirtualTime::new(plan, settings).with_background(self.background);
         let records = match &self.bench {
             ProgramBench::PingPong { between } => self.pingpong(cell, &mut driver, plan, *between),
             ProgramBench::Overlap { .. } => self.overlap(cell, &mut driver, plan),
@@ -223,6 +248,7 @@ impl Program {
             .with("nodes", cell.nodes)
             .with("nodes_built", plan.fabric.nodes())
             .with("size_B", cell.size)
+            .with("background", self.background.map(|background| background.to_string()))
             .with("capacities", cell.capacities.name())
             .with("seed", cell.seed)
     }
@@ -244,7 +270,11 @@ impl Program {
             .with("setup_us", setups.time.us())
     }
     fn once(&self) -> Plan {
-        Plan { warmup: self.warmup, ..Plan::once() }
+        let samples = self.samples as usize;
+        let once = Plan::once();
+        // Other traffic goes on while the ranks wait for one another, at a cost.
+        let rest_us = if self.background.is_some() { BESIDE_REST_US } else { once.rest_us };
+        Plan { warmup: self.warmup, samples_min: samples, samples_max: samples, rest_us, ..once }
     }
 
     fn pingpong(
@@ -326,14 +356,20 @@ impl Program {
     ) -> Result<Vec<Record>, String> {
         let bench = Collective { which, size: cell.size, plan: self.once() };
         let ranks = self.on_ranks(driver, cell.nodes, &bench)?;
-        let slowest = only(&Collective::slowest(&ranks.results))?;
+        let rounds = Collective::slowest(&ranks.results).values;
+        let slowest = Summary::of(&rounds).ok_or("no sample was taken")?.median;
         let times: Vec<f64> = ranks.results.iter().map(only).collect::<Result<_, _>>()?;
         let summary = Summary::of(&times).ok_or("no rank")?;
         let least = self.least(cell, driver, plan, which)?;
         let algorithm = self.algorithm.map_or("chosen", Algorithm::name);
         let record =
             self.head(cell, plan, driver, which.name()).with("algorithm", algorithm).with("latency_us", slowest);
-        let record = with_least(record, &least, slowest)
+        let record = with_least(record, &least, slowest);
+        if rounds.len() > 1 || self.raw {
+            let record = with_distribution(record, &rounds, self.raw);
+            return Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups)]);
+        }
+        let record = record
             .with("n", summary.n)
             .with("median", summary.median)
             .with("min", summary.min)
@@ -405,6 +441,8 @@ fn latency_us(plan: &NetPlan<'_>, from: u32, to: u32) -> Result<f64, String> {
     Ok(way.latency_ps as f64 / 1e6)
 }
 
+/// How long ranks wait for a common start beside other traffic.
+const BESIDE_REST_US: f64 = 500.0;
 /// The total counts as longer than the message alone from this factor on: saturation.
 const LONGER: f64 = 1.05;
 
