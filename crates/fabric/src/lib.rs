@@ -18,6 +18,7 @@ pub mod inventory;
 pub mod load;
 pub mod network;
 pub mod price;
+pub mod reduction;
 pub mod rng;
 pub mod routing;
 pub mod spec;

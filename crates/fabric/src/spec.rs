@@ -4,6 +4,7 @@
 //! A `FabricSpec` is plain data. Reading and validating TOML lives in `catalog`.
 
 use crate::barrier::BarrierSpec;
+use crate::reduction::ReductionSpec;
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
 
@@ -293,6 +294,8 @@ pub struct FabricSpec {
     pub parameters: BTreeMap<String, Value<f64>>,
     /// A barrier network beside the data network.
     pub barrier: Option<BarrierSpec>,
+    /// A network beside the data network that combines data.
+    pub reduction: Option<ReductionSpec>,
     /// Which price list and which of its items, if the fabric has prices.
     pub prices: Option<PriceRef>,
 }
@@ -358,6 +361,7 @@ impl FabricSpec {
             flow_control: FlowControl::StoreAndForward,
             parameters: BTreeMap::new(),
             barrier: None,
+            reduction: None,
             prices: None,
         }
     }

@@ -4,8 +4,8 @@
 //! exercised, what is not claimed must be refused.
 
 use crate::{
-    Align, Driver, Engine, Event, Head, Key, Kind, Layout, Limits, Memory, Op, Payload, Port, Posted, Program, Rank,
-    Refusal, RemoteSpan, Span, Work, wait,
+    Align, Combine, Driver, Element, Engine, Event, Head, Key, Kind, Layout, Limits, Memory, Op, Operation, Payload,
+    Port, Posted, Program, Rank, Refusal, RemoteSpan, Span, Work, wait,
 };
 use hotlink_fabric::units::Time;
 use std::collections::VecDeque;
@@ -38,6 +38,7 @@ pub fn check<D: Driver>(driver: &mut D) -> Vec<String> {
     case("remote: revocation", driver.run(2, &remote::Revocation));
     case("remote: unclaimed is refused", driver.run(2, &remote::Unclaimed));
     case("hardware barrier", driver.run(3, &collective::Barriers));
+    case("hardware reduction", driver.run(3, &collective::Reductions));
     case("hardware broadcast", driver.run(3, &collective::Broadcasts));
     complaints
 }

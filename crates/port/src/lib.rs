@@ -44,12 +44,14 @@ mod memory;
 pub mod middleware;
 mod op;
 mod random;
+mod reduction;
 pub mod safety;
 
 pub use contract::{Driver, Host, Note, Port, Program, RunError, wait, yield_once};
-pub use limits::{DepositLimits, Limits, RegistrationLimits};
+pub use limits::{DepositLimits, Limits, ReductionLimits, RegistrationLimits};
 pub use memory::{Align, Attachment, Key, Kind, Layout, Memory, Span};
 pub use op::{Engine, Event, Head, Op, Payload, Posted, Refusal, RemoteSpan, Token, Work};
+pub use reduction::{Combine, Element, Operation};
 
 /// A rank: 0..ranks.
 pub type Rank = u32;

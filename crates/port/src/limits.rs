@@ -32,6 +32,8 @@ pub struct Limits {
     pub barrier: bool,
     /// [`crate::Op::Broadcast`].
     pub broadcast: bool,
+    /// [`crate::Op::Allreduce`].
+    pub reduction: Option<ReductionLimits>,
     /// Processor time to post a control message.
     pub post_overhead: Time,
     /// Processor time to take one.
@@ -59,6 +61,15 @@ pub struct DepositLimits {
     pub dma: bool,
     /// DMA from or to private memory needs it to be registered first.
     pub dma_needs_registration: bool,
+}
+
+/// What a network that combines data claims of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReductionLimits {
+    /// Time of an empty reduction.
+    pub latency: Time,
+    /// Rate of long ones.
+    pub rate: Rate,
 }
 
 /// Limited resources of set-up, which a cache of registrations, mappings and connections lives within.

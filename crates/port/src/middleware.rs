@@ -201,7 +201,7 @@ impl Layer for Count {
                 self.transfers += 1;
                 self.transfer_bytes += span.bytes();
             }
-            (Posted::Accepted, Op::Barrier { .. }) => {}
+            (Posted::Accepted, Op::Barrier { .. } | Op::Allreduce { .. }) => {}
         }
     }
     fn after_poll(&mut self, _: Time, event: Option<&Event>) {

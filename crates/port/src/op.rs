@@ -1,6 +1,6 @@
 //! What can be posted to a port, and what comes back.
 
-use crate::{Attachment, Key, Layout, Rank, Span};
+use crate::{Attachment, Key, Layout, Operation, Rank, Span};
 use hotlink_fabric::units::Time;
 use serde::{Deserialize, Serialize};
 
@@ -90,6 +90,19 @@ pub enum Op<'a> {
     },
     /// Enter the hardware barrier; [`Event::Done`] when all ranks have.
     Barrier {
+        /// Returned with the end.
+        token: Token,
+    },
+    /// Combine every rank's `from` element by element by the fabric, into every rank's `to`, which may be the same:
+    /// elements lie in a row, as many on each rank. [`Event::Done`] when the result is there; until then the memory is
+    /// the port's.
+    Allreduce {
+        /// How, and of what.
+        operation: Operation,
+        /// This rank's part.
+        from: Span,
+        /// The result.
+        to: Span,
         /// Returned with the end.
         token: Token,
     },

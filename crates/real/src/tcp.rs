@@ -465,6 +465,7 @@ fn limits() -> Limits {
         },
         barrier: false,
         broadcast: false,
+        reduction: None,
         post_overhead: Time::from_us(2.0),
         poll_overhead: Time::from_us(2.0),
         latency: Time::from_us(8.0),

@@ -7,7 +7,7 @@ use hotlink_sim::port::{Family, VirtualTime};
 use hotlink_sim::{Plan, Settings};
 
 /// One fabric or more of every family, with and without a host model, with and without a barrier network.
-const FABRICS: [(&str, Family); 17] = [
+const FABRICS: [(&str, Family); 19] = [
     ("w01-sci-d330", Family::Sci),
     ("k98-sci", Family::Sci),
     ("k98-clustar", Family::Sci),
@@ -22,6 +22,8 @@ const FABRICS: [(&str, Family); 17] = [
     ("eth-400g-leaf-spine", Family::Rdma),
     ("ai-pod-torus3d", Family::Rdma),
     ("bluegene-l", Family::Rdma),
+    ("sharp", Family::Rdma),
+    ("ib-hdr-sharp", Family::Rdma),
     ("gige", Family::Tcp),
     ("hwbarr", Family::Tcp),
     ("hwbarr-hx8k", Family::Tcp),

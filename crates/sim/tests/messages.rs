@@ -19,7 +19,7 @@ fn with<T>(name: &str, nodes: u32, test: impl FnOnce(VirtualTime<'_>) -> T) -> T
 
 #[test]
 fn every_collective_by_every_algorithm_on_every_family() {
-    for name in ["w01-sci-d330", "k98-myrinet", "qsnet", "k98-t3d", "ib-ndr-fat-tree2", "gige", "hwbarr"] {
+    for name in ["w01-sci-d330", "k98-myrinet", "qsnet", "k98-t3d", "ib-ndr-fat-tree2", "gige", "hwbarr", "sharp"] {
         with(name, 9, |mut driver| {
             for ranks in 1..10 {
                 let mut cases: Vec<(u64, Rank)> = (0..ranks).flat_map(|root| [1, 5].map(|n| (n, root))).collect();

@@ -161,6 +161,7 @@ fn fabric(name: &str, measured: &[Measured]) -> Result<FabricSpec, Failure> {
         flow_control: FlowControl::Credit,
         parameters: parameters(measured),
         barrier: None,
+        reduction: None,
         prices: None,
     })
 }

@@ -1,15 +1,38 @@
-//! The `[barrier]` table.
+//! The `[barrier]` and `[reduction]` tables.
 
 use super::read::MOST;
 use super::sheet::{STATUSES, Table};
 use super::unit::Dimension;
 use crate::barrier::{BarrierSpec, MOST_NODES};
+use crate::reduction::ReductionSpec;
 use crate::spec::{Origin, Value};
-use crate::units::Time;
+use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
 
-/// Reads the table: counts under one `source` and `status`, times each with their own.
+/// Reads the `[barrier]` table.
 pub(super) fn read_barrier(table: Table<'_>) -> Option<BarrierSpec> {
+    let tree = read_tree(&table);
+    table.finish();
+    tree
+}
+
+/// Reads the `[reduction]` table: a tree, and what it carries.
+pub(super) fn read_reduction(table: Table<'_>) -> Option<ReductionSpec> {
+    let tree = read_tree(&table);
+    let number = |key: &str, dimension, least: f64| {
+        if !table.has(key) {
+            table.missing(key, "{ value, unit, source, status }");
+        }
+        let value: Option<Value<f64>> = table.value_opt(key, dimension, least..=MOST);
+        value.map(|value| value.map(|base| base.round() as u64))
+    };
+    let (segment, rate) = (number("segment", Dimension::Size, 1.0), number("rate", Dimension::Rate, 1.0));
+    table.finish();
+    Some(ReductionSpec { tree: tree?, segment: segment?, rate: rate?.map(Rate) })
+}
+
+/// Reads a tree: counts under one `source` and `status`, times each with their own.
+fn read_tree(table: &Table<'_>) -> Option<BarrierSpec> {
     let time = |key: &str| {
         let value: Option<Value<f64>> = table.value_opt(key, Dimension::Time, 0.0..=MOST / 1e6);
         value.map(|value| value.map(|base| Time(base.round() as u64)))
@@ -35,8 +58,7 @@ pub(super) fn read_barrier(table: Table<'_>) -> Option<BarrierSpec> {
         table.wrong("read", format!("{} ps: polling would never take time", read.value.0), "above 0");
     }
     let (gate_per_input, serial, software) = (time("gate_per_input"), time("serial"), time("software"));
-    let processing = read_processing(&table, arity);
-    table.finish();
+    let processing = read_processing(table, arity);
     Some(BarrierSpec {
         name: name?,
         arity: arity?,

@@ -3,7 +3,7 @@
 //! A part is a set of `[resource.ROLE]`, `[packet]` and `[parameter]` tables. A fabric names parts and may state the
 //! same tables itself; what stands later replaces what stood before, value by value.
 
-use super::barrier::read_barrier;
+use super::barrier::{read_barrier, read_reduction};
 use super::sheet::{Sheet, Table, unknown};
 use super::topology::{read_topology, routing_suits};
 use super::unit::Dimension;
@@ -222,6 +222,7 @@ pub(super) fn read_fabric(sheet: &Sheet<'_>, references: &mut dyn References) ->
     let resources = stated.resources(&root);
     let packet = stated.packet(&root);
     let (has_barrier, barrier) = (root.has("barrier"), root.table_opt("barrier").and_then(read_barrier));
+    let (has_reduction, reduction) = (root.has("reduction"), root.table_opt("reduction").and_then(read_reduction));
     let prices = root.table_opt("prices").and_then(|table| read_prices(table, references));
     if let (Some((topology, _)), Some(routing)) = (&shape, routing) {
         check_routing(&root, topology, routing);
@@ -239,6 +240,7 @@ pub(super) fn read_fabric(sheet: &Sheet<'_>, references: &mut dyn References) ->
         flow_control: flow_control?,
         parameters: stated.parameters,
         barrier: if has_barrier { Some(barrier?) } else { None },
+        reduction: if has_reduction { Some(reduction?) } else { None },
         prices,
     })
 }

@@ -39,7 +39,12 @@ pub fn to_toml(spec: &FabricSpec) -> String {
         value(&mut out, name, number, number.value, dimension);
     }
     if let Some(barrier) = &spec.barrier {
-        write_barrier(&mut out, barrier);
+        write_tree(&mut out, "barrier", barrier);
+    }
+    if let Some(reduction) = &spec.reduction {
+        write_tree(&mut out, "reduction", &reduction.tree);
+        value(&mut out, "segment", &reduction.segment, reduction.segment.value as f64, Dimension::Size);
+        value(&mut out, "rate", &reduction.rate, reduction.rate.value.0 as f64, Dimension::Rate);
     }
     if let Some(prices) = &spec.prices {
         heading(&mut out, "prices");
@@ -62,8 +67,8 @@ fn write_resource(out: &mut String, resource: &ResourceSpec) {
     }
 }
 
-fn write_barrier(out: &mut String, barrier: &BarrierSpec) {
-    heading(out, "barrier");
+fn write_tree(out: &mut String, table: &str, barrier: &BarrierSpec) {
+    heading(out, table);
     field(out, "name", quoted(&barrier.name));
     field(out, "arity", barrier.arity);
     let counts = [("machine_nodes", barrier.machine_nodes), ("partition_nodes", barrier.partition_nodes)];
@@ -80,7 +85,7 @@ fn write_barrier(out: &mut String, barrier: &BarrierSpec) {
         value(out, key, time, time.value.0 as f64, Dimension::Time);
     }
     if !barrier.processing.is_empty() {
-        heading(out, "barrier.processing");
+        heading(out, &format!("{table}.processing"));
         for (nodes, time) in &barrier.processing {
             value(out, &nodes.to_string(), time, time.value.0 as f64, Dimension::Time);
         }

@@ -31,7 +31,8 @@ pub enum Collective {
 /// Ways to do one. Which collective has which: [`Collective::algorithms`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Algorithm {
-    /// The fabric's own: [`hotlink_port::Op::Barrier`], [`hotlink_port::Op::Broadcast`].
+    /// The fabric's own: [`hotlink_port::Op::Barrier`], [`hotlink_port::Op::Broadcast`],
+    /// [`hotlink_port::Op::Allreduce`].
     Hardware,
     /// All tell rank 0, which tells all.
     Central,
@@ -98,8 +99,8 @@ impl Collective {
         match self {
             Collective::Barrier => &[Hardware, Central, Tree, Dissemination, NWay, Tournament],
             Collective::Bcast => &[Hardware, Linear, Binomial, Pipelined, ScatterAllgather],
-            Collective::Reduce => &[Binomial, Rabenseifner, Ring],
-            Collective::Allreduce => &[Binomial, RecursiveDoubling, Rabenseifner, Ring],
+            Collective::Reduce => &[Hardware, Binomial, Rabenseifner, Ring],
+            Collective::Allreduce => &[Hardware, Binomial, RecursiveDoubling, Rabenseifner, Ring],
             Collective::Gather | Collective::Scatter => &[Linear, Binomial],
             Collective::Allgather => &[Linear, RecursiveDoubling, Bruck, Ring],
             Collective::Alltoall => &[Linear, Pairwise, Bruck, Ring],
@@ -144,6 +145,7 @@ impl Algorithm {
         match (self, collective) {
             (Hardware, Collective::Barrier) => limits.barrier,
             (Hardware, Collective::Bcast) => limits.broadcast,
+            (Hardware, Collective::Reduce | Collective::Allreduce) => limits.reduction.is_some(),
             (Hardware, _) => false,
             _ => true,
         }
@@ -163,6 +165,8 @@ pub(crate) struct Costs {
     byte: f64,
     combine: f64,
     eager: f64,
+    /// The fabric's own reduction: an empty one, and each byte.
+    hardware: (f64, f64),
 }
 
 impl Costs {
@@ -174,6 +178,7 @@ impl Costs {
             byte: per_byte(limits.rate),
             combine: 1.5 * per_byte(limits.copy_rate),
             eager: limits.control_bytes_max.min(16 << 10) as f64,
+            hardware: limits.reduction.map_or((0.0, 0.0), |own| (own.latency.0 as f64, per_byte(own.rate))),
         }
     }
     /// One message from its start to its end.
@@ -198,6 +203,7 @@ impl Costs {
         // A rank count that is no power of two needs a message before and one after.
         let uneven = if ranks.is_power_of_two() { 0.0 } else { 2.0 * self.message(m) };
         match (collective, algorithm) {
+            (Collective::Reduce | Collective::Allreduce, Hardware) => self.hardware.0 + m * self.hardware.1,
             (_, Hardware) => 0.0,
             (_, Central) => 2.0 * self.fan(n - 1.0, 0.0),
             (_, Tree) => 2.0 * (n.ln() / f64::from(ARITY).ln()).ceil() * self.fan(f64::from(ARITY), 0.0),

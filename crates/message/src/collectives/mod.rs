@@ -5,8 +5,8 @@
 //! |---|---|
 //! | barrier | the fabric's own, central, tree, dissemination, n-way dissemination, tournament |
 //! | bcast | the fabric's own, linear, binomial, pipelined chain, scatter and allgather |
-//! | reduce | binomial, Rabenseifner, ring |
-//! | allreduce | binomial (reduce and bcast), recursive doubling, Rabenseifner, ring |
+//! | reduce | the fabric's own, binomial, Rabenseifner, ring |
+//! | allreduce | the fabric's own, binomial (reduce and bcast), recursive doubling, Rabenseifner, ring |
 //! | gather, scatter | linear, binomial; gatherv and scatterv linear |
 //! | allgather | linear, recursive doubling, Bruck, ring; allgatherv ring |
 //! | alltoall | linear, pairwise, Bruck, ring; alltoallv linear, pairwise |
@@ -23,8 +23,7 @@ mod gather;
 mod reduce;
 
 use crate::comm::{Comm, Side};
-use crate::reduce::{Combine, Element, Operation};
-use crate::{Error, Tag};
+use crate::{Combine, Element, Error, Operation, Tag};
 use algorithm::{Algorithm, Collective, Costs};
 use hotlink_fabric::units::Time;
 use hotlink_port::{Kind, Memory, Port, Rank, Refusal, Span};

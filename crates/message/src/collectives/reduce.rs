@@ -5,19 +5,24 @@ use super::algorithm::{Algorithm, Collective};
 use super::{GATHER, REDUCE};
 use crate::Error;
 use crate::comm::{Comm, Side};
-use crate::reduce::Operation;
-use hotlink_port::{Port, Rank, Refusal, Span};
+use crate::reduce::apply;
+use hotlink_port::{Op, Operation, Port, Rank, Refusal, Span};
 
 impl<P: Port> Comm<P> {
     /// Combines every rank's `send` element by element into `recv` of `root`; `recv` is scratch elsewhere.
     pub async fn reduce(&self, root: Rank, operation: Operation, send: Span, recv: Span) -> Result<(), Error> {
         self.check_root(root)?;
         operation.check(&send, &recv)?;
-        self.keep(send, recv)?;
         if self.ranks() == 1 {
-            return Ok(());
+            return self.keep(send, recv);
         }
-        match self.algorithm(Collective::Reduce, send.bytes(), |_| true)? {
+        let algorithm = self.algorithm(Collective::Reduce, send.bytes(), |_| true)?;
+        if algorithm == Algorithm::Hardware {
+            // All get the result, and `recv` is scratch where nobody wants it.
+            return self.allreduce_hardware(operation, send, recv).await;
+        }
+        self.keep(send, recv)?;
+        match algorithm {
             Algorithm::Binomial => self.reduce_binomial(root, operation, recv).await,
             Algorithm::Rabenseifner => {
                 let (mine, parts) = self.reduce_scatter_halving(operation, recv).await?;
@@ -35,11 +40,15 @@ impl<P: Port> Comm<P> {
     /// Combines every rank's `send` element by element into every rank's `recv`.
     pub async fn allreduce(&self, operation: Operation, send: Span, recv: Span) -> Result<(), Error> {
         operation.check(&send, &recv)?;
-        self.keep(send, recv)?;
         if self.ranks() == 1 {
-            return Ok(());
+            return self.keep(send, recv);
         }
-        match self.algorithm(Collective::Allreduce, send.bytes(), |_| true)? {
+        let algorithm = self.algorithm(Collective::Allreduce, send.bytes(), |_| true)?;
+        if algorithm == Algorithm::Hardware {
+            return self.allreduce_hardware(operation, send, recv).await;
+        }
+        self.keep(send, recv)?;
+        match algorithm {
             Algorithm::Binomial => {
                 self.reduce_binomial(0, operation, recv).await?;
                 self.bcast_binomial(0, recv).await
@@ -55,8 +64,11 @@ impl<P: Port> Comm<P> {
         }
     }
 
+    async fn allreduce_hardware(&self, operation: Operation, from: Span, to: Span) -> Result<(), Error> {
+        self.perform(self.rank(), |token| Op::Allreduce { operation, from, to, token }).await
+    }
     fn combine(&self, operation: Operation, other: Span, into: Span) -> Result<(), Error> {
-        self.with_port(|port| operation.apply(port, other, into))
+        self.with_port(|port| apply(operation, port, other, into))
     }
     pub(super) async fn reduce_binomial(&self, root: Rank, operation: Operation, recv: Span) -> Result<(), Error> {
         let other = self.scratch(recv, recv.bytes())?;

@@ -1,4 +1,4 @@
-//! Barriers and broadcasts by the fabric itself, where a port claims them.
+//! Barriers, reductions and broadcasts by the fabric itself, where a port claims them.
 
 use super::*;
 
@@ -36,6 +36,43 @@ impl<P: Port> Program<P, Vec<String>> for Barriers {
             let safe = subject.limits.real_time || last_in <= first_out;
             subject
                 .expect(safe, || format!("barrier {round} left at {first_out:?}, entered by the last at {last_in:?}"));
+        }
+        subject.complaints
+    }
+}
+
+/// Every rank gets all ranks' elements combined, whoever is late and however many there are.
+pub(super) struct Reductions;
+
+impl<P: Port> Program<P, Vec<String>> for Reductions {
+    async fn run(&self, port: P) -> Vec<String> {
+        let mut subject = Subject::new(port);
+        if subject.limits.reduction.is_none() {
+            return subject.complaints;
+        }
+        let (rank, ranks) = (i64::from(subject.port.rank()), i64::from(subject.port.ranks()));
+        for (round, words) in [0_i64, 1, 3, 40, 700].into_iter().enumerate() {
+            let (round, late) = (round as u64, if round as i64 % ranks == rank { 40.0 } else { 1.0 });
+            let (bytes, apart) = (8 * words as u64, 8 * words as u64 * (round % 2));
+            let memory = subject.alloc(2 * bytes + 8, Kind::Private);
+            let mine: Vec<u8> = (0..words).flat_map(|i| (1000 * rank + i).to_ne_bytes()).collect();
+            let written = subject.port.write(memory, 8, &mine);
+            subject.expect(written.is_ok(), || format!("write: {written:?}"));
+            subject.port.compute(Work::Fixed(Time::from_us(late)));
+            let operation = Operation { combine: Combine::Sum, element: Element::I64 };
+            // In place and not, in turn.
+            let (from, to) = (Span::new(memory, 8, bytes), Span::new(memory, 8 + apart, bytes));
+            let posted = subject.post(&Op::Allreduce { operation, from, to, token: round }).await;
+            subject.expect(posted.is_ok(), || format!("reduction {round}: {posted:?}"));
+            let ended = subject.done(round).await;
+            subject.expect(ended.is_ok(), || format!("reduction {round}: {ended:?}"));
+            let mut seen = vec![0; mine.len()];
+            let read = subject.port.read(memory, 8 + apart, &mut seen);
+            let due: Vec<u8> =
+                (0..words).flat_map(|i| (1000 * ranks * (ranks - 1) / 2 + ranks * i).to_ne_bytes()).collect();
+            subject.expect(read.is_ok() && seen == due, || format!("reduction {round} of {words} words: wrong sums"));
+            let freed = subject.port.free(memory);
+            subject.expect(freed.is_ok(), || format!("free: {freed:?}"));
         }
         subject.complaints
     }

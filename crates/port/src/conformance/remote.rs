@@ -262,6 +262,11 @@ impl<P: Port> Program<P, Vec<String>> for Unclaimed {
             let posted = subject.post(&op).await;
             subject.expect(posted == Err(Refusal::Unsupported), || format!("unclaimed hardware broadcast: {posted:?}"));
         }
+        if subject.limits.reduction.is_none() {
+            let operation = Operation { combine: Combine::Sum, element: Element::I64 };
+            let posted = subject.post(&Op::Allreduce { operation, from: span, to: span, token: 1 }).await;
+            subject.expect(posted == Err(Refusal::Unsupported), || format!("unclaimed hardware reduction: {posted:?}"));
+        }
         let wild = subject.port.attach(Key { rank: 0, id: u64::MAX - 3, bytes: 8 }, Engine::Dma);
         subject.expect(wild.is_err(), || "a key that nobody gave can be attached".to_owned());
         subject.complaints

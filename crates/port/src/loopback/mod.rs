@@ -191,6 +191,7 @@ fn limits(driver: &Loopback) -> Limits {
         },
         barrier: false,
         broadcast: false,
+        reduction: None,
         post_overhead: Time(1000),
         poll_overhead: Time(1000),
         latency: Time(1000),

@@ -425,6 +425,7 @@ fn limits(name: &str) -> Limits {
         },
         barrier: false,
         broadcast: false,
+        reduction: None,
         post_overhead: Time::ZERO,
         poll_overhead: Time::ZERO,
         latency: Time::ZERO,

@@ -289,7 +289,7 @@ impl Port for ShmPort {
             Op::Control { to, ref head, ref payload } => self.control(to, head, payload),
             Op::Deposit { from, to, engine, token } => self.remote(Way::Write, from, to, engine, token),
             Op::Fetch { from, to, engine, token } => self.remote(Way::Read, to, from, engine, token),
-            Op::Barrier { .. } | Op::Broadcast { .. } => Posted::Refused(Refusal::Unsupported),
+            Op::Barrier { .. } | Op::Broadcast { .. } | Op::Allreduce { .. } => Posted::Refused(Refusal::Unsupported),
         }
     }
     #[inline]
@@ -425,6 +425,7 @@ fn limits(private: bool) -> Limits {
         },
         barrier: false,
         broadcast: false,
+        reduction: None,
         post_overhead: Time::from_ns(20.0),
         poll_overhead: Time::from_ns(20.0),
         latency: Time::from_ns(200.0),

@@ -15,6 +15,9 @@
 //! ```
 
 mod device;
+mod reduction;
+
+pub use reduction::ReductionNetwork;
 
 use crate::event::{Event, Queue, RadixHeap, TraceHash};
 use device::TwoState;
@@ -194,27 +197,7 @@ impl BarrierNetwork {
         if let Some(node) = result_at.iter().position(|&at| at == u64::MAX) {
             return Err(BarrierFault::Stuck { node: node as u32 });
         }
-        Ok(self.leaving(arrivals, &result_at, events, trace_hash))
-    }
-
-    /// Every node reads over and over from when it has signalled; the wire is sampled as a read ends.
-    fn leaving(&self, arrivals: &[Time], result_at: &[u64], events: u64, trace_hash: u64) -> BarrierRun {
-        let mut reads = 0;
-        let leave = arrivals.iter().zip(result_at).map(|(arrival, &result)| {
-            let polling = arrival.0 + self.times.enter;
-            let needed = result.saturating_sub(polling).div_ceil(self.times.read).max(1);
-            reads += needed;
-            Time(polling + needed * self.times.read)
-        });
-        let leave = leave.collect();
-        BarrierRun {
-            last_arrival: arrivals.iter().copied().max().unwrap_or_default(),
-            released: Time(result_at.iter().copied().max().unwrap_or_default()),
-            leave,
-            reads,
-            events,
-            trace_hash,
-        }
+        Ok(leaving((self.times.enter, self.times.read), arrivals, &result_at, events, trace_hash))
     }
 
     /// A global OR, as BlueGene/L's interrupts use it: `source` raises it at `at`, every device passes on its first
@@ -227,6 +210,26 @@ impl BarrierNetwork {
         let risen = turned + top * times.hop + top.saturating_sub(1) * times.gate;
         debug_assert!((source as usize) < self.nodes);
         vec![Time(risen); self.nodes]
+    }
+}
+
+/// Every node reads over and over from when it has signalled (`enter`); the wire is sampled as a read (`read`) ends.
+fn leaving((enter, read): (u64, u64), arrivals: &[Time], result_at: &[u64], events: u64, hash: u64) -> BarrierRun {
+    let mut reads = 0;
+    let leave = arrivals.iter().zip(result_at).map(|(arrival, &result)| {
+        let polling = arrival.0 + enter;
+        let needed = result.saturating_sub(polling).div_ceil(read).max(1);
+        reads += needed;
+        Time(polling + needed * read)
+    });
+    let leave = leave.collect();
+    BarrierRun {
+        last_arrival: arrivals.iter().copied().max().unwrap_or_default(),
+        released: Time(result_at.iter().copied().max().unwrap_or_default()),
+        leave,
+        reads,
+        events,
+        trace_hash: hash,
     }
 }
 

@@ -451,8 +451,10 @@ fn claims(family: Family, spec: &FabricSpec, usual: &Usual) -> Limits {
         segments: matches!(family, Family::Sci | Family::T3d),
         ghosts: true,
         registration,
-        barrier: spec.barrier.is_some(),
+        // The driver knows for how many ranks.
+        barrier: false,
         broadcast: false,
+        reduction: None,
         post_overhead: Time::ZERO,
         poll_overhead: Time::ZERO,
         latency: Time::ZERO,

@@ -1,13 +1,13 @@
 //! [`SimPort`]: one rank's door to the simulated fabric.
 
 use super::flight::{Flight, Phase, Transfer, What};
-use super::world::{Hardware, Seat, World};
+use super::world::{Hardware, Part, Reducer, Seat, World};
 use crate::plan::NONE;
 use hotlink_fabric::units::Time;
 use hotlink_port::blocks::inside;
 use hotlink_port::{
-    Align, Attachment, DepositLimits, Engine, Event, Head, Host, Key, Kind, Layout, Limits, Memory, Note, Op, Payload,
-    Port, Posted, Rank, Refusal, RemoteSpan, Span, Token, Work,
+    Align, Attachment, DepositLimits, Engine, Event, Head, Host, Key, Kind, Layout, Limits, Memory, Note, Op,
+    Operation, Payload, Port, Posted, Rank, Refusal, RemoteSpan, Span, Token, Work,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -239,6 +239,41 @@ impl SimPort<'_> {
         Ok(Posted::Accepted)
     }
 
+    /// Enters the fabric's own reduction; all leave it with the result when its network says.
+    fn allreduce(&self, operation: Operation, from: Span, to: Span, token: Token) -> Result<Posted, Refusal> {
+        operation.check(&from, &to)?;
+        let world = &mut *self.world.borrow_mut();
+        let ranks = world.seats.len();
+        let seat = &mut world.seats[self.rank as usize];
+        let Reducer { network, parts } = world.reducer.as_mut().ok_or(Refusal::Unsupported)?;
+        seat.blocks.check(&to)?;
+        let data = seat.blocks.pack(&from)?;
+        parts.push(Part { rank: self.rank, token, now: seat.now, operation, to, data });
+        if parts.len() < ranks {
+            return Ok(Posted::Accepted);
+        }
+        let mut parts = std::mem::take(parts);
+        // Combined in the ranks' order, whoever came first.
+        parts.sort_unstable_by_key(|part| part.rank);
+        if parts.iter().any(|part| part.operation != operation || part.to.bytes() != to.bytes()) {
+            world.failure = Some("ranks disagree on what to combine".to_owned());
+            return Ok(Posted::Accepted);
+        }
+        let arrivals: Vec<Time> = parts.iter().map(|part| Time(part.now)).collect();
+        match network.reduce(&arrivals, to.bytes()) {
+            Ok(run) => {
+                let result = combined(operation, &mut parts);
+                for Part { rank, token, to, .. } in parts {
+                    world.seats[rank as usize].blocks.unpack(&to, result.as_deref())?;
+                    let flight = Flight { phase: Phase::Local, ..Flight::new(What::Signal, rank, rank) };
+                    world.tell(Flight { head: [token, 0, 0, 0], ..flight }, run.leave[rank as usize].0);
+                }
+            }
+            Err(fault) => world.failure = Some(fault.to_string()),
+        }
+        Ok(Posted::Accepted)
+    }
+
     /// The event that a flight in the inbox is.
     fn event(&self, world: &mut World<'_>, place: u32) -> Event {
         let flight = world.flight(place);
@@ -264,6 +299,16 @@ impl SimPort<'_> {
     }
 }
 
+/// All parts as one; `None` if one of them is a ghost.
+fn combined(operation: Operation, parts: &mut [Part]) -> Option<Vec<u8>> {
+    let (first, others) = parts.split_first_mut()?;
+    let mut result = first.data.take()?;
+    for part in others {
+        operation.combine(&mut result, part.data.as_deref()?);
+    }
+    Some(result)
+}
+
 impl Port for SimPort<'_> {
     fn rank(&self) -> Rank {
         self.rank
@@ -285,6 +330,7 @@ impl Port for SimPort<'_> {
             Op::Deposit { from, to, engine, token } => moved(from, to, true, engine, token),
             Op::Fetch { from, to, engine, token } => moved(to, from, false, engine, token),
             Op::Barrier { token } => self.barrier(token),
+            Op::Allreduce { operation, from, to, token } => self.allreduce(operation, from, to, token),
             Op::Broadcast { .. } => Err(Refusal::Unsupported),
         };
         posted.unwrap_or_else(Posted::Refused)

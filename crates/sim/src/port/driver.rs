@@ -8,7 +8,7 @@ use crate::net::Net;
 use crate::plan::Plan;
 use crate::workload::{Background, BackgroundSpec, Run};
 use hotlink_fabric::units::Time;
-use hotlink_port::{Driver, Limits, Program, Rank, RunError};
+use hotlink_port::{Driver, Limits, Program, Rank, ReductionLimits, RunError};
 use serde::{Serialize, de::DeserializeOwned};
 use std::cell::RefCell;
 use std::future::Future;
@@ -71,6 +71,16 @@ impl<'a> VirtualTime<'a> {
     pub fn adapter(&self) -> &Adapter {
         &self.adapter
     }
+    /// What the ports of so many ranks claim: also which of the fabric's own networks serve them.
+    pub fn limits(&self, ranks: u32) -> Limits {
+        let spec = &self.plan.fabric.spec;
+        let barrier = spec.barrier.as_ref().is_some_and(|own| own.levels(ranks, false).is_ok());
+        let reduction = spec
+            .reduction
+            .as_ref()
+            .and_then(|own| Some(ReductionLimits { latency: own.latency(ranks, 0).ok()?, rate: own.rate.value }));
+        Limits { barrier, reduction, ..self.limits.clone() }
+    }
     /// What the last run told, if it came to its end.
     pub fn outcome(&self) -> Option<&Outcome> {
         self.outcome.as_ref()
@@ -95,7 +105,7 @@ impl<'a> Driver for VirtualTime<'a> {
             let background = Background::new(self.plan, &self.settings, spec);
             world.put_beside(background.map_err(|error| RunError::Stuck(error.to_string()))?);
         }
-        let limits = Rc::new(Limits { barrier: world.hardware.is_some(), ..self.limits.clone() });
+        let limits = Rc::new(self.limits(ranks));
         let world = Rc::new(RefCell::new(world));
         let port = |rank| SimPort { world: world.clone(), rank, limits: limits.clone() };
         let mut tasks = Tasks {

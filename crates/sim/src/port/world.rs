@@ -7,14 +7,14 @@
 use super::adapter::Adapter;
 use super::flight::{Flight, Phase, What};
 use super::setups::Setups;
-use crate::barrier::BarrierNetwork;
+use crate::barrier::{BarrierNetwork, ReductionNetwork};
 use crate::net::{List, Net, Note, Pool};
 use crate::plan::{NONE, Plan, RouteBuffer};
 use crate::workload::Background;
 use hotlink_fabric::units::Time;
 use hotlink_port::blocks::Blocks;
 use hotlink_port::safety::Barriers;
-use hotlink_port::{Rank, Refusal, Span};
+use hotlink_port::{Operation, Rank, Refusal, Span};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -105,6 +105,24 @@ pub(super) struct Hardware {
     pub arrived: Vec<(Rank, u64, u64)>,
 }
 
+/// The fabric's own reduction network, and what has entered it.
+pub(super) struct Reducer {
+    pub network: ReductionNetwork,
+    pub parts: Vec<Part>,
+}
+
+/// What a rank gave to be combined, and when.
+pub(super) struct Part {
+    pub rank: Rank,
+    pub token: u64,
+    pub now: u64,
+    pub operation: Operation,
+    /// Where the result goes.
+    pub to: Span,
+    /// `None`: ghosts.
+    pub data: Option<Vec<u8>>,
+}
+
 /// The ranks' common state.
 pub(super) struct World<'a> {
     pub net: Net<'a>,
@@ -115,6 +133,7 @@ pub(super) struct World<'a> {
     pub ready: VecDeque<Rank>,
     /// The fabric's own barrier.
     pub hardware: Option<Hardware>,
+    pub reducer: Option<Reducer>,
     pub barriers: Barriers,
     /// A run that must end: why.
     pub failure: Option<String>,
@@ -132,6 +151,8 @@ impl<'a> World<'a> {
     pub fn new(net: Net<'a>, plan: &'a Plan<'a>, adapter: Rc<Adapter>, ranks: u32) -> World<'a> {
         let barrier = plan.fabric.spec.barrier.as_ref();
         let hardware = barrier.and_then(|spec| BarrierNetwork::new(spec, ranks, false).ok());
+        let reduction = plan.fabric.spec.reduction.as_ref();
+        let reducer = reduction.and_then(|spec| ReductionNetwork::new(spec, ranks).ok());
         World {
             net,
             plan,
@@ -140,6 +161,7 @@ impl<'a> World<'a> {
             flights: Pool::default(),
             ready: (0..ranks).collect(),
             hardware: hardware.map(|network| Hardware { network, arrived: Vec::new() }),
+            reducer: reducer.map(|network| Reducer { network, parts: Vec::new() }),
             barriers: Barriers::new(ranks),
             failure: None,
             way: RouteBuffer::default(),

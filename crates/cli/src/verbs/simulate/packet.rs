@@ -224,6 +224,7 @@ fn algorithms(which: Which, names: &[String]) -> Result<Vec<Option<Algorithm>>, 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   hotlink simulate bcast --fabric ib-ndr-fat-tree3 --nodes 1024 --size 8..1MiB --algorithm binomial,pipelined
+  hotlink simulate allreduce --fabric sharp --nodes 128 --size 8,4KiB --algorithm hardware,recursive-doubling
   hotlink simulate allreduce --fabric slingshot-dragonfly --nodes 256 --size 64KiB,16MiB")]
 pub(crate) struct CollectiveArgs {
     #[command(flatten)]

@@ -10,6 +10,7 @@ use hotlink_bench::{Bench, Collective, Overlap, OverlapTimes, PingPong, Plan, Re
 use hotlink_bench::{Told, Tuned, Tuning, Which};
 use hotlink_fabric::load;
 use hotlink_fabric::network::Node;
+use hotlink_fabric::reduction::ReductionSpec;
 use hotlink_fabric::traffic::{Demand, Flow, Traffic};
 use hotlink_message::{Algorithm, Counters, Error, Policy, SetupStats};
 use hotlink_port::{Driver, Engine, Layout};
@@ -219,9 +220,12 @@ impl Program {
         let mut algorithms = Vec::new();
         if let (ProgramBench::Collective(which), Some(algorithm)) = (&self.bench, self.algorithm) {
             let collective = which.collective();
-            if !algorithm.is_possible(collective, &driver.adapter().limits) {
+            if !algorithm.is_possible(collective, &driver.limits(ranks)) {
                 let name = &driver.adapter().limits.name;
-                return Err(format!("--algorithm {}: {name} has no hardware for it", algorithm.name()));
+                return Err(format!(
+                    "--algorithm {}: {name} has no hardware for it with {ranks} nodes",
+                    algorithm.name()
+                ));
             }
             algorithms.push((collective, algorithm));
         }
@@ -360,10 +364,17 @@ impl Program {
         let slowest = Summary::of(&rounds).ok_or("no sample was taken")?.median;
         let times: Vec<f64> = ranks.results.iter().map(only).collect::<Result<_, _>>()?;
         let summary = Summary::of(&times).ok_or("no rank")?;
-        let least = self.least(cell, driver, plan, which)?;
+        let least = match self.own_network(plan, which) {
+            Some(own) => reduced(own, cell)?,
+            None => self.least(cell, driver, plan, which)?,
+        };
         let algorithm = self.algorithm.map_or("chosen", Algorithm::name);
-        let record =
+        let mut record =
             self.head(cell, plan, driver, which.name()).with("algorithm", algorithm).with("latency_us", slowest);
+        if let Some(own) = self.own_network(plan, which) {
+            let formula = own.latency(cell.nodes, cell.size).map_err(|error| error.to_string())?;
+            record = record.with("formula_us", formula.us());
+        }
         let record = with_least(record, &least, slowest);
         if rounds.len() > 1 || self.raw {
             let record = with_distribution(record, &rounds, self.raw);
@@ -377,6 +388,12 @@ impl Program {
             .with("max", summary.max)
             .with("statistic_of", "latency_us of the ranks, from a common start");
         Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups)])
+    }
+
+    /// The fabric's own reduction network, where it was asked for.
+    fn own_network<'p>(&self, plan: &'p NetPlan<'_>, which: Which) -> Option<&'p ReductionSpec> {
+        let reduces = matches!(which, Which::Reduce | Which::Allreduce);
+        plan.fabric.spec.reduction.as_ref().filter(|_| reduces && self.algorithm == Some(Algorithm::Hardware))
     }
 
     /// Hop and serialisation limit: news from the farthest rank, and the bytes that must pass the busiest resource.
@@ -412,6 +429,19 @@ impl Program {
         let is = "news from the farthest rank, or the bytes of one rank at the network's rate, whichever is longer";
         Ok(Least { latency_us: idle_us.max(bytes_us), mbps, resource, is })
     }
+}
+
+/// What no reduction in the network could be faster than: its tree's own way, or the bytes at its rate.
+fn reduced(own: &ReductionSpec, cell: &Cell) -> Result<Least, String> {
+    let empty = own.latency(cell.nodes, 0).map_err(|error| error.to_string())?.us();
+    // A read under way may see the result earlier than the closed form, by a whole read at most.
+    let way_us = empty - f64::from(own.tree.phases) * own.tree.read.value.us();
+    let mbps = own.rate.value.0 as f64 / 1e6;
+    let bytes_us = f64::from(own.tree.phases) * cell.size as f64 / mbps;
+    let resource =
+        if bytes_us > way_us { "rate of the reduction network" } else { "way through the reduction network" };
+    let is = "up and down the reduction network, or each pass's bytes at its rate, whichever is longer";
+    Ok(Least { latency_us: way_us.max(bytes_us), mbps, resource: resource.to_owned(), is })
 }
 
 /// The one sample of a run in virtual time.

@@ -1,0 +1,93 @@
+//! Reduction networks: trees whose devices combine what their inputs carry, in closed form.
+//!
+//! As a barrier network ([`crate::barrier`]), but every node sends data: whole segments, one after the other at the
+//! network's rate. A device combines a segment once all its inputs have it and passes the result up; the top turns it
+//! round, and devices pass it down as it comes. In-network reduction by InfiniBand switches (SHARP: Graham et al. 2016)
+//! and BlueGene/L's collective network are such.
+
+use crate::barrier::{BarrierError, BarrierSpec};
+use crate::spec::Value;
+use crate::units::{Rate, Time};
+
+/// The reduction network of a fabric: `[reduction]` in its file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReductionSpec {
+    /// The tree and its times; `phases` are passes of the data (2: exponents first, then mantissas).
+    pub tree: BarrierSpec,
+    /// Most bytes of a segment.
+    pub segment: Value<u64>,
+    /// Rate at which a node sends segments and a device combines them.
+    pub rate: Value<Rate>,
+}
+
+/// A message in segments: how many, and how long a full one and the last one take at the network's rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segments {
+    /// Number, at least 1.
+    pub count: u64,
+    /// Time of each but the last.
+    pub each: Time,
+    /// Time of the last.
+    pub last: Time,
+}
+
+impl ReductionSpec {
+    /// `bytes` in segments.
+    pub fn segments(&self, bytes: u64) -> Segments {
+        let most = self.segment.value.max(1);
+        let count = bytes.div_ceil(most).max(1);
+        let time =
+            |bytes: u64| Time((u128::from(bytes) * 1_000_000_000_000).div_ceil(self.rate.value.0.max(1).into()) as u64);
+        Segments { count, each: time(most), last: time(bytes - (count - 1) * most) }
+    }
+
+    /// A reduction of `bytes` on `nodes` nodes that arrive together, its result on all: for each pass the way of a
+    /// barrier, and the segments through every level's device one after the other.
+    ///
+    /// A pipeline of S equal stages passes n segments in (n - 1 + S) times the time of one, the last one's own time in
+    /// place of one of them; the first stage is the node's sending. Polling is counted as one whole read.
+    ///
+    /// # Errors
+    /// A number of nodes that the network does not serve.
+    pub fn latency(&self, nodes: u32, bytes: u64) -> Result<Time, BarrierError> {
+        let levels = self.tree.levels(nodes, false)?.len() as u64;
+        let Segments { count, each, last } = self.segments(bytes);
+        let pipeline = match count {
+            1 => (levels + 1) * last.0,
+            _ => (count - 1 + levels) * each.0 + last.0,
+        };
+        Ok(Time(self.tree.latency(nodes, false)?.0 + u64::from(self.tree.phases) * pipeline))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog;
+
+    fn spec(name: &str) -> ReductionSpec {
+        catalog::load(name).unwrap().reduction.unwrap()
+    }
+
+    #[test]
+    fn sharp_is_fitted_to_both_times_that_its_paper_prints() {
+        let us = |bytes| spec("sharp").latency(128, bytes).unwrap().us();
+        assert!((us(8) - 2.83).abs() < 0.005 && (us(4096) - 14.48).abs() < 0.005, "{} {}", us(8), us(4096));
+    }
+
+    #[test]
+    fn bluegenes_sum_of_doubles_takes_two_passes() {
+        let us = spec("bluegene-l").latency(65_536, 8).unwrap().us();
+        assert!((us - 10.0).abs() < 0.05, "{us}");
+    }
+
+    #[test]
+    fn segments_hold_all_bytes() {
+        let spec = spec("sharp");
+        for (bytes, count) in [(0, 1), (1, 1), (256, 1), (257, 2), (4096, 16)] {
+            assert_eq!(spec.segments(bytes).count, count, "{bytes} B");
+        }
+        let (one, all) = (spec.segments(256), spec.segments(512));
+        assert_eq!((one.last, all.last), (all.each, all.each));
+    }
+}
