@@ -19,11 +19,15 @@ fn with<T>(name: &str, nodes: u32, test: impl FnOnce(VirtualTime<'_>) -> T) -> T
 
 #[test]
 fn every_collective_by_every_algorithm_on_every_family() {
-    for name in ["w01-sci-d330", "k98-myrinet", "qsnet", "k98-t3d", "ib-ndr-fat-tree2", "gige", "hwbarr", "sharp"] {
+    // All roots on one family; what differs between families is how messages move, not who sends to whom.
+    let families = ["w01-sci-d330", "k98-myrinet", "qsnet", "k98-t3d", "ib-ndr-fat-tree2", "gige", "hwbarr", "sharp"];
+    for name in families {
         with(name, 9, |mut driver| {
-            for ranks in 1..10 {
-                let mut cases: Vec<(u64, Rank)> = (0..ranks).flat_map(|root| [1, 5].map(|n| (n, root))).collect();
-                cases.extend([(0, 0), (130, ranks / 2), (3000, ranks - 1)]);
+            let all = name == "ib-ndr-fat-tree2";
+            for ranks in (1..10).filter(|ranks| all || [2, 3, 5, 8, 9].contains(ranks)) {
+                let mut cases: Vec<(u64, Rank)> = vec![(0, 0), (130, ranks / 2), (3000, ranks - 1)];
+                let roots = if all { 0..ranks } else { ranks / 3..ranks / 3 + 1 };
+                cases.extend(roots.flat_map(|root| [1, 5].map(|words| (words, root))));
                 assert_eq!(check(&mut driver, ranks, &cases), [""; 0], "{name}, {ranks} ranks");
                 let outcome = driver.outcome().expect("it ended");
                 assert!(
