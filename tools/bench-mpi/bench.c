@@ -1,0 +1,213 @@
+/* What `hotlink measure` measures, under any MPI: half round trip (source rewritten before each send, or not), barrier,
+ * message rate, words put at a stride into ordinary memory (MPI_Put with a vector type) and received at a stride,
+ * alltoallv, overlap at sender and receiver. Medians of samples, one line each: "WHAT SIZE STRIDE MEDIAN_US" (overlap:
+ * a share). Compiled by tools/bench-mpi/run with each MPI's own compiler wrapper. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLES = 101, WARMUP = 10, WINDOW = 64 };
+static int rank, ranks;
+static const double BUDGET_S = 0.5;
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *us, int n) {
+    qsort(us, n, sizeof *us, ascending);
+    return us[n / 2];
+}
+
+static void report(const char *what, long size, long stride, double value) {
+    if (rank == 0) {
+        printf("%s %ld %ld %.5f\n", what, size, stride, value);
+        fflush(stdout);
+    }
+}
+
+static char *filled(long size) {
+    char *block;
+    if (posix_memalign((void **)&block, 4096, size + 8))
+        abort();
+    memset(block, 1, size + 8);
+    return block;
+}
+
+/* Samples until there are enough or time is up; rank 0 decides for all. */
+static double samples(void (*once)(void *), void *what, int inner) {
+    static double us[SAMPLES];
+    double begin = MPI_Wtime();
+    int n = 0;
+    for (int s = -WARMUP; s < SAMPLES; s++) {
+        int more = n < 5 || MPI_Wtime() - begin < BUDGET_S;
+        MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        if (!more)
+            break;
+        MPI_Barrier(MPI_COMM_WORLD);
+        double start = MPI_Wtime();
+        for (int i = 0; i < inner; i++)
+            once(what);
+        double time = (MPI_Wtime() - start) * 1e6 / inner;
+        if (s >= 0)
+            us[n++] = time;
+    }
+    return median(us, n);
+}
+
+struct pair { char *there, *back, *fresh; long size; };
+
+static void pingpong(void *what) {
+    struct pair *p = what;
+    if (rank == 0) {
+        if (p->fresh)
+            memcpy(p->there, p->fresh, p->size);
+        MPI_Send(p->there, p->size, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+        MPI_Recv(p->back, p->size, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (rank == 1) {
+        MPI_Recv(p->back, p->size, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (p->fresh)
+            memcpy(p->there, p->fresh, p->size);
+        MPI_Send(p->there, p->size, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+    }
+}
+
+static void barrier(void *what) {
+    (void)what;
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void window(void *what) {
+    struct pair *p = what;
+    MPI_Request requests[WINDOW];
+    if (rank == 0) {
+        for (int i = 0; i < WINDOW; i++)
+            MPI_Isend(p->there, p->size, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &requests[i]);
+        MPI_Waitall(WINDOW, requests, MPI_STATUSES_IGNORE);
+        MPI_Recv(NULL, 0, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (rank == 1) {
+        for (int i = 0; i < WINDOW; i++)
+            MPI_Irecv(p->back, p->size, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &requests[i]);
+        MPI_Waitall(WINDOW, requests, MPI_STATUSES_IGNORE);
+        MPI_Send(NULL, 0, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+    }
+}
+
+struct strided { char *row, *spread; long words; MPI_Datatype vector; MPI_Win win; };
+
+static void put(void *what) {
+    struct strided *s = what;
+    if (rank == 0) {
+        MPI_Put(s->row, s->words, MPI_DOUBLE, 1, 0, 1, s->vector, s->win);
+        MPI_Win_flush(1, s->win);
+        MPI_Send(NULL, 0, MPI_BYTE, 1, 2, MPI_COMM_WORLD);
+        MPI_Recv(NULL, 0, MPI_BYTE, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (rank == 1) {
+        /* Waiting in the library lets it help with the put. */
+        MPI_Recv(NULL, 0, MPI_BYTE, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(NULL, 0, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
+    }
+}
+
+static void unpack(void *what) {
+    struct strided *s = what;
+    if (rank == 0) {
+        MPI_Send(s->row, s->words, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD);
+        MPI_Recv(NULL, 0, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (rank == 1) {
+        MPI_Recv(s->spread, 1, s->vector, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(NULL, 0, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+    }
+}
+
+static void strides(long size, long stride) {
+    struct strided s = { .words = size / 8 };
+    s.row = filled(size);
+    s.spread = filled(s.words * stride * 8);
+    MPI_Type_vector(s.words, 1, stride, MPI_DOUBLE, &s.vector);
+    MPI_Type_commit(&s.vector);
+    report("unpack", size, stride, samples(unpack, &s, 1));
+    MPI_Win_create(s.spread, s.words * stride * 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &s.win);
+    MPI_Win_lock_all(0, s.win);
+    report("put", size, stride, samples(put, &s, 1));
+    MPI_Win_unlock_all(s.win);
+    MPI_Win_free(&s.win);
+    MPI_Type_free(&s.vector);
+    free(s.row);
+    free(s.spread);
+}
+
+struct all { char *out, *in; int *counts, *places; };
+
+static void alltoallv(void *what) {
+    struct all *a = what;
+    MPI_Alltoallv(a->out, a->counts, a->places, MPI_BYTE, a->in, a->counts, a->places, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static void spin(double us) {
+    for (double end = MPI_Wtime() + us * 1e-6; MPI_Wtime() < end;)
+        ;
+}
+
+struct overlap { char *block; long size; int sends; double work_us; };
+
+static void overlap(void *what) {
+    struct overlap *o = what;
+    MPI_Request request;
+    if (rank == 0) {
+        if (o->sends)
+            MPI_Isend(o->block, o->size, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request);
+        else
+            MPI_Irecv(o->block, o->size, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request);
+        spin(o->work_us);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (o->sends)
+            MPI_Recv(NULL, 0, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (rank == 1 && o->sends) {
+        MPI_Recv(o->block, o->size, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(NULL, 0, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+    } else if (rank == 1) {
+        MPI_Send(o->block, o->size, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+    }
+}
+
+static void overlaps(long size, int sends) {
+    struct overlap o = { filled(size), size, sends, 0 };
+    double alone = samples(overlap, &o, 1);
+    MPI_Bcast(&alone, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    o.work_us = alone;
+    double both = samples(overlap, &o, 1), hidden = (2 * alone - both) / alone;
+    report(sends ? "overlap-sender" : "overlap-receiver", size, 1, hidden < 0 ? 0 : hidden > 1 ? 1 : hidden);
+    free(o.block);
+}
+
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    report(ranks == 2 ? "barrier" : "barrier-crowded", 0, 1, samples(barrier, NULL, ranks == 2 ? 100 : 5));
+    if (ranks == 2) {
+        long sizes[] = {8, 65536, 1 << 20, 16 << 20}, gaps[] = {1, 2, 8, 64};
+        for (int i = 0; i < 4; i++) {
+            struct pair p = { filled(sizes[i]), filled(sizes[i]), NULL, sizes[i] };
+            int inner = sizes[i] < 4096 ? 500 : sizes[i] < 1 << 20 ? 20 : 1;
+            report("pingpong", sizes[i], 1, samples(pingpong, &p, inner) / 2);
+            p.fresh = filled(sizes[i]);
+            report("pingpong-rewritten", sizes[i], 1, samples(pingpong, &p, inner) / 2);
+            if (i == 0)
+                report("rate", 8, 1, samples(window, &p, 10) / WINDOW);
+            free(p.there), free(p.back), free(p.fresh);
+        }
+        int counts[] = {1 << 20, 1 << 20}, places[] = {0, 1 << 20};
+        struct all a = { filled(2 << 20), filled(2 << 20), counts, places };
+        report("alltoallv", 1 << 20, 1, samples(alltoallv, &a, 1));
+        for (int i = 0; i < 4; i++)
+            strides(1 << 20, gaps[i]);
+        overlaps(1 << 20, 1);
+        overlaps(1 << 20, 0);
+    }
+    MPI_Finalize();
+    return 0;
+}
