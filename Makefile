@@ -36,8 +36,8 @@ bench: .stamps/tools ## the engines' speed and memory on this machine
 	    $(TIMED) "simulator: $$example" cargo run --locked --quiet --release --package hotlink-sim --example $$example; \
 	done
 
-bench-mpi: $(HOTLINK) ## messages over shared memory beside this machine's Open MPI and MPICH, interleaved
-	@$(TIMED) "three rounds of each" tools/bench-mpi/run $(HOTLINK) 3
+bench-mpi: $(HOTLINK) ## messages over shared memory beside Debian's and PyPI's MPIs, interleaved (JSON=file: as JSON too)
+	@$(TIMED) "three rounds of each" tools/bench-mpi/run $(HOTLINK) $(if $(JSON),--json $(JSON))
 
 bench-barrier: .stamps/tools ## the barrier plug-in beside each MPI's own barrier, interleaved
 	@$(TIMED) "plug-in and MPI barriers" $(MAKE) --no-print-directory -s -C plugins bench

@@ -14,6 +14,9 @@ pub struct PingPong {
     pub sizes: Vec<u64>,
     /// What memory the messages lie in.
     pub private: bool,
+    /// Writes each message anew before it is sent: how a producer's caches hold it decides what its copy costs.
+    #[serde(default)]
+    pub rewrite: bool,
     /// Repetitions.
     pub plan: Plan,
 }
@@ -37,16 +40,23 @@ impl PingPong {
         let (there, back) = (comm.alloc(size, kind)?, comm.alloc(size, kind)?);
         comm.write(there, 0, &vec![1; size as usize])?;
         let (there, back) = (Span::new(there, 0, size), Span::new(back, 0, size));
+        let fresh = if self.rewrite { Some(Span::new(comm.alloc(size, kind)?, 0, size)) } else { None };
+        if let Some(fresh) = fresh {
+            comm.write(fresh.memory, 0, &vec![2; size as usize])?;
+        }
+        let produce = || fresh.map_or(Ok(()), |fresh| comm.copy(fresh, there));
         let (rank, last) = (comm.rank(), comm.ranks() - 1);
         let samples = repeater
             .run(async |inner| {
                 let start = comm.now();
                 for _ in 0..inner {
                     if rank == 0 {
+                        produce()?;
                         comm.send(last, 0, there).await?;
                         comm.recv(Some(last), Some(0), back).await?;
                     } else if rank == last {
                         comm.recv(Some(0), Some(0), back).await?;
+                        produce()?;
                         comm.send(0, 0, there).await?;
                     }
                 }
@@ -56,6 +66,9 @@ impl PingPong {
             .await?;
         comm.free(there.memory)?;
         comm.free(back.memory)?;
+        if let Some(fresh) = fresh {
+            comm.free(fresh.memory)?;
+        }
         Ok(samples)
     }
 }

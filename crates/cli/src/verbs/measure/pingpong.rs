@@ -17,6 +17,9 @@ pub(super) struct Args {
     /// Memory that messages lie in.
     #[arg(long, value_enum, default_value_t = Memory::Private)]
     memory: Memory,
+    /// Write each message anew before it is sent; the time of that counts.
+    #[arg(long)]
+    rewrite: bool,
     #[command(flatten)]
     repetition: Repetition,
 }
@@ -30,8 +33,12 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let hand_off_us = args.carrier.hand_off_us()?.unwrap_or(0.0);
     let progress = output.progress("measure pingpong", args.size.len() as u64);
     for &size in args.size.iter() {
-        let bench =
-            PingPong { sizes: vec![size], private: args.memory == Memory::Private, plan: args.repetition.plan()? };
+        let bench = PingPong {
+            sizes: vec![size],
+            private: args.memory == Memory::Private,
+            rewrite: args.rewrite,
+            plan: args.repetition.plan()?,
+        };
         let results: Vec<Vec<Samples>> = args.carrier.run(ranks, &bench)?;
         let copy_mbps = args.carrier.copy_rate(size, 2, args.repetition.bound_plan()?)?;
         output.push(record(args, ranks, size, &results[0][0], over, (hand_off_us, copy_mbps))?);
@@ -66,6 +73,9 @@ fn record(
         .with("limiting_resource", limiting)
         .with("bound_is", "the larger of a cache line's hand-off between cores and both ranks copying the message")
         .with("oversubscribed", over);
+    if args.rewrite {
+        record.set("rewritten", true);
+    }
     record = summary.into(record).with("statistic_of", "latency_us").with("inner", samples.inner);
     if args.repetition.raw {
         record.set("samples", samples.values.clone());

@@ -34,7 +34,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         return Err(Failure::Input("--size 0: an empty message has no bandwidth; allowed is 1 and more".to_owned()));
     }
     let private = args.memory == Memory::Private;
-    let idle = PingPong { sizes: vec![8], private, plan: args.repetition.bound_plan()? };
+    let idle = PingPong { sizes: vec![8], private, rewrite: false, plan: args.repetition.bound_plan()? };
     let idle: Vec<Vec<Samples>> = args.carrier.run(args.carrier.least(2), &idle)?;
     let idle_latency_us = summary(&idle[0][0])?.median;
     let progress = output.progress("measure saturation", (pairs.len() * args.size.len()) as u64);

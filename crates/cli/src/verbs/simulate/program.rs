@@ -288,7 +288,8 @@ impl Program {
         plan: &NetPlan<'_>,
         between: [u32; 2],
     ) -> Result<Vec<Record>, String> {
-        let bench = PingPong { sizes: vec![cell.size], private: self.memory == Memory::Registered, plan: self.once() };
+        let private = self.memory == Memory::Registered;
+        let bench = PingPong { sizes: vec![cell.size], private, rewrite: false, plan: self.once() };
         let ranks = self.on_ranks(driver, between[1] + 1, &bench)?;
         let latency_us = only(&ranks.results[0][0])?;
         let least = self.pair(cell, driver, plan, between)?;
