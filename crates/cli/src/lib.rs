@@ -7,6 +7,7 @@
 mod comparison;
 mod environment;
 mod files;
+mod kernel;
 mod model;
 mod native;
 mod osu;

@@ -1,5 +1,8 @@
 //! `hotlink calibrate`: measured results become a fabric file, which `analyze` and `compare` take like any other.
 
+mod fit;
+mod loggp;
+
 use crate::{Failure, files, output::Output, results};
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::{self, Library};
@@ -15,9 +18,16 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "Examples:
   hotlink measure saturation --via shm --pairs 1..4 --json > m.json && hotlink calibrate m.json --name this-machine
   hotlink calibrate latency.json bandwidth.json --name lab --out lab.toml
+  hotlink sweep plans/calibrate-mpi.toml --out c/ && hotlink sweep plans/check-mpi.toml --out k/
+  hotlink calibrate c/ --model loggp --name this-mpi --check k/ && hotlink simulate is --class A --fabric this-mpi
 
 What is taken: of saturation, the most bandwidth of one pair and of all pairs; of pingpong at up to 64 B, the latency;
-of memory, the copy rates; the cores, beyond which the fabric is not built. Nothing is fitted: every value is one of the measured ones, and says which.")]
+of memory, the copy rates; the cores, beyond which the fabric is not built. Nothing is fitted: every value is one of the measured ones, and says which.
+
+--model loggp fits L, o, g and G to ping-pong and stream (or one pair of saturation), with 95 % intervals by the bootstrap;
+every third size is held out, and the error on it told. The piecewise form (time and gap at each size) and the costs of
+copies stand beside, and of a sort on one rank the time of a scattered update. --check FILE predicts is, alltoall,
+alltoallv and bcast by simulation and tells the error.")]
 pub(crate) struct Args {
     /// Results of `hotlink measure ... --json`.
     #[arg(value_name = "FILE", required = true)]
@@ -25,18 +35,49 @@ pub(crate) struct Args {
     /// Name of the fabric.
     #[arg(long, value_name = "NAME", default_value = "this-machine")]
     name: String,
+    /// What to make: a fabric for analyze and compare, or also a LogGP machine for simulate goal, is and alltoallv.
+    #[arg(long, value_enum, default_value_t = Model::Fabric)]
+    model: Model,
+    /// Results to predict and compare with (with --model loggp): what the calibration has not seen.
+    #[arg(long, value_name = "FILE")]
+    check: Vec<PathBuf>,
     /// Where to write it, instead of the user's own catalog.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
+/// `--model`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Model {
+    /// Capacities and latency, as measured.
+    Fabric,
+    /// Also LogGP, linear and piecewise, and copy costs.
+    Loggp,
+}
+
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     check_name(&args.name)?;
+    if args.model == Model::Fabric && !args.check.is_empty() {
+        return Err(Failure::Input("--check: needs --model loggp".to_owned()));
+    }
     let mut measured = Vec::new();
     for file in &args.files {
         measured.extend(read(file)?);
     }
-    let spec = fabric(&args.name, &measured)?;
+    let mut spec = fabric(&args.name, &measured, args.model)?;
+    let mut told = Vec::new();
+    if args.model == Model::Loggp {
+        let fit = loggp::Fit::of(&measured)?;
+        spec.parameters.extend(fit.parameters(&measured));
+        told = fit.records(&args.name);
+        let mut seen = Vec::new();
+        for file in &args.check {
+            seen.extend(read(file)?);
+        }
+        if !seen.is_empty() {
+            told.extend(loggp::check(&spec, &seen)?);
+        }
+    }
     let text = catalog::to_toml(&spec);
     catalog::parse(&args.name, &text).map_err(|mistakes| {
         let told: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
@@ -51,7 +92,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     };
     files::write_whole("--out", &path, &text)?;
     eprintln!("hotlink: wrote {}", path.display());
-    values(&spec, &path).into_iter().for_each(|record| output.push(record));
+    let values = values(&spec, &path).into_iter();
+    values.filter(|_| args.model == Model::Fabric).chain(told).for_each(|record| output.push(record));
     Ok(())
 }
 
@@ -129,7 +171,7 @@ fn rate(from: (&Measured, f64), what: &str) -> Value<Rate> {
 }
 
 /// The fabric that the measurements describe.
-fn fabric(name: &str, measured: &[Measured]) -> Result<FabricSpec, Failure> {
+fn fabric(name: &str, measured: &[Measured], model: Model) -> Result<FabricSpec, Failure> {
     let missing = |what: &str| Failure::Input(format!("calibrate: the results hold no {what}"));
     let vias: std::collections::BTreeSet<&str> = measured.iter().filter_map(|m| m.record.text("via")).collect();
     if vias.len() > 1 {
@@ -138,9 +180,11 @@ fn fabric(name: &str, measured: &[Measured]) -> Result<FabricSpec, Failure> {
         return Err(Failure::Input(format!("calibrate: {what}: calibrate each by itself, with a --name of its own")));
     }
     let bandwidth = "bandwidth_MBps";
-    let all = best(measured, bandwidth, |r| is(r, "saturation"))
+    // A LogGP machine is of two ranks: what one pair reaches stands for all where no more were measured.
+    let other = |r: &Record| model == Model::Loggp && (is(r, "stream") || is(r, "pingpong"));
+    let all = best(measured, bandwidth, |r| is(r, "saturation") || other(r))
         .ok_or_else(|| missing("saturation: run `hotlink measure saturation --json`"))?;
-    let one = best(measured, bandwidth, |r| is(r, "saturation") && r.number("pairs") == Some(1.0))
+    let one = best(measured, bandwidth, |r| (is(r, "saturation") && r.number("pairs") == Some(1.0)) || other(r))
         .ok_or_else(|| missing("saturation of one pair: measure --pairs from 1"))?;
     let latency = latency(measured).ok_or_else(|| missing("latency: run `hotlink measure pingpong --json`"))?;
     let resources = BTreeMap::from([
@@ -257,7 +301,8 @@ mod tests {
 
     #[test]
     fn every_value_is_a_measured_one_and_the_file_reads_back() {
-        let spec = fabric("here", &[saturation(1, 9000.0), saturation(2, 12_000.0), saturation(4, 8000.0)]).unwrap();
+        let measured = [saturation(1, 9000.0), saturation(2, 12_000.0), saturation(4, 8000.0)];
+        let spec = fabric("here", &measured, Model::Fabric).unwrap();
         let back = catalog::parse("here", &catalog::to_toml(&spec)).unwrap();
         assert_eq!(back, spec);
         assert_eq!(spec.resources[&Role::Memory].measured.as_ref().unwrap().value, Rate::from_mbps(12_000.0));
@@ -269,7 +314,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_or_mixed_is_told() {
-        let told = |measured: &[Measured]| fabric("x", measured).unwrap_err().to_string();
+        let told = |measured: &[Measured]| fabric("x", measured, Model::Fabric).unwrap_err().to_string();
         assert!(told(&[]).contains("hotlink measure saturation"));
         assert!(told(&[saturation(2, 1.0)]).contains("--pairs from 1"));
         let tcp = measured(serde_json::json!({"benchmark": "saturation", "via": "tcp", "pairs": 1}));

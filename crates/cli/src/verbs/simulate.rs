@@ -7,6 +7,7 @@ mod deposit;
 mod distribution;
 mod faults;
 mod goal;
+mod kernel;
 mod options;
 mod packet;
 mod program;
@@ -53,6 +54,10 @@ enum Benchmark {
     Scatter(packet::CollectiveArgs),
     /// Policies of the cache of registrations and connections, under traces of buffer reuse (W01).
     CacheStudy(cache_study::Args),
+    /// NPB's Integer Sort on a machine calibrated as LogGP.
+    Is(kernel::IsArgs),
+    /// Every node sends to every other and copies its own part, on a machine calibrated as LogGP.
+    Alltoallv(kernel::AlltoallvArgs),
     /// Open loop: accepted load and latency against offered load.
     Traffic(packet::TrafficArgs),
 }
@@ -73,6 +78,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Benchmark::Allgather(args) => packet::run(&args.cells(Which::Allgather)?, output),
         Benchmark::Gather(args) => packet::run(&args.cells(Which::Gather)?, output),
         Benchmark::Scatter(args) => packet::run(&args.cells(Which::Scatter)?, output),
+        Benchmark::Is(args) => kernel::sort(args, output),
+        Benchmark::Alltoallv(args) => kernel::alltoallv(args, output),
         Benchmark::Traffic(args) => packet::run(&args.cells()?, output),
     }
 }

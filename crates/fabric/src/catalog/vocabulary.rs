@@ -76,6 +76,15 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("l1_size", Size, "first-level data cache"),
     parameter("l2_line_time", Time, "time to read or write a line of the second-level cache"),
     parameter("l2_size", Size, "second-level cache"),
+    parameter("loggp_gap", Time, "least time between the starts of two short messages (LogGP g)"),
+    parameter("loggp_gap_per_byte", TimePerByte, "time per byte of a long message (LogGP G)"),
+    parameter("loggp_latency", Time, "time of a short message beyond both processors' overheads (LogGP L)"),
+    parameter("loggp_overhead", Time, "processor time to send, and to receive, a short message (LogGP o)"),
+    parameter(
+        "loggp_processor_share",
+        Ratio,
+        "share of a long message's time for which processors move it themselves (1: shared memory, 0: an adapter does)",
+    ),
     parameter("map_time", Time, "fixed time to map a remote segment"),
     parameter("map_time_per_byte", TimePerByte, "time to map a remote segment, per byte"),
     parameter("memory_line", Size, "cache line: what memory moves at a time"),
@@ -124,9 +133,23 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("write_issue_time", Time, "time of the processor to put one combined write on its bus"),
 ];
 
+/// Parameters that are declared once for each size: a name here and the bytes behind it (`copy_time_of_4096`).
+pub const PER_SIZE: &[Parameter] = &[
+    parameter("copy_time_of_", Time, "time to copy a block of so many bytes in memory"),
+    parameter("copy_time_beside_others_of_", Time, "the same while every processor copies"),
+    parameter("loggp_gap_of_", Time, "time between the starts of two messages of so many bytes (piecewise LogGP)"),
+    parameter("loggp_time_of_", Time, "half round trip of a message of so many bytes (piecewise LogGP)"),
+];
+
 /// The parameter called `name`.
 pub fn parameter_named(name: &str) -> Option<&'static Parameter> {
-    PARAMETERS.iter().find(|parameter| parameter.name == name)
+    let sized = |parameter: &&Parameter| {
+        name.strip_prefix(parameter.name).is_some_and(|bytes| {
+            !bytes.is_empty() && bytes.len() <= 15 && bytes.bytes().all(|digit| digit.is_ascii_digit())
+        })
+    };
+    let plain = PARAMETERS.iter().find(|parameter| parameter.name == name);
+    plain.or_else(|| PER_SIZE.iter().find(sized))
 }
 
 #[cfg(test)]
@@ -136,5 +159,15 @@ mod tests {
     #[test]
     fn names_are_sorted_and_unique() {
         assert!(PARAMETERS.windows(2).all(|pair| pair[0].name < pair[1].name));
+    }
+
+    #[test]
+    fn parameters_of_a_size_end_in_its_bytes() {
+        assert_eq!(parameter_named("copy_time_of_4096").unwrap().name, "copy_time_of_");
+        for wrong in
+            ["copy_time_of_", "copy_time_of_4k", "copy_time_of_-1", "copy_time_of", "copy_time_of_9999999999999999"]
+        {
+            assert!(parameter_named(wrong).is_none(), "{wrong}");
+        }
     }
 }

@@ -29,7 +29,7 @@ mod write;
 
 pub use collective::{Collective, generate};
 pub use outcome::{Limit, Outcome, Stuck};
-pub use parameters::{LogGops, PerByte};
+pub use parameters::{Curve, LogGops, PerByte, per_size};
 pub use parse::GoalError;
 pub use schedule::{ANY, Builder, Kind, MOST_RANKS, Op, Schedule};
 pub use simulate::simulate;

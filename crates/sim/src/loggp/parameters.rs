@@ -1,5 +1,6 @@
 //! The parameters of the machine, and their text form `L=2us,o=0.5us,g=50ns,G=0.08ns,S=64KiB,O=0`.
 
+use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
 use std::str::FromStr;
 
@@ -25,6 +26,53 @@ impl PerByte {
     }
 }
 
+/// Most points of a [`Curve`].
+const MOST_POINTS: usize = 48;
+
+/// Time against message size, by straight lines between points: LogGP's piecewise form, for networks whose rate
+/// depends on the size. Beyond the last point the last line goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Curve {
+    points: [(u64, u64); MOST_POINTS],
+    len: usize,
+}
+
+impl Default for Curve {
+    fn default() -> Curve {
+        Curve { points: [(0, 0); MOST_POINTS], len: 0 }
+    }
+}
+
+impl Curve {
+    /// Through these sizes and times, in the order of sizes; of too many points, evenly many are kept.
+    pub fn through(points: &[(u64, Time)]) -> Curve {
+        let mut curve = Curve::default();
+        let kept = points.len().min(MOST_POINTS);
+        for index in 0..kept {
+            let at = if kept > 1 { index * (points.len() - 1) / (kept - 1) } else { 0 };
+            curve.points[index] = (points[at].0, points[at].1.0);
+        }
+        curve.len = kept;
+        curve
+    }
+    /// The time of a size in picoseconds; `None` without points.
+    #[inline]
+    pub fn at(&self, bytes: u64) -> Option<u64> {
+        let points = &self.points[..self.len];
+        let above = points.partition_point(|point| point.0 < bytes);
+        match points {
+            [] => None,
+            [only] => Some(only.1),
+            _ if above == 0 => Some(points[0].1),
+            _ => {
+                let (a, b) = (points[(above - 1).min(self.len - 2)], points[above.min(self.len - 1).max(1)]);
+                let share = (bytes - a.0) as f64 / (b.0 - a.0).max(1) as f64;
+                Some((a.1 as f64 + (b.1 as f64 - a.1 as f64) * share).clamp(0.0, 4e18) as u64)
+            }
+        }
+    }
+}
+
 /// LogGOPS: LogGP with a processor overhead per byte and a threshold for the rendezvous protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogGops {
@@ -42,6 +90,64 @@ pub struct LogGops {
     pub eager_max: u64,
     /// Time that one unit of `calc` stands for (a nanosecond in LogGOPSim's traces).
     pub calc_unit: Time,
+    /// Time from a message's head to its last byte, in place of G; empty where G holds for all sizes.
+    pub transit: Curve,
+    /// Time that a message keeps an adapter, in place of g and G.
+    pub occupancy: Curve,
+}
+
+impl LogGops {
+    /// Picoseconds from the arrival of a message's head to that of its last byte.
+    #[inline]
+    pub(super) fn transit(&self, bytes: u64) -> u64 {
+        self.transit.at(bytes).unwrap_or_else(|| self.gap_per_byte.beyond_first(bytes))
+    }
+    /// Picoseconds for which a message keeps its adapters from the next.
+    #[inline]
+    pub(super) fn occupancy(&self, bytes: u64) -> u64 {
+        self.occupancy.at(bytes).unwrap_or_else(|| self.gap.0 + self.transit(bytes))
+    }
+
+    /// The machine that a calibrated fabric describes by its `loggp_*` parameters.
+    ///
+    /// # Errors
+    /// Which parameter is missing.
+    pub fn of(spec: &FabricSpec) -> Result<LogGops, String> {
+        let number = |name: &str| spec.parameters.get(name).map(|value| value.value);
+        let known = |name: &str| {
+            let how = "hotlink calibrate m.json --model loggp --name NAME";
+            number(name)
+                .ok_or_else(|| format!("{}: parameter.{name} is missing; `{how}` makes such a fabric", spec.name))
+        };
+        let time = |name: &str| known(name).map(|ps| Time(ps.round() as u64));
+        let (latency, overhead) = (time("loggp_latency")?, time("loggp_overhead")?);
+        let short = latency.0 + 2 * overhead.0;
+        let beyond = |(bytes, whole): (u64, Time)| (bytes, Time(whole.0.saturating_sub(short)));
+        let transit: Vec<_> = per_size(spec, "loggp_time_of_").into_iter().map(beyond).collect();
+        Ok(LogGops {
+            latency,
+            overhead,
+            gap: time("loggp_gap")?,
+            gap_per_byte: PerByte::from_ps(known("loggp_gap_per_byte")?),
+            overhead_per_byte: PerByte(0),
+            eager_max: u64::MAX,
+            calc_unit: Time(1000),
+            transit: Curve::through(&transit),
+            occupancy: Curve::through(&per_size(spec, "loggp_gap_of_")),
+        })
+    }
+}
+
+/// The times that a fabric states for sizes, in the order of sizes.
+pub fn per_size(spec: &FabricSpec, prefix: &str) -> Vec<(u64, Time)> {
+    let sized = spec
+        .parameters
+        .iter()
+        .filter_map(|(name, value)| Some((name.strip_prefix(prefix)?.parse().ok()?, Time(value.value.round() as u64))));
+    let mut points: Vec<(u64, Time)> = sized.collect();
+    points.sort_unstable();
+    points.dedup_by_key(|point| point.0);
+    points
 }
 
 /// Longest single time that is accepted, 100 s: sums of billions still fit.
@@ -84,6 +190,8 @@ impl FromStr for LogGops {
             overhead_per_byte: PerByte::from_ps(given(per_byte[1], "O")?),
             eager_max,
             calc_unit: Time(1000),
+            transit: Curve::default(),
+            occupancy: Curve::default(),
         })
     }
 }
@@ -144,6 +252,15 @@ mod tests {
         // 300 GB/s is 3.333 ps a byte: a MiB takes 3.4953 us, not 3.1457 (3 ps) nor 4.19 (4 ps).
         let per_byte = PerByte::from_ps(10.0 / 3.0);
         assert_eq!(per_byte.beyond_first((1 << 20) + 1), 3_495_253);
+    }
+
+    #[test]
+    fn a_curve_goes_straight_between_its_points_and_on_beyond_the_last() {
+        let curve = Curve::through(&[(0, Time(0)), (100, Time(100)), (200, Time(400))]);
+        assert_eq!([0, 50, 100, 150, 200, 300].map(|bytes| curve.at(bytes)), [0, 50, 100, 250, 400, 700].map(Some));
+        assert_eq!((Curve::default().at(8), Curve::through(&[(8, Time(5))]).at(99)), (None, Some(5)));
+        let many: Vec<(u64, Time)> = (0..1000).map(|n| (n, Time(2 * n))).collect();
+        assert_eq!((Curve::through(&many).at(0), Curve::through(&many).at(999)), (Some(0), Some(1998)));
     }
 
     #[test]

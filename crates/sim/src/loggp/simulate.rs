@@ -325,7 +325,7 @@ impl<'a> Machine<'a> {
     }
 
     fn start_data(&mut self, id: u32, op: &Op) -> u64 {
-        let (work, bytes) = (self.work(op.size), self.p.gap_per_byte.beyond_first(op.size));
+        let (work, bytes) = (self.work(op.size), self.p.transit(op.size));
         let mut until_end = work;
         if self.is_eager(id) {
             self.started(id);
@@ -337,7 +337,7 @@ impl<'a> Machine<'a> {
         }
         self.chain[id as usize] += until_end;
         self.end(id, self.now + until_end);
-        let gap = self.p.gap.0 + bytes;
+        let gap = self.p.occupancy(op.size);
         let at = self.nic(op.rank, op.nic);
         let nic = &mut self.nics[at];
         nic.held = false;
@@ -380,7 +380,7 @@ impl<'a> Machine<'a> {
         }
         let size = self.op(send).size;
         let work = self.work(size);
-        let bytes = self.p.gap_per_byte.beyond_first(size);
+        let bytes = self.p.transit(size);
         let sent = if self.is_eager(send) { work } else { work.max(self.p.overhead.0 + bytes) };
         let arrival = self.chain[send as usize] - sent + self.flight() + bytes;
         self.chain[id as usize] = arrival.max(self.chain[id as usize]) + work;

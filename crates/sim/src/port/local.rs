@@ -31,7 +31,7 @@ impl Local {
             copy_rate: Rate(rate as u64),
             multiply_add_ps: (2e12 / clock) as u64,
             // A load, a store and a miss of the first-level cache.
-            update: known("update_time").map_or(Time((12e12 / clock) as u64), |seconds| Time::from_us(seconds * 1e6)),
+            update: known("update_time").map_or(Time((12e12 / clock) as u64), |ps| Time(ps.round() as u64)),
         }
     }
     /// Rate of a large contiguous copy.

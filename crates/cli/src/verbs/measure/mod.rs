@@ -12,6 +12,8 @@ mod overlap;
 mod pingpong;
 mod saturation;
 
+pub(crate) use is::{ClassName, ranks as is_ranks};
+
 use crate::{Failure, output::Output, values::Numbers};
 use carrier::Carrier;
 use hotlink_bench::{Plan, Samples, Summary, Which};

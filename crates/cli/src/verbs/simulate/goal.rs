@@ -1,6 +1,6 @@
 //! `hotlink simulate goal`: a schedule on a machine of the LogGP family.
 
-use crate::{Failure, output::Output, values::Counts};
+use crate::{Failure, output::Output, source::Source, values::Counts};
 use hotlink_bench::Record;
 use hotlink_fabric::units::Time;
 use hotlink_sim::loggp::{Collective, LogGops, MOST_RANKS, Outcome, Schedule, generate, simulate};
@@ -13,14 +13,18 @@ use std::time::Instant;
   hotlink simulate goal trace.goal --loggp L=2us,o=0.5us,g=50ns,G=0.08ns --json
   hotlink simulate goal --generate barrier:dissemination --ranks 2..1024..x2 --loggp L=2us,o=0.5us,g=50ns,G=0
   hotlink simulate goal --generate bcast:binomial:8,barrier:tree --ranks 64 --repeat 10 --write trace.goal \\
-      --loggp L=2us,o=0.5us,g=50ns,G=0.08ns,S=64KiB")]
+      --loggp L=2us,o=0.5us,g=50ns,G=0.08ns,S=64KiB
+  hotlink simulate goal --generate bcast:binomial:64KiB --ranks 2..64..x2 --fabric this-mpi")]
 pub(crate) struct Args {
     /// A schedule in LogGOPSim's text format.
     #[arg(required_unless_present = "generate", conflicts_with = "generate")]
     file: Option<PathBuf>,
     /// L, o, g (times), G and optionally O (times per byte) and S (bytes; longer messages go by rendezvous).
     #[arg(long, value_name = "L=..,o=..,g=..,G=..[,S=..][,O=..]")]
-    loggp: LogGops,
+    loggp: Option<LogGops>,
+    /// A fabric that `hotlink calibrate --model loggp` wrote, in place of --loggp.
+    #[arg(long, value_name = "FABRIC", conflicts_with = "loggp")]
+    fabric: Option<String>,
     /// What one unit of `calc` stands for.
     #[arg(long, value_enum, default_value_t = CalcUnit::Ns)]
     calc_unit: CalcUnit,
@@ -54,12 +58,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         CalcUnit::Ns => Time(1_000),
         CalcUnit::Us => Time(1_000_000),
     };
-    let machine = LogGops { calc_unit, ..args.loggp };
+    let machine = LogGops { calc_unit, ..machine(args)? };
     if let Some(file) = &args.file {
         let name = file.display().to_string();
         let text = std::fs::read_to_string(file).map_err(|error| input(format!("{name}: cannot be read: {error}")))?;
         let schedule = Schedule::parse(&text).map_err(|error| input(format!("{name}:{error}")))?;
-        output.push(simulated(&name, &schedule, &machine)?);
+        output.push(simulated(args, &name, &schedule, &machine)?);
         return Ok(());
     }
     let sizes = args.ranks.as_ref().map(Counts::to_u32).transpose().map_err(input)?.unwrap_or_default();
@@ -72,9 +76,21 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         if let Some(path) = &args.write {
             write(path, &schedule)?;
         }
-        output.push(simulated(&names.join(","), &schedule, &machine)?);
+        output.push(simulated(args, &names.join(","), &schedule, &machine)?);
     }
     Ok(())
+}
+
+/// The machine that the options name.
+fn machine(args: &Args) -> Result<LogGops, Failure> {
+    let Some(name) = &args.fabric else {
+        return args
+            .loggp
+            .ok_or_else(|| input("a machine is needed: --loggp L=..,o=..,g=..,G=.. or --fabric NAME".to_owned()));
+    };
+    let source = Source::open(name)?;
+    let spec = source.spec().ok_or_else(|| input(format!("{name}: is a graph")))?;
+    LogGops::of(spec).map_err(input)
 }
 
 fn input(what: String) -> Failure {
@@ -109,11 +125,12 @@ fn write(path: &Path, schedule: &Schedule) -> Result<(), Failure> {
     })
 }
 
-fn simulated(name: &str, schedule: &Schedule, machine: &LogGops) -> Result<Record, Failure> {
+fn simulated(args: &Args, name: &str, schedule: &Schedule, machine: &LogGops) -> Result<Record, Failure> {
     let start = Instant::now();
     let outcome = simulate(schedule, machine).map_err(|stuck| input(format!("{name}: {stuck}")))?;
     let wall_s = start.elapsed().as_secs_f64();
-    Ok(record(name, machine, &outcome).with("wall_s", wall_s))
+    let fabric = args.fabric.as_deref().unwrap_or("loggp");
+    Ok(record(name, machine, &outcome).with("fabric", fabric).with("wall_s", wall_s))
 }
 
 fn record(name: &str, machine: &LogGops, outcome: &Outcome) -> Record {

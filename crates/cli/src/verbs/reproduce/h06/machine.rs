@@ -4,7 +4,7 @@ use hotlink_fabric::barrier::BarrierSpec;
 use hotlink_fabric::catalog::{Library, Mistake};
 use hotlink_fabric::units::Time;
 use hotlink_sim::barrier::BarrierNetwork;
-use hotlink_sim::loggp::{Collective, LogGops, PerByte, generate, simulate};
+use hotlink_sim::loggp::{Collective, Curve, LogGops, PerByte, generate, simulate};
 
 /// The networks of H06 s24 that have no barrier hardware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,5 +86,7 @@ pub(super) fn short_messages(latency: Time, overhead: Time, gap: Time) -> LogGop
         overhead_per_byte: PerByte(0),
         eager_max: u64::MAX,
         calc_unit: Time(1_000),
+        transit: Curve::default(),
+        occupancy: Curve::default(),
     }
 }

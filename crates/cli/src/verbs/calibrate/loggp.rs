@@ -1,0 +1,259 @@
+//! `hotlink calibrate --model loggp`: ping-pong, stream and copies of one MPI become a LogGP machine, in its linear and
+//! its piecewise form, checked on what was held out and on benchmarks that it has not seen.
+
+use super::fit::{self, LogGp, Point};
+use super::{Measured, is, measured_value};
+use crate::Failure;
+use crate::kernel::{Kernel, Machine, sort_work};
+use hotlink_bench::Record;
+use hotlink_bench::is::{Class, ITERATIONS};
+use hotlink_fabric::spec::{FabricSpec, Status, Value};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Fewer points of ping-pong than this fit nothing.
+const LEAST_POINTS: usize = 4;
+
+/// The measured times of one benchmark, sorted by size, each size once (the median one).
+fn points(measured: &[Measured], wanted: impl Fn(&Record) -> bool, per_message: bool) -> Vec<Point> {
+    let mut by_size: BTreeMap<u64, Vec<Point>> = BTreeMap::new();
+    for Measured { record, .. } in measured.iter().filter(|m| wanted(&m.record)) {
+        if let Some(point) = point(record, per_message) {
+            by_size.entry(point.size).or_default().push(point);
+        }
+    }
+    let median = |mut points: Vec<Point>| {
+        points.sort_by(|a, b| a.us.total_cmp(&b.us));
+        points[points.len() / 2]
+    };
+    by_size.into_values().map(median).collect()
+}
+
+/// A record's time: its latency, or what its bandwidth leaves each message.
+fn point(record: &Record, per_message: bool) -> Option<Point> {
+    let size = record.number("size_B").filter(|size| (0.0..1e15).contains(size))?;
+    let key = if per_message { "bandwidth_MBps" } else { "latency_us" };
+    let value = record.number(key).filter(|value| value.is_finite() && *value > 0.0)?;
+    let sampled = record.text("statistic_of") == Some(key);
+    let end = |key: &str| record.number(key).filter(|end| sampled && *end > 0.0).unwrap_or(value);
+    let (low, high) = (end("ci95_low"), end("ci95_high"));
+    let (us, low, high) = if per_message { (size / value, size / high, size / low) } else { (value, low, high) };
+    (us > 0.0).then_some(Point { size: size as u64, us, low, high })
+}
+
+/// Copies while every processor of a pair copies.
+fn beside(measured: &[Measured]) -> Vec<Point> {
+    let of = |record: &Record| {
+        let one_pair = is(record, "saturation") && record.number("pairs") == Some(1.0);
+        let rate = record.number("bound_bandwidth_MBps").filter(|rate| one_pair && *rate > 0.0)?;
+        let size = record.number("size_B").filter(|size| (1.0..1e15).contains(size))?;
+        let us = 2.0 * size / rate;
+        Some(Point { size: size as u64, us, low: us, high: us })
+    };
+    let mut points: Vec<Point> = measured.iter().filter_map(|m| of(&m.record)).collect();
+    points.sort_by_key(|point| point.size);
+    points.dedup_by_key(|point| point.size);
+    points
+}
+
+/// What a fit is made of.
+pub(super) struct Fit {
+    pingpong: Vec<Point>,
+    stream: Vec<Point>,
+    copies: Vec<Point>,
+    /// Copies while every processor copies: the bound that stands beside a saturation of one pair.
+    beside: Vec<Point>,
+    /// The messages go through shared memory.
+    is_shared: bool,
+    model: LogGp,
+    source: String,
+    update: Option<(f64, String)>,
+}
+
+impl Fit {
+    /// # Errors
+    /// What is missing, or does not belong together.
+    pub(super) fn of(measured: &[Measured]) -> Result<Fit, Failure> {
+        let wrong = |what: String| Failure::Input(format!("calibrate --model loggp: {what}"));
+        let told = |key: &str| {
+            let values = measured.iter().filter(|m| is(&m.record, "pingpong"));
+            values.filter_map(|m| m.record.text(key)).collect::<BTreeSet<&str>>()
+        };
+        for key in ["via", "mpi", "memory", "program"] {
+            if let [a, b, ..] = told(key).into_iter().collect::<Vec<_>>()[..] {
+                return Err(wrong(format!(
+                    "ping-pongs with {key} {a} and {b} are different machines: give those of one"
+                )));
+            }
+        }
+        let one_way = |r: &Record| r.text("direction").is_none_or(|direction| !direction.starts_with("bi"));
+        let streams =
+            |r: &Record| (is(r, "stream") && one_way(r)) || (is(r, "saturation") && r.number("pairs") == Some(1.0));
+        let pingpong = points(measured, |r| is(r, "pingpong"), false);
+        if pingpong.len() < LEAST_POINTS {
+            let what = format!("{} sizes of ping-pong are too few", pingpong.len());
+            return Err(wrong(format!(
+                "{what}: at least {LEAST_POINTS}, such as `measure pingpong --size 8..4MiB..x4`"
+            )));
+        }
+        let stream = points(measured, streams, true);
+        let copies =
+            points(measured, |r| is(r, "memory") && r.number("stride").is_none_or(|stride| stride == 1.0), true);
+        let beside = beside(measured);
+        let is_shared = told("via").contains("shm");
+        let model = fit::fit(&fit::kept(&pingpong), &fit::kept(&stream));
+        let source = measured.iter().find(|m| is(&m.record, "pingpong")).map_or(String::new(), |m| m.source.clone());
+        let mut fit = Fit { pingpong, stream, copies, beside, is_shared, model, source, update: None };
+        fit.update = fit.update_time(measured);
+        Ok(fit)
+    }
+
+    /// Time of a scattered update, of a sort on one rank: what its copies and streams leave.
+    fn update_time(&self, measured: &[Measured]) -> Option<(f64, String)> {
+        let alone = measured.iter().filter(|m| is(&m.record, "is") && m.record.number("ranks") == Some(1.0));
+        let alone: Vec<(Class, f64, &Measured)> = alone
+            .filter_map(|m| {
+                Some((class(&m.record)?, m.record.number("bound_time_s").or(m.record.number("time_s"))?, m))
+            })
+            .collect();
+        let (class, seconds, from) = alone.into_iter().max_by_key(|(class, _, _)| class.keys())?;
+        let (streamed, scattered) = sort_work(class, 1);
+        let streamed_us = fit::curve(&self.copies).at(streamed / 2)? as f64 / 1e6;
+        let us = (seconds * 1e6 / ITERATIONS as f64 - streamed_us) / scattered as f64;
+        Some((us.max(0.0), format!("{}: class {} on one rank", from.source, class.name())))
+    }
+
+    /// The fabric's parameters.
+    pub(super) fn parameters(&self, measured: &[Measured]) -> BTreeMap<String, Value<f64>> {
+        let mut parameters = BTreeMap::new();
+        let from = measured.iter().find(|m| is(&m.record, "pingpong")).unwrap_or(&measured[0]);
+        let mut put = |name: String, us: f64, unit: &str, status: Status, what: &str| {
+            parameters.insert(name, Value { status, ..measured_value(us * 1e6, unit, from, what) });
+        };
+        let LogGp { latency, overhead, gap, gap_per_byte } = self.model;
+        let what = "least relative squares over ping-pong and stream, without the points held out";
+        put("loggp_latency".to_owned(), latency, "us", Status::Fitted, what);
+        put("loggp_overhead".to_owned(), overhead, "us", Status::Fitted, what);
+        put("loggp_gap".to_owned(), gap, "us", Status::Fitted, what);
+        put("loggp_gap_per_byte".to_owned(), gap_per_byte, "us/B", Status::Fitted, what);
+        let curves = [
+            ("loggp_time_of_", &self.pingpong, "ping-pong at this size"),
+            ("loggp_gap_of_", &self.stream, "stream at this size"),
+            ("copy_time_of_", &self.copies, "copy of a block of this size"),
+            ("copy_time_beside_others_of_", &self.beside, "copy of a block of this size while every processor copies"),
+        ];
+        for (prefix, points, what) in curves {
+            points
+                .iter()
+                .for_each(|point| put(format!("{prefix}{}", point.size), point.us, "us", Status::Measured, what));
+        }
+        let (share, what) =
+            (if self.is_shared { 1.0 } else { 0.0 }, "by what carries the messages: nothing was measured");
+        put("loggp_processor_share".to_owned(), share / 1e6, "ratio", Status::Estimated, what);
+        if let Some((us, source)) = &self.update {
+            put("update_time".to_owned(), *us, "us", Status::Fitted, source);
+        }
+        parameters
+    }
+
+    /// Parameters with their intervals, residuals, and the error on what was held out.
+    pub(super) fn records(&self, fabric: &str) -> Vec<Record> {
+        let LogGp { latency, overhead, gap, gap_per_byte } = self.model;
+        let (pingpong, stream) = (fit::kept(&self.pingpong), fit::kept(&self.stream));
+        let stream = if stream.is_empty() { pingpong.clone() } else { stream };
+        let values = [
+            ("L", latency, 1.0, "us"),
+            ("o", overhead, 1.0, "us"),
+            ("g", gap, 1.0, "us"),
+            ("G", gap_per_byte, 1e3, "ns/B"),
+        ];
+        let mut records: Vec<Record> = values
+            .into_iter()
+            .zip(fit::intervals(&pingpong, &stream))
+            .map(|((name, value, scale, unit), (low, high))| {
+                Record::new()
+                    .with("fabric", fabric)
+                    .with("method", "fitted")
+                    .with("parameter", name)
+                    .with("value", value * scale)
+                    .with("unit", unit)
+                    .with("ci95_low", low * scale)
+                    .with("ci95_high", high * scale)
+                    .with("source", self.source.as_str())
+            })
+            .collect();
+        for (benchmark, points) in [("pingpong", &self.pingpong), ("stream", &self.stream)] {
+            if points.len() < 3 {
+                continue;
+            }
+            let (residuals, linear, piecewise) = fit::residuals(fabric, benchmark, points, &self.model);
+            let held_out =
+                residuals.iter().filter(|record| record.get("held_out").is_some_and(|held| held == true)).count();
+            let [a, b, c, d] = [linear[0], linear[1], piecewise[0], piecewise[1]].map(fit::percent);
+            eprintln!(
+                "hotlink: {benchmark}: on {held_out} sizes held out, LogGP is off by {a} in the mean and {b} at most, its piecewise form by {c} and {d}"
+            );
+            records.extend(residuals);
+            records.push(
+                Record::new()
+                    .with("fabric", fabric)
+                    .with("benchmark", benchmark)
+                    .with("method", "loggp")
+                    .with("held_out_sizes", held_out)
+                    .with("loggp_mean_error", linear[0])
+                    .with("loggp_max_error", linear[1])
+                    .with("piecewise_mean_error", piecewise[0])
+                    .with("piecewise_max_error", piecewise[1]),
+            );
+        }
+        records
+    }
+}
+
+fn class(record: &Record) -> Option<Class> {
+    [Class::S, Class::W, Class::A, Class::B, Class::C]
+        .into_iter()
+        .find(|class| record.text("class") == Some(class.name()))
+}
+
+/// Repetitions that flow into each other, as they do where they are measured.
+const REPEAT: u32 = 20;
+
+/// Benchmarks that the calibration has not seen, predicted by simulation beside what was measured.
+pub(super) fn check(spec: &FabricSpec, seen: &[Measured]) -> Result<Vec<Record>, Failure> {
+    let machine = Machine::of(spec).map_err(Failure::Input)?;
+    let mut records = Vec::new();
+    for Measured { record, .. } in seen {
+        let size = record.number("size_B").map_or(0, |size| size as u64);
+        let (benchmark, ranks) =
+            (record.text("benchmark").unwrap_or_default(), record.number("ranks").unwrap_or(0.0) as u32);
+        let (kernel, measured_us) = match (benchmark, class(record)) {
+            ("is", Some(class)) if ranks > 1 => (Kernel::IntegerSort(class), record.number("time_s").map(|s| s * 1e6)),
+            ("alltoall" | "alltoallv", _) if ranks > 1 => {
+                (Kernel::Alltoallv { size, repeat: REPEAT }, record.number("latency_us"))
+            }
+            ("bcast", _) if ranks > 1 => (Kernel::Bcast { size, repeat: REPEAT }, record.number("latency_us")),
+            _ => continue,
+        };
+        let Some(measured_us) = measured_us.filter(|us| *us > 0.0) else { continue };
+        let outcome = machine.run(&kernel, ranks).map_err(Failure::Input)?;
+        let predicted_us = outcome.latency().us() / f64::from(kernel.repeat());
+        let head = Record::new()
+            .with("fabric", spec.name.as_str())
+            .with("benchmark", benchmark)
+            .with("method", "loggp")
+            .with("kind", "prediction")
+            .with("ranks", ranks);
+        let head = match class(record) {
+            Some(class) => head.with("class", class.name()),
+            None => head.with("size_B", size),
+        };
+        let error = predicted_us / measured_us - 1.0;
+        records.push(head.with("measured_us", measured_us).with("predicted_us", predicted_us).with("error", error));
+    }
+    match records.is_empty() {
+        true => {
+            Err(Failure::Input("--check: holds no is, alltoall, alltoallv or bcast of two ranks or more".to_owned()))
+        }
+        false => Ok(records),
+    }
+}

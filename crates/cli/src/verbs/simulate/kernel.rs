@@ -1,0 +1,112 @@
+//! `hotlink simulate is|alltoallv`: kernels on a machine that was calibrated as LogGP (`calibrate --model loggp`).
+
+use crate::kernel::{Kernel, Machine};
+use crate::source::Source;
+use crate::values::{Counts, Sizes};
+use crate::verbs::measure::{ClassName, is_ranks};
+use crate::{Failure, output::Output};
+use hotlink_bench::Record;
+use hotlink_sim::loggp::Outcome;
+use std::time::Instant;
+
+#[derive(clap::Args)]
+#[command(after_help = "Example:
+  hotlink calibrate m.json --model loggp --name this-mpi && hotlink simulate is --class A --fabric this-mpi --ranks 2")]
+pub(crate) struct IsArgs {
+    /// Problem classes, from 2^16 keys (S) to 2^27 (C).
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "S")]
+    class: Vec<ClassName>,
+    #[command(flatten)]
+    on: OnArgs,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  hotlink simulate alltoallv --fabric this-mpi --size 8..4MiB --ranks 2")]
+pub(crate) struct AlltoallvArgs {
+    /// Bytes from every rank to every other: a list or range.
+    #[arg(long, value_name = "LIST", default_value = "8,64KiB,1MiB")]
+    size: Sizes,
+    #[command(flatten)]
+    on: OnArgs,
+}
+
+#[derive(clap::Args)]
+struct OnArgs {
+    /// A fabric that `hotlink calibrate --model loggp` wrote.
+    #[arg(long, value_name = "FABRIC", default_value = "this-mpi")]
+    fabric: String,
+    /// Ranks: a list or range.
+    #[arg(long, value_name = "LIST", default_value = "2")]
+    ranks: Counts,
+}
+
+impl OnArgs {
+    fn machine(&self) -> Result<Machine, Failure> {
+        let source = Source::open(&self.fabric)?;
+        let spec = source.spec().ok_or_else(|| Failure::Input(format!("{}: is a graph", self.fabric)))?;
+        Machine::of(spec).map_err(Failure::Input)
+    }
+}
+
+/// Times that an exchange is repeated, as `measure` does, so that one flows into the next.
+const REPEAT: u32 = 20;
+
+pub(crate) fn sort(args: &IsArgs, output: &mut Output) -> Result<(), Failure> {
+    let machine = args.on.machine()?;
+    for &class in &args.class {
+        for &ranks in &is_ranks(&args.on.ranks)? {
+            let class: hotlink_bench::is::Class = class.into();
+            let record = Record::new()
+                .with("fabric", args.on.fabric.as_str())
+                .with("benchmark", "is")
+                .with("method", "loggp")
+                .with("ranks", ranks)
+                .with("class", class.name())
+                .with("keys", class.keys());
+            let (record, outcome) = run(record, &machine, Kernel::IntegerSort(class), ranks)?;
+            let time_s = outcome.latency().us() * 1e-6;
+            let mops = hotlink_bench::is::ITERATIONS as f64 * class.keys() as f64 * 1e-6 / time_s;
+            output
+                .push(record.with("time_s", time_s).with("mops", mops).with("bound_time_s", outcome.bound.us() * 1e-6));
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn alltoallv(args: &AlltoallvArgs, output: &mut Output) -> Result<(), Failure> {
+    let machine = args.on.machine()?;
+    let ranks = args.on.ranks.to_u32().map_err(|what| Failure::Input(format!("--ranks: {what}")))?;
+    if let Some(many) = ranks.iter().find(|&&ranks| ranks > 1024) {
+        return Err(Failure::Input(format!("--ranks {many}: allowed are 1 to 1024")));
+    }
+    for &ranks in &ranks {
+        for &size in args.size.iter() {
+            let record = Record::new()
+                .with("fabric", args.on.fabric.as_str())
+                .with("benchmark", "alltoallv")
+                .with("method", "loggp")
+                .with("ranks", ranks)
+                .with("size_B", size);
+            let (record, outcome) = run(record, &machine, Kernel::Alltoallv { size, repeat: REPEAT }, ranks)?;
+            let each = |us: f64| us / f64::from(REPEAT);
+            let record = record.with("latency_us", each(outcome.latency().us()));
+            output.push(record.with("bound_latency_us", each(outcome.bound.us())));
+        }
+    }
+    Ok(())
+}
+
+fn run(record: Record, machine: &Machine, kernel: Kernel, ranks: u32) -> Result<(Record, Outcome), Failure> {
+    let start = Instant::now();
+    let outcome = machine.run(&kernel, ranks).map_err(Failure::Input)?;
+    let (bound, latency) = (outcome.bound.us(), outcome.latency().us());
+    let record = record
+        .with("efficiency", if latency > 0.0 { bound / latency } else { 1.0 })
+        .with("limiting_resource", outcome.limit.to_string())
+        .with("kind", "calibrated")
+        .with("messages", outcome.messages)
+        .with("events", outcome.events)
+        .with("trace_hash", format!("{:016x}", outcome.trace_hash))
+        .with("wall_s", start.elapsed().as_secs_f64());
+    Ok((record, outcome))
+}

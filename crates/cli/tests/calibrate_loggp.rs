@@ -1,0 +1,138 @@
+//! `calibrate --model loggp` finds the machine that made the numbers, writes it as a fabric that `simulate` takes, and
+//! tells the error of its predictions.
+
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn place(test: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("loggp-{test}"));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn hotlink(line: &str, folder: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
+    command.args(line.split_whitespace()).current_dir(folder).env("HOME", folder);
+    command.env_remove("XDG_DATA_HOME").env_remove("HOTLINK_CATALOG").output().unwrap()
+}
+
+fn records(line: &str, folder: &Path) -> Vec<Value> {
+    let output = hotlink(line, folder);
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    document["records"].as_array().unwrap().clone()
+}
+
+fn write(folder: &Path, name: &str, records: &[Value]) {
+    let environment = json!({"host": "test", "cores": 2});
+    let document =
+        json!({"schema": "hotlink/1", "command": ["hotlink"], "environment": environment, "records": records});
+    std::fs::write(folder.join(name), document.to_string()).unwrap();
+}
+
+/// A machine of L = 1 us, o = g = 0.25 us, G = 0.1 ns/B over an adapter, copies at 10 GB/s.
+fn machine() -> Vec<Value> {
+    let sizes: Vec<u64> = (3..24).map(|power| 1 << power).collect();
+    let base = |benchmark: &str, size: u64| json!({"benchmark": benchmark, "method": "measured", "size_B": size});
+    let with = |mut record: Value, key: &str, value: f64| {
+        record[key] = value.into();
+        record["statistic_of"] = key.into();
+        record["ci95_low"] = (value * 0.99).into();
+        record["ci95_high"] = (value * 1.01).into();
+        record
+    };
+    let mut all = Vec::new();
+    for &size in &sizes {
+        let s = size as f64;
+        let mut pingpong = base("pingpong", size);
+        pingpong["via"] = "tcp".into();
+        all.push(with(pingpong, "latency_us", 1.5 + 1e-4 * s));
+        all.push(with(base("stream", size), "bandwidth_MBps", s / (0.25 + 1e-4 * s)));
+        all.push(with(base("memory", size), "bandwidth_MBps", 10_000.0));
+    }
+    all
+}
+
+#[test]
+fn the_machine_is_found_and_predicts_what_it_has_not_seen() {
+    let folder = place("found");
+    write(&folder, "m.json", &machine());
+    // Back to back, an exchange of two ranks is 2 o + L + s G; its own part's copy hides behind the flight.
+    let exchange = |size: u64| {
+        let us = 1.5 + 1e-4 * size as f64;
+        json!({"benchmark": "alltoallv", "method": "measured", "ranks": 2, "size_B": size, "latency_us": us})
+    };
+    write(&folder, "check.json", &[exchange(8), exchange(65536), exchange(1 << 20)]);
+    let line = "calibrate m.json --model loggp --name found --out found.toml --check check.json --json";
+    let told = records(line, &folder);
+    for (name, expected) in [("L", 1.0), ("o", 0.25), ("g", 0.25), ("G", 0.1)] {
+        let found = told.iter().find(|record| record["parameter"] == name).unwrap();
+        let number = |key: &str| found[key].as_f64().unwrap();
+        assert!((number("value") / expected - 1.0).abs() < 0.01, "{found}");
+        assert!(number("ci95_low") <= expected * 1.001 && expected * 0.999 <= number("ci95_high"), "{found}");
+    }
+    let predictions: Vec<&Value> = told.iter().filter(|record| record["error"].is_number()).collect();
+    assert_eq!(predictions.len(), 3);
+    assert!(predictions.iter().all(|record| record["error"].as_f64().unwrap().abs() < 0.05), "{predictions:?}");
+    let held_out = told.iter().find(|record| record["held_out_sizes"].is_number()).unwrap();
+    assert!(held_out["loggp_max_error"].as_f64().unwrap() < 0.01, "{held_out}");
+    // The file is a sound fabric, and the simulators take it.
+    assert!(hotlink("catalog check found.toml", &folder).status.success());
+    assert!(hotlink("analyze found.toml --nodes 2", &folder).status.success());
+    let bcast = records("simulate goal --generate bcast:binomial:65536 --ranks 2 --fabric found.toml --json", &folder);
+    assert!((bcast[0]["latency_us"].as_f64().unwrap() / (1.5 + 6.5536) - 1.0).abs() < 0.01, "{}", bcast[0]);
+    let exchange = records("simulate alltoallv --size 8,1MiB --fabric found.toml --json", &folder);
+    assert_eq!((exchange.len(), &exchange[0]["method"]), (2, &json!("loggp")));
+}
+
+#[test]
+fn a_sort_on_one_rank_predicts_sorts_on_more() {
+    let folder = place("sort");
+    let mut all = machine();
+    all.push(json!({"benchmark": "is", "method": "measured", "ranks": 1, "class": "S", "bound_time_s": 0.004}));
+    write(&folder, "m.json", &all);
+    assert!(hotlink("calibrate m.json --model loggp --name sort --out sort.toml", &folder).status.success());
+    let times: Vec<f64> = records("simulate is --class S --ranks 1..4..x2 --fabric sort.toml --json", &folder)
+        .iter()
+        .map(|record| record["time_s"].as_f64().unwrap())
+        .collect();
+    // Its own 4 ms and three copies of the keys in each of ten iterations; less on more ranks.
+    assert!((times[0] / (0.004 + 30.0 * 262_144.0 / 1e10) - 1.0).abs() < 0.01, "{times:?}");
+    assert!(times[0] > times[1] && times[1] > times[2] && times[2] > times[0] / 4.0, "{times:?}");
+}
+
+#[test]
+fn what_cannot_be_fitted_is_told() {
+    let folder = place("told");
+    let pingpong = |memory: &str, size: u64| {
+        json!({"benchmark": "pingpong", "method": "measured", "memory": memory, "size_B": size, "latency_us": 1.0,
+            "bandwidth_MBps": size})
+    };
+    write(&folder, "few.json", &[pingpong("private", 8), pingpong("private", 16)]);
+    let mixed: Vec<Value> =
+        [8, 16, 32].iter().flat_map(|&size| [pingpong("private", size), pingpong("shared", size)]).collect();
+    write(&folder, "mixed.json", &mixed);
+    write(&folder, "m.json", &machine());
+    for (line, told) in [
+        ("calibrate few.json --model loggp --out x.toml", "at least 4"),
+        ("calibrate mixed.json --model loggp --out x.toml", "memory private and shared are different machines"),
+        ("calibrate m.json --model loggp --out x.toml --check m.json", "holds no is"),
+        ("calibrate m.json --check m.json --out x.toml", "needs --model loggp"),
+        ("simulate is --fabric sci-ring", "parameter.loggp_latency is missing"),
+        ("simulate goal --generate barrier:tree --ranks 2", "--fabric"),
+    ] {
+        let output = hotlink(line, &folder);
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        assert!(
+            String::from_utf8_lossy(&output.stderr).contains(told),
+            "{line}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        assert!(!folder.join("x.toml").exists());
+    }
+    assert!(hotlink("calibrate m.json --model loggp --name m --out m.toml", &folder).status.success());
+    let output = hotlink("simulate is --fabric m.toml", &folder);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("measure is --ranks 1"));
+}
