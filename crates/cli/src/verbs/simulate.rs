@@ -31,7 +31,7 @@ enum Benchmark {
     /// A block into local and remote memory, contiguous and strided: memory, host bus, adapter (K98's first level).
     Deposit(deposit::Args),
     /// A GOAL schedule (LogGOPSim's text) or generated collectives on a LogGP machine.
-    Goal(goal::Args),
+    Goal(Box<goal::Args>),
     /// One message to and fro between two nodes.
     Pingpong(packet::PingPongArgs),
     /// Senders that share a link, pairs that share a bus: the aggregate against their number.
