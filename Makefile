@@ -30,11 +30,12 @@ test: check build ## check everything, then run every test
 
 check: .stamps/check-rust .stamps/check-python ## formats, lints and types, with no test run
 
-bench: .stamps/tools ## the engines' speed and memory on this machine
+bench: $(HOTLINK) ## the engines' speed and memory on this machine, beside other simulators
 	@$(TIMED) "load count at scale" cargo bench --locked --quiet --package hotlink-fabric --bench load_scale
 	@for example in event_rates network_rates goal_rates; do \
 	    $(TIMED) "simulator: $$example" cargo run --locked --quiet --release --package hotlink-sim --example $$example; \
 	done
+	@$(TIMED) "simulator: beside SMPI and ns-3" tools/bench-sim/run $(HOTLINK)
 
 bench-mpi: $(HOTLINK) ## messages over shared memory beside Debian's and PyPI's MPIs, interleaved (JSON=file: as JSON too)
 	@$(TIMED) "three rounds of each" tools/bench-mpi/run $(HOTLINK) $(if $(JSON),--json $(JSON))
