@@ -1,10 +1,12 @@
-//! Collectives: from a synchronised start until the last rank is done.
+//! Collectives: from a common start until the last rank is done, alone or with other messages under way.
 
+use crate::clocks::{Clocks, wait_for};
+use crate::plan::{Buffers, Repeater, rewrite};
 use crate::tuned::{blank, together};
-use crate::{Bench, Plan, Samples, plan::Repeater};
+use crate::{Bench, Plan, Samples, Summary};
 use hotlink_fabric::units::Time;
-use hotlink_message::{Combine, Element, Endpoint, Error, Operation};
-use hotlink_port::Span;
+use hotlink_message::{Combine, Element, Endpoint, Error, Operation, Tag};
+use hotlink_port::{Kind, Span};
 use serde::{Deserialize, Serialize};
 
 /// Which collective.
@@ -22,6 +24,8 @@ pub enum Which {
     Allgather,
     /// `size` bytes from every rank to every other.
     Alltoall,
+    /// A half, one or one and a half times `size` bytes from every rank to every other, see [`part`].
+    Alltoallv,
     /// `size` bytes of every rank to rank 0.
     Gather,
     /// `size` bytes from rank 0 to each rank.
@@ -31,7 +35,7 @@ pub enum Which {
 impl Which {
     /// Its name in records.
     pub fn name(self) -> &'static str {
-        self.collective().name()
+        if self == Which::Alltoallv { "alltoallv" } else { self.collective().name() }
     }
     /// The operation that it times.
     pub fn collective(self) -> hotlink_message::Collective {
@@ -42,22 +46,96 @@ impl Which {
             Which::Reduce => Collective::Reduce,
             Which::Allreduce => Collective::Allreduce,
             Which::Allgather => Collective::Allgather,
-            Which::Alltoall => Collective::Alltoall,
+            Which::Alltoall | Which::Alltoallv => Collective::Alltoall,
             Which::Gather => Collective::Gather,
             Which::Scatter => Collective::Scatter,
         }
     }
 }
 
-/// The benchmark: each rank returns its times in microseconds, sample by sample.
+/// Bytes from rank `from` to rank `to` in alltoallv: `size` on average over three neighbours, words of 8 bytes.
+pub fn part(size: u64, from: u32, to: u32) -> u64 {
+    size / 16 * 8 * u64::from(1 + (from + to) % 3)
+}
+
+/// How ranks begin together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Start {
+    /// When they leave a barrier; each takes its own time from there.
+    #[default]
+    Barrier,
+    /// At an agreed moment of clocks brought together; all take their time from there.
+    Window,
+}
+
+impl Start {
+    /// Its name in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Start::Barrier => "barrier",
+            Start::Window => "window",
+        }
+    }
+}
+
+/// The benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Collective {
     /// Which.
     pub which: Which,
     /// Bytes, see [`Which`].
     pub size: u64,
+    /// How ranks begin together in real time.
+    pub start: Start,
+    /// Bytes of a message from each rank to the next, round the ring, under way meanwhile; 0: none.
+    pub background: u64,
     /// Repetitions.
     pub plan: Plan,
+}
+
+/// What a rank saw.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Collected {
+    /// Times in microseconds.
+    pub samples: Samples,
+    /// Most that this rank's clock may be wrong against rank 0's, in microseconds.
+    pub clock_error_us: f64,
+    /// When it left some barriers, by rank 0's clock, in microseconds.
+    pub left_us: Vec<f64>,
+    /// Operations that it began too late, of a [`Start::Window`].
+    pub late: u64,
+}
+
+impl Collected {
+    /// Times of the ranks, without the rest.
+    pub fn samples(ranks: &[Collected]) -> Vec<Samples> {
+        ranks.iter().map(|rank| rank.samples.clone()).collect()
+    }
+    /// How far apart the ranks leave a barrier: the median over some, in microseconds.
+    pub fn spread_us(ranks: &[Collected]) -> f64 {
+        let n = ranks.iter().map(|rank| rank.left_us.len()).min().unwrap_or(0);
+        let spread = |i: usize| {
+            let times = || ranks.iter().map(|rank| rank.left_us[i]);
+            times().fold(f64::NEG_INFINITY, f64::max) - times().fold(f64::INFINITY, f64::min)
+        };
+        Summary::of(&(0..n).map(spread).collect::<Vec<_>>()).map_or(0.0, |summary| summary.median)
+    }
+}
+
+/// Barriers by which the spread of their ends is told.
+const BARRIERS: usize = 11;
+const BACKGROUND: Tag = 31_000;
+/// A window's start lies this many times the news' own way ahead.
+const AHEAD: u64 = 4;
+
+/// Memory of one run.
+struct Places {
+    one: Span,
+    all: Span,
+    send: Vec<Span>,
+    recv: Vec<Span>,
+    background: Option<(Span, Span)>,
+    word: Span,
 }
 
 impl Collective {
@@ -65,10 +143,12 @@ impl Collective {
     pub fn slowest(ranks: &[Samples]) -> Samples {
         let n = ranks.iter().map(|rank| rank.values.len()).min().unwrap_or(0);
         let slowest = |i: usize| ranks.iter().map(|rank| rank.values[i]).fold(0.0, f64::max);
-        Samples { values: (0..n).map(slowest).collect(), inner: ranks.first().map_or(1, |rank| rank.inner) }
+        let first = ranks.first().cloned().unwrap_or_default();
+        Samples { values: (0..n).map(slowest).collect(), ..first }
     }
-    async fn once<E: Endpoint>(&self, comm: &E, one: Span, all: Span) -> Result<(), Error> {
+    async fn once<E: Endpoint>(&self, comm: &E, places: &Places) -> Result<(), Error> {
         let sum = Operation { combine: Combine::Sum, element: Element::F64 };
+        let (one, all) = (places.one, places.all);
         match self.which {
             Which::Barrier => comm.barrier().await,
             Which::Bcast => comm.bcast(0, one).await,
@@ -76,9 +156,68 @@ impl Collective {
             Which::Allreduce => comm.allreduce(sum, one, one_of(all, self.size)).await,
             Which::Allgather => comm.allgather(one, all).await,
             Which::Alltoall => comm.alltoall(one, all).await,
+            Which::Alltoallv => comm.alltoallv(&places.send, &places.recv).await,
             Which::Gather => comm.gather(0, one, all).await,
             Which::Scatter => comm.scatter(0, one, one_of(all, self.size)).await,
         }
+    }
+    fn places<E: Endpoint>(&self, comm: &E) -> Result<Places, Error> {
+        let (size, ranks, me) = (self.size, comm.ranks(), comm.rank());
+        let (sent, received) = match self.which {
+            // Parts are at most one and a half times the size.
+            Which::Alltoallv => (2 * size * u64::from(ranks), 2 * size * u64::from(ranks)),
+            Which::Alltoall | Which::Scatter => (size * u64::from(ranks), size * u64::from(ranks)),
+            _ => (size, size * u64::from(ranks)),
+        };
+        let kind = blank(comm);
+        let new = |bytes, kind| Ok::<_, Error>(Span::new(comm.alloc(bytes, kind)?, 0, bytes));
+        let (one, all) = (new(sent, kind)?, new(received, kind)?);
+        let (mut send, mut recv) = (Vec::new(), Vec::new());
+        if self.which == Which::Alltoallv {
+            send = row(one, (0..ranks).map(|to| part(size, me, to)));
+            recv = row(all, (0..ranks).map(|from| part(size, from, me)));
+        }
+        let background =
+            (self.background > 0).then(|| Ok::<_, Error>((new(self.background, kind)?, new(self.background, kind)?)));
+        Ok(Places { one, all, send, recv, background: background.transpose()?, word: new(16, Kind::Private)? })
+    }
+    fn disturb<E: Endpoint>(&self, comm: &E, places: &Places) -> Result<Vec<E::Request>, Error> {
+        let Some((out, into)) = places.background else { return Ok(Vec::new()) };
+        let (rank, ranks) = (comm.rank(), comm.ranks());
+        let receive = comm.irecv(Some((rank + ranks - 1) % ranks), Some(BACKGROUND), into)?;
+        Ok(vec![receive, comm.isend((rank + 1) % ranks, BACKGROUND, out)?])
+    }
+    /// One operation by itself; its time on this rank, and whether it began in time.
+    async fn single<E: Endpoint>(
+        &self,
+        comm: &E,
+        places: &Places,
+        window: Option<(&Clocks, Time)>,
+    ) -> Result<(Time, bool), Error> {
+        let (mut start, mut in_time) = (None, true);
+        match window {
+            Some((clocks, ahead)) => start = Some(clocks.agree(comm, places.word, ahead).await?),
+            None => together(comm, Time::from_us(self.plan.rest_us)).await?,
+        }
+        let disturbing = self.disturb(comm, places)?;
+        if let Some(moment) = start {
+            in_time = wait_for(comm, moment);
+        }
+        let start = start.unwrap_or_else(|| comm.now());
+        self.once(comm, places).await?;
+        // Clocks may be wrong by more than a short operation takes.
+        let time = Time(comm.now().0.saturating_sub(start.0));
+        comm.wait_all(disturbing).await?;
+        Ok((time, in_time))
+    }
+    /// All operations in a row.
+    async fn row<E: Endpoint>(&self, comm: &E, places: &Places, inner: u64) -> Result<Time, Error> {
+        together(comm, Time::from_us(self.plan.rest_us)).await?;
+        let start = comm.now();
+        for _ in 0..inner {
+            self.once(comm, places).await?;
+        }
+        Ok(comm.now() - start)
     }
 }
 
@@ -86,28 +225,78 @@ fn one_of(all: Span, size: u64) -> Span {
     Span::new(all.memory, 0, size)
 }
 
+/// Parts one behind the other.
+fn row(whole: Span, parts: impl Iterator<Item = u64>) -> Vec<Span> {
+    let mut offset = 0;
+    let next = |bytes| {
+        offset += bytes;
+        Span::new(whole.memory, offset - bytes, bytes)
+    };
+    parts.map(next).collect()
+}
+
 impl Bench for Collective {
-    type Result = Samples;
-    async fn on<E: Endpoint>(&self, comm: &E) -> Result<Samples, Error> {
+    type Result = Collected;
+    async fn on<E: Endpoint>(&self, comm: &E) -> Result<Collected, Error> {
         let repeater = Repeater::new(comm, &self.plan)?;
-        let (size, ranks) = (self.size, u64::from(comm.ranks()));
-        let sent = if matches!(self.which, Which::Alltoall | Which::Scatter) { size * ranks } else { size };
-        let kind = blank(comm);
-        let one = Span::new(comm.alloc(sent, kind)?, 0, sent);
-        let all = Span::new(comm.alloc(size * ranks, kind)?, 0, size * ranks);
-        let sample = async |inner| {
-            together(comm, Time::from_us(self.plan.rest_us)).await?;
+        let places = self.places(comm)?;
+        let real = comm.limits().real_time;
+        let clocks = Clocks::compare(comm).await?;
+        let mut left_us = Vec::new();
+        let mut news = Time::ZERO;
+        for _ in (0..BARRIERS).filter(|_| real) {
+            comm.barrier().await?;
+            left_us.push(clocks.common(comm.now()).us());
             let start = comm.now();
-            for _ in 0..inner {
-                self.once(comm, one, all).await?;
+            clocks.agree(comm, places.word, Time::ZERO).await?;
+            news = news.max(comm.latest(comm.now() - start).await?);
+        }
+        let window = (real && self.start == Start::Window).then_some((&clocks, Time(AHEAD * news.0)));
+        let by_itself = window.is_some() || self.background > 0 || self.plan.buffers == Buffers::Rewritten;
+        let late = std::cell::Cell::new(0);
+        let sample = async |inner| {
+            let mut time = Time::ZERO;
+            if !by_itself {
+                time = self.row(comm, &places, inner).await?;
+                return Ok((time.us() / inner as f64, time));
             }
-            let time = comm.now() - start;
+            for turn in 0..inner {
+                if self.plan.buffers == Buffers::Rewritten {
+                    rewrite(comm, places.one, turn as u8)?;
+                }
+                let (one, in_time) = self.single(comm, &places, window).await?;
+                time += one;
+                late.set(late.get() + u64::from(!in_time));
+            }
             Ok((time.us() / inner as f64, time))
         };
         let samples = repeater.run(sample).await?;
-        if comm.limits().real_time {
+        if real {
             comm.barrier().await?;
         }
-        Ok(samples)
+        Ok(Collected { samples, clock_error_us: clocks.error_us, left_us, late: late.get() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_match_at_both_ends_and_fit() {
+        for (size, ranks) in [(8, 2), (64, 5), (1000, 3)] {
+            for me in 0..ranks {
+                let (sent, received) = (|to| part(size, me, to), |from| part(size, from, me));
+                assert!((0..ranks).map(sent).sum::<u64>() <= 2 * size * u64::from(ranks));
+                assert!((0..ranks).map(received).sum::<u64>() <= 2 * size * u64::from(ranks));
+            }
+        }
+        assert_eq!([part(1024, 0, 0), part(1024, 0, 1), part(1024, 1, 1)], [512, 1024, 1536]);
+    }
+
+    #[test]
+    fn the_spread_is_from_first_to_last() {
+        let left = |left_us: &[f64]| Collected { left_us: left_us.to_vec(), ..Collected::default() };
+        assert_eq!(Collected::spread_us(&[left(&[1.0, 5.0]), left(&[3.0, 5.0]), left(&[2.0, 4.0])]), 1.5);
     }
 }

@@ -4,30 +4,37 @@
 //! foreign MPIs alike. It returns [`Samples`]; [`Summary`] is what a record says of them.
 
 mod bound;
+mod clocks;
 mod collective;
 mod deposit;
 pub mod is;
+mod kernel;
 mod memory;
 mod overlap;
+mod pairs;
 mod pingpong;
 mod plan;
 mod program;
 mod record;
 mod reuse;
-mod saturation;
+mod semantics;
 mod stats;
+mod stream;
 mod tuned;
 
 pub use bound::{CopyRate, copy_bound_mbps};
-pub use collective::{Collective, Which};
+pub use collective::{Collected, Collective, Start, Which, part};
 pub use deposit::{Deposit, Series};
+pub use kernel::{Kernel, Proportions, Spent};
 pub use memory::{MemoryCopy, MemoryPoint};
 pub use overlap::{Overlap, OverlapTimes};
+pub use pairs::{Pairs, slow};
 pub use pingpong::PingPong;
-pub use plan::{Plan, Samples, timer_overhead};
+pub use plan::{Buffers, Plan, Samples, Timer};
 pub use program::{Bench, OnPort};
 pub use record::Record;
 pub use reuse::{Pattern, Reuse, ReuseTime};
-pub use saturation::Saturation;
+pub use semantics::Semantics;
 pub use stats::Summary;
+pub use stream::Stream;
 pub use tuned::{Told, Tuned, Tuning};

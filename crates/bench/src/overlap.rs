@@ -1,8 +1,9 @@
 //! Overlap of communication and computation, after W01 (slides 18 to 22): a message without waiting, a computation,
 //! then the wait.
 
+use crate::plan::{Buffers, Repeater, rewrite};
 use crate::tuned::together;
-use crate::{Bench, Plan, Samples, Summary, plan::Repeater};
+use crate::{Bench, Plan, Samples, Summary};
 use hotlink_fabric::units::Time;
 use hotlink_message::{Endpoint, Error};
 use hotlink_port::{Kind, Span, Work};
@@ -92,7 +93,10 @@ impl Overlap {
     ) -> Result<(f64, Time), Error> {
         let empty = Span::new(span.memory, 0, 0);
         let mut time = Time::ZERO;
-        for _ in 0..inner {
+        for turn in 0..inner {
+            if self.plan.buffers == Buffers::Rewritten {
+                rewrite(comm, span, turn as u8)?;
+            }
             together(comm, Time::from_us(self.plan.rest_us)).await?;
             let waits = self.receiver_waits(comm, span).await?;
             let start = comm.now();

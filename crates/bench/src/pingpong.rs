@@ -46,24 +46,23 @@ impl PingPong {
         }
         let produce = || fresh.map_or(Ok(()), |fresh| comm.copy(fresh, there));
         let (rank, last) = (comm.rank(), comm.ranks() - 1);
-        let samples = repeater
-            .run(async |inner| {
-                let start = comm.now();
-                for _ in 0..inner {
-                    if rank == 0 {
-                        produce()?;
-                        comm.send(last, 0, there).await?;
-                        comm.recv(Some(last), Some(0), back).await?;
-                    } else if rank == last {
-                        comm.recv(Some(0), Some(0), back).await?;
-                        produce()?;
-                        comm.send(0, 0, there).await?;
-                    }
-                }
-                let time = comm.now() - start;
-                Ok((time.us() / inner as f64 / 2.0, time))
-            })
-            .await?;
+        let once = async || {
+            if rank == 0 {
+                produce()?;
+                comm.send(last, 0, there).await?;
+                comm.recv(Some(last), Some(0), back).await?;
+            } else if rank == last {
+                comm.recv(Some(0), Some(0), back).await?;
+                produce()?;
+                comm.send(0, 0, there).await?;
+            }
+            Ok(())
+        };
+        let sample = async |inner| {
+            let time = repeater.time(inner, there, async || Ok(()), &once).await?;
+            Ok((time.us() / inner as f64 / 2.0, time))
+        };
+        let samples = repeater.run(sample).await?;
         comm.free(there.memory)?;
         comm.free(back.memory)?;
         if let Some(fresh) = fresh {

@@ -3,8 +3,28 @@
 use crate::Summary;
 use hotlink_fabric::units::Time;
 use hotlink_message::{Endpoint, Error, Tag};
-use hotlink_port::{Kind, Memory, Span};
+use hotlink_port::{Kind, Memory, Rank, Span};
 use serde::{Deserialize, Serialize};
+
+/// What happens to a send buffer between messages: its lines are in the sender's cache, or shared with the receiver's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Buffers {
+    /// Left as it is.
+    #[default]
+    Kept,
+    /// Written anew before each message, outside of the time that counts.
+    Rewritten,
+}
+
+impl Buffers {
+    /// Its name in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Buffers::Kept => "kept",
+            Buffers::Rewritten => "rewritten",
+        }
+    }
+}
 
 /// When to stop, per point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,6 +41,8 @@ pub struct Plan {
     pub warmup: u64,
     /// In virtual time: how long the ranks of a collective wait for their common start, which must reach all before it.
     pub rest_us: f64,
+    /// Send buffers between messages.
+    pub buffers: Buffers,
 }
 
 /// Long enough for news to reach every rank of a large idle machine.
@@ -28,16 +50,33 @@ const REST_US: f64 = 10_000.0;
 
 impl Default for Plan {
     fn default() -> Plan {
-        Plan { samples_min: 50, samples_max: 10_000, width: 0.01, time_us: 500_000.0, warmup: 10, rest_us: REST_US }
+        Plan {
+            samples_min: 50,
+            samples_max: 10_000,
+            width: 0.01,
+            time_us: 500_000.0,
+            warmup: 10,
+            rest_us: REST_US,
+            buffers: Buffers::Kept,
+        }
     }
 }
 
 impl Plan {
     /// Virtual time repeats exactly: once is enough.
     pub fn once() -> Plan {
-        Plan { samples_min: 1, samples_max: 1, width: 1.0, time_us: f64::INFINITY, warmup: 1, rest_us: REST_US }
+        Plan {
+            samples_min: 1,
+            samples_max: 1,
+            width: 1.0,
+            time_us: f64::INFINITY,
+            warmup: 1,
+            rest_us: REST_US,
+            buffers: Buffers::Kept,
+        }
     }
-    fn is_enough(&self, samples: &[f64], since_us: f64) -> bool {
+    /// Whether samples taken since `since_us` are enough.
+    pub fn is_enough(&self, samples: &[f64], since_us: f64) -> bool {
         if samples.len() >= self.samples_max || since_us > self.time_us && samples.len() >= 3 {
             return true;
         }
@@ -53,10 +92,37 @@ pub struct Samples {
     pub values: Vec<f64>,
     /// Repetitions that each sample averages over, so that the timer's cost is small beside them.
     pub inner: u64,
+    /// The clock that took them.
+    pub timer: Timer,
+}
+
+/// What a clock cannot see, in microseconds; zero in virtual time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Timer {
+    /// Cost of reading it.
+    pub overhead_us: f64,
+    /// Its smallest step seen.
+    pub resolution_us: f64,
+}
+
+impl Timer {
+    /// Of this rank's clock.
+    pub fn of<E: Endpoint>(comm: &E) -> Timer {
+        if !comm.limits().real_time {
+            return Timer::default();
+        }
+        let step = |_| {
+            let start = comm.now();
+            let later = std::iter::repeat_with(|| comm.now()).take(1000).find(|&now| now > start);
+            later.map_or(f64::INFINITY, |later| (later - start).us())
+        };
+        let resolution_us = (0..50).map(step).fold(f64::INFINITY, f64::min);
+        Timer { overhead_us: timer_overhead(comm), resolution_us }
+    }
 }
 
 /// Cost of reading the clock in microseconds: the median of batches.
-pub fn timer_overhead<E: Endpoint>(comm: &E) -> f64 {
+fn timer_overhead<E: Endpoint>(comm: &E) -> f64 {
     const READS: u32 = 100;
     let batch = |_| {
         let start = comm.now();
@@ -73,11 +139,13 @@ const ORDERS: Tag = 32_000;
 const TIMER_SHARE: f64 = 0.01;
 const INNER_MAX: u64 = 10_000;
 
-/// Repeats samples on all ranks of `comm` in step, rank 0 deciding how often.
+/// Repeats samples on ranks of `comm` in step, the first of them deciding how often.
 pub(crate) struct Repeater<'a, E: Endpoint> {
     comm: &'a E,
     plan: &'a Plan,
     orders: Memory,
+    members: Vec<Rank>,
+    timer: Timer,
 }
 
 /// What rank 0 tells the others to do next.
@@ -90,13 +158,45 @@ struct Order {
 
 impl<'a, E: Endpoint> Repeater<'a, E> {
     pub(crate) fn new(comm: &'a E, plan: &'a Plan) -> Result<Repeater<'a, E>, Error> {
-        Ok(Repeater { comm, plan, orders: comm.alloc(24, Kind::Private)? })
+        Repeater::among(comm, plan, (0..comm.ranks()).collect())
+    }
+    /// For some of the ranks; the first leads.
+    pub(crate) fn among(comm: &'a E, plan: &'a Plan, members: Vec<Rank>) -> Result<Repeater<'a, E>, Error> {
+        Ok(Repeater { comm, plan, orders: comm.alloc(24, Kind::Private)?, members, timer: Timer::of(comm) })
+    }
+    /// Time of `inner` runs of `once` on this rank, begun by `begin`: all in one, or, where `sent` is to be rewritten
+    /// before each, one by one.
+    pub(crate) async fn time(
+        &self,
+        inner: u64,
+        sent: Span,
+        begin: impl AsyncFn() -> Result<(), Error>,
+        once: impl AsyncFn() -> Result<(), Error>,
+    ) -> Result<Time, Error> {
+        let comm = self.comm;
+        if self.plan.buffers == Buffers::Kept {
+            begin().await?;
+            let start = comm.now();
+            for _ in 0..inner {
+                once().await?;
+            }
+            return Ok(comm.now() - start);
+        }
+        let mut time = Time::ZERO;
+        for turn in 0..inner {
+            rewrite(comm, sent, turn as u8)?;
+            begin().await?;
+            let start = comm.now();
+            once().await?;
+            time += comm.now() - start;
+        }
+        Ok(time)
     }
 
     /// Runs `sample(inner)` on every rank as often as the plan wants. A sample gives its value, in whatever unit, and
     /// the time that it took.
     pub(crate) async fn run(&self, sample: impl AsyncFn(u64) -> Result<(f64, Time), Error>) -> Result<Samples, Error> {
-        let mut samples = Samples { values: Vec::new(), inner: 1 };
+        let mut samples = Samples { values: Vec::new(), inner: 1, timer: self.timer };
         if self.plan.samples_max == 1 && !self.comm.limits().real_time {
             // Virtual time repeats exactly, and every rank knows that: nobody need be told.
             for _ in 0..self.plan.warmup {
@@ -105,7 +205,7 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
             samples.values.push(sample(1).await?.0);
             return Ok(samples);
         }
-        if self.comm.rank() != 0 {
+        if self.comm.rank() != self.members[0] {
             loop {
                 let order = self.hear().await?;
                 if order.samples == 0 {
@@ -116,7 +216,7 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
         }
         let warmup = Order { samples: self.plan.warmup.max(1), inner: 1, keep: false };
         let one = self.lead(warmup, &sample, &mut samples).await?;
-        let wanted_us = timer_overhead(self.comm) / TIMER_SHARE;
+        let wanted_us = self.timer.overhead_us / TIMER_SHARE;
         let inner = (wanted_us / one.us().max(1e-6)).ceil().clamp(1.0, INNER_MAX as f64) as u64;
         let start = self.comm.now();
         loop {
@@ -159,16 +259,27 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
     async fn tell(&self, order: Order) -> Result<(), Error> {
         let words = [order.samples, order.inner, u64::from(order.keep)];
         self.comm.write(self.orders, 0, words.map(u64::to_le_bytes).as_flattened())?;
-        for rank in 1..self.comm.ranks() {
+        for &rank in &self.members[1..] {
             self.comm.send(rank, ORDERS, Span::new(self.orders, 0, 24)).await?;
         }
         Ok(())
     }
     async fn hear(&self) -> Result<Order, Error> {
-        self.comm.recv(Some(0), Some(ORDERS), Span::new(self.orders, 0, 24)).await?;
+        self.comm.recv(Some(self.members[0]), Some(ORDERS), Span::new(self.orders, 0, 24)).await?;
         let mut bytes = [0; 24];
         self.comm.read(self.orders, 0, &mut bytes)?;
         let word = |i: usize| u64::from_le_bytes(std::array::from_fn(|k| bytes[i * 8 + k]));
         Ok(Order { samples: word(0), inner: word(1), keep: word(2) == 1 })
     }
+}
+
+/// Writes memory anew in small pieces, so that their source takes little room in the cache.
+pub(crate) fn rewrite<E: Endpoint>(comm: &E, span: Span, value: u8) -> Result<(), Error> {
+    const PIECE: u64 = 4096;
+    let piece = [value; PIECE as usize];
+    for at in (0..span.bytes()).step_by(PIECE as usize) {
+        let bytes = PIECE.min(span.bytes() - at);
+        comm.write(span.memory, span.offset + at, &piece[..bytes as usize])?;
+    }
+    Ok(())
 }

@@ -14,7 +14,11 @@ pub struct Summary {
     pub min: f64,
     /// Largest.
     pub max: f64,
-    /// 99th percentile (nearest rank).
+    /// 25th percentile (nearest rank).
+    pub p25: f64,
+    /// 75th percentile.
+    pub p75: f64,
+    /// 99th percentile.
     pub p99: f64,
     /// Lower end of the 95 % confidence interval of the median.
     pub ci95_low: f64,
@@ -32,13 +36,15 @@ impl Summary {
         sorted.sort_by(f64::total_cmp);
         let n = sorted.len();
         let (low, high) = median_interval(n);
-        let p99 = (0.99 * n as f64).ceil() as usize;
+        let percentile = |share: f64| sorted[((share * n as f64).ceil() as usize).clamp(1, n) - 1];
         Some(Summary {
             n,
             median: f64::midpoint(sorted[(n - 1) / 2], sorted[n / 2]),
             min: sorted[0],
             max: sorted[n - 1],
-            p99: sorted[p99.clamp(1, n) - 1],
+            p25: percentile(0.25),
+            p75: percentile(0.75),
+            p99: percentile(0.99),
             ci95_low: sorted[low],
             ci95_high: sorted[high],
         })
@@ -107,6 +113,7 @@ mod tests {
             let s = Summary::of(&samples).unwrap();
             prop_assert!(s.min <= s.ci95_low && s.ci95_low <= s.median && s.median <= s.ci95_high);
             prop_assert!(s.ci95_high <= s.max && s.median <= s.p99 && s.p99 <= s.max);
+            prop_assert!(s.min <= s.p25 && s.p25 <= s.median && s.median <= s.p75 && s.p75 <= s.p99);
         }
     }
 }

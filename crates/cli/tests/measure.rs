@@ -66,6 +66,10 @@ fn bad_requests_are_told() {
         (&["measure", "bcast", "--algorithm", "hardware"], "--via shm has none"),
         (&["measure", "memory", "--size", "4", "--strides", "2"], "no point left"),
         (&["measure", "memory", "--size", "1TiB"], "allowed here"),
+        (&["measure", "deposit", "--buffers", "rewritten"], "has only kept"),
+        (&["measure", "stream", "--size", "0"], "empty message"),
+        (&["measure", "pairs", "--ranks", "1"], "2 to 256"),
+        (&["measure", "kernel", "--mpi-share", "1"], "share from"),
         (&["calibrate", "/nowhere.json"], "cannot be read"),
     ] {
         let output = hotlink(args);
@@ -93,13 +97,77 @@ fn deposit_and_overlap_have_their_keys() {
 
 #[test]
 fn collectives_give_the_slowest_ranks_time() {
-    for which in ["barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall"] {
+    for which in ["barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall", "alltoallv", "gather", "scatter"]
+    {
         let records = records(&["measure", which, "--ranks", "2,3", "--size", "1KiB", "--time", "0.01", "--json"]);
         assert_eq!(records.len(), 2);
         for record in records {
             assert!(record["latency_us"].as_f64().unwrap() > 0.0 && record["efficiency"].as_f64().unwrap() > 0.0);
         }
     }
+}
+
+/// The records of `measure ARGS --json` in little time.
+fn measured(args: &[&str]) -> Vec<Value> {
+    records(&[&["measure"], args, &["--time", "0.005", "--json"]].concat())
+}
+
+#[test]
+fn a_window_of_clocks_brought_together_starts_collectives() {
+    for record in measured(&["allreduce", "--size", "64", "--start", "window", "--background", "4KiB"]) {
+        let number = |key: &str| record[key].as_f64().unwrap();
+        assert!(record["start"] == "window" && record["background_B"] == 4096, "{record}");
+        assert!(number("clock_error_us") > 0.0 && number("start_spread_us") >= 0.0);
+        assert_eq!(record["rank_median_us"].as_array().unwrap().len(), 2);
+        assert!(number("p25") <= number("median") && number("median") <= number("p75"));
+        assert!(number("p75") <= number("max"), "{record}");
+    }
+}
+
+#[test]
+fn streams_rates_and_semantics_stand_beside_their_bounds() {
+    for via in ["shm", "tcp"] {
+        let streams = measured(&["stream", "--via", via, "--size", "8,64KiB", "--buffers", "rewritten"]);
+        let directions: Vec<_> = streams.iter().map(|record| record["direction"].as_str().unwrap()).collect();
+        assert_eq!(directions, ["uni", "uni", "bi", "bi"]);
+        let rates = measured(&["rate", "--via", via, "--pairs", "1,2", "--window", "16"]);
+        assert_eq!(rates.len(), 6);
+        let semantics = measured(&["semantics", "--via", via, "--size", "64KiB"]);
+        assert!(semantics[0]["semantics"] == "restricted" && semantics[1]["semantics"] == "postal");
+        for record in streams.iter().chain(&rates).chain(&semantics) {
+            assert_sound(record);
+            assert!(record["efficiency"].as_f64().unwrap() > 0.0 && record["limiting_resource"].is_string());
+        }
+        assert!(streams.iter().all(|record| record["buffers"] == "rewritten" && record["warmup"] == 10));
+        assert!(
+            rates.iter().all(|record| record["window"] == 16 && record["clock_resolution_us"].as_f64() > Some(0.0))
+        );
+    }
+}
+
+#[test]
+fn every_pair_is_measured_and_slow_ones_twice() {
+    let pairs = measured(&["pairs", "--via", "tcp", "--ranks", "4", "--size", "8"]);
+    let names: Vec<_> = pairs.iter().map(|pair| (pair["rank_a"].as_u64(), pair["rank_b"].as_u64())).collect();
+    let all = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
+    assert_eq!(names, all.map(|(a, b)| (Some(a), Some(b))));
+    for pair in pairs {
+        assert_sound(&pair);
+        assert!(pair["retested"] == true || pair["slow"] == false, "{pair}");
+        assert_eq!(pair["retested"] == true, pair["first_latency_us"].is_f64());
+    }
+}
+
+#[test]
+fn the_kernel_computes_in_the_proportions_asked_for() {
+    // A barrier of 10 us that is half of the MPI time, which is half of the run: 20 us of computation.
+    let shares = ["--mpi-share", "0.5", "--barrier-share", "0.5", "--barrier-us", "10", "--iterations", "20"];
+    let record = &measured(&[&["kernel"], &shares[..]].concat())[0];
+    assert!((record["compute_us"].as_f64().unwrap() - 20.0).abs() < 1e-9, "{record}");
+    assert!(record["bound_time_s"].as_f64().unwrap() >= 20.0 * 20e-6);
+    assert!((0.0..=1.0).contains(&record["efficiency"].as_f64().unwrap()));
+    let abinit = &measured(&["kernel", "--iterations", "1"])[0];
+    assert!((abinit["compute_us"].as_f64().unwrap() - 80.0 / 0.052 * 0.92).abs() < 1e-9, "{abinit}");
 }
 
 #[test]

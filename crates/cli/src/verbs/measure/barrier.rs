@@ -144,7 +144,7 @@ fn bound(device: Device, ranks: u32, bare_us: f64, clock_us: f64) -> (f64, &'sta
 
 fn record(args: &Args, device: Device, ranks: u32, blocks: &Blocks, over: bool) -> Result<Record, Failure> {
     let least = |values: &[f64]| Summary::of(values).map_or(0.0, |summary| summary.min);
-    let samples = Samples { values: blocks.device.clone(), inner: blocks.inner };
+    let samples = Samples { values: blocks.device.clone(), inner: blocks.inner, ..Samples::default() };
     let summary = summary(&samples)?;
     let bare = Summary::of(&blocks.bare).map_or(0.0, |summary| summary.median);
     let (bound_us, limit, bound_is) = bound(device, ranks, least(&blocks.bare), least(&blocks.clock));

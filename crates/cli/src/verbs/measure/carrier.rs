@@ -121,6 +121,14 @@ impl Carrier {
         };
         Ok(copy_bound_mbps(&copies, 0))
     }
+    /// Every rank's host, where the ranks are a launcher's.
+    pub(super) fn hosts(&self) -> Result<Vec<String>, Failure> {
+        mpi::hosts()
+    }
+    /// Whether this process speaks for all ranks.
+    pub(super) fn is_speaker(&self) -> bool {
+        mpi::is_speaker()
+    }
     /// Says on stderr, and returns, whether there are more ranks than cores.
     pub(super) fn oversubscribed(&self, ranks: u32) -> bool {
         let (ranks, cores) = if self.is_mpi() { mpi::local(ranks) } else { (ranks, hotlink_real::cores()) };

@@ -1,9 +1,9 @@
-//! `hotlink measure barrier`, `bcast`, `reduce`, `allreduce`, `allgather`, `alltoall`.
+//! `hotlink measure barrier`, `bcast`, `reduce`, `allreduce`, `allgather`, `alltoall`, `alltoallv`, `gather`, `scatter`.
 
 use super::{Repetition, carrier::Carrier, summary};
-use crate::values::{Counts, Sizes};
+use crate::values::{Counts, Size, Sizes};
 use crate::{Failure, output::Output};
-use hotlink_bench::{Collective, Record, Samples, Which};
+use hotlink_bench::{Collected, Collective, Record, Start, Summary, Which};
 use hotlink_message::Algorithm;
 
 #[derive(clap::Args)]
@@ -19,8 +19,31 @@ pub(super) struct Args {
     /// How, over this project's messages: by default what the cost model picks; a wrong name is told what there is.
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub(super) algorithm: Vec<String>,
+    /// How ranks begin together: leaving a barrier, or at an agreed moment of clocks brought together.
+    #[arg(long, value_enum, default_value_t = StartArg::Barrier)]
+    start: StartArg,
+    /// Bytes of a message from each rank to the next, round the ring, under way during each operation; 0: none.
+    #[arg(long, value_name = "SIZE", default_value = "0")]
+    background: Size,
     #[command(flatten)]
     pub(super) repetition: Repetition,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum StartArg {
+    /// Leaving a barrier.
+    Barrier,
+    /// At an agreed moment.
+    Window,
+}
+
+impl From<StartArg> for Start {
+    fn from(start: StartArg) -> Start {
+        match start {
+            StartArg::Barrier => Start::Barrier,
+            StartArg::Window => Start::Window,
+        }
+    }
 }
 
 impl Args {
@@ -68,13 +91,14 @@ pub(super) fn by(
     for &ranks in &ranks {
         let over = args.carrier.oversubscribed(ranks);
         for &size in sizes {
-            let bench = Collective { which, size, plan: args.repetition.plan()? };
+            let (start, background) = (args.start.into(), args.background.0);
+            let bench = Collective { which, size, start, background, plan: args.repetition.plan()? };
             for &algorithm in algorithms {
-                let results: Vec<Samples> = match algorithm {
+                let results: Vec<Collected> = match algorithm {
                     Some(algorithm) => args.carrier.run_by(ranks, &bench, (which.collective(), algorithm))?,
                     None => args.carrier.run(ranks, &bench)?,
                 };
-                let mut record = record(&bench, args, ranks, &Collective::slowest(&results), hand_off_us, over)?;
+                let mut record = record(&bench, args, &results, hand_off_us, over)?;
                 if let Some(algorithm) = algorithm {
                     record.set("algorithm", algorithm.name());
                 }
@@ -89,28 +113,41 @@ pub(super) fn by(
 fn record(
     bench: &Collective,
     args: &Args,
-    ranks: u32,
-    samples: &Samples,
+    results: &[Collected],
     hand_off_us: f64,
     over: bool,
 ) -> Result<Record, Failure> {
-    let summary = summary(samples)?;
+    let ranks = results.len() as u32;
+    let each = Collected::samples(results);
+    let slowest = Collective::slowest(&each);
+    let all = summary(&slowest)?;
     // News of every rank needs that many steps to reach all, each a hand-off at least.
     let bound_us = f64::from(ranks.next_power_of_two().trailing_zeros()) * hand_off_us;
-    let mut record = args
+    let per_rank = |of: fn(&Summary) -> f64| {
+        let values: Result<Vec<f64>, Failure> = each.iter().map(|rank| Ok(of(&summary(rank)?))).collect();
+        values
+    };
+    let most = |of: fn(&Collected) -> f64| results.iter().map(of).fold(0.0, f64::max);
+    let record = args
         .carrier
         .record(&args.repetition.fabric, bench.which.name())
         .with("ranks", ranks)
         .with("size_B", bench.size)
-        .with("latency_us", summary.median)
+        .with("latency_us", all.median)
         .with("bound_latency_us", bound_us)
-        .with("efficiency", bound_us / summary.median)
+        .with("efficiency", bound_us / all.median)
         .with("limiting_resource", "cache-line hand-off")
         .with("bound_is", "ceil(log2 ranks) hand-offs of a cache line between cores")
+        .with("background_B", bench.background)
+        .with("p25", all.p25)
+        .with("p75", all.p75)
+        .with("max", all.max)
+        .with("rank_median_us", per_rank(|rank| rank.median)?)
+        .with("rank_max_us", per_rank(|rank| rank.max)?)
+        .with("start", bench.start.name())
+        .with("start_spread_us", Collected::spread_us(results))
+        .with("clock_error_us", most(|rank| rank.clock_error_us))
+        .with("late", results.iter().map(|rank| rank.late).sum::<u64>())
         .with("oversubscribed", over);
-    record = summary.into(record).with("statistic_of", "latency_us").with("inner", samples.inner);
-    if args.repetition.raw {
-        record.set("samples", samples.values.clone());
-    }
-    Ok(record)
+    args.repetition.finish(record, &slowest, "latency_us")
 }

@@ -25,6 +25,7 @@ pub(super) struct Args {
 const ALL: [Series; 3] = [Series::Local, Series::Direct, Series::Unpack];
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    args.repetition.without_buffers("deposit")?;
     if let Some(size) = args.size.iter().find(|&&size| size == 0 || size % 8 != 0) {
         return Err(Failure::Input(format!("--size {size}: words have 8 B; allowed are multiples of 8 from 8 on")));
     }
@@ -77,11 +78,7 @@ fn point(args: &Args, memory: Memory, size: u64, stride: u64, over: bool) -> Res
                 .with("bound_is", "one rank storing as many words at this stride in its own memory");
         }
         record = record.with("oversubscribed", over);
-        record = summary.into(record).with("statistic_of", "bandwidth_MBps").with("inner", samples.inner);
-        if args.repetition.raw {
-            record.set("samples", samples.values.clone());
-        }
-        records.push(record);
+        records.push(args.repetition.finish(record, samples, "bandwidth_MBps")?);
     }
     Ok(records)
 }

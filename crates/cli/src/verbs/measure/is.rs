@@ -49,6 +49,7 @@ impl From<ClassName> for Class {
 }
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    args.repetition.without_buffers("is")?;
     let asked = args.ranks.as_ref().map(ranks).transpose()?;
     let ranks = args.carrier.ranks(asked, &[2])?;
     let progress = output.progress("measure is", (ranks.len() * args.class.len()) as u64);

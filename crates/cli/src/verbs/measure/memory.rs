@@ -24,6 +24,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    args.repetition.without_buffers("memory")?;
     let points = points(args)?;
     let plan = args.repetition.plan()?;
     // Many points, little noise: a tenth of the time that a message's point gets.
@@ -86,11 +87,7 @@ fn record(args: &Args, point: MemoryPoint, samples: &Samples) -> Result<Record, 
         .with("size_B", point.size)
         .with("stride", point.stride)
         .with("bandwidth_MBps", summary.median);
-    let mut record = summary.into(record).with("statistic_of", "bandwidth_MBps").with("inner", samples.inner);
-    if args.repetition.raw {
-        record.set("samples", samples.values.clone());
-    }
-    Ok(record)
+    args.repetition.finish(record, samples, "bandwidth_MBps")
 }
 
 /// The bound of a strided copy: the contiguous copy of the same payload, if it was measured too.

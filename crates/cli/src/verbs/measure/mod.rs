@@ -5,18 +5,22 @@ mod carrier;
 mod collective;
 mod deposit;
 pub(crate) mod is;
+mod kernel;
 mod machine;
 mod memory;
 mod mpi;
 mod overlap;
+mod pairs;
 mod pingpong;
 mod saturation;
+mod semantics;
+mod stream;
 
 pub(crate) use is::{ClassName, ranks as is_ranks};
 
 use crate::{Failure, output::Output, values::Numbers};
 use carrier::Carrier;
-use hotlink_bench::{Plan, Samples, Summary, Which};
+use hotlink_bench::{Buffers, Plan, Record, Samples, Summary, Which};
 use hotlink_port::RunError;
 use hotlink_real::{Launched, Options};
 use std::time::Duration;
@@ -77,6 +81,14 @@ impl Hosts {
 enum Bench {
     /// Half round trip and bandwidth of a message between two ranks.
     Pingpong(pingpong::Args),
+    /// Bandwidth of windows of messages between two ranks, one way and both ways.
+    Stream(stream::Args),
+    /// Short messages per second, of one pair of ranks and of many.
+    Rate(stream::RateArgs),
+    /// Ping-pong between every two ranks, one pair at a time; slow pairs are tried again and named.
+    Pairs(pairs::Args),
+    /// Messages that the receiver waits for (restricted) against messages that may come at any time (full postal).
+    Semantics(semantics::Args),
     /// Aggregate bandwidth of several pairs of ranks that send at once.
     Saturation(saturation::Args),
     /// Remote stores of 8-byte words, contiguous and strided, beside local ones.
@@ -97,6 +109,14 @@ enum Bench {
     Allgather(collective::Args),
     /// Time until every rank has a part from every other.
     Alltoall(collective::Args),
+    /// Time until every rank has a part from every other, parts of different sizes.
+    Alltoallv(collective::Args),
+    /// Time until rank 0 has every rank's part.
+    Gather(collective::Args),
+    /// Time until every rank has its part from rank 0.
+    Scatter(collective::Args),
+    /// An application bound by barriers: H06's Abinit, or proportions of your own.
+    Kernel(kernel::Args),
     /// NPB's Integer Sort, verified.
     Is(is::Args),
 }
@@ -117,6 +137,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 fn run_bench(args: &Args, output: &mut Output) -> Result<(), Failure> {
     match &args.bench {
         Bench::Pingpong(args) => pingpong::run(args, output),
+        Bench::Stream(args) => stream::run(args, output),
+        Bench::Rate(args) => stream::run_rate(args, output),
+        Bench::Pairs(args) => pairs::run(args, output),
+        Bench::Semantics(args) => semantics::run(args, output),
         Bench::Saturation(args) => saturation::run(args, output),
         Bench::Deposit(args) => deposit::run(args, output),
         Bench::Overlap(args) => overlap::run(args, output),
@@ -127,6 +151,10 @@ fn run_bench(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Bench::Allreduce(args) => collective::run(Which::Allreduce, args, output),
         Bench::Allgather(args) => collective::run(Which::Allgather, args, output),
         Bench::Alltoall(args) => collective::run(Which::Alltoall, args, output),
+        Bench::Alltoallv(args) => collective::run(Which::Alltoallv, args, output),
+        Bench::Gather(args) => collective::run(Which::Gather, args, output),
+        Bench::Scatter(args) => collective::run(Which::Scatter, args, output),
+        Bench::Kernel(args) => kernel::run(args, output),
         Bench::Is(args) => is::run(args, output),
     }
 }
@@ -136,6 +164,10 @@ impl Bench {
     fn carrier(&self) -> Option<&Carrier> {
         Some(match self {
             Bench::Pingpong(args) => &args.carrier,
+            Bench::Stream(args) => &args.carrier,
+            Bench::Rate(args) => &args.carrier,
+            Bench::Pairs(args) => &args.carrier,
+            Bench::Semantics(args) => &args.carrier,
             Bench::Saturation(args) => &args.carrier,
             Bench::Deposit(args) => &args.carrier,
             Bench::Overlap(args) => &args.carrier,
@@ -145,7 +177,11 @@ impl Bench {
             | Bench::Reduce(args)
             | Bench::Allreduce(args)
             | Bench::Allgather(args)
-            | Bench::Alltoall(args) => &args.carrier,
+            | Bench::Alltoall(args)
+            | Bench::Alltoallv(args)
+            | Bench::Gather(args)
+            | Bench::Scatter(args) => &args.carrier,
+            Bench::Kernel(args) => &args.carrier,
             Bench::Is(args) => &args.carrier,
         })
     }
@@ -181,19 +217,60 @@ struct Repetition {
     /// Keep every sample in the records.
     #[arg(long)]
     raw: bool,
+    /// Send buffers between messages: left as they are, or written anew before each, outside of the time that counts.
+    #[arg(long, value_enum, default_value_t = SendBuffers::Kept)]
+    buffers: SendBuffers,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum SendBuffers {
+    /// Left as they are.
+    Kept,
+    /// Written anew.
+    Rewritten,
 }
 
 impl Repetition {
     fn plan(&self) -> Result<Plan, Failure> {
         match self.time[..] {
-            [time] if (0.001..=3600.0).contains(&time) => Ok(Plan { time_us: time * 1e6, ..Plan::default() }),
+            [time] if (0.001..=3600.0).contains(&time) => {
+                Ok(Plan { time_us: time * 1e6, buffers: self.buffers(), ..Plan::default() })
+            }
             _ => Err(Failure::Input(format!("--time {}: allowed is one number from 0.001 to 3600", self.time))),
         }
+    }
+    fn buffers(&self) -> Buffers {
+        match self.buffers {
+            SendBuffers::Kept => Buffers::Kept,
+            SendBuffers::Rewritten => Buffers::Rewritten,
+        }
+    }
+    /// For a benchmark whose buffers are what its program makes of them.
+    fn without_buffers(&self, name: &str) -> Result<(), Failure> {
+        match self.buffers {
+            SendBuffers::Kept => Ok(()),
+            SendBuffers::Rewritten => Err(Failure::Input(format!("--buffers rewritten: {name} has only kept"))),
+        }
+    }
+    /// A record with the statistics of its samples, of which `key` is the median, and how they were taken.
+    fn finish(&self, record: Record, samples: &Samples, key: &str) -> Result<Record, Failure> {
+        let mut record = summary(samples)?
+            .into(record)
+            .with("statistic_of", key)
+            .with("inner", samples.inner)
+            .with("warmup", self.plan()?.warmup)
+            .with("buffers", self.buffers().name())
+            .with("clock_overhead_us", samples.timer.overhead_us)
+            .with("clock_resolution_us", samples.timer.resolution_us);
+        if self.raw {
+            record.set("samples", samples.values.clone());
+        }
+        Ok(record)
     }
     /// A shorter plan for the bound beside a point.
     fn bound_plan(&self) -> Result<Plan, Failure> {
         let plan = self.plan()?;
-        Ok(Plan { time_us: (plan.time_us / 4.0).min(200_000.0), ..plan })
+        Ok(Plan { time_us: (plan.time_us / 4.0).min(200_000.0), buffers: Buffers::Kept, ..plan })
     }
 }
 

@@ -2,6 +2,7 @@
 //! benchmarks of the command; only rank 0 prints; a failure of any rank ends the job.
 
 use super::carrier::Carrier;
+use crate::environment::line;
 use crate::native::Recipe;
 use crate::{Failure, output::Output};
 use hotlink_bench::Bench;
@@ -89,6 +90,8 @@ pub(super) fn leave(result: Result<(), Failure>) -> Result<(), Failure> {
             std::thread::sleep(Duration::from_millis(500));
         }
         eprintln!("hotlink: rank {rank}: {failure}");
+        // MPICH's launcher drops what it has not yet passed on when the job is aborted.
+        std::thread::sleep(Duration::from_millis(300));
         mpi.abort(failure.status().into());
     }
     mpi.finish();
@@ -128,6 +131,14 @@ pub(super) fn version() -> Option<String> {
 /// Whether this process speaks for the job: any without a job does.
 pub(super) fn is_speaker() -> bool {
     with(|mpi, _| mpi.endpoint().rank() == 0).unwrap_or(true)
+}
+
+/// Every rank's host; none without a job.
+pub(super) fn hosts() -> Result<Vec<String>, Failure> {
+    let mine = line("/proc/sys/kernel/hostname").unwrap_or_default();
+    let texts = with(|mpi, _| mpi.share(mine.as_bytes())).transpose();
+    let texts = texts.map_err(|error| Failure::Check(format!("measure: {error}")))?.unwrap_or_default();
+    Ok(texts.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect())
 }
 
 /// Ranks on this machine, as far as the launcher tells, and the machine's cores.

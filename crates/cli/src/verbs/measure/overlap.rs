@@ -3,7 +3,7 @@
 use super::{Memory, Repetition, carrier::Carrier, summary};
 use crate::values::{Numbers, Sizes};
 use crate::{Failure, output::Output};
-use hotlink_bench::{Overlap, OverlapTimes, Record};
+use hotlink_bench::{Overlap, OverlapTimes, Record, Samples, Summary};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -87,7 +87,7 @@ fn records(args: &Args, of: (Side, Spin, u64), times: &OverlapTimes, over: bool)
     }
     let saturated = totals.iter().find(|(_, total)| total.median > LONGER * message_us);
     let saturation_us = saturated.map(|(busy_us, _)| *busy_us);
-    let record = |&(busy_us, total): &(f64, hotlink_bench::Summary)| {
+    let record = |(&(busy_us, total), samples): (&(f64, Summary), &Samples)| {
         // What can be hidden is the shorter of the two.
         let hidden = (message_us + busy_us - total.median) / message_us.min(busy_us);
         let overhead = (total.median - busy_us) / message_us;
@@ -111,7 +111,7 @@ fn records(args: &Args, of: (Side, Spin, u64), times: &OverlapTimes, over: bool)
             .with("efficiency", bound_us / total.median)
             .with("limiting_resource", if busy_us > message_us { "computation" } else { "message" })
             .with("oversubscribed", over);
-        total.into(record).with("statistic_of", "total_us")
+        args.repetition.finish(record, samples, "total_us")
     };
-    Ok(totals.iter().map(record).collect())
+    totals.iter().zip(times.points.iter().map(|(_, samples)| samples)).map(record).collect()
 }

@@ -76,9 +76,5 @@ fn record(
     if args.rewrite {
         record.set("rewritten", true);
     }
-    record = summary.into(record).with("statistic_of", "latency_us").with("inner", samples.inner);
-    if args.repetition.raw {
-        record.set("samples", samples.values.clone());
-    }
-    Ok(record)
+    args.repetition.finish(record, samples, "latency_us")
 }

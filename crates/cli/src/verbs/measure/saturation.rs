@@ -3,7 +3,7 @@
 use super::{Memory, Repetition, carrier::Carrier, summary};
 use crate::values::{Counts, Sizes};
 use crate::{Failure, output::Output};
-use hotlink_bench::{PingPong, Record, Samples, Saturation};
+use hotlink_bench::{PingPong, Plan, Record, Samples, Stream};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -41,15 +41,20 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     for &pairs in &pairs {
         let over = args.carrier.oversubscribed(2 * pairs);
         for &size in args.size.iter() {
-            let bench = Saturation { sizes: vec![size], private, plan: args.repetition.plan()? };
+            let bench = stream(args, pairs, size, args.repetition.plan()?);
             let results: Vec<Vec<Samples>> = args.carrier.run(args.carrier.least(2 * pairs), &bench)?;
-            let aggregate = Saturation::aggregate(&results);
+            let aggregate = bench.aggregate(&results);
             let bound = args.carrier.copy_rate(size, 2 * pairs, args.repetition.bound_plan()?)?.unwrap_or(0.0);
             output.push(record(args, pairs, size, &aggregate[0], over, bound, idle_latency_us)?);
             progress.step();
         }
     }
     Ok(())
+}
+
+fn stream(args: &Args, pairs: u32, size: u64, plan: Plan) -> Stream {
+    let private = args.memory == Memory::Private;
+    Stream { sizes: vec![size], pairs, window: None, both_ways: false, private, plan }
 }
 
 fn record(
@@ -62,14 +67,14 @@ fn record(
     idle_latency_us: f64,
 ) -> Result<Record, Failure> {
     let summary = summary(samples)?;
-    let mut record = args
+    let record = args
         .carrier
         .record(&args.repetition.fabric, "saturation")
         .with("memory", args.memory.name())
         .with("ranks", 2 * pairs)
         .with("pairs", pairs)
         .with("size_B", size)
-        .with("window", Saturation::window(size))
+        .with("window", stream(args, pairs, size, args.repetition.plan()?).window(size))
         .with("bandwidth_MBps", summary.median)
         .with("bound_bandwidth_MBps", bound_mbps)
         .with("efficiency", if bound_mbps > 0.0 { summary.median / bound_mbps } else { 0.0 })
@@ -77,9 +82,5 @@ fn record(
         .with("bound_is", "all cores that the ranks can use copying messages in their own memory at once")
         .with("idle_latency_us", idle_latency_us)
         .with("oversubscribed", over);
-    record = summary.into(record).with("statistic_of", "bandwidth_MBps").with("inner", samples.inner);
-    if args.repetition.raw {
-        record.set("samples", samples.values.clone());
-    }
-    Ok(record)
+    args.repetition.finish(record, samples, "bandwidth_MBps")
 }

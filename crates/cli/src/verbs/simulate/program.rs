@@ -6,7 +6,9 @@
 
 use super::cell::{Cell, What};
 use super::distribution::with_distribution;
-use hotlink_bench::{Bench, Collective, Overlap, OverlapTimes, PingPong, Plan, Record, Samples, Summary};
+use hotlink_bench::{
+    Bench, Collected, Collective, Overlap, OverlapTimes, PingPong, Plan, Record, Samples, Start, Summary,
+};
 use hotlink_bench::{Told, Tuned, Tuning, Which};
 use hotlink_fabric::load;
 use hotlink_fabric::network::Node;
@@ -359,11 +361,13 @@ impl Program {
         plan: &NetPlan<'_>,
         which: Which,
     ) -> Result<Vec<Record>, String> {
-        let bench = Collective { which, size: cell.size, plan: self.once() };
+        let (start, background) = (Start::Barrier, 0);
+        let bench = Collective { which, size: cell.size, start, background, plan: self.once() };
         let ranks = self.on_ranks(driver, cell.nodes, &bench)?;
-        let rounds = Collective::slowest(&ranks.results).values;
+        let each = Collected::samples(&ranks.results);
+        let rounds = Collective::slowest(&each).values;
         let slowest = Summary::of(&rounds).ok_or("no sample was taken")?.median;
-        let times: Vec<f64> = ranks.results.iter().map(only).collect::<Result<_, _>>()?;
+        let times: Vec<f64> = each.iter().map(only).collect::<Result<_, _>>()?;
         let summary = Summary::of(&times).ok_or("no rank")?;
         let least = match self.own_network(plan, which) {
             Some(own) => reduced(own, cell)?,
@@ -404,7 +408,7 @@ impl Program {
             Which::Barrier => 0.0,
             Which::Bcast | Which::Reduce => m,
             Which::Allreduce => 2.0 * m * (n - 1.0) / n,
-            Which::Allgather | Which::Alltoall | Which::Gather | Which::Scatter => m * (n - 1.0),
+            Which::Allgather | Which::Alltoall | Which::Alltoallv | Which::Gather | Which::Scatter => m * (n - 1.0),
         };
         let limits = &driver.adapter().limits;
         let mut far_us: f64 = 0.0;

@@ -1,0 +1,120 @@
+//! An application kernel bound by barriers: computation, some messages, a barrier, over and over. The proportions are
+//! those of H06's Abinit (slides 26 and 27), or the user's own.
+
+use crate::{Bench, Plan, tuned::together};
+use hotlink_fabric::rng::SplitMix64;
+use hotlink_fabric::units::Time;
+use hotlink_message::{Combine, Element, Endpoint, Error, Operation};
+use hotlink_port::{Kind, Span, Work};
+use serde::{Deserialize, Serialize};
+
+/// Doubles of the sum over all ranks that stands for the messages beside the barrier.
+const SUM_BYTES: u64 = 8;
+
+/// What the application does between two barriers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Proportions {
+    /// Share of the run in MPI: 0.08 in Abinit on four nodes (H06 s26).
+    pub mpi: f64,
+    /// Share of that in MPI_Barrier: 0.65 (H06 s26).
+    pub barrier: f64,
+    /// What the barrier took in that run: 80 us on Gigabit Ethernet (H06 s24).
+    pub barrier_us: f64,
+}
+
+impl Proportions {
+    /// H06's Abinit.
+    pub const ABINIT: Proportions = Proportions { mpi: 0.08, barrier: 0.65, barrier_us: 80.0 };
+    /// Computation between two barriers in microseconds: what remains of the time when `barrier_us` is the barrier's
+    /// share of it.
+    pub fn compute_us(&self) -> f64 {
+        self.barrier_us / (self.mpi * self.barrier) * (1.0 - self.mpi)
+    }
+    /// The share of the run in messages other than the barrier, beside the barrier's own.
+    pub fn others_per_barrier(&self) -> f64 {
+        (1.0 - self.barrier) / self.barrier
+    }
+}
+
+/// The kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Kernel {
+    /// Computation of each rank before each barrier, in microseconds.
+    pub compute_us: f64,
+    /// Most that a rank computes longer than that, each amount equally likely, in microseconds.
+    pub skew_us: f64,
+    /// Sums over all ranks before each barrier, on average.
+    pub sums: f64,
+    /// Barriers of the run.
+    pub iterations: u64,
+    /// Of the skew.
+    pub seed: u64,
+    /// Repetitions; only its warm-up counts here.
+    pub plan: Plan,
+}
+
+/// Where a rank's time went, in microseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spent {
+    /// From the common start to the end.
+    pub total_us: f64,
+    /// Computing.
+    pub compute_us: f64,
+    /// In the sums.
+    pub sums_us: f64,
+    /// In each barrier, waiting for the slowest included.
+    pub barriers_us: Vec<f64>,
+}
+
+impl Bench for Kernel {
+    type Result = Spent;
+    async fn on<E: Endpoint>(&self, comm: &E) -> Result<Spent, Error> {
+        let (one, all) = (comm.alloc(SUM_BYTES, Kind::Private)?, comm.alloc(SUM_BYTES, Kind::Private)?);
+        let (one, all) = (Span::new(one, 0, SUM_BYTES), Span::new(all, 0, SUM_BYTES));
+        let sum = Operation { combine: Combine::Sum, element: Element::F64 };
+        for _ in 0..self.plan.warmup {
+            comm.allreduce(sum, one, all).await?;
+            comm.barrier().await?;
+        }
+        let mut skew = SplitMix64::stream(self.seed, comm.rank().into());
+        let mut spent = Spent::default();
+        let mut due = 0.0;
+        together(comm, Time::from_us(self.plan.rest_us)).await?;
+        let start = comm.now();
+        for _ in 0..self.iterations {
+            let begin = comm.now();
+            let extra = skew.below(1 << 20) as f64 / f64::from(1 << 20) * self.skew_us;
+            comm.compute(Work::Fixed(Time::from_us(self.compute_us + extra)));
+            let computed = comm.now();
+            due += self.sums;
+            while due >= 1.0 {
+                comm.allreduce(sum, one, all).await?;
+                due -= 1.0;
+            }
+            let summed = comm.now();
+            comm.barrier().await?;
+            spent.compute_us += (computed - begin).us();
+            spent.sums_us += (summed - computed).us();
+            spent.barriers_us.push((comm.now() - summed).us());
+        }
+        spent.total_us = (comm.now() - start).us();
+        comm.free(one.memory)?;
+        comm.free(all.memory)?;
+        Ok(spent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn abinit_spends_its_shares() {
+        let abinit = Proportions::ABINIT;
+        let (barrier_us, compute_us) = (abinit.barrier_us, abinit.compute_us());
+        let others_us = barrier_us * abinit.others_per_barrier();
+        let total_us = compute_us + barrier_us + others_us;
+        assert!(((barrier_us + others_us) / total_us - 0.08).abs() < 1e-12);
+        assert!((barrier_us / (barrier_us + others_us) - 0.65).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,142 @@
+//! Streams: windows of messages under way from each sender, one pair or many. One pair is `stream`, many are
+//! `saturation` (their sum is the aggregate bandwidth, as M02 measures it), short messages are `rate`.
+
+use crate::plan::Repeater;
+use crate::{Bench, Plan, Samples};
+use hotlink_message::{Endpoint, Error, Tag};
+use hotlink_port::{Kind, Rank, Span};
+use serde::{Deserialize, Serialize};
+
+/// Bytes of a window's messages together, as far as [`Stream::WINDOW_MAX`] allows.
+const WINDOW_BYTES: u64 = 4 << 20;
+const DATA: Tag = 0;
+const ANSWER: Tag = 1;
+
+/// The benchmark: rank `i` of the first `pairs` sends windows of messages to rank `ranks - pairs + i`, which answers each
+/// window with an empty message. Each rank returns its samples for every size; those of senders are MB/s (10^6 bytes
+/// per second), both directions together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stream {
+    /// Message sizes in bytes.
+    pub sizes: Vec<u64>,
+    /// Pairs that send at once, at most half as many as ranks.
+    pub pairs: u32,
+    /// Messages under way at a time from a sender; `None`: [`Stream::window`].
+    pub window: Option<u64>,
+    /// Receivers send as much at the same time.
+    pub both_ways: bool,
+    /// What memory the messages lie in.
+    pub private: bool,
+    /// Repetitions.
+    pub plan: Plan,
+}
+
+impl Stream {
+    /// Most messages of a window, if none is asked for.
+    pub const WINDOW_MAX: u64 = 64;
+    /// Messages under way at a time from a sender.
+    pub fn window(&self, size: u64) -> u64 {
+        self.window.unwrap_or_else(|| (WINDOW_BYTES / size.max(1)).clamp(2, Stream::WINDOW_MAX))
+    }
+    /// Aggregate samples from what the ranks of one run returned: for each size, the sum over the senders of their
+    /// samples, sample by sample.
+    pub fn aggregate(&self, results: &[Vec<Samples>]) -> Vec<Samples> {
+        let senders = &results[..(self.pairs as usize).min(results.len())];
+        let sizes = senders.iter().map(Vec::len).min().unwrap_or(0);
+        let sum = |size: usize| {
+            let n = senders.iter().map(|sender| sender[size].values.len()).min().unwrap_or(0);
+            let values = (0..n).map(|i| senders.iter().map(|sender| sender[size].values[i]).sum()).collect();
+            Samples { values, ..senders[0][size] }
+        };
+        (0..sizes).map(sum).collect()
+    }
+    /// The other rank of `rank`'s pair, and whether `rank` leads it.
+    fn partner(&self, rank: Rank, ranks: u32) -> Option<(Rank, bool)> {
+        let distance = ranks - self.pairs;
+        match rank {
+            _ if rank < self.pairs => Some((rank + distance, true)),
+            _ if rank >= distance => Some((rank - distance, false)),
+            _ => None,
+        }
+    }
+    async fn one<E: Endpoint>(&self, comm: &E, repeater: &Repeater<'_, E>, size: u64) -> Result<Samples, Error> {
+        let kind = if self.private { Kind::Private } else { Kind::Default };
+        let (window, partner) = (self.window(size), self.partner(comm.rank(), comm.ranks()));
+        let (out, into) = (comm.alloc(size, kind)?, comm.alloc(size, kind)?);
+        comm.write(out, 0, &vec![1; size as usize])?;
+        let (out, into) = (Span::new(out, 0, size), Span::new(into, 0, size));
+        let directions = 1 + u64::from(self.both_ways);
+        let once = async || match partner {
+            Some((peer, leads)) => self.exchange(comm, (peer, leads), (out, into), window).await,
+            None => Ok(()),
+        };
+        let sample = async |inner| {
+            let time = repeater.time(inner, out, async || comm.barrier().await, &once).await?;
+            Ok(((size.max(1) * window * directions * inner) as f64 / time.us().max(1e-6), time))
+        };
+        let samples = repeater.run(sample).await?;
+        comm.free(out.memory)?;
+        comm.free(into.memory)?;
+        Ok(samples)
+    }
+    /// One window, and the answer to it.
+    async fn exchange<E: Endpoint>(
+        &self,
+        comm: &E,
+        (peer, leads): (Rank, bool),
+        (out, into): (Span, Span),
+        window: u64,
+    ) -> Result<(), Error> {
+        let mut requests = Vec::with_capacity(2 * window as usize);
+        if !leads || self.both_ways {
+            for _ in 0..window {
+                requests.push(comm.irecv(Some(peer), Some(DATA), into)?);
+            }
+        }
+        if leads || self.both_ways {
+            for _ in 0..window {
+                requests.push(comm.isend(peer, DATA, out)?);
+            }
+        }
+        comm.wait_all(requests).await?;
+        let empty = Span::new(into.memory, 0, 0);
+        if leads { comm.recv(Some(peer), Some(ANSWER), empty).await } else { comm.send(peer, ANSWER, empty).await }
+    }
+}
+
+impl Bench for Stream {
+    type Result = Vec<Samples>;
+    async fn on<E: Endpoint>(&self, comm: &E) -> Result<Vec<Samples>, Error> {
+        let repeater = Repeater::new(comm, &self.plan)?;
+        let mut all = Vec::new();
+        for &size in &self.sizes {
+            all.push(self.one(comm, &repeater, size).await?);
+        }
+        comm.barrier().await?;
+        Ok(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream(pairs: u32) -> Stream {
+        let plan = Plan::once();
+        Stream { sizes: vec![8], pairs, window: None, both_ways: false, private: true, plan }
+    }
+
+    #[test]
+    fn aggregate_is_the_sum_over_senders() {
+        let samples = |values: &[f64]| vec![Samples { values: values.to_vec(), inner: 1, ..Samples::default() }];
+        let results = [samples(&[1.0, 2.0]), samples(&[10.0, 20.0]), samples(&[7.0]), samples(&[])];
+        assert_eq!(stream(2).aggregate(&results), samples(&[11.0, 22.0]));
+    }
+
+    #[test]
+    fn pairs_are_apart_and_ranks_between_look_on() {
+        let partners = |pairs, ranks| (0..ranks).map(|rank| stream(pairs).partner(rank, ranks)).collect::<Vec<_>>();
+        assert_eq!(partners(1, 3), [Some((2, true)), None, Some((0, false))]);
+        assert_eq!(partners(2, 4), [Some((2, true)), Some((3, true)), Some((0, false)), Some((1, false))]);
+    }
+}

@@ -1,0 +1,115 @@
+//! `hotlink measure pairs`: the matrix of all pairs; slow ones are tried again, and named if they stay slow.
+
+use super::{Memory, Repetition, carrier::Carrier, summary};
+use crate::{Failure, output::Output, values::Sizes};
+use hotlink_bench::{Pairs, Record, Samples, slow};
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    pub(super) carrier: Carrier,
+    /// Ranks. 4 if not given, under MPI all that were started.
+    #[arg(long, value_name = "N")]
+    ranks: Option<u32>,
+    /// Message sizes: a list or range.
+    #[arg(long, value_name = "LIST", default_value = "8,1MiB")]
+    size: Sizes,
+    /// A pair is slow that takes this many times the median pair's time.
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.25, value_parser = factor)]
+    slow: f64,
+    /// Memory that messages lie in.
+    #[arg(long, value_enum, default_value_t = Memory::Private)]
+    memory: Memory,
+    #[command(flatten)]
+    repetition: Repetition,
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    let factor = text.parse::<f64>().ok().filter(|factor| (1.01..=1000.0).contains(factor));
+    factor.ok_or_else(|| "allowed is a number from 1.01 to 1000".to_owned())
+}
+
+/// One pair at one size.
+struct Found {
+    samples: Samples,
+    median: f64,
+    first: Option<f64>,
+}
+
+pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    let ranks = args.carrier.ranks(args.ranks.map(|ranks| vec![ranks]), &[4])?[0];
+    if !(2..=256).contains(&ranks) {
+        return Err(Failure::Input(format!("--ranks {ranks}: allowed are 2 to 256")));
+    }
+    let over = args.carrier.oversubscribed(ranks);
+    let hosts = args.carrier.hosts()?;
+    let pairs = Pairs::of(ranks);
+    let hand_off_us = args.carrier.hand_off_us()?.unwrap_or(0.0);
+    let progress = output.progress("measure pairs", args.size.len() as u64);
+    for &size in args.size.iter() {
+        let copy_mbps = args.carrier.copy_rate(size, 2, args.repetition.bound_plan()?)?;
+        let bound_us = hand_off_us.max(copy_mbps.map_or(0.0, |rate| size as f64 / rate));
+        let mut found = measure(args, ranks, &pairs, size)?;
+        let medians = |found: &[Found]| found.iter().map(|pair| pair.median).collect::<Vec<_>>();
+        let again = slow(&medians(&found), args.slow);
+        if !again.is_empty() {
+            let pairs: Vec<_> = again.iter().map(|&index| pairs[index]).collect();
+            for (second, &index) in measure(args, ranks, &pairs, size)?.into_iter().zip(&again) {
+                found[index] = Found { first: Some(found[index].median), ..second };
+            }
+        }
+        let still = slow(&medians(&found), args.slow);
+        let typical = hotlink_bench::Summary::of(&medians(&found)).map_or(0.0, |summary| summary.median);
+        for (index, (pair, &(a, b))) in found.iter().zip(&pairs).enumerate() {
+            let is_slow = still.contains(&index) && pair.first.is_some();
+            let name = |rank: u32| match hosts.get(rank as usize) {
+                Some(host) => format!("rank {rank} on {host}"),
+                None => format!("rank {rank}"),
+            };
+            if is_slow && args.carrier.is_speaker() {
+                let times = pair.median / typical;
+                eprintln!("hotlink: slow: {} with {}: {times:.2} times the median at {size} B", name(a), name(b));
+            }
+            let record = record(args, (ranks, size), (a, b), pair, bound_us)
+                .with("from", name(a))
+                .with("to", name(b))
+                .with("times_median", pair.median / typical)
+                .with("slow", is_slow)
+                .with("retested", pair.first.is_some())
+                .with("first_latency_us", pair.first)
+                .with("oversubscribed", over);
+            output.push(args.repetition.finish(record, &pair.samples, "latency_us")?);
+        }
+        progress.step();
+    }
+    Ok(())
+}
+
+fn measure(args: &Args, ranks: u32, pairs: &[(u32, u32)], size: u64) -> Result<Vec<Found>, Failure> {
+    let (private, plan) = (args.memory == Memory::Private, args.repetition.plan()?);
+    let bench = Pairs { pairs: pairs.to_vec(), sizes: vec![size], private, plan };
+    let results: Vec<Vec<Vec<Samples>>> = args.carrier.run(ranks, &bench)?;
+    let one = |mut sizes: Vec<Samples>| {
+        let samples = sizes.swap_remove(0);
+        Ok(Found { median: summary(&samples)?.median, samples, first: None })
+    };
+    bench.collect(&results).into_iter().map(one).collect()
+}
+
+fn record(args: &Args, (ranks, size): (u32, u64), (a, b): (u32, u32), pair: &Found, bound_us: f64) -> Record {
+    let limiting =
+        if size > 0 && bound_us > 0.0 { "memory copy or cache-line hand-off" } else { "cache-line hand-off" };
+    args.carrier
+        .record(&args.repetition.fabric, "pairs")
+        .with("memory", args.memory.name())
+        .with("ranks", ranks)
+        .with("rank_a", a)
+        .with("rank_b", b)
+        .with("size_B", size)
+        .with("latency_us", pair.median)
+        .with("bandwidth_MBps", size as f64 / pair.median)
+        .with("bound_latency_us", bound_us)
+        .with("efficiency", bound_us / pair.median)
+        .with("limiting_resource", limiting)
+        .with("bound_is", "the larger of a cache line's hand-off between cores and both ranks copying the message")
+}

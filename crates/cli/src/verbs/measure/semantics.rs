@@ -1,0 +1,58 @@
+//! `hotlink measure semantics`: restricted against full postal (K98).
+
+use super::{Memory, Repetition, carrier::Carrier, summary};
+use crate::{Failure, output::Output, values::Sizes};
+use hotlink_bench::{Samples, Semantics};
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    pub(super) carrier: Carrier,
+    /// Message sizes: a list or range.
+    #[arg(long, value_name = "LIST", default_value = "64,4KiB,64KiB,1MiB")]
+    size: Sizes,
+    /// Memory that messages lie in.
+    #[arg(long, value_enum, default_value_t = Memory::Private)]
+    memory: Memory,
+    #[command(flatten)]
+    repetition: Repetition,
+}
+
+pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    if args.size.contains(&0) {
+        return Err(Failure::Input("--size 0: an empty message has no bandwidth; allowed is 1 and more".to_owned()));
+    }
+    let ranks = args.carrier.least(2);
+    let over = args.carrier.oversubscribed(ranks);
+    let progress = output.progress("measure semantics", 2 * args.size.len() as u64);
+    let hand_off_us = args.carrier.hand_off_us()?.unwrap_or(0.0);
+    for &size in args.size.iter() {
+        let copy_mbps = args.carrier.copy_rate(size, 2, args.repetition.bound_plan()?)?.unwrap_or(0.0);
+        // Two empty messages go with the data, each a hand-off at least.
+        let (bytes_us, words_us) = (size as f64 / copy_mbps.max(1e-9), 2.0 * hand_off_us);
+        let bound = size as f64 / (bytes_us + words_us);
+        for postal in [false, true] {
+            let (private, plan) = (args.memory == Memory::Private, args.repetition.plan()?);
+            let bench = Semantics { postal, sizes: vec![size], private, plan };
+            let results: Vec<Vec<Samples>> = args.carrier.run(ranks, &bench)?;
+            let samples = &results[0][0];
+            let bandwidth = summary(samples)?.median;
+            let record = args
+                .carrier
+                .record(&args.repetition.fabric, "semantics")
+                .with("semantics", if postal { "postal" } else { "restricted" })
+                .with("memory", args.memory.name())
+                .with("ranks", ranks)
+                .with("size_B", size)
+                .with("bandwidth_MBps", bandwidth)
+                .with("bound_bandwidth_MBps", bound)
+                .with("efficiency", bandwidth / bound)
+                .with("limiting_resource", if bytes_us > words_us { "memory copy" } else { "cache-line hand-off" })
+                .with("bound_is", "both ranks copying the message, and a cache line's hand-off for each empty message")
+                .with("oversubscribed", over);
+            output.push(args.repetition.finish(record, samples, "bandwidth_MBps")?);
+            progress.step();
+        }
+    }
+    Ok(())
+}

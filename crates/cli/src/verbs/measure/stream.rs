@@ -1,0 +1,155 @@
+//! `hotlink measure stream` and `rate`: windows of messages between two ranks, one way and both; short ones counted.
+
+use super::{Memory, Repetition, carrier::Carrier, summary};
+use crate::values::{Counts, Sizes};
+use crate::{Failure, output::Output};
+use hotlink_bench::{Record, Samples, Stream};
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    pub(super) carrier: Carrier,
+    /// Ranks; the first sends to the last, the others wait. 2 if not given, under MPI all that were started.
+    #[arg(long, value_name = "N")]
+    ranks: Option<u32>,
+    /// Message sizes: a list or range.
+    #[arg(long, value_name = "LIST", default_value = "8,4KiB,64KiB,1MiB")]
+    size: Sizes,
+    /// One way or both ways at once.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Direction::Uni, Direction::Bi])]
+    direction: Vec<Direction>,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(clap::Args)]
+pub(super) struct RateArgs {
+    #[command(flatten)]
+    pub(super) carrier: Carrier,
+    /// Pairs of ranks that send at once: a list or range. 1 if not given, under MPI half of all that were started.
+    #[arg(long, value_name = "LIST")]
+    pairs: Option<Counts>,
+    /// Message sizes: a list or range.
+    #[arg(long, value_name = "LIST", default_value = "8,64,512")]
+    size: Sizes,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(clap::Args)]
+struct Common {
+    /// Messages under way from each sender; by default as many as make 4 MiB, from 2 to 64.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    window: Option<u64>,
+    /// Memory that messages lie in.
+    #[arg(long, value_enum, default_value_t = Memory::Private)]
+    memory: Memory,
+    #[command(flatten)]
+    repetition: Repetition,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Direction {
+    /// From the first rank to the last.
+    Uni,
+    /// Both ways at once; the bandwidth is that of both together.
+    Bi,
+}
+
+/// One point.
+struct Point<'a> {
+    carrier: &'a Carrier,
+    common: &'a Common,
+    ranks: u32,
+    bench: Stream,
+}
+
+impl<'a> Point<'a> {
+    fn new(
+        carrier: &'a Carrier,
+        common: &'a Common,
+        (ranks, pairs): (u32, u32),
+        size: u64,
+        both_ways: bool,
+    ) -> Result<Point<'a>, Failure> {
+        if ranks < 2 || pairs > ranks / 2 {
+            return Err(Failure::Input(format!("--ranks {ranks}: a pair needs two")));
+        }
+        let (private, plan) = (common.memory == Memory::Private, common.repetition.plan()?);
+        let bench = Stream { sizes: vec![size], pairs, window: common.window, both_ways, private, plan };
+        Ok(Point { carrier, common, ranks, bench })
+    }
+    /// The record, its bandwidth beside the bound.
+    fn record(&self, benchmark: &str, over: bool) -> Result<(Record, Samples), Failure> {
+        let (bench, carrier, repetition) = (&self.bench, self.carrier, &self.common.repetition);
+        let results: Vec<Vec<Samples>> = carrier.run(self.ranks, bench)?;
+        let samples = bench.aggregate(&results).swap_remove(0);
+        let (size, bandwidth) = (bench.sizes[0], summary(&samples)?.median);
+        let bound = carrier.copy_rate(size, 2 * bench.pairs, repetition.bound_plan()?)?.unwrap_or(0.0);
+        let record = carrier
+            .record(&repetition.fabric, benchmark)
+            .with("memory", self.common.memory.name())
+            .with("ranks", self.ranks)
+            .with("pairs", bench.pairs)
+            .with("direction", if bench.both_ways { "bi" } else { "uni" })
+            .with("size_B", size)
+            .with("window", bench.window(size))
+            .with("bandwidth_MBps", bandwidth)
+            .with("messages_per_s", bandwidth * 1e6 / size as f64)
+            .with("bound_bandwidth_MBps", bound)
+            .with("efficiency", if bound > 0.0 { bandwidth / bound } else { 0.0 })
+            .with("limiting_resource", "memory copy")
+            .with("bound_is", "all cores that the ranks can use copying messages in their own memory at once")
+            .with("oversubscribed", over);
+        Ok((record, samples))
+    }
+}
+
+fn check(sizes: &Sizes) -> Result<(), Failure> {
+    match sizes.contains(&0) {
+        true => Err(Failure::Input("--size 0: an empty message has no bandwidth; allowed is 1 and more".to_owned())),
+        false => Ok(()),
+    }
+}
+
+pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    check(&args.size)?;
+    let ranks = args.carrier.ranks(args.ranks.map(|ranks| vec![ranks]), &[2])?[0];
+    let over = args.carrier.oversubscribed(ranks);
+    let progress = output.progress("measure stream", (args.direction.len() * args.size.len()) as u64);
+    for &direction in &args.direction {
+        for &size in args.size.iter() {
+            let point = Point::new(&args.carrier, &args.common, (ranks, 1), size, direction == Direction::Bi)?;
+            let (record, samples) = point.record("stream", over)?;
+            output.push(args.common.repetition.finish(record, &samples, "bandwidth_MBps")?);
+            progress.step();
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn run_rate(args: &RateArgs, output: &mut Output) -> Result<(), Failure> {
+    check(&args.size)?;
+    let asked = args.pairs.as_ref().map(Counts::to_u32).transpose();
+    let asked = asked.map_err(|what| Failure::Input(format!("--pairs: {what}")))?;
+    if let Some(many) = asked.iter().flatten().find(|&&pairs| pairs > 32) {
+        return Err(Failure::Input(format!("--pairs {many}: allowed are 1 to 32")));
+    }
+    let asked = asked.map(|pairs| pairs.iter().map(|pairs| 2 * pairs).collect());
+    let ranks = args.carrier.ranks(asked, &[2])?;
+    let progress = output.progress("measure rate", (ranks.len() * args.size.len()) as u64);
+    for &ranks in &ranks {
+        let over = args.carrier.oversubscribed(ranks);
+        for &size in args.size.iter() {
+            let point = Point::new(&args.carrier, &args.common, (ranks, ranks / 2), size, false)?;
+            let (record, samples) = point.record("rate", over)?;
+            let per_message = 1e6 / size as f64;
+            let rates = Samples { values: samples.values.iter().map(|mbps| mbps * per_message).collect(), ..samples };
+            let bound = record.number("bound_bandwidth_MBps").unwrap_or(0.0) * per_message;
+            let record = record.with("bound_messages_per_s", bound);
+            output.push(args.common.repetition.finish(record, &rates, "messages_per_s")?);
+            progress.step();
+        }
+    }
+    Ok(())
+}
