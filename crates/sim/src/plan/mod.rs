@@ -3,8 +3,10 @@
 //! A [`Stage`] is a server on a packet's way (with the lane in which it waits there) and the latency from this server
 //! to the next: its own and that of the unrated resources behind it. Serialisation is not part of it.
 
+mod broadcast;
 mod route;
 
+pub use broadcast::BroadcastTree;
 pub use route::{NO_CHOICE, RouteBuffer, Stage};
 
 use crate::error::SimError;

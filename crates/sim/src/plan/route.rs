@@ -51,10 +51,10 @@ pub struct RouteBuffer {
     pub(crate) down: Vec<bool>,
     /// States from which everything is down, on one search.
     dead: Vec<State>,
-    hops: Vec<Hop>,
+    pub(super) hops: Vec<Hop>,
     lead_ps: u32,
     /// No server of the network passed yet.
-    at_host: bool,
+    pub(super) at_host: bool,
     /// On an SCI ring.
     on_ring: bool,
 }
@@ -66,10 +66,7 @@ impl Plan<'_> {
     /// There is no way.
     pub fn route(&self, from: u32, to: u32, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
         out.clear();
-        let hosts = self.host_latency.len();
-        for role in 0..hosts {
-            self.pass(out, self.host_server[from as usize * hosts + role][0], 0, self.host_latency[role][0], NO_CHOICE);
-        }
+        self.begin(from, out);
         self.walk(State::start(Node(from)), self.trip(from, to, choice), choice, out)?;
         self.end(to, out);
         Ok(())
@@ -174,7 +171,7 @@ impl Plan<'_> {
     }
 
     /// Adds a hop from the device `at` and the device that it leads to; gives the state there.
-    fn cross(&self, at: Vertex, hop: Hop, chosen_at: State, trip: Trip, out: &mut RouteBuffer) -> State {
+    pub(super) fn cross(&self, at: Vertex, hop: Hop, chosen_at: State, trip: Trip, out: &mut RouteBuffer) -> State {
         let network = &self.fabric.network;
         let (server, next) = (self.channel_server(&hop), network.to(hop.channel));
         let ring = server != NONE && self.is_ring_server(server);
@@ -195,8 +192,16 @@ impl Plan<'_> {
         State { at: next, phase: hop.phase }
     }
 
+    /// Adds the sender's host.
+    pub(super) fn begin(&self, from: u32, out: &mut RouteBuffer) {
+        let hosts = self.host_latency.len();
+        for role in 0..hosts {
+            self.pass(out, self.host_server[from as usize * hosts + role][0], 0, self.host_latency[role][0], NO_CHOICE);
+        }
+    }
+
     /// Adds the receiver's host and marks the last stage.
-    fn end(&self, to: u32, out: &mut RouteBuffer) {
+    pub(super) fn end(&self, to: u32, out: &mut RouteBuffer) {
         let hosts = self.host_latency.len();
         for role in (0..hosts).rev() {
             self.pass(out, self.host_server[to as usize * hosts + role][1], 1, self.host_latency[role][1], NO_CHOICE);
@@ -255,7 +260,7 @@ impl RouteBuffer {
     pub(crate) fn avoid(&mut self, channels: usize) {
         self.down = vec![false; channels];
     }
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.stages.clear();
         self.states.clear();
         (self.switches, self.latency_ps, self.lead_ps) = (0, 0, 0);

@@ -1,0 +1,215 @@
+//! The tree of a hardware broadcast: up to the least switch that covers a range of nodes, then down to all of them.
+//!
+//! As QsNet's Elite switches do it (P01): a packet for a contiguous range climbs, always by the first of the ways up, to
+//! the least switch below which the source and the range lie, and is replicated on the way down. All broadcasts to a
+//! range thus turn at the same switch, wherever they come from.
+
+use super::{NONE, Plan, RouteBuffer, Stage};
+use crate::error::SimError;
+use hotlink_fabric::network::{Node, Vertex};
+use hotlink_fabric::routing::{State, Trip};
+use hotlink_fabric::spec::{FlowControl, TopologySpec};
+
+/// Stages of a broadcast, each after its parent.
+#[derive(Clone, Debug, Default)]
+pub struct BroadcastTree {
+    /// The stages; the first is the source's own.
+    pub(crate) stages: Vec<Stage>,
+    /// Stage before each; [`NONE`] for the first.
+    pub(crate) parent: Vec<u32>,
+    /// Stages after stage i: `kids[first_kid[i]..first_kid[i + 1]]`.
+    first_kid: Vec<u32>,
+    kids: Vec<u32>,
+    /// Destinations.
+    pub(crate) copies: u32,
+    /// Switches on the longest way.
+    pub(crate) switches: u32,
+    /// Where it turns.
+    pub(crate) root: Option<Vertex>,
+    /// Latency of the longest way, in picoseconds.
+    pub latency_ps: u64,
+    /// Source, first and last node.
+    pub(crate) key: (u32, u32, u32),
+}
+
+impl BroadcastTree {
+    /// Stages after `stage`.
+    #[inline]
+    pub(crate) fn kids(&self, stage: u32) -> &[u32] {
+        let at = stage as usize;
+        &self.kids[self.first_kid[at] as usize..self.first_kid[at + 1] as usize]
+    }
+
+    /// From `stage` on, by first kids, to a destination.
+    pub(crate) fn first_way(&self, mut stage: u32, out: &mut Vec<Stage>) {
+        loop {
+            out.push(self.stages[stage as usize]);
+            match self.kids(stage).first() {
+                Some(&kid) => stage = kid,
+                None => return,
+            }
+        }
+    }
+
+    /// The stage of `lane` below `parent`, which is added if it is new.
+    fn child(&mut self, parent: u32, stage: Stage, children: &mut Vec<Vec<u32>>) -> u32 {
+        if let Some(own) = children.get(parent as usize) {
+            let known = own.iter().find(|&&kid| self.stages[kid as usize].lane == stage.lane);
+            if let Some(&kid) = known {
+                return kid;
+            }
+        }
+        let place = self.stages.len() as u32;
+        self.stages.push(stage);
+        self.parent.push(parent);
+        children.push(Vec::new());
+        if parent != NONE {
+            children[parent as usize].push(place);
+        }
+        place
+    }
+}
+
+impl Plan<'_> {
+    /// The tree of a broadcast from `from` to the nodes `first` to `last`.
+    ///
+    /// # Errors
+    /// A fabric whose switches do not replicate (any but a wormhole fat tree), a range that is none or has only the
+    /// source in it.
+    pub fn broadcast_tree(&self, from: u32, [first, last]: [u32; 2]) -> Result<BroadcastTree, SimError> {
+        let nodes = self.fabric.nodes();
+        let spec = &self.fabric.spec;
+        if spec.flow_control != FlowControl::Wormhole || !matches!(spec.topology, TopologySpec::FatTree { .. }) {
+            let what = format!("{}: only wormhole switches in a fat tree replicate packets (QsNet)", spec.name);
+            return Err(SimError::Input(what));
+        }
+        if first > last || last >= nodes || from >= nodes || (first == from && last == from) {
+            return Err(SimError::Input(format!(
+                "a broadcast from node {from} to nodes {first} to {last}: nodes are 0 to {}, and one must be another",
+                nodes - 1
+            )));
+        }
+        let mut buffer = RouteBuffer::default();
+        let mut tree = BroadcastTree { copies: last - first + 1, key: (from, first, last), ..BroadcastTree::default() };
+        let turn = self.climb(from, [first, last], &mut buffer, &mut tree)?;
+        let mut children = Vec::new();
+        let mut trunk = NONE;
+        for &stage in &buffer.stages {
+            trunk = tree.child(trunk, stage, &mut children);
+        }
+        let up_ps = buffer.latency_ps;
+        tree.root = Some(turn.at);
+        for to in first..=last {
+            buffer.clear();
+            buffer.at_host = false;
+            self.first_ways(turn, Trip::new(Node(from), Node(to)), usize::MAX, &mut buffer)?;
+            self.end(to, &mut buffer);
+            tree.latency_ps = tree.latency_ps.max(up_ps + buffer.latency_ps);
+            let stages = std::mem::take(&mut buffer.stages);
+            stages.iter().fold(trunk, |at, &stage| tree.child(at, stage, &mut children));
+            buffer.stages = stages;
+        }
+        for own in &children {
+            tree.first_kid.push(tree.kids.len() as u32);
+            tree.kids.extend(own);
+        }
+        tree.first_kid.push(tree.kids.len() as u32);
+        Ok(tree)
+    }
+
+    /// Puts the way from `from` up to the least switch that covers the range into `out`; gives the state there.
+    fn climb(
+        &self,
+        from: u32,
+        range: [u32; 2],
+        out: &mut RouteBuffer,
+        tree: &mut BroadcastTree,
+    ) -> Result<State, SimError> {
+        let mut far = (0, from);
+        for to in range.into_iter().filter(|&to| to != from) {
+            out.clear();
+            self.first_ways(State::start(Node(from)), Trip::new(Node(from), Node(to)), usize::MAX, out)?;
+            far = far.max((out.switches, to));
+        }
+        let (switches, to) = far;
+        tree.switches = switches;
+        out.clear();
+        self.begin(from, out);
+        // A way crosses as many switches up as down, and the one where it turns.
+        let up = switches.div_ceil(2) as usize;
+        self.first_ways(State::start(Node(from)), Trip::new(Node(from), Node(to)), up, out)
+    }
+
+    /// Follows the first of the ways that the routing offers, for `most` hops or to the trip's end.
+    fn first_ways(
+        &self,
+        mut state: State,
+        trip: Trip,
+        most: usize,
+        out: &mut RouteBuffer,
+    ) -> Result<State, SimError> {
+        for _ in 0..most {
+            if state.at == trip.destination.vertex() {
+                break;
+            }
+            let mut hops = std::mem::take(&mut out.hops);
+            self.fabric.hops(state, trip, &mut hops);
+            let hop = hops.first().copied();
+            out.hops = hops;
+            let hop = hop.ok_or(SimError::NoRoute { from: trip.source.0, to: trip.destination.0 })?;
+            state = self.cross(state.at, hop, super::NO_CHOICE, trip, out);
+        }
+        Ok(state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::Settings;
+    use hotlink_fabric::{Fabric, catalog};
+
+    #[test]
+    fn every_source_turns_at_the_same_switch_and_reaches_each_node_once() {
+        let spec = catalog::load("qsnet").unwrap();
+        for nodes in [2, 4, 8, 16, 32, 64, 100, 256, 1024] {
+            let fabric = Fabric::build(&spec, nodes).unwrap();
+            let plan = Plan::new(&fabric, &Settings::of(&spec)).unwrap();
+            let built = fabric.nodes();
+            let tree = |from| plan.broadcast_tree(from, [0, built - 1]).unwrap();
+            let root = tree(0).root;
+            for from in [0, 1, built / 3, built / 2, built - 1] {
+                let tree = tree(from);
+                assert_eq!(tree.root, root, "{nodes} nodes, from {from}");
+                let leaves = (0..tree.stages.len() as u32).filter(|&i| tree.kids(i).is_empty());
+                let leaves: Vec<u32> = leaves.collect();
+                assert_eq!(leaves.len() as u32, built);
+                assert!(leaves.iter().all(|&leaf| tree.stages[leaf as usize].is_last()));
+                let mut lanes: Vec<u32> = tree.stages.iter().map(|stage| stage.lane).collect();
+                lanes.sort_unstable();
+                lanes.dedup();
+                assert_eq!(lanes.len(), tree.stages.len(), "no channel twice");
+            }
+        }
+    }
+
+    #[test]
+    fn a_range_within_a_switch_turns_there() {
+        let spec = catalog::load("qsnet").unwrap();
+        let fabric = Fabric::build(&spec, 64).unwrap();
+        let plan = Plan::new(&fabric, &Settings::of(&spec)).unwrap();
+        let tree = |from, range| plan.broadcast_tree(from, range).unwrap();
+        assert_eq!(tree(1, [0, 3]).switches, 1);
+        assert_eq!(tree(1, [0, 3]).copies, 4);
+        assert_eq!(tree(1, [2, 15]).switches, 3);
+        assert_eq!(tree(1, [2, 16]).switches, 5);
+        assert_eq!(tree(20, [2, 3]).switches, 5);
+        for (from, range) in [(0, [3, 2]), (0, [0, 64]), (64, [0, 1]), (5, [5, 5])] {
+            assert!(plan.broadcast_tree(from, range).is_err());
+        }
+        let spec = catalog::load("ib-ndr-fat-tree2").unwrap();
+        let fabric = Fabric::build(&spec, 16).unwrap();
+        let plan = Plan::new(&fabric, &Settings::of(&spec)).unwrap();
+        assert!(plan.broadcast_tree(0, [0, 15]).unwrap_err().to_string().contains("replicate"));
+    }
+}
