@@ -48,6 +48,10 @@ pub struct Settings {
     pub streams: u16,
     /// Packets that a node may have unanswered (SCI's stream buffers); `u16::MAX`: no limit.
     pub outstanding: u16,
+    /// Packets of a message that may be on their way without an acknowledgement; `u32::MAX`: no limit.
+    pub unacknowledged: u32,
+    /// From a packet's arrival to its acknowledgement on the way back, in picoseconds.
+    pub acknowledge_ps: u64,
     /// How paths are chosen.
     pub spread: Spread,
     /// Ethernet's reaction to a full buffer.
@@ -71,6 +75,8 @@ impl Settings {
             nic_buffer_bytes: 256 << 10,
             streams: 64,
             outstanding: u16::MAX,
+            unacknowledged: u32::MAX,
+            acknowledge_ps: 0,
             spread: Spread::Packet,
             congestion: Congestion::Pause,
             retransmit_ps: 100_000_000,

@@ -61,7 +61,7 @@ impl Net<'_> {
     }
 
     /// Takes the first of the virtual channels that are alike which no packet holds or waits for.
-    fn choose_channel(&mut self, packet: u32) {
+    pub(super) fn choose_channel(&mut self, packet: u32) {
         let p = self.packets.items[packet as usize];
         let class = self.servers[self.server_of(p.here.lane) as usize].class;
         if self.paces[class as usize].payload_only {

@@ -17,9 +17,14 @@ impl<'a> Net<'a> {
     /// A node that does not exist, a message to oneself, or 2^31 packets or more.
     pub fn post(&mut self, from: u32, to: u32, bytes: u64, tag: u64) -> Result<u32, SimError> {
         let message = self.add_message(from, to, bytes, tag)?;
+        self.begin(message);
+        Ok(message)
+    }
+
+    pub(super) fn begin(&mut self, message: u32) {
+        let from = self.messages.items[message as usize].from;
         self.senders[from as usize].queue.push(&mut self.messages.items, message);
         self.open_streams(from);
-        Ok(message)
     }
 
     /// Lets every node draw its messages from `supply` (given the node: destination and bytes) whenever it has a stream
@@ -36,7 +41,7 @@ impl<'a> Net<'a> {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    fn add_message(&mut self, from: u32, to: u32, bytes: u64, tag: u64) -> Result<u32, SimError> {
+    pub(super) fn add_message(&mut self, from: u32, to: u32, bytes: u64, tag: u64) -> Result<u32, SimError> {
         let nodes = self.senders.len() as u32;
         if from >= nodes || to >= nodes || from == to {
             return Err(SimError::Input(format!(
@@ -58,6 +63,10 @@ impl<'a> Net<'a> {
             packets,
             made: 0,
             delivered: 0,
+            acknowledged: 0,
+            awaits: false,
+            copies: 1,
+            tree: NONE,
             lost: 0,
             route: NONE,
             switches: 0,
@@ -140,7 +149,10 @@ impl<'a> Net<'a> {
         if self.mode == Mode::Worm {
             let places = self.packets.items.len();
             self.worms.resize(places, Worm::default());
-            self.worms[packet as usize].tail = 0;
+            self.worms[packet as usize] = Worm::default();
+            if m.tree != NONE {
+                self.begin_cast(packet, m.tree);
+            }
         }
         self.request(packet);
         Ok(())
@@ -151,6 +163,9 @@ impl<'a> Net<'a> {
         let m = self.messages.items[message as usize];
         if m.route != NONE {
             return Ok((self.routes.share(m.route), m.switches));
+        }
+        if m.tree != NONE {
+            return Ok(self.first_copy(m.tree));
         }
         let choice = self.plan.choice(m.from, m.to, message, index);
         let found = self.plan.route(m.from, m.to, choice, &mut self.buffer);
@@ -170,11 +185,24 @@ impl<'a> Net<'a> {
     /// A packet of `message` has started: the next one may wait in its place.
     #[inline]
     pub(super) fn injected(&mut self, message: u32) {
-        let m = &self.messages.items[message as usize];
+        let m = &mut self.messages.items[message as usize];
         let from = m.from;
+        if m.made < m.packets && m.made - m.acknowledged >= self.settings.unacknowledged {
+            m.awaits = true;
+            return;
+        }
         if m.made == m.packets || !self.offer(message) {
             self.senders[from as usize].active -= 1;
             self.open_streams(from);
+        }
+    }
+
+    /// A packet of `message` is acknowledged: the next may follow.
+    pub(super) fn acknowledged(&mut self, message: u32) {
+        let m = &mut self.messages.items[message as usize];
+        m.acknowledged += 1;
+        if std::mem::take(&mut m.awaits) {
+            self.injected(message);
         }
     }
 

@@ -4,12 +4,14 @@
 //! serialisation ([`transfer`]); a blocked worm holds servers longer ([`worm`]); an SCI ring link serves passing packets
 //! first and its receiver may refuse ([`sci`]). Nodes feed their first servers from the messages posted ([`inject`]).
 //! Adaptive routing chooses among equal ways as a packet reaches them ([`adaptive`]).
+//! A switch may replicate a packet to a range of nodes ([`broadcast`]).
 //! Links and switches may fail, come back and degrade ([`outage`]).
 //! A network that can no longer move says which resources wait for one another ([`deadlock`]).
 //!
 //! A workload drives it by [`Net::post`] and [`Net::advance`]: the network runs until something concerns the workload.
 
 mod adaptive;
+mod broadcast;
 mod deadlock;
 mod inject;
 mod outage;
@@ -25,6 +27,7 @@ use crate::error::SimError;
 use crate::event::{Event, Queue, RadixHeap, TraceHash};
 use crate::flow::{Congestion, Settings, Spread};
 use crate::plan::{NONE, Plan, RouteBuffer, UNLIMITED};
+use broadcast::Casts;
 use hotlink_fabric::routing::Hop;
 use hotlink_fabric::spec::FlowControl;
 use hotlink_fabric::units::{Rate, Time};
@@ -52,6 +55,8 @@ mod kind {
     pub const RELEASE: u8 = 8;
     /// Something fails, comes back or degrades (its number in the settings).
     pub const FAULT: u8 = 9;
+    /// A packet is acknowledged while others of its message are to come (message).
+    pub const ACKNOWLEDGE: u8 = 10;
 }
 
 /// How packets behave, worked out once from the fabric and the settings.
@@ -198,6 +203,7 @@ pub struct Net<'a> {
     supply: Option<Supply<'a>>,
     supplied_at: u64,
     outage: Option<Box<Outage>>,
+    casts: Casts,
 }
 
 /// Gives a node's next message, destination and bytes, when it has a stream free.
@@ -263,6 +269,7 @@ impl<'a> Net<'a> {
             supply: None,
             supplied_at: 0,
             outage: None,
+            casts: Casts::default(),
         };
         net.plan_outages();
         net
@@ -353,6 +360,7 @@ impl<'a> Net<'a> {
             kind::RETRY => self.retry(event.id()),
             kind::FAULT => self.fault(event.id()),
             kind::RESPONSE => self.response(event.id()),
+            kind::ACKNOWLEDGE => self.acknowledged(event.id()),
             kind::RELEASE => self.release(event.id()),
             _ => return Some(Note::Timer(event.id())),
         }

@@ -45,12 +45,22 @@ impl Packet {
 }
 
 /// What only worms need of a packet.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Worm {
     /// Next that waits in the same input buffer.
     pub behind: u32,
     /// First stage that the tail has not left.
     pub tail: u32,
+    /// A broadcast's packet: which; [`NONE`] for a unicast.
+    pub cast: u32,
+    /// Its stage in the tree of the broadcast.
+    pub at: u32,
+}
+
+impl Default for Worm {
+    fn default() -> Worm {
+        Worm { behind: NONE, tail: 0, cast: NONE, at: 0 }
+    }
 }
 
 /// A message: what a workload posts and is told about.
@@ -72,6 +82,13 @@ pub struct Message {
     pub made: u32,
     /// Packets delivered so far.
     pub delivered: u32,
+    /// Packets acknowledged while others were still to be made.
+    pub(crate) acknowledged: u32,
+    /// The next packet waits for an acknowledgement.
+    pub(crate) awaits: bool,
+    /// Nodes that each packet goes to, and the tree by which; 1 and [`NONE`] for a unicast.
+    pub(crate) copies: u32,
+    pub(crate) tree: u32,
     /// Packets that will never arrive: with one of them a message is never told of as delivered.
     pub lost: u32,
     /// Way of all its packets, where they share one.

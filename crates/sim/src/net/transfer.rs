@@ -197,14 +197,17 @@ impl Net<'_> {
         if !last {
             self.reserve(lane, class, p.wire());
         }
+        let mut copied = false;
         if self.mode == Mode::Worm {
-            self.hold(packet, lane, took, last);
+            copied = self.hold(packet, lane, took, last);
         } else {
             self.set_feeder(server, &p);
             self.servers[server as usize].busy_ps += took;
             self.queue.push(self.now + took, Event::new(kind::DONE, server, 0));
         }
-        if last {
+        if last && copied {
+            // Its arrival is told when all copies can arrive.
+        } else if last {
             self.queue.push(self.now + took + here.latency_ps(), Event::new(kind::DELIVER, packet, 0));
         } else {
             let next = p.ahead;
@@ -334,6 +337,22 @@ impl Net<'_> {
         self.is_down(p.came)
     }
 
+    /// Sends a packet's acknowledgement back by the way that it came, if its sender may wait for it.
+    fn acknowledge(&mut self, p: &Packet) {
+        let m = &self.messages.items[p.message as usize];
+        if m.made == m.packets {
+            return;
+        }
+        let on_wire = |stage: &Stage| {
+            let class = self.plan.server_class[self.server_of(stage.lane) as usize];
+            !self.paces[class as usize].payload_only
+        };
+        let stages = (0..=u32::from(p.stage)).map(|stage| self.routes.stage(p.route, stage));
+        let back: u64 = stages.filter(on_wire).map(Stage::latency_ps).sum();
+        let at = self.now + back + self.settings.acknowledge_ps;
+        self.queue.push(at, Event::new(kind::ACKNOWLEDGE, p.message, 0));
+    }
+
     /// A packet is at its destination.
     pub(super) fn deliver(&mut self, packet: u32) -> Option<Note> {
         let p = self.packets.items[packet as usize];
@@ -344,15 +363,19 @@ impl Net<'_> {
         if self.mode == Mode::Sci {
             self.deliver_sci(packet);
         }
+        let everywhere = self.mode != Mode::Worm || self.copy_arrived(packet);
         self.stats.delivered += 1;
         self.stats.delivered_bytes += u64::from(p.payload);
+        if everywhere && self.settings.unacknowledged != u32::MAX {
+            self.acknowledge(&p);
+        }
         self.routes.release(p.route);
         self.packets.items[packet as usize].message = NONE;
         self.packets.remove(packet);
         let m = &mut self.messages.items[p.message as usize];
-        self.stats.overtakings += u64::from(p.index & !AGAIN != m.delivered);
+        self.stats.overtakings += u64::from(m.copies == 1 && p.index & !AGAIN != m.delivered);
         m.delivered += 1;
-        if m.delivered < m.packets {
+        if m.delivered < m.packets * m.copies {
             return None;
         }
         let message = *m;

@@ -25,6 +25,9 @@ impl Net<'_> {
     }
 
     fn ask(&mut self, packet: u32) {
+        if self.worms[packet as usize].cast != NONE {
+            return self.ask_all(packet);
+        }
         if self.crowds.is_some() {
             self.choose_way(packet);
         }
@@ -43,8 +46,9 @@ impl Net<'_> {
         list.tail = packet;
     }
 
-    /// Holds `lane` for a packet that starts there, and lets go of what its tail can now leave.
-    pub(super) fn hold(&mut self, packet: u32, lane: u32, took: u64, last: bool) {
+    /// Holds `lane` for a packet that starts there, and lets go of what its tail can now leave; true for a packet to many
+    /// nodes, whose arrival depends on its copies.
+    pub(super) fn hold(&mut self, packet: u32, lane: u32, took: u64, last: bool) -> bool {
         let p = self.packets.items[packet as usize];
         let (stage, bytes) = (u32::from(p.stage), u64::from(p.wire()));
         let (server, channel) = (self.server_of(lane), self.input_lane(lane));
@@ -59,6 +63,10 @@ impl Net<'_> {
             self.queue.push(self.now + took, Event::new(kind::DONE, server, 0));
         } else {
             s.busy_ps = s.busy_ps.wrapping_sub(self.now);
+        }
+        if self.worms[packet as usize].cast != NONE {
+            self.hold_copy(packet, channel, took, last);
+            return true;
         }
         let ahead = if last { u64::MAX } else { self.buffer_behind(channel) };
         // The packet drains from the input buffer that it waited in.
@@ -86,6 +94,7 @@ impl Net<'_> {
             self.queue.push(self.holds[held as usize].bound, Event::new(kind::RELEASE, held, 0));
         }
         self.worms[packet as usize].tail = free_to;
+        false
     }
 
     /// The virtual channel of a stage.
@@ -94,7 +103,7 @@ impl Net<'_> {
     }
 
     /// Bytes that the buffer behind `lane` holds when empty.
-    fn buffer_behind(&self, lane: u32) -> u64 {
+    pub(super) fn buffer_behind(&self, lane: u32) -> u64 {
         let class = self.servers[self.server_of(lane) as usize].class;
         u64::from(self.paces[class as usize].buffer)
     }
@@ -110,7 +119,7 @@ impl Net<'_> {
             s.busy = false;
         }
         let feeder = self.holds[lane as usize].feeder;
-        if feeder != NONE {
+        if feeder != NONE && self.copy_has_left(lane, feeder) {
             self.leave_input(feeder);
         }
         self.try_start(server);
@@ -154,11 +163,13 @@ pub(super) struct Hold {
     bound: u64,
     /// Virtual channel whose buffer the worm leaves; [`NONE`] for none.
     feeder: u32,
+    /// Copies of a broadcast that leave the buffer behind this channel and are not gone; 0 where one packet leaves it.
+    pub(super) copies: u32,
     /// Packets that wait in the buffer behind this channel, behind the worm that leaves it.
     behind: List,
 }
 
 /// The time that `bytes` of `all` take when all take `took`, rounded up.
-fn part(took: u64, bytes: u64, all: u64) -> u64 {
+pub(super) fn part(took: u64, bytes: u64, all: u64) -> u64 {
     (u128::from(took) * u128::from(bytes)).div_ceil(u128::from(all.max(1))) as u64
 }

@@ -76,7 +76,17 @@ impl Plan<'_> {
     /// # Errors
     /// A fabric whose switches do not replicate (any but a wormhole fat tree), a range that is none or has only the
     /// source in it.
-    pub fn broadcast_tree(&self, from: u32, [first, last]: [u32; 2]) -> Result<BroadcastTree, SimError> {
+    pub fn broadcast_tree(&self, from: u32, range: [u32; 2]) -> Result<BroadcastTree, SimError> {
+        self.broadcast_tree_by(0, from, range)
+    }
+
+    /// The same by way number `way` of those up: all broadcasts must take the same, lest they deadlock.
+    pub(crate) fn broadcast_tree_by(
+        &self,
+        way: usize,
+        from: u32,
+        [first, last]: [u32; 2],
+    ) -> Result<BroadcastTree, SimError> {
         let nodes = self.fabric.nodes();
         let spec = &self.fabric.spec;
         if spec.flow_control != FlowControl::Wormhole || !matches!(spec.topology, TopologySpec::FatTree { .. }) {
@@ -91,7 +101,7 @@ impl Plan<'_> {
         }
         let mut buffer = RouteBuffer::default();
         let mut tree = BroadcastTree { copies: last - first + 1, key: (from, first, last), ..BroadcastTree::default() };
-        let turn = self.climb(from, [first, last], &mut buffer, &mut tree)?;
+        let turn = self.climb(way, from, [first, last], &mut buffer, &mut tree)?;
         let mut children = Vec::new();
         let mut trunk = NONE;
         for &stage in &buffer.stages {
@@ -102,7 +112,7 @@ impl Plan<'_> {
         for to in first..=last {
             buffer.clear();
             buffer.at_host = false;
-            self.first_ways(turn, Trip::new(Node(from), Node(to)), usize::MAX, &mut buffer)?;
+            self.numbered_ways(turn, Trip::new(Node(from), Node(to)), (0, usize::MAX), &mut buffer)?;
             self.end(to, &mut buffer);
             tree.latency_ps = tree.latency_ps.max(up_ps + buffer.latency_ps);
             let stages = std::mem::take(&mut buffer.stages);
@@ -120,6 +130,7 @@ impl Plan<'_> {
     /// Puts the way from `from` up to the least switch that covers the range into `out`; gives the state there.
     fn climb(
         &self,
+        way: usize,
         from: u32,
         range: [u32; 2],
         out: &mut RouteBuffer,
@@ -128,7 +139,7 @@ impl Plan<'_> {
         let mut far = (0, from);
         for to in range.into_iter().filter(|&to| to != from) {
             out.clear();
-            self.first_ways(State::start(Node(from)), Trip::new(Node(from), Node(to)), usize::MAX, out)?;
+            self.numbered_ways(State::start(Node(from)), Trip::new(Node(from), Node(to)), (0, usize::MAX), out)?;
             far = far.max((out.switches, to));
         }
         let (switches, to) = far;
@@ -137,15 +148,15 @@ impl Plan<'_> {
         self.begin(from, out);
         // A way crosses as many switches up as down, and the one where it turns.
         let up = switches.div_ceil(2) as usize;
-        self.first_ways(State::start(Node(from)), Trip::new(Node(from), Node(to)), up, out)
+        self.numbered_ways(State::start(Node(from)), Trip::new(Node(from), Node(to)), (way, up), out)
     }
 
-    /// Follows the first of the ways that the routing offers, for `most` hops or to the trip's end.
-    fn first_ways(
+    /// Follows way number `way` of those that the routing offers, for `most` hops or to the trip's end.
+    fn numbered_ways(
         &self,
         mut state: State,
         trip: Trip,
-        most: usize,
+        (way, most): (usize, usize),
         out: &mut RouteBuffer,
     ) -> Result<State, SimError> {
         for _ in 0..most {
@@ -154,7 +165,7 @@ impl Plan<'_> {
             }
             let mut hops = std::mem::take(&mut out.hops);
             self.fabric.hops(state, trip, &mut hops);
-            let hop = hops.first().copied();
+            let hop = hops.get(way % hops.len().max(1)).copied();
             out.hops = hops;
             let hop = hop.ok_or(SimError::NoRoute { from: trip.source.0, to: trip.destination.0 })?;
             state = self.cross(state.at, hop, super::NO_CHOICE, trip, out);

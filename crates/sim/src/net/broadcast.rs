@@ -1,0 +1,490 @@
+//! Hardware broadcast: a worm that switches replicate on its way down.
+//!
+//! A packet to a range of nodes climbs to the least switch over the range and is copied there and below to every way
+//! down that leads into the range ([`crate::plan::BroadcastTree`]). A switch copies as slowly as the slowest copy goes:
+//! what lies in an input buffer stays until all copies have taken it, so that a blocked copy holds the channels of the
+//! worm behind it and of its sisters. A channel is let go once all of the packet fits into the buffers ahead on every way,
+//! from the source on (see [`super::worm`] for one way); the packet is acknowledged when it has reached all nodes.
+//!
+//! **Deadlock.** Two broadcasts that reach two switches in different orders would each hold what the other waits for.
+//! Every broadcast therefore turns at the same switch of those that cover its range (the first way up, never an adaptive
+//! one), and a switch copies one broadcast at a time: the next begins there when the tail of the one before has left
+//! it. All broadcasts then pass all switches that they share in one order: that of the switch highest up that they share,
+//! for the ways from there are the same. A broadcast waits only for an earlier one, or for a channel further down that a
+//! unicast packet holds, which in turn waits only for channels below its own. On the way up a packet waits only for
+//! channels further up, or for its turn at the switch where it turns. No cycle is left: channels up by level, turns, and
+//! channels down by level are an order in which every packet waits for what comes later, and nodes always take what
+//! reaches them. A test below lets broadcasts turn at several switches, and sees the deadlock.
+
+use super::pool::{List, Worm};
+use super::{Net, kind, worm};
+use crate::error::SimError;
+use crate::event::{Event, Queue};
+use crate::plan::{BroadcastTree, NO_CHOICE, NONE, Stage};
+use hotlink_fabric::network::Resource;
+use hotlink_fabric::routing::State;
+use hotlink_fabric::units::Time;
+
+/// One stage of a packet that is being copied.
+#[derive(Clone, Copy, Debug, Default)]
+struct Replica {
+    /// The virtual channel, once it is held.
+    channel: u32,
+    /// When the tail will have left it, as far as known.
+    bound: u64,
+    /// Bytes that fit into the buffers from here on, on the way with the least room; 0 until the head has started here.
+    fits: u64,
+    /// The copy that started here; its delivery is told once all of it can arrive.
+    packet: u32,
+    /// Stages after it whose heads have not started.
+    waiting: u32,
+    freed: bool,
+}
+
+/// A packet under way to many nodes.
+#[derive(Debug, Default)]
+struct Cast {
+    tree: u32,
+    replicas: Vec<Replica>,
+    /// Nodes not reached yet.
+    left: u32,
+}
+
+/// Broadcasts of a network.
+#[derive(Debug)]
+pub(super) struct Casts {
+    trees: Vec<BroadcastTree>,
+    packets: Vec<Cast>,
+    free: Vec<u32>,
+    /// By vertex: whether a broadcast is in its turn there, and which wait.
+    turns: Vec<Turn>,
+    /// By which of the ways up: 0, but in the test that shows why it must be the same for all.
+    way_up: fn(u32) -> usize,
+    way: Vec<Stage>,
+    states: Vec<State>,
+}
+
+impl Default for Casts {
+    fn default() -> Casts {
+        let (way, states) = (Vec::new(), Vec::new());
+        Casts {
+            trees: Vec::new(),
+            packets: Vec::new(),
+            free: Vec::new(),
+            turns: Vec::new(),
+            way_up: |_| 0,
+            way,
+            states,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Turn {
+    busy: bool,
+    waiting: List,
+}
+
+impl Net<'_> {
+    /// Posts a message of `bytes` from node `from` to the nodes `range[0]` to `range[1]` now: the network itself copies
+    /// its packets. It is delivered when all of it is at all of them; `tag` comes back with it.
+    ///
+    /// # Errors
+    /// See [`crate::Plan::broadcast_tree`]; a network in which something fails; 2^31 packets or more.
+    pub fn post_broadcast(&mut self, from: u32, range: [u32; 2], bytes: u64, tag: u64) -> Result<u32, SimError> {
+        if self.outage.is_some() {
+            return Err(SimError::Input("a broadcast in a network with faults: not simulated".to_owned()));
+        }
+        let key = (from, range[0], range[1]);
+        let known = self.casts.trees.iter().position(|tree| tree.key == key);
+        let tree = match known {
+            Some(tree) => tree,
+            None => {
+                let way = (self.casts.way_up)(from);
+                self.casts.trees.push(self.plan.broadcast_tree_by(way, from, range)?);
+                self.casts.trees.len() - 1
+            }
+        };
+        let to = if range[0] == from { range[1] } else { range[0] };
+        let message = self.add_message(from, to, bytes, tag)?;
+        let m = &mut self.messages.items[message as usize];
+        (m.tree, m.copies) = (tree as u32, self.casts.trees[tree].copies);
+        if m.packets.checked_mul(m.copies).is_none() {
+            return Err(SimError::Input(format!("a broadcast of {bytes} B: send less at once")));
+        }
+        self.begin(message);
+        Ok(message)
+    }
+
+    /// Latency of a broadcast's longest way.
+    ///
+    /// # Errors
+    /// See [`crate::Plan::broadcast_tree`].
+    pub fn broadcast_latency(&self, from: u32, range: [u32; 2]) -> Result<Time, SimError> {
+        Ok(Time(self.plan.broadcast_tree(from, range)?.latency_ps))
+    }
+
+    /// The way of the first copy of a packet, and the switches on the longest.
+    pub(super) fn first_copy(&mut self, tree: u32) -> (u32, u32) {
+        self.casts.way.clear();
+        let (tree, way) = (&self.casts.trees[tree as usize], &mut self.casts.way);
+        tree.first_way(0, way);
+        self.casts.states.resize(way.len(), NO_CHOICE);
+        (self.routes.add(way, &self.casts.states), tree.switches)
+    }
+
+    /// A packet of a broadcast is about to set out.
+    pub(super) fn begin_cast(&mut self, packet: u32, tree: u32) {
+        let cast = self.casts.free.pop().unwrap_or_else(|| {
+            self.casts.packets.push(Cast::default());
+            self.casts.packets.len() as u32 - 1
+        });
+        let (own, tree_of) = (&mut self.casts.packets[cast as usize], &self.casts.trees[tree as usize]);
+        (own.tree, own.left) = (tree, tree_of.copies);
+        own.replicas.clear();
+        let replica = |i: u32| Replica { waiting: tree_of.kids(i).len() as u32, ..Replica::default() };
+        own.replicas.extend((0..tree_of.stages.len() as u32).map(replica));
+        self.worms[packet as usize] = Worm { behind: NONE, tail: 0, cast, at: 0 };
+    }
+
+    /// A packet of a broadcast is at the front of the input buffer behind its stage: it waits for its turn if the switch
+    /// copies another, else goes all its ways.
+    pub(super) fn ask_all(&mut self, packet: u32) {
+        let Worm { cast, at, .. } = self.worms[packet as usize];
+        let tree = &self.casts.trees[self.casts.packets[cast as usize].tree as usize];
+        let kids = tree.kids(at);
+        if kids.len() > 1 {
+            let vertex = self.switch_before(tree.stages[kids[0] as usize].lane);
+            if self.casts.turns.is_empty() {
+                self.casts.turns = vec![Turn::default(); self.plan.fabric.network.vertices()];
+            }
+            let turn = &mut self.casts.turns[vertex as usize];
+            if turn.busy {
+                self.worms[packet as usize].behind = NONE;
+                match turn.waiting.tail {
+                    NONE => turn.waiting.head = packet,
+                    tail => self.worms[tail as usize].behind = packet,
+                }
+                turn.waiting.tail = packet;
+                return;
+            }
+            turn.busy = true;
+        }
+        self.go_all_ways(packet);
+    }
+
+    /// The device that the channel of `lane` leaves.
+    fn switch_before(&self, lane: u32) -> u32 {
+        match self.plan.server_resource[self.server_of(lane) as usize] {
+            Resource::Channel(channel) => self.plan.fabric.network.from(channel).0,
+            Resource::Vertex(vertex) => vertex.0,
+            Resource::Host(node, _) => node.0,
+        }
+    }
+
+    fn go_all_ways(&mut self, packet: u32) {
+        let Worm { cast, at, .. } = self.worms[packet as usize];
+        let tree = self.casts.packets[cast as usize].tree;
+        let ways = self.casts.trees[tree as usize].kids(at).len();
+        let feeder = self.input_lane(self.packets.items[packet as usize].came);
+        self.holds[feeder as usize].copies = if ways > 1 { ways as u32 } else { 0 };
+        for way in (0..ways).rev() {
+            let kid = self.casts.trees[tree as usize].kids(at)[way];
+            let copy = if way > 0 { self.copy(packet, tree, kid) } else { packet };
+            self.worms[copy as usize].at = kid;
+            if self.plan.alike > 1 {
+                self.choose_channel(copy);
+            }
+            self.request(copy);
+        }
+    }
+
+    /// Another copy of a packet, which goes on by the stage `at`.
+    fn copy(&mut self, packet: u32, tree: u32, at: u32) -> u32 {
+        let p = self.packets.items[packet as usize];
+        let own_tree = &self.casts.trees[tree as usize];
+        self.casts.way.clear();
+        // What lies behind does not matter but for the last channel.
+        self.casts.way.resize(usize::from(p.stage), Stage { lane: p.came, ..Stage::default() });
+        own_tree.first_way(at, &mut self.casts.way);
+        self.casts.states.resize(self.casts.way.len(), NO_CHOICE);
+        let route = self.routes.add(&self.casts.way, &self.casts.states);
+        let here = own_tree.stages[at as usize];
+        let ahead = self.routes.after(route, u32::from(p.stage), here);
+        let copy = self.packets.add(super::Packet { route, here, ahead, next: NONE, next_need: 0, ..p });
+        self.worms.resize(self.packets.items.len(), Worm::default());
+        let cast = self.worms[packet as usize].cast;
+        self.worms[copy as usize] = Worm { behind: NONE, tail: u32::from(p.stage), cast, at };
+        copy
+    }
+
+    /// A copy starts on `channel`: what the tail can now leave, on all ways, is let go.
+    pub(super) fn hold_copy(&mut self, packet: u32, channel: u32, took: u64, last: bool) {
+        let Worm { cast, at, .. } = self.worms[packet as usize];
+        let bytes = u64::from(self.packets.items[packet as usize].wire());
+        let fits = if last { u64::MAX } else { self.buffer_behind(channel) };
+        let own = &mut self.casts.packets[cast as usize];
+        let parent = self.casts.trees[own.tree as usize].parent[at as usize];
+        let replica = &mut own.replicas[at as usize];
+        (replica.channel, replica.bound, replica.fits) = (channel, self.now + took, fits);
+        replica.packet = packet;
+        if parent != NONE {
+            let feeder = &mut own.replicas[parent as usize];
+            feeder.waiting -= 1;
+            if feeder.waiting == 0 {
+                // All copies have taken the head: the rest drains from the input buffer that it waited in.
+                let lane = feeder.channel;
+                self.lanes[lane as usize].room += bytes.min(self.buffer_behind(lane)) as i32;
+                self.pokes.push(self.server_of(lane));
+            }
+        }
+        let top = self.fill(cast, parent, (took, bytes)).unwrap_or(at);
+        self.let_go(cast, top, bytes);
+        self.let_go(cast, at, bytes);
+    }
+
+    /// Carries what now fits in front of a copy up to the stages before it, from `stage` on; gives the topmost of them
+    /// that has not been let go.
+    fn fill(&mut self, cast: u32, mut stage: u32, (took, bytes): (u64, u64)) -> Option<u32> {
+        let (mut between, mut top) = (0, None);
+        while stage != NONE {
+            let buffer = self.buffer_behind(self.casts.packets[cast as usize].replicas[stage as usize].channel);
+            let own = &mut self.casts.packets[cast as usize];
+            let tree = &self.casts.trees[own.tree as usize];
+            let least = tree.kids(stage).iter().map(|&kid| own.replicas[kid as usize].fits).min();
+            let replica = &mut own.replicas[stage as usize];
+            between += buffer;
+            replica.fits = buffer.saturating_add(least.unwrap_or(u64::MAX));
+            if !replica.freed {
+                top = Some(stage);
+                let rest = worm::part(took, bytes.saturating_sub(between), bytes);
+                replica.bound = replica.bound.max(self.now + rest);
+            }
+            stage = tree.parent[stage as usize];
+        }
+        top
+    }
+
+    /// Lets go of `stage` if all of the packet fits in front of it, and of the stages after it: a copy gets no more than
+    /// the slowest of its sisters has taken, so that its own channels are held until the packet fits everywhere.
+    fn let_go(&mut self, cast: u32, stage: u32, bytes: u64) {
+        let own = &mut self.casts.packets[cast as usize];
+        let tree = &self.casts.trees[own.tree as usize];
+        let parent = tree.parent[stage as usize];
+        let (free, bound) = match parent {
+            NONE => (true, 0),
+            parent => (own.replicas[parent as usize].freed, own.replicas[parent as usize].bound),
+        };
+        let replica = &mut own.replicas[stage as usize];
+        if replica.freed || !free || replica.fits < bytes {
+            return;
+        }
+        replica.freed = true;
+        replica.bound = replica.bound.max(bound);
+        let (at, channel, packet) = (replica.bound, replica.channel, replica.packet);
+        self.queue.push(at, Event::new(kind::RELEASE, channel, 0));
+        let kids = tree.kids(stage).len();
+        if kids == 0 {
+            let latency = self.packets.items[packet as usize].here.latency_ps();
+            return self.queue.push(at + latency, Event::new(kind::DELIVER, packet, 0));
+        }
+        for kid in 0..kids {
+            let tree = self.casts.packets[cast as usize].tree;
+            self.let_go(cast, self.casts.trees[tree as usize].kids(stage)[kid], bytes);
+        }
+    }
+
+    /// The broadcast in its turn at a switch has left it: the next begins.
+    fn end_turn(&mut self, vertex: u32) {
+        let turn = &mut self.casts.turns[vertex as usize];
+        let next = turn.waiting.head;
+        turn.busy = next != NONE;
+        if next != NONE {
+            turn.waiting.head = self.worms[next as usize].behind;
+            if turn.waiting.head == NONE {
+                turn.waiting.tail = NONE;
+            }
+            self.go_all_ways(next);
+        }
+    }
+
+    /// Whether nothing is under way and every channel, buffer and turn is free.
+    #[cfg(test)]
+    fn is_idle(&self) -> bool {
+        let whole = |(lane, here): (usize, &super::Lane)| {
+            let class = self.servers[lane >> self.plan.lane_shift].class;
+            here.room == self.paces[class as usize].buffer as i32 && here.queue.head == NONE
+        };
+        let free = |server: &super::Server| !server.busy && server.held == 0 && server.closed == 0;
+        self.lanes.iter().enumerate().all(whole)
+            && self.servers.iter().all(free)
+            && self.casts.turns.iter().all(|turn| !turn.busy && turn.waiting.head == NONE)
+            && self.packets.live == 0
+            && self.casts.free.len() == self.casts.packets.len()
+    }
+
+    /// A copy has reached its node; true if that was the last.
+    pub(super) fn copy_arrived(&mut self, packet: u32) -> bool {
+        let cast = self.worms[packet as usize].cast;
+        if cast == NONE {
+            return true;
+        }
+        let own = &mut self.casts.packets[cast as usize];
+        own.left -= 1;
+        if own.left == 0 {
+            self.casts.free.push(cast);
+        }
+        own.left == 0
+    }
+
+    /// The tail of one of several copies has left its channel; true if it was the last, and the input buffer `feeder`
+    /// before them is empty.
+    pub(super) fn copy_has_left(&mut self, lane: u32, feeder: u32) -> bool {
+        let hold = &mut self.holds[feeder as usize];
+        if hold.copies == 0 {
+            return true;
+        }
+        hold.copies -= 1;
+        if hold.copies > 0 {
+            return false;
+        }
+        if !self.casts.turns.is_empty() {
+            self.end_turn(self.switch_before(lane));
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::Settings;
+    use crate::net::Note;
+    use crate::plan::Plan;
+    use crate::random::Random;
+    use crate::workload::{Background, Pattern};
+    use hotlink_fabric::{Fabric, catalog};
+
+    fn qsnet(nodes: u32, run: impl FnOnce(&Plan<'_>, &Settings)) {
+        let spec = catalog::load("qsnet").unwrap();
+        let fabric = Fabric::build(&spec, nodes).unwrap();
+        let settings = Settings { streams: 8, ..Settings::of(&spec) };
+        run(&Plan::new(&fabric, &settings).unwrap(), &settings);
+    }
+
+    /// When a broadcast from node 0 to all has arrived, on an idle network.
+    fn alone(plan: &Plan<'_>, settings: &Settings, bytes: u64) -> u64 {
+        let mut net = Net::new(plan, settings);
+        net.post_broadcast(0, [1, plan.fabric.nodes() - 1], bytes, 7).unwrap();
+        let note = net.advance().unwrap().unwrap();
+        assert!(matches!(note, Note::Delivered(message) if message.tag == 7));
+        assert_eq!(net.stats().delivered_bytes, bytes * u64::from(plan.fabric.nodes() - 1));
+        let at = net.now().0;
+        assert_eq!(net.advance().unwrap(), None);
+        assert!(net.is_idle(), "channels, buffers and turns are given back");
+        at
+    }
+
+    #[test]
+    fn a_broadcast_takes_the_time_of_a_unicast_to_the_farthest_node() {
+        for nodes in [2, 4, 16, 64] {
+            qsnet(nodes, |plan, settings| {
+                for bytes in [0, 8, 320] {
+                    let mut net = Net::new(plan, settings);
+                    net.post(0, nodes - 1, bytes, 0).unwrap();
+                    net.advance().unwrap();
+                    assert_eq!(alone(plan, settings, bytes), net.now().0, "{nodes} nodes, {bytes} B");
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn long_broadcasts_run_at_the_link_or_as_fast_as_acknowledgements_let_them() {
+        qsnet(16, |plan, settings| {
+            let rate = |settings: &Settings| 1e6 * 65536.0 / alone(plan, settings, 65536) as f64;
+            let free = rate(settings);
+            assert!((310.0..341.0).contains(&free), "{free} MB/s: 320 of 376 B at 400 MB/s");
+            let one = rate(&Settings { unacknowledged: 1, ..settings.clone() });
+            let two = rate(&Settings { unacknowledged: 2, ..settings.clone() });
+            assert!(one < 0.6 * free && two > 1.5 * one && two <= free, "{one}, {two}, {free}");
+        });
+    }
+
+    /// Three broadcasts from every node at once, to all or to a range of each node's own, beside a flood of unicasts if
+    /// asked for; how many were delivered.
+    fn everybody(
+        plan: &Plan<'_>,
+        settings: &Settings,
+        scattered: bool,
+        ranges: bool,
+        flood: bool,
+    ) -> Result<u32, SimError> {
+        let nodes = plan.fabric.nodes();
+        let mut net = Net::new(plan, settings);
+        net.casts.way_up = if scattered { |from| from as usize } else { |_: u32| 0 };
+        let spec = crate::workload::BackgroundSpec { pattern: Pattern::Uniform, load: 1.0, size: 1024 };
+        let mut background = Background::new(plan, settings, spec)?;
+        if flood {
+            background.start(&mut net);
+        }
+        let mut random = Random::new(settings.seed);
+        for node in 0..nodes {
+            for _ in 0..3 {
+                let (a, b) = (random.below(nodes), random.below(nodes));
+                let range = if ranges && a != b { [a.min(b), a.max(b)] } else { [0, nodes - 1] };
+                net.post_broadcast(node, range, 700, 1)?;
+            }
+        }
+        let mut delivered = 0;
+        while delivered < 3 * nodes {
+            let Some(note) = net.advance()? else { break };
+            let note = background.take(&mut net, note)?;
+            delivered += u32::from(note.is_some());
+            assert!(net.now() < Time::from_us(100_000.0), "{delivered} delivered");
+        }
+        Ok(delivered)
+    }
+
+    #[test]
+    fn broadcasts_from_everywhere_at_once_do_not_deadlock() {
+        for nodes in [16, 64] {
+            qsnet(nodes, |plan, settings| {
+                for seed in 0..4 {
+                    let settings = Settings { seed, ..settings.clone() };
+                    for (ranges, flood) in [(false, false), (true, false), (false, true), (true, true)] {
+                        assert_eq!(everybody(plan, &settings, false, ranges, flood).unwrap(), 3 * nodes);
+                    }
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn broadcasts_that_turn_at_several_switches_deadlock() {
+        qsnet(64, |plan, settings| {
+            let stuck = |seed| {
+                let settings = Settings { seed, ..settings.clone() };
+                matches!(everybody(plan, &settings, true, true, false), Err(SimError::Deadlock { .. }))
+            };
+            assert!((0..4).all(stuck), "any way up would do");
+        });
+    }
+
+    #[test]
+    fn a_blocked_copy_holds_the_whole_worm() {
+        // Node 3 receives a long unicast over its only link; the broadcast waits for that link, and so do its copies.
+        qsnet(4, |plan, settings| {
+            let settings = Settings { unacknowledged: u32::MAX, ..settings.clone() };
+            let free = alone(plan, &settings, 320);
+            let mut net = Net::new(plan, &settings);
+            for _ in 0..4 {
+                net.post(1, 3, 320, 9).unwrap();
+                net.post(2, 3, 320, 9).unwrap();
+            }
+            net.post_broadcast(0, [0, 3], 320, 7).unwrap();
+            while !matches!(net.advance().unwrap(), Some(Note::Delivered(message)) if message.tag == 7) {}
+            assert!(net.now().0 > free + 900_000, "{} against {free}", net.now().0);
+        });
+    }
+}
