@@ -100,3 +100,29 @@ fn what_cannot_be_is_refused_with_what_is_allowed() {
         assert!(told.contains(words), "{line}: {told}");
     }
 }
+
+#[test]
+fn networks_that_reduce_take_their_closed_form_and_beat_messages() {
+    for (fabric, benchmark, size) in [("sharp", "allreduce", 8), ("bluegene-l", "reduce", 4096)] {
+        let line =
+            format!("simulate {benchmark} --fabric {fabric} --nodes 32 --size {size} --algorithm hardware,binomial");
+        let records = records(&line);
+        records.iter().for_each(assert_sound);
+        let [own, messages] = &records[..] else { panic!("{records:?}") };
+        let (latency, formula) = (number(own, "latency_us"), number(own, "formula_us"));
+        assert!(latency <= formula && latency > 0.9 * formula, "{own}");
+        assert!(latency < number(messages, "latency_us"), "{own} {messages}");
+    }
+    let refused = hotlink("simulate allreduce --fabric gige --nodes 4 --algorithm hardware");
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(2) && told.contains("has no hardware for it with 4 nodes"), "{told}");
+}
+
+#[test]
+fn every_exchange_of_uneven_blocks_runs() {
+    let line = "simulate alltoallv --fabric ib-ndr-fat-tree2 --nodes 6 --size 0,64,8KiB --algorithm linear,bruck,ring";
+    let records = records(line);
+    assert_eq!(records.len(), 9);
+    records.iter().for_each(assert_sound);
+    assert!(records.iter().all(|record| record["benchmark"] == "alltoallv"));
+}

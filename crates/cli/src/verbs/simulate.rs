@@ -38,9 +38,11 @@ enum Benchmark {
     Saturation(packet::SaturationArgs),
     /// Every node sends to every other node at once.
     Alltoall(packet::AllToAllArgs),
+    /// The same with parts of different sizes; on a machine calibrated as LogGP, of one size.
+    Alltoallv(packet::CollectiveArgs),
     /// Computation while a message is under way: how much of it hides (W01).
     Overlap(packet::OverlapArgs),
-    /// From node 0 to all, by messages.
+    /// From node 0 to all, by messages or by the fabric's own tree.
     Bcast(packet::CollectiveArgs),
     /// Combined at node 0.
     Reduce(packet::CollectiveArgs),
@@ -56,8 +58,6 @@ enum Benchmark {
     CacheStudy(cache_study::Args),
     /// NPB's Integer Sort on a machine calibrated as LogGP.
     Is(kernel::IsArgs),
-    /// Every node sends to every other and copies its own part, on a machine calibrated as LogGP.
-    Alltoallv(kernel::AlltoallvArgs),
     /// Open loop: accepted load and latency against offered load.
     Traffic(packet::TrafficArgs),
 }

@@ -4,14 +4,21 @@ use super::ALLTOALL;
 use super::algorithm::{Algorithm, Collective};
 use crate::Error;
 use crate::comm::{Comm, Side};
-use hotlink_port::{Port, Refusal, Span};
+use hotlink_port::{Kind, Memory, Port, Rank, Refusal, Span};
 
 impl<P: Port> Comm<P> {
-    /// Part `i` of `send` goes to rank `i`, where it becomes the part of this rank of `recv`. Sizes differ from pair to
-    /// pair, so blocks cannot travel together: linear or pairwise.
+    /// Part `i` of `send` goes to rank `i`, where it becomes the part of this rank of `recv`.
+    ///
+    /// Sizes differ from pair to pair, and no rank knows all: linear or pairwise. Bruck's rounds and the ring, which move
+    /// blocks of others, send their sizes ahead; all ranks must have been told to ([`Comm::force`]).
     pub async fn alltoallv(&self, send: &[Span], recv: &[Span]) -> Result<(), Error> {
         self.one_each(send)?;
         self.one_each(recv)?;
+        match self.forced(Collective::Alltoall) {
+            Some(Algorithm::Bruck) => return self.alltoallv_bruck(send, recv).await,
+            Some(Algorithm::Ring) => return self.alltoallv_ring(send, recv).await,
+            _ => {}
+        }
         // Both ways use the same messages, so ranks that choose differently still meet.
         let bytes = send.iter().chain(recv).map(Span::bytes).max().unwrap_or(0);
         let apart = |algorithm| matches!(algorithm, Algorithm::Linear | Algorithm::Pairwise);
@@ -113,4 +120,84 @@ impl<P: Port> Comm<P> {
         self.free(going.memory)?;
         self.free(coming.memory)
     }
+
+    /// As [`Comm::alltoall_bruck`]; a block stays where it last came, until it is passed on or at its end.
+    async fn alltoallv_bruck(&self, send: &[Span], recv: &[Span]) -> Result<(), Error> {
+        let (rank, ranks) = (self.rank(), self.ranks());
+        let mut blocks: Vec<Span> = (0..ranks).map(|number| send[((rank + number) % ranks) as usize]).collect();
+        let mut held = Vec::new();
+        let mut step = 1;
+        while step < ranks {
+            let moved = (0..ranks).filter(|number| number & step != 0);
+            let going: Vec<Span> = moved.clone().map(|number| blocks[number as usize]).collect();
+            let (to, from) = ((rank + step) % ranks, (rank + ranks - step) % ranks);
+            let (memory, coming) = self.exchange_blocks(to, from, &going, send[0]).await?;
+            held.push(memory);
+            moved.zip(coming).for_each(|(number, block)| blocks[number as usize] = block);
+            step *= 2;
+        }
+        for (number, &block) in (0..).zip(&blocks) {
+            self.place(block, recv[((rank + ranks - number) % ranks) as usize])?;
+        }
+        held.into_iter().try_for_each(|memory| self.free(memory))
+    }
+    /// As [`Comm::alltoall_ring`].
+    async fn alltoallv_ring(&self, send: &[Span], recv: &[Span]) -> Result<(), Error> {
+        let (rank, ranks) = (self.rank(), self.ranks());
+        self.place(send[rank as usize], recv[rank as usize])?;
+        let (right, left) = ((rank + 1) % ranks, (rank + ranks - 1) % ranks);
+        let mut going: Vec<Span> = (1..ranks).map(|number| send[((rank + number) % ranks) as usize]).collect();
+        let mut held = None;
+        for round in 1..ranks {
+            let (memory, coming) = self.exchange_blocks(right, left, &going, send[0]).await?;
+            self.place(coming[0], recv[((rank + ranks - round) % ranks) as usize])?;
+            going = coming[1..].to_vec();
+            if let Some(before) = held.replace(memory) {
+                self.free(before)?;
+            }
+        }
+        held.map_or(Ok(()), |memory| self.free(memory))
+    }
+    /// Blocks go to one rank, as many come from another: first their sizes, then all in a row. Where they lie now.
+    async fn exchange_blocks(
+        &self,
+        to: Rank,
+        from: Rank,
+        going: &[Span],
+        like: Span,
+    ) -> Result<(Memory, Vec<Span>), Error> {
+        let table = 8 * going.len() as u64;
+        let sizes = self.alloc(2 * table, Kind::Private)?;
+        let told: Vec<u8> = going.iter().flat_map(|block| block.bytes().to_ne_bytes()).collect();
+        self.write(sizes, 0, &told)?;
+        self.exchange(ALLTOALL, (to, Span::new(sizes, 0, table)), (from, Span::new(sizes, table, table))).await?;
+        let mut heard = vec![0; told.len()];
+        self.read(sizes, table, &mut heard)?;
+        self.free(sizes)?;
+        let heard: Vec<u64> = heard.as_chunks().0.iter().map(|size| u64::from_ne_bytes(*size)).collect();
+        let packed = self.scratch(like, going.iter().map(Span::bytes).sum())?;
+        let coming = self.scratch(like, heard.iter().sum())?;
+        for (&block, part) in going.iter().zip(in_a_row(packed.memory, going.iter().map(Span::bytes))) {
+            self.keep(block, part)?;
+        }
+        self.exchange(ALLTOALL, (to, packed), (from, coming)).await?;
+        self.free(packed.memory)?;
+        Ok((coming.memory, in_a_row(coming.memory, heard.into_iter()).collect()))
+    }
+    /// A block at its end.
+    fn place(&self, block: Span, part: Span) -> Result<(), Error> {
+        if block.bytes() != part.bytes() {
+            return Err(Refusal::OutOfBounds.into());
+        }
+        self.keep(block, part)
+    }
+}
+
+/// Parts of these sizes, one after the other.
+fn in_a_row(memory: Memory, sizes: impl Iterator<Item = u64>) -> impl Iterator<Item = Span> {
+    let mut at = 0;
+    sizes.map(move |bytes| {
+        at += bytes;
+        Span::new(memory, at - bytes, bytes)
+    })
 }

@@ -9,7 +9,7 @@
 //! | allreduce | the fabric's own, binomial (reduce and bcast), recursive doubling, Rabenseifner, ring |
 //! | gather, scatter | linear, binomial; gatherv and scatterv linear |
 //! | allgather | linear, recursive doubling, Bruck, ring; allgatherv ring |
-//! | alltoall | linear, pairwise, Bruck, ring; alltoallv linear, pairwise |
+//! | alltoall | linear, pairwise, Bruck, ring; alltoallv the last two only if forced |
 //!
 //! One cost model picks by size and count ([`algorithm`]); [`Comm::force`] overrides it. The v-variants take one
 //! [`Span`] per rank; the plain ones cut a span into equal parts.

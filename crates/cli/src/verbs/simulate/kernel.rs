@@ -1,11 +1,13 @@
 //! `hotlink simulate is|alltoallv`: kernels on a machine that was calibrated as LogGP (`calibrate --model loggp`).
 
+use super::packet::{self, CollectiveArgs};
 use crate::kernel::{Kernel, Machine};
 use crate::source::Source;
-use crate::values::{Counts, Sizes};
+use crate::values::Counts;
 use crate::verbs::measure::{ClassName, is_ranks};
 use crate::{Failure, output::Output};
-use hotlink_bench::Record;
+use hotlink_bench::{Record, Which};
+use hotlink_fabric::spec::FabricSpec;
 use hotlink_sim::loggp::Outcome;
 use std::time::Instant;
 
@@ -16,16 +18,6 @@ pub(crate) struct IsArgs {
     /// Problem classes, from 2^16 keys (S) to 2^27 (C).
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "S")]
     class: Vec<ClassName>,
-    #[command(flatten)]
-    on: OnArgs,
-}
-
-#[derive(clap::Args)]
-#[command(after_help = "Example:\n  hotlink simulate alltoallv --fabric this-mpi --size 8..4MiB --ranks 2")]
-pub(crate) struct AlltoallvArgs {
-    /// Bytes from every rank to every other: a list or range.
-    #[arg(long, value_name = "LIST", default_value = "8,64KiB,1MiB")]
-    size: Sizes,
     #[command(flatten)]
     on: OnArgs,
 }
@@ -73,27 +65,45 @@ pub(crate) fn sort(args: &IsArgs, output: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(crate) fn alltoallv(args: &AlltoallvArgs, output: &mut Output) -> Result<(), Failure> {
-    let machine = args.on.machine()?;
-    let ranks = args.on.ranks.to_u32().map_err(|what| Failure::Input(format!("--ranks: {what}")))?;
-    if let Some(many) = ranks.iter().find(|&&ranks| ranks > 1024) {
-        return Err(Failure::Input(format!("--ranks {many}: allowed are 1 to 1024")));
+/// On fabrics that were calibrated as LogGP at that level, on others over the message stack.
+pub(crate) fn alltoallv(args: &CollectiveArgs, output: &mut Output) -> Result<(), Failure> {
+    let sources: Vec<Source> = args.packet.fabric.iter().map(|name| Source::open(name)).collect::<Result<_, _>>()?;
+    let calibrated = |spec: &FabricSpec| spec.parameters.contains_key("loggp_latency");
+    let specs: Vec<&FabricSpec> = sources.iter().filter_map(Source::spec).filter(|spec| calibrated(spec)).collect();
+    if specs.is_empty() {
+        return packet::run(&args.cells(Which::Alltoallv)?, output);
     }
-    for &ranks in &ranks {
-        for &size in args.size.iter() {
-            let record = Record::new()
-                .with("fabric", args.on.fabric.as_str())
-                .with("benchmark", "alltoallv")
-                .with("method", "loggp")
-                .with("ranks", ranks)
-                .with("size_B", size);
-            let (record, outcome) = run(record, &machine, Kernel::Alltoallv { size, repeat: REPEAT }, ranks)?;
-            let each = |us: f64| us / f64::from(REPEAT);
-            let record = record.with("latency_us", each(outcome.latency().us()));
-            output.push(record.with("bound_latency_us", each(outcome.bound.us())));
+    if specs.len() < sources.len() || args.asks_for_messages() {
+        let what = format!("--fabric {}: is calibrated as LogGP, which knows no adapters", specs[0].name);
+        return Err(Failure::Input(what + "; allowed are only such fabrics, without options of the message stack"));
+    }
+    let ranks = args.packet.nodes(Some(2))?;
+    if let Some(many) = ranks.iter().find(|&&ranks| !(1..=1024).contains(&ranks)) {
+        return Err(Failure::Input(format!("--nodes {many}: allowed are 1 to 1024")));
+    }
+    for spec in specs {
+        let machine = Machine::of(spec).map_err(Failure::Input)?;
+        for &ranks in &ranks {
+            for &size in args.packet.sizes() {
+                output.push(exchanged(spec, &machine, ranks, size)?);
+            }
         }
     }
     Ok(())
+}
+
+/// One size of alltoallv on a LogGP machine.
+fn exchanged(spec: &FabricSpec, machine: &Machine, ranks: u32, size: u64) -> Result<Record, Failure> {
+    let record = Record::new()
+        .with("fabric", spec.name.as_str())
+        .with("benchmark", "alltoallv")
+        .with("method", "loggp")
+        .with("ranks", ranks)
+        .with("size_B", size);
+    let (record, outcome) = run(record, machine, Kernel::Alltoallv { size, repeat: REPEAT }, ranks)?;
+    let each = |us: f64| us / f64::from(REPEAT);
+    let record = record.with("latency_us", each(outcome.latency().us()));
+    Ok(record.with("bound_latency_us", each(outcome.bound.us())))
 }
 
 fn run(record: Record, machine: &Machine, kernel: Kernel, ranks: u32) -> Result<(Record, Outcome), Failure> {

@@ -11,7 +11,7 @@ pub(crate) struct PacketArgs {
     #[arg(long, value_delimiter = ',', required = true, value_name = "LIST")]
     pub(crate) fabric: Vec<String>,
     /// Numbers of nodes: a list or range.
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, alias = "ranks", value_name = "LIST")]
     nodes: Option<Counts>,
     /// Message sizes: a list or range.
     #[arg(long, value_name = "LIST", default_value = "64KiB")]
@@ -116,14 +116,9 @@ impl PacketArgs {
         or: Option<u32>,
         mut what: impl FnMut(&str, u32) -> Result<Vec<What>, Failure>,
     ) -> Result<Vec<Cell>, Failure> {
-        let missing = || Failure::Input("say how many nodes: --nodes 64, --nodes 2..128".to_owned());
-        let input = |what: String| Failure::Input(format!("--nodes: {what}"));
-        let nodes = match (&self.nodes, or) {
-            (Some(nodes), _) => nodes.to_u32().map_err(input)?,
-            (None, or) => vec![or.ok_or_else(missing)?],
-        };
+        let nodes = self.nodes(or)?;
         if nodes.iter().any(|&n| n < 2) {
-            return Err(input("allowed are 2 or more".to_owned()));
+            return Err(Failure::Input("--nodes: allowed are 2 or more".to_owned()));
         }
         let packet_size = self.packet_size.map(|size| u32::try_from(size.0).ok().filter(|&bytes| bytes > 0));
         if packet_size == Some(None) {
@@ -140,6 +135,15 @@ impl PacketArgs {
             }
         }
         Ok(cells)
+    }
+
+    /// The numbers of nodes asked for.
+    pub(crate) fn nodes(&self, or: Option<u32>) -> Result<Vec<u32>, Failure> {
+        let missing = || Failure::Input("say how many nodes: --nodes 64, --nodes 2..128".to_owned());
+        match (&self.nodes, or) {
+            (Some(nodes), _) => nodes.to_u32().map_err(|what| Failure::Input(format!("--nodes: {what}"))),
+            (None, or) => Ok(vec![or.ok_or_else(missing)?]),
+        }
     }
 
     fn cell(&self, fabric: &str, nodes: u32, size: u64, what: What, packet_size: Option<u32>) -> Cell {

@@ -228,7 +228,7 @@ fn algorithms(which: Which, names: &[String]) -> Result<Vec<Option<Algorithm>>, 
   hotlink simulate allreduce --fabric slingshot-dragonfly --nodes 256 --size 64KiB,16MiB")]
 pub(crate) struct CollectiveArgs {
     #[command(flatten)]
-    packet: PacketArgs,
+    pub(super) packet: PacketArgs,
     /// How; by default what the cost model picks.
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     algorithm: Vec<String>,
@@ -237,6 +237,10 @@ pub(crate) struct CollectiveArgs {
 }
 
 impl CollectiveArgs {
+    /// Whether an option asks for the message-passing stack.
+    pub(super) fn asks_for_messages(&self) -> bool {
+        !self.algorithm.is_empty() || self.message.is_asked_for()
+    }
     pub(crate) fn cells(&self, which: Which) -> Result<Vec<Cell>, Failure> {
         if let Some(size) = self.packet.sizes().iter().find(|&&size| size % 8 != 0) {
             return Err(Failure::Input(format!("--size {size}: elements have 8 B; allowed are multiples of 8")));

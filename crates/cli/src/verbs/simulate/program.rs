@@ -408,7 +408,9 @@ impl Program {
             Which::Barrier => 0.0,
             Which::Bcast | Which::Reduce => m,
             Which::Allreduce => 2.0 * m * (n - 1.0) / n,
-            Which::Allgather | Which::Alltoall | Which::Alltoallv | Which::Gather | Which::Scatter => m * (n - 1.0),
+            // Rank 0 sends no less than the average rank.
+            Which::Alltoallv => (1..cell.nodes).map(|to| hotlink_bench::part(cell.size, 0, to) as f64).sum(),
+            Which::Allgather | Which::Alltoall | Which::Gather | Which::Scatter => m * (n - 1.0),
         };
         let limits = &driver.adapter().limits;
         let mut far_us: f64 = 0.0;
@@ -418,7 +420,9 @@ impl Program {
         let idle_us = limits.post_overhead.us() + far_us + limits.poll_overhead.us();
         let (mut mbps, mut resource) = (f64::INFINITY, String::new());
         if bytes > 0.0 {
-            let everybody = which == Which::Alltoall && cell.nodes == plan.fabric.nodes() && cell.nodes <= 4096;
+            let everybody = matches!(which, Which::Alltoall | Which::Alltoallv)
+                && cell.nodes == plan.fabric.nodes()
+                && cell.nodes <= 4096;
             let nodes = plan.fabric.nodes();
             let demand = match everybody {
                 true => Traffic::AllToAll.demand(nodes, cell.seed).map_err(|error| error.to_string())?,
