@@ -1,7 +1,7 @@
 //! An application kernel bound by barriers: computation, some messages, a barrier, over and over. The proportions are
 //! those of H06's Abinit (slides 26 and 27), or the user's own.
 
-use crate::{Bench, Plan, tuned::together};
+use crate::{Bench, Plan, Timer, tuned::together};
 use hotlink_fabric::rng::SplitMix64;
 use hotlink_fabric::units::Time;
 use hotlink_message::{Combine, Element, Endpoint, Error, Operation};
@@ -64,6 +64,8 @@ pub struct Spent {
     pub sums_us: f64,
     /// In each barrier, waiting for the slowest included.
     pub barriers_us: Vec<f64>,
+    /// Its clock.
+    pub timer: Timer,
 }
 
 impl Bench for Kernel {
@@ -77,7 +79,7 @@ impl Bench for Kernel {
             comm.barrier().await?;
         }
         let mut skew = SplitMix64::stream(self.seed, comm.rank().into());
-        let mut spent = Spent::default();
+        let mut spent = Spent { timer: Timer::of(comm), ..Spent::default() };
         let mut due = 0.0;
         together(comm, Time::from_us(self.plan.rest_us)).await?;
         let start = comm.now();

@@ -21,6 +21,9 @@ pub struct OutputArgs {
     /// Progress on stderr: a bar on a terminal past two seconds; always: plain lines elsewhere too.
     #[arg(long, global = true, value_enum, default_value_t = When::Auto)]
     progress: When,
+    /// Leave out of results what names this machine and its network: host, folders, addresses, values of MPI settings.
+    #[arg(long, global = true)]
+    anonymous: bool,
 }
 
 /// Result formats.
@@ -44,6 +47,7 @@ pub enum Format {
 pub struct Output {
     format: Format,
     progress: When,
+    anonymous: bool,
     command: Vec<String>,
     environment: Map<String, Value>,
     records: Vec<Record>,
@@ -63,9 +67,11 @@ impl Output {
         }
         let environment = environment::describe();
         let progress = options.progress;
+        let anonymous = options.anonymous;
         Output {
             format,
             progress,
+            anonymous,
             command,
             environment,
             records: Vec::new(),
@@ -78,6 +84,10 @@ impl Output {
     /// For a face that can draw.
     pub(crate) fn with_plotter(self, plotter: Option<Plotter>) -> Output {
         Output { plotter, ..self }
+    }
+    /// Whether records may not name machines.
+    pub fn is_anonymous(&self) -> bool {
+        self.anonymous
     }
     /// Draws the plots of a result file, if the face that runs the command can.
     pub fn plotter(&self) -> Option<&Plotter> {
@@ -155,8 +165,12 @@ impl Output {
     }
     /// As [`Output::json`], before it is text.
     pub(crate) fn document(&self) -> Value {
+        let (mut command, mut environment) = (self.command.clone(), self.environment.clone());
+        if self.anonymous {
+            anonymise(&mut command, &mut environment);
+        }
         json!({
-            "schema": "hotlink/1", "command": self.command, "environment": self.environment, "records": self.records,
+            "schema": "hotlink/1", "command": command, "environment": environment, "records": self.records,
         })
     }
     fn tables(&self) -> Vec<Table> {
@@ -166,6 +180,36 @@ impl Output {
             None => vec![Table::of(&self.records)],
         }
     }
+}
+
+/// Takes away names: of the host, of folders, of addresses, and what settings are set to.
+fn anonymise(command: &mut [String], environment: &mut Map<String, Value>) {
+    environment.remove("host");
+    for (_, value) in environment.iter_mut() {
+        match value {
+            Value::String(text) if text.starts_with('/') => *text = last_part(text).to_owned(),
+            // Settings: which are set, not to what.
+            Value::Object(settings) => settings.values_mut().for_each(|value| *value = Value::Null),
+            _ => {}
+        }
+    }
+    let mut is_address = false;
+    for word in command {
+        let (name, value) = word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
+        let names_address = ["--listen", "--connect"].contains(&name);
+        *word = match value {
+            Some(_) if names_address => format!("{name}=ADDRESS"),
+            Some(value) => format!("{name}={}", last_part(value)),
+            None if is_address => "ADDRESS".to_owned(),
+            None => last_part(name).to_owned(),
+        };
+        is_address = names_address && !word.contains('=');
+    }
+}
+
+/// A path's last part.
+fn last_part(text: &str) -> &str {
+    text.rsplit('/').next().unwrap_or_default()
 }
 
 /// A result document as text.
@@ -204,11 +248,28 @@ mod tests {
     use super::*;
 
     fn output(format: Format) -> Output {
-        let options = OutputArgs { format, json: false, progress: When::Never };
+        let options = OutputArgs { format, json: false, progress: When::Never, anonymous: false };
         let mut output = Output::new(&options, &["/usr/bin/hotlink".into(), "analyze".into()]);
         output.push(Record::new().with("fabric", "a, \"b\"").with("nodes", 4).with("efficiency", 0.5));
         output.push(Record::new().with("fabric", "c").with("nodes", 8).with("note", Value::Null));
         output
+    }
+
+    #[test]
+    fn anonymous_results_name_no_machine() {
+        let options = OutputArgs { format: Format::Json, json: true, progress: When::Never, anonymous: true };
+        let words =
+            ["hotlink", "measure", "sockets", "--listen", "10.1.2.3:7", "--connect=10.1.2.4:7", "/home/me/x.json"];
+        let mut output = Output::new(&options, &words.map(Into::into));
+        output.describe("mpi_library", "/home/me/lib/libmpi.so");
+        output.describe("mpi_settings", json!({ "OMPI_MCA_btl_tcp_if_include": "10.1.2.0/24" }));
+        let text = output.json();
+        for name in ["10.1", "/home", "\"host\""] {
+            assert!(!text.contains(name), "{name} in {text}");
+        }
+        for word in ["ADDRESS", "--connect=ADDRESS", "x.json", "libmpi.so", "OMPI_MCA_btl_tcp_if_include"] {
+            assert!(text.contains(word), "{word} not in {text}");
+        }
     }
 
     #[test]

@@ -57,6 +57,21 @@ fn saturation_becomes_a_fabric() {
 }
 
 #[test]
+fn the_environment_is_told_and_can_be_anonymous() {
+    let environment = |more: &[&str]| {
+        let args =
+            [&["measure", "memory", "--size", "8", "--strides", "1", "--time", "0.001", "--json"], more].concat();
+        let document: Value = serde_json::from_slice(&hotlink(&args).stdout).unwrap();
+        document["environment"].as_object().unwrap().clone()
+    };
+    let told = environment(&[]);
+    for key in ["cpu", "cores", "kernel", "affinity", "governor", "load_1min", "hyperthreads", "host"] {
+        assert!(told.contains_key(key), "{key} not in {told:?}");
+    }
+    assert!(!environment(&["--anonymous"]).contains_key("host"));
+}
+
+#[test]
 fn bad_requests_are_told() {
     for (args, told) in [
         (&["measure", "pingpong", "--ranks", "1"][..], "at least 2"),

@@ -24,6 +24,7 @@ mod launch;
 mod mpi;
 mod ranks;
 mod shm;
+mod sockets;
 mod store;
 mod sys;
 mod tcp;
@@ -33,4 +34,7 @@ pub use drivers::{Options, Shm, Tcp, cores, cores_of_machine, hand_off, is_overs
 pub use launch::Launched;
 pub use mpi::{ADAPTER, Family, Launcher, Library, Mpi, MpiEndpoint, MpiRequest, MpiWindow};
 pub use shm::ShmPort;
+pub use sockets::{
+    DATAGRAM_MAX, DATAGRAM_MIN, Flood, Pings, SocketBuffers, SocketOptions, Sockets, WARMUP, interface_of, serve,
+};
 pub use tcp::TcpPort;

@@ -6,11 +6,21 @@ use crate::output::Output;
 /// Load above which results are not to be trusted without a second look.
 const NOISY: f64 = 0.5;
 
-/// Adds governor and load, and warns of a busy machine.
+/// What the kernel says of the processor's states, each in a line of its own.
+const STATES: [(&str, &str); 5] = [
+    ("governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+    ("turbo_off", "/sys/devices/system/cpu/intel_pstate/no_turbo"),
+    ("hyperthreads", "/sys/devices/system/cpu/smt/active"),
+    ("memory_nodes", "/sys/devices/system/node/online"),
+    ("huge_pages", "/sys/kernel/mm/transparent_hugepage/enabled"),
+];
+
+/// Adds the processor's states (null where the system does not tell), affinity and load, and warns of a busy machine.
 pub(super) fn describe(output: &mut Output) {
-    if let Some(governor) = line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") {
-        output.describe("governor", governor);
+    for (name, path) in STATES {
+        output.describe(name, line(path));
     }
+    output.describe("affinity", affinity());
     let load = line("/proc/loadavg").and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
     if let Some(load) = load {
         output.describe("load_1min", load);
@@ -18,4 +28,10 @@ pub(super) fn describe(output: &mut Output) {
             eprintln!("hotlink: the machine is busy (load {load} in the last minute): results may be noisy");
         }
     }
+}
+
+/// Cores on which this process may run, before ranks are bound to one each.
+fn affinity() -> Option<String> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).map(|list| list.trim().to_owned())
 }

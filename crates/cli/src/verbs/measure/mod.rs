@@ -14,6 +14,7 @@ mod pairs;
 mod pingpong;
 mod saturation;
 mod semantics;
+mod sockets;
 mod stream;
 
 pub(crate) use is::{ClassName, ranks as is_ranks};
@@ -41,7 +42,7 @@ pub(crate) struct Args {
 /// Ranks on several machines without a launcher. Under mpirun or srun none of this is needed on one machine; across
 /// machines, the variable HOTLINK_MEET=host:port says where rank 0 listens.
 #[derive(clap::Args)]
-#[command(next_help_heading = "Several machines (with --via tcp; the same command on each)")]
+#[command(next_help_heading = "Several machines (with --via tcp, or sockets; the same command on each)")]
 struct Hosts {
     /// Be rank 0 and wait for the others at this address.
     #[arg(long, global = true, value_name = "HOST:PORT", conflicts_with = "connect")]
@@ -95,6 +96,8 @@ enum Bench {
     Deposit(deposit::Args),
     /// How much of a message's time hides behind computation.
     Overlap(overlap::Args),
+    /// The system's own TCP and UDP: latency, bandwidth, loss; Nagle, buffers; also between hosts.
+    Sockets(sockets::Args),
     /// Copy within memory: contiguous loads to contiguous or strided stores.
     Memory(memory::Args),
     /// Time until all ranks have met.
@@ -126,16 +129,17 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     match carrier.filter(|carrier| carrier.is_mpi() || carrier.is_script_wanted()) {
         Some(carrier) if !mpi::join(carrier, output)? => return Ok(()),
         Some(_) => {}
+        None if matches!(args.bench, Bench::Sockets(_)) => {}
         None => args.hosts.join(output)?,
     }
     if mpi::is_speaker() {
         machine::describe(output);
     }
-    mpi::leave(run_bench(args, output))
+    mpi::leave(run_bench(&args.bench, &args.hosts, output))
 }
 
-fn run_bench(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    match &args.bench {
+fn run_bench(bench: &Bench, hosts: &Hosts, output: &mut Output) -> Result<(), Failure> {
+    match bench {
         Bench::Pingpong(args) => pingpong::run(args, output),
         Bench::Stream(args) => stream::run(args, output),
         Bench::Rate(args) => stream::run_rate(args, output),
@@ -144,6 +148,7 @@ fn run_bench(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Bench::Saturation(args) => saturation::run(args, output),
         Bench::Deposit(args) => deposit::run(args, output),
         Bench::Overlap(args) => overlap::run(args, output),
+        Bench::Sockets(args) => sockets::run(args, hosts, output),
         Bench::Memory(args) => memory::run(args, output),
         Bench::Barrier(args) => barrier::run(args, output),
         Bench::Bcast(args) => collective::run(Which::Bcast, args, output),
@@ -171,7 +176,7 @@ impl Bench {
             Bench::Saturation(args) => &args.carrier,
             Bench::Deposit(args) => &args.carrier,
             Bench::Overlap(args) => &args.carrier,
-            Bench::Memory(_) => return None,
+            Bench::Memory(_) | Bench::Sockets(_) => return None,
             Bench::Barrier(args) => &args.collective.carrier,
             Bench::Bcast(args)
             | Bench::Reduce(args)

@@ -29,6 +29,12 @@ fn factor(text: &str) -> Result<f64, String> {
     factor.ok_or_else(|| "allowed is a number from 1.01 to 1000".to_owned())
 }
 
+/// Hosts by number instead of name.
+fn numbered(hosts: &[String]) -> Vec<String> {
+    let number = |host: &String| hosts.iter().position(|other| other == host).unwrap_or_default();
+    hosts.iter().map(|host| format!("host of rank {}", number(host))).collect()
+}
+
 /// One pair at one size.
 struct Found {
     samples: Samples,
@@ -43,6 +49,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     }
     let over = args.carrier.oversubscribed(ranks);
     let hosts = args.carrier.hosts()?;
+    let hosts = if output.is_anonymous() { numbered(&hosts) } else { hosts };
     let pairs = Pairs::of(ranks);
     let hand_off_us = args.carrier.hand_off_us()?.unwrap_or(0.0);
     let progress = output.progress("measure pairs", args.size.len() as u64);

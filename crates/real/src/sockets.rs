@@ -1,0 +1,593 @@
+//! The operating system's own sockets, streams (TCP) and datagrams (UDP), between two processes or hosts: K98's third
+//! level. One side drives and tells the other by a connection of its own what to do; each order is done on new sockets.
+#![allow(unsafe_code)]
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
+use std::os::fd::{AsRawFd, RawFd};
+use std::time::{Duration, Instant};
+
+/// Longest datagram of IPv4.
+pub const DATAGRAM_MAX: u64 = 65_507;
+/// Shortest: its number.
+pub const DATAGRAM_MIN: u64 = 8;
+/// The other side is given up after this.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How often who waits for datagrams looks whether there will be more.
+const LOOK: Duration = Duration::from_millis(20);
+/// No datagram comes this long after the last was sent.
+const QUIET: Duration = Duration::from_millis(500);
+const READ: usize = 256 << 10;
+/// Before each connection, so that nobody else's is taken for ours.
+const GREETING: &[u8; 16] = b"hotlink sockets\n";
+
+/// What sockets are used, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SocketOptions {
+    /// Datagrams, else a stream.
+    pub datagram: bool,
+    /// Nagle's algorithm: the kernel holds short segments back while others are unacknowledged.
+    pub nagle: bool,
+    /// Bytes of send and receive buffers; `None`: the system's own choice.
+    pub buffer: Option<u64>,
+    /// A message is written in so many calls.
+    pub writes: u64,
+}
+
+/// What was asked of the other side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Task {
+    /// Sends each message back.
+    Echo,
+    /// Takes messages in and tells how fast they came.
+    Drain,
+}
+
+/// What the kernel says of the buffers that it gave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SocketBuffers {
+    /// Bytes to send.
+    pub send: u64,
+    /// Bytes received.
+    pub receive: u64,
+}
+
+/// Round trips.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pings {
+    /// Half round trips in microseconds.
+    pub times_us: Vec<f64>,
+    /// Datagrams without an answer in time.
+    pub lost: u64,
+    /// Buffers of the sender's socket.
+    pub buffers: SocketBuffers,
+}
+
+/// Messages as fast as they go, or at a given pace.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Flood {
+    /// MB/s (10^6 bytes per second) at the receiver, interval by interval, the first tenth left out.
+    pub mbps: Vec<f64>,
+    /// Messages sent.
+    pub sent: u64,
+    /// Messages received; of a stream, whole ones.
+    pub received: u64,
+    /// Buffers of the sender's socket.
+    pub buffers: SocketBuffers,
+}
+
+/// The side that drives.
+#[derive(Debug)]
+pub struct Sockets {
+    listener: TcpListener,
+    control: TcpStream,
+}
+
+fn first_of(address: &str) -> io::Result<SocketAddr> {
+    let mut all = address.to_socket_addrs()?;
+    all.next().ok_or_else(|| io::Error::new(ErrorKind::NotFound, "no such host"))
+}
+
+impl Sockets {
+    /// Two threads of this process, over the loopback.
+    ///
+    /// # Errors
+    /// The system has no sockets for us.
+    pub fn local() -> io::Result<Sockets> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let address = listener.local_addr()?.to_string();
+        std::thread::spawn(move || serve(&address));
+        Sockets::meet(listener)
+    }
+    /// Waits at `host:port` for the other side, see [`serve`].
+    ///
+    /// # Errors
+    /// No such address here, or nobody came.
+    pub fn listen(address: &str) -> io::Result<Sockets> {
+        Sockets::meet(TcpListener::bind(first_of(address)?)?)
+    }
+    fn meet(listener: TcpListener) -> io::Result<Sockets> {
+        let control = accept(&listener)?;
+        control.set_nodelay(true)?;
+        Ok(Sockets { listener, control })
+    }
+    /// This host's address, as the other side sees it.
+    ///
+    /// # Errors
+    /// The other side has gone.
+    pub fn address(&self) -> io::Result<IpAddr> {
+        Ok(self.control.local_addr()?.ip())
+    }
+    fn order(&mut self, task: Task, options: SocketOptions, size: u64, port: u16) -> io::Result<()> {
+        let words = [
+            1 + u64::from(task == Task::Drain),
+            u64::from(options.datagram),
+            u64::from(options.nagle),
+            options.buffer.unwrap_or(0),
+            options.writes,
+            size,
+            port.into(),
+        ];
+        self.control.write_all(words.map(u64::to_le_bytes).as_flattened())
+    }
+    fn stream(&mut self, task: Task, options: SocketOptions, size: u64) -> io::Result<TcpStream> {
+        // Buffers are inherited from the listener, so that the window is negotiated with them.
+        set_buffers(self.listener.as_raw_fd(), options.buffer)?;
+        self.order(task, options, size, 0)?;
+        let stream = accept(&self.listener)?;
+        stream.set_nodelay(!options.nagle)?;
+        set_buffers(stream.as_raw_fd(), options.buffer)?;
+        Ok(stream)
+    }
+    fn datagrams(&mut self, task: Task, options: SocketOptions, size: u64) -> io::Result<UdpSocket> {
+        let socket = UdpSocket::bind((self.address()?, 0))?;
+        set_buffers(socket.as_raw_fd(), options.buffer)?;
+        self.order(task, options, size, socket.local_addr()?.port())?;
+        socket.set_read_timeout(Some(PATIENCE))?;
+        let mut word = [0; 16];
+        loop {
+            let (n, from) = socket.recv_from(&mut word)?;
+            if n == GREETING.len()
+                && word == *GREETING
+                && Some(from.ip()) == self.control.peer_addr().ok().map(|a| a.ip())
+            {
+                socket.connect(from)?;
+                socket.send(GREETING)?;
+                return Ok(socket);
+            }
+        }
+    }
+
+    /// Messages of `size` bytes there and back, one at a time, until `enough` says so of the samples.
+    ///
+    /// # Errors
+    /// The other side does not answer, or the system refuses.
+    pub fn ping(&mut self, options: SocketOptions, size: u64, enough: impl FnMut(&[f64]) -> bool) -> io::Result<Pings> {
+        if options.datagram {
+            self.ping_datagrams(options, size, enough)
+        } else {
+            self.ping_stream(options, size, enough)
+        }
+    }
+    fn ping_stream(
+        &mut self,
+        options: SocketOptions,
+        size: u64,
+        mut enough: impl FnMut(&[f64]) -> bool,
+    ) -> io::Result<Pings> {
+        let mut stream = self.stream(Task::Echo, options, size)?;
+        let mut pings = Pings { buffers: buffers(stream.as_raw_fd())?, ..Pings::default() };
+        let (out, mut into) = (vec![1; size as usize], vec![0; size as usize]);
+        for turn in -(WARMUP as i64).. {
+            let start = Instant::now();
+            write_in(&mut stream, &out, options.writes)?;
+            stream.read_exact(&mut into)?;
+            if turn >= 0 {
+                pings.times_us.push(half_us(start));
+            }
+            if turn >= 0 && enough(&pings.times_us) {
+                break;
+            }
+        }
+        Ok(pings)
+    }
+    fn ping_datagrams(
+        &mut self,
+        options: SocketOptions,
+        size: u64,
+        mut enough: impl FnMut(&[f64]) -> bool,
+    ) -> io::Result<Pings> {
+        let socket = self.datagrams(Task::Echo, options, size)?;
+        let mut pings = Pings { buffers: buffers(socket.as_raw_fd())?, ..Pings::default() };
+        let (mut out, mut into) = (vec![1; size as usize], vec![0; DATAGRAM_MAX as usize]);
+        let mut slowest = Duration::from_secs(1);
+        for turn in 0u64.. {
+            out[..8].copy_from_slice(&turn.to_le_bytes());
+            // An answer that takes four times as long as the slowest so far does not come.
+            let limit = 4 * slowest + LOOK;
+            socket.set_read_timeout(Some(limit))?;
+            let start = Instant::now();
+            socket.send(&out)?;
+            let answered = loop {
+                match socket.recv(&mut into) {
+                    Ok(n) if n == out.len() && into[..8] == out[..8] => break true,
+                    Ok(_) if start.elapsed() < limit => {}
+                    Ok(_) => break false,
+                    Err(error) if is_timeout(&error) => break false,
+                    Err(error) => return Err(error),
+                }
+            };
+            let took = start.elapsed();
+            if turn < WARMUP {
+                slowest = if answered { took.max(Duration::from_millis(1)) } else { slowest };
+                continue;
+            }
+            if answered {
+                slowest = slowest.max(took);
+                pings.times_us.push(took.as_secs_f64() * 0.5e6);
+            } else {
+                pings.lost += 1;
+            }
+            if enough(&pings.times_us) || (pings.times_us.is_empty() && pings.lost > 20) {
+                break;
+            }
+        }
+        self.end()?;
+        Ok(pings)
+    }
+
+    /// Messages of `size` bytes to the other side for `time`, at most `pace` MB/s of datagrams.
+    ///
+    /// # Errors
+    /// As [`Sockets::ping`].
+    pub fn flood(&mut self, options: SocketOptions, size: u64, time: Duration, pace: Option<f64>) -> io::Result<Flood> {
+        let mut flood = Flood::default();
+        let start = Instant::now();
+        let mut out = vec![1; size as usize];
+        if options.datagram {
+            let socket = self.datagrams(Task::Drain, options, size)?;
+            flood.buffers = buffers(socket.as_raw_fd())?;
+            while start.elapsed() < time {
+                out[..8].copy_from_slice(&flood.sent.to_le_bytes());
+                match socket.send(&out) {
+                    Ok(_) => flood.sent += 1,
+                    // No room on the way out: the kernel says so of some devices.
+                    Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => std::thread::yield_now(),
+                    Err(error) => return Err(error),
+                }
+                if let Some(pace) = pace {
+                    let due = Duration::from_secs_f64((flood.sent * size) as f64 / (pace * 1e6));
+                    std::thread::sleep(due.saturating_sub(start.elapsed()));
+                }
+            }
+            self.end()?;
+        } else {
+            let mut stream = self.stream(Task::Drain, options, size)?;
+            flood.buffers = buffers(stream.as_raw_fd())?;
+            while start.elapsed() < time {
+                write_in(&mut stream, &out, options.writes)?;
+                flood.sent += 1;
+            }
+            stream.shutdown(std::net::Shutdown::Write)?;
+        }
+        flood.received = read_word(&mut self.control)? / size.max(1);
+        let intervals = read_word(&mut self.control)?;
+        for _ in 0..intervals {
+            flood.mbps.push(f64::from_bits(read_word(&mut self.control)?));
+        }
+        flood.mbps.drain(..flood.mbps.len() / 10);
+        Ok(flood)
+    }
+    /// The other side may stop waiting for datagrams.
+    fn end(&mut self) -> io::Result<()> {
+        self.control.write_all(&[0])
+    }
+}
+
+/// Round trips before the first that counts.
+pub const WARMUP: u64 = 5;
+/// Rates are told for intervals of this length.
+const INTERVAL: Duration = Duration::from_millis(20);
+
+fn half_us(start: Instant) -> f64 {
+    start.elapsed().as_secs_f64() * 0.5e6
+}
+
+fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
+/// Joins who listens at `address` and does what it asks, until it leaves.
+///
+/// # Errors
+/// Nobody listens there, or it falls silent within a task.
+pub fn serve(address: &str) -> io::Result<()> {
+    let address = first_of(address)?;
+    let mut control = greet(address, None)?;
+    control.set_nodelay(true)?;
+    loop {
+        let mut words = [0; 7 * 8];
+        control.set_read_timeout(None)?;
+        match control.read_exact(&mut words) {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(()),
+            other => other?,
+        }
+        control.set_read_timeout(Some(PATIENCE))?;
+        let word = |i: usize| u64::from_le_bytes(std::array::from_fn(|k| words[i * 8 + k]));
+        let options = SocketOptions {
+            datagram: word(1) == 1,
+            nagle: word(2) == 1,
+            buffer: Some(word(3)).filter(|&bytes| bytes > 0),
+            writes: word(4),
+        };
+        let (echo, size) = (word(0) == 1, word(5));
+        if options.datagram {
+            let far = SocketAddr::new(address.ip(), word(6) as u16);
+            let socket = UdpSocket::bind((control.local_addr()?.ip(), 0))?;
+            set_buffers(socket.as_raw_fd(), options.buffer)?;
+            socket.connect(far)?;
+            drain_datagrams(&socket, &mut control, echo)?;
+        } else {
+            let mut stream = greet(address, options.buffer)?;
+            stream.set_nodelay(!options.nagle)?;
+            if echo {
+                echo_stream(&mut stream, size, options.writes)?
+            } else {
+                drain_stream(&mut stream, &mut control)?
+            }
+        }
+    }
+}
+
+fn echo_stream(stream: &mut TcpStream, size: u64, writes: u64) -> io::Result<()> {
+    let mut message = vec![0; size as usize];
+    loop {
+        match stream.read_exact(&mut message) {
+            Err(error) if matches!(error.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset) => {
+                return Ok(());
+            }
+            other => other?,
+        }
+        write_in(stream, &message, writes)?;
+        if size == 0 {
+            return Ok(());
+        }
+    }
+}
+
+/// Rates at the receiver.
+struct Meter {
+    since: Option<Instant>,
+    bytes: u64,
+    total: u64,
+    mbps: Vec<f64>,
+}
+
+impl Meter {
+    fn new() -> Meter {
+        Meter { since: None, bytes: 0, total: 0, mbps: Vec::new() }
+    }
+    fn count(&mut self, bytes: usize) {
+        let now = Instant::now();
+        self.total += bytes as u64;
+        let Some(since) = self.since else {
+            // What the first call brings came before time was taken.
+            self.since = Some(now);
+            return;
+        };
+        self.bytes += bytes as u64;
+        let took = now - since;
+        if took >= INTERVAL {
+            self.mbps.push(self.bytes as f64 / took.as_secs_f64() / 1e6);
+            (self.since, self.bytes) = (Some(now), 0);
+        }
+    }
+    fn tell(&self, control: &mut TcpStream) -> io::Result<()> {
+        let mut words = vec![self.total, self.mbps.len() as u64];
+        words.extend(self.mbps.iter().map(|rate| rate.to_bits()));
+        control.write_all(&words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>())
+    }
+}
+
+fn drain_stream(stream: &mut TcpStream, control: &mut TcpStream) -> io::Result<()> {
+    let (mut meter, mut room) = (Meter::new(), vec![0; READ]);
+    loop {
+        match stream.read(&mut room)? {
+            0 => return meter.tell(control),
+            n => meter.count(n),
+        }
+    }
+}
+
+/// Takes datagrams, or sends them back, until the other side says that it is over.
+fn drain_datagrams(socket: &UdpSocket, control: &mut TcpStream, echo: bool) -> io::Result<()> {
+    socket.set_read_timeout(Some(LOOK))?;
+    let (mut meter, mut room) = (Meter::new(), vec![0; DATAGRAM_MAX as usize]);
+    let (mut last, mut heard) = (Instant::now(), false);
+    loop {
+        if !heard {
+            socket.send(GREETING)?;
+        }
+        match socket.recv(&mut room) {
+            Ok(n) if room[..n] == GREETING[..] => heard = true,
+            Ok(n) => {
+                (heard, last) = (true, Instant::now());
+                if echo {
+                    socket.send(&room[..n])?;
+                } else {
+                    meter.count(n);
+                }
+                continue;
+            }
+            Err(error) if is_timeout(&error) => {}
+            Err(error) => return Err(error),
+        }
+        if last.elapsed() > QUIET && is_over(control)? {
+            control.read_exact(&mut [0])?;
+            return if echo { Ok(()) } else { meter.tell(control) };
+        }
+    }
+}
+
+/// Whether the other side has said something more.
+fn is_over(control: &TcpStream) -> io::Result<bool> {
+    control.set_nonblocking(true)?;
+    let seen = control.peek(&mut [0]);
+    control.set_nonblocking(false)?;
+    match seen {
+        Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
+        Ok(_) => Ok(true),
+        Err(error) if is_timeout(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// One message in so many calls, as equal as can be.
+fn write_in(stream: &mut TcpStream, message: &[u8], writes: u64) -> io::Result<()> {
+    let piece = message.len().div_ceil(writes.max(1) as usize).max(1);
+    message.chunks(piece).try_for_each(|piece| stream.write_all(piece))
+}
+
+fn read_word(stream: &mut TcpStream) -> io::Result<u64> {
+    let mut bytes = [0; 8];
+    stream.read_exact(&mut bytes)?;
+    Ok(u64::from_le_bytes(bytes))
+}
+
+/// Connects, and says who we are. Who listens may not be there yet.
+fn greet(address: SocketAddr, buffer: Option<u64>) -> io::Result<TcpStream> {
+    let start = Instant::now();
+    loop {
+        let tried = TcpStream::connect(address);
+        match tried {
+            Ok(mut stream) => {
+                set_buffers(stream.as_raw_fd(), buffer)?;
+                stream.write_all(GREETING)?;
+                stream.set_read_timeout(Some(PATIENCE))?;
+                return Ok(stream);
+            }
+            Err(error) if start.elapsed() > PATIENCE => return Err(error),
+            Err(_) => std::thread::sleep(Duration::from_millis(50)),
+        }
+    }
+}
+
+/// Takes the next connection of ours; whoever else connects is turned away.
+fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
+    let start = Instant::now();
+    listener.set_nonblocking(true)?;
+    loop {
+        match listener.accept() {
+            Ok((mut stream, _)) => {
+                stream.set_nonblocking(false)?;
+                stream.set_read_timeout(Some(PATIENCE))?;
+                let mut greeting = [0; GREETING.len()];
+                if stream.read_exact(&mut greeting).is_ok() && greeting == *GREETING {
+                    return Ok(stream);
+                }
+            }
+            Err(error) if !is_timeout(&error) => return Err(error),
+            Err(_) if start.elapsed() > PATIENCE => {
+                return Err(io::Error::new(ErrorKind::TimedOut, "nobody connected"));
+            }
+            Err(_) => std::thread::sleep(Duration::from_millis(1)),
+        }
+    }
+}
+
+fn set_buffers(socket: RawFd, bytes: Option<u64>) -> io::Result<()> {
+    let Some(bytes) = bytes else { return Ok(()) };
+    let value = libc::c_int::try_from(bytes).map_err(io::Error::other)?;
+    for option in [libc::SO_SNDBUF, libc::SO_RCVBUF] {
+        // SAFETY: an open socket, and an int with its size.
+        let done = unsafe {
+            let size = size_of::<libc::c_int>() as libc::socklen_t;
+            libc::setsockopt(socket, libc::SOL_SOCKET, option, (&raw const value).cast(), size)
+        };
+        if done != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+fn buffers(socket: RawFd) -> io::Result<SocketBuffers> {
+    let ask = |option| {
+        let (mut value, mut size): (libc::c_int, _) = (0, size_of::<libc::c_int>() as libc::socklen_t);
+        // SAFETY: an open socket, and room for an int.
+        let done =
+            unsafe { libc::getsockopt(socket, libc::SOL_SOCKET, option, (&raw mut value).cast(), &raw mut size) };
+        if done == 0 { Ok(value as u64) } else { Err(io::Error::last_os_error()) }
+    };
+    Ok(SocketBuffers { send: ask(libc::SO_SNDBUF)?, receive: ask(libc::SO_RCVBUF)? })
+}
+
+/// The network interface that has this IPv4 address.
+pub fn interface_of(address: IpAddr) -> Option<String> {
+    let IpAddr::V4(wanted) = address else { return None };
+    let mut list: *mut libc::ifaddrs = std::ptr::null_mut();
+    // SAFETY: a place for the list, which is walked by its own links and freed once.
+    unsafe {
+        if libc::getifaddrs(&raw mut list) != 0 {
+            return None;
+        }
+        let (mut entry, mut found) = (list, None);
+        while let Some(one) = entry.as_ref() {
+            if !one.ifa_addr.is_null() && i32::from((*one.ifa_addr).sa_family) == libc::AF_INET {
+                let socket = one.ifa_addr.cast::<libc::sockaddr_in>().read_unaligned();
+                if Ipv4Addr::from(u32::from_be(socket.sin_addr.s_addr)) == wanted {
+                    found = Some(std::ffi::CStr::from_ptr(one.ifa_name).to_string_lossy().into_owned());
+                }
+            }
+            entry = one.ifa_next;
+        }
+        libc::freeifaddrs(list);
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(datagram: bool) -> SocketOptions {
+        SocketOptions { datagram, nagle: false, buffer: None, writes: 1 }
+    }
+
+    #[test]
+    fn pings_come_back_on_streams_and_datagrams() {
+        let mut sockets = Sockets::local().unwrap();
+        for (datagram, size) in [(false, 1), (false, 100_000), (true, 8), (true, 1400)] {
+            let pings = sockets.ping(options(datagram), size, |samples| samples.len() == 20).unwrap();
+            assert_eq!(pings.times_us.len(), 20);
+            assert!(pings.times_us.iter().all(|&us| us > 0.0) && pings.buffers.send > 0);
+        }
+    }
+
+    #[test]
+    fn a_stream_loses_nothing_and_datagrams_are_counted() {
+        let mut sockets = Sockets::local().unwrap();
+        let time = Duration::from_millis(100);
+        let flood = sockets.flood(SocketOptions { writes: 3, ..options(false) }, 10_000, time, None).unwrap();
+        assert!(flood.sent > 0 && flood.received == flood.sent, "{} of {}", flood.received, flood.sent);
+        let flood = sockets.flood(options(true), 1000, time, Some(1.0)).unwrap();
+        assert!(flood.received <= flood.sent && flood.sent <= 110, "{} of {}", flood.received, flood.sent);
+        // And it goes on afterwards.
+        assert!(sockets.ping(options(false), 8, |samples| samples.len() == 2).is_ok());
+    }
+
+    #[test]
+    fn buffers_are_what_was_asked_for() {
+        let mut sockets = Sockets::local().unwrap();
+        let small = SocketOptions { buffer: Some(16 << 10), ..options(false) };
+        let pings = sockets.ping(small, 8, |samples| samples.len() == 2).unwrap();
+        // Linux doubles what it is asked for, for its own needs.
+        assert_eq!(pings.buffers, SocketBuffers { send: 32 << 10, receive: 32 << 10 });
+    }
+
+    #[test]
+    fn the_loopback_is_found_by_its_address() {
+        assert_eq!(interface_of(Ipv4Addr::LOCALHOST.into()).as_deref(), Some("lo"));
+        assert_eq!(interface_of(Ipv4Addr::new(192, 0, 2, 1).into()), None);
+    }
+}
