@@ -173,7 +173,9 @@ fn rate(from: (&Measured, f64), what: &str) -> Value<Rate> {
 /// The fabric that the measurements describe.
 fn fabric(name: &str, measured: &[Measured], model: Model) -> Result<FabricSpec, Failure> {
     let missing = |what: &str| Failure::Input(format!("calibrate: the results hold no {what}"));
-    let vias: std::collections::BTreeSet<&str> = measured.iter().filter_map(|m| m.record.text("via")).collect();
+    // One rank sends nothing.
+    let sending = measured.iter().filter(|m| m.record.number("ranks") != Some(1.0));
+    let vias: std::collections::BTreeSet<&str> = sending.filter_map(|m| m.record.text("via")).collect();
     if vias.len() > 1 {
         let vias: Vec<&str> = vias.into_iter().collect();
         let what = format!("results over {} are different fabrics", vias.join(" and "));

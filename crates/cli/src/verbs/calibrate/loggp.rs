@@ -99,7 +99,9 @@ impl Fit {
         let copies =
             points(measured, |r| is(r, "memory") && r.number("stride").is_none_or(|stride| stride == 1.0), true);
         let beside = beside(measured);
-        let is_shared = told("via").contains("shm");
+        // Under an MPI a hand-off of cache lines bounds short messages where, and only where, ranks share memory.
+        let handed = |m: &&Measured| m.record.text("limiting_resource").is_some_and(|what| what.contains("hand-off"));
+        let is_shared = told("via").contains("shm") || measured.iter().any(|m| is(&m.record, "pingpong") && handed(&m));
         let model = fit::fit(&fit::kept(&pingpong), &fit::kept(&stream));
         let source = measured.iter().find(|m| is(&m.record, "pingpong")).map_or(String::new(), |m| m.source.clone());
         let mut fit = Fit { pingpong, stream, copies, beside, is_shared, model, source, update: None };
