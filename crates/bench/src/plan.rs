@@ -144,7 +144,8 @@ pub(crate) struct Repeater<'a, E: Endpoint> {
     comm: &'a E,
     plan: &'a Plan,
     orders: Memory,
-    members: Vec<Rank>,
+    /// `None`: all, so that a rank needs no memory for each of them.
+    members: Option<Vec<Rank>>,
     timer: Timer,
 }
 
@@ -158,11 +159,17 @@ struct Order {
 
 impl<'a, E: Endpoint> Repeater<'a, E> {
     pub(crate) fn new(comm: &'a E, plan: &'a Plan) -> Result<Repeater<'a, E>, Error> {
-        Repeater::among(comm, plan, (0..comm.ranks()).collect())
+        Repeater::of(comm, plan, None)
     }
     /// For some of the ranks; the first leads.
     pub(crate) fn among(comm: &'a E, plan: &'a Plan, members: Vec<Rank>) -> Result<Repeater<'a, E>, Error> {
+        Repeater::of(comm, plan, Some(members))
+    }
+    fn of(comm: &'a E, plan: &'a Plan, members: Option<Vec<Rank>>) -> Result<Repeater<'a, E>, Error> {
         Ok(Repeater { comm, plan, orders: comm.alloc(24, Kind::Private)?, members, timer: Timer::of(comm) })
+    }
+    fn member(&self, place: u32) -> Rank {
+        self.members.as_ref().map_or(place, |members| members[place as usize])
     }
     /// Time of `inner` runs of `once` on this rank, begun by `begin`: all in one, or, where `sent` is to be rewritten
     /// before each, one by one.
@@ -205,7 +212,7 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
             samples.values.push(sample(1).await?.0);
             return Ok(samples);
         }
-        if self.comm.rank() != self.members[0] {
+        if self.comm.rank() != self.member(0) {
             loop {
                 let order = self.hear().await?;
                 if order.samples == 0 {
@@ -259,13 +266,13 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
     async fn tell(&self, order: Order) -> Result<(), Error> {
         let words = [order.samples, order.inner, u64::from(order.keep)];
         self.comm.write(self.orders, 0, words.map(u64::to_le_bytes).as_flattened())?;
-        for &rank in &self.members[1..] {
-            self.comm.send(rank, ORDERS, Span::new(self.orders, 0, 24)).await?;
+        for place in 1..self.members.as_ref().map_or(self.comm.ranks(), |members| members.len() as u32) {
+            self.comm.send(self.member(place), ORDERS, Span::new(self.orders, 0, 24)).await?;
         }
         Ok(())
     }
     async fn hear(&self) -> Result<Order, Error> {
-        self.comm.recv(Some(self.members[0]), Some(ORDERS), Span::new(self.orders, 0, 24)).await?;
+        self.comm.recv(Some(self.member(0)), Some(ORDERS), Span::new(self.orders, 0, 24)).await?;
         let mut bytes = [0; 24];
         self.comm.read(self.orders, 0, &mut bytes)?;
         let word = |i: usize| u64::from_le_bytes(std::array::from_fn(|k| bytes[i * 8 + k]));

@@ -126,3 +126,16 @@ fn every_exchange_of_uneven_blocks_runs() {
     records.iter().for_each(assert_sound);
     assert!(records.iter().all(|record| record["benchmark"] == "alltoallv"));
 }
+
+/// What a rank keeps must not grow with their number: four bytes a pair would be 268 MB here.
+#[test]
+fn memory_does_not_grow_with_pairs_of_ranks() {
+    let command = env!("CARGO_BIN_EXE_hotlink");
+    let line = "simulate barrier --fabric ib-ndr-fat-tree3 --nodes 8192 --algorithm dissemination";
+    // One thread: others' stacks and arenas would count.
+    let shell = format!("ulimit -v 300000; exec {command} {line}");
+    let mut limited = Command::new("sh");
+    limited.args(["-c", &shell]).env("RAYON_NUM_THREADS", "1").env("MALLOC_ARENA_MAX", "1");
+    let output = limited.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
