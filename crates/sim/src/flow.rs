@@ -28,6 +28,8 @@ pub enum Congestion {
     Pause,
     /// Drop the packet; its source sends it again.
     Drop,
+    /// Pause, and before that mark packets (ECN), upon which their source slows down.
+    Mark,
 }
 
 /// Settings of a packet simulation.

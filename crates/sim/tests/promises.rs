@@ -5,7 +5,7 @@ use hotlink_fabric::spec::{Capacities, Extents, FabricSpec, RoutingSpec, Topolog
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::units::Time;
 use hotlink_fabric::{Fabric, catalog, load, network::Resource};
-use hotlink_sim::flow::Spread;
+use hotlink_sim::flow::{Congestion, Spread};
 use hotlink_sim::workload::{OpenLoop, Run, Schedule, Stream, all_to_all, open_loop, saturate, turning_pairs};
 use hotlink_sim::{Net, Note, Plan, Settings};
 use proptest::prelude::*;
@@ -120,7 +120,7 @@ fn one_path_keeps_the_order_of_a_message() {
 fn a_network_that_drops_still_delivers_everything() {
     let spec = named("eth-400g-leaf-spine");
     let fabric = Fabric::build(&spec, 16).expect("16 nodes");
-    let congestion = hotlink_sim::flow::Congestion::Drop;
+    let congestion = Congestion::Drop;
     let settings = Settings { congestion, switch_buffer_bytes: 16 << 10, ..Settings::of(&spec) };
     let plan = Plan::new(&fabric, &settings).expect("plan");
     let mut net = Net::new(&plan, &settings);
@@ -176,6 +176,14 @@ fn golden_table() {
         ["sci-ring", "sci-torus2d", "myrinet-clos64", "qsnet", "gige", "ib-ndr-fat-tree2", "slingshot-dragonfly"]
     {
         add(&format!("alltoall {name} 16 x 4096"), &exchange(&named(name), 16, 4096).0);
+    }
+    for congestion in [Congestion::Pause, Congestion::Drop, Congestion::Mark] {
+        let spec = named("eth-400g-leaf-spine");
+        let fabric = Fabric::build(&spec, 64).expect("64 nodes");
+        let settings = Settings { congestion, switch_buffer_bytes: 16 << 10, ..Settings::of(&spec) };
+        let plan = Plan::new(&fabric, &settings).expect("plan");
+        let run = all_to_all(&plan, &settings, 16384, Schedule::Random).expect("no deadlock");
+        add(&format!("alltoall eth-400g-leaf-spine 64 x 16384 {congestion:?}"), &run);
     }
     add("alltoall torus 4x4x4 x 4096", &exchange(&torus(&[4, 4, 4]), 64, 4096).0);
     let spec = named("sci-torus2d");

@@ -67,7 +67,7 @@ const TOLD: [&str; 11] = [
     "file",
 ];
 /// Whole numbers that came out.
-const COUNTED: [&str; 13] = [
+const COUNTED: [&str; 14] = [
     "n",
     "inner",
     "events",
@@ -76,6 +76,7 @@ const COUNTED: [&str; 13] = [
     "overtakings",
     "retries",
     "drops",
+    "marks",
     "hot_links",
     "operations",
     "messages_sent",

@@ -70,7 +70,8 @@ impl<'a> Net<'a> {
             lost: 0,
             route: NONE,
             switches: 0,
-            response_ps: 0,
+            pause_ps: 0,
+            heed_from: 0,
             next: NONE,
         }))
     }
@@ -145,6 +146,8 @@ impl<'a> Net<'a> {
             came: NONE,
             stage: 0,
             overhead,
+            marked: false,
+            since_ns: 0,
         });
         if self.mode == Mode::Worm {
             let places = self.packets.items.len();
@@ -162,7 +165,7 @@ impl<'a> Net<'a> {
     fn way(&mut self, message: u32, index: u32) -> Result<(u32, u32), SimError> {
         let m = self.messages.items[message as usize];
         if m.route != NONE {
-            return Ok((self.routes.share(m.route), m.switches));
+            return Ok((self.routes.share(m.route), u32::from(m.switches)));
         }
         if m.tree != NONE {
             return Ok(self.first_copy(m.tree));
@@ -177,7 +180,7 @@ impl<'a> Net<'a> {
         let (route, switches) = (self.routes.add(&self.buffer.stages, &self.buffer.states), self.buffer.switches);
         if self.plan.one_path() && m.packets > 1 && self.outage.is_none() {
             let m = &mut self.messages.items[message as usize];
-            (m.route, m.switches) = (self.routes.share(route), switches);
+            (m.route, m.switches) = (self.routes.share(route), switches as u16);
         }
         Ok((route, switches))
     }

@@ -3,6 +3,7 @@
 //! A packet waits in a lane of its stage's server. The server takes one packet at a time and holds it for its
 //! serialisation ([`transfer`]); a blocked worm holds servers longer ([`worm`]); an SCI ring link serves passing packets
 //! first and its receiver may refuse ([`sci`]). Nodes feed their first servers from the messages posted ([`inject`]).
+//! Ethernet may mark packets so that sources slow down ([`mark`]).
 //! Adaptive routing chooses among equal ways as a packet reaches them ([`adaptive`]).
 //! A switch may replicate a packet to a range of nodes ([`broadcast`]).
 //! Links and switches may fail, come back and degrade ([`outage`]).
@@ -14,6 +15,7 @@ mod adaptive;
 mod broadcast;
 mod deadlock;
 mod inject;
+mod mark;
 mod outage;
 mod pool;
 mod sci;
@@ -55,6 +57,8 @@ mod kind {
     pub const RELEASE: u8 = 8;
     /// Something fails, comes back or degrades (its number in the settings).
     pub const FAULT: u8 = 9;
+    /// ECN: the next packet of a message may set out (message).
+    pub const RESUME: u8 = 11;
     /// A packet is acknowledged while others of its message are to come (message).
     pub const ACKNOWLEDGE: u8 = 10;
 }
@@ -158,6 +162,8 @@ pub struct Stats {
     pub retries: u64,
     /// Packets dropped and sent again.
     pub drops: u64,
+    /// Packets marked because they waited too long (ECN).
+    pub marks: u64,
     /// Packets lost on links that were down; all but those of store-and-forward networks are sent again.
     pub lost: u64,
     /// Packets that never arrive: lost for good, or with no way left.
@@ -177,6 +183,8 @@ pub enum Note {
 pub struct Net<'a> {
     plan: &'a Plan<'a>,
     mode: Mode,
+    /// How long a packet waits for a server of each class before it is marked (ECN only).
+    patience: Vec<u64>,
     /// Packets waiting for each server, to choose the least occupied (adaptive routing only).
     crowds: Option<Vec<u32>>,
     settings: Settings,
@@ -216,7 +224,7 @@ impl<'a> Net<'a> {
             (FlowControl::Wormhole, _) => Mode::Worm,
             (FlowControl::Credit, _) => Mode::Credit,
             (FlowControl::SciRing, _) => Mode::Sci,
-            (FlowControl::Ethernet, Congestion::Pause) => Mode::Pause,
+            (FlowControl::Ethernet, Congestion::Pause | Congestion::Mark) => Mode::Pause,
             (FlowControl::Ethernet, Congestion::Drop) => Mode::Drop,
             (FlowControl::StoreAndForward, _) => Mode::Store,
         };
@@ -245,6 +253,7 @@ impl<'a> Net<'a> {
         let mut net = Net {
             plan,
             mode,
+            patience: Net::patience(plan, mode == Mode::Pause && settings.congestion == Congestion::Mark),
             crowds: (settings.spread == Spread::Adaptive).then(|| vec![0; plan.servers()]),
             settings: settings.clone(),
             now: 0,
@@ -362,6 +371,7 @@ impl<'a> Net<'a> {
             kind::RESPONSE => self.response(event.id()),
             kind::ACKNOWLEDGE => self.acknowledged(event.id()),
             kind::RELEASE => self.release(event.id()),
+            kind::RESUME => self.injected(event.id()),
             _ => return Some(Note::Timer(event.id())),
         }
         None

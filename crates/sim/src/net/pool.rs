@@ -31,6 +31,10 @@ pub(crate) struct Packet {
     pub stage: u16,
     /// Wire bytes beyond the payload.
     pub overhead: u16,
+    /// It has waited too long somewhere (ECN).
+    pub marked: bool,
+    /// Since when it waits for its stage, in nanoseconds (ECN).
+    pub since_ns: u32,
 }
 
 /// Bit of [`Packet::index`]: its source sends it a second time.
@@ -93,9 +97,11 @@ pub struct Message {
     pub lost: u32,
     /// Way of all its packets, where they share one.
     pub(crate) route: u32,
-    pub(crate) switches: u32,
-    /// Latency of a response (SCI); 0 until known.
-    pub(crate) response_ps: u32,
+    pub(crate) switches: u16,
+    /// ECN: marks of packets before this one are old news.
+    pub(crate) heed_from: u32,
+    /// SCI: latency of a response, 0 until known. ECN: pause between packets.
+    pub(crate) pause_ps: u32,
     /// Next in a node's queue, or next free place.
     pub(crate) next: u32,
 }

@@ -82,12 +82,12 @@ impl Net<'_> {
         let last = u32::from(p.stage);
         self.end_of_ring(p.route, last, p.wire());
         let m = self.messages.items[p.message as usize];
-        let mut back_ps = m.response_ps;
+        let mut back_ps = m.pause_ps;
         if back_ps == 0 {
             // The way back is that of a request; the response is a header only.
             let found = self.plan.route(m.to, m.from, 0, &mut self.buffer);
             back_ps = if found.is_ok() { self.buffer.latency_ps.clamp(1, u64::from(u32::MAX)) as u32 } else { 1 };
-            self.messages.items[p.message as usize].response_ps = back_ps;
+            self.messages.items[p.message as usize].pause_ps = back_ps;
         }
         self.queue.push(self.now + u64::from(back_ps), Event::new(kind::RESPONSE, m.from, 0));
     }

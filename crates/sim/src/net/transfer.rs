@@ -44,6 +44,9 @@ impl Net<'_> {
         if self.is_down(lane) {
             return self.divert(packet);
         }
+        if !self.patience.is_empty() {
+            self.packets.items[packet as usize].since_ns = (self.now / 1000) as u32;
+        }
         self.enqueue(lane, packet);
         self.servers[server as usize].waiting |= 1 << (lane - (server << self.plan.lane_shift));
         if let Some(crowds) = &mut self.crowds {
@@ -190,6 +193,9 @@ impl Net<'_> {
         s.last_lane = bit as u8;
         s.waiting &= !(u16::from(empty) << bit);
         let class = s.class;
+        if !self.patience.is_empty() {
+            self.mark(packet, server);
+        }
         let stage = u32::from(p.stage);
         let here = p.here;
         let last = here.is_last();
@@ -218,7 +224,7 @@ impl Net<'_> {
             let at = self.now + here.latency_ps() + wait;
             self.queue.push(at, Event::new(kind::ARRIVE, packet, 0));
         }
-        if stage == 0 && p.index & AGAIN == 0 {
+        if stage == 0 && p.index & AGAIN == 0 && !self.pause(p.message, took) {
             self.injected(p.message);
         }
     }
@@ -364,6 +370,9 @@ impl Net<'_> {
             self.deliver_sci(packet);
         }
         let everywhere = self.mode != Mode::Worm || self.copy_arrived(packet);
+        if !self.patience.is_empty() {
+            self.heed(&p);
+        }
         self.stats.delivered += 1;
         self.stats.delivered_bytes += u64::from(p.payload);
         if everywhere && self.settings.unacknowledged != u32::MAX {

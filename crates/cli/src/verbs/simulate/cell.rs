@@ -90,6 +90,7 @@ impl Cell {
             congestion: match self.ethernet {
                 Ethernet::Pause => Congestion::Pause,
                 Ethernet::Drop => Congestion::Drop,
+                Ethernet::Ecn => Congestion::Mark,
             },
             ..base
         }
@@ -234,6 +235,7 @@ fn with_run(record: Record, run: &Run) -> Record {
         ("overtakings", run.stats.overtakings),
         ("retries", run.stats.retries),
         ("drops", run.stats.drops),
+        ("marks", run.stats.marks),
         ("lost", run.stats.lost),
         ("gone", run.stats.gone),
         ("unreachable_pairs", run.unreachable.len() as u64),

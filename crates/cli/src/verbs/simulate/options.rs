@@ -86,6 +86,8 @@ pub(crate) enum Ethernet {
     Pause,
     /// Drop the packet; it is sent again.
     Drop,
+    /// Mark packets on the way, so that sources slow down, and pause (ECN above PFC, coarse).
+    Ecn,
 }
 
 impl PacketArgs {

@@ -1,0 +1,68 @@
+//! Ethernet with marks (ECN) above pause: sources slow down before buffers fill, so that pauses stay rare.
+//!
+//! Coarse, in the manner of DCTCP (Alizadeh et al. 2010) and DCQCN (Zhu et al. 2015), not a model of either. A packet is
+//! marked when it has waited for a server as long as that takes for a quarter of a buffer (marking by time in the queue:
+//! Bai et al. 2016), and its delivery tells the source at once. A message pauses between its packets: a mark halves its
+//! rate, once for all that was under way then; a packet without one shortens the pause by an eighth. Every message begins
+//! at full rate: a short one is over before it learns anything.
+
+use super::pool::{AGAIN, Packet};
+use super::{Net, kind};
+use crate::event::{Event, Queue};
+use crate::plan::{Class, Plan};
+
+/// A pause of this many packet times at most: a share of 1/256 of the link.
+const LONGEST: u64 = 255;
+
+impl Net<'_> {
+    /// How long a packet waits for a server of each class before it is marked; empty where nothing is marked.
+    pub(super) fn patience(plan: &Plan<'_>, on: bool) -> Vec<u64> {
+        let quarter = |class: &Class| class.rate.time_for(u64::from(class.buffer / 4)).0.max(1);
+        if on { plan.classes.iter().map(quarter).collect() } else { Vec::new() }
+    }
+
+    /// Marks a packet that starts on a server if it has waited there too long.
+    pub(super) fn mark(&mut self, packet: u32, server: u32) {
+        let class = self.plan.server_class[server as usize];
+        let p = &mut self.packets.items[packet as usize];
+        // Whole nanoseconds, which come round after four seconds.
+        let waited = ((self.now / 1000) as u32).wrapping_sub(p.since_ns);
+        if p.stage > 0 && u64::from(waited) * 1000 > self.patience[class as usize] && !p.marked {
+            self.stats.marks += 1;
+            p.marked = true;
+        }
+    }
+
+    /// The source of a delivered packet hears whether it was marked.
+    pub(super) fn heed(&mut self, p: &Packet) {
+        let first = self.server_of(self.routes.stage(p.route, 0).lane);
+        let class = self.servers[first as usize].class;
+        let base = self.paces[class as usize].packet_time(p);
+        let m = &mut self.messages.items[p.message as usize];
+        let pause = u64::from(m.pause_ps);
+        let index = p.index & !AGAIN;
+        let next = match p.marked {
+            true if index < m.heed_from => return,
+            true => base + 2 * pause,
+            false => pause.saturating_sub(pause / 8 + base / 256),
+        };
+        if p.marked {
+            m.heed_from = m.made;
+        }
+        m.pause_ps = next.min(base * LONGEST).min(u64::from(u32::MAX)) as u32;
+    }
+
+    /// Lets the next packet of a message wait for its pause, if it has one; `took`: serialisation of the one before.
+    pub(super) fn pause(&mut self, message: u32, took: u64) -> bool {
+        if self.patience.is_empty() {
+            return false;
+        }
+        let m = &self.messages.items[message as usize];
+        if m.pause_ps == 0 || m.made == m.packets {
+            return false;
+        }
+        let at = self.now + took + u64::from(m.pause_ps);
+        self.queue.push(at, Event::new(kind::RESUME, message, 0));
+        true
+    }
+}
