@@ -13,6 +13,7 @@ pub mod loggp;
 pub mod net;
 pub mod plan;
 pub mod port;
+pub mod qsnet;
 pub mod random;
 pub mod workload;
 

@@ -11,6 +11,7 @@ mod kernel;
 mod options;
 mod packet;
 mod program;
+mod qsnet;
 
 use crate::{Failure, output::Output};
 use hotlink_bench::Which;
@@ -72,7 +73,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Benchmark::Alltoall(args) => packet::run(&args.cells()?, output),
         Benchmark::CacheStudy(args) => cache_study::run(args, output),
         Benchmark::Overlap(args) => packet::run(&args.cells()?, output),
-        Benchmark::Bcast(args) => packet::run(&args.cells(Which::Bcast)?, output),
+        Benchmark::Bcast(args) => args.broadcast(output),
         Benchmark::Reduce(args) => packet::run(&args.cells(Which::Reduce)?, output),
         Benchmark::Allreduce(args) => packet::run(&args.cells(Which::Allreduce)?, output),
         Benchmark::Allgather(args) => packet::run(&args.cells(Which::Allgather)?, output),

@@ -22,6 +22,7 @@ use Dimension::{Count, Frequency, Length, Rate, Ratio, Size, Time, TimePerByte, 
 
 /// All declared parameters, sorted by name.
 pub const PARAMETERS: &[Parameter] = &[
+    parameter("acknowledge_time", Time, "from a packet's arrival to its acknowledgement on the way back"),
     parameter("adapter_latency", Time, "time of a message's head through the sending and receiving adapter together"),
     parameter("adapter_memory", Size, "memory on the adapter for control program and staging buffers"),
     parameter(
@@ -55,6 +56,7 @@ pub const PARAMETERS: &[Parameter] = &[
     ),
     parameter("cable_delay", TimePerLength, "time of flight per metre of cable"),
     parameter("cable_length", Length, "length of a cable between neighbours"),
+    parameter("conditional_retry", Time, "first pause before a failed network conditional is tried again"),
     parameter("connect_time", Time, "time to connect to a remote segment without mapping it"),
     parameter("copy_rate", Rate, "memory copy, contiguous, counted one way"),
     parameter("copy_rate_strided", Rate, "memory copy with strided stores of 8 bytes, counted one way"),
@@ -103,11 +105,15 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("nic_element_time", Time, "time of the adapter's processor per element of a strided deposit"),
     parameter("nic_receive_time", Time, "time of the adapter's processor per received packet"),
     parameter("nic_send_time", Time, "time of the adapter's processor per sent packet"),
+    parameter("nic_thread_time", Time, "time of the adapter's processor for an event"),
     parameter("oversubscription_effect", Ratio, "share of the bandwidth left when ranks outnumber processors"),
     parameter("packet_data_min", Size, "smallest data field of a packet that carries a partial store"),
+    parameter("packets_unacknowledged", Count, "packets of a message under way without acknowledgement"),
     parameter("page_size", Size, "page of the adapter's address translation"),
     parameter("pio_latency", Time, "one-way time of a remote store by the processor"),
     parameter("pio_read_latency", Time, "round trip of a remote load by the processor"),
+    parameter("put_overhead_recv", Time, "processor time to see that a put has arrived"),
+    parameter("put_overhead_send", Time, "processor time to post a put to remote memory"),
     parameter("queue_message_max", Size, "largest message of the adapter's queue"),
     parameter("register_time", Time, "fixed time to register (pin) a buffer"),
     parameter("register_time_per_byte", TimePerByte, "time to register (pin) a buffer, per byte"),

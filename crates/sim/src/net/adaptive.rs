@@ -43,6 +43,7 @@ impl Net<'_> {
             return;
         };
         let enters = p.here.lane & self.plan.own_lanes != 0;
+        self.buffer.inner = m.inner;
         if let Err(error) = self.plan.detour(hop, enters, trip, choice, &mut self.buffer) {
             self.failure = Some(error);
             return;

@@ -23,7 +23,6 @@ use crate::event::{Event, Queue};
 use crate::plan::{BroadcastTree, NO_CHOICE, NONE, Stage};
 use hotlink_fabric::network::Resource;
 use hotlink_fabric::routing::State;
-use hotlink_fabric::units::Time;
 
 /// One stage of a packet that is being copied.
 #[derive(Clone, Copy, Debug, Default)]
@@ -87,28 +86,36 @@ struct Turn {
 
 impl Net<'_> {
     /// Posts a message of `bytes` from node `from` to the nodes `range[0]` to `range[1]` now: the network itself copies
-    /// its packets. It is delivered when all of it is at all of them; `tag` comes back with it.
+    /// its packets. It is delivered when all of it is at all of them; `tag` comes back with it. `inner`: from adapter to
+    /// adapters, as [`Net::post_inner`].
     ///
     /// # Errors
     /// See [`crate::Plan::broadcast_tree`]; a network in which something fails; 2^31 packets or more.
-    pub fn post_broadcast(&mut self, from: u32, range: [u32; 2], bytes: u64, tag: u64) -> Result<u32, SimError> {
+    pub fn post_broadcast(
+        &mut self,
+        from: u32,
+        range: [u32; 2],
+        bytes: u64,
+        tag: u64,
+        inner: bool,
+    ) -> Result<u32, SimError> {
         if self.outage.is_some() {
             return Err(SimError::Input("a broadcast in a network with faults: not simulated".to_owned()));
         }
-        let key = (from, range[0], range[1]);
+        let key = (from, range[0], range[1], inner);
         let known = self.casts.trees.iter().position(|tree| tree.key == key);
         let tree = match known {
             Some(tree) => tree,
             None => {
                 let way = (self.casts.way_up)(from);
-                self.casts.trees.push(self.plan.broadcast_tree_by(way, from, range)?);
+                self.casts.trees.push(self.plan.broadcast_tree_by(way, from, range, inner)?);
                 self.casts.trees.len() - 1
             }
         };
         let to = if range[0] == from { range[1] } else { range[0] };
         let message = self.add_message(from, to, bytes, tag)?;
         let m = &mut self.messages.items[message as usize];
-        (m.tree, m.copies) = (tree as u32, self.casts.trees[tree].copies);
+        (m.tree, m.copies, m.inner) = (tree as u32, self.casts.trees[tree].copies, inner);
         if m.packets.checked_mul(m.copies).is_none() {
             return Err(SimError::Input(format!("a broadcast of {bytes} B: send less at once")));
         }
@@ -116,12 +123,9 @@ impl Net<'_> {
         Ok(message)
     }
 
-    /// Latency of a broadcast's longest way.
-    ///
-    /// # Errors
-    /// See [`crate::Plan::broadcast_tree`].
-    pub fn broadcast_latency(&self, from: u32, range: [u32; 2]) -> Result<Time, SimError> {
-        Ok(Time(self.plan.broadcast_tree(from, range)?.latency_ps))
+    /// A tree by its number.
+    pub(super) fn tree(&self, tree: u32) -> &BroadcastTree {
+        &self.casts.trees[tree as usize]
     }
 
     /// The way of the first copy of a packet, and the switches on the longest.
@@ -363,6 +367,7 @@ mod tests {
     use crate::plan::Plan;
     use crate::random::Random;
     use crate::workload::{Background, Pattern};
+    use hotlink_fabric::units::Time;
     use hotlink_fabric::{Fabric, catalog};
 
     fn qsnet(nodes: u32, run: impl FnOnce(&Plan<'_>, &Settings)) {
@@ -375,7 +380,7 @@ mod tests {
     /// When a broadcast from node 0 to all has arrived, on an idle network.
     fn alone(plan: &Plan<'_>, settings: &Settings, bytes: u64) -> u64 {
         let mut net = Net::new(plan, settings);
-        net.post_broadcast(0, [1, plan.fabric.nodes() - 1], bytes, 7).unwrap();
+        net.post_broadcast(0, [1, plan.fabric.nodes() - 1], bytes, 7, false).unwrap();
         let note = net.advance().unwrap().unwrap();
         assert!(matches!(note, Note::Delivered(message) if message.tag == 7));
         assert_eq!(net.stats().delivered_bytes, bytes * u64::from(plan.fabric.nodes() - 1));
@@ -433,7 +438,7 @@ mod tests {
             for _ in 0..3 {
                 let (a, b) = (random.below(nodes), random.below(nodes));
                 let range = if ranges && a != b { [a.min(b), a.max(b)] } else { [0, nodes - 1] };
-                net.post_broadcast(node, range, 700, 1)?;
+                net.post_broadcast(node, range, 700, 1, false)?;
             }
         }
         let mut delivered = 0;
@@ -482,7 +487,7 @@ mod tests {
                 net.post(1, 3, 320, 9).unwrap();
                 net.post(2, 3, 320, 9).unwrap();
             }
-            net.post_broadcast(0, [0, 3], 320, 7).unwrap();
+            net.post_broadcast(0, [0, 3], 320, 7, false).unwrap();
             while !matches!(net.advance().unwrap(), Some(Note::Delivered(message)) if message.tag == 7) {}
             assert!(net.now().0 > free + 900_000, "{} against {free}", net.now().0);
         });

@@ -21,6 +21,18 @@ impl<'a> Net<'a> {
         Ok(message)
     }
 
+    /// The same from adapter to adapter: what the adapters themselves send, such as QsNet's threads, never crosses the
+    /// hosts' buses and memories.
+    ///
+    /// # Errors
+    /// As [`Net::post`].
+    pub fn post_inner(&mut self, from: u32, to: u32, bytes: u64, tag: u64) -> Result<u32, SimError> {
+        let message = self.add_message(from, to, bytes, tag)?;
+        self.messages.items[message as usize].inner = true;
+        self.begin(message);
+        Ok(message)
+    }
+
     pub(super) fn begin(&mut self, message: u32) {
         let from = self.messages.items[message as usize].from;
         self.senders[from as usize].queue.push(&mut self.messages.items, message);
@@ -67,6 +79,7 @@ impl<'a> Net<'a> {
             awaits: false,
             copies: 1,
             tree: NONE,
+            inner: false,
             lost: 0,
             route: NONE,
             switches: 0,
@@ -170,6 +183,7 @@ impl<'a> Net<'a> {
         if m.tree != NONE {
             return Ok(self.first_copy(m.tree));
         }
+        self.buffer.inner = m.inner;
         let choice = self.plan.choice(m.from, m.to, message, index);
         let found = self.plan.route(m.from, m.to, choice, &mut self.buffer);
         if found.is_err() && self.repair_awaited() {

@@ -93,6 +93,8 @@ pub struct Message {
     /// Nodes that each packet goes to, and the tree by which; 1 and [`NONE`] for a unicast.
     pub(crate) copies: u32,
     pub(crate) tree: u32,
+    /// From adapter to adapter.
+    pub(crate) inner: bool,
     /// Packets that will never arrive: with one of them a message is never told of as delivered.
     pub lost: u32,
     /// Way of all its packets, where they share one.

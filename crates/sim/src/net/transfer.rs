@@ -349,12 +349,13 @@ impl Net<'_> {
         if m.made == m.packets {
             return;
         }
-        let on_wire = |stage: &Stage| {
-            let class = self.plan.server_class[self.server_of(stage.lane) as usize];
-            !self.paces[class as usize].payload_only
+        let back = match m.tree {
+            NONE => {
+                let stages = (0..=u32::from(p.stage)).map(|stage| self.routes.stage(p.route, stage).latency_ps());
+                stages.sum::<u64>().saturating_sub(self.plan.hosts_ps(m.inner))
+            }
+            tree => self.tree(tree).wire_ps,
         };
-        let stages = (0..=u32::from(p.stage)).map(|stage| self.routes.stage(p.route, stage));
-        let back: u64 = stages.filter(on_wire).map(Stage::latency_ps).sum();
         let at = self.now + back + self.settings.acknowledge_ps;
         self.queue.push(at, Event::new(kind::ACKNOWLEDGE, p.message, 0));
     }

@@ -28,8 +28,10 @@ pub struct BroadcastTree {
     pub(crate) root: Option<Vertex>,
     /// Latency of the longest way, in picoseconds.
     pub latency_ps: u64,
-    /// Source, first and last node.
-    pub(crate) key: (u32, u32, u32),
+    /// Latency of its links and switches alone, in picoseconds.
+    pub wire_ps: u64,
+    /// Source, first and last node, and whether it goes from adapter to adapter.
+    pub(crate) key: (u32, u32, u32, bool),
 }
 
 impl BroadcastTree {
@@ -71,13 +73,14 @@ impl BroadcastTree {
 }
 
 impl Plan<'_> {
-    /// The tree of a broadcast from `from` to the nodes `first` to `last`.
+    /// The tree of a broadcast from `from` to the nodes `range[0]` to `range[1]`; `inner`: from adapter to adapters, else
+    /// from host to hosts.
     ///
     /// # Errors
     /// A fabric whose switches do not replicate (any but a wormhole fat tree), a range that is none or has only the
     /// source in it.
-    pub fn broadcast_tree(&self, from: u32, range: [u32; 2]) -> Result<BroadcastTree, SimError> {
-        self.broadcast_tree_by(0, from, range)
+    pub fn broadcast_tree(&self, from: u32, range: [u32; 2], inner: bool) -> Result<BroadcastTree, SimError> {
+        self.broadcast_tree_by(0, from, range, inner)
     }
 
     /// The same by way number `way` of those up: all broadcasts must take the same, lest they deadlock.
@@ -86,6 +89,7 @@ impl Plan<'_> {
         way: usize,
         from: u32,
         [first, last]: [u32; 2],
+        inner: bool,
     ) -> Result<BroadcastTree, SimError> {
         let nodes = self.fabric.nodes();
         let spec = &self.fabric.spec;
@@ -100,7 +104,9 @@ impl Plan<'_> {
             )));
         }
         let mut buffer = RouteBuffer::default();
-        let mut tree = BroadcastTree { copies: last - first + 1, key: (from, first, last), ..BroadcastTree::default() };
+        buffer.inner = inner;
+        let mut tree =
+            BroadcastTree { copies: last - first + 1, key: (from, first, last, inner), ..BroadcastTree::default() };
         let turn = self.climb(way, from, [first, last], &mut buffer, &mut tree)?;
         let mut children = Vec::new();
         let mut trunk = NONE;
@@ -119,6 +125,7 @@ impl Plan<'_> {
             stages.iter().fold(trunk, |at, &stage| tree.child(at, stage, &mut children));
             buffer.stages = stages;
         }
+        tree.wire_ps = tree.latency_ps.saturating_sub(self.hosts_ps(inner));
         for own in &children {
             tree.first_kid.push(tree.kids.len() as u32);
             tree.kids.extend(own);
@@ -187,7 +194,7 @@ mod tests {
             let fabric = Fabric::build(&spec, nodes).unwrap();
             let plan = Plan::new(&fabric, &Settings::of(&spec)).unwrap();
             let built = fabric.nodes();
-            let tree = |from| plan.broadcast_tree(from, [0, built - 1]).unwrap();
+            let tree = |from| plan.broadcast_tree(from, [0, built - 1], false).unwrap();
             let root = tree(0).root;
             for from in [0, 1, built / 3, built / 2, built - 1] {
                 let tree = tree(from);
@@ -209,18 +216,18 @@ mod tests {
         let spec = catalog::load("qsnet").unwrap();
         let fabric = Fabric::build(&spec, 64).unwrap();
         let plan = Plan::new(&fabric, &Settings::of(&spec)).unwrap();
-        let tree = |from, range| plan.broadcast_tree(from, range).unwrap();
+        let tree = |from, range| plan.broadcast_tree(from, range, false).unwrap();
         assert_eq!(tree(1, [0, 3]).switches, 1);
         assert_eq!(tree(1, [0, 3]).copies, 4);
         assert_eq!(tree(1, [2, 15]).switches, 3);
         assert_eq!(tree(1, [2, 16]).switches, 5);
         assert_eq!(tree(20, [2, 3]).switches, 5);
         for (from, range) in [(0, [3, 2]), (0, [0, 64]), (64, [0, 1]), (5, [5, 5])] {
-            assert!(plan.broadcast_tree(from, range).is_err());
+            assert!(plan.broadcast_tree(from, range, false).is_err());
         }
         let spec = catalog::load("ib-ndr-fat-tree2").unwrap();
         let fabric = Fabric::build(&spec, 16).unwrap();
         let plan = Plan::new(&fabric, &Settings::of(&spec)).unwrap();
-        assert!(plan.broadcast_tree(0, [0, 15]).unwrap_err().to_string().contains("replicate"));
+        assert!(plan.broadcast_tree(0, [0, 15], false).unwrap_err().to_string().contains("replicate"));
     }
 }

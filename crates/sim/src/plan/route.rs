@@ -57,6 +57,8 @@ pub struct RouteBuffer {
     pub(super) at_host: bool,
     /// On an SCI ring.
     on_ring: bool,
+    /// From adapter to adapter: what lies before them in the hosts is not crossed.
+    pub(crate) inner: bool,
 }
 
 impl Plan<'_> {
@@ -192,10 +194,22 @@ impl Plan<'_> {
         State { at: next, phase: hop.phase }
     }
 
+    /// The first of the host's roles that a way crosses.
+    fn first_role(&self, inner: bool) -> usize {
+        let roles = &self.fabric.network.host_roles;
+        if inner { roles.iter().position(|&role| role == Role::Nic).unwrap_or(roles.len()) } else { 0 }
+    }
+
+    /// Latency of both hosts on a way, or of both adapters alone (`inner`), in picoseconds.
+    pub(crate) fn hosts_ps(&self, inner: bool) -> u64 {
+        let latencies = self.host_latency[self.first_role(inner)..].iter();
+        latencies.map(|&[send, receive]| u64::from(send) + u64::from(receive)).sum()
+    }
+
     /// Adds the sender's host.
     pub(super) fn begin(&self, from: u32, out: &mut RouteBuffer) {
         let hosts = self.host_latency.len();
-        for role in 0..hosts {
+        for role in self.first_role(out.inner)..hosts {
             self.pass(out, self.host_server[from as usize * hosts + role][0], 0, self.host_latency[role][0], NO_CHOICE);
         }
     }
@@ -203,7 +217,7 @@ impl Plan<'_> {
     /// Adds the receiver's host and marks the last stage.
     pub(super) fn end(&self, to: u32, out: &mut RouteBuffer) {
         let hosts = self.host_latency.len();
-        for role in (0..hosts).rev() {
+        for role in (self.first_role(out.inner)..hosts).rev() {
             self.pass(out, self.host_server[to as usize * hosts + role][1], 1, self.host_latency[role][1], NO_CHOICE);
         }
         if out.stages.is_empty() {

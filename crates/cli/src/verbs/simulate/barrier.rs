@@ -14,6 +14,7 @@ use std::time::Instant;
 #[command(after_help = "Examples:
   hotlink simulate barrier --fabric bluegene-l --nodes 65536 --algorithm hardware --json
   hotlink simulate barrier --fabric hwbarr --nodes 2..1024..x2
+  hotlink simulate barrier --fabric qsnet --nodes 2..1024..x2 --algorithm hardware,tree,nic
   hotlink simulate barrier --fabric hwbarr-hx8k --nodes 4..256..x2
   hotlink simulate barrier --fabric bluegene-l --nodes 512,1024 --partition
   hotlink simulate barrier --fabric hwbarr --nodes 4 --skew-us 5 --repetitions 1000 --seed 1")]
@@ -24,7 +25,7 @@ pub(crate) struct Args {
     /// Sizes: a list or range, such as 4,9,16 or 2..1024..x2.
     #[arg(long, value_name = "LIST")]
     nodes: Counts,
-    /// How: hardware is the fabric's barrier network; by messages: central, tree, dissemination, n-way, tournament.
+    /// How: hardware is the fabric's barrier network; nic is QsNet's adapters; by messages: central, tree, dissemination, n-way, tournament.
     #[arg(long, value_delimiter = ',', value_name = "LIST", default_value = "hardware")]
     algorithm: Vec<String>,
     /// The nodes are a partition with a top of its own, where the network can be cut.
@@ -52,6 +53,11 @@ fn skew(text: &str) -> Result<f64, String> {
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let nodes = args.nodes.to_u32().map_err(|what| Failure::Input(format!("--nodes: {what}")))?;
     for algorithm in &args.algorithm {
+        if let Some(own) = super::qsnet::algorithm(&args.fabric, algorithm) {
+            let cells = super::qsnet::barriers(&args.fabric, &nodes, own, &args.stack, args.seed);
+            super::qsnet::run(&cells, output)?;
+            continue;
+        }
         match algorithm.as_str() {
             "hardware" => hardware(args, output)?,
             _ if nodes.iter().any(|&n| n < 2) => {

@@ -95,6 +95,10 @@ impl PacketArgs {
     pub(crate) fn sizes(&self) -> &[u64] {
         &self.size
     }
+    /// The seed.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
     /// One cell with nothing but its defaults.
     pub(crate) fn plain(fabric: &str, nodes: u32, size: u64, what: What, seed: u64) -> Cell {
         Cell {
@@ -112,16 +116,21 @@ impl PacketArgs {
             faults: None,
         }
     }
+    /// The numbers of nodes asked for, or `or`, all of them 2 or more.
+    pub(crate) fn nodes_or(&self, or: Option<u32>) -> Result<Vec<u32>, Failure> {
+        let nodes = self.nodes(or)?;
+        if nodes.iter().any(|&n| n < 2) {
+            return Err(Failure::Input("--nodes: allowed are 2 or more".to_owned()));
+        }
+        Ok(nodes)
+    }
     /// One cell for each fabric, number of nodes (`or` where none is given) and size.
     pub(crate) fn cells(
         &self,
         or: Option<u32>,
         mut what: impl FnMut(&str, u32) -> Result<Vec<What>, Failure>,
     ) -> Result<Vec<Cell>, Failure> {
-        let nodes = self.nodes(or)?;
-        if nodes.iter().any(|&n| n < 2) {
-            return Err(Failure::Input("--nodes: allowed are 2 or more".to_owned()));
-        }
+        let nodes = self.nodes_or(or)?;
         let packet_size = self.packet_size.map(|size| u32::try_from(size.0).ok().filter(|&bytes| bytes > 0));
         if packet_size == Some(None) {
             return Err(Failure::Input("--packet-size: allowed are 1 B to 4 GiB".to_owned()));

@@ -3,6 +3,7 @@
 use super::cell::{Cell, What};
 use super::options::PacketArgs;
 use super::program::{ProgramBench, Stack, StackArgs};
+use super::qsnet;
 use crate::source::Source;
 use crate::table::Table;
 use crate::values::{Counts, Numbers};
@@ -221,8 +222,9 @@ fn algorithms(which: Which, names: &[String]) -> Result<Vec<Option<Algorithm>>, 
     names.iter().map(named).collect::<Result<_, _>>().map_err(|what| Failure::Input(format!("--algorithm: {what}")))
 }
 
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone)]
 #[command(after_help = "Examples:
+  hotlink simulate bcast --fabric qsnet --nodes 64 --size 8..1MiB --algorithm hardware,tree --background uniform:1.0
   hotlink simulate bcast --fabric ib-ndr-fat-tree3 --nodes 1024 --size 8..1MiB --algorithm binomial,pipelined
   hotlink simulate allreduce --fabric sharp --nodes 128 --size 8,4KiB --algorithm hardware,recursive-doubling
   hotlink simulate allreduce --fabric slingshot-dragonfly --nodes 256 --size 64KiB,16MiB")]
@@ -248,6 +250,25 @@ impl CollectiveArgs {
         let algorithms = algorithms(which, &self.algorithm)?;
         let bench = ProgramBench::Collective(which);
         self.packet.cells(None, |_, nodes| Ok(self.message.programs(nodes, &bench, &algorithms)))
+    }
+}
+
+impl CollectiveArgs {
+    /// Broadcasts: QsNet's own where the fabric has it, the others over the message stack.
+    pub(crate) fn broadcast(&self, output: &mut Output) -> Result<(), Failure> {
+        let names = self.algorithm.iter();
+        let (own, others): (Vec<String>, Vec<String>) =
+            names.cloned().partition(|name| self.packet.fabric.iter().all(|at| qsnet::algorithm(at, name).is_some()));
+        for fabric in &self.packet.fabric {
+            for algorithm in own.iter().filter_map(|name| qsnet::algorithm(fabric, name)) {
+                qsnet::run(&qsnet::broadcasts(&self.packet, fabric, algorithm, &self.message)?, output)?;
+            }
+        }
+        if others.is_empty() && !own.is_empty() {
+            return Ok(());
+        }
+        let rest = CollectiveArgs { algorithm: others, ..self.clone() };
+        run(&rest.cells(Which::Bcast)?, output)
     }
 }
 

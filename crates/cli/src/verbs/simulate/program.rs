@@ -121,6 +121,14 @@ impl StackArgs {
             || self.warmup.is_some()
             || self.background.is_some()
     }
+    /// Traffic beside it.
+    pub(crate) fn background(&self) -> Option<BackgroundSpec> {
+        self.background
+    }
+    /// Whether every sample is asked for.
+    pub(crate) fn raw(&self) -> bool {
+        self.raw
+    }
     /// Samples to be taken.
     pub(crate) fn samples(&self) -> u32 {
         self.samples.unwrap_or(if self.background.is_some() { 20 } else { 1 })

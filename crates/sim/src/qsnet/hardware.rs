@@ -1,0 +1,115 @@
+//! By the switches: a conditional that all answer, and a broadcast.
+
+use super::Elan;
+use super::machine::{Phase, World};
+use crate::error::SimError;
+use crate::net::Message;
+use crate::plan::Plan;
+use hotlink_fabric::units::Time;
+
+/// A conditional is paused for at most so many times the first pause.
+const MOST_PAUSES: u64 = 32;
+
+/// Timers: a step of node 0, or a node (above [`NODE`]) that sees the end.
+mod step {
+    /// Node 0's Elan sends the conditional.
+    pub const QUERY: u32 = 1;
+    /// The combined answer is back.
+    pub const ANSWER: u32 = 2;
+    /// Node 0's Elan sends the word that ends the barrier, or starts the DMA.
+    pub const SET: u32 = 3;
+    /// All other nodes have seen the end.
+    pub const END: u32 = 4;
+    /// Node 0 has seen it.
+    pub const OWN: u32 = 5;
+}
+/// A node's word is set.
+const NODE: u32 = 1 << 24;
+
+/// Tags of the broadcasts.
+const QUERY: u64 = 1;
+const SET: u64 = 2;
+
+/// The hardware's part.
+pub(super) struct Hardware {
+    nodes: u32,
+    /// Bytes of a broadcast; `None` in a barrier.
+    bytes: Option<u64>,
+    /// Which nodes' words are set.
+    set: u32,
+    pause: Time,
+    answer: Time,
+    pub retries: u64,
+}
+
+impl Hardware {
+    pub fn new(plan: &Plan<'_>, elan: Elan, nodes: u32) -> Result<Hardware, SimError> {
+        let back = Time(plan.broadcast_tree(0, [1, nodes - 1], true)?.wire_ps);
+        let answer = back + elan.acknowledge;
+        Ok(Hardware { nodes, bytes: None, set: 0, pause: elan.retry, answer, retries: 0 })
+    }
+    pub fn barrier(&mut self) {
+        self.bytes = None;
+    }
+    pub fn broadcast(&mut self, bytes: u64) {
+        self.bytes = Some(bytes);
+    }
+    fn others(&self) -> [u32; 2] {
+        [1, self.nodes - 1]
+    }
+}
+
+impl Phase for Hardware {
+    fn begin(&mut self, world: &mut World<'_>) -> Result<(), SimError> {
+        let Elan { send, bus, thread, retry, .. } = world.elan;
+        let now = world.net.now();
+        (self.set, self.pause) = (0, retry);
+        if self.bytes.is_some() {
+            world.net.timer(now + send + bus + thread, step::SET);
+            return Ok(());
+        }
+        for node in 0..self.nodes {
+            world.net.timer(now + send + bus, NODE + node);
+        }
+        world.net.timer(now + send + bus + thread, step::QUERY);
+        Ok(())
+    }
+
+    fn on_timer(&mut self, world: &mut World<'_>, id: u32) -> Result<(), SimError> {
+        let Elan { receive, bus, thread, retry, .. } = world.elan;
+        let now = world.net.now();
+        match id {
+            step::QUERY => _ = world.net.post_broadcast(0, self.others(), 8, QUERY, true)?,
+            step::ANSWER if self.set == self.nodes => {
+                world.net.timer(now + thread, step::SET);
+            }
+            step::ANSWER => {
+                self.retries += 1;
+                world.net.timer(now + self.pause, step::QUERY);
+                self.pause = Time((2 * self.pause.0).min(MOST_PAUSES * retry.0));
+            }
+            step::SET => {
+                _ = world.net.post_broadcast(0, self.others(), self.bytes.unwrap_or(8), SET, false)?;
+                world.net.timer(now + bus + receive, step::OWN);
+            }
+            step::END => {
+                for node in 1..self.nodes {
+                    world.end(node, self.bytes.is_none())?;
+                }
+            }
+            step::OWN => world.end(0, self.bytes.is_none())?,
+            _ => self.set += 1,
+        }
+        Ok(())
+    }
+
+    fn on_message(&mut self, world: &mut World<'_>, message: &Message) -> Result<(), SimError> {
+        let (now, Elan { receive, thread, .. }) = (world.net.now(), world.elan);
+        match message.tag {
+            // The test takes place where the conditional arrives; the last answer counts.
+            QUERY => world.net.timer(now + thread + self.answer, step::ANSWER),
+            _ => world.net.timer(now + receive, step::END),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,179 @@
+//! The nodes, the network and the clock of a run: samples one after another.
+
+use super::hardware::Hardware;
+use super::software::{Shape, Software};
+use super::{Algorithm, Collective, Elan, Outcome};
+use crate::error::SimError;
+use crate::flow::Settings;
+use crate::net::{Message, Net, Note};
+use crate::plan::Plan;
+use crate::random::Random;
+use crate::workload::{Background, Run};
+use hotlink_fabric::units::Time;
+use hotlink_port::safety::Barriers;
+
+/// Longest pause between samples, so that they meet the background at any phase of it.
+const GAP_PS: u32 = 10_000_000;
+/// Virtual time without an end of a sample after which a run is given up: only the background goes on.
+const STUCK: Time = Time(1_000_000_000_000);
+
+/// What the parts of a collective share.
+pub(super) struct World<'a> {
+    pub net: Net<'a>,
+    pub plan: &'a Plan<'a>,
+    pub elan: Elan,
+    pub nodes: u32,
+    background: Option<Background>,
+    barriers: Barriers,
+    /// Nodes that have not ended this sample's phase.
+    left: u32,
+}
+
+impl World<'_> {
+    /// The next thing that concerns the collective.
+    fn next(&mut self) -> Result<Note, SimError> {
+        loop {
+            let stuck = || SimError::Input("nothing is left to happen, and a collective is not over".to_owned());
+            let note = self.net.advance()?.ok_or_else(stuck)?;
+            let note = match &mut self.background {
+                Some(background) => background.take(&mut self.net, note)?,
+                None => Some(note),
+            };
+            if let Some(note) = note {
+                return Ok(note);
+            }
+        }
+    }
+    /// A node ends the phase now; in a barrier it leaves.
+    pub fn end(&mut self, node: u32, barrier: bool) -> Result<(), SimError> {
+        self.left -= 1;
+        if barrier && let Some(wrong) = self.barriers.leave(node, self.net.now().0) {
+            return Err(SimError::Input(wrong));
+        }
+        Ok(())
+    }
+    /// Every node arrives now.
+    fn arrive(&mut self, barrier: bool) {
+        self.left = self.nodes;
+        for node in (0..self.nodes).filter(|_| barrier) {
+            self.barriers.enter(node, self.net.now().0);
+        }
+    }
+}
+
+/// One part of a collective: how it begins and goes on.
+pub(super) trait Phase {
+    /// All nodes begin now.
+    fn begin(&mut self, world: &mut World<'_>) -> Result<(), SimError>;
+    /// A timer of the phase.
+    fn on_timer(&mut self, world: &mut World<'_>, id: u32) -> Result<(), SimError>;
+    /// A message of the phase has arrived.
+    fn on_message(&mut self, world: &mut World<'_>, message: &Message) -> Result<(), SimError>;
+}
+
+/// A collective on its nodes.
+pub struct Machine<'a> {
+    world: World<'a>,
+    hardware: Hardware,
+    software: Software,
+    what: Collective,
+}
+
+impl<'a> Machine<'a> {
+    pub(super) fn new(
+        plan: &'a Plan<'a>,
+        settings: &Settings,
+        elan: Elan,
+        what: &Collective,
+    ) -> Result<Machine<'a>, SimError> {
+        let mut net = Net::new(plan, settings);
+        let background = what.background.map(|spec| Background::new(plan, settings, spec)).transpose()?;
+        let background = background.map(|mut background| {
+            background.start(&mut net);
+            background
+        });
+        let nodes = what.nodes;
+        let world = World { net, plan, elan, nodes, background, barriers: Barriers::new(nodes), left: 0 };
+        let hardware = Hardware::new(plan, elan, nodes)?;
+        Ok(Machine { world, hardware, software: Software::new(elan, nodes, what.algorithm), what: *what })
+    }
+
+    pub(super) fn run(mut self) -> Result<Outcome, SimError> {
+        let mut random = Random::new(0x51e7);
+        let (mut latencies, mut synchronised) = (Vec::new(), Vec::new());
+        let mut shape = None;
+        // Beside other traffic: until that has filled the network.
+        let warm = if self.what.background.is_some() { Time::from_us(200.0) } else { Time::ZERO };
+        self.rest(warm)?;
+        for _ in 0..self.what.samples {
+            self.rest(Time(u64::from(random.below(GAP_PS))))?;
+            let start = self.world.net.now();
+            if let Some(bytes) = self.what.bytes {
+                shape = self.broadcast(bytes)?;
+                latencies.push(self.world.net.now() - start);
+                self.barrier()?;
+                synchronised.push(self.world.net.now() - start);
+            } else {
+                self.barrier()?;
+                latencies.push(self.world.net.now() - start);
+            }
+        }
+        let (net, barriers) = (&self.world.net, self.world.barriers.over());
+        let run = Run::of(net, net.now(), net.stats().delivered_bytes);
+        Ok(Outcome { latencies, synchronised, run, barriers, retries: self.hardware.retries, shape })
+    }
+
+    fn barrier(&mut self) -> Result<(), SimError> {
+        self.world.arrive(true);
+        match self.what.algorithm {
+            Algorithm::Hardware => {
+                self.hardware.barrier();
+                play(&mut self.world, &mut self.hardware)
+            }
+            Algorithm::Tree | Algorithm::Nic => {
+                self.software.barrier();
+                play(&mut self.world, &mut self.software)
+            }
+        }
+    }
+
+    fn broadcast(&mut self, bytes: u64) -> Result<Option<Shape>, SimError> {
+        self.world.arrive(false);
+        if self.what.algorithm == Algorithm::Hardware {
+            self.hardware.broadcast(bytes);
+            play(&mut self.world, &mut self.hardware)?;
+            return Ok(None);
+        }
+        let shape = Shape::best(self.world.plan, self.world.elan, self.world.nodes, bytes)?;
+        self.software.broadcast(bytes, shape);
+        play(&mut self.world, &mut self.software)?;
+        Ok(Some(shape))
+    }
+
+    /// Lets time go by.
+    fn rest(&mut self, time: Time) -> Result<(), SimError> {
+        if time == Time::ZERO {
+            return Ok(());
+        }
+        let until = self.world.net.now() + time;
+        self.world.net.timer(until, 0);
+        while !matches!(self.world.next()?, Note::Timer(_)) {}
+        Ok(())
+    }
+}
+
+/// Plays a phase until every node has ended it.
+fn play(world: &mut World<'_>, phase: &mut impl Phase) -> Result<(), SimError> {
+    let start = world.net.now();
+    phase.begin(world)?;
+    while world.left > 0 {
+        match world.next()? {
+            Note::Timer(id) => phase.on_timer(world, id)?,
+            Note::Delivered(message) => phase.on_message(world, &message)?,
+        }
+        if world.net.now() > start + STUCK {
+            return Err(SimError::Input(format!("a collective is not over after {} us", STUCK.us())));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,261 @@
+//! QsNet's collectives (P01): by hardware, by the Elan adapters' threads, and by the hosts' puts.
+//!
+//! - *Hardware barrier*: node 0's Elan broadcasts a network conditional to all other Elans; each tests a word that its host
+//!   has set on arrival; the answers are combined to one on the way back. If all had arrived a second broadcast sets the
+//!   word that every host polls; if not, the conditional is tried again after a pause that doubles up to a limit.
+//! - *Hardware broadcast*: one DMA whose packets the switches copy ([`crate::net`]); each is acknowledged by all.
+//! - *Tree*: a quaternary tree of puts, gathered to node 0 and back; every host on it polls and forwards. A broadcast runs
+//!   down a tree of the degree, and in chunks of the size, that [`Shape::best`] finds quickest.
+//! - *NIC*: the same tree, forwarded by the Elans' threads; the hosts only start it and see its end.
+//!
+//! All of them run on the packet network beside the same background traffic. Every barrier is checked: nobody leaves before
+//! all have arrived. Parameters are the catalog's ([`Elan::of`]); the network itself (virtual channels, adaptive ascent,
+//! 320-byte packets, acknowledgements, replication and its freedom from deadlock) is [`crate::net`]'s.
+
+mod hardware;
+mod machine;
+mod software;
+
+pub use machine::Machine;
+pub use software::Shape;
+
+use crate::error::SimError;
+use crate::flow::Settings;
+use crate::plan::Plan;
+use crate::workload::{BackgroundSpec, Run};
+use hotlink_fabric::spec::FabricSpec;
+use hotlink_fabric::units::Time;
+
+/// What carries a collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Algorithm {
+    /// Broadcast and combined answers of the switches.
+    Hardware,
+    /// A tree of puts that the hosts forward.
+    Tree,
+    /// A tree of puts that the adapters forward.
+    Nic,
+}
+
+impl Algorithm {
+    /// All of them.
+    pub const ALL: [Algorithm; 3] = [Algorithm::Hardware, Algorithm::Tree, Algorithm::Nic];
+    /// Its name on options and in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Algorithm::Hardware => "hardware",
+            Algorithm::Tree => "tree",
+            Algorithm::Nic => "nic",
+        }
+    }
+}
+
+/// Adapter and host: what the network does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Elan {
+    /// The host posts a put.
+    pub send: Time,
+    /// The host sees that one has arrived.
+    pub receive: Time,
+    /// The Elan's processor handles an event.
+    pub thread: Time,
+    /// A store of the host reaches the adapter, or one of the adapter the host.
+    pub bus: Time,
+    /// From a packet's arrival to its acknowledgement.
+    pub acknowledge: Time,
+    /// Packets of a DMA under way without acknowledgement.
+    pub unacknowledged: u32,
+    /// First pause after a failed network conditional.
+    pub retry: Time,
+}
+
+impl Elan {
+    /// Parameters of a fabric's part of the catalog; `None` if it is no QsNet.
+    pub fn of(spec: &FabricSpec) -> Option<Elan> {
+        let value = |name: &str| spec.parameters.get(name).map(|parameter| parameter.value);
+        let time = |name: &str| value(name).map(|ps| Time(ps.round() as u64));
+        Some(Elan {
+            send: time("put_overhead_send")?,
+            receive: time("put_overhead_recv")?,
+            thread: time("nic_thread_time")?,
+            bus: spec.resource(hotlink_fabric::spec::Role::HostBus)?.latency.value,
+            acknowledge: time("acknowledge_time")?,
+            unacknowledged: value("packets_unacknowledged")? as u32,
+            retry: time("conditional_retry")?,
+        })
+    }
+
+    /// Settings of the network as the Elan uses it: a few messages side by side (DMA queue, threads, commands), a window of
+    /// packets for each, and room for two packets in the adapter.
+    pub fn settings(&self, base: &Settings) -> Settings {
+        let packet = base.packet_bytes.unwrap_or(320) + 64;
+        Settings {
+            streams: 8,
+            unacknowledged: self.unacknowledged,
+            acknowledge_ps: self.acknowledge.0,
+            nic_buffer_bytes: 2 * packet,
+            ..base.clone()
+        }
+    }
+}
+
+/// What to run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Collective {
+    /// What carries it.
+    pub algorithm: Algorithm,
+    /// Nodes 0 to `nodes - 1`.
+    pub nodes: u32,
+    /// Bytes of a broadcast from node 0; `None`: a barrier.
+    pub bytes: Option<u64>,
+    /// How often, one after another.
+    pub samples: u32,
+    /// Traffic beside it, on all nodes.
+    pub background: Option<BackgroundSpec>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// From the common start to the last node's end, sample by sample.
+    pub latencies: Vec<Time>,
+    /// Of a broadcast: until also the barrier by the same algorithm is over that frees its buffers (P01's programs are
+    /// synchronised by one).
+    pub synchronised: Vec<Time>,
+    /// The network.
+    pub run: Run,
+    /// Barriers seen to be safe.
+    pub barriers: u64,
+    /// Network conditionals that failed and were tried again.
+    pub retries: u64,
+    /// Degree and chunk of a broadcast's tree.
+    pub shape: Option<Shape>,
+}
+
+/// Runs a collective on `plan`, made with the [`Elan::settings`] of `elan`.
+///
+/// # Errors
+/// Fewer than two nodes or more than there are, a broadcast by NIC, and what [`crate::Net::advance`] tells.
+pub fn run(plan: &Plan<'_>, settings: &Settings, elan: Elan, what: &Collective) -> Result<Outcome, SimError> {
+    let most = plan.fabric.nodes();
+    if !(2..=most).contains(&what.nodes) {
+        return Err(SimError::Input(format!("{} nodes: 2 to {most} are allowed", what.nodes)));
+    }
+    if what.bytes.is_some() && what.algorithm == Algorithm::Nic {
+        return Err(SimError::Input(
+            "a broadcast by the adapters' threads is not simulated: hardware, tree".to_owned(),
+        ));
+    }
+    Machine::new(plan, settings, elan, what)?.run()
+}
+
+/// The least that a collective can take and what sets it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bound {
+    /// Time.
+    pub latency: Time,
+    /// `bytes`: the link's rate for payload; else the way of the news.
+    pub by_bytes: bool,
+}
+
+/// Hop and serialisation limit: the news crosses the network from the last to arrive to the node farthest off, through both
+/// adapters; the bytes cross a link.
+///
+/// # Errors
+/// As [`run`].
+pub fn bound(plan: &Plan<'_>, nodes: u32, bytes: u64) -> Result<Bound, SimError> {
+    let way = plan.broadcast_tree(0, [1, nodes - 1], false)?.latency_ps;
+    let rate = plan.fabric.spec.resource(hotlink_fabric::spec::Role::Link).and_then(|link| link.gross.as_ref());
+    let packets = bytes.div_ceil(u64::from(plan.packet_bytes));
+    let overhead = u64::from(plan.wire_bytes(0, 1)) * packets;
+    let wire = rate.map_or(0, |rate| rate.value.time_for(bytes + overhead).0);
+    Ok(Bound { latency: Time(way + wire), by_bytes: wire > way })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hotlink_fabric::{Fabric, catalog};
+
+    fn on(nodes: u32, what: impl Fn(Collective) -> Collective) -> Outcome {
+        let spec = catalog::load("qsnet").unwrap();
+        let fabric = Fabric::build(&spec, nodes).unwrap();
+        let elan = Elan::of(&spec).unwrap();
+        let settings = elan.settings(&Settings::of(&spec));
+        let plan = Plan::new(&fabric, &settings).unwrap();
+        let barrier = Collective { algorithm: Algorithm::Hardware, nodes, bytes: None, samples: 3, background: None };
+        run(&plan, &settings, elan, &what(barrier)).unwrap()
+    }
+
+    #[test]
+    fn barriers_of_every_size_end_safely_and_the_same_each_time() {
+        for algorithm in Algorithm::ALL {
+            for nodes in [2, 3, 5, 16, 64] {
+                let outcome = on(nodes, |what| Collective { algorithm, ..what });
+                assert_eq!(outcome.barriers, 3);
+                // Adaptive ascents are drawn by lot; not much depends on them here.
+                let first = outcome.latencies[0].us();
+                assert!(outcome.latencies.iter().all(|time| (time.us() / first - 1.0).abs() < 0.03));
+                assert_eq!(outcome, on(nodes, |what| Collective { algorithm, ..what }));
+            }
+        }
+    }
+
+    #[test]
+    fn hardware_is_quickest_and_hardly_grows() {
+        let us = |algorithm, nodes| on(nodes, |what| Collective { algorithm, ..what }).latencies[0].us();
+        for nodes in [16, 64, 256] {
+            for other in [Algorithm::Tree, Algorithm::Nic] {
+                assert!(1.5 * us(Algorithm::Hardware, nodes) < us(other, nodes));
+            }
+        }
+        let growth = |algorithm| us(algorithm, 256) / us(algorithm, 4);
+        assert!(growth(Algorithm::Hardware) < 1.3 && growth(Algorithm::Tree) > 2.0);
+    }
+
+    #[test]
+    fn broadcasts_of_every_size_arrive_and_wait_for_their_barrier() {
+        for algorithm in [Algorithm::Hardware, Algorithm::Tree] {
+            let mut before = Time::ZERO;
+            for bytes in [0, 1, 320, 5000, 65536] {
+                let outcome = on(20, |what| Collective { algorithm, bytes: Some(bytes), ..what });
+                assert!(outcome.latencies[0] >= before && outcome.synchronised[0] > outcome.latencies[0], "{bytes} B");
+                before = outcome.latencies[0];
+            }
+        }
+    }
+
+    #[test]
+    fn under_a_flood_hardware_stays_ahead_of_adapters_and_these_of_hosts_whose_puts_cross_the_buses() {
+        let flood = Some("uniform:1.0".parse().unwrap());
+        let median = |algorithm, background| {
+            let mut all = on(16, |what| Collective { algorithm, background, samples: 25, ..what }).latencies;
+            all.sort_unstable();
+            all[12].us()
+        };
+        let [hardware, tree, nic] = Algorithm::ALL.map(|algorithm| median(algorithm, flood));
+        assert!(hardware < nic && nic < tree, "{hardware} {nic} {tree}");
+        assert!(tree > 2.0 * median(Algorithm::Tree, None));
+    }
+
+    #[test]
+    fn what_cannot_be_is_told() {
+        let spec = catalog::load("qsnet").unwrap();
+        let fabric = Fabric::build(&spec, 4).unwrap();
+        let elan = Elan::of(&spec).unwrap();
+        let settings = elan.settings(&Settings::of(&spec));
+        let plan = Plan::new(&fabric, &settings).unwrap();
+        let barrier = Collective { algorithm: Algorithm::Nic, nodes: 4, bytes: None, samples: 1, background: None };
+        for wrong in [
+            Collective { nodes: 1, ..barrier },
+            Collective { nodes: 5, ..barrier },
+            Collective { bytes: Some(8), ..barrier },
+        ] {
+            assert!(
+                run(&plan, &settings, elan, &wrong).unwrap_err().to_string().contains("allowed")
+                    || wrong.bytes.is_some()
+            );
+        }
+        assert!(Elan::of(&catalog::load("ib-ndr-fat-tree2").unwrap()).is_none());
+    }
+}

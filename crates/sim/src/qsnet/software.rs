@@ -1,0 +1,231 @@
+//! By puts along a tree, forwarded by the hosts or by the adapters' threads.
+
+use super::machine::{Phase, World};
+use super::{Algorithm, Elan};
+use crate::error::SimError;
+use crate::net::Message;
+use crate::plan::Plan;
+use hotlink_fabric::spec::Role;
+use hotlink_fabric::units::Time;
+use std::collections::VecDeque;
+
+/// Degree of the barrier's tree: that of the network.
+const DEGREE: u32 = 4;
+/// Chunks that a node has under way at a time, as a DMA queue of two.
+const UNDER_WAY: u32 = 2;
+/// Timers, above the node's number.
+const SEND: u32 = 1 << 24;
+const HANDLE: u32 = 2 << 24;
+const LEAVE: u32 = 3 << 24;
+const KIND: u32 = 7 << 24;
+
+/// Tags.
+const UP: u64 = 1;
+const DOWN: u64 = 2;
+const CHUNK: u64 = 3;
+
+/// Tree and chunks of a broadcast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Children of a node; 1 is a chain.
+    pub degree: u32,
+    /// Bytes that are forwarded at a time.
+    pub chunk: u64,
+}
+
+impl Shape {
+    /// The quickest by the model (levels - 1) x (way + degree x chunk time) + chunks x degree x chunk time, over degrees
+    /// 1, 2 and 4 and chunks of powers of two from 256 B; chunk time is the slower of link and bus, which a node in the
+    /// middle crosses degree + 1 times.
+    ///
+    /// # Errors
+    /// A fabric whose links have no rate.
+    pub fn best(plan: &Plan<'_>, elan: Elan, nodes: u32, bytes: u64) -> Result<Shape, SimError> {
+        let rate = |role| plan.fabric.spec.resource(role).and_then(|resource| resource.gross.as_ref());
+        let none = || SimError::Input(format!("{}: its links have no rate", plan.fabric.spec.name));
+        let link = rate(Role::Link).ok_or_else(none)?.value.0 as f64 * plan.fabric.spec.packet.efficiency(320, 1.0);
+        let bus = rate(Role::HostBus).map_or(f64::INFINITY, |rate| rate.value.0 as f64);
+        let way = plan.broadcast_tree(0, [1, nodes - 1], false)?.latency_ps as f64;
+        let hop = way + (elan.send + elan.receive).0 as f64;
+        let time = |shape: Shape| {
+            let (degree, chunk) = (f64::from(shape.degree), shape.chunk.min(bytes) as f64);
+            let levels = (0..).find(|&levels| reached(shape.degree, levels) >= u64::from(nodes)).unwrap_or(0);
+            let step = (degree / link).max((degree + 1.0) / bus) * chunk * 1e12 + degree * elan.send.0 as f64;
+            let chunks = bytes.div_ceil(shape.chunk).max(1) as f64;
+            (f64::from(levels) - 1.0).max(0.0) * (hop + step) + chunks * step
+        };
+        let shapes =
+            [4, 2, 1].into_iter().flat_map(|degree| (8..=16).rev().map(move |bits| Shape { degree, chunk: 1 << bits }));
+        Ok(shapes.min_by(|&a, &b| time(a).total_cmp(&time(b))).unwrap_or(Shape { degree: DEGREE, chunk: 1 << 12 }))
+    }
+}
+
+/// Nodes of a full tree with so many levels below the root.
+fn reached(degree: u32, levels: u32) -> u64 {
+    match degree {
+        1 => u64::from(levels) + 1,
+        _ => (0..=levels).map(|level| u64::from(degree).saturating_pow(level)).fold(0, u64::saturating_add),
+    }
+}
+
+/// A put that waits.
+#[derive(Clone, Copy, Debug)]
+struct Put {
+    to: u32,
+    bytes: u64,
+    tag: u64,
+}
+
+/// Who forwards on one node: its host or its adapter.
+#[derive(Clone, Debug, Default)]
+struct Agent {
+    free: Time,
+    out: VecDeque<Put>,
+    /// Puts that its processor has posted and the DMA queue has not taken.
+    posted: VecDeque<Put>,
+    inbox: VecDeque<(u64, u64)>,
+    under_way: u32,
+    /// Of a barrier: children and itself still to arrive; of a broadcast: bytes still to come.
+    missing: u64,
+}
+
+/// The tree.
+pub(super) struct Software {
+    agents: Vec<Agent>,
+    elan: Elan,
+    nic: bool,
+    degree: u32,
+    /// Of a broadcast.
+    bytes: Option<(u64, u64)>,
+}
+
+impl Software {
+    pub fn new(elan: Elan, nodes: u32, algorithm: Algorithm) -> Software {
+        let agents = vec![Agent::default(); nodes as usize];
+        Software { agents, elan, nic: algorithm == Algorithm::Nic, degree: DEGREE, bytes: None }
+    }
+    pub fn barrier(&mut self) {
+        (self.bytes, self.degree) = (None, DEGREE);
+    }
+    pub fn broadcast(&mut self, bytes: u64, shape: Shape) {
+        (self.bytes, self.degree) = (Some((bytes, shape.chunk)), shape.degree);
+    }
+    fn children(&self, node: u32) -> std::ops::Range<u32> {
+        let nodes = self.agents.len() as u64;
+        let first = u64::from(node) * u64::from(self.degree) + 1;
+        (first.min(nodes) as u32)..((first + u64::from(self.degree)).min(nodes) as u32)
+    }
+    fn costs(&self) -> (Time, Time) {
+        if self.nic { (self.elan.thread, self.elan.thread) } else { (self.elan.send, self.elan.receive) }
+    }
+
+    fn put(&mut self, world: &mut World<'_>, node: u32, put: Put) {
+        let send = self.costs().0;
+        let agent = &mut self.agents[node as usize];
+        agent.free = agent.free.max(world.net.now()) + send;
+        agent.out.push_back(put);
+        world.net.timer(agent.free, SEND + node);
+    }
+    /// The DMA queue takes what it can.
+    fn feed(&mut self, world: &mut World<'_>, node: u32) -> Result<(), SimError> {
+        let agent = &mut self.agents[node as usize];
+        while agent.under_way < UNDER_WAY || agent.posted.front().is_some_and(|put| put.tag != CHUNK) {
+            let Some(Put { to, bytes, tag }) = agent.posted.pop_front() else { break };
+            agent.under_way += 1;
+            if self.nic {
+                world.net.post_inner(node, to, bytes, tag)?
+            } else {
+                world.net.post(node, to, bytes, tag)?
+            };
+        }
+        Ok(())
+    }
+
+    /// A child, or the node itself, has arrived.
+    fn arrived(&mut self, world: &mut World<'_>, node: u32) {
+        let agent = &mut self.agents[node as usize];
+        agent.missing -= 1;
+        if agent.missing > 0 {
+            return;
+        }
+        if node > 0 {
+            return self.put(world, node, Put { to: (node - 1) / self.degree, bytes: 8, tag: UP });
+        }
+        self.release(world, node);
+    }
+    /// All have arrived, as node `node` knows.
+    fn release(&mut self, world: &mut World<'_>, node: u32) {
+        for to in self.children(node) {
+            self.put(world, node, Put { to, bytes: 8, tag: DOWN });
+        }
+        let now = world.net.now();
+        // The adapter tells its host by a store over the bus; a host that forwards leaves once it has posted all.
+        let at =
+            if self.nic { now + self.elan.bus + self.elan.receive } else { self.agents[node as usize].free.max(now) };
+        world.net.timer(at, LEAVE + node);
+    }
+    /// A chunk is at a node: it goes on to the children.
+    fn forward(&mut self, world: &mut World<'_>, node: u32, bytes: u64) {
+        for to in self.children(node) {
+            self.put(world, node, Put { to, bytes, tag: CHUNK });
+        }
+        let agent = &mut self.agents[node as usize];
+        agent.missing = agent.missing.saturating_sub(bytes.max(1));
+        if agent.missing == 0 {
+            world.net.timer(agent.free.max(world.net.now()), LEAVE + node);
+        }
+    }
+}
+
+impl Phase for Software {
+    fn begin(&mut self, world: &mut World<'_>) -> Result<(), SimError> {
+        let now = world.net.now();
+        for node in 0..self.agents.len() as u32 {
+            let children = self.children(node).len() as u64;
+            let agent = &mut self.agents[node as usize];
+            agent.missing = self.bytes.map_or(children + 1, |(bytes, _)| bytes.max(1));
+            if self.bytes.is_some() {
+                continue;
+            }
+            // Its own arrival: the host acts at once, or tells its adapter.
+            let at = if self.nic { now + self.elan.send + self.elan.bus } else { now };
+            agent.inbox.push_back((0, 0));
+            world.net.timer(at, HANDLE + node);
+        }
+        if let Some((bytes, chunk)) = self.bytes {
+            let chunks = bytes.div_ceil(chunk).max(1);
+            (0..chunks).for_each(|i| self.forward(world, 0, (bytes - i * chunk).min(chunk)));
+        }
+        Ok(())
+    }
+
+    fn on_timer(&mut self, world: &mut World<'_>, id: u32) -> Result<(), SimError> {
+        let node = id & !KIND;
+        match id & KIND {
+            SEND => {
+                let agent = &mut self.agents[node as usize];
+                let put = agent.out.pop_front();
+                agent.posted.extend(put);
+                self.feed(world, node)?;
+            }
+            HANDLE => match self.agents[node as usize].inbox.pop_front() {
+                Some((CHUNK, bytes)) => self.forward(world, node, bytes),
+                Some((DOWN, _)) => self.release(world, node),
+                _ => self.arrived(world, node),
+            },
+            _ => world.end(node, self.bytes.is_none())?,
+        }
+        Ok(())
+    }
+
+    fn on_message(&mut self, world: &mut World<'_>, message: &Message) -> Result<(), SimError> {
+        self.agents[message.from as usize].under_way -= 1;
+        self.feed(world, message.from)?;
+        let receive = self.costs().1;
+        let agent = &mut self.agents[message.to as usize];
+        agent.free = agent.free.max(world.net.now()) + receive;
+        agent.inbox.push_back((message.tag, message.bytes));
+        world.net.timer(agent.free, HANDLE + message.to);
+        Ok(())
+    }
+}
