@@ -1,4 +1,5 @@
-/* What `hotlink measure` measures, under any MPI: half round trip (source rewritten before each send, or not), barrier,
+/* What `hotlink measure` measures, under any MPI: half round trip (source rewritten before each send, or not, in ordinary
+ * memory or MPI's own), barrier,
  * message rate, words put at a stride (MPI_Put with a vector type) into ordinary memory and into an allocated window,
  * words received at a stride, alltoallv from MPI's own memory, overlap at sender and receiver. With four ranks only the
  * barrier. Medians of samples, one line each: "WHAT SIZE STRIDE MEDIAN_US" (overlap: a share).
@@ -34,6 +35,13 @@ static char *filled(long size) {
     if (posix_memalign((void **)&block, 4096, size + 8))
         abort();
     memset(block, 1, size + 8);
+    return block;
+}
+
+static char *allocated(long size) {
+    char *block;
+    MPI_Alloc_mem(size, MPI_INFO_NULL, &block);
+    memset(block, 1, size);
     return block;
 }
 
@@ -209,16 +217,17 @@ int main(int argc, char **argv) {
             report("pingpong", sizes[i], 1, samples(pingpong, &p, inner) / 2);
             p.fresh = filled(sizes[i]);
             report("pingpong-rewritten", sizes[i], 1, samples(pingpong, &p, inner) / 2);
+            struct pair own = { allocated(sizes[i]), allocated(sizes[i]), NULL, sizes[i] };
+            report("pingpong-segment", sizes[i], 1, samples(pingpong, &own, inner) / 2);
+            own.fresh = p.fresh;
+            report("pingpong-segment-rewritten", sizes[i], 1, samples(pingpong, &own, inner) / 2);
+            MPI_Free_mem(own.there), MPI_Free_mem(own.back);
             if (i == 0)
                 report("rate", 8, 1, samples(window, &p, 10) / WINDOW);
             free(p.there), free(p.back), free(p.fresh);
         }
         int counts[] = {1 << 20, 1 << 20}, places[] = {0, 1 << 20};
-        struct all a = { .counts = counts, .places = places };
-        MPI_Alloc_mem(2 << 20, MPI_INFO_NULL, &a.out);
-        MPI_Alloc_mem(2 << 20, MPI_INFO_NULL, &a.in);
-        memset(a.out, 1, 2 << 20);
-        memset(a.in, 1, 2 << 20);
+        struct all a = { allocated(2 << 20), allocated(2 << 20), counts, places };
         report("alltoallv", 1 << 20, 1, samples(alltoallv, &a, 1));
         MPI_Free_mem(a.out);
         MPI_Free_mem(a.in);

@@ -142,7 +142,7 @@ impl<P: Port> Comm<P> {
     }
     /// Sends; `span` may be used again afterwards.
     pub async fn send(&self, to: Rank, tag: Tag, span: Span) -> Result<(), Error> {
-        if self.engine.borrow_mut().send_now(to, tag, Context::USER, span) {
+        if self.engine.borrow_mut().send_now(to, tag, Context::USER, span, true) {
             return Ok(());
         }
         self.send_as(Mode::Standard, to, tag, span).await
@@ -297,7 +297,7 @@ impl<P: Port> Comm<P> {
         let mut engine = self.engine.borrow_mut();
         let context = Context::COLLECTIVE;
         match what {
-            Side::Send if engine.send_now(peer, tag, context, span) => return Ok(Request(SENT)),
+            Side::Send if engine.send_now(peer, tag, context, span, false) => return Ok(Request(SENT)),
             Side::Send => engine.send(peer, tag, context, span, true),
             Side::Recv => {
                 let early = engine.announces(&span);

@@ -12,6 +12,8 @@ pub struct Options {
     pub piece_bytes: u64,
     /// Shortest rendezvous without buffers; [`u64::MAX`]: none.
     pub zero_copy_bytes: u64,
+    /// Shortest message without buffers that both ranks move, each a half, if both wait for it; [`u64::MAX`]: none.
+    pub halves_bytes: u64,
     /// Which set-ups are released when resources run out.
     pub policy: Policy,
     /// Memory for eager messages that came before their receives, shared among the ranks that may send them. A rank's
@@ -42,6 +44,8 @@ pub struct Counters {
     pub pieces: u64,
     /// Messages that this rank fetched from the sender's memory.
     pub fetched: u64,
+    /// Of those, with the sender's help for one half.
+    pub halved: u64,
     /// Messages that this rank deposited into the receiver's memory.
     pub deposited: u64,
     /// Of those, into receives that were announced before the message.
@@ -66,9 +70,21 @@ impl Options {
     /// What suits a port.
     pub fn of(limits: &hotlink_port::Limits) -> Options {
         Options {
-            eager_bytes: limits.control_bytes_max.min(16 << 10),
+            // Between processes of one machine, control messages are read while they are written: a handshake would
+            // only delay them.
+            eager_bytes: if limits.real_time && limits.segments {
+                limits.control_bytes_max
+            } else {
+                limits.control_bytes_max.min(16 << 10)
+            },
             piece_bytes: limits.control_bytes_max,
             zero_copy_bytes: limits.registration.zero_copy_min,
+            // Two cores copy faster than one; an adapter's engine needs no help.
+            halves_bytes: if limits.real_time && limits.segments && limits.fetch.is_some() && limits.deposit.is_some() {
+                512 << 10
+            } else {
+                u64::MAX
+            },
             policy: Policy::default(),
             kept_bytes: 64 << 20,
         }

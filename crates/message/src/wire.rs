@@ -9,15 +9,17 @@ use hotlink_port::{Head, Key, Layout, Memory, Rank, Span};
 pub(crate) enum Kind {
     /// A whole message.
     Eager = 0,
-    /// Request to send: a rendezvous begins. `id` is the sender's request; with a place: fetch it from there.
+    /// Request to send: a rendezvous begins. `id` is the sender's request; with a place: fetch it from there, and if
+    /// `at` is 1, the sender waits and would move half of it.
     Rts = 1,
     /// Clear to send: `id` is the sender's request, `at` the receiver's; with a place: deposit it there.
     Cts = 2,
     /// A piece of a message, from byte `at`; `id` is the receiver's request.
     Data = 3,
-    /// Fetched: the sender's request `id` is over.
+    /// Fetched, or the half of it that the receiver moves: the sender's request `id` is over, or half over.
     Fetched = 4,
-    /// Deposited: the receiver's request `id` is over.
+    /// Deposited, or the half of it that the sender moves: the receiver's request `id` is over, or half over. If `at`
+    /// is 1 the sender could not, and the receiver fetches that half too.
     Landed = 5,
     /// An early receive: `id` is the receiver's request, `total` its room, `at` the messages it had seen from the
     /// sender; with a place.
@@ -26,9 +28,12 @@ pub(crate) enum Kind {
     Claim = 7,
     /// Flow control: eager bytes taken so far are `at`.
     Credit = 8,
+    /// To a sender that waits: `id` is its request, `at` the receiver's, `total` the bytes at the message's end that it
+    /// shall deposit at the place.
+    Half = 9,
 }
 
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 10] = [
     Kind::Eager,
     Kind::Rts,
     Kind::Cts,
@@ -38,6 +43,7 @@ const KINDS: [Kind; 9] = [
     Kind::Ready,
     Kind::Claim,
     Kind::Credit,
+    Kind::Half,
 ];
 
 /// Which of a rank's message streams: messages of different contexts never match.

@@ -184,6 +184,45 @@ fn set_ups_are_released_on_demand() {
     assert_eq!((results[1].0, results[0].1), (10, 9), "all were fetched, through one entry");
 }
 
+/// Both ranks move a long message between regular segments when both wait for it: every byte is there when either goes
+/// on, also when set-ups are scarce and one side must do the other's half or all.
+#[test]
+fn both_sides_move_half_of_a_message() {
+    async fn program(port: LoopbackPort) -> Result<u64, Error> {
+        let options = Options {
+            eager_bytes: 200,
+            zero_copy_bytes: 1000,
+            halves_bytes: 5000,
+            ..Options::of(&hotlink_port::Port::limits(&port).clone())
+        };
+        let comm = Comm::with_options(port, options);
+        for (number, bytes) in (0u8..).zip([4999u64, 5000, 8192, 8193, 12_345, 40_000]) {
+            let memory = comm.alloc(bytes, Kind::Shared)?;
+            let span = Span::new(memory, 0, bytes);
+            let contents: Vec<u8> = (0..bytes).map(|i| (i % 251) as u8 ^ number).collect();
+            if comm.rank() == u32::from(number % 2) {
+                comm.write(memory, 0, &contents)?;
+                comm.send(1 - comm.rank(), 0, span).await?;
+                // The other side is done with it.
+                comm.write(memory, 0, &vec![0xEE; bytes as usize])?;
+            } else {
+                comm.recv(None, Some(0), span).await?;
+                assert!(bytes_of(&comm, span) == contents, "{bytes} bytes");
+            }
+            comm.free(memory)?;
+        }
+        comm.barrier().await?;
+        Ok(comm.counters().halved)
+    }
+    for entries in [1, 2, 3, 100] {
+        for seed in 0..20 {
+            let ranks = Loopback { entries, seed, ..Loopback::default() }.run(2, &program).unwrap();
+            let halved: u64 = ranks.into_iter().map(Result::unwrap).sum();
+            assert_eq!(halved, if entries == 100 { 5 } else { halved }, "{entries} entries");
+        }
+    }
+}
+
 /// Memory that was registered, freed and allocated again is other memory.
 #[test]
 fn freed_and_reused_memory_is_not_mistaken() {

@@ -7,6 +7,7 @@
 
 mod early;
 mod flow;
+mod halves;
 mod matching;
 mod pieces;
 mod rendezvous;
@@ -68,6 +69,9 @@ pub(crate) struct Engine<P: Port> {
     pub(crate) gone: Vec<Rank>,
 }
 
+/// Up to this size (as far as [`Options::eager_bytes`] goes) a message is eager whatever memory it lies in.
+const EAGER_ALWAYS: u64 = 16 << 10;
+
 impl<P: Port> Engine<P> {
     pub(crate) fn new(port: P, options: Options) -> Engine<P> {
         let most = port.limits().control_bytes_max;
@@ -100,7 +104,7 @@ impl<P: Port> Engine<P> {
     pub(crate) fn send_as(&mut self, mode: Mode, to: Rank, tag: Tag, span: Span, waits: bool) -> Result<u64, Error> {
         match mode {
             Mode::Restricted => self.send_by(to, tag, Context::USER, span, (waits, false)),
-            _ if self.send_now(to, tag, Context::USER, span) => Ok(SENT),
+            _ if self.send_now(to, tag, Context::USER, span, waits) => Ok(SENT),
             Mode::Standard => self.send(to, tag, Context::USER, span, waits),
             Mode::Postal => self.send_copy(to, tag, span),
         }
@@ -146,7 +150,7 @@ impl<P: Port> Engine<P> {
         let words = Words { kind: Kind::Eager, context, tag, total, id: 0, at: 0 };
         let id = self.open(to, span, State::Offered { words });
         let words = Words { id, ..words };
-        let short = eager && total <= self.options.eager_bytes;
+        let short = eager && self.is_short(&span, waits);
         let sent = if short && self.flows.of(to).admits(total) {
             self.counters.eager += 1;
             self.flows.of(to).charge(total);
@@ -163,11 +167,17 @@ impl<P: Port> Engine<P> {
         }
         Ok(id)
     }
+    /// Whether a message goes eagerly: it is short, or not much longer and would not be moved without buffers anyway.
+    #[inline]
+    fn is_short(&self, span: &Span, waits: bool) -> bool {
+        let total = span.bytes();
+        total <= self.options.eager_bytes && (total <= EAGER_ALWAYS || !self.offers(span, waits))
+    }
     /// Sends a short message at once and leaves nothing to wait for; `false`: it must go the usual way.
     #[inline]
-    pub(crate) fn send_now(&mut self, to: Rank, tag: Tag, context: Context, span: Span) -> bool {
+    pub(crate) fn send_now(&mut self, to: Rank, tag: Tag, context: Context, span: Span, waits: bool) -> bool {
         let total = span.bytes();
-        let usual = total > self.options.eager_bytes || !self.waiting.is_empty() || to >= self.port.ranks();
+        let usual = !self.is_short(&span, waits) || !self.waiting.is_empty() || to >= self.port.ranks();
         if usual || !self.flows.of(to).admits(total) {
             return false;
         }
@@ -336,7 +346,12 @@ impl<P: Port> Engine<P> {
             }
             Kind::Cts => self.on_clear(&words, self.place(from, bytes)),
             Kind::Data => self.on_piece(from, &words, bytes),
-            Kind::Fetched => self.finish(words.id, Ok(Status { from, tag: words.tag, bytes: words.total })),
+            Kind::Fetched => {
+                if !self.is_half_left(words.id) {
+                    self.finish(words.id, Ok(Status { from, tag: words.tag, bytes: words.total }));
+                }
+            }
+            Kind::Half => self.on_half(words, self.place(from, bytes)),
             Kind::Landed => self.on_landed(from, &words),
             Kind::Ready => self.on_ready(from, words, self.place(from, bytes)),
             Kind::Claim => self.on_claim(from, words),

@@ -22,7 +22,8 @@ impl<P: Port> Engine<P> {
         let fetchable = self.port.limits().fetch.is_some() && self.offers(&span, waits);
         let place = if fetchable { self.export(id, span) } else { None };
         let payload = place.map_or(Carried::Nothing, Carried::Place);
-        let words = Words { kind: Kind::Rts, ..words };
+        let helps = waits && place.is_some() && words.total >= self.options.halves_bytes && span.layout.is_contiguous();
+        let words = Words { kind: Kind::Rts, at: u64::from(helps), ..words };
         self.say(Saying { to, words, payload, request: id, ends: false })
     }
     pub(super) fn is_regular(&self, span: &Span) -> bool {
@@ -109,7 +110,7 @@ impl<P: Port> Engine<P> {
             let into = span.part(0, words.total);
             if let (Some(place), Some(into)) = (place, into)
                 && self.takes(&span, &place)
-                && self.fetch(id, &words, &place, into)
+                && self.fetch_or_share(id, &words, &place, into)
             {
                 return;
             }
@@ -188,7 +189,8 @@ impl<P: Port> Engine<P> {
         let (peer_rank, span, state) = (entry.peer, entry.span, entry.state);
         match (state, moved) {
             (State::Fetching { words }, Ok(())) => {
-                self.counters.fetched += 1;
+                let halved = self.entries[id as u32 as usize].halves > 0;
+                self.counters.fetched += u64::from(!halved);
                 let (_, result) = Self::fit(peer_rank, &words, span);
                 let fetched = Words { kind: Kind::Fetched, ..words };
                 let said = self.say(Saying {
@@ -198,7 +200,15 @@ impl<P: Port> Engine<P> {
                     request: id,
                     ends: false,
                 });
-                self.finish(id, said.and(result));
+                if said.is_err() || !self.is_half_left(id) {
+                    self.finish(id, said.and(result));
+                }
+            }
+            (State::Fetching { words }, Err(refusal)) if self.entries[id as u32 as usize].halves > 0 => {
+                self.give_up_half(id, peer_rank, words, refusal);
+            }
+            (State::Depositing { peer }, moved) if self.entries[id as u32 as usize].halves > 0 => {
+                self.on_half_moved(id, peer, moved.is_ok());
             }
             (State::Fetching { words }, Err(_)) => {
                 self.release_setups(id);
@@ -227,6 +237,9 @@ impl<P: Port> Engine<P> {
     /// The message of receive `words.id` has been deposited.
     pub(crate) fn on_landed(&mut self, from: Rank, words: &Words) {
         let Some(entry) = self.entry(words.id) else { return };
+        if entry.halves > 0 {
+            return self.on_half_landed(words);
+        }
         if let State::Receiving { words: announced, .. } = entry.state {
             let (_, result) = Self::fit(from, &announced, entry.span);
             self.finish(words.id, result);

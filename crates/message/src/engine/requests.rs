@@ -53,10 +53,12 @@ pub(crate) struct Entry {
     pub(crate) state: State,
     /// Its memory is registered for it.
     pub(crate) registered: bool,
-    /// Where its message may go, as the sender was told.
+    /// Where its message may go, as the sender was told; of a message in halves, where the sender has it.
     pub(crate) announced: Option<Place>,
     /// It uses the attachment to this key.
     pub(crate) attached: Option<Key>,
+    /// Of a message that both sides move: halves that are still on the way. 0: of no such message.
+    pub(super) halves: u8,
     /// It sends this copy of its message, and nobody waits for it.
     pub(crate) copy: Option<Memory>,
 }
@@ -72,14 +74,15 @@ impl<P: Port> Engine<P> {
                 registered: false,
                 announced: None,
                 attached: None,
+                halves: 0,
                 copy: None,
             });
             self.entries.len() as u32 - 1
         });
         let entry = &mut self.entries[slot as usize];
         let generation = entry.generation.wrapping_add(1);
-        *entry =
-            Entry { generation, peer, span, state, registered: false, announced: None, attached: None, copy: None };
+        let fresh = Entry { peer, span, state, halves: 0, ..*entry };
+        *entry = Entry { generation, registered: false, announced: None, attached: None, copy: None, ..fresh };
         u64::from(entry.generation) << 32 | u64::from(slot)
     }
     /// The request in a slot.

@@ -25,6 +25,9 @@ const LAST_PIECE: u8 = 3;
 /// A put is in place (`head[0]` is 1) or could not be.
 const ANSWER: u8 = 4;
 
+/// Looks for the next part of a payload before other processes are given the core: its sender is copying it.
+const PART_SPINS: u32 = 2000;
+
 /// One process's door to the shared memory of its job.
 pub struct ShmPort {
     world: World,
@@ -86,15 +89,22 @@ impl ShmPort {
         if self.scatters.blocks(to) && !self.send_puts(Some(to)) {
             return Posted::Busy;
         }
-        let store = &self.store;
-        self.senders[to as usize].send(USER, head, bytes, |into| match payload {
-            Payload::None => Ok(()),
-            Payload::Bytes(from) => {
+        let (store, sender) = (&self.store, &mut self.senders[to as usize]);
+        match payload {
+            Payload::None => sender.send((USER, false), head, 0, |_, _| Ok(())),
+            Payload::Bytes(from) => sender.send((USER, false), head, bytes, |_, into| {
                 into.copy_from_slice(from);
                 Ok(())
+            }),
+            Payload::Span(span) if !span.layout.is_contiguous() => {
+                sender.send((USER, false), head, bytes, |_, into| store.pack(*span, into))
             }
-            Payload::Span(span) => store.pack(*span, into),
-        })
+            // Refused, if it is to be, before the reader has seen a part.
+            Payload::Span(span) if let Err(refusal) = store.address(*span) => Posted::Refused(refusal),
+            Payload::Span(span) => sender.send((USER, true), head, bytes, |at, into| {
+                store.pack(Span::new(span.memory, span.offset + at, into.len() as u64), into)
+            }),
+        }
     }
     fn remote(&mut self, way: Way, local: Span, remote: RemoteSpan, engine: Engine, token: Token) -> Posted {
         if way == Way::Write
@@ -149,7 +159,7 @@ impl ShmPort {
             };
             let kind = if piece.last { LAST_PIECE } else { PIECE };
             let sender = &mut senders[put.key.rank as usize];
-            match sender.send(kind, &piece.head, piece.from.bytes(), |into| store.pack(piece.from, into)) {
+            match sender.send((kind, false), &piece.head, piece.from.bytes(), |_, into| store.pack(piece.from, into)) {
                 Posted::Accepted => put.advance(&piece),
                 Posted::Busy => return false,
                 Posted::Refused(refusal) => {
@@ -168,7 +178,7 @@ impl ShmPort {
         self.send_puts(None);
         while let Some(&(to, placed)) = self.scatters.answers.front() {
             let head = [u64::from(placed), 0, 0, 0];
-            if self.senders[to as usize].send(ANSWER, &head, 0, |_| Ok(())) == Posted::Busy {
+            if self.senders[to as usize].send((ANSWER, false), &head, 0, |_, _| Ok(())) == Posted::Busy {
                 return;
             }
             self.scatters.answers.pop_front();
@@ -230,7 +240,7 @@ impl ShmPort {
     }
     fn revoke(&mut self, to: Rank, key: Key) -> bool {
         let head = [key.id, key.bytes, 0, 0];
-        self.senders[to as usize].send(REVOKED, &head, 0, |_| Ok(())) == Posted::Accepted
+        self.senders[to as usize].send((REVOKED, false), &head, 0, |_, _| Ok(())) == Posted::Accepted
     }
     fn send_revocations(&mut self) {
         while let Some(&(to, key)) = self.revocations.front() {
@@ -256,16 +266,39 @@ impl ShmPort {
             self.receivers[from as usize].release(seen.bytes);
         }
     }
-    /// The current payload from byte `at`.
-    #[inline]
-    fn payload(&self, at: u64) -> &[u8] {
-        match &self.current {
-            // SAFETY: the ring keeps these bytes until `release`, which needs `&mut self`.
-            Some((_, seen)) if at <= seen.bytes => unsafe {
-                std::slice::from_raw_parts(seen.payload.add(at as usize), (seen.bytes - at) as usize)
-            },
-            _ => &[],
+    /// Waits until `bytes` of a payload that comes in parts are there, which its sender is copying now: how many are.
+    fn wait_filled(&self, from: Rank, seen: &Seen, bytes: u64) -> Result<u64, Refusal> {
+        let receiver = &self.receivers[from as usize];
+        let mut spins = 0;
+        loop {
+            let there = receiver.filled(seen);
+            if there >= bytes {
+                return Ok(there);
+            }
+            if spins < PART_SPINS {
+                spins += 1;
+                std::hint::spin_loop();
+                continue;
+            }
+            self.world.watch();
+            if self.world.member(from).state.load(Acquire) == state::DEAD && receiver.filled(seen) < bytes {
+                return Err(Refusal::PeerGone(from));
+            }
+            sys::yield_core();
         }
+    }
+    /// Copies the current payload from byte `at` to a contiguous span while it comes.
+    fn deliver_parts(&mut self, (from, seen): (Rank, Seen), at: u64, to: Span) -> Result<(), Refusal> {
+        let mut done = 0;
+        while done < to.bytes() {
+            let there = self.wait_filled(from, &seen, at + done + 1)?.min(at + to.bytes());
+            let bytes = there - at - done;
+            // SAFETY: so much of the payload is there, and the ring keeps it until `release`; not memory of the store.
+            let part = unsafe { std::slice::from_raw_parts(seen.payload.add((at + done) as usize), bytes as usize) };
+            self.store.unpack(part, Span::new(to.memory, to.offset + done, bytes))?;
+            done += bytes;
+        }
+        Ok(())
     }
 }
 
@@ -309,18 +342,30 @@ impl Port for ShmPort {
     }
     #[inline]
     fn deliver(&mut self, at: u64, to: Span) -> Result<(), Refusal> {
-        let Some((_, seen)) = self.current.filter(|(_, seen)| at + to.bytes() <= seen.bytes) else {
+        let Some((from, seen)) = self.current.filter(|(_, seen)| at + to.bytes() <= seen.bytes) else {
             return Err(Refusal::OutOfBounds);
         };
+        if seen.is_in_parts() {
+            self.store.address(to)?;
+            if to.layout.is_contiguous() {
+                return self.deliver_parts((from, seen), at, to);
+            }
+            self.wait_filled(from, &seen, at + to.bytes())?;
+        }
         // SAFETY: inside the payload, which the ring keeps until `release`; not memory of the store.
         let from = unsafe { std::slice::from_raw_parts(seen.payload.add(at as usize), to.bytes() as usize) };
         self.store.unpack(from, to)
     }
     fn peek(&self, at: u64, into: &mut [u8]) -> usize {
-        let payload = self.payload(at);
-        let bytes = payload.len().min(into.len());
-        into[..bytes].copy_from_slice(&payload[..bytes]);
-        bytes
+        let Some((from, seen)) = self.current.filter(|(_, seen)| at < seen.bytes) else { return 0 };
+        let bytes = (seen.bytes - at).min(into.len() as u64);
+        if self.wait_filled(from, &seen, at + bytes).is_err() {
+            return 0;
+        }
+        // SAFETY: inside the payload, whose bytes are there and which the ring keeps until `release`.
+        let payload = unsafe { std::slice::from_raw_parts(seen.payload.add(at as usize), bytes as usize) };
+        into[..bytes as usize].copy_from_slice(payload);
+        bytes as usize
     }
     #[inline]
     fn idle(&mut self, until: Time) {

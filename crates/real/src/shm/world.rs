@@ -44,9 +44,14 @@ pub(crate) struct Taken {
     pub(crate) bytes: AtomicU64,
 }
 
+/// Up to where the sender has filled the payload ring, for payloads that come in parts. A line of its own.
+#[repr(C, align(64))]
+pub(crate) struct Filled(pub(crate) AtomicU64);
+
 #[repr(C, align(64))]
 pub(crate) struct Ring {
     pub(crate) taken: Taken,
+    pub(crate) filled: Filled,
     pub(crate) slots: [Slot; SLOTS as usize],
     pub(crate) payload: [u8; RING_BYTES as usize],
 }
