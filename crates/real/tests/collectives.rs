@@ -11,12 +11,13 @@ fn options() -> Options {
 #[test]
 fn over_shared_memory() {
     for ranks in [1, 2, 3, 4] {
-        let cases = [(0, 0), (1, ranks - 1), (5, 0), (3000, ranks / 2)];
+        let mut cases: Vec<_> = (0..ranks).flat_map(|root| [1, 5].map(|words| (words, root))).collect();
+        cases.extend([(0, 0), (3000, ranks / 2)]);
         assert_eq!(check(&mut Shm::new(options()), ranks, &cases), [""; 0], "{ranks} ranks");
     }
 }
 
 #[test]
 fn over_tcp() {
-    assert_eq!(check(&mut Tcp::new(options()), 3, &[(1, 2), (3000, 0)]), [""; 0]);
+    assert_eq!(check(&mut Tcp::new(options()), 3, &[(1, 2), (5, 1), (0, 0), (3000, 0)]), [""; 0]);
 }
