@@ -37,7 +37,7 @@ pub struct Plan {
     pub width: f64,
     /// Stop after this time.
     pub time_us: f64,
-    /// Messages before the first sample.
+    /// Repetitions before the first sample, as far as a quarter of the time allows, but one.
     pub warmup: u64,
     /// In virtual time: how long the ranks of a collective wait for their common start, which must reach all before it.
     pub rest_us: f64,
@@ -77,7 +77,9 @@ impl Plan {
     }
     /// Whether samples taken since `since_us` are enough.
     pub fn is_enough(&self, samples: &[f64], since_us: f64) -> bool {
-        if samples.len() >= self.samples_max || since_us > self.time_us && samples.len() >= 3 {
+        // A single sample may take longer than all were to.
+        let late = since_us > self.time_us && samples.len() >= 3 || since_us > 10.0 * self.time_us;
+        if samples.len() >= self.samples_max || late && !samples.is_empty() {
             return true;
         }
         let narrow = |summary: Summary| summary.relative_width() <= self.width;
@@ -92,6 +94,8 @@ pub struct Samples {
     pub values: Vec<f64>,
     /// Repetitions that each sample averages over, so that the timer's cost is small beside them.
     pub inner: u64,
+    /// Repetitions before the first sample.
+    pub warmup: u64,
     /// The clock that took them.
     pub timer: Timer,
 }
@@ -203,12 +207,13 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
     /// Runs `sample(inner)` on every rank as often as the plan wants. A sample gives its value, in whatever unit, and
     /// the time that it took.
     pub(crate) async fn run(&self, sample: impl AsyncFn(u64) -> Result<(f64, Time), Error>) -> Result<Samples, Error> {
-        let mut samples = Samples { values: Vec::new(), inner: 1, timer: self.timer };
+        let mut samples = Samples { inner: 1, timer: self.timer, ..Samples::default() };
         if self.plan.samples_max == 1 && !self.comm.limits().real_time {
             // Virtual time repeats exactly, and every rank knows that: nobody need be told.
             for _ in 0..self.plan.warmup {
                 sample(1).await?;
             }
+            samples.warmup = self.plan.warmup;
             samples.values.push(sample(1).await?.0);
             return Ok(samples);
         }
@@ -221,8 +226,14 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
                 self.obey(order, &sample, &mut samples).await?;
             }
         }
-        let warmup = Order { samples: self.plan.warmup.max(1), inner: 1, keep: false };
-        let one = self.lead(warmup, &sample, &mut samples).await?;
+        let warmup = |samples| Order { samples, inner: 1, keep: false };
+        let mut one = self.lead(warmup(1), &sample, &mut samples).await?;
+        // Warm-up takes no longer than a quarter of the time for samples.
+        let fit = (self.plan.time_us / 4.0 / one.us().max(1e-6)) as u64;
+        let more = self.plan.warmup.saturating_sub(1).min(fit);
+        if more > 0 {
+            one = self.lead(warmup(more), &sample, &mut samples).await?;
+        }
         let wanted_us = self.timer.overhead_us / TIMER_SHARE;
         let inner = (wanted_us / one.us().max(1e-6)).ceil().clamp(1.0, INNER_MAX as f64) as u64;
         let start = self.comm.now();
@@ -258,6 +269,8 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
             let (value, time) = sample(order.inner).await?;
             if order.keep {
                 samples.values.push(value);
+            } else {
+                samples.warmup += 1;
             }
             last = time;
         }
@@ -289,4 +302,20 @@ pub(crate) fn rewrite<E: Endpoint>(comm: &E, span: Span, value: u8) -> Result<()
         comm.write(span.memory, span.offset + at, &piece[..bytes as usize])?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn enough_is_narrow_or_late_or_all() {
+        let plan = Plan { time_us: 100.0, samples_max: 60, ..Plan::default() };
+        assert!(plan.is_enough(&[1.0; 50], 1.0) && !plan.is_enough(&[1.0; 49], 1.0));
+        let wide: Vec<f64> = (0..59).map(f64::from).collect();
+        assert!(!plan.is_enough(&wide, 1.0) && plan.is_enough(&wide, 101.0));
+        assert!(plan.is_enough(&[&wide[..], &[0.0]].concat(), 1.0));
+        assert!(!plan.is_enough(&wide[..2], 999.0) && plan.is_enough(&wide[..1], 1001.0));
+        assert!(!plan.is_enough(&[], 1e9));
+    }
 }

@@ -153,7 +153,7 @@ fn streams_rates_and_semantics_stand_beside_their_bounds() {
             assert_sound(record);
             assert!(record["efficiency"].as_f64().unwrap() > 0.0 && record["limiting_resource"].is_string());
         }
-        assert!(streams.iter().all(|record| record["buffers"] == "rewritten" && record["warmup"] == 10));
+        assert!(streams.iter().all(|record| record["buffers"] == "rewritten" && record["warmup"].as_u64() > Some(0)));
         assert!(
             rates.iter().all(|record| record["window"] == 16 && record["clock_resolution_us"].as_f64() > Some(0.0))
         );

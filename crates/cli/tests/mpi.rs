@@ -71,6 +71,9 @@ fn benchmarks_run_under_every_mpi() {
             let document = document(&run(launcher, "2", &all), &what);
             let told = document["environment"]["mpi"].as_str().unwrap();
             assert!(told.starts_with(launcher.2), "{what}: {told}");
+            // MPICH 5 has MPI's standard library: nothing is compiled for it.
+            let library = document["environment"]["mpi_library"].as_str().unwrap();
+            assert_eq!(library.contains("libmpi_abi.so"), launcher.2 == "MPICH Version: 5", "{what}: {library}");
             let found = document["records"].as_array().unwrap();
             assert_eq!(found.len(), *records, "{what}");
             for record in found {

@@ -121,6 +121,10 @@ impl Carrier {
         };
         Ok(copy_bound_mbps(&copies, 0))
     }
+    /// How many of `ranks` copied at once in [`Carrier::copy_rate`].
+    pub(super) fn at_once(&self, ranks: u32) -> f64 {
+        f64::from(if self.is_mpi() { ranks } else { ranks.min(hotlink_real::cores()) })
+    }
     /// Every rank's host, where the ranks are a launcher's.
     pub(super) fn hosts(&self) -> Result<Vec<String>, Failure> {
         mpi::hosts()

@@ -3,7 +3,7 @@
 use super::{Repetition, carrier::Carrier, summary};
 use crate::values::{Counts, Size, Sizes};
 use crate::{Failure, output::Output};
-use hotlink_bench::{Collected, Collective, Record, Start, Summary, Which};
+use hotlink_bench::{Collected, Collective, Record, Start, Summary, Which, part};
 use hotlink_message::Algorithm;
 
 #[derive(clap::Args)]
@@ -93,12 +93,15 @@ pub(super) fn by(
         for &size in sizes {
             let (start, background) = (args.start.into(), args.background.0);
             let bench = Collective { which, size, start, background, plan: args.repetition.plan()? };
+            let copy_mbps = args.carrier.copy_rate(size, ranks, args.repetition.bound_plan()?)?;
+            let copy_us =
+                copy_mbps.map_or(0.0, |mbps| taken_in(which, size, ranks) * args.carrier.at_once(ranks) / mbps);
             for &algorithm in algorithms {
                 let results: Vec<Collected> = match algorithm {
                     Some(algorithm) => args.carrier.run_by(ranks, &bench, (which.collective(), algorithm))?,
                     None => args.carrier.run(ranks, &bench)?,
                 };
-                let mut record = record(&bench, args, &results, hand_off_us, over)?;
+                let mut record = record(&bench, args, &results, (hand_off_us, copy_us), over)?;
                 if let Some(algorithm) = algorithm {
                     record.set("algorithm", algorithm.name());
                 }
@@ -110,11 +113,28 @@ pub(super) fn by(
     Ok(())
 }
 
+const BOUND_IS: &str = "the larger of ceil(log2 ranks) hand-offs of a cache line between cores, and what the busiest rank \
+                        takes in, copied while all do";
+
+/// Bytes that the busiest rank receives at least.
+fn taken_in(which: Which, size: u64, ranks: u32) -> f64 {
+    let others = f64::from(ranks.saturating_sub(1));
+    match which {
+        Which::Barrier => 0.0,
+        Which::Bcast | Which::Reduce | Which::Allreduce | Which::Scatter => size as f64,
+        Which::Allgather | Which::Alltoall | Which::Gather => size as f64 * others,
+        Which::Alltoallv => {
+            let column = |to: u32| (0..ranks).filter(|&from| from != to).map(|from| part(size, from, to)).sum::<u64>();
+            (0..ranks).map(column).max().unwrap_or(0) as f64
+        }
+    }
+}
+
 fn record(
     bench: &Collective,
     args: &Args,
     results: &[Collected],
-    hand_off_us: f64,
+    (hand_off_us, copy_us): (f64, f64),
     over: bool,
 ) -> Result<Record, Failure> {
     let ranks = results.len() as u32;
@@ -122,7 +142,8 @@ fn record(
     let slowest = Collective::slowest(&each);
     let all = summary(&slowest)?;
     // News of every rank needs that many steps to reach all, each a hand-off at least.
-    let bound_us = f64::from(ranks.next_power_of_two().trailing_zeros()) * hand_off_us;
+    let steps_us = f64::from(ranks.next_power_of_two().trailing_zeros()) * hand_off_us;
+    let bound_us = steps_us.max(copy_us);
     let per_rank = |of: fn(&Summary) -> f64| {
         let values: Result<Vec<f64>, Failure> = each.iter().map(|rank| Ok(of(&summary(rank)?))).collect();
         values
@@ -136,8 +157,8 @@ fn record(
         .with("latency_us", all.median)
         .with("bound_latency_us", bound_us)
         .with("efficiency", bound_us / all.median)
-        .with("limiting_resource", "cache-line hand-off")
-        .with("bound_is", "ceil(log2 ranks) hand-offs of a cache line between cores")
+        .with("limiting_resource", if copy_us > steps_us { "memory copy" } else { "cache-line hand-off" })
+        .with("bound_is", BOUND_IS)
         .with("background_B", bench.background)
         .with("p25", all.p25)
         .with("p75", all.p75)

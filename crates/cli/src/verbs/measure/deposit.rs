@@ -68,6 +68,9 @@ fn point(args: &Args, memory: Memory, size: u64, stride: u64, over: bool) -> Res
             .with("size_B", size)
             .with("stride", stride)
             .with("bandwidth_MBps", summary.median);
+        if args.carrier.is_mpi() && series == Series::Direct {
+            record.set("window", if private { "created" } else { "allocated" });
+        }
         if series == Series::Local {
             bound = Some(summary.median);
         } else if let Some(bound) = bound {

@@ -75,7 +75,12 @@ fn record(args: &Args, bench: &Kernel, ranks: &[Spent]) -> Result<Record, Failur
     let sums_us = mean(|rank| rank.sums_us);
     // Who comes last waits for nobody: the least of the ranks' times is the barrier's own.
     let own = |i: usize| ranks.iter().map(|rank| rank.barriers_us[i]).fold(f64::INFINITY, f64::min);
-    let own = Samples { values: (0..bench.iterations as usize).map(own).collect(), inner: 1, timer: ranks[0].timer };
+    let own = Samples {
+        values: (0..bench.iterations as usize).map(own).collect(),
+        inner: 1,
+        warmup: bench.plan.warmup,
+        timer: ranks[0].timer,
+    };
     let own_us = summary(&own)?.median;
     let record = args
         .carrier

@@ -263,7 +263,7 @@ impl Repetition {
             .into(record)
             .with("statistic_of", key)
             .with("inner", samples.inner)
-            .with("warmup", self.plan()?.warmup)
+            .with("warmup", samples.warmup)
             .with("buffers", self.buffers().name())
             .with("clock_overhead_us", samples.timer.overhead_us)
             .with("clock_resolution_us", samples.timer.resolution_us);

@@ -215,7 +215,7 @@ fn latency(args: &Args, sockets: &mut Sockets, point: &Point, bound: &Bound) -> 
     if pings.times_us.is_empty() {
         return Err(Failure::Check(format!("measure sockets: all of {} datagrams were lost", pings.lost)));
     }
-    let samples = Samples { values: pings.times_us, inner: 1, timer: timer() };
+    let samples = Samples { values: pings.times_us, inner: 1, warmup: WARMUP, timer: timer() };
     let median = summary(&samples)?.median;
     let bound_us = bound.latency_us + bound.mbps.map_or(0.0, |mbps| point.size as f64 / mbps);
     let record = head(args, point, bound)
@@ -225,7 +225,7 @@ fn latency(args: &Args, sockets: &mut Sockets, point: &Point, bound: &Bound) -> 
         .with("lost_share", point.options.datagram.then_some(lost))
         .with("send_buffer_B", pings.buffers.send)
         .with("receive_buffer_B", pings.buffers.receive);
-    Ok(args.repetition.finish(record, &samples, "latency_us")?.with("warmup", WARMUP))
+    args.repetition.finish(record, &samples, "latency_us")
 }
 
 fn bandwidth(args: &Args, sockets: &mut Sockets, point: &Point, bound: &Bound) -> Result<Record, Failure> {
@@ -235,7 +235,7 @@ fn bandwidth(args: &Args, sockets: &mut Sockets, point: &Point, bound: &Bound) -
         let what = format!("{} of {} messages arrived", flood.received, flood.sent);
         return Err(Failure::Check(format!("measure sockets: {what}: too few for a rate; --time gives it longer")));
     }
-    let samples = Samples { values: flood.mbps, inner: 1, timer: timer() };
+    let samples = Samples { values: flood.mbps, inner: 1, warmup: 0, timer: timer() };
     let median = summary(&samples)?.median;
     let lost = 1.0 - flood.received as f64 / flood.sent.max(1) as f64;
     let record = head(args, point, bound)
