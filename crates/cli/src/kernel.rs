@@ -15,7 +15,20 @@ pub(crate) struct Machine {
     /// Processors move messages themselves, as over shared memory: no adapter does it beside their work.
     is_carried: bool,
     update: Option<Time>,
+    /// Picoseconds for each byte that a program moves between its own data and its messages' buffers.
+    program_copy: f64,
     name: String,
+}
+
+/// The time of `bytes` by `curve`, in a program that goes through `working` bytes before it comes back to the same ones.
+/// What was measured went through twice its size, from one block to another, so a larger working set moves at the speed
+/// of blocks of half of it: its data come from farther away than those of a small block that is sent again and again.
+fn within(curve: &Curve, bytes: u64, working: u64) -> Option<u64> {
+    let (by_itself, reach) = (curve.at(bytes)?, working / 2);
+    if reach <= bytes {
+        return Some(by_itself);
+    }
+    Some(by_itself.max((curve.at(reach)? as f64 * (bytes as f64 / reach as f64)) as u64))
 }
 
 impl Machine {
@@ -26,23 +39,28 @@ impl Machine {
         let update = spec.parameters.get("update_time").map(|value| Time(value.value.round() as u64));
         let beside = Curve::through(&per_size(spec, "copy_time_beside_others_of_"));
         let is_carried = spec.parameters.get("loggp_processor_share").is_some_and(|share| share.value >= 0.5);
-        Ok(Machine { messages, copies, copies_beside: beside, is_carried, update, name: spec.name.clone() })
+        let program_copy = spec.parameters.get("program_copy_time_per_byte").map_or(0.0, |value| value.value);
+        let name = spec.name.clone();
+        Ok(Machine { messages, copies, copies_beside: beside, is_carried, update, program_copy, name })
     }
 
-    /// Time of a copy on each of `ranks` ranks at once.
-    fn copy(&self, bytes: u64, ranks: u32) -> Result<u64, String> {
+    /// Time of a copy on each of `ranks` ranks at once, within a working set.
+    fn copy(&self, bytes: u64, ranks: u32, working: u64) -> Result<u64, String> {
         let missing = || format!("{}: it states no copy costs; calibrate with `measure memory` too", self.name);
-        let beside = self.copies_beside.at(bytes).filter(|_| ranks > 1);
-        if bytes == 0 { Ok(0) } else { beside.or_else(|| self.copies.at(bytes)).ok_or_else(missing) }
+        let beside = within(&self.copies_beside, bytes, working).filter(|_| ranks > 1);
+        if bytes == 0 { Ok(0) } else { beside.or_else(|| within(&self.copies, bytes, working)).ok_or_else(missing) }
     }
 
-    /// Processor time to move a message of `bytes`, while every rank does: ping-pong's, slowed as copies are.
-    fn carry(&self, bytes: u64) -> u64 {
-        let slowed = match (self.copies.at(bytes), self.copies_beside.at(bytes)) {
-            (Some(alone), Some(beside)) => (beside as f64 / alone.max(1) as f64).max(1.0),
-            _ => 1.0,
-        };
-        (self.messages.transit.at(bytes).unwrap_or(0) as f64 * slowed) as u64
+    /// Time of a copy between a program's data and its messages' buffers.
+    fn program_copy(&self, bytes: u64, ranks: u32, working: u64) -> Result<u64, String> {
+        Ok(self.copy(bytes, ranks, working)?.max((bytes as f64 * self.program_copy) as u64))
+    }
+
+    /// Processor time to move a message of `bytes`, while every rank does: ping-pong's, but no less than a copy's beside
+    /// others, for they share the memory.
+    fn carry(&self, bytes: u64, working: u64) -> u64 {
+        let alone = within(&self.messages.transit, bytes, working).unwrap_or(0);
+        alone.max(within(&self.copies_beside, bytes, working).unwrap_or(0))
     }
 
     /// Time of a program's own work: bytes that it reads or writes in order, words that it updates in no order.
@@ -52,7 +70,7 @@ impl Machine {
             format!("{}: it states no update_time; {how}", self.name)
         };
         // A copy's reads and writes are two streams.
-        Ok(self.copy(streamed / 2, ranks)? + scattered * self.update.ok_or_else(missing)?.0)
+        Ok(self.copy(streamed / 2, ranks, 0)? + scattered * self.update.ok_or_else(missing)?.0)
     }
 
     /// The outcome of a kernel.
@@ -90,7 +108,7 @@ impl Kernel {
         for rank in 0..ranks {
             let first = builder.begin(rank);
             debug_assert!(first, "each rank begins once");
-            let mut line = Line { builder: &mut builder, rank, ranks, last: Vec::new() };
+            let mut line = Line { builder: &mut builder, rank, ranks, working: 0, last: Vec::new() };
             match *self {
                 Kernel::IntegerSort(class) => {
                     for _ in 0..ITERATIONS {
@@ -98,8 +116,11 @@ impl Kernel {
                     }
                 }
                 Kernel::Alltoallv { size, repeat } => {
+                    // Parts to all and from all, one's own among them.
+                    line.working = 2 * u64::from(ranks) * size;
+                    let own = machine.copy(size, ranks, line.working)?;
                     for _ in 0..repeat {
-                        line.exchange(machine, size, machine.copy(size, ranks)?);
+                        line.exchange(machine, size, own);
                     }
                 }
                 Kernel::Bcast { size, repeat } => (0..repeat).for_each(|_| line.bcast(machine, size)),
@@ -121,6 +142,8 @@ struct Line<'b> {
     builder: &'b mut Builder,
     rank: u32,
     ranks: u32,
+    /// Bytes that the rank goes through before it comes back to the same ones.
+    working: u64,
     /// What the next operation waits for.
     last: Vec<u32>,
 }
@@ -143,7 +166,7 @@ impl Line<'_> {
         let sent = if machine.is_carried { size.min(1) } else { size };
         for step in 1..self.ranks {
             if machine.is_carried {
-                self.calc(machine.carry(size));
+                self.calc(machine.carry(size, self.working));
             }
             ends.push(self.add(Kind::Send, (self.rank + step) % self.ranks, sent));
         }
@@ -186,13 +209,16 @@ impl Line<'_> {
         let (share, range) = (class.keys() / ranks, u64::from(class.key_limit()) / ranks);
         let buckets = if class == Class::S { 1 << 9 } else { 1 << 10 };
         let sums = COUNT * (buckets + TESTS as u64);
-        let (all, keys) = (self.ranks, machine.copy(KEY * share, self.ranks)?);
+        // The keys as they are, in buckets, as sent, as they came, as they are counted; and the counts.
+        self.working = KEY * (5 * share + range);
+        let (all, working) = (self.ranks, self.working);
+        let keys = machine.program_copy(KEY * share, all, working)?;
         self.calc(machine.own(KEY * share * 3, 2 * share, all)?);
-        self.allreduce(sums, machine.copy(sums, all)?);
+        self.allreduce(sums, machine.copy(sums, all, 0)?);
         self.exchange(machine, COUNT, 0);
         self.calc(keys);
         let part = KEY * share / ranks;
-        self.exchange(machine, part, machine.copy(part, all)?);
+        self.exchange(machine, part, machine.program_copy(part, all, working)?);
         self.calc(keys);
         self.calc(machine.own(KEY * (share + 3 * range), share, all)?);
         Ok(())
@@ -212,6 +238,7 @@ mod tests {
             copies_beside: Curve::default(),
             is_carried: false,
             update: Some(Time(1000)),
+            program_copy: 0.0,
             name: "x".to_owned(),
         }
     }
@@ -227,11 +254,21 @@ mod tests {
     }
 
     #[test]
+    fn a_larger_working_set_moves_at_the_speed_of_its_own_size() {
+        // 1 ps/B up to 1000 B, 3 ps/B at 10 000 B.
+        let curve = Curve::through(&[(0, Time(0)), (1000, Time(1000)), (10_000, Time(30_000))]);
+        assert_eq!(within(&curve, 1000, 2000), Some(1000), "from one block to another");
+        assert_eq!(within(&curve, 1000, 20_000), Some(3000));
+        assert_eq!(within(&curve, 10_000, 1000), Some(30_000), "never faster than by itself");
+        assert_eq!(within(&Curve::default(), 1, 1), None);
+    }
+
+    #[test]
     fn a_sort_alone_is_its_work_and_copies() {
         let machine = machine();
         let class = Class::S;
         let (streamed, scattered) = sort_work(class, 1);
-        let copies = [4 << 16, 4 << 16, 4 << 16].iter().map(|&bytes| machine.copy(bytes, 1).unwrap()).sum::<u64>();
+        let copies = [4 << 16, 4 << 16, 4 << 16].iter().map(|&bytes| machine.copy(bytes, 1, 0).unwrap()).sum::<u64>();
         let once = machine.own(streamed, scattered, 1).unwrap() + copies;
         let outcome = machine.run(&Kernel::IntegerSort(class), 1).unwrap();
         assert!((outcome.latency().0 as f64 / (ITERATIONS as u64 * once) as f64 - 1.0).abs() < 1e-6);

@@ -112,6 +112,11 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("page_size", Size, "page of the adapter's address translation"),
     parameter("pio_latency", Time, "one-way time of a remote store by the processor"),
     parameter("pio_read_latency", Time, "round trip of a remote load by the processor"),
+    parameter(
+        "program_copy_time_per_byte",
+        TimePerByte,
+        "time to move a byte between a program's data and its messages' buffers (NPB IS)",
+    ),
     parameter("put_overhead_recv", Time, "processor time to see that a put has arrived"),
     parameter("put_overhead_send", Time, "processor time to post a put to remote memory"),
     parameter("queue_message_max", Size, "largest message of the adapter's queue"),

@@ -66,7 +66,15 @@ pub(super) struct Fit {
     is_shared: bool,
     model: LogGp,
     source: String,
-    update: Option<(f64, String)>,
+    alone: Option<Alone>,
+}
+
+/// What a sort on one rank tells of a program's own work: microseconds of a scattered update, and of a byte moved between
+/// its data and its messages' buffers.
+struct Alone {
+    update: f64,
+    copy: Option<f64>,
+    source: String,
 }
 
 impl Fit {
@@ -104,24 +112,32 @@ impl Fit {
         let is_shared = told("via").contains("shm") || measured.iter().any(|m| is(&m.record, "pingpong") && handed(&m));
         let model = fit::fit(&fit::kept(&pingpong), &fit::kept(&stream));
         let source = measured.iter().find(|m| is(&m.record, "pingpong")).map_or(String::new(), |m| m.source.clone());
-        let mut fit = Fit { pingpong, stream, copies, beside, is_shared, model, source, update: None };
-        fit.update = fit.update_time(measured);
+        let mut fit = Fit { pingpong, stream, copies, beside, is_shared, model, source, alone: None };
+        fit.alone = fit.alone(measured);
         Ok(fit)
     }
 
-    /// Time of a scattered update, of a sort on one rank: what its copies and streams leave.
-    fn update_time(&self, measured: &[Measured]) -> Option<(f64, String)> {
+    /// Of a sort on one rank: what its copies and streams leave for updates; and its communication, which is three copies
+    /// of the keys: to the message, to oneself, from the message.
+    fn alone(&self, measured: &[Measured]) -> Option<Alone> {
         let alone = measured.iter().filter(|m| is(&m.record, "is") && m.record.number("ranks") == Some(1.0));
-        let alone: Vec<(Class, f64, &Measured)> = alone
-            .filter_map(|m| {
-                Some((class(&m.record)?, m.record.number("bound_time_s").or(m.record.number("time_s"))?, m))
-            })
-            .collect();
-        let (class, seconds, from) = alone.into_iter().max_by_key(|(class, _, _)| class.keys())?;
+        let alone = alone.filter_map(|m| {
+            Some((class(&m.record)?, m.record.number("bound_time_s").or(m.record.number("time_s"))?, m))
+        });
+        let mut alone: Vec<(Class, f64, &Measured)> = alone.collect();
+        let most = alone.iter().map(|(class, _, _)| class.keys()).max()?;
+        alone.retain(|(class, _, _)| class.keys() == most);
+        alone.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let (class, seconds, from) = alone[alone.len() / 2];
         let (streamed, scattered) = sort_work(class, 1);
         let streamed_us = fit::curve(&self.copies).at(streamed / 2)? as f64 / 1e6;
-        let us = (seconds * 1e6 / ITERATIONS as f64 - streamed_us) / scattered as f64;
-        Some((us.max(0.0), format!("{}: class {} on one rank", from.source, class.name())))
+        let each = |seconds: f64| seconds * 1e6 / ITERATIONS as f64;
+        let copied = (3 * size_of::<u32>() as u64 * class.keys()) as f64;
+        Some(Alone {
+            update: ((each(seconds) - streamed_us) / scattered as f64).max(0.0),
+            copy: from.record.number("communication_s").map(|seconds| each(seconds) / copied),
+            source: format!("{}: class {} on one rank", from.source, class.name()),
+        })
     }
 
     /// The fabric's parameters.
@@ -151,8 +167,11 @@ impl Fit {
         let (share, what) =
             (if self.is_shared { 1.0 } else { 0.0 }, "by what carries the messages: nothing was measured");
         put("loggp_processor_share".to_owned(), share / 1e6, "ratio", Status::Estimated, what);
-        if let Some((us, source)) = &self.update {
-            put("update_time".to_owned(), *us, "us", Status::Fitted, source);
+        if let Some(Alone { update, copy, source }) = &self.alone {
+            put("update_time".to_owned(), *update, "us", Status::Fitted, source);
+            if let Some(copy) = copy {
+                put("program_copy_time_per_byte".to_owned(), *copy, "us/B", Status::Fitted, source);
+            }
         }
         parameters
     }
@@ -217,9 +236,6 @@ fn class(record: &Record) -> Option<Class> {
         .find(|class| record.text("class") == Some(class.name()))
 }
 
-/// Repetitions that flow into each other, as they do where they are measured.
-const REPEAT: u32 = 20;
-
 /// Benchmarks that the calibration has not seen, predicted by simulation beside what was measured.
 pub(super) fn check(spec: &FabricSpec, seen: &[Measured]) -> Result<Vec<Record>, Failure> {
     let machine = Machine::of(spec).map_err(Failure::Input)?;
@@ -228,12 +244,14 @@ pub(super) fn check(spec: &FabricSpec, seen: &[Measured]) -> Result<Vec<Record>,
         let size = record.number("size_B").map_or(0, |size| size as u64);
         let (benchmark, ranks) =
             (record.text("benchmark").unwrap_or_default(), record.number("ranks").unwrap_or(0.0) as u32);
+        // Operations that flow into each other, from a barrier.
+        let repeat = record.number("inner").map_or(1, |inner| inner.clamp(1.0, 1000.0) as u32);
         let (kernel, measured_us) = match (benchmark, class(record)) {
             ("is", Some(class)) if ranks > 1 => (Kernel::IntegerSort(class), record.number("time_s").map(|s| s * 1e6)),
             ("alltoall" | "alltoallv", _) if ranks > 1 => {
-                (Kernel::Alltoallv { size, repeat: REPEAT }, record.number("latency_us"))
+                (Kernel::Alltoallv { size, repeat }, record.number("latency_us"))
             }
-            ("bcast", _) if ranks > 1 => (Kernel::Bcast { size, repeat: REPEAT }, record.number("latency_us")),
+            ("bcast", _) if ranks > 1 => (Kernel::Bcast { size, repeat }, record.number("latency_us")),
             _ => continue,
         };
         let Some(measured_us) = measured_us.filter(|us| *us > 0.0) else { continue };
