@@ -35,42 +35,51 @@ fn over_cable(delay_ms: f64, loss: f64, mbit: f64, arguments: &str) -> Option<Ve
     }
 }
 
+/// Whether records over such a cable are as they should be, in one of three tries: a machine that is busy with other
+/// things can miss once, a measurement that is wrong misses always. True where the system forbids cables.
+fn matches(cable: (f64, f64, f64), arguments: &str, are_right: impl Fn(&[Value]) -> bool) -> bool {
+    (0..3).any(|_| {
+        let Some(records) = over_cable(cable.0, cable.1, cable.2, arguments) else { return true };
+        let right = are_right(&records);
+        if !right {
+            eprintln!("not so: {records:?}");
+        }
+        right
+    })
+}
+
 fn number(record: &Value, key: &str) -> f64 {
     record[key].as_f64().unwrap_or_else(|| panic!("{key} in {record}"))
 }
 
 #[test]
-fn latency_is_at_least_the_delay_imposed() {
+fn latency_is_the_delay_imposed() {
     let arguments = "--test latency --size 64 --time 0.5";
-    let Some(records) = over_cable(20.0, 0.0, 1000.0, arguments) else { return };
-    assert_eq!(records.len(), 2);
-    for record in records {
-        // No clock runs fast: never less. More only by what this machine adds, loaded as it may be.
-        let least = number(&record, "min") / 1000.0;
-        assert!((20.0..30.0).contains(&least), "{least} ms: {record}");
-    }
+    assert!(matches((20.0, 0.0, 1000.0), arguments, |records| {
+        let least = |record| number(record, "min") / 1000.0;
+        // Never less, however busy the machine.
+        assert!(records.len() == 2 && records.iter().all(|record| least(record) >= 20.0), "{records:?}");
+        records.iter().all(|record| least(record) < 25.0)
+    }));
 }
 
 #[test]
-fn bandwidth_is_at_most_the_rate_imposed_and_not_far_below() {
+fn bandwidth_is_the_rate_imposed() {
     let arguments = "--test bandwidth --size 1400 --time 2 --line-rate 2.5";
-    let Some(records) = over_cable(1.0, 0.0, 20.0, arguments) else { return };
-    assert_eq!(records.len(), 2);
-    for record in records {
-        let median = number(&record, "bandwidth_MBps");
-        assert!((1.5..2.6).contains(&median), "{median} MB/s of 2.5: {record}");
-        assert!((number(&record, "efficiency") - median / 2.5).abs() < 1e-9);
-    }
+    assert!(matches((1.0, 0.0, 20.0), arguments, |records| {
+        assert!(records.len() == 2);
+        records.iter().all(|record| (0.8..1.05).contains(&number(record, "efficiency")))
+    }));
 }
 
 #[test]
 fn lost_datagrams_are_counted() {
     let arguments = "--test bandwidth --protocol datagram --size 100 --pace 0.2 --time 1.5";
-    let Some(records) = over_cable(1.0, 0.2, 100.0, arguments) else { return };
-    let (sent, lost) = (number(&records[0], "messages_sent"), number(&records[0], "lost_share"));
-    // Four standard deviations of so many trials at 0.2 each.
-    let width = 4.0 * (0.2 * 0.8 / sent).sqrt();
-    assert!(sent > 500.0 && (lost - 0.2).abs() < width, "{lost} of {sent}");
+    assert!(matches((1.0, 0.2, 100.0), arguments, |records| {
+        let (sent, lost) = (number(&records[0], "messages_sent"), number(&records[0], "lost_share"));
+        // Four standard deviations of so many trials at 0.2 each.
+        sent > 500.0 && (lost - 0.2).abs() < 4.0 * (0.2 * 0.8 / sent).sqrt()
+    }));
 }
 
 #[test]

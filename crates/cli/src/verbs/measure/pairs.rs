@@ -55,7 +55,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let progress = output.progress("measure pairs", args.size.len() as u64);
     for &size in args.size.iter() {
         let copy_mbps = args.carrier.copy_rate(size, 2, args.repetition.bound_plan()?)?;
-        let bound_us = hand_off_us.max(copy_mbps.map_or(0.0, |rate| size as f64 / rate));
+        let copy_us = copy_mbps.map_or(0.0, |rate| size as f64 / rate);
         let mut found = measure(args, ranks, &pairs, size)?;
         let medians = |found: &[Found]| found.iter().map(|pair| pair.median).collect::<Vec<_>>();
         let again = slow(&medians(&found), args.slow);
@@ -77,7 +77,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
                 let times = pair.median / typical;
                 eprintln!("hotlink: slow: {} with {}: {times:.2} times the median at {size} B", name(a), name(b));
             }
-            let record = record(args, (ranks, size), (a, b), pair, bound_us)
+            let record = record(args, (ranks, size), (a, b), pair, (hand_off_us, copy_us))
                 .with("from", name(a))
                 .with("to", name(b))
                 .with("times_median", pair.median / typical)
@@ -103,9 +103,15 @@ fn measure(args: &Args, ranks: u32, pairs: &[(u32, u32)], size: u64) -> Result<V
     bench.collect(&results).into_iter().map(one).collect()
 }
 
-fn record(args: &Args, (ranks, size): (u32, u64), (a, b): (u32, u32), pair: &Found, bound_us: f64) -> Record {
-    let limiting =
-        if size > 0 && bound_us > 0.0 { "memory copy or cache-line hand-off" } else { "cache-line hand-off" };
+fn record(
+    args: &Args,
+    (ranks, size): (u32, u64),
+    (a, b): (u32, u32),
+    pair: &Found,
+    (hand_off_us, copy_us): (f64, f64),
+) -> Record {
+    let (bound_us, limiting) =
+        if copy_us > hand_off_us { (copy_us, "memory copy") } else { (hand_off_us, "cache-line hand-off") };
     args.carrier
         .record(&args.repetition.fabric, "pairs")
         .with("memory", args.memory.name())
