@@ -133,6 +133,7 @@ fn main() {
     exchange("all-to-all 1,024 x 4 KiB, two-level fat tree", &fat_tree(64), 1024, 4096, Some(3.0));
     for load in [0.2, 0.5, 0.8] {
         open_loop_at(&format!("1,000 nodes, uniform at {load} of the bound, 3-D torus"), &torus(3), 1000, load);
+        open_loop_at(&format!("1,024 nodes, uniform at {load} of the bound, fat tree"), &fat_tree(64), 1024, load);
     }
     random_messages("1,000 nodes x 1,000 messages, 3-D torus", &torus(3), 1000, 1000);
     random_messages("65,536 nodes x 4 messages, 3-D torus", &torus(3), 65536, 4);
