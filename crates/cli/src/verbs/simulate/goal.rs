@@ -168,6 +168,8 @@ fn record(name: &str, machine: &LogGops, outcome: &Outcome) -> Record {
         .with("efficiency", efficiency)
         .with("limiting_resource", outcome.limit.to_string())
         .with("events", outcome.events)
+        // The LogGP machine has no network to hop through.
+        .with("packet_hops", 0)
         .with("trace_hash", format!("{:016x}", outcome.trace_hash))
 }
 
