@@ -26,8 +26,18 @@ fn launchers() -> Vec<(PathBuf, Vec<&'static str>, &'static str)> {
 }
 
 fn run(launcher: &(PathBuf, Vec<&'static str>, &'static str), ranks: &str, arguments: &[&str]) -> Output {
+    run_with(launcher, &[], ranks, arguments)
+}
+
+/// With more options for the launcher.
+fn run_with(
+    launcher: &(PathBuf, Vec<&'static str>, &'static str),
+    options: &[&str],
+    ranks: &str,
+    arguments: &[&str],
+) -> Output {
     let mut command = Command::new("timeout");
-    command.args(["-s", "KILL", "60"]).arg(&launcher.0).args(&launcher.1).args(["-n", ranks]);
+    command.args(["-s", "KILL", "60"]).arg(&launcher.0).args(&launcher.1).args(options).args(["-n", ranks]);
     command.arg(env!("CARGO_BIN_EXE_hotlink")).args(arguments);
     for name in ["OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"] {
         command.env(name, "1").env(format!("{name}_CONFIRM"), "1");
@@ -79,6 +89,34 @@ fn benchmarks_run_under_every_mpi() {
             for record in found {
                 assert!(record["via"] == "mpi" && record["mpi"] == told && record["ranks"] == 2, "{record}");
             }
+        }
+    }
+}
+
+/// H06's plug-in takes the barriers of whole programs over, and they neither notice nor come to other results.
+#[test]
+fn programs_pass_unchanged_with_the_barrier_plugin() {
+    for launcher in launchers() {
+        let named = launcher.0.display().to_string();
+        // Debian's are named for their launchers, PyPI's compilers stand beside theirs.
+        let mpi = named.strip_prefix("mpirun.").map_or_else(|| named.replace("mpirun", "mpicc"), str::to_owned);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
+        command.args(["barrier", "plugin", "--mpi", &mpi]).env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{named}: {}", String::from_utf8_lossy(&output.stderr));
+        let plugin = String::from_utf8(output.stdout).unwrap();
+        let preload = format!("LD_PRELOAD={}", plugin.trim());
+        let options = if launcher.2.starts_with("Open MPI") {
+            vec!["-x", preload.as_str()]
+        } else {
+            vec!["-genv", "LD_PRELOAD", plugin.trim()]
+        };
+        for arguments in [["is", "--class", "S"], ["kernel", "--iterations", "5"]] {
+            let all = [&["measure"], &arguments[..], &["--via", "mpi", "--time", "0.002", "--json"]].concat();
+            let what = format!("{named} {arguments:?} with {preload}");
+            let document = document(&run_with(&launcher, &options, "2", &all), &what);
+            let record = &document["records"][0];
+            assert!(arguments[0] != "is" || record["verified"] == true, "{what}: {record}");
         }
     }
 }
