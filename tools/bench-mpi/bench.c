@@ -1,9 +1,8 @@
 /* What `hotlink measure` measures, under any MPI: half round trip (source rewritten before each send, or not, in ordinary
- * memory or MPI's own), barrier,
- * message rate, words put at a stride (MPI_Put with a vector type) into ordinary memory and into an allocated window,
- * words received at a stride, alltoallv from MPI's own memory, overlap at sender and receiver. With four ranks only the
- * barrier. Medians of samples, one line each: "WHAT SIZE STRIDE MEDIAN_US" (overlap: a share).
- * Usage: bench [SECONDS], the most for each point. Compiled by tools/bench-mpi/run with each MPI's own flags. */
+ * memory or MPI's own), barrier, message rate, words put at a stride (MPI_Put with a vector type) into ordinary memory
+ * and into an allocated window, words received at a stride, alltoallv from MPI's own memory, overlap at sender and
+ * receiver. With four ranks only the barrier. Medians of samples, one line each: "WHAT SIZE STRIDE MEDIAN_US" (overlap:
+ * a share). Usage: bench [SECONDS], the most for each point. Compiled by tools/bench-mpi/run with each MPI's flags. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -79,6 +79,34 @@ fn every_size_and_layout_arrives_whole() {
     }
 }
 
+/// A segment that is sent again and again is set up once on each side, and both cores move it.
+#[test]
+fn long_messages_are_set_up_once_and_moved_by_both() {
+    let program = |port: hotlink_real::ShmPort| async move {
+        const MESSAGES: u64 = 50;
+        let comm = Comm::new(port);
+        let bytes = 1 << 20;
+        let span = Span::new(comm.alloc(bytes, Kind::Shared)?, 0, bytes);
+        for number in 0..MESSAGES {
+            if comm.rank() == 0 {
+                comm.write(span.memory, 0, &vec![number as u8; bytes as usize])?;
+                comm.send(1, 0, span).await?;
+            } else {
+                comm.recv(Some(0), Some(0), span).await?;
+                let mut seen = vec![0; bytes as usize];
+                comm.read(span.memory, 0, &mut seen)?;
+                assert!(seen.iter().all(|&byte| byte == number as u8), "message {number}");
+            }
+        }
+        comm.barrier().await?;
+        let (setups, counters) = (comm.setup_stats(), comm.counters());
+        let made = (setups.registrations.misses, setups.attachments.misses);
+        Ok::<_, Error>((made, setups.registrations.hits, counters.halved))
+    };
+    let results: Vec<_> = Shm::new(options()).run(2, &program).unwrap().into_iter().map(Result::unwrap).collect();
+    assert_eq!(results, [((1, 1), 49, 0), ((1, 1), 49, 50)]);
+}
+
 /// All send to all at once, more than any ring holds, before anybody receives; then each receives in its own order.
 struct Crowd;
 impl<P: Port> Program<P, Result<u64, Error>> for Crowd {
