@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 pub struct Tuning {
     /// Which set-ups go when resources run out; `None`: the usual.
     pub policy: Option<Policy>,
+    /// What memory a benchmark gets where it asks for none in particular.
+    pub memory: Kind,
     /// Shortest message without buffers; `None`: what the port claims is best.
     pub zero_copy_bytes: Option<u64>,
     /// Algorithms of collectives that are not left to the cost model.
@@ -27,7 +29,7 @@ impl Tuning {
         let usual = Options::of(port.limits());
         let policy = self.policy.unwrap_or(usual.policy);
         let zero_copy_bytes = self.zero_copy_bytes.unwrap_or(usual.zero_copy_bytes);
-        let comm = Comm::with_options(port, Options { policy, zero_copy_bytes, ..usual });
+        let comm = Comm::with_options(port, Options { policy, zero_copy_bytes, memory: self.memory, ..usual });
         for &(collective, algorithm) in &self.algorithms {
             comm.force(collective, Some(algorithm))?;
         }

@@ -29,10 +29,9 @@ fn assert_sound(record: &Value) {
 
 #[test]
 fn memory_and_cache_decide_what_a_message_costs() {
-    let line =
-        "simulate pingpong --fabric w01-sci-d330 --size 8,64KiB --memory regular,registered --cache lru,immediate";
+    let line = "simulate pingpong --fabric w01-sci-d330 --size 8,1KiB,4KiB,16KiB,64KiB --memory regular,registered --cache lru,immediate";
     let records = records(line);
-    assert_eq!(records.len(), 8);
+    assert_eq!(records.len(), 20);
     records.iter().for_each(assert_sound);
     let latency = |size: u64, memory: &str, cache: &str| {
         let found = records.iter().find(|r| r["size_B"] == size && r["memory"] == memory && r["cache"] == cache);
@@ -41,6 +40,28 @@ fn memory_and_cache_decide_what_a_message_costs() {
     assert_eq!(latency(8, "regular", "lru"), latency(8, "registered", "immediate"), "short messages set nothing up");
     assert!(latency(65536, "registered", "immediate") > latency(65536, "regular", "immediate"));
     assert!(latency(65536, "registered", "immediate") > 1.3 * latency(65536, "registered", "lru"));
+}
+
+#[test]
+fn the_integer_sort_runs_over_the_stack_and_gains_by_zero_copy() {
+    let line = "simulate is --class S --fabric w01-sci-d330 --ranks 2 --zero-copy on,off --memory regular,registered";
+    let records = records(line);
+    assert_eq!(records.len(), 4);
+    for record in &records {
+        assert_eq!(record["verified"], true);
+        assert_eq!(record["kind"], "prediction");
+        let deposited = number(record, "deposited") > 0.0;
+        assert_eq!(deposited, record["zero_copy"] == true, "{record}");
+        assert!(number(record, "communication_s") < number(record, "time_s"));
+    }
+    let time = |memory: &str, zero_copy: bool| {
+        let found = records.iter().find(|r| r["memory"] == memory && r["zero_copy"] == zero_copy);
+        number(found.unwrap(), "time_s")
+    };
+    assert!(time("regular", true) < time("regular", false));
+    assert!(time("regular", true) < time("registered", true), "pages one by one");
+    let refused = hotlink("simulate is --fabric w01-sci-d330 --warmup 3");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("ten times"));
 }
 
 #[test]

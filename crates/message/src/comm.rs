@@ -22,6 +22,8 @@ pub struct Comm<P: Port> {
     rank: Rank,
     ranks: u32,
     limits: Rc<Limits>,
+    /// What memory is given where none is asked for.
+    memory: Kind,
     /// Algorithms that were asked for, by collective.
     forced: Rc<Cell<[Option<Algorithm>; Collective::ALL.len()]>>,
 }
@@ -73,12 +75,14 @@ impl<P: Port> Comm<P> {
     /// As [`Comm::new`], with choices of one's own.
     pub fn with_options(port: P, options: Options) -> Comm<P> {
         let (rank, ranks, limits) = (port.rank(), port.ranks(), Rc::new(port.limits().clone()));
+        let memory = options.memory;
         Comm {
             engine: Rc::new(RefCell::new(Engine::new(port, options))),
             revoked: Rc::default(),
             rank,
             ranks,
             limits,
+            memory,
             forced: Rc::default(),
         }
     }
@@ -104,7 +108,15 @@ impl<P: Port> Comm<P> {
     }
     /// Allocates zeroed memory, aligned as the port likes it. See [`Host::alloc`].
     pub fn alloc(&self, bytes: u64, kind: Kind) -> Result<Memory, Error> {
-        Ok(self.with_port(|port| port.alloc(bytes, kind, Align::Default))?)
+        self.alloc_mem(bytes, kind, Align::Default)
+    }
+    /// The same with both of W01's attributes, type and alignment (slide 11).
+    pub fn alloc_mem(&self, bytes: u64, kind: Kind, align: Align) -> Result<Memory, Error> {
+        let kind = match kind {
+            Kind::Default | Kind::Ghost if self.memory != Kind::Default => self.memory,
+            kind => kind,
+        };
+        Ok(self.with_port(|port| port.alloc(bytes, kind, align))?)
     }
     /// Frees memory.
     pub fn free(&self, memory: Memory) -> Result<(), Error> {

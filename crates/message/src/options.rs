@@ -1,6 +1,7 @@
 //! What a communicator may choose, and what it counts.
 
 use crate::cache::Policy;
+use hotlink_port::Kind;
 use serde::{Deserialize, Serialize};
 
 /// Choices that a port's limits leave open. All ranks must choose alike.
@@ -19,6 +20,9 @@ pub struct Options {
     /// Memory for eager messages that came before their receives, shared among the ranks that may send them. A rank's
     /// share is at least two of the longest eager messages, and at most 1 MiB.
     pub kept_bytes: u64,
+    /// What memory [`crate::Comm::alloc`] gives where none is asked for: [`Kind::Default`] leaves it to the port, and
+    /// with any other kind, ghosts become real too.
+    pub memory: Kind,
 }
 
 /// What a send promises, after K98's two flavours of message passing (slides 8 and 27).
@@ -87,6 +91,7 @@ impl Options {
             },
             policy: Policy::default(),
             kept_bytes: 64 << 20,
+            memory: Kind::Default,
         }
     }
 }

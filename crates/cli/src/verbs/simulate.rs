@@ -57,7 +57,7 @@ enum Benchmark {
     Scatter(packet::CollectiveArgs),
     /// Policies of the cache of registrations and connections, under traces of buffer reuse (W01).
     CacheStudy(cache_study::Args),
-    /// NPB's Integer Sort on a machine calibrated as LogGP.
+    /// NPB's Integer Sort, over the message stack or on a machine calibrated as LogGP.
     Is(kernel::IsArgs),
     /// Open loop: accepted load and latency against offered load.
     Traffic(packet::TrafficArgs),

@@ -17,7 +17,7 @@ mod semantics;
 mod sockets;
 mod stream;
 
-pub(crate) use is::{ClassName, ranks as is_ranks};
+pub(crate) use is::{ClassName, ranks as is_ranks, record_of as sorted};
 
 use crate::{Failure, output::Output, values::Numbers};
 use carrier::Carrier;

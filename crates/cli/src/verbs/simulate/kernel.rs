@@ -1,6 +1,10 @@
-//! `hotlink simulate is|alltoallv`: kernels on a machine that was calibrated as LogGP (`calibrate --model loggp`).
+//! `hotlink simulate is|alltoallv`: kernels over the simulated message stack, or on a machine that was calibrated as
+//! LogGP (`calibrate --model loggp`), as the fabric is.
 
+use super::cell::Cell;
+use super::options::PacketArgs;
 use super::packet::{self, CollectiveArgs};
+use super::program::{ProgramBench, StackArgs};
 use crate::kernel::{Kernel, Machine};
 use crate::source::Source;
 use crate::values::Counts;
@@ -12,7 +16,8 @@ use hotlink_sim::loggp::Outcome;
 use std::time::Instant;
 
 #[derive(clap::Args)]
-#[command(after_help = "Example:
+#[command(after_help = "Examples:
+  hotlink simulate is --class A --fabric w01-sci-d330 --ranks 8
   hotlink calibrate m.json --model loggp --name this-mpi && hotlink simulate is --class A --fabric this-mpi --ranks 2")]
 pub(crate) struct IsArgs {
     /// Problem classes, from 2^16 keys (S) to 2^27 (C).
@@ -20,11 +25,13 @@ pub(crate) struct IsArgs {
     class: Vec<ClassName>,
     #[command(flatten)]
     on: OnArgs,
+    #[command(flatten)]
+    message: StackArgs,
 }
 
 #[derive(clap::Args)]
 struct OnArgs {
-    /// A fabric that `hotlink calibrate --model loggp` wrote.
+    /// Any fabric; one that `hotlink calibrate --model loggp` wrote is LogGP, others carry the message stack.
     #[arg(long, value_name = "FABRIC", default_value = "this-mpi")]
     fabric: String,
     /// Ranks: a list or range.
@@ -32,19 +39,23 @@ struct OnArgs {
     ranks: Counts,
 }
 
-impl OnArgs {
-    fn machine(&self) -> Result<Machine, Failure> {
-        let source = Source::open(&self.fabric)?;
-        let spec = source.spec().ok_or_else(|| Failure::Input(format!("{}: is a graph", self.fabric)))?;
-        Machine::of(spec).map_err(Failure::Input)
-    }
+/// Whether a fabric is a LogGP machine.
+fn is_calibrated(spec: &FabricSpec) -> bool {
+    spec.parameters.contains_key("loggp_latency")
 }
 
 /// Times that an exchange is repeated, as `measure` does, so that one flows into the next.
 const REPEAT: u32 = 20;
 
 pub(crate) fn sort(args: &IsArgs, output: &mut Output) -> Result<(), Failure> {
-    let machine = args.on.machine()?;
+    let source = Source::open(&args.on.fabric)?;
+    let Some(spec) = source.spec().filter(|spec| is_calibrated(spec)) else {
+        return packet::run(&args.cells()?, output);
+    };
+    if args.message.is_asked_for() || args.message.repeats() {
+        return Err(no_adapters(spec));
+    }
+    let machine = Machine::of(spec).map_err(Failure::Input)?;
     for &class in &args.class {
         for &ranks in &is_ranks(&args.on.ranks)? {
             let class: hotlink_bench::is::Class = class.into();
@@ -65,17 +76,40 @@ pub(crate) fn sort(args: &IsArgs, output: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
+impl IsArgs {
+    /// Over the message stack: the size told is that of a rank's keys.
+    fn cells(&self) -> Result<Vec<Cell>, Failure> {
+        if self.message.repeats() {
+            let what = "--warmup, --samples, --raw: the sort repeats itself, ten times after one untimed, as published";
+            return Err(Failure::Input(what.to_owned()));
+        }
+        let mut cells = Vec::new();
+        for &class in &self.class {
+            for &ranks in &is_ranks(&self.on.ranks)? {
+                let class: hotlink_bench::is::Class = class.into();
+                let size = class.keys() * size_of::<u32>() as u64 / u64::from(ranks);
+                let programs = self.message.programs(ranks, &ProgramBench::IntegerSort(class), &[None]);
+                cells.extend(programs.into_iter().map(|what| PacketArgs::plain(&self.on.fabric, ranks, size, what, 1)));
+            }
+        }
+        Ok(cells)
+    }
+}
+
+fn no_adapters(spec: &FabricSpec) -> Failure {
+    let what = format!("--fabric {}: is calibrated as LogGP, which knows no adapters", spec.name);
+    Failure::Input(what + "; allowed are only such fabrics, without options of the message stack")
+}
+
 /// On fabrics that were calibrated as LogGP at that level, on others over the message stack.
 pub(crate) fn alltoallv(args: &CollectiveArgs, output: &mut Output) -> Result<(), Failure> {
     let sources: Vec<Source> = args.packet.fabric.iter().map(|name| Source::open(name)).collect::<Result<_, _>>()?;
-    let calibrated = |spec: &FabricSpec| spec.parameters.contains_key("loggp_latency");
-    let specs: Vec<&FabricSpec> = sources.iter().filter_map(Source::spec).filter(|spec| calibrated(spec)).collect();
+    let specs: Vec<&FabricSpec> = sources.iter().filter_map(Source::spec).filter(|spec| is_calibrated(spec)).collect();
     if specs.is_empty() {
         return packet::run(&args.cells(Which::Alltoallv)?, output);
     }
     if specs.len() < sources.len() || args.asks_for_messages() {
-        let what = format!("--fabric {}: is calibrated as LogGP, which knows no adapters", specs[0].name);
-        return Err(Failure::Input(what + "; allowed are only such fabrics, without options of the message stack"));
+        return Err(no_adapters(specs[0]));
     }
     let ranks = args.packet.nodes(Some(2))?;
     if let Some(many) = ranks.iter().find(|&&ranks| !(1..=1024).contains(&ranks)) {

@@ -348,7 +348,7 @@ impl OverlapArgs {
 }
 
 /// What the table for people shows of a packet simulation.
-const SHOWN: [&str; 34] = [
+const SHOWN: [&str; 37] = [
     "fabric",
     "benchmark",
     "nodes",
@@ -371,6 +371,9 @@ const SHOWN: [&str; 34] = [
     "p93",
     "p99",
     "under_20us",
+    "class",
+    "time_s",
+    "mops",
     "bandwidth_MBps",
     "bandwidth_per_node_MBps",
     "bound_bandwidth_MBps",
