@@ -83,6 +83,13 @@ impl Memory {
         self.memory().copy(self.lines(bytes, 1), self.lines(bytes, stride))
     }
 
+    /// Time to take `bytes` that an adapter has put into memory, whose lines no cache holds, to words `stride` words
+    /// apart in a block of `held` bytes, which a cache that is twice as large holds.
+    pub fn copy_arrived(&self, bytes: u64, stride: u64, held: u64) -> Time {
+        let level = self.levels.iter().find(|level| held.saturating_mul(2) <= level.size).unwrap_or(self.memory());
+        Time(self.lines(bytes, 1) * self.memory().read.0) + level.copy(0, self.lines(bytes, stride))
+    }
+
     /// Time to read `bytes` of contiguous memory, from memory itself, a part of a line at its share.
     pub fn read(&self, bytes: u64) -> Time {
         Time((bytes * self.memory().read.0).div_ceil(self.line))

@@ -354,7 +354,8 @@ impl Port for SimPort<'_> {
         let flight = &world.flights.items[seat.current as usize];
         let end = at.checked_add(to.bytes()).filter(|&end| end <= flight.bytes).ok_or(Refusal::OutOfBounds)?;
         seat.blocks.unpack(&to, flight.payload().map(|data| &data[at as usize..end as usize]))?;
-        let cost = world.adapter.local.copy(&Layout::contiguous(to.bytes()), &to.layout);
+        let held = seat.blocks.size(to.memory)?;
+        let cost = world.adapter.local.take(&to.layout, held);
         seat.now += cost.0;
         Ok(())
     }

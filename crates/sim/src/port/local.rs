@@ -20,6 +20,11 @@ pub(super) struct Local {
     update: Time,
 }
 
+/// How far apart a layout's blocks are, in blocks.
+fn stride(layout: &Layout) -> u64 {
+    if layout.is_contiguous() { 1 } else { layout.stride.div_ceil(layout.block.max(1)) }
+}
+
 impl Local {
     pub fn new(spec: &FabricSpec) -> Local {
         let known = |name: &str| spec.parameters.get(name).map(|value| value.value);
@@ -39,6 +44,13 @@ impl Local {
         let block = Layout::contiguous(1 << 20);
         Rate(((1u128 << 20) * 1_000_000_000_000 / u128::from(self.copy(&block, &block).0.max(1))) as u64)
     }
+    /// A message taken from where the adapter put it to a layout in a block of `held` bytes.
+    pub fn take(&self, to: &Layout, held: u64) -> Time {
+        match &self.memory {
+            Some(memory) if to.bytes() > 0 => memory.copy_arrived(to.bytes(), stride(to), held),
+            _ => self.copy(&Layout::contiguous(to.bytes()), to),
+        }
+    }
     /// A copy from one layout to another.
     pub fn copy(&self, from: &Layout, to: &Layout) -> Time {
         let bytes = to.bytes();
@@ -46,8 +58,6 @@ impl Local {
             return Time::ZERO;
         }
         // The more scattered side decides: each of its lines moves whole for the few bytes used of it.
-        let stride =
-            |layout: &Layout| if layout.is_contiguous() { 1 } else { layout.stride.div_ceil(layout.block.max(1)) };
         let stride = stride(from).max(stride(to));
         match &self.memory {
             Some(memory) => memory.copy(bytes, stride),
