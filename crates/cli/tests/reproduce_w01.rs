@@ -3,23 +3,47 @@
 use serde_json::Value;
 use std::ffi::OsString;
 
-#[test]
-fn every_claim_of_w01_is_answered_and_fitted_is_called_calibrated() {
+fn records() -> Vec<Value> {
     let args = ["hotlink", "reproduce", "w01", "--json"].map(OsString::from);
     let document: Value = serde_json::from_str(&hotlink_cli::json(args).expect("a report")).expect("JSON");
-    let records = document["records"].as_array().expect("records");
+    document["records"].as_array().expect("records").clone()
+}
+
+#[test]
+fn every_claim_of_w01_is_answered_and_fitted_is_called_calibrated() {
+    let records = records();
+    let of = |id: &str| records.iter().filter(|record| record["id"] == id).cloned().collect::<Vec<_>>();
     for number in 27..=39 {
         let id = format!("G{number:03}");
-        assert!(records.iter().any(|record| record["id"] == id.as_str()), "no row for {id}");
+        assert!(!of(&id).is_empty(), "no row for {id}");
     }
-    for record in records {
+    for record in &records {
         assert_eq!(record["reproduced"].is_null(), record.get("gap").is_some(), "{record}");
         assert_eq!(record["holds"], record["known_to_hold"], "{record}");
-        if record.get("fitted_read_wait_clocks").is_some() {
+        if record.get("fitted_parameter").is_some() {
             assert_eq!(record["kind"], "calibrated");
         }
     }
-    let regular: Vec<f64> =
-        records.iter().filter(|r| r["id"] == "G027").filter_map(|r| r["reproduced"].as_f64()).collect();
+    let regular: Vec<f64> = of("G027").iter().filter_map(|row| row["reproduced"].as_f64()).collect();
     assert!(regular[0] < 230.0 && regular[1] > 230.0, "stores and DMA enclose it: {regular:?}");
+    for id in ["G027", "G028", "G030", "G031", "G032", "G033", "G034", "G035", "G036"] {
+        let checked = |row: &Value| row["kind"] == "ordering" && row["holds"] == true;
+        assert!(of(id).iter().any(checked), "{id}: no ordering is checked");
+    }
+    for figure in ["s4", "s8", "s15", "s17", "s23", "s24", "s25"] {
+        assert!(of(figure).len() >= 9, "figure {figure} has {} points", of(figure).len());
+    }
+    // Each copy costs: the more, the less remains; at 4 MiB in this order.
+    let share = |series: &str| {
+        let row = of("s4").into_iter().find(|row| row["series"] == series && row["size_B"] == 4 << 20);
+        row.expect(series)["reproduced"].as_f64().expect("a number")
+    };
+    let shares = [
+        "one copy, pipelined",
+        "1 copies, one after another",
+        "2 copies, one after another",
+        "3 copies, one after another",
+    ];
+    let shares = shares.map(share);
+    assert!(shares[0] < 1.0 && shares.windows(2).all(|two| two[0] > two[1]), "{shares:?}");
 }

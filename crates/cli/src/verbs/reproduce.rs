@@ -28,6 +28,9 @@ pub(crate) struct Args {
     /// In the table for people, print the figures' series too (the other formats always have them).
     #[arg(long)]
     figures: bool,
+    /// W01: measure the same benchmarks on this machine's shared memory too, beside the simulated ones.
+    #[arg(long)]
+    measure: bool,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -177,7 +180,7 @@ impl Row {
         let fabric = self.key("fabric")?.as_str()?;
         let series = self.key("series").and_then(Value::as_str).map(|series| format!(" {series}"));
         let at = |axis: &'static str| Some((axis, self.key(axis)?.as_u64()?));
-        let (axis, place) = ["nodes", "stride", "size_B"].into_iter().find_map(at)?;
+        let (axis, place) = ["busy_us", "nodes", "stride", "size_B"].into_iter().find_map(at)?;
         Some((self.reproduced.as_f64()?, format!("{fabric}{}", series.unwrap_or_default()), axis, place))
     }
 
@@ -237,7 +240,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     for study in &args.studies {
         let report = match study {
             Study::K98 => k98::report()?,
-            Study::W01 => w01::report()?,
+            Study::W01 => w01::report(args.measure)?,
             Study::M02 => m02::report()?,
             Study::H06 => h06::report()?,
         };

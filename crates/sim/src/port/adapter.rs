@@ -347,13 +347,16 @@ impl Adapter {
     pub(super) fn segments(&self, bytes: u64) -> Time {
         self.segment.map_or(Time::ZERO, |(size, each)| Time(bytes.div_ceil(size).saturating_sub(1) * each))
     }
-    pub(super) fn register_time(&self, bytes: u64) -> Time {
+    /// Time to register so many bytes of user memory.
+    pub fn register_time(&self, bytes: u64) -> Time {
         Time(self.register_ps.0 + self.register_ps.1 * bytes.div_ceil(PAGE))
     }
-    pub(super) fn map_time(&self, bytes: u64) -> Time {
+    /// Time to map so many bytes of another rank's memory, for stores.
+    pub fn map_time(&self, bytes: u64) -> Time {
         Time(self.map_ps.0 + self.map_ps.1 * bytes.div_ceil(PAGE))
     }
-    pub(super) fn connect_time(&self) -> Time {
+    /// Time to connect to another rank's memory, for DMA: the same whatever its size.
+    pub fn connect_time(&self) -> Time {
         Time(self.connect_ps)
     }
 }

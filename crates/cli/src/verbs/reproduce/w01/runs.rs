@@ -1,0 +1,82 @@
+//! The commands that W01's rows and figures are read from: the message stack on the simulated fabric.
+
+use crate::Failure;
+use serde_json::Value;
+use std::ffi::OsString;
+
+const PINGPONG: &str =
+    "simulate pingpong --fabric w01-sci-d330 --size 1KiB..4MiB --memory regular,registered --cache lru,immediate";
+const COPYING: &str = "simulate pingpong --fabric w01-sci-d330 --size 1KiB..4MiB --memory registered --zero-copy off";
+const OVERLAP: &str = "simulate overlap --fabric w01-sci-d330 --size 64KiB,256KiB --side sender --spin fixed,daxpy --memory regular,registered --zero-copy on,off --compute 0.1,0.25,0.5,0.75,1,1.25,1.5,2,3";
+const ALLTOALLV: &str = "simulate alltoallv --fabric w01-sci-d330 --nodes 8 --size 4KiB,64KiB,128KiB --memory regular,registered --zero-copy on,off";
+const SORT: &str =
+    "simulate is --class W --fabric w01-sci-d330 --ranks 8 --memory regular,registered --zero-copy on,off";
+const STUDY: &str = "simulate cache-study --pattern phases --cache lru,lfu,best-fit,random,immediate";
+/// Buffers that may not be pinned.
+const REFUSED: &str = "simulate cache-study --buffers 4 --uses 8 --buffer-size 64KiB --size 64KiB --pinned 16KiB";
+/// This machine's shared memory, beside the simulated SCI.
+const MEASURED: [&str; 2] = [
+    "measure pingpong --via shm --ranks 2 --size 1KiB..4MiB",
+    "measure overlap --via shm --size 64KiB,256KiB --side sender --spin fixed,daxpy",
+];
+
+/// A command and its records.
+pub(super) struct Run {
+    pub(super) command: &'static str,
+    records: Vec<Value>,
+}
+
+/// All of them.
+pub(super) struct Runs {
+    pub(super) pingpong: Run,
+    pub(super) copying: Run,
+    pub(super) overlap: Run,
+    pub(super) alltoallv: Run,
+    pub(super) sort: Run,
+    pub(super) study: Run,
+    pub(super) refused: Run,
+    pub(super) measured: Vec<Run>,
+}
+
+impl Runs {
+    /// Simulates, and measures on this machine where asked to.
+    pub(super) fn new(measure: bool) -> Result<Runs, Failure> {
+        let measured: &[&str] = if measure { &MEASURED } else { &[] };
+        Ok(Runs {
+            pingpong: Run::new(PINGPONG)?,
+            copying: Run::new(COPYING)?,
+            overlap: Run::new(OVERLAP)?,
+            alltoallv: Run::new(ALLTOALLV)?,
+            sort: Run::new(SORT)?,
+            study: Run::new(STUDY)?,
+            refused: Run::new(REFUSED)?,
+            measured: measured.iter().map(|command| Run::new(command)).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl Run {
+    fn new(command: &'static str) -> Result<Run, Failure> {
+        let words = std::iter::once("hotlink").chain(command.split(' ')).map(OsString::from);
+        let wrong = |what: String| Failure::Input(format!("{command}: {what}"));
+        let text = crate::json(words).map_err(|failure| wrong(failure.to_string()))?;
+        let mut document: Value = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        match document["records"].take() {
+            Value::Array(records) => Ok(Run { command, records }),
+            _ => Err(wrong("gave no records".to_owned())),
+        }
+    }
+    /// Records whose keys have these values, in the command's order.
+    pub(super) fn with<'a>(&'a self, wanted: &'a [(&'a str, Value)]) -> impl Iterator<Item = &'a Value> {
+        self.records.iter().filter(move |record| wanted.iter().all(|(key, value)| record[*key] == *value))
+    }
+    /// `key` of the first of them, NaN if there is none.
+    pub(super) fn number(&self, wanted: &[(&str, Value)], key: &str) -> f64 {
+        self.with(wanted).next().map_or(f64::NAN, |record| number(record, key))
+    }
+}
+
+/// NaN where it is none.
+pub(super) fn number(record: &Value, key: &str) -> f64 {
+    record[key].as_f64().unwrap_or(f64::NAN)
+}
