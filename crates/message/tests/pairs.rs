@@ -82,6 +82,7 @@ fn read<P: Port>(comm: &Comm<P>, span: &Span) -> Result<Vec<u8>, Error> {
 impl<P: Port> Program<P, Result<Vec<String>, Error>> for Job {
     async fn run(&self, port: P) -> Result<Vec<String>, Error> {
         let options = Options {
+            memory: Kind::Default,
             eager_bytes: 256,
             piece_bytes: 128,
             zero_copy_bytes: self.zero_copy_bytes,

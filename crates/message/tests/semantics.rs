@@ -2,7 +2,7 @@
 
 use hotlink_message::{Comm, Error, Indexed, Mode, Options, Policy};
 use hotlink_port::loopback::{Loopback, LoopbackPort, Random};
-use hotlink_port::{Driver, Kind, Layout, Program, Span, yield_once};
+use hotlink_port::{Align, Driver, Host, Kind, Layout, Program, Span, yield_once};
 use proptest::prelude::*;
 
 fn run<T, R>(ranks: u32, program: R) -> Vec<T>
@@ -220,6 +220,26 @@ fn both_sides_move_half_of_a_message() {
             let halved: u64 = ranks.into_iter().map(Result::unwrap).sum();
             assert_eq!(halved, if entries == 100 { 5 } else { halved }, "{entries} entries");
         }
+    }
+}
+
+/// W01's attributes (slide 11): type and alignment are asked for, the options say what is given otherwise.
+#[test]
+fn memory_is_of_the_kind_asked_for_or_chosen() {
+    for (chosen, given) in [(Kind::Default, Kind::Shared), (Kind::Shared, Kind::Shared), (Kind::Private, Kind::Private)]
+    {
+        let program = move |port: LoopbackPort| async move {
+            let options = Options { memory: chosen, ..Options::of(&hotlink_port::Port::limits(&port).clone()) };
+            let comm = Comm::with_options(port, options);
+            for (kind, given) in [(Kind::Default, given), (Kind::Shared, Kind::Shared), (Kind::Private, Kind::Private)]
+            {
+                let memory = comm.alloc_mem(100, kind, Align::Bytes(64))?;
+                assert_eq!(comm.with_port(|port| port.kind(memory))?, given, "{kind:?} with {chosen:?}");
+            }
+            assert!(comm.alloc_mem(100, Kind::Private, Align::Bytes(3)).is_err(), "no power of two");
+            Ok::<_, Error>(())
+        };
+        assert_eq!(run(1, program), [Ok(())]);
     }
 }
 
