@@ -6,6 +6,7 @@
 mod h06;
 mod k98;
 mod m02;
+mod p01;
 mod w01;
 
 use crate::table::{Table, figure};
@@ -22,7 +23,8 @@ use std::io::Write;
 pub(crate) struct Args {
     /// The studies: K98 (SCI, Myrinet and T3D at three levels, Kurmann and Stricker 1998), W01 (zero-copy message
     /// passing over SCI, Worringen, Seifert and Bemmerl 2001), M02 (throughput and cost of SCI and Myrinet, Millich,
-    /// George and Oral 2002), H06 (hardware barrier, Hoefler 2006).
+    /// George and Oral 2002), H06 (hardware barrier, Hoefler 2006), P01 (collectives on QsNet, Petrini, Coll, Frachtenberg
+    /// and Hoisie 2001).
     #[arg(value_enum, ignore_case = true, required = true)]
     studies: Vec<Study>,
     /// In the table for people, print the figures' series too (the other formats always have them).
@@ -47,6 +49,9 @@ enum Study {
     /// A hardware barrier for small commodity clusters.
     #[value(name = "H06")]
     H06,
+    /// Collectives by hardware and software on QsNet.
+    #[value(name = "P01")]
+    P01,
 }
 
 /// What a row says about the model.
@@ -243,6 +248,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
             Study::W01 => w01::report(args.measure)?,
             Study::M02 => m02::report()?,
             Study::H06 => h06::report()?,
+            Study::P01 => p01::report()?,
         };
         print_report(&report, args.figures, output);
         regressed.extend(report.claims.iter().filter(|row| row.regressed()).map(|row| row.id.clone()));

@@ -4,7 +4,7 @@ mod barrier;
 mod cache_study;
 mod cell;
 mod deposit;
-mod distribution;
+pub(crate) mod distribution;
 mod faults;
 mod goal;
 mod kernel;
