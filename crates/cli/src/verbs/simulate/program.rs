@@ -106,7 +106,7 @@ pub(crate) struct StackArgs {
     /// Traffic beside it: uniform, permutation, hotspot or bursty, and the load, as uniform:1.0 [default: none].
     #[arg(long, value_name = "PATTERN:LOAD[:BYTES]")]
     background: Option<BackgroundSpec>,
-    /// Samples, one after another; more than one makes sense beside other traffic [default: 1, with --background 20].
+    /// Samples, one after another; more than one makes sense beside other traffic [default: 1; with --background 20, fewer of long broadcasts].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     samples: Option<u32>,
     /// Give every sample, as `plot --y samples` draws.
@@ -134,6 +134,11 @@ impl StackArgs {
     /// Whether an option says how often a benchmark is repeated.
     pub(crate) fn repeats(&self) -> bool {
         self.warmup.is_some() || self.samples.is_some() || self.raw
+    }
+    /// Samples to be taken of a message of `bytes`: where none are asked for, no more than move 1 MiB.
+    pub(crate) fn samples_of(&self, bytes: u64) -> u32 {
+        let most = ((1 << 20) / bytes.max(1)).clamp(1, 20) as u32;
+        self.samples.unwrap_or(self.samples().min(most))
     }
     /// Samples to be taken.
     pub(crate) fn samples(&self) -> u32 {

@@ -51,7 +51,7 @@ pub(crate) fn broadcasts(
     for nodes in packet.nodes_or(None)? {
         for cell in barriers(fabric, &[nodes], algorithm, stack, packet.seed()) {
             let sized = |&bytes: &u64| {
-                let what = Collective { bytes: Some(bytes), ..cell.what };
+                let what = Collective { bytes: Some(bytes), samples: stack.samples_of(bytes), ..cell.what };
                 Cell { what, ..cell.clone() }
             };
             cells.extend(packet.sizes().iter().map(sized));
