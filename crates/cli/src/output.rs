@@ -66,19 +66,22 @@ impl Output {
             *program = "hotlink".to_owned();
         }
         let environment = environment::describe();
-        let progress = options.progress;
-        let anonymous = options.anonymous;
+        let (progress, anonymous) = (options.progress, options.anonymous);
+        Output { format, progress, anonymous, command, environment, muted: false, ..Output::silent() }
+    }
+    /// Collects records for another verb; prints nothing by itself.
+    pub(crate) fn silent() -> Output {
         Output {
-            format,
-            progress,
-            anonymous,
-            command,
-            environment,
+            format: Format::Json,
+            progress: When::Never,
+            anonymous: false,
+            command: Vec::new(),
+            environment: Map::new(),
             records: Vec::new(),
             tables: None,
             text: None,
             plotter: None,
-            muted: false,
+            muted: true,
         }
     }
     /// For a face that can draw.

@@ -61,3 +61,31 @@ fn the_figures_have_all_their_points() {
     let counts = ["s19", "s21", "s23", "s24", "s25", "s26"].map(points);
     assert_eq!(counts, [3 * 14, 2 * 3 * 14, 3 * 14, 3 * 18, 2 * 19, 2 * 19]);
 }
+
+#[test]
+fn the_same_figures_are_measured_on_this_machine_if_asked_for() {
+    assert!(records().iter().all(|record| record["method"] != "measured"), "only with --measure");
+    let mut run = std::process::Command::new(env!("CARGO_BIN_EXE_hotlink"));
+    let run = run.args(["reproduce", "K98", "--measure", "--json"]).output().expect("runs");
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let document: Value = serde_json::from_slice(&run.stdout).expect("JSON");
+    let all = document["records"].as_array().expect("records");
+    let measured: Vec<&Value> = all.iter().filter(|record| record["method"] == "measured").collect();
+    assert_eq!(all.len() - measured.len(), records().len(), "the simulated figures stand unchanged beside");
+    let points = |slide: &str, key: &str, value: &str| {
+        let of = measured.iter().filter(|record| record["quantity"].as_str().is_some_and(|name| name.contains(slide)));
+        of.filter(|record| record[key] == value && record["bandwidth_MBps"].as_f64() > Some(0.0)).count()
+    };
+    assert_eq!(points("s19", "series", "direct"), 2 * 14, "into private and into shared memory");
+    assert_eq!(points("s24", "series", "direct"), 2 * 17);
+    for semantics in ["restricted", "postal"] {
+        assert_eq!(points("s25", "semantics", semantics), 2 * 19, "{semantics}, over shared memory and TCP");
+    }
+    assert!(points("s27", "protocol", "stream") > 0);
+}
+
+#[test]
+fn only_k98_and_w01_have_figures_to_measure() {
+    let error = hotlink_cli::json(["hotlink", "reproduce", "M02", "--measure"].map(OsString::from)).unwrap_err();
+    assert!(error.to_string().contains("--measure"), "{error}");
+}

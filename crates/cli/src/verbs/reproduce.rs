@@ -19,7 +19,8 @@ use std::io::Write;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   hotlink reproduce M02
-  hotlink reproduce M02 K98 --json > studies.json")]
+  hotlink reproduce M02 K98 --json > studies.json
+  hotlink reproduce K98 --measure --json")]
 pub(crate) struct Args {
     /// The studies: K98 (SCI, Myrinet and T3D at three levels, Kurmann and Stricker 1998), W01 (zero-copy message
     /// passing over SCI, Worringen, Seifert and Bemmerl 2001), M02 (throughput and cost of SCI and Myrinet, Millich,
@@ -30,7 +31,8 @@ pub(crate) struct Args {
     /// In the table for people, print the figures' series too (the other formats always have them).
     #[arg(long)]
     figures: bool,
-    /// W01: measure the same benchmarks on this machine's shared memory too, beside the simulated ones.
+    /// K98 and W01: measure on this machine too, beside the simulated figures. K98: deposit over shared memory, messages
+    /// over shared memory and TCP, sockets, up to a minute; W01: the same benchmarks over shared memory.
     #[arg(long)]
     measure: bool,
 }
@@ -241,6 +243,11 @@ pub(super) struct Report {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    if args.measure && !args.studies.iter().any(|study| matches!(study, Study::K98)) {
+        return Err(Failure::Input(
+            "--measure: of the studies only K98 has figures to take on this machine".to_owned(),
+        ));
+    }
     let mut regressed = Vec::new();
     for study in &args.studies {
         let report = match study {
@@ -252,6 +259,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         };
         print_report(&report, args.figures, output);
         regressed.extend(report.claims.iter().filter(|row| row.regressed()).map(|row| row.id.clone()));
+        if args.measure && matches!(study, Study::K98) {
+            k98::measured::run(output)?;
+        }
     }
     if regressed.is_empty() {
         return Ok(());

@@ -16,7 +16,7 @@ const STATES: [(&str, &str); 5] = [
 ];
 
 /// Adds the processor's states (null where the system does not tell), affinity and load, and warns of a busy machine.
-pub(super) fn describe(output: &mut Output) {
+pub(crate) fn describe(output: &mut Output) {
     for (name, path) in STATES {
         output.describe(name, line(path));
     }

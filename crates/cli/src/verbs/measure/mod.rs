@@ -18,9 +18,11 @@ mod sockets;
 mod stream;
 
 pub(crate) use is::{ClassName, ranks as is_ranks, record_of as sorted};
+pub(crate) use machine::describe;
 
 use crate::{Failure, output::Output, values::Numbers};
 use carrier::Carrier;
+use clap::Parser;
 use hotlink_bench::{Buffers, Plan, Record, Samples, Summary, Which};
 use hotlink_port::RunError;
 use hotlink_real::{Launched, Options};
@@ -133,9 +135,23 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         None => args.hosts.join(output)?,
     }
     if mpi::is_speaker() {
-        machine::describe(output);
+        describe(output);
     }
     mpi::leave(run_bench(&args.bench, &args.hosts, output))
+}
+
+/// A benchmark and its options in words, as behind `hotlink measure`, without a launcher.
+#[derive(clap::Parser)]
+#[command(no_binary_name = true)]
+struct Line {
+    #[command(flatten)]
+    args: Args,
+}
+
+/// Runs the benchmark of `line`, options separated by spaces, between ranks of its own on this machine.
+pub(crate) fn run_line(line: &str, output: &mut Output) -> Result<(), Failure> {
+    let line = Line::try_parse_from(line.split(' ')).map_err(|error| Failure::Input(error.to_string()))?;
+    run_bench(&line.args.bench, &line.args.hosts, output)
 }
 
 fn run_bench(bench: &Bench, hosts: &Hosts, output: &mut Output) -> Result<(), Failure> {

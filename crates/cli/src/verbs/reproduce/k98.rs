@@ -5,6 +5,7 @@
 
 mod claims;
 mod figures;
+pub(super) mod measured;
 
 use super::Report;
 use crate::Failure;
