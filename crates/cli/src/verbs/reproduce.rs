@@ -243,9 +243,9 @@ pub(super) struct Report {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    if args.measure && !args.studies.iter().any(|study| matches!(study, Study::K98)) {
+    if args.measure && !args.studies.iter().any(|study| matches!(study, Study::K98 | Study::W01)) {
         return Err(Failure::Input(
-            "--measure: of the studies only K98 has figures to take on this machine".to_owned(),
+            "--measure: of the studies, K98 and W01 have figures to take on this machine".to_owned(),
         ));
     }
     let mut regressed = Vec::new();
