@@ -106,9 +106,25 @@ fn overlap_hides_a_message_behind_computation() {
     assert!(number(&records[0], "overlap") > 0.8, "DMA moves the message: {}", records[0]);
 }
 
+/// The study that ships, by the command that the documents give.
+#[test]
+fn no_policy_of_the_segment_cache_beats_its_bound_and_those_that_fit_reach_it() {
+    let plan = concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans/segment-cache.toml");
+    let records = records(&format!("simulate cache-study --plan {plan}"));
+    assert_eq!(records.len(), 7 * 5);
+    for record in &records {
+        let (rate, bound) = (number(record, "hit_rate"), number(record, "bound_hit_rate"));
+        assert!(rate <= bound + 1e-9 && (record["policy"] != "immediate" || rate == 0.0), "{record}");
+        let fits = number(record, "buffers_B") <= number(record, "pinned_max_B");
+        assert!(!fits || record["policy"] == "immediate" || (rate - bound).abs() < 1e-9, "{record}");
+    }
+}
+
 #[test]
 fn what_cannot_be_is_refused_with_what_is_allowed() {
     for (line, words) in [
+        ("simulate cache-study --plan plan.toml --buffers 3", "cannot be used with '--buffers"),
+        ("simulate cache-study --size 128KiB", "cannot hold a message of 131072 B"),
         ("simulate bcast --fabric gige --nodes 8 --algorithm bruck", "binomial"),
         ("simulate bcast --fabric gige --nodes 8 --algorithm hardware", "no hardware"),
         ("simulate barrier --fabric gige --nodes 8 --algorithm ring", "dissemination"),

@@ -23,7 +23,7 @@ Buffers take the sizes of --buffer-size in turn. --plan runs a plan of such stud
 keeps finished cells and shares them among machines.")]
 pub(crate) struct Args {
     /// A plan of studies of this verb, in place of the options.
-    #[arg(long, value_name = "FILE", exclusive = true)]
+    #[arg(long, value_name = "FILE", conflicts_with_all = OPTIONS)]
     plan: Option<PathBuf>,
     /// Fabric: a name of the catalog or a file.
     #[arg(long, default_value = "w01-sci-d330")]
@@ -54,6 +54,8 @@ pub(crate) struct Args {
     seed: u64,
 }
 
+/// What a plan's studies say themselves.
+const OPTIONS: [&str; 9] = ["fabric", "pattern", "cache", "buffers", "buffer_size", "uses", "size", "pinned", "seed"];
 /// Most of anything counted in a study.
 const MOST: u64 = 100_000;
 /// Largest buffer.
