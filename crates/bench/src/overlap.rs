@@ -3,7 +3,7 @@
 
 use crate::plan::{Buffers, Repeater, rewrite};
 use crate::tuned::together;
-use crate::{Bench, Plan, Samples, Summary};
+use crate::{Bench, Plan, Record, Samples, Summary};
 use hotlink_fabric::units::Time;
 use hotlink_message::{Endpoint, Error};
 use hotlink_port::{Kind, Span, Work};
@@ -33,6 +33,39 @@ pub struct OverlapTimes {
     pub message: Samples,
     /// For each share: the computation alone (median), and both together.
     pub points: Vec<(f64, Samples)>,
+}
+
+/// The total counts as longer than the message alone from this factor on: saturation.
+const LONGER: f64 = 1.05;
+
+impl OverlapTimes {
+    /// W01's curve: a record of each point, from `compute_us` to `limiting_resource`. `None` where no sample was taken.
+    pub fn curve(&self) -> Option<Vec<Record>> {
+        let median = |samples: &Samples| Summary::of(&samples.values).map(|summary| summary.median);
+        let message_us = median(&self.message)?;
+        let totals: Vec<(f64, f64)> =
+            self.points.iter().map(|(busy_us, total)| Some((*busy_us, median(total)?))).collect::<Option<_>>()?;
+        let saturated = totals.iter().find(|(_, total_us)| *total_us > LONGER * message_us);
+        let saturation_us = saturated.map(|(busy_us, _)| *busy_us);
+        let point = |&(busy_us, total_us): &(f64, f64)| {
+            // What can be hidden is the shorter of the two.
+            let hidden = (message_us + busy_us - total_us) / message_us.min(busy_us);
+            let overhead = (total_us - busy_us) / message_us;
+            let bound_us = message_us.max(busy_us);
+            Record::new()
+                .with("compute_us", busy_us)
+                .with("message_us", message_us)
+                .with("total_us", total_us)
+                .with("overlap", hidden.clamp(0.0, 1.0))
+                .with("saturation_us", saturation_us)
+                .with("w01_overhead", overhead)
+                .with("w01_hidden", 1.0 - overhead)
+                .with("bound_total_us", bound_us)
+                .with("efficiency", bound_us / total_us)
+                .with("limiting_resource", if busy_us > message_us { "computation" } else { "message" })
+        };
+        Some(totals.iter().map(point).collect())
+    }
 }
 
 impl Bench for Overlap {

@@ -25,12 +25,7 @@ impl Bench for PingPong {
     type Result = Vec<Samples>;
     async fn on<E: Endpoint>(&self, comm: &E) -> Result<Vec<Samples>, Error> {
         let repeater = Repeater::new(comm, &self.plan)?;
-        let mut all = Vec::new();
-        for &size in &self.sizes {
-            all.push(self.one(comm, &repeater, size).await?);
-        }
-        comm.barrier().await?;
-        Ok(all)
+        repeater.each(&self.sizes, async |size| self.one(comm, &repeater, size).await).await
     }
 }
 

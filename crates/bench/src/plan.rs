@@ -169,6 +169,19 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
     pub(crate) fn among(comm: &'a E, plan: &'a Plan, members: Vec<Rank>) -> Result<Repeater<'a, E>, Error> {
         Repeater::of(comm, plan, Some(members))
     }
+    /// One size after the other; no rank leaves before all are done.
+    pub(crate) async fn each<T>(
+        &self,
+        sizes: &[u64],
+        one: impl AsyncFn(u64) -> Result<T, Error>,
+    ) -> Result<Vec<T>, Error> {
+        let mut all = Vec::with_capacity(sizes.len());
+        for &size in sizes {
+            all.push(one(size).await?);
+        }
+        self.comm.barrier().await?;
+        Ok(all)
+    }
     fn of(comm: &'a E, plan: &'a Plan, members: Option<Vec<Rank>>) -> Result<Repeater<'a, E>, Error> {
         Ok(Repeater { comm, plan, orders: comm.alloc(24, Kind::Private)?, members, timer: Timer::of(comm) })
     }

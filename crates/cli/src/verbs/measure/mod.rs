@@ -19,6 +19,7 @@ mod stream;
 
 pub(crate) use is::{ClassName, ranks as is_ranks, record_of as sorted};
 pub(crate) use machine::describe;
+pub(crate) use overlap::{CurveArgs, Side, Spin};
 
 use crate::{Failure, output::Output, values::Numbers};
 use carrier::Carrier;

@@ -7,6 +7,7 @@ use super::qsnet;
 use crate::source::Source;
 use crate::table::Table;
 use crate::values::{Counts, Numbers};
+use crate::verbs::measure::{CurveArgs, Side, Spin};
 use crate::{Failure, output::Output};
 use hotlink_bench::{Record, Which};
 use hotlink_fabric::spec::{Extents, TopologySpec};
@@ -295,54 +296,21 @@ pub(crate) fn barriers(
 pub(crate) struct OverlapArgs {
     #[command(flatten)]
     packet: PacketArgs,
-    /// Who computes.
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Side::Sender, Side::Receiver])]
-    side: Vec<Side>,
-    /// How it computes: on one variable for a fixed time, or DAXPY on vectors of the message's size.
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Spin::Fixed])]
-    spin: Vec<Spin>,
-    /// Computation times as shares of the message's own time.
-    #[arg(long, value_name = "LIST", default_value = "0.25,0.5,1,1.5,2")]
-    compute: Numbers,
+    #[command(flatten)]
+    curve: CurveArgs,
     #[command(flatten)]
     message: StackArgs,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Side {
-    /// The rank that sends.
-    Sender,
-    /// The rank that receives.
-    Receiver,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Spin {
-    /// W01's FIXED.
-    Fixed,
-    /// W01's DAXPY.
-    Daxpy,
-}
-
 impl OverlapArgs {
     pub(crate) fn cells(&self) -> Result<Vec<Cell>, Failure> {
-        if self.packet.sizes().contains(&0) {
-            let what = "--size 0: an empty message has nothing to hide; allowed is 1 and more".to_owned();
-            return Err(Failure::Input(what));
-        }
-        if self.compute.iter().any(|&share| !(0.01..=100.0).contains(&share)) {
-            return Err(Failure::Input(format!("--compute {}: allowed are shares from 0.01 to 100", self.compute)));
-        }
+        self.curve.check(self.packet.sizes())?;
         self.packet.cells(Some(2), |_, nodes| {
-            let mut all = Vec::new();
-            for &side in &self.side {
-                for &spin in &self.spin {
-                    let (sender, daxpy) = (side == Side::Sender, spin == Spin::Daxpy);
-                    let bench = ProgramBench::Overlap { sender, daxpy, shares: self.compute.to_vec() };
-                    all.extend(self.message.programs(nodes, &bench, &[None]));
-                }
-            }
-            Ok(all)
+            let bench = |(side, spin)| {
+                let (sender, daxpy) = (side == Side::Sender, spin == Spin::Daxpy);
+                ProgramBench::Overlap { sender, daxpy, shares: self.curve.compute.to_vec() }
+            };
+            Ok(self.curve.ways().flat_map(|way| self.message.programs(nodes, &bench(way), &[None])).collect())
         })
     }
 }

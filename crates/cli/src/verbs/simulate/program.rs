@@ -8,9 +8,7 @@ use super::cell::{Cell, What};
 use super::distribution::with_distribution;
 use crate::verbs::measure::sorted;
 use hotlink_bench::is::{Class, IntegerSort};
-use hotlink_bench::{
-    Bench, Collected, Collective, Overlap, OverlapTimes, PingPong, Plan, Record, Samples, Start, Summary,
-};
+use hotlink_bench::{Bench, Collected, Collective, Overlap, PingPong, Plan, Record, Samples, Start, Summary};
 use hotlink_bench::{Told, Tuned, Tuning, Which};
 use hotlink_fabric::load;
 use hotlink_fabric::network::Node;
@@ -372,7 +370,7 @@ impl Program {
             .head(cell, plan, driver, "overlap")
             .with("side", if *sender { "sender" } else { "receiver" })
             .with("spin", if *daxpy { "daxpy" } else { "fixed" });
-        let points = overlap_points(&times)?;
+        let points = times.curve().ok_or("no sample was taken")?;
         let finish =
             |point: Record| self.with_protocols(head.clone().followed_by(point), &ranks.counters, &ranks.setups);
         Ok(points.into_iter().map(finish).collect())
@@ -521,30 +519,3 @@ fn latency_us(plan: &NetPlan<'_>, from: u32, to: u32) -> Result<f64, String> {
 
 /// How long ranks wait for a common start beside other traffic.
 const BESIDE_REST_US: f64 = 500.0;
-/// The total counts as longer than the message alone from this factor on: saturation.
-const LONGER: f64 = 1.05;
-
-/// W01's curve, as `measure overlap` reads it.
-fn overlap_points(times: &OverlapTimes) -> Result<Vec<Record>, String> {
-    let message_us = only(&times.message)?;
-    let totals: Vec<(f64, f64)> =
-        times.points.iter().map(|(busy, total)| Ok((*busy, only(total)?))).collect::<Result<_, String>>()?;
-    let saturation_us = totals.iter().find(|(_, total)| *total > LONGER * message_us).map(|(busy, _)| *busy);
-    let point = |&(busy_us, total_us): &(f64, f64)| {
-        let hidden = (message_us + busy_us - total_us) / message_us.min(busy_us);
-        let overhead = (total_us - busy_us) / message_us;
-        let bound_us = message_us.max(busy_us);
-        Record::new()
-            .with("compute_us", busy_us)
-            .with("message_us", message_us)
-            .with("total_us", total_us)
-            .with("overlap", hidden.clamp(0.0, 1.0))
-            .with("saturation_us", saturation_us)
-            .with("w01_overhead", overhead)
-            .with("w01_hidden", 1.0 - overhead)
-            .with("bound_total_us", bound_us)
-            .with("efficiency", bound_us / total_us)
-            .with("limiting_resource", if busy_us > message_us { "computation" } else { "message" })
-    };
-    Ok(totals.iter().map(point).collect())
-}
