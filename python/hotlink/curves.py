@@ -121,7 +121,10 @@ def is_asked(key: str, value: Value) -> bool:
 
 
 def curves_of(records: Sequence[Record], x: str, y: str) -> list[Curve]:
-    """Group the points into curves by everything else that was asked for, named by what differs between them."""
+    """Group the points into curves by everything else that was asked for, named by what differs between them.
+
+    Where nothing does, a curve has its method's name: one legend stands for charts of several quantities.
+    """
     points = [r for r in records if number(r, x) is not None and number(r, y) is not None]
     if not points:
         raise ValueError(f"no record has a number for both {x} and {y}")
@@ -132,7 +135,8 @@ def curves_of(records: Sequence[Record], x: str, y: str) -> list[Curve]:
         group = tuple(record.get(key) for key in differing)
         named = [f"{key} {value}" if isinstance(value, int) else str(value) for key, value in zip(differing, group)]  # noqa: B905
         stepped = record.get("method") in STEPPED_METHODS and x in STEPPED_ACROSS
-        curve = curves.setdefault(group, Curve(", ".join(n for n in named if n != "None") or y, stepped))
+        name = ", ".join(n for n in named if n != "None") or str(record.get("method", "value"))
+        curve = curves.setdefault(group, Curve(name, stepped))
         add(curve, record, x, y)
     if len(curves) > MOST_LINES:
         raise ValueError(

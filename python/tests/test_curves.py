@@ -66,6 +66,11 @@ def test_lines_are_named_by_what_differs() -> None:
     assert [line.x for line in lines] == [[0, 8, 65536, 1 << 20]] * 2
 
 
+def test_the_one_legend_of_two_charts_names_neither_quantity() -> None:
+    (legend,) = curves.draw(pingpong()).legends
+    assert [text.get_text() for text in legend.get_texts()] == ["measured", "bound (dashed)"]
+
+
 def test_models_over_nodes_and_distributions_are_steps() -> None:
     model = hotlink.analyze("sci-torus2d", "4..64")
     lines = model.curves("bandwidth_per_node_MBps").axes[0].lines

@@ -53,9 +53,11 @@ impl Which {
     }
 }
 
-/// Bytes from rank `from` to rank `to` in alltoallv: `size` on average over three neighbours, words of 8 bytes.
+/// Bytes from rank `from` to rank `to` in alltoallv: whole words of 8 bytes, `size` on average over three neighbours, and
+/// at least one word where `size` has one.
 pub fn part(size: u64, from: u32, to: u32) -> u64 {
-    size / 16 * 8 * u64::from(1 + (from + to) % 3)
+    let words = size / 8 * u64::from(1 + (from + to) % 3) / 2;
+    8 * words.max((size / 8).min(1))
 }
 
 /// How ranks begin together.
@@ -292,6 +294,13 @@ mod tests {
             }
         }
         assert_eq!([part(1024, 0, 0), part(1024, 0, 1), part(1024, 1, 1)], [512, 1024, 1536]);
+    }
+
+    #[test]
+    fn no_part_is_empty_where_there_is_a_word_to_send() {
+        let parts = |size| [part(size, 0, 0), part(size, 0, 1), part(size, 1, 1)];
+        assert_eq!([parts(0), parts(7)], [[0; 3]; 2]);
+        assert_eq!([parts(8), parts(16), parts(24)], [[8, 8, 8], [8, 16, 24], [8, 24, 32]]);
     }
 
     #[test]
