@@ -112,7 +112,7 @@ fn a_wait_on_reads_costs_what_the_bus_says() {
     assert!((rate - 132.0 * 64.0 / 75.0).abs() < 0.5, "{rate}");
 }
 
-/// The study as a table: a change of behaviour is a visible difference. `HOTLINK_BLESS=1` writes it anew.
+/// The study as a table: a change of behaviour is a visible difference. `HOTLINK_GOLDEN=write` accepts it.
 #[test]
 fn the_deposit_study_is_the_golden_table() {
     let mut table = String::from("fabric series size_B stride time_ps limiting events trace_hash\n");
@@ -131,10 +131,10 @@ fn the_deposit_study_is_the_golden_table() {
         }
     }
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/deposit.txt");
-    if std::env::var_os("HOTLINK_BLESS").is_some() {
+    if std::env::var_os("HOTLINK_GOLDEN").is_some() {
         std::fs::write(path, &table).expect("writable");
     }
-    let golden = std::fs::read_to_string(path).expect("written with HOTLINK_BLESS=1");
+    let golden = std::fs::read_to_string(path).expect("written with HOTLINK_GOLDEN=write");
     for (line, (new, old)) in table.lines().zip(golden.lines()).enumerate() {
         assert_eq!(new, old, "line {}", line + 1);
     }

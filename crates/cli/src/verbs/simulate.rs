@@ -8,6 +8,7 @@ pub(crate) mod distribution;
 mod faults;
 mod goal;
 mod kernel;
+mod least;
 mod options;
 mod packet;
 mod program;

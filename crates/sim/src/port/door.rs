@@ -1,7 +1,8 @@
 //! [`SimPort`]: one rank's door to the simulated fabric.
 
 use super::flight::{Flight, Phase, Transfer, What};
-use super::world::{Hardware, Part, Reducer, Seat, World};
+use super::seat::{Hardware, Part, Reducer, Seat};
+use super::world::World;
 use crate::plan::NONE;
 use hotlink_fabric::units::Time;
 use hotlink_port::blocks::inside;

@@ -2,7 +2,8 @@
 
 use super::adapter::{Adapter, Family};
 use super::door::SimPort;
-use super::world::{State, World};
+use super::seat::State;
+use super::world::World;
 use crate::flow::Settings;
 use crate::net::Net;
 use crate::plan::Plan;

@@ -32,6 +32,7 @@ mod door;
 mod driver;
 mod flight;
 mod local;
+mod seat;
 mod setups;
 mod world;
 

@@ -6,15 +6,14 @@
 
 use super::adapter::Adapter;
 use super::flight::{Flight, Phase, What};
-use super::setups::Setups;
+use super::seat::{Hardware, Reducer, Seat, State};
 use crate::barrier::{BarrierNetwork, ReductionNetwork};
-use crate::net::{List, Net, Note, Pool};
+use crate::net::{Net, Note, Pool};
 use crate::plan::{NONE, Plan, RouteBuffer};
 use crate::workload::Background;
 use hotlink_fabric::units::Time;
-use hotlink_port::blocks::Blocks;
 use hotlink_port::safety::Barriers;
-use hotlink_port::{Operation, Rank, Refusal, Span};
+use hotlink_port::{Rank, Refusal, Span};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -27,101 +26,6 @@ const FLIGHT: u32 = 1 << 31;
 const LOOK_AFTER: u32 = 1 << 12;
 /// A rank that comes back without having waited for anything has spent this long, so that time goes on: 1 ns.
 const STEP_PS: u64 = 1000;
-
-/// Where a rank's program stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    /// It runs, or has not begun.
-    Running,
-    /// It waits for an event, for room, or for its time.
-    Waiting,
-    /// It is about to run.
-    Ready,
-    /// It has ended.
-    Over,
-}
-
-/// One rank.
-pub(super) struct Seat {
-    pub now: u64,
-    pub until: u64,
-    pub state: State,
-    /// The program said that it has nothing to do until an event.
-    pub idle: bool,
-    /// It was refused for want of room, and there may be room again.
-    pub blocked: bool,
-    pub roused: bool,
-    pub closed: bool,
-    /// Events to be polled.
-    pub inbox: List,
-    /// The control message whose payload can be taken.
-    pub current: u32,
-    /// The youngest of its flights not yet settled.
-    pub youngest: u32,
-    /// Its control messages not yet taken, and its DMA operations under way.
-    pub untaken: u32,
-    pub moving: u32,
-    pub nic_free: u64,
-    pub dma_free: u64,
-    pub blocks: Blocks,
-    pub setups: Option<Box<Setups>>,
-    /// What it waits for, as it says: peer and tag.
-    pub awaits: Option<(Option<Rank>, Option<u32>)>,
-}
-
-impl Seat {
-    fn new() -> Seat {
-        Seat {
-            now: 0,
-            until: 0,
-            state: State::Running,
-            idle: false,
-            blocked: false,
-            roused: false,
-            closed: false,
-            inbox: List::default(),
-            current: NONE,
-            youngest: NONE,
-            untaken: 0,
-            moving: 0,
-            nic_free: 0,
-            dma_free: 0,
-            blocks: Blocks::default(),
-            setups: None,
-            awaits: None,
-        }
-    }
-    fn has_news(&self) -> bool {
-        self.inbox.head != NONE || self.roused
-    }
-    pub fn setups(&mut self) -> &mut Setups {
-        self.setups.get_or_insert_default()
-    }
-}
-
-/// The fabric's own barrier network, and who has entered it: rank, token to return, and when.
-pub(super) struct Hardware {
-    pub network: BarrierNetwork,
-    pub arrived: Vec<(Rank, u64, u64)>,
-}
-
-/// The fabric's own reduction network, and what has entered it.
-pub(super) struct Reducer {
-    pub network: ReductionNetwork,
-    pub parts: Vec<Part>,
-}
-
-/// What a rank gave to be combined, and when.
-pub(super) struct Part {
-    pub rank: Rank,
-    pub token: u64,
-    pub now: u64,
-    pub operation: Operation,
-    /// Where the result goes.
-    pub to: Span,
-    /// `None`: ghosts.
-    pub data: Option<Vec<u8>>,
-}
 
 /// The ranks' common state.
 pub(super) struct World<'a> {

@@ -83,7 +83,17 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let records = records.map_err(Failure::Input)?;
     output.table(Table::of_keys(
         &records,
-        &["pattern", "policy", "hit_rate", "evictions", "setup_us", "time_us", "bound_hit_rate"],
+        &[
+            "pattern",
+            "policy",
+            "hit_rate",
+            "evictions",
+            "setup_us",
+            "time_us",
+            "bound_hit_rate",
+            "efficiency",
+            "limiting_resource",
+        ],
     ));
     records.into_iter().for_each(|record| output.push(record));
     Ok(())
@@ -111,6 +121,14 @@ impl Args {
 }
 
 impl Run {
+    /// What keeps set-ups from being hit; `falls_short`: of the bound, which knows no limit of memory and keeps all.
+    fn limiting(&self, falls_short: bool) -> &'static str {
+        match self.cache {
+            _ if !falls_short => "first uses",
+            Cache::Immediate => "nothing is kept",
+            _ => "memory that may be registered",
+        }
+    }
     fn record(&self, source: &Source) -> Result<Record, String> {
         let start = Instant::now();
         let fabric = source.build(2)?;
@@ -139,6 +157,8 @@ impl Run {
         let mut seen = std::collections::BTreeSet::new();
         // Without limits each buffer misses once on either side, and its import once.
         let first = uses.iter().filter(|&&buffer| seen.insert(buffer)).count();
+        let hit_rate = hits as f64 / (hits + misses).max(1) as f64;
+        let bound = 1.0 - first as f64 / uses.len().max(1) as f64;
         Ok(Record::new()
             .with("fabric", fabric.spec.name.as_str())
             .with("benchmark", "cache-study")
@@ -153,8 +173,10 @@ impl Run {
             .with("size_B", self.reuse.message)
             .with("hits", hits)
             .with("misses", misses)
-            .with("hit_rate", hits as f64 / (hits + misses).max(1) as f64)
-            .with("bound_hit_rate", 1.0 - first as f64 / uses.len().max(1) as f64)
+            .with("hit_rate", hit_rate)
+            .with("bound_hit_rate", bound)
+            .with("efficiency", if bound > 0.0 { hit_rate / bound } else { 1.0 })
+            .with("limiting_resource", self.limiting(hit_rate < bound))
             .with("evictions", sum(|stats| stats.evictions))
             .with("setup_us", sender.setups.time.us() + receiver.setups.time.us())
             .with("sent_in_pieces", sender.counters.pieces)

@@ -1,0 +1,103 @@
+//! What belongs to one rank of a run, and what ranks give to the fabric's own barrier and reduction networks.
+
+use super::setups::Setups;
+use crate::barrier::{BarrierNetwork, ReductionNetwork};
+use crate::net::List;
+use crate::plan::NONE;
+use hotlink_port::blocks::Blocks;
+use hotlink_port::{Operation, Rank, Span};
+
+/// Where a rank's program stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// It runs, or has not begun.
+    Running,
+    /// It waits for an event, for room, or for its time.
+    Waiting,
+    /// It is about to run.
+    Ready,
+    /// It has ended.
+    Over,
+}
+
+/// One rank.
+pub(super) struct Seat {
+    pub now: u64,
+    pub until: u64,
+    pub state: State,
+    /// The program said that it has nothing to do until an event.
+    pub idle: bool,
+    /// It was refused for want of room, and there may be room again.
+    pub blocked: bool,
+    pub roused: bool,
+    pub closed: bool,
+    /// Events to be polled.
+    pub inbox: List,
+    /// The control message whose payload can be taken.
+    pub current: u32,
+    /// The youngest of its flights not yet settled.
+    pub youngest: u32,
+    /// Its control messages not yet taken, and its DMA operations under way.
+    pub untaken: u32,
+    pub moving: u32,
+    pub nic_free: u64,
+    pub dma_free: u64,
+    pub blocks: Blocks,
+    pub setups: Option<Box<Setups>>,
+    /// What it waits for, as it says: peer and tag.
+    pub awaits: Option<(Option<Rank>, Option<u32>)>,
+}
+
+impl Seat {
+    pub fn new() -> Seat {
+        Seat {
+            now: 0,
+            until: 0,
+            state: State::Running,
+            idle: false,
+            blocked: false,
+            roused: false,
+            closed: false,
+            inbox: List::default(),
+            current: NONE,
+            youngest: NONE,
+            untaken: 0,
+            moving: 0,
+            nic_free: 0,
+            dma_free: 0,
+            blocks: Blocks::default(),
+            setups: None,
+            awaits: None,
+        }
+    }
+    pub fn has_news(&self) -> bool {
+        self.inbox.head != NONE || self.roused
+    }
+    pub fn setups(&mut self) -> &mut Setups {
+        self.setups.get_or_insert_default()
+    }
+}
+
+/// The fabric's own barrier network, and who has entered it: rank, token to return, and when.
+pub(super) struct Hardware {
+    pub network: BarrierNetwork,
+    pub arrived: Vec<(Rank, u64, u64)>,
+}
+
+/// The fabric's own reduction network, and what has entered it.
+pub(super) struct Reducer {
+    pub network: ReductionNetwork,
+    pub parts: Vec<Part>,
+}
+
+/// What a rank gave to be combined, and when.
+pub(super) struct Part {
+    pub rank: Rank,
+    pub token: u64,
+    pub now: u64,
+    pub operation: Operation,
+    /// Where the result goes.
+    pub to: Span,
+    /// `None`: ghosts.
+    pub data: Option<Vec<u8>>,
+}
