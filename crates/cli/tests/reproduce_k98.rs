@@ -1,5 +1,7 @@
 //! `hotlink reproduce K98`: every claim is answered, and what holds and what does not stays known.
 
+mod golden;
+
 use serde_json::Value;
 use std::ffi::OsString;
 use std::sync::OnceLock;
@@ -40,6 +42,11 @@ fn what_holds_and_what_does_not_is_as_known() {
         .map(|record| (record["id"].as_str().expect("an id"), record["published"].as_f64().expect("an axis")))
         .collect();
     assert_eq!(failing, [("G017", 90.0), ("G017", 120.0), ("G021", 80.0)]);
+}
+
+#[test]
+fn no_figure_changes_unseen() {
+    golden::check("k98", records());
 }
 
 #[test]

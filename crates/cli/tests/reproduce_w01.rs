@@ -1,5 +1,7 @@
 //! `hotlink reproduce W01`: every claim is answered or a gap that says why; fitted is called so.
 
+mod golden;
+
 use serde_json::Value;
 use std::ffi::OsString;
 
@@ -12,6 +14,7 @@ fn records() -> Vec<Value> {
 #[test]
 fn every_claim_of_w01_is_answered_and_fitted_is_called_calibrated() {
     let records = records();
+    golden::check("w01", &records);
     let of = |id: &str| records.iter().filter(|record| record["id"] == id).cloned().collect::<Vec<_>>();
     for number in 27..=39 {
         let id = format!("G{number:03}");

@@ -115,6 +115,11 @@ fn no_policy_of_the_segment_cache_beats_its_bound_and_those_that_fit_reach_it() 
     for record in &records {
         let (rate, bound) = (number(record, "hit_rate"), number(record, "bound_hit_rate"));
         assert!(rate <= bound + 1e-9 && (record["policy"] != "immediate" || rate == 0.0), "{record}");
+        let (efficiency, limit) = (number(record, "efficiency"), &record["limiting_resource"]);
+        assert!((efficiency * bound - rate).abs() < 1e-9 && efficiency <= 1.0 + 1e-9, "{record}");
+        let reached = rate > bound - 1e-9;
+        let kept = if record["policy"] == "immediate" { "nothing is kept" } else { "memory that may be registered" };
+        assert_eq!(*limit, if reached { "first uses" } else { kept }, "{record}");
         let fits = number(record, "buffers_B") <= number(record, "pinned_max_B");
         assert!(!fits || record["policy"] == "immediate" || (rate - bound).abs() < 1e-9, "{record}");
     }

@@ -61,7 +61,8 @@ fn enclosed(host: &Host, claim: &Claim) -> Vec<Row> {
     let rate = |host: &Host, level| host.transfer(LARGE, level).map_or(f64::NAN, |time| time.rate / f64::from(1 << 20));
     let unfitted = host.bus().map(|bus| host.clone().with_bus(bus.with_read_wait(0)));
     let row = |reading: &str, value: f64, under: &str| {
-        let row = Row::new(claim, Kind::Prediction).reading(reading).also("fabric", FABRIC).reproduced(value);
+        let row = Row::new(claim, Kind::Prediction).also("method", "packet").also("fabric", FABRIC);
+        let row = row.reading(reading).reproduced(value);
         row.within(10.0).known_not_to_hold().under(under)
     };
     vec![

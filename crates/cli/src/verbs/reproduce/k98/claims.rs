@@ -58,8 +58,18 @@ impl Model {
     }
 }
 
+/// An input of the model, as the catalog states it.
+fn stated(claim: &Claim) -> Row {
+    Row::new(claim, Kind::Calibrated).also("method", "published")
+}
+
+/// A row of simulated deposits and messages.
+fn simulated(claim: &Claim, kind: Kind) -> Row {
+    Row::new(claim, kind).also("method", "packet")
+}
+
 fn input(claim: &Claim, value: f64) -> Row {
-    Row::new(claim, Kind::Calibrated).reproduced(value).under("input of the model").within(0.1)
+    stated(claim).reproduced(value).under("input of the model").within(0.1)
 }
 
 fn bus_peak(model: &Model, claim: &Claim) -> Row {
@@ -91,7 +101,7 @@ fn structure(model: &Model, claim: &Claim) -> Row {
         }
         _ => built("words reach memory without the receiver's processor"),
     };
-    let row = Row::new(claim, Kind::Calibrated).reproduced(what).under("the model is built so");
+    let row = stated(claim).reproduced(what).under("the model is built so");
     match holds {
         Some(holds) => row.holds(holds),
         None => row,
@@ -107,7 +117,7 @@ fn label_126(model: &Model, claim: &Claim) -> Row {
         Some(bus) => rate(&host.clone().with_bus(bus.with_read_wait(clocks))),
         None => f64::NAN,
     };
-    Row::new(claim, Kind::Prediction)
+    simulated(claim, Kind::Prediction)
         .reproduced(rate(host))
         .under("8 MiB; bursts of 256 B as GM has them by default, and the PCI protocol's least: 64 data phases in 67 clocks of 33 MHz. The host bridge's own wait on reads is not known and taken as none")
         .within(1.0)
@@ -131,7 +141,7 @@ fn axis(claim: &Claim, series: &[Row], slide: &str, last_label: f64) -> Row {
 }
 
 fn axis_of(claim: &Claim, slide: &str, highest: f64, last_label: f64) -> Row {
-    Row::new(claim, Kind::Ordering)
+    simulated(claim, Kind::Ordering)
         .reading(&format!("{slide}: highest point under the axis' last label"))
         .published(last_label, "MB/s")
         .reproduced(highest)
@@ -170,7 +180,7 @@ fn packing(claim: &Claim, series: &[Row]) -> Vec<Row> {
         let wins = |stride: &&u64| rate(Series::RemoteDmaUnpack, **stride) > rate(Series::RemoteDirect, **stride);
         let strides: Vec<String> = STRIDES.iter().filter(wins).map(u64::to_string).collect();
         let strides = if strides.is_empty() { "none".to_owned() } else { strides.join(",") };
-        Row::new(claim, Kind::Prediction)
+        simulated(claim, Kind::Prediction)
             .reading(&format!("{fabric}: strides where unpacking beats direct"))
             .reproduced(strides)
             .also("fabric", fabric)
@@ -188,7 +198,7 @@ fn raw_blocks(claim: &Claim, series: &[Row]) -> Vec<Row> {
     let ahead = clustar.iter().zip(&first).filter(|(clustar, first)| clustar >= first).count();
     vec![
         axis(claim, series, "s24", 140.0),
-        Row::new(claim, Kind::Ordering)
+        simulated(claim, Kind::Ordering)
             .reading("s24: sizes where CluStar is at least as fast as SCI 1")
             .reproduced(format!("{ahead} of {}", first.len()))
             .holds(ahead == 18 && first.len() == 18),
@@ -206,7 +216,7 @@ fn postal_below(claim: &Claim, series: &[Row]) -> Row {
     let below: Vec<bool> = restricted.iter().zip(&postal).map(|(restricted, postal)| postal < restricted).collect();
     // Small messages gain from not waiting for the receiver; K98's claim is about bandwidth.
     let from = below.iter().rposition(|below| !below).map_or(0, |last| last + 1);
-    Row::new(claim, Kind::Ordering)
+    simulated(claim, Kind::Ordering)
         .reading("postal below restricted from this size on")
         .reproduced(1u64 << (from + 2))
         .under(format!("{} sizes", below.len()))
@@ -215,12 +225,14 @@ fn postal_below(claim: &Claim, series: &[Row]) -> Row {
 
 fn bars(model: &Model, claim: &Claim) -> Vec<Row> {
     let bar = |fabric: &&str, level: Level| {
-        let row =
-            Row::new(claim, Kind::Prediction).reading(&format!("{fabric} {}", level.name())).also("fabric", *fabric);
-        match model.level(fabric, 1 << 20, level) {
-            Some(rate) => row.reproduced(rate).under("1 MiB; K98's bar has lost its value"),
-            None => row.gap("K98 marks bars as missing; the catalog has no TCP/IP for this machine"),
-        }
+        let row = match model.level(fabric, 1 << 20, level) {
+            Some(rate) => {
+                simulated(claim, Kind::Prediction).reproduced(rate).under("1 MiB; K98's bar has lost its value")
+            }
+            None => Row::new(claim, Kind::Prediction)
+                .gap("K98 marks bars as missing; the catalog has no TCP/IP for this machine"),
+        };
+        row.reading(&format!("{fabric} {}", level.name())).also("fabric", *fabric)
     };
     FABRICS.iter().flat_map(|fabric| Level::SUMMARY.map(|level| bar(fabric, level))).collect()
 }
@@ -237,7 +249,7 @@ fn levels(
     let ratio = |fabric: &&str| Some(model.level(fabric, 1 << 20, over)? / model.level(fabric, 1 << 20, under)?);
     let ratios: Vec<f64> = FABRICS.iter().filter_map(ratio).collect();
     let highest = ratios.iter().copied().fold(0.0, f64::max);
-    Row::new(claim, Kind::Ordering)
+    simulated(claim, Kind::Ordering)
         .reading(what)
         .reproduced(highest)
         .under(format!("highest of {} platforms, 1 MiB", ratios.len()))
@@ -251,7 +263,7 @@ fn contiguous(model: &Model, claim: &Claim) -> Row {
         time.rate / time.bound
     };
     let lowest = FABRICS.iter().map(share).fold(1.0, f64::min);
-    Row::new(claim, Kind::Ordering)
+    simulated(claim, Kind::Ordering)
         .reading("contiguous: lowest share of the bus or link bound")
         .reproduced(lowest)
         .holds(lowest > 0.65)
@@ -265,7 +277,7 @@ fn collapse(claim: &Claim, series: &[Row]) -> Row {
     };
     let most = PCI.iter().flat_map(|fabric| kept(fabric)).fold(0.0, f64::max);
     let t3d = kept("k98-t3d").into_iter().fold(1.0, f64::min);
-    Row::new(claim, Kind::Ordering)
+    simulated(claim, Kind::Ordering)
         .reading("strided: highest share of contiguous that a PCI adapter keeps")
         .reproduced(most)
         .also("T3D_keeps", t3d)
