@@ -23,7 +23,7 @@ from hotlink.result import Record, Value
 # What can stand across, the likeliest first, with its label.
 ACROSS = {
     "size_B": "Message size",
-    "stride": "Stride (8-byte words)",
+    "stride": "Stride (words)",
     "load": "Offered load (share of the bound)",
     "compute_us": "Computation (µs)",
     "pairs": "Pairs",

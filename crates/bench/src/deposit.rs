@@ -1,14 +1,19 @@
-//! Deposit: remote stores of 8-byte words, contiguous or strided, as K98 compares them (slides 19, 21, 23).
+//! Deposit: remote stores of words, contiguous or strided, as K98 compares them (slides 19, 21, 23, 24).
 
-use crate::{Bench, Plan, Samples, plan::Repeater};
+use crate::plan::{Buffers, Repeater, rewrite};
+use crate::{Bench, Plan, Samples};
+use hotlink_fabric::units::Time;
 use hotlink_message::{Endpoint, Error};
-use hotlink_port::{Kind, Layout, Span};
+use hotlink_port::{Kind, Layout, Refusal, Span};
 use serde::{Deserialize, Serialize};
 
 /// How the words get to their places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Series {
-    /// Within the sender's own memory: the limit.
+    /// The limit: both ranks store half of the words each, in their own memory, from a source that stays in their first
+    /// cache, so that storing is all that they wait for.
+    Both,
+    /// Within the sender's own memory.
     Local,
     /// Stored remotely one by one, through a mapping.
     Direct,
@@ -20,6 +25,7 @@ impl Series {
     /// Its name in records.
     pub fn name(self) -> &'static str {
         match self {
+            Series::Both => "both",
             Series::Local => "local",
             Series::Direct => "direct",
             Series::Unpack => "unpack",
@@ -27,12 +33,15 @@ impl Series {
     }
 }
 
-/// The benchmark on two ranks: MB/s of payload (at rank 0) for each stride, or nothing where the port cannot do it.
+/// The benchmark on two ranks: MB/s of payload (at rank 0, of [`Series::Both`] at either) for each stride, or nothing
+/// where the port cannot do it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Deposit {
     /// How.
     pub series: Series,
-    /// Payload bytes, a multiple of 8.
+    /// Bytes of a word: 4 or 8.
+    pub word: u64,
+    /// Payload bytes, a multiple of the word's.
     pub size: u64,
     /// Distances between words, in words.
     pub strides: Vec<u64>,
@@ -55,6 +64,9 @@ impl Bench for Deposit {
     }
 }
 
+/// A source that, with what it is copied to, stays in a first-level cache.
+const PIECE: u64 = 8 << 10;
+
 impl Deposit {
     fn kind(&self) -> Kind {
         if self.private { Kind::Private } else { Kind::Default }
@@ -65,7 +77,7 @@ impl Deposit {
         repeater: &Repeater<'_, E>,
         stride: u64,
     ) -> Result<Option<Samples>, Error> {
-        let layout = Layout::strided(8, self.size / 8, 8 * stride);
+        let layout = Layout::strided(self.word, self.size / self.word, self.word * stride);
         let kind = self.kind();
         if self.series == Series::Direct && !comm.can_put(kind, layout) {
             return Ok(None);
@@ -75,6 +87,7 @@ impl Deposit {
         comm.write(to, 0, &vec![1; layout.extent() as usize])?;
         let (source, target) = (Span::new(from, 0, self.size), Span { memory: to, offset: 0, layout });
         let samples = match self.series {
+            Series::Both => self.both(comm, repeater, source, target).await?,
             Series::Local => self.local(comm, repeater, source, target).await?,
             Series::Direct => self.direct(comm, repeater, source, layout).await?,
             Series::Unpack => self.unpack(comm, repeater, source, target).await?,
@@ -83,6 +96,53 @@ impl Deposit {
         comm.free(to)?;
         Ok(Some(samples))
     }
+    /// Time of `inner` transfers and, at their end, the news that all are in place. Where the source is to be rewritten
+    /// before each, one by one.
+    async fn time<E: Endpoint>(
+        &self,
+        comm: &E,
+        source: Span,
+        inner: u64,
+        transfers: impl AsyncFn(u64) -> Result<(), Error>,
+    ) -> Result<(f64, Time), Error> {
+        let mut time = Time::ZERO;
+        if self.plan.buffers == Buffers::Kept {
+            let start = comm.now();
+            transfers(inner).await?;
+            time = comm.now() - start;
+        } else {
+            for turn in 0..inner {
+                rewrite(comm, source, turn as u8)?;
+                let start = comm.now();
+                transfers(1).await?;
+                time += comm.now() - start;
+            }
+        }
+        Ok(((self.size * inner) as f64 / time.us().max(1e-6), time))
+    }
+    async fn both<E: Endpoint>(
+        &self,
+        comm: &E,
+        repeater: &Repeater<'_, E>,
+        source: Span,
+        target: Span,
+    ) -> Result<Samples, Error> {
+        let half = (self.size / self.word).div_ceil(2) * self.word;
+        let part = |span: Span, at, bytes| span.part(at, bytes).ok_or(Refusal::OutOfBounds);
+        let sample = async |inner| {
+            comm.barrier().await?;
+            let start = comm.now();
+            for _ in (0..inner).filter(|_| comm.rank() < 2) {
+                for at in (0..half).step_by(PIECE as usize) {
+                    let bytes = PIECE.min(half - at);
+                    comm.copy(part(source, 0, bytes)?, part(target, at, bytes)?)?;
+                }
+            }
+            let time = comm.now() - start;
+            Ok(((half * inner) as f64 / time.us().max(1e-6), time))
+        };
+        repeater.run(sample).await
+    }
     async fn local<E: Endpoint>(
         &self,
         comm: &E,
@@ -90,15 +150,8 @@ impl Deposit {
         source: Span,
         target: Span,
     ) -> Result<Samples, Error> {
-        let sample = async |inner| {
-            let start = comm.now();
-            for _ in (0..inner).filter(|_| comm.rank() == 0) {
-                comm.copy(source, target)?;
-            }
-            let time = comm.now() - start;
-            Ok(((self.size * inner) as f64 / time.us().max(1e-6), time))
-        };
-        repeater.run(sample).await
+        let copies = async |inner| (0..inner).filter(|_| comm.rank() == 0).try_for_each(|_| comm.copy(source, target));
+        repeater.run(async |inner| self.time(comm, source, inner, copies).await).await
     }
     /// Puts into a window of the other rank, then one message each way: the data is there.
     async fn direct<E: Endpoint>(
@@ -112,8 +165,7 @@ impl Deposit {
         comm.write(comm.window_memory(&window), 0, &vec![1; layout.extent() as usize])?;
         comm.prepare(source.memory)?;
         let empty = Span::new(source.memory, 0, 0);
-        let sample = async |inner| {
-            let start = comm.now();
+        let puts = async |inner| {
             if comm.rank() == 0 {
                 for _ in 0..inner {
                     comm.put(&window, 1, source, 0, layout).await?;
@@ -124,10 +176,9 @@ impl Deposit {
                 comm.recv(Some(0), Some(0), empty).await?;
                 comm.send(0, 0, empty).await?;
             }
-            let time = comm.now() - start;
-            Ok(((self.size * inner) as f64 / time.us().max(1e-6), time))
+            Ok(())
         };
-        let samples = repeater.run(sample).await?;
+        let samples = repeater.run(async |inner| self.time(comm, source, inner, puts).await).await?;
         comm.close_window(window).await?;
         Ok(samples)
     }
@@ -140,8 +191,7 @@ impl Deposit {
         target: Span,
     ) -> Result<Samples, Error> {
         let empty = Span::new(source.memory, 0, 0);
-        let sample = async |inner| {
-            let start = comm.now();
+        let messages = async |inner| {
             if comm.rank() == 0 {
                 for _ in 0..inner {
                     comm.send(1, 0, source).await?;
@@ -153,9 +203,8 @@ impl Deposit {
                 }
                 comm.send(0, 1, empty).await?;
             }
-            let time = comm.now() - start;
-            Ok(((self.size * inner) as f64 / time.us().max(1e-6), time))
+            Ok(())
         };
-        repeater.run(sample).await
+        repeater.run(async |inner| self.time(comm, source, inner, messages).await).await
     }
 }

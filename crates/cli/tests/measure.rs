@@ -81,7 +81,9 @@ fn bad_requests_are_told() {
         (&["measure", "bcast", "--algorithm", "hardware"], "--via shm has none"),
         (&["measure", "memory", "--size", "4", "--strides", "2"], "no point left"),
         (&["measure", "memory", "--size", "1TiB"], "allowed here"),
-        (&["measure", "deposit", "--buffers", "rewritten"], "has only kept"),
+        (&["measure", "is", "--buffers", "rewritten"], "allowed for is is kept"),
+        (&["measure", "deposit", "--word", "2"], "allowed are 4 and 8"),
+        (&["measure", "deposit", "--size", "4"], "multiples of 8"),
         (&["measure", "stream", "--size", "0"], "empty message"),
         (&["measure", "pairs", "--ranks", "1"], "2 to 256"),
         (&["measure", "kernel", "--mpi-share", "1"], "share from"),
@@ -100,6 +102,14 @@ fn deposit_and_overlap_have_their_keys() {
     assert_eq!(deposits.len(), 12, "three series, two strides, two kinds of memory");
     deposits.iter().for_each(assert_sound);
     assert!(deposits.iter().all(|record| record["stride"].is_u64() && record["series"].is_string()));
+    let shortest = measured(&["deposit", "--word", "4", "--size", "4", "--strides", "1", "--buffers", "rewritten"]);
+    for record in deposits.iter().chain(&shortest) {
+        let number = |key: &str| record[key].as_f64().unwrap();
+        assert!((number("efficiency") * number("bound_bandwidth_MBps") / number("bandwidth_MBps") - 1.0).abs() < 1e-9);
+        assert!(record["limiting_resource"].is_string() && record["bound_is"].is_string(), "{record}");
+    }
+    assert!(shortest.iter().all(|record| record["size_B"] == 4 && record["buffers"] == "rewritten"));
+    assert!(shortest.iter().any(|record| record["series"] == "direct"), "4 B are stored, too");
     let args =
         ["measure", "overlap", "--size", "64KiB", "--side", "sender,receiver", "--compute", "1", "--time", "0.01"];
     let overlaps = records(&[&args[..], &["--json"]].concat());

@@ -84,7 +84,7 @@ fn the_same_figures_are_measured_on_this_machine_if_asked_for() {
         of.filter(|record| record[key] == value && record["bandwidth_MBps"].as_f64() > Some(0.0)).count()
     };
     assert_eq!(points("s19", "series", "direct"), 2 * 14, "into private and into shared memory");
-    assert_eq!(points("s24", "series", "direct"), 2 * 17);
+    assert_eq!(points("s24", "series", "direct"), 2 * 18, "from 4 B on, as simulated");
     for semantics in ["restricted", "postal"] {
         assert_eq!(points("s25", "semantics", semantics), 2 * 19, "{semantics}, over shared memory and TCP");
     }

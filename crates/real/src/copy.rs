@@ -18,8 +18,10 @@ pub(crate) unsafe fn copy(from: *const u8, from_layout: Layout, to: *mut u8, to_
     unsafe {
         match (from_layout.is_contiguous(), to_layout.is_contiguous()) {
             (true, true) => contiguous(from, to, from_layout.bytes()),
-            (true, false) if to_layout.block == 8 => scatter_words(from, to, to_layout),
-            (false, true) if from_layout.block == 8 => gather_words(from, from_layout, to),
+            (true, false) if to_layout.block == 8 => scatter_words::<u64>(from, to, to_layout),
+            (true, false) if to_layout.block == 4 => scatter_words::<u32>(from, to, to_layout),
+            (false, true) if from_layout.block == 8 => gather_words::<u64>(from, from_layout, to),
+            (false, true) if from_layout.block == 4 => gather_words::<u32>(from, from_layout, to),
             (true, false) => {
                 let (block, stride) = (to_layout.block as usize, to_layout.stride as usize);
                 for i in 0..to_layout.count as usize {
@@ -76,32 +78,32 @@ unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
     }
 }
 
-/// Eight-byte words from a row to every `stride` bytes.
+/// Words from a row to every `stride` bytes.
 ///
 /// # Safety
-/// As [`copy`].
-unsafe fn scatter_words(from: *const u8, to: *mut u8, layout: Layout) {
+/// As [`copy`]; the layout's blocks are words.
+unsafe fn scatter_words<W: Copy>(from: *const u8, to: *mut u8, layout: Layout) {
     let stride = layout.stride as usize;
     for i in 0..layout.count as usize {
         // SAFETY: the i-th word of the row and of the layout.
         unsafe {
-            let word = from.add(i * 8).cast::<u64>().read_unaligned();
-            to.add(i * stride).cast::<u64>().write_unaligned(word);
+            let word = from.cast::<W>().add(i).read_unaligned();
+            to.add(i * stride).cast::<W>().write_unaligned(word);
         }
     }
 }
 
-/// Eight-byte words from every `stride` bytes to a row.
+/// Words from every `stride` bytes to a row.
 ///
 /// # Safety
-/// As [`copy`].
-unsafe fn gather_words(from: *const u8, layout: Layout, to: *mut u8) {
+/// As [`copy`]; the layout's blocks are words.
+unsafe fn gather_words<W: Copy>(from: *const u8, layout: Layout, to: *mut u8) {
     let stride = layout.stride as usize;
     for i in 0..layout.count as usize {
         // SAFETY: the i-th word of the layout and of the row.
         unsafe {
-            let word = from.add(i * stride).cast::<u64>().read_unaligned();
-            to.add(i * 8).cast::<u64>().write_unaligned(word);
+            let word = from.add(i * stride).cast::<W>().read_unaligned();
+            to.cast::<W>().add(i).write_unaligned(word);
         }
     }
 }
@@ -127,7 +129,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn layout() -> impl Strategy<Value = (u64, u64, u64)> {
-        (prop_oneof![Just(8u64), 1u64..20], 0u64..20, 0u64..30)
+        (prop_oneof![Just(8u64), Just(4), 1u64..20], 0u64..20, 0u64..30)
     }
 
     proptest! {

@@ -9,10 +9,13 @@ use hotlink_bench::{Deposit, Record, Samples, Series};
 pub(super) struct Args {
     #[command(flatten)]
     pub(super) carrier: Carrier,
-    /// Distances between stored 8-byte words, in words: a list or range; 1 is contiguous.
+    /// Distances between stored words, in words: a list or range; 1 is contiguous.
     #[arg(long, value_name = "LIST", default_value = "1,2,8,64")]
     strides: Counts,
-    /// Payload sizes, multiples of 8: a list or range.
+    /// Bytes of a word: 4 or 8.
+    #[arg(long, value_name = "BYTES", default_value_t = 8, value_parser = word)]
+    word: u64,
+    /// Payload sizes, multiples of the word's: a list or range.
     #[arg(long, value_name = "LIST", default_value = "1MiB")]
     size: Sizes,
     /// Memory that is stored to.
@@ -22,12 +25,17 @@ pub(super) struct Args {
     repetition: Repetition,
 }
 
+fn word(text: &str) -> Result<u64, String> {
+    text.parse().ok().filter(|bytes| [4, 8].contains(bytes)).ok_or_else(|| "allowed are 4 and 8".to_owned())
+}
+
 const ALL: [Series; 3] = [Series::Local, Series::Direct, Series::Unpack];
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    args.repetition.without_buffers("deposit")?;
-    if let Some(size) = args.size.iter().find(|&&size| size == 0 || size % 8 != 0) {
-        return Err(Failure::Input(format!("--size {size}: words have 8 B; allowed are multiples of 8 from 8 on")));
+    let word = args.word;
+    if let Some(size) = args.size.iter().find(|&&size| size == 0 || size % word != 0) {
+        let what = format!("--size {size}: words have {word} B; allowed are multiples of {word} from {word} on");
+        return Err(Failure::Input(what));
     }
     if let Some(stride) = args.strides.iter().find(|&&stride| stride > 4096) {
         return Err(Failure::Input(format!("--strides {stride}: allowed are 1 to 4096")));
@@ -48,17 +56,25 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// All series of one point; the local one is the bound of the others.
+/// All series of one point. No words come to their places faster than both ranks store half of them each; within one
+/// rank's memory that rank is the limit.
 fn point(args: &Args, memory: Memory, size: u64, stride: u64, over: bool) -> Result<Vec<Record>, Failure> {
-    let mut bound = None;
+    let private = memory == Memory::Private;
+    let run = |series, plan| -> Result<Vec<Vec<Option<Samples>>>, Failure> {
+        let bench = Deposit { series, word: args.word, size, strides: vec![stride], private, plan };
+        args.carrier.run(args.carrier.least(2), &bench)
+    };
+    let best = |samples: &Samples| samples.values.iter().copied().fold(0.0, f64::max);
+    let limits = run(Series::Both, args.repetition.bound_plan()?)?;
+    let limits: Vec<f64> = limits.iter().take(2).map(|rank| rank[0].as_ref().map_or(0.0, best)).collect();
     let mut records = Vec::new();
     for series in ALL {
-        let plan = args.repetition.plan()?;
-        let private = memory == Memory::Private;
-        let bench = Deposit { series, size, strides: vec![stride], private, plan };
-        let results: Vec<Vec<Option<Samples>>> = args.carrier.run(args.carrier.least(2), &bench)?;
-        let Some(samples) = &results[0][0] else { continue };
-        let summary = summary(samples)?;
+        let Some(samples) = run(series, args.repetition.plan()?)?.swap_remove(0).swap_remove(0) else { continue };
+        let (bound, bound_is) = match series {
+            Series::Local => (limits[0].max(best(&samples)), "the best that one rank stores at this stride"),
+            _ => (limits.iter().sum(), "both ranks storing half of the words each at this stride, at their best"),
+        };
+        let bandwidth = summary(&samples)?.median;
         let mut record = args
             .carrier
             .record(&args.repetition.fabric, "deposit")
@@ -66,22 +82,19 @@ fn point(args: &Args, memory: Memory, size: u64, stride: u64, over: bool) -> Res
             .with("series", series.name())
             .with("ranks", 2)
             .with("size_B", size)
+            .with("word_B", args.word)
             .with("stride", stride)
-            .with("bandwidth_MBps", summary.median);
+            .with("bandwidth_MBps", bandwidth);
         if args.carrier.is_mpi() && series == Series::Direct {
             record.set("window", if private { "created" } else { "allocated" });
         }
-        if series == Series::Local {
-            bound = Some(summary.median);
-        } else if let Some(bound) = bound {
-            record = record
-                .with("bound_bandwidth_MBps", bound)
-                .with("efficiency", summary.median / bound)
-                .with("limiting_resource", if stride > 1 { "strided stores" } else { "memory copy" })
-                .with("bound_is", "one rank storing as many words at this stride in its own memory");
-        }
-        record = record.with("oversubscribed", over);
-        records.push(args.repetition.finish(record, samples, "bandwidth_MBps")?);
+        let record = record
+            .with("bound_bandwidth_MBps", bound)
+            .with("efficiency", bandwidth / bound)
+            .with("limiting_resource", if stride > 1 { "strided stores" } else { "memory copy" })
+            .with("bound_is", bound_is)
+            .with("oversubscribed", over);
+        records.push(args.repetition.finish(record, &samples, "bandwidth_MBps")?);
     }
     Ok(records)
 }

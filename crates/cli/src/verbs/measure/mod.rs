@@ -95,7 +95,7 @@ enum Bench {
     Semantics(semantics::Args),
     /// Aggregate bandwidth of several pairs of ranks that send at once.
     Saturation(saturation::Args),
-    /// Remote stores of 8-byte words, contiguous and strided, beside local ones.
+    /// Remote stores of words, contiguous and strided, beside local ones.
     Deposit(deposit::Args),
     /// How much of a message's time hides behind computation.
     Overlap(overlap::Args),
@@ -271,7 +271,10 @@ impl Repetition {
     fn without_buffers(&self, name: &str) -> Result<(), Failure> {
         match self.buffers {
             SendBuffers::Kept => Ok(()),
-            SendBuffers::Rewritten => Err(Failure::Input(format!("--buffers rewritten: {name} has only kept"))),
+            SendBuffers::Rewritten => {
+                let why = "its program itself decides what is written when";
+                Err(Failure::Input(format!("--buffers rewritten: allowed for {name} is kept: {why}")))
+            }
         }
     }
     /// A record with the statistics of its samples, of which `key` is the median, and how they were taken.

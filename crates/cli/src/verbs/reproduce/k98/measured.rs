@@ -6,10 +6,9 @@ use crate::{Failure, output::Output};
 use hotlink_bench::Record;
 
 /// What a slide asks of this machine. The ports stand for K98's networks; the kernel's TCP is its third level.
-/// Words have 8 B: the raw blocks start there.
 const FIGURES: [(&str, &str); 5] = [
     ("s19, s21, s23: deposit by stride", "deposit --via shm --size 512KiB --strides 1,2,3,4,5,6,7,8,12,16,24,32,48,64"),
-    ("s24: raw blocks", "deposit --via shm --size 8..512KiB --strides 1"),
+    ("s24: raw blocks", "deposit --via shm --word 4 --size 4..512KiB --strides 1"),
     ("s25, s26: message passing", "semantics --via shm --size 4..1MiB"),
     ("s25, s26: message passing", "semantics --via tcp --size 4..1MiB"),
     ("s27: TCP/IP", "sockets --size 1MiB"),
