@@ -22,6 +22,8 @@ pub struct Comm<P: Port> {
     rank: Rank,
     ranks: u32,
     limits: Rc<Limits>,
+    /// Times that a waiting program looks for a message before it gives way to what else runs in its process.
+    patience: u32,
     /// What memory is given where none is asked for.
     memory: Kind,
     /// Algorithms that were asked for, by collective.
@@ -81,6 +83,7 @@ impl<P: Port> Comm<P> {
             revoked: Rc::default(),
             rank,
             ranks,
+            patience: if limits.real_time { 64 } else { 1 },
             limits,
             memory,
             forced: Rc::default(),
@@ -229,15 +232,15 @@ impl<P: Port> Comm<P> {
         self.receive(Pattern { from, tag, context: Context::USER }, span).await
     }
     async fn receive(&self, pattern: Pattern, span: Span) -> Result<Status, Error> {
-        let id = loop {
-            {
+        let id = 'begun: loop {
+            for _ in 0..self.patience {
                 let mut engine = self.engine.borrow_mut();
                 match engine.recv_now(pattern, span) {
                     Direct::Done(result) => return result,
-                    Direct::Started(id) => break id,
+                    Direct::Started(id) => break 'begun id,
                     Direct::Usual => {
                         let early = engine.announces(&span);
-                        break engine.recv(pattern, span, early)?;
+                        break 'begun engine.recv(pattern, span, early)?;
                     }
                     Direct::Nothing => {
                         engine.port.note(Note::Waits { peer: pattern.from, tag: pattern.tag });

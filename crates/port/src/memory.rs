@@ -115,6 +115,7 @@ impl Span {
         Span { memory, offset, layout: Layout::contiguous(bytes) }
     }
     /// Payload bytes.
+    #[inline]
     pub fn bytes(&self) -> u64 {
         self.layout.bytes()
     }

@@ -14,10 +14,22 @@ pub(crate) const STREAM_BYTES: u64 = 4 << 20;
 #[inline]
 pub(crate) unsafe fn copy(from: *const u8, from_layout: Layout, to: *mut u8, to_layout: Layout) {
     debug_assert_eq!(from_layout.bytes(), to_layout.bytes());
+    // SAFETY: as promised by the caller.
+    unsafe {
+        if from_layout.is_contiguous() && to_layout.is_contiguous() {
+            row(from, to, from_layout.bytes());
+        } else {
+            blocks(from, from_layout, to, to_layout);
+        }
+    }
+}
+
+/// # Safety
+/// As [`copy`].
+unsafe fn blocks(from: *const u8, from_layout: Layout, to: *mut u8, to_layout: Layout) {
     // SAFETY: (all arms) runs lie inside the extents that the caller vouches for.
     unsafe {
         match (from_layout.is_contiguous(), to_layout.is_contiguous()) {
-            (true, true) => contiguous(from, to, from_layout.bytes()),
             (true, false) if to_layout.block == 8 => scatter_words::<u64>(from, to, to_layout),
             (true, false) if to_layout.block == 4 => scatter_words::<u32>(from, to, to_layout),
             (false, true) if from_layout.block == 8 => gather_words::<u64>(from, from_layout, to),
@@ -34,22 +46,62 @@ pub(crate) unsafe fn copy(from: *const u8, from_layout: Layout, to: *mut u8, to_
                     std::ptr::copy_nonoverlapping(from.add(i * stride), to.add(i * block), block);
                 }
             }
-            (false, false) => both_strided(from, from_layout, to, to_layout),
+            _ => both_strided(from, from_layout, to, to_layout),
         }
     }
 }
 
+/// Copies `bytes` in a row.
+///
 /// # Safety
 /// As [`copy`].
 #[inline]
-unsafe fn contiguous(from: *const u8, to: *mut u8, bytes: u64) {
+pub(crate) unsafe fn row(from: *const u8, to: *mut u8, bytes: u64) {
     // SAFETY: as promised by the caller.
     unsafe {
+        if bytes <= SHORT {
+            return short(from, to, bytes as usize);
+        }
         #[cfg(target_arch = "x86_64")]
         if bytes >= STREAM_BYTES {
             return stream(from, to, bytes as usize);
         }
         std::ptr::copy_nonoverlapping(from, to, bytes as usize);
+    }
+}
+
+/// Most bytes of a short copy.
+const SHORT: u64 = 32;
+
+/// Copies at most [`SHORT`] bytes without a call: two words that overlap where the length is between.
+///
+/// # Safety
+/// As [`copy`].
+#[inline]
+pub(crate) unsafe fn short(from: *const u8, to: *mut u8, bytes: usize) {
+    /// # Safety
+    /// `bytes`, at least one word of `T` and at most two, can be read and written.
+    #[inline]
+    unsafe fn two<T>(from: *const u8, to: *mut u8, bytes: usize) {
+        let last = bytes - size_of::<T>();
+        // SAFETY: both words lie inside.
+        unsafe {
+            let words = (from.cast::<T>().read_unaligned(), from.add(last).cast::<T>().read_unaligned());
+            to.cast::<T>().write_unaligned(words.0);
+            to.add(last).cast::<T>().write_unaligned(words.1);
+        }
+    }
+    // SAFETY: as promised by the caller.
+    unsafe {
+        match bytes {
+            8 => to.cast::<u64>().write_unaligned(from.cast::<u64>().read_unaligned()),
+            0 => {}
+            1 => *to = *from,
+            2..=3 => two::<u16>(from, to, bytes),
+            4..=7 => two::<u32>(from, to, bytes),
+            9..=16 => two::<u64>(from, to, bytes),
+            _ => two::<u128>(from, to, bytes),
+        }
     }
 }
 

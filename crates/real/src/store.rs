@@ -185,10 +185,11 @@ impl Store {
     /// Address of a span's first byte, its extent checked to lie inside its memory.
     #[inline]
     pub(crate) fn address(&self, span: Span) -> Result<*mut u8, Refusal> {
-        self.range(span.memory, span.offset, checked_extent(&span.layout)?)
+        self.row(span.memory, span.offset, checked_extent(&span.layout)?)
     }
+    /// Address of `bytes` in a row, checked to lie inside their memory.
     #[inline]
-    fn range(&self, memory: Memory, offset: u64, bytes: u64) -> Result<*mut u8, Refusal> {
+    pub(crate) fn row(&self, memory: Memory, offset: u64, bytes: u64) -> Result<*mut u8, Refusal> {
         let block = self.block(memory)?;
         match offset.checked_add(bytes) {
             Some(end) if end <= block.bytes => Ok(block.start.wrapping_add(offset as usize)),
@@ -196,13 +197,13 @@ impl Store {
         }
     }
     pub(crate) fn read(&self, memory: Memory, offset: u64, into: &mut [u8]) -> Result<(), Refusal> {
-        let from = self.range(memory, offset, into.len() as u64)?;
+        let from = self.row(memory, offset, into.len() as u64)?;
         // SAFETY: checked to lie inside the block, which no Rust reference points into.
         unsafe { std::ptr::copy_nonoverlapping(from, into.as_mut_ptr(), into.len()) };
         Ok(())
     }
     pub(crate) fn write(&mut self, memory: Memory, offset: u64, from: &[u8]) -> Result<(), Refusal> {
-        let to = self.range(memory, offset, from.len() as u64)?;
+        let to = self.row(memory, offset, from.len() as u64)?;
         // SAFETY: as for `read`.
         unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
         Ok(())

@@ -1,12 +1,16 @@
 //! The shared-memory port.
 #![allow(unsafe_code)]
 
+mod long;
+mod puts;
+
 use super::exports::Exports;
-use super::ring::{INLINE, MESSAGE_MAX, Receiver, Seen, Sender};
-use super::scatter::{Put, Scatters};
-use super::world::{World, state};
+use super::ring::{INLINE, MESSAGE_MAX, Receiver, Seen, Sender, Stamp};
+use super::scatter::Scatters;
+use super::world::{Member, World, state};
+use crate::copy;
 use crate::idle::Idler;
-use crate::store::{Store, checked_extent};
+use crate::store::Store;
 use crate::sys::{self, Way};
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_port::{
@@ -25,6 +29,8 @@ const LAST_PIECE: u8 = 3;
 /// A put is in place (`head[0]` is 1) or could not be.
 const ANSWER: u8 = 4;
 
+/// See [`ShmPort::here`].
+const NOBODY: usize = usize::MAX;
 /// Looks for the next part of a payload before other processes are given the core: its sender is copying it.
 const PART_SPINS: u32 = 2000;
 
@@ -36,11 +42,15 @@ pub struct ShmPort {
     store: Store,
     exports: Exports,
     senders: Vec<Sender>,
-    receivers: Vec<Receiver>,
-    /// The payload that can be taken, and whose ring it is in.
-    current: Option<(Rank, Seen)>,
-    /// Where to look first: the ranks take turns.
-    turn: Rank,
+    /// Of the ranks that ever sent something to this one, in the order in which they were heard of.
+    receivers: Vec<(Rank, Receiver)>,
+    /// How many those are by their own account.
+    calls: u32,
+    /// The receiver at the message whose payload can be taken ([`NOBODY`]: none), and where that is.
+    here: usize,
+    current: Seen,
+    /// Which receiver to look at first: they take turns.
+    turn: usize,
     /// Ends of operations, deaths.
     events: VecDeque<Event>,
     /// Revocations that found no room in a ring yet.
@@ -62,9 +72,11 @@ impl ShmPort {
             limits: limits(sys::can_copy_between_processes()),
             store: Store::new(Some(world.arena(rank))),
             exports: Exports::new(world.clone(), rank),
-            senders: (0..ranks).map(|to| Sender::new(world.ring(rank, to))).collect(),
-            receivers: (0..ranks).map(|from| Receiver::new(world.ring(from, rank))).collect(),
-            current: None,
+            senders: (0..ranks).map(|to| Sender::new(world, rank, to)).collect(),
+            receivers: Vec::new(),
+            calls: 0,
+            here: NOBODY,
+            current: Seen::NOTHING,
             turn: 0,
             events: VecDeque::new(),
             revocations: VecDeque::new(),
@@ -75,36 +87,29 @@ impl ShmPort {
             world: world.clone(),
         }
     }
-    #[inline]
+    #[inline(always)]
     fn control(&mut self, to: Rank, head: &Head, payload: &Payload<'_>) -> Posted {
-        let bytes = payload.bytes();
-        if bytes > MESSAGE_MAX {
-            return Posted::Refused(Refusal::TooLong(MESSAGE_MAX));
-        }
         match self.gone.get(to as usize) {
-            None => return Posted::Refused(Refusal::NoRank),
-            Some(true) => return Posted::Refused(Refusal::PeerGone(to)),
             Some(false) => {}
+            Some(true) => return Posted::Refused(Refusal::PeerGone(to)),
+            None => return Posted::Refused(Refusal::NoRank),
         }
-        if self.scatters.blocks(to) && !self.send_puts(Some(to)) {
-            return Posted::Busy;
+        let bytes = payload.bytes();
+        if bytes > INLINE || self.scatters.blocks(to) {
+            return self.control_long(to, head, payload);
         }
-        let (store, sender) = (&self.store, &mut self.senders[to as usize]);
-        match payload {
-            Payload::None => sender.send((USER, false), head, 0, |_, _| Ok(())),
-            Payload::Bytes(from) => sender.send((USER, false), head, bytes, |_, into| {
-                into.copy_from_slice(from);
-                Ok(())
-            }),
-            Payload::Span(span) if !span.layout.is_contiguous() => {
-                sender.send((USER, false), head, bytes, |_, into| store.pack(*span, into))
-            }
-            // Refused, if it is to be, before the reader has seen a part.
-            Payload::Span(span) if let Err(refusal) = store.address(*span) => Posted::Refused(refusal),
-            Payload::Span(span) => sender.send((USER, true), head, bytes, |at, into| {
-                store.pack(Span::new(span.memory, span.offset + at, into.len() as u64), into)
-            }),
-        }
+        let from = match payload {
+            Payload::None => std::ptr::NonNull::dangling().as_ptr(),
+            Payload::Bytes(from) => from.as_ptr(),
+            Payload::Span(span) if !span.layout.is_contiguous() => return self.control_long(to, head, payload),
+            Payload::Span(span) => match self.store.row(span.memory, span.offset, bytes) {
+                Ok(from) => from.cast_const(),
+                Err(refusal) => return Posted::Refused(refusal),
+            },
+        };
+        // SAFETY: so many bytes are in the slice, or in the block that the address was checked against.
+        let sent = unsafe { self.senders[to as usize].send_short(USER, head, from, bytes) };
+        if sent { Posted::Accepted } else { Posted::Busy }
     }
     fn remote(&mut self, way: Way, local: Span, remote: RemoteSpan, engine: Engine, token: Token) -> Posted {
         if way == Way::Write
@@ -121,106 +126,82 @@ impl ShmPort {
         }
         Posted::Accepted
     }
-    /// The deposit as a put that its target helps with, if it is one of small blocks into private memory and sound:
-    /// if not, the ordinary way does it or says what is wrong.
-    fn scatter(&self, local: Span, remote: RemoteSpan, token: Token) -> Option<Put> {
-        if remote.layout.is_contiguous() {
-            return None;
-        }
-        let key = self.exports.far_private(remote.attachment)?;
-        self.store.address(local).ok()?;
-        let end = remote.offset.checked_add(checked_extent(&remote.layout).ok()?)?;
-        let sound = local.bytes() == remote.layout.bytes() && end <= key.bytes && !self.gone[key.rank as usize];
-        let short = self.limits.registration.private_block_min;
-        sound.then(|| Put::new(key, local, remote.offset, remote.layout, token, short))?
-    }
-    /// Sends pieces while there is room; whether all puts (to `only`) are sent whole.
-    #[cold]
-    fn send_puts(&mut self, only: Option<Rank>) -> bool {
-        let mut kept = VecDeque::new();
-        let mut blocked: Vec<Rank> = Vec::new();
-        while let Some(mut put) = self.scatters.puts.pop_front() {
-            let to = put.key.rank;
-            if blocked.contains(&to) || !self.send_pieces(&mut put) {
-                blocked.push(to);
-                kept.push_back(put);
-            }
-        }
-        self.scatters.puts = kept;
-        only.map_or(blocked.is_empty(), |to| !blocked.contains(&to))
-    }
-    /// Whether the put was sent whole (or has failed).
-    fn send_pieces(&mut self, put: &mut Put) -> bool {
-        let Self { store, senders, scatters, events, .. } = self;
-        loop {
-            let Some(piece) = put.piece() else {
-                events.push_back(Event::Failed(put.token, Refusal::OutOfBounds));
-                return true;
-            };
-            let kind = if piece.last { LAST_PIECE } else { PIECE };
-            let sender = &mut senders[put.key.rank as usize];
-            match sender.send((kind, false), &piece.head, piece.from.bytes(), |_, into| store.pack(piece.from, into)) {
-                Posted::Accepted => put.advance(&piece),
-                Posted::Busy => return false,
-                Posted::Refused(refusal) => {
-                    events.push_back(Event::Failed(put.token, refusal));
-                    return true;
-                }
-            }
-            if piece.last {
-                scatters.sent_whole(put);
-                return true;
-            }
-        }
-    }
-    #[cold]
-    fn tend_scatters(&mut self) {
-        self.send_puts(None);
-        while let Some(&(to, placed)) = self.scatters.answers.front() {
-            let head = [u64::from(placed), 0, 0, 0];
-            if self.senders[to as usize].send((ANSWER, false), &head, 0, |_, _| Ok(())) == Posted::Busy {
-                return;
-            }
-            self.scatters.answers.pop_front();
-        }
-    }
     /// Takes what ranks' ports say to each other; `None`: the program need not know.
     #[cold]
-    fn on_port_message(&mut self, from: Rank, seen: Seen) -> Option<Event> {
-        self.idler.reset();
-        match seen.kind {
-            REVOKED => return Some(Event::Revoked(Key { rank: from, id: seen.head[0], bytes: seen.head[1] })),
-            ANSWER => return self.scatters.on_answer(from, seen.head[0] == 1),
+    fn on_port_message(&mut self, from: Rank, kind: u8, head: &Head) -> Option<Event> {
+        let seen = self.current;
+        match kind {
+            REVOKED => return Some(Event::Revoked(Key { rank: from, id: head[0], bytes: head[1] })),
+            ANSWER => return self.scatters.on_answer(from, head[0] == 1),
             PIECE | LAST_PIECE => {
-                let memory = self.exports.exported(seen.head[0]);
+                let memory = self.exports.exported(head[0]);
                 // SAFETY: the ring keeps these bytes until `release`, which comes after; they are no store's memory.
                 let payload = unsafe { std::slice::from_raw_parts(seen.payload, seen.bytes as usize) };
-                let what = (payload, seen.kind == LAST_PIECE);
-                self.scatters.spread(&mut self.store, memory, from, &seen.head, what);
+                let what = (payload, kind == LAST_PIECE);
+                self.scatters.spread(&mut self.store, memory, from, head, what);
                 self.tend_scatters();
             }
             _ => {}
         }
         None
     }
-    /// Looks into the rings, beginning after the rank that was last served.
-    #[inline]
+    /// Looks into the rings that something ever came through, beginning after the rank that was last served.
+    #[inline(always)]
     fn look(&mut self) -> Option<Event> {
-        let ranks = self.receivers.len() as Rank;
-        for step in 0..ranks {
-            let from = if self.turn + step < ranks { self.turn + step } else { self.turn + step - ranks };
-            let Some(seen) = self.receivers[from as usize].peek() else { continue };
-            self.turn = if from + 1 == ranks { 0 } else { from + 1 };
-            self.current = Some((from, seen));
-            if seen.kind == USER {
-                return Some(Event::Control { from, head: seen.head, bytes: seen.bytes });
+        if self.member().calls.load(Acquire) != self.calls {
+            self.meet_callers();
+        }
+        let (mut at, count) = (self.turn, self.receivers.len());
+        for _ in 0..count {
+            let (from, receiver) = &self.receivers[at];
+            let here = at;
+            at = if at + 1 < count { at + 1 } else { 0 };
+            let Some(stamp) = receiver.peek() else { continue };
+            (self.turn, self.here) = (at, here);
+            self.idler.reset();
+            if !stamp.is_plain() {
+                match self.look_beyond(stamp) {
+                    None => continue,
+                    event => return event,
+                }
             }
-            if let Some(event) = self.on_port_message(from, seen) {
-                return Some(event);
-            }
-            self.release();
+            self.current = receiver.inside(stamp);
+            // SAFETY: it was given just now.
+            let head = unsafe { receiver.head() };
+            return Some(Event::Control { from: *from, head, bytes: stamp.bytes() });
         }
         None
+    }
+    /// Takes a message that is not a plain one of the program; `None`: the program need not know.
+    fn look_beyond(&mut self, stamp: Stamp) -> Option<Event> {
+        let (from, receiver) = &self.receivers[self.here];
+        let from = *from;
+        self.current = receiver.seen(stamp);
+        // SAFETY: it was given just now.
+        let head = unsafe { receiver.head() };
+        if stamp.kind() == USER {
+            return Some(Event::Control { from, head, bytes: stamp.bytes() });
+        }
+        let event = self.on_port_message(from, stamp.kind(), &head);
+        if event.is_none() {
+            self.release();
+        }
+        event
+    }
+    #[cold]
+    fn meet_callers(&mut self) {
+        let member = self.world.member(self.rank);
+        // As many as called when this began; one that calls meanwhile may be met now or later.
+        self.calls = member.calls.load(Acquire);
+        for from in (0..self.world.ranks()).filter(|&from| member.is_caller(from)) {
+            if self.receivers.iter().all(|&(known, _)| known != from) {
+                self.receivers.push((from, Receiver::new(self.world.ring(from, self.rank))));
+            }
+        }
+    }
+    #[inline]
+    fn member(&self) -> &Member {
+        self.world.member(self.rank)
     }
     fn notice_deaths(&mut self) {
         self.world.watch();
@@ -260,55 +241,25 @@ impl ShmPort {
         self.send_revocations();
         Ok(ended.held)
     }
-    #[inline]
+    #[inline(always)]
     fn release(&mut self) {
-        if let Some((from, seen)) = self.current.take() {
-            self.receivers[from as usize].release(seen.bytes);
+        let here = std::mem::replace(&mut self.here, NOBODY);
+        if let Some((_, receiver)) = self.receivers.get_mut(here) {
+            receiver.release(self.current.bytes);
         }
-    }
-    /// Waits until `bytes` of a payload that comes in parts are there, which its sender is copying now: how many are.
-    fn wait_filled(&self, from: Rank, seen: &Seen, bytes: u64) -> Result<u64, Refusal> {
-        let receiver = &self.receivers[from as usize];
-        let mut spins = 0;
-        loop {
-            let there = receiver.filled(seen);
-            if there >= bytes {
-                return Ok(there);
-            }
-            if spins < PART_SPINS {
-                spins += 1;
-                std::hint::spin_loop();
-                continue;
-            }
-            self.world.watch();
-            if self.world.member(from).state.load(Acquire) == state::DEAD && receiver.filled(seen) < bytes {
-                return Err(Refusal::PeerGone(from));
-            }
-            sys::yield_core();
-        }
-    }
-    /// Copies the current payload from byte `at` to a contiguous span while it comes.
-    fn deliver_parts(&mut self, (from, seen): (Rank, Seen), at: u64, to: Span) -> Result<(), Refusal> {
-        let mut done = 0;
-        while done < to.bytes() {
-            let there = self.wait_filled(from, &seen, at + done + 1)?.min(at + to.bytes());
-            let bytes = there - at - done;
-            // SAFETY: so much of the payload is there, and the ring keeps it until `release`; not memory of the store.
-            let part = unsafe { std::slice::from_raw_parts(seen.payload.add((at + done) as usize), bytes as usize) };
-            self.store.unpack(part, Span::new(to.memory, to.offset + done, bytes))?;
-            done += bytes;
-        }
-        Ok(())
     }
 }
 
 impl Port for ShmPort {
+    #[inline]
     fn rank(&self) -> Rank {
         self.rank
     }
+    #[inline]
     fn ranks(&self) -> u32 {
         self.world.ranks()
     }
+    #[inline]
     fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -316,7 +267,7 @@ impl Port for ShmPort {
     fn now(&self) -> Time {
         self.world.clock.now()
     }
-    #[inline]
+    #[inline(always)]
     fn post(&mut self, op: &Op<'_>) -> Posted {
         match *op {
             Op::Control { to, ref head, ref payload } => self.control(to, head, payload),
@@ -325,41 +276,38 @@ impl Port for ShmPort {
             Op::Barrier { .. } | Op::Broadcast { .. } | Op::Allreduce { .. } => Posted::Refused(Refusal::Unsupported),
         }
     }
-    #[inline]
+    #[inline(always)]
     fn poll(&mut self) -> Option<Event> {
         self.release();
-        if !self.scatters.is_idle() {
-            self.tend_scatters();
-        }
-        if !self.events.is_empty() {
-            return self.events.pop_front();
-        }
-        let event = self.look();
-        if event.is_some() {
-            self.idler.reset();
-        }
-        event
-    }
-    #[inline]
-    fn deliver(&mut self, at: u64, to: Span) -> Result<(), Refusal> {
-        let Some((from, seen)) = self.current.filter(|(_, seen)| at + to.bytes() <= seen.bytes) else {
-            return Err(Refusal::OutOfBounds);
-        };
-        if seen.is_in_parts() {
-            self.store.address(to)?;
-            if to.layout.is_contiguous() {
-                return self.deliver_parts((from, seen), at, to);
+        if !self.events.is_empty() || !self.scatters.is_idle() {
+            let event = self.tend();
+            if event.is_some() {
+                return event;
             }
-            self.wait_filled(from, &seen, at + to.bytes())?;
         }
-        // SAFETY: inside the payload, which the ring keeps until `release`; not memory of the store.
-        let from = unsafe { std::slice::from_raw_parts(seen.payload.add(at as usize), to.bytes() as usize) };
-        self.store.unpack(from, to)
+        self.look()
+    }
+    #[inline(always)]
+    fn deliver(&mut self, at: u64, to: Span) -> Result<(), Refusal> {
+        let bytes = to.bytes();
+        if self.here == NOBODY || self.current.bytes.checked_sub(at).is_none_or(|left| bytes > left) {
+            return Err(Refusal::OutOfBounds);
+        }
+        if self.current.is_in_parts() || !to.layout.is_contiguous() {
+            return self.deliver_long(at, to);
+        }
+        let target = self.store.row(to.memory, to.offset, bytes)?;
+        // SAFETY: inside the payload, which the ring keeps until `release`, and inside a block of the store.
+        unsafe { copy::row(self.current.payload.add(at as usize), target, bytes) };
+        Ok(())
     }
     fn peek(&self, at: u64, into: &mut [u8]) -> usize {
-        let Some((from, seen)) = self.current.filter(|(_, seen)| at < seen.bytes) else { return 0 };
+        let (here, seen) = (self.here, &self.current);
+        if here == NOBODY || at >= seen.bytes {
+            return 0;
+        }
         let bytes = (seen.bytes - at).min(into.len() as u64);
-        if self.wait_filled(from, &seen, at + bytes).is_err() {
+        if self.wait_filled(&self.receivers[here], seen, at + bytes).is_err() {
             return 0;
         }
         // SAFETY: inside the payload, whose bytes are there and which the ring keeps until `release`.

@@ -1,10 +1,24 @@
-//! A ring of messages between two ranks: one writer, one reader, no lock, no system call. A short message moves with
-//! one cache line; longer payloads take a ring of bytes beside the slots. A long payload is announced when its first
-//! part is there: while the writer copies one part in, the reader copies the part before it out.
+//! A ring of messages between two ranks: one writer, one reader, no lock, no system call.
+//!
+//! A short message is one cache line, which its writer writes and its reader reads:
+//!
+//! ```text
+//! byte   0 .. 4   4 .. 7  7      8 .. 40         40 .. 64
+//!        lap      bytes   kind   head, 4 words   payload
+//!        '------ stamp -------'
+//! ```
+//!
+//! The stamp is stored last, and its lap says whether the line is of this round: the reader polls that very line, no
+//! flag or index beside it. What it has taken it tells once in a quarter of the ring, in a line that the writer reads
+//! only when the ring looks full to it. Nothing here is locked.
+//!
+//! Longer payloads take a ring of bytes beside the slots. A long payload is announced when its first part is there:
+//! while the writer copies one part in, the reader copies the part before it out.
 #![allow(unsafe_code)]
 
-use super::world::{RING_BYTES, Ring, SLOTS};
-use hotlink_port::{Head, Posted, Refusal};
+use super::world::{Member, RING_BYTES, Ring, SLOTS, Slot, World};
+use crate::copy;
+use hotlink_port::{Head, Posted, Rank, Refusal};
 use std::sync::atomic::Ordering::{Acquire, Release};
 
 /// Payload inside a slot.
@@ -25,16 +39,22 @@ fn place(at: u64, bytes: u64) -> (u64, u64) {
     (start, start + bytes.next_multiple_of(64))
 }
 
+/// Zeroed memory is lap 0 of nothing: laps count from one and skip zero when they wrap.
+#[inline]
+fn lap(position: u64) -> u32 {
+    ((position / SLOTS) as u32).wrapping_add(1).max(1)
+}
+
 #[inline]
 fn stamp(position: u64, bytes: u64, kind: u8) -> u64 {
-    let lap = (position / SLOTS) as u32;
-    // Zeroed memory is lap 0 of nothing: count laps from one, skipping zero when they wrap.
-    u64::from(lap.wrapping_add(1).max(1)) | bytes << 32 | u64::from(kind) << 56
+    u64::from(lap(position)) | bytes << 32 | u64::from(kind) << 56
 }
 
 /// The writing end.
 pub(crate) struct Sender {
     ring: *mut Ring,
+    /// Whom to tell before the first message that there is one, and as whom.
+    call: Option<(*const Member, Rank)>,
     sent: u64,
     bytes: u64,
     seen_sent: u64,
@@ -42,13 +62,51 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    /// The only writer of `ring`.
-    pub(crate) fn new(ring: *mut Ring) -> Sender {
-        Sender { ring, sent: 0, bytes: 0, seen_sent: 0, seen_bytes: 0 }
+    /// The only writer of the ring from rank `from` to rank `to`.
+    pub(crate) fn new(world: &World, from: Rank, to: Rank) -> Sender {
+        let call = Some((std::ptr::from_ref(world.member(to)), from));
+        Sender { ring: world.ring(from, to), call, sent: 0, bytes: 0, seen_sent: 0, seen_bytes: 0 }
+    }
+    /// Tells the reader that there is something in this ring.
+    #[cold]
+    fn say_hello(&mut self) {
+        if let Some((reader, from)) = self.call.take() {
+            // SAFETY: a line of atomics in the shared block.
+            unsafe { (*reader).call(from) };
+        }
+    }
+    #[inline]
+    fn slot(&self) -> *mut Slot {
+        // SAFETY: inside the ring.
+        unsafe { (&raw mut (*self.ring).slots).cast::<Slot>().add((self.sent % SLOTS) as usize) }
+    }
+    /// Sends a message of at most [`INLINE`] bytes; `false` if there is no room. One line is written, none is read
+    /// but, once in a quarter of the ring, the reader's account.
+    ///
+    /// # Safety
+    /// `bytes` from `from` on can be read.
+    #[inline]
+    pub(crate) unsafe fn send_short(&mut self, kind: u8, head: &Head, from: *const u8, bytes: u64) -> bool {
+        debug_assert!(bytes <= INLINE);
+        if self.call.is_some() {
+            self.say_hello();
+        }
+        if self.sent - self.seen_sent >= SLOTS && !self.look_for_room(self.bytes) {
+            return false;
+        }
+        let slot = self.slot();
+        // SAFETY: this end is the only writer, and the reader has given back the slot; it reads it only after the
+        // stamp.
+        unsafe {
+            (*slot).head = *head;
+            copy::short(from, (&raw mut (*slot).inline).cast::<u8>(), bytes as usize);
+            (*slot).stamp.store(stamp(self.sent, bytes, kind), Release);
+        }
+        self.sent += 1;
+        true
     }
     /// Sends a message whose payload `fill` writes; [`Posted::Busy`] if there is no room. With `parts`, `fill` is called
     /// for one part after the other (with where it begins) and must not refuse: the reader has the first parts by then.
-    #[inline]
     pub(crate) fn send(
         &mut self,
         (kind, parts): (u8, bool),
@@ -56,17 +114,18 @@ impl Sender {
         bytes: u64,
         mut fill: impl FnMut(u64, &mut [u8]) -> Result<(), Refusal>,
     ) -> Posted {
+        self.say_hello();
         let (start, end) = if bytes > INLINE { place(self.bytes, bytes) } else { (self.bytes, self.bytes) };
-        if !self.has_room(end) {
+        if !self.fits(end) && !self.look_for_room(end) {
             return Posted::Busy;
         }
         let parts = parts && bytes > PART;
         let first = if parts { PART } else { bytes };
+        let slot = self.slot();
         // SAFETY: this end is the only writer, and the reader has given back the slot and the bytes that are written
-        // here (`has_room`); it reads them only after the stamp, and parts only once `filled` says so. Each borrow ends
+        // here (`fits`); it reads them only after the stamp, and parts only once `filled` says so. Each borrow ends
         // before what is borrowed is published.
         unsafe {
-            let slot = (&raw mut (*self.ring).slots).cast::<super::world::Slot>().add((self.sent % SLOTS) as usize);
             let payload = if bytes <= INLINE {
                 (&raw mut (*slot).inline).cast::<u8>()
             } else {
@@ -93,37 +152,63 @@ impl Sender {
         self.bytes = end;
         Posted::Accepted
     }
+    /// Whether there is room for a message whose payload ends at `end`, as far as this side knows.
     #[inline]
-    fn has_room(&mut self, end: u64) -> bool {
-        let fits = |sent: u64, bytes: u64| self.sent - sent < SLOTS && end - bytes <= RING_BYTES;
-        if fits(self.seen_sent, self.seen_bytes) {
-            return true;
-        }
+    fn fits(&self, end: u64) -> bool {
+        self.sent - self.seen_sent < SLOTS && end - self.seen_bytes <= RING_BYTES
+    }
+    #[cold]
+    fn look_for_room(&mut self, end: u64) -> bool {
         // SAFETY: a line of atomics in the shared block.
         let taken = unsafe { &(*self.ring).taken };
-        let (sent, bytes) = (taken.slots.load(Acquire), taken.bytes.load(Acquire));
-        let room = fits(sent, bytes);
-        (self.seen_sent, self.seen_bytes) = (sent, bytes);
-        room
+        (self.seen_sent, self.seen_bytes) = (taken.slots.load(Acquire), taken.bytes.load(Acquire));
+        self.fits(end)
     }
 }
 
-/// A message seen in a ring.
+/// A message's stamp: how its reader first sees it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen {
-    pub(crate) kind: u8,
-    pub(crate) head: Head,
-    pub(crate) payload: *const u8,
-    pub(crate) bytes: u64,
-    /// Where its payload begins in the running position, if it comes in parts.
-    parts: Option<u64>,
+pub(crate) struct Stamp(u64);
+
+impl Stamp {
+    /// A message of kind 0 whose payload is in its slot.
+    #[inline]
+    pub(crate) fn is_plain(self) -> bool {
+        self.0 >> 32 <= INLINE
+    }
+    #[inline]
+    pub(crate) fn bytes(self) -> u64 {
+        self.0 >> 32 & 0xFF_FFFF
+    }
+    #[inline]
+    pub(crate) fn kind(self) -> u8 {
+        (self.0 >> 56) as u8 & !PARTS
+    }
+    fn is_in_parts(self) -> bool {
+        self.0 >> 56 & u64::from(PARTS) != 0
+    }
 }
 
+/// Where the payload of a message is. Words only: it is set and read on the short path, where a field of another width
+/// would make the processor wait for its own stores.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub(crate) payload: *const u8,
+    pub(crate) bytes: u64,
+    /// Where it begins in the running position, if it comes in parts; else [`WHOLE`].
+    parts: u64,
+}
+
+/// See [`Seen::parts`].
+const WHOLE: u64 = u64::MAX;
+
 impl Seen {
+    /// No bytes.
+    pub(crate) const NOTHING: Seen = Seen { payload: std::ptr::null(), bytes: 0, parts: WHOLE };
     /// Whether the payload comes in parts: see [`Receiver::filled`].
     #[inline]
     pub(crate) fn is_in_parts(&self) -> bool {
-        self.parts.is_some()
+        self.parts != WHOLE
     }
 }
 
@@ -132,71 +217,92 @@ pub(crate) struct Receiver {
     ring: *mut Ring,
     taken: u64,
     bytes: u64,
-    told_taken: u64,
     told_bytes: u64,
 }
 
 impl Receiver {
     /// The only reader of `ring`.
     pub(crate) fn new(ring: *mut Ring) -> Receiver {
-        Receiver { ring, taken: 0, bytes: 0, told_taken: 0, told_bytes: 0 }
+        Receiver { ring, taken: 0, bytes: 0, told_bytes: 0 }
     }
-    /// The next message, if it has come. Stays the next until it is released.
     #[inline]
-    pub(crate) fn peek(&self) -> Option<Seen> {
-        // SAFETY: atomics first; the rest of the slot and the payload only after its stamp says that the writer is
-        // done with them, until `release` gives them back.
-        unsafe {
-            let slot = (&raw const (*self.ring).slots).cast::<super::world::Slot>().add((self.taken % SLOTS) as usize);
-            let word = (*slot).stamp.load(Acquire);
-            if word as u32 != stamp(self.taken, 0, 0) as u32 {
-                return None;
-            }
-            let bytes = word >> 32 & 0xFF_FFFF;
-            let kind = (word >> 56) as u8;
-            let (payload, parts) = if bytes <= INLINE {
-                ((&raw const (*slot).inline).cast::<u8>(), None)
-            } else {
-                let start = place(self.bytes, bytes).0;
-                let payload = (&raw const (*self.ring).payload).cast::<u8>().add((start % RING_BYTES) as usize);
-                (payload, (kind & PARTS != 0).then_some(start))
-            };
-            Some(Seen { kind: kind & !PARTS, head: (*slot).head, payload, bytes, parts })
+    fn slot(&self) -> *const Slot {
+        // SAFETY: inside the ring.
+        unsafe { (&raw const (*self.ring).slots).cast::<Slot>().add((self.taken % SLOTS) as usize) }
+    }
+    /// The stamp of the next message, if it has come. It stays the next until it is released.
+    #[inline]
+    pub(crate) fn peek(&self) -> Option<Stamp> {
+        // SAFETY: an atomic in the shared block.
+        let word = unsafe { (*self.slot()).stamp.load(Acquire) };
+        (word as u32 == lap(self.taken)).then_some(Stamp(word))
+    }
+    /// Head of the message that `peek` gave.
+    ///
+    /// # Safety
+    /// `peek` gave one, which was not released.
+    #[inline]
+    pub(crate) unsafe fn head(&self) -> Head {
+        // SAFETY: its stamp says that the writer is done with it.
+        unsafe { (*self.slot()).head }
+    }
+    /// Where the payload of that message is if it lies in the slot.
+    #[inline]
+    pub(crate) fn inside(&self, stamp: Stamp) -> Seen {
+        // SAFETY: inside the ring.
+        let payload = unsafe { (&raw const (*self.slot()).inline).cast::<u8>() };
+        Seen { payload, bytes: stamp.bytes(), parts: WHOLE }
+    }
+    /// Where it is in any case.
+    pub(crate) fn seen(&self, stamp: Stamp) -> Seen {
+        let bytes = stamp.bytes();
+        if bytes <= INLINE {
+            return self.inside(stamp);
         }
+        let start = place(self.bytes, bytes).0;
+        // SAFETY: inside the ring.
+        let payload = unsafe { (&raw const (*self.ring).payload).cast::<u8>().add((start % RING_BYTES) as usize) };
+        Seen { payload, bytes, parts: if stamp.is_in_parts() { start } else { WHOLE } }
     }
     /// How many bytes of a message's payload are there.
     #[inline]
     pub(crate) fn filled(&self, seen: &Seen) -> u64 {
-        match seen.parts {
-            // SAFETY: a line of atomics in the shared block.
-            Some(start) => unsafe { (*self.ring).filled.0.load(Acquire) }.saturating_sub(start).min(seen.bytes),
-            None => seen.bytes,
+        if !seen.is_in_parts() {
+            return seen.bytes;
         }
+        // SAFETY: a line of atomics in the shared block.
+        unsafe { (*self.ring).filled.0.load(Acquire) }.saturating_sub(seen.parts).min(seen.bytes)
     }
     /// Gives the room of the next message, which had `bytes`, back.
     #[inline]
     pub(crate) fn release(&mut self, bytes: u64) {
         self.taken += 1;
         if bytes > INLINE {
-            self.bytes = place(self.bytes, bytes).1;
+            self.release_beside(bytes);
         }
-        if self.taken - self.told_taken >= SLOTS / STEPS || self.bytes - self.told_bytes >= RING_BYTES / STEPS {
+        if self.taken.is_multiple_of(SLOTS / STEPS) {
             self.tell();
         }
     }
+    fn release_beside(&mut self, bytes: u64) {
+        self.bytes = place(self.bytes, bytes).1;
+        if self.bytes - self.told_bytes >= RING_BYTES / STEPS {
+            self.tell();
+        }
+    }
+    #[cold]
     fn tell(&mut self) {
         // SAFETY: a line of atomics in the shared block.
         let taken = unsafe { &(*self.ring).taken };
         taken.bytes.store(self.bytes, Release);
         taken.slots.store(self.taken, Release);
-        (self.told_taken, self.told_bytes) = (self.taken, self.bytes);
+        self.told_bytes = self.bytes;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shm::world::World;
     use proptest::prelude::*;
 
     proptest! {
@@ -204,20 +310,31 @@ mod tests {
         #[test]
         fn messages_come_once_whole_in_order(steps in prop::collection::vec((0u64..3, 0u64..MESSAGE_MAX), 1..400)) {
             let world = World::new(1).unwrap();
-            let (mut sender, mut receiver) = (Sender::new(world.ring(0, 0)), Receiver::new(world.ring(0, 0)));
+            let (mut sender, mut receiver) = (Sender::new(&world, 0, 0), Receiver::new(world.ring(0, 0)));
             let mut expected = std::collections::VecDeque::new();
             let mut number = 0u64;
             for (what, len) in steps {
                 let bytes = if what == 0 { len % 40 } else { len };
                 let fill = |_: u64, payload: &mut [u8]| { payload.fill(number as u8); Ok(()) };
-                match sender.send((3, what == 1), &[number, 1, 2, 3], bytes, fill) {
+                let head = [number, 1, 2, 3];
+                let sent = if bytes <= INLINE && len % 2 == 0 {
+                    let payload = [number as u8; INLINE as usize];
+                    // SAFETY: the payload has that many bytes.
+                    let sent = unsafe { sender.send_short(3, &head, payload.as_ptr(), bytes) };
+                    if sent { Posted::Accepted } else { Posted::Busy }
+                } else {
+                    sender.send((3, what == 1), &head, bytes, fill)
+                };
+                match sent {
                     Posted::Accepted => { expected.push_back((number, bytes)); number += 1; }
                     other => prop_assert!(other == Posted::Busy && !expected.is_empty()),
                 }
                 while expected.len() as u64 > len % 300 || (what == 2 && !expected.is_empty()) {
                     let (number, bytes) = expected.pop_front().unwrap();
-                    let seen = receiver.peek().expect("sent and not taken");
-                    prop_assert_eq!((seen.kind, seen.head, seen.bytes), (3, [number, 1, 2, 3], bytes));
+                    let stamp = receiver.peek().expect("sent and not taken");
+                    // SAFETY: one was given.
+                    let (head, seen) = (unsafe { receiver.head() }, receiver.seen(stamp));
+                    prop_assert_eq!((stamp.kind(), head, seen.bytes), (3, [number, 1, 2, 3], bytes));
                     prop_assert_eq!(receiver.filled(&seen), bytes);
                     // SAFETY: the payload is there until released.
                     let payload = unsafe { std::slice::from_raw_parts(seen.payload, bytes as usize) };
@@ -233,12 +350,16 @@ mod tests {
     #[test]
     fn parts_are_read_while_others_are_written() {
         let world = World::new(1).unwrap();
-        let ring = world.ring(0, 0) as usize;
         const MESSAGES: u64 = 300;
         let value = |number: u64, at: u64| (number * 31 + at / 8) as u8;
+        /// An end that another thread may have: it is the only one.
+        struct Moved(Sender);
+        // SAFETY: the ring is made for two threads, and the block lives longer than both.
+        unsafe impl Send for Moved {}
+        let sender = Moved(Sender::new(&world, 0, 0));
         std::thread::scope(|scope| {
             scope.spawn(move || {
-                let mut sender = Sender::new(ring as *mut Ring);
+                let Moved(mut sender) = { sender };
                 for number in 0..MESSAGES {
                     let bytes = MESSAGE_MAX - number * 100;
                     let fill = |at: u64, part: &mut [u8]| {
@@ -250,15 +371,17 @@ mod tests {
                     }
                 }
             });
-            let mut receiver = Receiver::new(ring as *mut Ring);
+            let mut receiver = Receiver::new(world.ring(0, 0));
             for number in 0..MESSAGES {
-                let seen = loop {
+                let stamp = loop {
                     match receiver.peek() {
-                        Some(seen) => break seen,
+                        Some(stamp) => break stamp,
                         None => std::thread::yield_now(),
                     }
                 };
-                assert_eq!((seen.head, seen.bytes), ([number; 4], MESSAGE_MAX - number * 100));
+                // SAFETY: one was given.
+                let (head, seen) = (unsafe { receiver.head() }, receiver.seen(stamp));
+                assert_eq!((head, seen.bytes), ([number; 4], MESSAGE_MAX - number * 100));
                 let mut at = 0;
                 while at < seen.bytes {
                     let there = receiver.filled(&seen);

@@ -11,6 +11,7 @@ use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::rc::Rc;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 use std::time::{Duration, Instant};
 
@@ -74,6 +75,21 @@ pub(crate) struct Member {
     pub(crate) pid: AtomicI32,
     /// See [`state`].
     pub(crate) state: AtomicU32,
+    /// How many ranks have sent something to this one.
+    pub(crate) calls: AtomicU32,
+    /// Which: as bits. Only their rings are looked into, and only those take memory.
+    pub(crate) callers: [AtomicU64; MAX_RANKS as usize / 64],
+}
+
+impl Member {
+    /// Rank `from` is about to send to this one for the first time.
+    pub(crate) fn call(&self, from: Rank) {
+        self.callers[from as usize / 64].fetch_or(1 << (from % 64), Relaxed);
+        self.calls.fetch_add(1, Release);
+    }
+    pub(crate) fn is_caller(&self, from: Rank) -> bool {
+        self.callers[from as usize / 64].load(Relaxed) >> (from % 64) & 1 == 1
+    }
 }
 
 /// Values of [`Member::state`]; 0 is a rank that has not opened its port yet.
@@ -148,6 +164,7 @@ impl World {
         let ended = sys::wait_readable(&fds, Duration::ZERO);
         ranks.into_iter().zip(ended).filter(|(_, ended)| *ended).for_each(|(rank, _)| self.bury(rank));
     }
+    #[inline]
     pub(crate) fn ranks(&self) -> u32 {
         self.ranks
     }
@@ -160,6 +177,7 @@ impl World {
     }
     /// # Safety
     /// `offset` is that of a `T` in the layout, for which all-zero bytes are valid.
+    #[inline]
     unsafe fn at<T>(&self, offset: u64) -> *mut T {
         self.shared.start().wrapping_add(offset as usize).cast()
     }
@@ -167,6 +185,7 @@ impl World {
         // SAFETY: the header is first; only atomics are shared by reference.
         unsafe { &(*self.at::<Header>(0)).deaths }
     }
+    #[inline]
     pub(crate) fn member(&self, rank: Rank) -> &Member {
         assert!(rank < self.ranks);
         // SAFETY: inside the members' part; only atomics.
@@ -187,7 +206,6 @@ impl World {
     }
     /// Marks a rank dead, for the others to see.
     pub(crate) fn bury(&self, rank: Rank) {
-        use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
         let member = self.member(rank);
         let before = member.state.load(Acquire);
         // Who closed its port may go; and one of several witnesses is enough.
