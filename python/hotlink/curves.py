@@ -43,6 +43,8 @@ UPWARDS = {
     "efficiency": "Efficiency (share of the bound)",
 }
 MOST_LINES = 24
+# Named once: the dashes mean the same in every colour.
+BOUND = "bound (dashed)"
 # A bound so many times the values would press them flat on a linear axis.
 HIDDEN_BELOW = 4
 # Models of whole machines: between two numbers of nodes there is nothing.
@@ -80,16 +82,22 @@ def draw(records: Sequence[Record], x: str | None = None, y: Sequence[str] = ())
         raise ValueError(f"nothing to draw of {', '.join(wanted) or 'these records'}; allowed: {', '.join(known)}")
     figure = Figure(figsize=(1.8 + 5.6 * len(wanted), 4.8), layout=ConstrainedLayoutEngine(h_pad=0.1, w_pad=0.1))
     charts = figure.subplots(1, len(wanted), squeeze=False)[0]
+    across = {key: x or swept(records, key) for key in wanted if key != "samples"}
+    differing = differing_keys(
+        [record for key in across for record in drawn(records, across[key], key)], across.values()
+    )
+    # One legend stands for all charts: a name has one colour in all of them.
+    places: dict[str, int] = {}
     for axes, key in zip(charts, wanted, strict=True):
         if key == "samples":
             distribution(axes, records)
         else:
-            across = x or swept(records, key)
-            chart(axes, curves_of(records, across, key), across, key)
+            chart(axes, curves_of(records, across[key], key, differing), across[key], key, places)
     figure.suptitle(title(records), x=0.01, ha="left", fontsize=12, fontweight="bold", color=INK)
-    handles, names = charts[0].get_legend_handles_labels()
+    named = {name: line for axes in charts for line, name in zip(*axes.get_legend_handles_labels(), strict=True)}
+    names = sorted(named, key=BOUND.__eq__)
     if len(names) > 1:
-        figure.legend(handles, names, loc="outside right upper", frameon=False, fontsize=8.5)
+        figure.legend([named[name] for name in names], names, loc="outside right upper", frameon=False, fontsize=8.5)
     return figure
 
 
@@ -120,16 +128,28 @@ def is_asked(key: str, value: Value) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and key in {*ACROSS, "seed", "window", "streams"}
 
 
-def curves_of(records: Sequence[Record], x: str, y: str) -> list[Curve]:
+def drawn(records: Iterable[Record], x: str, y: str) -> list[Record]:
+    """Give the records that have both."""
+    return [record for record in records if number(record, x) is not None and number(record, y) is not None]
+
+
+def differing_keys(points: Sequence[Record], across: Iterable[str]) -> list[str]:
+    """Find what was asked for and is not the same everywhere, but for what is swept."""
+    asked = dict.fromkeys(key for record in points for key, value in record.items() if is_asked(key, value))
+    swept_keys = set(across)
+    return [key for key in asked if key not in swept_keys and len({record.get(key) for record in points}) > 1]
+
+
+def curves_of(records: Sequence[Record], x: str, y: str, differing: Sequence[str] | None = None) -> list[Curve]:
     """Group the points into curves by everything else that was asked for, named by what differs between them.
 
     Where nothing does, a curve has its method's name: one legend stands for charts of several quantities.
     """
-    points = [r for r in records if number(r, x) is not None and number(r, y) is not None]
+    points = drawn(records, x, y)
     if not points:
         raise ValueError(f"no record has a number for both {x} and {y}")
-    asked = dict.fromkeys(key for record in points for key, value in record.items() if is_asked(key, value))
-    differing = [key for key in asked if key != x and len({record.get(key) for record in points}) > 1]
+    if differing is None:
+        differing = differing_keys(points, [x])
     curves: dict[tuple[Value, ...], Curve] = {}
     for record in sorted(points, key=lambda record: number(record, x) or 0.0):
         group = tuple(record.get(key) for key in differing)
@@ -167,9 +187,10 @@ def interval(record: Record, y: str) -> tuple[float | None, float | None]:
     return None, None
 
 
-def chart(axes: Axes, curves: Sequence[Curve], x: str, y: str) -> None:
-    """Draw curves, intervals and bounds on one set of axes."""
-    for index, curve in enumerate(curves):
+def chart(axes: Axes, curves: Sequence[Curve], x: str, y: str, places: dict[str, int]) -> None:
+    """Draw curves, intervals and bounds on one set of axes; the place of a name gives its colour."""
+    for curve in curves:
+        index = places.setdefault(curve.name, len(places))
         dash = DASHES[0] if index < len(COLOURS) else DASHES[2]
         where: Literal["steps-post", "default"] = "steps-post" if curve.stepped else "default"
         marker = "" if curve.stepped or len(curve.x) > 40 else "o"
@@ -180,9 +201,7 @@ def chart(axes: Axes, curves: Sequence[Curve], x: str, y: str) -> None:
             axes.fill_between(curve.x, curve.low, curve.high, color=colour(index), alpha=0.2, linewidth=0, step=step)
         if any(bound == bound for bound in curve.bound):
             (line,) = axes.plot(curve.x, curve.bound, linestyle=(0, (4, 2.5)), linewidth=1.1)
-            # Named once: the dashes mean the same in every colour.
-            name = "bound (dashed)" if index == len(curves) - 1 else "_nolegend_"
-            line.set(color=colour(index), drawstyle=where, label=name)
+            line.set(color=colour(index), drawstyle=where, label=BOUND, marker="_" if len(curve.x) == 1 else "")
     scale_across(axes, curves, x)
     scale_upwards(axes, curves, y)
     axes.set_xlabel(ACROSS.get(x, x), color=INK)
@@ -258,7 +277,9 @@ def title(records: Sequence[Record]) -> str:
     """Say what all points have in common."""
     parts = []
     for key in ("benchmark", "traffic", "fabric", "method", "via", "mpi", "memory"):
-        values = list(dict.fromkeys(str(record[key]) for record in records if record.get(key) is not None))
+        if any(record.get(key) is None for record in records):
+            continue
+        values = list(dict.fromkeys(str(record[key]) for record in records))
         if 1 <= len(values) <= (3 if key == "benchmark" else 1):
             parts.append(" and ".join(values))
     return ", ".join(parts)

@@ -71,6 +71,25 @@ def test_the_one_legend_of_two_charts_names_neither_quantity() -> None:
     assert [text.get_text() for text in legend.get_texts()] == ["measured", "bound (dashed)"]
 
 
+def test_a_line_has_one_name_and_colour_in_all_charts() -> None:
+    streams: list[Record] = [
+        {"benchmark": "stream", "program": "osu", "size_B": size, "bandwidth_MBps": 9.0, "bound_bandwidth_MBps": 10.0}
+        for size in (8, 64)
+    ]
+    figure = curves.draw(streams + pingpong())
+    latency, bandwidth = figure.axes
+    colours = [{line.get_label(): line.get_color() for line in axes.lines} for axes in (latency, bandwidth)]
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert sorted(names) == sorted({*colours[0], *colours[1]})
+    assert names[-1] == "bound (dashed)"
+    assert {"osu, stream", "here, pingpong, measured, shm"} & set(names), names
+    shared = (set(colours[0]) & set(colours[1])) - {"bound (dashed)"}
+    assert shared
+    assert all(colours[0][name] == colours[1][name] for name in shared)
+    assert len({colours[1][name] for name in colours[1] if name != "bound (dashed)"}) == 2
+    assert "shm" not in figure.get_suptitle(), "only what all points have in common"
+
+
 def test_models_over_nodes_and_distributions_are_steps() -> None:
     model = hotlink.analyze("sci-torus2d", "4..64")
     lines = model.curves("bandwidth_per_node_MBps").axes[0].lines

@@ -43,6 +43,7 @@ impl OverlapTimes {
     pub fn curve(&self) -> Option<Vec<Record>> {
         let median = |samples: &Samples| Summary::of(&samples.values).map(|summary| summary.median);
         let message_us = median(&self.message)?;
+        let least_us = self.message.values.iter().copied().fold(f64::INFINITY, f64::min);
         let totals: Vec<(f64, f64)> =
             self.points.iter().map(|(busy_us, total)| Some((*busy_us, median(total)?))).collect::<Option<_>>()?;
         let saturated = totals.iter().find(|(_, total_us)| *total_us > LONGER * message_us);
@@ -51,7 +52,8 @@ impl OverlapTimes {
             // What can be hidden is the shorter of the two.
             let hidden = (message_us + busy_us - total_us) / message_us.min(busy_us);
             let overhead = (total_us - busy_us) / message_us;
-            let bound_us = message_us.max(busy_us);
+            // What is hidden completely takes as long as the longer of the two at its best.
+            let bound_us = least_us.max(busy_us);
             Record::new()
                 .with("compute_us", busy_us)
                 .with("message_us", message_us)

@@ -38,14 +38,23 @@ impl Bounds {
         }
         let fabric = &self.built[&nodes];
         let what = |error: String| Failure::Input(format!("--fabric {}: {error}", self.source.name()));
-        bounded(fabric, record.clone().with("nodes", nodes)).map_err(what).map(|bounded| bounded.unwrap_or(record))
+        let bounded = bounded(fabric, record.clone().with("nodes", nodes)).map_err(what)?;
+        Ok(bounded.unwrap_or_else(|| record.with("bound_is", "none: no bound is known for this benchmark")))
     }
+}
+
+/// The benchmark that a row's bound is of, without what does not change it.
+fn plain(benchmark: &str) -> &str {
+    benchmark.strip_prefix("non_blocking_").unwrap_or(benchmark)
 }
 
 fn bounded(fabric: &Fabric, record: Record) -> Result<Option<Record>, String> {
     let size = record.number("size_B").map_or(ANY_SIZE, |size| size as u64);
+    // What nothing is sent of has no rate.
+    let sent = size.max(1);
     let nodes = fabric.nodes();
-    let benchmark = record.text("benchmark").unwrap_or_default().to_owned();
+    let benchmark = plain(record.text("benchmark").unwrap_or_default()).to_owned();
+    let timed = record.number("latency_us").is_some();
     if let Some(bus) = record.number("bus_bandwidth_MBps") {
         return Ok(by_injection(fabric, size).map(|rate| {
             let record = record.with("bound_bus_bandwidth_MBps", rate).with("efficiency", bus / rate);
@@ -54,10 +63,20 @@ fn bounded(fabric: &Fabric, record: Record) -> Result<Option<Record>, String> {
         }));
     }
     match benchmark.as_str() {
-        "pingpong" | "fetch" => {
-            let limits = limits(fabric, &pairs(nodes, 1, false), size)?;
+        "barrier" => {
+            let news = limits(fabric, &pairs(nodes, 1, false), 1)?;
+            let steps = f64::from(nodes.next_power_of_two().trailing_zeros());
+            let us = steps * idle_us(fabric, 1, &news)?;
+            Ok(by_time(record, us).map(|record| {
+                let record = with_limit(record, fabric, &news);
+                record.with("bound_is", "ceil(log2 nodes) messages of 1 B through the idle network, without software")
+            }))
+        }
+        "pingpong" | "fetch" | "put" | "get" if timed => {
+            let limits = limits(fabric, &pairs(nodes, 1, false), sent)?;
             let Some(us) = record.number("latency_us").filter(|us| *us > 0.0) else { return Ok(None) };
-            let idle_us = idle_us(fabric, size, &limits)? * if benchmark == "fetch" { 2.0 } else { 1.0 };
+            let idle_us = idle_us(fabric, size, &limits)?
+                * if ["fetch", "get"].contains(&benchmark.as_str()) { 2.0 } else { 1.0 };
             let record = record.with("bound_latency_us", idle_us).with("efficiency", idle_us / us);
             let record = with_limit(record, fabric, &limits);
             Ok(Some(record.with("bound_is", "one message through the idle network, without software")))
@@ -66,7 +85,7 @@ fn bounded(fabric: &Fabric, record: Record) -> Result<Option<Record>, String> {
             let both =
                 record.text("direction") == Some("bidirectional") || benchmark == "sendrecv" || benchmark == "exchange";
             let count = record.number("pairs").map_or(1, |pairs| pairs as u32).clamp(1, (nodes / 2).max(1));
-            let limits = limits(fabric, &pairs(nodes, count, both), size)?;
+            let limits = limits(fabric, &pairs(nodes, count, both), sent)?;
             let Some(rate) = record.number("bandwidth_MBps") else { return Ok(None) };
             let bound = limits.bandwidth_per_node_mbps * f64::from(count) * if both { 2.0 } else { 1.0 };
             let record = record.with("bound_bandwidth_MBps", bound).with("efficiency", rate / bound);
@@ -75,7 +94,7 @@ fn bounded(fabric: &Fabric, record: Record) -> Result<Option<Record>, String> {
         }
         "alltoall" => {
             let demand = Traffic::AllToAll.demand(nodes, 1).map_err(|error| error.to_string())?;
-            let limits = limits(fabric, &demand, size)?;
+            let limits = limits(fabric, &demand, sent)?;
             let us = size as f64 * f64::from(nodes - 1) / limits.bandwidth_per_node_mbps;
             Ok(by_time(record, us).map(|record| {
                 let record = with_limit(record, fabric, &limits);
@@ -129,12 +148,13 @@ fn limits(fabric: &Fabric, demand: &Demand, size: u64) -> Result<Limits, String>
 
 /// The time of one message through the idle network.
 fn idle_us(fabric: &Fabric, size: u64, limits: &Limits) -> Result<f64, String> {
-    let simulated = size.min(MOST_SIMULATED_BYTES);
+    // An empty message has its header.
+    let simulated = size.clamp(1, MOST_SIMULATED_BYTES);
     let settings = Settings { capacities: Capacities::Measured, ..Settings::of(&fabric.spec) };
     let plan = Plan::new(fabric, &settings).map_err(|error| error.to_string())?;
     let what = PingPong { between: [0, fabric.nodes() - 1], size: simulated, messages: 1 };
     let run = ping_pong(&plan, &settings, what).map_err(|error| error.to_string())?;
-    Ok(run.elapsed.us() + (size - simulated) as f64 / limits.bandwidth_per_node_mbps)
+    Ok(run.elapsed.us() + size.saturating_sub(simulated) as f64 / limits.bandwidth_per_node_mbps)
 }
 
 fn with_limit(record: Record, fabric: &Fabric, limits: &Limits) -> Record {

@@ -102,6 +102,9 @@ fn bounded(record: Record, point: MemoryPoint, points: &[MemoryPoint], best: &[f
                 .with("limiting_resource", "strided stores")
                 .with("bound_is", "the contiguous copy of as many bytes")
         }
-        _ => record,
+        _ => record
+            .with("bound_is", if point.stride > 1 { "none: stride 1 of this size was not asked for" } else { LIMIT }),
     }
 }
+
+const LIMIT: &str = "none: a contiguous copy is the bound that stands beside other transfers";

@@ -81,12 +81,18 @@ struct Point {
     size: u64,
 }
 
-/// What no message can beat.
+/// What no message can beat; no rate where nothing tells it.
 struct Bound {
     latency_us: f64,
     mbps: Option<f64>,
     resource: String,
     is: &'static str,
+}
+
+impl Bound {
+    fn us(&self, size: u64) -> Option<f64> {
+        Some(self.latency_us + size as f64 / self.mbps?)
+    }
 }
 
 pub(super) fn run(args: &Args, hosts: &Hosts, output: &mut Output) -> Result<(), Failure> {
@@ -167,10 +173,13 @@ fn bound(args: &Args, sockets: &Sockets) -> Result<Bound, Failure> {
     if !is_local {
         // Mbit/s; -1 where the device does not know.
         let speed = interface.as_ref().and_then(|name| line(&format!("/sys/class/net/{name}/speed")));
-        let mbps = speed.and_then(|speed| speed.parse::<f64>().ok()).filter(|&speed| speed > 0.0);
+        let speed = speed.and_then(|speed| speed.parse::<f64>().ok()).filter(|&speed| speed > 0.0);
         let resource = interface.map_or("line".to_owned(), |name| format!("interface {name}"));
-        let is = "the rate that the interface says it has";
-        return Ok(Bound { latency_us: 0.0, mbps: mbps.map(|speed| speed / 8.0), resource, is });
+        let is = match speed.is_some() {
+            true => "the rate that the interface says it has",
+            false => "none: the interface tells no rate; --line-rate gives it",
+        };
+        return Ok(Bound { latency_us: 0.0, mbps: speed.map(|speed| speed / 8.0), resource, is });
     }
     let hand_off = hotlink_real::hand_off(&super::limits()).map_err(super::failure)?;
     let latency_us = summary(&Samples { values: hand_off, ..Samples::default() })?.min;
@@ -217,11 +226,11 @@ fn latency(args: &Args, sockets: &mut Sockets, point: &Point, bound: &Bound) -> 
     }
     let samples = Samples { values: pings.times_us, inner: 1, warmup: WARMUP, timer: timer() };
     let median = summary(&samples)?.median;
-    let bound_us = bound.latency_us + bound.mbps.map_or(0.0, |mbps| point.size as f64 / mbps);
+    let bound_us = bound.us(point.size);
     let record = head(args, point, bound)
         .with("latency_us", median)
         .with("bound_latency_us", bound_us)
-        .with("efficiency", bound_us / median)
+        .with("efficiency", bound_us.map(|bound| bound / median))
         .with("lost_share", point.options.datagram.then_some(lost))
         .with("send_buffer_B", pings.buffers.send)
         .with("receive_buffer_B", pings.buffers.receive);
