@@ -6,6 +6,7 @@
 
 mod comparison;
 mod environment;
+mod fabric_bound;
 mod files;
 mod kernel;
 mod model;

@@ -109,6 +109,10 @@ impl Output {
         self.muted = true;
         self.progress = When::Never;
     }
+    /// Whether another process of the same job prints.
+    pub(crate) fn is_muted(&self) -> bool {
+        self.muted
+    }
     /// Adds one result.
     pub fn push(&mut self, record: Record) {
         self.records.push(record);
@@ -116,6 +120,11 @@ impl Output {
     /// The results so far.
     pub fn records(&self) -> &[Record] {
         &self.records
+    }
+    /// Changes every result so far.
+    pub(crate) fn revise(&mut self, mut with: impl FnMut(Record) -> Result<Record, Failure>) -> Result<(), Failure> {
+        self.records = std::mem::take(&mut self.records).into_iter().map(&mut with).collect::<Result<_, _>>()?;
+        Ok(())
     }
     /// Says more about the environment (`"mpi": "Open MPI 4.1.4"`).
     pub fn describe(&mut self, key: &str, value: impl Into<Value>) {

@@ -63,6 +63,14 @@ pub fn launched() -> Result<Option<(u32, u32)>, RunError> {
     Ok(launched_crew()?.map(|crew| (crew.rank, crew.ranks)))
 }
 
+/// Whether the job's ranks are all on this machine, as far as they met without the network; so is a process alone.
+///
+/// # Errors
+/// The ranks did not find each other.
+pub fn is_one_machine() -> Result<bool, RunError> {
+    Ok(launched_crew()?.is_none_or(|crew| crew.is_local()))
+}
+
 /// Ranks over shared memory, on this machine: forked here, or those that `mpirun` or `srun` started.
 #[derive(Clone, Debug, Default)]
 pub struct Shm {

@@ -29,7 +29,7 @@ impl Launched {
     /// What the environment says; `None` for a process that was started alone, or with `HOTLINK_LAUNCHER=none`.
     ///
     /// # Errors
-    /// A launcher's variables that contradict each other: names them.
+    /// A launcher's variables that contradict each other: names them. Ranks on several machines with no place to meet.
     pub fn from_environment() -> Result<Option<Launched>, String> {
         // A launcher's processes share their parent: it tells jobs apart where no variable does.
         let parent = std::os::unix::process::parent_id();
@@ -52,7 +52,10 @@ impl Launched {
                 return Ok(None);
             }
             let named: Vec<String> = jobs.iter().filter_map(|name| variable(name)).collect();
-            let meet = variable("HOTLINK_MEET");
+            let meet = match variable("HOTLINK_MEET").or_else(|| meet_of_step(variable, rank)) {
+                None if is_spread(variable, ranks) => return Err(SPREAD.to_owned()),
+                meet => meet,
+            };
             let own = if meet.is_some() { String::new() } else { format!("{parent}") };
             let job = if named.is_empty() { own } else { named.join(".") };
             return Ok(Some(Launched { rank, ranks, job: format!("{rank_name}-{job}"), meet }));
@@ -65,6 +68,46 @@ impl Launched {
         let mut found = meet.to_socket_addrs().map_err(|error| format!("HOTLINK_MEET={meet}: {error}"))?;
         found.next().map(Some).ok_or_else(|| format!("HOTLINK_MEET={meet}: no such host"))
     }
+}
+
+const SPREAD: &str = "the launcher's ranks are on several machines: HOTLINK_MEET=host:port says where rank 0 listens \
+                      (mpirun -x or -genv passes it on); or use --via mpi";
+
+/// Whether a launcher that says how many of its ranks are on this machine, or on how many they are, has others elsewhere.
+fn is_spread(variable: &dyn Fn(&str) -> Option<String>, ranks: u32) -> bool {
+    let number = |name: &str| variable(name)?.trim().parse::<u32>().ok();
+    let here = number("OMPI_COMM_WORLD_LOCAL_SIZE").or_else(|| number("MPI_LOCALNRANKS"));
+    here.is_some_and(|here| here < ranks) || number("SLURM_STEP_NUM_NODES").is_some_and(|machines| machines > 1)
+}
+
+/// Where the ranks of a Slurm step on several machines meet: at the first machine of the step, where Slurm puts task 0,
+/// at a port that follows from the step's number.
+fn meet_of_step(variable: &dyn Fn(&str) -> Option<String>, rank: u32) -> Option<String> {
+    let number = |name: &str| variable(name)?.trim().parse::<u32>().ok();
+    number("SLURM_STEP_NUM_NODES").filter(|&machines| machines > 1)?;
+    let (job, step) = (number("SLURM_JOB_ID")?, number("SLURM_STEP_ID")?);
+    // Below the ports that systems give to connections, above those of services.
+    let port = 12_000 + job.wrapping_mul(64).wrapping_add(step) % 16_000;
+    // A machine may know itself by a name that only it can reach (127.0.1.1): rank 0 listens everywhere.
+    let host = if rank == 0 { "0.0.0.0".to_owned() } else { first_host(&variable("SLURM_STEP_NODELIST")?) };
+    Some(format!("{host}:{port}"))
+}
+
+/// The first machine of a Slurm list: `n01` of `n[01-04,7],m5`.
+fn first_host(list: &str) -> String {
+    let mut host = String::new();
+    let mut inside: Option<bool> = None;
+    for c in list.trim().chars() {
+        match (c, inside) {
+            ('[', _) => inside = Some(true),
+            (']', _) => inside = None,
+            (',', None) => break,
+            ('-' | ',', Some(_)) => inside = Some(false),
+            (_, Some(false)) => {}
+            (c, _) => host.push(c),
+        }
+    }
+    host
 }
 
 #[cfg(test)]
@@ -90,6 +133,28 @@ mod tests {
         assert_eq!(place(&batch_script), None);
         assert_eq!(place(&[("PMI_RANK", "0"), ("PMI_SIZE", "1")]), None);
         assert_eq!(place(&[("PMI_RANK", "0"), ("PMI_SIZE", "2"), ("HOTLINK_LAUNCHER", "none")]), None);
+    }
+
+    #[test]
+    fn steps_on_several_machines_meet_at_the_first() {
+        let step = |rank| {
+            let all = [("SLURM_STEP_NUM_TASKS", "4"), ("SLURM_STEP_NUM_NODES", "2"), ("SLURM_JOB_ID", "5")];
+            let its = [("SLURM_PROCID", rank), ("SLURM_STEP_ID", "1"), ("SLURM_STEP_NODELIST", "n[01-02]")];
+            read(&[all, its].concat()).unwrap().unwrap().meet.unwrap()
+        };
+        assert_eq!([step("0"), step("1"), step("3")], ["0.0.0.0:12321", "n01:12321", "n01:12321"]);
+        let hosts = ["n0", "n[0-1]", "n[07,9-12],m1", "a,b", "rack[2-3]n[10-11]x", "n[5]"].map(first_host);
+        assert_eq!(hosts, ["n0", "n0", "n07", "a", "rack2n10x", "n5"]);
+    }
+
+    #[test]
+    fn ranks_on_several_machines_are_told_to_meet() {
+        let all = [("OMPI_COMM_WORLD_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "4"), ("PMIX_NAMESPACE", "9")];
+        let with = |here, more: &[_]| read(&[&all[..], &[("OMPI_COMM_WORLD_LOCAL_SIZE", here)], more].concat());
+        assert!(with("2", &[]).unwrap_err().contains("HOTLINK_MEET"));
+        assert!(with("4", &[]).unwrap().unwrap().meet.is_none());
+        let met = with("2", &[("HOTLINK_MEET", "a:7000")]).unwrap().unwrap().meet;
+        assert_eq!(met.as_deref(), Some("a:7000"));
     }
 
     #[test]

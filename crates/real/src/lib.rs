@@ -30,7 +30,7 @@ mod sys;
 mod tcp;
 
 pub use crew::join;
-pub use drivers::{Options, Shm, Tcp, cores, cores_of_machine, hand_off, is_oversubscribed, launched};
+pub use drivers::{Options, Shm, Tcp, cores, cores_of_machine, hand_off, is_one_machine, is_oversubscribed, launched};
 pub use launch::Launched;
 pub use mpi::{ADAPTER, Family, Launcher, Library, Mpi, MpiEndpoint, MpiRequest, MpiWindow};
 pub use shm::ShmPort;

@@ -1,6 +1,5 @@
 //! `hotlink import`: results of other measurement programs as our records, each with its bound where a fabric is named.
 
-mod bound;
 mod imb;
 mod iperf3;
 mod nccl;
@@ -8,7 +7,7 @@ mod osu;
 mod perftest;
 mod text;
 
-use crate::{Failure, output::Output};
+use crate::{Failure, fabric_bound::Bounds, output::Output};
 use hotlink_bench::Record;
 use std::path::PathBuf;
 use text::Text;
@@ -80,7 +79,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Program::Perftest(options) => (&options.common, "perftest"),
         Program::Iperf3(options) => (options, "iperf3"),
     };
-    let mut bounds = options.fabric.as_deref().map(|name| bound::Bounds::open(name, options.nodes)).transpose()?;
+    let mut bounds = options.fabric.as_deref().map(|name| Bounds::open(name, options.nodes)).transpose()?;
     for path in &options.files {
         let file = path.display().to_string();
         let text = read(path)?;

@@ -54,9 +54,12 @@ impl Carrier {
     pub(super) fn mpi(&self) -> Option<&str> {
         self.mpi.as_deref()
     }
-    /// The numbers of ranks to run on: those asked for; under MPI all that the launcher started.
+    /// The numbers of ranks to run on: those asked for; under a launcher all that it started.
     pub(super) fn ranks(&self, asked: Option<Vec<u32>>, usual: &[u32]) -> Result<Vec<u32>, Failure> {
-        let Some(started) = mpi::ranks() else { return Ok(asked.unwrap_or_else(|| usual.to_vec())) };
+        let Some(started) = mpi::ranks() else {
+            let usual = launched()?.map_or_else(|| usual.to_vec(), |started| vec![started]);
+            return Ok(asked.unwrap_or(usual));
+        };
         match asked {
             Some(asked) if asked != [started] => {
                 let what = format!("--ranks: the launcher started {started}, and all of them take part");
@@ -71,6 +74,10 @@ impl Carrier {
         B::Result: Serialize + DeserializeOwned,
     {
         let results = match self.via {
+            Via::Shm if !hotlink_real::is_one_machine().map_err(failure)? => {
+                let what = "--via shm: these ranks met over the network, and shared memory is one machine's";
+                return Err(Failure::Input(format!("{what}; allowed are --via tcp and --via mpi")));
+            }
             Via::Shm => return on_shm(ranks, bench),
             Via::Tcp => Tcp::new(limits()).run(ranks, &OnPort(bench)).map_err(failure)?,
             Via::Mpi => return mpi::run(ranks, bench),
@@ -95,9 +102,9 @@ impl Carrier {
         };
         Ok(of_all(results)?.into_iter().map(|told| told.result).collect())
     }
-    /// Ranks for a benchmark that plays on the first `ranks`: under MPI the others look on.
-    pub(super) fn least(&self, ranks: u32) -> u32 {
-        mpi::ranks().unwrap_or(0).max(ranks)
+    /// Ranks for a benchmark that plays on the first and the last of `ranks`: under a launcher all, those between look on.
+    pub(super) fn least(&self, ranks: u32) -> Result<u32, Failure> {
+        Ok(mpi::ranks().or(launched()?).unwrap_or(0).max(ranks))
     }
     /// The least time of any message between the first and the last rank, in microseconds: a cache line's hand-off.
     /// `None` where they share no memory.
@@ -131,12 +138,12 @@ impl Carrier {
     }
     /// Whether this process speaks for all ranks.
     pub(super) fn is_speaker(&self) -> bool {
-        mpi::is_speaker()
+        mpi::is_speaker() && !matches!(hotlink_real::launched(), Ok(Some((rank, _))) if rank > 0 && !self.is_mpi())
     }
     /// Says on stderr, and returns, whether there are more ranks than cores.
     pub(super) fn oversubscribed(&self, ranks: u32) -> bool {
         let (ranks, cores) = if self.is_mpi() { mpi::local(ranks) } else { (ranks, hotlink_real::cores()) };
-        if ranks > cores && mpi::is_speaker() {
+        if ranks > cores && self.is_speaker() {
             let what = "results tell of the scheduler as much as of the fabric";
             eprintln!("hotlink: {ranks} ranks share {cores} cores: {what}");
         }
@@ -154,6 +161,11 @@ impl Carrier {
             None => record,
         }
     }
+}
+
+/// Ranks that a launcher started for this project's own stack.
+fn launched() -> Result<Option<u32>, Failure> {
+    Ok(hotlink_real::launched().map_err(failure)?.map(|(_, ranks)| ranks))
 }
 
 /// Runs a benchmark over shared memory; every rank's result.

@@ -10,7 +10,7 @@ use hotlink_message::Algorithm;
 pub(super) struct Args {
     #[command(flatten)]
     pub(super) carrier: Carrier,
-    /// Ranks: a list or range. 2 if not given, under MPI all that were started.
+    /// Ranks: a list or range. 2 if not given, under a launcher all that it started.
     #[arg(long, value_name = "LIST")]
     ranks: Option<Counts>,
     /// Bytes of each rank's part: a list or range, multiples of 8; a barrier has none.

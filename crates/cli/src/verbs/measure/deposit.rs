@@ -62,7 +62,7 @@ fn point(args: &Args, memory: Memory, size: u64, stride: u64, over: bool) -> Res
     let private = memory == Memory::Private;
     let run = |series, plan| -> Result<Vec<Vec<Option<Samples>>>, Failure> {
         let bench = Deposit { series, word: args.word, size, strides: vec![stride], private, plan };
-        args.carrier.run(args.carrier.least(2), &bench)
+        args.carrier.run(args.carrier.least(2)?, &bench)
     };
     let best = |samples: &Samples| samples.values.iter().copied().fold(0.0, f64::max);
     let limits = run(Series::Both, args.repetition.bound_plan()?)?;

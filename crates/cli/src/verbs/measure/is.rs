@@ -10,7 +10,7 @@ use hotlink_bench::is::{Class, ITERATIONS, IntegerSort, Sorted};
 pub(super) struct Args {
     #[command(flatten)]
     pub(super) carrier: Carrier,
-    /// Ranks: a list or range of powers of two. 2 if not given, under MPI all that were started.
+    /// Ranks: a list or range of powers of two. 2 if not given, under a launcher all that it started.
     #[arg(long, value_name = "LIST")]
     ranks: Option<Counts>,
     /// Problem classes, from 2^16 keys (S) to 2^27 (C).

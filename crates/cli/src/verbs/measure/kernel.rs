@@ -8,7 +8,7 @@ use hotlink_bench::{Kernel, Proportions, Record, Samples, Spent};
 pub(super) struct Args {
     #[command(flatten)]
     pub(super) carrier: Carrier,
-    /// Ranks: a list or range. 2 if not given, under MPI all that were started.
+    /// Ranks: a list or range. 2 if not given, under a launcher all that it started.
     #[arg(long, value_name = "LIST")]
     ranks: Option<Counts>,
     /// Share of the run in MPI where the application was observed (Abinit: 0.08).

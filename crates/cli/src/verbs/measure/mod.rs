@@ -16,6 +16,7 @@ mod saturation;
 mod semantics;
 mod sockets;
 mod stream;
+mod wire;
 
 pub(crate) use is::{ClassName, ranks as is_ranks, record_of as sorted};
 pub(crate) use machine::describe;
@@ -28,6 +29,7 @@ use hotlink_bench::{Buffers, Plan, Record, Samples, Summary, Which};
 use hotlink_port::RunError;
 use hotlink_real::{Launched, Options};
 use std::time::Duration;
+use wire::Wire;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -135,11 +137,24 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         None if matches!(args.bench, Bench::Sockets(_)) => {}
         None => args.hosts.join(output)?,
     }
-    if mpi::is_speaker() {
+    if !output.is_muted() {
         describe(output);
     }
-    mpi::leave(run_bench(&args.bench, &args.hosts, output))
+    mpi::leave(run_bench(&args.bench, &args.hosts, output).and_then(|()| beside_wire(args, output)))
 }
+
+/// Puts the network's bound beside what was measured between machines.
+fn beside_wire(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    let Some(carrier) = args.bench.carrier() else { return Ok(()) };
+    let fabric = output.records().first().and_then(|record| record.text("fabric")).unwrap_or(THIS_MACHINE).to_owned();
+    match Wire::of(carrier, &fabric)? {
+        Some(mut wire) => output.revise(|record| wire.beside(record)),
+        None => Ok(()),
+    }
+}
+
+/// The name of results that were given none.
+const THIS_MACHINE: &str = "this-machine";
 
 /// A benchmark and its options in words, as behind `hotlink measure`, without a launcher.
 #[derive(clap::Parser)]
@@ -231,7 +246,7 @@ impl Memory {
 #[derive(clap::Args)]
 struct Repetition {
     /// Name under which results stand.
-    #[arg(long, value_name = "NAME", default_value = "this-machine")]
+    #[arg(long, value_name = "NAME", default_value = THIS_MACHINE)]
     fabric: String,
     /// Most seconds for each point; it ends sooner when the 95 % interval of the median is within 1 %.
     #[arg(long, value_name = "SECONDS", default_value = "0.5")]

@@ -104,18 +104,24 @@ where
     B::Result: Serialize + DeserializeOwned,
 {
     let failed = |what: String| Failure::Check(format!("measure: {what}"));
-    with(|mpi, _| {
+    let mine = with(|mpi, _| {
         let started = mpi.endpoint().ranks();
         if ranks != started {
             let what = format!("this needs {ranks} ranks, and the launcher started {started}");
             return Err(Failure::Input(what));
         }
-        let mine = mpi.run(bench.on(mpi.endpoint())).map_err(|error| failed(error.to_string()))?;
-        let text = serde_json::to_vec(&mine).map_err(|error| failed(error.to_string()))?;
-        let texts = mpi.share(&text).map_err(|error| failed(error.to_string()))?;
-        texts.iter().map(|text| serde_json::from_slice(text).map_err(|error| failed(error.to_string()))).collect()
-    })
-    .unwrap_or_else(|| Err(failed("no MPI job was joined".to_owned())))
+        mpi.run(bench.on(mpi.endpoint())).map_err(|error| failed(error.to_string()))
+    });
+    share(&mine.unwrap_or_else(|| Err(failed("no MPI job was joined".to_owned())))?)
+}
+
+/// What every rank tells, on every rank; nothing without a job.
+pub(super) fn share<T: Serialize + DeserializeOwned>(mine: &T) -> Result<Vec<T>, Failure> {
+    let failed = |what: String| Failure::Check(format!("measure: {what}"));
+    let text = serde_json::to_vec(mine).map_err(|error| failed(error.to_string()))?;
+    let texts = with(|mpi, _| mpi.share(&text)).transpose().map_err(|error| failed(error.to_string()))?;
+    let texts = texts.unwrap_or_default();
+    texts.iter().map(|text| serde_json::from_slice(text).map_err(|error| failed(error.to_string()))).collect()
 }
 
 /// Ranks of the job; `None` without one.
@@ -135,10 +141,7 @@ pub(super) fn is_speaker() -> bool {
 
 /// Every rank's host; none without a job.
 pub(super) fn hosts() -> Result<Vec<String>, Failure> {
-    let mine = line("/proc/sys/kernel/hostname").unwrap_or_default();
-    let texts = with(|mpi, _| mpi.share(mine.as_bytes())).transpose();
-    let texts = texts.map_err(|error| Failure::Check(format!("measure: {error}")))?.unwrap_or_default();
-    Ok(texts.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect())
+    share(&line("/proc/sys/kernel/hostname").unwrap_or_default())
 }
 
 /// Ranks on this machine, as far as the launcher tells, and the machine's cores.
@@ -151,10 +154,7 @@ pub(super) fn hand_off_us() -> Result<Option<f64>, Failure> {
     let told = with(|mpi, _| mpi.hand_off()).transpose();
     // Every rank needs the value: rank 0's.
     let mine = told.map_err(|error| Failure::Check(format!("measure: {error}")))?.flatten();
-    let texts = with(|mpi, _| mpi.share(&serde_json::to_vec(&mine).unwrap_or_default()))
-        .transpose()
-        .map_err(|error| Failure::Check(format!("measure: {error}")))?;
-    Ok(texts.and_then(|texts| serde_json::from_slice(&texts[0]).ok()).flatten())
+    Ok(share(&mine)?.into_iter().next().flatten())
 }
 
 /// What the user set for the MPI.

@@ -83,7 +83,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
                 private: args.memory == Memory::Private,
                 plan: args.repetition.plan()?,
             };
-            let mut results: Vec<OverlapTimes> = args.carrier.run(args.carrier.least(2), &bench)?;
+            let mut results: Vec<OverlapTimes> = args.carrier.run(args.carrier.least(2)?, &bench)?;
             for record in records(args, (side, spin, size), &results.swap_remove(0), over)? {
                 output.push(record);
             }

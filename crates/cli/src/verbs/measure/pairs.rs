@@ -8,7 +8,7 @@ use hotlink_bench::{Pairs, Record, Samples, slow};
 pub(super) struct Args {
     #[command(flatten)]
     pub(super) carrier: Carrier,
-    /// Ranks. 4 if not given, under MPI all that were started.
+    /// Ranks. 4 if not given, under a launcher all that it started.
     #[arg(long, value_name = "N")]
     ranks: Option<u32>,
     /// Message sizes: a list or range.

@@ -8,7 +8,7 @@ use hotlink_bench::{PingPong, Record, Samples};
 pub(super) struct Args {
     #[command(flatten)]
     pub(super) carrier: Carrier,
-    /// Ranks; the first and the last play, the others wait. 2 if not given, under MPI all that were started.
+    /// Ranks; the first and the last play, the others wait. 2 if not given, under a launcher all that it started.
     #[arg(long, value_name = "N")]
     ranks: Option<u32>,
     /// Message sizes: a list or range, such as 8,64KiB or 8..1MiB.

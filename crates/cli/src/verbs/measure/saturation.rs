@@ -35,14 +35,14 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     }
     let private = args.memory == Memory::Private;
     let idle = PingPong { sizes: vec![8], private, rewrite: false, plan: args.repetition.bound_plan()? };
-    let idle: Vec<Vec<Samples>> = args.carrier.run(args.carrier.least(2), &idle)?;
+    let idle: Vec<Vec<Samples>> = args.carrier.run(args.carrier.least(2)?, &idle)?;
     let idle_latency_us = summary(&idle[0][0])?.median;
     let progress = output.progress("measure saturation", (pairs.len() * args.size.len()) as u64);
     for &pairs in &pairs {
         let over = args.carrier.oversubscribed(2 * pairs);
         for &size in args.size.iter() {
             let bench = stream(args, pairs, size, args.repetition.plan()?);
-            let results: Vec<Vec<Samples>> = args.carrier.run(args.carrier.least(2 * pairs), &bench)?;
+            let results: Vec<Vec<Samples>> = args.carrier.run(args.carrier.least(2 * pairs)?, &bench)?;
             let aggregate = bench.aggregate(&results);
             let bound = args.carrier.copy_rate(size, 2 * pairs, args.repetition.bound_plan()?)?.unwrap_or(0.0);
             output.push(record(args, pairs, size, &aggregate[0], over, bound, idle_latency_us)?);

@@ -9,7 +9,7 @@ use hotlink_bench::{Record, Samples, Stream};
 pub(super) struct Args {
     #[command(flatten)]
     pub(super) carrier: Carrier,
-    /// Ranks; the first sends to the last, the others wait. 2 if not given, under MPI all that were started.
+    /// Ranks; the first sends to the last, the others wait. 2 if not given, under a launcher all that it started.
     #[arg(long, value_name = "N")]
     ranks: Option<u32>,
     /// Message sizes: a list or range.

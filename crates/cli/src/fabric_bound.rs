@@ -1,4 +1,4 @@
-//! The bound beside an imported number: what the named fabric allows, one rank a node.
+//! The bound beside a number measured on a network, here or elsewhere: what the named fabric allows, one rank a node.
 
 use crate::{Failure, source::Source};
 use hotlink_bench::Record;
@@ -17,29 +17,38 @@ const MOST_SIMULATED_BYTES: u64 = 16 << 20;
 const ANY_SIZE: u64 = 1 << 20;
 
 /// A fabric at the sizes that the rows ask for.
-pub(super) struct Bounds {
+pub(crate) struct Bounds {
     source: Source,
     nodes: Option<u32>,
     built: BTreeMap<u32, Fabric>,
 }
 
 impl Bounds {
-    pub(super) fn open(name: &str, nodes: Option<u32>) -> Result<Bounds, Failure> {
+    pub(crate) fn open(name: &str, nodes: Option<u32>) -> Result<Bounds, Failure> {
         Ok(Bounds { source: Source::open(name)?, nodes, built: BTreeMap::new() })
     }
 
+    /// What a node's own devices let it inject at large sizes: MB/s.
+    pub(crate) fn injection_mbps(&mut self, nodes: u32) -> Result<Option<f64>, Failure> {
+        Ok(by_injection(self.at(self.nodes.unwrap_or(nodes))?, ANY_SIZE))
+    }
+
     /// The record with `bound_*`, `efficiency` and `limiting_resource`, where its benchmark has a bound.
-    pub(super) fn add(&mut self, record: Record) -> Result<Record, Failure> {
+    pub(crate) fn add(&mut self, record: Record) -> Result<Record, Failure> {
         let ranks = record.number("ranks").map_or(2, |ranks| ranks as u32).max(2);
         let nodes = self.nodes.unwrap_or(ranks);
+        let name = self.source.name().to_owned();
+        let what = |error: String| Failure::Input(format!("--fabric {name}: {error}"));
+        let bounded = bounded(self.at(nodes)?, record.clone().with("nodes", nodes)).map_err(what)?;
+        Ok(bounded.unwrap_or_else(|| record.with("bound_is", "none: no bound is known for this benchmark")))
+    }
+
+    fn at(&mut self, nodes: u32) -> Result<&Fabric, Failure> {
         if !self.built.contains_key(&nodes) {
             let at = |what: String| Failure::Input(format!("--fabric {}: {what}; see --nodes", self.source.name()));
             self.built.insert(nodes, self.source.build(nodes).map_err(at)?);
         }
-        let fabric = &self.built[&nodes];
-        let what = |error: String| Failure::Input(format!("--fabric {}: {error}", self.source.name()));
-        let bounded = bounded(fabric, record.clone().with("nodes", nodes)).map_err(what)?;
-        Ok(bounded.unwrap_or_else(|| record.with("bound_is", "none: no bound is known for this benchmark")))
+        Ok(&self.built[&nodes])
     }
 }
 
@@ -72,18 +81,23 @@ fn bounded(fabric: &Fabric, record: Record) -> Result<Option<Record>, String> {
                 record.with("bound_is", "ceil(log2 nodes) messages of 1 B through the idle network, without software")
             }))
         }
-        "pingpong" | "fetch" | "put" | "get" if timed => {
-            let limits = limits(fabric, &pairs(nodes, 1, false), sent)?;
+        "pingpong" | "fetch" | "pairs" | "put" | "get" if timed => {
+            let limits = limits(fabric, &between(&record, nodes), sent)?;
             let Some(us) = record.number("latency_us").filter(|us| *us > 0.0) else { return Ok(None) };
             let idle_us = idle_us(fabric, size, &limits)?
                 * if ["fetch", "get"].contains(&benchmark.as_str()) { 2.0 } else { 1.0 };
             let record = record.with("bound_latency_us", idle_us).with("efficiency", idle_us / us);
             let record = with_limit(record, fabric, &limits);
+            let record = match record.number("bound_bandwidth_MBps") {
+                Some(_) => record.with("bound_bandwidth_MBps", size as f64 / idle_us),
+                None => record,
+            };
             Ok(Some(record.with("bound_is", "one message through the idle network, without software")))
         }
         "stream" | "rate" | "saturation" | "put" | "get" | "sendrecv" | "exchange" => {
-            let both =
-                record.text("direction") == Some("bidirectional") || benchmark == "sendrecv" || benchmark == "exchange";
+            let both = matches!(record.text("direction"), Some("bi" | "bidirectional"))
+                || benchmark == "sendrecv"
+                || benchmark == "exchange";
             let count = record.number("pairs").map_or(1, |pairs| pairs as u32).clamp(1, (nodes / 2).max(1));
             let limits = limits(fabric, &pairs(nodes, count, both), sent)?;
             let Some(rate) = record.number("bandwidth_MBps") else { return Ok(None) };
@@ -128,6 +142,17 @@ fn by_time(record: Record, bound_us: f64) -> Option<Record> {
 fn by_injection(fabric: &Fabric, size: u64) -> Option<f64> {
     let efficiency = fabric.spec.packet.efficiency(size, 1.0);
     fabric.injection_mbps(Capacities::Measured, efficiency)
+}
+
+/// One message between the pair that the record names, or the first and the last node.
+fn between(record: &Record, nodes: u32) -> Demand {
+    let end = |key: &str| record.number(key).map(|rank| Node(rank as u32)).filter(|node| node.0 < nodes);
+    match (end("rank_a"), end("rank_b")) {
+        (Some(source), Some(destination)) => {
+            Demand { nodes, all_pairs: 0.0, flows: vec![Flow { source, destination, amount: 1.0 }] }
+        }
+        _ => pairs(nodes, 1, false),
+    }
 }
 
 /// Node i of the first half to node i of the second; the last pair of two is the first and the last node.
