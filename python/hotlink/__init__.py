@@ -3,11 +3,47 @@
 >>> import hotlink
 >>> result = hotlink.compare(["sci-ring", "myrinet-clos64"], nodes=range(2, 129))
 >>> result.plot("bandwidth")  # doctest: +SKIP
+
+Messages between ranks, on numpy arrays: see `run` and `Comm`.
 """
 
-from hotlink._core import InputError, __version__
+from hotlink._core import (
+    ANY_SOURCE,
+    ANY_TAG,
+    Comm,
+    CommError,
+    InputError,
+    PeerGoneError,
+    Request,
+    Status,
+    TruncatedError,
+    __version__,
+    wait_all,
+    wait_any,
+)
 from hotlink.api import analyze, compare, run
+from hotlink.ranks import RankError
 from hotlink.result import Record, Result
 from hotlink.sweeps import sweep
 
-__all__ = ["InputError", "Record", "Result", "__version__", "analyze", "compare", "run", "sweep"]
+__all__ = [
+    "ANY_SOURCE",
+    "ANY_TAG",
+    "Comm",
+    "CommError",
+    "InputError",
+    "PeerGoneError",
+    "RankError",
+    "Record",
+    "Request",
+    "Result",
+    "Status",
+    "TruncatedError",
+    "__version__",
+    "analyze",
+    "compare",
+    "run",
+    "sweep",
+    "wait_all",
+    "wait_any",
+]

@@ -3,18 +3,57 @@
 Each hands its arguments to the Rust command line, so that both faces read the same options the same way.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from os import PathLike, fspath
+from typing import Any, TypeVar, overload
 
 from hotlink import _core
+from hotlink.ranks import run_ranks
 from hotlink.result import Result
 
 Path = str | PathLike[str]
 Numbers = int | str | Iterable[int]
+T = TypeVar("T")
 
 
-def run(*arguments: Path) -> Result:
-    """Any verb: ``run("catalog", "list")``. The arguments are those of the command."""
+@overload
+def run(*arguments: Path) -> Result: ...
+@overload
+def run(
+    program: Callable[[_core.Comm], T],
+    /,
+    ranks: int,
+    via: str = "shm",
+    *,
+    limit: float | None = None,
+    pin: bool = False,
+) -> list[T]: ...
+def run(*arguments: Any, **options: Any) -> Any:
+    """Runs a verb of the command, or a program on ranks.
+
+    With words, any verb: ``run("catalog", "list")``. The arguments are those of the command.
+
+    With a function, `ranks` processes of this machine each call it with their `Comm`; gives what they returned, in
+    order of rank. Messages go `via` ``"shm"`` (shared memory) or ``"tcp"``. The ranks are killed after `limit` seconds
+    (`TimeoutError`); `pin` binds each to a core of its own, if there are enough. When a rank raises or dies, the others
+    are told (`PeerGoneError`) and ended within a second, and `RankError` is raised here. Results are pickled.
+
+    Example::
+
+        def program(comm):
+            a = np.arange(8.0)
+            if comm.rank == 0:
+                comm.send(a, to=1, tag=7)
+            elif comm.rank == 1:
+                comm.recv(a, source=0, tag=7)
+            return a.sum()
+
+        hotlink.run(program, ranks=2, via="shm")
+    """
+    if arguments and callable(arguments[0]):
+        return run_ranks(*arguments, **options)
+    if options:
+        raise TypeError(f"run of a verb takes the command's words alone, not {', '.join(options)}")
     return Result.from_json(_core.json(["hotlink", *(fspath(argument) for argument in arguments)]))
 
 

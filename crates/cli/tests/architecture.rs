@@ -48,7 +48,7 @@ fn dependencies_point_one_way() {
         ("real", &["fabric", "port", "message"]),
         ("bench", &["fabric", "port", "message"]),
         ("cli", &["fabric", "port", "message", "sim", "real", "bench"]),
-        ("python", &["cli"]),
+        ("python", &["fabric", "port", "message", "real", "cli"]),
     ] {
         let allowed = allowed.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
         let found = dependencies(name);
@@ -72,10 +72,12 @@ fn the_closed_forms_never_look_at_routes() {
     }
 }
 
+/// And where Python lends its memory.
 #[test]
 fn unsafe_code_is_in_real_alone() {
     for name in ["fabric", "port", "message", "sim", "bench", "cli", "python"] {
-        let found = lines_with(name, &["unsafe ", "allow(unsafe_code)"]);
+        let mut found = lines_with(name, &["unsafe ", "allow(unsafe_code)"]);
+        found.retain(|line| !line.contains("python/src/lent.rs"));
         assert!(found.is_empty(), "{name}:\n{}", found.join("\n"));
     }
 }

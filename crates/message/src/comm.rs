@@ -265,10 +265,16 @@ impl<P: Port> Comm<P> {
         self.engine.borrow().probe(&Pattern { from, tag, context: Context::USER })
     }
     /// Waits for such a message, without receiving it.
-    pub async fn probe(&self, from: Option<Rank>, tag: Option<Tag>) -> Status {
+    ///
+    /// # Errors
+    /// The rank that it could come from has died (of any rank: one of them has).
+    pub async fn probe(&self, from: Option<Rank>, tag: Option<Tag>) -> Result<Status, Error> {
         loop {
             if let Some(status) = self.iprobe(from, tag) {
-                return status;
+                return Ok(status);
+            }
+            if let Some(&gone) = self.engine.borrow().gone.iter().find(|&&gone| from.is_none_or(|from| from == gone)) {
+                return Err(Error::PeerGone(gone));
             }
             self.with_port(|port| port.idle(Time::MAX));
             yield_once().await;

@@ -1,8 +1,20 @@
-//! `hotlink._core`: the Rust command line for Python. No logic lives here: arguments in, results out, one error map.
+//! `hotlink._core`: the Rust command line and the message passing for Python. No logic lives here: arguments in, results
+//! out, one error map.
+//!
+//! A call on arrays goes from `comm` (arguments), by `array` and `lent` (memory), to `carrier` (waiting) and `desk` (what
+//! `hotlink_message` does).
+
+mod array;
+mod carrier;
+mod comm;
+mod desk;
+mod job;
+mod lent;
+mod request;
 
 use hotlink_cli::Plotter;
 use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,6 +25,10 @@ create_exception!(
     PyValueError,
     "Bad usage or input; the text names the place and what is allowed."
 );
+
+create_exception!(hotlink, CommError, PyRuntimeError, "A communication failed.");
+create_exception!(hotlink, PeerGoneError, CommError, "The rank that was needed has died: ``rank`` tells which.");
+create_exception!(hotlink, TruncatedError, CommError, "A message was longer than the array; its beginning came.");
 
 /// Runs the command line `args` (the program's name first) and returns its exit status. `plot` draws the plots of the
 /// result file that it is called with.
@@ -40,6 +56,17 @@ fn cell(py: Python<'_>, args: Vec<String>) -> PyResult<String> {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("InputError", module.py().get_type::<InputError>())?;
+    module.add("CommError", module.py().get_type::<CommError>())?;
+    module.add("PeerGoneError", module.py().get_type::<PeerGoneError>())?;
+    module.add("TruncatedError", module.py().get_type::<TruncatedError>())?;
+    module.add("ANY_SOURCE", comm::ANY)?;
+    module.add("ANY_TAG", comm::ANY)?;
+    module.add_class::<comm::Comm>()?;
+    module.add_class::<request::Request>()?;
+    module.add_class::<request::Status>()?;
+    module.add_class::<job::Job>()?;
+    module.add_function(wrap_pyfunction!(request::wait_all, module)?)?;
+    module.add_function(wrap_pyfunction!(request::wait_any, module)?)?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
     module.add_function(wrap_pyfunction!(json, module)?)?;
     module.add_function(wrap_pyfunction!(cell, module)?)

@@ -82,6 +82,14 @@ impl Shm {
     pub fn new(options: Options) -> Shm {
         Shm { options }
     }
+    /// What `ranks` ranks share that the caller forks itself.
+    ///
+    /// # Errors
+    /// Too many ranks; the system's, of making it.
+    pub fn doors(ranks: u32) -> Result<World, RunError> {
+        check_ranks(ranks, MAX_RANKS)?;
+        World::new(ranks).map_err(|error| RunError::Start(error.to_string()))
+    }
 }
 
 impl Driver for Shm {
@@ -97,8 +105,7 @@ impl Driver for Shm {
             let pin = self.options.pin;
             return ranks::run_launched(&mut crew, ranks, pin, |crew| World::of_crew(crew, ranks), program);
         }
-        let world = World::new(ranks).map_err(|error| RunError::Start(error.to_string()))?;
-        ranks::run(ranks, &self.options, &world, program)
+        ranks::run(ranks, &self.options, &Shm::doors(ranks)?, program)
     }
 }
 
@@ -124,6 +131,14 @@ impl Tcp {
     pub fn new(options: Options) -> Tcp {
         Tcp { options }
     }
+    /// What `ranks` ranks share that the caller forks itself.
+    ///
+    /// # Errors
+    /// Too many ranks; the system's, of making it.
+    pub fn doors(ranks: u32) -> Result<Meeting, RunError> {
+        check_ranks(ranks, tcp::MAX_RANKS)?;
+        Meeting::new(ranks, is_oversubscribed(ranks)).map_err(|error| RunError::Start(error.to_string()))
+    }
 }
 
 impl Driver for Tcp {
@@ -138,9 +153,7 @@ impl Driver for Tcp {
             let pin = self.options.pin;
             return ranks::run_launched(&mut crew, ranks, pin, |crew| Meeting::of_crew(crew, ranks), program);
         }
-        let meeting =
-            Meeting::new(ranks, is_oversubscribed(ranks)).map_err(|error| RunError::Start(error.to_string()))?;
-        ranks::run(ranks, &self.options, &meeting, program)
+        ranks::run(ranks, &self.options, &Tcp::doors(ranks)?, program)
     }
 }
 

@@ -33,8 +33,10 @@ pub use crew::join;
 pub use drivers::{Options, Shm, Tcp, cores, cores_of_machine, hand_off, is_one_machine, is_oversubscribed, launched};
 pub use launch::Launched;
 pub use mpi::{ADAPTER, Family, Launcher, Library, Mpi, MpiEndpoint, MpiRequest, MpiWindow};
-pub use shm::ShmPort;
+pub use ranks::{Doors, die_with};
+pub use shm::{ShmPort, World};
 pub use sockets::{
     DATAGRAM_MAX, DATAGRAM_MIN, Flood, Pings, SocketBuffers, SocketOptions, Sockets, WARMUP, interface_of, serve,
 };
-pub use tcp::TcpPort;
+pub use store::Lend;
+pub use tcp::{Meeting, TcpPort};

@@ -19,13 +19,26 @@ const GRACE: Duration = Duration::from_secs(1);
 /// How often the parent looks when nothing is heard.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What is special about a kind of port.
-pub(crate) trait Doors {
+/// What the ranks of a job share, made before they are forked. Drivers fork them themselves; who forks them in another
+/// way, as another language's interpreter must, opens each rank's port in its process and buries those that die.
+pub trait Doors {
+    /// The kind of port.
     type Port: Port;
-    /// The port of `rank`, made in its own process.
+    /// The port of `rank`, made in its own process, once.
+    ///
+    /// # Errors
+    /// The system's, of making it; the other ranks cannot be reached.
     fn open(&self, rank: Rank) -> io::Result<Self::Port>;
     /// `rank` has died: tell the others.
     fn bury(&self, rank: Rank);
+}
+
+/// Has this process die with `parent`, which forked it, whatever kills that.
+///
+/// # Errors
+/// The parent has died already.
+pub fn die_with(parent: u32) -> io::Result<()> {
+    if sys::die_with(parent) { Ok(()) } else { Err(io::Error::other("the process that started this rank has ended")) }
 }
 
 struct Process {

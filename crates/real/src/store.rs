@@ -5,12 +5,24 @@ use crate::clock::Clock;
 use crate::copy;
 use crate::sys::SharedMemory;
 use hotlink_fabric::units::Time;
-use hotlink_port::{Align, Kind, Layout, Memory, Refusal, Span, Work};
+use hotlink_port::{Align, Kind, Layout, Memory, Port, Refusal, Span, Work};
 use std::alloc::{alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 const PAGE: u64 = 4096;
+
+/// A port that moves memory which the program owns, not only what it allocated through the port: an array of another
+/// language, say.
+pub trait Lend: Port {
+    /// Names `bytes` from `start` on as private memory, until the name is freed; the memory itself stays the program's.
+    ///
+    /// # Safety
+    /// The memory is valid for reads, and for writes if anything is received into it, until the name is freed or the
+    /// port is gone; while an operation uses it, nobody else writes it, and reads it only if the operation does not
+    /// write it.
+    unsafe fn lend(&mut self, start: *mut u8, bytes: u64) -> Memory;
+}
 
 /// This rank's part of the shared memory, from which regular segments are cut.
 pub(crate) struct Arena {
@@ -76,6 +88,8 @@ enum Place {
     },
     /// Lent by another library, which takes it back after it is freed here.
     Foreign,
+    /// The program's own, in this process alone: as private as the heap's.
+    Lent,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -129,6 +143,13 @@ impl Store {
     pub(crate) unsafe fn adopt(&mut self, start: *mut u8, bytes: u64) -> Memory {
         self.name(Block { start, bytes, place: Place::Foreign })
     }
+    /// Names private memory that the program lends.
+    ///
+    /// # Safety
+    /// As for [`Lend::lend`].
+    pub(crate) unsafe fn lend(&mut self, start: *mut u8, bytes: u64) -> Memory {
+        self.name(Block { start, bytes, place: Place::Lent })
+    }
     fn name(&mut self, block: Block) -> Memory {
         let slot = self.vacant.pop().unwrap_or_else(|| {
             self.slots.push((0, None));
@@ -154,7 +175,7 @@ impl Store {
         match block.place {
             // SAFETY: allocated with this layout, and its name is gone.
             Place::Heap(layout) => unsafe { dealloc(block.start, layout) },
-            Place::Foreign => {}
+            Place::Foreign | Place::Lent => {}
             Place::Arena { at, bytes } => {
                 if let Some(arena) = &mut self.arena {
                     arena.give_back(at, bytes);
@@ -174,7 +195,7 @@ impl Store {
     }
     pub(crate) fn kind(&self, memory: Memory) -> Result<Kind, Refusal> {
         Ok(match self.block(memory)?.place {
-            Place::Heap(_) => Kind::Private,
+            Place::Heap(_) | Place::Lent => Kind::Private,
             Place::Arena { .. } | Place::Foreign => Kind::Shared,
         })
     }

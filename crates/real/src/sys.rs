@@ -222,17 +222,22 @@ pub(crate) fn fork(body: impl FnOnce()) -> io::Result<Child> {
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
-            // SAFETY: plain system calls. If the parent died before prctl took effect, nobody is left to serve.
-            unsafe {
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-                if libc::getppid() != parent {
-                    libc::_exit(1);
-                }
+            if !die_with(parent as u32) {
+                exit_now(1);
             }
             body();
             exit_now(0)
         }
         pid => Ok(Child(pid)),
+    }
+}
+
+/// Has this process die with its parent; false if `parent` died before that took effect: nobody is left to serve.
+pub(crate) fn die_with(parent: u32) -> bool {
+    // SAFETY: plain system calls.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        libc::getppid() as u32 == parent
     }
 }
 

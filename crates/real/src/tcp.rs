@@ -4,7 +4,7 @@ use crate::clock::Clock;
 use crate::crew::{Crew, Lost};
 use crate::idle::Idler;
 use crate::ranks::Doors;
-use crate::store::Store;
+use crate::store::{Lend, Store};
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_port::{
     Align, Attachment, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Op, Payload, Port, Posted, Rank, Refusal,
@@ -30,7 +30,7 @@ pub(crate) const MAX_RANKS: u32 = 64;
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
 /// What ranks need to find each other, made before they are forked.
-pub(crate) struct Meeting {
+pub struct Meeting {
     /// Where each rank listens, and the listeners that this process holds.
     addresses: Vec<SocketAddr>,
     listeners: Vec<Option<TcpListener>>,
@@ -390,6 +390,14 @@ impl Port for TcpPort {
             }
         }
         self.peers.iter_mut().for_each(|peer| *peer = None);
+    }
+}
+
+#[allow(unsafe_code)]
+impl Lend for TcpPort {
+    unsafe fn lend(&mut self, start: *mut u8, bytes: u64) -> Memory {
+        // SAFETY: the caller keeps what the store asks for.
+        unsafe { self.store.lend(start, bytes) }
     }
 }
 

@@ -163,6 +163,9 @@ impl<P: Port> Program<P, ()> for Death<'_> {
         let from = if comm.rank() == 0 { Some(1) } else { None };
         let received = comm.recv(from, None, Span::new(into, 0, 8)).await;
         assert_eq!(received, Err(Error::PeerGone(1)));
+        // Nor is it waited for afterwards.
+        assert_eq!(comm.recv(Some(1), None, Span::new(into, 0, 8)).await, Err(Error::PeerGone(1)));
+        assert_eq!(comm.probe(Some(1), None).await, Err(Error::PeerGone(1)));
         let mut noticed = self.noticed;
         noticed.write_all(&[comm.rank() as u8]).unwrap();
     }
@@ -191,7 +194,7 @@ fn a_job_that_never_ends_is_ended() {
     impl<P: Port> Program<P, ()> for Forever {
         async fn run(&self, port: P) {
             let comm = Comm::new(port);
-            comm.probe(None, None).await;
+            let _ = comm.probe(None, None).await;
         }
     }
     let options = Options { limit: Some(Duration::from_millis(300)), pin: false };

@@ -214,7 +214,8 @@ impl<P: Port> Engine<P> {
     /// Receives while nothing else is expected: a short message goes straight to its place.
     #[inline]
     pub(crate) fn recv_now(&mut self, pattern: Pattern, span: Span) -> Direct {
-        if !self.posted.is_empty() || !self.unexpected.is_empty() || self.announces(&span) {
+        let expected = !self.posted.is_empty() || !self.unexpected.is_empty() || !self.gone.is_empty();
+        if expected || self.announces(&span) {
             return Direct::Usual;
         }
         let Some(event) = self.port.poll() else {

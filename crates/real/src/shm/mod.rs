@@ -8,4 +8,5 @@ mod scatter;
 mod world;
 
 pub use port::ShmPort;
-pub(crate) use world::{MAX_RANKS, World};
+pub(crate) use world::MAX_RANKS;
+pub use world::World;

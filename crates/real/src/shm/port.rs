@@ -10,7 +10,7 @@ use super::scatter::Scatters;
 use super::world::{Member, World, state};
 use crate::copy;
 use crate::idle::Idler;
-use crate::store::Store;
+use crate::store::{Lend, Store};
 use crate::sys::{self, Way};
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_port::{
@@ -325,6 +325,13 @@ impl Port for ShmPort {
     fn close(&mut self) {
         let member = self.world.member(self.rank);
         let _ = member.state.compare_exchange(state::ALIVE, state::CLOSED, Release, Acquire);
+    }
+}
+
+impl Lend for ShmPort {
+    unsafe fn lend(&mut self, start: *mut u8, bytes: u64) -> Memory {
+        // SAFETY: the caller keeps what the store asks for.
+        unsafe { self.store.lend(start, bytes) }
     }
 }
 

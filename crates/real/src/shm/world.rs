@@ -107,7 +107,7 @@ struct Header {
 
 /// Handle to the shared block. Forked processes share the block, each with its own handle at the same addresses.
 #[derive(Clone)]
-pub(crate) struct World {
+pub struct World {
     shared: Rc<SharedMemory>,
     ranks: u32,
     pub(crate) clock: Clock,

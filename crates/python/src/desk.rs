@@ -1,0 +1,209 @@
+//! A rank's calls, whatever its port: each is what [`hotlink_message::Comm`] does, with blocks lent for its time.
+
+use crate::lent::{Block, Lender};
+use hotlink_message::{Comm, Error, Operation, Request, Status, Tag};
+use hotlink_port::{Kind, Port, Rank, Span};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+
+/// A collective operation, with the blocks that are sent and those that are received into.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Collective {
+    Bcast(Rank),
+    Reduce(Rank, Operation),
+    Allreduce(Operation),
+    Gather(Rank),
+    Gatherv(Rank),
+    Scatter(Rank),
+    Scatterv(Rank),
+    Allgather,
+    Allgatherv,
+    Alltoall,
+    Alltoallv,
+}
+
+/// From whom and with which tag; `None`: any.
+pub(crate) type Pattern = (Option<Rank>, Option<Tag>);
+
+/// What a program asks of its communicator.
+#[derive(Debug)]
+pub(crate) enum Call {
+    Send(Rank, Tag, Block),
+    Recv(Pattern, Block),
+    Isend(Rank, Tag, Block),
+    Irecv(Pattern, Block),
+    Wait(u64),
+    WaitAny(Vec<u64>),
+    Test(u64),
+    Probe(Pattern),
+    Iprobe(Pattern),
+    Barrier,
+    Collective(Collective, Vec<Block>, Vec<Block>),
+}
+
+/// What it is told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Reply {
+    Done,
+    Received(Status),
+    /// Nothing has come, or is over, yet.
+    NotYet,
+    Started(u64),
+    /// This one of several is over.
+    Ended(usize, Result<Status, Error>),
+}
+
+/// An operation under way.
+struct Pending {
+    request: Request,
+    block: Block,
+    span: Span,
+    received: bool,
+}
+
+/// Where a rank's calls are served.
+pub(crate) struct Desk<P: Port, L> {
+    comm: Comm<P>,
+    pending: RefCell<BTreeMap<u64, Pending>>,
+    started: Cell<u64>,
+    lender: PhantomData<L>,
+}
+
+impl<P: Port, L: Lender<P>> Desk<P, L> {
+    pub(crate) fn new(port: P) -> Desk<P, L> {
+        Desk { comm: Comm::new(port), pending: RefCell::default(), started: Cell::new(0), lender: PhantomData }
+    }
+    pub(crate) fn place(&self) -> (Rank, u32) {
+        (self.comm.rank(), self.comm.ranks())
+    }
+    pub(crate) async fn serve(&self, call: Call) -> Result<Reply, Error> {
+        let comm = &self.comm;
+        match call {
+            Call::Send(to, tag, block) => {
+                let span = L::lend(comm, &block)?;
+                let sent = comm.send(to, tag, span).await;
+                L::take_back(comm, &block, span, false)?;
+                sent.map(|()| Reply::Done)
+            }
+            Call::Recv((from, tag), block) => {
+                let span = L::lend(comm, &block)?;
+                let received = comm.recv(from, tag, span).await;
+                L::take_back(comm, &block, span, true)?;
+                received.map(Reply::Received)
+            }
+            Call::Isend(to, tag, block) => self.start(block, false, |span| comm.isend(to, tag, span)),
+            Call::Irecv((from, tag), block) => self.start(block, true, |span| comm.irecv(from, tag, span)),
+            Call::Wait(id) => {
+                let pending = self.take(id)?;
+                let ended = comm.wait(pending.request).await;
+                L::take_back(comm, &pending.block, pending.span, pending.received)?;
+                ended.map(Reply::Received)
+            }
+            Call::Test(id) => self.test(id),
+            Call::WaitAny(ids) => self.wait_any(&ids).await,
+            Call::Probe((from, tag)) => comm.probe(from, tag).await.map(Reply::Received),
+            Call::Iprobe((from, tag)) => Ok(comm.iprobe(from, tag).map_or(Reply::NotYet, Reply::Received)),
+            Call::Barrier => comm.barrier().await.map(|()| Reply::Done),
+            Call::Collective(what, send, recv) => self.collective(what, &send, &recv).await,
+        }
+    }
+
+    fn start(
+        &self,
+        block: Block,
+        received: bool,
+        begin: impl FnOnce(Span) -> Result<Request, Error>,
+    ) -> Result<Reply, Error> {
+        let span = L::lend(&self.comm, &block)?;
+        match begin(span) {
+            Ok(request) => {
+                let id = self.started.get();
+                self.started.set(id + 1);
+                self.pending.borrow_mut().insert(id, Pending { request, block, span, received });
+                Ok(Reply::Started(id))
+            }
+            Err(error) => {
+                L::take_back(&self.comm, &block, span, false)?;
+                Err(error)
+            }
+        }
+    }
+    fn take(&self, id: u64) -> Result<Pending, Error> {
+        self.pending.borrow_mut().remove(&id).ok_or(Error::NoRequest)
+    }
+    fn test(&self, id: u64) -> Result<Reply, Error> {
+        let Pending { request, block, span, received } = self.take(id)?;
+        match self.comm.test(request) {
+            Ok(ended) => {
+                L::take_back(&self.comm, &block, span, received)?;
+                ended.map(Reply::Received)
+            }
+            Err(request) => {
+                self.pending.borrow_mut().insert(id, Pending { request, block, span, received });
+                Ok(Reply::NotYet)
+            }
+        }
+    }
+    /// The requests stay named here while they are waited for, so that all but the one can be waited for again.
+    async fn wait_any(&self, ids: &[u64]) -> Result<Reply, Error> {
+        loop {
+            for (place, &id) in ids.iter().enumerate() {
+                match self.test(id) {
+                    Ok(Reply::Received(status)) => return Ok(Reply::Ended(place, Ok(status))),
+                    Err(error) => return Ok(Reply::Ended(place, Err(error))),
+                    _ => {}
+                }
+            }
+            self.comm.with_port(|port| port.idle(hotlink_fabric::units::Time::MAX));
+            hotlink_port::yield_once().await;
+        }
+    }
+
+    async fn collective(&self, what: Collective, send: &[Block], recv: &[Block]) -> Result<Reply, Error> {
+        let comm = &self.comm;
+        let into = recv.iter().map(|block| L::lend(comm, block)).collect::<Result<Vec<_>, _>>()?;
+        // What is received into as well as sent is lent once: the same span tells so.
+        let mut from = Vec::new();
+        for block in send {
+            match recv.iter().position(|other| other.is_same(block)) {
+                Some(same) => from.push(into[same]),
+                None => from.push(L::lend(comm, block)?),
+            }
+        }
+        let done = self.by_spans(what, &from, &into).await;
+        for (block, span) in send.iter().zip(&from).filter(|(_, span)| !into.contains(span)) {
+            L::take_back(comm, block, *span, false)?;
+        }
+        for (block, span) in recv.iter().zip(&into) {
+            L::take_back(comm, block, *span, true)?;
+        }
+        done.map(|()| Reply::Done)
+    }
+    /// A rank that has no part in sending or receiving gives no span for it: one of no bytes stands there.
+    async fn by_spans(&self, what: Collective, send: &[Span], recv: &[Span]) -> Result<(), Error> {
+        let comm = &self.comm;
+        let nothing = Span::new(hotlink_port::Memory(u64::MAX), 0, 0);
+        let first = |spans: &[Span]| spans.first().copied().unwrap_or(nothing);
+        let (from, into) = (first(send), first(recv));
+        match what {
+            Collective::Bcast(root) => comm.bcast(root, if comm.rank() == root { from } else { into }).await,
+            Collective::Reduce(root, operation) if recv.is_empty() => {
+                let scratch = comm.alloc(from.bytes(), Kind::Private)?;
+                let done = comm.reduce(root, operation, from, Span::new(scratch, 0, from.bytes())).await;
+                comm.free(scratch)?;
+                done
+            }
+            Collective::Reduce(root, operation) => comm.reduce(root, operation, from, into).await,
+            Collective::Allreduce(operation) => comm.allreduce(operation, from, into).await,
+            Collective::Gather(root) => comm.gather(root, from, into).await,
+            Collective::Gatherv(root) => comm.gatherv(root, from, recv).await,
+            Collective::Scatter(root) => comm.scatter(root, from, into).await,
+            Collective::Scatterv(root) => comm.scatterv(root, send, into).await,
+            Collective::Allgather => comm.allgather(from, into).await,
+            Collective::Allgatherv => comm.allgatherv(from, recv).await,
+            Collective::Alltoall => comm.alltoall(from, into).await,
+            Collective::Alltoallv => comm.alltoallv(send, recv).await,
+        }
+    }
+}

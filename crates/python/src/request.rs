@@ -1,0 +1,118 @@
+//! Requests and statuses, and waiting for several requests.
+
+use crate::comm::{Comm, error_of};
+use crate::desk::{Call, Reply};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::cell::Cell;
+
+/// What a completed receive tells: ``source``, ``tag`` and ``bytes`` of the message. Of a send it tells nothing.
+///
+/// Example::
+///
+///     status = comm.recv(a)  # from anybody, with any tag
+///     print(status.source, status.tag, status.bytes // a.itemsize)
+#[pyclass(frozen, get_all, module = "hotlink")]
+#[derive(Clone, Copy)]
+pub(crate) struct Status {
+    source: u32,
+    tag: u32,
+    bytes: u64,
+}
+
+#[pymethods]
+impl Status {
+    fn __repr__(&self) -> String {
+        format!("Status(source={}, tag={}, bytes={})", self.source, self.tag, self.bytes)
+    }
+}
+
+impl From<hotlink_message::Status> for Status {
+    fn from(status: hotlink_message::Status) -> Status {
+        Status { source: status.from, tag: status.tag, bytes: status.bytes }
+    }
+}
+
+/// A send or receive under way: the array must not be changed, nor one that is received into read, before it is over.
+///
+/// Example::
+///
+///     request = comm.irecv(a, source=0)
+///     ...  # work on something else
+///     status = request.wait()
+#[pyclass(frozen, unsendable, module = "hotlink")]
+pub(crate) struct Request {
+    comm: Py<Comm>,
+    id: u64,
+    over: Cell<Option<Status>>,
+}
+
+impl Request {
+    pub(crate) fn new(comm: Py<Comm>, id: u64) -> Request {
+        Request { comm, id, over: Cell::new(None) }
+    }
+    fn end(&self, py: Python<'_>, reply: Reply) -> Option<Status> {
+        let Reply::Received(status) = reply else { return None };
+        self.comm.borrow(py).forget(self.id);
+        self.over.set(Some(status.into()));
+        self.over.get()
+    }
+}
+
+#[pymethods]
+impl Request {
+    /// Waits until it is over, and tells what a receive got. Waiting again tells the same.
+    ///
+    /// Example: ``status = comm.irecv(a, source=0).wait()``
+    fn wait(&self, py: Python<'_>) -> PyResult<Option<Status>> {
+        match self.over.get() {
+            Some(status) => Ok(Some(status)),
+            None => Ok(self.end(py, self.comm.borrow(py).call(py, Call::Wait(self.id))?)),
+        }
+    }
+    /// What it ended with if it is over, else ``None``; makes what progress is possible.
+    ///
+    /// Example: ``while request.test() is None: work()``
+    fn test(&self, py: Python<'_>) -> PyResult<Option<Status>> {
+        match self.over.get() {
+            Some(status) => Ok(Some(status)),
+            None => Ok(self.end(py, self.comm.borrow(py).call(py, Call::Test(self.id))?)),
+        }
+    }
+}
+
+/// Waits for all of `requests`; their statuses in order. The first error, if any, after all are over.
+///
+/// Example: ``hotlink.wait_all([comm.isend(a, to=1), comm.irecv(b, source=1)])``
+#[pyfunction]
+pub(crate) fn wait_all(py: Python<'_>, requests: Vec<Py<Request>>) -> PyResult<Vec<Option<Status>>> {
+    let ended: Vec<PyResult<Option<Status>>> = requests.iter().map(|request| request.borrow(py).wait(py)).collect();
+    ended.into_iter().collect()
+}
+
+/// Waits until one of `requests` is over: which, and its status. Leave it out when you wait for the others.
+///
+/// Example: ``index, status = hotlink.wait_any(requests)``
+#[pyfunction]
+pub(crate) fn wait_any(py: Python<'_>, requests: Vec<Py<Request>>) -> PyResult<(usize, Status)> {
+    let Some(first) = requests.first().map(|first| first.borrow(py)) else {
+        return Err(PyValueError::new_err("requests: there is none; allowed: one or more"));
+    };
+    for (place, request) in requests.iter().enumerate() {
+        if let Some(status) = request.borrow(py).over.get() {
+            return Ok((place, status));
+        }
+        if !request.borrow(py).comm.is(&first.comm) {
+            return Err(PyValueError::new_err(format!("requests[{place}]: it is another communicator's")));
+        }
+    }
+    let ids = requests.iter().map(|request| request.borrow(py).id).collect();
+    let Reply::Ended(place, ended) = first.comm.borrow(py).call(py, Call::WaitAny(ids))? else {
+        return Err(PyValueError::new_err("requests: none of them can be waited for"));
+    };
+    let request = requests[place].borrow(py);
+    request.comm.borrow(py).forget(request.id);
+    let status = ended.map_err(|error| error_of(py, error))?.into();
+    request.over.set(Some(status));
+    Ok((place, status))
+}

@@ -1,0 +1,409 @@
+"""Messages between ranks on numpy arrays: what arrives is what numpy says, and nobody is left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import hotlink
+from hotlink import Comm
+
+LIMIT_S = 30.0
+
+
+def run(program: Callable[[Comm], Any], ranks: int, via: str = "shm") -> list[Any]:
+    return hotlink.run(program, ranks, via, limit=LIMIT_S)
+
+
+@pytest.fixture(params=["shm", "tcp"])
+def via(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u2", "?", "c16", ">i4", "S5", "f8,i4"])
+def test_any_dtype_arrives_as_it_was_sent(dtype: str) -> None:
+    sent = np.frombuffer(bytes(i % 2 for i in range(100 * np.dtype(dtype).itemsize)), dtype)
+
+    def program(comm: Comm) -> object:
+        if comm.rank == 0:
+            comm.send(sent, to=1, tag=7)
+            return None
+        received = np.empty_like(sent)
+        status = comm.recv(received, source=0, tag=7)
+        return received.tobytes(), (status.source, status.tag, status.bytes)
+
+    received, status = run(program, 2)[1]
+    assert received == sent.tobytes()
+    assert status == (0, 7, sent.nbytes)
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 1000, 200_000])
+def test_messages_of_every_size_arrive_both_ways(count: int, via: str) -> None:
+    def program(comm: Comm) -> bool:
+        mine, theirs = np.arange(count) + comm.rank, np.zeros(count, int)
+        peer = 1 - comm.rank
+        requests = [comm.irecv(theirs, source=peer), comm.isend(mine, to=peer)]
+        statuses = hotlink.wait_all(requests)
+        again = requests[0].wait()
+        return statuses[0].bytes == again.bytes == 8 * count and bool((theirs == np.arange(count) + peer).all())
+
+    assert run(program, 2, via) == [True, True]
+
+
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "every third": lambda a: a[::3],
+    "a column": lambda a: a.reshape(20, 30)[:, 4],
+    "some columns": lambda a: a.reshape(20, 30)[:, 4:9],
+    "planes": lambda a: a.reshape(5, 4, 30)[:, :, ::2],
+    "some rows": lambda a: a.reshape(20, 30)[3:7],
+    "a field": lambda a: a.view("i8,i8")["f1"],
+    "one": lambda a: a[5:6],
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_regular_views_are_sent_and_received_in_place(name: str, via: str) -> None:
+    view = VIEWS[name]
+
+    def program(comm: Comm) -> object:
+        whole = np.arange(600) * (1 - comm.rank)
+        if comm.rank == 0:
+            comm.send(view(whole), to=1)  # gaps to gaps, gaps to a row, a row to gaps
+            comm.send(view(whole), to=1)
+            comm.send(np.ascontiguousarray(view(whole)), to=1)
+            return None
+        row = np.zeros_like(np.ascontiguousarray(view(whole)))
+        comm.recv(view(whole), source=0)
+        comm.recv(row, source=0)
+        seen = whole.copy()
+        whole[:] = 0
+        comm.recv(view(whole), source=0)
+        return seen, row, whole
+
+    sent, wanted = np.arange(600), np.zeros(600, int)
+    view(wanted)[...] = view(sent)
+    seen, row, again = run(program, 2, via)[1]
+    assert (seen == wanted).all()
+    assert (again == wanted).all()
+    assert (row == view(sent)).all()
+
+
+def refused(what: Callable[[Comm], object], ranks: int = 1) -> str:
+    """The text that `what` is refused with, at the last rank."""
+
+    def program(comm: Comm) -> str:
+        with pytest.raises((TypeError, ValueError)) as refusal:
+            what(comm)
+        return str(refusal.value)
+
+    return str(run(program, ranks)[-1])
+
+
+SQUARE = np.zeros((6, 6))
+
+
+@pytest.mark.parametrize(
+    ("what", "parts"),
+    [
+        (lambda c: c.send(SQUARE[::2, ::3][:, ::-1], to=0), ["array: shape [3, 2]", "ascontiguousarray"]),
+        (lambda c: c.send(SQUARE.T, to=0), ["array: shape [6, 6] with strides [8, 48]", "C-contiguous"]),
+        (lambda c: c.send(np.broadcast_to(1.0, 4), to=0), ["array: shape [4] with strides [0]"]),
+        (lambda c: c.send("text", to=0), ["array: a str", "numpy arrays"]),
+        (lambda c: c.send(np.array([None, {}]), to=0), ["array:", "references"]),
+        (lambda c: c.send(np.zeros(2, "M8[s]"), to=0), ["array: a ndarray", 'view("int64")']),
+        (lambda c: c.send(SQUARE, to=1), ["to: no rank 1; allowed: 0 to 0"]),
+        (lambda c: c.send(SQUARE, to=0, tag=-1), ["tag: -1; allowed: 0 to"]),
+        (lambda c: c.recv(SQUARE, source=-2), ["source: no rank -2"]),
+        (lambda c: c.recv(b"bytes"), ["array: it is read-only"]),
+        (lambda c: c.allreduce(SQUARE, np.zeros(3)), ["recv: 24 B for a result of 288 B"]),
+        (lambda c: c.allreduce(np.zeros(3, "u1"), np.zeros(3, "u1")), ["send: elements of format `B`", "float64"]),
+        (lambda c: c.allreduce(np.zeros(3, ">f8"), np.zeros(3, ">f8")), ["send: elements of format `>d`"]),
+        (lambda c: c.allreduce(np.zeros(3), np.zeros(3), op="mean"), ['op: "mean"', '"sum", "min", "max"']),
+        (lambda c: c.allreduce(SQUARE[0, ::2], np.zeros(3)), ["send: a reduction needs its elements in a row"]),
+        (lambda c: c.allreduce(SQUARE[0], SQUARE[0:2].reshape(-1)[2:8]), ["recv: it shares memory", "send itself"]),
+        (lambda c: c.reduce(SQUARE), ["recv: it is needed at the root"]),
+        (lambda c: c.gather(SQUARE, np.zeros(3)), ["recv: 24 B are not 1 parts of 288 B"]),
+        (lambda c: c.gatherv(SQUARE, [SQUARE, SQUARE]), ["recv: 2 arrays for 1 ranks"]),
+        (lambda c: c.scatterv(None, SQUARE), ["send: it is needed here"]),
+        (lambda c: c.alltoall(SQUARE, SQUARE), ["recv: it shares memory with another array; allowed: arrays apart"]),
+        (lambda _: hotlink.wait_any([]), ["requests: there is none"]),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(what: Callable[[Comm], object], parts: list[str]) -> None:
+    text = refused(what)
+    assert all(part in text for part in parts), text
+
+
+@pytest.mark.parametrize("count", [1, 7, 5000, 100_000])
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_collectives_agree_with_numpy(ranks: int, count: int) -> None:
+    """One process after another says which of its results differ from numpy's: none."""
+    each = [np.random.default_rng(rank).integers(-99, 99, ranks * count) for rank in range(ranks)]
+    sizes = [3 + rank * count for rank in range(ranks)]
+    ends = np.cumsum(sizes)[:-1]
+
+    def program(comm: Comm) -> list[str]:
+        rank, root, mine = comm.rank, ranks - 1, each[comm.rank]
+        wrong = []
+
+        def check(name: str, seen: npt.ArrayLike, wanted: npt.ArrayLike) -> None:
+            if not np.array_equal(seen, wanted):
+                wrong.append(name)
+
+        a = mine.copy()
+        comm.bcast(a, root=root)
+        check("bcast", a, each[root])
+        out = np.zeros_like(mine)
+        comm.reduce(mine, out if rank == root else None, op="max", root=root)
+        check("reduce", out, np.max(each, axis=0) if rank == root else 0 * out)
+        for dtype in ("f8", "f4", "i8", "i4"):
+            for op, ufunc in (("sum", np.sum), ("min", np.min), ("max", np.max)):
+                out = np.zeros(ranks * count, dtype)
+                comm.allreduce(mine.astype(dtype), out, op=op)
+                check(f"allreduce {dtype} {op}", out, ufunc(np.array(each), axis=0))
+        a = mine.copy()
+        comm.allreduce(a, a)
+        check("allreduce in place", a, np.sum(each, axis=0))
+
+        part = mine[:count]
+        parts = np.concatenate([one[:count] for one in each])
+        whole = np.zeros(ranks * count, int)
+        comm.gather(part, whole if rank == root else None, root=root)
+        check("gather", whole, parts if rank == root else 0 * whole)
+        a = np.zeros(count, int)
+        comm.scatter(mine if rank == root else None, a, root=root)
+        check("scatter", a, each[root][rank * count :][:count])
+        whole = np.zeros(ranks * count, int)
+        comm.allgather(part, whole)
+        check("allgather", whole, parts)
+        comm.alltoall(mine, whole)
+        check("alltoall", whole, np.concatenate([one[rank * count :][:count] for one in each]))
+
+        whole, own = np.zeros(sum(sizes), int), np.full(sizes[rank], rank)
+        wanted = np.repeat(np.arange(ranks), sizes)
+        comm.gatherv(own, np.split(whole, ends) if rank == 0 else None)
+        check("gatherv", whole, wanted if rank == 0 else 0 * whole)
+        comm.allgatherv(own, np.split(whole, ends))
+        check("allgatherv", whole, wanted)
+        a = np.zeros(sizes[rank], int)
+        comm.scatterv(np.split(wanted, ends) if rank == 0 else None, a)
+        check("scatterv", a, own)
+        blocks = [np.full(2 + rank + to, 10 * rank + to) for to in range(ranks)]
+        seen = [np.zeros(2 + rank + source, int) for source in range(ranks)]
+        comm.alltoallv(blocks, seen)
+        for source in range(ranks):
+            check(f"alltoallv from {source}", seen[source], np.full(2 + rank + source, 10 * source + rank))
+
+        matrix, columns = np.arange(12 * ranks).reshape(12, ranks) * (rank == 0), np.zeros((12, 2), int)
+        comm.scatterv([matrix[:, to] for to in range(ranks)] if rank == 0 else None, columns[:, 1])
+        check("scatterv of columns", columns, np.stack([np.zeros(12), np.arange(12) * ranks + rank], axis=1))
+        comm.barrier()
+        return wrong
+
+    assert run(program, ranks) == [[]] * ranks
+
+
+def test_wildcards_and_probes(via: str) -> None:
+    def program(comm: Comm) -> object:
+        if comm.rank > 0:
+            comm.send(np.full(comm.rank, comm.rank), to=0, tag=10 + comm.rank)
+            return None
+        first = comm.probe(tag=12)
+        assert comm.iprobe(source=1, tag=99) is None
+        a = np.zeros(first.bytes // 8, int)
+        exact = comm.recv(a, source=first.source, tag=first.tag)
+        rest = [comm.recv(np.zeros(8, int), source=hotlink.ANY_SOURCE, tag=hotlink.ANY_TAG) for _ in range(2)]
+        told = [(status.source, status.tag, status.bytes) for status in (exact, *rest)]
+        return a.tolist(), told[0], sorted(told[1:])
+
+    assert run(program, 4, via)[0] == ([2, 2], (2, 12, 16), [(1, 11, 8), (3, 13, 24)])
+
+
+def test_requests_are_waited_for_tested_and_forgotten() -> None:
+    def program(comm: Comm) -> object:
+        peer = 1 - comm.rank
+        arrays = [np.zeros(4) for _ in range(3)]
+        requests = [comm.irecv(array, source=peer, tag=tag) for tag, array in enumerate(arrays)]
+        comm.irecv(np.zeros(1000), source=peer, tag=99)  # never comes, and nobody keeps it
+        assert requests[2].test() is None
+        comm.barrier()
+        comm.send(np.full(4, 1.0), to=peer, tag=1)
+        index, status = hotlink.wait_any(requests)
+        assert (index, status.tag) == (1, 1)
+        assert hotlink.wait_any(requests)[0] == 1, "what is over stays over"
+        comm.barrier()
+        sends = [comm.isend(np.full(4, float(tag)), to=peer, tag=tag) for tag in (2, 0)]
+        while requests[2].test() is None:
+            pass
+        hotlink.wait_all([requests[0], *sends])
+        return [array[0] for array in arrays]
+
+    assert run(program, 2) == [[0.0, 1.0, 2.0]] * 2
+
+
+def test_a_message_too_long_is_an_error(via: str) -> None:
+    def program(comm: Comm) -> object:
+        if comm.rank == 0:
+            comm.send(np.arange(4), to=1)
+            return None
+        a = np.zeros(2, int)
+        with pytest.raises(hotlink.TruncatedError, match="message of 32 B, room for 16 B"):
+            comm.recv(a)
+        return a.tolist()
+
+    assert run(program, 2, via)[1] == [0, 1]
+
+
+def test_the_others_hear_of_a_rank_that_raises(via: str) -> None:
+    def program(comm: Comm) -> None:
+        if comm.rank == 1:
+            raise ValueError("out of luck")
+        a = np.zeros(4)
+        if comm.rank == 0:
+            with pytest.raises(hotlink.PeerGoneError) as gone:
+                comm.recv(a, source=1)
+            assert gone.value.rank == 1
+            with pytest.raises(hotlink.PeerGoneError):
+                comm.probe(source=1)
+        comm.barrier()
+
+    start = time.monotonic()
+    with pytest.raises(hotlink.RankError, match="rank 1 raised ValueError: out of luck") as failed:
+        run(program, 4, via)
+    assert failed.value.rank == 1
+    assert isinstance(failed.value.__cause__, ValueError)
+    assert "in program" in failed.value.__notes__[0]
+    assert time.monotonic() - start < 10
+
+
+@pytest.mark.parametrize("waiting", ["recv", "wait", "barrier", "allreduce", "nothing"])
+def test_a_rank_that_is_killed_is_reported_and_nobody_is_left(waiting: str, via: str) -> None:
+    reading, writing = os.pipe()
+
+    def program(comm: Comm) -> None:
+        os.write(writing, b"%d\n" % os.getpid())
+        comm.barrier()
+        if comm.rank == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        a = np.zeros(100_000)
+        match waiting:
+            case "recv":
+                comm.recv(a, source=2)
+            case "wait":
+                comm.irecv(a).wait()
+            case "barrier":
+                comm.barrier()
+            case "allreduce":
+                comm.allreduce(a, a)
+            case _:
+                time.sleep(60)
+
+    with pytest.raises(hotlink.RankError, match="rank 2 was killed by signal 9"):
+        run(program, 3, via)
+    os.close(writing)
+    with os.fdopen(reading) as pids:
+        for pid in pids:
+            with pytest.raises(ProcessLookupError):
+                os.kill(int(pid), 0)
+
+
+def test_ranks_that_do_not_end_are_ended() -> None:
+    start = time.monotonic()
+    with pytest.raises(TimeoutError, match=r"after the 0\.3 s allowed"):
+        hotlink.run(lambda comm: comm.recv(np.zeros(1)), 2, limit=0.3)
+    assert time.monotonic() - start < 10
+
+
+def test_what_cannot_travel_back_is_said() -> None:
+    with pytest.raises(hotlink.RankError, match=r"rank 0 raised .*pickle"):
+        run(lambda comm: lambda: comm, 1)
+    with pytest.raises(hotlink.InputError, match="allowed"):
+        run(lambda _: None, 2, "ethernet")
+    with pytest.raises(hotlink.InputError, match="0 ranks: 1 to 256 are allowed"):
+        run(lambda _: None, 0)
+
+
+def test_the_guide_says_what_its_example_prints() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guide.md").read_text()
+    example = guide.split("## Messages from Python")[1].split("```python\n")[1].split("```")[0]
+    done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, timeout=60, check=True)
+    assert f"# {done.stdout}" == example[example.index("# [(") :]
+
+
+LONG = """
+import os, sys, time
+import numpy as np
+import hotlink
+
+def program(comm):
+    os.write(1, b"%d\\n" % os.getpid())
+    {body}
+
+hotlink.run(program, 2)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_the_ranks_go_with_the_program_that_started_them(number: signal.Signals) -> None:
+    """Ctrl-C while they wait for messages; and a death that nobody could prepare for."""
+    script = LONG.format(body="comm.recv(np.zeros(1))")
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    pids = [int(process.stdout.readline()) for _ in range(2)]
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == -number, errors
+    deadline = time.monotonic() + 10
+    while any(os.path.exists(f"/proc/{pid}/stat") and not is_zombie(pid) for pid in pids):
+        assert time.monotonic() < deadline, "a rank outlives its parent"
+        time.sleep(0.01)
+
+
+def is_zombie(pid: int) -> bool:
+    """Whoever adopts orphans here may be slow to bury them."""
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def test_other_threads_run_and_signals_are_handled_while_a_rank_waits() -> None:
+    def program(comm: Comm) -> object:
+        a = np.zeros(1)
+        if comm.rank == 0:
+            time.sleep(0.3)
+            comm.send(a, to=1)
+            return None
+        ticks = 0
+        over = threading.Event()
+
+        def tick() -> None:
+            nonlocal ticks
+            while not over.wait(0.01):
+                ticks += 1
+
+        thread = threading.Thread(target=tick)
+        thread.start()
+        heard: list[int] = []
+        signal.signal(signal.SIGALRM, lambda number, _: heard.append(number))
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        comm.recv(a, source=0)
+        over.set()
+        thread.join()
+        return ticks, heard
+
+    ticks, heard = run(program, 2)[1]
+    assert ticks >= 3
+    assert heard == [signal.SIGALRM]
