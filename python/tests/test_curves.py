@@ -78,7 +78,7 @@ def test_a_line_has_one_name_and_colour_in_all_charts() -> None:
     ]
     figure = curves.draw(streams + pingpong())
     latency, bandwidth = figure.axes
-    colours = [{line.get_label(): line.get_color() for line in axes.lines} for axes in (latency, bandwidth)]
+    colours = [{str(line.get_label()): line.get_color() for line in axes.lines} for axes in (latency, bandwidth)]
     names = [text.get_text() for text in figure.legends[0].get_texts()]
     assert sorted(names) == sorted({*colours[0], *colours[1]})
     assert names[-1] == "bound (dashed)"
