@@ -1,9 +1,10 @@
 //! Restricted against full postal semantics, as K98 compares them (slides 24 to 27): a message whose receiver waits for
-//! it can go straight to its place; one that may come at any time is kept until somebody asks for it.
+//! it can go straight to its place; one that may come at any time is kept until somebody asks for it. This project's
+//! stack has both as modes of a send; a foreign MPI takes its own way.
 
 use crate::plan::Repeater;
 use crate::{Bench, Plan, Samples};
-use hotlink_message::{Endpoint, Error, Tag};
+use hotlink_message::{Endpoint, Error, Mode, Tag};
 use hotlink_port::{Kind, Span};
 use serde::{Deserialize, Serialize};
 
@@ -43,11 +44,11 @@ impl Semantics {
         let once = async || match (comm.rank(), self.postal) {
             (0, false) => {
                 comm.recv(Some(last), Some(WORD), nothing(block)).await?;
-                comm.send(last, DATA, block).await?;
+                comm.send_as(Mode::Restricted, last, DATA, block).await?;
                 comm.recv(Some(last), Some(ANSWER), nothing(block)).await
             }
             (0, true) => {
-                let request = comm.isend(last, DATA, block)?;
+                let request = comm.isend_as(Mode::Postal, last, DATA, block)?;
                 comm.send(last, WORD, nothing(block)).await?;
                 comm.wait(request).await?;
                 comm.recv(Some(last), Some(ANSWER), nothing(block)).await

@@ -182,3 +182,32 @@ fn memory_does_not_grow_with_pairs_of_ranks() {
     let output = limited.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+/// K98 s27 on every platform: messages that wait for their receiver come near the deposit, those that do not pay a copy,
+/// the kernel's TCP/IP pays all of its own.
+#[test]
+fn each_level_of_k98_costs_its_copies() {
+    let fabrics = "k98-sci,k98-clustar,k98-myrinet,k98-t3d";
+    let messages = records(&format!("simulate semantics --fabric {fabrics} --size 256KiB --via adapter,tcp"));
+    assert_eq!(messages.len(), 4 * 2 * 2);
+    messages.iter().for_each(assert_sound);
+    let rate = |fabric: &str, semantics: &str, via: &str| {
+        let is = |r: &&Value| r["fabric"] == fabric && r["semantics"] == semantics && r["via"] == via;
+        number(messages.iter().find(is).expect(fabric), "bandwidth_MBps")
+    };
+    for fabric in fabrics.split(',') {
+        let deposit = &records(&format!("simulate deposit --fabric {fabric} --size 256KiB --series remote-direct"))[0];
+        let (raw, restricted) = (number(deposit, "bandwidth_MBps"), rate(fabric, "restricted", "adapter"));
+        assert!((0.95..1.05).contains(&(restricted / raw)), "{fabric}: {restricted} of {raw}");
+        let postal = rate(fabric, "postal", "adapter");
+        assert!(postal < 0.7 * restricted, "{fabric}: {postal} of {restricted}");
+        let tcp = rate(fabric, "restricted", "tcp");
+        // The catalog has no TCP/IP of the T3D; usual values stand in.
+        assert!(tcp < postal && (tcp < 0.5 * postal || fabric == "k98-t3d"), "{fabric}: {tcp} of {postal}");
+    }
+    let buffered = |semantics: &str| {
+        let of = messages.iter().filter(|r| r["semantics"] == semantics);
+        of.map(|r| number(r, "buffered")).fold(0.0, f64::max)
+    };
+    assert!(buffered("postal") > 0.0 && buffered("restricted") == 0.0);
+}

@@ -1,7 +1,7 @@
 //! [`Endpoint`]: what benchmarks stand on, so that one code of theirs runs over this project's stack and over any
 //! other: tagged messages, collectives, one-sided puts, local work.
 
-use crate::{Comm, Error, Operation, Request, Tag};
+use crate::{Comm, Error, Mode, Operation, Request, Tag};
 use hotlink_fabric::units::Time;
 use hotlink_port::{
     Attachment, Engine, Host, Key, Kind, Layout, Limits, Memory, Port, Rank, Refusal, RemoteSpan, Span, Work,
@@ -54,6 +54,14 @@ pub trait Endpoint {
     }
     /// Sends; `span` may be used again afterwards.
     fn send(&self, to: Rank, tag: Tag, span: Span) -> impl Future<Output = Result<(), Error>>;
+    /// Starts a send with the semantics of `mode`, where the library has them; else its own.
+    fn isend_as(&self, _mode: Mode, to: Rank, tag: Tag, span: Span) -> Result<Self::Request, Error> {
+        self.isend(to, tag, span)
+    }
+    /// Sends with the semantics of `mode`, where the library has them; else its own.
+    fn send_as(&self, _mode: Mode, to: Rank, tag: Tag, span: Span) -> impl Future<Output = Result<(), Error>> {
+        self.send(to, tag, span)
+    }
     /// Receives.
     fn recv(&self, from: Option<Rank>, tag: Option<Tag>, span: Span) -> impl Future<Output = Result<(), Error>>;
 
@@ -167,6 +175,12 @@ impl<P: Port> Endpoint for Comm<P> {
     #[inline]
     async fn send(&self, to: Rank, tag: Tag, span: Span) -> Result<(), Error> {
         Comm::send(self, to, tag, span).await
+    }
+    fn isend_as(&self, mode: Mode, to: Rank, tag: Tag, span: Span) -> Result<Request, Error> {
+        Comm::isend_as(self, mode, to, tag, span)
+    }
+    async fn send_as(&self, mode: Mode, to: Rank, tag: Tag, span: Span) -> Result<(), Error> {
+        Comm::send_as(self, mode, to, tag, span).await
     }
     #[inline]
     async fn recv(&self, from: Option<Rank>, tag: Option<Tag>, span: Span) -> Result<(), Error> {

@@ -7,6 +7,7 @@ mod h06;
 mod k98;
 mod m02;
 mod p01;
+mod simulated;
 mod w01;
 
 use crate::table::{Table, figure};

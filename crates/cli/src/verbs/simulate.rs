@@ -36,6 +36,8 @@ enum Benchmark {
     Goal(Box<goal::Args>),
     /// One message to and fro between two nodes.
     Pingpong(packet::PingPongArgs),
+    /// A message sent when its receiver waits for it, or at any time (K98's two flavours of message passing).
+    Semantics(packet::SemanticsArgs),
     /// Senders that share a link, pairs that share a bus: the aggregate against their number.
     Saturation(packet::SaturationArgs),
     /// Every node sends to every other node at once.
@@ -70,6 +72,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Benchmark::Deposit(args) => deposit::run(args, output),
         Benchmark::Goal(args) => goal::run(args, output),
         Benchmark::Pingpong(args) => packet::run(&args.cells()?, output),
+        Benchmark::Semantics(args) => packet::run(&args.cells()?, output),
         Benchmark::Saturation(args) => packet::run(&args.cells()?, output),
         Benchmark::Alltoall(args) => packet::run(&args.cells()?, output),
         Benchmark::CacheStudy(args) => cache_study::run(args, output),

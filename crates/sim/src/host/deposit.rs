@@ -119,6 +119,15 @@ impl Host {
         DepositTime::new(bytes, &outcome, self.bound(bytes, series))
     }
 
+    /// Moves a contiguous block into remote memory by the adapter's engine, where it has one.
+    ///
+    /// # Panics
+    /// If `bytes` is 0 or above [`Deposit::MOST_BYTES`].
+    pub fn block_by_engine(&self, bytes: u64) -> DepositTime {
+        assert!((1..=Deposit::MOST_BYTES).contains(&bytes));
+        DepositTime::new(bytes, &self.block(bytes, 0).run(), self.bound_of_peaks(bytes))
+    }
+
     /// Loads `bytes` of remote words `stride` apart, `offset` bytes after a page's boundary, by the processor (fetch);
     /// `None` where the adapter has no remote loads.
     ///

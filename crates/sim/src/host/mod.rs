@@ -17,7 +17,6 @@
 mod bus;
 mod deposit;
 mod memory;
-mod message;
 mod myrinet;
 mod parameters;
 mod pipeline;
@@ -28,7 +27,6 @@ mod t3d;
 pub use bus::Bus;
 pub use deposit::{Deposit, DepositTime, Series};
 pub use memory::{Memory, WORD};
-pub use message::Level;
 pub use queue::Completion;
 
 use hotlink_fabric::spec::{FabricSpec, FlowControl, Role};
@@ -84,7 +82,6 @@ enum Adapter {
 pub struct Host {
     memory: Memory,
     adapter: Adapter,
-    tcp: Option<message::Tcp>,
     interrupt: Option<Time>,
     /// DMA operations that the adapter holds.
     dma_queue: u64,
@@ -111,7 +108,6 @@ impl Host {
         Ok(Host {
             memory: Memory::from_parameters(parameters)?,
             adapter,
-            tcp: message::Tcp::new(parameters)?,
             interrupt: parameters.time_if("interrupt_time")?,
             dma_queue: if parameters.has("dma_queue") { parameters.buffers("dma_queue")? } else { 1 },
         })

@@ -5,8 +5,9 @@
 //! into the network ([`Pace`]). Numbers come from the catalog. Where it is silent the family's usual value stands in
 //! ([`usual`]): estimates for choosing and trying, never targets.
 
+use super::kernel::Kernel;
 use super::local::Local;
-use crate::host::{Deposit, Host, Level, Series};
+use crate::host::{Deposit, Host, Series};
 use crate::plan::{Plan, RouteBuffer};
 use hotlink_fabric::spec::{FabricSpec, FlowControl, Role};
 use hotlink_fabric::units::{Rate, Time};
@@ -168,8 +169,7 @@ pub struct Adapter {
     map_ps: (u64, u64),
     connect_ps: u64,
     page_ps: u64,
-    /// TCP: payload of a segment and processor time for each.
-    segment: Option<(u64, u64)>,
+    kernel: Option<Kernel>,
     /// The network's own payload rate from a node, where known.
     link: Rate,
     stores: RefCell<BTreeMap<u64, Pace>>,
@@ -204,22 +204,25 @@ impl Adapter {
         let spec = &plan.fabric.spec;
         let (known, usual) = (Known(spec), usual(family));
         let network_ps = network_latency(plan);
-        let latency_ps = match known.value("pio_latency").filter(|_| family == Family::Sci) {
+        let latency_ps = match (known.value("pio_latency").filter(|_| family == Family::Sci), Family::of(spec)) {
             // One way of a store, all in: what the network does not explain is the adapters'.
-            Some(pio) => (pio as u64).saturating_sub(network_ps),
-            None => known.ps("adapter_latency", usual.latency),
+            (Some(pio), _) => (pio as u64).saturating_sub(network_ps),
+            // The kernel hands each message to an adapter that was not made for it, as DMA.
+            (None, own) if family == Family::Tcp && own != Family::Tcp => {
+                Adapter::of_family(plan, own).latency_ps + known.ps("dma_setup_time", self::usual(own).dma_setup)
+            }
+            (None, _) => known.ps("adapter_latency", usual.latency),
         };
         // Half round trip of a short message, where published: what is left is the processors'.
         let left = known.value("mpi_latency").map(|mpi| (mpi / 2e6 - (network_ps + latency_ps) as f64 / 2e6).max(0.05));
         let (send, receive) = (left.unwrap_or(usual.send), left.unwrap_or(usual.receive));
-        let (post, poll) = (known.ps("host_overhead_send", send), known.ps("host_overhead_recv", receive));
+        let (post, poll) = match known.value("tcp_overhead").filter(|_| family == Family::Tcp) {
+            Some(segment) => (segment as u64, segment as u64 + known.ps("interrupt_time", 0.0)),
+            None => (known.ps("host_overhead_send", send), known.ps("host_overhead_recv", receive)),
+        };
         let host = Host::new(spec).ok().filter(|_| matches!(family, Family::Sci | Family::Myrinet | Family::T3d));
         let local = Local::new(spec);
-        let segment = (family == Family::Tcp).then(|| {
-            let bytes = known.value("tcp_segment").map_or(1460, |bytes| bytes as u64);
-            // Beside a message's own overhead, a quarter of it for each further segment: by analogy.
-            (bytes.max(1), known.ps("tcp_overhead", post as f64 / 4e6))
-        });
+        let kernel = (family == Family::Tcp).then(|| Kernel::new(spec, Time(post)));
         let mut adapter = Adapter {
             family,
             limits: claims(family, spec, &usual),
@@ -238,11 +241,14 @@ impl Adapter {
             map_ps: (known.ps("map_time", usual.map.0), known.page_ps("map_time_per_byte", usual.map.1)),
             connect_ps: known.ps("connect_time", usual.connect),
             page_ps: known.ps("dma_page_time", 0.0),
-            segment,
+            kernel,
             link: link_rate(plan),
             stores: RefCell::default(),
         };
-        let rate = adapter.rate(adapter.pace(Engine::Dma, &Layout::contiguous(1 << 20)));
+        let rate = match &adapter.kernel {
+            Some(kernel) => Rate((kernel.peak(&adapter.local) as u64).min(adapter.link.0)),
+            None => adapter.rate(adapter.pace(Engine::Dma, &Layout::contiguous(1 << 20))),
+        };
         let registration = RegistrationLimits {
             register_time: adapter.register_time(PAGE),
             map_time: adapter.map_time(PAGE),
@@ -270,12 +276,15 @@ impl Adapter {
     /// Payload rate in bytes per second that no transfer by `engine` exceeds, and what sets it, where it is the adapter
     /// or its host and not the network.
     pub fn peak(&self, engine: Engine, layout: &Layout, registered: bool) -> Option<(String, f64)> {
+        if let Some(kernel) = &self.kernel {
+            return Some(("processor (receiver, TCP/IP)".to_owned(), kernel.peak(&self.local)));
+        }
         let pace = self.pace(engine, layout);
         let pace = if registered && engine == Engine::Dma { self.paged(pace) } else { pace };
         let host = self.host.as_ref().filter(|_| pace.chunk_ps > 0)?;
         let bytes = layout.bytes().clamp(8, 1 << 20).next_multiple_of(8);
         let limiting = match engine {
-            Engine::Dma => host.transfer(bytes, Level::Dma)?.limiting,
+            Engine::Dma => host.block_by_engine(bytes).limiting,
             Engine::Pio => host.deposit(&Deposit::new(bytes, words(layout), Series::RemoteDirect)).limiting,
         };
         Some((limiting, pace.chunk as f64 / pace.chunk_ps as f64 * 1e12))
@@ -309,7 +318,7 @@ impl Adapter {
         };
         let time = |bytes| match by_stores || stride > 1 {
             true => host.deposit(&Deposit::new(bytes, stride, Series::RemoteDirect)).time.0,
-            false => host.transfer(bytes, Level::Dma).map_or(0, |deposit| deposit.time.0),
+            false => host.block_by_engine(bytes).time.0,
         };
         // Between two sizes the start-up cancels out: what is left is the steady rate.
         let (short, long) = (4 * PAGE, 12 * PAGE);
@@ -327,9 +336,12 @@ impl Adapter {
     /// Processor time to hand a control message of `bytes` over, beside the post overhead; whether the processor feeds
     /// it into the network meanwhile.
     pub(super) fn hand_over(&self, bytes: u64) -> (Time, Option<Pace>) {
-        let segments = self.segments(bytes);
         if bytes == 0 {
-            return (segments, None);
+            return (Time::ZERO, None);
+        }
+        if let Some(kernel) = &self.kernel {
+            let (busy, pace) = kernel.send(&self.local, bytes);
+            return (busy, Some(pace));
         }
         match self.carrier {
             Carrier::Stores => {
@@ -338,14 +350,14 @@ impl Adapter {
             }
             Carrier::Copy => {
                 let whole = Layout::contiguous(bytes);
-                (self.local.copy(&whole, &whole) + segments, None)
+                (self.local.copy(&whole, &whole), None)
             }
             Carrier::Direct => (Time::ZERO, None),
         }
     }
-    /// Processor time for the further segments of a message (TCP), on each side.
-    pub(super) fn segments(&self, bytes: u64) -> Time {
-        self.segment.map_or(Time::ZERO, |(size, each)| Time(bytes.div_ceil(size).saturating_sub(1) * each))
+    /// Processor time for a control message that has come, beside the poll overhead.
+    pub(super) fn take_over(&self, bytes: u64) -> Time {
+        self.kernel.map_or(Time::ZERO, |kernel| kernel.receive(&self.local, bytes))
     }
     /// Time to register so many bytes of user memory.
     pub fn register_time(&self, bytes: u64) -> Time {

@@ -82,9 +82,9 @@ impl SimPort<'_> {
             return world.at(at, place);
         }
         let start = if pace.is_some() { begun } else { seat.now };
-        let at = (start + latency).max(seat.nic_free);
-        seat.nic_free = at + gap;
         flight.pace = pace.unwrap_or(flight.pace);
+        let at = (start + flight.pace.setup_ps + latency).max(seat.nic_free);
+        seat.nic_free = at + gap;
         let place = world.add(flight);
         world.at(at, place);
     }
@@ -291,7 +291,7 @@ impl SimPort<'_> {
             world.forget(place);
             return event;
         };
-        let cost = self.limits.poll_overhead + world.adapter.segments(bytes);
+        let cost = self.limits.poll_overhead + world.adapter.take_over(bytes);
         let seat = world.seat(self.rank);
         (seat.current, seat.now) = (place, seat.now + cost.0);
         let now = seat.now;

@@ -51,6 +51,15 @@ impl Local {
             _ => self.copy(&Layout::contiguous(to.bytes()), to),
         }
     }
+    /// A copy of a block of which no cache holds anything.
+    pub fn copy_cold(&self, bytes: u64) -> Time {
+        self.memory.as_ref().map_or_else(|| self.copy_rate.time_for(bytes), |memory| memory.copy_uncached(bytes, 1))
+    }
+    /// A block read to add its checksum up; nothing where the memory is not known line by line: adapters of later
+    /// generations add it up themselves.
+    pub fn checksum(&self, bytes: u64) -> Time {
+        self.memory.as_ref().map_or(Time::ZERO, |memory| memory.read(bytes))
+    }
     /// A copy from one layout to another.
     pub fn copy(&self, from: &Layout, to: &Layout) -> Time {
         let bytes = to.bytes();

@@ -31,6 +31,7 @@ mod adapter;
 mod door;
 mod driver;
 mod flight;
+mod kernel;
 mod local;
 mod seat;
 mod setups;

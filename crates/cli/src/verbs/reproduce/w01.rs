@@ -7,14 +7,15 @@ mod claims;
 mod figures;
 mod runs;
 
+use super::simulated::number;
 use super::{Kind, Report, Row};
 use crate::Failure;
 use crate::source::Source;
 use hotlink_fabric::catalog::{Claim, Library, Mistake};
-use hotlink_sim::host::{Host, Level};
+use hotlink_sim::host::{Deposit, Host, Series};
 use hotlink_sim::port::Adapter;
 use hotlink_sim::{Plan, Settings};
-use runs::{Runs, number};
+use runs::Runs;
 use serde_json::Value;
 
 const FABRIC: &str = "w01-sci-d330";
@@ -58,7 +59,7 @@ fn mib(record: &Value) -> f64 {
 
 /// What needs no fit: stores bound regular segments from below, DMA at the bus protocol's least from above.
 fn enclosed(host: &Host, claim: &Claim) -> Vec<Row> {
-    let rate = |host: &Host, level| host.transfer(LARGE, level).map_or(f64::NAN, |time| time.rate / f64::from(1 << 20));
+    let mib = |rate: f64| rate / f64::from(1 << 20);
     let unfitted = host.bus().map(|bus| host.clone().with_bus(bus.with_read_wait(0)));
     let row = |reading: &str, value: f64, under: &str| {
         let row = Row::new(claim, Kind::Prediction).also("method", "packet").also("fabric", FABRIC);
@@ -68,12 +69,12 @@ fn enclosed(host: &Host, claim: &Claim) -> Vec<Row> {
     vec![
         row(
             "stores through write combining",
-            rate(host, Level::Deposit),
+            mib(host.deposit(&Deposit::new(LARGE, 1, Series::RemoteDirect)).rate),
             "8 MiB; the processor's loads limit it, from an estimated memory time",
         ),
         row(
             "DMA, bridge that fetches ahead",
-            unfitted.map_or(f64::NAN, |host| rate(&host, Level::Dma)),
+            unfitted.map_or(f64::NAN, |host| mib(host.block_by_engine(LARGE).rate)),
             "8 MiB; the PCI protocol's least, no wait on reads: the B-Link limits it",
         ),
     ]

@@ -10,7 +10,7 @@ use hotlink_fabric::traffic::{Demand, Flow, Traffic};
 use hotlink_port::{Engine, Layout};
 use hotlink_sim::Plan as NetPlan;
 use hotlink_sim::plan::RouteBuffer;
-use hotlink_sim::port::VirtualTime;
+use hotlink_sim::port::{Family, VirtualTime};
 
 /// The least that a transfer or collective can take, in microseconds, and what sets it.
 pub(super) struct Least {
@@ -18,6 +18,19 @@ pub(super) struct Least {
     pub mbps: f64,
     pub resource: String,
     pub is: &'static str,
+}
+
+impl Least {
+    /// The same after so many microseconds.
+    pub(super) fn after(self, us: f64) -> Least {
+        Least { latency_us: self.latency_us + us, ..self }
+    }
+}
+
+/// An empty message between two idle nodes: overheads and the way's latency.
+pub(super) fn idle_us(driver: &VirtualTime<'_>, plan: &NetPlan<'_>, [from, to]: [u32; 2]) -> Result<f64, String> {
+    let limits = &driver.adapter().limits;
+    Ok(limits.post_overhead.us() + latency_us(plan, from, to)? + limits.poll_overhead.us())
 }
 
 impl Program {
@@ -38,14 +51,15 @@ impl Program {
         let registered = self.memory == Memory::Registered;
         let pio = limits.deposit.is_some_and(|claim| claim.pio);
         // Shorter ones may come from a cache: the processor's stores are then faster than from memory, or than DMA.
-        let long = cell.size >= limits.registration.zero_copy_min;
+        let sockets = driver.adapter().family == Family::Tcp;
+        let long = sockets || (cell.size >= limits.registration.zero_copy_min && (by_dma || pio));
         if let Some((name, peak)) =
-            driver.adapter().peak(engine, &Layout::contiguous(1 << 20), registered).filter(|_| long && (by_dma || pio))
+            driver.adapter().peak(engine, &Layout::contiguous(1 << 20), registered).filter(|_| long)
             && peak / 1e6 < mbps
         {
             (mbps, resource) = (peak / 1e6, name);
         }
-        let idle_us = limits.post_overhead.us() + latency_us(plan, from, to)? + limits.poll_overhead.us();
+        let idle_us = idle_us(driver, plan, [from, to])?;
         let bytes_us = cell.size as f64 / mbps;
         let resource = if bytes_us > idle_us { resource } else { "latency and overheads".to_owned() };
         let is = "processor overheads, the way's latency, and the bytes at the slowest of network, adapter and host";

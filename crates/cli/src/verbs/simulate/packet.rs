@@ -37,6 +37,28 @@ pub(crate) struct PingPongArgs {
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
+  hotlink simulate semantics --fabric k98-myrinet,k98-clustar --size 4..1MiB
+  hotlink simulate semantics --fabric k98-sci --size 1MiB --via adapter,tcp")]
+pub(crate) struct SemanticsArgs {
+    #[command(flatten)]
+    packet: PacketArgs,
+    /// Which of the two.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "restricted,postal")]
+    semantics: Vec<SendMode>,
+    #[command(flatten)]
+    message: StackArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum SendMode {
+    /// Without buffers: the sender waits for the receiver.
+    Restricted,
+    /// At any time, at the price of a copy.
+    Postal,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
   hotlink simulate saturation --fabric sci-ring --senders 1..4 --size 4KiB..64KiB
   hotlink simulate saturation --fabric sci-torus2d --pairs 1..3
   hotlink simulate saturation --fabric myrinet-minimal --senders 1..4 --size 4KiB,64KiB,256KiB")]
@@ -130,6 +152,23 @@ impl PingPongArgs {
     }
 }
 
+impl SemanticsArgs {
+    pub(crate) fn cells(&self) -> Result<Vec<Cell>, Failure> {
+        if self.packet.sizes().contains(&0) {
+            return Err(Failure::Input(
+                "--size 0: an empty message has no bandwidth; allowed is 1 and more".to_owned(),
+            ));
+        }
+        self.packet.cells(Some(2), |_, nodes| {
+            let of = |&mode: &SendMode| {
+                let bench = ProgramBench::Semantics { postal: mode == SendMode::Postal };
+                self.message.programs(nodes, &bench, &[None])
+            };
+            Ok(self.semantics.iter().flat_map(of).collect())
+        })
+    }
+}
+
 impl SaturationArgs {
     pub(crate) fn cells(&self) -> Result<Vec<Cell>, Failure> {
         let (counted, counts) = match (&self.senders, &self.pairs) {
@@ -210,7 +249,7 @@ fn with_faults(cells: Vec<Cell>, plan: Option<&String>) -> Vec<Cell> {
 }
 
 fn only_with_messages() -> Failure {
-    let what = "--memory, --cache, --zero-copy, --warmup, --background, --samples, --raw and --algorithm are the message stack's: --stack message";
+    let what = "--memory, --cache, --zero-copy, --via, --warmup, --background, --samples, --raw and --algorithm are the message stack's: --stack message";
     Failure::Input(what.to_owned())
 }
 
@@ -316,13 +355,15 @@ impl OverlapArgs {
 }
 
 /// What the table for people shows of a packet simulation.
-const SHOWN: [&str; 37] = [
+const SHOWN: [&str; 39] = [
     "fabric",
     "benchmark",
     "nodes",
     "size_B",
     "algorithm",
     "background",
+    "via",
+    "semantics",
     "memory",
     "cache",
     "side",

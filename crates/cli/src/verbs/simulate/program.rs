@@ -6,15 +6,17 @@
 
 use super::cell::{Cell, What};
 use super::distribution::with_distribution;
-use super::least::{reduced, with_least};
+use super::least::{idle_us, reduced, with_least};
 use crate::verbs::measure::sorted;
 use hotlink_bench::is::{Class, IntegerSort};
-use hotlink_bench::{Bench, Collected, Collective, Overlap, PingPong, Plan, Record, Samples, Start, Summary};
+use hotlink_bench::{
+    Bench, Collected, Collective, Overlap, PingPong, Plan, Record, Samples, Semantics, Start, Summary,
+};
 use hotlink_bench::{Told, Tuned, Tuning, Which};
 use hotlink_fabric::reduction::ReductionSpec;
 use hotlink_message::{Algorithm, Counters, Error, Policy, SetupStats};
 use hotlink_port::{Driver, Kind};
-use hotlink_sim::port::VirtualTime;
+use hotlink_sim::port::{Family, VirtualTime};
 use hotlink_sim::workload::BackgroundSpec;
 use hotlink_sim::{Plan as NetPlan, Settings};
 use serde::{Serialize, de::DeserializeOwned};
@@ -83,6 +85,15 @@ pub(crate) enum ZeroCopy {
     Off,
 }
 
+/// What carries messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Via {
+    /// The adapter, as its own protocols use it.
+    Adapter,
+    /// The kernel's TCP/IP over the same adapter and network.
+    Tcp,
+}
+
 /// Options of programs.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct StackArgs {
@@ -95,6 +106,9 @@ pub(crate) struct StackArgs {
     /// Long messages without buffers, or through them.
     #[arg(long, value_enum, value_delimiter = ',')]
     zero_copy: Vec<ZeroCopy>,
+    /// What carries messages: the adapter itself, or the kernel's TCP/IP over it.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    via: Vec<Via>,
     /// Rounds before the one that counts, so that set-ups are made; by default 1, and none beyond 4096 nodes.
     #[arg(long, value_name = "N")]
     warmup: Option<u64>,
@@ -115,6 +129,7 @@ impl StackArgs {
         !self.memory.is_empty()
             || !self.cache.is_empty()
             || !self.zero_copy.is_empty()
+            || !self.via.is_empty()
             || self.warmup.is_some()
             || self.background.is_some()
     }
@@ -149,13 +164,20 @@ impl StackArgs {
         for &memory in &or(&self.memory, Memory::Regular) {
             for &cache in &or(&self.cache, Cache::Lru) {
                 for &zero_copy in &or(&self.zero_copy, ZeroCopy::On) {
-                    for &algorithm in algorithms {
-                        let bench = bench.clone();
-                        let zero_copy = zero_copy == ZeroCopy::On;
-                        let (background, samples, raw) = (self.background, self.samples(), self.raw);
-                        let program =
-                            Program { bench, memory, cache, zero_copy, algorithm, warmup, background, samples, raw };
-                        all.push(What::Program(program));
+                    for &via in &or(&self.via, Via::Adapter) {
+                        let of = |&algorithm: &Option<Algorithm>| Program {
+                            bench: bench.clone(),
+                            memory,
+                            cache,
+                            zero_copy: zero_copy == ZeroCopy::On,
+                            via,
+                            algorithm,
+                            warmup,
+                            background: self.background,
+                            samples: self.samples(),
+                            raw: self.raw,
+                        };
+                        all.extend(algorithms.iter().map(of).map(What::Program));
                     }
                 }
             }
@@ -168,6 +190,7 @@ impl StackArgs {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ProgramBench {
     PingPong { between: [u32; 2] },
+    Semantics { postal: bool },
     Overlap { sender: bool, daxpy: bool, shares: Vec<f64> },
     Collective(Which),
     IntegerSort(Class),
@@ -180,6 +203,7 @@ pub(crate) struct Program {
     pub(super) memory: Memory,
     cache: Cache,
     pub(super) zero_copy: bool,
+    via: Via,
     algorithm: Option<Algorithm>,
     warmup: u64,
     background: Option<BackgroundSpec>,
@@ -199,8 +223,12 @@ impl Program {
     pub(crate) fn run(&self, cell: &Cell, plan: &NetPlan<'_>, settings: &Settings) -> Result<Vec<Record>, String> {
         let start = Instant::now();
         let mut driver = VirtualTime::new(plan, settings).with_background(self.background);
+        if self.via == Via::Tcp {
+            driver = driver.with_family(Family::Tcp);
+        }
         let records = match &self.bench {
             ProgramBench::PingPong { between } => self.pingpong(cell, &mut driver, plan, *between),
+            ProgramBench::Semantics { postal } => self.semantics(cell, &mut driver, plan, *postal),
             ProgramBench::Overlap { .. } => self.overlap(cell, &mut driver, plan),
             ProgramBench::Collective(which) => self.collective(cell, &mut driver, plan, *which),
             ProgramBench::IntegerSort(class) => self.sort(cell, &mut driver, plan, *class),
@@ -260,6 +288,7 @@ impl Program {
             .with("method", "packet")
             .with("stack", "message")
             .with("adapter", driver.adapter().family.name())
+            .with("via", if self.via == Via::Tcp { "tcp" } else { "adapter" })
             .with("nodes", cell.nodes)
             .with("nodes_built", plan.fabric.nodes())
             .with("size_B", cell.size)
@@ -310,6 +339,32 @@ impl Program {
             .with("bandwidth_MBps", cell.size as f64 / latency_us);
         let record = with_least(record, &least, latency_us).with("bound_bandwidth_MBps", least.mbps);
         Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups)])
+    }
+
+    /// K98's two flavours of a send; beside the data an empty message goes each way, and both count.
+    fn semantics(
+        &self,
+        cell: &Cell,
+        driver: &mut VirtualTime<'_>,
+        plan: &NetPlan<'_>,
+        postal: bool,
+    ) -> Result<Vec<Record>, String> {
+        let private = self.memory == Memory::Registered;
+        let bench = Semantics { postal, sizes: vec![cell.size], private, plan: self.once() };
+        let ranks = self.on_ranks(driver, cell.nodes, &bench)?;
+        let mbps = only(&ranks.results[0][0])?;
+        let between = [0, cell.nodes - 1];
+        // A restricted message starts when the word that it is waited for has come; either is answered.
+        let words = if postal { 1.0 } else { 2.0 };
+        let least = self.pair(cell, driver, plan, between)?.after(words * idle_us(driver, plan, between)?);
+        let latency_us = cell.size as f64 / mbps;
+        let record = self
+            .head(cell, plan, driver, "semantics")
+            .with("semantics", if postal { "postal" } else { "restricted" })
+            .with("latency_us", latency_us)
+            .with("bandwidth_MBps", mbps);
+        let record = with_least(record, &least, latency_us).with("bound_bandwidth_MBps", least.mbps);
+        Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups).with("buffered", ranks.counters.buffered)])
     }
 
     fn overlap(&self, cell: &Cell, driver: &mut VirtualTime<'_>, plan: &NetPlan<'_>) -> Result<Vec<Record>, String> {

@@ -1,8 +1,10 @@
 //! Slides 19, 21, 23 to 27 as series of points. K98's own values are lost, so that no point has a published number.
 
+use super::super::simulated::number;
 use super::super::{Kind, Row};
-use super::{BLOCK, Model, STRIDES};
-use hotlink_sim::host::{DepositTime, Level, Series};
+use super::{BLOCK, CURVES, Level, Model, STRIDES};
+use hotlink_sim::host::{DepositTime, Series};
+use serde_json::Value;
 
 const STRIDED: [(&str, &[&str]); 3] = [
     ("s19: deposit on Myrinet", &["k98-myrinet"]),
@@ -31,11 +33,9 @@ pub(super) fn series(model: &Model) -> Vec<Row> {
         }));
     }
     for (id, figure, fabric) in MESSAGES {
-        for level in [Level::MpiRestricted, Level::MpiPostal] {
-            rows.extend((2..=20).filter_map(|bits| {
-                let time = model.host(fabric).transfer(1 << bits, level)?;
-                Some(point(id, figure, fabric, &time).also("series", level.name()).also("size_B", 1u64 << bits))
-            }));
+        for level in [Level::Restricted, Level::Postal] {
+            let of = |record: &Value| message(id, figure, record).also("series", level.name());
+            rows.extend(model.curve(fabric, level).iter().map(of));
         }
     }
     rows
@@ -52,4 +52,12 @@ fn point(id: &str, figure: &str, fabric: &str, time: &DepositTime) -> Row {
         .also("bound_MBps", time.bound / 1e6)
         .also("efficiency", time.rate / time.bound)
         .also("limiting_resource", time.limiting.clone())
+}
+
+/// A point of the message stack on simulated ports.
+fn message(id: &str, figure: &str, record: &Value) -> Row {
+    let told = ["fabric", "method", "size_B", "efficiency", "limiting_resource"];
+    let row = Row::point(id, figure, Kind::Prediction, number(record, "bandwidth_MBps"), "MB/s");
+    let row = told.into_iter().fold(row, |row, key| row.also(key, record[key].clone()));
+    row.also("bound_MBps", record["bound_bandwidth_MBps"].clone()).also("command", CURVES)
 }

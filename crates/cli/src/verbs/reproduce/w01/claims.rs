@@ -1,8 +1,9 @@
 //! W01's claims, each beside what the message stack on the simulated fabric gives.
 
+use super::super::simulated::{Run, number};
 use super::super::{Kind, Row};
 use super::figures::zero_copy;
-use super::runs::{Run, Runs, number};
+use super::runs::Runs;
 use super::{FABRIC, Setups, mib};
 use hotlink_fabric::catalog::Claim;
 use serde_json::{Value, json};

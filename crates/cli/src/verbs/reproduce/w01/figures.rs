@@ -1,8 +1,9 @@
 //! W01's figures, of which only the axes are left: bandwidth (s15), efficiency of N-way copying (s4), mapping (s8),
 //! alltoallv (s17), total against busy time (s23 to s25).
 
+use super::super::simulated::{Run, number};
 use super::super::{Kind, Row};
-use super::runs::{Run, Runs, number};
+use super::runs::Runs;
 use super::{FABRIC, Setups, mib};
 use hotlink_sim::host::Host;
 use serde_json::{Value, json};

@@ -1,0 +1,54 @@
+//! The kernel's TCP/IP: what each side's processor does for a message, whatever adapter is below (K98's third level).
+//!
+//! The sender copies from the program into the kernel, adds the checksum up, and works for every segment, which then
+//! enters the network while the next is made. The receiver is interrupted for every segment, adds its checksum up and
+//! works for it; the copy to the program is the receive's. Buffers of the kernel are in no cache.
+
+use super::adapter::Pace;
+use super::local::Local;
+use hotlink_fabric::spec::FabricSpec;
+use hotlink_fabric::units::Time;
+
+/// Payload of an Ethernet frame where the catalog names none.
+const SEGMENT: u64 = 1460;
+
+/// A kernel's TCP/IP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kernel {
+    /// Payload of a segment.
+    segment: u64,
+    /// Of the processor for each segment but the first, which is in a message's own overhead.
+    overhead_ps: u64,
+    interrupt_ps: u64,
+}
+
+impl Kernel {
+    /// From the catalog; `overhead` is a message's own. Where a segment's is not stated it is a quarter of that, by
+    /// analogy, with the interrupt in it.
+    pub fn new(spec: &FabricSpec, overhead: Time) -> Kernel {
+        let known = |name: &str| spec.parameters.get(name).map(|value| value.value.round() as u64);
+        Kernel {
+            segment: known("tcp_segment").unwrap_or(SEGMENT).max(1),
+            overhead_ps: known("tcp_overhead").unwrap_or(overhead.0 / 4),
+            interrupt_ps: known("tcp_overhead").and(known("interrupt_time")).unwrap_or(0),
+        }
+    }
+    fn further(&self, bytes: u64) -> u64 {
+        bytes.div_ceil(self.segment).saturating_sub(1)
+    }
+    /// Of the sender's processor beside the message's own overhead, and how segments enter the network meanwhile.
+    pub fn send(&self, local: &Local, bytes: u64) -> (Time, Pace) {
+        let busy = local.copy_cold(bytes) + local.checksum(bytes) + Time(self.further(bytes) * self.overhead_ps);
+        let first = Time(busy.0 / bytes.div_ceil(self.segment).max(1));
+        (busy, Pace { setup_ps: first.0, chunk: self.segment, chunk_ps: first.0, stretch: 256 })
+    }
+    /// Of the receiver's processor beside the message's own overhead and the copy to the program.
+    pub fn receive(&self, local: &Local, bytes: u64) -> Time {
+        local.checksum(bytes) + Time(self.further(bytes) * (self.overhead_ps + self.interrupt_ps))
+    }
+    /// Rate in bytes per second that long messages cannot exceed: the receiver's work for full segments.
+    pub fn peak(&self, local: &Local) -> f64 {
+        let each = local.copy_cold(self.segment) + local.checksum(self.segment);
+        self.segment as f64 / (each.0 + self.overhead_ps + self.interrupt_ps) as f64 * 1e12
+    }
+}
