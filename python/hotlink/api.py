@@ -22,7 +22,7 @@ def run(*arguments: Path) -> Result: ...
 def run(
     program: Callable[[_core.Comm], T],
     /,
-    ranks: int,
+    ranks: int | None = None,
     via: str = "shm",
     *,
     limit: float | None = None,
@@ -33,10 +33,19 @@ def run(*arguments: Any, **options: Any) -> Any:
 
     With words, any verb: ``run("catalog", "list")``. The arguments are those of the command.
 
-    With a function, `ranks` processes of this machine each call it with their `Comm`; gives what they returned, in
-    order of rank. Messages go `via` ``"shm"`` (shared memory) or ``"tcp"``. The ranks are killed after `limit` seconds
-    (`TimeoutError`); `pin` binds each to a core of its own, if there are enough. When a rank raises or dies, the others
-    are told (`PeerGoneError`) and ended within a second, and `RankError` is raised here. Results are pickled.
+    With a function, `ranks` ranks each call it with their `Comm`; gives what they returned, in order of rank. `via`
+    says what carries the messages:
+
+    - ``"shm"`` (shared memory) and ``"tcp"``: the ranks are processes of this machine, forked from this one (or those
+      that ``mpirun`` or ``srun`` started this one among; then `ranks` may be left out, every process gets all results,
+      and a rank that raises ends its process). `pin` binds each to a core of its own, if there are enough. Results are
+      pickled.
+    - a fabric, by name or file: the ranks are nodes of it, simulated, and `Comm.time` is the simulation's. Here they
+      are threads that take turns, so all share what the program shares. An array is ordinary memory that is registered
+      once for each size; what the program does between its messages takes no time but by `Comm.compute`.
+
+    The ranks are ended after `limit` seconds (`TimeoutError`; a launcher's by the launcher). When a rank raises or
+    dies, the others are told (`PeerGoneError`) and ended within a second, and `RankError` is raised here.
 
     Example::
 
@@ -49,6 +58,7 @@ def run(*arguments: Any, **options: Any) -> Any:
             return a.sum()
 
         hotlink.run(program, ranks=2, via="shm")
+        hotlink.run(program, ranks=16, via="w01-sci-d330")
     """
     if arguments and callable(arguments[0]):
         return run_ranks(*arguments, **options)

@@ -1,7 +1,8 @@
-"""Programs on ranks: each a process of its own that passes messages to the others.
+"""Programs on ranks that pass messages to each other.
 
-The ranks are forked here, so that any function will do as a program, and what they share is made by the Rust side
-before. They die with this process, and each of them is noticed when it dies.
+Real ranks are processes, forked here, so that any function will do as a program; what they share is made by the Rust
+side before. They die with this process, and each of them is noticed when it dies. Or a launcher has started them. Ranks
+of a simulated fabric are threads.
 """
 
 import os
@@ -9,13 +10,15 @@ import pickle
 import select
 import signal
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NoReturn, TypeVar
 
-from hotlink._core import Comm, Job, PeerGoneError
+from hotlink import _core
+from hotlink._core import Comm, Job
 
 T = TypeVar("T")
 
@@ -81,28 +84,103 @@ class _Rank:
             error, summary, text = pickle.loads(self.heard)
         except Exception:
             return RankError(rank, f"ended with status {self.status} and no result")
-        failure = RankError(rank, f"raised {summary}")
-        failure.add_note(f"In rank {rank}:\n{text}")
-        failure.__cause__ = error
-        return failure
+        return _rank_error(rank, error, summary, text)
 
 
 def run_ranks(
-    program: Callable[[Comm], T], ranks: int, via: str = "shm", *, limit: float | None = None, pin: bool = False
+    program: Callable[[Comm], T],
+    ranks: int | None = None,
+    via: str = "shm",
+    *,
+    limit: float | None = None,
+    pin: bool = False,
 ) -> list[T]:
     """See `hotlink.run`."""
-    job = Job(via, ranks)
+    real = via in ("shm", "tcp")
+    started = _core.launched() if real else None
+    ranks = ranks if ranks is not None else started
+    if ranks is None:
+        raise _core.InputError("ranks: say how many; only under mpirun or srun are they all that it started")
+    if not real:
+        return _simulate(program, ranks, via, limit)
+    if started is not None:
+        told = _core.run_launched(via, ranks, pin, partial(_be_launched, program))
+        return [pickle.loads(one) for one in told]
+    heard, failure = _run_forked(program, ranks, via, limit, pin)
+    if failure is not None:
+        raise failure
+    return [pickle.loads(one) for one in heard]
+
+
+def _run_forked(
+    program: Callable[[Comm], Any], ranks: int, via: str, limit: float | None, pin: bool
+) -> tuple[list[bytearray], Exception | None]:
+    """What the ranks wrote, and what went wrong: not raised here, as its traceback would keep what the ranks share."""
+    job = _core.Job(via, ranks)
     processes: list[_Rank] = []
     try:
         _fork(program, job, ranks, pin, processes)
-        _supervise(job, processes, limit)
-        return [pickle.loads(process.heard) for process in processes]
+        failure = _supervise(job, processes, limit)
+        return [process.heard for process in processes], failure
     finally:
         for process in processes:
             process.close()
             if process.status is None:
                 os.kill(process.pid, signal.SIGKILL)
                 process.reap(0)
+
+
+def _be_launched(program: Callable[[Comm], Any], comm: Comm) -> bytes:
+    """The program of a rank that a launcher started: if it raises, the process ends, as others wait for the rank."""
+    try:
+        told = pickle.dumps(program(comm))
+        comm._close()
+    except BaseException:
+        traceback.print_exc()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(1)
+    return told
+
+
+def _be_simulated(program: Callable[[Comm], T], seat: _core.Seat) -> T:
+    comm = seat.open()
+    told = program(comm)
+    comm._close()
+    return told
+
+
+def _simulate(program: Callable[[Comm], T], ranks: int, fabric: str, limit: float | None) -> list[T]:
+    """Each rank is a thread here; all but one wait for the simulation at any time."""
+    simulation, seats = _core.Simulation.of(ranks)
+    results: dict[int, T] = {}
+    failures: list[RankError] = []
+
+    def be_rank(rank: int) -> None:
+        failed = True
+        try:
+            results[rank] = _be_simulated(program, seats[rank])
+            failed = False
+        except BaseException as error:
+            failures.append(_rank_error(rank, error, *_told(error)))
+            # The frames hold communicators, which must not outlive their thread.
+            _clear(error)
+        finally:
+            seats[rank].end(failed)
+
+    threads = [threading.Thread(target=be_rank, args=(rank,), daemon=True) for rank in range(ranks)]
+    for thread in threads:
+        thread.start()
+    try:
+        simulation.run(fabric, limit)
+    finally:
+        # One that is not at its communicator cannot be ended; it ends when it comes back to it, or with this process.
+        deadline = time.monotonic() + _GRACE_S
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+    if failures:
+        raise _to_blame(failures)
+    return [results[rank] for rank in range(ranks)]
 
 
 def _fork(program: Callable[[Comm], Any], job: Job, ranks: int, pin: bool, processes: list[_Rank]) -> None:
@@ -126,8 +204,8 @@ def _fork(program: Callable[[Comm], Any], job: Job, ranks: int, pin: bool, proce
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _supervise(job: Job, processes: list[_Rank], limit: float | None) -> None:
-    """Returns when all have ended well; raises what the first did that did not."""
+def _supervise(job: Job, processes: list[_Rank], limit: float | None) -> Exception | None:
+    """Returns when all have ended, or should have: what the first did that did not end well."""
     start = time.monotonic()
     deadline = None
     failures: list[RankError] = []
@@ -146,13 +224,11 @@ def _supervise(job: Job, processes: list[_Rank], limit: float | None) -> None:
         if deadline is not None and now > deadline:
             break
         if limit is not None and now - start > limit:
-            raise TimeoutError(f"ranks still run after the {limit:g} s allowed")
-    if failures:
-        # Whoever only missed another is not to blame.
-        raise next((one for one in failures if not isinstance(one.__cause__, PeerGoneError)), failures[0])
+            return TimeoutError(f"ranks still run after the {limit:g} s allowed")
     for process in processes:
-        while process.results is not None:
+        while process.status is not None and process.results is not None:
             process.read()
+    return _to_blame(failures) if failures else None
 
 
 def _be_rank(
@@ -185,11 +261,36 @@ def _be_rank(
 
 def _failure(error: BaseException) -> bytes:
     """The exception, its summary and traceback as text; without the exception if it cannot travel."""
-    summary = "".join(traceback.format_exception_only(error)).splitlines()[0]
-    text = "".join(traceback.format_exception(error))
+    texts = _told(error)
     try:
-        told = pickle.dumps((error.with_traceback(None), summary, text))
+        told = pickle.dumps((error.with_traceback(None), *texts))
         pickle.loads(told)
     except Exception:
-        told = pickle.dumps((None, summary, text))
+        told = pickle.dumps((None, *texts))
     return told
+
+
+def _told(error: BaseException) -> tuple[str, str]:
+    """One line, and the whole traceback."""
+    summary = "".join(traceback.format_exception_only(error)).splitlines()[0]
+    return summary, "".join(traceback.format_exception(error))
+
+
+def _clear(error: BaseException | None) -> None:
+    """Takes the traceback away, and what the frames in it hold."""
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error.__traceback__ = None
+        error = error.__context__
+
+
+def _rank_error(rank: int, error: BaseException | None, summary: str, text: str) -> RankError:
+    failure = RankError(rank, f"raised {summary}")
+    failure.add_note(f"In rank {rank}:\n{text}")
+    failure.__cause__ = error
+    return failure
+
+
+def _to_blame(failures: list[RankError]) -> RankError:
+    """The first, but not who only missed another."""
+    return next((one for one in failures if not isinstance(one.__cause__, _core.PeerGoneError)), failures[0])

@@ -24,7 +24,7 @@ def run(program: Callable[[Comm], Any], ranks: int, via: str = "shm") -> list[An
     return hotlink.run(program, ranks, via, limit=LIMIT_S)
 
 
-@pytest.fixture(params=["shm", "tcp"])
+@pytest.fixture(params=["shm", "tcp", "sci-torus2d"])
 def via(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -143,10 +143,24 @@ def test_what_cannot_be_is_refused_by_name(what: Callable[[Comm], object], parts
     assert all(part in text for part in parts), text
 
 
-@pytest.mark.parametrize("count", [1, 7, 5000, 100_000])
-@pytest.mark.parametrize("ranks", [2, 3, 4])
-def test_collectives_agree_with_numpy(ranks: int, count: int) -> None:
-    """One process after another says which of its results differ from numpy's: none."""
+@pytest.mark.parametrize(
+    ("ranks", "via", "counts"),
+    [
+        (2, "shm", (1, 5000)),
+        (3, "shm", (7, 5000)),
+        (4, "shm", (1, 7, 5000, 100_000)),
+        (3, "tcp", (1, 100_000)),
+        (4, "w01-sci-d330", (1, 1000)),
+        (5, "qsnet", (7,)),
+    ],
+)
+def test_collectives_agree_with_numpy(ranks: int, via: str, counts: tuple[int, ...]) -> None:
+    """Each rank says which of its results differ from numpy's: none."""
+    for count in counts:
+        assert run(collectives(ranks, count), ranks, via) == [[]] * ranks
+
+
+def collectives(ranks: int, count: int) -> Callable[[Comm], list[str]]:
     each = [np.random.default_rng(rank).integers(-99, 99, ranks * count) for rank in range(ranks)]
     sizes = [3 + rank * count for rank in range(ranks)]
     ends = np.cumsum(sizes)[:-1]
@@ -209,7 +223,7 @@ def test_collectives_agree_with_numpy(ranks: int, count: int) -> None:
         comm.barrier()
         return wrong
 
-    assert run(program, ranks) == [[]] * ranks
+    return program
 
 
 def test_wildcards_and_probes(via: str) -> None:
@@ -228,7 +242,7 @@ def test_wildcards_and_probes(via: str) -> None:
     assert run(program, 4, via)[0] == ([2, 2], (2, 12, 16), [(1, 11, 8), (3, 13, 24)])
 
 
-def test_requests_are_waited_for_tested_and_forgotten() -> None:
+def test_requests_are_waited_for_tested_and_forgotten(via: str) -> None:
     def program(comm: Comm) -> object:
         peer = 1 - comm.rank
         arrays = [np.zeros(4) for _ in range(3)]
@@ -247,7 +261,7 @@ def test_requests_are_waited_for_tested_and_forgotten() -> None:
         hotlink.wait_all([requests[0], *sends])
         return [array[0] for array in arrays]
 
-    assert run(program, 2) == [[0.0, 1.0, 2.0]] * 2
+    assert run(program, 2, via) == [[0.0, 1.0, 2.0]] * 2
 
 
 def test_a_message_too_long_is_an_error(via: str) -> None:
@@ -285,6 +299,7 @@ def test_the_others_hear_of_a_rank_that_raises(via: str) -> None:
     assert time.monotonic() - start < 10
 
 
+@pytest.mark.parametrize("via", ["shm", "tcp"])
 @pytest.mark.parametrize("waiting", ["recv", "wait", "barrier", "allreduce", "nothing"])
 def test_a_rank_that_is_killed_is_reported_and_nobody_is_left(waiting: str, via: str) -> None:
     reading, writing = os.pipe()
@@ -320,14 +335,18 @@ def test_ranks_that_do_not_end_are_ended() -> None:
     start = time.monotonic()
     with pytest.raises(TimeoutError, match=r"after the 0\.3 s allowed"):
         hotlink.run(lambda comm: comm.recv(np.zeros(1)), 2, limit=0.3)
+    with pytest.raises(TimeoutError, match=r"after the 0\.3 s allowed"):
+        hotlink.run(lambda _: time.sleep(0.6), 2, "sci-torus2d", limit=0.3)
     assert time.monotonic() - start < 10
 
 
 def test_what_cannot_travel_back_is_said() -> None:
     with pytest.raises(hotlink.RankError, match=r"rank 0 raised .*pickle"):
         run(lambda comm: lambda: comm, 1)
-    with pytest.raises(hotlink.InputError, match="allowed"):
-        run(lambda _: None, 2, "ethernet")
+    with pytest.raises(hotlink.InputError, match=r'(?s)via: etherned: not in the catalog.*"shm" or "tcp"'):
+        run(lambda _: None, 2, "etherned")
+    with pytest.raises(hotlink.InputError, match="ranks: say how many"):
+        hotlink.run(lambda _: None)
     with pytest.raises(hotlink.InputError, match="0 ranks: 1 to 256 are allowed"):
         run(lambda _: None, 0)
 
@@ -337,6 +356,76 @@ def test_the_guide_says_what_its_example_prints() -> None:
     example = guide.split("## Messages from Python")[1].split("```python\n")[1].split("```")[0]
     done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, timeout=60, check=True)
     assert f"# {done.stdout}" == example[example.index("# [(") :]
+
+
+def test_a_simulated_program_takes_the_same_simulated_time_again() -> None:
+    """And that of the command's ping-pong, but for what the first message sets up."""
+
+    def program(comm: Comm) -> float:
+        a = np.zeros(128 << 10, "u1")
+        for _ in range(2):
+            start = comm.time()
+            comm.compute(0.001 * comm.rank)
+            if comm.rank == 0:
+                comm.send(a, to=1)
+                comm.recv(a, source=1)
+            else:
+                comm.recv(a, source=0)
+                comm.send(a, to=0)
+        return comm.time() - start
+
+    times = run(program, 2, "w01-sci-d330")
+    assert times == run(program, 2, "w01-sci-d330")
+    words = ("simulate", "pingpong", "--fabric", "w01-sci-d330", "--size", "128KiB", "--memory", "registered")
+    latency_us = hotlink.run(*words).records[0]["latency_us"]
+    assert (times[0] - 0.001) / 2 * 1e6 == pytest.approx(latency_us, rel=0.02)
+
+
+def test_who_waits_for_whom_for_ever_is_told_by_the_simulation() -> None:
+    with pytest.raises(hotlink.CommError, match=r"no progress: .*rank 1"):
+        run(lambda comm: comm.recv(np.zeros(1), source=1 - comm.rank), 2, "sci-torus2d")
+
+
+LAUNCHED = """
+import sys
+import numpy as np
+import hotlink
+
+def program(comm):
+    total = np.zeros(1, int)
+    if comm.rank == 1 and "raise" in sys.argv:
+        raise ValueError("out of luck")
+    comm.allreduce(np.full(1, comm.rank + 1), total)
+    return int(total[0])
+
+print(hotlink.run(program, via=sys.argv[1]))
+"""
+
+
+def launch(*words: str) -> list[tuple[int, str, str]]:
+    """Three processes as a launcher starts them: status and outputs of each."""
+    environment = {**os.environ, "HOTLINK_RANKS": "3", "HOTLINK_JOB": f"test-{os.getpid()}-{time.monotonic_ns()}"}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", LAUNCHED, *words],
+            env={**environment, "HOTLINK_RANK": str(rank)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(3)
+    ]
+    outputs = [process.communicate(timeout=30) for process in processes]
+    return [(process.returncode, *output) for process, output in zip(processes, outputs, strict=True)]
+
+
+@pytest.mark.parametrize("via", ["shm", "tcp"])
+def test_ranks_that_a_launcher_started_take_part(via: str) -> None:
+    assert launch(via) == [(0, "[6, 6, 6]\n", "")] * 3
+    ended = launch(via, "raise")
+    assert [status for status, _, _ in ended] == [1, 1, 1]
+    assert "ValueError: out of luck" in ended[1][2]
+    assert "PeerGoneError: rank" in ended[0][2]
 
 
 LONG = """
@@ -380,30 +469,23 @@ def is_zombie(pid: int) -> bool:
 
 
 def test_other_threads_run_and_signals_are_handled_while_a_rank_waits() -> None:
+    """Its message is sent only when both have told that they came to it."""
+    reading, writing = os.pipe()
+
     def program(comm: Comm) -> object:
         a = np.zeros(1)
         if comm.rank == 0:
-            time.sleep(0.3)
+            told = {os.read(reading, 1) for _ in range(2)}
             comm.send(a, to=1)
-            return None
-        ticks = 0
-        over = threading.Event()
-
-        def tick() -> None:
-            nonlocal ticks
-            while not over.wait(0.01):
-                ticks += 1
-
-        thread = threading.Thread(target=tick)
+            return told
+        thread = threading.Timer(0.1, os.write, (writing, b"t"))
         thread.start()
-        heard: list[int] = []
-        signal.signal(signal.SIGALRM, lambda number, _: heard.append(number))
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        signal.signal(signal.SIGALRM, lambda *_: os.write(writing, b"s"))
+        signal.setitimer(signal.ITIMER_REAL, 0.15)
         comm.recv(a, source=0)
-        over.set()
         thread.join()
-        return ticks, heard
+        return None
 
-    ticks, heard = run(program, 2)[1]
-    assert ticks >= 3
-    assert heard == [signal.SIGALRM]
+    assert run(program, 2)[0] == {b"t", b"s"}
+    os.close(reading)
+    os.close(writing)

@@ -16,11 +16,13 @@ pub mod output;
 pub mod progress;
 mod ranking;
 mod results;
+mod simulated;
 mod source;
 pub mod table;
 pub mod values;
 mod verbs;
 
+pub use simulated::on_fabric;
 pub use verbs::run_cell;
 
 use clap::Parser;

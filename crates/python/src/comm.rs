@@ -5,6 +5,7 @@ use crate::carrier::Carrier;
 use crate::desk::{Call, Collective, Pattern, Reply};
 use crate::request::{Request, Status};
 use crate::{CommError, PeerGoneError, TruncatedError};
+use hotlink_fabric::units::Time;
 use hotlink_message::Error;
 use hotlink_port::{Rank, Refusal};
 use pyo3::exceptions::PyValueError;
@@ -369,6 +370,26 @@ impl Comm {
         let recv = self.each("recv", Some(recv), Array::received, true)?;
         equal(&send[self.rank as usize], &recv[self.rank as usize])?;
         self.collective(py, Collective::Alltoallv, send, recv)
+    }
+
+    /// This rank's clock, in seconds: that of the machine, or the simulation's.
+    ///
+    /// Example: ``start = comm.time(); comm.barrier(); took = comm.time() - start``
+    fn time(&self, py: Python<'_>) -> PyResult<f64> {
+        match self.call(py, Call::Time)? {
+            Reply::Time(time) => Ok(time.s()),
+            _ => Err(CommError::new_err("there is no clock")),
+        }
+    }
+    /// Computes for so many seconds: keeps a core busy, or charges them to the simulation's time, in which what the
+    /// program does otherwise takes none.
+    ///
+    /// Example: ``comm.compute(50e-6)``
+    fn compute(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
+        if !(0.0..=1e6).contains(&seconds) {
+            return Err(PyValueError::new_err(format!("seconds: {seconds}; allowed: 0 to 1e6")));
+        }
+        self.call(py, Call::Compute(Time::from_ns(seconds * 1e9))).map(drop)
     }
 
     /// The program has ended: the other ranks take this one's silence for no death.

@@ -1,11 +1,11 @@
 //! A rank's calls, whatever its port: each is what [`hotlink_message::Comm`] does, with blocks lent for its time.
 
 use crate::lent::{Block, Lender};
+use hotlink_fabric::units::Time;
 use hotlink_message::{Comm, Error, Operation, Request, Status, Tag};
-use hotlink_port::{Kind, Port, Rank, Span};
+use hotlink_port::{Kind, Port, Rank, Span, Work};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::marker::PhantomData;
 
 /// A collective operation, with the blocks that are sent and those that are received into.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +39,8 @@ pub(crate) enum Call {
     Probe(Pattern),
     Iprobe(Pattern),
     Barrier,
+    Time,
+    Compute(Time),
     Collective(Collective, Vec<Block>, Vec<Block>),
 }
 
@@ -50,6 +52,7 @@ pub(crate) enum Reply {
     /// Nothing has come, or is over, yet.
     NotYet,
     Started(u64),
+    Time(Time),
     /// This one of several is over.
     Ended(usize, Result<Status, Error>),
 }
@@ -63,16 +66,16 @@ struct Pending {
 }
 
 /// Where a rank's calls are served.
-pub(crate) struct Desk<P: Port, L> {
+pub(crate) struct Desk<P: Port, L: Lender<P>> {
     comm: Comm<P>,
     pending: RefCell<BTreeMap<u64, Pending>>,
     started: Cell<u64>,
-    lender: PhantomData<L>,
+    kept: RefCell<L::Kept>,
 }
 
 impl<P: Port, L: Lender<P>> Desk<P, L> {
     pub(crate) fn new(port: P) -> Desk<P, L> {
-        Desk { comm: Comm::new(port), pending: RefCell::default(), started: Cell::new(0), lender: PhantomData }
+        Desk { comm: Comm::new(port), pending: RefCell::default(), started: Cell::new(0), kept: RefCell::default() }
     }
     pub(crate) fn place(&self) -> (Rank, u32) {
         (self.comm.rank(), self.comm.ranks())
@@ -81,15 +84,15 @@ impl<P: Port, L: Lender<P>> Desk<P, L> {
         let comm = &self.comm;
         match call {
             Call::Send(to, tag, block) => {
-                let span = L::lend(comm, &block)?;
+                let span = self.lend(&block)?;
                 let sent = comm.send(to, tag, span).await;
-                L::take_back(comm, &block, span, false)?;
+                self.take_back(&block, span, false)?;
                 sent.map(|()| Reply::Done)
             }
             Call::Recv((from, tag), block) => {
-                let span = L::lend(comm, &block)?;
+                let span = self.lend(&block)?;
                 let received = comm.recv(from, tag, span).await;
-                L::take_back(comm, &block, span, true)?;
+                self.take_back(&block, span, true)?;
                 received.map(Reply::Received)
             }
             Call::Isend(to, tag, block) => self.start(block, false, |span| comm.isend(to, tag, span)),
@@ -97,25 +100,39 @@ impl<P: Port, L: Lender<P>> Desk<P, L> {
             Call::Wait(id) => {
                 let pending = self.take(id)?;
                 let ended = comm.wait(pending.request).await;
-                L::take_back(comm, &pending.block, pending.span, pending.received)?;
+                self.take_back(&pending.block, pending.span, pending.received)?;
                 ended.map(Reply::Received)
             }
-            Call::Test(id) => self.test(id),
+            Call::Test(id) => self.not_at_once(self.test(id)).await,
             Call::WaitAny(ids) => self.wait_any(&ids).await,
             Call::Probe((from, tag)) => comm.probe(from, tag).await.map(Reply::Received),
-            Call::Iprobe((from, tag)) => Ok(comm.iprobe(from, tag).map_or(Reply::NotYet, Reply::Received)),
+            Call::Iprobe((from, tag)) => {
+                let found = comm.iprobe(from, tag).map_or(Reply::NotYet, Reply::Received);
+                self.not_at_once(Ok(found)).await
+            }
+            Call::Time => Ok(Reply::Time(comm.now())),
+            Call::Compute(time) => {
+                comm.compute(Work::Fixed(time));
+                Ok(Reply::Done)
+            }
             Call::Barrier => comm.barrier().await.map(|()| Reply::Done),
             Call::Collective(what, send, recv) => self.collective(what, &send, &recv).await,
         }
     }
 
+    fn lend(&self, block: &Block) -> Result<Span, Error> {
+        L::lend(&self.comm, &mut self.kept.borrow_mut(), block)
+    }
+    fn take_back(&self, block: &Block, span: Span, received: bool) -> Result<(), Error> {
+        L::take_back(&self.comm, &mut self.kept.borrow_mut(), block, span, received)
+    }
     fn start(
         &self,
         block: Block,
         received: bool,
         begin: impl FnOnce(Span) -> Result<Request, Error>,
     ) -> Result<Reply, Error> {
-        let span = L::lend(&self.comm, &block)?;
+        let span = self.lend(&block)?;
         match begin(span) {
             Ok(request) => {
                 let id = self.started.get();
@@ -124,7 +141,7 @@ impl<P: Port, L: Lender<P>> Desk<P, L> {
                 Ok(Reply::Started(id))
             }
             Err(error) => {
-                L::take_back(&self.comm, &block, span, false)?;
+                self.take_back(&block, span, false)?;
                 Err(error)
             }
         }
@@ -136,7 +153,7 @@ impl<P: Port, L: Lender<P>> Desk<P, L> {
         let Pending { request, block, span, received } = self.take(id)?;
         match self.comm.test(request) {
             Ok(ended) => {
-                L::take_back(&self.comm, &block, span, received)?;
+                self.take_back(&block, span, received)?;
                 ended.map(Reply::Received)
             }
             Err(request) => {
@@ -144,6 +161,17 @@ impl<P: Port, L: Lender<P>> Desk<P, L> {
                 Ok(Reply::NotYet)
             }
         }
+    }
+    /// Whoever asks again and again lets time go on meanwhile, which in a simulation nothing else does.
+    async fn not_at_once(&self, reply: Result<Reply, Error>) -> Result<Reply, Error> {
+        if matches!(reply, Ok(Reply::NotYet)) {
+            self.comm.with_port(|port| {
+                let look = port.limits().poll_overhead.max(port.limits().clock_step);
+                port.idle(Time(port.now().0 + look.0.max(1)));
+            });
+            hotlink_port::yield_once().await;
+        }
+        reply
     }
     /// The requests stay named here while they are waited for, so that all but the one can be waited for again.
     async fn wait_any(&self, ids: &[u64]) -> Result<Reply, Error> {
@@ -155,28 +183,27 @@ impl<P: Port, L: Lender<P>> Desk<P, L> {
                     _ => {}
                 }
             }
-            self.comm.with_port(|port| port.idle(hotlink_fabric::units::Time::MAX));
+            self.comm.with_port(|port| port.idle(Time::MAX));
             hotlink_port::yield_once().await;
         }
     }
 
     async fn collective(&self, what: Collective, send: &[Block], recv: &[Block]) -> Result<Reply, Error> {
-        let comm = &self.comm;
-        let into = recv.iter().map(|block| L::lend(comm, block)).collect::<Result<Vec<_>, _>>()?;
+        let into = recv.iter().map(|block| self.lend(block)).collect::<Result<Vec<_>, _>>()?;
         // What is received into as well as sent is lent once: the same span tells so.
         let mut from = Vec::new();
         for block in send {
             match recv.iter().position(|other| other.is_same(block)) {
                 Some(same) => from.push(into[same]),
-                None => from.push(L::lend(comm, block)?),
+                None => from.push(self.lend(block)?),
             }
         }
         let done = self.by_spans(what, &from, &into).await;
         for (block, span) in send.iter().zip(&from).filter(|(_, span)| !into.contains(span)) {
-            L::take_back(comm, block, *span, false)?;
+            self.take_back(block, *span, false)?;
         }
         for (block, span) in recv.iter().zip(&into) {
-            L::take_back(comm, block, *span, true)?;
+            self.take_back(block, *span, true)?;
         }
         done.map(|()| Reply::Done)
     }

@@ -1,10 +1,11 @@
-//! The ranks of a job that Python forks.
+//! The ranks of a job: forked by Python, or started by a launcher.
 
-use crate::InputError;
 use crate::comm::Comm;
 use crate::desk::Desk;
 use crate::lent::{InPlace, detached};
-use hotlink_real::{Doors, Lend, Meeting, Shm, Tcp, World, die_with};
+use crate::{CommError, InputError};
+use hotlink_port::{Driver, RunError};
+use hotlink_real::{Doors, Launched, Lend, Meeting, Options, Shm, Tcp, World, die_with};
 use pyo3::prelude::*;
 use std::rc::Rc;
 
@@ -24,7 +25,7 @@ impl Job {
         let shared = match via {
             "shm" => Shm::doors(ranks).map(Shared::Shm),
             "tcp" => Tcp::doors(ranks).map(Shared::Tcp),
-            _ => return Err(InputError::new_err(format!("via={via:?}; allowed: \"shm\", \"tcp\""))),
+            _ => return Err(unknown(via)),
         };
         shared.map(Job).map_err(|error| InputError::new_err(error.to_string()))
     }
@@ -49,4 +50,42 @@ fn comm_on(port: impl Lend + 'static) -> Comm {
     let desk = Desk::<_, InPlace>::new(port);
     let place = desk.place();
     Comm::new(Rc::new(desk), place)
+}
+
+fn unknown(via: &str) -> PyErr {
+    InputError::new_err(format!("via={via:?}; allowed: \"shm\", \"tcp\""))
+}
+
+/// The ranks of the job that a launcher (`mpirun`, `srun`) started this process as one of; `None`: it was started alone.
+#[pyfunction]
+pub(crate) fn launched() -> PyResult<Option<u32>> {
+    Ok(Launched::from_environment().map_err(InputError::new_err)?.map(|place| place.ranks))
+}
+
+/// Calls `program` with the communicator of this process's rank, if it is one of the first `ranks` of the launched job.
+/// Gives what the programs of all of them returned, which is bytes; a program that fails must end its process.
+#[pyfunction]
+pub(crate) fn run_launched(via: &str, ranks: u32, pin: bool, program: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<u8>>> {
+    let options = Options { pin, ..Options::default() };
+    let several = Launched::from_environment().map_err(InputError::new_err)?.is_some_and(|place| place.meet.is_some());
+    let results = match via {
+        "shm" if several => {
+            let what = "via=\"shm\": the ranks may be on several machines (HOTLINK_MEET); allowed there: \"tcp\"";
+            return Err(InputError::new_err(what));
+        }
+        "shm" => Shm::new(options).run(ranks, &async |port| call(program, port)),
+        "tcp" => Tcp::new(options).run(ranks, &async |port| call(program, port)),
+        _ => return Err(unknown(via)),
+    };
+    results.map_err(|error| match error {
+        RunError::Ranks { .. } => InputError::new_err(error.to_string()),
+        other => CommError::new_err(other.to_string()),
+    })
+}
+
+fn call(program: &Bound<'_, PyAny>, port: impl Lend + 'static) -> Vec<u8> {
+    let comm = Bound::new(program.py(), comm_on(port));
+    let told = comm.and_then(|comm| program.call1((comm,))?.extract::<Vec<u8>>());
+    // What reads the results tells that this is none.
+    told.unwrap_or_default()
 }

@@ -4,9 +4,10 @@
 
 use crate::array::Array;
 use hotlink_message::{Comm, Error};
-use hotlink_port::{Layout, Port, Span};
+use hotlink_port::{Kind, Layout, Memory, Port, Span};
 use hotlink_real::Lend;
 use pyo3::Python;
+use std::collections::VecDeque;
 
 /// Which bytes of this process an array is.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +15,10 @@ pub(crate) struct Block {
     start: *mut u8,
     pub(crate) layout: Layout,
 }
+
+// SAFETY: a block only says where bytes are; what may be done with them, and when, is the business of who looks at
+// them: here, lenders alone.
+unsafe impl Send for Block {}
 
 impl Block {
     /// The bytes of `array`, which whoever keeps the block keeps as well.
@@ -41,24 +46,69 @@ impl Block {
 
 /// How a port of kind `P` gets at blocks of this process.
 pub(crate) trait Lender<P: Port> {
+    /// What it keeps from one call to the next.
+    type Kept: Default;
     /// The block as a span of `comm`, until [`Lender::take_back`].
-    fn lend(comm: &Comm<P>, block: &Block) -> Result<Span, Error>;
+    fn lend(comm: &Comm<P>, kept: &mut Self::Kept, block: &Block) -> Result<Span, Error>;
     /// The operation is over; `received`: into this block.
-    fn take_back(comm: &Comm<P>, block: &Block, span: Span, received: bool) -> Result<(), Error>;
+    fn take_back(comm: &Comm<P>, kept: &mut Self::Kept, block: &Block, span: Span, received: bool)
+    -> Result<(), Error>;
 }
+
+/// Blocks of memory that are kept for the next.
+const KEPT: usize = 64;
 
 /// The port works on the block itself.
 pub(crate) struct InPlace;
 
 impl<P: Lend> Lender<P> for InPlace {
-    fn lend(comm: &Comm<P>, block: &Block) -> Result<Span, Error> {
+    type Kept = ();
+    fn lend(comm: &Comm<P>, (): &mut (), block: &Block) -> Result<Span, Error> {
         // SAFETY: a block is of an array whose buffer the caller keeps until the operation is over, or the port gone;
         // buffers that Python has given out are not moved or freed. Received into are only those that may be written.
         let memory = comm.with_port(|port| unsafe { port.lend(block.start, block.layout.extent()) });
         Ok(Span { memory, offset: 0, layout: block.layout })
     }
-    fn take_back(comm: &Comm<P>, _: &Block, span: Span, _: bool) -> Result<(), Error> {
+    fn take_back(comm: &Comm<P>, (): &mut (), _: &Block, span: Span, _: bool) -> Result<(), Error> {
         comm.free(span.memory)
+    }
+}
+
+/// The port has memory of its own, to which blocks are copied and from there back, at no cost in its time: a simulated
+/// one. Memory is kept for the next block of as many bytes, so that what is set up for it is set up once.
+pub(crate) struct ByCopy;
+
+impl<P: Port> Lender<P> for ByCopy {
+    type Kept = VecDeque<(u64, Memory)>;
+    fn lend(comm: &Comm<P>, kept: &mut Self::Kept, block: &Block) -> Result<Span, Error> {
+        let bytes = block.layout.extent();
+        let found = kept.iter().rposition(|&(size, _)| size == bytes).and_then(|place| kept.remove(place));
+        let memory = found.map_or_else(|| comm.alloc(bytes, Kind::Private), |(_, memory)| Ok(memory))?;
+        if bytes > 0 {
+            // SAFETY: as for a block that is lent in place: it is there until the operation is over, and its owner
+            // waits for this call.
+            comm.write(memory, 0, unsafe { std::slice::from_raw_parts(block.start, bytes as usize) })?;
+        }
+        Ok(Span { memory, offset: 0, layout: block.layout })
+    }
+    fn take_back(
+        comm: &Comm<P>,
+        kept: &mut Self::Kept,
+        block: &Block,
+        span: Span,
+        received: bool,
+    ) -> Result<(), Error> {
+        let whole = block.layout.bytes();
+        for (at, bytes) in block.layout.runs(0, if received { whole } else { 0 }) {
+            // SAFETY: the runs lie inside the block, which may be written; gaps between them are not touched.
+            let into = unsafe { std::slice::from_raw_parts_mut(block.start.wrapping_add(at as usize), bytes as usize) };
+            comm.read(span.memory, at, into)?;
+        }
+        kept.push_back((block.layout.extent(), span.memory));
+        match kept.len() > KEPT {
+            true => kept.pop_front().map_or(Ok(()), |(_, memory)| comm.free(memory)),
+            false => Ok(()),
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod desk;
 mod job;
 mod lent;
 mod request;
+mod simulated;
 
 use hotlink_cli::Plotter;
 use pyo3::create_exception;
@@ -65,8 +66,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<request::Request>()?;
     module.add_class::<request::Status>()?;
     module.add_class::<job::Job>()?;
+    module.add_class::<simulated::Seat>()?;
+    module.add_class::<simulated::Simulation>()?;
     module.add_function(wrap_pyfunction!(request::wait_all, module)?)?;
     module.add_function(wrap_pyfunction!(request::wait_any, module)?)?;
+    module.add_function(wrap_pyfunction!(job::launched, module)?)?;
+    module.add_function(wrap_pyfunction!(job::run_launched, module)?)?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
     module.add_function(wrap_pyfunction!(json, module)?)?;
     module.add_function(wrap_pyfunction!(cell, module)?)
