@@ -54,13 +54,17 @@ class _Rank:
         self.status: int | None = None
 
     def read(self) -> None:
-        """Takes what it has written; at the end there is no more to wait for."""
-        if self.results is None:
-            return
-        chunk = os.read(self.results, 1 << 20)
-        self.heard += chunk
-        if not chunk:
-            self.close()
+        """Takes what it has written; when it has ended that is all, whoever else may hold the pipe open."""
+        while self.results is not None:
+            try:
+                chunk = os.read(self.results, 1 << 20)
+            except BlockingIOError:
+                if self.status is None:
+                    return
+                chunk = b""
+            self.heard += chunk
+            if not chunk:
+                self.close()
 
     def close(self) -> None:
         if self.results is not None:
@@ -199,6 +203,7 @@ def _fork(program: Callable[[Comm], Any], job: Job, ranks: int, pin: bool, proce
                 core = cores[rank] if pin and ranks <= len(cores) else None
                 _be_rank(program, partial(job.open, rank, parent), theirs, mask, core)
             os.close(theirs)
+            os.set_blocking(ours, False)
             processes.append(_Rank(pid, ours))
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
@@ -217,8 +222,7 @@ def _supervise(job: Job, processes: list[_Rank], limit: float | None) -> Excepti
         for rank, process in enumerate(processes):
             if process.reap() and process.status != 0:
                 job.bury(rank)
-                while process.results is not None:
-                    process.read()
+                process.read()
                 failures.append(process.failure(rank))
                 deadline = deadline or now + _GRACE_S
         if deadline is not None and now > deadline:
@@ -226,7 +230,7 @@ def _supervise(job: Job, processes: list[_Rank], limit: float | None) -> Excepti
         if limit is not None and now - start > limit:
             return TimeoutError(f"ranks still run after the {limit:g} s allowed")
     for process in processes:
-        while process.status is not None and process.results is not None:
+        if process.status is not None:
             process.read()
     return _to_blame(failures) if failures else None
 

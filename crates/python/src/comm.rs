@@ -3,6 +3,7 @@
 use crate::array::Array;
 use crate::carrier::Carrier;
 use crate::desk::{Call, Collective, Pattern, Reply};
+use crate::lent::Own;
 use crate::request::{Request, Status};
 use crate::{CommError, PeerGoneError, TruncatedError};
 use hotlink_fabric::units::Time;
@@ -31,16 +32,21 @@ pub(crate) const ANY: i64 = -1;
 ///         return a
 ///
 ///     hotlink.run(program, ranks=2)  # [array([1, 1, 1, 1]), array([1, 1, 1, 1])]
-#[pyclass(frozen, unsendable, module = "hotlink")]
+#[pyclass(frozen, module = "hotlink")]
 pub(crate) struct Comm {
-    /// `None` when the program has ended. Goes before the arrays that it may still work on.
-    carrier: RefCell<Option<Rc<dyn Carrier>>>,
     /// This rank, 0 to ``ranks - 1``.
     #[pyo3(get)]
     rank: u32,
     /// Number of ranks.
     #[pyo3(get)]
     ranks: u32,
+    own: Own<Open>,
+}
+
+/// What a communicator has while its program runs.
+struct Open {
+    /// `None` when the program has ended. Goes before the arrays that it may still work on.
+    carrier: RefCell<Option<Rc<dyn Carrier>>>,
     /// Arrays of requests under way.
     kept: RefCell<BTreeMap<u64, Array>>,
     /// Arrays of calls that a signal ended: the port may still work on them.
@@ -50,33 +56,34 @@ pub(crate) struct Comm {
 impl Comm {
     pub(crate) fn new(carrier: Rc<dyn Carrier>, (rank, ranks): (Rank, u32)) -> Comm {
         let carrier = RefCell::new(Some(carrier));
-        Comm { carrier, rank, ranks, kept: RefCell::default(), abandoned: RefCell::default() }
+        Comm { rank, ranks, own: Own::new(Open { carrier, kept: RefCell::default(), abandoned: RefCell::default() }) }
     }
     pub(crate) fn call(&self, py: Python<'_>, call: Call) -> PyResult<Reply> {
-        let carrier = self.carrier.borrow().clone();
+        let carrier = self.own.get()?.carrier.borrow().clone();
         let carrier = carrier.ok_or_else(|| CommError::new_err("the communicator's program has ended"))?;
         carrier.call(py, call)?.map_err(|error| error_of(py, error))
     }
     /// The request `id` is over, and its array free.
-    pub(crate) fn forget(&self, id: u64) {
-        let array = self.kept.borrow_mut().remove(&id);
+    pub(crate) fn forget(&self, id: u64) -> PyResult<()> {
+        let array = self.own.get()?.kept.borrow_mut().remove(&id);
         drop(array);
+        Ok(())
     }
     /// A call that works on `arrays` until it returns.
     fn call_on(&self, py: Python<'_>, call: Call, arrays: impl IntoIterator<Item = Array>) -> PyResult<Reply> {
         let replied = self.call(py, call);
         let interrupted = |error: &PyErr| !error.is_instance_of::<CommError>(py);
         if replied.as_ref().is_err_and(interrupted) {
-            self.abandoned.borrow_mut().extend(arrays);
+            self.own.get()?.abandoned.borrow_mut().extend(arrays);
         }
         replied
     }
     fn start(slf: &Bound<'_, Comm>, call: Call, array: Array) -> PyResult<Request> {
-        let comm = slf.borrow();
+        let comm = slf.get();
         let Reply::Started(id) = comm.call(slf.py(), call)? else {
             return Err(CommError::new_err("nothing was started"));
         };
-        comm.kept.borrow_mut().insert(id, array);
+        comm.own.get()?.kept.borrow_mut().insert(id, array);
         Ok(Request::new(slf.clone().unbind(), id))
     }
     fn collective(&self, py: Python<'_>, what: Collective, send: Vec<Array>, recv: Vec<Array>) -> PyResult<()> {
@@ -87,9 +94,8 @@ impl Comm {
             let others = from.iter().filter(|other| !(in_place && other.is_same(block))).chain(&into[place + 1..]);
             if others.into_iter().any(|other| other.overlaps(block)) {
                 let allowed = if in_place { "arrays apart, or send itself" } else { "arrays apart" };
-                return Err(PyValueError::new_err(format!(
-                    "recv: it shares memory with another array; allowed: {allowed}"
-                )));
+                let what = format!("recv: it shares memory with another array; allowed: {allowed}");
+                return Err(PyValueError::new_err(what));
             }
         }
         self.call_on(py, Call::Collective(what, from, into), send.into_iter().chain(recv)).map(drop)
@@ -177,7 +183,7 @@ impl Comm {
     /// A message longer than the array is a `TruncatedError`; a shorter one fills its beginning: see `Status.bytes`.
     ///
     /// Example: ``status = comm.recv(a, source=0, tag=7)``
-    #[pyo3(signature = (array, source = ANY, tag = ANY))]
+    #[pyo3(signature = (array, source = ANY, tag = ANY), text_signature = "($self, array, source=-1, tag=-1)")]
     fn recv(&self, py: Python<'_>, array: &Bound<'_, PyAny>, source: i64, tag: i64) -> PyResult<Option<Status>> {
         let (array, pattern) = (Array::received("array", array)?, self.pattern(source, tag)?);
         self.call_on(py, Call::Recv(pattern, array.block()), [array]).map(status)
@@ -187,28 +193,28 @@ impl Comm {
     /// Example: ``comm.isend(a, to=1).wait()``
     #[pyo3(signature = (array, to, tag = 0))]
     fn isend(slf: &Bound<'_, Comm>, array: &Bound<'_, PyAny>, to: i64, tag: i64) -> PyResult<Request> {
-        let (array, to, tag) = (Array::sent("array", array)?, slf.borrow().peer("to", to)?, tagged(tag)?);
+        let (array, to, tag) = (Array::sent("array", array)?, slf.get().peer("to", to)?, tagged(tag)?);
         Comm::start(slf, Call::Isend(to, tag, array.block()), array)
     }
     /// Starts a receive: `array` must not be touched before the request is over.
     ///
     /// Example: ``request = comm.irecv(a, source=0)``
-    #[pyo3(signature = (array, source = ANY, tag = ANY))]
+    #[pyo3(signature = (array, source = ANY, tag = ANY), text_signature = "($self, array, source=-1, tag=-1)")]
     fn irecv(slf: &Bound<'_, Comm>, array: &Bound<'_, PyAny>, source: i64, tag: i64) -> PyResult<Request> {
-        let (array, pattern) = (Array::received("array", array)?, slf.borrow().pattern(source, tag)?);
+        let (array, pattern) = (Array::received("array", array)?, slf.get().pattern(source, tag)?);
         Comm::start(slf, Call::Irecv(pattern, array.block()), array)
     }
     /// Waits for a message that such a receive would take, and leaves it there.
     ///
     /// Example: ``a = np.empty(comm.probe(source=0).bytes, "u1")``
-    #[pyo3(signature = (source = ANY, tag = ANY))]
+    #[pyo3(signature = (source = ANY, tag = ANY), text_signature = "($self, source=-1, tag=-1)")]
     fn probe(&self, py: Python<'_>, source: i64, tag: i64) -> PyResult<Option<Status>> {
         self.call(py, Call::Probe(self.pattern(source, tag)?)).map(status)
     }
     /// The message that such a receive would take now, or ``None``.
     ///
     /// Example: ``if comm.iprobe(tag=3): ...``
-    #[pyo3(signature = (source = ANY, tag = ANY))]
+    #[pyo3(signature = (source = ANY, tag = ANY), text_signature = "($self, source=-1, tag=-1)")]
     fn iprobe(&self, py: Python<'_>, source: i64, tag: i64) -> PyResult<Option<Status>> {
         self.call(py, Call::Iprobe(self.pattern(source, tag)?)).map(status)
     }
@@ -394,9 +400,10 @@ impl Comm {
 
     /// The program has ended: the other ranks take this one's silence for no death.
     #[pyo3(name = "_close")]
-    fn close(&self) {
-        let carrier = self.carrier.borrow_mut().take();
+    fn close(&self) -> PyResult<()> {
+        let carrier = self.own.get()?.carrier.borrow_mut().take();
         drop(carrier);
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::comm::Comm;
 use crate::desk::Desk;
-use crate::lent::{InPlace, detached};
+use crate::lent::{InPlace, Own, detached};
 use crate::{CommError, InputError};
 use hotlink_port::{Driver, RunError};
 use hotlink_real::{Doors, Launched, Lend, Meeting, Options, Shm, Tcp, World, die_with};
@@ -15,8 +15,8 @@ enum Shared {
 }
 
 /// What the ranks of a job share, made before they are forked.
-#[pyclass(frozen, unsendable)]
-pub(crate) struct Job(Shared);
+#[pyclass(frozen)]
+pub(crate) struct Job(Own<Shared>);
 
 #[pymethods]
 impl Job {
@@ -27,22 +27,23 @@ impl Job {
             "tcp" => Tcp::doors(ranks).map(Shared::Tcp),
             _ => return Err(unknown(via)),
         };
-        shared.map(Job).map_err(|error| InputError::new_err(error.to_string()))
+        shared.map(|shared| Job(Own::new(shared))).map_err(|error| InputError::new_err(error.to_string()))
     }
     /// In the process of `rank`, which `parent` has just forked: its communicator.
     fn open(&self, py: Python<'_>, rank: u32, parent: u32) -> PyResult<Comm> {
         die_with(parent)?;
-        Ok(match &self.0 {
+        Ok(match self.0.get()? {
             Shared::Shm(world) => comm_on(world.open(rank)?),
             Shared::Tcp(meeting) => comm_on(detached(py, || meeting.open(rank))?),
         })
     }
     /// In the process that forked them: `rank` has died, and the others are told.
-    fn bury(&self, rank: u32) {
-        match &self.0 {
+    fn bury(&self, rank: u32) -> PyResult<()> {
+        match self.0.get()? {
             Shared::Shm(world) => world.bury(rank),
             Shared::Tcp(meeting) => meeting.bury(rank),
         }
+        Ok(())
     }
 }
 

@@ -2,12 +2,15 @@
 //! crate is here.
 #![allow(unsafe_code)]
 
+use crate::CommError;
 use crate::array::Array;
 use hotlink_message::{Comm, Error};
 use hotlink_port::{Kind, Layout, Memory, Port, Span};
 use hotlink_real::Lend;
-use pyo3::Python;
+use pyo3::{PyResult, Python};
 use std::collections::VecDeque;
+use std::mem::ManuallyDrop;
+use std::thread::ThreadId;
 
 /// Which bytes of this process an array is.
 #[derive(Clone, Copy, Debug)]
@@ -108,6 +111,39 @@ impl<P: Port> Lender<P> for ByCopy {
         match kept.len() > KEPT {
             true => kept.pop_front().map_or(Ok(()), |(_, memory)| comm.free(memory)),
             false => Ok(()),
+        }
+    }
+}
+
+/// What serves the thread alone that made it, inside of an object that any thread may hold.
+pub(crate) struct Own<T> {
+    thread: ThreadId,
+    value: ManuallyDrop<T>,
+}
+
+// SAFETY: the value is reached on the thread that made it and on no other, which `get` and `drop` look at.
+unsafe impl<T> Send for Own<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Own<T> {}
+
+impl<T> Own<T> {
+    pub(crate) fn new(value: T) -> Own<T> {
+        Own { thread: std::thread::current().id(), value: ManuallyDrop::new(value) }
+    }
+    pub(crate) fn get(&self) -> PyResult<&T> {
+        if self.thread == std::thread::current().id() {
+            return Ok(&self.value);
+        }
+        Err(CommError::new_err("a communicator serves its rank's own thread alone"))
+    }
+}
+
+impl<T> Drop for Own<T> {
+    /// On another thread, it is never dropped.
+    fn drop(&mut self) {
+        if self.thread == std::thread::current().id() {
+            // SAFETY: here alone, once, on its own thread.
+            unsafe { ManuallyDrop::drop(&mut self.value) }
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::comm::{Comm, error_of};
 use crate::desk::{Call, Reply};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::cell::Cell;
+use std::sync::OnceLock;
 
 /// What a completed receive tells: ``source``, ``tag`` and ``bytes`` of the message. Of a send it tells nothing.
 ///
@@ -40,22 +40,24 @@ impl From<hotlink_message::Status> for Status {
 ///     request = comm.irecv(a, source=0)
 ///     ...  # work on something else
 ///     status = request.wait()
-#[pyclass(frozen, unsendable, module = "hotlink")]
+#[pyclass(frozen, module = "hotlink")]
 pub(crate) struct Request {
     comm: Py<Comm>,
     id: u64,
-    over: Cell<Option<Status>>,
+    over: OnceLock<Status>,
 }
 
 impl Request {
     pub(crate) fn new(comm: Py<Comm>, id: u64) -> Request {
-        Request { comm, id, over: Cell::new(None) }
+        Request { comm, id, over: OnceLock::new() }
     }
-    fn end(&self, py: Python<'_>, reply: Reply) -> Option<Status> {
-        let Reply::Received(status) = reply else { return None };
-        self.comm.borrow(py).forget(self.id);
-        self.over.set(Some(status.into()));
-        self.over.get()
+    fn is_over(&self) -> Option<Status> {
+        self.over.get().copied()
+    }
+    fn end(&self, reply: Reply) -> PyResult<Option<Status>> {
+        let Reply::Received(status) = reply else { return Ok(None) };
+        self.comm.get().forget(self.id)?;
+        Ok(Some(*self.over.get_or_init(|| status.into())))
     }
 }
 
@@ -65,18 +67,18 @@ impl Request {
     ///
     /// Example: ``status = comm.irecv(a, source=0).wait()``
     fn wait(&self, py: Python<'_>) -> PyResult<Option<Status>> {
-        match self.over.get() {
+        match self.is_over() {
             Some(status) => Ok(Some(status)),
-            None => Ok(self.end(py, self.comm.borrow(py).call(py, Call::Wait(self.id))?)),
+            None => self.end(self.comm.get().call(py, Call::Wait(self.id))?),
         }
     }
     /// What it ended with if it is over, else ``None``; makes what progress is possible.
     ///
     /// Example: ``while request.test() is None: work()``
     fn test(&self, py: Python<'_>) -> PyResult<Option<Status>> {
-        match self.over.get() {
+        match self.is_over() {
             Some(status) => Ok(Some(status)),
-            None => Ok(self.end(py, self.comm.borrow(py).call(py, Call::Test(self.id))?)),
+            None => self.end(self.comm.get().call(py, Call::Test(self.id))?),
         }
     }
 }
@@ -86,7 +88,7 @@ impl Request {
 /// Example: ``hotlink.wait_all([comm.isend(a, to=1), comm.irecv(b, source=1)])``
 #[pyfunction]
 pub(crate) fn wait_all(py: Python<'_>, requests: Vec<Py<Request>>) -> PyResult<Vec<Option<Status>>> {
-    let ended: Vec<PyResult<Option<Status>>> = requests.iter().map(|request| request.borrow(py).wait(py)).collect();
+    let ended: Vec<PyResult<Option<Status>>> = requests.iter().map(|request| request.get().wait(py)).collect();
     ended.into_iter().collect()
 }
 
@@ -95,24 +97,28 @@ pub(crate) fn wait_all(py: Python<'_>, requests: Vec<Py<Request>>) -> PyResult<V
 /// Example: ``index, status = hotlink.wait_any(requests)``
 #[pyfunction]
 pub(crate) fn wait_any(py: Python<'_>, requests: Vec<Py<Request>>) -> PyResult<(usize, Status)> {
-    let Some(first) = requests.first().map(|first| first.borrow(py)) else {
+    let Some(first) = requests.first().map(Py::get) else {
         return Err(PyValueError::new_err("requests: there is none; allowed: one or more"));
     };
     for (place, request) in requests.iter().enumerate() {
-        if let Some(status) = request.borrow(py).over.get() {
+        if let Some(status) = request.get().is_over() {
             return Ok((place, status));
         }
-        if !request.borrow(py).comm.is(&first.comm) {
+        if !request.get().comm.is(&first.comm) {
             return Err(PyValueError::new_err(format!("requests[{place}]: it is another communicator's")));
         }
     }
-    let ids = requests.iter().map(|request| request.borrow(py).id).collect();
-    let Reply::Ended(place, ended) = first.comm.borrow(py).call(py, Call::WaitAny(ids))? else {
-        return Err(PyValueError::new_err("requests: none of them can be waited for"));
+    let ids = requests.iter().map(|request| request.get().id).collect();
+    let Reply::Ended(place, ended) = first.comm.get().call(py, Call::WaitAny(ids))? else {
+        return Err(never());
     };
-    let request = requests[place].borrow(py);
-    request.comm.borrow(py).forget(request.id);
-    let status = ended.map_err(|error| error_of(py, error))?.into();
-    request.over.set(Some(status));
-    Ok((place, status))
+    let request = requests[place].get();
+    match ended {
+        Ok(status) => Ok((place, request.end(Reply::Received(status))?.ok_or_else(never)?)),
+        Err(error) => Err(error_of(py, error)),
+    }
+}
+
+fn never() -> PyErr {
+    PyValueError::new_err("requests: none of them can be waited for")
 }
