@@ -22,6 +22,8 @@ pub struct Comm<P: Port> {
     rank: Rank,
     ranks: u32,
     limits: Rc<Limits>,
+    /// What a send that was over at once gives; made once, because a result is long.
+    sent: Result<Status, Error>,
     /// Times that a waiting program looks for a message before it gives way to what else runs in its process.
     patience: u32,
     /// What memory is given where none is asked for.
@@ -83,6 +85,7 @@ impl<P: Port> Comm<P> {
             revoked: Rc::default(),
             rank,
             ranks,
+            sent: Ok(Status { from: rank, tag: 0, bytes: 0 }),
             patience: if limits.real_time { 64 } else { 1 },
             limits,
             memory,
@@ -208,14 +211,21 @@ impl<P: Port> Comm<P> {
         engine.port.idle(Time::MAX);
     }
     pub(crate) async fn wait_id(&self, id: u64) -> Result<Status, Error> {
+        if id == SENT {
+            return self.sent;
+        }
         loop {
-            if let Some(result) = self.engine.borrow_mut().take(id) {
-                return result;
+            let mut looks = 0;
+            while looks < self.patience {
+                if let Some(result) = self.engine.borrow_mut().take(id) {
+                    return result;
+                }
+                if !self.step() {
+                    self.rest(id);
+                    looks += 1;
+                }
             }
-            if !self.step() {
-                self.rest(id);
-                yield_once().await;
-            }
+            yield_once().await;
         }
     }
     /// Starts a receive from `from` (or any rank) with `tag` (or any tag).

@@ -75,6 +75,12 @@ impl Words {
         let kind = u64::from(self.kind as u8);
         [kind | u64::from(self.context.0) << 8 | u64::from(self.tag) << 32, self.total, self.id, self.at]
     }
+    /// An eager message's: its last two words are of no interest to who takes it.
+    #[inline]
+    pub(crate) fn eager(first: u64, total: u64) -> Words {
+        let (context, tag) = (Context((first >> 8) as u8), (first >> 32) as Tag);
+        Words { kind: Kind::Eager, context, tag, total, id: 0, at: 0 }
+    }
     /// `None` if no engine wrote it.
     #[inline]
     pub(crate) fn parse(head: &Head) -> Option<Words> {

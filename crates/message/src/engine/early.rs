@@ -7,7 +7,7 @@
 //! nothing is written after both sides are done.
 
 use super::Engine;
-use super::requests::{Entry, Pattern, State};
+use super::requests::{Entry, State};
 use super::speech::{Carried, Saying};
 use crate::wire::{Context, Kind, Place, Words};
 use crate::{Error, Tag};
@@ -26,11 +26,18 @@ pub(crate) struct Early {
 
 impl<P: Port> Engine<P> {
     /// Tells the sender of a receive where its message may go, if nothing else could take that message first.
-    pub(crate) fn announce(&mut self, id: u64, pattern: &Pattern, span: Span) {
-        let (Some(from), Some(tag)) = (pattern.from, pattern.tag) else { return };
+    pub(crate) fn announce(
+        &mut self,
+        id: u64,
+        from: Option<Rank>,
+        tag: Option<Tag>,
+        context: Context,
+        span: Span,
+    ) {
+        let (Some(from), Some(tag)) = (from, tag) else { return };
         let rival = |&other: &u64| match self.entries[other as u32 as usize].state {
             State::Posted(other) => {
-                other.context == pattern.context
+                other.context == context
                     && other.from.is_none_or(|rank| rank == from)
                     && other.tag.is_none_or(|t| t == tag)
             }
@@ -43,7 +50,7 @@ impl<P: Port> Engine<P> {
         let Some(place) = self.export(id, span) else { return };
         self.entries[id as u32 as usize].announced = Some(place);
         let (total, at) = (span.bytes(), self.flows.of(from).seen);
-        let words = Words { kind: Kind::Ready, context: pattern.context, tag, total, id, at };
+        let words = Words { kind: Kind::Ready, context, tag, total, id, at };
         // Not said in time, the message comes the usual way.
         let _ = self.say(Saying { to: from, words, payload: Carried::Place(place), request: id, ends: false });
     }

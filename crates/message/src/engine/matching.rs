@@ -30,8 +30,11 @@ impl<P: Port> Engine<P> {
             State::Posted(pattern) => pattern.takes(from, words),
             _ => false,
         };
+        if self.posted.front().is_some_and(takes) {
+            return self.posted.pop_front();
+        }
         let index = self.posted.iter().position(takes)?;
-        if index == 0 { self.posted.pop_front() } else { self.posted.remove(index) }
+        self.posted.remove(index)
     }
     /// Room and result of receiving `words` into `span`: as many bytes as both have.
     #[inline]
@@ -43,12 +46,13 @@ impl<P: Port> Engine<P> {
         }
         (Some(span), Err(Error::Truncated { sent, room }))
     }
+    #[inline(always)]
     pub(super) fn take_eager(&mut self, id: u64, from: Rank, words: &Words) {
         let span = self.entries[id as u32 as usize].span;
         let placed = self.place_eager(from, words, span);
         self.finish(id, placed);
     }
-    #[inline]
+    #[inline(always)]
     pub(super) fn place_eager(&mut self, from: Rank, words: &Words, span: Span) -> Result<Status, Error> {
         let (into, result) = Self::fit(from, words, span);
         match into {

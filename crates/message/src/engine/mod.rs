@@ -101,6 +101,7 @@ impl<P: Port> Engine<P> {
         }
     }
     /// Starts a send that promises what `mode` says.
+    #[inline]
     pub(crate) fn send_as(&mut self, mode: Mode, to: Rank, tag: Tag, span: Span, waits: bool) -> Result<u64, Error> {
         match mode {
             Mode::Restricted => self.send_by(to, tag, Context::USER, span, (waits, false)),
@@ -223,8 +224,8 @@ impl<P: Port> Engine<P> {
             return if busy { Direct::Usual } else { Direct::Nothing };
         };
         if let Event::Control { from, head, .. } = event
-            && let Some(words) = Words::parse(&head)
-            && words.kind == Kind::Eager
+            && head[0] as u8 == Kind::Eager as u8
+            && let words = Words::eager(head[0], head[1])
             && pattern.takes(from, &words)
         {
             self.flows.of(from).seen += 1;
@@ -278,32 +279,57 @@ impl<P: Port> Engine<P> {
     }
 
     /// Starts a receive; `early`: the program may go away, so tell the sender at once where the message may go.
+    #[inline]
     pub(crate) fn recv(&mut self, pattern: Pattern, span: Span, early: bool) -> Result<u64, Error> {
-        if let Some(from) = pattern.from
+        // Taken apart, and passed so: stored field by field and then read as a whole it would take long.
+        let Pattern { from, tag, context } = pattern;
+        if let Some(from) = from
             && from >= self.port.ranks()
         {
             return Err(Refusal::NoRank.into());
         }
-        let id = self.open(pattern.from.unwrap_or(0), span, State::Posted(pattern));
+        let id = self.open(from.unwrap_or(0), span, State::Vacant);
+        self.entries[id as u32 as usize].state = State::Posted(Pattern { from, tag, context });
+        if (!self.unexpected.is_empty() || !self.gone.is_empty()) && self.is_settled(id, from, tag, context) {
+            return Ok(id);
+        }
+        if early && span.bytes() >= self.options.zero_copy_bytes {
+            self.announce(id, from, tag, context, span);
+        }
+        self.posted.push_back(id);
+        Ok(id)
+    }
+    /// Whether the receive `id` takes a message that came before it, or one that can never come.
+    fn is_settled(&mut self, id: u64, from: Option<Rank>, tag: Option<Tag>, context: Context) -> bool {
+        let pattern = Pattern { from, tag, context };
         let found = self.unexpected.iter().position(|message| pattern.takes(message.from, &message.words));
         if let Some(message) = found.and_then(|index| self.unexpected.remove(index)) {
             self.match_kept(id, message);
         } else if let Some(&from) = pattern.from.as_ref().filter(|from| self.gone.contains(from)) {
             self.finish(id, Err(Error::PeerGone(from)));
         } else {
-            if early && span.bytes() >= self.options.zero_copy_bytes {
-                self.announce(id, &pattern, span);
-            }
-            self.posted.push_back(id);
+            return false;
         }
-        Ok(id)
+        true
     }
     /// Does what can be done now; whether anything was.
+    #[inline]
     pub(crate) fn progress(&mut self) -> bool {
-        if let Some(event) = self.port.poll() {
-            self.on_event(event);
-            return true;
+        match self.port.poll() {
+            None => self.go_on(),
+            Some(Event::Control { from, head, bytes }) if head[0] as u8 == Kind::Eager as u8 => {
+                // Word by word: a processor that reads two words in one waits until both stores of them have left.
+                self.on_eager(from, Words::eager(head[0], head[1]), bytes);
+                true
+            }
+            Some(event) => {
+                self.on_event(event);
+                true
+            }
         }
+    }
+    /// Says and sends what had to wait for room.
+    fn go_on(&mut self) -> bool {
         (!self.waiting.is_empty() && self.say_again()) || (!self.sending.is_empty() && self.send_pieces())
     }
     fn on_event(&mut self, event: Event) {
@@ -321,19 +347,22 @@ impl<P: Port> Engine<P> {
             }
         }
     }
+    /// A whole message has come.
+    #[inline]
+    fn on_eager(&mut self, from: Rank, words: Words, bytes: u64) {
+        self.flows.of(from).seen += 1;
+        match self.claim(from, &words) {
+            Some(id) => {
+                self.take_eager(id, from, &words);
+                self.taken(from, words.total);
+            }
+            None => self.keep(from, words, bytes),
+        }
+    }
     fn on_control(&mut self, from: Rank, head: &Head, bytes: u64) {
         let Some(words) = Words::parse(head) else { return };
         match words.kind {
-            Kind::Eager => {
-                self.flows.of(from).seen += 1;
-                match self.claim(from, &words) {
-                    Some(id) => {
-                        self.take_eager(id, from, &words);
-                        self.taken(from, words.total);
-                    }
-                    None => self.keep(from, words, bytes),
-                }
-            }
+            Kind::Eager => self.on_eager(from, words, bytes),
             Kind::Rts => {
                 self.flows.of(from).seen += 1;
                 let place = self.place(from, bytes);

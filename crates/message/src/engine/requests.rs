@@ -64,45 +64,53 @@ pub(crate) struct Entry {
 }
 
 impl<P: Port> Engine<P> {
+    #[inline]
     pub(super) fn open(&mut self, peer: Rank, span: Span, state: State) -> u64 {
-        let slot = self.vacant.pop().unwrap_or_else(|| {
-            self.entries.push(Entry {
-                generation: 0,
-                peer,
-                span,
-                state: State::Vacant,
-                registered: false,
-                announced: None,
-                attached: None,
-                halves: 0,
-                copy: None,
-            });
-            self.entries.len() as u32 - 1
-        });
+        let slot = self.vacant.pop().unwrap_or_else(|| self.more_entries());
         let entry = &mut self.entries[slot as usize];
-        let generation = entry.generation.wrapping_add(1);
-        let fresh = Entry { peer, span, state, halves: 0, ..*entry };
-        *entry = Entry { generation, registered: false, announced: None, attached: None, copy: None, ..fresh };
+        // Field by field: this is on the way of every short message, and an entry is long.
+        entry.generation = entry.generation.wrapping_add(1);
+        (entry.peer, entry.span, entry.state) = (peer, span, state);
+        (entry.registered, entry.announced, entry.attached) = (false, None, None);
+        (entry.halves, entry.copy) = (0, None);
         u64::from(entry.generation) << 32 | u64::from(slot)
+    }
+    #[cold]
+    fn more_entries(&mut self) -> u32 {
+        self.entries.push(Entry {
+            generation: 0,
+            peer: 0,
+            span: Span::new(Memory(0), 0, 0),
+            state: State::Vacant,
+            registered: false,
+            announced: None,
+            attached: None,
+            halves: 0,
+            copy: None,
+        });
+        self.entries.len() as u32 - 1
     }
     /// The request in a slot.
     pub(crate) fn id_of(&self, slot: usize) -> u64 {
         u64::from(self.entries[slot].generation) << 32 | slot as u64
     }
+    #[inline]
     pub(crate) fn entry(&mut self, id: u64) -> Option<&mut Entry> {
         let entry = self.entries.get_mut(id as u32 as usize)?;
         (u64::from(entry.generation) == id >> 32 && !matches!(entry.state, State::Vacant)).then_some(entry)
     }
+    #[inline]
     pub(crate) fn finish(&mut self, id: u64, result: Result<Status, Error>) {
         let Some(entry) = self.entry(id) else { return };
         entry.state = State::Done(result);
-        let detached = entry.copy.is_some();
-        if entry.registered || entry.attached.is_some() {
-            self.release_setups(id);
+        if entry.registered || entry.attached.is_some() || entry.copy.is_some() {
+            self.leave(id);
         }
-        if detached {
-            self.drop_detached(id);
-        }
+    }
+    /// What a request that is over leaves behind.
+    fn leave(&mut self, id: u64) {
+        self.release_setups(id);
+        self.drop_detached(id);
     }
     /// Nobody will wait for request `id`, which sends a copy of its message in `copy`.
     pub(super) fn detach(&mut self, id: u64, copy: Memory) {
