@@ -25,7 +25,7 @@ pub struct Comm<P: Port> {
     /// What a send that was over at once gives; made once, because a result is long.
     sent: Result<Status, Error>,
     /// Times that a waiting program looks for a message before it gives way to what else runs in its process.
-    patience: u32,
+    pub(crate) patience: u32,
     /// What memory is given where none is asked for.
     memory: Kind,
     /// Algorithms that were asked for, by collective.

@@ -26,14 +26,7 @@ pub(crate) struct Early {
 
 impl<P: Port> Engine<P> {
     /// Tells the sender of a receive where its message may go, if nothing else could take that message first.
-    pub(crate) fn announce(
-        &mut self,
-        id: u64,
-        from: Option<Rank>,
-        tag: Option<Tag>,
-        context: Context,
-        span: Span,
-    ) {
+    pub(crate) fn announce(&mut self, id: u64, from: Option<Rank>, tag: Option<Tag>, context: Context, span: Span) {
         let (Some(from), Some(tag)) = (from, tag) else { return };
         let rival = |&other: &u64| match self.entries[other as u32 as usize].state {
             State::Posted(other) => {

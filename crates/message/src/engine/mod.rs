@@ -67,7 +67,13 @@ pub(crate) struct Engine<P: Port> {
     /// Exports that regions import, by rank and number: how many do, and whether it went away.
     pub(crate) watched: BTreeMap<(Rank, u64), (u32, bool)>,
     pub(crate) gone: Vec<Rank>,
+    /// The fabric's barriers that this rank has entered and left, and why none can be left any more.
+    barriers: (u64, u64),
+    barred: Option<Error>,
 }
+
+/// The token of barriers, which need no request: they end in the order in which they were entered.
+const BARRIER: u64 = u64::MAX - 1;
 
 /// Up to this size (as far as [`Options::eager_bytes`] goes) a message is eager whatever memory it lies in.
 const EAGER_ALWAYS: u64 = 16 << 10;
@@ -98,6 +104,8 @@ impl<P: Port> Engine<P> {
             waiting: VecDeque::new(),
             sending: VecDeque::new(),
             gone: Vec::new(),
+            barriers: (0, 0),
+            barred: None,
         }
     }
     /// Starts a send that promises what `mode` says.
@@ -312,11 +320,32 @@ impl<P: Port> Engine<P> {
         }
         true
     }
+    /// Enters the fabric's barrier, which gets a number; `None`: no room now.
+    #[inline]
+    pub(crate) fn enter_barrier(&mut self) -> Result<Option<u64>, Error> {
+        match self.port.post(&Op::Barrier { token: BARRIER }) {
+            Posted::Accepted => {
+                self.barriers.0 += 1;
+                Ok(Some(self.barriers.0))
+            }
+            Posted::Busy => Ok(None),
+            Posted::Refused(refusal) => Err(refused(refusal)),
+        }
+    }
+    /// How barrier `number` ended, if it did.
+    #[inline]
+    pub(crate) fn left_barrier(&self, number: u64) -> Option<Result<(), Error>> {
+        if self.barriers.1 >= number { Some(Ok(())) } else { self.barred.map(Err) }
+    }
     /// Does what can be done now; whether anything was.
     #[inline]
     pub(crate) fn progress(&mut self) -> bool {
         match self.port.poll() {
             None => self.go_on(),
+            Some(Event::Done(BARRIER)) => {
+                self.barriers.1 += 1;
+                true
+            }
             Some(Event::Control { from, head, bytes }) if head[0] as u8 == Kind::Eager as u8 => {
                 // Word by word: a processor that reads two words in one waits until both stores of them have left.
                 self.on_eager(from, Words::eager(head[0], head[1]), bytes);
@@ -336,6 +365,8 @@ impl<P: Port> Engine<P> {
         match event {
             Event::Control { from, head, bytes } => self.on_control(from, &head, bytes),
             Event::PeerGone(rank) => self.on_gone(rank),
+            Event::Done(BARRIER) => self.barriers.1 += 1,
+            Event::Failed(BARRIER, refusal) => self.barred = Some(refused(refusal)),
             Event::Done(id) => self.on_moved(id, Ok(())),
             Event::Failed(id, refusal) => self.on_moved(id, Err(refusal)),
             Event::Revoked(key) => {

@@ -1,6 +1,7 @@
 //! Shared memory between processes of one machine: rings for control messages, segments cut from shared memory,
 //! and the kernel's copy between processes for private memory, or the target's help where blocks are small.
 
+mod barrier;
 mod exports;
 mod port;
 mod ring;

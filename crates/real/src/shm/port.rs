@@ -4,6 +4,7 @@
 mod long;
 mod puts;
 
+use super::barrier::{Barriers, RANKS_MAX};
 use super::exports::Exports;
 use super::ring::{INLINE, MESSAGE_MAX, Receiver, Seen, Sender, Stamp};
 use super::scatter::Scatters;
@@ -58,6 +59,7 @@ pub struct ShmPort {
     deaths: u32,
     gone: Vec<bool>,
     scatters: Scatters,
+    barriers: Barriers,
     idler: Idler,
 }
 
@@ -69,7 +71,7 @@ impl ShmPort {
         let ranks = world.ranks();
         ShmPort {
             rank,
-            limits: limits(sys::can_copy_between_processes()),
+            limits: limits(sys::can_copy_between_processes(), ranks),
             store: Store::new(Some(world.arena(rank))),
             exports: Exports::new(world.clone(), rank),
             senders: (0..ranks).map(|to| Sender::new(world, rank, to)).collect(),
@@ -83,6 +85,7 @@ impl ShmPort {
             deaths: 0,
             gone: vec![false; ranks as usize],
             scatters: Scatters::default(),
+            barriers: Barriers::new(world, rank),
             idler: Idler::new(oversubscribed),
             world: world.clone(),
         }
@@ -203,6 +206,19 @@ impl ShmPort {
     fn member(&self) -> &Member {
         self.world.member(self.rank)
     }
+    #[inline]
+    fn enter_barrier(&mut self, token: Token) -> Posted {
+        if !self.limits.barrier {
+            return Posted::Refused(Refusal::Unsupported);
+        }
+        if self.deaths > 0
+            && let Some(rank) = self.gone.iter().position(|&gone| gone)
+        {
+            return Posted::Refused(Refusal::PeerGone(rank as Rank));
+        }
+        self.barriers.enter(token);
+        Posted::Accepted
+    }
     fn notice_deaths(&mut self) {
         self.world.watch();
         let deaths = self.world.deaths().load(Acquire);
@@ -215,6 +231,11 @@ impl ShmPort {
             if dead && !std::mem::replace(&mut self.gone[rank as usize], true) {
                 let failed = self.scatters.bury(rank);
                 self.events.extend(failed);
+                // All may have entered before it died.
+                let left = std::iter::from_fn(|| self.barriers.leave()).map(Event::Done);
+                self.events.extend(left);
+                let gone = |token| Event::Failed(token, Refusal::PeerGone(rank));
+                self.events.extend(self.barriers.give_up().map(gone));
                 self.events.push_back(Event::PeerGone(rank));
             }
         }
@@ -273,12 +294,19 @@ impl Port for ShmPort {
             Op::Control { to, ref head, ref payload } => self.control(to, head, payload),
             Op::Deposit { from, to, engine, token } => self.remote(Way::Write, from, to, engine, token),
             Op::Fetch { from, to, engine, token } => self.remote(Way::Read, to, from, engine, token),
-            Op::Barrier { .. } | Op::Broadcast { .. } | Op::Allreduce { .. } => Posted::Refused(Refusal::Unsupported),
+            Op::Barrier { token } => self.enter_barrier(token),
+            Op::Broadcast { .. } | Op::Allreduce { .. } => Posted::Refused(Refusal::Unsupported),
         }
     }
     #[inline(always)]
     fn poll(&mut self) -> Option<Event> {
         self.release();
+        if self.barriers.is_waiting()
+            && let Some(token) = self.barriers.leave()
+        {
+            self.idler.reset();
+            return Some(Event::Done(token));
+        }
         if !self.events.is_empty() || !self.scatters.is_idle() {
             let event = self.tend();
             if event.is_some() {
@@ -390,7 +418,7 @@ impl Drop for ShmPort {
 }
 
 /// `private`: the system copies between processes.
-fn limits(private: bool) -> Limits {
+fn limits(private: bool, ranks: u32) -> Limits {
     let remote = DepositLimits {
         bytes_max: u64::MAX,
         dma_align: 1,
@@ -423,7 +451,7 @@ fn limits(private: bool) -> Limits {
             map_time: Time::from_ns(50.0),
             connect_time: Time::from_ns(50.0),
         },
-        barrier: false,
+        barrier: ranks <= RANKS_MAX,
         broadcast: false,
         reduction: None,
         post_overhead: Time::from_ns(20.0),

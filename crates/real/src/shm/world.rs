@@ -81,6 +81,16 @@ pub(crate) struct Member {
     pub(crate) callers: [AtomicU64; MAX_RANKS as usize / 64],
 }
 
+/// Lines in which a rank counts its barriers, in turn.
+pub(crate) const GATES: u64 = 64;
+
+/// What the barrier reads of a rank.
+#[repr(C, align(64))]
+pub(crate) struct Gate {
+    /// Barriers that the rank had entered when it last wrote this line.
+    pub(crate) entered: AtomicU64,
+}
+
 impl Member {
     /// Rank `from` is about to send to this one for the first time.
     pub(crate) fn call(&self, from: Rank) {
@@ -191,6 +201,11 @@ impl World {
         // SAFETY: inside the members' part; only atomics.
         unsafe { &*self.at::<Member>(size::<Header>() + u64::from(rank) * size::<Member>()) }
     }
+    /// [`GATES`] for each rank.
+    pub(crate) fn gates(&self) -> *const Gate {
+        // SAFETY: the gates' part; only atomics.
+        unsafe { self.at(gates_offset(self.ranks)) }
+    }
     pub(crate) fn export(&self, rank: Rank, slot: usize) -> &Export {
         assert!(rank < self.ranks && slot < EXPORTS);
         let index = u64::from(rank) * EXPORTS as u64 + slot as u64;
@@ -222,8 +237,11 @@ fn size<T>() -> u64 {
 fn ring_bytes() -> u64 {
     size::<Ring>().next_multiple_of(PAGE)
 }
+fn gates_offset(ranks: u32) -> u64 {
+    (size::<Header>() + u64::from(ranks) * size::<Member>()).next_multiple_of(size::<Gate>())
+}
 fn exports_offset(ranks: u32) -> u64 {
-    (size::<Header>() + u64::from(ranks) * size::<Member>()).next_multiple_of(PAGE)
+    (gates_offset(ranks) + u64::from(ranks) * GATES * size::<Gate>()).next_multiple_of(PAGE)
 }
 fn rings_offset(ranks: u32) -> u64 {
     (exports_offset(ranks) + u64::from(ranks) * EXPORTS as u64 * size::<Export>()).next_multiple_of(PAGE)
