@@ -48,11 +48,14 @@ pub struct Settings {
     pub nic_buffer_bytes: u32,
     /// Messages from which a node takes packets in turn.
     pub streams: u16,
-    /// Packets that a node may have unanswered (SCI's stream buffers); `u16::MAX`: no limit.
+    /// Packets that a node may have unanswered (SCI's stream buffers; on QsNet, with those in its adapter);
+    /// `u16::MAX`: no limit.
     pub outstanding: u16,
-    /// Packets of a message that may be on their way without an acknowledgement; `u32::MAX`: no limit.
-    pub unacknowledged: u32,
-    /// From a packet's arrival to its acknowledgement on the way back, in picoseconds.
+    /// Packets of a node's hosts that may be in a wormhole network without an acknowledgement; `u16::MAX`: no limit, and
+    /// none is sent.
+    pub unacknowledged: u16,
+    /// From the start of a full packet's head on its last link to its acknowledgement on the way back, in picoseconds;
+    /// for a shorter packet in proportion.
     pub acknowledge_ps: u64,
     /// How paths are chosen.
     pub spread: Spread,
@@ -77,7 +80,7 @@ impl Settings {
             nic_buffer_bytes: 256 << 10,
             streams: 64,
             outstanding: u16::MAX,
-            unacknowledged: u32::MAX,
+            unacknowledged: u16::MAX,
             acknowledge_ps: 0,
             spread: Spread::Packet,
             congestion: Congestion::Pause,

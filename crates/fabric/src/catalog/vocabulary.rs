@@ -22,7 +22,7 @@ use Dimension::{Count, Frequency, Length, Rate, Ratio, Size, Time, TimePerByte, 
 
 /// All declared parameters, sorted by name.
 pub const PARAMETERS: &[Parameter] = &[
-    parameter("acknowledge_time", Time, "from a packet's arrival to its acknowledgement on the way back"),
+    parameter("acknowledge_time", Time, "from the arrival of a packet's head to its acknowledgement on the way back"),
     parameter("adapter_latency", Time, "time of a message's head through the sending and receiving adapter together"),
     parameter("adapter_memory", Size, "memory on the adapter for control program and staging buffers"),
     parameter(
@@ -108,7 +108,7 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("nic_thread_time", Time, "time of the adapter's processor for an event"),
     parameter("oversubscription_effect", Ratio, "share of the bandwidth left when ranks outnumber processors"),
     parameter("packet_data_min", Size, "smallest data field of a packet that carries a partial store"),
-    parameter("packets_unacknowledged", Count, "packets of a message under way without acknowledgement"),
+    parameter("packets_unacknowledged", Count, "packets of a message in the network without acknowledgement"),
     parameter("page_size", Size, "page of the adapter's address translation"),
     parameter("pio_latency", Time, "one-way time of a remote store by the processor"),
     parameter("pio_read_latency", Time, "round trip of a remote load by the processor"),
@@ -133,6 +133,8 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("tcp_overhead", Time, "processor time of the TCP/IP stack per segment"),
     parameter("tcp_rate", Rate, "TCP payload rate that the stack sustains"),
     parameter("tcp_segment", Size, "payload of one TCP segment"),
+    parameter("translation_entries", Count, "address translations that the adapter keeps"),
+    parameter("translation_miss_time", Time, "time to look up a page whose translation the adapter does not keep"),
     parameter("update_time", Time, "time of a program's update of one word in no order (NPB IS)"),
     parameter("virtual_channels", Count, "virtual channels per link"),
     parameter(

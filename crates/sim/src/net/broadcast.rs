@@ -4,7 +4,8 @@
 //! down that leads into the range ([`crate::plan::BroadcastTree`]). A switch copies as slowly as the slowest copy goes:
 //! what lies in an input buffer stays until all copies have taken it, so that a blocked copy holds the channels of the
 //! worm behind it and of its sisters. A channel is let go once all of the packet fits into the buffers ahead on every way,
-//! from the source on (see [`super::worm`] for one way); the packet is acknowledged when it has reached all nodes.
+//! from the source on (see [`super::worm`] for one way); a packet is acknowledged when its head has
+//! reached all nodes.
 //!
 //! **Deadlock.** Two broadcasts that reach two switches in different orders would each hold what the other waits for.
 //! Every broadcast therefore turns at the same switch of those that cover its range (the first way up, never an adaptive
@@ -47,6 +48,8 @@ struct Cast {
     replicas: Vec<Replica>,
     /// Nodes not reached yet.
     left: u32,
+    /// Adapters that the head is not on its way to yet.
+    heads: u32,
 }
 
 /// Broadcasts of a network.
@@ -144,7 +147,7 @@ impl Net<'_> {
             self.casts.packets.len() as u32 - 1
         });
         let (own, tree_of) = (&mut self.casts.packets[cast as usize], &self.casts.trees[tree as usize]);
-        (own.tree, own.left) = (tree, tree_of.copies);
+        (own.tree, own.left, own.heads) = (tree, tree_of.copies, tree_of.copies);
         own.replicas.clear();
         let replica = |i: u32| Replica { waiting: tree_of.kids(i).len() as u32, ..Replica::default() };
         own.replicas.extend((0..tree_of.stages.len() as u32).map(replica));
@@ -242,9 +245,24 @@ impl Net<'_> {
                 self.pokes.push(self.server_of(lane));
             }
         }
+        self.near_an_adapter(packet, cast, at);
         let top = self.fill(cast, parent, (took, bytes)).unwrap_or(at);
         self.let_go(cast, top, bytes);
         self.let_go(cast, at, bytes);
+    }
+
+    /// A copy's head starts on the stage `at`: if it is the last link of the last copy, the packet's acknowledgement is due.
+    fn near_an_adapter(&mut self, packet: u32, cast: u32, at: u32) {
+        let tree = &self.casts.trees[self.casts.packets[cast as usize].tree as usize];
+        let ends = tree.kids(at).iter().all(|&kid| !self.is_link(tree.stages[kid as usize].lane));
+        if !ends || !self.is_link(tree.stages[at as usize].lane) {
+            return;
+        }
+        let own = &mut self.casts.packets[cast as usize];
+        own.heads -= 1;
+        if own.heads == 0 {
+            self.acknowledge(packet);
+        }
     }
 
     /// Carries what now fits in front of a copy up to the stages before it, from `stage` on; gives the topmost of them
@@ -327,18 +345,17 @@ impl Net<'_> {
             && self.casts.free.len() == self.casts.packets.len()
     }
 
-    /// A copy has reached its node; true if that was the last.
-    pub(super) fn copy_arrived(&mut self, packet: u32) -> bool {
+    /// A packet has reached a node: a broadcast's is forgotten once it has reached all.
+    pub(super) fn copy_arrived(&mut self, packet: u32) {
         let cast = self.worms[packet as usize].cast;
         if cast == NONE {
-            return true;
+            return;
         }
         let own = &mut self.casts.packets[cast as usize];
         own.left -= 1;
         if own.left == 0 {
             self.casts.free.push(cast);
         }
-        own.left == 0
     }
 
     /// The tail of one of several copies has left its channel; true if it was the last, and the input buffer `feeder`
@@ -410,8 +427,11 @@ mod tests {
             let rate = |settings: &Settings| 1e6 * 65536.0 / alone(plan, settings, 65536) as f64;
             let free = rate(settings);
             assert!((310.0..341.0).contains(&free), "{free} MB/s: 320 of 376 B at 400 MB/s");
-            let one = rate(&Settings { unacknowledged: 1, ..settings.clone() });
-            let two = rate(&Settings { unacknowledged: 2, ..settings.clone() });
+            let slow = |unacknowledged| {
+                let (outstanding, acknowledge_ps) = (unacknowledged + 1, 2_000_000);
+                rate(&Settings { unacknowledged, outstanding, acknowledge_ps, ..settings.clone() })
+            };
+            let (one, two) = (slow(1), slow(2));
             assert!(one < 0.6 * free && two > 1.5 * one && two <= free, "{one}, {two}, {free}");
         });
     }
@@ -480,7 +500,7 @@ mod tests {
     fn a_blocked_copy_holds_the_whole_worm() {
         // Node 3 receives a long unicast over its only link; the broadcast waits for that link, and so do its copies.
         qsnet(4, |plan, settings| {
-            let settings = Settings { unacknowledged: u32::MAX, ..settings.clone() };
+            let settings = Settings { unacknowledged: u16::MAX, ..settings.clone() };
             let free = alone(plan, &settings, 320);
             let mut net = Net::new(plan, &settings);
             for _ in 0..4 {

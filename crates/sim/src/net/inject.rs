@@ -6,8 +6,10 @@
 //! [`Net::offer`] when a packet is ready for the network.
 
 use super::pool::{AGAIN, Message, Packet, Worm};
-use super::{Mode, Net, Note};
+use super::worm::part;
+use super::{Mode, Net, Note, kind};
 use crate::error::SimError;
+use crate::event::{Event, Queue};
 use crate::plan::NONE;
 
 impl<'a> Net<'a> {
@@ -34,7 +36,12 @@ impl<'a> Net<'a> {
     }
 
     pub(super) fn begin(&mut self, message: u32) {
-        let from = self.messages.items[message as usize].from;
+        let Message { from, inner, .. } = self.messages.items[message as usize];
+        if inner {
+            // Past what hosts have posted: the adapter's threads have an output of their own.
+            self.offer(message);
+            return;
+        }
         self.senders[from as usize].queue.push(&mut self.messages.items, message);
         self.open_streams(from);
     }
@@ -75,8 +82,6 @@ impl<'a> Net<'a> {
             packets,
             made: 0,
             delivered: 0,
-            acknowledged: 0,
-            awaits: false,
             copies: 1,
             tree: NONE,
             inner: false,
@@ -111,13 +116,13 @@ impl<'a> Net<'a> {
     /// Makes the next packet of a message and lets it wait for its first server; `false` if the rest of the message is
     /// given up.
     fn offer(&mut self, message: u32) -> bool {
-        let from = self.messages.items[message as usize].from;
+        let Message { from, inner, .. } = self.messages.items[message as usize];
         let sender = &mut self.senders[from as usize];
-        if sender.outstanding == self.settings.outstanding {
+        if sender.outstanding == self.settings.outstanding && !inner {
             sender.stalled.push(&mut self.messages.items, message);
             return true;
         }
-        if self.settings.outstanding != u16::MAX {
+        if self.settings.outstanding != u16::MAX && !inner {
             sender.outstanding += 1;
         }
         if let Err(error) = self.make_packet(message) {
@@ -203,24 +208,75 @@ impl<'a> Net<'a> {
     #[inline]
     pub(super) fn injected(&mut self, message: u32) {
         let m = &mut self.messages.items[message as usize];
-        let from = m.from;
-        if m.made < m.packets && m.made - m.acknowledged >= self.settings.unacknowledged {
-            m.awaits = true;
-            return;
-        }
-        if m.made == m.packets || !self.offer(message) {
+        let (from, inner) = (m.from, m.inner);
+        if (m.made == m.packets || !self.offer(message)) && !inner {
             self.senders[from as usize].active -= 1;
             self.open_streams(from);
         }
     }
 
-    /// A packet of `message` is acknowledged: the next may follow.
-    pub(super) fn acknowledged(&mut self, message: u32) {
-        let m = &mut self.messages.items[message as usize];
-        m.acknowledged += 1;
-        if std::mem::take(&mut m.awaits) {
-            self.injected(message);
+    /// Keeps a packet in its adapter while as many of the node's are in the network as may be without acknowledgement.
+    pub(super) fn park(&mut self, packet: u32) -> bool {
+        let p = self.packets.items[packet as usize];
+        let Message { from, inner, .. } = self.messages.items[p.message as usize];
+        if inner || self.is_link(p.came) || !self.is_link(p.here.lane) || self.outage.is_some() {
+            return false;
         }
+        let sender = &mut self.senders[from as usize];
+        if sender.open < self.settings.unacknowledged {
+            sender.open += 1;
+            return false;
+        }
+        // One at a time: the others of the input queue up behind it.
+        sender.parked = packet;
+        true
+    }
+
+    /// Whether the server of `lane` is a link, not part of a host or its adapter.
+    pub(super) fn is_link(&self, lane: u32) -> bool {
+        !self.paces[self.servers[self.server_of(lane) as usize].class as usize].payload_only
+    }
+
+    /// A packet of `node` is acknowledged: the next may follow.
+    pub(super) fn acknowledged(&mut self, node: u32) {
+        let sender = &mut self.senders[node as usize];
+        sender.open = sender.open.saturating_sub(1);
+        let parked = std::mem::replace(&mut sender.parked, NONE);
+        if parked != NONE {
+            self.ask(parked);
+        }
+        self.response(node);
+    }
+
+    /// The head of a packet to one node starts on a stage: if that is its last link, its acknowledgement is due. Where
+    /// something fails, only what has arrived is acknowledged.
+    #[inline]
+    pub(super) fn acknowledge_on_arrival(&mut self, packet: u32) {
+        if self.settings.unacknowledged == u16::MAX || self.outage.is_some() {
+            return;
+        }
+        let p = &self.packets.items[packet as usize];
+        let arrives = self.is_link(p.here.lane) && (p.here.is_last() || !self.is_link(p.ahead.lane));
+        if arrives && self.worms[packet as usize].cast == NONE {
+            self.acknowledge(packet);
+        }
+    }
+
+    /// Sends the acknowledgement of a packet whose head starts on its last link, back by the way that it came: so long
+    /// after its head as the settings say for a full packet, in proportion for a shorter one.
+    pub(super) fn acknowledge(&mut self, packet: u32) {
+        let p = self.packets.items[packet as usize];
+        let m = &self.messages.items[p.message as usize];
+        if m.inner || self.settings.unacknowledged == u16::MAX {
+            return;
+        }
+        let back = match m.tree {
+            NONE => self.routes.latency_ps(p.route).saturating_sub(self.plan.hosts_ps(false)),
+            tree => self.tree(tree).wire_ps,
+        };
+        let full = u64::from(self.plan.wire_bytes(self.plan.packet_bytes, 1));
+        let wait = part(self.settings.acknowledge_ps, u64::from(p.wire()).min(full), full);
+        self.queue.push(self.now + back + wait, Event::new(kind::ACKNOWLEDGE, m.from, 0));
     }
 
     /// SCI: a response frees one of the node's stream buffers.

@@ -59,7 +59,7 @@ mod kind {
     pub const FAULT: u8 = 9;
     /// ECN: the next packet of a message may set out (message).
     pub const RESUME: u8 = 11;
-    /// A packet is acknowledged while others of its message are to come (message).
+    /// A packet is acknowledged (node that sent it).
     pub const ACKNOWLEDGE: u8 = 10;
 }
 
@@ -139,6 +139,10 @@ struct Sender {
     stalled: List,
     active: u16,
     outstanding: u16,
+    /// Packets in the network that are not acknowledged.
+    open: u16,
+    /// A packet in the adapter that waits for an acknowledgement; [`NONE`] for none.
+    parked: u32,
     /// When the next packet could be made if nothing but the node's own first server held it back.
     clock: u64,
 }
@@ -270,7 +274,7 @@ impl<'a> Net<'a> {
             packets: Pool::default(),
             messages: Pool::default(),
             routes: Routes::new(settings.spread == Spread::Adaptive || !settings.faults.is_empty()),
-            senders: vec![Sender::default(); plan.fabric.nodes() as usize],
+            senders: vec![Sender { parked: NONE, ..Sender::default() }; plan.fabric.nodes() as usize],
             pokes: Vec::new(),
             buffer: RouteBuffer::default(),
             hops: Vec::new(),

@@ -6,7 +6,7 @@
 //! that avoids what is down; store-and-forward networks alone count it as lost for good. Where no way is left and no
 //! repair is to come, the rest of a message is given up and its pair of nodes noted.
 
-use super::pool::AGAIN;
+use super::pool::{AGAIN, Message};
 use super::{Mode, Net, Pace, kind};
 use crate::event::{Event, Queue};
 use crate::fault::{Condition, Fault};
@@ -236,9 +236,9 @@ impl Net<'_> {
     fn give_up(&mut self, packet: u32) {
         let p = self.packets.items[packet as usize];
         self.note_unreachable(p.message);
-        let from = self.messages.items[p.message as usize].from;
+        let Message { from, inner, .. } = self.messages.items[p.message as usize];
         self.remove_lost(packet);
-        if self.settings.outstanding != u16::MAX {
+        if self.settings.outstanding != u16::MAX && !inner {
             self.response(from);
         }
         if p.index & AGAIN == 0 {

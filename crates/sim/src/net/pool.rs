@@ -86,10 +86,6 @@ pub struct Message {
     pub made: u32,
     /// Packets delivered so far.
     pub delivered: u32,
-    /// Packets acknowledged while others were still to be made.
-    pub(crate) acknowledged: u32,
-    /// The next packet waits for an acknowledgement.
-    pub(crate) awaits: bool,
     /// Nodes that each packet goes to, and the tree by which; 1 and [`NONE`] for a unicast.
     pub(crate) copies: u32,
     pub(crate) tree: u32,
@@ -274,6 +270,18 @@ impl Routes {
     #[inline]
     pub fn stage(&self, route: u32, stage: u32) -> Stage {
         self.arena[(route + 1 + stage) as usize]
+    }
+    /// Latency of all its stages, in picoseconds.
+    pub fn latency_ps(&self, route: u32) -> u64 {
+        let (mut stage, mut sum) = (0, 0);
+        loop {
+            let here = self.stage(route, stage);
+            sum += here.latency_ps();
+            if here.is_last() {
+                return sum;
+            }
+            stage += 1;
+        }
     }
     /// The stage after `here`, which is number `stage`.
     #[inline]

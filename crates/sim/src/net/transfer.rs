@@ -205,6 +205,7 @@ impl Net<'_> {
         }
         let mut copied = false;
         if self.mode == Mode::Worm {
+            self.acknowledge_on_arrival(packet);
             copied = self.hold(packet, lane, took, last);
         } else {
             self.set_feeder(server, &p);
@@ -343,23 +344,6 @@ impl Net<'_> {
         self.is_down(p.came)
     }
 
-    /// Sends a packet's acknowledgement back by the way that it came, if its sender may wait for it.
-    fn acknowledge(&mut self, p: &Packet) {
-        let m = &self.messages.items[p.message as usize];
-        if m.made == m.packets {
-            return;
-        }
-        let back = match m.tree {
-            NONE => {
-                let stages = (0..=u32::from(p.stage)).map(|stage| self.routes.stage(p.route, stage).latency_ps());
-                stages.sum::<u64>().saturating_sub(self.plan.hosts_ps(m.inner))
-            }
-            tree => self.tree(tree).wire_ps,
-        };
-        let at = self.now + back + self.settings.acknowledge_ps;
-        self.queue.push(at, Event::new(kind::ACKNOWLEDGE, p.message, 0));
-    }
-
     /// A packet is at its destination.
     pub(super) fn deliver(&mut self, packet: u32) -> Option<Note> {
         let p = self.packets.items[packet as usize];
@@ -370,15 +354,17 @@ impl Net<'_> {
         if self.mode == Mode::Sci {
             self.deliver_sci(packet);
         }
-        let everywhere = self.mode != Mode::Worm || self.copy_arrived(packet);
+        if self.mode == Mode::Worm {
+            self.copy_arrived(packet);
+        }
         if !self.patience.is_empty() {
             self.heed(&p);
         }
+        if self.outage.is_some() {
+            self.acknowledge(packet);
+        }
         self.stats.delivered += 1;
         self.stats.delivered_bytes += u64::from(p.payload);
-        if everywhere && self.settings.unacknowledged != u32::MAX {
-            self.acknowledge(&p);
-        }
         self.routes.release(p.route);
         self.packets.items[packet as usize].message = NONE;
         self.packets.remove(packet);

@@ -24,7 +24,10 @@ impl Net<'_> {
         self.ask(packet);
     }
 
-    fn ask(&mut self, packet: u32) {
+    pub(super) fn ask(&mut self, packet: u32) {
+        if self.settings.unacknowledged != u16::MAX && self.park(packet) {
+            return;
+        }
         if self.worms[packet as usize].cast != NONE {
             return self.ask_all(packet);
         }

@@ -1,7 +1,9 @@
 //! By the switches: a conditional that all answer, and a broadcast.
 
 use super::Elan;
+use super::dma::buffer;
 use super::machine::{Phase, World};
+use super::translation::Span;
 use crate::error::SimError;
 use crate::net::Message;
 use crate::plan::Plan;
@@ -89,7 +91,11 @@ impl Phase for Hardware {
                 self.pause = Time((2 * self.pause.0).min(MOST_PAUSES * retry.0));
             }
             step::SET => {
-                _ = world.net.post_broadcast(0, self.others(), self.bytes.unwrap_or(8), SET, false)?;
+                match self.bytes {
+                    Some(bytes) => world.dma(0, self.others(), Span { buffer: buffer::DATA, offset: 0, bytes }, SET)?,
+                    // The thread's own: past the DMA queue.
+                    None => _ = world.net.post_broadcast(0, self.others(), 8, SET, true)?,
+                }
                 world.net.timer(now + bus + receive, step::OWN);
             }
             step::END => {
@@ -104,11 +110,12 @@ impl Phase for Hardware {
     }
 
     fn on_message(&mut self, world: &mut World<'_>, message: &Message) -> Result<(), SimError> {
-        let (now, Elan { receive, thread, .. }) = (world.net.now(), world.elan);
+        let (now, Elan { receive, bus, thread, .. }) = (world.net.now(), world.elan);
         match message.tag {
             // The test takes place where the conditional arrives; the last answer counts.
             QUERY => world.net.timer(now + thread + self.answer, step::ANSWER),
-            _ => world.net.timer(now + receive, step::END),
+            _ if self.bytes.is_some() => world.net.timer(now + receive, step::END),
+            _ => world.net.timer(now + world.elan.adapter + bus + receive, step::END),
         }
         Ok(())
     }

@@ -1,7 +1,9 @@
 //! The nodes, the network and the clock of a run: samples one after another.
 
+use super::dma::{Descriptor, Dmas};
 use super::hardware::Hardware;
 use super::software::{Shape, Software};
+use super::translation::Span;
 use super::{Algorithm, Collective, Elan, Outcome};
 use crate::error::SimError;
 use crate::flow::Settings;
@@ -24,6 +26,7 @@ pub(super) struct World<'a> {
     pub elan: Elan,
     pub nodes: u32,
     background: Option<Background>,
+    dmas: Dmas,
     barriers: Barriers,
     /// Nodes that have not ended this sample's phase.
     left: u32,
@@ -35,14 +38,24 @@ impl World<'_> {
         loop {
             let stuck = || SimError::Input("nothing is left to happen, and a collective is not over".to_owned());
             let note = self.net.advance()?.ok_or_else(stuck)?;
-            let note = match &mut self.background {
-                Some(background) => background.take(&mut self.net, note)?,
+            let Some(note) = self.dmas.take(&mut self.net, note)? else { continue };
+            let World { net, background, dmas, .. } = self;
+            let note = match background {
+                Some(background) => {
+                    let mut post =
+                        |net: &mut Net<'_>, from: u32, to: u32, bytes: u64| dmas.message(net, from, to, bytes);
+                    background.take_by(net, note, &mut post)?
+                }
                 None => Some(note),
             };
             if let Some(note) = note {
                 return Ok(note);
             }
         }
+    }
+    /// A node's program, or a thread of its Elan, has its DMA processor move `span` of its memory to the nodes `to`.
+    pub fn dma(&mut self, node: u32, to: [u32; 2], source: Span, tag: u64) -> Result<(), SimError> {
+        self.dmas.post(&mut self.net, node, Descriptor { to, source, into: source.buffer, tag })
     }
     /// A node ends the phase now; in a barrier it leaves.
     pub fn end(&mut self, node: u32, barrier: bool) -> Result<(), SimError> {
@@ -93,7 +106,8 @@ impl<'a> Machine<'a> {
             background
         });
         let nodes = what.nodes;
-        let world = World { net, plan, elan, nodes, background, barriers: Barriers::new(nodes), left: 0 };
+        let dmas = Dmas::new(elan, plan.fabric.nodes());
+        let world = World { net, plan, elan, nodes, background, dmas, barriers: Barriers::new(nodes), left: 0 };
         let hardware = Hardware::new(plan, elan, nodes)?;
         Ok(Machine { world, hardware, software: Software::new(elan, nodes, what.algorithm), what: *what })
     }
@@ -105,7 +119,16 @@ impl<'a> Machine<'a> {
         // Beside other traffic: until that has filled the network.
         let warm = if self.what.background.is_some() { Time::from_us(200.0) } else { Time::ZERO };
         self.rest(warm)?;
-        for _ in 0..self.what.samples {
+        // As programs that measure do: once before, so that translations are at hand.
+        if let Some(bytes) = self.what.bytes {
+            self.broadcast(bytes.min(self.world.elan.translation.page))?;
+        }
+        self.barrier()?;
+        let begun = self.world.net.now();
+        for sample in 0..self.what.samples {
+            if sample > 0 && self.what.limit.is_some_and(|limit| self.world.net.now() >= begun + limit) {
+                break;
+            }
             self.rest(Time(u64::from(random.below(GAP_PS))))?;
             let start = self.world.net.now();
             if let Some(bytes) = self.what.bytes {
@@ -120,7 +143,8 @@ impl<'a> Machine<'a> {
         }
         let (net, barriers) = (&self.world.net, self.world.barriers.over());
         let run = Run::of(net, net.now(), net.stats().delivered_bytes);
-        Ok(Outcome { latencies, synchronised, run, barriers, retries: self.hardware.retries, shape })
+        let lookups = self.world.dmas.lookups;
+        Ok(Outcome { latencies, synchronised, run, barriers, retries: self.hardware.retries, lookups, shape })
     }
 
     fn barrier(&mut self) -> Result<(), SimError> {

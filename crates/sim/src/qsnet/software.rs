@@ -1,6 +1,8 @@
 //! By puts along a tree, forwarded by the hosts or by the adapters' threads.
 
+use super::dma::buffer;
 use super::machine::{Phase, World};
+use super::translation::Span;
 use super::{Algorithm, Elan};
 use crate::error::SimError;
 use crate::net::Message;
@@ -11,18 +13,17 @@ use std::collections::VecDeque;
 
 /// Degree of the barrier's tree: that of the network.
 const DEGREE: u32 = 4;
-/// Chunks that a node has under way at a time, as a DMA queue of two.
-const UNDER_WAY: u32 = 2;
 /// Timers, above the node's number.
 const SEND: u32 = 1 << 24;
 const HANDLE: u32 = 2 << 24;
 const LEAVE: u32 = 3 << 24;
 const KIND: u32 = 7 << 24;
 
-/// Tags.
+/// Tags; above that of a chunk, its place among the bytes.
 const UP: u64 = 1;
 const DOWN: u64 = 2;
 const CHUNK: u64 = 3;
+const PLACE: u32 = 8;
 
 /// Tree and chunks of a broadcast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,10 +82,7 @@ struct Put {
 struct Agent {
     free: Time,
     out: VecDeque<Put>,
-    /// Puts that its processor has posted and the DMA queue has not taken.
-    posted: VecDeque<Put>,
     inbox: VecDeque<(u64, u64)>,
-    under_way: u32,
     /// Of a barrier: children and itself still to arrive; of a broadcast: bytes still to come.
     missing: u64,
 }
@@ -126,19 +124,18 @@ impl Software {
         agent.out.push_back(put);
         world.net.timer(agent.free, SEND + node);
     }
-    /// The DMA queue takes what it can.
-    fn feed(&mut self, world: &mut World<'_>, node: u32) -> Result<(), SimError> {
-        let agent = &mut self.agents[node as usize];
-        while agent.under_way < UNDER_WAY || agent.posted.front().is_some_and(|put| put.tag != CHUNK) {
-            let Some(Put { to, bytes, tag }) = agent.posted.pop_front() else { break };
-            agent.under_way += 1;
-            if self.nic {
-                world.net.post_inner(node, to, bytes, tag)?
-            } else {
-                world.net.post(node, to, bytes, tag)?
-            };
+    /// The DMA processor moves it, or the adapter's thread sends it if it is no more than a word of its own.
+    fn send(&self, world: &mut World<'_>, node: u32, put: Put) -> Result<(), SimError> {
+        let (bytes, tag) = (put.bytes, put.tag);
+        if tag & 0xff == CHUNK {
+            let source = Span { buffer: buffer::DATA, offset: tag >> PLACE, bytes };
+            return world.dma(node, [put.to; 2], source, tag);
         }
-        Ok(())
+        if self.nic {
+            world.net.post_inner(node, put.to, bytes, tag)?;
+            return Ok(());
+        }
+        world.dma(node, [put.to; 2], Span { buffer: buffer::WORDS, offset: 0, bytes }, tag)
     }
 
     /// A child, or the node itself, has arrived.
@@ -165,14 +162,17 @@ impl Software {
         world.net.timer(at, LEAVE + node);
     }
     /// A chunk is at a node: it goes on to the children.
-    fn forward(&mut self, world: &mut World<'_>, node: u32, bytes: u64) {
+    fn forward(&mut self, world: &mut World<'_>, node: u32, tag: u64, bytes: u64) {
         for to in self.children(node) {
-            self.put(world, node, Put { to, bytes, tag: CHUNK });
+            self.put(world, node, Put { to, bytes, tag });
         }
         let agent = &mut self.agents[node as usize];
         agent.missing = agent.missing.saturating_sub(bytes.max(1));
         if agent.missing == 0 {
-            world.net.timer(agent.free.max(world.net.now()), LEAVE + node);
+            let at = agent.free.max(world.net.now());
+            // The adapter tells its host by a store over the bus.
+            let told = if self.nic { self.elan.bus + self.elan.receive } else { Time::ZERO };
+            world.net.timer(at + told, LEAVE + node);
         }
     }
 }
@@ -193,8 +193,12 @@ impl Phase for Software {
             world.net.timer(at, HANDLE + node);
         }
         if let Some((bytes, chunk)) = self.bytes {
+            if self.nic {
+                self.agents[0].free = now + self.elan.send + self.elan.bus;
+            }
             let chunks = bytes.div_ceil(chunk).max(1);
-            (0..chunks).for_each(|i| self.forward(world, 0, (bytes - i * chunk).min(chunk)));
+            let place = |i: u64| CHUNK | (i * chunk) << PLACE;
+            (0..chunks).for_each(|i| self.forward(world, 0, place(i), (bytes - i * chunk).min(chunk)));
         }
         Ok(())
     }
@@ -203,13 +207,12 @@ impl Phase for Software {
         let node = id & !KIND;
         match id & KIND {
             SEND => {
-                let agent = &mut self.agents[node as usize];
-                let put = agent.out.pop_front();
-                agent.posted.extend(put);
-                self.feed(world, node)?;
+                if let Some(put) = self.agents[node as usize].out.pop_front() {
+                    self.send(world, node, put)?;
+                }
             }
             HANDLE => match self.agents[node as usize].inbox.pop_front() {
-                Some((CHUNK, bytes)) => self.forward(world, node, bytes),
+                Some((tag, bytes)) if tag & 0xff == CHUNK => self.forward(world, node, tag, bytes),
                 Some((DOWN, _)) => self.release(world, node),
                 _ => self.arrived(world, node),
             },
@@ -219,8 +222,6 @@ impl Phase for Software {
     }
 
     fn on_message(&mut self, world: &mut World<'_>, message: &Message) -> Result<(), SimError> {
-        self.agents[message.from as usize].under_way -= 1;
-        self.feed(world, message.from)?;
         let receive = self.costs().1;
         let agent = &mut self.agents[message.to as usize];
         agent.free = agent.free.max(world.net.now()) + receive;

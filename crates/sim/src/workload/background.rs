@@ -25,7 +25,7 @@ const BURST: u32 = 16;
 /// Share of a hot spot's messages that go to node 0, in percent.
 const HOT_PERCENT: u32 = 10;
 /// Tag of the background's messages.
-const TAG: u64 = u64::MAX;
+pub(crate) const TAG: u64 = u64::MAX;
 /// Bit of the background's timers.
 const TIMER: u32 = 1 << 30;
 
@@ -157,18 +157,34 @@ impl Background {
     /// See [`Net::post`].
     #[inline]
     pub fn take(&mut self, net: &mut Net<'_>, note: Note) -> Result<Option<Note>, SimError> {
+        self.take_by(net, note, &mut |net, from, to, bytes| net.post(from, to, bytes, TAG).map(|_| ()))
+    }
+
+    /// The same where messages go another way into the network: `post` is told the network, sender, receiver and bytes,
+    /// and gives the message [`TAG`] in the end.
+    pub(crate) fn take_by<'n>(
+        &mut self,
+        net: &mut Net<'n>,
+        note: Note,
+        post: &mut impl FnMut(&mut Net<'n>, u32, u32, u64) -> Result<(), SimError>,
+    ) -> Result<Option<Note>, SimError> {
         match note {
-            Note::Timer(id) if id & TIMER != 0 && id < 2 * TIMER => self.burst(net, id & !TIMER)?,
+            Note::Timer(id) if id & TIMER != 0 && id < 2 * TIMER => self.burst(net, id & !TIMER, post)?,
             Note::Delivered(Message { tag: TAG, from, .. }) => {
                 self.sources[from as usize].under_way -= 1;
-                self.feed(net, from)?;
+                self.feed(net, from, post)?;
             }
             other => return Ok(Some(other)),
         }
         Ok(None)
     }
 
-    fn burst(&mut self, net: &mut Net<'_>, node: u32) -> Result<(), SimError> {
+    fn burst<'n>(
+        &mut self,
+        net: &mut Net<'n>,
+        node: u32,
+        post: &mut impl FnMut(&mut Net<'n>, u32, u32, u64) -> Result<(), SimError>,
+    ) -> Result<(), SimError> {
         let nodes = self.sources.len() as u32;
         let source = &mut self.sources[node as usize];
         if source.left > 0 {
@@ -178,15 +194,20 @@ impl Background {
         source.to = source.targets.draw(node, nodes, &mut source.random);
         source.left = if self.spec.pattern == Pattern::Bursty { BURST } else { 1 };
         net.timer(net.now() + Time(source.random.exponential_ps(source.gap_ps)), TIMER | node);
-        self.feed(net, node)
+        self.feed(net, node, post)
     }
 
-    fn feed(&mut self, net: &mut Net<'_>, node: u32) -> Result<(), SimError> {
+    fn feed<'n>(
+        &mut self,
+        net: &mut Net<'n>,
+        node: u32,
+        post: &mut impl FnMut(&mut Net<'n>, u32, u32, u64) -> Result<(), SimError>,
+    ) -> Result<(), SimError> {
         let source = &mut self.sources[node as usize];
         while source.left > 0 && source.under_way < WINDOW {
             source.left -= 1;
             source.under_way += 1;
-            net.post(node, source.to, self.spec.size, TAG)?;
+            post(net, node, source.to, self.spec.size)?;
         }
         if source.left == 0 && std::mem::take(&mut source.late) {
             net.timer(net.now(), TIMER | node);

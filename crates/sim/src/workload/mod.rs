@@ -9,6 +9,7 @@ mod saturation;
 mod traffic;
 
 pub use alltoall::{Schedule, all_to_all, exchange};
+pub(crate) use background::TAG as BACKGROUND;
 pub use background::{Background, BackgroundSpec, Pattern};
 pub use pingpong::{PingPong, ping_pong};
 pub use saturation::{Stream, message_passing_pause, saturate, shared_link_pairs, turning_pairs};

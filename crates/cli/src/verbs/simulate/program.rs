@@ -14,6 +14,7 @@ use hotlink_bench::{
 };
 use hotlink_bench::{Told, Tuned, Tuning, Which};
 use hotlink_fabric::reduction::ReductionSpec;
+use hotlink_fabric::units::Time;
 use hotlink_message::{Algorithm, Counters, Error, Policy, SetupStats};
 use hotlink_port::{Driver, Kind};
 use hotlink_sim::port::{Family, VirtualTime};
@@ -149,6 +150,11 @@ impl StackArgs {
     pub(crate) fn samples_of(&self, bytes: u64) -> u32 {
         let most = ((1 << 20) / bytes.max(1)).clamp(1, 20) as u32;
         self.samples.unwrap_or(self.samples().min(most))
+    }
+    /// Virtual time after which no further sample begins, beside other traffic that never ends, unless their number is
+    /// asked for.
+    pub(crate) fn limit(&self) -> Option<Time> {
+        (self.samples.is_none() && self.background.is_some()).then_some(ENOUGH)
     }
     /// Samples to be taken.
     pub(crate) fn samples(&self) -> u32 {
@@ -459,3 +465,5 @@ fn only(samples: &Samples) -> Result<f64, String> {
 
 /// How long ranks wait for a common start beside other traffic.
 const BESIDE_REST_US: f64 = 500.0;
+/// Virtual time of samples beside other traffic on QsNet that is enough.
+const ENOUGH: Time = Time(10_000_000_000);

@@ -34,7 +34,7 @@ pub(crate) struct Cell {
 pub(crate) fn barriers(fabric: &str, nodes: &[u32], algorithm: Algorithm, stack: &StackArgs, seed: u64) -> Vec<Cell> {
     let cell = |&nodes: &u32| {
         let (samples, background) = (stack.samples(), stack.background());
-        let what = Collective { algorithm, nodes, bytes: None, samples, background };
+        let what = Collective { algorithm, nodes, bytes: None, samples, limit: stack.limit(), background };
         Cell { fabric: fabric.to_owned(), what, seed, raw: stack.raw() }
     };
     nodes.iter().map(cell).collect()
@@ -106,6 +106,8 @@ impl Cell {
             );
         Ok(with_distribution(record, &values, self.raw)
             .with("retries", outcome.retries)
+            .with("translations", outcome.lookups.pages)
+            .with("translation_misses", outcome.lookups.misses)
             .with("barriers_safe", outcome.barriers)
             .with("elapsed_us", outcome.run.elapsed.us())
             .with("events", outcome.run.stats.events)
