@@ -133,6 +133,7 @@ SQUARE = np.zeros((6, 6))
         (lambda c: c.scatterv(None, SQUARE), ["send: it is needed here"]),
         (lambda c: c.alltoall(SQUARE, SQUARE), ["recv: it shares memory with another array; allowed: arrays apart"]),
         (lambda _: hotlink.wait_any([]), ["requests: there is none"]),
+        (lambda c: c.alloc((1 << 40) + 1), ["size: 1099511627777; allowed: 0 to"]),
     ],
 )
 def test_what_cannot_be_is_refused_by_name(what: Callable[[Comm], object], parts: list[str]) -> None:
@@ -259,6 +260,33 @@ def test_requests_are_waited_for_tested_and_forgotten(via: str) -> None:
         return [array[0] for array in arrays]
 
     assert run(program, 2, via) == [[0.0, 1.0, 2.0]] * 2
+
+
+def test_segments_are_memory_like_any_other_and_outlive_their_program(via: str) -> None:
+    def program(comm: Comm) -> object:
+        peer = 1 - comm.rank
+        first, second = (np.frombuffer(comm.alloc(8 * 100_000), int) for _ in range(2))
+        assert not first.any()
+        first[:] = np.arange(100_000) + comm.rank
+        hotlink.wait_all([comm.irecv(second, source=peer), comm.isend(first, to=peer)])
+        assert (second == np.arange(100_000) + peer).all()
+        hotlink.wait_all([comm.irecv(second[1::2], source=peer), comm.isend(first[:50_000], to=peer)])
+        assert (second[1::2] == np.arange(50_000) + peer).all()
+        assert (second[::2] == np.arange(100_000)[::2] + peer).all()
+        comm.allreduce(first, second)
+        comm.bcast(first[7:9], root=1)
+        assert len(comm.alloc(0)) == 0
+        places = {np.frombuffer(comm.alloc(5000), np.uint8).ctypes.data for _ in range(9)}
+        assert len(places) == 1 or via != "shm", "what has no view any more is given back"
+        return first[:10], int(second[-1])
+
+    for first, last in run(program, 2, via):
+        assert first.tolist() == [*range(comm_rank(first), comm_rank(first) + 7), 8, 9, 9 + comm_rank(first)]
+        assert last == 2 * 99_999 + 1
+
+
+def comm_rank(first: npt.NDArray[np.int_]) -> int:
+    return int(first[0])
 
 
 def test_a_message_too_long_is_an_error(via: str) -> None:

@@ -19,6 +19,10 @@ const SLICE: Duration = Duration::from_millis(5);
 pub(crate) trait Carrier {
     /// Does what is asked for; the outer error is that of a signal's handler, as of Ctrl-C.
     fn call(&self, py: Python<'_>, call: Call) -> PyResult<Result<Reply, Error>>;
+    /// Whether the port's memory cannot be seen by the program.
+    fn is_apart(&self) -> bool {
+        false
+    }
 }
 
 /// The port is this process's, and polled by the thread that calls.

@@ -3,7 +3,7 @@
 use crate::array::Array;
 use crate::carrier::Carrier;
 use crate::desk::{Call, Collective, Pattern, Reply};
-use crate::lent::Own;
+use crate::lent::{Own, Segment};
 use crate::request::{Request, Status};
 use crate::{CommError, PeerGoneError, TruncatedError};
 use hotlink_fabric::units::Time;
@@ -11,12 +11,15 @@ use hotlink_message::Error;
 use hotlink_port::{Rank, Refusal};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyMemoryView;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// The source or tag of a receive that takes any.
 pub(crate) const ANY: i64 = -1;
+/// Most bytes of a segment: more than a machine has.
+const MOST_BYTES: u64 = 1 << 40;
 
 /// A rank's communicator: what `hotlink.run` gives to the program.
 ///
@@ -58,10 +61,12 @@ impl Comm {
         let carrier = RefCell::new(Some(carrier));
         Comm { rank, ranks, own: Own::new(Open { carrier, kept: RefCell::default(), abandoned: RefCell::default() }) }
     }
-    pub(crate) fn call(&self, py: Python<'_>, call: Call) -> PyResult<Reply> {
+    fn carrier(&self) -> PyResult<Rc<dyn Carrier>> {
         let carrier = self.own.get()?.carrier.borrow().clone();
-        let carrier = carrier.ok_or_else(|| CommError::new_err("the communicator's program has ended"))?;
-        carrier.call(py, call)?.map_err(|error| error_of(py, error))
+        carrier.ok_or_else(|| CommError::new_err("the communicator's program has ended"))
+    }
+    pub(crate) fn call(&self, py: Python<'_>, call: Call) -> PyResult<Reply> {
+        self.carrier()?.call(py, call)?.map_err(|error| error_of(py, error))
     }
     /// The request `id` is over, and its array free.
     pub(crate) fn forget(&self, id: u64) -> PyResult<()> {
@@ -378,6 +383,17 @@ impl Comm {
         self.collective(py, Collective::Alltoallv, send, recv)
     }
 
+    /// Zeroed memory of `size` bytes that messages move best: a regular segment, which the other rank reads and writes
+    /// itself, where there are such. Arrays on it are sent and received like others. It is freed with its last view.
+    ///
+    /// Example: ``a = np.frombuffer(comm.alloc(8000), dtype="f8")``
+    fn alloc<'py>(&self, py: Python<'py>, size: u64) -> PyResult<Bound<'py, PyMemoryView>> {
+        if size > MOST_BYTES {
+            return Err(PyValueError::new_err(format!("size: {size}; allowed: 0 to {MOST_BYTES}")));
+        }
+        let segment = Segment::new(py, self.carrier()?, size)?.map_err(|error| error_of(py, error))?;
+        PyMemoryView::from(Bound::new(py, segment)?.as_any())
+    }
     /// This rank's clock, in seconds: that of the machine, or the simulation's.
     ///
     /// Example: ``start = comm.time(); comm.barrier(); took = comm.time() - start``
@@ -400,7 +416,8 @@ impl Comm {
 
     /// The program has ended: the other ranks take this one's silence for no death.
     #[pyo3(name = "_close")]
-    fn close(&self) -> PyResult<()> {
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.call(py, Call::Close)?;
         let carrier = self.own.get()?.carrier.borrow_mut().take();
         drop(carrier);
         Ok(())

@@ -1,6 +1,6 @@
 //! A rank's calls, whatever its port: each is what [`hotlink_message::Comm`] does, with blocks lent for its time.
 
-use crate::lent::{Block, Lender};
+use crate::lent::{Block, Lender, Segments};
 use hotlink_fabric::units::Time;
 use hotlink_message::{Comm, Error, Operation, Request, Status, Tag};
 use hotlink_port::{Kind, Port, Rank, Span, Work};
@@ -41,6 +41,11 @@ pub(crate) enum Call {
     Barrier,
     Time,
     Compute(Time),
+    /// Memory as long as this block, which stands for it where the program cannot see the port's.
+    Alloc(Block),
+    Free(Block),
+    /// The program is over.
+    Close,
     Collective(Collective, Vec<Block>, Vec<Block>),
 }
 
@@ -53,6 +58,7 @@ pub(crate) enum Reply {
     NotYet,
     Started(u64),
     Time(Time),
+    Allocated(Block),
     /// This one of several is over.
     Ended(usize, Result<Status, Error>),
 }
@@ -71,11 +77,18 @@ pub(crate) struct Desk<P: Port, L: Lender<P>> {
     pending: RefCell<BTreeMap<u64, Pending>>,
     started: Cell<u64>,
     kept: RefCell<L::Kept>,
+    segments: RefCell<Segments>,
 }
 
 impl<P: Port, L: Lender<P>> Desk<P, L> {
     pub(crate) fn new(port: P) -> Desk<P, L> {
-        Desk { comm: Comm::new(port), pending: RefCell::default(), started: Cell::new(0), kept: RefCell::default() }
+        Desk {
+            comm: Comm::new(port),
+            pending: RefCell::default(),
+            started: Cell::new(0),
+            kept: RefCell::default(),
+            segments: RefCell::default(),
+        }
     }
     pub(crate) fn place(&self) -> (Rank, u32) {
         (self.comm.rank(), self.comm.ranks())
@@ -84,13 +97,13 @@ impl<P: Port, L: Lender<P>> Desk<P, L> {
         let comm = &self.comm;
         match call {
             Call::Send(to, tag, block) => {
-                let span = self.lend(&block)?;
+                let span = self.lend(&block, true)?;
                 let sent = comm.send(to, tag, span).await;
                 self.take_back(&block, span, false)?;
                 sent.map(|()| Reply::Done)
             }
             Call::Recv((from, tag), block) => {
-                let span = self.lend(&block)?;
+                let span = self.lend(&block, false)?;
                 let received = comm.recv(from, tag, span).await;
                 self.take_back(&block, span, true)?;
                 received.map(Reply::Received)
@@ -116,15 +129,45 @@ impl<P: Port, L: Lender<P>> Desk<P, L> {
                 Ok(Reply::Done)
             }
             Call::Barrier => comm.barrier().await.map(|()| Reply::Done),
+            Call::Alloc(block) => {
+                let (memory, block) = L::alloc(comm, block)?;
+                self.segments.borrow_mut().add(&block, memory);
+                Ok(Reply::Allocated(block))
+            }
+            Call::Free(block) => {
+                let memory = self.segments.borrow_mut().remove(&block).ok_or(Error::NoRequest)?;
+                comm.free(memory).map(|()| Reply::Done)
+            }
+            Call::Close => {
+                comm.with_port(Port::close);
+                Ok(Reply::Done)
+            }
             Call::Collective(what, send, recv) => self.collective(what, &send, &recv).await,
         }
     }
 
-    fn lend(&self, block: &Block) -> Result<Span, Error> {
-        L::lend(&self.comm, &mut self.kept.borrow_mut(), block)
+    /// The block as a span; `sent`: with what the program wrote to it.
+    fn lend(&self, block: &Block, sent: bool) -> Result<Span, Error> {
+        let span = match self.segments.borrow().find(block) {
+            Some(span) => span,
+            None => {
+                let memory = L::memory(&self.comm, &mut self.kept.borrow_mut(), block)?;
+                Span { memory, offset: 0, layout: block.layout }
+            }
+        };
+        if sent {
+            L::put(&self.comm, block, span)?;
+        }
+        Ok(span)
     }
     fn take_back(&self, block: &Block, span: Span, received: bool) -> Result<(), Error> {
-        L::take_back(&self.comm, &mut self.kept.borrow_mut(), block, span, received)
+        if received {
+            L::take(&self.comm, block, span)?;
+        }
+        match self.segments.borrow().find(block) {
+            Some(_) => Ok(()),
+            None => L::forget(&self.comm, &mut self.kept.borrow_mut(), block, span.memory),
+        }
     }
     fn start(
         &self,
@@ -132,7 +175,7 @@ impl<P: Port, L: Lender<P>> Desk<P, L> {
         received: bool,
         begin: impl FnOnce(Span) -> Result<Request, Error>,
     ) -> Result<Reply, Error> {
-        let span = self.lend(&block)?;
+        let span = self.lend(&block, !received)?;
         match begin(span) {
             Ok(request) => {
                 let id = self.started.get();
@@ -189,13 +232,14 @@ impl<P: Port, L: Lender<P>> Desk<P, L> {
     }
 
     async fn collective(&self, what: Collective, send: &[Block], recv: &[Block]) -> Result<Reply, Error> {
-        let into = recv.iter().map(|block| self.lend(block)).collect::<Result<Vec<_>, _>>()?;
+        let is_sent = |block: &Block| send.iter().any(|other| other.is_same(block));
+        let into = recv.iter().map(|block| self.lend(block, is_sent(block))).collect::<Result<Vec<_>, _>>()?;
         // What is received into as well as sent is lent once: the same span tells so.
         let mut from = Vec::new();
         for block in send {
             match recv.iter().position(|other| other.is_same(block)) {
                 Some(same) => from.push(into[same]),
-                None => from.push(self.lend(block)?),
+                None => from.push(self.lend(block, true)?),
             }
         }
         let done = self.by_spans(what, &from, &into).await;

@@ -4,12 +4,18 @@
 
 use crate::CommError;
 use crate::array::Array;
+use crate::carrier::Carrier;
+use crate::desk::{Call, Reply};
 use hotlink_message::{Comm, Error};
 use hotlink_port::{Kind, Layout, Memory, Port, Span};
 use hotlink_real::Lend;
-use pyo3::{PyResult, Python};
-use std::collections::VecDeque;
+use pyo3::exceptions::PyMemoryError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::c_int;
 use std::mem::ManuallyDrop;
+use std::rc::Rc;
 use std::thread::ThreadId;
 
 /// Which bytes of this process an array is.
@@ -22,6 +28,8 @@ pub(crate) struct Block {
 // SAFETY: a block only says where bytes are; what may be done with them, and when, is the business of who looks at
 // them: here, lenders alone.
 unsafe impl Send for Block {}
+// SAFETY: as above.
+unsafe impl Sync for Block {}
 
 impl Block {
     /// The bytes of `array`, which whoever keeps the block keeps as well.
@@ -51,29 +59,41 @@ impl Block {
 pub(crate) trait Lender<P: Port> {
     /// What it keeps from one call to the next.
     type Kept: Default;
-    /// The block as a span of `comm`, until [`Lender::take_back`].
-    fn lend(comm: &Comm<P>, kept: &mut Self::Kept, block: &Block) -> Result<Span, Error>;
-    /// The operation is over; `received`: into this block.
-    fn take_back(comm: &Comm<P>, kept: &mut Self::Kept, block: &Block, span: Span, received: bool)
-    -> Result<(), Error>;
+    /// Memory of the port for the block.
+    fn memory(comm: &Comm<P>, kept: &mut Self::Kept, block: &Block) -> Result<Memory, Error>;
+    /// The end of that.
+    fn forget(comm: &Comm<P>, kept: &mut Self::Kept, block: &Block, memory: Memory) -> Result<(), Error>;
+    /// What the program wrote to the block is in `span`.
+    fn put(comm: &Comm<P>, block: &Block, span: Span) -> Result<(), Error>;
+    /// What was received into `span` is in the block.
+    fn take(comm: &Comm<P>, block: &Block, span: Span) -> Result<(), Error>;
+    /// Memory that the port moves best, as long as the block that may stand for it, and the block that it is.
+    fn alloc(comm: &Comm<P>, stand_in: Block) -> Result<(Memory, Block), Error>;
 }
-
-/// Blocks of memory that are kept for the next.
-const KEPT: usize = 64;
 
 /// The port works on the block itself.
 pub(crate) struct InPlace;
 
 impl<P: Lend> Lender<P> for InPlace {
     type Kept = ();
-    fn lend(comm: &Comm<P>, (): &mut (), block: &Block) -> Result<Span, Error> {
+    fn memory(comm: &Comm<P>, (): &mut (), block: &Block) -> Result<Memory, Error> {
         // SAFETY: a block is of an array whose buffer the caller keeps until the operation is over, or the port gone;
         // buffers that Python has given out are not moved or freed. Received into are only those that may be written.
-        let memory = comm.with_port(|port| unsafe { port.lend(block.start, block.layout.extent()) });
-        Ok(Span { memory, offset: 0, layout: block.layout })
+        Ok(comm.with_port(|port| unsafe { port.lend(block.start, block.layout.extent()) }))
     }
-    fn take_back(comm: &Comm<P>, (): &mut (), _: &Block, span: Span, _: bool) -> Result<(), Error> {
-        comm.free(span.memory)
+    fn forget(comm: &Comm<P>, (): &mut (), _: &Block, memory: Memory) -> Result<(), Error> {
+        comm.free(memory)
+    }
+    fn put(_: &Comm<P>, _: &Block, _: Span) -> Result<(), Error> {
+        Ok(())
+    }
+    fn take(_: &Comm<P>, _: &Block, _: Span) -> Result<(), Error> {
+        Ok(())
+    }
+    fn alloc(comm: &Comm<P>, stand_in: Block) -> Result<(Memory, Block), Error> {
+        let memory = comm.alloc(stand_in.layout.bytes(), Kind::Default)?;
+        let start = comm.with_port(|port| port.start(memory))?;
+        Ok((memory, Block { start, ..stand_in }))
     }
 }
 
@@ -81,37 +101,113 @@ impl<P: Lend> Lender<P> for InPlace {
 /// one. Memory is kept for the next block of as many bytes, so that what is set up for it is set up once.
 pub(crate) struct ByCopy;
 
+/// Blocks of memory that are kept for the next.
+const KEPT: usize = 64;
+
 impl<P: Port> Lender<P> for ByCopy {
     type Kept = VecDeque<(u64, Memory)>;
-    fn lend(comm: &Comm<P>, kept: &mut Self::Kept, block: &Block) -> Result<Span, Error> {
+    fn memory(comm: &Comm<P>, kept: &mut Self::Kept, block: &Block) -> Result<Memory, Error> {
         let bytes = block.layout.extent();
         let found = kept.iter().rposition(|&(size, _)| size == bytes).and_then(|place| kept.remove(place));
-        let memory = found.map_or_else(|| comm.alloc(bytes, Kind::Private), |(_, memory)| Ok(memory))?;
-        if bytes > 0 {
-            // SAFETY: as for a block that is lent in place: it is there until the operation is over, and its owner
-            // waits for this call.
-            comm.write(memory, 0, unsafe { std::slice::from_raw_parts(block.start, bytes as usize) })?;
-        }
-        Ok(Span { memory, offset: 0, layout: block.layout })
+        found.map_or_else(|| comm.alloc(bytes, Kind::Private), |(_, memory)| Ok(memory))
     }
-    fn take_back(
-        comm: &Comm<P>,
-        kept: &mut Self::Kept,
-        block: &Block,
-        span: Span,
-        received: bool,
-    ) -> Result<(), Error> {
-        let whole = block.layout.bytes();
-        for (at, bytes) in block.layout.runs(0, if received { whole } else { 0 }) {
-            // SAFETY: the runs lie inside the block, which may be written; gaps between them are not touched.
-            let into = unsafe { std::slice::from_raw_parts_mut(block.start.wrapping_add(at as usize), bytes as usize) };
-            comm.read(span.memory, at, into)?;
-        }
-        kept.push_back((block.layout.extent(), span.memory));
+    fn forget(comm: &Comm<P>, kept: &mut Self::Kept, block: &Block, memory: Memory) -> Result<(), Error> {
+        kept.push_back((block.layout.extent(), memory));
         match kept.len() > KEPT {
             true => kept.pop_front().map_or(Ok(()), |(_, memory)| comm.free(memory)),
             false => Ok(()),
         }
+    }
+    fn put(comm: &Comm<P>, block: &Block, span: Span) -> Result<(), Error> {
+        for (at, bytes) in block.layout.runs(0, block.layout.bytes()) {
+            // SAFETY: the run lies inside the block, which is there until the operation is over, and its owner waits
+            // for this call.
+            let from = unsafe { std::slice::from_raw_parts(block.start.wrapping_add(at as usize), bytes as usize) };
+            comm.write(span.memory, span.offset + at, from)?;
+        }
+        Ok(())
+    }
+    fn take(comm: &Comm<P>, block: &Block, span: Span) -> Result<(), Error> {
+        for (at, bytes) in block.layout.runs(0, block.layout.bytes()) {
+            // SAFETY: as above, and the block may be written; gaps between the runs are not touched.
+            let into = unsafe { std::slice::from_raw_parts_mut(block.start.wrapping_add(at as usize), bytes as usize) };
+            comm.read(span.memory, span.offset + at, into)?;
+        }
+        Ok(())
+    }
+    fn alloc(comm: &Comm<P>, stand_in: Block) -> Result<(Memory, Block), Error> {
+        Ok((comm.alloc(stand_in.layout.bytes(), Kind::Default)?, stand_in))
+    }
+}
+
+/// Blocks that the port allocated, by where they start.
+#[derive(Default)]
+pub(crate) struct Segments(BTreeMap<usize, (u64, Memory)>);
+
+impl Segments {
+    pub(crate) fn add(&mut self, block: &Block, memory: Memory) {
+        self.0.insert(block.start as usize, (block.layout.bytes(), memory));
+    }
+    pub(crate) fn remove(&mut self, block: &Block) -> Option<Memory> {
+        self.0.remove(&(block.start as usize)).map(|(_, memory)| memory)
+    }
+    /// The span that the block is, if it lies in one of them.
+    pub(crate) fn find(&self, block: &Block) -> Option<Span> {
+        let (start, &(bytes, memory)) = self.0.range(..=block.start as usize).next_back()?;
+        let offset = (block.start as usize - start) as u64;
+        (offset + block.layout.extent() <= bytes).then_some(Span { memory, offset, layout: block.layout })
+    }
+}
+
+/// Memory that the port allocated: see `Comm.alloc`.
+#[pyclass(frozen)]
+pub(crate) struct Segment {
+    block: Block,
+    /// What stands for it where the port has no memory in this process.
+    stand_in: Option<Box<[u8]>>,
+    /// Keeps the port, and with it the memory, though its program may be over.
+    carrier: Own<Rc<dyn Carrier>>,
+}
+
+impl Segment {
+    pub(crate) fn new(py: Python<'_>, carrier: Rc<dyn Carrier>, bytes: u64) -> PyResult<Result<Segment, Error>> {
+        let mut stand_in = if carrier.is_apart() { Some(zeros(bytes as usize)?) } else { None };
+        let start = stand_in.as_mut().map_or(std::ptr::null_mut(), |bytes| bytes.as_mut_ptr());
+        let asked = Block { start, layout: Layout::contiguous(bytes) };
+        Ok(match carrier.call(py, Call::Alloc(asked))? {
+            Ok(Reply::Allocated(block)) => Ok(Segment { block, stand_in, carrier: Own::new(carrier) }),
+            Ok(_) => Err(Error::NoRequest),
+            Err(error) => Err(error),
+        })
+    }
+}
+
+fn zeros(bytes: usize) -> PyResult<Box<[u8]>> {
+    let mut zeros = Vec::new();
+    zeros.try_reserve_exact(bytes).map_err(|error| PyMemoryError::new_err(error.to_string()))?;
+    zeros.resize(bytes, 0);
+    Ok(zeros.into_boxed_slice())
+}
+
+#[pymethods]
+impl Segment {
+    unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+        let block = slf.get().block;
+        let bytes = block.layout.bytes() as ffi::Py_ssize_t;
+        // SAFETY: the interpreter gives a view to be filled; it keeps the segment, which keeps the memory.
+        let filled = unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), block.start.cast(), bytes, 0, flags) };
+        if filled == 0 { Ok(()) } else { Err(PyErr::fetch(slf.py())) }
+    }
+}
+
+impl Drop for Segment {
+    /// Nobody has a view of it any more, nor any request.
+    fn drop(&mut self) {
+        if let Ok(carrier) = self.carrier.get() {
+            // Of a simulation that is over nothing needs to be freed.
+            let _ = Python::attach(|py| carrier.call(py, Call::Free(self.block)));
+        }
+        self.stand_in = None;
     }
 }
 

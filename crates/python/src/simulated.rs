@@ -101,6 +101,9 @@ impl Carrier for Thread {
         let _ = self.told.send(Told::Asks(call));
         self.hear(py)
     }
+    fn is_apart(&self) -> bool {
+        true
+    }
 }
 
 /// The simulation's program: serves the threads.

@@ -22,6 +22,11 @@ pub trait Lend: Port {
     /// port is gone; while an operation uses it, nobody else writes it, and reads it only if the operation does not
     /// write it.
     unsafe fn lend(&mut self, start: *mut u8, bytes: u64) -> Memory;
+    /// Where memory is that the port allocated: valid until it is freed, or the port gone.
+    ///
+    /// # Errors
+    /// No such memory.
+    fn start(&self, memory: Memory) -> Result<*mut u8, Refusal>;
 }
 
 /// This rank's part of the shared memory, from which regular segments are cut.

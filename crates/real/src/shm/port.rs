@@ -361,6 +361,9 @@ impl Lend for ShmPort {
         // SAFETY: the caller keeps what the store asks for.
         unsafe { self.store.lend(start, bytes) }
     }
+    fn start(&self, memory: Memory) -> Result<*mut u8, Refusal> {
+        self.store.start(memory)
+    }
 }
 
 impl Host for ShmPort {
