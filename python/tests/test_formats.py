@@ -29,19 +29,30 @@ RAMBLE = {
     r"# Avg Latency\(us\)\s*$": rf"\s*{NUMBER}\s*$",
 }
 
+# What is measured, and the title that the OSU suite gives it.
 MEASURED = {
-    "pingpong": ("pingpong", "--size", "8,64"),
-    "saturation": ("saturation", "--pairs", "1", "--size", "8,64"),
-    "allreduce": ("allreduce", "--size", "8,64"),
-    "alltoall": ("alltoall", "--size", "8,64"),
-    "barrier": ("barrier",),
+    "pingpong": "MPI Latency",
+    "stream --direction uni": "MPI Bandwidth",
+    "stream --direction bi": "MPI Bi-Directional Bandwidth",
+    "saturation --pairs 1": "MPI Multiple Bandwidth / Message Rate",
+    "rate": "MPI Multiple Bandwidth / Message Rate",
+    "barrier": "MPI Barrier Latency",
+    "bcast": "MPI Broadcast Latency",
+    "reduce": "MPI Reduce Latency",
+    "allreduce": "MPI Allreduce Latency",
+    "allgather": "MPI Allgather Latency",
+    "gather": "MPI Gather Latency",
+    "scatter": "MPI Scatter Latency",
+    "alltoall": "MPI All-to-All Personalized Exchange Latency",
+    "alltoallv": "MPI All-to-Allv Personalized Exchange Latency",
 }
 
 
 @pytest.mark.parametrize("benchmark", MEASURED)
 def test_the_patterns_of_reframe_and_ramble_match(benchmark: str) -> None:
-    text = osu("measure", *MEASURED[benchmark], "--time", "0.01")
+    text = osu("measure", *benchmark.split(), "--size", "8,64", "--time", "0.01")
     lines = text.splitlines()
+    assert lines[0].startswith(f"# OSU {MEASURED[benchmark]} Test v"), text
     heads = [head for head in RAMBLE for line in lines if re.match(head, line)]
     assert len(heads) == 1, text
     rows = [line for line in lines if re.match(RAMBLE[heads[0]], line)]

@@ -12,6 +12,29 @@ const WINDOW_BYTES: u64 = 4 << 20;
 const DATA: Tag = 0;
 const ANSWER: Tag = 1;
 
+/// Between whom messages go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Direction {
+    /// From senders to receivers.
+    #[default]
+    Uni,
+    /// Receivers send as much at the same time.
+    Bi,
+    /// Each rank of a pair to itself, both at the same time: what a rank's own part costs that is sent as a message.
+    Own,
+}
+
+impl Direction {
+    /// Its name in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Direction::Uni => "uni",
+            Direction::Bi => "bi",
+            Direction::Own => "self",
+        }
+    }
+}
+
 /// The benchmark: rank `i` of the first `pairs` sends windows of messages to rank `ranks - pairs + i`, which answers each
 /// window with an empty message. Each rank returns its samples for every size; those of senders are MB/s (10^6 bytes
 /// per second), both directions together.
@@ -23,8 +46,8 @@ pub struct Stream {
     pub pairs: u32,
     /// Messages under way at a time from a sender; `None`: [`Stream::window`].
     pub window: Option<u64>,
-    /// Receivers send as much at the same time.
-    pub both_ways: bool,
+    /// Between whom they go.
+    pub direction: Direction,
     /// What memory the messages lie in.
     pub private: bool,
     /// Repetitions.
@@ -65,7 +88,7 @@ impl Stream {
         let (out, into) = (comm.alloc(size, kind)?, comm.alloc(size, kind)?);
         comm.write(out, 0, &vec![1; size as usize])?;
         let (out, into) = (Span::new(out, 0, size), Span::new(into, 0, size));
-        let directions = 1 + u64::from(self.both_ways);
+        let directions = 1 + u64::from(self.direction == Direction::Bi);
         let once = async || match partner {
             Some((peer, leads)) => self.exchange(comm, (peer, leads), (out, into), window).await,
             None => Ok(()),
@@ -88,17 +111,22 @@ impl Stream {
         window: u64,
     ) -> Result<(), Error> {
         let mut requests = Vec::with_capacity(2 * window as usize);
-        if !leads || self.both_ways {
+        let (one_way, own) = (self.direction == Direction::Uni, self.direction == Direction::Own);
+        let peer = if own { comm.rank() } else { peer };
+        if !(leads && one_way) {
             for _ in 0..window {
                 requests.push(comm.irecv(Some(peer), Some(DATA), into)?);
             }
         }
-        if leads || self.both_ways {
+        if leads || !one_way {
             for _ in 0..window {
                 requests.push(comm.isend(peer, DATA, out)?);
             }
         }
         comm.wait_all(requests).await?;
+        if own {
+            return Ok(());
+        }
         let empty = Span::new(into.memory, 0, 0);
         if leads { comm.recv(Some(peer), Some(ANSWER), empty).await } else { comm.send(peer, ANSWER, empty).await }
     }
@@ -118,7 +146,7 @@ mod tests {
 
     fn stream(pairs: u32) -> Stream {
         let plan = Plan::once();
-        Stream { sizes: vec![8], pairs, window: None, both_ways: false, private: true, plan }
+        Stream { sizes: vec![8], pairs, window: None, direction: Direction::Uni, private: true, plan }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Application kernels as schedules for a calibrated machine: what each rank computes, copies, sends and receives.
 
 use hotlink_bench::is::{Class, ITERATIONS, TESTS};
+use hotlink_bench::part;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
 use hotlink_sim::loggp::{Builder, Curve, Kind, LogGops, Op, Outcome, Schedule, per_size, simulate};
@@ -12,6 +13,12 @@ pub(crate) struct Machine {
     /// Time of a copy by itself, and while every processor copies.
     copies: Curve,
     copies_beside: Curve,
+    /// Time of a message one way, and of one each way at the same moment, until both are whole.
+    one_way: Curve,
+    exchange: Curve,
+    /// Time of a message to oneself, and up to which size a rank's own part is one, in alltoall and in alltoallv.
+    to_self: Curve,
+    own_message_max: [u64; 2],
     /// Processors move messages themselves, as over shared memory: no adapter does it beside their work.
     is_carried: bool,
     update: Option<Time>,
@@ -40,8 +47,22 @@ impl Machine {
         let beside = Curve::through(&per_size(spec, "copy_time_beside_others_of_"));
         let is_carried = spec.parameters.get("loggp_processor_share").is_some_and(|share| share.value >= 0.5);
         let program_copy = spec.parameters.get("program_copy_time_per_byte").map_or(0.0, |value| value.value);
-        let name = spec.name.clone();
-        Ok(Machine { messages, copies, copies_beside: beside, is_carried, update, program_copy, name })
+        let one_way = Curve::through(&per_size(spec, "one_way_time_of_"));
+        let exchange = Curve::through(&per_size(spec, "exchange_time_of_"));
+        let most = |name: &str| spec.parameters.get(name).map_or(0, |value| value.value as u64);
+        Ok(Machine {
+            messages,
+            copies,
+            copies_beside: beside,
+            one_way,
+            exchange,
+            to_self: Curve::through(&per_size(spec, "self_time_of_")),
+            own_message_max: ["alltoall_own_message_max", "alltoallv_own_message_max"].map(most),
+            is_carried,
+            update,
+            program_copy,
+            name: spec.name.clone(),
+        })
     }
 
     /// Time of a copy on each of `ranks` ranks at once, within a working set.
@@ -51,16 +72,44 @@ impl Machine {
         if bytes == 0 { Ok(0) } else { beside.or_else(|| within(&self.copies, bytes, working)).ok_or_else(missing) }
     }
 
+    /// Time of a rank's own part of an exchange: a copy, or a message to itself.
+    fn own_part(&self, bytes: u64, ranks: u32, working: u64, uneven: bool) -> Result<u64, String> {
+        let as_message = within(&self.to_self, bytes, working);
+        match as_message.filter(|_| ranks > 1 && bytes <= self.own_message_max[usize::from(uneven)]) {
+            Some(time) => Ok(time),
+            None => self.copy(bytes, ranks, working),
+        }
+    }
+
     /// Time of a copy between a program's data and its messages' buffers.
     fn program_copy(&self, bytes: u64, ranks: u32, working: u64) -> Result<u64, String> {
         Ok(self.copy(bytes, ranks, working)?.max((bytes as f64 * self.program_copy) as u64))
     }
 
-    /// Processor time to move a message of `bytes`, while every rank does: ping-pong's, but no less than a copy's beside
-    /// others, for they share the memory.
-    fn carry(&self, bytes: u64, working: u64) -> u64 {
+    /// Time of the news that a message was carried: an empty message's.
+    fn news(&self) -> u64 {
+        self.messages.latency.0 + 2 * self.messages.overhead.0 + self.messages.transit.at(1).unwrap_or(0)
+    }
+
+    /// Processor time to move a message of `bytes` each way at once, before the news of it: as exchanges were measured;
+    /// else ping-pong's, but no less than a copy's beside others, for the ranks share the memory.
+    fn carry_both(&self, bytes: u64, working: u64) -> u64 {
+        if let Some(both) = within(&self.exchange, bytes, working) {
+            return both.saturating_sub(self.news());
+        }
         let alone = within(&self.messages.transit, bytes, working).unwrap_or(0);
         alone.max(within(&self.copies_beside, bytes, working).unwrap_or(0))
+    }
+
+    /// Processor time to move a message of `bytes` one way, before the news of it. Of many in a row the next is on its way
+    /// before the last has come: then it is a stream's.
+    fn carry(&self, bytes: u64, in_a_row: bool) -> u64 {
+        let streamed = self.messages.occupancy.at(bytes).filter(|_| in_a_row);
+        if let Some(gap) = streamed {
+            return gap.saturating_sub(self.messages.overhead.0);
+        }
+        let measured = self.one_way.at(bytes).map(|ps| ps.saturating_sub(self.news()));
+        measured.or_else(|| self.messages.transit.at(bytes)).unwrap_or(0)
     }
 
     /// Time of a program's own work: bytes that it reads or writes in order, words that it updates in no order.
@@ -84,8 +133,9 @@ impl Machine {
 pub(crate) enum Kernel {
     /// NPB's Integer Sort, as `hotlink_bench::is` does it; ten iterations.
     IntegerSort(Class),
-    /// Every rank sends `size` bytes to every other and copies its own part; so often, one after the other.
-    Alltoallv { size: u64, repeat: u32 },
+    /// Every rank sends a part to every other and copies its own: `size` bytes, or, if `uneven`, as many as
+    /// [`hotlink_bench::part`] says; so often, one after the other.
+    Exchange { size: u64, uneven: bool, repeat: u32 },
     /// Rank 0 sends `size` bytes to all, along a binomial tree; so often, one after the other.
     Bcast { size: u64, repeat: u32 },
 }
@@ -99,7 +149,7 @@ impl Kernel {
     pub(crate) fn repeat(&self) -> u32 {
         match self {
             Kernel::IntegerSort(_) => 1,
-            Kernel::Alltoallv { repeat, .. } | Kernel::Bcast { repeat, .. } => *repeat,
+            Kernel::Exchange { repeat, .. } | Kernel::Bcast { repeat, .. } => *repeat,
         }
     }
 
@@ -115,15 +165,18 @@ impl Kernel {
                         line.sort(machine, class)?;
                     }
                 }
-                Kernel::Alltoallv { size, repeat } => {
+                Kernel::Exchange { size, uneven, repeat } => {
+                    let part = |from, to| if uneven { part(size, from, to) } else { size };
                     // Parts to all and from all, one's own among them.
-                    line.working = 2 * u64::from(ranks) * size;
-                    let own = machine.copy(size, ranks, line.working)?;
+                    line.working = (0..ranks).map(|other| part(rank, other) + part(other, rank)).sum();
+                    let own = machine.own_part(part(rank, rank), ranks, line.working, uneven)?;
                     for _ in 0..repeat {
-                        line.exchange(machine, size, own);
+                        line.exchange(machine, part, own);
                     }
                 }
-                Kernel::Bcast { size, repeat } => (0..repeat).for_each(|_| line.bcast(machine, size)),
+                Kernel::Bcast { size, repeat } => {
+                    (0..repeat).for_each(|_| line.bcast(machine, size, repeat > 1));
+                }
             }
         }
         Ok(builder.build())
@@ -159,22 +212,25 @@ impl Line<'_> {
             self.last = vec![self.add(Kind::Calc, self.rank, ps)];
         }
     }
-    /// To and from every other rank at once, and a copy of one's own part.
-    fn exchange(&mut self, machine: &Machine, size: u64, own_ps: u64) {
+    /// A part to and from every other rank at once, and a copy of one's own.
+    fn exchange(&mut self, machine: &Machine, part: impl Fn(u32, u32) -> u64, own_ps: u64) {
         let mut ends = Vec::new();
+        let (me, ranks) = (self.rank, self.ranks);
         // What processors carry costs their time; what is left on the way is news of it.
-        let sent = if machine.is_carried { size.min(1) } else { size };
-        for step in 1..self.ranks {
+        let sent = |bytes: u64| if machine.is_carried { bytes.min(1) } else { bytes };
+        for step in 1..ranks {
+            let (to, from) = ((me + step) % ranks, (me + ranks - step) % ranks);
             if machine.is_carried {
-                self.calc(machine.carry(size, self.working));
+                self.calc(machine.carry_both(part(me, to).max(part(from, me)), self.working));
             }
-            ends.push(self.add(Kind::Send, (self.rank + step) % self.ranks, sent));
+            ends.push(self.add(Kind::Send, to, sent(part(me, to))));
         }
         if own_ps > 0 {
-            ends.push(self.add(Kind::Calc, self.rank, own_ps));
+            ends.push(self.add(Kind::Calc, me, own_ps));
         }
-        for step in 1..self.ranks {
-            ends.push(self.add(Kind::Recv, (self.rank + self.ranks - step) % self.ranks, sent));
+        for step in 1..ranks {
+            let from = (me + ranks - step) % ranks;
+            ends.push(self.add(Kind::Recv, from, sent(part(from, me))));
         }
         self.last = ends;
     }
@@ -188,14 +244,14 @@ impl Line<'_> {
             self.calc(combine_ps);
         }
     }
-    fn bcast(&mut self, machine: &Machine, size: u64) {
+    fn bcast(&mut self, machine: &Machine, size: u64, in_a_row: bool) {
         let sent = if machine.is_carried { size.min(1) } else { size };
         let rounds = self.ranks.next_power_of_two().trailing_zeros();
         for round in 0..rounds {
             let half = 1 << round;
             if self.rank < half && self.rank + half < self.ranks {
                 if machine.is_carried {
-                    self.calc(machine.messages.transit.at(size).unwrap_or(0));
+                    self.calc(machine.carry(size, in_a_row));
                 }
                 self.last = vec![self.add(Kind::Send, self.rank + half, sent)];
             } else if (half..2 * half).contains(&self.rank) {
@@ -215,10 +271,14 @@ impl Line<'_> {
         let keys = machine.program_copy(KEY * share, all, working)?;
         self.calc(machine.own(KEY * share * 3, 2 * share, all)?);
         self.allreduce(sums, machine.copy(sums, all, 0)?);
-        self.exchange(machine, COUNT, 0);
+        self.exchange(machine, |_, _| COUNT, 0);
         self.calc(keys);
         let part = KEY * share / ranks;
-        self.exchange(machine, part, machine.program_copy(part, all, working)?);
+        self.exchange(
+            machine,
+            |_, _| part,
+            machine.own_part(part, all, working, true)?.max(machine.program_copy(part, all, working)?),
+        );
         self.calc(keys);
         self.calc(machine.own(KEY * (share + 3 * range), share, all)?);
         Ok(())
@@ -236,6 +296,10 @@ mod tests {
             messages,
             copies,
             copies_beside: Curve::default(),
+            one_way: Curve::default(),
+            exchange: Curve::default(),
+            to_self: Curve::default(),
+            own_message_max: [0; 2],
             is_carried: false,
             update: Some(Time(1000)),
             program_copy: 0.0,
@@ -247,10 +311,30 @@ mod tests {
     fn two_ranks_take_what_the_closed_form_says() {
         let machine = machine();
         // o + L + 999 G + o, for the copy of 100 ns fits into the message's flight.
-        let one = machine.run(&Kernel::Alltoallv { size: 1000, repeat: 1 }, 2).unwrap();
+        let one = machine.run(&Kernel::Exchange { size: 1000, uneven: false, repeat: 1 }, 2).unwrap();
         assert_eq!(one.latency(), Time(2_999_000));
         let bcast = machine.run(&Kernel::Bcast { size: 1, repeat: 1 }, 4).unwrap();
         assert_eq!(bcast.latency(), Time(4_000_000), "two rounds of 2 o + L");
+    }
+
+    #[test]
+    fn carried_messages_take_what_was_measured() {
+        // 2 o + L of a short message is 2 us; processors carry long ones, each way at once slower than one way.
+        let line =
+            |ps_per_byte: u64| Curve::through(&[(1, Time(2_000_000)), (1001, Time(2_000_000 + 1000 * ps_per_byte))]);
+        let made = || Machine { is_carried: true, one_way: line(1000), exchange: line(3000), ..machine() };
+        let shared = made();
+        let us = |kernel| shared.run(&kernel, 2).unwrap().latency().us();
+        assert_eq!(us(Kernel::Bcast { size: 1001, repeat: 1 }), 3.0);
+        // One's own part is copied while the news is on its way.
+        let exchange = Kernel::Exchange { size: 1001, uneven: false, repeat: 1 };
+        assert!((us(exchange) - 5.0).abs() < 0.2, "{}", us(exchange));
+        // Or it is a message, which takes longer.
+        let own = Machine { to_self: line(5000), own_message_max: [0, u64::MAX], ..made() };
+        let uneven = Kernel::Exchange { size: 1000, uneven: true, repeat: 1 };
+        let (copied, sent) = (shared.run(&uneven, 2).unwrap().latency(), own.run(&uneven, 2).unwrap().latency());
+        assert!(sent.us() > copied.us() + 5.0, "{copied:?} {sent:?}");
+        assert_eq!(own.run(&exchange, 2).unwrap().latency(), shared.run(&exchange, 2).unwrap().latency());
     }
 
     #[test]

@@ -25,6 +25,7 @@ fn form(record: &Record) -> Option<Form> {
         "stream" if record.text("direction").is_some_and(|direction| direction.starts_with("bi")) => {
             point("MPI Bi-Directional Bandwidth", &["Bandwidth (MB/s)"], bandwidth, "median")
         }
+        "stream" if record.text("direction") == Some("self") => None,
         "stream" => point("MPI Bandwidth", &["Bandwidth (MB/s)"], bandwidth, "median"),
         "saturation" | "rate" => point(
             "MPI Multiple Bandwidth / Message Rate",
@@ -39,6 +40,8 @@ fn form(record: &Record) -> Option<Form> {
         "allgather" => collective("MPI Allgather Latency"),
         "alltoall" => collective("MPI All-to-All Personalized Exchange Latency"),
         "alltoallv" => collective("MPI All-to-Allv Personalized Exchange Latency"),
+        "gather" => collective("MPI Gather Latency"),
+        "scatter" => collective("MPI Scatter Latency"),
         _ => None,
     }
 }

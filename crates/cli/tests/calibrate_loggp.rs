@@ -1,35 +1,17 @@
 //! `calibrate --model loggp` finds the machine that made the numbers, writes it as a fabric that `simulate` takes, and
 //! tells the error of its predictions.
 
+mod common;
+
+use common::{hotlink, place, write};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-fn place(test: &str) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("loggp-{test}"));
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
-fn hotlink(line: &str, folder: &Path) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
-    command.args(line.split_whitespace()).current_dir(folder).env("HOME", folder);
-    command.env_remove("XDG_DATA_HOME").env_remove("HOTLINK_CATALOG").output().unwrap()
-}
+use std::path::Path;
 
 fn records(line: &str, folder: &Path) -> Vec<Value> {
     let output = hotlink(line, folder);
     assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     document["records"].as_array().unwrap().clone()
-}
-
-fn write(folder: &Path, name: &str, records: &[Value]) {
-    let environment = json!({"host": "test", "cores": 2});
-    let document =
-        json!({"schema": "hotlink/1", "command": ["hotlink"], "environment": environment, "records": records});
-    std::fs::write(folder.join(name), document.to_string()).unwrap();
 }
 
 /// A machine of L = 1 us, o = g = 0.25 us, G = 0.1 ns/B over an adapter, copies at 10 GB/s.
@@ -57,14 +39,17 @@ fn machine() -> Vec<Value> {
 
 #[test]
 fn the_machine_is_found_and_predicts_what_it_has_not_seen() {
-    let folder = place("found");
+    let folder = place("loggp-found");
     write(&folder, "m.json", &machine());
     // Back to back, an exchange of two ranks is 2 o + L + s G; its own part's copy hides behind the flight.
     let exchange = |size: u64| {
         let us = 1.5 + 1e-4 * size as f64;
-        json!({"benchmark": "alltoallv", "method": "measured", "ranks": 2, "size_B": size, "latency_us": us})
+        json!({"benchmark": "alltoall", "method": "measured", "ranks": 2, "size_B": size, "latency_us": us})
     };
-    write(&folder, "check.json", &[exchange(8), exchange(65536), exchange(1 << 20)]);
+    // Measured three times, once disturbed: the median counts.
+    let mut disturbed = exchange(8);
+    disturbed["latency_us"] = 100.0.into();
+    write(&folder, "check.json", &[exchange(8), disturbed, exchange(65536), exchange(1 << 20), exchange(8)]);
     let line = "calibrate m.json --model loggp --name found --out found.toml --check check.json --json";
     let told = records(line, &folder);
     for (name, expected) in [("L", 1.0), ("o", 0.25), ("g", 0.25), ("G", 0.1)] {
@@ -89,7 +74,7 @@ fn the_machine_is_found_and_predicts_what_it_has_not_seen() {
 
 #[test]
 fn a_sort_on_one_rank_predicts_sorts_on_more() {
-    let folder = place("sort");
+    let folder = place("loggp-sort");
     let mut all = machine();
     all.push(json!({"benchmark": "is", "method": "measured", "ranks": 1, "class": "S", "bound_time_s": 0.004}));
     write(&folder, "m.json", &all);
@@ -105,7 +90,7 @@ fn a_sort_on_one_rank_predicts_sorts_on_more() {
 
 #[test]
 fn what_cannot_be_fitted_is_told() {
-    let folder = place("told");
+    let folder = place("loggp-told");
     let pingpong = |memory: &str, size: u64| {
         json!({"benchmark": "pingpong", "method": "measured", "memory": memory, "size_B": size, "latency_us": 1.0,
             "bandwidth_MBps": size})

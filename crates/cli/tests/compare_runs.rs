@@ -1,25 +1,9 @@
 //! `compare-runs` as an acceptance test meets it: statuses, verdicts, what has no partner.
 
+mod common;
+
+use common::{hotlink, place, write};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-fn place(test: &str) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("compare-runs-{test}"));
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
-fn hotlink(line: &str, folder: &Path) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
-    command.args(line.split_whitespace()).current_dir(folder).output().unwrap()
-}
-
-fn write(folder: &Path, name: &str, records: &[Value]) {
-    let document = json!({"schema": "hotlink/1", "command": ["hotlink"], "environment": {}, "records": records});
-    std::fs::write(folder.join(name), document.to_string()).unwrap();
-}
 
 fn pingpong(size: u64, latency_us: f64, noise: f64) -> Value {
     json!({"fabric": "this-machine", "benchmark": "pingpong", "method": "measured", "via": "shm", "ranks": 2,
@@ -30,7 +14,7 @@ fn pingpong(size: u64, latency_us: f64, noise: f64) -> Value {
 
 #[test]
 fn regressions_have_status_1_and_what_has_no_partner_is_said() {
-    let folder = place("status");
+    let folder = place("compare-runs-status");
     let before = [pingpong(8, 1.0, 0.01), pingpong(64, 2.0, 0.01), pingpong(4096, 3.0, 0.2), pingpong(1, 1.0, 0.01)];
     let after = [pingpong(64, 1.8, 0.01), pingpong(8, 1.1, 0.01), pingpong(4096, 3.3, 0.2), pingpong(2, 1.0, 0.01)];
     write(&folder, "a.json", &before);
@@ -62,7 +46,7 @@ fn regressions_have_status_1_and_what_has_no_partner_is_said() {
 
 #[test]
 fn folders_of_sweeps_and_simulations_are_compared() {
-    let folder = place("folders");
+    let folder = place("compare-runs-folders");
     let plan = "[[study]]\nverb = \"simulate alltoall\"\nfabric = \"sci-ring\"\nnodes = [4, 8]\nsize = 64\n";
     std::fs::write(folder.join("plan.toml"), plan).unwrap();
     assert!(hotlink("sweep plan.toml --out a", &folder).status.success());
@@ -72,7 +56,7 @@ fn folders_of_sweeps_and_simulations_are_compared() {
 
 #[test]
 fn what_cannot_be_compared_is_told() {
-    let folder = place("told");
+    let folder = place("compare-runs-told");
     write(&folder, "a.json", &[pingpong(8, 1.0, 0.01)]);
     write(&folder, "b.json", &[pingpong(16, 1.0, 0.01)]);
     write(&folder, "empty.json", &[json!({"benchmark": "pingpong"})]);

@@ -155,11 +155,14 @@ fn streams_rates_and_semantics_stand_beside_their_bounds() {
         let streams = measured(&["stream", "--via", via, "--size", "8,64KiB", "--buffers", "rewritten"]);
         let directions: Vec<_> = streams.iter().map(|record| record["direction"].as_str().unwrap()).collect();
         assert_eq!(directions, ["uni", "uni", "bi", "bi"]);
+        let own = measured(&["stream", "--via", via, "--size", "4KiB", "--direction", "self", "--rounds", "3"]);
+        assert!(own.len() == 1 && own[0]["direction"] == "self" && own[0]["rounds"] == 3, "{own:?}");
+        assert_eq!(own[0]["round_values"].as_array().unwrap().len(), 3);
         let rates = measured(&["rate", "--via", via, "--pairs", "1,2", "--window", "16"]);
         assert_eq!(rates.len(), 6);
         let semantics = measured(&["semantics", "--via", via, "--size", "64KiB"]);
         assert!(semantics[0]["semantics"] == "restricted" && semantics[1]["semantics"] == "postal");
-        for record in streams.iter().chain(&rates).chain(&semantics) {
+        for record in streams.iter().chain(&own).chain(&rates).chain(&semantics) {
             assert_sound(record);
             assert!(record["efficiency"].as_f64().unwrap() > 0.0 && record["limiting_resource"].is_string());
         }

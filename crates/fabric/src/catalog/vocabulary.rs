@@ -30,6 +30,8 @@ pub const PARAMETERS: &[Parameter] = &[
         Count,
         "1 where a switch sends a packet the least occupied of its equal ways, else 0",
     ),
+    parameter("alltoall_own_message_max", Size, "up to here a rank's own part of alltoall is a message, not a copy"),
+    parameter("alltoallv_own_message_max", Size, "up to here a rank's own part of alltoallv is a message, not a copy"),
     parameter("annex_time", Time, "time to set the entry through which stores and loads reach another node"),
     parameter("att_entries", Count, "entries of the adapter's address translation table"),
     parameter(
@@ -150,8 +152,11 @@ pub const PARAMETERS: &[Parameter] = &[
 pub const PER_SIZE: &[Parameter] = &[
     parameter("copy_time_of_", Time, "time to copy a block of so many bytes in memory"),
     parameter("copy_time_beside_others_of_", Time, "the same while every processor copies"),
+    parameter("exchange_time_of_", Time, "time until two messages of so many bytes are whole, one each way at once"),
     parameter("loggp_gap_of_", Time, "time between the starts of two messages of so many bytes (piecewise LogGP)"),
     parameter("loggp_time_of_", Time, "half round trip of a message of so many bytes (piecewise LogGP)"),
+    parameter("one_way_time_of_", Time, "time of a message of so many bytes that nothing but an empty one answers"),
+    parameter("self_time_of_", Time, "time of a rank's message of so many bytes to itself"),
 ];
 
 /// The parameter called `name`.

@@ -5,8 +5,8 @@ use super::fit::{self, LogGp, Point};
 use super::{Measured, is, measured_value};
 use crate::Failure;
 use crate::kernel::{Kernel, Machine, sort_work};
-use hotlink_bench::Record;
 use hotlink_bench::is::{Class, ITERATIONS};
+use hotlink_bench::{Direction, Record, Summary};
 use hotlink_fabric::spec::{FabricSpec, Status, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,25 +40,46 @@ fn point(record: &Record, per_message: bool) -> Option<Point> {
     (us > 0.0).then_some(Point { size: size as u64, us, low, high })
 }
 
-/// Copies while every processor of a pair copies.
+/// One message at a time from each sender, without what the answer to it takes: one way, both ways at once (an exchange),
+/// or to oneself, where there is no answer.
+fn single(measured: &[Measured], direction: Direction, answer_us: f64) -> Vec<Point> {
+    let wanted = |r: &Record| is(r, "stream") && is_single(r) && r.text("direction") == Some(direction.name());
+    let messages = if direction == Direction::Bi { 2.0 } else { 1.0 };
+    let answer_us = if direction == Direction::Own { 0.0 } else { answer_us };
+    let alone = |point: Point| {
+        let [us, low, high] = [point.us, point.low, point.high].map(|us| messages * us - answer_us);
+        (us > 0.0).then_some(Point { us, low, high, ..point })
+    };
+    points(measured, wanted, true).into_iter().filter_map(alone).collect()
+}
+
+fn is_single(record: &Record) -> bool {
+    record.number("window") == Some(1.0)
+}
+
+/// Copies while every processor of a pair copies: the bound that stands beside streams.
 fn beside(measured: &[Measured]) -> Vec<Point> {
     let of = |record: &Record| {
-        let one_pair = is(record, "saturation") && record.number("pairs") == Some(1.0);
+        let one_pair = (is(record, "saturation") || is(record, "stream")) && record.number("pairs") == Some(1.0);
         let rate = record.number("bound_bandwidth_MBps").filter(|rate| one_pair && *rate > 0.0)?;
         let size = record.number("size_B").filter(|size| (1.0..1e15).contains(size))?;
         let us = 2.0 * size / rate;
         Some(Point { size: size as u64, us, low: us, high: us })
     };
     let mut points: Vec<Point> = measured.iter().filter_map(|m| of(&m.record)).collect();
-    points.sort_by_key(|point| point.size);
-    points.dedup_by_key(|point| point.size);
-    points
+    // Of several of a size, the median one.
+    points.sort_by(|a, b| (a.size, a.us).partial_cmp(&(b.size, b.us)).unwrap_or(std::cmp::Ordering::Equal));
+    points.chunk_by(|a, b| a.size == b.size).map(|same| same[same.len() / 2]).collect()
 }
 
 /// What a fit is made of.
 pub(super) struct Fit {
     pingpong: Vec<Point>,
     stream: Vec<Point>,
+    one_way: Vec<Point>,
+    exchange: Vec<Point>,
+    to_self: Vec<Point>,
+    is_mpich: bool,
     copies: Vec<Point>,
     /// Copies while every processor copies: the bound that stands beside a saturation of one pair.
     beside: Vec<Point>,
@@ -93,9 +114,10 @@ impl Fit {
                 )));
             }
         }
-        let one_way = |r: &Record| r.text("direction").is_none_or(|direction| !direction.starts_with("bi"));
-        let streams =
-            |r: &Record| (is(r, "stream") && one_way(r)) || (is(r, "saturation") && r.number("pairs") == Some(1.0));
+        let one_way = |r: &Record| !r.text("direction").is_some_and(|way| way.starts_with("bi") || way == "self");
+        let streams = |r: &Record| {
+            (is(r, "stream") && one_way(r) && !is_single(r)) || (is(r, "saturation") && r.number("pairs") == Some(1.0))
+        };
         let pingpong = points(measured, |r| is(r, "pingpong"), false);
         if pingpong.len() < LEAST_POINTS {
             let what = format!("{} sizes of ping-pong are too few", pingpong.len());
@@ -104,6 +126,9 @@ impl Fit {
             )));
         }
         let stream = points(measured, streams, true);
+        let singles = [Direction::Uni, Direction::Bi, Direction::Own];
+        let [one_way, exchange, to_self] = singles.map(|direction| single(measured, direction, pingpong[0].us));
+        let is_mpich = told("mpi").iter().any(|mpi| mpi.starts_with("MPICH"));
         let copies =
             points(measured, |r| is(r, "memory") && r.number("stride").is_none_or(|stride| stride == 1.0), true);
         let beside = beside(measured);
@@ -112,7 +137,20 @@ impl Fit {
         let is_shared = told("via").contains("shm") || measured.iter().any(|m| is(&m.record, "pingpong") && handed(&m));
         let model = fit::fit(&fit::kept(&pingpong), &fit::kept(&stream));
         let source = measured.iter().find(|m| is(&m.record, "pingpong")).map_or(String::new(), |m| m.source.clone());
-        let mut fit = Fit { pingpong, stream, copies, beside, is_shared, model, source, alone: None };
+        let mut fit = Fit {
+            pingpong,
+            stream,
+            one_way,
+            exchange,
+            to_self,
+            is_mpich,
+            copies,
+            beside,
+            is_shared,
+            model,
+            source,
+            alone: None,
+        };
         fit.alone = fit.alone(measured);
         Ok(fit)
     }
@@ -156,6 +194,9 @@ impl Fit {
         let curves = [
             ("loggp_time_of_", &self.pingpong, "ping-pong at this size"),
             ("loggp_gap_of_", &self.stream, "stream at this size"),
+            ("one_way_time_of_", &self.one_way, "stream of single messages at this size, without the answers"),
+            ("exchange_time_of_", &self.exchange, "a message each way at once, at this size, without the answers"),
+            ("self_time_of_", &self.to_self, "a message to oneself, of this size"),
             ("copy_time_of_", &self.copies, "copy of a block of this size"),
             ("copy_time_beside_others_of_", &self.beside, "copy of a block of this size while every processor copies"),
         ];
@@ -167,6 +208,9 @@ impl Fit {
         let (share, what) =
             (if self.is_shared { 1.0 } else { 0.0 }, "by what carries the messages: nothing was measured");
         put("loggp_processor_share".to_owned(), share / 1e6, "ratio", Status::Estimated, what);
+        for (name, most, what) in self.own_parts() {
+            put(name.to_owned(), most / 1e6, "B", Status::Estimated, what);
+        }
         if let Some(Alone { update, copy, source }) = &self.alone {
             put("update_time".to_owned(), *update, "us", Status::Fitted, source);
             if let Some(copy) = copy {
@@ -174,6 +218,16 @@ impl Fit {
             }
         }
         parameters
+    }
+
+    /// Up to which size a rank's own part of an exchange is sent as a message to itself, not copied: the MPI's choice.
+    fn own_parts(&self) -> Vec<(&'static str, f64, &'static str)> {
+        let known = self.is_mpich && !self.to_self.is_empty();
+        let chosen = [
+            ("alltoall_own_message_max", 32_768.0, "MPICH's default: MPIR_CVAR_ALLTOALL_MEDIUM_MSG_SIZE"),
+            ("alltoallv_own_message_max", 1e12, "MPICH's alltoallv posts one's own part with the others'"),
+        ];
+        chosen.into_iter().filter(|_| known).collect()
     }
 
     /// Parameters with their intervals, residuals, and the error on what was held out.
@@ -236,30 +290,71 @@ fn class(record: &Record) -> Option<Class> {
         .find(|class| record.text("class") == Some(class.name()))
 }
 
-/// Benchmarks that the calibration has not seen, predicted by simulation beside what was measured.
-pub(super) fn check(spec: &FabricSpec, seen: &[Measured]) -> Result<Vec<Record>, Failure> {
-    let machine = Machine::of(spec).map_err(Failure::Input)?;
-    let mut records = Vec::new();
-    for Measured { record, .. } in seen {
-        let size = record.number("size_B").map_or(0, |size| size as u64);
-        let (benchmark, ranks) =
-            (record.text("benchmark").unwrap_or_default(), record.number("ranks").unwrap_or(0.0) as u32);
-        // Operations that flow into each other, from a barrier.
-        let repeat = record.number("inner").map_or(1, |inner| inner.clamp(1.0, 1000.0) as u32);
-        let (kernel, measured_us) = match (benchmark, class(record)) {
-            ("is", Some(class)) if ranks > 1 => (Kernel::IntegerSort(class), record.number("time_s").map(|s| s * 1e6)),
-            ("alltoall" | "alltoallv", _) if ranks > 1 => {
-                (Kernel::Alltoallv { size, repeat }, record.number("latency_us"))
+/// A benchmark that is predicted, with everything that was measured of it.
+struct Seen<'a> {
+    record: &'a Record,
+    kernel: fn(u64, u32) -> Option<Kernel>,
+    size: u64,
+    ranks: u32,
+    measured_us: Vec<f64>,
+    /// Operations in a row, from a barrier: they flow into each other.
+    repeats: Vec<f64>,
+}
+
+/// What of it can be predicted, repetitions together, in the order of their first.
+fn seen(all: &[Measured]) -> Vec<Seen<'_>> {
+    let mut found: Vec<Seen> = Vec::new();
+    for Measured { record, .. } in all {
+        let (kernel, time): (fn(u64, u32) -> Option<Kernel>, _) = match record.text("benchmark").unwrap_or_default() {
+            "is" => (|_, _| None, record.number("time_s").map(|s| s * 1e6)),
+            "alltoall" => {
+                (|size, n| Some(Kernel::Exchange { size, uneven: false, repeat: n }), record.number("latency_us"))
             }
-            ("bcast", _) if ranks > 1 => (Kernel::Bcast { size, repeat }, record.number("latency_us")),
+            "alltoallv" => {
+                (|size, n| Some(Kernel::Exchange { size, uneven: true, repeat: n }), record.number("latency_us"))
+            }
+            "bcast" => (|size, n| Some(Kernel::Bcast { size, repeat: n }), record.number("latency_us")),
             _ => continue,
         };
-        let Some(measured_us) = measured_us.filter(|us| *us > 0.0) else { continue };
+        let ranks = record.number("ranks").unwrap_or(0.0) as u32;
+        let Some(us) = time.filter(|us| *us > 0.0 && ranks > 1) else { continue };
+        let size = record.number("size_B").map_or(0, |size| size as u64);
+        let repeat = record.number("inner").map_or(1.0, |inner| inner.clamp(1.0, 1000.0));
+        let same = |seen: &&mut Seen| {
+            let equal = |key: &str| seen.record.get(key) == record.get(key);
+            ["benchmark", "ranks", "size_B", "class"].into_iter().all(equal)
+        };
+        match found.iter_mut().find(same) {
+            Some(seen) => {
+                seen.measured_us.push(us);
+                seen.repeats.push(repeat);
+            }
+            None => {
+                let (measured_us, repeats) = (vec![us], vec![repeat]);
+                found.push(Seen { record, kernel, size, ranks, measured_us, repeats });
+            }
+        }
+    }
+    found
+}
+
+/// Benchmarks that the calibration has not seen, predicted by simulation beside what was measured: the median, where they
+/// were measured several times.
+pub(super) fn check(spec: &FabricSpec, all: &[Measured]) -> Result<Vec<Record>, Failure> {
+    let machine = Machine::of(spec).map_err(Failure::Input)?;
+    let median = |values: &[f64]| Summary::of(values).map_or(0.0, |summary| summary.median);
+    let mut records = Vec::new();
+    for Seen { record, kernel, size, ranks, measured_us, repeats } in seen(all) {
+        let kernel = match class(record) {
+            Some(class) => Some(Kernel::IntegerSort(class)),
+            None => kernel(size, median(&repeats) as u32),
+        };
+        let Some(kernel) = kernel else { continue };
         let outcome = machine.run(&kernel, ranks).map_err(Failure::Input)?;
         let predicted_us = outcome.latency().us() / f64::from(kernel.repeat());
         let head = Record::new()
             .with("fabric", spec.name.as_str())
-            .with("benchmark", benchmark)
+            .with("benchmark", record.text("benchmark").unwrap_or_default())
             .with("method", "loggp")
             .with("kind", "prediction")
             .with("ranks", ranks);
@@ -267,8 +362,16 @@ pub(super) fn check(spec: &FabricSpec, seen: &[Measured]) -> Result<Vec<Record>,
             Some(class) => head.with("class", class.name()),
             None => head.with("size_B", size),
         };
-        let error = predicted_us / measured_us - 1.0;
-        records.push(head.with("measured_us", measured_us).with("predicted_us", predicted_us).with("error", error));
+        let (measured, range) =
+            (median(&measured_us), |of: fn(f64, f64) -> f64| measured_us.iter().copied().reduce(of));
+        records.push(
+            head.with("measured_us", measured)
+                .with("measurements", measured_us.len())
+                .with("measured_min_us", range(f64::min))
+                .with("measured_max_us", range(f64::max))
+                .with("predicted_us", predicted_us)
+                .with("error", predicted_us / measured - 1.0),
+        );
     }
     match records.is_empty() {
         true => {

@@ -12,6 +12,7 @@ mod mpi;
 mod overlap;
 mod pairs;
 mod pingpong;
+mod rounds;
 mod saturation;
 mod semantics;
 mod sockets;
@@ -42,6 +43,9 @@ pub(crate) struct Args {
     bench: Bench,
     #[command(flatten)]
     hosts: Hosts,
+    /// Measure all points so often, one round after the other; the median round counts, disturbed ones are told.
+    #[arg(long, global = true, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
 }
 
 /// Ranks on several machines without a launcher. Under mpirun or srun none of this is needed on one machine; across
@@ -64,6 +68,9 @@ struct Hosts {
 }
 
 impl Hosts {
+    fn are_several(&self) -> bool {
+        self.listen.is_some() || self.connect.is_some()
+    }
     /// Joins the ranks that the options or a launcher name; says nothing in the end unless this is rank 0.
     fn join(&self, output: &mut Output) -> Result<(), Failure> {
         let place = match (&self.listen, &self.connect) {
@@ -140,7 +147,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     if !output.is_muted() {
         describe(output);
     }
-    mpi::leave(run_bench(&args.bench, &args.hosts, output).and_then(|()| beside_wire(args, output)))
+    mpi::leave(rounds::run(args, output).and_then(|()| beside_wire(args, output)))
 }
 
 /// Puts the network's bound beside what was measured between machines.
@@ -167,7 +174,7 @@ struct Line {
 /// Runs the benchmark of `line`, options separated by spaces, between ranks of its own on this machine.
 pub(crate) fn run_line(line: &str, output: &mut Output) -> Result<(), Failure> {
     let line = Line::try_parse_from(line.split(' ')).map_err(|error| Failure::Input(error.to_string()))?;
-    run_bench(&line.args.bench, &line.args.hosts, output)
+    rounds::run(&line.args, output)
 }
 
 fn run_bench(bench: &Bench, hosts: &Hosts, output: &mut Output) -> Result<(), Failure> {

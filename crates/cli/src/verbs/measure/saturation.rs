@@ -3,7 +3,7 @@
 use super::{Memory, Repetition, carrier::Carrier, summary};
 use crate::values::{Counts, Sizes};
 use crate::{Failure, output::Output};
-use hotlink_bench::{PingPong, Plan, Record, Samples, Stream};
+use hotlink_bench::{Direction, PingPong, Plan, Record, Samples, Stream};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 
 fn stream(args: &Args, pairs: u32, size: u64, plan: Plan) -> Stream {
     let private = args.memory == Memory::Private;
-    Stream { sizes: vec![size], pairs, window: None, both_ways: false, private, plan }
+    Stream { sizes: vec![size], pairs, window: None, direction: Direction::Uni, private, plan }
 }
 
 fn record(

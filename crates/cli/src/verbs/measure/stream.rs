@@ -3,7 +3,7 @@
 use super::{Memory, Repetition, carrier::Carrier, summary};
 use crate::values::{Counts, Sizes};
 use crate::{Failure, output::Output};
-use hotlink_bench::{Record, Samples, Stream};
+use hotlink_bench::{Direction, Record, Samples, Stream};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -15,9 +15,9 @@ pub(super) struct Args {
     /// Message sizes: a list or range.
     #[arg(long, value_name = "LIST", default_value = "8,4KiB,64KiB,1MiB")]
     size: Sizes,
-    /// One way or both ways at once.
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Direction::Uni, Direction::Bi])]
-    direction: Vec<Direction>,
+    /// One way, both ways at once, or each rank to itself.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Way::Uni, Way::Bi])]
+    direction: Vec<Way>,
     #[command(flatten)]
     common: Common,
 }
@@ -49,11 +49,24 @@ struct Common {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Direction {
+enum Way {
     /// From the first rank to the last.
     Uni,
     /// Both ways at once; the bandwidth is that of both together.
     Bi,
+    /// The first and the last rank each to itself, at once; the bandwidth is the first's.
+    #[value(name = "self")]
+    Own,
+}
+
+impl From<Way> for Direction {
+    fn from(way: Way) -> Direction {
+        match way {
+            Way::Uni => Direction::Uni,
+            Way::Bi => Direction::Bi,
+            Way::Own => Direction::Own,
+        }
+    }
 }
 
 /// One point.
@@ -70,13 +83,13 @@ impl<'a> Point<'a> {
         common: &'a Common,
         (ranks, pairs): (u32, u32),
         size: u64,
-        both_ways: bool,
+        direction: Direction,
     ) -> Result<Point<'a>, Failure> {
         if ranks < 2 || pairs > ranks / 2 {
             return Err(Failure::Input(format!("--ranks {ranks}: a pair needs two")));
         }
         let (private, plan) = (common.memory == Memory::Private, common.repetition.plan()?);
-        let bench = Stream { sizes: vec![size], pairs, window: common.window, both_ways, private, plan };
+        let bench = Stream { sizes: vec![size], pairs, window: common.window, direction, private, plan };
         Ok(Point { carrier, common, ranks, bench })
     }
     /// The record, its bandwidth beside the bound.
@@ -91,7 +104,7 @@ impl<'a> Point<'a> {
             .with("memory", self.common.memory.name())
             .with("ranks", self.ranks)
             .with("pairs", bench.pairs)
-            .with("direction", if bench.both_ways { "bi" } else { "uni" })
+            .with("direction", bench.direction.name())
             .with("size_B", size)
             .with("window", bench.window(size))
             .with("bandwidth_MBps", bandwidth)
@@ -119,7 +132,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let progress = output.progress("measure stream", (args.direction.len() * args.size.len()) as u64);
     for &direction in &args.direction {
         for &size in args.size.iter() {
-            let point = Point::new(&args.carrier, &args.common, (ranks, 1), size, direction == Direction::Bi)?;
+            let point = Point::new(&args.carrier, &args.common, (ranks, 1), size, direction.into())?;
             let (record, samples) = point.record("stream", over)?;
             output.push(args.common.repetition.finish(record, &samples, "bandwidth_MBps")?);
             progress.step();
@@ -141,7 +154,7 @@ pub(super) fn run_rate(args: &RateArgs, output: &mut Output) -> Result<(), Failu
     for &ranks in &ranks {
         let over = args.carrier.oversubscribed(ranks);
         for &size in args.size.iter() {
-            let point = Point::new(&args.carrier, &args.common, (ranks, ranks / 2), size, false)?;
+            let point = Point::new(&args.carrier, &args.common, (ranks, ranks / 2), size, Direction::Uni)?;
             let (record, samples) = point.record("rate", over)?;
             let per_message = 1e6 / size as f64;
             let rates = Samples { values: samples.values.iter().map(|mbps| mbps * per_message).collect(), ..samples };

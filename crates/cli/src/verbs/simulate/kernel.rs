@@ -134,7 +134,7 @@ fn exchanged(spec: &FabricSpec, machine: &Machine, ranks: u32, size: u64) -> Res
         .with("method", "loggp")
         .with("ranks", ranks)
         .with("size_B", size);
-    let (record, outcome) = run(record, machine, Kernel::Alltoallv { size, repeat: REPEAT }, ranks)?;
+    let (record, outcome) = run(record, machine, Kernel::Exchange { size, uneven: true, repeat: REPEAT }, ranks)?;
     let each = |us: f64| us / f64::from(REPEAT);
     let record = record.with("latency_us", each(outcome.latency().us()));
     Ok(record.with("bound_latency_us", each(outcome.bound.us())))
