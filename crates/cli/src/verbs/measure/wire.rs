@@ -157,6 +157,8 @@ fn flows(record: &Record, machine: &[usize]) -> Option<Vec<(usize, usize)>> {
             let pairs = whole("pairs")?;
             let there = (0..pairs).map(|pair| (pair, ranks.saturating_sub(pairs) + pair));
             match record.text("direction") {
+                // To oneself: nothing crosses the network.
+                Some("self") => return None,
                 Some("bi") => there.clone().chain(there.map(|(from, to)| (to, from))).collect(),
                 _ => there.collect(),
             }
