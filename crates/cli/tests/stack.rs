@@ -211,3 +211,28 @@ fn each_level_of_k98_costs_its_copies() {
     };
     assert!(buffered("postal") > 0.0 && buffered("restricted") == 0.0);
 }
+
+/// Wherever a port's cost model lets a message move without buffers, it is not slower than through them; on SCI that
+/// begins at 8 KiB, where SCI-MPICH's constants of 16 and 32 KiB (P012, P014) left a step down.
+#[test]
+fn without_buffers_is_never_slower_where_it_is_chosen() {
+    for fabric in ["w01-sci-d330", "k98-sci", "k98-myrinet", "k98-t3d", "qsnet", "ib-ndr-fat-tree2"] {
+        let sizes = "512..256KiB --memory regular,registered --zero-copy on,off";
+        let all = records(&format!("simulate pingpong --stack message --fabric {fabric} --size {sizes}"));
+        let moved = |r: &Value| number(r, "deposited") + number(r, "fetched") > 0.0;
+        let mut rate = 0.0;
+        for on in all.iter().filter(|r| r["zero_copy"] == true) {
+            let same =
+                |r: &&Value| ["size_B", "memory"].iter().all(|&key| r[key] == on[key]) && r["zero_copy"] == false;
+            let off = all.iter().find(same).expect("both were run");
+            let times = (number(on, "latency_us"), number(off, "latency_us"));
+            assert!(times.0 <= 1.01 * times.1, "{fabric}: {times:?} in {on}");
+            assert!(moved(on) || number(on, "size_B") < 32768.0, "{fabric}: {on}");
+            if fabric == "w01-sci-d330" && on["memory"] == "regular" {
+                let bandwidth = number(on, "bandwidth_MBps");
+                assert!(bandwidth > rate, "bandwidth grows with the size: {bandwidth} after {rate} in {on}");
+                rate = bandwidth;
+            }
+        }
+    }
+}

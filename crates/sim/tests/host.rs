@@ -109,3 +109,77 @@ proptest! {
         }
     }
 }
+
+fn changed(fabric: &str, parameter: &str, value: f64) -> Host {
+    let mut spec = load(fabric).expect("in the catalog");
+    spec.parameters.get_mut(parameter).expect("stated").value = value;
+    Host::new(&spec).expect("a host")
+}
+
+/// K98 s15: stream buffers times payload over the round trip bounds the rate; both numbers count.
+#[test]
+fn fewer_stream_buffers_hold_a_block_back() {
+    let rate = |parameter, value| {
+        let time = changed("w01-sci-d330", parameter, value).dma(1 << 20, 1, Completion::Poll).expect("has DMA");
+        (time.rate, time.limiting)
+    };
+    let (one, of_one) = rate("stream_buffers", 1.0);
+    let (two, _) = rate("stream_buffers", 2.0);
+    assert_eq!(of_one, "stream buffers (round trip)");
+    assert!((two / one - 2.0).abs() < 0.1, "{two} for {one}: one packet in a round trip, then two");
+    assert!(rate("stream_buffer_size", 64.0).0 < rate("stream_buffer_size", 128.0).0);
+}
+
+/// K98 s12: host DMA on the bus, LANai, network DMA on each side work at the same time; whichever is slow holds the rest
+/// back. Without room for two pages in staging memory they wait for one another.
+#[test]
+fn each_of_myrinets_engines_can_be_the_slowest() {
+    let (us, limiting) =
+        (1e6, |host: &Host, stride| host.deposit(&Deposit::new(1 << 20, stride, Series::RemoteDirect)).limiting);
+    for (parameter, value, resource) in [
+        ("nic_send_time", 100.0 * us, "LANai (sender)"),
+        ("nic_receive_time", 100.0 * us, "LANai (receiver)"),
+        ("bus_read_wait_clocks", 200.0, "PCI 32/33 (sender)"),
+        ("bus_write_wait_clocks", 200.0, "PCI 32/33 (receiver)"),
+    ] {
+        assert_eq!(limiting(&changed("k98-myrinet", parameter, value), 1), resource, "{parameter}");
+    }
+    assert_eq!(limiting(&host("k98-myrinet"), 8), "LANai (receiver)", "a DMA for each word");
+    let mut spec = load("k98-myrinet").expect("in the catalog");
+    let link = spec.resources.get_mut(&hotlink_fabric::spec::Role::Link).expect("has links");
+    link.gross.as_mut().expect("rated").value.0 /= 4;
+    assert_eq!(limiting(&Host::new(&spec).expect("a host"), 1), "Myrinet link");
+    let cramped = changed("k98-myrinet", "adapter_memory", 8192.0);
+    assert!(deposit(&cramped, 1 << 20, 1) < 0.7 * deposit(&host("k98-myrinet"), 1 << 20, 1));
+}
+
+/// P01: the host posts and polls, the bus carries both, the Elan's thread handles each event, packets are acknowledged
+/// within a window: ten times any of these is seen by what uses it, and by nothing else.
+#[test]
+fn each_part_of_the_elan_costs() {
+    use hotlink_sim::qsnet::{Algorithm, Collective, Elan, run};
+    let spec = load("qsnet").expect("in the catalog");
+    let fabric = hotlink_fabric::Fabric::build(&spec, 16).expect("16 nodes");
+    let usual = Elan::of(&spec).expect("a QsNet");
+    let time = |elan: Elan, algorithm, bytes| {
+        let settings = elan.settings(&hotlink_sim::Settings::of(&spec));
+        let plan = hotlink_sim::Plan::new(&fabric, &settings).expect("a plan");
+        let what = Collective { algorithm, nodes: 16, bytes, samples: 1, background: None };
+        run(&plan, &settings, elan, &what).expect("it ends").latencies[0]
+    };
+    let ten = |time: hotlink_fabric::units::Time| hotlink_fabric::units::Time(10 * time.0);
+    let slow =
+        |change: fn(&mut Elan, fn(hotlink_fabric::units::Time) -> hotlink_fabric::units::Time), algorithm, bytes| {
+            let mut elan = usual;
+            change(&mut elan, ten);
+            time(elan, algorithm, bytes).0 as f64 / time(usual, algorithm, bytes).0 as f64
+        };
+    assert!(slow(|elan, ten| elan.thread = ten(elan.thread), Algorithm::Nic, None) > 1.5);
+    assert_eq!(slow(|elan, ten| elan.thread = ten(elan.thread), Algorithm::Tree, None), 1.0);
+    assert!(slow(|elan, ten| elan.send = ten(elan.send), Algorithm::Tree, None) > 1.2);
+    assert!(slow(|elan, ten| elan.receive = ten(elan.receive), Algorithm::Tree, None) > 1.2);
+    assert!(slow(|elan, ten| elan.bus = ten(elan.bus), Algorithm::Nic, None) > 1.2);
+    let acknowledge = |elan: &mut Elan, ten: fn(_) -> _| elan.acknowledge = ten(elan.acknowledge);
+    assert!(slow(acknowledge, Algorithm::Hardware, Some(64 << 10)) > 1.05);
+    assert!(slow(|elan, _| elan.unacknowledged = 1, Algorithm::Hardware, Some(64 << 10)) > 1.05);
+}

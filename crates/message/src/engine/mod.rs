@@ -48,6 +48,7 @@ pub(crate) struct Engine<P: Port> {
     pub(crate) mover: hotlink_port::Engine,
     /// The port has remote stores but no loads.
     only_puts: bool,
+    eager_always: u64,
     pub(crate) options: Options,
     pub(crate) setup: Setup,
     pub(crate) counters: Counters,
@@ -75,7 +76,8 @@ pub(crate) struct Engine<P: Port> {
 /// The token of barriers, which need no request: they end in the order in which they were entered.
 const BARRIER: u64 = u64::MAX - 1;
 
-/// Up to this size (as far as [`Options::eager_bytes`] goes) a message is eager whatever memory it lies in.
+/// Up to this size, or the one from which on the port claims to be faster without buffers, a message is eager whatever
+/// memory it lies in (as far as [`Options::eager_bytes`] goes).
 const EAGER_ALWAYS: u64 = 16 << 10;
 
 impl<P: Port> Engine<P> {
@@ -87,6 +89,7 @@ impl<P: Port> Engine<P> {
         let options = Options { eager_bytes, piece_bytes, ..options };
         Engine {
             flows: Flows::new(port.ranks(), &options),
+            eager_always: EAGER_ALWAYS.min(port.limits().registration.zero_copy_min.saturating_sub(1)),
             only_puts: port.limits().deposit.is_some() && port.limits().fetch.is_none(),
             port,
             mover: if by_dma { port::Engine::Dma } else { port::Engine::Pio },
@@ -180,7 +183,7 @@ impl<P: Port> Engine<P> {
     #[inline]
     fn is_short(&self, span: &Span, waits: bool) -> bool {
         let total = span.bytes();
-        total <= self.options.eager_bytes && (total <= EAGER_ALWAYS || !self.offers(span, waits))
+        total <= self.options.eager_bytes && (total <= self.eager_always || !self.offers(span, waits))
     }
     /// Sends a short message at once and leaves nothing to wait for; `false`: it must go the usual way.
     #[inline]

@@ -180,7 +180,8 @@ fn limits(driver: &Loopback) -> Limits {
             private: driver.deposits,
             private_mappable: false,
             private_block_min: 0,
-            zero_copy_min: 0,
+            // What one control message cannot carry.
+            zero_copy_min: 257,
             private_zero_copy_min: 300,
             entries: Some(driver.entries as u64),
             entry_bytes: u64::MAX,

@@ -38,8 +38,8 @@ pub struct Deposit {
     pub stride: u64,
     /// How.
     pub series: Series,
-    /// Bytes from a page's boundary to the destination, below [`Deposit::PAGE`]: contiguous blocks start and end in
-    /// part of a line, buffer or page; DMA that cannot start there leaves the block to the processor's stores.
+    /// Bytes from a page's boundary to the destination, below [`Deposit::PAGE`]: blocks start and end in part of a
+    /// line, buffer or page, and words that are copied may lie across lines; DMA that cannot start there leaves the block to the processor's stores.
     pub offset: u64,
 }
 
@@ -112,9 +112,9 @@ impl Host {
             Series::RemoteDmaUnpack => self.block(bytes, offset).run(),
         };
         match series {
-            Series::Local => outcome.then(MEMORY, self.memory().copy(bytes, stride)),
+            Series::Local => outcome.then(MEMORY, self.memory().copy_at(bytes, stride, offset)),
             Series::RemoteDirect => {}
-            Series::RemoteDmaUnpack => outcome.then(UNPACK, self.memory().copy_uncached(bytes, stride)),
+            Series::RemoteDmaUnpack => outcome.then(UNPACK, self.memory().copy_uncached(bytes, stride, offset)),
         }
         DepositTime::new(bytes, &outcome, self.bound(bytes, series))
     }
@@ -163,7 +163,7 @@ impl Host {
             Series::Local => peaks.push((MEMORY.to_owned(), bytes as f64 / self.memory().copy(bytes, 1).s())),
             Series::RemoteDirect => {}
             Series::RemoteDmaUnpack => {
-                peaks.push((UNPACK.to_owned(), bytes as f64 / self.memory().copy_uncached(bytes, 1).s()));
+                peaks.push((UNPACK.to_owned(), bytes as f64 / self.memory().copy_uncached(bytes, 1, 0).s()));
             }
         }
         peaks.into_iter().min_by(|a, b| a.1.total_cmp(&b.1)).expect("every series has a peak")

@@ -56,38 +56,55 @@ impl Memory {
         Ok(Memory { line: parameters.piece("memory_line")?, levels })
     }
 
-    /// Lines that `bytes` touch when stored as words `stride` words apart (1: contiguous), from the start of a line.
-    pub fn lines(&self, bytes: u64, stride: u64) -> u64 {
+    /// Lines that `bytes` touch when stored as words `stride` words apart (1: contiguous), `offset` bytes after the start
+    /// of a line.
+    pub fn lines(&self, bytes: u64, stride: u64, offset: u64) -> u64 {
+        let past = offset % self.line;
         if stride <= 1 {
-            return bytes.div_ceil(self.line);
+            return (past + bytes).div_ceil(self.line);
         }
-        let words = bytes.div_ceil(WORD);
-        if stride * WORD >= self.line {
-            return words;
+        let (words, step) = (bytes.div_ceil(WORD), stride * WORD);
+        if step > self.line {
+            return words + self.crossings(words, step, past);
         }
-        // Words nearer than a line: each line of the span holds at least one.
-        let span = words.saturating_sub(1) * stride * WORD + WORD.min(bytes);
-        span.div_ceil(self.line).min(words)
+        // Words no farther than a line: each line of the span holds part of one.
+        let span = words.saturating_sub(1) * step + WORD.min(bytes);
+        let most = if past.is_multiple_of(WORD) { words } else { 2 * words };
+        (past + span).div_ceil(self.line).min(most)
     }
 
-    /// Time to copy `bytes` from contiguous memory to words `stride` words apart.
+    /// Of `words` that begin `step` bytes apart, the first `past` bytes after a line's start, those that end in the next.
+    fn crossings(&self, words: u64, step: u64, past: u64) -> u64 {
+        let crosses = |word: &u64| (past + word * step) % self.line > self.line.saturating_sub(WORD);
+        // Both are multiples of a word, so that the pattern repeats after a line's words.
+        let period = (self.line / WORD).max(1);
+        let in_one = (0..period).filter(crosses).count() as u64;
+        words / period * in_one + (0..words % period).filter(crosses).count() as u64
+    }
+
+    /// Time to copy `bytes` from contiguous memory to words `stride` words apart, from the start of a line.
     pub fn copy(&self, bytes: u64, stride: u64) -> Time {
-        let (read, written) = (self.lines(bytes, 1), self.lines(bytes, stride));
+        self.copy_at(bytes, stride, 0)
+    }
+
+    /// The same to words that begin `offset` bytes after the start of a line.
+    pub fn copy_at(&self, bytes: u64, stride: u64, offset: u64) -> Time {
+        let (read, written) = (self.lines(bytes, 1, 0), self.lines(bytes, stride, offset));
         let footprint = (read + written) * self.line;
         let level = self.levels.iter().find(|level| footprint <= level.size).unwrap_or(self.memory());
         level.copy(read, written)
     }
 
     /// The same where no cache holds anything of it: after DMA or a deposit engine has put the block into memory.
-    pub fn copy_uncached(&self, bytes: u64, stride: u64) -> Time {
-        self.memory().copy(self.lines(bytes, 1), self.lines(bytes, stride))
+    pub fn copy_uncached(&self, bytes: u64, stride: u64, offset: u64) -> Time {
+        self.memory().copy(self.lines(bytes, 1, 0), self.lines(bytes, stride, offset))
     }
 
     /// Time to take `bytes` that an adapter has put into memory, whose lines no cache holds, to words `stride` words
     /// apart in a block of `held` bytes, which a cache that is twice as large holds.
     pub fn copy_arrived(&self, bytes: u64, stride: u64, held: u64) -> Time {
         let level = self.levels.iter().find(|level| held.saturating_mul(2) <= level.size).unwrap_or(self.memory());
-        Time(self.lines(bytes, 1) * self.memory().read.0) + level.copy(0, self.lines(bytes, stride))
+        Time(self.lines(bytes, 1, 0) * self.memory().read.0) + level.copy(0, self.lines(bytes, stride, 0))
     }
 
     /// Time to read `bytes` of contiguous memory, from memory itself, a part of a line at its share.
@@ -129,16 +146,27 @@ mod tests {
     #[test]
     fn a_stride_touches_the_lines_that_it_touches() {
         let memory = pentium_pro();
-        let by_hand = |bytes: u64, stride: u64| {
-            let mut lines: Vec<u64> = (0..bytes / WORD).map(|word| word * stride * WORD / 32).collect();
-            lines.dedup();
-            lines.len() as u64
+        let by_hand = |words: u64, stride: u64, offset: u64| {
+            let ends = |word| [offset + word * stride * WORD, offset + word * stride * WORD + WORD - 1];
+            (0..words).flat_map(ends).map(|byte| byte / 32).collect::<std::collections::BTreeSet<u64>>().len() as u64
         };
-        for stride in [1, 2, 3, 4, 5, 8, 64] {
+        for (stride, offset) in [1, 2, 3, 4, 5, 8, 64].into_iter().flat_map(|s| [0, 4, 8, 20, 28, 31].map(|o| (s, o))) {
             for words in [1, 2, 3, 4, 5, 7, 64] {
-                assert_eq!(memory.lines(words * WORD, stride), by_hand(words * WORD, stride), "{words} by {stride}");
+                let (lines, by_hand) = (memory.lines(words * WORD, stride, offset), by_hand(words, stride, offset));
+                assert_eq!(lines, by_hand, "{words} by {stride} at {offset}");
             }
         }
+    }
+
+    #[test]
+    fn a_copy_off_a_line_touches_one_more() {
+        let memory = pentium_pro();
+        let line = |size: u64| memory.copy_at(size, 1, 8) - memory.copy(size, 1);
+        assert_eq!([line(1 << 20), line(1 << 10)], [Time(2 * 214_000), Time(20_000)], "from memory, from the cache");
+        // Every fourth word of a stride that is odd in words lies across a boundary; of one that is not, all or none.
+        let strided =
+            |stride, offset| memory.copy_at(1 << 20, stride, offset).0 as f64 / memory.copy(1 << 20, stride).0 as f64;
+        assert!(strided(8, 28) > 1.6 && strided(8, 8) == 1.0 && (1.1..1.3).contains(&strided(5, 28)));
     }
 
     #[test]

@@ -5,6 +5,24 @@
 //! pipeline of bursts, packets or words through servers with windows, run on the event core in whole picoseconds;
 //! nothing here is fitted to a curve that it predicts.
 //!
+//! Programs on simulated ports ([`crate::port`]) take their pace from here: what a transfer alone takes there is what the
+//! model says (`tests/feeding.rs`), so that every feature shows in `hotlink simulate deposit` and in all that runs over
+//! the message stack. Where each is, and the test that fails without it:
+//!
+//! | feature | where | test |
+//! |---|---|---|
+//! | processor: issue of stores, multiply-add, update | `sci`, `t3d`, `port::local` | `every_feature_of_the_host_reaches_the_stack`, golden tables |
+//! | memory: copy rate by size (caches), stride, alignment | [`Memory`] | `what_fits_a_cache_is_copied_faster`, `more_stride_is_never_faster`, `a_copy_off_a_line_touches_one_more` |
+//! | bus: bursts, turnaround, waits | [`Bus`] | `a_burst_of_64_data_phases_takes_67_clocks`, `a_wait_on_reads_costs_what_the_bus_says` |
+//! | bus: one for both directions | `pipeline` (`both_ways`) | `both_directions_share_pci_and_nothing_on_the_t3d` |
+//! | stores: write combining, stream buffers | `sci` | `part_of_a_stream_buffer_takes_longer_than_a_full_one`, `fewer_stream_buffers_hold_a_block_back` |
+//! | DMA: set-up, alignment, queue | `queue`, `sci` | `dma_pays_for_each_operation`, `an_offset_costs_and_a_wrong_one_costs_dma`, `a_queue_takes_its_closed_form` |
+//! | Myrinet: host and network DMA, LANai, staging memory | `myrinet` | `each_of_myrinets_engines_can_be_the_slowest` |
+//! | T3D: annex, prefetch queue, deposit engine | `t3d` | `one_load_takes_the_round_trip_of_the_catalog`, `the_prefetch_queue_hides_the_round_trip_of_the_t3d` |
+//! | interrupts | `queue`, `port::kernel` | `dma_pays_for_each_operation`, `every_segment_interrupts_its_receiver` |
+//! | kernel TCP/IP: copies, checksums, segments | `port::kernel` | `tests/kernel.rs` |
+//! | Elan: thread, events, DMA window | [`crate::qsnet`] | `each_part_of_the_elan_costs` |
+//!
 //! ```
 //! use hotlink_sim::host::{Deposit, Host, Series};
 //! let fabric = hotlink_fabric::catalog::load("k98-myrinet").unwrap();
@@ -162,6 +180,14 @@ impl Host {
             Adapter::Sci(sci) => sci.fetch(bytes, stride, offset),
             Adapter::Myrinet(_) => None,
             Adapter::T3d(t3d) => t3d.fetch(&self.memory, bytes, stride),
+        }
+    }
+
+    /// Bytes on the wire of strided words over those of a block, in 1/256: SCI sends each word in a packet of its own.
+    pub(crate) fn wire_stretch(&self) -> u64 {
+        match &self.adapter {
+            Adapter::Sci(sci) => sci.wire_stretch(),
+            Adapter::Myrinet(_) | Adapter::T3d(_) => 256,
         }
     }
 

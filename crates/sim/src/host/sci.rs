@@ -118,6 +118,11 @@ impl Sci {
         }
     }
 
+    /// Bytes on the wire of words alone over those of full packets, in 1/256.
+    pub fn wire_stretch(&self) -> u64 {
+        256 * self.on_wire(WORD) * self.buffer_bytes / (WORD * self.on_wire(self.buffer_bytes))
+    }
+
     /// Time through the two adapters that no other parameter explains: what is left of a single store's one-way time.
     /// Half is spent in each adapter.
     fn unexplained(&self) -> Time {

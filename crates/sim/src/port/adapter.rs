@@ -5,147 +5,20 @@
 //! into the network ([`Pace`]). Numbers come from the catalog. Where it is silent the family's usual value stands in
 //! ([`usual`]): estimates for choosing and trying, never targets.
 
+use super::family::{Carrier, Family, Usual, usual};
 use super::kernel::Kernel;
 use super::local::Local;
-use crate::host::{Deposit, Host, Series};
+use super::pace::{Pace, words};
+use crate::host::{Deposit, Host, Series, WORD};
 use crate::plan::{Plan, RouteBuffer};
-use hotlink_fabric::spec::{FabricSpec, FlowControl, Role};
+use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_port::{DepositLimits, Engine, Layout, Limits, RegistrationLimits};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// Families of adapters, by what they let a program do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Family {
-    /// Dolphin's PCI-SCI: remote memory mapped for stores through stream buffers, and DMA (K98 s14-15, W01).
-    Sci,
-    /// Myrinet: a processor on the adapter and DMA from pinned memory; no remote stores (K98 s12).
-    Myrinet,
-    /// QsNet's Elan: DMA from and to user virtual memory, translated by the adapter (P01).
-    Elan,
-    /// Cray T3D: stores and loads of remote memory, put there by a deposit engine (K98 s16).
-    T3d,
-    /// Remote DMA on registered memory: InfiniBand, RoCE, Slingshot.
-    Rdma,
-    /// Kernel sockets: the processor copies, and works for every segment.
-    Tcp,
-}
-
-impl Family {
-    /// The family of a fabric's adapters, from its flow control, topology and speed.
-    pub fn of(spec: &FabricSpec) -> Family {
-        let on_a_bus = spec.resources.contains_key(&Role::HostBus);
-        let slow =
-            spec.resource(Role::Link).and_then(|link| link.gross.as_ref()).is_some_and(|g| g.value.0 < 1_250_000_000);
-        match spec.flow_control {
-            FlowControl::SciRing => Family::Sci,
-            FlowControl::Wormhole if spec.packet.payload_max_bytes.is_none() => Family::Myrinet,
-            FlowControl::Wormhole if on_a_bus => Family::Elan,
-            FlowControl::Wormhole => Family::T3d,
-            FlowControl::Ethernet if slow => Family::Tcp,
-            _ => Family::Rdma,
-        }
-    }
-    /// Its name in records.
-    pub fn name(self) -> &'static str {
-        match self {
-            Family::Sci => "sci",
-            Family::Myrinet => "myrinet",
-            Family::Elan => "elan",
-            Family::T3d => "t3d",
-            Family::Rdma => "rdma",
-            Family::Tcp => "tcp",
-        }
-    }
-}
-
-/// Who moves the payload of a control message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Carrier {
-    /// The processor stores it straight into the receiver's buffer.
-    Stores,
-    /// The processor copies it into a buffer that the adapter reads.
-    Copy,
-    /// The adapter reads it where it is.
-    Direct,
-}
-
-/// What stands in where the catalog says nothing, in microseconds.
-struct Usual {
-    send: f64,
-    receive: f64,
-    /// Through both adapters, beyond the network's own latency.
-    latency: f64,
-    gap: f64,
-    dma_setup: f64,
-    /// Registering: fixed, and for each page of 4 KiB.
-    register: (f64, f64),
-    map: (f64, f64),
-    connect: f64,
-    control_bytes_max: u64,
-    zero_copy_min: u64,
-    carrier: Carrier,
-}
-
-/// The usual values of a family: estimates, by analogy with the generation of its fabrics in the catalog.
-fn usual(family: Family) -> Usual {
-    let base = Usual {
-        send: 0.3,
-        receive: 0.3,
-        latency: 0.5,
-        gap: 0.0,
-        dma_setup: 1.0,
-        register: (0.0, 0.0),
-        map: (0.0, 0.0),
-        connect: 0.0,
-        control_bytes_max: 16 << 10,
-        zero_copy_min: 16 << 10,
-        carrier: Carrier::Copy,
-    };
-    match family {
-        // Eager buffers of 16 KiB, DMA from 32 KiB on: SCI-MPICH (parameters P012, P014).
-        Family::Sci => Usual {
-            dma_setup: 15.0,
-            register: (20.0, 1.0),
-            map: (50.0, 2.0),
-            connect: 30.0,
-            zero_copy_min: 32 << 10,
-            carrier: Carrier::Stores,
-            ..base
-        },
-        Family::Myrinet => Usual { send: 0.8, receive: 0.8, latency: 3.0, gap: 2.0, register: (15.0, 0.8), ..base },
-        Family::Elan => {
-            Usual { send: 0.5, receive: 0.5, latency: 0.8, zero_copy_min: 4 << 10, carrier: Carrier::Direct, ..base }
-        }
-        Family::T3d => Usual { latency: 0.2, dma_setup: 0.0, zero_copy_min: 1 << 10, carrier: Carrier::Stores, ..base },
-        Family::Rdma => Usual { send: 0.1, receive: 0.1, latency: 0.1, dma_setup: 0.1, register: (5.0, 0.1), ..base },
-        Family::Tcp => Usual { send: 10.0, receive: 10.0, latency: 0.0, control_bytes_max: 64 << 10, ..base },
-    }
-}
-
-/// How data enter the network: from a start on, a chunk each so often.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Pace {
-    /// Before the first chunk, in picoseconds.
-    pub setup_ps: u64,
-    /// Payload of a chunk in bytes; the last may be shorter.
-    pub chunk: u64,
-    /// From one chunk to the next, in picoseconds.
-    pub chunk_ps: u64,
-    /// Wire bytes of this layout over those of a contiguous one, in 1/256.
-    pub stretch: u64,
-}
-
-impl Pace {
-    /// From the start of the first chunk until the feed is over.
-    pub fn busy_ps(&self, bytes: u64) -> u64 {
-        self.setup_ps + (u128::from(self.chunk_ps) * u128::from(bytes) / u128::from(self.chunk)) as u64
-    }
-}
-
 /// Chunks are pages: what address translation leaves contiguous.
-const PAGE: u64 = 4 << 10;
+pub(super) const PAGE: u64 = 4 << 10;
 
 /// The adapters and hosts of a fabric, all alike.
 pub struct Adapter {
@@ -154,8 +27,8 @@ pub struct Adapter {
     /// What a port on it claims.
     pub limits: Limits,
     pub(super) local: Local,
-    host: Option<Host>,
-    carrier: Carrier,
+    pub(super) host: Option<Host>,
+    pub(super) carrier: Carrier,
     /// Added to every message's way.
     pub(super) latency_ps: u64,
     /// Least time between two messages of a node.
@@ -164,15 +37,18 @@ pub struct Adapter {
     pub(super) queue: u32,
     /// DMA operations of a node under way.
     pub(super) dma_queue: u32,
-    setup_ps: u64,
+    pub(super) setup_ps: u64,
     register_ps: (u64, u64),
     map_ps: (u64, u64),
     connect_ps: u64,
-    page_ps: u64,
+    pub(super) page_ps: u64,
     kernel: Option<Kernel>,
     /// The network's own payload rate from a node, where known.
-    link: Rate,
-    stores: RefCell<BTreeMap<u64, Pace>>,
+    pub(super) link: Rate,
+    /// The network's latency to the neighbour.
+    pub(super) network_ps: u64,
+    /// What the host's model has said of transfers: by stores or not, stride, bytes.
+    pub(super) alone: RefCell<BTreeMap<(bool, u64, u64), u64>>,
 }
 
 /// Values of the catalog, in base units.
@@ -204,12 +80,16 @@ impl Adapter {
         let spec = &plan.fabric.spec;
         let (known, usual) = (Known(spec), usual(family));
         let network_ps = network_latency(plan);
-        let latency_ps = match (known.value("pio_latency").filter(|_| family == Family::Sci), Family::of(spec)) {
-            // One way of a store, all in: what the network does not explain is the adapters'.
-            (Some(pio), _) => (pio as u64).saturating_sub(network_ps),
+        let host = Host::new(spec).ok().filter(|_| matches!(family, Family::Sci | Family::Myrinet | Family::T3d));
+        let latency_ps = match (&host, Family::of(spec)) {
+            // One way of a word, all in: what the network does not explain is the adapters'.
+            (Some(host), _) => {
+                host.deposit(&Deposit::new(WORD, 1, Series::RemoteDirect)).time.0.saturating_sub(network_ps)
+            }
             // The kernel hands each message to an adapter that was not made for it, as DMA.
             (None, own) if family == Family::Tcp && own != Family::Tcp => {
-                Adapter::of_family(plan, own).latency_ps + known.ps("dma_setup_time", self::usual(own).dma_setup)
+                let own = Adapter::of_family(plan, own);
+                own.latency_ps + own.setup_ps
             }
             (None, _) => known.ps("adapter_latency", usual.latency),
         };
@@ -220,7 +100,6 @@ impl Adapter {
             Some(segment) => (segment as u64, segment as u64 + known.ps("interrupt_time", 0.0)),
             None => (known.ps("host_overhead_send", send), known.ps("host_overhead_recv", receive)),
         };
-        let host = Host::new(spec).ok().filter(|_| matches!(family, Family::Sci | Family::Myrinet | Family::T3d));
         let local = Local::new(spec);
         let kernel = (family == Family::Tcp).then(|| Kernel::new(spec, Time(post)));
         let mut adapter = Adapter {
@@ -243,7 +122,8 @@ impl Adapter {
             page_ps: known.ps("dma_page_time", 0.0),
             kernel,
             link: link_rate(plan),
-            stores: RefCell::default(),
+            network_ps,
+            alone: RefCell::default(),
         };
         let rate = match &adapter.kernel {
             Some(kernel) => Rate((kernel.peak(&adapter.local) as u64).min(adapter.link.0)),
@@ -264,6 +144,9 @@ impl Adapter {
             copy_rate: adapter.local.copy_rate(),
             ..adapter.limits
         };
+        let (regular, private) = (adapter.pays_from(false), adapter.pays_from(true));
+        let registration = &mut adapter.limits.registration;
+        (registration.zero_copy_min, registration.private_zero_copy_min) = (regular, private);
         adapter
     }
 
@@ -290,69 +173,28 @@ impl Adapter {
         Some((limiting, pace.chunk as f64 / pace.chunk_ps as f64 * 1e12))
     }
 
-    /// The same from or to registered user memory, whose pages DMA must take one by one.
-    pub(super) fn paged(&self, pace: Pace) -> Pace {
-        // A chunk is a page where the engine is paced at all.
-        if pace.chunk_ps > 0 { Pace { chunk_ps: pace.chunk_ps + self.page_ps, ..pace } } else { pace }
-    }
-    /// How a deposit by `engine` to `layout` is fed.
-    pub(super) fn pace(&self, engine: Engine, layout: &Layout) -> Pace {
-        let stride = words(layout);
-        let by_stores = engine == Engine::Pio;
-        let key = stride << 1 | u64::from(by_stores);
-        if let Some(pace) = self.stores.borrow().get(&key) {
-            return *pace;
-        }
-        let pace = self.pace_anew(by_stores, stride);
-        self.stores.borrow_mut().insert(key, pace);
-        pace
-    }
-    fn pace_anew(&self, by_stores: bool, stride: u64) -> Pace {
-        let setup_ps = if by_stores { 0 } else { self.setup_ps };
-        let Some(host) = &self.host else {
-            // The network's own rate: a page each time it can take one, so that others get their turn.
-            let worms = matches!(self.family, Family::Myrinet | Family::Elan | Family::T3d);
-            let chunk_ps = if worms { self.link.time_for(PAGE).0 } else { 0 };
-            let chunk = if worms { PAGE } else { u64::MAX };
-            return Pace { setup_ps, chunk, chunk_ps, stretch: 256 };
-        };
-        let time = |bytes| match by_stores || stride > 1 {
-            true => host.deposit(&Deposit::new(bytes, stride, Series::RemoteDirect)).time.0,
-            false => host.block_by_engine(bytes).time.0,
-        };
-        // Between two sizes the start-up cancels out: what is left is the steady rate.
-        let (short, long) = (4 * PAGE, 12 * PAGE);
-        let chunk_ps = time(long).saturating_sub(time(short)) * PAGE / (long - short);
-        let stretch = if self.family == Family::Sci && stride > 1 { self.small_packets() } else { 256 };
-        Pace { setup_ps, chunk: PAGE, chunk_ps, stretch }
-    }
-    /// SCI: a strided word is a packet of the smallest data field; wire bytes of these over those of full packets.
-    fn small_packets(&self) -> u64 {
-        // 16 B of data and 64 B around 8 B of payload, where full packets have 192 B for 128.
-        let (small, full) = ((16.0 + 64.0) / 8.0, 192.0 / 128.0);
-        (256.0 * small / full) as u64
-    }
-
-    /// Processor time to hand a control message of `bytes` over, beside the post overhead; whether the processor feeds
-    /// it into the network meanwhile.
-    pub(super) fn hand_over(&self, bytes: u64) -> (Time, Option<Pace>) {
+    /// Processor time to hand a control message of `bytes` over, beside the post overhead; how it is fed into the
+    /// network, from the start of that time on.
+    pub(super) fn hand_over(&self, bytes: u64) -> (Time, Pace) {
+        let whole = Layout::contiguous(bytes);
         if bytes == 0 {
-            return (Time::ZERO, None);
+            return (Time::ZERO, Pace::AT_ONCE);
         }
         if let Some(kernel) = &self.kernel {
-            let (busy, pace) = kernel.send(&self.local, bytes);
-            return (busy, Some(pace));
+            return kernel.send(&self.local, bytes);
         }
         match self.carrier {
             Carrier::Stores => {
-                let pace = self.pace(Engine::Pio, &Layout::contiguous(bytes));
-                (Time(pace.busy_ps(bytes)), Some(pace))
+                let pace = self.pace(Engine::Pio, &whole);
+                (Time(pace.busy_ps(bytes)), pace)
             }
             Carrier::Copy => {
-                let whole = Layout::contiguous(bytes);
-                (self.local.copy(&whole, &whole), None)
+                let copied = self.local.copy(&whole, &whole);
+                // Only an adapter that is known feeds it in chunks.
+                let pace = if self.host.is_some() { self.pace(Engine::Dma, &whole) } else { Pace::AT_ONCE };
+                (copied, Pace { lead_ps: copied.0 + pace.lead_ps, ..pace })
             }
-            Carrier::Direct => (Time::ZERO, None),
+            Carrier::Direct => (Time::ZERO, Pace::AT_ONCE),
         }
     }
     /// Processor time for a control message that has come, beside the poll overhead.
@@ -371,11 +213,6 @@ impl Adapter {
     pub fn connect_time(&self) -> Time {
         Time(self.connect_ps)
     }
-}
-
-/// The stride of a layout in words, as the host models count it.
-fn words(layout: &Layout) -> u64 {
-    if layout.is_contiguous() { 1 } else { (layout.stride / layout.block.max(1)).clamp(2, Deposit::MOST_STRIDE) }
 }
 
 /// From one node to its neighbour, without serialisation.
@@ -429,7 +266,8 @@ fn claims(family: Family, spec: &FabricSpec, usual: &Usual) -> Limits {
         ),
         Family::Myrinet => (Some(DepositLimits { dma: true, dma_needs_registration: true, ..none }), None),
         Family::Elan => (Some(DepositLimits { dma: true, ..none }), Some(DepositLimits { dma: true, ..none })),
-        Family::T3d => (Some(DepositLimits { pio: true, ..none }), Some(DepositLimits { pio: true, ..none })),
+        // A word at a time comes back (K98's fetch, `Host::fetch`): half of what a line at a time goes there.
+        Family::T3d => (Some(DepositLimits { pio: true, ..none }), None),
         Family::Rdma => {
             let dma =
                 DepositLimits { dma: true, strided: false, dma_needs_registration: true, bytes_max: 1 << 30, ..none };
@@ -441,8 +279,8 @@ fn claims(family: Family, spec: &FabricSpec, usual: &Usual) -> Limits {
         private: deposit.is_some(),
         private_mappable: family == Family::T3d,
         private_block_min: 0,
-        zero_copy_min: usual.zero_copy_min,
-        private_zero_copy_min: usual.zero_copy_min,
+        zero_copy_min: u64::MAX,
+        private_zero_copy_min: u64::MAX,
         entries: (family == Family::Sci).then(|| known.value("att_entries").map_or(4096, |n| n as u64)),
         entry_bytes: known.value("page_size").map_or(PAGE, |bytes| bytes as u64).max(1),
         pinned_bytes: match family {

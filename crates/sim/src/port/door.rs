@@ -81,9 +81,8 @@ impl SimPort<'_> {
             let (at, place) = (seat.now, world.add(flight));
             return world.at(at, place);
         }
-        let start = if pace.is_some() { begun } else { seat.now };
-        flight.pace = pace.unwrap_or(flight.pace);
-        let at = (start + flight.pace.setup_ps + latency).max(seat.nic_free);
+        flight.pace = pace;
+        let at = (begun + pace.lead_ps + latency).max(seat.nic_free);
         seat.nic_free = at + gap;
         let place = world.add(flight);
         world.at(at, place);
@@ -166,20 +165,24 @@ impl SimPort<'_> {
         if what.engine == Engine::Dma && kind.is_ok_and(|kind| self.is_private(kind)) {
             flight.pace = world.adapter.paged(flight.pace);
         }
-        let (busy, setup) = (flight.pace.busy_ps(flight.bytes), flight.pace.setup_ps);
+        let (busy, lead) = (flight.pace.busy_ps(flight.bytes), flight.pace.lead_ps);
         let extra = world.adapter.latency_ps;
         let there = world.latency(self.rank, flight.to);
         let seat = world.seat(self.rank);
         let mut start = seat.now;
         match what.engine {
             // The processor stores until all has left it; a load it waits for.
-            Engine::Pio => seat.now += busy + if what.deposit { 0 } else { 2 * (there + extra) },
+            Engine::Pio if !what.deposit => seat.now += busy + 2 * (there + extra),
+            Engine::Pio => {
+                seat.now += busy;
+                start += lead;
+            }
             // A fetch is fed at the other end.
-            Engine::Dma if !what.deposit => start = seat.now.max(seat.dma_free) + setup,
+            Engine::Dma if !what.deposit => start = seat.now.max(seat.dma_free) + flight.pace.setup_ps,
             Engine::Dma => {
                 start = seat.now.max(seat.dma_free);
                 seat.dma_free = start + busy;
-                start += setup;
+                start += lead;
             }
         }
         if flight.to == self.rank {
@@ -422,7 +425,7 @@ impl Host for SimPort<'_> {
     }
     fn copy(&mut self, from: Span, to: Span) -> Result<(), Refusal> {
         self.seat(|seat| seat.blocks.copy(&from, &to))?;
-        let time = self.world.borrow().adapter.local.copy(&from.layout, &to.layout);
+        let time = self.world.borrow().adapter.local.copy_at((&from.layout, from.offset), (&to.layout, to.offset));
         self.charge(time);
         Ok(())
     }

@@ -1,7 +1,8 @@
 //! [`VirtualTime`]: runs rank programs as tasks over the event core.
 
-use super::adapter::{Adapter, Family};
+use super::adapter::Adapter;
 use super::door::SimPort;
+use super::family::Family;
 use super::seat::State;
 use super::world::World;
 use crate::flow::Settings;

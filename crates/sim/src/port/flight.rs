@@ -3,7 +3,7 @@
 //! Flights between two ranks are settled in the order in which they were posted, whatever the network does to their
 //! packets: one that lands before its forerunner is held back.
 
-use super::adapter::Pace;
+use super::pace::Pace;
 use crate::net::Linked;
 use crate::plan::NONE;
 use hotlink_port::{Head, Key, Rank, Refusal, Span, Token};
@@ -82,7 +82,6 @@ pub(super) struct Flight {
 
 impl Flight {
     pub fn new(what: What, from: Rank, to: Rank) -> Flight {
-        let pace = Pace { setup_ps: 0, chunk: u64::MAX, chunk_ps: 0, stretch: 256 };
         Flight {
             what,
             phase: Phase::There,
@@ -92,7 +91,7 @@ impl Flight {
             bytes: 0,
             data: Vec::new(),
             ghost: false,
-            pace,
+            pace: Pace::AT_ONCE,
             fed: 0,
             crossing: 0,
             transfer: None,

@@ -4,8 +4,8 @@
 //! enters the network while the next is made. The receiver is interrupted for every segment, adds its checksum up and
 //! works for it; the copy to the program is the receive's. Buffers of the kernel are in no cache.
 
-use super::adapter::Pace;
 use super::local::Local;
+use super::pace::Pace;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
 
@@ -40,7 +40,7 @@ impl Kernel {
     pub fn send(&self, local: &Local, bytes: u64) -> (Time, Pace) {
         let busy = local.copy_cold(bytes) + local.checksum(bytes) + Time(self.further(bytes) * self.overhead_ps);
         let first = Time(busy.0 / bytes.div_ceil(self.segment).max(1));
-        (busy, Pace { setup_ps: first.0, chunk: self.segment, chunk_ps: first.0, stretch: 256 })
+        (busy, Pace { lead_ps: first.0, setup_ps: 0, chunk: self.segment, chunk_ps: first.0, stretch: 256 })
     }
     /// Of the receiver's processor beside the message's own overhead and the copy to the program.
     pub fn receive(&self, local: &Local, bytes: u64) -> Time {

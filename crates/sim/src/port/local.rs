@@ -53,23 +53,27 @@ impl Local {
     }
     /// A copy of a block of which no cache holds anything.
     pub fn copy_cold(&self, bytes: u64) -> Time {
-        self.memory.as_ref().map_or_else(|| self.copy_rate.time_for(bytes), |memory| memory.copy_uncached(bytes, 1))
+        self.memory.as_ref().map_or_else(|| self.copy_rate.time_for(bytes), |memory| memory.copy_uncached(bytes, 1, 0))
     }
     /// A block read to add its checksum up; nothing where the memory is not known line by line: adapters of later
     /// generations add it up themselves.
     pub fn checksum(&self, bytes: u64) -> Time {
         self.memory.as_ref().map_or(Time::ZERO, |memory| memory.read(bytes))
     }
-    /// A copy from one layout to another.
+    /// A copy from one layout to another, both from the start of a line.
     pub fn copy(&self, from: &Layout, to: &Layout) -> Time {
+        self.copy_at((from, 0), (to, 0))
+    }
+    /// A copy from one layout to another, each so many bytes after the start of a line.
+    pub fn copy_at(&self, (from, from_offset): (&Layout, u64), (to, to_offset): (&Layout, u64)) -> Time {
         let bytes = to.bytes();
         if bytes == 0 {
             return Time::ZERO;
         }
         // The more scattered side decides: each of its lines moves whole for the few bytes used of it.
-        let stride = stride(from).max(stride(to));
+        let (stride, offset) = (stride(from), from_offset).max((stride(to), to_offset));
         match &self.memory {
-            Some(memory) => memory.copy(bytes, stride),
+            Some(memory) => memory.copy_at(bytes, stride, offset),
             None => {
                 let waste = stride.min(LINE / 8);
                 self.copy_rate.time_for(bytes.saturating_mul(1 + waste) / 2)

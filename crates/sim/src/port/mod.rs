@@ -28,15 +28,19 @@
 //! ```
 
 mod adapter;
+mod choice;
 mod door;
 mod driver;
+mod family;
 mod flight;
 mod kernel;
 mod local;
+mod pace;
 mod seat;
 mod setups;
 mod world;
 
-pub use adapter::{Adapter, Family};
+pub use adapter::Adapter;
 pub use door::SimPort;
 pub use driver::{Outcome, VirtualTime};
+pub use family::Family;

@@ -278,7 +278,7 @@ impl<'a> World<'a> {
                 seat.dma_free = start + flight.pace.busy_ps(flight.bytes);
                 flight.phase = Phase::Back;
                 (flight.ghost, flight.data) = (data.is_none(), data.unwrap_or_default());
-                let at = start + flight.pace.setup_ps;
+                let at = start + flight.pace.lead_ps;
                 self.at(at, place);
             }
             Err(refusal) => {

@@ -1,0 +1,60 @@
+//! From which size on messages move without buffers: where an adapter's own costs say that they are then faster.
+//!
+//! Both ways are closed forms of what the adapter charges (set-up, feeding, copies, an empty message's latency) between
+//! two idle nodes, with the memory's set-ups in the cache and the send before its receive. They choose; what a message
+//! takes is simulated.
+
+use super::adapter::Adapter;
+use super::pace::Pace;
+use hotlink_fabric::units::Time;
+use hotlink_port::{Engine, Layout};
+
+/// Sizes looked at: powers of two from 2^8 to 2^20.
+const EXPONENTS: std::ops::RangeInclusive<u32> = 8..=20;
+/// Longest eager message on simulated ports.
+const EAGER: u64 = 16 << 10;
+
+impl Adapter {
+    /// The least size from which on no message moves faster through buffers; `private`: from and to registered memory.
+    /// [`u64::MAX`] where all do.
+    pub(super) fn pays_from(&self, private: bool) -> u64 {
+        let slower = |exponent: &u32| match self.without_buffers(1 << exponent, private) {
+            Some(without) => without > self.through_buffers(1 << exponent),
+            None => true,
+        };
+        match EXPONENTS.rev().find(slower) {
+            Some(20) => u64::MAX,
+            Some(exponent) => 2 << exponent,
+            None => 1 << EXPONENTS.start(),
+        }
+    }
+    /// Offer, answer, the data by the adapter's engine (or the processor's stores), the news of their end; `None` where
+    /// the adapter cannot.
+    fn without_buffers(&self, bytes: u64, private: bool) -> Option<Time> {
+        let claim = self.limits.fetch.or(self.limits.deposit)?;
+        let engine = if claim.dma { Engine::Dma } else { Engine::Pio };
+        let pace = self.pace(engine, &Layout::contiguous(bytes));
+        let pace = if private && claim.dma_needs_registration { self.paged(pace) } else { pace };
+        // A fetch is asked for in the offer's answer, and its end seen where the data are wanted.
+        let messages = if self.limits.fetch.is_some() { 3 } else { 5 };
+        Some(Time(self.fed(&pace, bytes) + messages * self.limits.latency.0))
+    }
+    /// Eagerly, or piece after piece: sent, on the wire and taken to its place, the longest of these hiding the others.
+    fn through_buffers(&self, bytes: u64) -> Time {
+        let eager = bytes <= EAGER.min(self.limits.control_bytes_max);
+        let piece = bytes.min(self.limits.control_bytes_max);
+        let (sent, pace) = self.hand_over(piece);
+        // Copied and then sent by the adapter, or sent while it is stored.
+        let taken = self.take_over(piece) + self.local.take(&Layout::contiguous(piece), bytes);
+        let stages = [sent.0, self.fed(&pace, piece).saturating_sub(sent.0), taken.0];
+        let first: u64 = stages.iter().sum();
+        let more = stages.iter().max().unwrap_or(&0) * (bytes.div_ceil(piece) - 1);
+        let messages = if eager { 1 } else { 3 };
+        Time(first + more + messages * self.limits.latency.0)
+    }
+    /// Until the last byte is through the network, but for its latency.
+    fn fed(&self, pace: &Pace, bytes: u64) -> u64 {
+        let (entered, last) = pace.last(bytes);
+        entered + self.link.time_for(last).0
+    }
+}

@@ -1,0 +1,100 @@
+//! How data enter the network, chunk by chunk, so that a transfer alone takes what the host's model says.
+//!
+//! The network knows links, not what feeds them. Where a fabric has a [`Host`] its model gives two numbers for a
+//! transfer: the steady rate (what a page more takes) and the lead, which is what is left of the model's time once
+//! feeding and the network's own way are taken off: write combining and stream buffers that fill, descriptors, the
+//! annex, a page through staging memory and its LANais.
+
+use super::adapter::{Adapter, PAGE};
+use super::family::Family;
+use crate::host::{Deposit, Host, Series};
+use hotlink_port::{Engine, Layout};
+
+/// How data enter the network: from a start on, a chunk each so often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pace {
+    /// Before the first chunk, in picoseconds.
+    pub lead_ps: u64,
+    /// Of that, what occupies the engine.
+    pub setup_ps: u64,
+    /// Payload of a chunk in bytes; the last may be shorter.
+    pub chunk: u64,
+    /// From one chunk to the next, in picoseconds.
+    pub chunk_ps: u64,
+    /// Wire bytes of this layout over those of a contiguous one, in 1/256.
+    pub stretch: u64,
+}
+
+impl Pace {
+    /// All at once.
+    pub const AT_ONCE: Pace = Pace { lead_ps: 0, setup_ps: 0, chunk: u64::MAX, chunk_ps: 0, stretch: 256 };
+
+    /// From the start of the first chunk until the feed is over.
+    pub fn busy_ps(&self, bytes: u64) -> u64 {
+        self.setup_ps + (u128::from(self.chunk_ps) * u128::from(bytes) / u128::from(self.chunk)) as u64
+    }
+    /// From the start until the last chunk enters, and its bytes.
+    pub fn last(&self, bytes: u64) -> (u64, u64) {
+        let before = bytes.saturating_sub(1) / self.chunk;
+        (self.lead_ps + before * self.chunk_ps, bytes - before * self.chunk)
+    }
+}
+
+/// Up to so many pages the host's model is asked; from then on each takes the same.
+const STEADY: u64 = 12;
+
+impl Adapter {
+    /// The same from or to registered user memory, whose pages DMA must take one by one.
+    pub(super) fn paged(&self, pace: Pace) -> Pace {
+        // A chunk is a page where the engine is paced at all.
+        let page = if pace.chunk_ps > 0 { self.page_ps } else { 0 };
+        Pace { chunk_ps: pace.chunk_ps + page, lead_ps: pace.lead_ps + page, ..pace }
+    }
+    /// How a deposit by `engine` to `layout` is fed.
+    pub(super) fn pace(&self, engine: Engine, layout: &Layout) -> Pace {
+        let by_stores = engine == Engine::Pio;
+        let setup_ps = if by_stores { 0 } else { self.setup_ps };
+        let Some(host) = &self.host else {
+            // The network's own rate: a page each time it can take one, so that others get their turn.
+            let worms = matches!(self.family, Family::Myrinet | Family::Elan | Family::T3d);
+            let chunk_ps = if worms { self.link.time_for(PAGE).0 } else { 0 };
+            let chunk = if worms { PAGE } else { u64::MAX };
+            return Pace { lead_ps: setup_ps, setup_ps, chunk, chunk_ps, stretch: 256 };
+        };
+        let (stride, bytes) = (words(layout), layout.bytes());
+        let time = |bytes| self.alone(host, by_stores, stride, bytes);
+        // Between two sizes the start-up cancels out: what is left is the steady rate.
+        let short = STEADY / 3 * PAGE;
+        let chunk_ps = time(STEADY * PAGE).saturating_sub(time(short)) * PAGE / (STEADY * PAGE - short);
+        let stretch = if stride > 1 { host.wire_stretch() } else { 256 };
+        let pace = Pace { lead_ps: 0, setup_ps, chunk: PAGE, chunk_ps, stretch };
+        if bytes == 0 {
+            return pace;
+        }
+        // Of a long transfer the last page, whole or not, and as many before it as show the steady rate.
+        let shown = if bytes > STEADY * PAGE { (STEADY - 2) * PAGE + (bytes - 1) % PAGE + 1 } else { bytes };
+        let before = (shown - 1) / PAGE;
+        let last = shown - before * PAGE;
+        let way = self.link.time_for(last * stretch / 256).0 + self.network_ps + self.latency_ps;
+        Pace { lead_ps: time(shown).saturating_sub(before * chunk_ps + way), ..pace }
+    }
+    /// What the host's model says of one transfer, in picoseconds, in steps of a word and of 64 B past 512 B.
+    fn alone(&self, host: &Host, by_stores: bool, stride: u64, bytes: u64) -> u64 {
+        let bytes = bytes.next_multiple_of(if bytes > 512 { 64 } else { 8 });
+        let key = (by_stores, stride, bytes);
+        if let Some(&known) = self.alone.borrow().get(&key) {
+            return known;
+        }
+        let deposit = match by_stores || stride > 1 {
+            true => host.deposit(&Deposit::new(bytes, stride, Series::RemoteDirect)),
+            false => host.block_by_engine(bytes),
+        };
+        self.alone.borrow_mut().insert(key, deposit.time.0);
+        deposit.time.0
+    }
+}
+
+/// The stride of a layout in words, as the host models count it.
+pub(super) fn words(layout: &Layout) -> u64 {
+    if layout.is_contiguous() { 1 } else { (layout.stride / layout.block.max(1)).clamp(2, Deposit::MOST_STRIDE) }
+}
