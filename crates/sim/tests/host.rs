@@ -164,7 +164,7 @@ fn each_part_of_the_elan_costs() {
     let time = |elan: Elan, algorithm, bytes| {
         let settings = elan.settings(&hotlink_sim::Settings::of(&spec));
         let plan = hotlink_sim::Plan::new(&fabric, &settings).expect("a plan");
-        let what = Collective { algorithm, nodes: 16, bytes, samples: 1, background: None };
+        let what = Collective { algorithm, nodes: 16, bytes, samples: 1, limit: None, background: None };
         run(&plan, &settings, elan, &what).expect("it ends").latencies[0]
     };
     let ten = |time: hotlink_fabric::units::Time| hotlink_fabric::units::Time(10 * time.0);
