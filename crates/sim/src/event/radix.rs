@@ -69,17 +69,24 @@ impl<const BITS: u32> RadixHeap<BITS> {
 }
 
 impl<const BITS: u32> RadixHeap<BITS> {
-    /// One of the next events where that is known without work: a hint what to bring near.
+    /// Shows the next events, up to `most`, as far as their order is known without work; gives their number.
     #[inline]
-    pub fn hint(&self) -> Option<Event> {
-        if let Some(&(_, event)) = self.due.get(self.gone) {
-            return Some(event);
+    pub fn upcoming(&self, most: usize, mut show: impl FnMut(Event)) -> usize {
+        let mut shown = 0;
+        for &(_, event) in self.due[self.gone..].iter().take(most) {
+            show(event);
+            shown += 1;
         }
-        if self.levels & 1 == 0 {
-            return None;
+        for word in 0..Self::WORDS {
+            let mut digits = self.occupied[word];
+            while digits != 0 && shown < most {
+                let bucket = &self.buckets[word * 64 + digits.trailing_zeros() as usize];
+                bucket.iter().for_each(|&(_, event)| show(event));
+                shown += bucket.len();
+                digits &= digits - 1;
+            }
         }
-        let digit = self.occupied[0].trailing_zeros() as usize;
-        self.buckets.get(digit)?.first().map(|&(_, event)| event)
+        shown
     }
 }
 

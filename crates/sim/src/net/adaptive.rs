@@ -16,7 +16,7 @@ impl Net<'_> {
     /// Turns a packet that has reached a choice to the least occupied way; the rest of its route follows.
     pub(super) fn choose_way(&mut self, packet: u32) {
         let p = self.packets.items[packet as usize];
-        let state = self.routes.chosen_at(p.route, u32::from(p.stage));
+        let state = self.routes.chosen_at(packet, u32::from(p.stage));
         if state != NO_CHOICE {
             self.turn(packet, state);
         }
@@ -55,10 +55,10 @@ impl Net<'_> {
     pub(super) fn take_detour(&mut self, packet: u32) {
         let p = self.packets.items[packet as usize];
         let stage = u32::from(p.stage);
-        let route = self.routes.turn(p.route, stage, &self.buffer.stages, &self.buffer.states);
+        self.routes.write(packet, stage, &self.buffer.stages, &self.buffer.states);
         let p = &mut self.packets.items[packet as usize];
-        (p.route, p.here) = (route, self.routes.stage(route, stage));
-        p.ahead = self.routes.after(route, stage, p.here);
+        p.here = self.routes.stage(packet, stage);
+        p.ahead = self.routes.after(packet, stage, p.here);
     }
 
     /// Takes the first of the virtual channels that are alike which no packet holds or waits for.
@@ -77,7 +77,7 @@ impl Net<'_> {
         };
         if let Some(lane) = channels.find(free) {
             self.packets.items[packet as usize].here.lane = lane;
-            self.routes.set_lane(p.route, u32::from(p.stage), lane);
+            self.routes.set_lane(packet, u32::from(p.stage), lane);
         }
     }
 

@@ -131,13 +131,14 @@ impl Net<'_> {
         &self.casts.trees[tree as usize]
     }
 
-    /// The way of the first copy of a packet, and the switches on the longest.
-    pub(super) fn first_copy(&mut self, tree: u32) -> (u32, u32) {
-        self.casts.way.clear();
-        let (tree, way) = (&self.casts.trees[tree as usize], &mut self.casts.way);
-        tree.first_way(0, way);
-        self.casts.states.resize(way.len(), NO_CHOICE);
-        (self.routes.add(way, &self.casts.states), tree.switches)
+    /// Puts the way of the first copy of a packet into the buffer; gives the switches on the longest.
+    pub(super) fn first_copy(&mut self, tree: u32) -> u32 {
+        let (tree, out) = (&self.casts.trees[tree as usize], &mut self.buffer);
+        out.stages.clear();
+        tree.first_way(0, &mut out.stages);
+        out.states.clear();
+        out.states.resize(out.stages.len(), NO_CHOICE);
+        tree.switches
     }
 
     /// A packet of a broadcast is about to set out.
@@ -215,10 +216,10 @@ impl Net<'_> {
         self.casts.way.resize(usize::from(p.stage), Stage { lane: p.came, ..Stage::default() });
         own_tree.first_way(at, &mut self.casts.way);
         self.casts.states.resize(self.casts.way.len(), NO_CHOICE);
-        let route = self.routes.add(&self.casts.way, &self.casts.states);
         let here = own_tree.stages[at as usize];
-        let ahead = self.routes.after(route, u32::from(p.stage), here);
-        let copy = self.packets.add(super::Packet { route, here, ahead, next: NONE, next_need: 0, ..p });
+        let copy = self.packets.add(super::Packet { here, next: NONE, next_need: 0, ..p });
+        self.routes.write(copy, 0, &self.casts.way, &self.casts.states);
+        self.packets.items[copy as usize].ahead = self.routes.after(copy, u32::from(p.stage), here);
         self.worms.resize(self.packets.items.len(), Worm::default());
         let cast = self.worms[packet as usize].cast;
         self.worms[copy as usize] = Worm { behind: NONE, tail: u32::from(p.stage), cast, at };

@@ -33,7 +33,7 @@ impl Net<'_> {
             let last = u32::from(p.stage) - 1;
             let first = self.worms.get(i).map_or(last, |worm| worm.tail.min(last));
             for stage in first..=last {
-                let held = self.input_lane(self.routes.stage(p.route, stage).lane);
+                let held = self.input_lane(self.routes.stage(i as u32, stage).lane);
                 wants[held as usize] = want;
             }
         }

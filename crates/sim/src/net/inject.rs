@@ -86,7 +86,7 @@ impl<'a> Net<'a> {
             tree: NONE,
             inner: false,
             lost: 0,
-            route: NONE,
+            shares: false,
             switches: 0,
             pause_ps: 0,
             heed_from: 0,
@@ -139,13 +139,13 @@ impl<'a> Net<'a> {
     fn make_packet(&mut self, message: u32) -> Result<(), SimError> {
         let m = self.messages.items[message as usize];
         let index = m.made;
-        let (route, switches) = self.way(message, index)?;
+        let switches = self.way(message, index)?;
         let before = u64::from(index) * u64::from(self.plan.packet_bytes);
         let payload = (m.bytes - before).min(u64::from(self.plan.packet_bytes)) as u32;
         let overhead = (self.plan.wire_bytes(payload, switches) - payload) as u16;
         self.stats.packets += 1;
         self.messages.items[message as usize].made += 1;
-        let here = self.routes.stage(route, 0);
+        let here = self.buffer.stages[0];
         let class = self.servers[self.server_of(here.lane) as usize].class;
         let took = self.paces[class as usize].time(payload + u32::from(overhead));
         let sender = &mut self.senders[m.from as usize];
@@ -154,19 +154,19 @@ impl<'a> Net<'a> {
         let packet = self.packets.add(Packet {
             born,
             message,
-            route,
             payload,
             index,
             next: NONE,
             next_need: 0,
             here,
-            ahead: self.routes.after(route, 0, here),
+            ahead: self.buffer.stages.get(1).copied().unwrap_or(here),
             came: NONE,
             stage: 0,
             overhead,
             marked: false,
             since_ns: 0,
         });
+        self.routes.write(packet, 0, &self.buffer.stages, &self.buffer.states);
         if self.mode == Mode::Worm {
             let places = self.packets.items.len();
             self.worms.resize(places, Worm::default());
@@ -179,11 +179,12 @@ impl<'a> Net<'a> {
         Ok(())
     }
 
-    /// The route of packet `index`, with one user more, and its switches.
-    fn way(&mut self, message: u32, index: u32) -> Result<(u32, u32), SimError> {
+    /// Puts the way of packet `index` into the buffer; gives the switches on it.
+    fn way(&mut self, message: u32, index: u32) -> Result<u32, SimError> {
         let m = self.messages.items[message as usize];
-        if m.route != NONE {
-            return Ok((self.routes.share(m.route), u32::from(m.switches)));
+        if m.shares {
+            self.ways.read(message, &mut self.buffer.stages);
+            return Ok(u32::from(m.switches));
         }
         if m.tree != NONE {
             return Ok(self.first_copy(m.tree));
@@ -196,12 +197,13 @@ impl<'a> Net<'a> {
         } else {
             found?;
         }
-        let (route, switches) = (self.routes.add(&self.buffer.stages, &self.buffer.states), self.buffer.switches);
+        let switches = self.buffer.switches;
         if self.plan.one_path() && m.packets > 1 && self.outage.is_none() {
             let m = &mut self.messages.items[message as usize];
-            (m.route, m.switches) = (self.routes.share(route), switches as u16);
+            (m.shares, m.switches) = (true, switches as u16);
+            self.ways.keep(message, &self.buffer.stages);
         }
-        Ok((route, switches))
+        Ok(switches)
     }
 
     /// A packet of `message` has started: the next one may wait in its place.
@@ -271,7 +273,7 @@ impl<'a> Net<'a> {
             return;
         }
         let back = match m.tree {
-            NONE => self.routes.latency_ps(p.route).saturating_sub(self.plan.hosts_ps(false)),
+            NONE => self.routes.latency_ps(packet).saturating_sub(self.plan.hosts_ps(false)),
             tree => self.tree(tree).wire_ps,
         };
         let full = u64::from(self.plan.wire_bytes(self.plan.packet_bytes, 1));

@@ -34,8 +34,8 @@ impl Net<'_> {
     }
 
     /// The source of a delivered packet hears whether it was marked.
-    pub(super) fn heed(&mut self, p: &Packet) {
-        let first = self.server_of(self.routes.stage(p.route, 0).lane);
+    pub(super) fn heed(&mut self, packet: u32, p: &Packet) {
+        let first = self.server_of(self.routes.stage(packet, 0).lane);
         let class = self.servers[first as usize].class;
         let base = self.paces[class as usize].packet_time(p);
         let m = &mut self.messages.items[p.message as usize];

@@ -18,6 +18,7 @@ mod inject;
 mod mark;
 mod outage;
 mod pool;
+mod routes;
 mod sci;
 mod transfer;
 mod worm;
@@ -28,13 +29,14 @@ pub(crate) use pool::{Linked, List, Pool};
 use crate::error::SimError;
 use crate::event::{Event, Queue, RadixHeap, TraceHash};
 use crate::flow::{Congestion, Settings, Spread};
-use crate::plan::{NONE, Plan, RouteBuffer, UNLIMITED};
+use crate::plan::{NONE, Plan, RouteBuffer, Stage, UNLIMITED};
 use broadcast::Casts;
 use hotlink_fabric::routing::Hop;
 use hotlink_fabric::spec::FlowControl;
 use hotlink_fabric::units::{Rate, Time};
 use outage::Outage;
-use pool::{Packet, Routes, Worm};
+use pool::{Packet, Worm};
+use routes::{Routes, Rows};
 use worm::Hold;
 
 /// Kinds of event; the id is named in each comment.
@@ -205,7 +207,10 @@ pub struct Net<'a> {
     paces: Vec<Pace>,
     packets: Pool<Packet>,
     messages: Pool<Message>,
+    /// One for each place of `packets`.
     routes: Routes,
+    /// Of messages whose packets share one: one for each place of `messages`.
+    ways: Rows<Stage>,
     senders: Vec<Sender>,
     /// Servers that may be able to start, to be looked at before the next event.
     pokes: Vec<u32>,
@@ -216,7 +221,12 @@ pub struct Net<'a> {
     supplied_at: u64,
     outage: Option<Box<Outage>>,
     casts: Casts,
+    /// Events to come whose needs have been read.
+    warmed: u32,
 }
+
+/// As many events ahead as memory can be waited for at once.
+const WARM: usize = 6;
 
 /// Gives a node's next message, destination and bytes, when it has a stream free.
 type Supply<'a> = Box<dyn FnMut(u32) -> Option<(u32, u64)> + 'a>;
@@ -273,7 +283,11 @@ impl<'a> Net<'a> {
             paces: plan.classes.iter().map(pace).collect(),
             packets: Pool::default(),
             messages: Pool::default(),
-            routes: Routes::new(settings.spread == Spread::Adaptive || !settings.faults.is_empty()),
+            routes: Routes::new(
+                plan.servers() << plan.lane_shift,
+                settings.spread == Spread::Adaptive || !settings.faults.is_empty(),
+            ),
+            ways: Rows::new(Stage::default()),
             senders: vec![Sender { parked: NONE, ..Sender::default() }; plan.fabric.nodes() as usize],
             pokes: Vec::new(),
             buffer: RouteBuffer::default(),
@@ -283,6 +297,7 @@ impl<'a> Net<'a> {
             supplied_at: 0,
             outage: None,
             casts: Casts::default(),
+            warmed: 0,
         };
         net.plan_outages();
         net
@@ -335,8 +350,10 @@ impl<'a> Net<'a> {
             self.now = now;
             self.trace.add(now, event);
             self.stats.events += 1;
-            if let Some(next) = self.queue.hint() {
-                self.warm(next);
+            if self.warmed == 0 {
+                self.warmed = self.queue.upcoming(WARM, |event| self.warm(event)) as u32;
+            } else {
+                self.warmed -= 1;
             }
             let note = self.handle(event);
             while let Some(server) = self.pokes.pop() {
@@ -348,7 +365,7 @@ impl<'a> Net<'a> {
         }
     }
 
-    /// Reads what the next event will need, so that its way from memory overlaps with the work of this one.
+    /// Reads what an event soon to come will need, so that its way from memory overlaps with that of others.
     #[inline]
     fn warm(&self, event: Event) {
         let server = match event.kind() {
@@ -357,7 +374,18 @@ impl<'a> Net<'a> {
                 std::hint::black_box(self.lanes[p.here.lane as usize].need);
                 self.server_of(p.here.lane)
             }
-            kind::DONE => event.id(),
+            kind::DONE => {
+                let server = &self.servers[event.id() as usize];
+                let lane = |place: u32| self.lanes.get(place as usize);
+                let waits = lane((event.id() << self.plan.lane_shift) + server.waiting.trailing_zeros());
+                let front = waits.map(|lane| lane.queue.head).filter(|_| server.waiting != 0);
+                if let Some((front, p)) = front.and_then(|at| Some((at, self.packets.items.get(at as usize)?))) {
+                    self.routes.warm(front, u32::from(p.stage) + 2);
+                }
+                let Some(feeder) = lane(server.feeder) else { return };
+                std::hint::black_box(feeder.room);
+                self.server_of(server.feeder)
+            }
             _ => return,
         };
         std::hint::black_box(self.servers[server as usize].feeder);

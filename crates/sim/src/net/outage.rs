@@ -141,7 +141,7 @@ impl Net<'_> {
     /// Gives a packet another way on from where it is.
     fn turn_away(&mut self, packet: u32) -> bool {
         let p = self.packets.items[packet as usize];
-        let state = self.routes.chosen_at(p.route, u32::from(p.stage));
+        let state = self.routes.chosen_at(packet, u32::from(p.stage));
         if state == NO_CHOICE || self.mode == Mode::Sci {
             return false;
         }
@@ -194,7 +194,7 @@ impl Net<'_> {
         self.stats.lost += 1;
         let p = self.packets.items[packet as usize];
         if self.mode == Mode::Sci {
-            self.end_of_ring(p.route, u32::from(p.stage), p.wire());
+            self.end_of_ring(packet, u32::from(p.stage), p.wire());
         }
         self.send_lost(packet);
     }
@@ -221,10 +221,10 @@ impl Net<'_> {
             Mode::Drop if waits => self.free_room(input, p.wire()),
             Mode::Drop | Mode::Store => {}
             Mode::Sci => {
-                let on_ring = self.is_ring_stage(p.route, stage - 1);
-                let passes = self.is_ring_stage(p.route, stage) && !self.enters_ring(p.route, stage);
+                let on_ring = self.is_ring_stage(packet, stage - 1);
+                let passes = self.is_ring_stage(packet, stage) && !self.enters_ring(packet, stage);
                 if on_ring && (passes || !waits) {
-                    self.end_of_ring(p.route, stage - 1, p.wire());
+                    self.end_of_ring(packet, stage - 1, p.wire());
                 } else {
                     self.free_room(input, p.wire());
                 }
@@ -258,7 +258,6 @@ impl Net<'_> {
     fn remove_lost(&mut self, packet: u32) {
         let p = self.packets.items[packet as usize];
         self.stats.gone += 1;
-        self.routes.release(p.route);
         self.packets.items[packet as usize].message = NONE;
         self.packets.remove(packet);
         let m = &mut self.messages.items[p.message as usize];

@@ -13,40 +13,40 @@ use super::{Net, kind};
 use crate::event::{Event, Queue};
 
 impl Net<'_> {
-    pub(super) fn is_ring_stage(&self, route: u32, stage: u32) -> bool {
-        let server = self.server_of(self.routes.stage(route, stage).lane);
+    pub(super) fn is_ring_stage(&self, packet: u32, stage: u32) -> bool {
+        let server = self.server_of(self.routes.stage(packet, stage).lane);
         self.paces[self.servers[server as usize].class as usize].ring
     }
 
     /// Where a packet that has crossed stage `last` of a ring entered the ring, and what the echo still needs: once round
     /// less the way it came.
-    fn ring_leg(&self, route: u32, last: u32) -> (u32, u64) {
+    fn ring_leg(&self, packet: u32, last: u32) -> (u32, u64) {
         let (mut first, mut came) = (last, 0);
         loop {
-            came += self.routes.stage(route, first).latency_ps();
-            if first == 0 || !self.is_ring_stage(route, first - 1) || self.enters_ring(route, first) {
+            came += self.routes.stage(packet, first).latency_ps();
+            if first == 0 || !self.is_ring_stage(packet, first - 1) || self.enters_ring(packet, first) {
                 break;
             }
             first -= 1;
         }
-        let server = self.server_of(self.routes.stage(route, first).lane);
+        let server = self.server_of(self.routes.stage(packet, first).lane);
         (first, u64::from(self.plan.ring_ps[server as usize]).saturating_sub(came))
     }
 
     /// Whether a packet enters the ring at this stage.
-    pub(super) fn enters_ring(&self, route: u32, stage: u32) -> bool {
-        self.routes.stage(route, stage).lane & self.plan.own_lanes != 0
+    pub(super) fn enters_ring(&self, packet: u32, stage: u32) -> bool {
+        self.routes.stage(packet, stage).lane & self.plan.own_lanes != 0
     }
 
     /// A packet has arrived at its stage; where that ends its way on a ring, whether the receiver takes it.
     pub(super) fn accept(&mut self, packet: u32) -> bool {
         let p = self.packets.items[packet as usize];
         let stage = u32::from(p.stage);
-        let stays = self.is_ring_stage(p.route, stage) && !self.enters_ring(p.route, stage);
-        if !self.is_ring_stage(p.route, stage - 1) || stays {
+        let stays = self.is_ring_stage(packet, stage) && !self.enters_ring(packet, stage);
+        if !self.is_ring_stage(packet, stage - 1) || stays {
             return true;
         }
-        let (first, echo_ps) = self.ring_leg(p.route, stage - 1);
+        let (first, echo_ps) = self.ring_leg(packet, stage - 1);
         let receiver = self.input_lane(p.came);
         let here = &mut self.lanes[receiver as usize];
         if here.room < p.wire() as i32 {
@@ -56,22 +56,22 @@ impl Net<'_> {
             return false;
         }
         here.room -= p.wire() as i32;
-        self.echo(p.route, first, p.wire(), echo_ps);
+        self.echo(packet, first, p.wire(), echo_ps);
         true
     }
 
     /// A packet's way on a ring ends with stage `last`: the echo sets out.
-    pub(super) fn end_of_ring(&mut self, route: u32, last: u32, wire: u32) {
-        if self.is_ring_stage(route, last) {
-            let (first, echo_ps) = self.ring_leg(route, last);
-            self.echo(route, first, wire, echo_ps);
+    pub(super) fn end_of_ring(&mut self, packet: u32, last: u32, wire: u32) {
+        if self.is_ring_stage(packet, last) {
+            let (first, echo_ps) = self.ring_leg(packet, last);
+            self.echo(packet, first, wire, echo_ps);
         }
     }
 
     /// Frees the sender's queue when the echo is back.
-    fn echo(&mut self, route: u32, first: u32, wire: u32, echo_ps: u64) {
-        if first > 0 && !self.is_ring_stage(route, first - 1) {
-            let sender = self.input_lane(self.routes.stage(route, first - 1).lane);
+    fn echo(&mut self, packet: u32, first: u32, wire: u32, echo_ps: u64) {
+        if first > 0 && !self.is_ring_stage(packet, first - 1) {
+            let sender = self.input_lane(self.routes.stage(packet, first - 1).lane);
             self.queue.push(self.now + echo_ps, Event::new(kind::ECHO, sender, wire));
         }
     }
@@ -80,7 +80,7 @@ impl Net<'_> {
     pub(super) fn deliver_sci(&mut self, packet: u32) {
         let p = self.packets.items[packet as usize];
         let last = u32::from(p.stage);
-        self.end_of_ring(p.route, last, p.wire());
+        self.end_of_ring(packet, last, p.wire());
         let m = self.messages.items[p.message as usize];
         let mut back_ps = m.pause_ps;
         if back_ps == 0 {

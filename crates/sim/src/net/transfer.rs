@@ -208,7 +208,7 @@ impl Net<'_> {
             self.acknowledge_on_arrival(packet);
             copied = self.hold(packet, lane, took, last);
         } else {
-            self.set_feeder(server, &p);
+            self.set_feeder(server, packet, &p);
             self.servers[server as usize].busy_ps += took;
             self.queue.push(self.now + took, Event::new(kind::DONE, server, 0));
         }
@@ -221,7 +221,7 @@ impl Net<'_> {
             let wait = if self.mode == Mode::Store { took } else { self.lag(&p, next.lane, took) };
             let p = &mut self.packets.items[packet as usize];
             (p.stage, p.came, p.here) = (p.stage + 1, here.lane, next);
-            p.ahead = self.routes.after(p.route, stage + 1, next);
+            p.ahead = self.routes.after(packet, stage + 1, next);
             let at = self.now + here.latency_ps() + wait;
             self.queue.push(at, Event::new(kind::ARRIVE, packet, 0));
         }
@@ -263,9 +263,9 @@ impl Net<'_> {
 
     /// Notes whose buffer the packet leaves when its tail has crossed `server`.
     #[inline]
-    fn set_feeder(&mut self, server: u32, p: &Packet) {
+    fn set_feeder(&mut self, server: u32, packet: u32, p: &Packet) {
         let stage = u32::from(p.stage);
-        let feeder = if stage == 0 || self.mode == Mode::Store || self.keeps_copy(p.route, stage) {
+        let feeder = if stage == 0 || self.mode == Mode::Store || self.keeps_copy(packet, stage) {
             NONE
         } else {
             self.input_lane(p.came)
@@ -277,9 +277,9 @@ impl Net<'_> {
     /// An SCI ring link: the sender keeps its copy until the echo. Only where a packet turns from ring to ring with no
     /// B-Link between does it leave a receive queue here.
     #[inline]
-    fn keeps_copy(&self, route: u32, stage: u32) -> bool {
-        let turns = || self.enters_ring(route, stage) && self.is_ring_stage(route, stage - 1);
-        self.mode == Mode::Sci && self.is_ring_stage(route, stage) && !turns()
+    fn keeps_copy(&self, packet: u32, stage: u32) -> bool {
+        let turns = || self.enters_ring(packet, stage) && self.is_ring_stage(packet, stage - 1);
+        self.mode == Mode::Sci && self.is_ring_stage(packet, stage) && !turns()
     }
 
     /// The lane that keeps the account of the buffer behind `lane`: that of passing packets.
@@ -333,9 +333,9 @@ impl Net<'_> {
     /// Takes a packet back to a stage of its route.
     pub(super) fn send_again(&mut self, packet: u32, stage: u32) {
         let p = &mut self.packets.items[packet as usize];
-        (p.stage, p.here) = (stage as u16, self.routes.stage(p.route, stage));
-        p.ahead = self.routes.after(p.route, stage, p.here);
-        p.came = if stage == 0 { NONE } else { self.routes.stage(p.route, stage - 1).lane };
+        (p.stage, p.here) = (stage as u16, self.routes.stage(packet, stage));
+        p.ahead = self.routes.after(packet, stage, p.here);
+        p.came = if stage == 0 { NONE } else { self.routes.stage(packet, stage - 1).lane };
         p.index |= AGAIN;
     }
 
@@ -358,14 +358,13 @@ impl Net<'_> {
             self.copy_arrived(packet);
         }
         if !self.patience.is_empty() {
-            self.heed(&p);
+            self.heed(packet, &p);
         }
         if self.outage.is_some() {
             self.acknowledge(packet);
         }
         self.stats.delivered += 1;
         self.stats.delivered_bytes += u64::from(p.payload);
-        self.routes.release(p.route);
         self.packets.items[packet as usize].message = NONE;
         self.packets.remove(packet);
         let m = &mut self.messages.items[p.message as usize];
@@ -375,9 +374,6 @@ impl Net<'_> {
             return None;
         }
         let message = *m;
-        if message.route != NONE {
-            self.routes.release(message.route);
-        }
         self.messages.remove(p.message);
         Some(Note::Delivered(message))
     }

@@ -55,7 +55,7 @@ impl Net<'_> {
         let p = self.packets.items[packet as usize];
         let (stage, bytes) = (u32::from(p.stage), u64::from(p.wire()));
         let (server, channel) = (self.server_of(lane), self.input_lane(lane));
-        let feeder = if stage == 0 { NONE } else { self.channel_at(p.route, stage - 1) };
+        let feeder = if stage == 0 { NONE } else { self.channel_at(packet, stage - 1) };
         let (held, bit) = self.account(channel);
         held.held |= bit;
         let hold = &mut self.holds[channel as usize];
@@ -82,7 +82,7 @@ impl Net<'_> {
         let mut free_to = tail;
         for k in (tail..=stage).rev() {
             if k < stage {
-                let held = self.channel_at(p.route, k);
+                let held = self.channel_at(packet, k);
                 between += self.buffer_behind(held);
                 let rest = part(took, bytes.saturating_sub(between), bytes);
                 let hold = &mut self.holds[held as usize];
@@ -93,7 +93,7 @@ impl Net<'_> {
             }
         }
         for k in tail..free_to {
-            let held = self.channel_at(p.route, k);
+            let held = self.channel_at(packet, k);
             self.queue.push(self.holds[held as usize].bound, Event::new(kind::RELEASE, held, 0));
         }
         self.worms[packet as usize].tail = free_to;
@@ -101,8 +101,8 @@ impl Net<'_> {
     }
 
     /// The virtual channel of a stage.
-    fn channel_at(&self, route: u32, stage: u32) -> u32 {
-        self.input_lane(self.routes.stage(route, stage).lane)
+    fn channel_at(&self, packet: u32, stage: u32) -> u32 {
+        self.input_lane(self.routes.stage(packet, stage).lane)
     }
 
     /// Bytes that the buffer behind `lane` holds when empty.
@@ -132,7 +132,7 @@ impl Net<'_> {
     pub(super) fn forget_worm(&mut self, packet: u32, input: u32, waits: bool) {
         let p = self.packets.items[packet as usize];
         for k in self.worms[packet as usize].tail..u32::from(p.stage) {
-            let held = self.channel_at(p.route, k);
+            let held = self.channel_at(packet, k);
             self.queue.push(self.now, Event::new(kind::RELEASE, held, 0));
         }
         self.lanes[input as usize].room += u64::from(p.wire()).min(self.buffer_behind(input)) as i32;
