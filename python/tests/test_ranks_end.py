@@ -226,3 +226,35 @@ def test_other_threads_run_and_signals_are_handled_while_a_rank_waits() -> None:
     assert run(program, 2)[0] == {b"t", b"s"}
     os.close(reading)
     os.close(writing)
+
+
+@pytest.mark.parametrize("via", ["shm", "tcp"])
+def test_a_wait_that_a_signal_ended_can_be_taken_up_again(via: str) -> None:
+    class Alarm(Exception):  # noqa: N818
+        pass
+
+    def program(comm: Comm) -> object:
+        if comm.rank == 0:
+            comm.barrier()
+            comm.send(np.full(1000, 2.0), to=1, tag=1)
+            return None
+
+        def ring(*_: object) -> None:
+            raise Alarm
+
+        def interrupted(wait: Callable[[], object]) -> None:
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            with pytest.raises(Alarm):
+                wait()
+
+        signal.signal(signal.SIGALRM, ring)
+        a = np.zeros(1000)
+        interrupted(lambda: comm.recv(np.zeros(1000), tag=2))
+        request = comm.irecv(a, tag=1)
+        interrupted(request.wait)
+        others = [np.zeros(1000) for _ in range(99)]
+        comm.barrier()
+        request.wait()
+        return a.tolist() == [2.0] * 1000 and not np.any(others)
+
+    assert run(program, 2, via)[1] is True

@@ -205,7 +205,7 @@ impl<P: Port> Comm<P> {
         self.revoked.borrow_mut().get_or_insert(callback);
     }
     /// Nothing to do before an event: the port may rest, and hears what for.
-    fn rest(&self, id: u64) {
+    pub(crate) fn rest(&self, id: u64) {
         let mut engine = self.engine.borrow_mut();
         engine.note_wait(id);
         engine.port.idle(Time::MAX);

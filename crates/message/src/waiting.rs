@@ -30,6 +30,15 @@ impl<P: Port> Comm<P> {
         ended
     }
 
+    /// Waits until it is over, and leaves its result to be waited for: unlike [`Comm::wait`], it can be given up.
+    pub async fn over(&self, request: &Request) {
+        while !self.is_over(request) {
+            if !self.step() {
+                self.rest(request.0);
+                yield_once().await;
+            }
+        }
+    }
     /// Waits for all; the first error, if any, after all are over.
     pub async fn wait_all(&self, requests: impl IntoIterator<Item = Request>) -> Result<Vec<Status>, Error> {
         let mut results = Vec::new();

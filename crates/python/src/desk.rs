@@ -71,6 +71,21 @@ struct Pending {
     received: bool,
 }
 
+/// One that is waited for, and can be waited for again if that is given up.
+struct Waited<'a> {
+    pending: Option<Pending>,
+    id: u64,
+    all: &'a RefCell<BTreeMap<u64, Pending>>,
+}
+
+impl Drop for Waited<'_> {
+    fn drop(&mut self) {
+        if let Some(pending) = self.pending.take() {
+            self.all.borrow_mut().insert(self.id, pending);
+        }
+    }
+}
+
 /// Where a rank's calls are served.
 pub(crate) struct Desk<P: Port, L: Lender<P>> {
     comm: Comm<P>,
@@ -111,7 +126,11 @@ impl<P: Port, L: Lender<P>> Desk<P, L> {
             Call::Isend(to, tag, block) => self.start(block, false, |span| comm.isend(to, tag, span)),
             Call::Irecv((from, tag), block) => self.start(block, true, |span| comm.irecv(from, tag, span)),
             Call::Wait(id) => {
-                let pending = self.take(id)?;
+                let mut waited = Waited { pending: Some(self.take(id)?), id, all: &self.pending };
+                if let Some(pending) = &waited.pending {
+                    comm.over(&pending.request).await;
+                }
+                let pending = waited.pending.take().ok_or(Error::NoRequest)?;
                 let ended = comm.wait(pending.request).await;
                 self.take_back(&pending.block, pending.span, pending.received)?;
                 ended.map(Reply::Received)
