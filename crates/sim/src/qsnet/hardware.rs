@@ -6,7 +6,6 @@ use super::machine::{Phase, World};
 use super::translation::Span;
 use crate::error::SimError;
 use crate::net::Message;
-use crate::plan::Plan;
 use hotlink_fabric::units::Time;
 
 /// A conditional is paused for at most so many times the first pause.
@@ -39,25 +38,33 @@ pub(super) struct Hardware {
     bytes: Option<u64>,
     /// Which nodes' words are set.
     set: u32,
+    /// Whether all of them were when the conditional was there.
+    holds: bool,
     pause: Time,
     answer: Time,
     pub retries: u64,
 }
 
 impl Hardware {
-    pub fn new(plan: &Plan<'_>, elan: Elan, nodes: u32) -> Result<Hardware, SimError> {
-        let back = Time(plan.broadcast_tree(0, [1, nodes - 1], true)?.wire_ps);
-        let answer = back + elan.acknowledge;
-        Ok(Hardware { nodes, bytes: None, set: 0, pause: elan.retry, answer, retries: 0 })
+    pub fn new(world: &World<'_>) -> Result<Hardware, SimError> {
+        let (root, others) = world.range();
+        let back = Time(world.plan.broadcast_tree(root, others, true)?.wire_ps);
+        let answer = back + world.elan.acknowledge;
+        Ok(Hardware {
+            nodes: world.nodes,
+            bytes: None,
+            set: 0,
+            holds: false,
+            pause: world.elan.retry,
+            answer,
+            retries: 0,
+        })
     }
     pub fn barrier(&mut self) {
         self.bytes = None;
     }
     pub fn broadcast(&mut self, bytes: u64) {
         self.bytes = Some(bytes);
-    }
-    fn others(&self) -> [u32; 2] {
-        [1, self.nodes - 1]
     }
 }
 
@@ -79,10 +86,10 @@ impl Phase for Hardware {
 
     fn on_timer(&mut self, world: &mut World<'_>, id: u32) -> Result<(), SimError> {
         let Elan { receive, bus, thread, retry, .. } = world.elan;
-        let now = world.net.now();
+        let (now, (root, others)) = (world.net.now(), world.range());
         match id {
-            step::QUERY => _ = world.net.post_broadcast(0, self.others(), 8, QUERY, true)?,
-            step::ANSWER if self.set == self.nodes => {
+            step::QUERY => _ = world.net.post_broadcast(root, others, 8, QUERY, true)?,
+            step::ANSWER if self.holds => {
                 world.net.timer(now + thread, step::SET);
             }
             step::ANSWER => {
@@ -92,9 +99,9 @@ impl Phase for Hardware {
             }
             step::SET => {
                 match self.bytes {
-                    Some(bytes) => world.dma(0, self.others(), Span { buffer: buffer::DATA, offset: 0, bytes }, SET)?,
+                    Some(bytes) => world.dma(0, others, Span { buffer: buffer::DATA, offset: 0, bytes }, SET)?,
                     // The thread's own: past the DMA queue.
-                    None => _ = world.net.post_broadcast(0, self.others(), 8, SET, true)?,
+                    None => _ = world.net.post_broadcast(root, others, 8, SET, true)?,
                 }
                 world.net.timer(now + bus + receive, step::OWN);
             }
@@ -112,8 +119,11 @@ impl Phase for Hardware {
     fn on_message(&mut self, world: &mut World<'_>, message: &Message) -> Result<(), SimError> {
         let (now, Elan { receive, bus, thread, .. }) = (world.net.now(), world.elan);
         match message.tag {
-            // The test takes place where the conditional arrives; the last answer counts.
-            QUERY => world.net.timer(now + thread + self.answer, step::ANSWER),
+            // Each node tests its word as its copy arrives; what is set when the last one does counts for all.
+            QUERY => {
+                self.holds = self.set == self.nodes;
+                world.net.timer(now + thread + self.answer, step::ANSWER);
+            }
             _ if self.bytes.is_some() => world.net.timer(now + receive, step::END),
             _ => world.net.timer(now + world.elan.adapter + bus + receive, step::END),
         }

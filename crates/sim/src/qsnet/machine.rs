@@ -16,8 +16,10 @@ use hotlink_port::safety::Barriers;
 
 /// Longest pause between samples, so that they meet the background at any phase of it.
 const GAP_PS: u32 = 10_000_000;
-/// Virtual time without an end of a sample after which a run is given up: only the background goes on.
-const STUCK: Time = Time(1_000_000_000_000);
+/// Virtual time without an end after which a collective is given up, and how much more for each byte: only the background
+/// goes on.
+const STUCK: Time = Time(50_000_000_000);
+const STUCK_PER_BYTE_PS: u64 = 1_000_000;
 
 /// What the parts of a collective share.
 pub(super) struct World<'a> {
@@ -25,11 +27,15 @@ pub(super) struct World<'a> {
     pub plan: &'a Plan<'a>,
     pub elan: Elan,
     pub nodes: u32,
+    /// The nodes that take part, by rank; the phases know ranks.
+    members: Vec<u32>,
     background: Option<Background>,
     dmas: Dmas,
     barriers: Barriers,
     /// Nodes that have not ended this sample's phase.
     left: u32,
+    /// When that is given up.
+    late: Time,
 }
 
 impl World<'_> {
@@ -38,6 +44,9 @@ impl World<'_> {
         loop {
             let stuck = || SimError::Input("nothing is left to happen, and a collective is not over".to_owned());
             let note = self.net.advance()?.ok_or_else(stuck)?;
+            if self.net.now() > self.late {
+                return Err(SimError::Input(format!("a collective is not over at {} us", self.late.us())));
+            }
             let Some(note) = self.dmas.take(&mut self.net, note)? else { continue };
             let World { net, background, dmas, .. } = self;
             let note = match background {
@@ -48,13 +57,32 @@ impl World<'_> {
                 }
                 None => Some(note),
             };
-            if let Some(note) = note {
-                return Ok(note);
+            match note {
+                Some(Note::Delivered(message)) => return Ok(Note::Delivered(self.by_rank(message)?)),
+                Some(note) => return Ok(note),
+                None => {}
             }
         }
     }
-    /// A node's program, or a thread of its Elan, has its DMA processor move `span` of its memory to the nodes `to`.
-    pub fn dma(&mut self, node: u32, to: [u32; 2], source: Span, tag: u64) -> Result<(), SimError> {
+    /// A message with ranks in place of nodes.
+    fn by_rank(&self, message: Message) -> Result<Message, SimError> {
+        let rank = |node: u32| {
+            let none = |_| SimError::Input(format!("node {node} takes no part in the collective"));
+            self.members.binary_search(&node).map(|rank| rank as u32).map_err(none)
+        };
+        Ok(Message { from: rank(message.from)?, to: rank(message.to)?, ..message })
+    }
+    /// The node of a rank.
+    pub fn node(&self, rank: u32) -> u32 {
+        self.members[rank as usize]
+    }
+    /// The root's node and the range of the others, where they are contiguous.
+    pub fn range(&self) -> (u32, [u32; 2]) {
+        (self.node(0), [self.node(0) + 1, self.node(self.nodes - 1)])
+    }
+    /// A rank's program, or a thread of its Elan, has its DMA processor move `source` of its memory to the nodes `to`.
+    pub fn dma(&mut self, rank: u32, to: [u32; 2], source: Span, tag: u64) -> Result<(), SimError> {
+        let node = self.node(rank);
         self.dmas.post(&mut self.net, node, Descriptor { to, source, into: source.buffer, tag })
     }
     /// A node ends the phase now; in a barrier it leaves.
@@ -98,6 +126,7 @@ impl<'a> Machine<'a> {
         settings: &Settings,
         elan: Elan,
         what: &Collective,
+        members: &[u32],
     ) -> Result<Machine<'a>, SimError> {
         let mut net = Net::new(plan, settings);
         let background = what.background.map(|spec| Background::new(plan, settings, spec)).transpose()?;
@@ -107,8 +136,10 @@ impl<'a> Machine<'a> {
         });
         let nodes = what.nodes;
         let dmas = Dmas::new(elan, plan.fabric.nodes());
-        let world = World { net, plan, elan, nodes, background, dmas, barriers: Barriers::new(nodes), left: 0 };
-        let hardware = Hardware::new(plan, elan, nodes)?;
+        let (members, barriers) = (members.to_vec(), Barriers::new(nodes));
+        let world =
+            World { net, plan, elan, nodes, members, background, dmas, barriers, left: 0, late: Time(u64::MAX) };
+        let hardware = Hardware::new(&world)?;
         Ok(Machine { world, hardware, software: Software::new(elan, nodes, what.algorithm), what: *what })
     }
 
@@ -144,7 +175,16 @@ impl<'a> Machine<'a> {
         let (net, barriers) = (&self.world.net, self.world.barriers.over());
         let run = Run::of(net, net.now(), net.stats().delivered_bytes);
         let lookups = self.world.dmas.lookups;
-        Ok(Outcome { latencies, synchronised, run, barriers, retries: self.hardware.retries, lookups, shape })
+        Ok(Outcome {
+            latencies,
+            synchronised,
+            run,
+            barriers,
+            retries: self.hardware.retries,
+            lookups,
+            shape,
+            fallback: None,
+        })
     }
 
     fn barrier(&mut self) -> Result<(), SimError> {
@@ -152,11 +192,11 @@ impl<'a> Machine<'a> {
         match self.what.algorithm {
             Algorithm::Hardware => {
                 self.hardware.barrier();
-                play(&mut self.world, &mut self.hardware)
+                play(&mut self.world, &mut self.hardware, 0)
             }
             Algorithm::Tree | Algorithm::Nic => {
                 self.software.barrier();
-                play(&mut self.world, &mut self.software)
+                play(&mut self.world, &mut self.software, 0)
             }
         }
     }
@@ -165,12 +205,12 @@ impl<'a> Machine<'a> {
         self.world.arrive(false);
         if self.what.algorithm == Algorithm::Hardware {
             self.hardware.broadcast(bytes);
-            play(&mut self.world, &mut self.hardware)?;
+            play(&mut self.world, &mut self.hardware, bytes)?;
             return Ok(None);
         }
-        let shape = Shape::best(self.world.plan, self.world.elan, self.world.nodes, bytes)?;
+        let shape = Shape::best(&self.world, bytes)?;
         self.software.broadcast(bytes, shape);
-        play(&mut self.world, &mut self.software)?;
+        play(&mut self.world, &mut self.software, bytes)?;
         Ok(Some(shape))
     }
 
@@ -186,18 +226,61 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// Plays a phase until every node has ended it.
-fn play(world: &mut World<'_>, phase: &mut impl Phase) -> Result<(), SimError> {
-    let start = world.net.now();
+/// Plays a phase that moves `bytes` until every node has ended it.
+fn play(world: &mut World<'_>, phase: &mut impl Phase, bytes: u64) -> Result<(), SimError> {
+    world.late = world.net.now() + STUCK + Time(bytes.saturating_mul(STUCK_PER_BYTE_PS));
     phase.begin(world)?;
     while world.left > 0 {
         match world.next()? {
             Note::Timer(id) => phase.on_timer(world, id)?,
             Note::Delivered(message) => phase.on_message(world, &message)?,
         }
-        if world.net.now() > start + STUCK {
-            return Err(SimError::Input(format!("a collective is not over after {} us", STUCK.us())));
+    }
+    world.late = Time(u64::MAX);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hotlink_fabric::{Fabric, catalog};
+
+    /// A collective whose nodes wait for what never comes.
+    struct Never;
+
+    impl Phase for Never {
+        fn begin(&mut self, _: &mut World<'_>) -> Result<(), SimError> {
+            Ok(())
+        }
+        fn on_timer(&mut self, _: &mut World<'_>, _: u32) -> Result<(), SimError> {
+            Ok(())
+        }
+        fn on_message(&mut self, _: &mut World<'_>, _: &Message) -> Result<(), SimError> {
+            Ok(())
         }
     }
-    Ok(())
+
+    #[test]
+    fn what_does_not_end_is_given_up_beside_traffic_that_never_ends_and_without() {
+        let spec = catalog::load("qsnet").unwrap();
+        let fabric = Fabric::build(&spec, 4).unwrap();
+        let elan = Elan::of(&spec).unwrap();
+        let settings = elan.settings(&Settings::of(&spec));
+        let plan = Plan::new(&fabric, &settings).unwrap();
+        for (background, told) in [(None, "nothing is left"), (Some("uniform:0.02"), "not over at 50000 us")] {
+            let background = background.map(|text| text.parse().unwrap());
+            let what = Collective {
+                algorithm: Algorithm::Hardware,
+                nodes: 4,
+                bytes: None,
+                samples: 1,
+                limit: None,
+                background,
+            };
+            let mut machine = Machine::new(&plan, &settings, elan, &what, &[0, 1, 2, 3]).unwrap();
+            machine.world.arrive(true);
+            let wrong = play(&mut machine.world, &mut Never, 0).unwrap_err().to_string();
+            assert!(wrong.contains(told), "{wrong}");
+        }
+    }
 }

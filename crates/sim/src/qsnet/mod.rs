@@ -148,18 +148,48 @@ pub struct Outcome {
     pub lookups: Lookups,
     /// Degree and chunk of a broadcast's tree.
     pub shape: Option<Shape>,
+    /// Why the tree of puts took the hardware's place, if it did.
+    pub fallback: Option<&'static str>,
 }
 
-/// Runs a collective on `plan`, made with the [`Elan::settings`] of `elan`.
+/// Runs a collective on the first nodes of `plan`, made with the [`Elan::settings`] of `elan`.
 ///
 /// # Errors
-/// Fewer than two nodes or more than there are, a collective that does not end, and what [`crate::Net::advance`] tells.
+/// As [`run_among`].
 pub fn run(plan: &Plan<'_>, settings: &Settings, elan: Elan, what: &Collective) -> Result<Outcome, SimError> {
+    run_among(plan, settings, elan, what, &(0..what.nodes).collect::<Vec<_>>())
+}
+
+/// Runs a collective on some nodes of `plan`, ascending, whose first is its root. The switches copy packets to contiguous
+/// nodes only, in a network that is whole; elsewhere the library falls back to its tree of puts, and so does this.
+///
+/// # Errors
+/// Fewer than two nodes, not ascending, or beyond those that there are; a collective that does not end; and what
+/// [`crate::Net::advance`] tells.
+pub fn run_among(
+    plan: &Plan<'_>,
+    settings: &Settings,
+    elan: Elan,
+    what: &Collective,
+    members: &[u32],
+) -> Result<Outcome, SimError> {
     let most = plan.fabric.nodes();
-    if !(2..=most).contains(&what.nodes) {
-        return Err(SimError::Input(format!("{} nodes: 2 to {most} are allowed", what.nodes)));
+    let ascending = members.windows(2).all(|pair| pair[0] < pair[1]);
+    let [first, .., last] = *members else {
+        return Err(SimError::Input(format!("{} nodes: 2 to {most} are allowed", members.len())));
+    };
+    if !ascending || last >= most {
+        return Err(SimError::Input(format!("nodes up to {last}: 0 to {} are allowed, ascending", most - 1)));
     }
-    Machine::new(plan, settings, elan, what)?.run()
+    let fallback = match what.algorithm {
+        Algorithm::Hardware if (last - first) as usize + 1 > members.len() => Some("the nodes are not contiguous"),
+        Algorithm::Hardware if !settings.faults.is_empty() => Some("the network is not whole"),
+        _ => None,
+    };
+    let algorithm = if fallback.is_some() { Algorithm::Tree } else { what.algorithm };
+    let what = Collective { algorithm, nodes: members.len() as u32, ..*what };
+    let outcome = Machine::new(plan, settings, elan, &what, members)?.run()?;
+    Ok(Outcome { fallback, ..outcome })
 }
 
 /// The least that a collective can take and what sets it.
@@ -172,12 +202,12 @@ pub struct Bound {
 }
 
 /// Hop and serialisation limit: the news crosses the network from the last to arrive to the node farthest off, through both
-/// adapters; the bytes cross a link.
+/// adapters; the bytes cross a link. For nodes from `first` to `last`.
 ///
 /// # Errors
-/// As [`run`].
-pub fn bound(plan: &Plan<'_>, nodes: u32, bytes: u64) -> Result<Bound, SimError> {
-    let way = plan.broadcast_tree(0, [1, nodes - 1], false)?.latency_ps;
+/// As [`run_among`].
+pub fn bound(plan: &Plan<'_>, [first, last]: [u32; 2], bytes: u64) -> Result<Bound, SimError> {
+    let way = plan.broadcast_tree(first, [first + 1, last], false)?.latency_ps;
     let rate = plan.fabric.spec.resource(hotlink_fabric::spec::Role::Link).and_then(|link| link.gross.as_ref());
     let packets = bytes.div_ceil(u64::from(plan.packet_bytes));
     let overhead = u64::from(plan.wire_bytes(0, 1)) * packets;
@@ -256,6 +286,44 @@ mod tests {
         let [hardware, tree, nic] = Algorithm::ALL.map(|algorithm| median(algorithm, flood));
         assert!(hardware < nic && nic < tree, "{hardware} {nic} {tree}");
         assert!(tree > 2.0 * median(Algorithm::Tree, None));
+    }
+
+    #[test]
+    fn nodes_with_a_gap_and_networks_with_faults_fall_back_to_the_tree_and_say_so() {
+        let spec = catalog::load("qsnet").unwrap();
+        let fabric = Fabric::build(&spec, 16).unwrap();
+        let elan = Elan::of(&spec).unwrap();
+        let whole = elan.settings(&Settings::of(&spec));
+        let plan = Plan::new(&fabric, &whole).unwrap();
+        // A switch at the top: a quarter of the ways up are gone.
+        let top = hotlink_fabric::network::Vertex(fabric.network.vertices() as u32 - 1);
+        let down = crate::fault::Fault {
+            at: Time::ZERO,
+            resource: hotlink_fabric::network::Resource::Vertex(top),
+            condition: crate::fault::Condition::Down,
+        };
+        let broken = Settings { faults: vec![down], ..whole.clone() };
+        for bytes in [None, Some(20_000)] {
+            let hardware = Collective {
+                algorithm: Algorithm::Hardware,
+                nodes: 16,
+                bytes,
+                samples: 2,
+                limit: None,
+                background: None,
+            };
+            let among = |settings: &Settings, algorithm, members: &[u32]| {
+                run_among(&plan, settings, elan, &Collective { algorithm, ..hardware }, members).unwrap()
+            };
+            let (part, gap): (Vec<u32>, Vec<u32>) = ((4..12).collect(), (0..16).filter(|&node| node != 5).collect());
+            assert_eq!(among(&whole, Algorithm::Hardware, &part).fallback, None);
+            let (fallen, tree) = (among(&whole, Algorithm::Hardware, &gap), among(&whole, Algorithm::Tree, &gap));
+            assert_eq!(fallen.fallback, Some("the nodes are not contiguous"));
+            assert_eq!((fallen.latencies, tree.fallback), (tree.latencies, None));
+            let all: Vec<u32> = (0..16).collect();
+            let fallen = among(&broken, Algorithm::Hardware, &all);
+            assert_eq!((fallen.fallback, fallen.latencies.len()), (Some("the network is not whole"), 2));
+        }
     }
 
     #[test]

@@ -6,7 +6,6 @@ use super::translation::Span;
 use super::{Algorithm, Elan};
 use crate::error::SimError;
 use crate::net::Message;
-use crate::plan::Plan;
 use hotlink_fabric::spec::Role;
 use hotlink_fabric::units::Time;
 use std::collections::VecDeque;
@@ -41,16 +40,17 @@ impl Shape {
     ///
     /// # Errors
     /// A fabric whose links have no rate.
-    pub fn best(plan: &Plan<'_>, elan: Elan, nodes: u32, bytes: u64) -> Result<Shape, SimError> {
+    pub(super) fn best(world: &World<'_>, bytes: u64) -> Result<Shape, SimError> {
+        let (World { plan, elan, nodes, .. }, (root, others)) = (world, world.range());
         let rate = |role| plan.fabric.spec.resource(role).and_then(|resource| resource.gross.as_ref());
         let none = || SimError::Input(format!("{}: its links have no rate", plan.fabric.spec.name));
         let link = rate(Role::Link).ok_or_else(none)?.value.0 as f64 * plan.fabric.spec.packet.efficiency(320, 1.0);
         let bus = rate(Role::HostBus).map_or(f64::INFINITY, |rate| rate.value.0 as f64);
-        let way = plan.broadcast_tree(0, [1, nodes - 1], false)?.latency_ps as f64;
+        let way = plan.broadcast_tree(root, others, false)?.latency_ps as f64;
         let hop = way + (elan.send + elan.receive).0 as f64;
         let time = |shape: Shape| {
             let (degree, chunk) = (f64::from(shape.degree), shape.chunk.min(bytes) as f64);
-            let levels = (0..).find(|&levels| reached(shape.degree, levels) >= u64::from(nodes)).unwrap_or(0);
+            let levels = (0..).find(|&levels| reached(shape.degree, levels) >= u64::from(*nodes)).unwrap_or(0);
             let step = (degree / link).max((degree + 1.0) / bus) * chunk * 1e12 + degree * elan.send.0 as f64;
             let chunks = bytes.div_ceil(shape.chunk).max(1) as f64;
             (f64::from(levels) - 1.0).max(0.0) * (hop + step) + chunks * step
@@ -126,16 +126,16 @@ impl Software {
     }
     /// The DMA processor moves it, or the adapter's thread sends it if it is no more than a word of its own.
     fn send(&self, world: &mut World<'_>, node: u32, put: Put) -> Result<(), SimError> {
-        let (bytes, tag) = (put.bytes, put.tag);
+        let (bytes, tag, to) = (put.bytes, put.tag, world.node(put.to));
         if tag & 0xff == CHUNK {
             let source = Span { buffer: buffer::DATA, offset: tag >> PLACE, bytes };
-            return world.dma(node, [put.to; 2], source, tag);
+            return world.dma(node, [to; 2], source, tag);
         }
         if self.nic {
-            world.net.post_inner(node, put.to, bytes, tag)?;
+            world.net.post_inner(world.node(node), to, bytes, tag)?;
             return Ok(());
         }
-        world.dma(node, [put.to; 2], Span { buffer: buffer::WORDS, offset: 0, bytes }, tag)
+        world.dma(node, [to; 2], Span { buffer: buffer::WORDS, offset: 0, bytes }, tag)
     }
 
     /// A child, or the node itself, has arrived.

@@ -42,6 +42,8 @@ pub(crate) struct Args {
     seed: u64,
     #[command(flatten)]
     stack: StackArgs,
+    #[command(flatten)]
+    missing: super::qsnet::Missing,
 }
 
 fn skew(text: &str) -> Result<f64, String> {
@@ -54,10 +56,11 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let nodes = args.nodes.to_u32().map_err(|what| Failure::Input(format!("--nodes: {what}")))?;
     for algorithm in &args.algorithm {
         if let Some(own) = super::qsnet::algorithm(&args.fabric, algorithm) {
-            let cells = super::qsnet::barriers(&args.fabric, &nodes, own, &args.stack, args.seed);
+            let cells = super::qsnet::barriers(&args.fabric, &nodes, own, (&args.stack, &args.missing), args.seed);
             super::qsnet::run(&cells, output)?;
             continue;
         }
+        args.missing.refuse()?;
         match algorithm.as_str() {
             "hardware" => hardware(args, output)?,
             _ if nodes.iter().any(|&n| n < 2) => {

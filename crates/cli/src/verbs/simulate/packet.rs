@@ -276,6 +276,8 @@ pub(crate) struct CollectiveArgs {
     algorithm: Vec<String>,
     #[command(flatten)]
     message: StackArgs,
+    #[command(flatten)]
+    missing: qsnet::Missing,
 }
 
 impl CollectiveArgs {
@@ -284,6 +286,7 @@ impl CollectiveArgs {
         !self.algorithm.is_empty() || self.message.is_asked_for()
     }
     pub(crate) fn cells(&self, which: Which) -> Result<Vec<Cell>, Failure> {
+        self.missing.refuse()?;
         if let Some(size) = self.packet.sizes().iter().find(|&&size| size % 8 != 0) {
             return Err(Failure::Input(format!("--size {size}: elements have 8 B; allowed are multiples of 8")));
         }
@@ -301,7 +304,10 @@ impl CollectiveArgs {
             names.cloned().partition(|name| self.packet.fabric.iter().all(|at| qsnet::algorithm(at, name).is_some()));
         for fabric in &self.packet.fabric {
             for algorithm in own.iter().filter_map(|name| qsnet::algorithm(fabric, name)) {
-                qsnet::run(&qsnet::broadcasts(&self.packet, fabric, algorithm, &self.message)?, output)?;
+                qsnet::run(
+                    &qsnet::broadcasts(&self.packet, fabric, algorithm, (&self.message, &self.missing))?,
+                    output,
+                )?;
             }
         }
         if others.is_empty() && !own.is_empty() {

@@ -14,6 +14,34 @@ use hotlink_sim::{Plan, Settings};
 use rayon::prelude::*;
 use std::time::Instant;
 
+/// What takes no part in QsNet's own collectives.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct Missing {
+    /// Nodes that take no part, with QsNet's own algorithms: the tree takes the hardware's place unless the others are contiguous.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', num_args = 1)]
+    without: Vec<u32>,
+    /// Plan of links and switches that fail, with QsNet's own algorithms: the tree takes the hardware's place.
+    #[arg(long, value_name = "PLAN.toml")]
+    faults: Option<String>,
+}
+
+impl Missing {
+    /// Refuses them where another algorithm runs.
+    pub(crate) fn refuse(&self) -> Result<(), Failure> {
+        if self.without.is_empty() && self.faults.is_none() {
+            return Ok(());
+        }
+        Err(Failure::Input("--without, --faults: only with QsNet's own algorithms: hardware, tree, nic".to_owned()))
+    }
+    /// The nodes that take part of `nodes`.
+    fn members(&self, nodes: u32) -> Result<Vec<u32>, String> {
+        match self.without.iter().find(|&&node| node >= nodes) {
+            Some(node) => Err(format!("--without: there is no node {node}: allowed are 0 to {}", nodes.max(1) - 1)),
+            None => Ok((0..nodes).filter(|node| !self.without.contains(node)).collect()),
+        }
+    }
+}
+
 /// One of QsNet's algorithms on a fabric that has its adapters; any other goes over the message stack.
 pub(crate) fn algorithm(fabric: &str, name: &str) -> Option<Algorithm> {
     let spec = Source::open(fabric).ok().and_then(|source| source.spec().cloned())?;
@@ -26,16 +54,23 @@ pub(crate) fn algorithm(fabric: &str, name: &str) -> Option<Algorithm> {
 pub(crate) struct Cell {
     pub(crate) fabric: String,
     pub(crate) what: Collective,
+    pub(crate) missing: Missing,
     pub(crate) seed: u64,
     pub(crate) raw: bool,
 }
 
 /// Cells of barriers.
-pub(crate) fn barriers(fabric: &str, nodes: &[u32], algorithm: Algorithm, stack: &StackArgs, seed: u64) -> Vec<Cell> {
+pub(crate) fn barriers(
+    fabric: &str,
+    nodes: &[u32],
+    algorithm: Algorithm,
+    (stack, missing): (&StackArgs, &Missing),
+    seed: u64,
+) -> Vec<Cell> {
     let cell = |&nodes: &u32| {
         let (samples, background) = (stack.samples(), stack.background());
         let what = Collective { algorithm, nodes, bytes: None, samples, limit: stack.limit(), background };
-        Cell { fabric: fabric.to_owned(), what, seed, raw: stack.raw() }
+        Cell { fabric: fabric.to_owned(), what, missing: missing.clone(), seed, raw: stack.raw() }
     };
     nodes.iter().map(cell).collect()
 }
@@ -45,11 +80,11 @@ pub(crate) fn broadcasts(
     packet: &PacketArgs,
     fabric: &str,
     algorithm: Algorithm,
-    stack: &StackArgs,
+    (stack, missing): (&StackArgs, &Missing),
 ) -> Result<Vec<Cell>, Failure> {
     let mut cells = Vec::new();
     for nodes in packet.nodes_or(None)? {
-        for cell in barriers(fabric, &[nodes], algorithm, stack, packet.seed()) {
+        for cell in barriers(fabric, &[nodes], algorithm, (stack, missing), packet.seed()) {
             let sized = |&bytes: &u64| {
                 let what = Collective { bytes: Some(bytes), samples: stack.samples_of(bytes), ..cell.what };
                 Cell { what, ..cell.clone() }
@@ -66,12 +101,15 @@ impl Cell {
         let source = Source::open(&self.fabric).map_err(|failure| failure.to_string())?;
         let fabric = source.build(self.what.nodes)?;
         let elan = Elan::of(&fabric.spec).ok_or_else(|| format!("{}: no QsNet adapters", self.fabric))?;
-        let settings = Settings { seed: self.seed, ..elan.settings(&Settings::of(&fabric.spec)) };
+        let members = self.missing.members(self.what.nodes)?;
+        let faults = self.missing.faults.as_ref().map_or(Ok(Vec::new()), |file| super::faults::read(file, &fabric))?;
+        let settings = Settings { seed: self.seed, faults, ..elan.settings(&Settings::of(&fabric.spec)) };
         let plan = Plan::new(&fabric, &settings).map_err(|error| error.to_string())?;
         let what = &self.what;
         let failed = |error: hotlink_sim::SimError| format!("{} with {} nodes: {error}", self.fabric, what.nodes);
-        let outcome = qsnet::run(&plan, &settings, elan, what).map_err(failed)?;
-        let bound = qsnet::bound(&plan, what.nodes, what.bytes.unwrap_or(0)).map_err(failed)?;
+        let outcome = qsnet::run_among(&plan, &settings, elan, what, &members).map_err(failed)?;
+        let ends = [members[0], members[members.len() - 1]];
+        let bound = qsnet::bound(&plan, ends, what.bytes.unwrap_or(0)).map_err(failed)?;
         let values = us(&outcome.latencies);
         let median = sorted(&values)[values.len() / 2];
         let mut record = Record::new()
@@ -80,7 +118,7 @@ impl Cell {
             .with("algorithm", what.algorithm.name())
             .with("method", "packet")
             .with("stack", "adapter")
-            .with("nodes", what.nodes)
+            .with("nodes", members.len())
             .with("nodes_built", fabric.nodes())
             .with("size_B", what.bytes.unwrap_or(0))
             .with("background", what.background.map(|background: BackgroundSpec| background.to_string()))
@@ -96,10 +134,17 @@ impl Cell {
             record.set("tree_degree", shape.degree);
             record.set("chunk_B", shape.chunk);
         }
+        let algorithm = if outcome.fallback.is_some() { Algorithm::Tree } else { what.algorithm };
+        if let Some(why) = outcome.fallback {
+            record.set("fallback", format!("tree of puts: {why}"));
+        }
         let record = record
             .with("bound_latency_us", bound.latency.us())
             .with("efficiency", bound.latency.us() / median)
-            .with("limiting_resource", limit(&fabric.spec, what, bound.by_bytes, bound.latency.us() / median))
+            .with(
+                "limiting_resource",
+                limit(&fabric.spec, &Collective { algorithm, ..*what }, bound.by_bytes, bound.latency.us() / median),
+            )
             .with(
                 "bound_is",
                 "the way to the farthest node through both adapters and buses, and the bytes at the link's rate",
