@@ -4,6 +4,7 @@ use hotlink_bench::is::{Class, ITERATIONS, TESTS};
 use hotlink_bench::part;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
+use hotlink_real::STREAM_BYTES;
 use hotlink_sim::loggp::{Builder, Curve, Kind, LogGops, Op, Outcome, Schedule, per_size, simulate};
 
 /// A machine whose messages are LogGP's and whose processors copy and update memory at calibrated speeds.
@@ -30,8 +31,11 @@ pub(crate) struct Machine {
 /// The time of `bytes` by `curve`, in a program that goes through `working` bytes before it comes back to the same ones.
 /// What was measured went through twice its size, from one block to another, so a larger working set moves at the speed
 /// of blocks of half of it: its data come from farther away than those of a small block that is sent again and again.
+/// Larger copies bypass the caches from some size on, which shorter ones in a large working set do not: their speed is
+/// no measure beyond it.
 fn within(curve: &Curve, bytes: u64, working: u64) -> Option<u64> {
-    let (by_itself, reach) = (curve.at(bytes)?, working / 2);
+    let by_itself = curve.at(bytes)?;
+    let reach = if bytes < STREAM_BYTES { (working / 2).min(STREAM_BYTES / 2) } else { working / 2 };
     if reach <= bytes {
         return Some(by_itself);
     }
@@ -72,9 +76,17 @@ impl Machine {
         if bytes == 0 { Ok(0) } else { beside.or_else(|| within(&self.copies, bytes, working)).ok_or_else(missing) }
     }
 
+    /// What a copy of `bytes` takes longer within a working set. A message's own time may have steps between its size and
+    /// the working set's that are its protocol's, not the memory's: only copies tell how much farther the bytes come.
+    fn colder(&self, bytes: u64, working: u64) -> u64 {
+        let copies = [&self.copies_beside, &self.copies].into_iter().find(|curve| curve.at(bytes).is_some());
+        let longer = copies.and_then(|curve| Some(within(curve, bytes, working)?.saturating_sub(curve.at(bytes)?)));
+        longer.unwrap_or(0)
+    }
+
     /// Time of a rank's own part of an exchange: a copy, or a message to itself.
     fn own_part(&self, bytes: u64, ranks: u32, working: u64, uneven: bool) -> Result<u64, String> {
-        let as_message = within(&self.to_self, bytes, working);
+        let as_message = self.to_self.at(bytes).map(|ps| ps + self.colder(bytes, working));
         match as_message.filter(|_| ranks > 1 && bytes <= self.own_message_max[usize::from(uneven)]) {
             Some(time) => Ok(time),
             None => self.copy(bytes, ranks, working),
@@ -94,8 +106,8 @@ impl Machine {
     /// Processor time to move a message of `bytes` each way at once, before the news of it: as exchanges were measured;
     /// else ping-pong's, but no less than a copy's beside others, for the ranks share the memory.
     fn carry_both(&self, bytes: u64, working: u64) -> u64 {
-        if let Some(both) = within(&self.exchange, bytes, working) {
-            return both.saturating_sub(self.news());
+        if let Some(both) = self.exchange.at(bytes) {
+            return (both + self.colder(bytes, working)).saturating_sub(self.news());
         }
         let alone = within(&self.messages.transit, bytes, working).unwrap_or(0);
         alone.max(within(&self.copies_beside, bytes, working).unwrap_or(0))

@@ -29,6 +29,7 @@ mod store;
 mod sys;
 mod tcp;
 
+pub use copy::STREAM_BYTES;
 pub use crew::join;
 pub use drivers::{Options, Shm, Tcp, cores, cores_of_machine, hand_off, is_one_machine, is_oversubscribed, launched};
 pub use launch::Launched;
