@@ -7,6 +7,7 @@
 //! Adaptive routing chooses among equal ways as a packet reaches them ([`adaptive`]).
 //! A switch may replicate a packet to a range of nodes ([`broadcast`]).
 //! Links and switches may fail, come back and degrade ([`outage`]).
+//! A packet alone in the network crosses it in one step ([`express`]).
 //! A network that can no longer move says which resources wait for one another ([`deadlock`]).
 //!
 //! A workload drives it by [`Net::post`] and [`Net::advance`]: the network runs until something concerns the workload.
@@ -14,6 +15,7 @@
 mod adaptive;
 mod broadcast;
 mod deadlock;
+mod express;
 mod inject;
 mod mark;
 mod outage;
@@ -223,6 +225,10 @@ pub struct Net<'a> {
     casts: Casts,
     /// Events to come whose needs have been read.
     warmed: u32,
+    /// Packets alone may cross in one step; timers pending; channels of a worm that does.
+    expresses: bool,
+    timers: u32,
+    held: Vec<express::Held>,
 }
 
 /// As many events ahead as memory can be waited for at once.
@@ -298,7 +304,11 @@ impl<'a> Net<'a> {
             outage: None,
             casts: Casts::default(),
             warmed: 0,
+            expresses: false,
+            timers: 0,
+            held: Vec::new(),
         };
+        net.expresses = net.may_express();
         net.plan_outages();
         net
     }
@@ -332,6 +342,7 @@ impl<'a> Net<'a> {
 
     /// Asks for a [`Note::Timer`] with `id` at `at`, which is not in the past.
     pub fn timer(&mut self, at: Time, id: u32) {
+        self.timers += 1;
         self.queue.push(at.0.max(self.now), Event::new(kind::TIMER, id, 0));
     }
 
@@ -404,7 +415,10 @@ impl<'a> Net<'a> {
             kind::ACKNOWLEDGE => self.acknowledged(event.id()),
             kind::RELEASE => self.release(event.id()),
             kind::RESUME => self.injected(event.id()),
-            _ => return Some(Note::Timer(event.id())),
+            _ => {
+                self.timers -= 1;
+                return Some(Note::Timer(event.id()));
+            }
         }
         None
     }

@@ -21,6 +21,9 @@ impl Net<'_> {
         if self.outage.is_some() && self.came_by_a_dead_link(packet) {
             return self.lose(packet, false);
         }
+        if self.express(packet) {
+            return;
+        }
         let goes_on = match self.mode {
             Mode::Worm => return self.arrive_worm(packet),
             Mode::Sci => self.accept(packet),
@@ -232,7 +235,7 @@ impl Net<'_> {
 
     /// How much later than its head's arrival a packet asks for the next stage, so as not to run dry there.
     #[inline]
-    fn lag(&mut self, p: &Packet, next: u32, took: u64) -> u64 {
+    pub(super) fn lag(&mut self, p: &Packet, next: u32, took: u64) -> u64 {
         // The plan's list of classes is small enough to stay near; the next server itself is not needed yet.
         let server = self.server_of(next) as usize;
         let class = if self.outage.is_some() { self.servers[server].class } else { self.plan.server_class[server] };

@@ -101,7 +101,7 @@ impl Net<'_> {
     }
 
     /// The virtual channel of a stage.
-    fn channel_at(&self, packet: u32, stage: u32) -> u32 {
+    pub(super) fn channel_at(&self, packet: u32, stage: u32) -> u32 {
         self.input_lane(self.routes.stage(packet, stage).lane)
     }
 
@@ -163,7 +163,7 @@ impl Net<'_> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Hold {
     /// When the worm's tail will have left, as far as known.
-    bound: u64,
+    pub(super) bound: u64,
     /// Virtual channel whose buffer the worm leaves; [`NONE`] for none.
     feeder: u32,
     /// Copies of a broadcast that leave the buffer behind this channel and are not gone; 0 where one packet leaves it.

@@ -1,0 +1,170 @@
+//! A packet alone in the network crosses it in one step.
+//!
+//! When a packet's head arrives and no other packet, message or timer exists, nothing can happen before its delivery but
+//! its own way: every server ahead is idle, every buffer empty, and the workload is not asked. Its starts, and how long a
+//! worm holds each channel, then follow one from another without the queue, by the same rules as in
+//! [`transfer`](super::transfer) and [`worm`](super::worm). Only its delivery is an event, and the end of what it holds
+//! already. Counts other than that of events, times and the busy time of servers are the same as step by step.
+//!
+//! Not for networks in which an arrival decides anything (SCI receivers, dropping switches, adaptive ways, marks,
+//! broadcasts), that something may fail in, or whose ways may come by the same link twice (Valiant routing).
+
+use super::{Mode, Net, Packet, kind, worm};
+use crate::event::{Event, Queue};
+use crate::plan::NONE;
+
+/// A virtual channel that a worm holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    channel: u32,
+    /// Start of a hold that began in this step; `None` for an earlier one, whose end is an event.
+    begun: Option<u64>,
+    bound: u64,
+}
+
+impl Net<'_> {
+    /// Whether packets may cross in one step at all.
+    pub(super) fn may_express(&self) -> bool {
+        matches!(self.mode, Mode::Credit | Mode::Pause | Mode::Store | Mode::Worm)
+            && self.crowds.is_none()
+            && self.patience.is_empty()
+            && self.settings.faults.is_empty()
+            && self.settings.unacknowledged == u16::MAX
+            && !self.plan.fabric.routing.is_valiant()
+    }
+
+    /// Takes a packet that has arrived at a stage through the rest of its way if it is alone.
+    #[inline]
+    pub(super) fn express(&mut self, packet: u32) -> bool {
+        if self.packets.live != 1 || self.messages.live != 1 || self.timers != 0 || !self.expresses {
+            return false;
+        }
+        let p = self.packets.items[packet as usize];
+        let m = &self.messages.items[p.message as usize];
+        if m.made < m.packets || m.tree != NONE || self.supply.is_some() {
+            return false;
+        }
+        self.cross_alone(packet, p);
+        true
+    }
+
+    fn cross_alone(&mut self, packet: u32, mut p: Packet) {
+        let mut held = std::mem::take(&mut self.held);
+        held.clear();
+        let input = self.input_lane(p.came);
+        match self.mode {
+            Mode::Worm => self.take_up(packet, &p, input, &mut held),
+            Mode::Store => {}
+            _ => self.free_room(input, p.wire()),
+        }
+        let (mut at, mut freed) = (self.now, 0);
+        loop {
+            self.stats.packet_hops += 1;
+            let (lane, server) = (p.here.lane, self.server_of(p.here.lane) as usize);
+            let took = self.paces[self.servers[server].class as usize].packet_time(&p);
+            let s = &mut self.servers[server];
+            s.last_lane = (lane - ((server as u32) << self.plan.lane_shift)) as u8;
+            if self.mode != Mode::Worm || self.plan.channels_each > 1 {
+                s.busy_ps += took;
+            }
+            if self.mode == Mode::Worm {
+                held.push(Held { channel: self.input_lane(lane), begun: Some(at), bound: at + took });
+                freed = self.let_go_alone(&mut held, freed, (at, took), &p);
+            }
+            if p.here.is_last() {
+                self.queue.push(at + took + p.here.latency_ps(), Event::new(kind::DELIVER, packet, 0));
+                break;
+            }
+            at += p.here.latency_ps() + if self.mode == Mode::Store { took } else { self.lag(&p, p.ahead.lane, took) };
+            (p.came, p.here, p.stage) = (lane, p.ahead, p.stage + 1);
+            p.ahead = self.routes.after(packet, u32::from(p.stage), p.here);
+        }
+        self.packets.items[packet as usize] = p;
+        self.held = held;
+    }
+
+    /// The channels that a worm holds so far; it leaves the input buffer at whose front it is.
+    fn take_up(&mut self, packet: u32, p: &Packet, input: u32, held: &mut Vec<Held>) {
+        for k in self.worms[packet as usize].tail..u32::from(p.stage) {
+            let channel = self.channel_at(packet, k);
+            held.push(Held { channel, begun: None, bound: self.holds[channel as usize].bound });
+        }
+        self.worms[packet as usize].tail = u32::from(p.stage);
+        self.lanes[input as usize].room += u64::from(p.wire()).min(self.buffer_behind(input)) as i32;
+    }
+
+    /// The last of `held` has begun at `at`: lets go of those whose end is now known, from `freed` on; gives how many are.
+    fn let_go_alone(&mut self, held: &mut [Held], freed: usize, (at, took): (u64, u64), p: &Packet) -> usize {
+        let (bytes, last) = (u64::from(p.wire()), held.len() - 1);
+        let ahead = if p.here.is_last() { u64::MAX } else { self.buffer_behind(held[last].channel) };
+        let (mut between, mut free_to) = (0u64, freed);
+        for k in (freed..=last).rev() {
+            if k < last {
+                between += self.buffer_behind(held[k].channel);
+                held[k].bound = held[k].bound.max(at + worm::part(took, bytes.saturating_sub(between), bytes));
+            }
+            if between.saturating_add(ahead) >= bytes {
+                free_to = free_to.max(k + 1);
+            }
+        }
+        for hold in &held[freed..free_to] {
+            match hold.begun {
+                None => self.queue.push(hold.bound, Event::new(kind::RELEASE, hold.channel, 0)),
+                Some(begun) if self.plan.channels_each == 1 => {
+                    let server = self.server_of(hold.channel) as usize;
+                    let s = &mut self.servers[server];
+                    s.busy_ps = s.busy_ps.wrapping_add(hold.bound - begun);
+                }
+                Some(_) => {}
+            }
+        }
+        free_to
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::Settings;
+    use crate::plan::Plan;
+    use hotlink_fabric::Fabric;
+    use hotlink_fabric::catalog::{self, Library};
+    use hotlink_fabric::units::Time;
+
+    /// Times of deliveries, and every count but that of events, of messages one after another; a timer that never comes in
+    /// between keeps packets from crossing in one step.
+    fn one_by_one(plan: &Plan<'_>, settings: &Settings, timer: bool) -> (Vec<u64>, Vec<u64>, [u64; 3], u64) {
+        let mut net = Net::new(plan, settings);
+        if timer {
+            net.timer(Time::from_us(1e9), 0);
+        }
+        let last = plan.fabric.nodes() - 1;
+        let mut times = Vec::new();
+        let pairs = [(0, last), (last, 0), (0, 1), (last / 2, last)];
+        for (i, bytes) in [0, 8, 100, 1000, 4096, 5000, 20_000].into_iter().enumerate() {
+            for (from, to) in pairs.into_iter().cycle().skip(i).take(2).filter(|(from, to)| from != to) {
+                net.post(from, to, bytes, 0).unwrap();
+                assert!(net.advance().unwrap().unwrap().message().is_some());
+                times.push(net.now().0);
+            }
+        }
+        while net.advance().unwrap().is_some() {}
+        let stats = net.stats();
+        (times, net.busy_ps().collect(), [stats.packet_hops, stats.delivered, stats.overtakings], stats.events)
+    }
+
+    #[test]
+    fn a_packet_alone_takes_the_time_that_it_takes_step_by_step() {
+        let mut fewer = 0;
+        for listed in Library::embedded().list("fabrics") {
+            let spec = catalog::load(&listed.name).unwrap();
+            let Ok(fabric) = Fabric::build(&spec, 16) else { continue };
+            let settings = Settings::of(&spec);
+            let Ok(plan) = Plan::new(&fabric, &settings) else { continue };
+            let (alone, steps) = (one_by_one(&plan, &settings, false), one_by_one(&plan, &settings, true));
+            assert_eq!((&alone.0, &alone.1, alone.2), (&steps.0, &steps.1, steps.2), "{}", spec.name);
+            fewer += u32::from(alone.3 + 1 < steps.3);
+        }
+        assert!(fewer > 5, "{fewer} fabrics let packets cross in one step");
+    }
+}
