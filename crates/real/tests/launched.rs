@@ -4,6 +4,7 @@
 use hotlink_message::{Combine, Comm, Element, Error, Operation};
 use hotlink_port::{Driver, Kind, Port, Program, RunError, Span};
 use hotlink_real::{Options, Shm, Tcp};
+use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -250,7 +251,8 @@ fn whatever_is_killed_when_nothing_is_left() {
 fn launched_ranks_notice_a_death_within_a_second() {
     for victim in 0..3 {
         let mut ranks = by_hand("worker", 3, &format!("death-{}-{victim}", std::process::id()), &[]);
-        std::thread::sleep(Duration::from_millis(300));
+        // Who is killed before he has met the others is to them one who may still come.
+        let told: Vec<_> = ranks.iter_mut().map(until_at_work).collect();
         kill(ranks[victim].id());
         ranks.remove(victim).wait().unwrap();
         for mut rank in ranks {
@@ -260,7 +262,19 @@ fn launched_ranks_notice_a_death_within_a_second() {
             });
             let _ = rank.wait();
         }
+        drop(told);
     }
+}
+
+/// Reads what a worker says until it works; what it says later wants a reader, too.
+fn until_at_work(rank: &mut Child) -> impl BufRead + use<> {
+    let mut told = BufReader::new(rank.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("at work") {
+        line.clear();
+        assert!(told.read_line(&mut line).unwrap() > 0, "a worker ended before it worked");
+    }
+    told
 }
 
 /// The state letter of a process.
