@@ -62,7 +62,6 @@ pub(crate) unsafe fn row(from: *const u8, to: *mut u8, bytes: u64) {
         if bytes <= SHORT {
             return short(from, to, bytes as usize);
         }
-        #[cfg(target_arch = "x86_64")]
         if bytes >= STREAM_BYTES {
             return stream(from, to, bytes as usize);
         }
@@ -105,12 +104,22 @@ pub(crate) unsafe fn short(from: *const u8, to: *mut u8, bytes: usize) {
     }
 }
 
+/// Where there are no such stores: an ordinary copy.
+///
+/// # Safety
+/// As [`copy`].
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
+    // SAFETY: as promised by the caller.
+    unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
+}
+
 /// Non-temporal stores of whole lines; the ends by ordinary copies.
 ///
 /// # Safety
 /// As [`copy`].
 #[cfg(target_arch = "x86_64")]
-unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
+pub(crate) unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
     let head = to.align_offset(64).min(bytes);
     let lines = (bytes - head) / 64;

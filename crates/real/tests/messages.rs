@@ -159,6 +159,10 @@ impl<P: Port> Program<P, ()> for Death<'_> {
         if comm.rank() == 1 {
             std::process::abort();
         }
+        let flags = comm.limits().barrier;
+        if flags && comm.rank() == 2 {
+            assert_eq!(comm.barrier().await, Err(Error::PeerGone(1)));
+        }
         let into = comm.alloc(8, Kind::Private).unwrap();
         let from = if comm.rank() == 0 { Some(1) } else { None };
         let received = comm.recv(from, None, Span::new(into, 0, 8)).await;
@@ -166,6 +170,9 @@ impl<P: Port> Program<P, ()> for Death<'_> {
         // Nor is it waited for afterwards.
         assert_eq!(comm.recv(Some(1), None, Span::new(into, 0, 8)).await, Err(Error::PeerGone(1)));
         assert_eq!(comm.probe(Some(1), None).await, Err(Error::PeerGone(1)));
+        if flags {
+            assert_eq!(comm.barrier().await, Err(Error::PeerGone(1)));
+        }
         let mut noticed = self.noticed;
         noticed.write_all(&[comm.rank() as u8]).unwrap();
     }

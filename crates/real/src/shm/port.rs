@@ -32,6 +32,8 @@ const ANSWER: u8 = 4;
 
 /// See [`ShmPort::here`].
 const NOBODY: usize = usize::MAX;
+/// Payloads beyond this are delivered with an eye on how much came in a row.
+const LONG: u64 = 16 << 10;
 /// Looks for the next part of a payload before other processes are given the core: its sender is copying it.
 const PART_SPINS: u32 = 2000;
 
@@ -58,6 +60,8 @@ pub struct ShmPort {
     revocations: VecDeque<(Rank, Key)>,
     deaths: u32,
     gone: Vec<bool>,
+    /// Where what was delivered in a row last ended, and how long the row is.
+    row: (Memory, u64, u64),
     scatters: Scatters,
     barriers: Barriers,
     idler: Idler,
@@ -84,6 +88,7 @@ impl ShmPort {
             revocations: VecDeque::new(),
             deaths: 0,
             gone: vec![false; ranks as usize],
+            row: (Memory(u64::MAX), 0, 0),
             scatters: Scatters::default(),
             barriers: Barriers::new(world, rank),
             idler: Idler::new(oversubscribed),
@@ -321,7 +326,7 @@ impl Port for ShmPort {
         if self.here == NOBODY || self.current.bytes.checked_sub(at).is_none_or(|left| bytes > left) {
             return Err(Refusal::OutOfBounds);
         }
-        if self.current.is_in_parts() || !to.layout.is_contiguous() {
+        if bytes > LONG || self.current.is_in_parts() || !to.layout.is_contiguous() {
             return self.deliver_long(at, to);
         }
         let target = self.store.row(to.memory, to.offset, bytes)?;

@@ -119,7 +119,7 @@ impl Sender {
         if !self.fits(end) && !self.look_for_room(end) {
             return Posted::Busy;
         }
-        let parts = parts && bytes > PART;
+        let parts = parts && bytes > PART && self.is_taken();
         let first = if parts { PART } else { bytes };
         let slot = self.slot();
         // SAFETY: this end is the only writer, and the reader has given back the slot and the bytes that are written
@@ -156,6 +156,13 @@ impl Sender {
     #[inline]
     fn fits(&self, end: u64) -> bool {
         self.sent - self.seen_sent < SLOTS && end - self.seen_bytes <= RING_BYTES
+    }
+    /// Whether the reader has taken every payload beside the slots, as far as it has told: it waits for this one. One
+    /// that still copies what came before would only be told more often.
+    fn is_taken(&mut self) -> bool {
+        // SAFETY: a line of atomics in the shared block.
+        self.seen_bytes = unsafe { (*self.ring).taken.bytes.load(Acquire) };
+        self.bytes - self.seen_bytes < RING_BYTES / STEPS
     }
     #[cold]
     fn look_for_room(&mut self, end: u64) -> bool {

@@ -1,6 +1,8 @@
 //! Messages beyond a slot: payloads that take the ring of bytes, come in parts, or lie in several blocks.
+#![allow(unsafe_code)]
 
 use super::{PART_SPINS, ShmPort, USER};
+use crate::copy;
 use crate::shm::ring::{MESSAGE_MAX, Receiver, Seen};
 use crate::shm::world::state;
 use crate::sys;
@@ -63,7 +65,8 @@ impl ShmPort {
     /// Delivers a payload that comes in parts, or to several blocks.
     pub(super) fn deliver_long(&mut self, at: u64, to: Span) -> Result<(), Refusal> {
         if to.layout.is_contiguous() {
-            return self.deliver_parts(at, to);
+            let streams = self.lengthens(to);
+            return self.deliver_parts(at, to, streams);
         }
         self.store.address(to)?;
         self.wait_filled(&self.receivers[self.here], &self.current, at + to.bytes())?;
@@ -71,17 +74,28 @@ impl ShmPort {
         let from = unsafe { std::slice::from_raw_parts(self.current.payload.add(at as usize), to.bytes() as usize) };
         self.store.unpack(from, to)
     }
+    /// Whether what is delivered to `to` continues a row that is too long for the caches: then it is stored past them,
+    /// as one copy of that length would be.
+    fn lengthens(&mut self, to: Span) -> bool {
+        let (memory, end, bytes) = self.row;
+        let before = if memory == to.memory && end == to.offset { bytes } else { 0 };
+        self.row = (to.memory, to.offset + to.bytes(), before + to.bytes());
+        before >= copy::STREAM_BYTES
+    }
     /// Copies the current payload from byte `at` to a contiguous span while it comes.
-    fn deliver_parts(&mut self, at: u64, to: Span) -> Result<(), Refusal> {
-        self.store.address(to)?;
+    fn deliver_parts(&mut self, at: u64, to: Span, streams: bool) -> Result<(), Refusal> {
+        let target = self.store.row(to.memory, to.offset, to.bytes())?;
         let (here, seen) = (self.here, self.current);
         let mut done = 0;
         while done < to.bytes() {
             let there = self.wait_filled(&self.receivers[here], &seen, at + done + 1)?.min(at + to.bytes());
             let bytes = there - at - done;
-            // SAFETY: so much of the payload is there, and the ring keeps it until `release`; not memory of the store.
-            let part = unsafe { std::slice::from_raw_parts(seen.payload.add((at + done) as usize), bytes as usize) };
-            self.store.unpack(part, Span::new(to.memory, to.offset + done, bytes))?;
+            // SAFETY: so much of the payload is there, and the ring keeps it until `release`; the target is inside a
+            // block of the store.
+            unsafe {
+                let (from, into) = (seen.payload.add((at + done) as usize), target.add(done as usize));
+                if streams { copy::stream(from, into, bytes as usize) } else { copy::row(from, into, bytes) }
+            }
             done += bytes;
         }
         Ok(())
