@@ -100,3 +100,18 @@ def test_a_junit_report_is_sound_xml_whatever_the_names(tmp_path: Path) -> None:
     cases = suite.findall("testcase")
     assert [case.get("classname") for case in cases] == ['ping<&>"pong'] * 3
     assert [len(case.findall("failure")) for case in cases] == [0, 1, 0]
+
+
+def test_a_forked_process_simulates_after_its_parent_did() -> None:
+    """The command's threads are not forked with the process that has them: the child must not wait for them."""
+    script = """
+import os, signal, hotlink
+words = ("simulate", "saturation", "--fabric", "sci-ring", "--senders", "1..3", "--size", "4KiB")
+hotlink.run(*words)
+child = os.fork()
+if child == 0:
+    signal.alarm(30)
+    os._exit(0 if len(hotlink.run(*words).records) == 3 else 1)
+assert os.waitpid(child, 0)[1] == 0
+"""
+    subprocess.run([sys.executable, "-c", script], timeout=60, check=True)

@@ -28,6 +28,7 @@ pub use verbs::run_cell;
 use clap::Parser;
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// How fast a cluster's interconnect is, how fast it should be, what holds it back, and what it costs.
 #[derive(Parser)]
@@ -107,8 +108,22 @@ pub fn json(args: impl IntoIterator<Item = OsString>) -> Result<String, Failure>
 
 fn run(cli: &Cli, args: &[OsString], plotter: Option<Plotter>) -> (output::Output, Result<(), Failure>) {
     let mut output = output::Output::new(&cli.output, args).with_plotter(plotter);
-    let result = cli.verb.run(&mut output);
+    let result = on_threads_of_this_process(|| cli.verb.run(&mut output));
     (output, result)
+}
+
+/// Rayon's threads belong to the process that first used them. One that was forked from it, such as a sweep's worker of
+/// Python's, has none of them and would wait for ever: it gets its own.
+fn on_threads_of_this_process<T: Send>(what: impl FnOnce() -> T + Send) -> T {
+    static FIRST: OnceLock<u32> = OnceLock::new();
+    let this = std::process::id();
+    if *FIRST.get_or_init(|| this) == this {
+        return what();
+    }
+    match rayon::ThreadPoolBuilder::new().build() {
+        Ok(threads) => threads.install(what),
+        Err(_) => what(),
+    }
 }
 
 #[cfg(test)]
