@@ -236,3 +236,35 @@ fn without_buffers_is_never_slower_where_it_is_chosen() {
         }
     }
 }
+
+#[test]
+fn qsnets_hardware_takes_contiguous_nodes_and_says_when_it_cannot() {
+    let barrier = |without: &str| {
+        let line = "simulate barrier --fabric qsnet --nodes 64 --algorithm hardware --without";
+        records(&format!("{line} {without}")).swap_remove(0)
+    };
+    let (ends, gaps) = (barrier("0,1,62,63"), barrier("5,9"));
+    assert_eq!((ends["nodes"].as_u64(), &ends["fallback"]), (Some(60), &Value::Null));
+    assert!(gaps["fallback"].as_str().unwrap().contains("not contiguous"), "{gaps}");
+    assert!(number(&gaps, "latency_us") > number(&ends, "latency_us"));
+    let refused = hotlink("simulate barrier --fabric qsnet --nodes 64 --algorithm hardware --without 64 --json");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("allowed are 0 to 63"));
+}
+
+#[test]
+fn a_message_that_nobody_waits_for_is_copied_and_the_kernel_costs_more() {
+    let records = records("simulate semantics --fabric k98-sci,k98-myrinet --nodes 2 --size 1MiB --via adapter,tcp");
+    assert_eq!(records.len(), 8);
+    records.iter().for_each(assert_sound);
+    let rate = |fabric: &str, semantics: &str, via: &str| {
+        let found = records.iter().find(|r| r["fabric"] == fabric && r["semantics"] == semantics && r["via"] == via);
+        number(found.unwrap(), "bandwidth_MBps")
+    };
+    for fabric in ["k98-sci", "k98-myrinet"] {
+        for via in ["adapter", "tcp"] {
+            assert!(rate(fabric, "restricted", via) > rate(fabric, "postal", via));
+        }
+        assert!(rate(fabric, "postal", "adapter") > rate(fabric, "restricted", "tcp"));
+    }
+}

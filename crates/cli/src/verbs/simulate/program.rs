@@ -116,7 +116,8 @@ pub(crate) struct StackArgs {
     /// Traffic beside it: uniform, permutation, hotspot or bursty, and the load, as uniform:1.0 [default: none].
     #[arg(long, value_name = "PATTERN:LOAD[:BYTES]")]
     background: Option<BackgroundSpec>,
-    /// Samples, one after another; more than one makes sense beside other traffic [default: 1; with --background 20, fewer of long broadcasts].
+    /// Samples, one after another; more than one makes sense beside other traffic [default: 1; with --background 20, fewer
+    /// of long broadcasts, and of QsNet's own algorithms none that would begin after 10 ms of simulated time].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     samples: Option<u32>,
     /// Give every sample, as `plot --y samples` draws.
