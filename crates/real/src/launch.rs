@@ -70,6 +70,12 @@ impl Launched {
     }
 }
 
+/// This machine's name for itself: anew at every start, the same for all its processes and no other machine's; empty where
+/// the kernel tells none.
+pub fn machine() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}
+
 const SPREAD: &str = "the launcher's ranks are on several machines: HOTLINK_MEET=host:port says where rank 0 listens \
                       (mpirun -x or -genv passes it on); or use --via mpi";
 

@@ -32,7 +32,7 @@ mod tcp;
 pub use copy::STREAM_BYTES;
 pub use crew::join;
 pub use drivers::{Options, Shm, Tcp, cores, cores_of_machine, hand_off, is_one_machine, is_oversubscribed, launched};
-pub use launch::Launched;
+pub use launch::{Launched, machine};
 pub use mpi::{ADAPTER, Family, Launcher, Library, Mpi, MpiEndpoint, MpiRequest, MpiWindow};
 pub use ranks::{Doors, die_with};
 pub use shm::{ShmPort, World};

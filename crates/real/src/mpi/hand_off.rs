@@ -3,6 +3,7 @@
 
 use super::MpiEndpoint;
 use crate::drivers::bounce;
+use crate::machine;
 use crate::sys::SharedMemory;
 use hotlink_message::{Endpoint, Error, Tag};
 use hotlink_port::{Kind, Rank, Span};
@@ -58,9 +59,4 @@ fn padded(text: &str) -> [u8; PATH as usize] {
         bytes[..text.len()].copy_from_slice(text.as_bytes());
     }
     bytes
-}
-
-/// Told anew at every start of a machine, the same for all its processes.
-fn machine() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }

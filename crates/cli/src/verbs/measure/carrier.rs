@@ -48,6 +48,14 @@ impl Carrier {
     pub(super) fn is_mpi(&self) -> bool {
         self.via == Via::Mpi
     }
+    /// Refuses shared memory between ranks of several machines.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        if !self.is_shm() || hotlink_real::is_one_machine().map_err(failure)? {
+            return Ok(());
+        }
+        let what = "--via shm: these ranks met over the network, and shared memory is one machine's";
+        Err(Failure::Input(format!("{what}; allowed are --via tcp and --via mpi")))
+    }
     pub(super) fn is_script_wanted(&self) -> bool {
         self.slurm
     }
@@ -74,10 +82,6 @@ impl Carrier {
         B::Result: Serialize + DeserializeOwned,
     {
         let results = match self.via {
-            Via::Shm if !hotlink_real::is_one_machine().map_err(failure)? => {
-                let what = "--via shm: these ranks met over the network, and shared memory is one machine's";
-                return Err(Failure::Input(format!("{what}; allowed are --via tcp and --via mpi")));
-            }
             Via::Shm => return on_shm(ranks, bench),
             Via::Tcp => Tcp::new(limits()).run(ranks, &OnPort(bench)).map_err(failure)?,
             Via::Mpi => return mpi::run(ranks, bench),

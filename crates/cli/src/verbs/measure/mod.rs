@@ -144,6 +144,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         None if matches!(args.bench, Bench::Sockets(_)) => {}
         None => args.hosts.join(output)?,
     }
+    carrier.map_or(Ok(()), Carrier::check)?;
     if !output.is_muted() {
         describe(output);
     }

@@ -1,7 +1,7 @@
 //! `--rounds`: all points several times over, so that what disturbs the machine for a while meets one round of each point
 //! and not all of one. A point's median round counts; rounds far from it are told.
 
-use super::{Args, mpi, run_bench};
+use super::{Args, run_bench};
 use crate::{Failure, output::Output};
 use hotlink_bench::{Record, Summary};
 
@@ -26,7 +26,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     drop(progress);
     for point in 0..rounds.iter().map(Vec::len).min().unwrap_or(0) {
         let (record, told) = merged(rounds.iter().map(|round| &round[point]).collect());
-        if let Some(told) = told.filter(|_| mpi::is_speaker()) {
+        if let Some(told) = told.filter(|_| !output.is_muted()) {
             eprintln!("hotlink: disturbed: {told}");
         }
         output.push(record);

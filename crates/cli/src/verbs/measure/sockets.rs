@@ -1,12 +1,12 @@
 //! `hotlink measure sockets`: the operating system's own TCP and UDP, without any message passing above.
 
-use super::{Hosts, Repetition, summary};
-use crate::environment::line;
+use super::{Hosts, Repetition, summary, wire::interface_mbps};
 use crate::values::Sizes;
 use crate::{Failure, output::Output};
 use hotlink_bench::{MemoryCopy, MemoryPoint, Plan, Record, Samples, Timer};
 use hotlink_real::{DATAGRAM_MAX, DATAGRAM_MIN, SocketOptions, Sockets, WARMUP, interface_of};
 use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 #[derive(clap::Args)]
@@ -171,15 +171,13 @@ fn bound(args: &Args, sockets: &Sockets) -> Result<Bound, Failure> {
         return Ok(Bound { latency_us: 0.0, mbps: Some(mbps), resource, is });
     }
     if !is_local {
-        // Mbit/s; -1 where the device does not know.
-        let speed = interface.as_ref().and_then(|name| line(&format!("/sys/class/net/{name}/speed")));
-        let speed = speed.and_then(|speed| speed.parse::<f64>().ok()).filter(|&speed| speed > 0.0);
+        let mbps = interface.as_ref().and_then(|name| interface_mbps(&Path::new("/sys/class/net").join(name)));
         let resource = interface.map_or("line".to_owned(), |name| format!("interface {name}"));
-        let is = match speed.is_some() {
+        let is = match mbps.is_some() {
             true => "the rate that the interface says it has",
             false => "none: the interface tells no rate; --line-rate gives it",
         };
-        return Ok(Bound { latency_us: 0.0, mbps: speed.map(|speed| speed / 8.0), resource, is });
+        return Ok(Bound { latency_us: 0.0, mbps, resource, is });
     }
     let hand_off = hotlink_real::hand_off(&super::limits()).map_err(super::failure)?;
     let latency_us = summary(&Samples { values: hand_off, ..Samples::default() })?.min;

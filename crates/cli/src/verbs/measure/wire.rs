@@ -22,8 +22,7 @@ struct Machine {
 
 impl Machine {
     fn here() -> Machine {
-        let id = line("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        Machine { id, ports_mbps: ports_mbps(Path::new("/sys/class")) }
+        Machine { id: hotlink_real::machine(), ports_mbps: ports_mbps(Path::new("/sys/class")) }
     }
 }
 
@@ -101,13 +100,12 @@ impl Wire {
             });
         }
         let bound = bytes.all / us;
+        let (bandwidth, size) =
+            (record.number("bandwidth_MBps").unwrap_or(0.0), record.number("size_B").unwrap_or(1.0));
         let record = match record.number("bound_messages_per_s") {
-            Some(_) => {
-                record.clone().with("bound_messages_per_s", bound * 1e6 / record.number("size_B").unwrap_or(1.0))
-            }
+            Some(_) => record.with("bound_messages_per_s", bound * 1e6 / size),
             None => record,
         };
-        let bandwidth = record.number("bandwidth_MBps").unwrap_or(0.0);
         Ok(record.with("bound_bandwidth_MBps", bound).with("efficiency", bandwidth / bound))
     }
 
@@ -210,11 +208,16 @@ fn ports_mbps(class: &Path) -> Option<f64> {
     let interfaces = entries(&class.join("net")).into_iter().filter(|interface| interface.join("device").exists());
     let ethernet: f64 = interfaces
         .filter(|interface| text(&interface.join("operstate")).as_deref() == Some("up"))
-        // Mbit/s; -1 where the device does not know.
-        .filter_map(|interface| text(&interface.join("speed"))?.parse::<f64>().ok().filter(|&speed| speed > 0.0))
-        .map(|mbit| mbit / 8.0)
+        .filter_map(|interface| interface_mbps(&interface))
         .sum();
     Some(fabric.max(ethernet)).filter(|&mbps| mbps > 0.0)
+}
+
+/// The rate that a network interface, a folder in /sys/class/net, says of itself: MB/s; `None` if it does not know.
+pub(super) fn interface_mbps(interface: &Path) -> Option<f64> {
+    // Mbit/s; -1 where the device does not know.
+    let mbit = line(&interface.join("speed").display().to_string())?.parse::<f64>().ok();
+    mbit.filter(|&mbit| mbit > 0.0).map(|mbit| mbit / 8.0)
 }
 
 #[cfg(test)]
