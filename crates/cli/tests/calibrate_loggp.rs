@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{hotlink, place, write};
+use common::{hotlink, place, refuses, write};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -100,23 +100,16 @@ fn what_cannot_be_fitted_is_told() {
         [8, 16, 32].iter().flat_map(|&size| [pingpong("private", size), pingpong("shared", size)]).collect();
     write(&folder, "mixed.json", &mixed);
     write(&folder, "m.json", &machine());
-    for (line, told) in [
+    let refused = [
         ("calibrate few.json --model loggp --out x.toml", "at least 4"),
         ("calibrate mixed.json --model loggp --out x.toml", "memory private and shared are different machines"),
         ("calibrate m.json --model loggp --out x.toml --check m.json", "holds no is"),
         ("calibrate m.json --check m.json --out x.toml", "needs --model loggp"),
         ("simulate is --fabric sci-ring --samples 3", "the sort repeats itself"),
         ("simulate goal --generate barrier:tree --ranks 2", "--fabric"),
-    ] {
-        let output = hotlink(line, &folder);
-        assert_eq!(output.status.code(), Some(2), "{line}");
-        assert!(
-            String::from_utf8_lossy(&output.stderr).contains(told),
-            "{line}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        assert!(!folder.join("x.toml").exists());
-    }
+    ];
+    refuses(&folder, &refused);
+    assert!(!folder.join("x.toml").exists());
     assert!(hotlink("calibrate m.json --model loggp --name m --out m.toml", &folder).status.success());
     let output = hotlink("simulate is --fabric m.toml", &folder);
     assert!(String::from_utf8_lossy(&output.stderr).contains("measure is --ranks 1"));

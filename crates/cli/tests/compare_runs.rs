@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{hotlink, place, write};
+use common::{hotlink, place, refuses, write};
 use serde_json::{Value, json};
 
 fn pingpong(size: u64, latency_us: f64, noise: f64) -> Value {
@@ -61,20 +61,13 @@ fn what_cannot_be_compared_is_told() {
     write(&folder, "b.json", &[pingpong(16, 1.0, 0.01)]);
     write(&folder, "empty.json", &[json!({"benchmark": "pingpong"})]);
     std::fs::write(folder.join("bad.json"), "{\n,").unwrap();
-    for (line, told) in [
+    let refused = [
         ("compare-runs a.json b.json", "has a partner"),
         ("compare-runs a.json none.json", "none.json: cannot be read"),
         ("compare-runs a.json bad.json", "bad.json:2: is not JSON"),
         ("compare-runs a.json empty.json", "can be compared"),
         ("compare-runs a.json b.json --floor 5x", "such as 5%"),
-    ] {
-        let output = hotlink(line, &folder);
-        assert_eq!(output.status.code(), Some(2), "{line}");
-        assert!(
-            String::from_utf8_lossy(&output.stderr).contains(told),
-            "{line}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-    }
+    ];
+    refuses(&folder, &refused);
     assert_eq!(hotlink("compare-runs a.json b.json --ignore size_B", &folder).status.code(), Some(0));
 }

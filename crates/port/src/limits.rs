@@ -46,6 +46,34 @@ pub struct Limits {
     pub copy_rate: Rate,
 }
 
+impl Limits {
+    /// Of a port with nothing but control messages of any length, between processes in real time, whose costs are not
+    /// known: what others add to.
+    pub fn messages(name: impl Into<String>) -> Limits {
+        Limits {
+            name: name.into(),
+            real_time: true,
+            clock_step: Time(1000),
+            control_bytes_max: u64::MAX,
+            inline_bytes: 0,
+            deposit: None,
+            fetch: None,
+            ordered: true,
+            segments: false,
+            ghosts: false,
+            registration: RegistrationLimits::NONE,
+            barrier: false,
+            broadcast: false,
+            reduction: None,
+            post_overhead: Time::ZERO,
+            poll_overhead: Time::ZERO,
+            latency: Time::ZERO,
+            rate: Rate(0),
+            copy_rate: Rate(0),
+        }
+    }
+}
+
 /// What a port can do with remote memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DepositLimits {
@@ -61,6 +89,18 @@ pub struct DepositLimits {
     pub dma: bool,
     /// DMA from or to private memory needs it to be registered first.
     pub dma_needs_registration: bool,
+}
+
+impl DepositLimits {
+    /// Of memory that this machine's processors reach themselves.
+    pub const ANY: DepositLimits = DepositLimits {
+        bytes_max: u64::MAX,
+        dma_align: 1,
+        strided: true,
+        pio: true,
+        dma: true,
+        dma_needs_registration: false,
+    };
 }
 
 /// What a network that combines data claims of itself.
@@ -98,4 +138,21 @@ pub struct RegistrationLimits {
     pub map_time: Time,
     /// Cost of a connection.
     pub connect_time: Time,
+}
+
+impl RegistrationLimits {
+    /// Of a port that exports no private memory: no transfer is worth a set-up.
+    pub const NONE: RegistrationLimits = RegistrationLimits {
+        private: false,
+        private_mappable: false,
+        private_block_min: 0,
+        zero_copy_min: u64::MAX,
+        private_zero_copy_min: u64::MAX,
+        entries: None,
+        entry_bytes: u64::MAX,
+        pinned_bytes: None,
+        register_time: Time::ZERO,
+        map_time: Time::ZERO,
+        connect_time: Time::ZERO,
+    };
 }

@@ -8,7 +8,7 @@ use crate::store::{Lend, Store};
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_port::{
     Align, Attachment, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Op, Payload, Port, Posted, Rank, Refusal,
-    RegistrationLimits, Span, Work,
+    Span, Work,
 };
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, Read, Write};
@@ -451,36 +451,13 @@ impl Drop for TcpPort {
 
 fn limits() -> Limits {
     Limits {
-        name: "TCP".to_owned(),
-        real_time: true,
-        clock_step: Time(1000),
         control_bytes_max: MESSAGE_MAX,
         inline_bytes: 1024,
-        deposit: None,
-        fetch: None,
-        ordered: true,
-        segments: false,
-        ghosts: false,
-        registration: RegistrationLimits {
-            private: false,
-            private_mappable: false,
-            private_block_min: 0,
-            zero_copy_min: u64::MAX,
-            private_zero_copy_min: u64::MAX,
-            entries: None,
-            entry_bytes: u64::MAX,
-            pinned_bytes: None,
-            register_time: Time::ZERO,
-            map_time: Time::ZERO,
-            connect_time: Time::ZERO,
-        },
-        barrier: false,
-        broadcast: false,
-        reduction: None,
         post_overhead: Time::from_us(2.0),
         poll_overhead: Time::from_us(2.0),
         latency: Time::from_us(8.0),
         rate: Rate::from_mbps(3000.0),
         copy_rate: Rate::from_mbps(10_000.0),
+        ..Limits::messages("TCP")
     }
 }

@@ -19,6 +19,16 @@ pub fn hotlink(line: &str, folder: &Path) -> Output {
     command.env_remove("XDG_DATA_HOME").env_remove("HOTLINK_CATALOG").output().unwrap()
 }
 
+/// Each command is refused as bad input, with words that contain the second.
+pub fn refuses(folder: &Path, lines: &[(&str, &str)]) {
+    for (line, told) in lines {
+        let output = hotlink(line, folder);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {error}");
+        assert!(error.contains(told), "{line}: {error}");
+    }
+}
+
 /// A result file that holds these records.
 pub fn write(folder: &Path, name: &str, records: &[Value]) {
     let environment = json!({"host": "test", "cores": 2});

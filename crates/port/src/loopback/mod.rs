@@ -157,46 +157,32 @@ impl Seat {
 }
 
 fn limits(driver: &Loopback) -> Limits {
-    let remote = DepositLimits {
-        bytes_max: u64::MAX,
-        dma_align: 1,
-        strided: true,
-        pio: true,
-        dma: true,
-        dma_needs_registration: false,
-    };
+    let remote = driver.deposits.then_some(DepositLimits::ANY);
     Limits {
-        name: "loopback".to_owned(),
         real_time: false,
         clock_step: Time(1),
         control_bytes_max: 256,
         inline_bytes: 16,
-        deposit: driver.deposits.then_some(remote),
-        fetch: driver.deposits.then_some(remote),
-        ordered: true,
+        deposit: remote,
+        fetch: remote,
         segments: true,
         ghosts: true,
         registration: RegistrationLimits {
             private: driver.deposits,
-            private_mappable: false,
-            private_block_min: 0,
             // What one control message cannot carry.
             zero_copy_min: 257,
             private_zero_copy_min: 300,
             entries: Some(driver.entries as u64),
-            entry_bytes: u64::MAX,
-            pinned_bytes: None,
             register_time: Time(1000),
             map_time: Time(1000),
             connect_time: Time(1000),
+            ..RegistrationLimits::NONE
         },
-        barrier: false,
-        broadcast: false,
-        reduction: None,
         post_overhead: Time(1000),
         poll_overhead: Time(1000),
         latency: Time(1000),
         rate: Rate::from_mbps(1000.0),
         copy_rate: Rate::from_mbps(1000.0),
+        ..Limits::messages("loopback")
     }
 }

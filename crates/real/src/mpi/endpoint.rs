@@ -7,7 +7,7 @@
 use super::api::{ANY_SOURCE, ANY_TAG, Api, Buffer, Handle};
 use crate::clock::Clock;
 use crate::store::Store;
-use hotlink_fabric::units::{Rate, Time};
+use hotlink_fabric::units::Time;
 use hotlink_message::{Combine, Element, Endpoint, Error, Operation, Tag};
 use hotlink_port::{Align, Kind, Layout, Limits, Memory, Rank, Refusal, RegistrationLimits, Span, Work, yield_once};
 use std::cell::{Cell, RefCell};
@@ -400,36 +400,15 @@ impl Endpoint for MpiEndpoint {
 /// What is known of any MPI; costs are unknown and not used.
 fn limits(name: &str) -> Limits {
     Limits {
-        name: name.to_owned(),
-        real_time: true,
         clock_step: Time::from_ns(1.0),
         control_bytes_max: c_int::MAX as u64,
-        inline_bytes: 0,
-        deposit: None,
-        fetch: None,
-        ordered: true,
         segments: true,
-        ghosts: false,
         registration: RegistrationLimits {
             private: true,
-            private_mappable: false,
-            private_block_min: 0,
             zero_copy_min: 0,
             private_zero_copy_min: 0,
-            entries: None,
-            entry_bytes: 0,
-            pinned_bytes: None,
-            register_time: Time::ZERO,
-            map_time: Time::ZERO,
-            connect_time: Time::ZERO,
+            ..RegistrationLimits::NONE
         },
-        barrier: false,
-        broadcast: false,
-        reduction: None,
-        post_overhead: Time::ZERO,
-        poll_overhead: Time::ZERO,
-        latency: Time::ZERO,
-        rate: Rate(0),
-        copy_rate: Rate(0),
+        ..Limits::messages(name)
     }
 }

@@ -427,45 +427,28 @@ impl Drop for ShmPort {
 
 /// `private`: the system copies between processes.
 fn limits(private: bool, ranks: u32) -> Limits {
-    let remote = DepositLimits {
-        bytes_max: u64::MAX,
-        dma_align: 1,
-        strided: true,
-        pio: true,
-        dma: true,
-        dma_needs_registration: false,
-    };
     Limits {
-        name: "shared memory".to_owned(),
-        real_time: true,
-        clock_step: Time(1000),
         control_bytes_max: MESSAGE_MAX,
         inline_bytes: INLINE,
-        deposit: Some(remote),
-        fetch: Some(remote),
-        ordered: true,
+        deposit: Some(DepositLimits::ANY),
+        fetch: Some(DepositLimits::ANY),
         segments: true,
-        ghosts: false,
         registration: RegistrationLimits {
             private,
-            private_mappable: false,
             private_block_min: 2048,
             zero_copy_min: 32 << 10,
-            private_zero_copy_min: u64::MAX,
             entries: Some(super::world::EXPORTS as u64),
-            entry_bytes: u64::MAX,
-            pinned_bytes: None,
             register_time: Time::from_ns(50.0),
             map_time: Time::from_ns(50.0),
             connect_time: Time::from_ns(50.0),
+            ..RegistrationLimits::NONE
         },
         barrier: ranks <= RANKS_MAX,
-        broadcast: false,
-        reduction: None,
         post_overhead: Time::from_ns(20.0),
         poll_overhead: Time::from_ns(20.0),
         latency: Time::from_ns(200.0),
         rate: Rate::from_mbps(10_000.0),
         copy_rate: Rate::from_mbps(10_000.0),
+        ..Limits::messages("shared memory")
     }
 }

@@ -159,17 +159,7 @@ impl BarrierNetwork {
         if channel > last {
             return Err(BarrierFault::NoChannel { channel, last });
         }
-        let last_arrival = arrivals.iter().copied().max().unwrap_or_default();
-        let mut run = self.trip(channel as usize, arrivals)?;
-        for _ in 1..self.phases {
-            let next = self.trip(channel as usize, &run.leave)?;
-            let (reads, events) = (run.reads + next.reads, run.events + next.events);
-            let trace_hash = run.trace_hash.rotate_left(1) ^ next.trace_hash;
-            run = BarrierRun { reads, events, trace_hash, ..next };
-        }
-        run.last_arrival = last_arrival;
-        check(&run)?;
-        Ok(run)
+        in_phases(self.phases, arrivals, |arrivals| self.trip(channel as usize, arrivals))
     }
 
     /// Once up and down the tree.
@@ -231,6 +221,24 @@ fn leaving((enter, read): (u64, u64), arrivals: &[Time], result_at: &[u64], even
         events,
         trace_hash: hash,
     }
+}
+
+/// One pass through the tree after the other, each from where the one before it ended.
+fn in_phases(
+    phases: u32,
+    arrivals: &[Time],
+    mut pass: impl FnMut(&[Time]) -> Result<BarrierRun, BarrierFault>,
+) -> Result<BarrierRun, BarrierFault> {
+    let mut run = pass(arrivals)?;
+    for _ in 1..phases {
+        let next = pass(&run.leave)?;
+        let (reads, events) = (run.reads + next.reads, run.events + next.events);
+        let trace_hash = run.trace_hash.rotate_left(1) ^ next.trace_hash;
+        run = BarrierRun { reads, events, trace_hash, ..next };
+    }
+    run.last_arrival = arrivals.iter().copied().max().unwrap_or_default();
+    check(&run)?;
+    Ok(run)
 }
 
 /// Barrier safety: nobody leaves before all have arrived.

@@ -4,7 +4,7 @@
 //! its first and its last segment tell all others' times. A reduction therefore costs two steps a device, whatever its
 //! size. The closed form [`ReductionSpec::latency`] knows nothing of this, so each checks the other.
 
-use super::{BarrierFault, BarrierRun, check, leaving};
+use super::{BarrierFault, BarrierRun, in_phases, leaving};
 use crate::event::{Event, TraceHash};
 use hotlink_fabric::barrier::BarrierError;
 use hotlink_fabric::reduction::{ReductionSpec, Segments};
@@ -39,17 +39,7 @@ impl ReductionNetwork {
     /// # Errors
     /// A run that must not be: a node with a result before all have arrived.
     pub fn reduce(&self, arrivals: &[Time], bytes: u64) -> Result<BarrierRun, BarrierFault> {
-        let last_arrival = arrivals.iter().copied().max().unwrap_or_default();
-        let mut run = self.pass(arrivals, bytes);
-        for _ in 1..self.spec.tree.phases {
-            let next = self.pass(&run.leave, bytes);
-            let (reads, events) = (run.reads + next.reads, run.events + next.events);
-            let trace_hash = run.trace_hash.rotate_left(1) ^ next.trace_hash;
-            run = BarrierRun { reads, events, trace_hash, ..next };
-        }
-        run.last_arrival = last_arrival;
-        check(&run)?;
-        Ok(run)
+        in_phases(self.spec.tree.phases, arrivals, |arrivals| Ok(self.pass(arrivals, bytes)))
     }
 
     /// Once up and down the tree.

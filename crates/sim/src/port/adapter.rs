@@ -278,9 +278,6 @@ fn claims(family: Family, spec: &FabricSpec, usual: &Usual) -> Limits {
     let registration = RegistrationLimits {
         private: deposit.is_some(),
         private_mappable: family == Family::T3d,
-        private_block_min: 0,
-        zero_copy_min: u64::MAX,
-        private_zero_copy_min: u64::MAX,
         entries: (family == Family::Sci).then(|| known.value("att_entries").map_or(4096, |n| n as u64)),
         entry_bytes: known.value("page_size").map_or(PAGE, |bytes| bytes as u64).max(1),
         pinned_bytes: match family {
@@ -288,12 +285,9 @@ fn claims(family: Family, spec: &FabricSpec, usual: &Usual) -> Limits {
             Family::Sci | Family::Myrinet => Some(64 << 20),
             _ => None,
         },
-        register_time: Time::ZERO,
-        map_time: Time::ZERO,
-        connect_time: Time::ZERO,
+        ..RegistrationLimits::NONE
     };
     Limits {
-        name: format!("simulated {} ({})", family.name(), spec.name),
         real_time: false,
         clock_step: Time(1),
         control_bytes_max: usual.control_bytes_max,
@@ -304,14 +298,7 @@ fn claims(family: Family, spec: &FabricSpec, usual: &Usual) -> Limits {
         segments: matches!(family, Family::Sci | Family::T3d),
         ghosts: true,
         registration,
-        // The driver knows for how many ranks.
-        barrier: false,
-        broadcast: false,
-        reduction: None,
-        post_overhead: Time::ZERO,
-        poll_overhead: Time::ZERO,
-        latency: Time::ZERO,
-        rate: Rate(0),
-        copy_rate: Rate(0),
+        // Whether it has hardware barriers, the driver knows: it depends on the number of ranks.
+        ..Limits::messages(format!("simulated {} ({})", family.name(), spec.name))
     }
 }
