@@ -210,7 +210,7 @@ fn add_spread(record: &mut Record, mut draws: Vec<f64>) {
     let (Some(&min), Some(&max)) = (draws.first(), draws.last()) else { return };
     let median = (draws[(draws.len() - 1) / 2] + draws[draws.len() / 2]) / 2.0;
     record.set("bandwidth_per_node_MBps", median);
-    if let Some(bound) = record.number("bound_MBps") {
+    if let Some(bound) = record.number("bound_bandwidth_per_node_MBps") {
         record.set("efficiency", median / bound);
     }
     for (key, value) in [("median", median), ("min", min), ("max", max)] {
@@ -223,7 +223,7 @@ fn add_spread(record: &mut Record, mut draws: Vec<f64>) {
 fn with_bandwidth(record: Record, bandwidth: f64, bound: Option<f64>) -> Record {
     let record = record.with("bandwidth_per_node_MBps", bandwidth);
     match bound {
-        Some(bound) => record.with("bound_MBps", bound).with("efficiency", bandwidth / bound),
+        Some(bound) => record.with("bound_bandwidth_per_node_MBps", bound).with("efficiency", bandwidth / bound),
         None => record,
     }
 }

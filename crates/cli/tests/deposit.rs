@@ -17,7 +17,9 @@ fn the_command_of_the_issue_gives_every_stride_and_series() {
     let records = run(ISSUE).expect("runs");
     assert_eq!(records.len(), 14 * 3);
     for record in &records {
-        for key in ["bandwidth_MBps", "latency_us", "bound_MBps", "efficiency", "events", "packet_hops", "wall_s"] {
+        for key in
+            ["bandwidth_MBps", "latency_us", "bound_bandwidth_MBps", "efficiency", "events", "packet_hops", "wall_s"]
+        {
             assert!(record[key].is_number(), "{key} in {record}");
         }
         let efficiency = record["efficiency"].as_f64().expect("a number");

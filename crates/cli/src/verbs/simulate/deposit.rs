@@ -125,7 +125,7 @@ const SHOWN: [&str; 9] = [
     "stride",
     "bandwidth_MBps",
     "latency_us",
-    "bound_MBps",
+    "bound_bandwidth_MBps",
     "efficiency",
     "limiting_resource",
 ];
@@ -198,7 +198,7 @@ fn record(fabric: &str, args: &Args, transfer: &Transfer, time: &DepositTime) ->
         .with("offset_B", args.offset.0)
         .with("latency_us", time.time.us())
         .with("bandwidth_MBps", time.rate / 1e6)
-        .with("bound_MBps", time.bound / 1e6)
+        .with("bound_bandwidth_MBps", time.bound / 1e6)
         .with("bound_resource", time.bound_resource.clone())
         .with("efficiency", time.rate / time.bound)
         .with("limiting_resource", time.limiting.clone())

@@ -49,15 +49,14 @@ fn point(id: &str, figure: &str, fabric: &str, time: &DepositTime) -> Row {
     Row::point(id, figure, Kind::Prediction, time.rate / 1e6, "MB/s")
         .also("fabric", fabric)
         .also("method", "packet")
-        .also("bound_MBps", time.bound / 1e6)
+        .also("bound_bandwidth_MBps", time.bound / 1e6)
         .also("efficiency", time.rate / time.bound)
         .also("limiting_resource", time.limiting.clone())
 }
 
 /// A point of the message stack on simulated ports.
 fn message(id: &str, figure: &str, record: &Value) -> Row {
-    let told = ["fabric", "method", "size_B", "efficiency", "limiting_resource"];
+    let told = ["fabric", "method", "size_B", "bound_bandwidth_MBps", "efficiency", "limiting_resource"];
     let row = Row::point(id, figure, Kind::Prediction, number(record, "bandwidth_MBps"), "MB/s");
-    let row = told.into_iter().fold(row, |row, key| row.also(key, record[key].clone()));
-    row.also("bound_MBps", record["bound_bandwidth_MBps"].clone()).also("command", CURVES)
+    told.into_iter().fold(row, |row, key| row.also(key, record[key].clone())).also("command", CURVES)
 }
