@@ -55,7 +55,7 @@ unsafe fn blocks(from: *const u8, from_layout: Layout, to: *mut u8, to_layout: L
 ///
 /// # Safety
 /// As [`copy`].
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn row(from: *const u8, to: *mut u8, bytes: u64) {
     // SAFETY: as promised by the caller.
     unsafe {
@@ -76,7 +76,7 @@ const SHORT: u64 = 32;
 ///
 /// # Safety
 /// As [`copy`].
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn short(from: *const u8, to: *mut u8, bytes: usize) {
     /// # Safety
     /// `bytes`, at least one word of `T` and at most two, can be read and written.
@@ -139,13 +139,35 @@ pub(crate) unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
     }
 }
 
+const LINE: usize = 64;
+/// Words ahead of a store whose lines are asked for.
+const AHEAD: usize = 32;
+
+/// Asks for the line at `at`, to be written; without effect where there is no memory.
+#[inline(always)]
+pub(crate) fn own_line(at: *const u8) {
+    // SAFETY: a hint, which never faults; processors that lack it ignore it.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::asm!("prefetchw [{at}]", at = in(reg) at, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}
+
 /// Words from a row to every `stride` bytes.
 ///
 /// # Safety
 /// As [`copy`]; the layout's blocks are words.
 unsafe fn scatter_words<W: Copy>(from: *const u8, to: *mut u8, layout: Layout) {
     let stride = layout.stride as usize;
+    // Stores wait for their lines in order, some dozens at a time; asked for ahead, more lines are on the way. Where
+    // words share lines, asking again costs more than it saves.
+    let ahead = if stride >= LINE { AHEAD * stride } else { 0 };
     for i in 0..layout.count as usize {
+        if ahead > 0 {
+            own_line(to.wrapping_add(i * stride + ahead));
+        }
         // SAFETY: the i-th word of the row and of the layout.
         unsafe {
             let word = from.cast::<W>().add(i).read_unaligned();

@@ -31,6 +31,9 @@ const PART: u64 = 16 << 10;
 const PARTS: u8 = 0x80;
 /// The reader tells the writer of free room in steps of this share of the ring.
 const STEPS: u64 = 4;
+/// How many slots ahead of a message's the writer asks for: lines come one after the other to stores that wait for them,
+/// and side by side when they are asked for. The reader polls none so far ahead.
+const AHEAD: u64 = 8;
 
 /// Where a payload of `bytes` goes when the running position is `at`: start and end. Never split at the ring's end.
 #[inline]
@@ -77,15 +80,19 @@ impl Sender {
     }
     #[inline]
     fn slot(&self) -> *mut Slot {
+        self.slot_at(self.sent)
+    }
+    #[inline]
+    fn slot_at(&self, position: u64) -> *mut Slot {
         // SAFETY: inside the ring.
-        unsafe { (&raw mut (*self.ring).slots).cast::<Slot>().add((self.sent % SLOTS) as usize) }
+        unsafe { (&raw mut (*self.ring).slots).cast::<Slot>().add((position % SLOTS) as usize) }
     }
     /// Sends a message of at most [`INLINE`] bytes; `false` if there is no room. One line is written, none is read
     /// but, once in a quarter of the ring, the reader's account.
     ///
     /// # Safety
     /// `bytes` from `from` on can be read.
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn send_short(&mut self, kind: u8, head: &Head, from: *const u8, bytes: u64) -> bool {
         debug_assert!(bytes <= INLINE);
         if self.call.is_some() {
@@ -98,11 +105,15 @@ impl Sender {
         // SAFETY: this end is the only writer, and the reader has given back the slot; it reads it only after the
         // stamp.
         unsafe {
-            (*slot).head = *head;
+            // Word by word: copied two at a time, they would wait until the caller's stores of both have left.
+            for (place, &word) in head.iter().enumerate() {
+                (&raw mut (*slot).head).cast::<u64>().add(place).write_volatile(word);
+            }
             copy::short(from, (&raw mut (*slot).inline).cast::<u8>(), bytes as usize);
             (*slot).stamp.store(stamp(self.sent, bytes, kind), Release);
         }
         self.sent += 1;
+        copy::own_line(self.slot_at(self.sent + AHEAD).cast());
         true
     }
     /// Sends a message whose payload `fill` writes; [`Posted::Busy`] if there is no room. With `parts`, `fill` is called
@@ -160,9 +171,12 @@ impl Sender {
     /// Whether the reader has taken every payload beside the slots, as far as it has told: it waits for this one. One
     /// that still copies what came before would only be told more often.
     fn is_taken(&mut self) -> bool {
-        // SAFETY: a line of atomics in the shared block.
-        self.seen_bytes = unsafe { (*self.ring).taken.bytes.load(Acquire) };
-        self.bytes - self.seen_bytes < RING_BYTES / STEPS
+        let within = |seen: u64, end: u64| end - seen < RING_BYTES / STEPS;
+        if !within(self.seen_bytes, self.bytes) {
+            // SAFETY: a line of atomics in the shared block.
+            self.seen_bytes = unsafe { (*self.ring).taken.bytes.load(Acquire) };
+        }
+        within(self.seen_bytes, self.bytes)
     }
     #[cold]
     fn look_for_room(&mut self, end: u64) -> bool {

@@ -70,7 +70,7 @@ impl Scatters {
         self.puts.is_empty() && self.answers.is_empty()
     }
     /// Whether a message to `to` must wait for puts before it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn blocks(&self, to: Rank) -> bool {
         !self.puts.is_empty() && self.puts.iter().any(|put| put.key.rank == to)
     }

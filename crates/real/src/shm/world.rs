@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// Slots of a ring: messages on the way from one rank to another.
 pub(crate) const SLOTS: u64 = 256;
 /// Payload bytes on the way from one rank to another, beyond those inside slots.
-pub(crate) const RING_BYTES: u64 = 256 << 10;
+pub(crate) const RING_BYTES: u64 = 1 << 20;
 /// Exports of a rank at a time.
 pub(crate) const EXPORTS: usize = 1024;
 /// Most ranks.
