@@ -173,8 +173,8 @@ impl<P: Port> Endpoint for Comm<P> {
         Comm::wait(self, request).await.map(|_| ())
     }
     #[inline]
-    async fn send(&self, to: Rank, tag: Tag, span: Span) -> Result<(), Error> {
-        Comm::send(self, to, tag, span).await
+    fn send(&self, to: Rank, tag: Tag, span: Span) -> impl Future<Output = Result<(), Error>> {
+        Comm::send(self, to, tag, span)
     }
     fn isend_as(&self, mode: Mode, to: Rank, tag: Tag, span: Span) -> Result<Request, Error> {
         Comm::isend_as(self, mode, to, tag, span)

@@ -101,14 +101,21 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Bytes of a place in a control message.
+    /// Most bytes of a place in a control message.
     pub(crate) const BYTES: usize = 56;
-    pub(crate) fn bytes(&self) -> [u8; Place::BYTES] {
+    /// Those of a place without gaps, whose length its message tells: with the head it is one cache line.
+    pub(crate) const PLAIN: usize = 24;
+    /// Mark in the offset of a place: it is a regular segment.
+    const REGULAR: u64 = 1 << 63;
+    /// As a control message carries it, in `short` if it may be: so many of the bytes.
+    pub(crate) fn bytes(&self, short: bool) -> ([u8; Place::BYTES], usize) {
         let Layout { block, count, stride } = self.layout;
-        let words = [self.key.id, self.key.bytes, self.offset, block, count, stride, u64::from(self.regular)];
+        let offset = self.offset | if self.regular { Place::REGULAR } else { 0 };
+        // The last is spare: with it a place is as long as the simulated machines' results know it.
+        let words = [self.key.id, self.key.bytes, offset, block, count, stride, 0];
         let mut bytes = [0; Place::BYTES];
         bytes.copy_from_slice(words.map(u64::to_le_bytes).as_flattened());
-        bytes
+        (bytes, if short && self.layout.is_contiguous() { Place::PLAIN } else { Place::BYTES })
     }
     /// The place of the first `bytes`, if they end on a whole block.
     pub(crate) fn part(&self, bytes: u64) -> Option<Place> {
@@ -116,10 +123,16 @@ impl Place {
         let part = span.part(0, bytes).filter(|_| bytes <= span.bytes())?;
         Some(Place { offset: part.offset, layout: part.layout, ..*self })
     }
-    /// The place in memory of `rank` that `bytes` name.
-    pub(crate) fn parse(rank: Rank, bytes: &[u8; Place::BYTES]) -> Place {
-        let word = |i: usize| u64::from_le_bytes(std::array::from_fn(|k| bytes[i * 8 + k]));
-        let layout = Layout { block: word(3), count: word(4), stride: word(5) };
-        Place { key: Key { rank, id: word(0), bytes: word(1) }, offset: word(2), layout, regular: word(6) == 1 }
+    /// The place in memory of `rank` that `bytes` name, of `total` bytes.
+    pub(crate) fn parse(rank: Rank, bytes: &[u8], total: u64) -> Option<Place> {
+        let word = |i: usize| Some(u64::from_le_bytes(bytes.get(i * 8..i * 8 + 8)?.try_into().ok()?));
+        let layout = match bytes.len() {
+            Place::PLAIN => Layout::contiguous(total),
+            Place::BYTES => Layout { block: word(3)?, count: word(4)?, stride: word(5)? },
+            _ => return None,
+        };
+        let (key, offset) = (Key { rank, id: word(0)?, bytes: word(1)? }, word(2)?);
+        let regular = offset & Place::REGULAR != 0;
+        Some(Place { key, offset: offset & !Place::REGULAR, layout, regular })
     }
 }

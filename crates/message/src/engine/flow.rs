@@ -49,7 +49,7 @@ impl Flows {
         let near = if ranks <= Flows::NEAR { ranks as usize } else { 0 };
         Flows { near: vec![Flow::new(share); near], far: BTreeMap::new(), share }
     }
-    #[inline]
+    #[inline(always)]
     pub(super) fn of(&mut self, rank: Rank) -> &mut Flow {
         match self.near.get_mut(rank as usize) {
             Some(flow) => flow,
@@ -75,11 +75,20 @@ impl Flow {
 }
 
 impl<P: Port> Engine<P> {
-    /// An eager message of `total` bytes from a rank has met its receive.
-    #[inline]
+    /// An eager message of `total` bytes from a rank has met its receive at once.
+    #[inline(always)]
+    pub(super) fn seen_and_taken(&mut self, from: Rank, total: u64) {
+        self.met(from, total, 1);
+    }
+    /// One that was kept has met its receive.
     pub(super) fn taken(&mut self, from: Rank, total: u64) {
+        self.met(from, total, 0);
+    }
+    #[inline(always)]
+    fn met(&mut self, from: Rank, total: u64, seen: u64) {
         let step = self.flows.share / 2;
         let flow = self.flows.of(from);
+        flow.seen += seen;
         flow.taken += total + ENVELOPE;
         if flow.taken - flow.told >= step {
             self.tell_taken(from);

@@ -37,7 +37,7 @@ impl<P: Port> Engine<P> {
         self.posted.remove(index)
     }
     /// Room and result of receiving `words` into `span`: as many bytes as both have.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn fit(from: Rank, words: &Words, span: Span) -> (Option<Span>, Result<Status, Error>) {
         let (sent, room) = (words.total, span.bytes());
         if sent <= room {
@@ -54,6 +54,10 @@ impl<P: Port> Engine<P> {
     }
     #[inline(always)]
     pub(super) fn place_eager(&mut self, from: Rank, words: &Words, span: Span) -> Result<Status, Error> {
+        if words.total == span.bytes() && words.total > 0 {
+            self.port.deliver(0, span)?;
+            return Ok(Status { from, tag: words.tag, bytes: words.total });
+        }
         let (into, result) = Self::fit(from, words, span);
         match into {
             _ if words.total == 0 => {}

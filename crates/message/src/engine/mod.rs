@@ -19,7 +19,7 @@ pub(crate) use requests::Pattern;
 use crate::comm::SENT;
 use crate::options::{Counters, Mode, Options};
 use crate::setup::Setup;
-use crate::wire::{Context, Kind, Words};
+use crate::wire::{Context, Kind, Place, Words};
 use crate::{Error, Status, Tag};
 use early::Early;
 use flow::Flows;
@@ -49,6 +49,8 @@ pub(crate) struct Engine<P: Port> {
     /// The port has remote stores but no loads.
     only_puts: bool,
     eager_always: u64,
+    /// Places without gaps travel with the head. On simulated ports they keep the length that their results have.
+    short_places: bool,
     pub(crate) options: Options,
     pub(crate) setup: Setup,
     pub(crate) counters: Counters,
@@ -91,6 +93,7 @@ impl<P: Port> Engine<P> {
             flows: Flows::new(port.ranks(), &options),
             eager_always: EAGER_ALWAYS.min(port.limits().registration.zero_copy_min.saturating_sub(1)),
             only_puts: port.limits().deposit.is_some() && port.limits().fetch.is_none(),
+            short_places: port.limits().real_time && port.limits().inline_bytes >= Place::PLAIN as u64,
             port,
             mover: if by_dma { port::Engine::Dma } else { port::Engine::Pio },
             options,
@@ -180,13 +183,13 @@ impl<P: Port> Engine<P> {
         Ok(id)
     }
     /// Whether a message goes eagerly: it is short, or not much longer and would not be moved without buffers anyway.
-    #[inline]
+    #[inline(always)]
     fn is_short(&self, span: &Span, waits: bool) -> bool {
         let total = span.bytes();
         total <= self.options.eager_bytes && (total <= self.eager_always || !self.offers(span, waits))
     }
     /// Sends a short message at once and leaves nothing to wait for; `false`: it must go the usual way.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send_now(&mut self, to: Rank, tag: Tag, context: Context, span: Span, waits: bool) -> bool {
         let total = span.bytes();
         let usual = !self.is_short(&span, waits) || !self.waiting.is_empty() || to >= self.port.ranks();
@@ -224,7 +227,7 @@ impl<P: Port> Engine<P> {
         self.only_puts && span.bytes() >= self.options.zero_copy_bytes
     }
     /// Receives while nothing else is expected: a short message goes straight to its place.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn recv_now(&mut self, pattern: Pattern, span: Span) -> Direct {
         let expected = !self.posted.is_empty() || !self.unexpected.is_empty() || !self.gone.is_empty();
         if expected || self.announces(&span) {
@@ -239,9 +242,8 @@ impl<P: Port> Engine<P> {
             && let words = Words::eager(head[0], head[1])
             && pattern.takes(from, &words)
         {
-            self.flows.of(from).seen += 1;
             let placed = self.place_eager(from, &words, span);
-            self.taken(from, words.total);
+            self.seen_and_taken(from, words.total);
             return Direct::Done(placed);
         }
         match self.recv(pattern, span, false) {
@@ -384,13 +386,15 @@ impl<P: Port> Engine<P> {
     /// A whole message has come.
     #[inline]
     fn on_eager(&mut self, from: Rank, words: Words, bytes: u64) {
-        self.flows.of(from).seen += 1;
         match self.claim(from, &words) {
             Some(id) => {
                 self.take_eager(id, from, &words);
-                self.taken(from, words.total);
+                self.seen_and_taken(from, words.total);
             }
-            None => self.keep(from, words, bytes),
+            None => {
+                self.flows.of(from).seen += 1;
+                self.keep(from, words, bytes);
+            }
         }
     }
     fn on_control(&mut self, from: Rank, head: &Head, bytes: u64) {
@@ -399,7 +403,7 @@ impl<P: Port> Engine<P> {
             Kind::Eager => self.on_eager(from, words, bytes),
             Kind::Rts => {
                 self.flows.of(from).seen += 1;
-                let place = self.place(from, bytes);
+                let place = self.place(from, bytes, words.total);
                 match self.claim(from, &words) {
                     Some(id) => self.begin(id, from, words, place),
                     None => {
@@ -408,16 +412,16 @@ impl<P: Port> Engine<P> {
                     }
                 }
             }
-            Kind::Cts => self.on_clear(&words, self.place(from, bytes)),
+            Kind::Cts => self.on_clear(&words, self.place(from, bytes, words.total)),
             Kind::Data => self.on_piece(from, &words, bytes),
             Kind::Fetched => {
                 if !self.is_half_left(words.id) {
                     self.finish(words.id, Ok(Status { from, tag: words.tag, bytes: words.total }));
                 }
             }
-            Kind::Half => self.on_half(words, self.place(from, bytes)),
+            Kind::Half => self.on_half(words, self.place(from, bytes, words.total)),
             Kind::Landed => self.on_landed(from, &words),
-            Kind::Ready => self.on_ready(from, words, self.place(from, bytes)),
+            Kind::Ready => self.on_ready(from, words, self.place(from, bytes, words.total)),
             Kind::Claim => self.on_claim(from, words),
             Kind::Credit => self.on_credit(from, words.at),
         }

@@ -91,11 +91,11 @@ impl<P: Port> Engine<P> {
         self.setup.forget_memory(memory);
         self.port.free(memory)
     }
-    /// The place that the current control message carries.
-    pub(crate) fn place(&self, from: Rank, bytes: u64) -> Option<Place> {
+    /// The place that the current control message carries, for a message of `total` bytes.
+    pub(crate) fn place(&self, from: Rank, bytes: u64, total: u64) -> Option<Place> {
         let mut place = [0; Place::BYTES];
-        let whole = bytes == Place::BYTES as u64 && self.port.peek(0, &mut place) == Place::BYTES;
-        whole.then(|| Place::parse(from, &place))
+        let there = self.port.peek(0, &mut place);
+        if bytes == there as u64 { Place::parse(from, &place[..there], total) } else { None }
     }
     /// An announced message has met its receive `id`.
     pub(crate) fn begin(&mut self, id: u64, from: Rank, words: Words, place: Option<Place>) {

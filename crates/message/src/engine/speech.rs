@@ -45,8 +45,8 @@ impl<P: Port> Engine<P> {
             Carried::Nothing => Payload::None,
             Carried::Span(span) => Payload::Span(*span),
             Carried::Place(named) => {
-                place = named.bytes();
-                Payload::Bytes(&place)
+                place = named.bytes(self.short_places);
+                Payload::Bytes(&place.0[..place.1])
             }
         };
         match self.port.post(&Op::Control { to: message.to, head: message.words.head(), payload }) {
