@@ -6,7 +6,7 @@ use hotlink_fabric::load;
 use hotlink_fabric::spec::{Extents, FabricSpec, RoutingSpec, TopologySpec};
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::{Fabric, catalog};
-use hotlink_sim::event::{Event, Queue, RadixHeap};
+use hotlink_sim::event::{Calendar, Event, Queue};
 use hotlink_sim::net::Stats;
 use hotlink_sim::random::Random;
 use hotlink_sim::workload::{OpenLoop, PingPong, Schedule, all_to_all, open_loop, ping_pong};
@@ -26,7 +26,7 @@ fn resident_bytes() -> f64 {
 
 /// Events a second of the bare core with `pending` events.
 fn bare_rate(pending: u32) -> f64 {
-    let (mut queue, mut random) = (RadixHeap::<6>::default(), Random::new(1));
+    let (mut queue, mut random) = (Calendar::default(), Random::new(1));
     (0..pending).for_each(|id| queue.push(random.next_u64() >> 44, Event::new(0, id, 0)));
     let start = cpu_s();
     let events = 4_000_000;

@@ -12,6 +12,13 @@ pub struct BinaryHeap {
     sequence: u64,
 }
 
+impl BinaryHeap {
+    /// Time of the first event.
+    pub(super) fn first_at(&self) -> Option<u64> {
+        self.heap.peek().map(|&Reverse((at, ..))| at)
+    }
+}
+
 impl Queue for BinaryHeap {
     fn push(&mut self, at: u64, event: Event) {
         self.heap.push(Reverse((at, self.sequence, event.0)));

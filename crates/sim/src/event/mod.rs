@@ -1,14 +1,17 @@
 //! The event core: a clock in whole picoseconds and a queue of small typed events.
 //!
 //! An event is two words, its time and a packed payload ([`Event`]), so that a queue moves 16 bytes and no event owns
-//! memory. A simulation schedules only at or after its clock, which lets the queue be a radix heap ([`RadixHeap`]):
-//! cheaper than a comparison heap and first-in first-out at equal times without a sequence number. The alternatives
-//! ([`BinaryHeap`], [`QuadHeap`]) are kept so that `examples/event_rates.rs` can show the difference on any machine.
+//! memory. A simulation schedules only at or after its clock, which lets the queue be a radix heap ([`RadixHeap`]) or a
+//! calendar ([`Calendar`], for networks): cheaper than a comparison heap and first-in first-out at equal times without a
+//! sequence number. The alternatives ([`BinaryHeap`], [`QuadHeap`]) are kept so that `examples/event_rates.rs` can show
+//! the difference on any machine.
 
+mod calendar;
 mod heaps;
 mod radix;
 mod trace;
 
+pub use calendar::Calendar;
 pub use heaps::{BinaryHeap, QuadHeap};
 pub use radix::RadixHeap;
 pub use trace::TraceHash;
@@ -89,6 +92,7 @@ mod tests {
         fn every_queue_is_a_stable_sort(
             steps in proptest::collection::vec((prop_oneof![Just(0u64), 0..4u64, 0..5_000u64, any::<u64>().prop_map(|d| d >> 8)], any::<bool>()), 0..200)
         ) {
+            agrees_with_stable_sort::<Calendar>(&steps);
             agrees_with_stable_sort::<RadixHeap>(&steps);
             agrees_with_stable_sort::<RadixHeap<1>>(&steps);
             agrees_with_stable_sort::<RadixHeap<8>>(&steps);
@@ -100,6 +104,30 @@ mod tests {
         fn event_fields_survive_packing(kind: u8, id: u32, extra in 0u32..1 << 24) {
             let event = Event::new(kind, id, extra);
             prop_assert_eq!((event.kind(), event.id(), event.extra()), (kind, id, extra));
+        }
+    }
+
+    #[test]
+    fn a_calendar_keeps_the_order_whatever_the_width_that_events_call_for() {
+        let (mut calendar, mut radix) = (Calendar::default(), RadixHeap::<6>::default());
+        let (mut random, mut id, mut now) = (crate::random::Random::new(1), 0, 0);
+        // Many at a time and few; from all at once to far apart, and back: wider and narrower buckets.
+        for (spread, pending) in [(1, 5_000), (1 << 12, 20), (1 << 30, 3_000), (1 << 45, 3_000), (1 << 8, 9_000)] {
+            for _ in 0..60_000 {
+                while calendar.len() < pending {
+                    let delay = if random.below(8) == 0 { 0 } else { random.next_u64() % spread };
+                    calendar.push(now + delay, Event::new(0, id, 0));
+                    radix.push(now + delay, Event::new(0, id, 0));
+                    id += 1;
+                }
+                let next = calendar.pop();
+                assert_eq!(next, radix.pop());
+                now = next.unwrap().0;
+            }
+            while let Some(next) = calendar.pop() {
+                assert_eq!(Some(next), radix.pop());
+                now = next.0;
+            }
         }
     }
 

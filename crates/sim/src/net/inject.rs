@@ -198,7 +198,8 @@ impl<'a> Net<'a> {
             found?;
         }
         let switches = self.buffer.switches;
-        if self.plan.one_path() && m.packets > 1 && self.outage.is_none() {
+        let alike = self.plan.one_path() || !self.buffer.drawn && self.crowds.is_none();
+        if alike && m.packets > 1 && self.outage.is_none() {
             let m = &mut self.messages.items[message as usize];
             (m.shares, m.switches) = (true, switches as u16);
             self.ways.keep(message, &self.buffer.stages);

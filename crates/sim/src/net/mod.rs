@@ -29,7 +29,7 @@ pub use pool::Message;
 pub(crate) use pool::{Linked, List, Pool};
 
 use crate::error::SimError;
-use crate::event::{Event, Queue, RadixHeap, TraceHash};
+use crate::event::{Calendar, Event, Queue, TraceHash};
 use crate::flow::{Congestion, Settings, Spread};
 use crate::plan::{NONE, Plan, RouteBuffer, Stage, UNLIMITED};
 use broadcast::Casts;
@@ -197,7 +197,7 @@ pub struct Net<'a> {
     crowds: Option<Vec<u32>>,
     settings: Settings,
     now: u64,
-    queue: RadixHeap,
+    queue: Calendar,
     trace: TraceHash,
     stats: Stats,
     servers: Vec<Server>,
@@ -233,6 +233,9 @@ pub struct Net<'a> {
 
 /// As many events ahead as memory can be waited for at once.
 const WARM: usize = 6;
+
+/// Fewer places of packets than this are near anyway.
+const COOL: usize = 32768;
 
 /// Gives a node's next message, destination and bytes, when it has a stream free.
 type Supply<'a> = Box<dyn FnMut(u32) -> Option<(u32, u64)> + 'a>;
@@ -277,7 +280,7 @@ impl<'a> Net<'a> {
             crowds: (settings.spread == Spread::Adaptive).then(|| vec![0; plan.servers()]),
             settings: settings.clone(),
             now: 0,
-            queue: RadixHeap::default(),
+            queue: Calendar::default(),
             trace: TraceHash::default(),
             stats: Stats::default(),
             servers: plan.server_class.iter().map(server).collect(),
@@ -361,7 +364,8 @@ impl<'a> Net<'a> {
             self.now = now;
             self.trace.add(now, event);
             self.stats.events += 1;
-            if self.warmed == 0 {
+            if self.packets.items.len() < COOL {
+            } else if self.warmed == 0 {
                 self.warmed = self.queue.upcoming(WARM, |event| self.warm(event)) as u32;
             } else {
                 self.warmed -= 1;

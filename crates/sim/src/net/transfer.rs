@@ -90,9 +90,12 @@ impl Net<'_> {
     #[inline]
     pub(super) fn try_start(&mut self, server: u32) {
         let s = &self.servers[server as usize];
-        if s.busy || s.waiting == 0 {
-            return;
+        if !s.busy && s.waiting != 0 {
+            self.start_next(server);
         }
+    }
+
+    fn start_next(&mut self, server: u32) {
         let can = self.can_start(server);
         if can == 0 {
             return;
@@ -306,16 +309,19 @@ impl Net<'_> {
     /// Gives back room behind `lane` and looks whether its server can start.
     #[inline]
     pub(super) fn free_room(&mut self, lane: u32, bytes: u32) {
-        let server = self.server_of(lane);
-        let buffer = self.paces[self.servers[server as usize].class as usize].buffer;
-        let here = &mut self.lanes[lane as usize];
-        here.room += bytes as i32;
-        // Resume when half of the buffer is free.
-        if here.room >= buffer as i32 / 2 && self.mode == Mode::Pause {
+        self.lanes[lane as usize].room += bytes as i32;
+        if self.mode == Mode::Pause {
+            self.resume(lane);
+        }
+        self.try_start(self.server_of(lane));
+    }
+
+    /// Lets a paused lane go on when half of the buffer behind it is free.
+    fn resume(&mut self, lane: u32) {
+        if self.lanes[lane as usize].room >= (self.buffer_behind(lane) / 2) as i32 {
             let (server, bit) = self.account(lane);
             server.closed &= !bit;
         }
-        self.try_start(server);
     }
 
     /// Ethernet without pause: a packet that finds no room is dropped, and sent again by its source after a time.

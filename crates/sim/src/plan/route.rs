@@ -52,6 +52,8 @@ pub struct RouteBuffer {
     /// States from which everything is down, on one search.
     dead: Vec<State>,
     pub(super) hops: Vec<Hop>,
+    /// Whether another choice might have given another way.
+    pub(crate) drawn: bool,
     lead_ps: u32,
     /// No server of the network passed yet.
     pub(super) at_host: bool,
@@ -69,7 +71,9 @@ impl Plan<'_> {
     pub fn route(&self, from: u32, to: u32, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
         out.clear();
         self.begin(from, out);
-        self.walk(State::start(Node(from)), self.trip(from, to, choice), choice, out)?;
+        let trip = self.trip(from, to, choice);
+        out.drawn = self.fabric.routing.is_valiant();
+        self.walk(State::start(Node(from)), trip, choice, out)?;
         self.end(to, out);
         Ok(())
     }
@@ -123,12 +127,13 @@ impl Plan<'_> {
             let mut hops = std::mem::take(&mut out.hops);
             self.fabric.hops(state, trip, &mut hops);
             let chosen_at = if hops.len() > 1 || !out.down.is_empty() { state } else { NO_CHOICE };
+            out.drawn |= hops.len() > 1;
             if !out.down.is_empty() {
                 hops.retain(|hop| self.leads_on(*hop, trip, out));
             }
             let hop = draw.pick(&hops);
             out.hops = hops;
-            let hop = hop.ok_or(SimError::NoRoute { from: trip.source.0, to: trip.destination.0 })?;
+            let hop = hop.ok_or_else(|| SimError::NoRoute { from: trip.source.0, to: trip.destination.0 })?;
             state = self.cross(state.at, hop, chosen_at, trip, out);
         }
         Ok(())
