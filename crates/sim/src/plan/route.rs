@@ -133,7 +133,9 @@ impl Plan<'_> {
             }
             let hop = draw.pick(&hops);
             out.hops = hops;
-            let hop = hop.ok_or_else(|| SimError::NoRoute { from: trip.source.0, to: trip.destination.0 })?;
+            let Some(hop) = hop else {
+                return Err(SimError::NoRoute { from: trip.source.0, to: trip.destination.0 });
+            };
             state = self.cross(state.at, hop, chosen_at, trip, out);
         }
         Ok(())
