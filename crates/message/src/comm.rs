@@ -274,7 +274,7 @@ impl<P: Port> Comm<P> {
         let id = 'begun: loop {
             for _ in 0..self.patience {
                 let mut engine = self.engine.borrow_mut();
-                match engine.recv_now(pattern, span) {
+                match engine.recv_now(&pattern, &span) {
                     Direct::Done(result) => return result,
                     Direct::Started(id) => break 'begun id,
                     Direct::Usual => {

@@ -228,25 +228,32 @@ impl<P: Port> Engine<P> {
     }
     /// Receives while nothing else is expected: a short message goes straight to its place.
     #[inline(always)]
-    pub(crate) fn recv_now(&mut self, pattern: Pattern, span: Span) -> Direct {
+    pub(crate) fn recv_now(&mut self, pattern: &Pattern, span: &Span) -> Direct {
         let expected = !self.posted.is_empty() || !self.unexpected.is_empty() || !self.gone.is_empty();
-        if expected || self.announces(&span) {
+        if expected || self.announces(span) {
             return Direct::Usual;
         }
-        let Some(event) = self.port.poll() else {
-            let busy = !self.waiting.is_empty() || !self.sending.is_empty();
-            return if busy { Direct::Usual } else { Direct::Nothing };
-        };
-        if let Event::Control { from, head, .. } = event
-            && head[0] as u8 == Kind::Eager as u8
-            && let words = Words::eager(head[0], head[1])
-            && pattern.takes(from, &words)
-        {
-            let placed = self.place_eager(from, &words, span);
-            self.seen_and_taken(from, words.total);
-            return Direct::Done(placed);
+        match self.port.poll() {
+            None => {
+                let busy = !self.waiting.is_empty() || !self.sending.is_empty();
+                if busy { Direct::Usual } else { Direct::Nothing }
+            }
+            Some(Event::Control { from, head, bytes }) => {
+                let words = Words::eager(head[0], head[1]);
+                if head[0] as u8 != Kind::Eager as u8 || !pattern.takes(from, &words) {
+                    return self.recv_beside(pattern, span, Event::Control { from, head, bytes });
+                }
+                let placed = self.place_eager(from, &words, *span);
+                self.seen_and_taken(from, words.total);
+                Direct::Done(placed)
+            }
+            Some(event) => self.recv_beside(pattern, span, event),
         }
-        match self.recv(pattern, span, false) {
+    }
+    /// Starts a receive the usual way when something else has happened.
+    #[cold]
+    fn recv_beside(&mut self, pattern: &Pattern, span: &Span, event: Event) -> Direct {
+        match self.recv(*pattern, *span, false) {
             Ok(id) => {
                 self.on_event(event);
                 Direct::Started(id)
