@@ -3,7 +3,7 @@
 use crate::Summary;
 use hotlink_fabric::units::Time;
 use hotlink_message::{Endpoint, Error, Tag};
-use hotlink_port::{Kind, Memory, Rank, Span};
+use hotlink_port::{Kind, Memory, Rank, Span, Work};
 use serde::{Deserialize, Serialize};
 
 /// What happens to a send buffer between messages: its lines are in the sender's cache, or shared with the receiver's.
@@ -228,6 +228,8 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
             }
             samples.warmup = self.plan.warmup;
             samples.values.push(sample(1).await?.0);
+            // What is cleared away afterwards, and interrupts others, must not reach those that are not done.
+            self.comm.compute(Work::Fixed(Time::from_us(self.plan.rest_us)));
             return Ok(samples);
         }
         if self.comm.rank() != self.member(0) {

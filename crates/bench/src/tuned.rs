@@ -4,7 +4,7 @@
 use crate::Bench;
 use hotlink_fabric::units::Time;
 use hotlink_message::{Algorithm, Collective, Comm, Counters, Endpoint, Error, Options, Policy, SetupStats};
-use hotlink_port::{Kind, Port, Program, Work};
+use hotlink_port::{Align, Kind, Port, Program, Work};
 use serde::{Deserialize, Serialize};
 
 /// What is chosen for a communicator before the benchmark runs on it.
@@ -14,6 +14,8 @@ pub struct Tuning {
     pub policy: Option<Policy>,
     /// What memory a benchmark gets where it asks for none in particular.
     pub memory: Kind,
+    /// How that memory is aligned.
+    pub align: Align,
     /// Shortest message without buffers; `None`: what the port claims is best.
     pub zero_copy_bytes: Option<u64>,
     /// Algorithms of collectives that are not left to the cost model.
@@ -29,7 +31,10 @@ impl Tuning {
         let usual = Options::of(port.limits());
         let policy = self.policy.unwrap_or(usual.policy);
         let zero_copy_bytes = self.zero_copy_bytes.unwrap_or(usual.zero_copy_bytes);
-        let comm = Comm::with_options(port, Options { policy, zero_copy_bytes, memory: self.memory, ..usual });
+        let comm = Comm::with_options(
+            port,
+            Options { policy, zero_copy_bytes, memory: self.memory, align: self.align, ..usual },
+        );
         for &(collective, algorithm) in &self.algorithms {
             comm.force(collective, Some(algorithm))?;
         }

@@ -27,8 +27,9 @@ pub struct Comm<P: Port> {
     sent: Result<Status, Error>,
     /// Times that a waiting program looks for a message before it gives way to what else runs in its process.
     pub(crate) patience: u32,
-    /// What memory is given where none is asked for.
+    /// What memory is given where none is asked for, and how it is aligned.
     memory: Kind,
+    align: Align,
     /// Algorithms that were asked for, by collective.
     forced: Rc<Cell<[Option<Algorithm>; Collective::ALL.len()]>>,
 }
@@ -80,7 +81,7 @@ impl<P: Port> Comm<P> {
     /// As [`Comm::new`], with choices of one's own.
     pub fn with_options(port: P, options: Options) -> Comm<P> {
         let (rank, ranks, limits) = (port.rank(), port.ranks(), Rc::new(port.limits().clone()));
-        let memory = options.memory;
+        let (memory, align) = (options.memory, options.align);
         Comm {
             engine: Rc::new(RefCell::new(Engine::new(port, options))),
             revoked: Rc::default(),
@@ -90,6 +91,7 @@ impl<P: Port> Comm<P> {
             patience: if limits.real_time { 64 } else { 1 },
             limits,
             memory,
+            align,
             forced: Rc::default(),
         }
     }
@@ -113,9 +115,9 @@ impl<P: Port> Comm<P> {
     pub fn with_port<T>(&self, work: impl FnOnce(&mut P) -> T) -> T {
         work(&mut self.engine.borrow_mut().port)
     }
-    /// Allocates zeroed memory, aligned as the port likes it. See [`Host::alloc`].
+    /// Allocates zeroed memory, aligned as the options say: as the port likes it where they do not. See [`Host::alloc`].
     pub fn alloc(&self, bytes: u64, kind: Kind) -> Result<Memory, Error> {
-        self.alloc_mem(bytes, kind, Align::Default)
+        self.alloc_mem(bytes, kind, self.align)
     }
     /// The same with both of W01's attributes, type and alignment (slide 11).
     pub fn alloc_mem(&self, bytes: u64, kind: Kind, align: Align) -> Result<Memory, Error> {

@@ -1,7 +1,7 @@
 //! What a communicator may choose, and what it counts.
 
 use crate::cache::Policy;
-use hotlink_port::Kind;
+use hotlink_port::{Align, Kind};
 use serde::{Deserialize, Serialize};
 
 /// Choices that a port's limits leave open. All ranks must choose alike.
@@ -23,6 +23,8 @@ pub struct Options {
     /// What memory [`crate::Comm::alloc`] gives where none is asked for: [`Kind::Default`] leaves it to the port, and
     /// with any other kind, ghosts become real too.
     pub memory: Kind,
+    /// How memory that [`crate::Comm::alloc`] gives is aligned.
+    pub align: Align,
 }
 
 /// What a send promises, after K98's two flavours of message passing (slides 8 and 27).
@@ -92,6 +94,7 @@ impl Options {
             policy: Policy::default(),
             kept_bytes: 64 << 20,
             memory: Kind::Default,
+            align: Align::Default,
         }
     }
 }

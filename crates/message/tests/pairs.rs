@@ -4,7 +4,7 @@
 use hotlink_message::{Comm, Error, Mode, Options, Policy, Request, Status};
 use hotlink_port::loopback::{Loopback, Random};
 use hotlink_port::middleware::{Fault, Layered};
-use hotlink_port::{Driver, Kind, Layout, Port, Program, Rank, Span, yield_once};
+use hotlink_port::{Align, Driver, Kind, Layout, Port, Program, Rank, Span, yield_once};
 use proptest::prelude::*;
 
 const RANKS: u32 = 3;
@@ -83,6 +83,7 @@ impl<P: Port> Program<P, Result<Vec<String>, Error>> for Job {
     async fn run(&self, port: P) -> Result<Vec<String>, Error> {
         let options = Options {
             memory: Kind::Default,
+            align: Align::Default,
             eager_bytes: 256,
             piece_bytes: 128,
             zero_copy_bytes: self.zero_copy_bytes,

@@ -4,10 +4,17 @@
 use crate::{Align, Kind, Layout, Memory, Refusal, Span};
 use std::collections::BTreeMap;
 
+/// Bytes of a page.
+pub const PAGE: u64 = 4 << 10;
+/// What a heap keeps before a block: two words of a 32-bit machine, by analogy with the C libraries of W01's time.
+const HEAP: u64 = 8;
+
 #[derive(Debug)]
 struct Block {
     bytes: u64,
     kind: Kind,
+    /// Bytes from a page's start to the block's.
+    place: u64,
     /// Empty for ghosts.
     data: Vec<u8>,
 }
@@ -31,9 +38,23 @@ impl Blocks {
             return Err(Refusal::Misaligned(n));
         }
         let data = if kind == Kind::Ghost { Vec::new() } else { zeros(bytes)? };
+        // A heap's block follows the heap's own words.
+        let place = match align {
+            Align::Default => 0,
+            Align::None => HEAP,
+            Align::Bytes(n) => HEAP.next_multiple_of(n) % PAGE,
+        };
         self.next += 1;
-        self.blocks.insert(self.next, Block { bytes, kind, data });
+        self.blocks.insert(self.next, Block { bytes, kind, place, data });
         Ok(Memory(self.next))
+    }
+    /// Bytes from a page's start ([`PAGE`]) to the block's: none where it was allocated as the port likes it, a heap's
+    /// two words where any address would do.
+    ///
+    /// # Errors
+    /// It is gone.
+    pub fn place(&self, memory: Memory) -> Result<u64, Refusal> {
+        Ok(self.block(memory)?.place)
     }
     /// Forgets a block.
     ///

@@ -2,9 +2,10 @@
 //! and adapter (`host`) reaches the message stack this way.
 
 use hotlink_fabric::spec::FabricSpec;
+use hotlink_fabric::units::Time;
 use hotlink_fabric::{Fabric, catalog};
 use hotlink_message::{Comm, Endpoint};
-use hotlink_port::{Driver, Kind, Layout, Port, Program, Span};
+use hotlink_port::{Align, Driver, Kind, Layout, Port, Program, Span, Work};
 use hotlink_sim::host::{Deposit, Host, Series};
 use hotlink_sim::port::VirtualTime;
 use hotlink_sim::{Plan, Settings};
@@ -24,6 +25,8 @@ impl<P: Port> Program<P, u64> for Put {
             let bytes = self.layout.bytes();
             let from = Span::new(Endpoint::alloc(&comm, bytes, self.kind).expect("memory"), 0, bytes);
             Endpoint::prepare(&comm, from.memory).expect("prepared");
+            // The first maps or connects, which interrupts the other's processor.
+            Endpoint::put(&comm, &window, 1, from, 0, self.layout).await.expect("room");
             let start = comm.now();
             Endpoint::put(&comm, &window, 1, from, 0, self.layout).await.expect("room");
             taken = (comm.now() - start).0;
@@ -101,4 +104,93 @@ fn every_feature_of_the_host_reaches_the_stack() {
         let (before, after) = (put(&spec, kind, bytes, stride), put(&changed, kind, bytes, stride));
         assert!(after > before, "{name}: {parameter}: {after} for {before}");
     }
+}
+
+/// Sends blocks of ordinary memory that is aligned so; rank 0's time for the second, and what set-ups took.
+struct Send {
+    align: Align,
+    /// Where in its block the receiver takes it.
+    offset: u64,
+}
+
+impl<P: Port> Program<P, (Time, Time)> for Send {
+    async fn run(&self, port: P) -> (Time, Time) {
+        const BYTES: u64 = 64 << 10;
+        let comm = Comm::new(port);
+        let memory = comm.alloc_mem(2 * BYTES, Kind::Private, self.align).expect("memory");
+        let offset = if comm.rank() == 0 { 0 } else { self.offset };
+        let (span, mut taken) = (Span::new(memory, offset, BYTES), Time::ZERO);
+        for _ in 0..2 {
+            let start = comm.now();
+            match comm.rank() {
+                0 => comm.send(1, 0, span).await.map(|_| ()).expect("sent"),
+                _ => comm.recv(Some(0), Some(0), span).await.map(|_| ()).expect("received"),
+            }
+            comm.barrier().await.expect("both are there");
+            taken = comm.now() - start;
+        }
+        (taken, comm.setup_stats().time)
+    }
+}
+
+/// W01 s11: private memory should begin at a page. What does not touches a page more, pinned and moved; where the pages
+/// of the two ends do not meet, each is moved in two parts.
+#[test]
+fn memory_off_its_pages_costs_registration_and_transfer() {
+    let spec = catalog::load("w01-sci-d330").expect("in the catalog");
+    let fabric = Fabric::build(&spec, 2).expect("two nodes");
+    let settings = Settings::of(&spec);
+    let plan = Plan::new(&fabric, &settings).expect("a plan");
+    let send = |align, offset| {
+        let times = VirtualTime::new(&plan, &settings).run(2, &Send { align, offset }).expect("both end");
+        [times[0].0.us(), times[0].1.us()]
+    };
+    let page_us = spec.parameters["dma_page_time"].value / 1e6;
+    let [aligned, pinned] = send(Align::Default, 0);
+    assert_eq!([aligned, pinned], send(Align::Bytes(4096), 0));
+    assert_eq!([aligned, pinned], send(Align::Default, 4096), "pages meet");
+    let [off, more] = send(Align::None, 0);
+    assert!((off - aligned - page_us).abs() < 0.3, "{off} for {aligned}: one page more of {page_us} us");
+    assert!(more > pinned, "{more} for {pinned}");
+    let [cut, _] = send(Align::Default, 2048);
+    assert!((cut - aligned - 16.0 * page_us).abs() < 0.5, "{cut} for {aligned}: 16 pages in two parts each");
+}
+
+/// Rank 0 sends memory that is set up for the first message, and frees it; rank 1 computes meanwhile.
+struct Busy;
+
+impl<P: Port> Program<P, Time> for Busy {
+    async fn run(&self, port: P) -> Time {
+        const BYTES: u64 = 64 << 10;
+        let comm = Comm::new(port);
+        let memory = comm.alloc(BYTES, Kind::Private).expect("memory");
+        let span = Span::new(memory, 0, BYTES);
+        if comm.rank() == 0 {
+            comm.send(1, 0, span).await.map(|_| ()).expect("sent");
+            comm.recv(Some(1), Some(0), span).await.map(|_| ()).expect("received");
+        } else {
+            let receive = comm.irecv(Some(0), Some(0), span).expect("begun");
+            comm.compute(Work::Fixed(Time::from_us(1000.0)));
+            comm.wait(receive).await.map(|_| ()).expect("received");
+            let taken = comm.now();
+            comm.send(0, 0, span).await.map(|_| ()).expect("sent");
+            return taken;
+        }
+        comm.now()
+    }
+}
+
+/// SCI's drivers connect memory by asking the exporter's driver: an interrupt, whatever its processor does.
+#[test]
+fn connecting_interrupts_the_exporters_processor() {
+    let busy = |interrupt_us: f64| {
+        let mut spec = catalog::load("w01-sci-d330").expect("in the catalog");
+        spec.parameters.get_mut("interrupt_time").expect("stated").value = interrupt_us * 1e6;
+        let fabric = Fabric::build(&spec, 2).expect("two nodes");
+        let settings = Settings::of(&spec);
+        let plan = Plan::new(&fabric, &settings).expect("a plan");
+        VirtualTime::new(&plan, &settings).run(2, &Busy).expect("both end")[1].us()
+    };
+    let (without, with) = (busy(0.0), busy(5.0));
+    assert!((with - without - 5.0).abs() < 0.01, "{with} for {without}");
 }

@@ -6,7 +6,9 @@
 //! take 67 clocks: 132 MB/s become 126.1.
 
 use super::HostError;
+use super::memory::WORD;
 use super::parameters::Parameters;
+use hotlink_fabric::spec::{FabricSpec, FlowControl, Role};
 use hotlink_fabric::units::Time;
 
 /// A host bus.
@@ -67,6 +69,61 @@ impl Bus {
 
     fn clocks(&self, clocks: u64) -> Time {
         Time((u128::from(clocks) * 1_000_000_000_000).div_ceil(u128::from(self.clock_hz)) as u64)
+    }
+}
+
+/// Who puts data on the sender's bus, and in which pieces they reach the receiver's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BusUse {
+    /// The processor's stores, in bursts of write combining; else the adapter reads memory (DMA).
+    pub stores: bool,
+    /// Word by word (a stride): each is a burst of its own.
+    pub scattered: bool,
+}
+
+impl BusUse {
+    /// A block that the adapter reads.
+    pub const DMA: BusUse = BusUse { stores: false, scattered: false };
+}
+
+/// What transfers between two nodes take of both their buses: the bus with the bursts of those that use it. Every family
+/// of adapters on a clocked bus has one, whether or not there is a model of the rest.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Buses {
+    bus: Bus,
+    /// Longest burst of the adapter.
+    adapter: u64,
+    /// Longest burst of the processor.
+    processor: u64,
+}
+
+impl Buses {
+    /// Those of a fabric whose bus and bursts are known.
+    pub fn of(fabric: &FabricSpec) -> Option<Buses> {
+        let parameters = Parameters(fabric);
+        parameters.resource(Role::HostBus, "host-bus").ok()?;
+        // SCI's bridge moves a stream buffer at a time.
+        let sci = fabric.flow_control == FlowControl::SciRing;
+        let adapter = parameters.piece(if sci { "stream_buffer_size" } else { "dma_burst" }).ok()?;
+        let processor = parameters.piece("write_burst").unwrap_or(WORD);
+        Some(Buses { bus: Bus::from_parameters(parameters).ok()?, adapter, processor })
+    }
+
+    /// Time that `bytes` take on the sender's bus and on the receiver's.
+    pub fn transfer(&self, how: BusUse, bytes: u64) -> [Time; 2] {
+        let Buses { bus, adapter, processor } = *self;
+        let words = bus.write(bytes, WORD);
+        let sent = match how {
+            BusUse { stores: true, scattered: true } => words,
+            BusUse { stores: true, .. } => bus.write(bytes, processor),
+            BusUse { stores: false, .. } => bus.read(bytes, adapter),
+        };
+        [sent, if how.scattered { words } else { bus.write(bytes, adapter) }]
+    }
+
+    /// Time on the sender's bus to tell the adapter of a transfer: one burst of the processor.
+    pub fn descriptor(&self) -> Time {
+        self.bus.write(self.processor, self.processor)
     }
 }
 

@@ -14,14 +14,25 @@
 //! | processor: issue of stores, multiply-add, update | `sci`, `t3d`, `port::local` | `every_feature_of_the_host_reaches_the_stack`, golden tables |
 //! | memory: copy rate by size (caches), stride, alignment | [`Memory`] | `what_fits_a_cache_is_copied_faster`, `more_stride_is_never_faster`, `a_copy_off_a_line_touches_one_more` |
 //! | bus: bursts, turnaround, waits | [`Bus`] | `a_burst_of_64_data_phases_takes_67_clocks`, `a_wait_on_reads_costs_what_the_bus_says` |
-//! | bus: one for both directions | `pipeline` (`both_ways`) | `both_directions_share_pci_and_nothing_on_the_t3d` |
+//! | bus: one for both directions | `pipeline` (`both_ways`), in programs `Buses` | `both_directions_share_pci_and_nothing_on_the_t3d`, `tests/buses.rs` |
 //! | stores: write combining, stream buffers | `sci` | `part_of_a_stream_buffer_takes_longer_than_a_full_one`, `fewer_stream_buffers_hold_a_block_back` |
 //! | DMA: set-up, alignment, queue | `queue`, `sci` | `dma_pays_for_each_operation`, `an_offset_costs_and_a_wrong_one_costs_dma`, `a_queue_takes_its_closed_form` |
 //! | Myrinet: host and network DMA, LANai, staging memory | `myrinet` | `each_of_myrinets_engines_can_be_the_slowest` |
 //! | T3D: annex, prefetch queue, deposit engine | `t3d` | `one_load_takes_the_round_trip_of_the_catalog`, `the_prefetch_queue_hides_the_round_trip_of_the_t3d` |
-//! | interrupts | `queue`, `port::kernel` | `dma_pays_for_each_operation`, `every_segment_interrupts_its_receiver` |
+//! | memory: place in its page | `port::pace`, `port::door` | `memory_off_its_pages_costs_registration_and_transfer` |
+//! | interrupts: a queue's end, TCP/IP's segments | `queue`, `port::kernel` | `dma_pays_for_each_operation`, `every_segment_interrupts_its_receiver` |
+//! | interrupts: SCI's connections and callbacks | `port::door` | `connecting_interrupts_the_exporters_processor` |
 //! | kernel TCP/IP: copies, checksums, segments | `port::kernel` | `tests/kernel.rs` |
 //! | Elan: thread, events, DMA window | [`crate::qsnet`] | `each_part_of_the_elan_costs` |
+//!
+//! Programs share the bus packet by packet: what a node sends (stores, DMA reads, descriptors) and what it receives (data,
+//! and the words that tell of them) take their bursts and turnarounds of one bus, whatever the family. A program's stores
+//! hold its processor as long as they take alone, not longer where the bus is busy.
+//!
+//! Interrupts that are not there, and why: the end of DMA on SCI is told by the driver, whose time is in
+//! `dma_setup_time`. GM's and the Elan's programs look at events in their memory: GM's 7 us are "user level" (parameters
+//! P029), QsNet's communication is at user level in P01's own words; that a LANai can interrupt (K98 s13) is for the
+//! kernel's TCP/IP. The T3D's stores need nobody there (K98 s16).
 //!
 //! ```
 //! use hotlink_sim::host::{Deposit, Host, Series};
@@ -43,6 +54,7 @@ mod sci;
 mod t3d;
 
 pub use bus::Bus;
+pub(crate) use bus::{BusUse, Buses};
 pub use deposit::{Deposit, DepositTime, Series};
 pub use memory::{Memory, WORD};
 pub use queue::Completion;

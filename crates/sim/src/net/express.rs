@@ -61,7 +61,7 @@ impl Net<'_> {
         loop {
             self.stats.packet_hops += 1;
             let (lane, server) = (p.here.lane, self.server_of(p.here.lane) as usize);
-            let took = self.paces[self.servers[server].class as usize].packet_time(&p);
+            let took = self.packet_time(self.servers[server].class, &p, lane);
             let s = &mut self.servers[server];
             s.last_lane = (lane - ((server as u32) << self.plan.lane_shift)) as u8;
             if self.mode != Mode::Worm || self.plan.channels_each > 1 {

@@ -10,7 +10,9 @@ use super::worm::part;
 use super::{Mode, Net, Note, kind};
 use crate::error::SimError;
 use crate::event::{Event, Queue};
+use crate::host::BusUse;
 use crate::plan::NONE;
+use hotlink_fabric::units::Time;
 
 impl<'a> Net<'a> {
     /// Posts a message of `bytes` from node `from` to node `to` now; `tag` comes back with it.
@@ -19,6 +21,23 @@ impl<'a> Net<'a> {
     /// A node that does not exist, a message to oneself, or 2^31 packets or more.
     pub fn post(&mut self, from: u32, to: u32, bytes: u64, tag: u64) -> Result<u32, SimError> {
         let message = self.add_message(from, to, bytes, tag)?;
+        self.begin(message);
+        Ok(message)
+    }
+
+    /// The same where its bytes take `bus` of the sender's and of the receiver's host bus, shared out over its packets.
+    ///
+    /// # Errors
+    /// As [`Net::post`].
+    pub(crate) fn post_taking(
+        &mut self,
+        [from, to]: [u32; 2],
+        bytes: u64,
+        tag: u64,
+        bus: [Time; 2],
+    ) -> Result<u32, SimError> {
+        let message = self.add_message(from, to, bytes, tag)?;
+        self.messages.items[message as usize].bus = bus;
         self.begin(message);
         Ok(message)
     }
@@ -89,6 +108,7 @@ impl<'a> Net<'a> {
             shares: false,
             switches: 0,
             pause_ps: 0,
+            bus: self.buses.map_or([Time::ZERO; 2], |buses| buses.transfer(BusUse::DMA, bytes)),
             heed_from: 0,
             next: NONE,
         }))

@@ -31,10 +31,11 @@ pub(crate) use pool::{Linked, List, Pool};
 use crate::error::SimError;
 use crate::event::{Calendar, Event, Queue, TraceHash};
 use crate::flow::{Congestion, Settings, Spread};
+use crate::host::Buses;
 use crate::plan::{NONE, Plan, RouteBuffer, Stage, UNLIMITED};
 use broadcast::Casts;
 use hotlink_fabric::routing::Hop;
-use hotlink_fabric::spec::FlowControl;
+use hotlink_fabric::spec::{FlowControl, Role};
 use hotlink_fabric::units::{Rate, Time};
 use outage::Outage;
 use pool::{Packet, Worm};
@@ -114,6 +115,8 @@ struct Lane {
 struct Pace {
     rate: Rate,
     payload_only: bool,
+    /// A host's bus where messages say what their bytes take there.
+    bus: bool,
     ring: bool,
     buffer: u32,
     bytes: u32,
@@ -229,6 +232,7 @@ pub struct Net<'a> {
     expresses: bool,
     timers: u32,
     held: Vec<express::Held>,
+    buses: Option<Buses>,
 }
 
 /// As many events ahead as memory can be waited for at once.
@@ -268,6 +272,7 @@ impl<'a> Net<'a> {
         let pace = |class: &crate::plan::Class| Pace {
             rate: class.rate,
             payload_only: class.payload_only,
+            bus: false,
             ring: class.ring,
             buffer: class.buffer,
             bytes: 0,
@@ -310,10 +315,20 @@ impl<'a> Net<'a> {
             expresses: false,
             timers: 0,
             held: Vec::new(),
+            buses: None,
         };
         net.expresses = net.may_express();
         net.plan_outages();
         net
+    }
+
+    /// From now on messages take of both hosts' buses what `buses` say, as adapters move them (DMA), in place of the time
+    /// at the bus's gross rate.
+    pub(crate) fn over_buses(&mut self, buses: Option<Buses>) {
+        self.buses = buses;
+        for (pace, class) in self.paces.iter_mut().zip(&self.plan.classes) {
+            pace.bus = buses.is_some() && class.role == Role::HostBus;
+        }
     }
 
     /// The clock.

@@ -2,6 +2,7 @@
 //! allocate. Their routes: [`super::routes`].
 
 use crate::plan::{NONE, Stage};
+use hotlink_fabric::units::Time;
 
 /// A packet under way: a cache line.
 #[derive(Clone, Copy, Debug)]
@@ -98,6 +99,10 @@ pub struct Message {
     pub(crate) heed_from: u32,
     /// SCI: latency of a response, 0 until known. ECN: pause between packets.
     pub(crate) pause_ps: u32,
+    /// What all its bytes take of the sender's and of the receiver's host bus ([`Net::over_buses`]).
+    ///
+    /// [`Net::over_buses`]: super::Net::over_buses
+    pub(crate) bus: [Time; 2],
     /// Next in a node's queue, or next free place.
     pub(crate) next: u32,
 }

@@ -7,6 +7,7 @@
 //! sum(latency) + T_1 + sum(max(0, T_(i+1) - T_i)), and every server is held for its own serialisation only.
 
 use super::pool::AGAIN;
+use super::worm::part;
 use super::{Mode, Net, Note, Packet, kind};
 use crate::event::{Event, Queue};
 use crate::plan::{NONE, Stage};
@@ -205,7 +206,7 @@ impl Net<'_> {
         let stage = u32::from(p.stage);
         let here = p.here;
         let last = here.is_last();
-        let took = self.paces[class as usize].packet_time(&p);
+        let took = self.packet_time(class, &p, here.lane);
         if !last {
             self.reserve(lane, class, p.wire());
         }
@@ -242,7 +243,19 @@ impl Net<'_> {
         // The plan's list of classes is small enough to stay near; the next server itself is not needed yet.
         let server = self.server_of(next) as usize;
         let class = if self.outage.is_some() { self.servers[server].class } else { self.plan.server_class[server] };
-        took.saturating_sub(self.paces[class as usize].packet_time(p))
+        took.saturating_sub(self.packet_time(class, p, next))
+    }
+
+    /// How long a packet holds a server of `class` in `lane`.
+    #[inline]
+    pub(super) fn packet_time(&mut self, class: u8, p: &Packet, lane: u32) -> u64 {
+        let pace = &mut self.paces[class as usize];
+        if pace.bus {
+            let m = &self.messages.items[p.message as usize];
+            // A host's first lane is for sending, its second for receiving.
+            return part(m.bus[(lane & 1) as usize].0, u64::from(p.payload), m.bytes);
+        }
+        pace.packet_time(p)
     }
 
     /// Takes room behind `lane` for a packet that starts there. SCI receivers and dropping switches decide at its

@@ -8,17 +8,14 @@
 use super::family::{Carrier, Family, Usual, usual};
 use super::kernel::Kernel;
 use super::local::Local;
-use super::pace::{Pace, words};
-use crate::host::{Deposit, Host, Series, WORD};
+use super::pace::{PAGE, Pace, words};
+use crate::host::{BusUse, Buses, Deposit, Host, Series, WORD};
 use crate::plan::{Plan, RouteBuffer};
-use hotlink_fabric::spec::FabricSpec;
+use hotlink_fabric::spec::{FabricSpec, Role};
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_port::{DepositLimits, Engine, Layout, Limits, RegistrationLimits};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-
-/// Chunks are pages: what address translation leaves contiguous.
-pub(super) const PAGE: u64 = 4 << 10;
 
 /// The adapters and hosts of a fabric, all alike.
 pub struct Adapter {
@@ -28,7 +25,13 @@ pub struct Adapter {
     pub limits: Limits,
     pub(super) local: Local,
     pub(super) host: Option<Host>,
+    /// The hosts' buses, where they are clocked ones whose bursts are known.
+    pub(super) buses: Option<Buses>,
+    /// The bus's name, and whether the processor stores over it into remote memory.
+    bus_name: Option<(String, bool)>,
     pub(super) carrier: Carrier,
+    /// What an interrupt takes of a processor; none where the catalog does not say.
+    pub(super) interrupt: Time,
     /// Added to every message's way.
     pub(super) latency_ps: u64,
     /// Least time between two messages of a node.
@@ -107,7 +110,13 @@ impl Adapter {
             limits: claims(family, spec, &usual),
             local,
             host,
+            buses: Buses::of(spec),
+            bus_name: spec
+                .resources
+                .get(&Role::HostBus)
+                .map(|bus| (bus.name.clone(), usual.carrier == Carrier::Stores)),
             carrier: usual.carrier,
+            interrupt: Time(known.ps("interrupt_time", 0.0)),
             latency_ps,
             gap_ps: known.ps("message_gap", usual.gap),
             queue: 64,
@@ -163,7 +172,7 @@ impl Adapter {
             return Some(("processor (receiver, TCP/IP)".to_owned(), kernel.peak(&self.local)));
         }
         let pace = self.pace(engine, layout);
-        let pace = if registered && engine == Engine::Dma { self.paged(pace) } else { pace };
+        let pace = if registered && engine == Engine::Dma { self.paged(pace, 1 << 20, [Some(0), None]) } else { pace };
         let host = self.host.as_ref().filter(|_| pace.chunk_ps > 0)?;
         let bytes = layout.bytes().clamp(8, 1 << 20).next_multiple_of(8);
         let limiting = match engine {
@@ -173,12 +182,23 @@ impl Adapter {
         Some((limiting, pace.chunk as f64 / pace.chunk_ps as f64 * 1e12))
     }
 
+    /// Payload rate in bytes per second that no node exceeds each way while as much comes as goes: the host bus carries
+    /// both; and the bus. `None` where there is no clocked one.
+    pub fn exchange_peak(&self) -> Option<(String, f64)> {
+        let (buses, (name, stores)) = (self.buses?, self.bus_name.clone()?);
+        let rate = |stores| {
+            let [sent, received] = buses.transfer(BusUse { stores, scattered: false }, 1 << 20);
+            f64::from(1 << 20) / (sent + received).s()
+        };
+        Some((name, if stores { rate(true).max(rate(false)) } else { rate(false) }))
+    }
+
     /// Processor time to hand a control message of `bytes` over, beside the post overhead; how it is fed into the
     /// network, from the start of that time on.
     pub(super) fn hand_over(&self, bytes: u64) -> (Time, Pace) {
         let whole = Layout::contiguous(bytes);
         if bytes == 0 {
-            return (Time::ZERO, Pace::AT_ONCE);
+            return (Time::ZERO, self.word());
         }
         if let Some(kernel) = &self.kernel {
             return kernel.send(&self.local, bytes);
@@ -196,6 +216,11 @@ impl Adapter {
             }
             Carrier::Direct => (Time::ZERO, Pace::AT_ONCE),
         }
+    }
+    /// How what has no data but a head is fed.
+    pub(super) fn word(&self) -> Pace {
+        let stores = self.carrier == Carrier::Stores;
+        Pace { bus: BusUse { stores, ..BusUse::DMA }, ..Pace::AT_ONCE }
     }
     /// Processor time for a control message that has come, beside the poll overhead.
     pub(super) fn take_over(&self, bytes: u64) -> Time {

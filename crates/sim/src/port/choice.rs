@@ -9,8 +9,12 @@ use super::pace::Pace;
 use hotlink_fabric::units::Time;
 use hotlink_port::{Engine, Layout};
 
-/// Sizes looked at: powers of two from 2^8 to 2^20.
-const EXPONENTS: std::ops::RangeInclusive<u32> = 8..=20;
+/// Sizes looked at, in order: four to each doubling from 256 B to 1 MiB.
+fn sizes() -> impl DoubleEndedIterator<Item = u64> {
+    (6..18).flat_map(|exponent| (4..8).map(move |quarters| quarters << exponent)).chain([MOST])
+}
+/// Past the largest size that is looked at nothing changes.
+const MOST: u64 = 1 << 20;
 /// Longest eager message on simulated ports.
 const EAGER: u64 = 16 << 10;
 
@@ -18,14 +22,14 @@ impl Adapter {
     /// The least size from which on no message moves faster through buffers; `private`: from and to registered memory.
     /// [`u64::MAX`] where all do.
     pub(super) fn pays_from(&self, private: bool) -> u64 {
-        let slower = |exponent: &u32| match self.without_buffers(1 << exponent, private) {
-            Some(without) => without > self.through_buffers(1 << exponent),
+        let slower = |&bytes: &u64| match self.without_buffers(bytes, private) {
+            Some(without) => without > self.through_buffers(bytes),
             None => true,
         };
-        match EXPONENTS.rev().find(slower) {
-            Some(20) => u64::MAX,
-            Some(exponent) => 2 << exponent,
-            None => 1 << EXPONENTS.start(),
+        match sizes().rev().find(slower) {
+            Some(MOST) => u64::MAX,
+            Some(last) => sizes().find(|&bytes| bytes > last).unwrap_or(MOST),
+            None => sizes().next().unwrap_or(MOST),
         }
     }
     /// Offer, answer, the data by the adapter's engine (or the processor's stores), the news of their end; `None` where
@@ -34,7 +38,7 @@ impl Adapter {
         let claim = self.limits.fetch.or(self.limits.deposit)?;
         let engine = if claim.dma { Engine::Dma } else { Engine::Pio };
         let pace = self.pace(engine, &Layout::contiguous(bytes));
-        let pace = if private && claim.dma_needs_registration { self.paged(pace) } else { pace };
+        let pace = if private && claim.dma_needs_registration { self.paged(pace, bytes, [Some(0); 2]) } else { pace };
         // A fetch is asked for in the offer's answer, and its end seen where the data are wanted.
         let messages = if self.limits.fetch.is_some() { 3 } else { 5 };
         Some(Time(self.fed(&pace, bytes) + messages * self.limits.latency.0))
@@ -55,6 +59,6 @@ impl Adapter {
     /// Until the last byte is through the network, but for its latency.
     fn fed(&self, pace: &Pace, bytes: u64) -> u64 {
         let (entered, last) = pace.last(bytes);
-        entered + self.link.time_for(last).0
+        entered + self.crossing_ps(pace, last, false)
     }
 }

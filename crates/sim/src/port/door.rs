@@ -1,14 +1,15 @@
 //! [`SimPort`]: one rank's door to the simulated fabric.
 
+use super::family::Family;
 use super::flight::{Flight, Phase, Transfer, What};
-use super::seat::{Hardware, Part, Reducer, Seat};
+use super::seat::Seat;
 use super::world::World;
 use crate::plan::NONE;
 use hotlink_fabric::units::Time;
-use hotlink_port::blocks::inside;
+use hotlink_port::blocks::{PAGE, inside};
 use hotlink_port::{
-    Align, Attachment, DepositLimits, Engine, Event, Head, Host, Key, Kind, Layout, Limits, Memory, Note, Op,
-    Operation, Payload, Port, Posted, Rank, Refusal, RemoteSpan, Span, Token, Work,
+    Align, Attachment, DepositLimits, Engine, Event, Head, Host, Key, Kind, Layout, Limits, Memory, Note, Op, Payload,
+    Port, Posted, Rank, Refusal, RemoteSpan, Span, Token, Work,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -142,11 +143,15 @@ impl SimPort<'_> {
             return Err(Refusal::Unsupported);
         }
         if by_dma {
-            let fits = |offset: u64, layout: &Layout| {
+            let fits = |begins: u64, layout: &Layout| {
                 let stride = if layout.is_contiguous() { 0 } else { layout.stride };
-                [offset, layout.block, stride].iter().all(|n| n.is_multiple_of(claim.dma_align))
+                [begins, layout.block, stride].iter().all(|n| n.is_multiple_of(claim.dma_align))
             };
-            if !fits(local.offset, &local.layout) || !fits(remote.offset, &remote.layout) {
+            let owner = &world.seats[import.key.rank as usize];
+            let exported = owner.setups.as_ref().and_then(|setups| setups.exported(import.key.id));
+            let there = exported.map_or(Ok(0), |memory| owner.blocks.place(memory))? + remote.offset;
+            let here = seat.blocks.place(local.memory)? + local.offset;
+            if !fits(here, &local.layout) || !fits(there, &remote.layout) {
                 return Err(Refusal::Misaligned(claim.dma_align));
             }
             let private = self.is_private(seat.blocks.kind(local.memory)?);
@@ -156,14 +161,27 @@ impl SimPort<'_> {
         }
         Ok(import.key)
     }
+    /// Where in a page a transfer begins in memory of `rank`, if that memory had to be registered.
+    fn begins(&self, world: &World<'_>, rank: Rank, memory: Memory, offset: u64) -> Option<u64> {
+        let blocks = &world.seats[rank as usize].blocks;
+        let private = blocks.kind(memory).is_ok_and(|kind| self.is_private(kind));
+        private.then(|| (blocks.place(memory).unwrap_or(0) + offset) % PAGE)
+    }
+    /// The same at the other end of a transfer.
+    fn lands(&self, world: &World<'_>, flight: &Flight) -> Option<u64> {
+        let transfer = flight.transfer.as_ref()?;
+        let setups = world.seats[flight.to as usize].setups.as_ref()?;
+        self.begins(world, flight.to, setups.exported(transfer.key.id)?, transfer.offset)
+    }
     /// Sends a transfer on its way, fed by the processor or by the adapter's engine.
     fn launch(&self, world: &mut World<'_>, mut flight: Flight, what: &Move) {
         // The more scattered side decides how it moves.
         let layout = if what.remote.layout.is_contiguous() { what.local.layout } else { what.remote.layout };
         flight.pace = world.adapter.pace(what.engine, &layout);
-        let kind = world.seats[self.rank as usize].blocks.kind(what.local.memory);
-        if what.engine == Engine::Dma && kind.is_ok_and(|kind| self.is_private(kind)) {
-            flight.pace = world.adapter.paged(flight.pace);
+        if what.engine == Engine::Dma {
+            let begins =
+                [self.begins(world, self.rank, what.local.memory, what.local.offset), self.lands(world, &flight)];
+            flight.pace = world.adapter.paged(flight.pace, flight.bytes, begins);
         }
         let (busy, lead) = (flight.pace.busy_ps(flight.bytes), flight.pace.lead_ps);
         let extra = world.adapter.latency_ps;
@@ -217,67 +235,6 @@ impl SimPort<'_> {
         world.at(at, place);
     }
 
-    /// Enters the fabric's own barrier; all leave it when its network says.
-    fn barrier(&self, token: Token) -> Result<Posted, Refusal> {
-        let mut world = self.world.borrow_mut();
-        let now = world.seat(self.rank).now;
-        let ranks = world.seats.len();
-        let Hardware { network, arrived } = world.hardware.as_mut().ok_or(Refusal::Unsupported)?;
-        arrived.push((self.rank, token, now));
-        if arrived.len() < ranks {
-            return Ok(Posted::Accepted);
-        }
-        let arrived = std::mem::take(arrived);
-        let mut arrivals = vec![Time::ZERO; ranks];
-        arrived.iter().for_each(|&(rank, _, at)| arrivals[rank as usize] = Time(at));
-        match network.barrier(0, &arrivals) {
-            Ok(run) => {
-                for (rank, token, _) in arrived {
-                    let flight = Flight { phase: Phase::Local, ..Flight::new(What::Signal, rank, rank) };
-                    let flight = Flight { head: [token, 0, 0, 0], ..flight };
-                    world.tell(flight, run.leave[rank as usize].0);
-                }
-            }
-            Err(fault) => world.failure = Some(fault.to_string()),
-        }
-        Ok(Posted::Accepted)
-    }
-
-    /// Enters the fabric's own reduction; all leave it with the result when its network says.
-    fn allreduce(&self, operation: Operation, from: Span, to: Span, token: Token) -> Result<Posted, Refusal> {
-        operation.check(&from, &to)?;
-        let world = &mut *self.world.borrow_mut();
-        let ranks = world.seats.len();
-        let seat = &mut world.seats[self.rank as usize];
-        let Reducer { network, parts } = world.reducer.as_mut().ok_or(Refusal::Unsupported)?;
-        seat.blocks.check(&to)?;
-        let data = seat.blocks.pack(&from)?;
-        parts.push(Part { rank: self.rank, token, now: seat.now, operation, to, data });
-        if parts.len() < ranks {
-            return Ok(Posted::Accepted);
-        }
-        let mut parts = std::mem::take(parts);
-        // Combined in the ranks' order, whoever came first.
-        parts.sort_unstable_by_key(|part| part.rank);
-        if parts.iter().any(|part| part.operation != operation || part.to.bytes() != to.bytes()) {
-            world.failure = Some("ranks disagree on what to combine".to_owned());
-            return Ok(Posted::Accepted);
-        }
-        let arrivals: Vec<Time> = parts.iter().map(|part| Time(part.now)).collect();
-        match network.reduce(&arrivals, to.bytes()) {
-            Ok(run) => {
-                let result = combined(operation, &mut parts);
-                for Part { rank, token, to, .. } in parts {
-                    world.seats[rank as usize].blocks.unpack(&to, result.as_deref())?;
-                    let flight = Flight { phase: Phase::Local, ..Flight::new(What::Signal, rank, rank) };
-                    world.tell(Flight { head: [token, 0, 0, 0], ..flight }, run.leave[rank as usize].0);
-                }
-            }
-            Err(fault) => world.failure = Some(fault.to_string()),
-        }
-        Ok(Posted::Accepted)
-    }
-
     /// The event that a flight in the inbox is.
     fn event(&self, world: &mut World<'_>, place: u32) -> Event {
         let flight = world.flight(place);
@@ -292,6 +249,11 @@ impl SimPort<'_> {
         };
         let Event::Control { from, bytes, .. } = event else {
             world.forget(place);
+            if matches!(event, Event::Revoked(_)) {
+                // SCI's driver calls back from an interrupt.
+                let now = world.seat(self.rank).now;
+                world.interrupt(self.rank, now);
+            }
             return event;
         };
         let cost = self.limits.poll_overhead + world.adapter.take_over(bytes);
@@ -301,16 +263,6 @@ impl SimPort<'_> {
         world.taken(from, now);
         event
     }
-}
-
-/// All parts as one; `None` if one of them is a ghost.
-fn combined(operation: Operation, parts: &mut [Part]) -> Option<Vec<u8>> {
-    let (first, others) = parts.split_first_mut()?;
-    let mut result = first.data.take()?;
-    for part in others {
-        operation.combine(&mut result, part.data.as_deref()?);
-    }
-    Some(result)
 }
 
 impl Port for SimPort<'_> {
@@ -435,11 +387,12 @@ impl Host for SimPort<'_> {
         if self.limits.deposit.is_none() {
             return Err(Refusal::Unsupported);
         }
-        // A regular segment is pinned from the start.
-        let pin = if self.is_private(kind) { bytes } else { 0 };
-        let id = self.seat(|seat| seat.setups().export(memory, pin, limits))?;
+        // Whole pages are pinned; a regular segment is from the start.
+        let place = self.seat(|seat| seat.blocks.place(memory))?;
+        let pin = if self.is_private(kind) { (place + bytes).next_multiple_of(PAGE) } else { 0 };
+        let id = self.seat(|seat| seat.setups().export((memory, bytes), pin, limits))?;
         if pin > 0 {
-            let time = self.world.borrow().adapter.register_time(bytes);
+            let time = self.world.borrow().adapter.register_time(pin);
             self.charge(time);
         }
         Ok(Key { rank: self.rank, id, bytes })
@@ -448,14 +401,13 @@ impl Host for SimPort<'_> {
         if key.rank != self.rank {
             return Err(Refusal::Gone);
         }
-        let (pinned, importers) = self.seat(|seat| seat.setups().unexport(key.id))?;
+        let (bytes, pinned, importers) = self.seat(|seat| seat.setups().unexport(key.id))?;
         if pinned > 0 {
             // Unpinning costs half of pinning, by analogy.
             let time = self.world.borrow().adapter.register_time(pinned);
             self.charge(Time(time.0 / 2));
         }
         let mut world = self.world.borrow_mut();
-        let bytes = key.bytes.max(pinned);
         for to in importers {
             let at = world.seat(self.rank).now + world.latency(self.rank, to) + world.adapter.latency_ps;
             let what = What::Revoked(Key { bytes, ..key });
@@ -477,6 +429,11 @@ impl Host for SimPort<'_> {
         let key = Key { bytes, ..key };
         let attachment = world.seat(self.rank).setups().import(key, engine, &self.limits.registration)?;
         world.seat(key.rank).setups().imported_by(key.id, self.rank);
+        if world.adapter.family == Family::Sci && key.rank != self.rank {
+            // The exporter's driver answers the importer's.
+            let asked = world.seat(self.rank).now + world.latency(self.rank, key.rank) + world.adapter.latency_ps;
+            world.interrupt(key.rank, asked);
+        }
         let time = if engine == Engine::Pio { world.adapter.map_time(bytes) } else { world.adapter.connect_time() };
         world.seat(self.rank).now += time.0;
         Ok(attachment)

@@ -66,6 +66,8 @@ pub(super) struct Flight {
     /// Bytes fed into the network so far, and network messages of it under way.
     pub fed: u64,
     pub crossing: u32,
+    /// Its next chunk waits until one that crosses the network has arrived.
+    pub held: bool,
     pub transfer: Option<Box<Transfer>>,
     /// Next in an inbox, or next free place.
     pub next: u32,
@@ -94,6 +96,7 @@ impl Flight {
             pace: Pace::AT_ONCE,
             fed: 0,
             crossing: 0,
+            held: false,
             transfer: None,
             next: NONE,
             younger: NONE,

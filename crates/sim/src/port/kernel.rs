@@ -40,7 +40,7 @@ impl Kernel {
     pub fn send(&self, local: &Local, bytes: u64) -> (Time, Pace) {
         let busy = local.copy_cold(bytes) + local.checksum(bytes) + Time(self.further(bytes) * self.overhead_ps);
         let first = Time(busy.0 / bytes.div_ceil(self.segment).max(1));
-        (busy, Pace { lead_ps: first.0, setup_ps: 0, chunk: self.segment, chunk_ps: first.0, stretch: 256 })
+        (busy, Pace { lead_ps: first.0, chunk: self.segment, chunk_ps: first.0, ..Pace::AT_ONCE })
     }
     /// Of the receiver's processor beside the message's own overhead and the copy to the program.
     pub fn receive(&self, local: &Local, bytes: u64) -> Time {

@@ -33,6 +33,7 @@ mod door;
 mod driver;
 mod family;
 mod flight;
+mod hardware;
 mod kernel;
 mod local;
 mod pace;

@@ -5,10 +5,14 @@
 //! feeding and the network's own way are taken off: write combining and stream buffers that fill, descriptors, the
 //! annex, a page through staging memory and its LANais.
 
-use super::adapter::{Adapter, PAGE};
+use super::adapter::Adapter;
 use super::family::Family;
-use crate::host::{Deposit, Host, Series};
+use crate::host::{BusUse, Deposit, Host, Series};
+use hotlink_fabric::units::Time;
 use hotlink_port::{Engine, Layout};
+
+/// Chunks are pages: what address translation leaves contiguous.
+pub(super) use hotlink_port::blocks::PAGE;
 
 /// How data enter the network: from a start on, a chunk each so often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,11 +27,14 @@ pub(super) struct Pace {
     pub chunk_ps: u64,
     /// Wire bytes of this layout over those of a contiguous one, in 1/256.
     pub stretch: u64,
+    /// How the hosts' buses are used.
+    pub bus: BusUse,
 }
 
 impl Pace {
     /// All at once.
-    pub const AT_ONCE: Pace = Pace { lead_ps: 0, setup_ps: 0, chunk: u64::MAX, chunk_ps: 0, stretch: 256 };
+    pub const AT_ONCE: Pace =
+        Pace { lead_ps: 0, setup_ps: 0, chunk: u64::MAX, chunk_ps: 0, stretch: 256, bus: BusUse::DMA };
 
     /// From the start of the first chunk until the feed is over.
     pub fn busy_ps(&self, bytes: u64) -> u64 {
@@ -44,11 +51,20 @@ impl Pace {
 const STEADY: u64 = 12;
 
 impl Adapter {
-    /// The same from or to registered user memory, whose pages DMA must take one by one.
-    pub(super) fn paged(&self, pace: Pace) -> Pace {
+    /// The same from or to registered user memory, whose pages DMA must take one by one: `begins` tells of either end
+    /// where in a page its bytes begin, if it is such memory. What does not begin at a page's start touches a page more,
+    /// and where the two ends' pages do not meet, each is cut in two.
+    pub(super) fn paged(&self, pace: Pace, bytes: u64, begins: [Option<u64>; 2]) -> Pace {
         // A chunk is a page where the engine is paced at all.
-        let page = if pace.chunk_ps > 0 { self.page_ps } else { 0 };
-        Pace { chunk_ps: pace.chunk_ps + page, lead_ps: pace.lead_ps + page, ..pace }
+        if pace.chunk_ps == 0 || self.page_ps == 0 || begins == [None; 2] || bytes == 0 {
+            return pace;
+        }
+        let [one, other] = begins;
+        let ends = one.into_iter().chain(other.filter(|_| other != one));
+        let (each, cuts) = ends.fold((0, 0), |(each, cuts), begin| (each + 1, cuts + (begin + bytes - 1) / PAGE));
+        let before = (bytes - 1) / PAGE;
+        let lead_ps = pace.lead_ps + (1 + cuts - each * before) * self.page_ps;
+        Pace { chunk_ps: pace.chunk_ps + each * self.page_ps, lead_ps, ..pace }
     }
     /// How a deposit by `engine` to `layout` is fed.
     pub(super) fn pace(&self, engine: Engine, layout: &Layout) -> Pace {
@@ -59,15 +75,18 @@ impl Adapter {
             let worms = matches!(self.family, Family::Myrinet | Family::Elan | Family::T3d);
             let chunk_ps = if worms { self.link.time_for(PAGE).0 } else { 0 };
             let chunk = if worms { PAGE } else { u64::MAX };
-            return Pace { lead_ps: setup_ps, setup_ps, chunk, chunk_ps, stretch: 256 };
+            return Pace { lead_ps: setup_ps, setup_ps, chunk, chunk_ps, ..Pace::AT_ONCE };
         };
         let (stride, bytes) = (words(layout), layout.bytes());
+        let bus = BusUse { stores: by_stores || (stride > 1 && self.family == Family::Sci), scattered: stride > 1 };
         let time = |bytes| self.alone(host, by_stores, stride, bytes);
         // Between two sizes the start-up cancels out: what is left is the steady rate.
         let short = STEADY / 3 * PAGE;
         let chunk_ps = time(STEADY * PAGE).saturating_sub(time(short)) * PAGE / (STEADY * PAGE - short);
         let stretch = if stride > 1 { host.wire_stretch() } else { 256 };
-        let pace = Pace { lead_ps: 0, setup_ps, chunk: PAGE, chunk_ps, stretch };
+        // SCI's words are stored, whatever was asked for.
+        let setup_ps = if bus.stores { 0 } else { setup_ps };
+        let pace = Pace { lead_ps: 0, setup_ps, chunk: PAGE, chunk_ps, stretch, bus };
         if bytes == 0 {
             return pace;
         }
@@ -75,8 +94,21 @@ impl Adapter {
         let shown = if bytes > STEADY * PAGE { (STEADY - 2) * PAGE + (bytes - 1) % PAGE + 1 } else { bytes };
         let before = (shown - 1) / PAGE;
         let last = shown - before * PAGE;
-        let way = self.link.time_for(last * stretch / 256).0 + self.network_ps + self.latency_ps;
+        let way = self.crossing_ps(&pace, last, before == 0) + self.network_ps + self.latency_ps;
         Pace { lead_ps: time(shown).saturating_sub(before * chunk_ps + way), ..pace }
+    }
+    /// What `bytes` of a chunk take on both nodes' buses; `first`: with the descriptor of the transfer.
+    pub(super) fn on_buses(&self, pace: &Pace, bytes: u64, first: bool) -> [Time; 2] {
+        let Some(buses) = &self.buses else { return [Time::ZERO; 2] };
+        let [sent, received] = buses.transfer(pace.bus, bytes);
+        let told = if first && !pace.bus.stores { buses.descriptor() } else { Time::ZERO };
+        [sent + told, received]
+    }
+    /// From the entry of a chunk's first byte into the network to the arrival of its last, but for the way's latency: at
+    /// the slowest of the network and both nodes' buses.
+    pub(super) fn crossing_ps(&self, pace: &Pace, bytes: u64, first: bool) -> u64 {
+        let [sent, received] = self.on_buses(pace, bytes, first);
+        self.link.time_for(bytes * pace.stretch / 256).0.max(sent.0).max(received.0)
     }
     /// What the host's model says of one transfer, in picoseconds, in steps of a word and of 64 B past 512 B.
     fn alone(&self, host: &Host, by_stores: bool, stride: u64, bytes: u64) -> u64 {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 struct Export {
     memory: Memory,
+    bytes: u64,
     pinned: u64,
     /// Who has imported it.
     importers: Vec<Rank>,
@@ -30,21 +31,26 @@ pub(super) struct Setups {
 }
 
 impl Setups {
-    /// Exports memory; `pin`: bytes of it that must be pinned.
-    pub fn export(&mut self, memory: Memory, pin: u64, limits: &RegistrationLimits) -> Result<u64, Refusal> {
+    /// Exports memory of so many bytes; `pin`: bytes of the pages that must be pinned for it.
+    pub fn export(
+        &mut self,
+        (memory, bytes): (Memory, u64),
+        pin: u64,
+        limits: &RegistrationLimits,
+    ) -> Result<u64, Refusal> {
         if limits.pinned_bytes.is_some_and(|most| pin > most - self.pinned) {
             return Err(Refusal::PinLimit);
         }
         self.pinned += pin;
         self.next += 1;
-        self.exports.insert(self.next, Export { memory, pinned: pin, importers: Vec::new() });
+        self.exports.insert(self.next, Export { memory, bytes, pinned: pin, importers: Vec::new() });
         Ok(self.next)
     }
-    /// Ends an export; gives its memory's size when pinned, and who had imported it.
-    pub fn unexport(&mut self, id: u64) -> Result<(u64, Vec<Rank>), Refusal> {
+    /// Ends an export; gives its memory's size, what of it was pinned, and who had imported it.
+    pub fn unexport(&mut self, id: u64) -> Result<(u64, u64, Vec<Rank>), Refusal> {
         let export = self.exports.remove(&id).ok_or(Refusal::Gone)?;
         self.pinned -= export.pinned;
-        Ok((export.pinned, export.importers))
+        Ok((export.bytes, export.pinned, export.importers))
     }
     /// The exports of a memory.
     pub fn exports_of(&self, memory: Memory) -> Vec<u64> {

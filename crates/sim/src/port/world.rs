@@ -19,6 +19,8 @@ use std::rc::Rc;
 
 /// What the network carries for a message's head: four words.
 const HEAD_BYTES: u64 = 32;
+/// Chunks of a transfer in the network at once where nodes share buses: one that crosses them, one that waits.
+const AHEAD: u32 = 2;
 /// Timers for flights; the others are for ranks.
 const FLIGHT: u32 = 1 << 31;
 /// Notes of the traffic beside after which it is looked whether the ranks can go on: a network that is never idle does not
@@ -52,7 +54,8 @@ struct Beside {
 }
 
 impl<'a> World<'a> {
-    pub fn new(net: Net<'a>, plan: &'a Plan<'a>, adapter: Rc<Adapter>, ranks: u32) -> World<'a> {
+    pub fn new(mut net: Net<'a>, plan: &'a Plan<'a>, adapter: Rc<Adapter>, ranks: u32) -> World<'a> {
+        net.over_buses(adapter.buses);
         let barrier = plan.fabric.spec.barrier.as_ref();
         let hardware = barrier.and_then(|spec| BarrierNetwork::new(spec, ranks, false).ok());
         let reduction = plan.fabric.spec.reduction.as_ref();
@@ -125,6 +128,14 @@ impl<'a> World<'a> {
         }
         let at = Time(seat.now);
         self.net.timer(at, rank);
+    }
+    /// A rank's processor is interrupted at `at`, whatever it does.
+    pub fn interrupt(&mut self, rank: Rank, at: u64) {
+        let took = self.adapter.interrupt.0;
+        let seat = self.seat(rank);
+        if took > 0 && seat.state != State::Over {
+            seat.now = seat.now.max(at) + took;
+        }
     }
     /// A blocked rank may try again, from `at` on.
     pub fn make_room(&mut self, rank: Rank, at: u64) {
@@ -221,8 +232,9 @@ impl<'a> World<'a> {
         match self.flight(place).phase {
             Phase::There | Phase::Back => self.feed(place),
             Phase::Request => {
-                let (from, to) = self.flight(place).ends();
-                self.cross(place, from, to, HEAD_BYTES);
+                let ends = self.flight(place).ends();
+                let bus = self.adapter.on_buses(&self.adapter.word(), HEAD_BYTES, true);
+                self.cross(place, ends, HEAD_BYTES, bus);
             }
             Phase::Local => self.land(place),
             Phase::Ack => self.done(place),
@@ -232,14 +244,20 @@ impl<'a> World<'a> {
     fn feed(&mut self, place: u32) {
         loop {
             let now = self.now();
+            let shared = self.adapter.buses.is_some();
             let flight = self.flight(place);
-            let (from, to) = flight.ends();
-            let chunk = (flight.bytes - flight.fed).min(flight.pace.chunk);
-            let head = if flight.fed == 0 && flight.what == What::Control { HEAD_BYTES } else { 0 };
+            if shared && flight.crossing >= AHEAD {
+                flight.held = true;
+                return;
+            }
+            let (ends, pace) = (flight.ends(), flight.pace);
+            let chunk = (flight.bytes - flight.fed).min(pace.chunk);
+            let first = flight.fed == 0;
+            let head = if first && flight.what == What::Control { HEAD_BYTES } else { 0 };
             flight.fed += chunk;
-            let (more, pause) = (flight.fed < flight.bytes, flight.pace.chunk_ps);
-            let wire = head + chunk * flight.pace.stretch / 256;
-            self.cross(place, from, to, wire);
+            let (more, pause) = (flight.fed < flight.bytes, pace.chunk_ps);
+            let bus = self.adapter.on_buses(&pace, head + chunk, first);
+            self.cross(place, ends, head + chunk * pace.stretch / 256, bus);
             if !more {
                 return;
             }
@@ -248,15 +266,20 @@ impl<'a> World<'a> {
             }
         }
     }
-    fn cross(&mut self, place: u32, from: Rank, to: Rank, bytes: u64) {
+    /// Sends `bytes` of a flight through the network, which take `bus` on the buses of both nodes.
+    fn cross(&mut self, place: u32, (from, to): (Rank, Rank), bytes: u64, bus: [Time; 2]) {
         self.flight(place).crossing += 1;
-        if let Err(error) = self.net.post(from, to, bytes, u64::from(place)) {
+        if let Err(error) = self.net.post_taking([from, to], bytes, u64::from(place), bus) {
             self.failure = Some(error.to_string());
         }
     }
     fn on_delivered(&mut self, place: u32) {
         let flight = self.flight(place);
         flight.crossing -= 1;
+        if std::mem::take(&mut flight.held) {
+            return self.feed(place);
+        }
+        let flight = self.flight(place);
         if flight.crossing > 0 {
             return;
         }

@@ -7,6 +7,7 @@ use super::translation::Span;
 use super::{Algorithm, Collective, Elan, Outcome};
 use crate::error::SimError;
 use crate::flow::Settings;
+use crate::host::Buses;
 use crate::net::{Message, Net, Note};
 use crate::plan::Plan;
 use crate::random::Random;
@@ -129,6 +130,7 @@ impl<'a> Machine<'a> {
         members: &[u32],
     ) -> Result<Machine<'a>, SimError> {
         let mut net = Net::new(plan, settings);
+        net.over_buses(Buses::of(&plan.fabric.spec));
         let background = what.background.map(|spec| Background::new(plan, settings, spec)).transpose()?;
         let background = background.map(|mut background| {
             background.start(&mut net);

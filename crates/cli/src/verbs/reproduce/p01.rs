@@ -139,8 +139,8 @@ fn bandwidths(simulate: Simulate<'_>, claim: &Claim) -> Rows {
     let mbps = |algorithm| Ok::<f64, String>(LONG as f64 / simulate(idle(algorithm, Some(LONG)))?.median());
     let hardware = Row::new(claim, Kind::Calibrated).reproduced(mbps(Algorithm::Hardware)?).reading("hardware");
     let software = Row::new(claim, Kind::Prediction).reproduced(mbps(Algorithm::Tree)?).reading("software");
-    let why = "a host that forwards crosses its half-duplex PCI bus twice for every byte: 533 MB/s / 2, and the fill of a \
-               chain of 64; P01's library forwards without that";
+    let why = "a host that forwards crosses its half-duplex PCI bus twice for every byte: 496 MB/s / 2, as 320 bytes take \
+               43 clocks, and the fill of a chain of 64; P01's library forwards without that";
     Ok(vec![
         hardware.within(2.0).under("acknowledge_time is fitted to it; 1 MiB"),
         software.within(10.0).known_not_to_hold().under(why).also("size_B", LONG),

@@ -103,10 +103,16 @@ impl Program {
                 }
             };
             (mbps, resource) = load_bound(plan, cell, &demand)?;
+            let both = matches!(which, Which::Allgather | Which::Allreduce | Which::Alltoall | Which::Alltoallv);
+            if let Some((name, peak)) = driver.adapter().exchange_peak().filter(|_| both)
+                && peak / 1e6 < mbps
+            {
+                (mbps, resource) = (peak / 1e6, name);
+            }
         }
         let bytes_us = bytes / mbps;
         let resource = if bytes_us > idle_us { resource } else { "latency and overheads".to_owned() };
-        let is = "news from the farthest rank, or the bytes of one rank at the network's rate, whichever is longer";
+        let is = "news from the farthest rank, or the bytes of one rank at the slowest of network and host bus, whichever is longer";
         Ok(Least { latency_us: idle_us.max(bytes_us), mbps, resource, is })
     }
 }

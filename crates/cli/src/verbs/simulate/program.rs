@@ -16,7 +16,7 @@ use hotlink_bench::{Told, Tuned, Tuning, Which};
 use hotlink_fabric::reduction::ReductionSpec;
 use hotlink_fabric::units::Time;
 use hotlink_message::{Algorithm, Counters, Error, Policy, SetupStats};
-use hotlink_port::{Driver, Kind};
+use hotlink_port::{Align, Driver, Kind};
 use hotlink_sim::port::{Family, VirtualTime};
 use hotlink_sim::workload::BackgroundSpec;
 use hotlink_sim::{Plan as NetPlan, Settings};
@@ -39,6 +39,15 @@ pub(crate) enum Memory {
     Regular,
     /// Ordinary user memory, registered for zero-copy transfers.
     Registered,
+}
+
+/// Where in a page ordinary memory begins (W01's attribute `alignment`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Alignment {
+    /// At its start.
+    Default,
+    /// Anywhere: after the words that a heap keeps before a block.
+    None,
 }
 
 /// Which set-ups are released when resources run out.
@@ -101,6 +110,9 @@ pub(crate) struct StackArgs {
     /// Memory that messages lie in.
     #[arg(long, value_enum, value_delimiter = ',')]
     memory: Vec<Memory>,
+    /// Alignment of registered memory: to pages, or none.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    align: Vec<Alignment>,
     /// Cache of registrations, mappings and connections: what goes when resources run out.
     #[arg(long, value_enum, value_delimiter = ',')]
     cache: Vec<Cache>,
@@ -130,6 +142,7 @@ impl StackArgs {
     pub(crate) fn is_asked_for(&self) -> bool {
         !self.memory.is_empty()
             || !self.cache.is_empty()
+            || !self.align.is_empty()
             || !self.zero_copy.is_empty()
             || !self.via.is_empty()
             || self.warmup.is_some()
@@ -169,22 +182,25 @@ impl StackArgs {
         let warmup = self.warmup.unwrap_or(u64::from(nodes <= 4096));
         let mut all = Vec::new();
         for &memory in &or(&self.memory, Memory::Regular) {
-            for &cache in &or(&self.cache, Cache::Lru) {
-                for &zero_copy in &or(&self.zero_copy, ZeroCopy::On) {
-                    for &via in &or(&self.via, Via::Adapter) {
-                        let of = |&algorithm: &Option<Algorithm>| Program {
-                            bench: bench.clone(),
-                            memory,
-                            cache,
-                            zero_copy: zero_copy == ZeroCopy::On,
-                            via,
-                            algorithm,
-                            warmup,
-                            background: self.background,
-                            samples: self.samples(),
-                            raw: self.raw,
-                        };
-                        all.extend(algorithms.iter().map(of).map(What::Program));
+            for &align in &or(&self.align, Alignment::Default) {
+                for &cache in &or(&self.cache, Cache::Lru) {
+                    for &zero_copy in &or(&self.zero_copy, ZeroCopy::On) {
+                        for &via in &or(&self.via, Via::Adapter) {
+                            let of = |&algorithm: &Option<Algorithm>| Program {
+                                bench: bench.clone(),
+                                memory,
+                                align,
+                                cache,
+                                zero_copy: zero_copy == ZeroCopy::On,
+                                via,
+                                algorithm,
+                                warmup,
+                                background: self.background,
+                                samples: self.samples(),
+                                raw: self.raw,
+                            };
+                            all.extend(algorithms.iter().map(of).map(What::Program));
+                        }
                     }
                 }
             }
@@ -208,6 +224,7 @@ pub(crate) enum ProgramBench {
 pub(crate) struct Program {
     bench: ProgramBench,
     pub(super) memory: Memory,
+    align: Alignment,
     cache: Cache,
     pub(super) zero_copy: bool,
     via: Via,
@@ -277,6 +294,7 @@ impl Program {
         let tuning = Tuning {
             policy: Some(self.cache.policy(seed)),
             memory: if self.memory == Memory::Registered { Kind::Private } else { Kind::Default },
+            align: if self.align == Alignment::None { Align::None } else { Align::Default },
             zero_copy_bytes: (!self.zero_copy).then_some(u64::MAX),
             algorithms,
         };
@@ -310,6 +328,7 @@ impl Program {
         let memory = if self.memory == Memory::Regular { "regular" } else { "registered" };
         record
             .with("memory", memory)
+            .with("alignment", if self.align == Alignment::None { "none" } else { "default" })
             .with("cache", self.cache.name())
             .with("zero_copy", self.zero_copy)
             .with("sent_eager", counters.eager)

@@ -6,6 +6,8 @@ use crate::Failure;
 const PINGPONG: &str =
     "simulate pingpong --fabric w01-sci-d330 --size 1KiB..4MiB --memory regular,registered --cache lru,immediate";
 const COPYING: &str = "simulate pingpong --fabric w01-sci-d330 --size 1KiB..4MiB --memory registered --zero-copy off";
+/// Ordinary memory that begins at a page, and that does not.
+const ALIGNMENT: &str = "simulate pingpong --fabric w01-sci-d330 --size 8KiB..4MiB --memory registered --align default,none --cache lru,immediate";
 const OVERLAP: &str = "simulate overlap --fabric w01-sci-d330 --size 64KiB,256KiB --side sender --spin fixed,daxpy --memory regular,registered --zero-copy on,off --compute 0.1,0.25,0.5,0.75,1,1.25,1.5,2,3";
 const ALLTOALLV: &str = "simulate alltoallv --fabric w01-sci-d330 --nodes 8 --size 4KiB,64KiB,128KiB --memory regular,registered --zero-copy on,off";
 const SORT: &str =
@@ -23,6 +25,7 @@ const MEASURED: [&str; 2] = [
 pub(super) struct Runs {
     pub(super) pingpong: Run,
     pub(super) copying: Run,
+    pub(super) alignment: Run,
     pub(super) overlap: Run,
     pub(super) alltoallv: Run,
     pub(super) sort: Run,
@@ -38,6 +41,7 @@ impl Runs {
         Ok(Runs {
             pingpong: Run::new(PINGPONG)?,
             copying: Run::new(COPYING)?,
+            alignment: Run::new(ALIGNMENT)?,
             overlap: Run::new(OVERLAP)?,
             alltoallv: Run::new(ALLTOALLV)?,
             sort: Run::new(SORT)?,
