@@ -6,6 +6,7 @@
 //!
 //! This crate is pure: no clock, no simulator, and no file but those of the catalog and those that the caller names.
 
+pub mod background;
 pub mod barrier;
 pub mod bound;
 pub mod built;

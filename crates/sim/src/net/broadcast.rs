@@ -384,7 +384,8 @@ mod tests {
     use crate::net::Note;
     use crate::plan::Plan;
     use crate::random::Random;
-    use crate::workload::{Background, Pattern};
+    use crate::workload::Background;
+    use hotlink_fabric::background::{BackgroundSpec, Pattern};
     use hotlink_fabric::units::Time;
     use hotlink_fabric::{Fabric, catalog};
 
@@ -449,7 +450,7 @@ mod tests {
         let nodes = plan.fabric.nodes();
         let mut net = Net::new(plan, settings);
         net.casts.way_up = if scattered { |from| from as usize } else { |_: u32| 0 };
-        let spec = crate::workload::BackgroundSpec { pattern: Pattern::Uniform, load: 1.0, size: 1024 };
+        let spec = BackgroundSpec { pattern: Pattern::Uniform, load: 1.0, size: 1024 };
         let mut background = Background::new(plan, settings, spec)?;
         if flood {
             background.start(&mut net);

@@ -29,7 +29,8 @@ pub use translation::{Lookups, Translation};
 use crate::error::SimError;
 use crate::flow::Settings;
 use crate::plan::Plan;
-use crate::workload::{BackgroundSpec, Run};
+use crate::workload::Run;
+use hotlink_fabric::background::BackgroundSpec;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
 

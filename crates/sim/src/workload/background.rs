@@ -10,84 +10,14 @@ use crate::flow::Settings;
 use crate::net::{Message, Net, Note};
 use crate::plan::Plan;
 use crate::random::Random;
+use hotlink_fabric::background::{BURST, BackgroundSpec, Pattern, WINDOW};
 use hotlink_fabric::load;
-use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::units::Time;
-use std::fmt;
-use std::str::FromStr;
 
-/// Messages that a node keeps under way.
-pub const WINDOW: u32 = 2;
-/// Bytes of a message where none are asked for.
-const SIZE: u64 = 4096;
-/// Messages in a row to one destination, of a bursty node.
-const BURST: u32 = 16;
-/// Share of a hot spot's messages that go to node 0, in percent.
-const HOT_PERCENT: u32 = 10;
 /// Tag of the background's messages.
 pub(crate) const TAG: u64 = u64::MAX;
 /// Bit of the background's timers.
 const TIMER: u32 = 1 << 30;
-
-/// Who sends to whom, and how evenly in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pattern {
-    /// Any node to any other.
-    Uniform,
-    /// Each node to one other, drawn once.
-    Permutation,
-    /// Uniform, but one message in ten goes to node 0.
-    HotSpot,
-    /// Uniform, 16 messages in a row to the same node, then a pause.
-    Bursty,
-}
-
-impl Pattern {
-    const ALL: [(Pattern, &'static str); 4] = [
-        (Pattern::Uniform, "uniform"),
-        (Pattern::Permutation, "permutation"),
-        (Pattern::HotSpot, "hotspot"),
-        (Pattern::Bursty, "bursty"),
-    ];
-}
-
-/// Background traffic as `PATTERN:LOAD[:BYTES]`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BackgroundSpec {
-    /// Who sends to whom.
-    pub pattern: Pattern,
-    /// What a node offers, as a share of what the load count allows it under this pattern.
-    pub load: f64,
-    /// Bytes of a message.
-    pub size: u64,
-}
-
-impl FromStr for BackgroundSpec {
-    type Err = String;
-    fn from_str(text: &str) -> Result<BackgroundSpec, String> {
-        let allowed = "allowed: uniform, permutation, hotspot or bursty, then a load from 0.001 to 1, as uniform:1.0, and \
-                       the bytes of a message if not 4096, 1 to 16777216, as uniform:1.0:65536";
-        let wrong = || format!("`{text}` is no background traffic; {allowed}");
-        let mut parts = text.split(':');
-        let name = parts.next().unwrap_or_default();
-        let (pattern, _) = Pattern::ALL.into_iter().find(|(_, own)| *own == name).ok_or_else(wrong)?;
-        let load = parts.next().and_then(|load| load.parse().ok()).filter(|load| (0.001..=1.0).contains(load));
-        let size =
-            parts.next().map_or(Some(SIZE), |size| size.parse().ok().filter(|size| (1..=1 << 24).contains(size)));
-        match (load, size, parts.next()) {
-            (Some(load), Some(size), None) => Ok(BackgroundSpec { pattern, load, size }),
-            _ => Err(wrong()),
-        }
-    }
-}
-
-impl fmt::Display for BackgroundSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = Pattern::ALL.iter().find(|(pattern, _)| *pattern == self.pattern).map_or("", |(_, name)| name);
-        write!(f, "{name}:{}", self.load)?;
-        if self.size == SIZE { Ok(()) } else { write!(f, ":{}", self.size) }
-    }
-}
 
 /// One node's generator.
 struct Source {
@@ -116,13 +46,8 @@ impl Background {
     /// Fewer than two nodes, or a fabric on which nothing has a rate.
     pub fn new(plan: &Plan<'_>, settings: &Settings, spec: BackgroundSpec) -> Result<Background, SimError> {
         let nodes = plan.fabric.nodes();
-        let traffic = match spec.pattern {
-            Pattern::Uniform | Pattern::Bursty => Traffic::Uniform,
-            Pattern::Permutation => Traffic::Random,
-            Pattern::HotSpot => Traffic::HotSpot(HOT_PERCENT),
-        };
         let input = |what: String| SimError::Input(format!("background {spec}: {what}"));
-        let demand = traffic.demand(nodes, settings.seed).map_err(|error| input(error.to_string()))?;
+        let demand = spec.pattern.traffic().demand(nodes, settings.seed).map_err(|error| input(error.to_string()))?;
         let counted = load::count(plan.fabric, &demand).map_err(|error| input(error.to_string()))?;
         let mbps = counted.bounds(plan.fabric, settings.capacities, spec.size).bandwidth_per_node_mbps;
         if !(mbps.is_finite() && mbps > 0.0) {
@@ -135,7 +60,7 @@ impl Background {
             random: Random::new(settings.seed ^ 0xbac6 ^ (node as u64) << 32),
             targets,
             gap_ps,
-            to: 0,
+            to: node as u32,
             left: 0,
             under_way: 0,
             late: false,
@@ -191,7 +116,10 @@ impl Background {
             source.late = true;
             return Ok(());
         }
-        source.to = source.targets.draw(node, nodes, &mut source.random);
+        source.to = match self.spec.pattern {
+            Pattern::AllToAll => following(source.to, node, nodes),
+            _ => source.targets.draw(node, nodes, &mut source.random),
+        };
         source.left = if self.spec.pattern == Pattern::Bursty { BURST } else { 1 };
         net.timer(net.now() + Time(source.random.exponential_ps(source.gap_ps)), TIMER | node);
         self.feed(net, node, post)
@@ -216,11 +144,16 @@ impl Background {
     }
 }
 
+/// The node after `to`, round all but `node`.
+fn following(to: u32, node: u32, nodes: u32) -> u32 {
+    let next = (to + 1) % nodes;
+    if next == node { (next + 1) % nodes } else { next }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use hotlink_fabric::{Fabric, catalog};
-    use proptest::prelude::*;
 
     /// Payload that a node gets through in a millisecond, as a share of the bound, and the same twice.
     fn accepted(text: &str) -> f64 {
@@ -242,7 +175,7 @@ mod tests {
         };
         let (bytes, hash) = run();
         assert_eq!(run(), (bytes, hash));
-        let traffic = if text.starts_with("hot") { Traffic::HotSpot(10) } else { Traffic::Uniform };
+        let traffic = text.parse::<BackgroundSpec>().unwrap().pattern.traffic();
         let bound = load::count(&fabric, &traffic.demand(16, 1).unwrap()).unwrap();
         let bound = bound.bounds(&fabric, settings.capacities, 4096).bandwidth_per_node_mbps;
         bytes as f64 / 1000.0 / 16.0 / bound
@@ -250,30 +183,11 @@ mod tests {
 
     #[test]
     fn a_light_load_is_what_was_asked_for_and_a_flood_fills_most_of_the_network() {
-        for pattern in ["uniform", "bursty", "permutation", "hotspot"] {
+        for pattern in ["uniform", "bursty", "permutation", "hotspot", "ring", "pairs", "all-to-all"] {
             let light = accepted(&format!("{pattern}:0.1"));
             assert!((0.06..0.14).contains(&light), "{pattern}: {light}");
         }
         let flood = accepted("uniform:1.0");
         assert!((0.3..=1.0).contains(&flood), "{flood}");
-    }
-
-    #[test]
-    fn a_specification_reads_back_and_a_wrong_one_is_told() {
-        for text in ["uniform:1", "permutation:0.5", "hotspot:0.25:64", "bursty:0.001"] {
-            assert_eq!(text.parse::<BackgroundSpec>().unwrap().to_string(), text);
-        }
-        for text in
-            ["", "uniform", "uniform:0", "uniform:1.1", "flood:1", "uniform:1:0", "uniform:1:8:8", "uniform:NaN"]
-        {
-            assert!(text.parse::<BackgroundSpec>().unwrap_err().contains("allowed"), "{text}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn no_text_panics(text in ".{0,24}") {
-            let _ = text.parse::<BackgroundSpec>();
-        }
     }
 }

@@ -9,8 +9,8 @@ mod saturation;
 mod traffic;
 
 pub use alltoall::{Schedule, all_to_all, exchange};
+pub use background::Background;
 pub(crate) use background::TAG as BACKGROUND;
-pub use background::{Background, BackgroundSpec, Pattern};
 pub use pingpong::{PingPong, ping_pong};
 pub use saturation::{Stream, message_passing_pause, saturate, shared_link_pairs, turning_pairs};
 pub use traffic::{OpenLoop, OpenLoopResult, open_loop};

@@ -8,11 +8,11 @@ use super::{Kind, Report, Row};
 use crate::Failure;
 use crate::verbs::simulate::distribution::{quantile, share_under};
 use hotlink_fabric::Fabric;
+use hotlink_fabric::background::{BackgroundSpec, Pattern};
 use hotlink_fabric::catalog::{Claim, Library, Mistake};
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
 use hotlink_sim::qsnet::{self, Algorithm, Collective, Elan};
-use hotlink_sim::workload::{BackgroundSpec, Pattern};
 use hotlink_sim::{Plan, Settings};
 use rayon::prelude::*;
 

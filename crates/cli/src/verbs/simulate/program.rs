@@ -13,12 +13,12 @@ use hotlink_bench::{
     Bench, Collected, Collective, Overlap, PingPong, Plan, Record, Samples, Semantics, Start, Summary,
 };
 use hotlink_bench::{Told, Tuned, Tuning, Which};
+use hotlink_fabric::background::BackgroundSpec;
 use hotlink_fabric::reduction::ReductionSpec;
 use hotlink_fabric::units::Time;
 use hotlink_message::{Algorithm, Counters, Error, Policy, SetupStats};
 use hotlink_port::{Align, Driver, Kind};
 use hotlink_sim::port::{Family, VirtualTime};
-use hotlink_sim::workload::BackgroundSpec;
 use hotlink_sim::{Plan as NetPlan, Settings};
 use serde::{Serialize, de::DeserializeOwned};
 use std::time::Instant;
@@ -125,7 +125,8 @@ pub(crate) struct StackArgs {
     /// Rounds before the one that counts, so that set-ups are made; by default 1, and none beyond 4096 nodes.
     #[arg(long, value_name = "N")]
     warmup: Option<u64>,
-    /// Traffic beside it: uniform, permutation, hotspot or bursty, and the load, as uniform:1.0 [default: none].
+    /// Traffic beside it: uniform, permutation, hotspot, bursty, ring, pairs or all-to-all, and the load, as uniform:1.0
+    /// [default: none].
     #[arg(long, value_name = "PATTERN:LOAD[:BYTES]")]
     background: Option<BackgroundSpec>,
     /// Samples, one after another; more than one makes sense beside other traffic [default: 1; with --background 20, fewer
@@ -422,7 +423,7 @@ impl Program {
         plan: &NetPlan<'_>,
         which: Which,
     ) -> Result<Vec<Record>, String> {
-        let (start, background) = (Start::Barrier, 0);
+        let (start, background) = (Start::Barrier, None);
         let bench = Collective { which, size: cell.size, start, background, plan: self.once() };
         let ranks = self.on_ranks(driver, cell.nodes, &bench)?;
         let each = Collected::samples(&ranks.results);
