@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 fn pingpong(size: u64, latency_us: f64, noise: f64) -> Value {
     json!({"fabric": "this-machine", "benchmark": "pingpong", "method": "measured", "via": "shm", "ranks": 2,
         "size_B": size, "latency_us": latency_us, "bandwidth_MBps": size as f64 / latency_us, "efficiency": 0.5,
-        "limiting_resource": format!("by {latency_us}"), "n": 100, "median": latency_us,
+        "limiting_resource": format!("by {latency_us}"), "n": 100, "warmup": (10.0 * latency_us) as u64, "median": latency_us,
         "ci95_low": latency_us * (1.0 - noise), "ci95_high": latency_us * (1.0 + noise), "statistic_of": "latency_us"})
 }
 

@@ -67,9 +67,12 @@ const TOLD: [&str; 11] = [
     "file",
 ];
 /// Whole numbers that came out.
-const COUNTED: [&str; 14] = [
+const COUNTED: [&str; 17] = [
     "n",
     "inner",
+    "warmup",
+    "late",
+    "rounds_disturbed",
     "events",
     "packet_hops",
     "packets",
