@@ -12,7 +12,7 @@ RUST    := Cargo.toml Cargo.lock rustfmt.toml $(shell find crates catalog -type 
            $(wildcard rtl/barrier/src/*.v plugins/*/*.[ch] plugins/*/*.cpp)
 PYTHON  := pyproject.toml $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
-.PHONY: help build demo test check bench bench-mpi bench-barrier clean
+.PHONY: help build demo test check bench bench-mpi bench-predict bench-barrier clean
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
@@ -39,6 +39,9 @@ bench: $(HOTLINK) ## the engines' speed and memory on this machine, beside other
 
 bench-mpi: $(HOTLINK) ## messages over shared memory beside Debian's and PyPI's MPIs, interleaved (JSON=file: as JSON too)
 	@$(TIMED) "three rounds of each" tools/bench-mpi/run $(HOTLINK) $(if $(JSON),--json $(JSON))
+
+bench-predict: $(HOTLINK) ## how well calibrations of Debian's MPIs predict collectives and NPB IS
+	@$(TIMED) "five runs of each" tools/predict/run --hotlink $(HOTLINK)
 
 bench-barrier: .stamps/tools ## the barrier plug-in beside each MPI's own barrier, interleaved
 	@$(TIMED) "plug-in and MPI barriers" $(MAKE) --no-print-directory -s -C plugins bench

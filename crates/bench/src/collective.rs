@@ -4,10 +4,12 @@ use crate::clocks::{Clocks, wait_for};
 use crate::plan::{Buffers, Repeater, rewrite};
 use crate::tuned::{blank, together};
 use crate::{Bench, Plan, Samples, Summary};
+use hotlink_fabric::background::{BackgroundSpec, Turns, WINDOW};
 use hotlink_fabric::units::Time;
 use hotlink_message::{Combine, Element, Endpoint, Error, Operation, Tag};
 use hotlink_port::{Kind, Span};
 use serde::{Deserialize, Serialize};
+use std::cell::Cell;
 
 /// Which collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +38,10 @@ impl Which {
     /// Its name in records.
     pub fn name(self) -> &'static str {
         if self == Which::Alltoallv { "alltoallv" } else { self.collective().name() }
+    }
+    /// Whether operations in a row flow into each other, since some ranks hear of no other, or none of them.
+    pub fn flows(self) -> bool {
+        matches!(self, Which::Bcast | Which::Reduce | Which::Gather | Which::Scatter)
     }
     /// The operation that it times.
     pub fn collective(self) -> hotlink_message::Collective {
@@ -89,8 +95,8 @@ pub struct Collective {
     pub size: u64,
     /// How ranks begin together in real time.
     pub start: Start,
-    /// Bytes of a message from each rank to the next, round the ring, under way meanwhile; 0: none.
-    pub background: u64,
+    /// Other messages under way during each operation, in real time; a simulation has its own beside the ranks.
+    pub background: Option<BackgroundSpec>,
     /// Repetitions.
     pub plan: Plan,
 }
@@ -136,8 +142,17 @@ struct Places {
     all: Span,
     send: Vec<Span>,
     recv: Vec<Span>,
-    background: Option<(Span, Span)>,
+    background: Option<Disturbance>,
     word: Span,
+}
+
+/// Background messages: who has which under way when, and their memory.
+struct Disturbance {
+    turns: Turns,
+    /// Operations so far, the same number on all ranks.
+    turn: Cell<u64>,
+    out: Span,
+    into: Span,
 }
 
 impl Collective {
@@ -147,6 +162,10 @@ impl Collective {
         let slowest = |i: usize| ranks.iter().map(|rank| rank.values[i]).fold(0.0, f64::max);
         let first = ranks.first().cloned().unwrap_or_default();
         Samples { values: (0..n).map(slowest).collect(), ..first }
+    }
+    /// Whether each operation is begun and timed by itself, not in a row of them.
+    pub fn is_by_itself(&self) -> bool {
+        self.start == Start::Window || self.background.is_some() || self.plan.buffers == Buffers::Rewritten
     }
     async fn once<E: Endpoint>(&self, comm: &E, places: &Places) -> Result<(), Error> {
         let sum = Operation { combine: Combine::Sum, element: Element::F64 };
@@ -179,15 +198,25 @@ impl Collective {
             send = row(one, (0..ranks).map(|to| part(size, me, to)));
             recv = row(all, (0..ranks).map(|from| part(size, from, me)));
         }
-        let background =
-            (self.background > 0).then(|| Ok::<_, Error>((new(self.background, kind)?, new(self.background, kind)?)));
+        let background = self.background.map(|spec| {
+            let (turns, turn) = (spec.turns(ranks), Cell::new(0));
+            Ok::<_, Error>(Disturbance { turns, turn, out: new(spec.size, kind)?, into: new(spec.size, kind)? })
+        });
         Ok(Places { one, all, send, recv, background: background.transpose()?, word: new(16, Kind::Private)? })
     }
     fn disturb<E: Endpoint>(&self, comm: &E, places: &Places) -> Result<Vec<E::Request>, Error> {
-        let Some((out, into)) = places.background else { return Ok(Vec::new()) };
-        let (rank, ranks) = (comm.rank(), comm.ranks());
-        let receive = comm.irecv(Some((rank + ranks - 1) % ranks), Some(BACKGROUND), into)?;
-        Ok(vec![receive, comm.isend((rank + 1) % ranks, BACKGROUND, out)?])
+        let Some(Disturbance { turns, turn, out, into }) = &places.background else { return Ok(Vec::new()) };
+        let (me, turn) = (comm.rank(), turn.replace(turn.get() + 1));
+        let mut requests = Vec::with_capacity(2 * WINDOW as usize);
+        for from in (0..comm.ranks()).filter(|&from| from != me) {
+            for _ in turns.during(turn, from).into_iter().filter(|&to| to == me) {
+                requests.push(comm.irecv(Some(from), Some(BACKGROUND), *into)?);
+            }
+        }
+        for to in turns.during(turn, me) {
+            requests.push(comm.isend(to, BACKGROUND, *out)?);
+        }
+        Ok(requests)
     }
     /// One operation by itself; its time on this rank, and whether it began in time.
     async fn single<E: Endpoint>(
@@ -240,25 +269,31 @@ fn row(whole: Span, parts: impl Iterator<Item = u64>) -> Vec<Span> {
 impl Bench for Collective {
     type Result = Collected;
     async fn on<E: Endpoint>(&self, comm: &E) -> Result<Collected, Error> {
-        let repeater = Repeater::new(comm, &self.plan)?;
         let places = self.places(comm)?;
         let real = comm.limits().real_time;
         let clocks = Clocks::compare(comm).await?;
-        let mut left_us = Vec::new();
+        let (mut left_us, mut early_us) = (Vec::new(), Vec::new());
         let mut news = Time::ZERO;
         for _ in (0..BARRIERS).filter(|_| real) {
             comm.barrier().await?;
-            left_us.push(clocks.common(comm.now()).us());
+            let left = clocks.common(comm.now());
+            left_us.push(left.us());
+            early_us.push((comm.latest(left).await? - left).us());
             let start = comm.now();
             clocks.agree(comm, places.word, Time::ZERO).await?;
             news = news.max(comm.latest(comm.now() - start).await?);
         }
         let window = (real && self.start == Start::Window).then_some((&clocks, Time(AHEAD * news.0)));
-        let by_itself = window.is_some() || self.background > 0 || self.plan.buffers == Buffers::Rewritten;
-        let late = std::cell::Cell::new(0);
+        // Rows so long that it does not matter which rank leaves the barrier first, and how much earlier; but operations that
+        // flow into each other would tell less of one the longer the row.
+        let early = Summary::of(&early_us).map_or(0.0, |summary| summary.median);
+        let is_row = real && !self.which.flows() && !self.is_by_itself();
+        let spread = if is_row { comm.latest(Time::from_us(early)).await? } else { Time::ZERO };
+        let repeater = Repeater::new(comm, &self.plan)?.beginning_apart(spread.us());
+        let late = Cell::new(0);
         let sample = async |inner| {
             let mut time = Time::ZERO;
-            if !by_itself {
+            if !self.is_by_itself() {
                 time = self.row(comm, &places, inner).await?;
                 return Ok((time.us() / inner as f64, time));
             }

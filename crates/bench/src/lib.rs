@@ -36,5 +36,5 @@ pub use record::Record;
 pub use reuse::{Pattern, Reuse, ReuseTime};
 pub use semantics::Semantics;
 pub use stats::Summary;
-pub use stream::{Direction, Stream};
+pub use stream::{Calls, Direction, Stream};
 pub use tuned::{Told, Tuned, Tuning};

@@ -139,8 +139,8 @@ fn timer_overhead<E: Endpoint>(comm: &E) -> f64 {
 
 /// No benchmark's own; MPI allows tags up to 32767 everywhere.
 const ORDERS: Tag = 32_000;
-/// Cost of the timer over a sample's time.
-const TIMER_SHARE: f64 = 0.01;
+/// What a sample's ends may be wrong by over its time: the timer's cost, ranks that do not start together.
+const ENDS_SHARE: f64 = 0.01;
 const INNER_MAX: u64 = 10_000;
 
 /// Repeats samples on ranks of `comm` in step, the first of them deciding how often.
@@ -151,6 +151,8 @@ pub(crate) struct Repeater<'a, E: Endpoint> {
     /// `None`: all, so that a rank needs no memory for each of them.
     members: Option<Vec<Rank>>,
     timer: Timer,
+    /// How far apart the ranks begin a sample, in microseconds.
+    spread_us: f64,
 }
 
 /// What rank 0 tells the others to do next.
@@ -183,7 +185,18 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
         Ok(all)
     }
     fn of(comm: &'a E, plan: &'a Plan, members: Option<Vec<Rank>>) -> Result<Repeater<'a, E>, Error> {
-        Ok(Repeater { comm, plan, orders: comm.alloc(24, Kind::Private)?, members, timer: Timer::of(comm) })
+        Ok(Repeater {
+            comm,
+            plan,
+            orders: comm.alloc(24, Kind::Private)?,
+            members,
+            timer: Timer::of(comm),
+            spread_us: 0.0,
+        })
+    }
+    /// Samples that begin when the ranks leave a barrier, so far apart, are long beside that.
+    pub(crate) fn beginning_apart(self, spread_us: f64) -> Self {
+        Repeater { spread_us, ..self }
     }
     fn member(&self, place: u32) -> Rank {
         self.members.as_ref().map_or(place, |members| members[place as usize])
@@ -249,7 +262,9 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
         if more > 0 {
             one = self.lead(warmup(more), &sample, &mut samples).await?;
         }
-        let wanted_us = self.timer.overhead_us / TIMER_SHARE;
+        // As far as that leaves the time for enough samples: ranks that share cores may begin milliseconds apart.
+        let apart_us = (self.spread_us / ENDS_SHARE).min(self.plan.time_us / self.plan.samples_min as f64);
+        let wanted_us = apart_us.max(self.timer.overhead_us / ENDS_SHARE);
         let inner = (wanted_us / one.us().max(1e-6)).ceil().clamp(1.0, INNER_MAX as f64) as u64;
         let start = self.comm.now();
         loop {

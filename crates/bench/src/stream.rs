@@ -35,6 +35,27 @@ impl Direction {
     }
 }
 
+/// How the messages of a window are called for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Calls {
+    /// All of a window at once, then waited for together.
+    #[default]
+    Windowed,
+    /// Each to its end before the next begins, as programs and the trees of collectives call: a sender may run ahead of its
+    /// receiver as far as the library lets it. Both ways that is a row of exchanges (receive posted, sent, waited for).
+    Blocking,
+}
+
+impl Calls {
+    /// Its name in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Calls::Windowed => "windowed",
+            Calls::Blocking => "blocking",
+        }
+    }
+}
+
 /// The benchmark: rank `i` of the first `pairs` sends windows of messages to rank `ranks - pairs + i`, which answers each
 /// window with an empty message. Each rank returns its samples for every size; those of senders are MB/s (10^6 bytes
 /// per second), both directions together.
@@ -44,8 +65,10 @@ pub struct Stream {
     pub sizes: Vec<u64>,
     /// Pairs that send at once, at most half as many as ranks.
     pub pairs: u32,
-    /// Messages under way at a time from a sender; `None`: [`Stream::window`].
+    /// Messages of each sender before the receiver's answer; `None`: [`Stream::window`].
     pub window: Option<u64>,
+    /// How they are called for.
+    pub calls: Calls,
     /// Between whom they go.
     pub direction: Direction,
     /// What memory the messages lie in.
@@ -57,7 +80,7 @@ pub struct Stream {
 impl Stream {
     /// Most messages of a window, if none is asked for.
     pub const WINDOW_MAX: u64 = 64;
-    /// Messages under way at a time from a sender.
+    /// Messages of each sender before the receiver's answer.
     pub fn window(&self, size: u64) -> u64 {
         self.window.unwrap_or_else(|| (WINDOW_BYTES / size.max(1)).clamp(2, Stream::WINDOW_MAX))
     }
@@ -110,21 +133,36 @@ impl Stream {
         (out, into): (Span, Span),
         window: u64,
     ) -> Result<(), Error> {
-        let mut requests = Vec::with_capacity(2 * window as usize);
         let (one_way, own) = (self.direction == Direction::Uni, self.direction == Direction::Own);
         let peer = if own { comm.rank() } else { peer };
-        if !(leads && one_way) {
-            for _ in 0..window {
-                requests.push(comm.irecv(Some(peer), Some(DATA), into)?);
+        let (sends, receives) = (leads || !one_way, !leads || !one_way);
+        match self.calls {
+            Calls::Windowed => {
+                let mut requests = Vec::with_capacity(2 * window as usize);
+                for _ in (0..window).filter(|_| receives) {
+                    requests.push(comm.irecv(Some(peer), Some(DATA), into)?);
+                }
+                for _ in (0..window).filter(|_| sends) {
+                    requests.push(comm.isend(peer, DATA, out)?);
+                }
+                comm.wait_all(requests).await?;
+            }
+            Calls::Blocking => {
+                for _ in 0..window {
+                    match (receives, sends) {
+                        (true, true) => {
+                            let coming = comm.irecv(Some(peer), Some(DATA), into)?;
+                            comm.send(peer, DATA, out).await?;
+                            comm.wait(coming).await?;
+                        }
+                        (true, false) => comm.recv(Some(peer), Some(DATA), into).await?,
+                        _ => comm.send(peer, DATA, out).await?,
+                    }
+                }
             }
         }
-        if leads || !one_way {
-            for _ in 0..window {
-                requests.push(comm.isend(peer, DATA, out)?);
-            }
-        }
-        comm.wait_all(requests).await?;
-        if own {
+        // Exchanges end together.
+        if own || self.calls == Calls::Blocking && !one_way {
             return Ok(());
         }
         let empty = Span::new(into.memory, 0, 0);
@@ -146,7 +184,15 @@ mod tests {
 
     fn stream(pairs: u32) -> Stream {
         let plan = Plan::once();
-        Stream { sizes: vec![8], pairs, window: None, direction: Direction::Uni, private: true, plan }
+        Stream {
+            sizes: vec![8],
+            pairs,
+            window: None,
+            calls: Calls::Windowed,
+            direction: Direction::Uni,
+            private: true,
+            plan,
+        }
     }
 
     #[test]

@@ -14,12 +14,14 @@ pub(crate) struct Machine {
     /// Time of a copy by itself, and while every processor copies.
     copies: Curve,
     copies_beside: Curve,
-    /// Time of a message one way, and of one each way at the same moment, until both are whole.
-    one_way: Curve,
+    /// Time of a message in a row of blocking calls, and of an exchange in a row of them.
+    row: Curve,
     exchange: Curve,
     /// Time of a message to oneself, and up to which size a rank's own part is one, in alltoall and in alltoallv.
     to_self: Curve,
     own_message_max: [u64; 2],
+    /// Picoseconds that a call of a collective adds to its messages, on each rank.
+    collective: u64,
     /// Processors move messages themselves, as over shared memory: no adapter does it beside their work.
     is_carried: bool,
     update: Option<Time>,
@@ -27,6 +29,10 @@ pub(crate) struct Machine {
     program_copy: f64,
     name: String,
 }
+
+/// Messages of so many bytes no library takes into buffers of its own: their sender waits for the receiver, and their time
+/// has no more steps of protocols.
+const UNBUFFERED: u64 = 1 << 20;
 
 /// The time of `bytes` by `curve`, in a program that goes through `working` bytes before it comes back to the same ones.
 /// What was measured went through twice its size, from one block to another, so a larger working set moves at the speed
@@ -51,17 +57,18 @@ impl Machine {
         let beside = Curve::through(&per_size(spec, "copy_time_beside_others_of_"));
         let is_carried = spec.parameters.get("loggp_processor_share").is_some_and(|share| share.value >= 0.5);
         let program_copy = spec.parameters.get("program_copy_time_per_byte").map_or(0.0, |value| value.value);
-        let one_way = Curve::through(&per_size(spec, "one_way_time_of_"));
+        let row = Curve::through(&per_size(spec, "row_time_of_"));
         let exchange = Curve::through(&per_size(spec, "exchange_time_of_"));
         let most = |name: &str| spec.parameters.get(name).map_or(0, |value| value.value as u64);
         Ok(Machine {
             messages,
             copies,
             copies_beside: beside,
-            one_way,
+            row,
             exchange,
             to_self: Curve::through(&per_size(spec, "self_time_of_")),
             own_message_max: ["alltoall_own_message_max", "alltoallv_own_message_max"].map(most),
+            collective: spec.parameters.get("collective_overhead").map_or(0, |value| value.value as u64),
             is_carried,
             update,
             program_copy,
@@ -106,22 +113,28 @@ impl Machine {
     /// Processor time to move a message of `bytes` each way at once, before the news of it: as exchanges were measured;
     /// else ping-pong's, but no less than a copy's beside others, for the ranks share the memory.
     fn carry_both(&self, bytes: u64, working: u64) -> u64 {
-        if let Some(both) = self.exchange.at(bytes) {
-            return (both + self.colder(bytes, working)).saturating_sub(self.news());
+        let both = match bytes < UNBUFFERED {
+            true => self.exchange.at(bytes).map(|both| both + self.colder(bytes, working)),
+            false => within(&self.exchange, bytes, working),
+        };
+        if let Some(both) = both {
+            return both.saturating_sub(self.news());
         }
         let alone = within(&self.messages.transit, bytes, working).unwrap_or(0);
         alone.max(within(&self.copies_beside, bytes, working).unwrap_or(0))
     }
 
-    /// Processor time to move a message of `bytes` one way, before the news of it. Of many in a row the next is on its way
-    /// before the last has come: then it is a stream's.
+    /// Processor time to move a message of `bytes` one way, before the news of it: ping-pong's. Of many in a row the next
+    /// is on its way before the last has come: then it is what one of such a row takes, by blocking calls if that was
+    /// measured, else a stream's. A long one of such a row waits for the last to have come, and is one by itself, with
+    /// one buffer on each side as here: ping-pong has two.
     fn carry(&self, bytes: u64, in_a_row: bool) -> u64 {
-        let streamed = self.messages.occupancy.at(bytes).filter(|_| in_a_row);
-        if let Some(gap) = streamed {
-            return gap.saturating_sub(self.messages.overhead.0);
+        let each = self.row.at(bytes).filter(|_| in_a_row || bytes >= UNBUFFERED);
+        match each.or_else(|| self.messages.occupancy.at(bytes).filter(|_| in_a_row)) {
+            Some(each) if in_a_row => each.saturating_sub(self.messages.overhead.0),
+            Some(each) => each.saturating_sub(self.news()),
+            None => self.messages.transit.at(bytes).unwrap_or(0),
         }
-        let measured = self.one_way.at(bytes).map(|ps| ps.saturating_sub(self.news()));
-        measured.or_else(|| self.messages.transit.at(bytes)).unwrap_or(0)
     }
 
     /// Time of a program's own work: bytes that it reads or writes in order, words that it updates in no order.
@@ -228,7 +241,9 @@ impl Line<'_> {
     fn exchange(&mut self, machine: &Machine, part: impl Fn(u32, u32) -> u64, own_ps: u64) {
         let mut ends = Vec::new();
         let (me, ranks) = (self.rank, self.ranks);
-        // What processors carry costs their time; what is left on the way is news of it.
+        // What processors carry costs their time, and so does a copy before it; what is left on the way is news of it.
+        let (first, beside) = if machine.is_carried { (own_ps, 0) } else { (0, own_ps) };
+        self.calc(machine.collective + first);
         let sent = |bytes: u64| if machine.is_carried { bytes.min(1) } else { bytes };
         for step in 1..ranks {
             let (to, from) = ((me + step) % ranks, (me + ranks - step) % ranks);
@@ -237,8 +252,8 @@ impl Line<'_> {
             }
             ends.push(self.add(Kind::Send, to, sent(part(me, to))));
         }
-        if own_ps > 0 {
-            ends.push(self.add(Kind::Calc, me, own_ps));
+        if beside > 0 {
+            ends.push(self.add(Kind::Calc, me, beside));
         }
         for step in 1..ranks {
             let from = (me + ranks - step) % ranks;
@@ -247,7 +262,8 @@ impl Line<'_> {
         self.last = ends;
     }
     /// A sum on all ranks by recursive doubling; the ranks are a power of two.
-    fn allreduce(&mut self, size: u64, combine_ps: u64) {
+    fn allreduce(&mut self, machine: &Machine, size: u64, combine_ps: u64) {
+        self.calc(machine.collective);
         for round in 0..self.ranks.trailing_zeros() {
             let partner = self.rank ^ (1 << round);
             let send = self.add(Kind::Send, partner, size);
@@ -258,6 +274,7 @@ impl Line<'_> {
     }
     fn bcast(&mut self, machine: &Machine, size: u64, in_a_row: bool) {
         let sent = if machine.is_carried { size.min(1) } else { size };
+        self.calc(machine.collective);
         let rounds = self.ranks.next_power_of_two().trailing_zeros();
         for round in 0..rounds {
             let half = 1 << round;
@@ -282,7 +299,7 @@ impl Line<'_> {
         let (all, working) = (self.ranks, self.working);
         let keys = machine.program_copy(KEY * share, all, working)?;
         self.calc(machine.own(KEY * share * 3, 2 * share, all)?);
-        self.allreduce(sums, machine.copy(sums, all, 0)?);
+        self.allreduce(machine, sums, machine.copy(sums, all, 0)?);
         self.exchange(machine, |_, _| COUNT, 0);
         self.calc(keys);
         let part = KEY * share / ranks;
@@ -308,10 +325,11 @@ mod tests {
             messages,
             copies,
             copies_beside: Curve::default(),
-            one_way: Curve::default(),
+            row: Curve::default(),
             exchange: Curve::default(),
             to_self: Curve::default(),
             own_message_max: [0; 2],
+            collective: 0,
             is_carried: false,
             update: Some(Time(1000)),
             program_copy: 0.0,
@@ -332,17 +350,27 @@ mod tests {
     #[test]
     fn carried_messages_take_what_was_measured() {
         // 2 o + L of a short message is 2 us; processors carry long ones, each way at once slower than one way.
-        let line =
-            |ps_per_byte: u64| Curve::through(&[(1, Time(2_000_000)), (1001, Time(2_000_000 + 1000 * ps_per_byte))]);
-        let made = || Machine { is_carried: true, one_way: line(1000), exchange: line(3000), ..machine() };
+        let line = |start: u64, ps_per_byte: u64| {
+            Curve::through(&[(1, Time(start)), (1001, Time(start + 1000 * ps_per_byte))])
+        };
+        let messages = LogGops { transit: line(0, 1000), ..machine().messages };
+        let made = || Machine {
+            messages,
+            is_carried: true,
+            row: line(600_000, 500),
+            exchange: line(2_000_000, 3000),
+            ..machine()
+        };
         let shared = made();
         let us = |kernel| shared.run(&kernel, 2).unwrap().latency().us();
         assert_eq!(us(Kernel::Bcast { size: 1001, repeat: 1 }), 3.0);
-        // One's own part is copied while the news is on its way.
+        // In a row each takes its time of a row, and the last one's news its way: o + L, less o that the row has.
+        assert!((us(Kernel::Bcast { size: 1001, repeat: 100 }) - 111.5).abs() < 1e-6);
+        // One's own part is copied first: the processors do both.
         let exchange = Kernel::Exchange { size: 1001, uneven: false, repeat: 1 };
-        assert!((us(exchange) - 5.0).abs() < 0.2, "{}", us(exchange));
+        assert!((us(exchange) - 5.1).abs() < 0.01, "{}", us(exchange));
         // Or it is a message, which takes longer.
-        let own = Machine { to_self: line(5000), own_message_max: [0, u64::MAX], ..made() };
+        let own = Machine { to_self: line(2_000_000, 5000), own_message_max: [0, u64::MAX], ..made() };
         let uneven = Kernel::Exchange { size: 1000, uneven: true, repeat: 1 };
         let (copied, sent) = (shared.run(&uneven, 2).unwrap().latency(), own.run(&uneven, 2).unwrap().latency());
         assert!(sent.us() > copied.us() + 5.0, "{copied:?} {sent:?}");

@@ -101,7 +101,7 @@ fn what_cannot_be_fitted_is_told() {
     write(&folder, "mixed.json", &mixed);
     write(&folder, "m.json", &machine());
     let refused = [
-        ("calibrate few.json --model loggp --out x.toml", "at least 4"),
+        ("calibrate few.json --model loggp --out x.toml", "at least 3"),
         ("calibrate mixed.json --model loggp --out x.toml", "memory private and shared are different machines"),
         ("calibrate m.json --model loggp --out x.toml --check m.json", "holds no is"),
         ("calibrate m.json --check m.json --out x.toml", "needs --model loggp"),
@@ -113,4 +113,26 @@ fn what_cannot_be_fitted_is_told() {
     assert!(hotlink("calibrate m.json --model loggp --name m --out m.toml", &folder).status.success());
     let output = hotlink("simulate is --fabric m.toml", &folder);
     assert!(String::from_utf8_lossy(&output.stderr).contains("measure is --ranks 1"));
+}
+
+#[test]
+fn ping_pong_alone_is_completed_on_the_machine_that_measured_it_and_nowhere_else() {
+    let folder = place("loggp-here");
+    let output = hotlink("measure pingpong --via shm --ranks 2 --size 8..64KiB..x8 --time 0.01 --json", &folder);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    std::fs::write(folder.join("m.json"), &output.stdout).unwrap();
+    let output = hotlink("calibrate m.json --model loggp --name here --out here.toml", &folder);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && told.matches("measured on this machine now").count() == 2, "{told}");
+    let text = std::fs::read_to_string(folder.join("here.toml")).unwrap();
+    assert!(text.contains("by calibrate itself"), "{text}");
+    let sorted = records("simulate is --class A --fabric here.toml --ranks 2 --json", &folder);
+    assert!(sorted[0]["time_s"].as_f64().unwrap() > 0.0, "{}", sorted[0]);
+    // The same from elsewhere: what is missing is said, not filled in with this machine's.
+    let mut document: Value = serde_json::from_slice(&std::fs::read(folder.join("m.json")).unwrap()).unwrap();
+    document["environment"]["host"] = "elsewhere".into();
+    std::fs::write(folder.join("other.json"), document.to_string()).unwrap();
+    let output = hotlink("calibrate other.json --model loggp --name other --out other.toml", &folder);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && told.matches("are not this machine's").count() == 2, "{told}");
 }

@@ -139,9 +139,9 @@ fn measured(args: &[&str]) -> Vec<Value> {
 
 #[test]
 fn a_window_of_clocks_brought_together_starts_collectives() {
-    for record in measured(&["allreduce", "--size", "64", "--start", "window", "--background", "4KiB"]) {
+    for record in measured(&["allreduce", "--size", "64", "--start", "window", "--background", "ring:1:4KiB"]) {
         let number = |key: &str| record[key].as_f64().unwrap();
-        assert!(record["start"] == "window" && record["background_B"] == 4096, "{record}");
+        assert!(record["start"] == "window" && record["background"] == "ring:1", "{record}");
         assert!(number("clock_error_us") > 0.0 && number("start_spread_us") >= 0.0);
         assert_eq!(record["rank_median_us"].as_array().unwrap().len(), 2);
         assert!(number("p25") <= number("median") && number("median") <= number("p75"));

@@ -62,7 +62,7 @@ const EVERYWHERE: [(&[&str], usize); 5] = [
 ];
 /// The others: each under one of the MPIs, in turn.
 const IN_TURN: [(&[&str], usize); 6] = [
-    (&["alltoallv", "--size", "1KiB", "--start", "window", "--background", "4KiB"], 1),
+    (&["alltoallv", "--size", "1KiB", "--start", "window", "--background", "uniform:1"], 1),
     (&["stream", "--size", "4KiB"], 2),
     (&["rate", "--size", "8"], 1),
     (&["pairs", "--size", "8"], 1),

@@ -1,6 +1,7 @@
 //! `hotlink calibrate`: measured results become a fabric file, which `analyze` and `compare` take like any other.
 
 mod fit;
+mod here;
 mod loggp;
 
 use crate::{Failure, files, output::Output, results};
@@ -26,7 +27,8 @@ of memory, the copy rates; the cores, beyond which the fabric is not built. Noth
 
 --model loggp fits L, o, g and G to ping-pong and stream (or one pair of saturation), with 95 % intervals by the bootstrap;
 every third size is held out, and the error on it told. The piecewise form (time and gap at each size) and the costs of
-copies stand beside, and of a sort on one rank the time of a scattered update. --check FILE predicts is, alltoall,
+copies stand beside, and of a sort on one rank the time of a scattered update. Results of this machine that hold no
+copies or no such sort are completed on the spot, which is said. --check FILE predicts is, alltoall,
 alltoallv and bcast by simulation and tells the error.")]
 pub(crate) struct Args {
     /// Results of `hotlink measure ... --json`.
@@ -63,6 +65,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let mut measured = Vec::new();
     for file in &args.files {
         measured.extend(read(file)?);
+    }
+    if args.model == Model::Loggp {
+        here::complete(&mut measured)?;
     }
     let mut spec = fabric(&args.name, &measured, args.model)?;
     let mut told = Vec::new();
@@ -110,6 +115,8 @@ fn check_name(name: &str) -> Result<(), Failure> {
 struct Measured {
     record: Record,
     source: String,
+    /// On this machine.
+    is_here: bool,
 }
 
 /// The measured records of one result file, or of a sweep's folder.
@@ -119,10 +126,11 @@ fn read(path: &Path) -> Result<Vec<Measured>, Failure> {
         let host = results.environment.get("host").and_then(Json::as_str).map(|host| format!(" on {host}"));
         let source = format!("{}{}, {}", results.command, host.unwrap_or_default(), date(&results.file));
         let cores = results.environment.get("cores").cloned().unwrap_or_default();
+        let is_here = here::made(&results.environment);
         for mut record in results.records {
             if record.text("method") == Some("measured") {
                 record.set("cores", cores.clone());
-                found.push(Measured { record, source: source.clone() });
+                found.push(Measured { record, source: source.clone(), is_here });
             }
         }
     }
@@ -294,7 +302,7 @@ mod tests {
 
     fn measured(fields: Json) -> Measured {
         let Json::Object(fields) = fields else { unreachable!() };
-        Measured { record: Record::from(fields), source: "hotlink measure, 2026-01-01".to_owned() }
+        Measured { record: Record::from(fields), source: "hotlink measure, 2026-01-01".to_owned(), is_here: false }
     }
     fn saturation(pairs: u32, rate: f64) -> Measured {
         measured(serde_json::json!({"benchmark": "saturation", "via": "shm", "pairs": pairs, "bandwidth_MBps": rate,

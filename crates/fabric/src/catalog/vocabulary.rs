@@ -80,6 +80,7 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("l1_size", Size, "first-level data cache"),
     parameter("l2_line_time", Time, "time to read or write a line of the second-level cache"),
     parameter("l2_size", Size, "second-level cache"),
+    parameter("collective_overhead", Time, "processor time that a call of a collective adds to its messages"),
     parameter("loggp_gap", Time, "least time between the starts of two short messages (LogGP g)"),
     parameter("loggp_gap_per_byte", TimePerByte, "time per byte of a long message (LogGP G)"),
     parameter("loggp_latency", Time, "time of a short message beyond both processors' overheads (LogGP L)"),
@@ -152,10 +153,14 @@ pub const PARAMETERS: &[Parameter] = &[
 pub const PER_SIZE: &[Parameter] = &[
     parameter("copy_time_of_", Time, "time to copy a block of so many bytes in memory"),
     parameter("copy_time_beside_others_of_", Time, "the same while every processor copies"),
-    parameter("exchange_time_of_", Time, "time until two messages of so many bytes are whole, one each way at once"),
+    parameter(
+        "exchange_time_of_",
+        Time,
+        "time of an exchange in a row of them: a message of so many bytes each way at once",
+    ),
     parameter("loggp_gap_of_", Time, "time between the starts of two messages of so many bytes (piecewise LogGP)"),
     parameter("loggp_time_of_", Time, "half round trip of a message of so many bytes (piecewise LogGP)"),
-    parameter("one_way_time_of_", Time, "time of a message of so many bytes that nothing but an empty one answers"),
+    parameter("row_time_of_", Time, "time of a message in a row of them, each sent and received by a blocking call"),
     parameter("self_time_of_", Time, "time of a rank's message of so many bytes to itself"),
 ];
 

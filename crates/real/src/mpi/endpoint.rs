@@ -27,7 +27,17 @@ pub struct MpiEndpoint {
     given: RefCell<HashMap<u64, usize>>,
     /// Committed vector datatypes.
     vectors: RefCell<HashMap<(u64, u64, u64), Handle>>,
+    /// Parts of the last exchange, sent and received, as MPI takes them: programs that repeat one make its arrays once.
+    tables: RefCell<[Table; 2]>,
     polling: Cell<bool>,
+}
+
+/// Spans of one memory as counts and offsets in bytes.
+#[derive(Default)]
+struct Table {
+    spans: Vec<Span>,
+    counts: Vec<c_int>,
+    offsets: Vec<c_int>,
 }
 
 /// A window with all ranks locked.
@@ -69,6 +79,7 @@ impl MpiEndpoint {
             store: RefCell::new(Store::new(None)),
             given: RefCell::default(),
             vectors: RefCell::default(),
+            tables: RefCell::default(),
             polling: Cell::new(false),
             api,
         })
@@ -151,17 +162,20 @@ impl MpiEndpoint {
         };
         Ok((count(span.bytes() / bytes)?, datatype, combine))
     }
-    /// Offsets and counts in bytes, and the memory that all spans share.
-    fn table(&self, spans: &[Span]) -> Result<(Buffer, Vec<c_int>, Vec<c_int>), Error> {
+    /// Makes `table` that of `spans`, and gives the memory that they share.
+    fn lay_out(&self, table: &mut Table, spans: &[Span]) -> Result<Buffer, Error> {
         let memory = spans.first().map(|span| span.memory).ok_or(Refusal::OutOfBounds)?;
-        let fits = |span: &Span| span.memory == memory && span.layout.is_contiguous();
-        if spans.len() != self.ranks as usize || !spans.iter().all(fits) {
-            return Err(Refusal::OutOfBounds.into());
+        if table.spans != spans {
+            let fits = |span: &Span| span.memory == memory && span.layout.is_contiguous();
+            if spans.len() != self.ranks as usize || !spans.iter().all(fits) {
+                return Err(Refusal::OutOfBounds.into());
+            }
+            table.counts = spans.iter().map(|span| count(span.bytes())).collect::<Result<_, _>>()?;
+            table.offsets = spans.iter().map(|span| count(span.offset)).collect::<Result<_, _>>()?;
+            table.spans = spans.to_vec();
         }
         spans.iter().try_for_each(|&span| self.start(span).map(|_| ()))?;
-        let counts = spans.iter().map(|span| count(span.bytes())).collect::<Result<_, _>>()?;
-        let offsets = spans.iter().map(|span| count(span.offset)).collect::<Result<_, _>>()?;
-        Ok((self.store.borrow().start(memory)?.cast(), counts, offsets))
+        Ok(self.store.borrow().start(memory)?.cast())
     }
     /// A blocking call, or a non-blocking one that is tested until it is over.
     async fn either(
@@ -347,10 +361,14 @@ impl Endpoint for MpiEndpoint {
     }
     async fn alltoallv(&self, send: &[Span], recv: &[Span]) -> Result<(), Error> {
         let (t, w) = (self.api.constants.byte, self.api.constants.world);
-        let ((s, sent, from), (d, taken, to)) = (self.table(send)?, self.table(recv)?);
-        let (sn, sd, dn, dd) = (sent.as_ptr(), from.as_ptr(), taken.as_ptr(), to.as_ptr());
+        // Taken out while MPI reads them: another exchange beside this one makes its own.
+        let [mut sent, mut taken] = self.tables.take();
+        let (s, d) = (self.lay_out(&mut sent, send)?, self.lay_out(&mut taken, recv)?);
+        let [sn, sd, dn, dd] = [&sent.counts, &sent.offsets, &taken.counts, &taken.offsets].map(|words| words.as_ptr());
         let blocking = |api: &Api| unsafe { (api.alltoallv)(s, sn, sd, t, d, dn, dd, t, w) };
-        self.either(blocking, |api, r| unsafe { (api.ialltoallv)(s, sn, sd, t, d, dn, dd, t, w, r) }).await
+        let done = self.either(blocking, |api, r| unsafe { (api.ialltoallv)(s, sn, sd, t, d, dn, dd, t, w, r) }).await;
+        self.tables.replace([sent, taken]);
+        done
     }
 
     fn can_put(&self, _: Kind, _: Layout) -> bool {

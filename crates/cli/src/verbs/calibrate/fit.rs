@@ -36,7 +36,7 @@ impl LogGp {
 }
 
 /// Sizes up to which a message counts as short.
-const SHORT: u64 = 1024;
+pub(super) const SHORT: u64 = 1024;
 /// Rounds of the bootstrap, and its seed: the same results give the same intervals.
 const ROUNDS: usize = 400;
 const SEED: u64 = 1;

@@ -6,12 +6,12 @@ use super::{Measured, is, measured_value};
 use crate::Failure;
 use crate::kernel::{Kernel, Machine, sort_work};
 use hotlink_bench::is::{Class, ITERATIONS};
-use hotlink_bench::{Direction, Record, Summary};
+use hotlink_bench::{Calls, Direction, Record, Summary};
 use hotlink_fabric::spec::{FabricSpec, Status, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Fewer points of ping-pong than this fit nothing.
-const LEAST_POINTS: usize = 4;
+const LEAST_POINTS: usize = 3;
 
 /// The measured times of one benchmark, sorted by size, each size once (the median one).
 fn points(measured: &[Measured], wanted: impl Fn(&Record) -> bool, per_message: bool) -> Vec<Point> {
@@ -40,28 +40,35 @@ fn point(record: &Record, per_message: bool) -> Option<Point> {
     (us > 0.0).then_some(Point { size: size as u64, us, low, high })
 }
 
-/// One message at a time from each sender, without what the answer to it takes: one way, both ways at once (an exchange),
-/// or to oneself, where there is no answer.
-fn single(measured: &[Measured], direction: Direction, answer_us: f64) -> Vec<Point> {
-    let wanted = |r: &Record| is(r, "stream") && is_single(r) && r.text("direction") == Some(direction.name());
+/// Messages of which each is over before the next begins, as collectives call for them: one way, an exchange, to oneself.
+fn in_a_row(measured: &[Measured], direction: Direction) -> Vec<Point> {
+    let wanted = |r: &Record| is(r, "stream") && is_blocking(r) && r.text("direction") == Some(direction.name());
     let messages = if direction == Direction::Bi { 2.0 } else { 1.0 };
-    let answer_us = if direction == Direction::Own { 0.0 } else { answer_us };
-    let alone = |point: Point| {
-        let [us, low, high] = [point.us, point.low, point.high].map(|us| messages * us - answer_us);
-        (us > 0.0).then_some(Point { us, low, high, ..point })
-    };
-    points(measured, wanted, true).into_iter().filter_map(alone).collect()
+    let whole =
+        |Point { size, us, low, high }| Point { size, us: messages * us, low: messages * low, high: messages * high };
+    points(measured, wanted, true).into_iter().map(whole).collect()
 }
 
-fn is_single(record: &Record) -> bool {
-    record.number("window") == Some(1.0)
+/// What a call of a collective adds to its message, on the evidence of short scatters on two ranks, where it is one message
+/// in a row of them.
+fn collective_overhead(measured: &[Measured], row: &[Point]) -> Option<f64> {
+    let scatter = points(measured, |r| is(r, "scatter") && r.number("ranks") == Some(2.0), false);
+    let message = |size: u64| row.iter().find(|point| point.size == size).map(|point| point.us);
+    let more = scatter.iter().filter(|point| point.size <= fit::SHORT);
+    let more: Vec<f64> = more.filter_map(|point| Some((point.us - message(point.size)?).max(0.0))).collect();
+    Summary::of(&more).map(|summary| summary.median)
 }
 
-/// Copies while every processor of a pair copies: the bound that stands beside streams.
+fn is_blocking(record: &Record) -> bool {
+    record.text("calls") == Some(Calls::Blocking.name())
+}
+
+/// Copies while every processor of a pair copies: the bound that stands beside streams and ping-pong.
 fn beside(measured: &[Measured]) -> Vec<Point> {
     let of = |record: &Record| {
         let one_pair = (is(record, "saturation") || is(record, "stream")) && record.number("pairs") == Some(1.0);
-        let rate = record.number("bound_bandwidth_MBps").filter(|rate| one_pair && *rate > 0.0)?;
+        let copied = is(record, "pingpong") && record.text("limiting_resource") == Some("memory copy");
+        let rate = record.number("bound_bandwidth_MBps").filter(|rate| (one_pair || copied) && *rate > 0.0)?;
         let size = record.number("size_B").filter(|size| (1.0..1e15).contains(size))?;
         let us = 2.0 * size / rate;
         Some(Point { size: size as u64, us, low: us, high: us })
@@ -76,9 +83,10 @@ fn beside(measured: &[Measured]) -> Vec<Point> {
 pub(super) struct Fit {
     pingpong: Vec<Point>,
     stream: Vec<Point>,
-    one_way: Vec<Point>,
+    row: Vec<Point>,
     exchange: Vec<Point>,
     to_self: Vec<Point>,
+    collective: Option<f64>,
     is_mpich: bool,
     copies: Vec<Point>,
     /// Copies while every processor copies: the bound that stands beside a saturation of one pair.
@@ -116,7 +124,8 @@ impl Fit {
         }
         let one_way = |r: &Record| !r.text("direction").is_some_and(|way| way.starts_with("bi") || way == "self");
         let streams = |r: &Record| {
-            (is(r, "stream") && one_way(r) && !is_single(r)) || (is(r, "saturation") && r.number("pairs") == Some(1.0))
+            (is(r, "stream") && one_way(r) && !is_blocking(r) && r.number("window") != Some(1.0))
+                || (is(r, "saturation") && r.number("pairs") == Some(1.0))
         };
         let pingpong = points(measured, |r| is(r, "pingpong"), false);
         if pingpong.len() < LEAST_POINTS {
@@ -126,8 +135,9 @@ impl Fit {
             )));
         }
         let stream = points(measured, streams, true);
-        let singles = [Direction::Uni, Direction::Bi, Direction::Own];
-        let [one_way, exchange, to_self] = singles.map(|direction| single(measured, direction, pingpong[0].us));
+        let directions = [Direction::Uni, Direction::Bi, Direction::Own];
+        let [row, exchange, to_self] = directions.map(|direction| in_a_row(measured, direction));
+        let collective = collective_overhead(measured, &row);
         let is_mpich = told("mpi").iter().any(|mpi| mpi.starts_with("MPICH"));
         let copies =
             points(measured, |r| is(r, "memory") && r.number("stride").is_none_or(|stride| stride == 1.0), true);
@@ -140,9 +150,10 @@ impl Fit {
         let mut fit = Fit {
             pingpong,
             stream,
-            one_way,
+            row,
             exchange,
             to_self,
+            collective,
             is_mpich,
             copies,
             beside,
@@ -194,8 +205,8 @@ impl Fit {
         let curves = [
             ("loggp_time_of_", &self.pingpong, "ping-pong at this size"),
             ("loggp_gap_of_", &self.stream, "stream at this size"),
-            ("one_way_time_of_", &self.one_way, "stream of single messages at this size, without the answers"),
-            ("exchange_time_of_", &self.exchange, "a message each way at once, at this size, without the answers"),
+            ("row_time_of_", &self.row, "a message of this size in a row of blocking calls"),
+            ("exchange_time_of_", &self.exchange, "an exchange in a row of them, at this size"),
             ("self_time_of_", &self.to_self, "a message to oneself, of this size"),
             ("copy_time_of_", &self.copies, "copy of a block of this size"),
             ("copy_time_beside_others_of_", &self.beside, "copy of a block of this size while every processor copies"),
@@ -208,6 +219,10 @@ impl Fit {
         let (share, what) =
             (if self.is_shared { 1.0 } else { 0.0 }, "by what carries the messages: nothing was measured");
         put("loggp_processor_share".to_owned(), share / 1e6, "ratio", Status::Estimated, what);
+        if let Some(us) = self.collective {
+            let what = "short scatters, less a message in a row of blocking calls";
+            put("collective_overhead".to_owned(), us, "us", Status::Measured, what);
+        }
         for (name, most, what) in self.own_parts() {
             put(name.to_owned(), most / 1e6, "B", Status::Estimated, what);
         }
@@ -234,7 +249,6 @@ impl Fit {
     pub(super) fn records(&self, fabric: &str) -> Vec<Record> {
         let LogGp { latency, overhead, gap, gap_per_byte } = self.model;
         let (pingpong, stream) = (fit::kept(&self.pingpong), fit::kept(&self.stream));
-        let stream = if stream.is_empty() { pingpong.clone() } else { stream };
         let values = [
             ("L", latency, 1.0, "us"),
             ("o", overhead, 1.0, "us"),

@@ -119,6 +119,10 @@ impl Carrier {
         let samples = hotlink_real::hand_off(&limits()).map_err(failure)?;
         Ok(Summary::of(&samples).map(|summary| summary.min))
     }
+    /// The lesser of that and what it is now: between two points the system may move ranks closer together.
+    pub(super) fn least_hand_off_us(&self, before_us: f64) -> Result<f64, Failure> {
+        Ok(self.hand_off_us()?.map_or(before_us, |now_us| now_us.min(before_us)))
+    }
     /// The rate at which `ranks` ranks together copy blocks of `size`, in their own memory: MB/s.
     pub(super) fn copy_rate(&self, size: u64, ranks: u32, plan: hotlink_bench::Plan) -> Result<Option<f64>, Failure> {
         if size == 0 {

@@ -1,9 +1,10 @@
 //! `hotlink measure barrier`, `bcast`, `reduce`, `allreduce`, `allgather`, `alltoall`, `alltoallv`, `gather`, `scatter`.
 
 use super::{Repetition, carrier::Carrier, summary};
-use crate::values::{Counts, Size, Sizes};
+use crate::values::{Counts, Sizes};
 use crate::{Failure, output::Output};
 use hotlink_bench::{Collected, Collective, Record, Start, Summary, Which, part};
+use hotlink_fabric::background::BackgroundSpec;
 use hotlink_message::Algorithm;
 
 #[derive(clap::Args)]
@@ -22,9 +23,10 @@ pub(super) struct Args {
     /// How ranks begin together: leaving a barrier, or at an agreed moment of clocks brought together.
     #[arg(long, value_enum, default_value_t = StartArg::Barrier)]
     start: StartArg,
-    /// Bytes of a message from each rank to the next, round the ring, under way during each operation; 0: none.
-    #[arg(long, value_name = "SIZE", default_value = "0")]
-    background: Size,
+    /// Other messages under way during each operation: uniform, permutation, hotspot, bursty, ring, pairs or all-to-all, and
+    /// which share of 2 messages from each rank, in the mean, as uniform:1.0 or ring:0.5:64KiB [default: none].
+    #[arg(long, value_name = "PATTERN:LOAD[:BYTES]")]
+    background: Option<BackgroundSpec>,
     #[command(flatten)]
     pub(super) repetition: Repetition,
 }
@@ -85,13 +87,13 @@ pub(super) fn by(
     if let Some(size) = sizes.iter().find(|&&size| size % 8 != 0) {
         return Err(Failure::Input(format!("--size {size}: elements have 8 B; allowed are multiples of 8")));
     }
-    let hand_off_us = args.carrier.hand_off_us()?.unwrap_or(0.0);
+    let mut hand_off_us = args.carrier.hand_off_us()?.unwrap_or(0.0);
     let progress =
         output.progress(&format!("measure {}", which.name()), (ranks.len() * sizes.len() * algorithms.len()) as u64);
     for &ranks in &ranks {
         let over = args.carrier.oversubscribed(ranks);
         for &size in sizes {
-            let (start, background) = (args.start.into(), args.background.0);
+            let (start, background) = (args.start.into(), args.background);
             let bench = Collective { which, size, start, background, plan: args.repetition.plan()? };
             let copy_mbps = args.carrier.copy_rate(size, ranks, args.repetition.bound_plan()?)?;
             let copy_us =
@@ -101,6 +103,7 @@ pub(super) fn by(
                     Some(algorithm) => args.carrier.run_by(ranks, &bench, (which.collective(), algorithm))?,
                     None => args.carrier.run(ranks, &bench)?,
                 };
+                hand_off_us = args.carrier.least_hand_off_us(hand_off_us)?;
                 let mut record = record(&bench, args, &results, (hand_off_us, copy_us), over)?;
                 if let Some(algorithm) = algorithm {
                     record.set("algorithm", algorithm.name());
@@ -115,6 +118,8 @@ pub(super) fn by(
 
 const BOUND_IS: &str = "the larger of ceil(log2 ranks) hand-offs of a cache line between cores, and what the busiest rank \
                         takes in, copied while all do";
+const BOUND_OF_ROW_IS: &str = "the larger of ceil(log2 ranks) hand-offs of a cache line between cores, once in a row of \
+                               operations that flow into each other, and what the busiest rank takes in, copied while all do";
 
 /// Bytes that the busiest rank receives at least.
 fn taken_in(which: Which, size: u64, ranks: u32) -> f64 {
@@ -142,7 +147,8 @@ fn record(
     let slowest = Collective::slowest(&each);
     let all = summary(&slowest)?;
     // News of every rank needs that many steps to reach all, each a hand-off at least.
-    let steps_us = f64::from(ranks.next_power_of_two().trailing_zeros()) * hand_off_us;
+    let in_a_row = if bench.which.flows() && !bench.is_by_itself() { slowest.inner } else { 1 };
+    let steps_us = f64::from(ranks.next_power_of_two().trailing_zeros()) * hand_off_us / in_a_row as f64;
     let bound_us = steps_us.max(copy_us);
     let per_rank = |of: fn(&Summary) -> f64| {
         let values: Result<Vec<f64>, Failure> = each.iter().map(|rank| Ok(of(&summary(rank)?))).collect();
@@ -158,8 +164,8 @@ fn record(
         .with("bound_latency_us", bound_us)
         .with("efficiency", bound_us / all.median)
         .with("limiting_resource", if copy_us > steps_us { "memory copy" } else { "cache-line hand-off" })
-        .with("bound_is", BOUND_IS)
-        .with("background_B", bench.background)
+        .with("bound_is", if in_a_row > 1 { BOUND_OF_ROW_IS } else { BOUND_IS })
+        .with("background", bench.background.map(|background| background.to_string()))
         .with("p25", all.p25)
         .with("p75", all.p75)
         .with("max", all.max)

@@ -93,6 +93,8 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
+const BOUND_IS: &str = "the fastest message and the fastest computation seen, alone or together: the longer of the two";
+
 fn records(args: &Args, of: (Side, Spin, u64), times: &OverlapTimes, over: bool) -> Result<Vec<Record>, Failure> {
     let (side, spin, size) = of;
     let curve = times.curve().ok_or_else(|| Failure::Check("measure: no sample was taken".to_owned()))?;
@@ -105,7 +107,11 @@ fn records(args: &Args, of: (Side, Spin, u64), times: &OverlapTimes, over: bool)
             .with("side", if side == Side::Sender { "sender" } else { "receiver" })
             .with("spin", if spin == Spin::Fixed { "fixed" } else { "daxpy" })
             .with("size_B", size);
-        args.repetition.finish(head.followed_by(point).with("oversubscribed", over), samples, "total_us")
+        args.repetition.finish(
+            head.followed_by(point).with("bound_is", BOUND_IS).with("oversubscribed", over),
+            samples,
+            "total_us",
+        )
     };
     curve.into_iter().zip(&times.points).map(record).collect()
 }

@@ -30,7 +30,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         return Err(Failure::Input(format!("--ranks {ranks}: a ping-pong needs at least 2")));
     }
     let over = args.carrier.oversubscribed(ranks);
-    let hand_off_us = args.carrier.hand_off_us()?.unwrap_or(0.0);
+    let mut hand_off_us = args.carrier.hand_off_us()?.unwrap_or(0.0);
     let progress = output.progress("measure pingpong", args.size.len() as u64);
     for &size in args.size.iter() {
         let bench = PingPong {
@@ -41,6 +41,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         };
         let results: Vec<Vec<Samples>> = args.carrier.run(ranks, &bench)?;
         let copy_mbps = args.carrier.copy_rate(size, 2, args.repetition.bound_plan()?)?;
+        hand_off_us = args.carrier.least_hand_off_us(hand_off_us)?;
         output.push(record(args, ranks, size, &results[0][0], over, (hand_off_us, copy_mbps))?);
         progress.step();
     }

@@ -1,9 +1,9 @@
 //! `hotlink measure saturation`.
 
-use super::{Memory, Repetition, carrier::Carrier, summary};
+use super::{Memory, Repetition, carrier::Carrier, stream::BOUND_IS, summary};
 use crate::values::{Counts, Sizes};
 use crate::{Failure, output::Output};
-use hotlink_bench::{Direction, PingPong, Plan, Record, Samples, Stream};
+use hotlink_bench::{Calls, Direction, PingPong, Plan, Record, Samples, Stream};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 
 fn stream(args: &Args, pairs: u32, size: u64, plan: Plan) -> Stream {
     let private = args.memory == Memory::Private;
-    Stream { sizes: vec![size], pairs, window: None, direction: Direction::Uni, private, plan }
+    Stream { sizes: vec![size], pairs, window: None, calls: Calls::Windowed, direction: Direction::Uni, private, plan }
 }
 
 fn record(
@@ -79,7 +79,7 @@ fn record(
         .with("bound_bandwidth_MBps", bound_mbps)
         .with("efficiency", if bound_mbps > 0.0 { summary.median / bound_mbps } else { 0.0 })
         .with("limiting_resource", "memory copy")
-        .with("bound_is", "all cores that the ranks can use copying messages in their own memory at once")
+        .with("bound_is", BOUND_IS)
         .with("idle_latency_us", idle_latency_us)
         .with("oversubscribed", over);
     args.repetition.finish(record, samples, "bandwidth_MBps")

@@ -3,7 +3,7 @@
 use super::{Memory, Repetition, carrier::Carrier, summary};
 use crate::values::{Counts, Sizes};
 use crate::{Failure, output::Output};
-use hotlink_bench::{Direction, Record, Samples, Stream};
+use hotlink_bench::{Calls, Direction, Record, Samples, Stream};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -18,6 +18,9 @@ pub(super) struct Args {
     /// One way, both ways at once, or each rank to itself.
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Way::Uni, Way::Bi])]
     direction: Vec<Way>,
+    /// Messages of a window all at once, or each in a blocking call of its own.
+    #[arg(long, value_enum, default_value_t = CallsArg::Windowed)]
+    calls: CallsArg,
     #[command(flatten)]
     common: Common,
 }
@@ -38,7 +41,7 @@ pub(super) struct RateArgs {
 
 #[derive(clap::Args)]
 struct Common {
-    /// Messages under way from each sender; by default as many as make 4 MiB, from 2 to 64.
+    /// Messages of each sender before the receiver's answer; by default as many as make 4 MiB, from 2 to 64.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     window: Option<u64>,
     /// Memory that messages lie in.
@@ -69,6 +72,28 @@ impl From<Way> for Direction {
     }
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum CallsArg {
+    /// All at once, then waited for together.
+    Windowed,
+    /// One after the other, as programs and the trees of collectives call: both ways, a row of exchanges.
+    Blocking,
+}
+
+impl From<CallsArg> for Calls {
+    fn from(calls: CallsArg) -> Calls {
+        match calls {
+            CallsArg::Windowed => Calls::Windowed,
+            CallsArg::Blocking => Calls::Blocking,
+        }
+    }
+}
+
+/// It holds for any way to move bytes, and is loose: of several copies each counts as the only one, a message's own cost
+/// beside its bytes as none (which for short ones is nearly all), and the bytes come from the nearest cache.
+pub(super) const BOUND_IS: &str = "all cores that the ranks can use copying messages in their own memory at once; loose \
+                                   where a message is copied twice, and for short ones, whose own cost has no bound";
+
 /// One point.
 struct Point<'a> {
     carrier: &'a Carrier,
@@ -83,13 +108,13 @@ impl<'a> Point<'a> {
         common: &'a Common,
         (ranks, pairs): (u32, u32),
         size: u64,
-        direction: Direction,
+        (direction, calls): (Direction, Calls),
     ) -> Result<Point<'a>, Failure> {
         if ranks < 2 || pairs > ranks / 2 {
             return Err(Failure::Input(format!("--ranks {ranks}: a pair needs two")));
         }
         let (private, plan) = (common.memory == Memory::Private, common.repetition.plan()?);
-        let bench = Stream { sizes: vec![size], pairs, window: common.window, direction, private, plan };
+        let bench = Stream { sizes: vec![size], pairs, window: common.window, calls, direction, private, plan };
         Ok(Point { carrier, common, ranks, bench })
     }
     /// The record, its bandwidth beside the bound.
@@ -107,12 +132,13 @@ impl<'a> Point<'a> {
             .with("direction", bench.direction.name())
             .with("size_B", size)
             .with("window", bench.window(size))
+            .with("calls", bench.calls.name())
             .with("bandwidth_MBps", bandwidth)
             .with("messages_per_s", bandwidth * 1e6 / size as f64)
             .with("bound_bandwidth_MBps", bound)
             .with("efficiency", if bound > 0.0 { bandwidth / bound } else { 0.0 })
             .with("limiting_resource", "memory copy")
-            .with("bound_is", "all cores that the ranks can use copying messages in their own memory at once")
+            .with("bound_is", BOUND_IS)
             .with("oversubscribed", over);
         Ok((record, samples))
     }
@@ -132,7 +158,8 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let progress = output.progress("measure stream", (args.direction.len() * args.size.len()) as u64);
     for &direction in &args.direction {
         for &size in args.size.iter() {
-            let point = Point::new(&args.carrier, &args.common, (ranks, 1), size, direction.into())?;
+            let point =
+                Point::new(&args.carrier, &args.common, (ranks, 1), size, (direction.into(), args.calls.into()))?;
             let (record, samples) = point.record("stream", over)?;
             output.push(args.common.repetition.finish(record, &samples, "bandwidth_MBps")?);
             progress.step();
@@ -154,7 +181,8 @@ pub(super) fn run_rate(args: &RateArgs, output: &mut Output) -> Result<(), Failu
     for &ranks in &ranks {
         let over = args.carrier.oversubscribed(ranks);
         for &size in args.size.iter() {
-            let point = Point::new(&args.carrier, &args.common, (ranks, ranks / 2), size, Direction::Uni)?;
+            let point =
+                Point::new(&args.carrier, &args.common, (ranks, ranks / 2), size, (Direction::Uni, Calls::Windowed))?;
             let (record, samples) = point.record("rate", over)?;
             let per_message = 1e6 / size as f64;
             let rates = Samples { values: samples.values.iter().map(|mbps| mbps * per_message).collect(), ..samples };
