@@ -92,14 +92,9 @@ fn ties_are_balanced_and_an_unbalanced_tie_would_cost_half_as_much_again() {
     let settings = Settings::of(&spec);
     let plan = Plan::new(&fabric, &settings).expect("plan");
     let run = all_to_all(&plan, &settings, 1 << 18, Schedule::LinearShift).expect("no deadlock");
-    let ring = |r: &Resource| matches!(r, Resource::Channel(c) if !fabric.network.is_node(fabric.network.from(*c)));
-    let busy: Vec<f64> = plan
-        .server_resource
-        .iter()
-        .zip(&run.busy)
-        .filter(|(r, share)| ring(r) && **share > 0.0)
-        .map(|(_, s)| *s)
-        .collect();
+    let ring = |r: Resource| matches!(r, Resource::Channel(c) if !fabric.network.is_node(fabric.network.from(c)));
+    let shares = (0..).zip(&run.busy).filter(|&(server, &share)| ring(plan.server_resource(server)) && share > 0.0);
+    let busy: Vec<f64> = shares.map(|(_, &share)| share).collect();
     let (least, most) = (busy.iter().copied().fold(1.0, f64::min), busy.iter().copied().fold(0.0, f64::max));
     assert_eq!(busy.len(), 64);
     assert!(most / least < 1.15, "{least} to {most}: an unbalanced tie would give 1.5 or more");

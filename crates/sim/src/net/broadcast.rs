@@ -183,7 +183,7 @@ impl Net<'_> {
 
     /// The device that the channel of `lane` leaves.
     fn switch_before(&self, lane: u32) -> u32 {
-        match self.plan.server_resource[self.server_of(lane) as usize] {
+        match self.plan.server_resource(self.server_of(lane)) {
             Resource::Channel(channel) => self.plan.fabric.network.from(channel).0,
             Resource::Vertex(vertex) => vertex.0,
             Resource::Host(node, _) => node.0,

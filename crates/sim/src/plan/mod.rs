@@ -58,8 +58,9 @@ pub struct Plan<'a> {
     pub classes: Vec<Class>,
     /// Class of each server.
     pub server_class: Vec<u8>,
-    /// The resource that each server stands for.
-    pub server_resource: Vec<Resource>,
+    /// The resource that each server stands for, as a number: channels, then vertices, then hosts' roles. A third of the
+    /// memory of a [`Resource`].
+    resource_number: Vec<u32>,
     channel_server: Vec<u32>,
     vertex_server: Vec<u32>,
     /// Per node and host role: the server for sending, the server for receiving.
@@ -109,7 +110,7 @@ impl<'a> Plan<'a> {
             alike,
             classes: Vec::new(),
             server_class: Vec::new(),
-            server_resource: Vec::new(),
+            resource_number: Vec::new(),
             channel_server: vec![NONE; fabric.network.channels()],
             vertex_server: vec![NONE; fabric.network.vertices()],
             host_server: Vec::new(),
@@ -141,11 +142,39 @@ impl<'a> Plan<'a> {
         self.server_class.len()
     }
 
+    /// The resource that a server stands for.
+    pub fn server_resource(&self, server: u32) -> Resource {
+        let network = &self.fabric.network;
+        let (channels, vertices, roles) = (network.channels(), network.vertices(), network.host_roles.len());
+        let number = self.resource_number[server as usize] as usize;
+        if number < channels {
+            return Resource::Channel(Channel(number as u32));
+        }
+        if number < channels + vertices {
+            return Resource::Vertex(Vertex((number - channels) as u32));
+        }
+        let host = number - channels - vertices;
+        Resource::Host(Node((host / roles) as u32), network.host_roles[host % roles])
+    }
+
+    fn number_of(&self, resource: Resource) -> u32 {
+        let network = &self.fabric.network;
+        let (channels, vertices, roles) = (network.channels(), network.vertices(), &network.host_roles);
+        match resource {
+            Resource::Channel(channel) => channel.0,
+            Resource::Vertex(vertex) => channels as u32 + vertex.0,
+            Resource::Host(node, role) => {
+                let place = roles.iter().position(|&own| own == role).unwrap_or(0);
+                (channels + vertices + node.0 as usize * roles.len() + place) as u32
+            }
+        }
+    }
+
     /// Name of a server for people.
     pub fn server_name(&self, server: u32) -> String {
         match server {
             _ if server == self.unlimited => "no limit".to_owned(),
-            _ => self.fabric.resource_name(self.server_resource[server as usize]),
+            _ => self.fabric.resource_name(self.server_resource(server)),
         }
     }
 
@@ -181,7 +210,7 @@ impl<'a> Plan<'a> {
         let network = &self.fabric.network;
         let most = network.channels() + network.vertices() + 2 * network.host_roles.len() * network.nodes as usize + 1;
         self.server_class.reserve_exact(most);
-        self.server_resource.reserve_exact(most);
+        self.resource_number.reserve_exact(most);
         for c in 0..network.channels() as u32 {
             let channel = Channel(c);
             let shared = self.half_duplex(network.role(Resource::Channel(channel)));
@@ -230,7 +259,7 @@ impl<'a> Plan<'a> {
         let index = u8::try_from(index)
             .map_err(|_| SimError::Input("more than 256 different rates in one fabric: round them".to_owned()))?;
         self.server_class.push(index);
-        self.server_resource.push(resource);
+        self.resource_number.push(self.number_of(resource));
         Ok(self.server_class.len() as u32 - 1)
     }
 
@@ -301,7 +330,7 @@ impl<'a> Plan<'a> {
         for &first in &links {
             let (mut server, mut sum) = (first, 0);
             for _ in 0..links.len() {
-                let Resource::Channel(channel) = self.server_resource[server as usize] else { break };
+                let Resource::Channel(channel) = self.server_resource(server) else { break };
                 let stop = self.fabric.network.to(channel);
                 sum += self.role_latency.channel[channel.0 as usize] + self.role_latency.vertex[stop.0 as usize];
                 let onward = self.fabric.network.out(stop).map(|c| self.channel_server[c.0 as usize]);
