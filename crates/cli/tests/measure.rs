@@ -41,6 +41,24 @@ fn pingpong_gives_half_round_trip_with_its_bound() {
 }
 
 #[test]
+fn set_ups_stand_beside_what_a_cache_keeps() {
+    let records = records(&["measure", "registration", "--size", "4KiB,64KiB", "--time", "0.01", "--json"]);
+    assert_eq!(records.len(), 4, "two sizes, mapped and pinned");
+    for record in &records {
+        if record["note"].is_string() {
+            assert_eq!(record["series"], "pin", "only pinning may be forbidden");
+            continue;
+        }
+        assert_sound(record);
+        let number = |key: &str| record[key].as_f64().unwrap();
+        assert!(number("cached_us") > 0.0 && number("latency_us") > 0.0);
+        assert!((number("efficiency") * number("over_cached") - 1.0).abs() < 1e-9);
+        assert!((number("setup_us") + number("cached_us") - number("latency_us")).abs() < 1e-6);
+    }
+    assert_eq!(hotlink(&["measure", "registration", "--size", "0"]).status.code(), Some(2));
+}
+
+#[test]
 fn saturation_becomes_a_fabric() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let (results, fabric) = (folder.join("m.json"), folder.join("here.toml"));

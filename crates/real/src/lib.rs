@@ -23,6 +23,7 @@ mod idle;
 mod launch;
 mod mpi;
 mod ranks;
+mod registration;
 mod shm;
 mod sockets;
 mod store;
@@ -35,6 +36,7 @@ pub use drivers::{Options, Shm, Tcp, cores, cores_of_machine, hand_off, is_one_m
 pub use launch::{Launched, machine};
 pub use mpi::{ADAPTER, Family, Launcher, Library, Mpi, MpiEndpoint, MpiRequest, MpiWindow};
 pub use ranks::{Doors, die_with};
+pub use registration::{Reach, Registration};
 pub use shm::{ShmPort, World};
 pub use sockets::{
     DATAGRAM_MAX, DATAGRAM_MIN, Flood, Pings, SocketBuffers, SocketOptions, Sockets, WARMUP, interface_of, serve,

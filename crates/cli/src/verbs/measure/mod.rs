@@ -12,6 +12,7 @@ mod mpi;
 mod overlap;
 mod pairs;
 mod pingpong;
+mod registration;
 mod rounds;
 mod saturation;
 mod semantics;
@@ -112,6 +113,8 @@ enum Bench {
     Sockets(sockets::Args),
     /// Copy within memory: contiguous loads to contiguous or strided stores.
     Memory(memory::Args),
+    /// What set-ups cost that a cache keeps: mapping and pinning memory for each copy, or once.
+    Registration(registration::Args),
     /// Time until all ranks have met.
     Barrier(barrier::Args),
     /// Time of a broadcast from rank 0.
@@ -190,6 +193,7 @@ fn run_bench(bench: &Bench, hosts: &Hosts, output: &mut Output) -> Result<(), Fa
         Bench::Overlap(args) => overlap::run(args, output),
         Bench::Sockets(args) => sockets::run(args, hosts, output),
         Bench::Memory(args) => memory::run(args, output),
+        Bench::Registration(args) => registration::run(args, output),
         Bench::Barrier(args) => barrier::run(args, output),
         Bench::Bcast(args) => collective::run(Which::Bcast, args, output),
         Bench::Reduce(args) => collective::run(Which::Reduce, args, output),
@@ -216,7 +220,7 @@ impl Bench {
             Bench::Saturation(args) => &args.carrier,
             Bench::Deposit(args) => &args.carrier,
             Bench::Overlap(args) => &args.carrier,
-            Bench::Memory(_) | Bench::Sockets(_) => return None,
+            Bench::Memory(_) | Bench::Registration(_) | Bench::Sockets(_) => return None,
             Bench::Barrier(args) => &args.collective.carrier,
             Bench::Bcast(args)
             | Bench::Reduce(args)

@@ -120,7 +120,7 @@ pub(super) fn run(args: &Args, hosts: &Hosts, output: &mut Output) -> Result<(),
 }
 
 /// Of the clock that takes the samples.
-fn timer() -> Timer {
+pub(super) fn timer() -> Timer {
     let reads: Vec<Instant> = (0..1000).map(|_| Instant::now()).collect();
     let us = |(a, b): (Instant, Instant)| (b - a).as_secs_f64() * 1e6;
     let steps = reads.windows(2).map(|pair| us((pair[0], pair[1]))).filter(|&step| step > 0.0);
