@@ -213,8 +213,13 @@ fn ports_mbps(class: &Path) -> Option<f64> {
     Some(fabric.max(ethernet)).filter(|&mbps| mbps > 0.0)
 }
 
-/// The rate that a network interface, a folder in /sys/class/net, says of itself: MB/s; `None` if it does not know.
+/// The rate that a network interface, a folder in /sys/class/net, says of itself: MB/s; `None` if it does not know, or is
+/// neither a device nor above one (bonds, VLANs): a pair of virtual ends says 10 Gbit/s, and keeps to nothing.
 pub(super) fn interface_mbps(interface: &Path) -> Option<f64> {
+    let is_above = |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with("lower_");
+    if !interface.join("device").exists() && !std::fs::read_dir(interface).ok()?.flatten().any(is_above) {
+        return None;
+    }
     // Mbit/s; -1 where the device does not know.
     let mbit = line(&interface.join("speed").display().to_string())?.parse::<f64>().ok();
     mbit.filter(|&mbit| mbit > 0.0).map(|mbit| mbit / 8.0)
@@ -302,8 +307,12 @@ mod tests {
             write(&format!("net/{name}/operstate"), state);
         }
         write("net/veth0/speed", "10000");
+        write("net/bond0/speed", "20000");
+        write("net/bond0/lower_eth0/speed", "10000");
         write("net/veth0/operstate", "up");
         assert_eq!(ports_mbps(&class), Some(1250.0));
+        let told = ["eth0", "eth2", "veth0", "bond0"].map(|name| interface_mbps(&class.join("net").join(name)));
+        assert_eq!(told, [Some(1250.0), None, None, Some(2500.0)]);
         write("infiniband/mlx5_0/ports/1/state", "4: ACTIVE");
         write("infiniband/mlx5_0/ports/1/rate", "100 Gb/sec (4X EDR)");
         write("infiniband/mlx5_1/ports/1/state", "1: DOWN");
