@@ -398,33 +398,27 @@ impl<'a> Net<'a> {
     /// Reads what an event soon to come will need, so that its way from memory overlaps with that of others.
     #[inline]
     fn warm(&self, event: Event) {
-        match event.kind() {
+        let server = match event.kind() {
             kind::ARRIVE | kind::DELIVER => {
                 let Some(p) = self.packets.items.get(event.id() as usize) else { return };
                 std::hint::black_box(self.lanes[p.here.lane as usize].need);
-                std::hint::black_box(self.servers[self.server_of(p.here.lane) as usize].feeder);
+                self.server_of(p.here.lane)
             }
             kind::DONE => {
-                let feeder = self.warm_front(event.id());
-                if let Some(lane) = self.lanes.get(feeder as usize) {
-                    std::hint::black_box(lane.room);
-                    self.warm_front(self.server_of(feeder));
+                let server = &self.servers[event.id() as usize];
+                let lane = |place: u32| self.lanes.get(place as usize);
+                let waits = lane((event.id() << self.plan.lane_shift) + server.waiting.trailing_zeros());
+                let front = waits.map(|lane| lane.queue.head).filter(|_| server.waiting != 0);
+                if let Some((front, p)) = front.and_then(|at| Some((at, self.packets.items.get(at as usize)?))) {
+                    self.routes.warm(front, u32::from(p.stage) + 2);
                 }
+                let Some(feeder) = lane(server.feeder) else { return };
+                std::hint::black_box(feeder.room);
+                self.server_of(server.feeder)
             }
-            _ => {}
-        }
-    }
-
-    /// Reads a server and a packet that may be the next to start there; gives the lane that it frees.
-    #[inline]
-    fn warm_front(&self, server: u32) -> u32 {
-        let s = &self.servers[server as usize];
-        let lane = self.lanes.get(((server << self.plan.lane_shift) + s.waiting.trailing_zeros()) as usize);
-        let front = lane.map(|lane| lane.queue.head).filter(|_| s.waiting != 0);
-        if let Some((front, p)) = front.and_then(|at| Some((at, self.packets.items.get(at as usize)?))) {
-            self.routes.warm(front, u32::from(p.stage) + 2);
-        }
-        s.feeder
+            _ => return,
+        };
+        std::hint::black_box(self.servers[server as usize].feeder);
     }
 
     #[inline]
