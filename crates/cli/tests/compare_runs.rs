@@ -55,6 +55,21 @@ fn folders_of_sweeps_and_simulations_are_compared() {
 }
 
 #[test]
+fn measured_overlaps_are_partners_by_their_order() {
+    let folder = place("compare-runs-overlap");
+    let overlap = |compute_us: f64, overlap: f64| {
+        json!({"fabric": "this-machine", "benchmark": "overlap", "method": "measured", "size_B": 65536,
+            "compute_us": compute_us, "overlap": overlap})
+    };
+    write(&folder, "a.json", &[overlap(10.0, 0.9), overlap(20.0, 0.95)]);
+    write(&folder, "b.json", &[overlap(11.0, 0.9), overlap(22.0, 0.5)]);
+    let output = hotlink("compare-runs a.json b.json", &folder);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("1 regressions") && !said.contains("no partner"), "{said}");
+}
+
+#[test]
 fn what_cannot_be_compared_is_told() {
     let folder = place("compare-runs-told");
     write(&folder, "a.json", &[pingpong(8, 1.0, 0.01)]);
