@@ -41,7 +41,8 @@ bench-mpi: $(HOTLINK) ## messages over shared memory beside Debian's and PyPI's 
 	@$(TIMED) "three rounds of each" tools/bench-mpi/run $(HOTLINK) $(if $(JSON),--json $(JSON))
 
 bench-predict: $(HOTLINK) ## how well calibrations of Debian's MPIs predict collectives and NPB IS
-	@$(TIMED) "five runs of each" tools/predict/run --hotlink $(HOTLINK)
+	@$(TIMED) "Debian's MPIs" $(MAKE) --no-print-directory -s -C plugins/mpi tools
+	@$(TIMED) "five runs of each" tools/bench-predict/run --hotlink $(HOTLINK)
 
 bench-barrier: .stamps/tools ## the barrier plug-in beside each MPI's own barrier, interleaved
 	@$(TIMED) "plug-in and MPI barriers" $(MAKE) --no-print-directory -s -C plugins bench
