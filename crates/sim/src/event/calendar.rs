@@ -240,9 +240,7 @@ impl Calendar {
         self.fetch();
         self.beyond = [0; 65];
     }
-}
 
-impl Calendar {
     /// Shows the next events, about `most`, as far as their order is known without work; gives their number.
     #[inline]
     pub fn upcoming(&self, most: usize, mut show: impl FnMut(Event)) -> usize {

@@ -379,11 +379,11 @@ impl<'a> Net<'a> {
             self.now = now;
             self.trace.add(now, event);
             self.stats.events += 1;
-            if self.packets.items.len() < COOL {
-            } else if self.warmed == 0 {
-                self.warmed = self.queue.upcoming(WARM, |event| self.warm(event)) as u32;
-            } else {
-                self.warmed -= 1;
+            if self.packets.items.len() >= COOL {
+                self.warmed = match self.warmed {
+                    0 => self.queue.upcoming(WARM, |event| self.warm(event)) as u32,
+                    warmed => warmed - 1,
+                };
             }
             let note = self.handle(event);
             while let Some(server) = self.pokes.pop() {
