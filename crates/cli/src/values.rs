@@ -12,6 +12,7 @@
 //! assert_eq!(*"0.1..0.3".parse::<Numbers>().unwrap(), [0.1, 0.2, 0.3]);
 //! ```
 
+use hotlink_fabric::units::{Bytes, whole};
 use std::collections::HashSet;
 use std::fmt;
 use std::ops::Deref;
@@ -225,40 +226,14 @@ fn take<T>(values: impl Iterator<Item = T>) -> Result<Vec<T>, String> {
 }
 
 fn count(text: &str) -> Result<u64, String> {
-    match digits(text)? {
+    match whole(text)? {
         0 => Err("0 is too few".to_owned()),
         n => Ok(n),
     }
 }
 
-/// Digits alone: Rust's own parser would take a sign.
-fn digits(text: &str) -> Result<u64, String> {
-    if text.is_empty() {
-        return Err("a value is missing".to_owned());
-    }
-    if !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(format!("`{text}` is not a whole number"));
-    }
-    text.parse().map_err(|_| format!("`{text}` is too large: at most {}", u64::MAX))
-}
-
 fn size(text: &str) -> Result<u64, String> {
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = (digits(&text[..end]), text[end..].trim());
-    let factor: u64 = match unit.to_ascii_lowercase().as_str() {
-        "" | "b" => 1,
-        "kib" => 1 << 10,
-        "mib" => 1 << 20,
-        "gib" => 1 << 30,
-        "tib" => 1 << 40,
-        "kb" => 1_000,
-        "mb" => 1_000_000,
-        "gb" => 1_000_000_000,
-        "tb" => 1_000_000_000_000,
-        _ if end == 0 => return Err(format!("`{text}` is not a size")),
-        _ => return Err(format!("unit `{unit}` is not one of B, KiB, MiB, GiB, TiB (x1024), kB, MB, GB, TB (x1000)")),
-    };
-    number?.checked_mul(factor).ok_or_else(|| format!("`{text}` is too large: at most {} B", u64::MAX))
+    text.parse::<Bytes>().map(|bytes| bytes.0)
 }
 
 /// A decimal number as written, so that 0.1..1.0 holds exactly the tenths: `digits` / 10^`places`.

@@ -8,6 +8,7 @@
 
 use crate::rng::SplitMix64;
 use crate::traffic::Traffic;
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -145,33 +146,29 @@ fn other(node: u32, nodes: u32, random: &mut SplitMix64) -> Option<u32> {
     (nodes > 1).then(|| (node + 1 + random.below(u64::from(nodes) - 1) as u32) % nodes)
 }
 
-/// Bytes, with KiB or MiB behind or not.
-fn size(text: &str) -> Option<u64> {
-    let (number, unit) = match (text.strip_suffix("KiB"), text.strip_suffix("MiB")) {
-        (Some(number), _) => (number, 1 << 10),
-        (_, Some(number)) => (number, 1 << 20),
-        _ => (text, 1),
-    };
-    number.parse::<u64>().ok()?.checked_mul(unit).filter(|size| (1..=MOST).contains(size))
-}
-
 impl FromStr for BackgroundSpec {
     type Err = String;
     fn from_str(text: &str) -> Result<BackgroundSpec, String> {
-        let wrong = || {
+        let wrong = |what: String| {
             let names: Vec<&str> = Pattern::ALL.iter().map(|(_, name)| *name).collect();
             let allowed = format!("one of {}, then a load from 0.001 to 1, as uniform:1.0", names.join(", "));
             let bytes = "the bytes of a message if not 4096, 1 to 16MiB, as uniform:1.0:64KiB";
-            format!("`{text}` is no background traffic; allowed: {allowed}, and {bytes}")
+            format!("`{text}` is no background traffic: {what}; allowed: {allowed}, and {bytes}")
         };
         let mut parts = text.split(':');
         let name = parts.next().unwrap_or_default();
-        let (pattern, _) = Pattern::ALL.into_iter().find(|(_, own)| *own == name).ok_or_else(wrong)?;
-        let load = parts.next().and_then(|load| load.parse().ok()).filter(|load| (0.001..=1.0).contains(load));
-        let bytes = parts.next().map_or(Some(SIZE), size);
-        match (load, bytes, parts.next()) {
-            (Some(load), Some(size), None) => Ok(BackgroundSpec { pattern, load, size }),
-            _ => Err(wrong()),
+        let known = Pattern::ALL.into_iter().find(|(_, own)| *own == name);
+        let (pattern, _) = known.ok_or_else(|| wrong(format!("`{name}` is no pattern")))?;
+        let load = parts.next().ok_or_else(|| wrong("the load is missing".to_owned()))?;
+        let in_range = load.parse().ok().filter(|load| (0.001..=1.0).contains(load));
+        let load = in_range.ok_or_else(|| wrong(format!("`{load}` is no load from 0.001 to 1")))?;
+        let Bytes(size) = parts.next().map_or(Ok(Bytes(SIZE)), str::parse).map_err(wrong)?;
+        if !(1..=MOST).contains(&size) {
+            return Err(wrong(format!("{size} B are not from 1 B to 16MiB")));
+        }
+        match parts.next() {
+            None => Ok(BackgroundSpec { pattern, load, size }),
+            Some(more) => Err(wrong(format!("`{more}` is one part too many"))),
         }
     }
 }
@@ -197,18 +194,28 @@ mod tests {
             assert_eq!(text.parse::<BackgroundSpec>().unwrap().to_string(), text);
         }
         assert_eq!("ring:1:64KiB".parse::<BackgroundSpec>().unwrap().to_string(), "ring:1:65536");
-        for text in [
-            "",
-            "uniform",
-            "uniform:0",
-            "uniform:1.1",
-            "flood:1",
-            "uniform:1:0",
-            "uniform:1:8:8",
-            "uniform:NaN",
-            "64KiB",
+        for (text, what) in [
+            ("", "`` is no pattern"),
+            ("flood:1", "`flood` is no pattern"),
+            ("64KiB", "`64KiB` is no pattern"),
+            ("uniform", "load is missing"),
+            ("uniform:0", "`0` is no load"),
+            ("uniform:1.1", "`1.1` is no load"),
+            ("uniform:NaN", "`NaN` is no load"),
+            ("uniform:1:0", "0 B are not"),
+            ("uniform:1:17MiB", "17825792 B are not"),
+            ("uniform:1:8:8", "one part too many"),
         ] {
-            assert!(text.parse::<BackgroundSpec>().unwrap_err().contains("allowed"), "{text}");
+            let error = text.parse::<BackgroundSpec>().unwrap_err();
+            assert!(error.contains(what) && error.contains("allowed"), "{error}");
+        }
+        // One parser for every size: what an option says of a size, this says.
+        for size in ["64KB", "1 MiB", "7", "64K", "x", "-1", "99999999999TiB"] {
+            let own = format!("uniform:1:{size}").parse::<BackgroundSpec>();
+            match size.parse::<Bytes>() {
+                Ok(Bytes(size)) => assert_eq!(own.unwrap().size, size),
+                Err(error) => assert!(own.unwrap_err().contains(&error), "{size}"),
+            }
         }
     }
 

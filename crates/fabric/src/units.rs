@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::str::FromStr;
 
 /// A span of simulated or modelled time in whole picoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -87,6 +88,48 @@ impl fmt::Display for Bytes {
         }
         write!(f, "{n} B")
     }
+}
+
+impl FromStr for Bytes {
+    type Err = String;
+    /// `8`, `64KiB`, `1 MiB` (x1024), `100kB` (x1000); the unit in upper or lower case.
+    fn from_str(text: &str) -> Result<Bytes, String> {
+        let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        let (number, unit) = (whole(&text[..end]), text[end..].trim());
+        let factor: u64 = match unit.to_ascii_lowercase().as_str() {
+            "" | "b" => 1,
+            "kib" => 1 << 10,
+            "mib" => 1 << 20,
+            "gib" => 1 << 30,
+            "tib" => 1 << 40,
+            "kb" => 1_000,
+            "mb" => 1_000_000,
+            "gb" => 1_000_000_000,
+            "tb" => 1_000_000_000_000,
+            _ if end == 0 => return Err(format!("`{text}` is not a size")),
+            _ => {
+                return Err(format!(
+                    "unit `{unit}` is not one of B, KiB, MiB, GiB, TiB (x1024), kB, MB, GB, TB (x1000)"
+                ));
+            }
+        };
+        let bytes = number?.checked_mul(factor);
+        bytes.map(Bytes).ok_or_else(|| format!("`{text}` is too large: at most {} B", u64::MAX))
+    }
+}
+
+/// A whole number of digits alone: Rust's own parser would take a sign.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn whole(text: &str) -> Result<u64, String> {
+    if text.is_empty() {
+        return Err("a value is missing".to_owned());
+    }
+    if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(format!("`{text}` is not a whole number"));
+    }
+    text.parse().map_err(|_| format!("`{text}` is too large: at most {}", u64::MAX))
 }
 
 /// An amount of money in whole cents of a currency that the price list names.
