@@ -2,6 +2,7 @@
 
 mod barrier;
 mod carrier;
+mod clock;
 mod collective;
 mod deposit;
 pub(crate) mod is;

@@ -1,6 +1,6 @@
 //! `hotlink measure registration`: what caching set-ups is worth on this machine (W01 s10).
 
-use super::{Repetition, sockets::timer, summary};
+use super::{Repetition, clock::timer, summary};
 use crate::values::Sizes;
 use crate::{Failure, output::Output};
 use hotlink_bench::{Plan, Record, Samples};

@@ -1,9 +1,9 @@
 //! `hotlink measure sockets`: the operating system's own TCP and UDP, without any message passing above.
 
-use super::{Hosts, Repetition, summary, wire::interface_mbps};
+use super::{Hosts, Repetition, clock::timer, summary, wire::interface_mbps};
 use crate::values::Sizes;
 use crate::{Failure, output::Output};
-use hotlink_bench::{MemoryCopy, MemoryPoint, Plan, Record, Samples, Timer};
+use hotlink_bench::{MemoryCopy, MemoryPoint, Plan, Record, Samples};
 use hotlink_real::{DATAGRAM_MAX, DATAGRAM_MIN, SocketOptions, Sockets, WARMUP, interface_of};
 use std::io;
 use std::path::Path;
@@ -117,15 +117,6 @@ pub(super) fn run(args: &Args, hosts: &Hosts, output: &mut Output) -> Result<(),
         progress.step();
     }
     Ok(())
-}
-
-/// Of the clock that takes the samples.
-pub(super) fn timer() -> Timer {
-    let reads: Vec<Instant> = (0..1000).map(|_| Instant::now()).collect();
-    let us = |(a, b): (Instant, Instant)| (b - a).as_secs_f64() * 1e6;
-    let steps = reads.windows(2).map(|pair| us((pair[0], pair[1]))).filter(|&step| step > 0.0);
-    let resolution_us = steps.fold(f64::INFINITY, f64::min);
-    Timer { overhead_us: us((reads[0], reads[reads.len() - 1])) / (reads.len() - 1) as f64, resolution_us }
 }
 
 fn failed(error: io::Error) -> Failure {
