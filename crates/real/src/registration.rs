@@ -29,8 +29,9 @@ impl Registration {
     /// # Errors
     /// The system has no memory files, or not so much memory.
     pub fn new(bytes: usize) -> io::Result<Registration> {
+        let none = || io::Error::new(io::ErrorKind::Unsupported, "the system has no memory files (memfd_create)");
         let exported = SharedMemory::new(bytes)?;
-        let file = exported.file().ok_or_else(|| io::Error::from(io::ErrorKind::Unsupported))?.try_clone()?;
+        let file = exported.file().ok_or_else(none)?.try_clone()?;
         // SAFETY: mapped with as many bytes, and nobody else knows of it.
         unsafe { exported.start().write_bytes(1, bytes) };
         Ok(Registration { exported, file, target: vec![1; bytes] })
@@ -77,7 +78,14 @@ mod tests {
 
     #[test]
     fn a_copy_is_the_block_however_it_is_reached() {
-        let Ok(mut block) = Registration::new(64 << 10) else { return };
+        let mut block = match Registration::new(64 << 10) {
+            Ok(block) => block,
+            // A system without memory files must say so, and leaves nothing to copy.
+            Err(error) => {
+                assert!(crate::sys::memory_file(1).is_err() && error.to_string().contains("memory files"), "{error}");
+                return eprintln!("copies are not tested: {error}");
+            }
+        };
         for how in [None, Some(Reach::Map), Some(Reach::Pin)] {
             block.target.fill(0);
             let time = match how {

@@ -58,7 +58,7 @@ impl SharedMemory {
 }
 
 /// A memory file of so many zeros, without a name. `HOTLINK_FORBID=memfd` plays a system that has none.
-fn memory_file(bytes: usize) -> io::Result<OwnedFd> {
+pub(crate) fn memory_file(bytes: usize) -> io::Result<OwnedFd> {
     if is_forbidden("memfd") {
         return Err(io::ErrorKind::Unsupported.into());
     }
