@@ -33,12 +33,16 @@ fn fat_tree(radix: u32) -> FabricSpec {
 
 /// All-to-all among `nodes`, and the share of the bound that it reached.
 fn exchange(spec: &FabricSpec, nodes: u32, size: u64) -> (Run, f64) {
+    exchange_under(Capacities::Theoretical, spec, nodes, size)
+}
+
+fn exchange_under(capacities: Capacities, spec: &FabricSpec, nodes: u32, size: u64) -> (Run, f64) {
     let fabric = Fabric::build(spec, nodes).expect(&spec.name);
-    let settings = Settings::of(spec);
+    let settings = Settings { capacities, ..Settings::of(spec) };
     let plan = Plan::new(&fabric, &settings).expect(&spec.name);
     let run = all_to_all(&plan, &settings, size, Schedule::LinearShift).expect(&spec.name);
     let demand = Traffic::AllToAll.demand(fabric.nodes(), 0).expect("all-to-all");
-    let bounds = load::count(&fabric, &demand).expect("routes").bounds(&fabric, Capacities::Theoretical, size);
+    let bounds = load::count(&fabric, &demand).expect("routes").bounds(&fabric, capacities, size);
     let efficiency = run.mbps() / f64::from(fabric.nodes()) / bounds.bandwidth_per_node_mbps;
     (run, efficiency)
 }
@@ -64,6 +68,22 @@ fn saturated_throughput_reaches_nine_tenths_of_the_bound_where_the_flow_control_
     for (spec, nodes, kib, share) in cases {
         let (_, efficiency) = exchange(&spec, nodes, kib << 10);
         assert!((share..=1.000_1).contains(&efficiency), "{} {nodes} x {kib} KiB: {efficiency}", spec.name);
+    }
+}
+
+#[test]
+fn a_rate_that_is_only_measured_is_as_much_a_limit_as_a_gross_one() {
+    for (name, nodes) in [("sci-torus2d", 16), ("gige", 16)] {
+        let stated = named(name);
+        let mut measured = named(name);
+        for resource in measured.resources.values_mut() {
+            resource.measured = resource.measured.take().or(resource.gross.clone());
+            resource.gross = None;
+        }
+        let share = |spec: &FabricSpec| exchange_under(Capacities::Measured, spec, nodes, 64 << 10).1;
+        let (usual, own) = (share(&stated), share(&measured));
+        assert!((0.9..=1.000_1).contains(&usual), "{name}: {usual}");
+        assert!((0.9..=1.000_1).contains(&own), "{name}, measured alone: {own}");
     }
 }
 

@@ -265,26 +265,31 @@ impl<'a> Plan<'a> {
 
     fn class_of(&self, resource: Resource, settings: &Settings) -> Option<Class> {
         let role = self.fabric.network.role(resource);
-        let gross = self.fabric.gross(resource)?;
+        let rate = self.rate(resource, settings.capacities)?;
         Some(Class {
             role,
-            rate: self.rate(role, gross, settings.capacities),
+            rate,
             payload_only: !role.carries_packets(),
             ring: self.is_ring_link(resource),
-            buffer: self.buffer(resource, gross, settings),
+            buffer: self.buffer(resource, self.fabric.gross(resource).unwrap_or(rate), settings),
         })
     }
 
-    /// Rate of wire bytes: the gross rate, or what gives full packets the measured payload rate.
-    fn rate(&self, role: Role, gross: Rate, capacities: Capacities) -> Rate {
-        let spec = &self.fabric.spec;
-        let resource = spec.resource(role);
-        let measured = resource.and_then(|resource| resource.measured.as_ref());
-        let (Capacities::Measured, Some(measured)) = (capacities, measured) else { return gross };
-        let usual = resource.and_then(|resource| resource.gross.as_ref()).map_or(gross.0, |usual| usual.value.0);
+    /// Rate of wire bytes: the gross rate, or what gives full packets the measured payload rate. `None`: never a limit.
+    fn rate(&self, resource: Resource, capacities: Capacities) -> Option<Rate> {
+        let (spec, role) = (&self.fabric.spec, self.fabric.network.role(resource));
+        let (gross, stated) = (self.fabric.gross(resource), spec.resource(role)?);
+        let (Capacities::Measured, Some(measured)) = (capacities, &stated.measured) else { return gross };
+        let (own, usual) = match (gross, &stated.gross) {
+            (Some(own), Some(usual)) => (own.0, usual.value.0),
+            // What a link has of its own goes before what was measured of all.
+            (Some(own), None) => return Some(own),
+            // A calibrated machine knows no more than what was measured.
+            (None, _) => (1, 1),
+        };
         let full = spec.packet.payload_max_bytes.as_ref().map_or(0, |limit| limit.value);
         let efficiency = if role.carries_packets() && full > 0 { spec.packet.efficiency(full, 0.0) } else { 1.0 };
-        Rate((measured.value.0 as f64 / efficiency * gross.0 as f64 / usual as f64).floor() as u64)
+        Some(Rate((measured.value.0 as f64 / efficiency * own as f64 / usual as f64).floor() as u64))
     }
 
     fn is_ring_link(&self, resource: Resource) -> bool {
@@ -375,7 +380,7 @@ fn alike(fabric: &Fabric, settings: &Settings) -> u32 {
 /// Lanes that the fabric needs: virtual channels, sending beside receiving on a shared bus, ways out of a B-Link.
 fn lanes(fabric: &Fabric) -> u32 {
     let network = &fabric.network;
-    let rated = |role| fabric.spec.resource(role).is_some_and(|r| r.gross.is_some());
+    let rated = |role| fabric.spec.resource(role).is_some_and(|r| r.gross.is_some() || r.measured.is_some());
     let exits = (network.nodes..network.vertices() as u32)
         .filter(|&v| rated(network.vertex_role[v as usize]))
         .map(|v| network.out(Vertex(v)).len() as u32);
