@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{hotlink, place, refuses, write};
+use common::{hotlink, machine, place, refuses, write};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -12,29 +12,6 @@ fn records(line: &str, folder: &Path) -> Vec<Value> {
     assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     document["records"].as_array().unwrap().clone()
-}
-
-/// A machine of L = 1 us, o = g = 0.25 us, G = 0.1 ns/B over an adapter, copies at 10 GB/s.
-fn machine() -> Vec<Value> {
-    let sizes: Vec<u64> = (3..24).map(|power| 1 << power).collect();
-    let base = |benchmark: &str, size: u64| json!({"benchmark": benchmark, "method": "measured", "size_B": size});
-    let with = |mut record: Value, key: &str, value: f64| {
-        record[key] = value.into();
-        record["statistic_of"] = key.into();
-        record["ci95_low"] = (value * 0.99).into();
-        record["ci95_high"] = (value * 1.01).into();
-        record
-    };
-    let mut all = Vec::new();
-    for &size in &sizes {
-        let s = size as f64;
-        let mut pingpong = base("pingpong", size);
-        pingpong["via"] = "tcp".into();
-        all.push(with(pingpong, "latency_us", 1.5 + 1e-4 * s));
-        all.push(with(base("stream", size), "bandwidth_MBps", s / (0.25 + 1e-4 * s)));
-        all.push(with(base("memory", size), "bandwidth_MBps", 10_000.0));
-    }
-    all
 }
 
 #[test]

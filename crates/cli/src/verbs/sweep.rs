@@ -49,6 +49,9 @@ pub(crate) struct Args {
     /// Run nothing: print what is finished; what is not is named, with exit status 1.
     #[arg(long, requires = "out")]
     finished: bool,
+    /// Records tell how long simulations took, where no cell is kept.
+    #[arg(skip)]
+    timed: bool,
 }
 
 /// `--shard I/N`.
@@ -95,14 +98,15 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         if !outcomes.is_empty() {
             eprintln!("hotlink: {} of {} cells are finished already", outcomes.len(), outcomes.len() + missing.len());
         }
-        outcomes.extend(run_all(&missing, store.as_ref(), args.jobs, output)?);
+        outcomes.extend(run_all(&missing, args, output)?);
     }
     gather(&named, &outcomes, output)
 }
 
 /// Runs a plan whose studies are all of `verb`, and keeps nothing: a verb's own `--plan`.
 pub(crate) fn run_plan(plan: &Path, verb: &[&str], output: &mut Output) -> Result<(), Failure> {
-    let args = Args { plan: plan.to_owned(), out: None, shard: None, jobs: None, list: false, finished: false };
+    let args =
+        Args { plan: plan.to_owned(), out: None, shard: None, jobs: None, list: false, finished: false, timed: true };
     if let Some(other) = cells(&args)?
         .iter()
         .find(|cell| !cell.arguments.iter().map(String::as_str).take(verb.len()).eq(verb.iter().copied()))
@@ -143,25 +147,20 @@ fn list(named: &[(String, &Cell)], outcomes: &BTreeMap<&str, Outcome>, output: &
 }
 
 /// Runs the cells: what measures this machine first and one at a time, the rest on all cores.
-fn run_all<'a>(
-    missing: &[(&'a str, &Cell)],
-    store: Option<&Store<'_>>,
-    jobs: Option<u16>,
-    output: &Output,
-) -> Result<Vec<(&'a str, Outcome)>, Failure> {
+fn run_all<'a>(missing: &[(&'a str, &Cell)], args: &Args, output: &Output) -> Result<Vec<(&'a str, Outcome)>, Failure> {
+    let store = args.out.as_deref().map(Store);
     let progress = output.progress("sweep", missing.len() as u64);
     let one = |&(key, cell): &(&'a str, &Cell)| -> Result<(&'a str, Outcome), Failure> {
-        let outcome = run_cell(&cell.arguments);
-        if let (Ok(text), Some(store)) = (&outcome, store) {
-            store.save(key, text)?;
+        let outcome = store::document(&cell.arguments, args.timed);
+        if let (Ok(document), Some(store)) = (&outcome, &store) {
+            store.save(key, document)?;
         }
         progress.step();
-        let parsed = |text: String| serde_json::from_str(&text).map_err(|error| error.to_string());
-        Ok((key, outcome.map_err(|failure| failure.to_string()).and_then(parsed)))
+        Ok((key, outcome.map_err(|failure| failure.to_string())))
     };
     let (measured, computed): (Vec<_>, Vec<_>) = missing.iter().partition(|(_, cell)| cell.is_measured());
     let mut done = measured.iter().map(one).collect::<Result<Vec<_>, _>>()?;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.map_or(0, usize::from)).build();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.jobs.map_or(0, usize::from)).build();
     let pool = pool.map_err(|error| Failure::Check(format!("sweep: {error}")))?;
     done.extend(pool.install(|| computed.par_iter().map(one).collect::<Result<Vec<_>, _>>())?);
     Ok(done)

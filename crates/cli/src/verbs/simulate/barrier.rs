@@ -159,6 +159,8 @@ fn simulated(args: &Args, name: &str, spec: &BarrierSpec, nodes: u32, step: &dyn
         .with("safe", true)
         .with("reads_per_node", reads as f64 / f64::from(args.repetitions) / f64::from(nodes))
         .with("events", events)
+        // Gates pass no packets on.
+        .with("packet_hops", 0)
         .with("trace_hash", format!("{trace_hash:016x}"))
         .with("wall_s", wall_s))
 }

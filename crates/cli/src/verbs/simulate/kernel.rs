@@ -151,6 +151,7 @@ fn run(record: Record, machine: &Machine, kernel: Kernel, ranks: u32) -> Result<
         .with("messages", outcome.messages)
         .with("events", outcome.events)
         .with("trace_hash", format!("{:016x}", outcome.trace_hash))
+        .with("packet_hops", 0)
         .with("wall_s", start.elapsed().as_secs_f64());
     Ok((record, outcome))
 }

@@ -86,6 +86,11 @@ impl Hash {
 /// # Errors
 /// What the command said, where it gave no result.
 pub fn run_cell(arguments: &[String]) -> Result<String, Failure> {
+    document(arguments, false).map(|document| output::pretty(&document))
+}
+
+/// The result of a cell's command line; `timed`: with how long simulations took.
+pub(super) fn document(arguments: &[String], timed: bool) -> Result<Value, Failure> {
     let words: Vec<OsString> =
         std::iter::once("hotlink").chain(arguments.iter().map(String::as_str)).map(OsString::from).collect();
     let cli = Cli::try_parse_from(&words).map_err(|error| Failure::Input(error.to_string()))?;
@@ -98,12 +103,12 @@ pub fn run_cell(arguments: &[String]) -> Result<String, Failure> {
         other => other?,
     }
     document["cell"] = Keys::new().of(arguments).into();
-    if arguments.first().is_none_or(|verb| verb != "measure") {
+    if !timed && arguments.first().is_none_or(|verb| verb != "measure") {
         for record in document["records"].as_array_mut().into_iter().flatten() {
             record.as_object_mut().map(|record| record.shift_remove("wall_s"));
         }
     }
-    Ok(output::pretty(&document))
+    Ok(document)
 }
 
 /// The folder that keeps finished cells.
@@ -123,12 +128,12 @@ impl Store<'_> {
     }
 
     /// Keeps a finished cell: under another name first, so that a file is whole or not there.
-    pub(super) fn save(&self, key: &str, text: &str) -> Result<(), Failure> {
+    pub(super) fn save(&self, key: &str, document: &Value) -> Result<(), Failure> {
         let path = self.path(key);
         let cannot = |error: std::io::Error| Failure::Input(format!("{}: cannot write it: {error}", path.display()));
         let partial = self.0.join(format!(".{key}.{}", std::process::id()));
         let written = fs::create_dir_all(self.0)
-            .and_then(|()| fs::write(&partial, text))
+            .and_then(|()| fs::write(&partial, output::pretty(document)))
             .and_then(|()| fs::rename(&partial, &path));
         written.map_err(|error| {
             let _ = fs::remove_file(&partial);

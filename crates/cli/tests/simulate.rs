@@ -1,0 +1,89 @@
+//! What every benchmark of `simulate` promises.
+
+mod common;
+
+use common::{hotlink, machine, place, write};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// A fabric that knows no more than what was measured.
+fn calibrated(folder: &Path) {
+    let mut measured = machine();
+    measured.push(json!({"benchmark": "is", "method": "measured", "ranks": 1, "class": "S", "bound_time_s": 0.004}));
+    write(folder, "m.json", &measured);
+    let output = hotlink("calibrate m.json --model loggp --name this-mpi", folder);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Each benchmark on each engine that it has.
+const LINES: [&str; 34] = [
+    "barrier --fabric hwbarr --nodes 4",
+    "barrier --fabric qsnet --nodes 8 --algorithm hardware,tree,nic",
+    "barrier --fabric ib-ndr-fat-tree2 --nodes 8 --algorithm dissemination",
+    "deposit --fabric k98-sci --strides 1,8",
+    "deposit --fabric k98-t3d --strides 1,8",
+    "goal --generate barrier:dissemination --ranks 4 --loggp L=2us,o=0.5us,g=50ns,G=0",
+    "pingpong --fabric myrinet-clos64 --size 8",
+    "pingpong --fabric w01-sci-d330 --size 8,64KiB --memory registered --cache lru",
+    "pingpong --fabric this-mpi --size 8",
+    "semantics --fabric k98-sci --nodes 2 --size 64KiB --via adapter,tcp",
+    "saturation --fabric myrinet-minimal --senders 1..2 --size 4KiB",
+    "saturation --fabric myrinet-minimal --pairs 1..2 --size 4KiB",
+    "alltoall --fabric sci-torus2d --nodes 16 --size 4KiB",
+    "alltoall --fabric this-mpi --nodes 2 --size 4KiB",
+    "alltoallv --fabric w01-sci-d330 --nodes 4 --size 4KiB",
+    "overlap --fabric w01-sci-d330 --size 16KiB",
+    "bcast --fabric w01-sci-d330 --nodes 4 --size 4KiB",
+    "bcast --fabric qsnet --nodes 8 --size 4KiB --algorithm hardware,tree",
+    "bcast --fabric this-mpi --nodes 2 --size 4KiB",
+    "reduce --fabric w01-sci-d330 --nodes 4 --size 4KiB",
+    "reduce --fabric sharp --nodes 8 --size 256",
+    "allreduce --fabric w01-sci-d330 --nodes 4 --size 4KiB",
+    "allreduce --fabric sharp --nodes 8 --size 256",
+    "allgather --fabric w01-sci-d330 --nodes 4 --size 4KiB",
+    "gather --fabric w01-sci-d330 --nodes 4 --size 4KiB",
+    "scatter --fabric w01-sci-d330 --nodes 4 --size 4KiB",
+    "cache-study --uses 20",
+    "cache-study --plan plan.toml",
+    "is --class S --fabric w01-sci-d330 --ranks 2",
+    "is --class S --fabric this-mpi --ranks 2",
+    "traffic --fabric ib-ndr-fat-tree2 --nodes 16 --load 0.5 --messages 20 --size 4KiB",
+    "traffic --fabric gige --nodes 4 --load 1.0 --messages 20 --size 4KiB --ethernet drop",
+    "bcast --fabric bluegene-l --nodes 8 --size 256",
+    "allgather --fabric this-mpi --nodes 2 --size 4KiB",
+];
+
+#[test]
+fn every_record_has_its_course_its_bound_its_efficiency_and_what_limits() {
+    let folder = place("simulate-records");
+    calibrated(&folder);
+    let study = "[[study]]\nverb = \"simulate cache-study\"\nuses = 20\ncache = [\"lru\", \"immediate\"]\n";
+    std::fs::write(folder.join("plan.toml"), study).unwrap();
+    for line in LINES {
+        let output = hotlink(&format!("simulate {line} --format jsonl"), &folder);
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(!text.is_empty(), "{line} gave nothing");
+        for record in text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+            for key in ["events", "packet_hops", "trace_hash", "wall_s", "limiting_resource"] {
+                assert!(!record[key].is_null(), "{line}: {key} is missing in {record}");
+            }
+            let keys = record.as_object().unwrap();
+            assert!(keys.keys().any(|key| key.starts_with("bound_")), "{line}: no bound in {record}");
+            let efficiency = record["efficiency"].as_f64().unwrap_or(f64::NAN);
+            assert!((0.0..=1.000_001).contains(&efficiency), "{line}: efficiency {efficiency} in {record}");
+        }
+    }
+}
+
+#[test]
+fn no_benchmark_is_left_out() {
+    let help = String::from_utf8(hotlink("simulate -h", &place("simulate-help")).stdout).unwrap();
+    let commands = help.split("Commands:").nth(1).unwrap().split("Options:").next().unwrap();
+    let own = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
+    let names: BTreeSet<&str> =
+        commands.lines().filter(own).filter_map(|line| line.split_whitespace().next()).collect();
+    let tried: BTreeSet<&str> = LINES.iter().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names, tried);
+}
