@@ -25,7 +25,7 @@ mod verbs;
 pub use simulated::on_fabric;
 pub use verbs::run_cell;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser};
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -77,7 +77,7 @@ pub type Plotter = Box<dyn Fn(&Path) -> Result<(), String> + Send>;
 /// Runs the command line `args` (the program's name first) and returns its exit status.
 pub fn main(args: impl IntoIterator<Item = OsString>, plotter: Option<Plotter>) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
-    let cli = match Cli::try_parse_from(&args) {
+    let cli = match parse(&args) {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();
@@ -99,11 +99,21 @@ pub fn main(args: impl IntoIterator<Item = OsString>, plotter: Option<Plotter>) 
 /// part of the results here.
 pub fn json(args: impl IntoIterator<Item = OsString>) -> Result<String, Failure> {
     let args: Vec<OsString> = args.into_iter().collect();
-    let cli = Cli::try_parse_from(&args).map_err(|error| Failure::Input(error.to_string()))?;
+    let cli = parse(&args).map_err(|error| Failure::Input(error.to_string()))?;
     match run(&cli, &args, None) {
         (_, Err(failure @ Failure::Input(_))) => Err(failure),
         (output, _) => Ok(output.json()),
     }
+}
+
+/// Reads a command line. A negative number is a value like any other, so that the option that it is for refuses it.
+fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
+    fn with_negative_numbers(command: clap::Command) -> clap::Command {
+        let takes_values = |arg: &clap::Arg| !arg.is_positional() && arg.get_action().takes_values();
+        let allow = |arg: clap::Arg| if takes_values(&arg) { arg.allow_negative_numbers(true) } else { arg };
+        command.mut_args(allow).mut_subcommands(with_negative_numbers)
+    }
+    Cli::from_arg_matches(&with_negative_numbers(Cli::command()).try_get_matches_from(args)?)
 }
 
 fn run(cli: &Cli, args: &[OsString], plotter: Option<Plotter>) -> (output::Output, Result<(), Failure>) {
@@ -129,7 +139,6 @@ fn on_threads_of_this_process<T: Send>(what: impl FnOnce() -> T + Send) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
     use proptest::prelude::*;
 
     #[test]
@@ -147,8 +156,8 @@ mod tests {
             ].prop_map(str::to_owned).boxed().prop_union("\\PC{0,12}".boxed()),
             0..9,
         )) {
-            let words = std::iter::once("hotlink".to_owned()).chain(words);
-            if let Err(error) = Cli::try_parse_from(words) {
+            let words: Vec<OsString> = std::iter::once("hotlink".to_owned()).chain(words).map(OsString::from).collect();
+            if let Err(error) = parse(&words) {
                 prop_assert!([0, 2].contains(&error.exit_code()));
             }
         }

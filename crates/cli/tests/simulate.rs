@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{hotlink, machine, place, write};
+use common::{hotlink, machine, place, refuses, write};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -86,4 +86,21 @@ fn no_benchmark_is_left_out() {
         commands.lines().filter(own).filter_map(|line| line.split_whitespace().next()).collect();
     let tried: BTreeSet<&str> = LINES.iter().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(names, tried);
+}
+
+#[test]
+fn a_negative_number_is_refused_by_the_option_that_it_was_for() {
+    let lines = [
+        (
+            "simulate alltoall --fabric sci-ring --nodes -1",
+            "--nodes <LIST>': `-1`: `-1` is not a whole number; allowed",
+        ),
+        ("simulate alltoall --fabric sci-ring --size -8", "--size <LIST>': `-8`"),
+        (
+            "simulate traffic --fabric sci-ring --nodes 4 --load -0.5",
+            "--load: -0.5: allowed are shares of the bound above 0",
+        ),
+        ("simulate pingpong --fabric sci-ring --messages -3", "--messages"),
+    ];
+    refuses(&place("simulate-negative"), &lines);
 }
