@@ -13,7 +13,9 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
 /// How long ranks look for each other.
-const MEET_LIMIT: Duration = Duration::from_secs(20);
+pub(crate) const MEET_LIMIT: Duration = Duration::from_secs(20);
+/// How long rank 0 waits where people start the others, on other machines.
+const PEOPLE_LIMIT: Duration = Duration::from_secs(600);
 
 /// A connection between rank 0 and another.
 enum Link {
@@ -90,12 +92,13 @@ impl Crew {
             Link::Local(_) => None,
         })
     }
-    fn meet(place: &Launched) -> io::Result<Crew> {
+    /// `limit`: how long rank 0 waits for the others.
+    fn meet(place: &Launched, limit: Duration) -> io::Result<Crew> {
         let address = place.meet_at().map_err(io::Error::other)?;
         let mut crew =
             Crew { rank: place.rank, ranks: place.ranks, job: place.job.clone(), links: Vec::new(), pids: Vec::new() };
         if place.rank == 0 {
-            crew.gather_links(address)?
+            crew.gather_links(address, limit)?
         } else {
             crew.join(address)?
         }
@@ -106,11 +109,12 @@ impl Crew {
         LocalAddr::from_abstract_name(format!("hotlink-{}-{}", sys::user(), self.job))
     }
     /// As rank 0: accepts all others. Whoever does not know the job is turned away.
-    fn gather_links(&mut self, address: Option<SocketAddr>) -> io::Result<()> {
+    fn gather_links(&mut self, address: Option<SocketAddr>, limit: Duration) -> io::Result<()> {
         self.links = (0..self.ranks).map(|_| None).collect();
         let accept: Box<dyn Fn() -> io::Result<Link>> = match address {
             Some(address) => {
-                let listener = TcpListener::bind(address)?;
+                let told = |error: io::Error| io::Error::other(format!("cannot listen at {address}: {error}"));
+                let listener = TcpListener::bind(address).map_err(told)?;
                 listener.set_nonblocking(true)?;
                 Box::new(move || {
                     let (stream, _) = listener.accept()?;
@@ -129,31 +133,37 @@ impl Crew {
                 })
             }
         };
-        let start = Instant::now();
+        let (start, mut turned_away) = (Instant::now(), Vec::new());
         while self.links.iter().flatten().count() + 1 < self.ranks as usize {
             match accept() {
-                Ok(link) => self.admit(link),
+                Ok(link) => turned_away.extend(self.admit(link)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::sleep(Duration::from_millis(1)),
                 Err(error) => return Err(error),
             }
-            if start.elapsed() > MEET_LIMIT {
+            if start.elapsed() > limit {
                 let there = self.links.iter().flatten().count() + 1;
-                return Err(io::Error::other(format!("{there} of {} ranks came in time", self.ranks)));
+                let came = format!("{there} of {} ranks came within {} s", self.ranks, limit.as_secs());
+                let others = turned_away.last().map(|why| format!("; turned away: {why}")).unwrap_or_default();
+                return Err(io::Error::other(came + &others));
             }
         }
         Ok(())
     }
-    fn admit(&mut self, mut link: Link) {
+    /// Takes a rank in, or says why not.
+    fn admit(&mut self, mut link: Link) -> Option<String> {
         let hello = link.set_limit(Some(Duration::from_secs(2))).and_then(|()| link.receive());
-        let Ok(hello) = hello else { return };
-        let Some((rank, job)) = hello.split_first_chunk::<4>() else { return };
+        let stranger = || Some("what is no rank".to_owned());
+        let Ok(hello) = hello else { return stranger() };
+        let Some((rank, job)) = hello.split_first_chunk::<4>() else { return stranger() };
         let rank = u32::from_le_bytes(*rank) as usize;
-        if job == self.job.as_bytes()
-            && link.set_limit(None).is_ok()
-            && let Some(slot @ None) = self.links.get_mut(rank).filter(|_| rank > 0)
-        {
-            *slot = Some(link);
+        if job != self.job.as_bytes() {
+            return Some(format!("rank {rank} of `{}`, not `{}`", String::from_utf8_lossy(job), self.job));
         }
+        match self.links.get_mut(rank).filter(|_| rank > 0) {
+            Some(slot @ None) if link.set_limit(None).is_ok() => *slot = Some(link),
+            _ => return Some(format!("a second rank {rank}, or one that is none of 1 to {}", self.ranks - 1)),
+        }
+        None
     }
     fn join(&mut self, address: Option<SocketAddr>) -> io::Result<()> {
         let start = Instant::now();
@@ -164,7 +174,10 @@ impl Crew {
             };
             match tried {
                 Ok(link) => break link,
-                Err(error) if start.elapsed() > MEET_LIMIT => return Err(error),
+                Err(error) if start.elapsed() > MEET_LIMIT => {
+                    let place = address.map_or_else(|| "on this machine".to_owned(), |address| format!("at {address}"));
+                    return Err(io::Error::other(format!("no rank 0 {place} for {} s: {error}", MEET_LIMIT.as_secs())));
+                }
                 Err(_) => std::thread::sleep(Duration::from_millis(2)),
             }
         };
@@ -177,7 +190,12 @@ impl Crew {
         Ok(())
     }
     fn share_pids(&mut self, local: bool) -> io::Result<()> {
-        let lost = |lost: Lost| io::Error::other(format!("rank {} ended while the ranks met", lost.0));
+        let lost = |lost: Lost| match lost.0 {
+            0 => {
+                io::Error::other("rank 0 has ended, or turned this one away: it runs another job, or the rank is taken")
+            }
+            rank => io::Error::other(format!("rank {rank} ended while the ranks met")),
+        };
         let all = self.all_to_all(&sys::pid().to_le_bytes()).map_err(lost)?;
         if local {
             let pid = |bytes: &Vec<u8>| bytes.as_slice().try_into().map(i32::from_le_bytes);
@@ -251,8 +269,9 @@ pub(crate) fn crew() -> Result<Option<MutexGuard<'static, Crew>>, String> {
     static CREW: OnceLock<Result<Option<Mutex<Crew>>, String>> = OnceLock::new();
     let met = CREW.get_or_init(|| {
         let told = TOLD.get().cloned();
+        let limit = if told.is_some() { PEOPLE_LIMIT } else { MEET_LIMIT };
         let Some(place) = told.map_or_else(Launched::from_environment, |told| Ok(Some(told)))? else { return Ok(None) };
-        let crew = Crew::meet(&place)
+        let crew = Crew::meet(&place, limit)
             .map_err(|error| format!("rank {} of {} did not find the others: {error}", place.rank, place.ranks))?;
         Ok(Some(Mutex::new(crew)))
     });

@@ -27,7 +27,8 @@ const USER: u32 = 0;
 const CLOSE: u32 = 1;
 /// Most ranks: a connection between every two.
 pub(crate) const MAX_RANKS: u32 = 64;
-const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// How long a rank waits for another that has met it already.
+const CONNECT_LIMIT: Duration = crate::crew::MEET_LIMIT;
 
 /// What ranks need to find each other, made before they are forked.
 pub struct Meeting {
@@ -73,10 +74,23 @@ impl Meeting {
         Peer::new(stream)
     }
     /// Accepts one rank of the job; whoever else connects is turned away.
+    ///
+    /// # Errors
+    /// Nobody of the job came: who was to come may have ended, and no launcher ends the others.
     fn accept(&self, rank: Rank) -> io::Result<(Rank, Peer)> {
         let listener = self.listeners[rank as usize].as_ref().ok_or(io::ErrorKind::NotConnected)?;
-        loop {
-            let (mut stream, _) = listener.accept()?;
+        listener.set_nonblocking(true)?;
+        let start = Instant::now();
+        while start.elapsed() < CONNECT_LIMIT {
+            let mut stream = match listener.accept() {
+                Ok((stream, _)) => stream,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    std::thread::sleep(Duration::from_millis(1));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            stream.set_nonblocking(false)?;
             stream.set_read_timeout(Some(CONNECT_LIMIT))?;
             let (mut cookie, mut from) = ([0; 16], [0; 4]);
             let heard = stream.read_exact(&mut cookie).and_then(|()| stream.read_exact(&mut from));
@@ -84,6 +98,7 @@ impl Meeting {
                 return Ok((Rank::from_le_bytes(from), Peer::new(stream)?));
             }
         }
+        Err(io::Error::other(format!("no other rank connected for {} s", CONNECT_LIMIT.as_secs())))
     }
 }
 

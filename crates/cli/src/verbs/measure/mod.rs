@@ -74,14 +74,22 @@ impl Hosts {
         self.listen.is_some() || self.connect.is_some()
     }
     /// Joins the ranks that the options or a launcher name; says nothing in the end unless this is rank 0.
-    fn join(&self, output: &mut Output) -> Result<(), Failure> {
+    fn join(&self, bench: &Bench, output: &mut Output) -> Result<(), Failure> {
         let place = match (&self.listen, &self.connect) {
             (Some(address), _) => Some((0, address)),
             (None, Some(address)) => Some((self.as_rank, address)),
             (None, None) => None,
         };
         if let Some((rank, address)) = place {
-            let (ranks, job, meet) = (self.processes, "hotlink measure".to_owned(), Some(address.clone()));
+            if bench.carrier().is_some_and(Carrier::is_shm) {
+                let what = "--listen, --connect: shared memory is one machine's; allowed with them is --via tcp";
+                return Err(Failure::Input(what.to_owned()));
+            }
+            let job = format!("hotlink measure {}", bench.parts().0);
+            if rank == 0 {
+                eprintln!("hotlink: waits at {address} for `{job} --connect ...` on {} more", self.processes - 1);
+            }
+            let (ranks, meet) = (self.processes, Some(address.clone()));
             hotlink_real::join(Launched { rank, ranks, job, meet })
                 .map_err(|what| Failure::Input(format!("--listen, --connect: {what}")))?;
         }
@@ -146,7 +154,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Some(carrier) if !mpi::join(carrier, output)? => return Ok(()),
         Some(_) => {}
         None if matches!(args.bench, Bench::Sockets(_)) => {}
-        None => args.hosts.join(output)?,
+        None => args.hosts.join(&args.bench, output)?,
     }
     carrier.map_or(Ok(()), Carrier::check)?;
     if !output.is_muted() {
@@ -210,30 +218,36 @@ fn run_bench(bench: &Bench, hosts: &Hosts, output: &mut Output) -> Result<(), Fa
 }
 
 impl Bench {
-    /// What carries its messages, if it has any.
+    /// Its name on the command line, and what carries its messages, if it has any.
+    fn parts(&self) -> (&'static str, Option<&Carrier>) {
+        match self {
+            Bench::Pingpong(args) => ("pingpong", Some(&args.carrier)),
+            Bench::Stream(args) => ("stream", Some(&args.carrier)),
+            Bench::Rate(args) => ("rate", Some(&args.carrier)),
+            Bench::Pairs(args) => ("pairs", Some(&args.carrier)),
+            Bench::Semantics(args) => ("semantics", Some(&args.carrier)),
+            Bench::Saturation(args) => ("saturation", Some(&args.carrier)),
+            Bench::Deposit(args) => ("deposit", Some(&args.carrier)),
+            Bench::Overlap(args) => ("overlap", Some(&args.carrier)),
+            Bench::Sockets(_) => ("sockets", None),
+            Bench::Memory(_) => ("memory", None),
+            Bench::Registration(_) => ("registration", None),
+            Bench::Barrier(args) => ("barrier", Some(&args.collective.carrier)),
+            Bench::Bcast(args) => ("bcast", Some(&args.carrier)),
+            Bench::Reduce(args) => ("reduce", Some(&args.carrier)),
+            Bench::Allreduce(args) => ("allreduce", Some(&args.carrier)),
+            Bench::Allgather(args) => ("allgather", Some(&args.carrier)),
+            Bench::Alltoall(args) => ("alltoall", Some(&args.carrier)),
+            Bench::Alltoallv(args) => ("alltoallv", Some(&args.carrier)),
+            Bench::Gather(args) => ("gather", Some(&args.carrier)),
+            Bench::Scatter(args) => ("scatter", Some(&args.carrier)),
+            Bench::Kernel(args) => ("kernel", Some(&args.carrier)),
+            Bench::Is(args) => ("is", Some(&args.carrier)),
+        }
+    }
+
     fn carrier(&self) -> Option<&Carrier> {
-        Some(match self {
-            Bench::Pingpong(args) => &args.carrier,
-            Bench::Stream(args) => &args.carrier,
-            Bench::Rate(args) => &args.carrier,
-            Bench::Pairs(args) => &args.carrier,
-            Bench::Semantics(args) => &args.carrier,
-            Bench::Saturation(args) => &args.carrier,
-            Bench::Deposit(args) => &args.carrier,
-            Bench::Overlap(args) => &args.carrier,
-            Bench::Memory(_) | Bench::Registration(_) | Bench::Sockets(_) => return None,
-            Bench::Barrier(args) => &args.collective.carrier,
-            Bench::Bcast(args)
-            | Bench::Reduce(args)
-            | Bench::Allreduce(args)
-            | Bench::Allgather(args)
-            | Bench::Alltoall(args)
-            | Bench::Alltoallv(args)
-            | Bench::Gather(args)
-            | Bench::Scatter(args) => &args.carrier,
-            Bench::Kernel(args) => &args.carrier,
-            Bench::Is(args) => &args.carrier,
-        })
+        self.parts().1
     }
 }
 
