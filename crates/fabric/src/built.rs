@@ -12,7 +12,7 @@
 //! ```
 
 use crate::network::{Channel, Network, Node, Resource, Vertex};
-use crate::routing::{Hop, Routing, State, Trip};
+use crate::routing::{Guide, Hop, Routing, State, Trip};
 use crate::spec::{FabricSpec, Role};
 use crate::topology::{self, Shape};
 use crate::units::{Rate, Time};
@@ -108,6 +108,35 @@ pub struct Fabric {
     pub routing: Routing,
 }
 
+/// The ways of one trip through a fabric: what depends on its ends alone, looked up once.
+#[derive(Debug)]
+pub struct Ways<'a> {
+    fabric: &'a Fabric,
+    destination: Vertex,
+    home: Vertex,
+    eject: Channel,
+    guide: Guide<'a>,
+}
+
+impl Ways<'_> {
+    /// Every next hop of a packet at `state`, with the share of the flow that takes it; empty at the destination,
+    /// and where no route exists. Clears `hops` first and allocates nothing once `hops` is large enough.
+    pub fn hops(&self, state: State, hops: &mut Vec<Hop>) {
+        hops.clear();
+        if state.at == self.destination {
+            return;
+        }
+        let network = &self.fabric.network;
+        if state.at == self.home {
+            hops.push(Hop { channel: self.eject, vc: 0, phase: state.phase, share: 1.0 });
+        } else if network.is_node(state.at) && self.fabric.attachment.has_home(Node(state.at.0)) {
+            hops.push(Hop { channel: network.port(state.at, 0), vc: 0, phase: state.phase, share: 1.0 });
+        } else {
+            self.guide.hops(state, hops);
+        }
+    }
+}
+
 impl Fabric {
     /// Builds the fabric for `nodes` nodes.
     ///
@@ -142,23 +171,21 @@ impl Fabric {
         self.network.nodes
     }
 
-    /// Every next hop of a packet at `state`, with the share of the flow that takes it; empty at the destination,
-    /// and where no route exists. Clears `hops` first and allocates nothing once `hops` is large enough.
+    /// The ways of a trip.
+    pub fn ways(&self, trip: Trip) -> Ways<'_> {
+        let node = trip.destination.0 as usize;
+        Ways {
+            fabric: self,
+            destination: trip.destination.vertex(),
+            home: self.attachment.home[node],
+            eject: self.attachment.eject[node],
+            guide: self.routing.guide(&self.network, &self.attachment, trip),
+        }
+    }
+
+    /// The same for a single step: see [`Ways::hops`].
     pub fn hops(&self, state: State, trip: Trip, hops: &mut Vec<Hop>) {
-        hops.clear();
-        let destination = trip.destination.vertex();
-        if state.at == destination {
-            return;
-        }
-        let home = self.attachment.home[trip.destination.0 as usize];
-        if state.at == home {
-            let channel = self.attachment.eject[trip.destination.0 as usize];
-            hops.push(Hop { channel, vc: 0, phase: state.phase, share: 1.0 });
-        } else if self.network.is_node(state.at) && self.attachment.has_home(Node(state.at.0)) {
-            hops.push(Hop { channel: self.network.port(state.at, 0), vc: 0, phase: state.phase, share: 1.0 });
-        } else {
-            self.routing.hops(&self.network, &self.attachment, state, trip, hops);
-        }
+        self.ways(trip).hops(state, hops);
     }
 
     /// What a resource of this role is called: `SCI link`.

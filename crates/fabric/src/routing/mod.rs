@@ -3,7 +3,7 @@
 //! A routing answers one question: where may a packet at a [`State`] go next on its [`Trip`]? A deterministic routing
 //! gives one [`Hop`], a spreading one several with their shares. The load count asks per destination
 //! ([`Routing::toward`], with the hops still to go, so that flows can be pushed farthest first); the simulator asks
-//! per packet ([`crate::Fabric::hops`]). Structured topologies answer by formula, any other graph from distances to the
+//! per packet ([`crate::Fabric::ways`]). Structured topologies answer by formula, any other graph from distances to the
 //! destination's home, worked out once per home and kept ([`paths::Paths`]).
 
 pub mod cube;
@@ -206,22 +206,51 @@ impl Routing {
         Some(Toward::Dragonfly(DragonflyToward::new(shape, network, goal)))
     }
 
-    /// Next hops between the injection and the ejection of a packet (see [`crate::Fabric::hops`]).
-    pub(crate) fn hops(&self, network: &Network, at: &Attachment, state: State, trip: Trip, hops: &mut Vec<Hop>) {
+    /// What leads a packet on between its injection and its ejection (see [`crate::Fabric::ways`]).
+    pub(crate) fn guide<'a>(&'a self, network: &'a Network, at: &Attachment, trip: Trip) -> Guide<'a> {
         let group = at.group[trip.destination.0 as usize] as usize;
+        let kept = |paths: &'a Paths| {
+            let row = Cow::Borrowed(paths.kept_row(network, at, group));
+            Guide::Toward(Toward::Paths { paths, network, row })
+        };
         match (self, trip.via) {
             (Routing::Dragonfly { shape, valiant: true }, Some(via)) => {
-                DragonflyToward::new(shape, network, Goal::Via(via, at.homes[group])).hops(state, hops);
+                let goal = Goal::Via(via, at.homes[group]);
+                Guide::Toward(Toward::Dragonfly(DragonflyToward::new(shape, network, goal)))
             }
-            (Routing::Paths(paths), _) => paths.hops(network, paths.kept_row(network, at, group), state, hops),
+            (Routing::Paths(paths), _) => kept(paths),
             (Routing::Source { paths, routes }, _) => match routes.get(&(trip.source, trip.destination)) {
-                Some(route) => {
-                    let next = route.iter().find(|&&channel| network.from(channel) == state.at);
-                    hops.extend(next.map(|&channel| Hop { channel, vc: 0, phase: 0, share: 1.0 }));
-                }
-                None => paths.hops(network, paths.kept_row(network, at, group), state, hops),
+                Some(route) => Guide::Explicit { route, network },
+                None => kept(paths),
             },
-            _ => self.toward(network, at, group).hops(state, hops),
+            _ => Guide::Toward(self.toward(network, at, group)),
+        }
+    }
+}
+
+/// What leads one packet on.
+#[derive(Debug)]
+pub(crate) enum Guide<'a> {
+    /// The routing.
+    Toward(Toward<'a>),
+    /// A route of its own.
+    Explicit {
+        /// Its channels in order.
+        route: &'a [Channel],
+        /// Their network.
+        network: &'a Network,
+    },
+}
+
+impl Guide<'_> {
+    /// Appends the ways on from `state`; none at the home itself.
+    pub fn hops(&self, state: State, hops: &mut Vec<Hop>) {
+        match self {
+            Guide::Toward(toward) => toward.hops(state, hops),
+            Guide::Explicit { route, network } => {
+                let next = route.iter().find(|&&channel| network.from(channel) == state.at);
+                hops.extend(next.map(|&channel| Hop { channel, vc: 0, phase: 0, share: 1.0 }));
+            }
         }
     }
 }

@@ -1,11 +1,8 @@
 //! A stable calendar queue.
 
+use super::ring::{BUCKETS, Item, Ring};
 use super::{BinaryHeap, Event, Queue};
 
-type Item = (u64, Event);
-
-/// Buckets of the calendar: a power of two, with a bit of one word for every 64.
-const BUCKETS: usize = 1024;
 /// Buckets of more events than this are sorted by digits, others by insertion.
 const FEW: usize = 40;
 /// Pushes between two looks at the width, at least.
@@ -18,10 +15,7 @@ const LOOK: usize = 4096;
 /// The width follows the events: wider while many lie beyond the ring, narrower while they crowd in its buckets. Buckets
 /// keep their memory, so that the steady state does not allocate.
 pub struct Calendar {
-    buckets: Vec<Vec<Item>>,
-    occupied: [u64; BUCKETS / 64],
-    /// Which words of `occupied` are not 0.
-    words: u64,
+    ring: Ring,
     shift: u32,
     /// Number of the bucket that the clock is in: its times divided by its width.
     open: u64,
@@ -34,7 +28,7 @@ pub struct Calendar {
     /// Time of the first event of `far`.
     far_at: u64,
     len: usize,
-    spare: Vec<Item>,
+    spare: [Vec<Item>; 2],
     /// Pushes until the width is looked at again, and of how many in all; places that events have moved in their buckets
     /// since it last was, and events pushed beyond the ring, by the digits that their distance in buckets has.
     left: usize,
@@ -46,9 +40,7 @@ pub struct Calendar {
 impl Default for Calendar {
     fn default() -> Calendar {
         Calendar {
-            buckets: vec![Vec::new(); BUCKETS],
-            occupied: [0; BUCKETS / 64],
-            words: 0,
+            ring: Ring::default(),
             shift: 6,
             open: 0,
             due: Vec::new(),
@@ -57,7 +49,7 @@ impl Default for Calendar {
             far: BinaryHeap::default(),
             far_at: u64::MAX,
             len: 0,
-            spare: Vec::new(),
+            spare: [Vec::new(), Vec::new()],
             left: LOOK,
             pushes: LOOK,
             moved: 0,
@@ -69,25 +61,16 @@ impl Default for Calendar {
 impl Calendar {
     #[inline]
     fn place(&mut self, at: u64, event: Event) {
-        let ahead = (at >> self.shift) - self.open;
+        let ahead = (at >> self.shift).wrapping_sub(self.open);
         if ahead.wrapping_sub(1) < BUCKETS as u64 - 1 {
-            return self.append(at, event);
+            return self.ring.push((at >> self.shift) as usize % BUCKETS, (at, event));
         }
         self.place_elsewhere(at, event);
     }
 
-    /// Adds an event to its bucket, which is not the open one.
-    #[inline]
-    fn append(&mut self, at: u64, event: Event) {
-        let bucket = (at >> self.shift) as usize % BUCKETS;
-        self.buckets[bucket].push((at, event));
-        self.occupied[bucket / 64] |= 1 << (bucket % 64);
-        self.words |= 1 << (bucket / 64);
-    }
-
     #[inline(never)]
     fn place_elsewhere(&mut self, at: u64, event: Event) {
-        if at >> self.shift == self.open {
+        if at >> self.shift <= self.open {
             return self.insert(at, event);
         }
         let ahead = (at >> self.shift) - self.open;
@@ -96,11 +79,17 @@ impl Calendar {
         self.far.push(at, event);
     }
 
-    /// Adds an event to the open bucket.
+    /// Forgets events that are gone.
+    #[inline]
+    fn forget(&mut self) {
+        self.due.drain(..self.gone);
+        self.gone = 0;
+    }
+
+    /// Adds an event to an open bucket.
     fn insert(&mut self, at: u64, event: Event) {
         if self.gone > 64 && 2 * self.gone > self.due.len() {
-            self.due.drain(..self.gone);
-            self.gone = 0;
+            self.forget();
         }
         if self.due.last().is_none_or(|last| last.0 <= at) {
             return self.due.push((at, event));
@@ -113,24 +102,12 @@ impl Calendar {
     /// The first occupied bucket after the open one, by its place in the ring.
     #[inline]
     fn next_bucket(&self) -> Option<usize> {
-        if self.words == 0 {
-            return None;
-        }
-        let from = (self.open as usize + 1) % BUCKETS;
-        let word = from / 64;
-        let here = self.occupied[word] >> (from % 64);
-        if here != 0 {
-            return Some(from + here.trailing_zeros() as usize);
-        }
-        let after = self.words & !((2u64 << word) - 1);
-        let word = if after != 0 { after } else { self.words }.trailing_zeros() as usize;
-        Some(word * 64 + self.occupied[word].trailing_zeros() as usize)
+        self.ring.occupied_from((self.open as usize + 1) % BUCKETS)
     }
 
     /// Opens the next bucket that holds events; `false` if none does.
     fn turn(&mut self) -> bool {
-        self.due.clear();
-        self.gone = 0;
+        self.forget();
         let here = self.open as usize % BUCKETS;
         match self.next_bucket() {
             Some(next) => self.open += (next.wrapping_sub(here) % BUCKETS) as u64,
@@ -139,23 +116,12 @@ impl Calendar {
         }
         self.fetch();
         let bucket = self.open as usize % BUCKETS;
-        self.strike(bucket);
-        match self.buckets[bucket].len() {
-            1 => self.due.push(self.buckets[bucket][0]),
-            0..=FEW => self.sort_few(bucket),
-            _ => self.sort_many(bucket),
+        if self.ring.len(bucket) > FEW {
+            self.sort_many(bucket)
+        } else {
+            self.sort_few(bucket)
         }
-        self.buckets[bucket].clear();
         true
-    }
-
-    /// Takes a bucket off the map of the occupied ones.
-    #[inline]
-    fn strike(&mut self, bucket: usize) {
-        self.occupied[bucket / 64] &= !(1 << (bucket % 64));
-        if self.occupied[bucket / 64] == 0 {
-            self.words &= !(1 << (bucket / 64));
-        }
     }
 
     /// Takes what the ring now reaches from beyond it, before anything at these times is pushed.
@@ -168,42 +134,51 @@ impl Calendar {
         }
     }
 
-    /// Puts the events of a bucket into `due` in order of time, by insertion.
+    /// Moves the events of a bucket to `due` in order of time, by insertion.
     #[inline]
     fn sort_few(&mut self, bucket: usize) {
-        for &item in &self.buckets[bucket] {
-            let mut place = self.due.len();
-            self.due.push(item);
-            while place > 0 && self.due[place - 1].0 > item.0 {
-                self.due[place] = self.due[place - 1];
-                place -= 1;
+        let (due, moved) = (&mut self.due, &mut self.moved);
+        self.ring.take(bucket, |items| {
+            for &item in items {
+                let mut place = due.len();
+                due.push(item);
+                while place > 0 && due[place - 1].0 > item.0 {
+                    due[place] = due[place - 1];
+                    place -= 1;
+                }
+                *moved += due.len() - 1 - place;
+                due[place] = item;
             }
-            self.moved += self.due.len() - 1 - place;
-            self.due[place] = item;
-        }
+        });
     }
 
-    /// Puts the events of a bucket into `due` in order of time, by one digit of it after another from the lowest.
+    /// Moves the events of a bucket to `due` in order of time, by one digit of it after another from the lowest.
     fn sort_many(&mut self, bucket: usize) {
-        const BITS: u32 = 8;
-        self.due.extend_from_slice(&self.buckets[bucket]);
-        self.spare.clone_from(&self.due);
-        for low in (0..self.shift).step_by(BITS as usize) {
-            let digit = |at: u64| (at >> low) as usize & ((1 << BITS.min(self.shift - low)) - 1);
-            let mut ends = [0; 1 << BITS];
-            self.due.iter().for_each(|item| ends[digit(item.0)] += 1);
+        let [from, to] = &mut self.spare;
+        from.clear();
+        self.ring.take(bucket, |items| from.extend_from_slice(items));
+        to.resize(from.len(), (0, Event(0)));
+        // Digits of one length, 8 bits at most.
+        let bits = self.shift.div_ceil(self.shift.div_ceil(8).max(1));
+        for low in (0..self.shift).step_by(bits.max(1) as usize) {
+            let mask = (1u64 << bits.min(self.shift - low)) - 1;
+            let digit = |at: u64| (at >> low & mask) as usize;
+            let mut ends = [0u32; 1 << 8];
+            let ends = &mut ends[..=mask as usize];
+            from.iter().for_each(|item| ends[digit(item.0)] += 1);
             let mut sum = 0;
-            for end in &mut ends {
+            for end in &mut *ends {
                 sum += *end;
                 *end = sum;
             }
-            for &item in self.due.iter().rev() {
+            for &item in from.iter().rev() {
                 let place = &mut ends[digit(item.0)];
                 *place -= 1;
-                self.spare[*place] = item;
+                to[*place as usize] = item;
             }
-            std::mem::swap(&mut self.due, &mut self.spare);
+            std::mem::swap(from, to);
         }
+        self.due.extend_from_slice(from);
     }
 
     /// Takes the width at which seven of eight of the latest events had been within the ring; a narrower one where events
@@ -231,8 +206,7 @@ impl Calendar {
         while let Some(bucket) = self.next_bucket() {
             let here = self.open as usize % BUCKETS;
             self.open += (bucket.wrapping_sub(here) % BUCKETS) as u64;
-            events.append(&mut self.buckets[bucket]);
-            self.strike(bucket);
+            self.ring.take(bucket, |items| events.extend_from_slice(items));
         }
         self.due.clear();
         (self.gone, self.shift, self.open) = (0, shift, self.now >> shift);
@@ -241,18 +215,18 @@ impl Calendar {
         self.beyond = [0; 65];
     }
 
-    /// Shows the next events, about `most`, as far as their order is known without work; gives their number.
+    /// Puts the events to come in order, `least` of them or what the ring holds: [`Calendar::due`] shows them.
     #[inline]
-    pub fn upcoming(&self, most: usize, mut show: impl FnMut(Event)) -> usize {
-        let due = &self.due[self.gone..];
-        due.iter().take(most).for_each(|&(_, event)| show(event));
-        if due.len() >= most {
-            return most;
+    pub fn look_ahead(&mut self, least: usize) {
+        while self.due.len() - self.gone < least && self.next_bucket().is_some() {
+            self.turn();
         }
-        let next = self.next_bucket().map_or(&[][..], |bucket| &self.buckets[bucket][..]);
-        let next = &next[..next.len().min(most - due.len())];
-        next.iter().for_each(|&(_, event)| show(event));
-        due.len() + next.len()
+    }
+
+    /// The events to come whose order is known, from the next on.
+    #[inline]
+    pub fn due(&self) -> &[Item] {
+        &self.due[self.gone..]
     }
 }
 

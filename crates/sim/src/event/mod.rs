@@ -9,6 +9,7 @@
 mod calendar;
 mod heaps;
 mod radix;
+mod ring;
 mod trace;
 
 pub use calendar::Calendar;
@@ -17,7 +18,7 @@ pub use radix::RadixHeap;
 pub use trace::TraceHash;
 
 /// What happens: a kind, a 32-bit id (packet, server, node) and 24 bits more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Event(pub u64);
 
 impl Event {
@@ -119,6 +120,11 @@ mod tests {
                     calendar.push(now + delay, Event::new(0, id, 0));
                     radix.push(now + delay, Event::new(0, id, 0));
                     id += 1;
+                }
+                if random.below(4) == 0 {
+                    let most = random.below(100) as usize;
+                    calendar.look_ahead(most);
+                    assert!(calendar.due().is_sorted_by_key(|item| item.0) && calendar.due().len() <= calendar.len());
                 }
                 let next = calendar.pop();
                 assert_eq!(next, radix.pop());

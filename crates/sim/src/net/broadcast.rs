@@ -66,6 +66,14 @@ pub(super) struct Casts {
     states: Vec<State>,
 }
 
+impl Casts {
+    /// Nodes that each packet of a message goes to by `tree`.
+    #[inline]
+    pub(super) fn copies(&self, tree: u32) -> u32 {
+        if tree == NONE { 1 } else { self.trees[tree as usize].copies }
+    }
+}
+
 impl Default for Casts {
     fn default() -> Casts {
         let (way, states) = (Vec::new(), Vec::new());
@@ -118,8 +126,8 @@ impl Net<'_> {
         let to = if range[0] == from { range[1] } else { range[0] };
         let message = self.add_message(from, to, bytes, tag)?;
         let m = &mut self.messages.items[message as usize];
-        (m.tree, m.copies, m.inner) = (tree as u32, self.casts.trees[tree].copies, inner);
-        if m.packets.checked_mul(m.copies).is_none() {
+        (m.tree, m.inner) = (tree as u32, inner);
+        if m.packets.checked_mul(self.casts.trees[tree].copies).is_none() {
             return Err(SimError::Input(format!("a broadcast of {bytes} B: send less at once")));
         }
         self.begin(message);

@@ -5,7 +5,7 @@
 //! route like any other. A richer adapter (programmed transfers, DMA queues, a NIC processor) decides in place of
 //! [`Net::offer`] when a packet is ready for the network.
 
-use super::pool::{AGAIN, Message, Packet, Worm};
+use super::pool::{AGAIN, Aside, Message, Packet, Worm};
 use super::worm::part;
 use super::{Mode, Net, Note, kind};
 use crate::error::SimError;
@@ -37,7 +37,9 @@ impl<'a> Net<'a> {
         bus: [Time; 2],
     ) -> Result<u32, SimError> {
         let message = self.add_message(from, to, bytes, tag)?;
-        self.messages.items[message as usize].bus = bus;
+        if let Some(aside) = self.asides.get_mut(message as usize) {
+            aside.bus = bus;
+        }
         self.begin(message);
         Ok(message)
     }
@@ -92,7 +94,7 @@ impl<'a> Net<'a> {
         let packets = packets.ok_or_else(|| {
             SimError::Input(format!("a message of {bytes} B is 2^31 packets or more: send less at once"))
         })?;
-        Ok(self.messages.add(Message {
+        let message = self.messages.add(Message {
             from,
             to,
             bytes,
@@ -101,17 +103,21 @@ impl<'a> Net<'a> {
             packets,
             made: 0,
             delivered: 0,
-            copies: 1,
             tree: NONE,
             inner: false,
             lost: 0,
             shares: false,
             switches: 0,
             pause_ps: 0,
-            bus: self.buses.map_or([Time::ZERO; 2], |buses| buses.transfer(BusUse::DMA, bytes)),
-            heed_from: 0,
             next: NONE,
-        }))
+        });
+        if self.buses.is_some() || !self.patience.is_empty() {
+            let bus = self.buses.map_or([Time::ZERO; 2], |buses| buses.transfer(BusUse::DMA, bytes));
+            let places = self.messages.items.len();
+            self.asides.resize(places, Aside::default());
+            self.asides[message as usize] = Aside { bus, heed_from: 0 };
+        }
+        Ok(message)
     }
 
     /// Begins queued messages while the node has streams free.

@@ -39,15 +39,16 @@ impl Net<'_> {
         let class = self.servers[first as usize].class;
         let base = self.paces[class as usize].packet_time(p);
         let m = &mut self.messages.items[p.message as usize];
+        let aside = &mut self.asides[p.message as usize];
         let pause = u64::from(m.pause_ps);
         let index = p.index & !AGAIN;
         let next = match p.marked {
-            true if index < m.heed_from => return,
+            true if index < aside.heed_from => return,
             true => base + 2 * pause,
             false => pause.saturating_sub(pause / 8 + base / 256),
         };
         if p.marked {
-            m.heed_from = m.made;
+            aside.heed_from = m.made;
         }
         m.pause_ps = next.min(base * LONGEST).min(u64::from(u32::MAX)) as u32;
     }

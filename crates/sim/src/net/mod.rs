@@ -8,11 +8,13 @@
 //! A switch may replicate a packet to a range of nodes ([`broadcast`]).
 //! Links and switches may fail, come back and degrade ([`outage`]).
 //! A packet alone in the network crosses it in one step ([`express`]).
+//! What the next events need is asked of memory ahead of time ([`ahead`]).
 //! A network that can no longer move says which resources wait for one another ([`deadlock`]).
 //!
 //! A workload drives it by [`Net::post`] and [`Net::advance`]: the network runs until something concerns the workload.
 
 mod adaptive;
+mod ahead;
 mod broadcast;
 mod deadlock;
 mod express;
@@ -38,7 +40,7 @@ use hotlink_fabric::routing::Hop;
 use hotlink_fabric::spec::{FlowControl, Role};
 use hotlink_fabric::units::{Rate, Time};
 use outage::Outage;
-use pool::{Packet, Worm};
+use pool::{Aside, Packet, Worm};
 use routes::{Routes, Rows};
 use worm::Hold;
 
@@ -212,6 +214,8 @@ pub struct Net<'a> {
     paces: Vec<Pace>,
     packets: Pool<Packet>,
     messages: Pool<Message>,
+    /// One for each place of `messages`, where any network at work needs it: over buses, and with marks.
+    asides: Vec<Aside>,
     /// One for each place of `packets`.
     routes: Routes,
     /// Of messages whose packets share one: one for each place of `messages`.
@@ -226,20 +230,14 @@ pub struct Net<'a> {
     supplied_at: u64,
     outage: Option<Box<Outage>>,
     casts: Casts,
-    /// Events to come whose needs have been read.
-    warmed: u32,
+    /// Events until those to come are looked at again ([`ahead`]).
+    looked: u32,
     /// Packets alone may cross in one step; timers pending; channels of a worm that does.
     expresses: bool,
     timers: u32,
     held: Vec<express::Held>,
     buses: Option<Buses>,
 }
-
-/// As many events ahead as memory can be waited for at once.
-const WARM: usize = 6;
-
-/// Fewer places of packets than this are near anyway.
-const COOL: usize = 32768;
 
 /// Gives a node's next message, destination and bytes, when it has a stream free.
 type Supply<'a> = Box<dyn FnMut(u32) -> Option<(u32, u64)> + 'a>;
@@ -297,6 +295,7 @@ impl<'a> Net<'a> {
             paces: plan.classes.iter().map(pace).collect(),
             packets: Pool::default(),
             messages: Pool::default(),
+            asides: Vec::new(),
             routes: Routes::new(
                 plan.servers() << plan.lane_shift,
                 settings.spread == Spread::Adaptive || !settings.faults.is_empty(),
@@ -311,7 +310,7 @@ impl<'a> Net<'a> {
             supplied_at: 0,
             outage: None,
             casts: Casts::default(),
-            warmed: 0,
+            looked: 0,
             expresses: false,
             timers: 0,
             held: Vec::new(),
@@ -379,12 +378,7 @@ impl<'a> Net<'a> {
             self.now = now;
             self.trace.add(now, event);
             self.stats.events += 1;
-            if self.packets.items.len() >= COOL {
-                self.warmed = match self.warmed {
-                    0 => self.queue.upcoming(WARM, |event| self.warm(event)) as u32,
-                    warmed => warmed - 1,
-                };
-            }
+            self.look_ahead();
             let note = self.handle(event);
             while let Some(server) = self.pokes.pop() {
                 self.try_start(server);
@@ -393,32 +387,6 @@ impl<'a> Net<'a> {
                 return Ok(note);
             }
         }
-    }
-
-    /// Reads what an event soon to come will need, so that its way from memory overlaps with that of others.
-    #[inline]
-    fn warm(&self, event: Event) {
-        let server = match event.kind() {
-            kind::ARRIVE | kind::DELIVER => {
-                let Some(p) = self.packets.items.get(event.id() as usize) else { return };
-                std::hint::black_box(self.lanes[p.here.lane as usize].need);
-                self.server_of(p.here.lane)
-            }
-            kind::DONE => {
-                let server = &self.servers[event.id() as usize];
-                let lane = |place: u32| self.lanes.get(place as usize);
-                let waits = lane((event.id() << self.plan.lane_shift) + server.waiting.trailing_zeros());
-                let front = waits.map(|lane| lane.queue.head).filter(|_| server.waiting != 0);
-                if let Some((front, p)) = front.and_then(|at| Some((at, self.packets.items.get(at as usize)?))) {
-                    self.routes.warm(front, u32::from(p.stage) + 2);
-                }
-                let Some(feeder) = lane(server.feeder) else { return };
-                std::hint::black_box(feeder.room);
-                self.server_of(server.feeder)
-            }
-            _ => return,
-        };
-        std::hint::black_box(self.servers[server as usize].feeder);
     }
 
     #[inline]

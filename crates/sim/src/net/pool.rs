@@ -66,8 +66,9 @@ impl Default for Worm {
     }
 }
 
-/// A message: what a workload posts and is told about.
+/// A message: what a workload posts and is told about. A cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(align(64))]
 pub struct Message {
     /// Sender.
     pub from: u32,
@@ -85,8 +86,7 @@ pub struct Message {
     pub made: u32,
     /// Packets delivered so far.
     pub delivered: u32,
-    /// Nodes that each packet goes to, and the tree by which; 1 and [`NONE`] for a unicast.
-    pub(crate) copies: u32,
+    /// The tree by which each packet goes to several nodes; [`NONE`] for a unicast.
     pub(crate) tree: u32,
     /// From adapter to adapter.
     pub(crate) inner: bool,
@@ -95,16 +95,21 @@ pub struct Message {
     /// All its packets take one way, which is known.
     pub(crate) shares: bool,
     pub(crate) switches: u16,
-    /// ECN: marks of packets before this one are old news.
-    pub(crate) heed_from: u32,
     /// SCI: latency of a response, 0 until known. ECN: pause between packets.
     pub(crate) pause_ps: u32,
+    /// Next in a node's queue, or next free place.
+    pub(crate) next: u32,
+}
+
+/// What only some networks need of a message.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Aside {
     /// What all its bytes take of the sender's and of the receiver's host bus ([`Net::over_buses`]).
     ///
     /// [`Net::over_buses`]: super::Net::over_buses
-    pub(crate) bus: [Time; 2],
-    /// Next in a node's queue, or next free place.
-    pub(crate) next: u32,
+    pub bus: [Time; 2],
+    /// ECN: marks of packets before this one are old news.
+    pub heed_from: u32,
 }
 
 /// Places for `T` with a free list through `T`'s own link.

@@ -27,6 +27,10 @@ impl<T: Copy> Rows<T> {
         self.items[place as usize * self.room + i as usize]
     }
     #[inline]
+    fn ask(&self, place: u32, i: u32) {
+        super::ahead::fetch(&self.items, place as usize * self.room + i as usize);
+    }
+    #[inline]
     fn put(&mut self, place: u32, i: u32, item: T) {
         self.items[place as usize * self.room + i as usize] = item;
     }
@@ -171,13 +175,12 @@ impl Routes {
     pub fn after(&self, place: u32, stage: u32, here: Stage) -> Stage {
         if here.is_last() { here } else { self.stage(place, stage + 1) }
     }
-    /// Reads a stage, or what lies in its place, to bring it near.
+    /// Asks memory for a stage, or what lies in its place.
     #[inline]
-    pub fn warm(&self, place: u32, stage: u32) {
-        let at = |room: usize| place as usize * room + stage as usize;
+    pub fn ask(&self, place: u32, stage: u32) {
         match &self.long {
-            Some(long) => _ = std::hint::black_box(long.items.get(at(long.room)).map(|stage| stage.lane)),
-            None => _ = std::hint::black_box(self.short.items.get(at(self.short.room)).copied()),
+            Some(long) => long.ask(place, stage),
+            None => self.short.ask(place, stage),
         }
     }
 }

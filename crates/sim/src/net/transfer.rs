@@ -88,7 +88,7 @@ impl Net<'_> {
     }
 
     /// Starts the next packet on a server if one can start.
-    #[inline]
+    #[inline(always)]
     pub(super) fn try_start(&mut self, server: u32) {
         let s = &self.servers[server as usize];
         if !s.busy && s.waiting != 0 {
@@ -96,6 +96,7 @@ impl Net<'_> {
         }
     }
 
+    #[inline(never)]
     fn start_next(&mut self, server: u32) {
         let can = self.can_start(server);
         if can == 0 {
@@ -123,9 +124,11 @@ impl Net<'_> {
             let bit = set.trailing_zeros();
             let account = bit & (own_lanes - 1);
             let need = lanes[bit as usize].need;
+            can |= u16::from(lanes[account as usize].room >= need) << bit;
             // Nobody pauses a packet's last stage; a worm's channel may be held there, too.
-            let shut = shut >> account & 1 != 0 && (self.mode == Mode::Worm || need != NO_NEED);
-            can |= u16::from(lanes[account as usize].room >= need && !shut) << bit;
+            if shut >> account & 1 != 0 && (self.mode == Mode::Worm || need != NO_NEED) {
+                can &= !(1 << bit);
+            }
             set &= set - 1;
         }
         can
@@ -247,15 +250,17 @@ impl Net<'_> {
     }
 
     /// How long a packet holds a server of `class` in `lane`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn packet_time(&mut self, class: u8, p: &Packet, lane: u32) -> u64 {
         let pace = &mut self.paces[class as usize];
-        if pace.bus {
-            let m = &self.messages.items[p.message as usize];
-            // A host's first lane is for sending, its second for receiving.
-            return part(m.bus[(lane & 1) as usize].0, u64::from(p.payload), m.bytes);
-        }
-        pace.packet_time(p)
+        if pace.bus { self.bus_time(p, lane) } else { pace.packet_time(p) }
+    }
+
+    /// How long a packet holds a host's bus: its first lane is for sending, its second for receiving.
+    #[inline(never)]
+    fn bus_time(&self, p: &Packet, lane: u32) -> u64 {
+        let bus = self.asides[p.message as usize].bus[(lane & 1) as usize];
+        part(bus.0, u64::from(p.payload), self.messages.items[p.message as usize].bytes)
     }
 
     /// Takes room behind `lane` for a packet that starts there. SCI receivers and dropping switches decide at its
@@ -390,9 +395,10 @@ impl Net<'_> {
         self.packets.items[packet as usize].message = NONE;
         self.packets.remove(packet);
         let m = &mut self.messages.items[p.message as usize];
-        self.stats.overtakings += u64::from(m.copies == 1 && p.index & !AGAIN != m.delivered);
+        self.stats.overtakings += u64::from(m.tree == NONE && p.index & !AGAIN != m.delivered);
         m.delivered += 1;
-        if m.delivered < m.packets * m.copies {
+        let copies = self.casts.copies(m.tree);
+        if m.delivered < m.packets * copies {
             return None;
         }
         let message = *m;

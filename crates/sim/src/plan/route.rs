@@ -123,9 +123,10 @@ impl Plan<'_> {
     fn walk(&self, mut state: State, trip: Trip, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
         let by_destination = self.spread == Spread::Destination;
         let mut draw = Draw { lot: choice >> 32, turn: choice & 0xffff_ffff, by_destination };
+        let ways = self.fabric.ways(trip);
         while state.at != trip.destination.vertex() {
             let mut hops = std::mem::take(&mut out.hops);
-            self.fabric.hops(state, trip, &mut hops);
+            ways.hops(state, &mut hops);
             let chosen_at = if hops.len() > 1 || !out.down.is_empty() { state } else { NO_CHOICE };
             out.drawn |= hops.len() > 1;
             if !out.down.is_empty() {

@@ -1,0 +1,143 @@
+//! Asking memory ahead of time for what the next events need.
+//!
+//! A loaded network keeps more packets than caches hold, and an event finds what it needs only by way of something else: a
+//! server by its event, the packet at the front of the server's lane, the stages of that packet's route. Events to come
+//! are therefore looked at in groups, a group farther off for the first of these steps, a nearer one for the next, each
+//! asking for what the step after it reads.
+
+use super::{Net, kind};
+use crate::event::Event;
+use crate::plan::NONE;
+
+/// Events of a group.
+const GROUP: usize = 8;
+/// Steps.
+const STEPS: usize = 4;
+/// Fewer places of packets than this are near anyway. Tests look ahead always.
+const COOL: usize = if cfg!(test) { 1 } else { 32768 };
+
+/// Asks for place `at` of `items`, if there is such a place.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub(super) fn fetch<T>(items: &[T], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let place = items.as_ptr().wrapping_add(at);
+        // SAFETY: a prefetch neither reads nor writes, and does nothing where there is no memory.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (items, at);
+}
+
+impl Net<'_> {
+    /// Asks for what the next events need; to be called before every event.
+    #[inline]
+    pub(super) fn look_ahead(&mut self) {
+        if self.packets.items.len() < COOL {
+            return;
+        }
+        if self.looked == 0 {
+            self.looked = GROUP as u32;
+            self.ask_ahead();
+        }
+        self.looked -= 1;
+    }
+
+    fn ask_ahead(&mut self) {
+        self.queue.look_ahead(STEPS * GROUP);
+        let mut groups = self.queue.due().chunks(GROUP);
+        let mut next = || groups.next().unwrap_or_default().iter().map(|item| item.1);
+        next().for_each(|event| self.ask_ways_upstream(event));
+        next().for_each(|event| self.ask_ways(event));
+        next().for_each(|event| self.ask_what_it_leads_to(event));
+        next().for_each(|event| self.ask_own(event));
+    }
+
+    /// First: what the event names.
+    #[inline]
+    fn ask_own(&self, event: Event) {
+        let id = event.id() as usize;
+        match event.kind() {
+            kind::ARRIVE | kind::DELIVER => fetch(&self.packets.items, id),
+            kind::DONE => {
+                fetch(&self.servers, id);
+                fetch(&self.lanes, id << self.plan.lane_shift);
+            }
+            _ => {}
+        }
+    }
+
+    /// Then: the lane of the packet, its message; the packets that wait for the server, the buffer that becomes free.
+    #[inline]
+    fn ask_what_it_leads_to(&self, event: Event) {
+        match event.kind() {
+            kind::ARRIVE => {
+                let lane = self.packets.items[event.id() as usize].here.lane;
+                fetch(&self.lanes, lane as usize);
+                fetch(&self.servers, self.server_of(lane) as usize);
+            }
+            kind::DELIVER => {
+                fetch(&self.messages.items, self.packets.items[event.id() as usize].message as usize);
+            }
+            kind::DONE => {
+                if let Some(feeder) = self.feeder(event) {
+                    fetch(&self.lanes, feeder as usize);
+                    fetch(&self.servers, self.server_of(feeder) as usize);
+                }
+                self.fronts(event.id(), |front| fetch(&self.packets.items, front as usize));
+            }
+            _ => {}
+        }
+    }
+
+    /// Then: the ways on of these packets; those that wait for room in the buffer.
+    #[inline]
+    fn ask_ways(&self, event: Event) {
+        if event.kind() == kind::DONE {
+            self.fronts(event.id(), |front| self.ask_way(front));
+            if let Some(feeder) = self.feeder(event) {
+                self.fronts(self.server_of(feeder), |front| fetch(&self.packets.items, front as usize));
+            }
+        }
+    }
+
+    /// At last: the ways on of the latter.
+    #[inline]
+    fn ask_ways_upstream(&self, event: Event) {
+        if event.kind() == kind::DONE
+            && let Some(feeder) = self.feeder(event)
+        {
+            self.fronts(self.server_of(feeder), |front| self.ask_way(front));
+        }
+    }
+
+    /// The stage that a packet's record is to be filled with, and its message at the first one.
+    #[inline]
+    fn ask_way(&self, packet: u32) {
+        let p = &self.packets.items[packet as usize];
+        self.routes.ask(packet, u32::from(p.stage) + 2);
+        if p.stage == 0 {
+            fetch(&self.messages.items, p.message as usize);
+        }
+    }
+
+    /// The lane whose buffer a packet leaves when its server is done.
+    #[inline]
+    fn feeder(&self, done: Event) -> Option<u32> {
+        let feeder = self.servers[done.id() as usize].feeder;
+        (feeder != NONE).then_some(feeder)
+    }
+
+    /// The first packets of a server's lanes.
+    #[inline]
+    fn fronts(&self, server: u32, show: impl Fn(u32)) {
+        let mut set = self.servers[server as usize].waiting;
+        while set != 0 {
+            let lane = (server << self.plan.lane_shift) + set.trailing_zeros();
+            show(self.lanes[lane as usize].queue.head);
+            set &= set - 1;
+        }
+    }
+}
