@@ -86,3 +86,34 @@ fn what_cannot_be_compared_is_told() {
     refuses(&folder, &refused);
     assert_eq!(hotlink("compare-runs a.json b.json --ignore size_B", &folder).status.code(), Some(0));
 }
+
+#[test]
+fn rows_stand_in_the_order_of_their_sizes() {
+    let folder = place("compare-order");
+    let records: Vec<Value> = [65536, 8, 1024, 128].iter().map(|&size| pingpong(size, 1.0, 0.01)).collect();
+    write(&folder, "a.json", &records);
+    let output = hotlink("compare-runs a.json a.json --json", &folder);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let sizes: Vec<&Value> = document["records"].as_array().unwrap().iter().map(|row| &row["size_B"]).collect();
+    assert_eq!(sizes, [8, 128, 1024, 65536]);
+}
+
+#[test]
+fn a_share_that_fell_to_nothing_is_a_regression_and_values_that_cannot_be_are_no_success() {
+    let folder = place("compare-nothing");
+    let overlap = |share: f64, low: f64| {
+        json!({"fabric": "x", "benchmark": "overlap", "method": "measured", "size_B": 8, "overlap": share, "n": 9,
+            "statistic_of": "overlap", "ci95_low": low, "ci95_high": share + 0.01})
+    };
+    write(&folder, "good.json", &[overlap(0.95, 0.94)]);
+    write(&folder, "bad.json", &[overlap(0.0, -0.1)]);
+    write(&folder, "worse.json", &[overlap(0.2, -0.1)]);
+    for after in ["bad.json", "worse.json"] {
+        let output = hotlink(&format!("compare-runs good.json {after}"), &folder);
+        assert_eq!(output.status.code(), Some(1), "{after}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert_eq!(hotlink("compare-runs bad.json good.json", &folder).status.code(), Some(0));
+    write(&folder, "negative.json", &[pingpong(8, -1.0, 0.01)]);
+    write(&folder, "usual.json", &[pingpong(8, 1.0, 0.01)]);
+    refuses(&folder, &[("compare-runs usual.json negative.json", "no pair has values to compare")]);
+}

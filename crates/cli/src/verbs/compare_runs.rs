@@ -167,6 +167,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         )));
     }
     let rows = compare(&before, &after, args.floor.0);
+    if rows.iter().all(|row| matches!(row.verdict, Verdict::OnlyBefore | Verdict::OnlyAfter)) {
+        let what = "compare-runs: no pair has values to compare: allowed are finite times and rates above 0";
+        return Err(Failure::Input(what.to_owned()));
+    }
     if let Some(path) = &args.junit {
         files::write_whole("--junit", path, &junit::report(&rows))?;
     }
@@ -231,11 +235,17 @@ fn quantities(record: &Record) -> Vec<&'static str> {
     }
 }
 
-fn estimate(record: &Record, quantity: &str) -> Option<Estimate> {
+/// What a rate or a share counts as at least: one that fell to nothing must have a ratio, which is a regression.
+const LEAST: f64 = 1e-9;
+
+/// `None`: no ratio has a meaning. Of times, where less is better, 0 and below are no values.
+fn estimate(record: &Record, quantity: &str, less_is_better: bool) -> Option<Estimate> {
     let value = record.number(quantity)?;
     let sampled = record.text("statistic_of") == Some(quantity);
     let end = |key: &str| record.number(key).filter(|_| sampled).unwrap_or(value);
-    let estimate = Estimate { low: end("ci95_low"), median: value, high: end("ci95_high") };
+    let at_least = |value: f64| if less_is_better { value } else { value.max(LEAST) };
+    let [low, median, high] = [end("ci95_low"), value, end("ci95_high")].map(at_least);
+    let estimate = Estimate { low: low.min(median), median, high: high.max(median) };
     (estimate.low > 0.0 && estimate.high.is_finite()).then_some(estimate)
 }
 
@@ -277,7 +287,7 @@ fn compare(before: &BTreeMap<Identity, Record>, after: &BTreeMap<Identity, Recor
         };
         let quantity = identity.0.get("quantity").map_or("", String::as_str);
         let less_is_better = QUANTITIES.iter().any(|(key, less)| *key == quantity && *less);
-        match (estimate(record, quantity), estimate(partner, quantity)) {
+        match (estimate(record, quantity, less_is_better), estimate(partner, quantity, less_is_better)) {
             (Some(a), Some(b)) => {
                 let ratio = ratio(a, b);
                 let verdict = verdict(ratio, less_is_better, floor);
@@ -297,7 +307,14 @@ fn compare(before: &BTreeMap<Identity, Record>, after: &BTreeMap<Identity, Recor
     }
     let new = after.iter().filter(|(identity, _)| !before.contains_key(*identity));
     rows.extend(new.map(|(identity, record)| alone(&identity.0, record, Verdict::OnlyAfter)));
+    rows.sort_by(|a, b| natural(&a.identity).partial_cmp(&natural(&b.identity)).unwrap_or(std::cmp::Ordering::Equal));
     rows
+}
+
+/// What rows are sorted by: numbers by their value, before words.
+fn natural(identity: &BTreeMap<String, String>) -> Vec<(&str, f64, &str)> {
+    let number = |text: &str| text.parse().ok().filter(|number: &f64| number.is_finite()).unwrap_or(f64::INFINITY);
+    identity.iter().map(|(key, value)| (key.as_str(), number(value), value.as_str())).collect()
 }
 
 /// The parameters of a record in its own order, and the quantity.
