@@ -60,22 +60,27 @@ impl<'a> CubeToward<'a> {
     /// Ways on from a router, B-Link or ring stop.
     pub fn hops(&self, state: State, hops: &mut Vec<Hop>) {
         let (router, stop) = self.cube.locate(state.at);
-        let mut position = [0; MAX_DIMENSIONS as usize];
-        self.cube.coordinates(router, &mut position);
         let mut go = |port: u32, vc: u8, share: f64| {
             hops.push(Hop { channel: self.network.port(state.at, port), vc, phase: 0, share });
         };
-        if let Some(d) = stop {
-            let arrived = position[d as usize] == self.target[d as usize];
+        // Coordinate after coordinate, no further than the first that differs.
+        let mut rest = router;
+        let mut wrong = self.cube.extents.iter().enumerate().filter_map(|(d, &r)| {
+            let x = rest % r;
+            rest /= r;
+            (x != self.target[d]).then_some((d, x))
+        });
+        if let Some(own) = stop {
+            let arrived = wrong.all(|(d, _)| d != own as usize);
             return go(u32::from(arrived), 0, 1.0);
         }
-        let Some(d) = (0..self.cube.extents.len()).find(|&d| position[d] != self.target[d]) else { return };
+        let Some((d, x)) = wrong.next() else { return };
         if self.cube.b_link {
             return go(d as u32, 0, 1.0);
         }
-        let (forward, back) = self.steps(d, position[d]);
+        let (forward, back) = self.steps(d, x);
         let port = d as u32 * self.cube.directions();
-        let vc_forward = u8::from(self.target[d] > position[d]);
+        let vc_forward = u8::from(self.target[d] > x);
         if !self.cube.bidirectional {
             return go(port, vc_forward, 1.0);
         }
