@@ -163,7 +163,7 @@ impl<P: Port> Comm<P> {
     }
     /// Sends; `span` may be used again afterwards.
     pub async fn send(&self, to: Rank, tag: Tag, span: Span) -> Result<(), Error> {
-        if self.engine.borrow_mut().send_now(to, tag, Context::USER, span, true) {
+        if self.engine.borrow_mut().send_now(to, tag, Context::USER, &span, true) {
             return Ok(());
         }
         self.send_as(Mode::Standard, to, tag, span).await
@@ -200,7 +200,7 @@ impl<P: Port> Comm<P> {
         any
     }
     #[cold]
-    fn tell_revoked(&self) {
+    pub(crate) fn tell_revoked(&self) {
         let revoked = std::mem::take(&mut self.engine.borrow_mut().revoked);
         // Taken out while it runs, so that it may set another.
         let Some(mut callback) = self.revoked.borrow_mut().take() else { return };
@@ -213,10 +213,19 @@ impl<P: Port> Comm<P> {
         engine.note_wait(id);
         engine.port.idle(Time::MAX);
     }
+    /// The program waits for request `id`, if that is not over.
+    #[inline]
+    fn settle(&self, id: u64) {
+        let mut engine = self.engine.borrow_mut();
+        if !engine.is_done(id) {
+            engine.port.settle();
+        }
+    }
     pub(crate) async fn wait_id(&self, id: u64) -> Result<Status, Error> {
         if id == SENT {
             return self.sent;
         }
+        self.settle(id);
         loop {
             let mut looks = 0;
             while looks < self.patience {
@@ -273,6 +282,7 @@ impl<P: Port> Comm<P> {
         self.receive(Pattern { from, tag, context: Context::USER }, span)
     }
     async fn receive(&self, pattern: Pattern, span: Span) -> Result<Status, Error> {
+        self.with_port(Port::settle);
         let id = 'begun: loop {
             for _ in 0..self.patience {
                 let mut engine = self.engine.borrow_mut();
@@ -359,7 +369,7 @@ impl<P: Port> Comm<P> {
         let mut engine = self.engine.borrow_mut();
         let context = Context::COLLECTIVE;
         match what {
-            Side::Send if engine.send_now(peer, tag, context, span, false) => return Ok(Request(SENT)),
+            Side::Send if engine.send_now(peer, tag, context, &span, false) => return Ok(Request(SENT)),
             Side::Send => engine.send(peer, tag, context, span, true),
             Side::Recv => {
                 let early = engine.announces(&span);

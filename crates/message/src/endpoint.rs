@@ -154,6 +154,7 @@ impl<P: Port> Endpoint for Comm<P> {
     fn read(&self, memory: Memory, offset: u64, into: &mut [u8]) -> Result<(), Error> {
         Comm::read(self, memory, offset, into)
     }
+    #[inline]
     fn copy(&self, from: Span, to: Span) -> Result<(), Error> {
         Comm::copy(self, from, to)
     }

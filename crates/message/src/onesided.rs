@@ -37,6 +37,7 @@ impl<P: Port> Comm<P> {
     ///
     /// # Errors
     /// As [`Host::copy`].
+    #[inline]
     pub fn copy(&self, from: Span, to: Span) -> Result<(), Error> {
         Ok(self.with_port(|port| Host::copy(port, from, to))?)
     }

@@ -56,6 +56,10 @@ pub trait Port: Host {
     fn peek(&self, at: u64, into: &mut [u8]) -> usize;
     /// The program has nothing to do before an event or `until`: what a driver consults when the program suspends.
     fn idle(&mut self, until: Time);
+    /// The program waits for a message, has nothing else to do and polls next. A port may let that time pass here which
+    /// an answer takes in any case, where looking for it too early would hold it up.
+    #[inline]
+    fn settle(&mut self) {}
     /// Takes the program's account of how it ends: after this the rank's silence is not a death.
     fn close(&mut self);
     /// Hears what the program is at. Nothing depends on it but what a simulated port can tell afterwards: who waits

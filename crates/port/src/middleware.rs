@@ -95,6 +95,9 @@ impl<P: Port, L: Layer> Port for Wrapped<P, L> {
         let held_back = std::mem::replace(&mut self.held_back, false);
         self.inner.idle(if held_back { self.inner.now() } else { until });
     }
+    fn settle(&mut self) {
+        self.inner.settle();
+    }
     fn close(&mut self) {
         self.inner.close();
     }

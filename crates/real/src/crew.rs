@@ -4,6 +4,7 @@
 
 use crate::launch::Launched;
 use crate::sys;
+use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
@@ -232,6 +233,14 @@ impl Crew {
             }
             None => self.link(0)?.receive().map_err(|_| Lost(0)),
         }
+    }
+    /// Whether the first `ranks` share the cores of this machine: a launcher may have left each rank its own. Every rank
+    /// calls this, before it binds itself to a core.
+    pub(crate) fn is_crowded(&mut self, ranks: u32) -> Result<bool, Lost> {
+        let mine: Vec<u8> = sys::allowed_cores().into_iter().flat_map(|core| (core as u32).to_le_bytes()).collect();
+        let all = self.all_to_all(&mine)?;
+        let cores: BTreeSet<&[u8]> = all.iter().take(ranks as usize).flat_map(|cores| cores.chunks(4)).collect();
+        Ok(self.is_local() && ranks as usize > cores.len())
     }
     /// Hands a descriptor of rank 0 to all ranks of this machine.
     pub(crate) fn share_file(&mut self, file: Option<&OwnedFd>) -> io::Result<Option<OwnedFd>> {

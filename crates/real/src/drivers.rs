@@ -112,7 +112,7 @@ impl Driver for Shm {
 impl Doors for World {
     type Port = ShmPort;
     fn open(&self, rank: Rank) -> io::Result<ShmPort> {
-        Ok(ShmPort::new(self, rank, is_oversubscribed(self.ranks())))
+        Ok(ShmPort::new(self, rank))
     }
     fn bury(&self, rank: Rank) {
         World::bury(self, rank);
@@ -215,5 +215,20 @@ fn spin_until(word: &AtomicU64, value: u64) {
     while word.load(Ordering::Acquire) != value {
         spins += 1;
         if spins.is_multiple_of(4096) { sys::yield_core() } else { std::hint::spin_loop() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_bound_to_a_core_each_are_no_crowd() {
+        let allowed = sys::allowed_cores();
+        let worlds = [allowed.len() as u32, allowed.len() as u32 + 1].map(|ranks| World::new(ranks).unwrap());
+        sys::pin(allowed[0]);
+        let crowded = worlds.map(|world| world.open(0).unwrap().is_crowded());
+        sys::allow(&allowed);
+        assert_eq!(crowded, [false, true]);
     }
 }

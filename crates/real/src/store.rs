@@ -234,7 +234,20 @@ impl Store {
         unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
         Ok(())
     }
+    #[inline]
     pub(crate) fn copy(&mut self, from: Span, to: Span) -> Result<(), Refusal> {
+        let bytes = from.layout.block;
+        let blocks = from.layout.count == 1 && to.layout.count == 1 && bytes == to.layout.block;
+        if blocks && from.memory != to.memory {
+            let source = self.row(from.memory, from.offset, bytes)?;
+            let target = self.row(to.memory, to.offset, bytes)?;
+            // SAFETY: each inside a block of its own.
+            unsafe { copy::row(source, target, bytes) };
+            return Ok(());
+        }
+        self.copy_blocks(from, to)
+    }
+    fn copy_blocks(&mut self, from: Span, to: Span) -> Result<(), Refusal> {
         let (source, target) = (self.address(from)?, self.address(to)?);
         if from.bytes() != to.bytes() {
             return Err(Refusal::OutOfBounds);

@@ -64,7 +64,7 @@ impl Meeting {
         if let Some(own) = listeners.get_mut(crew.rank as usize) {
             *own = Some(listener);
         }
-        let oversubscribed = crew.is_local() && crate::drivers::is_oversubscribed(ranks);
+        let oversubscribed = crew.is_crowded(ranks).map_err(lost)?;
         Ok(Meeting { addresses, listeners, cookie, clock: Clock::start(), oversubscribed })
     }
     fn connect(&self, rank: Rank, to: Rank) -> io::Result<Peer> {

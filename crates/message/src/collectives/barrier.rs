@@ -29,22 +29,31 @@ impl<P: Port> Comm<P> {
     }
     /// The fabric's own, without a request for it: it takes no longer than a message.
     async fn flags(&self) -> Result<(), Error> {
-        let mut entered = None;
+        let number = loop {
+            if let Some(number) = self.engine.borrow_mut().enter_barrier()? {
+                break number;
+            }
+            if !self.step() {
+                self.with_port(|port| port.idle(Time::MAX));
+                yield_once().await;
+            }
+        };
         loop {
-            for _ in 0..self.patience {
+            let mut looks = 0;
+            while looks < self.patience {
                 let mut engine = self.engine.borrow_mut();
-                if entered.is_none() {
-                    entered = engine.enter_barrier()?;
+                let any = engine.progress();
+                if !engine.revoked.is_empty() {
+                    drop(engine);
+                    self.tell_revoked();
+                    continue;
                 }
-                drop(engine);
-                let any = self.step();
-                let engine = self.engine.borrow();
-                if let Some(left) = entered.and_then(|number| engine.left_barrier(number)) {
+                if let Some(left) = engine.left_barrier(number) {
                     return left;
                 }
-                drop(engine);
                 if !any {
-                    self.with_port(|port| port.idle(Time::MAX));
+                    engine.port.idle(Time::MAX);
+                    looks += 1;
                 }
             }
             yield_once().await;

@@ -49,15 +49,20 @@ impl<P: Port> Engine<P> {
     #[inline(always)]
     pub(super) fn take_eager(&mut self, id: u64, from: Rank, words: &Words) {
         let span = self.entries[id as u32 as usize].span;
-        let placed = self.place_eager(from, words, span);
+        let placed = self.place_eager(from, words, &span);
         self.finish(id, placed);
     }
     #[inline(always)]
-    pub(super) fn place_eager(&mut self, from: Rank, words: &Words, span: Span) -> Result<Status, Error> {
+    pub(super) fn place_eager(&mut self, from: Rank, words: &Words, span: &Span) -> Result<Status, Error> {
         if words.total == span.bytes() && words.total > 0 {
-            self.port.deliver(0, span)?;
+            self.port.deliver(0, *span)?;
             return Ok(Status { from, tag: words.tag, bytes: words.total });
         }
+        self.place_in_part(from, words, *span)
+    }
+    /// Places a message where its receive has less room, or more.
+    #[inline(never)]
+    fn place_in_part(&mut self, from: Rank, words: &Words, span: Span) -> Result<Status, Error> {
         let (into, result) = Self::fit(from, words, span);
         match into {
             _ if words.total == 0 => {}

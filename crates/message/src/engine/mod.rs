@@ -119,7 +119,7 @@ impl<P: Port> Engine<P> {
     pub(crate) fn send_as(&mut self, mode: Mode, to: Rank, tag: Tag, span: Span, waits: bool) -> Result<u64, Error> {
         match mode {
             Mode::Restricted => self.send_by(to, tag, Context::USER, span, (waits, false)),
-            _ if self.send_now(to, tag, Context::USER, span, waits) => Ok(SENT),
+            _ if self.send_now(to, tag, Context::USER, &span, waits) => Ok(SENT),
             Mode::Standard => self.send(to, tag, Context::USER, span, waits),
             Mode::Postal => self.send_copy(to, tag, span),
         }
@@ -189,15 +189,15 @@ impl<P: Port> Engine<P> {
         total <= self.options.eager_bytes && (total <= self.eager_always || !self.offers(span, waits))
     }
     /// Sends a short message at once and leaves nothing to wait for; `false`: it must go the usual way.
-    #[inline(always)]
-    pub(crate) fn send_now(&mut self, to: Rank, tag: Tag, context: Context, span: Span, waits: bool) -> bool {
+    #[inline(never)]
+    pub(crate) fn send_now(&mut self, to: Rank, tag: Tag, context: Context, span: &Span, waits: bool) -> bool {
         let total = span.bytes();
-        let usual = !self.is_short(&span, waits) || !self.waiting.is_empty() || to >= self.port.ranks();
+        let usual = !self.is_short(span, waits) || !self.waiting.is_empty() || to >= self.port.ranks();
         if usual || !self.flows.of(to).admits(total) {
             return false;
         }
         let words = Words { kind: Kind::Eager, context, tag, total, id: 0, at: 0 };
-        let payload = if total > 0 { Payload::Span(span) } else { Payload::None };
+        let payload = if total > 0 { Payload::Span(*span) } else { Payload::None };
         if self.port.post(&Op::Control { to, head: words.head(), payload }) != Posted::Accepted {
             return false;
         }
@@ -243,7 +243,7 @@ impl<P: Port> Engine<P> {
                 if head[0] as u8 != Kind::Eager as u8 || !pattern.takes(from, &words) {
                     return self.recv_beside(pattern, span, Event::Control { from, head, bytes });
                 }
-                let placed = self.place_eager(from, &words, *span);
+                let placed = self.place_eager(from, &words, span);
                 self.seen_and_taken(from, words.total);
                 Direct::Done(placed)
             }

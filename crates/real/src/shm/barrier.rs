@@ -42,8 +42,8 @@ impl Barriers {
     #[inline]
     pub(crate) fn enter(&mut self, token: Token) {
         self.entered += 1;
-        self.tokens.push_back(token);
         self.gate(self.rank, self.entered).entered.store(self.entered, Release);
+        self.tokens.push_back(token);
     }
     /// Whether a barrier was entered and not left.
     #[inline]

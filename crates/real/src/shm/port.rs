@@ -65,10 +65,12 @@ pub struct ShmPort {
     scatters: Scatters,
     barriers: Barriers,
     idler: Idler,
+    /// To whom it last sent a short message.
+    asked: usize,
 }
 
 impl ShmPort {
-    pub(crate) fn new(world: &World, rank: Rank, oversubscribed: bool) -> ShmPort {
+    pub(crate) fn new(world: &World, rank: Rank) -> ShmPort {
         let member = world.member(rank);
         member.pid.store(sys::pid(), Release);
         member.state.store(state::ALIVE, Release);
@@ -91,9 +93,14 @@ impl ShmPort {
             row: (Memory(u64::MAX), 0, 0),
             scatters: Scatters::default(),
             barriers: Barriers::new(world, rank),
-            idler: Idler::new(oversubscribed),
+            idler: Idler::new(world.crowded),
+            asked: 0,
             world: world.clone(),
         }
+    }
+    #[cfg(test)]
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.idler.is_crowded()
     }
     #[inline(always)]
     fn control(&mut self, to: Rank, head: &Head, payload: &Payload<'_>) -> Posted {
@@ -104,19 +111,20 @@ impl ShmPort {
         }
         let bytes = payload.bytes();
         if bytes > INLINE || self.scatters.blocks(to) {
-            return self.control_long(to, head, payload);
+            return self.control_long(to, *head, *payload);
         }
         let from = match payload {
             Payload::None => std::ptr::NonNull::dangling().as_ptr(),
             Payload::Bytes(from) => from.as_ptr(),
-            Payload::Span(span) if !span.layout.is_contiguous() => return self.control_long(to, head, payload),
+            Payload::Span(span) if !span.layout.is_contiguous() => return self.control_long(to, *head, *payload),
             Payload::Span(span) => match self.store.row(span.memory, span.offset, bytes) {
                 Ok(from) => from.cast_const(),
                 Err(refusal) => return Posted::Refused(refusal),
             },
         };
         // SAFETY: so many bytes are in the slice, or in the block that the address was checked against.
-        let sent = unsafe { self.senders[to as usize].send_short(USER, head, from, bytes) };
+        let sent = unsafe { self.senders[to as usize].send_short(USER, head, from, bytes, self.idler.ask()) };
+        self.asked = to as usize;
         if sent { Posted::Accepted } else { Posted::Busy }
     }
     fn remote(&mut self, way: Way, local: Span, remote: RemoteSpan, engine: Engine, token: Token) -> Posted {
@@ -355,6 +363,13 @@ impl Port for ShmPort {
             self.send_revocations();
         }
     }
+    #[inline]
+    fn settle(&mut self) {
+        self.release();
+        if self.idler.settle() {
+            self.senders[self.asked].own_next();
+        }
+    }
     fn close(&mut self) {
         let member = self.world.member(self.rank);
         let _ = member.state.compare_exchange(state::ALIVE, state::CLOSED, Release, Acquire);
@@ -399,6 +414,7 @@ impl Host for ShmPort {
     fn write(&mut self, memory: Memory, offset: u64, from: &[u8]) -> Result<(), Refusal> {
         self.store.write(memory, offset, from)
     }
+    #[inline]
     fn copy(&mut self, from: Span, to: Span) -> Result<(), Refusal> {
         self.store.copy(from, to)
     }

@@ -31,8 +31,8 @@ const PART: u64 = 16 << 10;
 const PARTS: u8 = 0x80;
 /// The reader tells the writer of free room in steps of this share of the ring.
 const STEPS: u64 = 4;
-/// How many slots ahead of a message's the writer asks for: lines come one after the other to stores that wait for them,
-/// and side by side when they are asked for. The reader polls none so far ahead.
+/// How many slots ahead of a message's the writer asks for in a row of messages: lines come one after the other to stores
+/// that wait for them, and side by side when they are asked for. The reader polls none so far ahead.
 const AHEAD: u64 = 8;
 
 /// Where a payload of `bytes` goes when the running position is `at`: start and end. Never split at the ring's end.
@@ -48,9 +48,19 @@ fn lap(position: u64) -> u32 {
     ((position / SLOTS) as u32).wrapping_add(1).max(1)
 }
 
+/// Slots follow each other in steps of more than a page, all of them in turn. Those in a row are fetched ahead by the
+/// reader's processor, from the writer that holds them to write them and then waits until it has them back.
 #[inline]
-fn stamp(position: u64, bytes: u64, kind: u8) -> u64 {
-    u64::from(lap(position)) | bytes << 32 | u64::from(kind) << 56
+fn slot_at(ring: *mut Ring, position: u64) -> *mut Slot {
+    const STEP: u64 = 67;
+    const { assert!(SLOTS.is_power_of_two() && STEP % 2 == 1 && STEP * size_of::<Slot>() as u64 > 4096) };
+    // SAFETY: inside the ring.
+    unsafe { (&raw mut (*ring).slots).cast::<Slot>().add((position * STEP % SLOTS) as usize) }
+}
+
+#[inline]
+fn stamp(lap: u32, bytes: u64, kind: u8) -> u64 {
+    u64::from(lap) | bytes << 32 | u64::from(kind) << 56
 }
 
 /// The writing end.
@@ -58,6 +68,9 @@ pub(crate) struct Sender {
     ring: *mut Ring,
     /// Whom to tell before the first message that there is one, and as whom.
     call: Option<(*const Member, Rank)>,
+    /// The next message's.
+    slot: *mut Slot,
+    lap: u32,
     sent: u64,
     bytes: u64,
     seen_sent: u64,
@@ -67,8 +80,8 @@ pub(crate) struct Sender {
 impl Sender {
     /// The only writer of the ring from rank `from` to rank `to`.
     pub(crate) fn new(world: &World, from: Rank, to: Rank) -> Sender {
-        let call = Some((std::ptr::from_ref(world.member(to)), from));
-        Sender { ring: world.ring(from, to), call, sent: 0, bytes: 0, seen_sent: 0, seen_bytes: 0 }
+        let (ring, call) = (world.ring(from, to), Some((std::ptr::from_ref(world.member(to)), from)));
+        Sender { ring, call, slot: slot_at(ring, 0), lap: lap(0), sent: 0, bytes: 0, seen_sent: 0, seen_bytes: 0 }
     }
     /// Tells the reader that there is something in this ring.
     #[cold]
@@ -78,22 +91,19 @@ impl Sender {
             unsafe { (*reader).call(from) };
         }
     }
+    /// What the next message needs, made ready after the one before it: whoever waits for that has it by now.
     #[inline]
-    fn slot(&self) -> *mut Slot {
-        self.slot_at(self.sent)
-    }
-    #[inline]
-    fn slot_at(&self, position: u64) -> *mut Slot {
-        // SAFETY: inside the ring.
-        unsafe { (&raw mut (*self.ring).slots).cast::<Slot>().add((position % SLOTS) as usize) }
+    fn advance(&mut self) {
+        self.sent += 1;
+        (self.slot, self.lap) = (slot_at(self.ring, self.sent), lap(self.sent));
     }
     /// Sends a message of at most [`INLINE`] bytes; `false` if there is no room. One line is written, none is read
-    /// but, once in a quarter of the ring, the reader's account.
+    /// but, once in a quarter of the ring, the reader's account. `row`: another message went just before.
     ///
     /// # Safety
     /// `bytes` from `from` on can be read.
     #[inline(always)]
-    pub(crate) unsafe fn send_short(&mut self, kind: u8, head: &Head, from: *const u8, bytes: u64) -> bool {
+    pub(crate) unsafe fn send_short(&mut self, kind: u8, head: &Head, from: *const u8, bytes: u64, row: bool) -> bool {
         debug_assert!(bytes <= INLINE);
         if self.call.is_some() {
             self.say_hello();
@@ -101,7 +111,7 @@ impl Sender {
         if self.sent - self.seen_sent >= SLOTS && !self.look_for_room(self.bytes) {
             return false;
         }
-        let slot = self.slot();
+        let slot = self.slot;
         // SAFETY: this end is the only writer, and the reader has given back the slot; it reads it only after the
         // stamp.
         unsafe {
@@ -110,11 +120,19 @@ impl Sender {
                 (&raw mut (*slot).head).cast::<u64>().add(place).write_volatile(word);
             }
             copy::short(from, (&raw mut (*slot).inline).cast::<u8>(), bytes as usize);
-            (*slot).stamp.store(stamp(self.sent, bytes, kind), Release);
+            (*slot).stamp.store(stamp(self.lap, bytes, kind), Release);
         }
-        self.sent += 1;
-        copy::own_line(self.slot_at(self.sent + AHEAD).cast());
+        self.advance();
+        // Not of a message by itself: what is asked for after it holds it up on its way.
+        if row {
+            copy::own_line(slot_at(self.ring, self.sent + AHEAD).cast());
+        }
         true
+    }
+    /// Asks for the next message's line: it comes while the answer does that the message follows.
+    #[inline]
+    pub(crate) fn own_next(&self) {
+        copy::own_line(self.slot.cast());
     }
     /// Sends a message whose payload `fill` writes; [`Posted::Busy`] if there is no room. With `parts`, `fill` is called
     /// for one part after the other (with where it begins) and must not refuse: the reader has the first parts by then.
@@ -132,7 +150,7 @@ impl Sender {
         }
         let parts = parts && bytes > PART && self.is_taken();
         let first = if parts { PART } else { bytes };
-        let slot = self.slot();
+        let slot = self.slot;
         // SAFETY: this end is the only writer, and the reader has given back the slot and the bytes that are written
         // here (`fits`); it reads them only after the stamp, and parts only once `filled` says so. Each borrow ends
         // before what is borrowed is published.
@@ -150,7 +168,7 @@ impl Sender {
             if parts {
                 (*self.ring).filled.0.store(start + first, Release);
             }
-            (*slot).stamp.store(stamp(self.sent, bytes, kind), Release);
+            (*slot).stamp.store(stamp(self.lap, bytes, kind), Release);
             let mut at = first;
             while at < bytes {
                 let part = (bytes - at).min(PART);
@@ -159,7 +177,7 @@ impl Sender {
                 (*self.ring).filled.0.store(start + at, Release);
             }
         }
-        self.sent += 1;
+        self.advance();
         self.bytes = end;
         Posted::Accepted
     }
@@ -236,6 +254,9 @@ impl Seen {
 /// The reading end.
 pub(crate) struct Receiver {
     ring: *mut Ring,
+    /// The next message's.
+    slot: *const Slot,
+    lap: u32,
     taken: u64,
     bytes: u64,
     told_bytes: u64,
@@ -244,19 +265,14 @@ pub(crate) struct Receiver {
 impl Receiver {
     /// The only reader of `ring`.
     pub(crate) fn new(ring: *mut Ring) -> Receiver {
-        Receiver { ring, taken: 0, bytes: 0, told_bytes: 0 }
-    }
-    #[inline]
-    fn slot(&self) -> *const Slot {
-        // SAFETY: inside the ring.
-        unsafe { (&raw const (*self.ring).slots).cast::<Slot>().add((self.taken % SLOTS) as usize) }
+        Receiver { ring, slot: slot_at(ring, 0), lap: lap(0), taken: 0, bytes: 0, told_bytes: 0 }
     }
     /// The stamp of the next message, if it has come. It stays the next until it is released.
     #[inline]
     pub(crate) fn peek(&self) -> Option<Stamp> {
         // SAFETY: an atomic in the shared block.
-        let word = unsafe { (*self.slot()).stamp.load(Acquire) };
-        (word as u32 == lap(self.taken)).then_some(Stamp(word))
+        let word = unsafe { (*self.slot).stamp.load(Acquire) };
+        (word as u32 == self.lap).then_some(Stamp(word))
     }
     /// Head of the message that `peek` gave.
     ///
@@ -265,13 +281,16 @@ impl Receiver {
     #[inline]
     pub(crate) unsafe fn head(&self) -> Head {
         // SAFETY: its stamp says that the writer is done with it.
-        unsafe { (*self.slot()).head }
+        unsafe {
+            let head = &(*self.slot).head;
+            [head[0], head[1], head[2], head[3]]
+        }
     }
     /// Where the payload of that message is if it lies in the slot.
     #[inline]
     pub(crate) fn inside(&self, stamp: Stamp) -> Seen {
         // SAFETY: inside the ring.
-        let payload = unsafe { (&raw const (*self.slot()).inline).cast::<u8>() };
+        let payload = unsafe { (&raw const (*self.slot).inline).cast::<u8>() };
         Seen { payload, bytes: stamp.bytes(), parts: WHOLE }
     }
     /// Where it is in any case.
@@ -298,6 +317,7 @@ impl Receiver {
     #[inline]
     pub(crate) fn release(&mut self, bytes: u64) {
         self.taken += 1;
+        (self.slot, self.lap) = (slot_at(self.ring, self.taken), lap(self.taken));
         if bytes > INLINE {
             self.release_beside(bytes);
         }
@@ -341,7 +361,7 @@ mod tests {
                 let sent = if bytes <= INLINE && len % 2 == 0 {
                     let payload = [number as u8; INLINE as usize];
                     // SAFETY: the payload has that many bytes.
-                    let sent = unsafe { sender.send_short(3, &head, payload.as_ptr(), bytes) };
+                    let sent = unsafe { sender.send_short(3, &head, payload.as_ptr(), bytes, what == 2) };
                     if sent { Posted::Accepted } else { Posted::Busy }
                 } else {
                     sender.send((3, what == 1), &head, bytes, fill)

@@ -4,6 +4,7 @@
 
 use crate::clock::Clock;
 use crate::crew::{Crew, Lost};
+use crate::drivers::is_oversubscribed;
 use crate::store::Arena;
 use crate::sys::{self, SharedMemory};
 use hotlink_port::Rank;
@@ -120,6 +121,8 @@ struct Header {
 pub struct World {
     shared: Rc<SharedMemory>,
     ranks: u32,
+    /// Ranks share cores. Known from before each is bound to one of its own.
+    pub(crate) crowded: bool,
     pub(crate) clock: Clock,
     watch: Option<Rc<Watch>>,
 }
@@ -137,7 +140,7 @@ const LOOK: Duration = Duration::from_millis(20);
 impl World {
     pub(crate) fn new(ranks: u32) -> io::Result<World> {
         let shared = Rc::new(SharedMemory::new(World::bytes(ranks))?);
-        Ok(World { shared, ranks, clock: Clock::start(), watch: None })
+        Ok(World { shared, ranks, crowded: is_oversubscribed(ranks), clock: Clock::start(), watch: None })
     }
     fn bytes(ranks: u32) -> usize {
         (arena_offset(ranks) + u64::from(ranks) * ARENA_BYTES) as usize
@@ -159,7 +162,8 @@ impl World {
         let handle = |(rank, &pid): (usize, &i32)| (rank != crew.rank as usize).then(|| sys::process_handle(pid).ok());
         let handles = crew.pids.iter().take(ranks as usize).enumerate().map(|each| handle(each).flatten()).collect();
         let watch = Some(Rc::new(Watch { handles, looked: Cell::new(Instant::now()) }));
-        Ok(World { shared: Rc::new(shared), ranks, clock: Clock::started_at(start), watch })
+        let crowded = crew.is_crowded(ranks).map_err(lost)?;
+        Ok(World { shared: Rc::new(shared), ranks, crowded, clock: Clock::started_at(start), watch })
     }
     /// Now and then, buries launched ranks whose processes have ended.
     pub(crate) fn watch(&self) {

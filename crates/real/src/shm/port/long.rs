@@ -11,7 +11,9 @@ use std::sync::atomic::Ordering::Acquire;
 
 impl ShmPort {
     /// A message that is no single short row of bytes, or has to wait for others.
-    pub(super) fn control_long(&mut self, to: Rank, head: &Head, payload: &Payload<'_>) -> Posted {
+    /// By value, so that a short one need not lie in memory.
+    #[inline(never)]
+    pub(super) fn control_long(&mut self, to: Rank, head: Head, payload: Payload<'_>) -> Posted {
         let bytes = payload.bytes();
         if bytes > MESSAGE_MAX {
             return Posted::Refused(Refusal::TooLong(MESSAGE_MAX));
@@ -21,17 +23,17 @@ impl ShmPort {
         }
         let (store, sender) = (&self.store, &mut self.senders[to as usize]);
         match payload {
-            Payload::None => sender.send((USER, false), head, 0, |_, _| Ok(())),
-            Payload::Bytes(from) => sender.send((USER, false), head, bytes, |_, into| {
+            Payload::None => sender.send((USER, false), &head, 0, |_, _| Ok(())),
+            Payload::Bytes(from) => sender.send((USER, false), &head, bytes, |_, into| {
                 into.copy_from_slice(from);
                 Ok(())
             }),
             Payload::Span(span) if !span.layout.is_contiguous() => {
-                sender.send((USER, false), head, bytes, |_, into| store.pack(*span, into))
+                sender.send((USER, false), &head, bytes, |_, into| store.pack(span, into))
             }
             // Refused, if it is to be, before the reader has seen a part.
-            Payload::Span(span) if let Err(refusal) = store.address(*span) => Posted::Refused(refusal),
-            Payload::Span(span) => sender.send((USER, true), head, bytes, |at, into| {
+            Payload::Span(span) if let Err(refusal) = store.address(span) => Posted::Refused(refusal),
+            Payload::Span(span) => sender.send((USER, true), &head, bytes, |at, into| {
                 store.pack(Span::new(span.memory, span.offset + at, into.len() as u64), into)
             }),
         }
