@@ -92,6 +92,8 @@ fn the_environment_is_told_and_can_be_anonymous() {
 #[test]
 fn bad_requests_are_told() {
     for (args, told) in [
+        (&["measure", "pingpong", "--size", "1TiB"][..], "allowed are sizes up to"),
+        (&["measure", "alltoall", "--size", "1TiB", "--ranks", "2"], "need 8 blocks of 1099511627776 B"),
         (&["measure", "pingpong", "--ranks", "1"][..], "at least 2"),
         (&["measure", "pingpong", "--ranks", "1000"], "1 to 256"),
         (&["measure", "saturation", "--size", "0"], "empty message"),

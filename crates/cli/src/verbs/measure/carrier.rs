@@ -1,7 +1,7 @@
 //! What carries a benchmark's messages: this project's stack between processes of this machine, or the MPI that
 //! launched this process.
 
-use super::{failure, limits, mpi};
+use super::{failure, limits, mpi, room};
 use crate::Failure;
 use hotlink_bench::{Bench, CopyRate, OnPort, Record, Samples, Summary, Told, Tuned, Tuning, copy_bound_mbps};
 use hotlink_message::{Algorithm, Collective, Error};
@@ -55,6 +55,15 @@ impl Carrier {
         }
         let what = "--via shm: these ranks met over the network, and shared memory is one machine's";
         Err(Failure::Input(format!("{what}; allowed are --via tcp and --via mpi")))
+    }
+    /// Refuses sizes of which `ranks` ranks cannot have `blocks` blocks each in their machines' memory.
+    pub(super) fn fits(&self, sizes: &[u64], ranks: u32, blocks: u64) -> Result<(), Failure> {
+        let here = match self.via {
+            Via::Mpi => mpi::local(ranks).0,
+            _ if hotlink_real::is_one_machine().map_err(failure)? => ranks,
+            _ => 1,
+        };
+        room::check(sizes, here, blocks)
     }
     pub(super) fn is_script_wanted(&self) -> bool {
         self.slurm

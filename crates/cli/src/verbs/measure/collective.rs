@@ -87,6 +87,9 @@ pub(super) fn by(
     if let Some(size) = sizes.iter().find(|&&size| size % 8 != 0) {
         return Err(Failure::Input(format!("--size {size}: elements have 8 B; allowed are multiples of 8")));
     }
+    for &ranks in &ranks {
+        args.carrier.fits(sizes, ranks, blocks(which, ranks))?;
+    }
     let mut hand_off_us = args.carrier.hand_off_us()?.unwrap_or(0.0);
     let progress =
         output.progress(&format!("measure {}", which.name()), (ranks.len() * sizes.len() * algorithms.len()) as u64);
@@ -120,6 +123,17 @@ const BOUND_IS: &str = "the larger of ceil(log2 ranks) hand-offs of a cache line
                         takes in, copied while all do";
 const BOUND_OF_ROW_IS: &str = "the larger of ceil(log2 ranks) hand-offs of a cache line between cores, once in a row of \
                                operations that flow into each other, and what the busiest rank takes in, copied while all do";
+
+/// Blocks that each of `ranks` ranks has of its own and of the others, in the mean over the ranks.
+fn blocks(which: Which, ranks: u32) -> u64 {
+    match which {
+        Which::Barrier => 0,
+        Which::Bcast => 1,
+        Which::Reduce | Which::Allreduce | Which::Gather | Which::Scatter => 2,
+        Which::Allgather => 1 + u64::from(ranks),
+        Which::Alltoall | Which::Alltoallv => 2 * u64::from(ranks),
+    }
+}
 
 /// Bytes that the busiest rank receives at least.
 fn taken_in(which: Which, size: u64, ranks: u32) -> f64 {

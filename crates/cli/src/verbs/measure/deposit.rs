@@ -40,6 +40,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     if let Some(stride) = args.strides.iter().find(|&&stride| stride > 4096) {
         return Err(Failure::Input(format!("--strides {stride}: allowed are 1 to 4096")));
     }
+    args.carrier.fits(&args.size, 2, 1 + args.strides.iter().copied().max().unwrap_or(1))?;
     let over = args.carrier.oversubscribed(2);
     let progress =
         output.progress("measure deposit", (args.memory.len() * args.size.len() * args.strides.len()) as u64);

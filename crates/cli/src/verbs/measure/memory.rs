@@ -1,11 +1,11 @@
 //! `hotlink measure memory`.
 
-use super::{Memory, Repetition, carrier::on_shm, summary};
+use super::{Memory, Repetition, carrier::on_shm, room, summary};
 use crate::values::{Counts, Sizes};
 use crate::{Failure, output::Output};
 use hotlink_bench::{MemoryCopy, MemoryPoint, Record, Samples};
 
-/// Share of this machine's memory that a point may use.
+/// Share of this machine's free memory that a point may use.
 const MEMORY_SHARE: f64 = 0.25;
 
 #[derive(clap::Args)]
@@ -47,7 +47,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 }
 
 fn points(args: &Args) -> Result<Vec<MemoryPoint>, Failure> {
-    let most = memory_bytes().map_or(u64::MAX, |bytes| (bytes as f64 * MEMORY_SHARE) as u64);
+    let most = room::free_bytes().map_or(u64::MAX, |bytes| (bytes as f64 * MEMORY_SHARE) as u64);
     let mut points = Vec::new();
     for &stride in args.strides.iter() {
         for &size in args.size.iter() {
@@ -68,12 +68,6 @@ fn points(args: &Args) -> Result<Vec<MemoryPoint>, Failure> {
         return Err(Failure::Input(format!("--size, --strides: {what}")));
     }
     Ok(points)
-}
-
-fn memory_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
-    line.split_whitespace().nth(1)?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
 fn record(args: &Args, point: MemoryPoint, samples: &Samples) -> Result<Record, Failure> {

@@ -14,6 +14,7 @@ mod overlap;
 mod pairs;
 mod pingpong;
 mod registration;
+mod room;
 mod rounds;
 mod saturation;
 mod semantics;

@@ -71,6 +71,7 @@ pub(crate) enum Spin {
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     args.curve.check(&args.size)?;
+    args.carrier.fits(&args.size, 2, 2)?;
     let over = args.carrier.oversubscribed(2);
     let progress = output.progress("measure overlap", (args.size.len() * args.curve.ways().count()) as u64);
     for (side, spin) in args.curve.ways() {

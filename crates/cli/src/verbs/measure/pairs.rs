@@ -47,6 +47,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     if !(2..=256).contains(&ranks) {
         return Err(Failure::Input(format!("--ranks {ranks}: allowed are 2 to 256")));
     }
+    args.carrier.fits(&args.size, ranks, 2)?;
     let over = args.carrier.oversubscribed(ranks);
     let hosts = args.carrier.hosts()?;
     let hosts = if output.is_anonymous() { numbered(&hosts) } else { hosts };

@@ -29,6 +29,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     if ranks < 2 {
         return Err(Failure::Input(format!("--ranks {ranks}: a ping-pong needs at least 2")));
     }
+    args.carrier.fits(&args.size, 2, 2)?;
     let over = args.carrier.oversubscribed(ranks);
     let mut hand_off_us = args.carrier.hand_off_us()?.unwrap_or(0.0);
     let progress = output.progress("measure pingpong", args.size.len() as u64);

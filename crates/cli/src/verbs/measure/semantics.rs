@@ -23,6 +23,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         return Err(Failure::Input("--size 0: an empty message has no bandwidth; allowed is 1 and more".to_owned()));
     }
     let ranks = args.carrier.least(2)?;
+    args.carrier.fits(&args.size, 2, 2)?;
     let over = args.carrier.oversubscribed(ranks);
     let progress = output.progress("measure semantics", 2 * args.size.len() as u64);
     let hand_off_us = args.carrier.hand_off_us()?.unwrap_or(0.0);

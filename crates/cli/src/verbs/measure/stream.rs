@@ -154,6 +154,7 @@ fn check(sizes: &Sizes) -> Result<(), Failure> {
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     check(&args.size)?;
     let ranks = args.carrier.ranks(args.ranks.map(|ranks| vec![ranks]), &[2])?[0];
+    args.carrier.fits(&args.size, 2, 2)?;
     let over = args.carrier.oversubscribed(ranks);
     let progress = output.progress("measure stream", (args.direction.len() * args.size.len()) as u64);
     for &direction in &args.direction {
@@ -179,6 +180,7 @@ pub(super) fn run_rate(args: &RateArgs, output: &mut Output) -> Result<(), Failu
     let ranks = args.carrier.ranks(asked, &[2])?;
     let progress = output.progress("measure rate", (ranks.len() * args.size.len()) as u64);
     for &ranks in &ranks {
+        args.carrier.fits(&args.size, ranks, 2)?;
         let over = args.carrier.oversubscribed(ranks);
         for &size in args.size.iter() {
             let point =
