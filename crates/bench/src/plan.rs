@@ -265,7 +265,8 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
         // As far as that leaves the time for enough samples: ranks that share cores may begin milliseconds apart.
         let apart_us = (self.spread_us / ENDS_SHARE).min(self.plan.time_us / self.plan.samples_min as f64);
         let wanted_us = apart_us.max(self.timer.overhead_us / ENDS_SHARE);
-        let inner = (wanted_us / one.us().max(1e-6)).ceil().clamp(1.0, INNER_MAX as f64) as u64;
+        let inner =
+            (wanted_us / one.us().max(self.timer.overhead_us).max(1e-6)).ceil().clamp(1.0, INNER_MAX as f64) as u64;
         let start = self.comm.now();
         loop {
             let batch = self.plan.samples_min.max(samples.values.len() / 2).min(self.plan.samples_max) as u64;
@@ -277,7 +278,7 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
             }
         }
     }
-    /// As rank 0: all do as ordered. Gives the last sample's time.
+    /// As rank 0: all do as ordered. Gives the shortest sample's time: a disturbed one tells of nothing.
     async fn lead(
         &self,
         order: Order,
@@ -293,7 +294,7 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
         sample: &impl AsyncFn(u64) -> Result<(f64, Time), Error>,
         samples: &mut Samples,
     ) -> Result<Time, Error> {
-        let mut last = Time::ZERO;
+        let mut shortest = Time(u64::MAX);
         samples.inner = order.inner;
         for _ in 0..order.samples {
             let (value, time) = sample(order.inner).await?;
@@ -302,9 +303,9 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
             } else {
                 samples.warmup += 1;
             }
-            last = time;
+            shortest = shortest.min(time);
         }
-        Ok(last)
+        Ok(shortest)
     }
     async fn tell(&self, order: Order) -> Result<(), Error> {
         let words = [order.samples, order.inner, u64::from(order.keep)];
