@@ -43,7 +43,7 @@ fn read_file(file: &Path) -> Result<Results, Failure> {
 }
 
 /// The results that `text` holds, called `file` in messages.
-fn parse(file: &Path, text: &str) -> Result<Results, Failure> {
+pub(crate) fn parse(file: &Path, text: &str) -> Result<Results, Failure> {
     let wrong = |what: String| wrong(file, what);
     let document: Value = serde_json::from_str(text)
         .map_err(|error| Failure::Input(format!("{}:{}: is not JSON: {error}", file.display(), error.line())))?;

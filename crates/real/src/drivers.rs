@@ -33,6 +33,12 @@ pub fn cores() -> u32 {
     sys::allowed_cores().len() as u32
 }
 
+/// Keeps this thread, and processes that it starts, on one of the cores that it may use: the `index`-th, counted round.
+pub fn stay_on(index: u32) {
+    let cores = sys::allowed_cores();
+    sys::pin(cores[index as usize % cores.len()]);
+}
+
 /// Cores of this machine, whether this process may use them or not.
 pub fn cores_of_machine() -> u32 {
     sys::online_cores()

@@ -32,7 +32,9 @@ mod tcp;
 
 pub use copy::STREAM_BYTES;
 pub use crew::join;
-pub use drivers::{Options, Shm, Tcp, cores, cores_of_machine, hand_off, is_one_machine, is_oversubscribed, launched};
+pub use drivers::{
+    Options, Shm, Tcp, cores, cores_of_machine, hand_off, is_one_machine, is_oversubscribed, launched, stay_on,
+};
 pub use launch::{Launched, machine};
 pub use mpi::{ADAPTER, Family, Launcher, Library, Mpi, MpiEndpoint, MpiRequest, MpiWindow};
 pub use ranks::{Doors, die_with};

@@ -4,15 +4,20 @@
 use super::{Measured, is};
 use crate::output::Output;
 use crate::verbs::measure;
-use crate::{Failure, environment};
+use crate::{Failure, environment, results};
 use hotlink_bench::Record;
 use serde_json::{Map, Value as Json};
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
 
-/// What may be missing: how it is recognised, the benchmark that tells it, and what it is for.
+/// What may be missing: how it is recognised, the benchmark that tells it, what it is for, and whether as many processes as
+/// the ping-pong had ranks do it at once, each on a processor of its own: programs compute on all ranks together.
 struct Part {
     holds: fn(&Record) -> bool,
     line: &'static str,
     what: &'static str,
+    is_together: bool,
 }
 
 const PARTS: [Part; 2] = [
@@ -20,11 +25,13 @@ const PARTS: [Part; 2] = [
         holds: |r| is(r, "memory") && r.number("stride").is_none_or(|stride| stride == 1.0),
         line: "memory --strides 1 --size 8..64MiB..x2",
         what: "costs of copies",
+        is_together: false,
     },
     Part {
         holds: |r| is(r, "is") && r.number("ranks") == Some(1.0),
         line: "is --class A --ranks 1 --rounds 3",
         what: "rate of a sort's own work",
+        is_together: true,
     },
 ];
 
@@ -38,7 +45,8 @@ pub(super) fn made(environment: &Map<String, Json>) -> bool {
 /// Adds what is missing, or says that and how to get it.
 pub(super) fn complete(measured: &mut Vec<Measured>) -> Result<(), Failure> {
     let is_here = measured.iter().all(|m| m.is_here);
-    for Part { holds, line, what } in PARTS {
+    let ranks = measured.iter().filter(|m| is(&m.record, "pingpong")).find_map(|m| m.record.number("ranks"));
+    for Part { holds, line, what, is_together } in PARTS {
         if measured.iter().any(|m| holds(&m.record)) {
             continue;
         }
@@ -47,19 +55,68 @@ pub(super) fn complete(measured: &mut Vec<Measured>) -> Result<(), Failure> {
             eprintln!("{missing}, and are not this machine's: add `hotlink measure {line} --json` of theirs");
             continue;
         }
-        eprintln!("{missing}: measured on this machine now, by `hotlink measure {line}`");
-        let mut taken = Output::silent();
-        measure::run_line(line, &mut taken)?;
-        let source = format!("hotlink measure {line}, by calibrate itself");
-        let added = |record: &Record| Measured { record: record.clone(), source: source.clone(), is_here };
-        measured.extend(taken.records().iter().map(added));
+        let processes = ranks.filter(|_| is_together).map_or(1, |ranks| (ranks as u32).clamp(1, hotlink_real::cores()));
+        let at_once = if processes > 1 { format!(", {processes} processes at once") } else { String::new() };
+        eprintln!("{missing}: measured on this machine now, by `hotlink measure {line}`{at_once}");
+        let source = format!("hotlink measure {line}{at_once}, by calibrate itself");
+        let added = |record| Measured { record, source: source.clone(), is_here };
+        measured.extend(taken(line, processes)?.into_iter().map(added));
     }
     Ok(())
+}
+
+/// What so many processes measure at once by `line`.
+fn taken(line: &str, processes: u32) -> Result<Vec<Record>, Failure> {
+    let program = program(std::env::args_os());
+    if processes == 1 || program.is_empty() {
+        let mut output = Output::silent();
+        measure::run_line(line, &mut output)?;
+        return Ok(output.records().to_vec());
+    }
+    let program = &program;
+    let one = |core| {
+        move || {
+            // A process begins on the cores of the thread that starts it.
+            hotlink_real::stay_on(core);
+            let mut command = Command::new(&program[0]);
+            command.args(&program[1..]).arg("measure").args(line.split(' ')).arg("--json");
+            command.env("HOTLINK_LAUNCHER", "none").output()
+        }
+    };
+    std::thread::scope(|scope| {
+        let started: Vec<_> = (0..processes).map(|core| scope.spawn(one(core))).collect();
+        let mut records = Vec::new();
+        for process in started {
+            let wrong = |what: String| Failure::Check(format!("hotlink measure {line}: {what}"));
+            let output = process.join().map_err(|_| wrong("its thread ended".to_owned()))?;
+            let output = output.map_err(|error| wrong(error.to_string()))?;
+            if !output.status.success() {
+                return Err(wrong(String::from_utf8_lossy(&output.stderr).into_owned()));
+            }
+            let text = String::from_utf8_lossy(&output.stdout);
+            records.extend(results::parse(Path::new("hotlink measure"), &text)?.records);
+        }
+        Ok(records)
+    })
+}
+
+/// The words that called this program, before its verb; none if it is another's.
+fn program(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let words: Vec<OsString> = words.collect();
+    let verb = words.iter().position(|word| word == "calibrate").unwrap_or(0);
+    words[..verb].to_vec()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_program_is_called_as_it_was() {
+        let called = |line: &str| program(line.split(' ').map(OsString::from)).len();
+        assert_eq!([called("hotlink calibrate m.json"), called("python3 /bin/hotlink calibrate m")], [1, 2]);
+        assert_eq!(called("python3 own.py"), 0, "not by its command line");
+    }
 
     #[test]
     fn results_are_this_machine_s_by_host_and_processor() {
