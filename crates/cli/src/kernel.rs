@@ -91,18 +91,37 @@ impl Machine {
         longer.unwrap_or(0)
     }
 
-    /// Time of a rank's own part of an exchange: a copy, or a message to itself.
-    fn own_part(&self, bytes: u64, ranks: u32, working: u64, uneven: bool) -> Result<u64, String> {
-        let as_message = self.to_self.at(bytes).map(|ps| ps + self.colder(bytes, working));
-        match as_message.filter(|_| ranks > 1 && bytes <= self.own_message_max[usize::from(uneven)]) {
-            Some(time) => Ok(time),
-            None => self.copy(bytes, ranks, working),
+    /// Time of a rank's own part of an exchange, of which `common` bytes are every rank's: a message to itself, or a copy,
+    /// which takes no longer. (The library's copies may bypass the caches from another size on than those that were
+    /// measured; its messages tell.)
+    fn own_part(&self, (bytes, common): (u64, u64), ranks: u32, working: u64, uneven: bool) -> Result<u64, String> {
+        let as_message = self.to_self.at(bytes).map(|ps| ps + self.colder(bytes, working)).filter(|_| ranks > 1);
+        match as_message {
+            Some(time) if bytes <= self.own_message_max[usize::from(uneven)] => Ok(time),
+            _ => {
+                let together = self.copy(bytes, ranks, working)?.min(as_message.unwrap_or(u64::MAX));
+                Ok((together as f64 * self.partly_alone(bytes, common)) as u64)
+            }
         }
     }
 
-    /// Time of a copy between a program's data and its messages' buffers.
+    /// What is left of the time of a copy beside others where only `common` of its bytes are: the rest has the memory to
+    /// itself, once the caches hold no more.
+    fn partly_alone(&self, bytes: u64, common: u64) -> f64 {
+        let alone = match (self.copies.at(bytes), self.copies_beside.at(bytes)) {
+            (Some(alone), Some(beside)) if bytes >= STREAM_BYTES => (alone as f64 / beside as f64).min(1.0),
+            _ => 1.0,
+        };
+        let share = common as f64 / bytes.max(1) as f64;
+        share + (1.0 - share) * alone
+    }
+
+    /// Time of a copy between a program's data and its messages' buffers. Where the copies that were measured bypass the
+    /// caches, a program's do not: its stores fetch their lines first, three streams of the memory's for two.
     fn program_copy(&self, bytes: u64, ranks: u32, working: u64) -> Result<u64, String> {
-        Ok(self.copy(bytes, ranks, working)?.max((bytes as f64 * self.program_copy) as u64))
+        let streams = if bytes < STREAM_BYTES { 1.0 } else { 1.5 };
+        let shared = self.copy(bytes, ranks, working)? as f64 * streams;
+        Ok(shared.max(bytes as f64 * self.program_copy) as u64)
     }
 
     /// Time of the news that a message was carried: an empty message's.
@@ -194,7 +213,8 @@ impl Kernel {
                     let part = |from, to| if uneven { part(size, from, to) } else { size };
                     // Parts to all and from all, one's own among them.
                     line.working = (0..ranks).map(|other| part(rank, other) + part(other, rank)).sum();
-                    let own = machine.own_part(part(rank, rank), ranks, line.working, uneven)?;
+                    let common = (0..ranks).map(|rank| part(rank, rank)).min().unwrap_or(0);
+                    let own = machine.own_part((part(rank, rank), common), ranks, line.working, uneven)?;
                     for _ in 0..repeat {
                         line.exchange(machine, part, own);
                     }
@@ -306,7 +326,7 @@ impl Line<'_> {
         self.exchange(
             machine,
             |_, _| part,
-            machine.own_part(part, all, working, true)?.max(machine.program_copy(part, all, working)?),
+            machine.own_part((part, part), all, working, true)?.max(machine.program_copy(part, all, working)?),
         );
         self.calc(keys);
         self.calc(machine.own(KEY * (share + 3 * range), share, all)?);
@@ -375,6 +395,30 @@ mod tests {
         let (copied, sent) = (shared.run(&uneven, 2).unwrap().latency(), own.run(&uneven, 2).unwrap().latency());
         assert!(sent.us() > copied.us() + 5.0, "{copied:?} {sent:?}");
         assert_eq!(own.run(&exchange, 2).unwrap().latency(), shared.run(&exchange, 2).unwrap().latency());
+    }
+
+    #[test]
+    fn copies_know_who_else_copies_and_whose_they_are() {
+        let line = |ps_per_byte: u64| Curve::through(&[(0, Time(0)), (1 << 30, Time(ps_per_byte << 30))]);
+        let machine = Machine { copies: line(10), copies_beside: line(20), ..machine() };
+        let own = |machine: &Machine, part| machine.own_part(part, 2, 0, false).unwrap();
+        let (large, small) = (2 * STREAM_BYTES, STREAM_BYTES / 2);
+        // Half of it while the other rank copies too; what the caches hold is no faster alone.
+        assert_eq!([own(&machine, (large, large)), own(&machine, (large, large / 2))], [20 * large, 15 * large]);
+        assert_eq!(own(&machine, (small, small / 2)), 20 * small);
+        // The library's messages to oneself tell that its copies are faster, or are what it does.
+        let messages = |ps_per_byte| Machine {
+            to_self: line(ps_per_byte),
+            copies: line(10),
+            copies_beside: line(20),
+            ..self::machine()
+        };
+        assert_eq!([own(&messages(5), (small, small)), own(&messages(50), (small, small))], [5 * small, 20 * small]);
+        let sent = Machine { own_message_max: [u64::MAX; 2], ..messages(50) };
+        assert_eq!(own(&sent, (large, large / 2)), 50 * large);
+        // A program's copies fetch what they overwrite.
+        assert_eq!(machine.program_copy(large, 2, 0), Ok(30 * large));
+        assert_eq!(machine.program_copy(small, 2, 0), Ok(20 * small));
     }
 
     #[test]
