@@ -101,6 +101,13 @@ fn ping_pong_alone_is_completed_on_the_machine_that_measured_it_and_nowhere_else
     let output = hotlink("calibrate m.json --model loggp --name here --out here.toml", &folder);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success() && told.matches("measured on this machine now").count() == 2, "{told}");
+    // Two ranks sort at once, so two processes do.
+    let are_two = std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
+    assert_eq!(
+        told.contains("`hotlink measure is --class A --ranks 1 --rounds 3`, 2 processes at once"),
+        are_two,
+        "{told}"
+    );
     let text = std::fs::read_to_string(folder.join("here.toml")).unwrap();
     assert!(text.contains("by calibrate itself"), "{text}");
     let sorted = records("simulate is --class A --fabric here.toml --ranks 2 --json", &folder);
@@ -112,4 +119,30 @@ fn ping_pong_alone_is_completed_on_the_machine_that_measured_it_and_nowhere_else
     let output = hotlink("calibrate other.json --model loggp --name other --out other.toml", &folder);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success() && told.matches("are not this machine's").count() == 2, "{told}");
+}
+
+/// The tool behind `make bench-predict`, with small sizes: every group has its row, and every size its error. The errors
+/// themselves are of a loaded machine, and tell nothing.
+#[test]
+fn the_table_of_errors_is_made_from_measurements_to_the_last_row() {
+    let folder = place("bench-predict");
+    let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/bench-predict/run");
+    let mut command = std::process::Command::new("python3");
+    command.arg(tool).args(["--hotlink", env!("CARGO_BIN_EXE_hotlink")]).current_dir(&folder).env("HOME", &folder);
+    let output = command.args("--quick --via shm --runs 1 --time 0.001 --keep kept".split(' ')).output().unwrap();
+    let table = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{table}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(table.contains("| shm: 1 runs of 1 cycles | median | bias | largest | within 10 % |"), "{table}");
+    let rows = [("NPB IS, class S", 1), ("8 B to 2 KiB", 5), ("8 KiB", 1)];
+    for (group, sizes) in rows {
+        let all: Vec<&str> =
+            table.lines().filter(|line| line.split('|').nth(1).is_some_and(|c| c.contains(group))).collect();
+        assert_eq!(all.len(), if group.starts_with("NPB") { 1 } else { 3 }, "{group}: {table}");
+        for line in all {
+            let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+            assert!(cells.len() == 5 && cells[1..4].iter().all(|cell| cell.ends_with('%')), "{line}");
+            assert!(cells[4].ends_with(&format!(" of {sizes}")), "{line}");
+        }
+    }
+    assert!(folder.join("kept/shm-0/shm.toml").exists());
 }
