@@ -72,12 +72,12 @@ fn the_closed_forms_never_look_at_routes() {
     }
 }
 
-/// And where Python lends its memory.
+/// And where Python lends its memory, and where the simulator asks memory ahead of time (a prefetch).
 #[test]
 fn unsafe_code_is_in_real_alone() {
     for name in ["fabric", "port", "message", "sim", "bench", "cli", "python"] {
         let mut found = lines_with(name, &["unsafe ", "allow(unsafe_code)"]);
-        found.retain(|line| !line.contains("python/src/lent.rs"));
+        found.retain(|line| !["python/src/lent.rs", "sim/src/net/ahead.rs"].iter().any(|file| line.contains(file)));
         assert!(found.is_empty(), "{name}:\n{}", found.join("\n"));
     }
 }
