@@ -26,6 +26,13 @@ pub struct OutputArgs {
     anonymous: bool,
 }
 
+impl OutputArgs {
+    /// The same without progress of its own: as a part of something that tells its own.
+    pub(crate) fn quiet(self) -> OutputArgs {
+        OutputArgs { progress: When::Never, ..self }
+    }
+}
+
 /// Result formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {

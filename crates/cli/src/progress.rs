@@ -1,15 +1,21 @@
 //! Progress on stderr with the time left, for tasks beyond two seconds: a bar on a terminal, plain lines elsewhere
 //! when asked. The one place of the command that reads a clock; no result depends on it.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use std::fmt::Write;
 use std::io::IsTerminal;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Shown only past this.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Between two plain lines.
 const LINE_EVERY_S: u64 = 5;
+/// Between two looks while no step ends.
+const TICK: Duration = Duration::from_millis(500);
 
 /// When progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -23,8 +29,10 @@ pub enum When {
 }
 
 /// A task of known length. Steps may come from several threads.
-pub struct Progress {
-    task: String,
+pub struct Progress(Arc<Task>);
+
+struct Task {
+    name: String,
     total: u64,
     started: Instant,
     done: AtomicU64,
@@ -45,13 +53,52 @@ impl Progress {
             (_, true) => Style::Bar(bar(task, total)),
             (When::Always, false) => Style::Lines(AtomicU64::new(PATIENCE.as_secs())),
         };
-        Progress { task: task.to_owned(), total, started: Instant::now(), done: AtomicU64::new(0), style }
+        Progress(Arc::new(Task {
+            name: task.to_owned(),
+            total,
+            started: Instant::now(),
+            done: AtomicU64::new(0),
+            style,
+        }))
     }
 
     /// One step is done.
     pub fn step(&self) {
-        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        let elapsed = self.started.elapsed();
+        self.0.done.fetch_add(1, Ordering::Relaxed);
+        self.0.show();
+    }
+
+    /// Shows how long it has taken even while no step ends, until what this gives is dropped. It takes a thread, so not
+    /// for what forks.
+    pub(crate) fn ticking(&self) -> Ticking {
+        if matches!(self.0.style, Style::Silent) {
+            return Ticking(None);
+        }
+        let (task, (end, ended)) = (self.0.clone(), channel());
+        let tick = move || {
+            while ended.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                task.show();
+            }
+        };
+        Ticking(Some((end, std::thread::spawn(tick))))
+    }
+}
+
+/// Ends the ticking when it is dropped.
+pub(crate) struct Ticking(Option<(Sender<()>, JoinHandle<()>)>);
+
+impl Drop for Ticking {
+    fn drop(&mut self) {
+        if let Some((end, thread)) = self.0.take() {
+            drop(end);
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Task {
+    fn show(&self) {
+        let (done, elapsed) = (self.done.load(Ordering::Relaxed), self.started.elapsed());
         match &self.style {
             Style::Silent => {}
             Style::Bar(bar) => {
@@ -59,13 +106,14 @@ impl Progress {
                     bar.set_draw_target(ProgressDrawTarget::stderr());
                 }
                 bar.set_position(done);
+                bar.tick();
             }
             Style::Lines(due) => {
                 let now = elapsed.as_secs();
                 let at = due.load(Ordering::Relaxed);
                 let mine = now >= at && done < self.total;
                 if mine && due.compare_exchange(at, now + LINE_EVERY_S, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-                    eprintln!("{}", plain(&self.task, done, self.total, elapsed));
+                    eprintln!("{}", plain(&self.name, done, self.total, elapsed));
                 }
             }
         }
@@ -74,23 +122,35 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if let Style::Bar(bar) = &self.style {
+        if let Style::Bar(bar) = &self.0.style {
             bar.finish_and_clear();
         }
     }
 }
 
 fn bar(task: &str, total: u64) -> ProgressBar {
-    let style = ProgressStyle::with_template("{msg} {wide_bar} {pos} of {len}, {eta} left")
+    let tell =
+        move |state: &ProgressState, out: &mut dyn Write| _ = out.write_str(&left(state.pos(), total, state.elapsed()));
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {pos} of {len}, {left}")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden())
-        .with_style(style)
+        .with_style(style.with_key("left", tell))
         .with_message(task.to_owned())
 }
 
 fn plain(task: &str, done: u64, total: u64, elapsed: Duration) -> String {
-    let left = elapsed.as_secs_f64() * total.saturating_sub(done) as f64 / done.max(1) as f64;
-    format!("hotlink: {task}: {done} of {total}, about {left:.0} s left")
+    format!("hotlink: {task}: {done} of {total}, {}", left(done, total, elapsed))
+}
+
+/// The time left, once a step has told how long one takes; the time taken before.
+fn left(done: u64, total: u64, elapsed: Duration) -> String {
+    match done {
+        0 => format!("{} s so far", elapsed.as_secs()),
+        _ => {
+            let left = elapsed.as_secs_f64() * total.saturating_sub(done) as f64 / done as f64;
+            format!("about {left:.0} s left")
+        }
+    }
 }
 
 #[cfg(test)]
@@ -101,12 +161,27 @@ mod tests {
     fn a_plain_line_tells_the_time_left() {
         let line = plain("compare", 25, 100, Duration::from_secs(5));
         assert_eq!(line, "hotlink: compare: 25 of 100, about 15 s left");
+        assert_eq!(plain("compare", 0, 100, Duration::from_secs(5)), "hotlink: compare: 0 of 100, 5 s so far");
+    }
+
+    #[test]
+    fn a_step_that_takes_long_is_told_of() {
+        let style = Style::Lines(AtomicU64::new(0));
+        let task = Task { name: "x".to_owned(), total: 1, started: Instant::now(), done: AtomicU64::new(0), style };
+        let progress = Progress(Arc::new(task));
+        let ticking = progress.ticking();
+        let Style::Lines(due) = &progress.0.style else { unreachable!("lines were asked for") };
+        while due.load(Ordering::Relaxed) == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        drop(ticking);
     }
 
     #[test]
     fn steps_beyond_the_total_are_no_panic() {
         for when in [When::Auto, When::Always, When::Never] {
             let progress = Progress::new("x", 1, when);
+            let _ticking = progress.ticking();
             (0..3).for_each(|_| progress.step());
         }
     }

@@ -162,6 +162,7 @@ fn run_all<'a>(missing: &[(&'a str, &Cell)], args: &Args, output: &Output) -> Re
     let mut done = measured.iter().map(one).collect::<Result<Vec<_>, _>>()?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.jobs.map_or(0, usize::from)).build();
     let pool = pool.map_err(|error| Failure::Check(format!("sweep: {error}")))?;
+    let _ticking = progress.ticking();
     done.extend(pool.install(|| computed.par_iter().map(one).collect::<Result<Vec<_>, _>>())?);
     Ok(done)
 }

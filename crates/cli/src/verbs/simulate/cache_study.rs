@@ -79,7 +79,15 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     }
     let runs = args.runs().map_err(Failure::Input)?;
     let source = Source::open(&args.fabric)?;
-    let records: Result<Vec<Record>, String> = runs.par_iter().map(|run| run.record(&source)).collect();
+    let progress = output.progress("simulate cache-study", runs.len() as u64);
+    let ticking = progress.ticking();
+    let one = |run: &Run| {
+        let record = run.record(&source);
+        progress.step();
+        record
+    };
+    let records: Result<Vec<Record>, String> = runs.par_iter().map(one).collect();
+    drop((ticking, progress));
     let records = records.map_err(Failure::Input)?;
     output.table(Table::of_keys(
         &records,

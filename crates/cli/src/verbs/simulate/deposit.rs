@@ -134,6 +134,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let hosts: Vec<(String, Host)> = args.fabric.iter().map(|name| open(name)).collect::<Result<_, _>>()?;
     let transfers = transfers(args)?;
     let progress = output.progress("simulate deposit", (hosts.len() * transfers.len()) as u64);
+    let ticking = progress.ticking();
     for (name, host) in &hosts {
         for transfer in &transfers {
             let started = Instant::now();
@@ -145,7 +146,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
             progress.step();
         }
     }
-    drop(progress);
+    drop((ticking, progress));
     output.table(Table::of_keys(output.records(), &SHOWN));
     Ok(())
 }

@@ -406,6 +406,7 @@ const SHOWN: [&str; 39] = [
 /// Runs the cells on all cores and prints their records in order.
 pub(crate) fn run(cells: &[Cell], output: &mut Output) -> Result<(), Failure> {
     let progress = output.progress("simulate", cells.len() as u64);
+    let ticking = progress.ticking();
     let results: Vec<Result<Vec<Record>, String>> = cells
         .par_iter()
         .map(|cell| {
@@ -414,6 +415,7 @@ pub(crate) fn run(cells: &[Cell], output: &mut Output) -> Result<(), Failure> {
             records
         })
         .collect();
+    drop(ticking);
     let mut records = Vec::new();
     for result in results {
         records.extend(result.map_err(Failure::Input)?);

@@ -189,6 +189,7 @@ fn sorted(values: &[f64]) -> Vec<f64> {
 /// Runs the cells on all cores and prints their records in order.
 pub(crate) fn run(cells: &[Cell], output: &mut Output) -> Result<(), Failure> {
     let progress = output.progress("simulate", cells.len() as u64);
+    let _ticking = progress.ticking();
     let one = |cell: &Cell| {
         let record = cell.run();
         progress.step();

@@ -1,7 +1,7 @@
 //! Finished cells: one result file each, named by the hash of everything that decides its result.
 
 use super::plan::Cell;
-use crate::{Failure, environment, output};
+use crate::{Cli, Failure, environment, output};
 use hotlink_fabric::catalog::Library;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -93,6 +93,7 @@ pub(super) fn document(arguments: &[String], timed: bool) -> Result<Value, Failu
     let words: Vec<OsString> =
         std::iter::once("hotlink").chain(arguments.iter().map(String::as_str)).map(OsString::from).collect();
     let cli = crate::parse(&words).map_err(|error| Failure::Input(error.to_string()))?;
+    let cli = Cli { output: cli.output.quiet(), ..cli };
     let ran = catch_unwind(AssertUnwindSafe(|| crate::run(&cli, &words, None)));
     let panicked = |_| Failure::Check("panicked: this is a mistake of the program".to_owned());
     let (output, result) = ran.map_err(panicked)?;
