@@ -168,3 +168,59 @@ impl Setup {
 fn is_scarcity(refusal: Refusal) -> bool {
     matches!(refusal, Refusal::NoEntries | Refusal::PinLimit | Refusal::NoMemory)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hotlink_port::loopback::{Loopback, LoopbackPort};
+    use hotlink_port::{Align, Driver, Host, Kind};
+
+    fn used(setup: &mut Setup, port: &mut LoopbackPort, memory: Memory) {
+        setup.register(port, memory).unwrap();
+        setup.registered_done(port, memory);
+    }
+
+    /// Of two entries: what is held is released when nothing else is free alone, is held again once it is back, and no
+    /// longer than asked for.
+    #[test]
+    fn a_hold_outlives_an_eviction_and_ends_when_asked() {
+        async fn program(mut port: LoopbackPort) {
+            let [held, a, b] = [(); 3].map(|()| port.alloc(100, Kind::Private, Align::None).unwrap());
+            let mut setup = Setup::new(Policy::Lru);
+            setup.hold(&mut port, held).unwrap();
+            setup.register(&mut port, a).unwrap();
+            setup.register(&mut port, b).unwrap();
+            assert_eq!(setup.state_of(held), (false, true), "both others are in use");
+            setup.registered_done(&mut port, a);
+            setup.registered_done(&mut port, b);
+            used(&mut setup, &mut port, held);
+            used(&mut setup, &mut port, b);
+            used(&mut setup, &mut port, a);
+            assert_eq!(setup.state_of(held), (true, true), "held again, it goes after what was used later");
+            setup.unhold(held);
+            used(&mut setup, &mut port, a);
+            used(&mut setup, &mut port, b);
+            assert_eq!(setup.state_of(held), (false, false), "no longer held, it goes first");
+        }
+        Loopback { entries: 2, ..Loopback::default() }.run(1, &program).unwrap();
+    }
+
+    #[test]
+    fn what_is_gone_is_no_set_up_any_more() {
+        async fn program(mut port: LoopbackPort) {
+            let memory = port.alloc(100, Kind::Private, Align::None).unwrap();
+            let mut setup = Setup::new(Policy::Lru);
+            let key = setup.register(&mut port, memory).unwrap();
+            setup.attach(&mut port, key, Engine::Dma).unwrap();
+            setup.attached_done(&mut port, key, Engine::Dma);
+            assert!(setup.attachments.has((key, false)));
+            setup.forget_key(&mut port, key);
+            assert!(!setup.attachments.has((key, false)));
+            setup.registered_done(&mut port, memory);
+            assert_eq!(setup.state_of(memory), (true, false));
+            setup.forget_memory(memory);
+            assert_eq!(setup.state_of(memory), (false, false));
+        }
+        Loopback::default().run(1, &program).unwrap();
+    }
+}
