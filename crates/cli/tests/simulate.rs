@@ -104,3 +104,13 @@ fn a_negative_number_is_refused_by_the_option_that_it_was_for() {
     ];
     refuses(&place("simulate-negative"), &lines);
 }
+
+#[test]
+fn where_nothing_has_a_rate_there_is_no_bandwidth() {
+    let folder = place("simulate-no-rate");
+    calibrated(&folder);
+    for benchmark in ["pingpong", "alltoall --nodes 2", "saturation --pairs 1", "traffic --nodes 2 --load 0.5"] {
+        let line = format!("simulate {benchmark} --fabric this-mpi --capacities theoretical");
+        refuses(&folder, &[(&line, "nothing on the way has a rate under --capacities theoretical")]);
+    }
+}

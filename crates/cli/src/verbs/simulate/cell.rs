@@ -129,6 +129,10 @@ impl Cell {
         let nodes = f64::from(plan.fabric.nodes());
         let bound = bounds.bandwidth_per_node_mbps;
         let failed = |error: hotlink_sim::SimError| format!("{} with {} nodes: {error}", self.fabric, self.nodes);
+        if !bound.is_finite() {
+            let what = format!("nothing on the way has a rate under --capacities {}", self.capacities.name());
+            return Err(format!("{}: {what}, so that no bandwidth has a meaning", self.fabric));
+        }
         Ok(match &self.what {
             What::PingPong { between, messages } => {
                 let what = PingPong { between: *between, size: self.size, messages: *messages };
@@ -174,9 +178,6 @@ impl Cell {
             }
             What::Program(_) => return Err("a program is no workload of bare packets".to_owned()),
             What::Traffic { pattern, load, messages } => {
-                if !bound.is_finite() {
-                    return Err(format!("{}: nothing limits {pattern}: a load has no meaning", self.fabric));
-                }
                 let warm_up = messages.div_ceil(2);
                 let what = OpenLoop { size: self.size, offered_mbps: load * bound, warm_up, messages: *messages };
                 let result = workload::open_loop(plan, settings, demand, what).map_err(failed)?;
