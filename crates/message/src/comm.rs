@@ -213,19 +213,23 @@ impl<P: Port> Comm<P> {
         engine.note_wait(id);
         engine.port.idle(Time::MAX);
     }
-    /// The program waits for request `id`, if that is not over.
-    #[inline]
-    fn settle(&self, id: u64) {
+    /// The result of request `id` if it is over; else the program waits.
+    #[inline(always)]
+    fn over_or_settle(&self, id: u64) -> Option<Result<Status, Error>> {
         let mut engine = self.engine.borrow_mut();
-        if !engine.is_done(id) {
+        let over = engine.take(id);
+        if over.is_none() {
             engine.port.settle();
         }
+        over
     }
     pub(crate) async fn wait_id(&self, id: u64) -> Result<Status, Error> {
         if id == SENT {
             return self.sent;
         }
-        self.settle(id);
+        if let Some(result) = self.over_or_settle(id) {
+            return result;
+        }
         loop {
             let mut looks = 0;
             while looks < self.patience {
@@ -282,7 +286,7 @@ impl<P: Port> Comm<P> {
         self.receive(Pattern { from, tag, context: Context::USER }, span)
     }
     async fn receive(&self, pattern: Pattern, span: Span) -> Result<Status, Error> {
-        self.with_port(Port::settle);
+        self.engine.borrow_mut().port.settle();
         let id = 'begun: loop {
             for _ in 0..self.patience {
                 let mut engine = self.engine.borrow_mut();

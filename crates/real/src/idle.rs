@@ -28,8 +28,10 @@ pub(crate) struct Idler {
 struct Answers {
     /// Something was sent since the last wait.
     asked: bool,
-    /// This wait began with a pause.
+    /// This wait began with a pause, if only of no length.
     paused: bool,
+    /// Looks in vain after the last pause; [`UNKNOWN`] if nothing has come.
+    looks: u32,
     /// How long to wait, in shares of a spin.
     pause: u32,
 }
@@ -42,12 +44,14 @@ const PAUSE_MAX: u32 = 16 * SHARES;
 /// [`SOON`] come when they will.
 const NEAR: u32 = 7;
 const SOON: u32 = 24;
+const UNKNOWN: u32 = u32::MAX;
 
 impl Answers {
-    /// An answer, or anything else, has come after so many looks in vain.
-    fn learn(&mut self, looks: u32) {
-        self.paused = false;
-        let near = looks + self.pause / SHARES < NEAR;
+    /// Learns from the wait before, now that there is time.
+    #[inline]
+    fn learn(&mut self) {
+        let looks = std::mem::replace(&mut self.looks, UNKNOWN);
+        let near = looks.saturating_add(self.pause / SHARES) < NEAR;
         match looks {
             _ if looks == 0 || near => self.pause = self.pause.saturating_sub(1),
             1..=SOON => self.pause = (self.pause + SHARES).min(PAUSE_MAX),
@@ -58,7 +62,7 @@ impl Answers {
 
 impl Idler {
     pub(crate) fn new(oversubscribed: bool) -> Idler {
-        let answers = Answers { asked: false, paused: false, pause: 0 };
+        let answers = Answers { asked: false, paused: false, looks: UNKNOWN, pause: 0 };
         Idler { spins: 0, limit: if oversubscribed { SPINS_SHARED } else { SPINS }, yielding_since: None, answers }
     }
     /// Whether ranks share cores.
@@ -69,7 +73,7 @@ impl Idler {
     #[inline]
     pub(crate) fn reset(&mut self) {
         if self.answers.paused {
-            self.answers.learn(self.spins);
+            (self.answers.paused, self.answers.looks) = (false, self.spins);
         }
         self.spins = 0;
     }
@@ -85,6 +89,7 @@ impl Idler {
         if !std::mem::replace(&mut self.answers.asked, false) || self.is_crowded() {
             return false;
         }
+        self.answers.learn();
         self.answers.paused = true;
         let spins = self.answers.pause / SHARES;
         (0..spins).for_each(|_| std::hint::spin_loop());
@@ -129,6 +134,7 @@ mod tests {
             (idler.answers.pause / SHARES..spins).for_each(|_| _ = idler.rest(Time::MAX));
             idler.reset();
         }
+        idler.answers.learn();
         idler.answers.pause / SHARES
     }
 

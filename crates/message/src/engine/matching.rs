@@ -58,12 +58,12 @@ impl<P: Port> Engine<P> {
             self.port.deliver(0, *span)?;
             return Ok(Status { from, tag: words.tag, bytes: words.total });
         }
-        self.place_in_part(from, words, *span)
+        self.place_in_part(from, *words, *span)
     }
-    /// Places a message where its receive has less room, or more.
+    /// Places a message where its receive has less room, or more. By value, so that others need not lie in memory.
     #[inline(never)]
-    fn place_in_part(&mut self, from: Rank, words: &Words, span: Span) -> Result<Status, Error> {
-        let (into, result) = Self::fit(from, words, span);
+    fn place_in_part(&mut self, from: Rank, words: Words, span: Span) -> Result<Status, Error> {
+        let (into, result) = Self::fit(from, &words, span);
         match into {
             _ if words.total == 0 => {}
             Some(into) => self.port.deliver(0, into)?,

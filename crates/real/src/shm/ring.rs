@@ -48,14 +48,10 @@ fn lap(position: u64) -> u32 {
     ((position / SLOTS) as u32).wrapping_add(1).max(1)
 }
 
-/// Slots follow each other in steps of more than a page, all of them in turn. Those in a row are fetched ahead by the
-/// reader's processor, from the writer that holds them to write them and then waits until it has them back.
 #[inline]
 fn slot_at(ring: *mut Ring, position: u64) -> *mut Slot {
-    const STEP: u64 = 67;
-    const { assert!(SLOTS.is_power_of_two() && STEP % 2 == 1 && STEP * size_of::<Slot>() as u64 > 4096) };
     // SAFETY: inside the ring.
-    unsafe { (&raw mut (*ring).slots).cast::<Slot>().add((position * STEP % SLOTS) as usize) }
+    unsafe { (&raw mut (*ring).slots).cast::<Slot>().add((position % SLOTS) as usize) }
 }
 
 #[inline]
