@@ -119,3 +119,15 @@ fn a_plan_that_cannot_be_is_told_with_its_place() {
     assert!(wrong("--faults nowhere.toml").contains("--faults: nowhere.toml"));
     assert!(wrong(&format!("--stack message {plan}")).contains("--faults: the message stack knows no failures"));
 }
+
+#[test]
+fn the_seed_decides_which_permutation_is_sent_and_bounded() {
+    let line =
+        "hotlink simulate traffic --fabric sci-torus2d --nodes 36 --traffic permutation:random --load 0.1 --size 1KiB";
+    let of = |seed: u32| run(&format!("{line} --messages 5 --seed {seed}"))[0].clone();
+    let bounds: std::collections::BTreeSet<String> =
+        (1..5).map(|seed| of(seed)["bound_bandwidth_per_node_MBps"].to_string()).collect();
+    assert!(bounds.len() > 1, "every seed draws the same permutation: {bounds:?}");
+    assert_eq!(of(1)["trace_hash"], of(1)["trace_hash"]);
+    assert_ne!(of(1)["trace_hash"], of(2)["trace_hash"]);
+}
