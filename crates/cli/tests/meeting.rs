@@ -3,6 +3,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 fn hotlink(line: &str) -> Command {
@@ -42,8 +43,16 @@ impl Listener {
     }
 }
 
+/// Below the ports that a system gives to whoever asks for any one, lest another test gets it in between.
 fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    static ASKED: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let nth = std::process::id().wrapping_mul(31) + ASKED.fetch_add(1, Ordering::Relaxed);
+        let port = 10_000 + (nth % 20_000) as u16;
+        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 fn told(output: &Output) -> String {
