@@ -250,6 +250,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         ));
     }
     let mut regressed = Vec::new();
+    let progress = output.progress("reproduce", args.studies.len() as u64);
+    // Measured ranks are forked, which a thread that ticks must not be beside.
+    let _ticking = (!args.measure).then(|| progress.ticking());
     for study in &args.studies {
         let report = match study {
             Study::K98 => k98::report()?,
@@ -263,6 +266,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         if args.measure && matches!(study, Study::K98) {
             k98::measured::run(output)?;
         }
+        progress.step();
     }
     if regressed.is_empty() {
         return Ok(());
