@@ -8,18 +8,19 @@ const FEW: usize = 40;
 /// Pushes between two looks at the width, at least.
 const LOOK: usize = 4096;
 
-/// A ring of buckets `2^shift` ps wide, from the one that the clock is in; what lies beyond them waits in a heap until
-/// the ring comes by. A bucket keeps insertion order and is sorted by time, stably, when the clock enters it: hence
-/// first-in first-out at equal times, and an event moves twice where a radix heap moves it once a digit.
+/// A ring of buckets `2^shift` ps wide, from the last one opened; what lies beyond them waits in a heap until the ring
+/// comes by. A bucket keeps insertion order and is sorted by time, stably, when it is opened, as the clock enters it or
+/// before ([`Calendar::look_ahead`]): hence first-in first-out at equal times, and an event moves twice where a radix heap
+/// moves it once a digit.
 ///
-/// The width follows the events: wider while many lie beyond the ring, narrower while they crowd in its buckets. Buckets
-/// keep their memory, so that the steady state does not allocate.
+/// The width follows the events: wider while many lie beyond the ring, narrower while they crowd in its buckets. The ring
+/// uses its memory again, so that the steady state does not allocate.
 pub struct Calendar {
     ring: Ring,
     shift: u32,
-    /// Number of the bucket that the clock is in: its times divided by its width.
+    /// Number of the last bucket opened: its times divided by its width.
     open: u64,
-    /// The events of that bucket in order, and how many of them are gone.
+    /// The events of the buckets opened, in order, and how many of them are gone.
     due: Vec<Item>,
     gone: usize,
     /// Time of the last event popped.

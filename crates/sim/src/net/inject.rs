@@ -37,6 +37,7 @@ impl<'a> Net<'a> {
         bus: [Time; 2],
     ) -> Result<u32, SimError> {
         let message = self.add_message(from, to, bytes, tag)?;
+        // Without buses nothing asks for it.
         if let Some(aside) = self.asides.get_mut(message as usize) {
             aside.bus = bus;
         }

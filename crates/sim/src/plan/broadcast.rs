@@ -166,12 +166,13 @@ impl Plan<'_> {
         (way, most): (usize, usize),
         out: &mut RouteBuffer,
     ) -> Result<State, SimError> {
+        let ways = self.fabric.ways(trip);
         for _ in 0..most {
             if state.at == trip.destination.vertex() {
                 break;
             }
             let mut hops = std::mem::take(&mut out.hops);
-            self.fabric.hops(state, trip, &mut hops);
+            ways.hops(state, &mut hops);
             let hop = hops.get(way % hops.len().max(1)).copied();
             out.hops = hops;
             let hop = hop.ok_or(SimError::NoRoute { from: trip.source.0, to: trip.destination.0 })?;
