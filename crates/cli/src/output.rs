@@ -91,6 +91,14 @@ impl Output {
             muted: true,
         }
     }
+    /// As [`Output::silent`], with this one's progress: for what this verb lets another do.
+    pub(crate) fn part(&self) -> Output {
+        Output { progress: self.progress, ..Output::silent() }
+    }
+    /// When progress is shown.
+    pub(crate) fn shows_progress(&self) -> When {
+        self.progress
+    }
     /// For a face that can draw.
     pub(crate) fn with_plotter(self, plotter: Option<Plotter>) -> Output {
         Output { plotter, ..self }
@@ -272,6 +280,14 @@ mod tests {
         output.push(Record::new().with("fabric", "a, \"b\"").with("nodes", 4).with("efficiency", 0.5));
         output.push(Record::new().with("fabric", "c").with("nodes", 8).with("note", Value::Null));
         output
+    }
+
+    #[test]
+    fn a_part_collects_by_itself_and_tells_progress_as_the_whole() {
+        let whole = Output { progress: When::Always, ..output(Format::Json) };
+        let part = whole.part();
+        assert_eq!((part.shows_progress(), part.records().len(), part.is_muted()), (When::Always, 0, true));
+        assert_eq!(Output::silent().shows_progress(), When::Never);
     }
 
     #[test]

@@ -86,6 +86,13 @@ fn what_cannot_be_fitted_is_told() {
         ("simulate goal --generate barrier:tree --ranks 2", "--fabric"),
     ];
     refuses(&folder, &refused);
+    // Numbers that no machine gives are told where they stand, not as mistakes of a file that nobody wrote.
+    let mut huge = machine();
+    huge[3]["latency_us"] = 1e308.into();
+    write(&folder, "huge.json", &huge);
+    for line in ["calibrate huge.json --model loggp --out x.toml", "calibrate huge.json --out x.toml"] {
+        refuses(&folder, &[(line, "huge.json: records[3].latency_us: is 1e+308; allowed are 0 and 1e-6 to 1e8")]);
+    }
     assert!(!folder.join("x.toml").exists());
     assert!(hotlink("calibrate m.json --model loggp --name m --out m.toml", &folder).status.success());
     let output = hotlink("simulate is --fabric m.toml", &folder);
@@ -112,6 +119,14 @@ fn ping_pong_alone_is_completed_on_the_machine_that_measured_it_and_nowhere_else
     assert!(text.contains("by calibrate itself"), "{text}");
     let sorted = records("simulate is --class A --fabric here.toml --ranks 2 --json", &folder);
     assert!(sorted[0]["time_s"].as_f64().unwrap() > 0.0, "{}", sorted[0]);
+    // What cannot be fitted is told before anything is measured.
+    let mut document: Value = serde_json::from_slice(&std::fs::read(folder.join("m.json")).unwrap()).unwrap();
+    document["records"].as_array_mut().unwrap().truncate(2);
+    std::fs::write(folder.join("few.json"), document.to_string()).unwrap();
+    let output = hotlink("calibrate few.json --model loggp --name few --out few.toml", &folder);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && told.contains("2 sizes of ping-pong are too few"), "{told}");
+    assert!(!told.contains("measured on this machine now"), "{told}");
     // The same from elsewhere: what is missing is said, not filled in with this machine's.
     let mut document: Value = serde_json::from_slice(&std::fs::read(folder.join("m.json")).unwrap()).unwrap();
     document["environment"]["host"] = "elsewhere".into();

@@ -1,6 +1,7 @@
 //! `hotlink calibrate`: measured results become a fabric file, which `analyze` and `compare` take like any other.
 
 mod fit;
+mod given;
 mod here;
 mod loggp;
 
@@ -62,12 +63,19 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     if args.model == Model::Fabric && !args.check.is_empty() {
         return Err(Failure::Input("--check: needs --model loggp".to_owned()));
     }
-    let mut measured = Vec::new();
-    for file in &args.files {
-        measured.extend(read(file)?);
-    }
+    let path = match &args.out {
+        Some(path) => path.clone(),
+        None => Library::data_home()
+            .ok_or_else(|| Failure::Input("calibrate: no home directory; say where with --out FILE".to_owned()))?
+            .join("fabrics")
+            .join(format!("{}.toml", args.name)),
+    };
+    let (mut measured, seen) = (read_all(&args.files)?, read_all(&args.check)?);
     if args.model == Model::Loggp {
-        here::complete(&mut measured)?;
+        // What is wrong is told before anything is measured.
+        loggp::can_fit(&measured)?;
+        fabric(&args.name, &measured, args.model)?;
+        here::complete(&mut measured, output)?;
     }
     let mut spec = fabric(&args.name, &measured, args.model)?;
     let mut told = Vec::new();
@@ -75,10 +83,6 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         let fit = loggp::Fit::of(&measured)?;
         spec.parameters.extend(fit.parameters(&measured));
         told = fit.records(&args.name);
-        let mut seen = Vec::new();
-        for file in &args.check {
-            seen.extend(read(file)?);
-        }
         if !seen.is_empty() {
             told.extend(loggp::check(&spec, &seen)?);
         }
@@ -88,13 +92,6 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         let told: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
         Failure::Check(format!("calibrate: these results do not make a sound fabric:\n{}", told.join("\n")))
     })?;
-    let path = match &args.out {
-        Some(path) => path.clone(),
-        None => Library::data_home()
-            .ok_or_else(|| Failure::Input("calibrate: no home directory; say where with --out FILE".to_owned()))?
-            .join("fabrics")
-            .join(format!("{}.toml", args.name)),
-    };
     files::write_whole("--out", &path, &text)?;
     eprintln!("hotlink: wrote {}", path.display());
     let values = values(&spec, &path).into_iter();
@@ -119,6 +116,15 @@ struct Measured {
     is_here: bool,
 }
 
+/// The measured records of all these.
+fn read_all(files: &[PathBuf]) -> Result<Vec<Measured>, Failure> {
+    let mut measured = Vec::new();
+    for file in files {
+        measured.extend(read(file)?);
+    }
+    Ok(measured)
+}
+
 /// The measured records of one result file, or of a sweep's folder.
 fn read(path: &Path) -> Result<Vec<Measured>, Failure> {
     let mut found = Vec::new();
@@ -127,8 +133,11 @@ fn read(path: &Path) -> Result<Vec<Measured>, Failure> {
         let source = format!("{}{}, {}", results.command, host.unwrap_or_default(), date(&results.file));
         let cores = results.environment.get("cores").cloned().unwrap_or_default();
         let is_here = here::made(&results.environment);
-        for mut record in results.records {
+        for (index, mut record) in results.records.into_iter().enumerate() {
             if record.text("method") == Some("measured") {
+                given::check(&record).map_err(|told| {
+                    Failure::Input(format!("{}: records[{index}].{told}", results.file.display()))
+                })?;
                 record.set("cores", cores.clone());
                 found.push(Measured { record, source: source.clone(), is_here });
             }

@@ -3,13 +3,15 @@
 
 use super::{Measured, is};
 use crate::output::Output;
+use crate::progress::When;
 use crate::verbs::measure;
 use crate::{Failure, environment, results};
+use clap::ValueEnum;
 use hotlink_bench::Record;
 use serde_json::{Map, Value as Json};
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// What may be missing: how it is recognised, the benchmark that tells it, what it is for, and whether as many processes as
 /// the ping-pong had ranks do it at once, each on a processor of its own: programs compute on all ranks together.
@@ -42,8 +44,8 @@ pub(super) fn made(environment: &Map<String, Json>) -> bool {
     environment.contains_key("cpu") && same("cpu") && same("host")
 }
 
-/// Adds what is missing, or says that and how to get it.
-pub(super) fn complete(measured: &mut Vec<Measured>) -> Result<(), Failure> {
+/// Adds what is missing, with progress as `output` shows it, or says that and how to get it.
+pub(super) fn complete(measured: &mut Vec<Measured>, output: &Output) -> Result<(), Failure> {
     let is_here = measured.iter().all(|m| m.is_here);
     let ranks = measured.iter().filter(|m| is(&m.record, "pingpong")).find_map(|m| m.record.number("ranks"));
     for Part { holds, line, what, is_together } in PARTS {
@@ -60,27 +62,25 @@ pub(super) fn complete(measured: &mut Vec<Measured>) -> Result<(), Failure> {
         eprintln!("{missing}: measured on this machine now, by `hotlink measure {line}`{at_once}");
         let source = format!("hotlink measure {line}{at_once}, by calibrate itself");
         let added = |record| Measured { record, source: source.clone(), is_here };
-        measured.extend(taken(line, processes)?.into_iter().map(added));
+        measured.extend(taken(line, processes, output)?.into_iter().map(added));
     }
     Ok(())
 }
 
 /// What so many processes measure at once by `line`.
-fn taken(line: &str, processes: u32) -> Result<Vec<Record>, Failure> {
+fn taken(line: &str, processes: u32, output: &Output) -> Result<Vec<Record>, Failure> {
     let program = program(std::env::args_os());
     if processes == 1 || program.is_empty() {
-        let mut output = Output::silent();
+        let mut output = output.part();
         measure::run_line(line, &mut output)?;
         return Ok(output.records().to_vec());
     }
-    let program = &program;
+    let (program, when) = (&program, output.shows_progress());
     let one = |core| {
         move || {
             // A process begins on the cores of the thread that starts it.
             hotlink_real::stay_on(core);
-            let mut command = Command::new(&program[0]);
-            command.args(&program[1..]).arg("measure").args(line.split(' ')).arg("--json");
-            command.env("HOTLINK_LAUNCHER", "none").output()
+            command(program, line, core == 0, when).output()
         }
     };
     std::thread::scope(|scope| {
@@ -91,13 +91,25 @@ fn taken(line: &str, processes: u32) -> Result<Vec<Record>, Failure> {
             let output = process.join().map_err(|_| wrong("its thread ended".to_owned()))?;
             let output = output.map_err(|error| wrong(error.to_string()))?;
             if !output.status.success() {
-                return Err(wrong(String::from_utf8_lossy(&output.stderr).into_owned()));
+                let told = String::from_utf8_lossy(&output.stderr);
+                return Err(wrong(format!("{}\n{told}", output.status).trim_end().to_owned()));
             }
             let text = String::from_utf8_lossy(&output.stdout);
             records.extend(results::parse(Path::new("hotlink measure"), &text)?.records);
         }
         Ok(records)
     })
+}
+
+/// One of the processes that measure `line` at once. They do the same, so the first alone tells its progress and what it
+/// has to say, where this one does.
+fn command(program: &[OsString], line: &str, is_first: bool, when: When) -> Command {
+    let mut command = Command::new(&program[0]);
+    command.args(&program[1..]).arg("measure").args(line.split(' ')).arg("--json").env("HOTLINK_LAUNCHER", "none");
+    let shown = when.to_possible_value().filter(|_| is_first);
+    command.arg("--progress").arg(shown.as_ref().map_or("never", |shown| shown.get_name()));
+    command.stderr(if is_first { Stdio::inherit() } else { Stdio::piped() });
+    command
 }
 
 /// The words that called this program, before its verb; none if it is another's.
@@ -116,6 +128,17 @@ mod tests {
         let called = |line: &str| program(line.split(' ').map(OsString::from)).len();
         assert_eq!([called("hotlink calibrate m.json"), called("python3 /bin/hotlink calibrate m")], [1, 2]);
         assert_eq!(called("python3 own.py"), 0, "not by its command line");
+    }
+
+    #[test]
+    fn of_many_processes_one_tells_its_progress_as_this_one_would() {
+        let shown = |is_first, when| {
+            let command = command(&["hotlink".into()], "memory --size 8", is_first, when);
+            command.get_args().last().map(|word| word.to_string_lossy().into_owned())
+        };
+        assert_eq!(shown(true, When::Always).as_deref(), Some("always"));
+        assert_eq!(shown(true, When::Auto).as_deref(), Some("auto"));
+        assert_eq!(shown(false, When::Always).as_deref(), Some("never"));
     }
 
     #[test]

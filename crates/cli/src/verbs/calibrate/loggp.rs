@@ -109,45 +109,51 @@ struct Alone {
     source: String,
 }
 
+/// What the ping-pongs tell by words under `key`.
+fn told<'a>(measured: &'a [Measured], key: &str) -> BTreeSet<&'a str> {
+    let values = measured.iter().filter(|m| is(&m.record, "pingpong"));
+    values.filter_map(|m| m.record.text(key)).collect()
+}
+
+/// # Errors
+/// What is missing for a fit, or does not belong together.
+pub(super) fn can_fit(measured: &[Measured]) -> Result<(), Failure> {
+    let wrong = |what: String| Failure::Input(format!("calibrate --model loggp: {what}"));
+    for key in ["via", "mpi", "memory", "program"] {
+        if let [a, b, ..] = told(measured, key).into_iter().collect::<Vec<_>>()[..] {
+            return Err(wrong(format!("ping-pongs with {key} {a} and {b} are different machines: give those of one")));
+        }
+    }
+    let sizes = points(measured, |r| is(r, "pingpong"), false).len();
+    if sizes < LEAST_POINTS {
+        let what = format!("{sizes} sizes of ping-pong are too few");
+        return Err(wrong(format!("{what}: at least {LEAST_POINTS}, such as `measure pingpong --size 8..4MiB..x4`")));
+    }
+    Ok(())
+}
+
 impl Fit {
     /// # Errors
     /// What is missing, or does not belong together.
     pub(super) fn of(measured: &[Measured]) -> Result<Fit, Failure> {
-        let wrong = |what: String| Failure::Input(format!("calibrate --model loggp: {what}"));
-        let told = |key: &str| {
-            let values = measured.iter().filter(|m| is(&m.record, "pingpong"));
-            values.filter_map(|m| m.record.text(key)).collect::<BTreeSet<&str>>()
-        };
-        for key in ["via", "mpi", "memory", "program"] {
-            if let [a, b, ..] = told(key).into_iter().collect::<Vec<_>>()[..] {
-                return Err(wrong(format!(
-                    "ping-pongs with {key} {a} and {b} are different machines: give those of one"
-                )));
-            }
-        }
+        can_fit(measured)?;
         let one_way = |r: &Record| !r.text("direction").is_some_and(|way| way.starts_with("bi") || way == "self");
         let streams = |r: &Record| {
             (is(r, "stream") && one_way(r) && !is_blocking(r) && r.number("window") != Some(1.0))
                 || (is(r, "saturation") && r.number("pairs") == Some(1.0))
         };
         let pingpong = points(measured, |r| is(r, "pingpong"), false);
-        if pingpong.len() < LEAST_POINTS {
-            let what = format!("{} sizes of ping-pong are too few", pingpong.len());
-            return Err(wrong(format!(
-                "{what}: at least {LEAST_POINTS}, such as `measure pingpong --size 8..4MiB..x4`"
-            )));
-        }
         let stream = points(measured, streams, true);
         let directions = [Direction::Uni, Direction::Bi, Direction::Own];
         let [row, exchange, to_self] = directions.map(|direction| in_a_row(measured, direction));
         let collective = collective_overhead(measured, &row);
-        let is_mpich = told("mpi").iter().any(|mpi| mpi.starts_with("MPICH"));
+        let is_mpich = told(measured, "mpi").iter().any(|mpi| mpi.starts_with("MPICH"));
         let copies =
             points(measured, |r| is(r, "memory") && r.number("stride").is_none_or(|stride| stride == 1.0), true);
         let beside = beside(measured);
         // Under an MPI a hand-off of cache lines bounds short messages where, and only where, ranks share memory.
         let handed = |m: &&Measured| m.record.text("limiting_resource").is_some_and(|what| what.contains("hand-off"));
-        let is_shared = told("via").contains("shm") || measured.iter().any(|m| is(&m.record, "pingpong") && handed(&m));
+        let is_shared = told(measured, "via").contains("shm") || measured.iter().any(|m| is(&m.record, "pingpong") && handed(&m));
         let model = fit::fit(&fit::kept(&pingpong), &fit::kept(&stream));
         let source = measured.iter().find(|m| is(&m.record, "pingpong")).map_or(String::new(), |m| m.source.clone());
         let mut fit = Fit {
