@@ -1,7 +1,7 @@
 //! The parameters of the machine, and their text form `L=2us,o=0.5us,g=50ns,G=0.08ns,S=64KiB,O=0`.
 
 use hotlink_fabric::spec::FabricSpec;
-use hotlink_fabric::units::Time;
+use hotlink_fabric::units::{Bytes, Time};
 use std::str::FromStr;
 
 /// Time per byte in units of 2^-32 picoseconds, so that rates need not be whole numbers.
@@ -175,7 +175,7 @@ impl FromStr for LogGops {
                 "g" => times[2] = Some(time_ps(value).map_err(|what| wrong(&what))?),
                 "G" => per_byte[0] = Some(byte_ps(value).map_err(|what| wrong(&what))?),
                 "O" => per_byte[1] = Some(byte_ps(value).map_err(|what| wrong(&what))?),
-                "S" => eager_max = bytes(value).map_err(|what| wrong(&what))?,
+                "S" => eager_max = value.parse::<Bytes>().map_err(|what| wrong(&what))?.0,
                 _ => return Err(wrong("unknown key")),
             }
         }
@@ -219,21 +219,6 @@ fn byte_ps(text: &str) -> Result<f64, String> {
     time_ps(text).and_then(|ps| if ps <= 1e6 { Ok(ps) } else { Err("is above 1 us per byte".to_owned()) })
 }
 
-fn bytes(text: &str) -> Result<u64, String> {
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let factor: u64 = match &text[end..] {
-        "" | "B" | "b" => 1,
-        "KiB" => 1 << 10,
-        "MiB" => 1 << 20,
-        "GiB" => 1 << 30,
-        "kB" => 1_000,
-        "MB" => 1_000_000,
-        "GB" => 1_000_000_000,
-        unit => return Err(format!("unit `{unit}` is not one of B, KiB, MiB, GiB, kB, MB, GB")),
-    };
-    text[..end].parse::<u64>().ok().and_then(|n| n.checked_mul(factor)).ok_or_else(|| format!("`{text}` is no size"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,6 +230,8 @@ mod tests {
         assert_eq!((machine.latency, machine.overhead, machine.gap), (Time(2_000_000), Time(500_000), Time(50_000)));
         assert_eq!(machine.gap_per_byte.beyond_first(1001), 80_000);
         assert_eq!((machine.eager_max, machine.overhead_per_byte), (65_536, PerByte(0)));
+        let eager_max = |size: &str| format!("L=1us,o=0,g=0,G=0,S={size}").parse().map(|m: LogGops| m.eager_max);
+        assert_eq!((eager_max("1 mib"), eager_max("2TB"), eager_max("8")), (Ok(1 << 20), Ok(2_000_000_000_000), Ok(8)));
     }
 
     #[test]
@@ -273,7 +260,9 @@ mod tests {
             ("Q=1us", "unknown key"),
             ("L=1us,L=2us", "is given twice"),
             ("L=-1us", "is not within"),
-            ("S=4Kb", "unit `Kb`"),
+            ("S=4Kq", "`S=4Kq`: unit `Kq` is not one of B, KiB"),
+            ("S=99999999999GiB", "is too large: at most"),
+            ("S=", "`S=`: a value is missing"),
             ("L=101s", "is not within"),
             ("", "is not KEY=VALUE"),
         ] {

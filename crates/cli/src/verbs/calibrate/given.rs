@@ -44,7 +44,9 @@ pub(super) fn check(record: &Record) -> Result<(), String> {
         let (Some(size), Some(rate)) = (record.number("size_B"), record.number(key)) else { continue };
         if rate > 0.0 && size / rate > MOST_US {
             let (size, least) = (told(size), told(size / MOST_US));
-            return Err(format!("{key}: is {rate}, at which {size} B take more than 100 s; allowed is {least} and more"));
+            return Err(format!(
+                "{key}: is {rate}, at which {size} B take more than 100 s; allowed is {least} and more"
+            ));
         }
     }
     Ok(())

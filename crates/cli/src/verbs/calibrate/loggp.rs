@@ -153,7 +153,8 @@ impl Fit {
         let beside = beside(measured);
         // Under an MPI a hand-off of cache lines bounds short messages where, and only where, ranks share memory.
         let handed = |m: &&Measured| m.record.text("limiting_resource").is_some_and(|what| what.contains("hand-off"));
-        let is_shared = told(measured, "via").contains("shm") || measured.iter().any(|m| is(&m.record, "pingpong") && handed(&m));
+        let is_shared =
+            told(measured, "via").contains("shm") || measured.iter().any(|m| is(&m.record, "pingpong") && handed(&m));
         let model = fit::fit(&fit::kept(&pingpong), &fit::kept(&stream));
         let source = measured.iter().find(|m| is(&m.record, "pingpong")).map_or(String::new(), |m| m.source.clone());
         let mut fit = Fit {
