@@ -205,6 +205,50 @@ mod tests {
         Loopback { entries: 2, ..Loopback::default() }.run(1, &program).unwrap();
     }
 
+    /// A set-up takes a nanosecond here, and so does a release; one that is kept takes none.
+    #[test]
+    fn time_counts_where_something_is_set_up_or_released_and_not_on_hits() {
+        async fn program((policy, port): (Policy, LoopbackPort)) -> Vec<u64> {
+            let mut port = port;
+            let memory = [(); 2].map(|()| port.alloc(100, Kind::Private, Align::None).unwrap());
+            let key = port.register(memory[0]).unwrap();
+            let mut setup = Setup::new(policy);
+            let mut times = Vec::new();
+            for memory in [memory[1], memory[1]] {
+                setup.register(&mut port, memory).unwrap();
+                times.push(setup.stats().time.0);
+                setup.registered_done(&mut port, memory);
+                times.push(setup.stats().time.0);
+            }
+            for _ in 0..2 {
+                setup.attach(&mut port, key, Engine::Dma).unwrap();
+                times.push(setup.stats().time.0);
+                setup.attached_done(&mut port, key, Engine::Dma);
+                times.push(setup.stats().time.0);
+            }
+            times
+        }
+        let times = |policy| {
+            let program = async |port: LoopbackPort| program((policy, port)).await;
+            Loopback::default().run(1, &program).unwrap().remove(0)
+        };
+        assert_eq!(times(Policy::Lru), [1000, 1000, 1000, 1000, 2000, 2000, 2000, 2000]);
+        assert_eq!(times(Policy::Immediate), [1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000]);
+    }
+
+    #[test]
+    fn time_counts_what_a_set_up_releases_for_itself_and_what_is_refused_counts_as_that() {
+        async fn program(mut port: LoopbackPort) {
+            let [a, b, c] = [(); 3].map(|()| port.alloc(100, Kind::Private, Align::None).unwrap());
+            let mut setup = Setup::new(Policy::Lru);
+            used(&mut setup, &mut port, a);
+            setup.register(&mut port, b).unwrap();
+            assert_eq!(setup.stats().time, Time(3000), "a set-up, its release, another");
+            assert_eq!((setup.register(&mut port, c), setup.stats().refused), (Err(Refusal::PinLimit), 1));
+        }
+        Loopback { entries: 1, ..Loopback::default() }.run(1, &program).unwrap();
+    }
+
     #[test]
     fn what_is_gone_is_no_set_up_any_more() {
         async fn program(mut port: LoopbackPort) {

@@ -18,6 +18,9 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
+/// What a registration, a mapping or a connection takes, and the end of one.
+const SETUP: Time = Time(1000);
+
 /// Runs ranks on [`LoopbackPort`]s in one process.
 #[derive(Clone, Debug)]
 pub struct Loopback {
@@ -173,9 +176,9 @@ fn limits(driver: &Loopback) -> Limits {
             zero_copy_min: 257,
             private_zero_copy_min: 300,
             entries: Some(driver.entries as u64),
-            register_time: Time(1000),
-            map_time: Time(1000),
-            connect_time: Time(1000),
+            register_time: SETUP,
+            map_time: SETUP,
+            connect_time: SETUP,
             ..RegistrationLimits::NONE
         },
         post_overhead: Time(1000),

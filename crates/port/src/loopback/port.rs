@@ -1,6 +1,6 @@
 //! One rank's port: its own seat in the world that all share.
 
-use super::{Arrival, Payloaded, Seat, World};
+use super::{Arrival, Payloaded, SETUP, Seat, World};
 use crate::{
     Align, Attachment, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Note, Op, Payload, Port, Posted, Rank,
     Refusal, RemoteSpan, Span, Token, Work,
@@ -208,6 +208,7 @@ impl Host for LoopbackPort {
             }
             let id = seat.fresh();
             seat.exports.insert(id, memory.0);
+            seat.now += SETUP.0;
             Ok(Key { rank: self.rank, id, bytes })
         })
     }
@@ -216,6 +217,7 @@ impl Host for LoopbackPort {
         if !known {
             return Err(Refusal::Gone);
         }
+        self.seat(|seat| seat.now += SETUP.0);
         for seat in &mut self.world.borrow_mut().seats {
             let found = seat
                 .attached
@@ -240,10 +242,15 @@ impl Host for LoopbackPort {
         }
         let id = seat.fresh();
         seat.attached.insert(id, (key, engine));
+        seat.now += SETUP.0;
         Ok(Attachment(id))
     }
     fn detach(&mut self, attachment: Attachment) -> Result<(), Refusal> {
-        self.seat(|seat| seat.attached.remove(&attachment.0).map(|_| ()).ok_or(Refusal::Gone))
+        self.seat(|seat| {
+            seat.attached.remove(&attachment.0).ok_or(Refusal::Gone)?;
+            seat.now += SETUP.0;
+            Ok(())
+        })
     }
     fn compute(&mut self, work: Work) {
         let time = match work {
