@@ -1,9 +1,12 @@
 //! Processes that people start on several machines, `--listen` on one and `--connect` on the other: who does not belong is
 //! told, and nobody waits for what cannot come.
 
+#[path = "../../real/tests/free_port/mod.rs"]
+mod free_port;
+
+use free_port::free_port;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 fn hotlink(line: &str) -> Command {
@@ -40,18 +43,6 @@ impl Listener {
         self.told.read_to_string(&mut told).unwrap();
         self.child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
         (self.child.wait().unwrap().code(), out, told)
-    }
-}
-
-/// Below the ports that a system gives to whoever asks for any one, lest another test gets it in between.
-fn free_port() -> u16 {
-    static ASKED: AtomicU32 = AtomicU32::new(0);
-    loop {
-        let nth = std::process::id().wrapping_mul(31) + ASKED.fetch_add(1, Ordering::Relaxed);
-        let port = 10_000 + (nth % 20_000) as u16;
-        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
     }
 }
 

@@ -1,12 +1,14 @@
 //! Ranks that a launcher started: Debian's Open MPI and MPICH, and variables set by hand. Ranks killed at any moment,
 //! and systems that forbid what the ports would like to use. Each test runs this very binary as its ranks.
 
+mod free_port;
+
+use free_port::free_port;
 use hotlink_message::{Combine, Comm, Element, Error, Operation};
 use hotlink_port::{Driver, Kind, Port, Program, RunError, Span};
 use hotlink_real::{Options, Shm, Tcp};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// Sums of ranks by allreduce, and long messages around a ring in private memory.
@@ -103,18 +105,6 @@ fn by_variables_of_our_own() {
 }
 
 /// Over an address, as between machines: TCP alone joins the ranks, shared memory stays each machine's own.
-/// Below the ports that a system gives to whoever asks for any one, lest another test gets it in between.
-fn free_port() -> u16 {
-    static ASKED: AtomicU32 = AtomicU32::new(0);
-    loop {
-        let nth = std::process::id().wrapping_mul(31) + ASKED.fetch_add(1, Ordering::Relaxed);
-        let port = 10_000 + (nth % 20_000) as u16;
-        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
-    }
-}
-
 #[test]
 fn across_an_address() {
     let free = format!("127.0.0.1:{}", free_port());
