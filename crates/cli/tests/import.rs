@@ -100,6 +100,9 @@ fn iperf3_counts_bits_in_thousands_and_bytes_in_1024s() {
     let keys = "benchmark via streams bandwidth_MBps mean_bandwidth_MBps n";
     assert_eq!(told(&records("import iperf3 iperf3.txt")[0], keys), "stream tcp 1 118 112.5 3");
     assert_eq!(told(&records("import iperf3 iperf3.json")[0], keys), "stream tcp 2 1175 1175 3");
+    // 5 Gbit/s for each of two streams: what was asked for, not what the links could do.
+    let json = &records("import iperf3 iperf3.json")[0];
+    assert_eq!((&json["target_bandwidth_MBps"], &json["bound_bandwidth_MBps"]), (&1250.0.into(), &Value::Null));
 }
 
 #[test]

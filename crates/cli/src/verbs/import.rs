@@ -20,7 +20,10 @@ use text::Text;
 
 One record a row, in one set of keys and units: latency_us, bandwidth_MBps (10^6 B/s), messages_per_s. What the programs
 print is converted: MB of OSU and of IMB (from 2018) are 10^6 B, of perftest and of older IMB 2^20 B, GB of nccl-tests
-10^9 B, bits of iperf3 and perftest 10^n, bytes of iperf3 2^n.")]
+10^9 B, bits of iperf3 and perftest 10^n, bytes of iperf3 2^n.
+
+None of these programs tells how fast the links are, so bound_* and efficiency are absent unless --fabric names what was
+measured. What iperf3 was told to send at (-b; of UDP 1 Mbit/s unless told) stands as target_bandwidth_MBps.")]
 pub(crate) struct Args {
     #[command(subcommand)]
     program: Program,
@@ -45,7 +48,7 @@ struct Options {
     /// Files that the program printed.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// The fabric that was measured, of the catalog or a file: each record gets its bound.
+    /// The fabric that was measured, of the catalog or a file: each record gets its bound; without it, none.
     #[arg(long, value_name = "FABRIC")]
     fabric: Option<String>,
     /// Nodes of that fabric that took part. [default: one for each rank]

@@ -23,8 +23,12 @@ fn json(text: &Text<'_>) -> Result<Vec<Record>, Failure> {
         return Err(text.wrong(0, &format!("iperf3 failed: {error}"), "the JSON of a run that ended well"));
     }
     let test = &document["start"]["test_start"];
-    let mut record =
-        head(&test["protocol"].as_str().unwrap_or("tcp").to_lowercase(), test["num_streams"].as_u64().unwrap_or(1));
+    let streams = test["num_streams"].as_u64().unwrap_or(1);
+    let mut record = head(&test["protocol"].as_str().unwrap_or("tcp").to_lowercase(), streams);
+    // Each stream's limit (-b), which is the sender's, not the network's.
+    if let Some(target) = test["target_bitrate"].as_f64().filter(|&bits| bits > 0.0) {
+        record.set("target_bandwidth_MBps", target * streams as f64 * BIT);
+    }
     if let Some(size) = test["blksize"].as_u64() {
         record.set("size_B", size);
     }
