@@ -85,9 +85,10 @@ fn bought(cell: &Record) -> Option<Inventory> {
     Some(Inventory { nodes: whole("nodes")?, pieces: pieces.collect() })
 }
 
-/// A price file given by name alone is still a file.
-fn as_path(path: &str) -> String {
-    if path.contains('/') || path.ends_with(".toml") { path.to_owned() } else { format!("./{path}") }
+/// A file that is there is meant before the catalog's list of that name.
+fn as_path(name_or_path: &str) -> String {
+    let named = name_or_path.contains('/') || !Path::new(name_or_path).is_file();
+    if named { name_or_path.to_owned() } else { format!("./{name_or_path}") }
 }
 
 /// The whole comparison.

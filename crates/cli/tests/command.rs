@@ -130,6 +130,7 @@ fn input_errors_have_status_2_say_what_is_allowed_and_print_nothing() {
         ("compare sci-ring sci-ring --nodes 4", "named twice"),
         ("compare this-machine --nodes 2..4", "hotlink calibrate m.json --name this-machine"),
         ("compare sci-ring --nodes 4 --prices none.toml", "none.toml"),
+        ("compare sci-ring --nodes 4 --prices m02-2003", "did you mean `m02-2002`?"),
         ("compare", "FABRIC"),
         ("analyse sci-ring", "analyze"),
         ("analyze sci-ring --node 8", "--nodes"),
@@ -217,6 +218,68 @@ fn every_verb_has_an_example_in_its_help() {
         let help = place.run(&format!("{verb} --help")).status(0).out();
         assert!(help.contains("Example") && help.contains(&format!("hotlink {verb}")), "{verb}: no example in\n{help}");
     }
+}
+
+#[test]
+fn prices_are_a_list_of_the_catalog_or_a_file_that_goes_before_it() {
+    let place = Place::new("prices");
+    let cost = |prices: &str| {
+        let records = place.run(&format!("compare gige --nodes 4 --json --prices {prices}")).records();
+        with(&records, "kind", "fabric")[0]["cost_per_node_USD"].as_f64().unwrap()
+    };
+    assert_eq!(cost("gige-2006"), 32.0);
+    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/prices/gige-2006.toml");
+    let dearer = std::fs::read_to_string(catalog).unwrap().replace("value = 32,", "value = 40,");
+    for name in ["own", "own.toml", "gige-2006"] {
+        std::fs::write(place.path().join(name), &dearer).unwrap();
+        assert_eq!(cost(name), 40.0, "{name}");
+    }
+}
+
+/// What bash offers for the last word of a line.
+fn offered(place: &Place, line: &str) -> String {
+    let words: Vec<&str> = line.split(' ').collect();
+    let (cur, prev) = (words[words.len() - 1], words[words.len() - 2]);
+    let script = place.run("completion bash").status(0).out();
+    let asked = format!(
+        "{script}\nCOMP_WORDS=({}) COMP_CWORD={}\n_hotlink hotlink '{cur}' '{prev}'\necho \"${{COMPREPLY[@]}}\"",
+        words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" "),
+        words.len() - 1
+    );
+    std::fs::write(place.path().join("asked"), asked).unwrap();
+    let told = Command::new("bash").arg("asked").current_dir(place.path()).output().unwrap();
+    String::from_utf8_lossy(&told.stdout).trim().to_owned()
+}
+
+#[test]
+fn completion_offers_what_the_catalog_has_and_the_user_calibrated_beside_files() {
+    let place = Place::new("offers");
+    let own = place.path().join(".local/share/hotlink/fabrics");
+    std::fs::create_dir_all(&own).unwrap();
+    std::fs::write(own.join("lab.toml"), "").unwrap();
+    std::fs::write(place.path().join("my-graph.json"), "{}").unwrap();
+    for (line, expected) in [
+        ("hotlink analyze sci-to", "sci-torus2d sci-torus3d sci-torus4d"),
+        ("hotlink compare sci-ring --prices m", "m02-2002"),
+        ("hotlink simulate alltoall --fabric sci-ri", "sci-ring"),
+        ("hotlink simulate cache-study --fabric w01-sci-d", "w01-sci-d330"),
+        ("hotlink measure pingpong --fabric la", "lab"),
+        ("hotlink import osu x.txt --fabric this-m", "this-machine this-mpi"),
+        // Nothing of ours: bash falls back on files, as the script says at its end.
+        ("hotlink analyze my-gr", ""),
+    ] {
+        assert_eq!(offered(&place, line), expected, "{line}");
+    }
+    assert!(place.run("completion bash").out().contains("-o bashdefault -o default hotlink"));
+    // The other shells offer files with the names.
+    let zsh = place.run("completion zsh").out();
+    let option = zsh.lines().find(|line| line.contains("'--prices=")).unwrap();
+    assert!(option.contains(":NAME|FILE:{compadd -- estimate-2025 gige-2006 m02-2002; _files}"), "{option}");
+    assert!(zsh.contains(" lab ") && !zsh.contains(" lab w01-sci-d330)"), "{zsh}");
+    let fish = place.run("completion fish").out();
+    let option = fish.lines().find(|line| line.contains("-l prices")).unwrap();
+    assert!(option.ends_with("-r -F -a \"estimate-2025\\t''"), "{option}");
+    assert!(fish.contains("\nlab\\t''"), "{fish}");
 }
 
 #[test]

@@ -135,9 +135,8 @@ fn read(path: &Path) -> Result<Vec<Measured>, Failure> {
         let is_here = here::made(&results.environment);
         for (index, mut record) in results.records.into_iter().enumerate() {
             if record.text("method") == Some("measured") {
-                given::check(&record).map_err(|told| {
-                    Failure::Input(format!("{}: records[{index}].{told}", results.file.display()))
-                })?;
+                given::check(&record)
+                    .map_err(|told| Failure::Input(format!("{}: records[{index}].{told}", results.file.display())))?;
                 record.set("cores", cores.clone());
                 found.push(Measured { record, source: source.clone(), is_here });
             }

@@ -25,8 +25,8 @@ pub(crate) struct Args {
     /// Load count, or closed form where there is one (both: the load count).
     #[arg(long, value_enum, default_value_t = Method::Load)]
     method: Method,
-    /// A price file that overrides the catalog's prices.
-    #[arg(long, value_name = "FILE")]
+    /// Prices that override the catalog's: a file, or a list of the catalog.
+    #[arg(long, value_name = "NAME|FILE")]
     prices: Option<PathBuf>,
     /// Folder for tables, data and plots.
     #[arg(long, value_name = "DIR")]

@@ -1,15 +1,21 @@
 //! `hotlink completion`: a script that completes verbs and options in a shell.
 
 use crate::{Cli, Failure, output::Output};
-use clap::CommandFactory;
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
 use hotlink_bench::Record;
+use hotlink_fabric::catalog::Library;
+use std::collections::BTreeSet;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   hotlink completion bash > ~/.local/share/bash-completion/completions/hotlink
   hotlink completion zsh > \"${fpath[1]}/_hotlink\"
-  hotlink completion fish > ~/.config/fish/completions/hotlink.fish")]
+  hotlink completion fish > ~/.config/fish/completions/hotlink.fish
+
+Where a fabric or a price list is meant, names of the catalog are offered, with those that `hotlink calibrate` has written
+so far, and files.")]
 pub(crate) struct Args {
     /// The shell.
     #[arg(value_enum)]
@@ -30,10 +36,48 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Shells::Zsh => Shell::Zsh,
         Shells::Fish => Shell::Fish,
     };
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "hotlink", &mut script);
-    let script = String::from_utf8_lossy(&script);
-    output.push(Record::new().with("shell", shell.to_string()).with("script", script.as_ref()));
+    let script = script(shell, &Library::user());
+    output.push(Record::new().with("shell", shell.to_string()).with("script", script.as_str()));
     output.text(script);
     Ok(())
+}
+
+fn script(shell: Shell, library: &Library) -> String {
+    let listed = |folder: &str| library.list(folder).into_iter().map(|listed| listed.name);
+    // What calibrations are called unless told otherwise.
+    let fabrics: BTreeSet<String> = listed("fabrics").chain(["this-machine", "this-mpi"].map(str::to_owned)).collect();
+    let prices: BTreeSet<String> = listed("prices").collect();
+    let command = offering(offering(Cli::command(), "fabric", &fabrics), "fabrics", &fabrics);
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut offering(command, "prices", &prices), "hotlink", &mut script);
+    let script = String::from_utf8_lossy(&script);
+    beside_files(shell, &beside_files(shell, &script, &fabrics), &prices)
+}
+
+/// The same command with these names offered for `option` of any verb. Only the script is made of it: what is typed may
+/// be anything.
+fn offering(command: Command, option: &str, names: &BTreeSet<String>) -> Command {
+    let offer = |arg: Arg| match arg.get_id() == option {
+        // It keeps what lives as long as the program, which ends with this script.
+        true => arg.value_parser(PossibleValuesParser::new(names.iter().map(|name| &*name.clone().leak()))),
+        false => arg,
+    };
+    command.mut_args(offer).mut_subcommands(|verb| offering(verb, option, names))
+}
+
+/// Where these names are offered, so are files. Bash does so by itself where no name fits.
+fn beside_files(shell: Shell, script: &str, names: &BTreeSet<String>) -> String {
+    let joined =
+        |tail: &str, between: &str| names.iter().map(|name| format!("{name}{tail}")).collect::<Vec<_>>().join(between);
+    match shell {
+        Shell::Zsh => {
+            let names = joined("", " ");
+            script.replace(&format!(":({names})"), &format!(":{{compadd -- {names}; _files}}"))
+        }
+        Shell::Fish => {
+            let names = joined("\\t''", "\n");
+            script.replace(&format!("-r -f -a \"{names}"), &format!("-r -F -a \"{names}"))
+        }
+        _ => script.to_owned(),
+    }
 }
