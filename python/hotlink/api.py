@@ -100,8 +100,9 @@ def compare(
 ) -> Result:
     """Bandwidth per node, what limits it, and cost of several fabrics at each size; the best of each; crossovers.
 
-    ``prices`` is a price file, or a list of the catalog, that overrides the fabrics' own. With ``out``, the tables and data are also written to that
-    folder, as by ``hotlink compare --out``; plots are made from the result: see `Result.plot` and `Result.save_plots`.
+    ``prices`` is a price file, or a list of the catalog, that overrides the fabrics' own. With ``out``, the tables and
+    data are also written to that folder, as by ``hotlink compare --out``; plots are made from the result: see
+    `Result.plot` and `Result.save_plots`.
     """
     names = [fabrics] if isinstance(fabrics, str | PathLike) else list(fabrics)
     options = _options(traffic=traffic, capacities=capacities, size=size, prices=prices, out=out)
