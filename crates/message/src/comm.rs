@@ -161,12 +161,12 @@ impl<P: Port> Comm<P> {
     pub fn isend_as(&self, mode: Mode, to: Rank, tag: Tag, span: Span) -> Result<Request, Error> {
         self.engine.borrow_mut().send_as(mode, to, tag, span, false).map(Request)
     }
-    /// Sends; `span` may be used again afterwards.
-    pub async fn send(&self, to: Rank, tag: Tag, span: Span) -> Result<(), Error> {
-        if self.engine.borrow_mut().send_now(to, tag, Context::USER, &span, true) {
-            return Ok(());
-        }
-        self.send_as(Mode::Standard, to, tag, span).await
+    /// Sends; `span` may be used again afterwards. A short message goes when this is called: a future is more to go
+    /// through than the message itself.
+    #[inline]
+    pub fn send(&self, to: Rank, tag: Tag, span: Span) -> impl Future<Output = Result<(), Error>> {
+        let sent = self.engine.borrow_mut().send_now(to, tag, Context::USER, &span, true);
+        async move { if sent { Ok(()) } else { self.send_as(Mode::Standard, to, tag, span).await } }
     }
     /// Sends with the semantics of `mode`.
     pub async fn send_as(&self, mode: Mode, to: Rank, tag: Tag, span: Span) -> Result<(), Error> {
@@ -233,33 +233,33 @@ impl<P: Port> Comm<P> {
         loop {
             let mut looks = 0;
             while looks < self.patience {
-                let (result, any) = self.look_for(id);
-                if let Some(result) = result {
-                    return result;
-                }
-                if !any {
-                    self.rest(id);
-                    looks += 1;
+                match self.look_for(id) {
+                    Look::Over(result) => return result,
+                    Look::Something => {}
+                    Look::Nothing => {
+                        self.rest(id);
+                        looks += 1;
+                    }
                 }
             }
             yield_once().await;
+            // What else runs here may have ended it.
+            if let Some(result) = self.engine.borrow_mut().take(id) {
+                return result;
+            }
         }
     }
-    /// The result of request `id`, if it is over or one step makes it so; and whether a step was possible.
+    /// Makes a step for request `id`, which was not over.
     #[inline(always)]
-    fn look_for(&self, id: u64) -> (Option<Result<Status, Error>>, bool) {
+    fn look_for(&self, id: u64) -> Look {
         let mut engine = self.engine.borrow_mut();
-        let over = engine.take(id);
-        if over.is_some() {
-            return (over, true);
-        }
         let any = engine.progress();
         if !engine.revoked.is_empty() {
             drop(engine);
             self.tell_revoked();
-            return (None, any);
+            engine = self.engine.borrow_mut();
         }
-        (if any { engine.take(id) } else { None }, any)
+        if any { engine.take(id).map_or(Look::Something, Look::Over) } else { Look::Nothing }
     }
     /// Starts a receive from `from` (or any rank) with `tag` (or any tag).
     pub fn irecv(&self, from: Option<Rank>, tag: Option<Tag>, span: Span) -> Result<Request, Error> {
@@ -382,6 +382,15 @@ impl<P: Port> Comm<P> {
         }
         .map(Request)
     }
+}
+
+/// What a step for a request came to.
+enum Look {
+    /// It is over.
+    Over(Result<Status, Error>),
+    /// Something was done.
+    Something,
+    Nothing,
 }
 
 /// Which side of a collective's message.

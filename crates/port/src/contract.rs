@@ -1,6 +1,8 @@
 //! The traits: [`Host`], [`Port`], [`Driver`], and the one point of suspension, [`wait`].
 
-use crate::{Align, Attachment, Engine, Event, Key, Kind, Limits, Memory, Op, Posted, Rank, Refusal, Span, Work};
+use crate::{
+    Align, Attachment, Engine, Event, Head, Key, Kind, Limits, Memory, Op, Payload, Posted, Rank, Refusal, Span, Work,
+};
 use hotlink_fabric::units::Time;
 use serde::{Serialize, de::DeserializeOwned};
 use std::future::Future;
@@ -47,6 +49,13 @@ pub trait Port: Host {
     fn now(&self) -> Time;
     /// Starts an operation, or says why not. Never blocks.
     fn post(&mut self, op: &Op<'_>) -> Posted;
+    /// As [`Port::post`] of an [`Op::Control`] with so many bytes in a row of this rank's memory. A port of real time may
+    /// have a shorter way for these.
+    #[inline]
+    fn post_row(&mut self, to: Rank, head: Head, memory: Memory, offset: u64, bytes: u64) -> Posted {
+        let payload = if bytes > 0 { Payload::Span(Span::new(memory, offset, bytes)) } else { Payload::None };
+        self.post(&Op::Control { to, head, payload })
+    }
     /// The next thing that has happened, if any. Ends the life of the previous event's payload.
     fn poll(&mut self) -> Option<Event>;
     /// Moves the payload of the control message that `poll` just gave to `to`, unpacking it: its bytes from `at`,

@@ -51,10 +51,13 @@ impl Flows {
     }
     #[inline(always)]
     pub(super) fn of(&mut self, rank: Rank) -> &mut Flow {
-        match self.near.get_mut(rank as usize) {
-            Some(flow) => flow,
-            None => self.far.entry(rank).or_insert(Flow::new(self.share)),
-        }
+        // Not `get_mut`: what it borrows would be borrowed in the other case too.
+        if (rank as usize) < self.near.len() { &mut self.near[rank as usize] } else { self.of_far(rank) }
+    }
+    #[cold]
+    #[inline(never)]
+    fn of_far(&mut self, rank: Rank) -> &mut Flow {
+        self.far.entry(rank).or_insert(Flow::new(self.share))
     }
 }
 

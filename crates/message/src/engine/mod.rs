@@ -197,8 +197,12 @@ impl<P: Port> Engine<P> {
             return false;
         }
         let words = Words { kind: Kind::Eager, context, tag, total, id: 0, at: 0 };
-        let payload = if total > 0 { Payload::Span(*span) } else { Payload::None };
-        if self.port.post(&Op::Control { to, head: words.head(), payload }) != Posted::Accepted {
+        let posted = if span.layout.is_contiguous() {
+            self.port.post_row(to, words.head(), span.memory, span.offset, total)
+        } else {
+            self.post_blocks(to, words.head(), *span)
+        };
+        if posted != Posted::Accepted {
             return false;
         }
         self.counters.eager += 1;
@@ -209,6 +213,12 @@ impl<P: Port> Engine<P> {
             self.drop_early(to, &words);
         }
         true
+    }
+    /// A whole message of several blocks. By itself, so that what is posted need not lie in memory where there is one.
+    #[inline(never)]
+    fn post_blocks(&mut self, to: Rank, head: Head, span: Span) -> Posted {
+        let payload = if span.bytes() > 0 { Payload::Span(span) } else { Payload::None };
+        self.port.post(&Op::Control { to, head, payload })
     }
     /// The head of a hardware broadcast: to each other rank an eager message of a collective like any other.
     pub(crate) fn broadcast_head(&mut self, tag: Tag, total: u64) -> Head {

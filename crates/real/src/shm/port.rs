@@ -41,6 +41,8 @@ const PART_SPINS: u32 = 2000;
 pub struct ShmPort {
     world: World,
     rank: Rank,
+    /// This rank's account in the shared block.
+    member: *const Member,
     limits: Limits,
     store: Store,
     exports: Exports,
@@ -77,6 +79,7 @@ impl ShmPort {
         let ranks = world.ranks();
         ShmPort {
             rank,
+            member: std::ptr::from_ref(member),
             limits: limits(sys::can_copy_between_processes(), ranks),
             store: Store::new(Some(world.arena(rank))),
             exports: Exports::new(world.clone(), rank),
@@ -102,30 +105,37 @@ impl ShmPort {
     pub(crate) fn is_crowded(&self) -> bool {
         self.idler.is_crowded()
     }
-    #[inline(always)]
+    #[inline]
     fn control(&mut self, to: Rank, head: &Head, payload: &Payload<'_>) -> Posted {
-        match self.gone.get(to as usize) {
-            Some(false) => {}
-            Some(true) => return Posted::Refused(Refusal::PeerGone(to)),
-            None => return Posted::Refused(Refusal::NoRank),
-        }
         let bytes = payload.bytes();
-        if bytes > INLINE || self.scatters.blocks(to) {
-            return self.control_long(to, *head, *payload);
+        match payload {
+            Payload::Span(span) if span.layout.is_contiguous() => {
+                self.post_row(to, *head, span.memory, span.offset, bytes)
+            }
+            Payload::Span(_) => self.control_long(to, *head, *payload),
+            _ if bytes > INLINE || !self.scatters.is_idle() => self.control_long(to, *head, *payload),
+            // SAFETY: no bytes are read.
+            Payload::None => unsafe { self.control_short(to, head, std::ptr::NonNull::dangling().as_ptr(), 0) },
+            // SAFETY: so many are in the slice.
+            Payload::Bytes(from) => unsafe { self.control_short(to, head, from.as_ptr(), bytes) },
         }
-        let from = match payload {
-            Payload::None => std::ptr::NonNull::dangling().as_ptr(),
-            Payload::Bytes(from) => from.as_ptr(),
-            Payload::Span(span) if !span.layout.is_contiguous() => return self.control_long(to, *head, *payload),
-            Payload::Span(span) => match self.store.row(span.memory, span.offset, bytes) {
-                Ok(from) => from.cast_const(),
-                Err(refusal) => return Posted::Refused(refusal),
-            },
-        };
-        // SAFETY: so many bytes are in the slice, or in the block that the address was checked against.
-        let sent = unsafe { self.senders[to as usize].send_short(USER, head, from, bytes, self.idler.ask()) };
+    }
+    /// A message of at most [`INLINE`] bytes.
+    ///
+    /// # Safety
+    /// `bytes` from `from` on can be read.
+    #[inline(always)]
+    unsafe fn control_short(&mut self, to: Rank, head: &Head, from: *const u8, bytes: u64) -> Posted {
+        let Some(sender) = self.senders.get_mut(to as usize) else { return Posted::Refused(Refusal::NoRank) };
+        // SAFETY: as promised by the caller.
+        let sent = unsafe { sender.send_short(USER, head, from, bytes, self.idler.ask()) };
         self.asked = to as usize;
-        if sent { Posted::Accepted } else { Posted::Busy }
+        if sent { Posted::Accepted } else { self.no_room(to) }
+    }
+    /// Why a message found no room.
+    #[cold]
+    fn no_room(&self, to: Rank) -> Posted {
+        if self.gone[to as usize] { Posted::Refused(Refusal::PeerGone(to)) } else { Posted::Busy }
     }
     fn remote(&mut self, way: Way, local: Span, remote: RemoteSpan, engine: Engine, token: Token) -> Posted {
         if way == Way::Write
@@ -164,7 +174,8 @@ impl ShmPort {
     /// Looks into the rings that something ever came through, beginning after the rank that was last served.
     #[inline(always)]
     fn look(&mut self) -> Option<Event> {
-        if self.member().calls.load(Acquire) != self.calls {
+        // SAFETY: this rank's account in the shared block, which lives as long as the world here.
+        if unsafe { &(*self.member).calls }.load(Acquire) != self.calls {
             self.meet_callers();
         }
         let (mut at, count) = (self.turn, self.receivers.len());
@@ -216,10 +227,6 @@ impl ShmPort {
         }
     }
     #[inline]
-    fn member(&self) -> &Member {
-        self.world.member(self.rank)
-    }
-    #[inline]
     fn enter_barrier(&mut self, token: Token) -> Posted {
         if !self.limits.barrier {
             return Posted::Refused(Refusal::Unsupported);
@@ -242,6 +249,7 @@ impl ShmPort {
         for rank in 0..self.world.ranks() {
             let dead = self.world.member(rank).state.load(Acquire) == state::DEAD;
             if dead && !std::mem::replace(&mut self.gone[rank as usize], true) {
+                self.senders[rank as usize].close();
                 let failed = self.scatters.bury(rank);
                 self.events.extend(failed);
                 // All may have entered before it died.
@@ -309,6 +317,18 @@ impl Port for ShmPort {
             Op::Fetch { from, to, engine, token } => self.remote(Way::Read, to, from, engine, token),
             Op::Barrier { token } => self.enter_barrier(token),
             Op::Broadcast { .. } | Op::Allreduce { .. } => Posted::Refused(Refusal::Unsupported),
+        }
+    }
+    #[inline(always)]
+    fn post_row(&mut self, to: Rank, head: Head, memory: Memory, offset: u64, bytes: u64) -> Posted {
+        if bytes > INLINE || !self.scatters.is_idle() {
+            let payload = if bytes > 0 { Payload::Span(Span::new(memory, offset, bytes)) } else { Payload::None };
+            return self.control_long(to, head, payload);
+        }
+        match self.store.row(memory, offset, bytes) {
+            // SAFETY: so many are in the block that the address was checked against.
+            Ok(from) => unsafe { self.control_short(to, &head, from, bytes) },
+            Err(refusal) => Posted::Refused(refusal),
         }
     }
     #[inline(always)]

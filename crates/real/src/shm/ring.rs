@@ -69,18 +69,25 @@ pub(crate) struct Sender {
     lap: u32,
     sent: u64,
     bytes: u64,
-    seen_sent: u64,
+    /// So many messages may go before this end has to look whether there is room: none before the first, and none to a
+    /// reader that is gone.
+    sent_max: u64,
     seen_bytes: u64,
+    closed: bool,
 }
 
 impl Sender {
     /// The only writer of the ring from rank `from` to rank `to`.
     pub(crate) fn new(world: &World, from: Rank, to: Rank) -> Sender {
         let (ring, call) = (world.ring(from, to), Some((std::ptr::from_ref(world.member(to)), from)));
-        Sender { ring, call, slot: slot_at(ring, 0), lap: lap(0), sent: 0, bytes: 0, seen_sent: 0, seen_bytes: 0 }
+        let (slot, lap) = (slot_at(ring, 0), lap(0));
+        Sender { ring, call, slot, lap, sent: 0, bytes: 0, sent_max: 0, seen_bytes: 0, closed: false }
+    }
+    /// The reader is gone: from now on there is no room.
+    pub(crate) fn close(&mut self) {
+        (self.closed, self.sent_max) = (true, 0);
     }
     /// Tells the reader that there is something in this ring.
-    #[cold]
     fn say_hello(&mut self) {
         if let Some((reader, from)) = self.call.take() {
             // SAFETY: a line of atomics in the shared block.
@@ -101,10 +108,7 @@ impl Sender {
     #[inline(always)]
     pub(crate) unsafe fn send_short(&mut self, kind: u8, head: &Head, from: *const u8, bytes: u64, row: bool) -> bool {
         debug_assert!(bytes <= INLINE);
-        if self.call.is_some() {
-            self.say_hello();
-        }
-        if self.sent - self.seen_sent >= SLOTS && !self.look_for_room(self.bytes) {
+        if self.sent >= self.sent_max && !self.look_for_room(self.bytes) {
             return false;
         }
         let slot = self.slot;
@@ -112,9 +116,11 @@ impl Sender {
         // stamp.
         unsafe {
             // Word by word: copied two at a time, they would wait until the caller's stores of both have left.
-            for (place, &word) in head.iter().enumerate() {
-                (&raw mut (*slot).head).cast::<u64>().add(place).write_volatile(word);
-            }
+            let words = (&raw mut (*slot).head).cast::<u64>();
+            words.write_volatile(head[0]);
+            words.add(1).write_volatile(head[1]);
+            words.add(2).write_volatile(head[2]);
+            words.add(3).write_volatile(head[3]);
             copy::short(from, (&raw mut (*slot).inline).cast::<u8>(), bytes as usize);
             (*slot).stamp.store(stamp(self.lap, bytes, kind), Release);
         }
@@ -139,7 +145,6 @@ impl Sender {
         bytes: u64,
         mut fill: impl FnMut(u64, &mut [u8]) -> Result<(), Refusal>,
     ) -> Posted {
-        self.say_hello();
         let (start, end) = if bytes > INLINE { place(self.bytes, bytes) } else { (self.bytes, self.bytes) };
         if !self.fits(end) && !self.look_for_room(end) {
             return Posted::Busy;
@@ -180,7 +185,7 @@ impl Sender {
     /// Whether there is room for a message whose payload ends at `end`, as far as this side knows.
     #[inline]
     fn fits(&self, end: u64) -> bool {
-        self.sent - self.seen_sent < SLOTS && end - self.seen_bytes <= RING_BYTES
+        self.sent < self.sent_max && end - self.seen_bytes <= RING_BYTES
     }
     /// Whether the reader has taken every payload beside the slots, as far as it has told: it waits for this one. One
     /// that still copies what came before would only be told more often.
@@ -194,9 +199,13 @@ impl Sender {
     }
     #[cold]
     fn look_for_room(&mut self, end: u64) -> bool {
+        if self.closed {
+            return false;
+        }
+        self.say_hello();
         // SAFETY: a line of atomics in the shared block.
         let taken = unsafe { &(*self.ring).taken };
-        (self.seen_sent, self.seen_bytes) = (taken.slots.load(Acquire), taken.bytes.load(Acquire));
+        (self.sent_max, self.seen_bytes) = (taken.slots.load(Acquire) + SLOTS, taken.bytes.load(Acquire));
         self.fits(end)
     }
 }

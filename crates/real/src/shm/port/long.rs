@@ -14,6 +14,11 @@ impl ShmPort {
     /// By value, so that a short one need not lie in memory.
     #[inline(never)]
     pub(super) fn control_long(&mut self, to: Rank, head: Head, payload: Payload<'_>) -> Posted {
+        match self.gone.get(to as usize) {
+            Some(false) => {}
+            Some(true) => return Posted::Refused(Refusal::PeerGone(to)),
+            None => return Posted::Refused(Refusal::NoRank),
+        }
         let bytes = payload.bytes();
         if bytes > MESSAGE_MAX {
             return Posted::Refused(Refusal::TooLong(MESSAGE_MAX));
