@@ -14,6 +14,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::ptr::null_mut;
+use std::rc::Rc;
 
 /// One rank of a foreign MPI.
 pub struct MpiEndpoint {
@@ -28,7 +29,7 @@ pub struct MpiEndpoint {
     /// Committed vector datatypes.
     vectors: RefCell<HashMap<(u64, u64, u64), Handle>>,
     /// Parts of the last exchange, sent and received, as MPI takes them: programs that repeat one make its arrays once.
-    tables: RefCell<[Table; 2]>,
+    tables: RefCell<[Rc<Table>; 2]>,
     polling: Cell<bool>,
 }
 
@@ -38,6 +39,20 @@ struct Table {
     spans: Vec<Span>,
     counts: Vec<c_int>,
     offsets: Vec<c_int>,
+    /// Where the last of them ends.
+    end: u64,
+}
+
+impl Table {
+    fn of(spans: &[Span]) -> Result<Table, Error> {
+        let ends = spans.iter().map(|span| span.offset.checked_add(span.bytes()).ok_or(Refusal::OutOfBounds));
+        Ok(Table {
+            end: ends.collect::<Result<Vec<_>, _>>()?.into_iter().max().unwrap_or(0),
+            counts: spans.iter().map(|span| count(span.bytes())).collect::<Result<_, _>>()?,
+            offsets: spans.iter().map(|span| count(span.offset)).collect::<Result<_, _>>()?,
+            spans: spans.to_vec(),
+        })
+    }
 }
 
 /// A window with all ranks locked.
@@ -162,20 +177,20 @@ impl MpiEndpoint {
         };
         Ok((count(span.bytes() / bytes)?, datatype, combine))
     }
-    /// Makes `table` that of `spans`, and gives the memory that they share.
-    fn lay_out(&self, table: &mut Table, spans: &[Span]) -> Result<Buffer, Error> {
+    /// The table of `spans`, sent (0) or received (1), and the memory that they share.
+    fn lay_out(&self, side: usize, spans: &[Span]) -> Result<(Buffer, Rc<Table>), Error> {
         let memory = spans.first().map(|span| span.memory).ok_or(Refusal::OutOfBounds)?;
+        let mut table = Rc::clone(&self.tables.borrow()[side]);
         if table.spans != spans {
             let fits = |span: &Span| span.memory == memory && span.layout.is_contiguous();
             if spans.len() != self.ranks as usize || !spans.iter().all(fits) {
                 return Err(Refusal::OutOfBounds.into());
             }
-            table.counts = spans.iter().map(|span| count(span.bytes())).collect::<Result<_, _>>()?;
-            table.offsets = spans.iter().map(|span| count(span.offset)).collect::<Result<_, _>>()?;
-            table.spans = spans.to_vec();
+            table = Rc::new(Table::of(spans)?);
+            self.tables.borrow_mut()[side] = Rc::clone(&table);
         }
-        spans.iter().try_for_each(|&span| self.start(span).map(|_| ()))?;
-        Ok(self.store.borrow().start(memory)?.cast())
+        // One look for all of them: a short exchange takes little longer than a look for each.
+        Ok((self.store.borrow().row(memory, 0, table.end)?.cast(), table))
     }
     /// A blocking call, or a non-blocking one that is tested until it is over.
     async fn either(
@@ -361,14 +376,11 @@ impl Endpoint for MpiEndpoint {
     }
     async fn alltoallv(&self, send: &[Span], recv: &[Span]) -> Result<(), Error> {
         let (t, w) = (self.api.constants.byte, self.api.constants.world);
-        // Taken out while MPI reads them: another exchange beside this one makes its own.
-        let [mut sent, mut taken] = self.tables.take();
-        let (s, d) = (self.lay_out(&mut sent, send)?, self.lay_out(&mut taken, recv)?);
+        // Held while MPI reads them: another exchange beside this one may make its own.
+        let ((s, sent), (d, taken)) = (self.lay_out(0, send)?, self.lay_out(1, recv)?);
         let [sn, sd, dn, dd] = [&sent.counts, &sent.offsets, &taken.counts, &taken.offsets].map(|words| words.as_ptr());
         let blocking = |api: &Api| unsafe { (api.alltoallv)(s, sn, sd, t, d, dn, dd, t, w) };
-        let done = self.either(blocking, |api, r| unsafe { (api.ialltoallv)(s, sn, sd, t, d, dn, dd, t, w, r) }).await;
-        self.tables.replace([sent, taken]);
-        done
+        self.either(blocking, |api, r| unsafe { (api.ialltoallv)(s, sn, sd, t, d, dn, dd, t, w, r) }).await
     }
 
     fn can_put(&self, _: Kind, _: Layout) -> bool {
