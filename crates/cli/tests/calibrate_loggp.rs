@@ -23,10 +23,15 @@ fn the_machine_is_found_and_predicts_what_it_has_not_seen() {
         let us = 1.5 + 1e-4 * size as f64;
         json!({"benchmark": "alltoall", "method": "measured", "ranks": 2, "size_B": size, "latency_us": us})
     };
-    // Measured three times, once disturbed: the median counts.
+    // Measured five times, by itself and in four rounds, of which all but two were disturbed: the quickest quarter counts.
     let mut disturbed = exchange(8);
-    disturbed["latency_us"] = 100.0.into();
-    write(&folder, "check.json", &[exchange(8), disturbed, exchange(65536), exchange(1 << 20), exchange(8)]);
+    let rounds = json!([100.0, disturbed["latency_us"], 90.0, 110.0]);
+    disturbed.as_object_mut().unwrap().extend([
+        ("latency_us".to_owned(), json!(90.0)),
+        ("statistic_of".to_owned(), json!("latency_us")),
+        ("round_values".to_owned(), rounds),
+    ]);
+    write(&folder, "check.json", &[disturbed, exchange(65536), exchange(1 << 20), exchange(8)]);
     let line = "calibrate m.json --model loggp --name found --out found.toml --check check.json --json";
     let told = records(line, &folder);
     for (name, expected) in [("L", 1.0), ("o", 0.25), ("g", 0.25), ("G", 0.1)] {
@@ -37,6 +42,8 @@ fn the_machine_is_found_and_predicts_what_it_has_not_seen() {
     }
     let predictions: Vec<&Value> = told.iter().filter(|record| record["error"].is_number()).collect();
     assert_eq!(predictions.len(), 3);
+    let (least, median) = (&predictions[0]["measured_us"], &predictions[0]["measured_median_us"]);
+    assert_eq!((least, median, &predictions[0]["measurements"]), (&json!(1.5008), &json!(90.0), &json!(5)));
     assert!(predictions.iter().all(|record| record["error"].as_f64().unwrap().abs() < 0.05), "{predictions:?}");
     let held_out = told.iter().find(|record| record["held_out_sizes"].is_number()).unwrap();
     assert!(held_out["loggp_max_error"].as_f64().unwrap() < 0.01, "{held_out}");
@@ -144,7 +151,10 @@ fn the_table_of_errors_is_made_from_measurements_to_the_last_row() {
     let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/bench-predict/run");
     let mut command = std::process::Command::new("python3");
     command.arg(tool).args(["--hotlink", env!("CARGO_BIN_EXE_hotlink")]).current_dir(&folder).env("HOME", &folder);
-    let output = command.args("--quick --via shm --runs 1 --time 0.001 --keep kept".split(' ')).output().unwrap();
+    let output = command
+        .args("--quick --via shm --runs 1 --cycles 1 --rounds 2 --time 0.001 --keep kept".split(' '))
+        .output()
+        .unwrap();
     let table = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{table}{}", String::from_utf8_lossy(&output.stderr));
     assert!(table.contains("| shm: 1 runs of 1 cycles | median | bias | largest | within 10 % |"), "{table}");

@@ -8,40 +8,56 @@ use crate::kernel::{Kernel, Machine, sort_work};
 use hotlink_bench::is::{Class, ITERATIONS};
 use hotlink_bench::{Calls, Direction, Record, Summary};
 use hotlink_fabric::spec::{FabricSpec, Status, Value};
+use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Fewer points of ping-pong than this fit nothing.
 const LEAST_POINTS: usize = 3;
 
-/// The measured times of one benchmark, sorted by size, each size once (the median).
+/// The measured times of one benchmark, sorted by size, each size once, see [`undisturbed`].
 fn points(measured: &[Measured], wanted: impl Fn(&Record) -> bool, per_message: bool) -> Vec<Point> {
     let mut by_size: BTreeMap<u64, Vec<Point>> = BTreeMap::new();
     for Measured { record, .. } in measured.iter().filter(|m| wanted(&m.record)) {
-        if let Some(point) = point(record, per_message) {
+        for point in times(record, per_message) {
             by_size.entry(point.size).or_default().push(point);
         }
     }
-    by_size.into_values().map(|mut points| middle(&mut points)).collect()
+    by_size.into_values().map(|mut points| undisturbed(&mut points, |point| point.us)).collect()
 }
 
-/// The median of points of one size, of an even number the middle of two: what is checked takes the same.
-fn middle(points: &mut [Point]) -> Point {
-    points.sort_by(|a, b| a.us.total_cmp(&b.us));
-    let (a, b) = (points[(points.len() - 1) / 2], points[points.len() / 2]);
-    let mean = |of: fn(&Point) -> f64| (of(&a) + of(&b)) / 2.0;
-    Point { size: a.size, us: mean(|p| p.us), low: mean(|p| p.low), high: mean(|p| p.high) }
+/// What was measured several times takes the last of its quickest quarter. What disturbs a machine only lengthens, and does
+/// so for seconds, as neighbours of a virtual machine come and go: a median is of the machine itself in one run and of a
+/// disturbed one in the next. What is checked takes the same.
+fn undisturbed<T: Copy>(measured: &mut [T], time: fn(&T) -> f64) -> T {
+    measured.sort_by(|a, b| time(a).total_cmp(&time(b)));
+    measured[measured.len().div_ceil(4) - 1]
 }
 
-/// A record's time: its latency, or what its bandwidth leaves each message.
-fn point(record: &Record, per_message: bool) -> Option<Point> {
-    let size = record.number("size_B").filter(|size| (0.0..1e15).contains(size))?;
+/// A record's value of `key`; of rounds, each one's.
+fn values(record: &Record, key: &str) -> Vec<f64> {
+    let is_of_rounds = record.text("statistic_of").unwrap_or("time_s") == key;
+    let rounds = record.get("round_values").and_then(Json::as_array).filter(|_| is_of_rounds);
+    let rounds = rounds.map(|rounds| rounds.iter().filter_map(Json::as_f64).collect::<Vec<_>>());
+    let mut values = rounds.unwrap_or_else(|| record.number(key).into_iter().collect());
+    values.retain(|value| value.is_finite() && *value > 0.0);
+    values
+}
+
+/// A record's times: its latency, or what its bandwidth leaves each message; of rounds, each with an interval as wide.
+fn times(record: &Record, per_message: bool) -> Vec<Point> {
     let key = if per_message { "bandwidth_MBps" } else { "latency_us" };
-    let value = record.number(key).filter(|value| value.is_finite() && *value > 0.0)?;
-    let sampled = record.text("statistic_of") == Some(key);
-    let end = |key: &str| record.number(key).filter(|end| sampled && *end > 0.0).unwrap_or(value);
-    let (low, high) = (end("ci95_low"), end("ci95_high"));
-    let (us, low, high) = if per_message { (size / value, size / high, size / low) } else { (value, low, high) };
-    (us > 0.0).then_some(Point { size: size as u64, us, low, high })
+    let Some(size) = record.number("size_B").filter(|size| (0.0..1e15).contains(size)) else { return Vec::new() };
+    let sampled = record.number(key).filter(|_| record.text("statistic_of") == Some(key));
+    let end = |name: &str, value: f64| {
+        let end = sampled.and_then(|whole| Some(record.number(name).filter(|end| *end > 0.0)? / whole));
+        value * end.unwrap_or(1.0)
+    };
+    let point = |value: f64| {
+        let (low, high) = (end("ci95_low", value), end("ci95_high", value));
+        let (us, low, high) = if per_message { (size / value, size / high, size / low) } else { (value, low, high) };
+        (us > 0.0).then_some(Point { size: size as u64, us, low, high })
+    };
+    values(record, key).into_iter().filter_map(point).collect()
 }
 
 /// Messages of which each is over before the next begins, as collectives call for them: one way, an exchange, to oneself.
@@ -79,7 +95,7 @@ fn beside(measured: &[Measured]) -> Vec<Point> {
     };
     let mut points: Vec<Point> = measured.iter().filter_map(|m| of(&m.record)).collect();
     points.sort_by_key(|point| point.size);
-    points.chunk_by_mut(|a, b| a.size == b.size).map(middle).collect()
+    points.chunk_by_mut(|a, b| a.size == b.size).map(|same| undisturbed(same, |point| point.us)).collect()
 }
 
 /// What a fit is made of.
@@ -186,8 +202,7 @@ impl Fit {
         let mut alone: Vec<(Class, f64, &Measured)> = alone.collect();
         let most = alone.iter().map(|(class, _, _)| class.keys()).max()?;
         alone.retain(|(class, _, _)| class.keys() == most);
-        alone.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let (class, seconds, from) = alone[alone.len() / 2];
+        let (class, seconds, from) = undisturbed(&mut alone, |(_, seconds, _)| *seconds);
         let (streamed, scattered) = sort_work(class, 1);
         // Sorts are measured on every processor of a pair at once: they have the memory together.
         let copies = if self.beside.is_empty() { &self.copies } else { &self.beside };
@@ -331,19 +346,19 @@ struct Seen<'a> {
 fn seen(all: &[Measured]) -> Vec<Seen<'_>> {
     let mut found: Vec<Seen> = Vec::new();
     for Measured { record, .. } in all {
-        let (kernel, time): (fn(u64, u32) -> Option<Kernel>, _) = match record.text("benchmark").unwrap_or_default() {
-            "is" => (|_, _| None, record.number("time_s").map(|s| s * 1e6)),
-            "alltoall" => {
-                (|size, n| Some(Kernel::Exchange { size, uneven: false, repeat: n }), record.number("latency_us"))
-            }
-            "alltoallv" => {
-                (|size, n| Some(Kernel::Exchange { size, uneven: true, repeat: n }), record.number("latency_us"))
-            }
-            "bcast" => (|size, n| Some(Kernel::Bcast { size, repeat: n }), record.number("latency_us")),
-            _ => continue,
-        };
+        let (kernel, key, scale): (fn(u64, u32) -> Option<Kernel>, _, _) =
+            match record.text("benchmark").unwrap_or_default() {
+                "is" => (|_, _| None, "time_s", 1e6),
+                "alltoall" => (|size, n| Some(Kernel::Exchange { size, uneven: false, repeat: n }), "latency_us", 1.0),
+                "alltoallv" => (|size, n| Some(Kernel::Exchange { size, uneven: true, repeat: n }), "latency_us", 1.0),
+                "bcast" => (|size, n| Some(Kernel::Bcast { size, repeat: n }), "latency_us", 1.0),
+                _ => continue,
+            };
         let ranks = record.number("ranks").unwrap_or(0.0) as u32;
-        let Some(us) = time.filter(|us| *us > 0.0 && ranks > 1) else { continue };
+        let measured_us: Vec<f64> = values(record, key).into_iter().map(|value| value * scale).collect();
+        if measured_us.is_empty() || ranks < 2 {
+            continue;
+        }
         let size = record.number("size_B").map_or(0, |size| size as u64);
         let repeat = record.number("inner").map_or(1.0, |inner| inner.clamp(1.0, 1000.0));
         let same = |seen: &&mut Seen| {
@@ -352,25 +367,22 @@ fn seen(all: &[Measured]) -> Vec<Seen<'_>> {
         };
         match found.iter_mut().find(same) {
             Some(seen) => {
-                seen.measured_us.push(us);
+                seen.measured_us.extend(measured_us);
                 seen.repeats.push(repeat);
             }
-            None => {
-                let (measured_us, repeats) = (vec![us], vec![repeat]);
-                found.push(Seen { record, kernel, size, ranks, measured_us, repeats });
-            }
+            None => found.push(Seen { record, kernel, size, ranks, measured_us, repeats: vec![repeat] }),
         }
     }
     found
 }
 
-/// Benchmarks that the calibration has not seen, predicted by simulation beside what was measured: the median, where they
-/// were measured several times.
+/// Benchmarks that the calibration has not seen, predicted by simulation beside what was measured, see
+/// [`undisturbed`].
 pub(super) fn check(spec: &FabricSpec, all: &[Measured]) -> Result<Vec<Record>, Failure> {
     let machine = Machine::of(spec).map_err(Failure::Input)?;
     let median = |values: &[f64]| Summary::of(values).map_or(0.0, |summary| summary.median);
     let mut records = Vec::new();
-    for Seen { record, kernel, size, ranks, measured_us, repeats } in seen(all) {
+    for Seen { record, kernel, size, ranks, mut measured_us, repeats } in seen(all) {
         let kernel = match class(record) {
             Some(class) => Some(Kernel::IntegerSort(class)),
             None => kernel(size, median(&repeats) as u32),
@@ -388,13 +400,13 @@ pub(super) fn check(spec: &FabricSpec, all: &[Measured]) -> Result<Vec<Record>, 
             Some(class) => head.with("class", class.name()),
             None => head.with("size_B", size),
         };
-        let (measured, range) =
-            (median(&measured_us), |of: fn(f64, f64) -> f64| measured_us.iter().copied().reduce(of));
+        let measured = undisturbed(&mut measured_us, |us| *us);
         records.push(
             head.with("measured_us", measured)
                 .with("measurements", measured_us.len())
-                .with("measured_min_us", range(f64::min))
-                .with("measured_max_us", range(f64::max))
+                .with("measured_min_us", measured_us[0])
+                .with("measured_median_us", median(&measured_us))
+                .with("measured_max_us", measured_us[measured_us.len() - 1])
                 .with("predicted_us", predicted_us)
                 .with("error", predicted_us / measured - 1.0),
         );
