@@ -30,7 +30,8 @@ of memory, the copy rates; the cores, beyond which the fabric is not built. Noth
 every third size is held out, and the error on it told. The piecewise form (time and gap at each size) and the costs of
 copies stand beside, and of a sort on one rank the time of a scattered update. Results of this machine that hold no
 copies or no such sort are completed on the spot, which is said: with sorts on as many processors at once as there are
-ranks. --check FILE predicts is, alltoall, alltoallv and bcast by simulation and tells the error.")]
+ranks. --check FILE predicts is, alltoall, alltoallv and bcast by simulation and tells the error. Of what was measured several
+times or in --rounds, the last of the quickest quarter counts: disturbances only lengthen.")]
 pub(crate) struct Args {
     /// Results of `hotlink measure ... --json`.
     #[arg(value_name = "FILE", required = true)]
