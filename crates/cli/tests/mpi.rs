@@ -128,6 +128,10 @@ fn a_failure_ends_the_job_with_one_message() {
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success() && output.stdout.is_empty(), "{}: {told}", launcher.0.display());
         assert!(told.contains("rank 0: --ranks: the launcher started 2"), "{}: {told}", launcher.0.display());
+        // Three sort as little where a launcher started them as where they were asked for.
+        let output = run(&launcher, "3", &["measure", "is", "--class", "S", "--via", "mpi"]);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(told.contains("--ranks 3: allowed are powers of two"), "{}: {told}", launcher.0.display());
     }
 }
 

@@ -51,7 +51,7 @@ impl From<ClassName> for Class {
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     args.repetition.without_buffers("is")?;
     let asked = args.ranks.as_ref().map(ranks).transpose()?;
-    let ranks = args.carrier.ranks(asked, &[2])?;
+    let ranks = allowed(args.carrier.ranks(asked, &[2])?)?;
     let progress = output.progress("measure is", (ranks.len() * args.class.len()) as u64);
     for &class in &args.class {
         let sort = IntegerSort { class: class.into() };
@@ -68,7 +68,11 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 
 /// The ranks on which the sort is defined.
 pub(crate) fn ranks(counts: &Counts) -> Result<Vec<u32>, Failure> {
-    let ranks = counts.to_u32().map_err(|what| Failure::Input(format!("--ranks: {what}")))?;
+    allowed(counts.to_u32().map_err(|what| Failure::Input(format!("--ranks: {what}")))?)
+}
+
+/// The same, whether they were asked for or started by a launcher.
+fn allowed(ranks: Vec<u32>) -> Result<Vec<u32>, Failure> {
     match ranks.iter().find(|ranks| !ranks.is_power_of_two() || **ranks > 512) {
         Some(wrong) => Err(Failure::Input(format!("--ranks {wrong}: allowed are powers of two up to 512"))),
         None => Ok(ranks),
