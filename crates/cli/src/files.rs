@@ -56,17 +56,30 @@ impl Drop for Batch {
     }
 }
 
+/// Refuses a place where [`write_whole`] could not write, before the work for it.
+pub(crate) fn can_write(option: &str, path: &Path) -> Result<(), Failure> {
+    if path.is_dir() {
+        return Err(Failure::Input(format!("{option} {}: is a folder; allowed is a file's path", path.display())));
+    }
+    place(option, path)?.0.write(".empty", "").map(|_| ())
+}
+
 /// Writes one file, whole or not at all; `option` is named if the path is not that of a file.
 pub(crate) fn write_whole(option: &str, path: &Path, text: &str) -> Result<(), Failure> {
+    let (batch, name) = place(option, path)?;
+    batch.write(name, text)?;
+    batch.commit()
+}
+
+/// The folder of a file, for a batch, and its name there.
+fn place<'a>(option: &str, path: &'a Path) -> Result<(Batch, &'a str), Failure> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
     let name = path.file_name().and_then(|name| name.to_str());
     let name = name.ok_or_else(|| Failure::Input(format!("{option} {}: is not a file name", path.display())))?;
-    let batch = Batch::new(folder)?;
-    batch.write(name, text)?;
-    batch.commit()
+    Ok((Batch::new(folder)?, name))
 }
 
 fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Failure {
@@ -89,6 +102,21 @@ mod tests {
         batch.commit().unwrap();
         assert_eq!(fs::read_to_string(folder.join("a.csv")).unwrap(), "2");
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_place_that_is_looked_at_is_left_as_it_was() {
+        let folder = std::env::temp_dir().join(format!("hotlink-place-{}", std::process::id()));
+        can_write("--out", &folder.join("a.toml")).unwrap();
+        assert!(!folder.exists());
+        fs::create_dir(&folder).unwrap();
+        can_write("--out", &folder.join("a.toml")).unwrap();
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+        fs::write(folder.join("file"), "").unwrap();
+        for wrong in [folder.join("file/a.toml"), folder.clone(), folder.join("..")] {
+            assert!(can_write("--out", &wrong).is_err(), "{}", wrong.display());
+        }
         fs::remove_dir_all(&folder).unwrap();
     }
 }

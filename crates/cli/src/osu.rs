@@ -46,6 +46,11 @@ fn form(record: &Record) -> Option<Form> {
     }
 }
 
+/// Whether both suites have this benchmark.
+pub(crate) fn has(benchmark: &str) -> bool {
+    form(&Record::new().with("benchmark", benchmark)).is_some()
+}
+
 fn latency(record: &Record) -> Option<Vec<f64>> {
     Some(vec![record.number("latency_us")?])
 }

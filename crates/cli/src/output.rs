@@ -153,6 +153,15 @@ impl Output {
     pub fn text(&mut self, text: impl Into<String>) {
         self.text = Some(text.into());
     }
+    /// Text that stands in place of everything, whatever the format: it is no result.
+    pub(crate) fn only(&mut self, text: impl Into<String>) {
+        self.format = Format::Table;
+        self.text(text);
+    }
+    /// Refuses OSU's form before any work where the results will have none.
+    pub(crate) fn suits(&self, has_osu_form: bool) -> Result<(), Failure> {
+        if self.format == Format::Osu && !has_osu_form { Err(no_osu_form()) } else { Ok(()) }
+    }
     /// Progress of a task of `total` steps on stderr.
     pub fn progress(&self, task: &str, total: u64) -> Progress {
         Progress::new(task, total, self.progress)
@@ -166,10 +175,7 @@ impl Output {
             (Format::Table | Format::Md | Format::Osu, Some(text)) => text.clone(),
             (Format::Table, None) => self.tables().iter().map(Table::text).collect::<Vec<_>>().join("\n"),
             (Format::Md, None) => self.tables().iter().map(Table::markdown).collect::<Vec<_>>().join("\n"),
-            (Format::Osu, None) => osu::text(&self.records).ok_or_else(|| {
-                let allowed = "allowed here: table, json, jsonl, csv, md";
-                Failure::Input(format!("--format osu is for benchmarks of the OSU suite only; {allowed}"))
-            })?,
+            (Format::Osu, None) => osu::text(&self.records).ok_or_else(no_osu_form)?,
         })
     }
     /// Prints everything. A reader that stopped listening (`| head`) is no failure.
@@ -207,6 +213,11 @@ impl Output {
             None => vec![Table::of(&self.records)],
         }
     }
+}
+
+fn no_osu_form() -> Failure {
+    let allowed = "allowed here: table, json, jsonl, csv, md";
+    Failure::Input(format!("--format osu is for benchmarks of the OSU suite only; {allowed}"))
 }
 
 /// Takes away names: of the host, of folders, of addresses, and what settings are set to.

@@ -275,6 +275,21 @@ impl Decimal {
     }
 }
 
+/// A host and a port of it, as written.
+///
+/// # Errors
+/// What is wrong, and what is allowed.
+pub(crate) fn address(text: &str) -> Result<String, String> {
+    let wrong =
+        |what: &str| Err(format!("{what}; allowed is HOST:PORT, such as 10.0.0.1:7000, with a port from 1 to 65535"));
+    match text.rsplit_once(':') {
+        None => wrong("has no port"),
+        Some(("", _)) => wrong("names no host"),
+        Some((_, port)) if !port.parse::<u16>().is_ok_and(|port| port > 0) => wrong(&format!("`{port}` is no port")),
+        Some(_) => Ok(text.to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -126,7 +126,10 @@ fn ping_pong_alone_is_completed_on_the_machine_that_measured_it_and_nowhere_else
     assert!(text.contains("by calibrate itself"), "{text}");
     let sorted = records("simulate is --class A --fabric here.toml --ranks 2 --json", &folder);
     assert!(sorted[0]["time_s"].as_f64().unwrap() > 0.0, "{}", sorted[0]);
-    // What cannot be fitted is told before anything is measured.
+    // What cannot be fitted, or written, is told before anything is measured.
+    let output = hotlink("calibrate m.json --model loggp --name here --out m.json/here.toml", &folder);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && !told.contains("measured on this machine now"), "{told}");
     let mut document: Value = serde_json::from_slice(&std::fs::read(folder.join("m.json")).unwrap()).unwrap();
     document["records"].as_array_mut().unwrap().truncate(2);
     std::fs::write(folder.join("few.json"), document.to_string()).unwrap();

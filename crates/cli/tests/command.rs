@@ -130,6 +130,10 @@ fn input_errors_have_status_2_say_what_is_allowed_and_print_nothing() {
         ("compare sci-ring sci-ring --nodes 4", "named twice"),
         ("compare this-machine --nodes 2..4", "hotlink calibrate m.json --name this-machine"),
         ("compare sci-ring --nodes 4 --prices none.toml", "none.toml"),
+        ("measure pingpong --via tcp --listen nowhere", "allowed is HOST:PORT"),
+        ("measure pingpong --via tcp --connect 127.0.0.1:99999", "`99999` is no port"),
+        ("measure sockets --listen :7000", "names no host"),
+        ("simulate deposit --fabric k98-sci --size 0", "--size: 0 is out of range"),
         ("compare sci-ring --nodes 4 --prices m02-2003", "did you mean `m02-2002`?"),
         ("compare", "FABRIC"),
         ("analyse sci-ring", "analyze"),
@@ -292,6 +296,30 @@ fn completion_knows_the_verbs_and_doctor_reports() {
     let calibrated = with(&records, "check", "this-machine")[0];
     assert_eq!(calibrated["verdict"], "missing");
     assert!(calibrated["advice"].as_str().unwrap().contains("hotlink calibrate"));
+}
+
+/// What takes its time is not done for a form that it has not.
+#[test]
+fn osu_s_form_is_refused_before_the_work() {
+    let place = Place::new("osu");
+    // Further mistakes are not looked for.
+    for line in
+        ["measure kernel --time 0", "measure is --ranks 3", "analyze nothere", "compare nothere", "reproduce K98"]
+    {
+        let told = place.run(&format!("{line} --format osu")).status(2).err();
+        assert!(told.contains("--format osu is for benchmarks of the OSU suite only"), "{line}: {told}");
+    }
+    assert!(place.run("measure pingpong --time 0 --format osu").status(2).err().contains("--time 0"));
+}
+
+#[test]
+fn a_script_for_slurm_is_one_in_every_format() {
+    let place = Place::new("slurm");
+    for (line, ending) in [("", "txt"), (" --json", "json"), (" --format csv", "csv")] {
+        let script = place.run(&format!("measure deposit --via mpi --slurm{line}")).status(0).out();
+        assert!(script.starts_with("#!/bin/sh") && script.contains(&format!("-%j.{ending}\n")), "{script}");
+        assert!(script.ends_with(&format!("hotlink measure deposit --via mpi{line}\n")), "{script}");
+    }
 }
 
 #[test]

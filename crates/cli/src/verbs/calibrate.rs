@@ -74,6 +74,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let (mut measured, seen) = (read_all(&args.files)?, read_all(&args.check)?);
     if args.model == Model::Loggp {
         // What is wrong is told before anything is measured.
+        files::can_write("--out", &path)?;
         loggp::can_fit(&measured)?;
         fabric(&args.name, &measured, args.model)?;
         here::complete(&mut measured, output)?;

@@ -53,6 +53,7 @@ pub(crate) enum Verb {
 
 impl Verb {
     pub(crate) fn run(&self, output: &mut Output) -> Result<(), Failure> {
+        output.suits(self.may_have_osu_form())?;
         match self {
             Verb::Analyze(args) => analyze::run(args, output),
             Verb::Compare(args) => compare::run(args, output),
@@ -68,6 +69,15 @@ impl Verb {
             Verb::Barrier(args) => barrier::run(args, output),
             Verb::Doctor(args) => doctor::run(args, output),
             Verb::Reproduce(args) => reproduce::run(args, output),
+        }
+    }
+
+    /// Whether its results may stand in OSU's form: what takes long is refused before, not after.
+    fn may_have_osu_form(&self) -> bool {
+        match self {
+            Verb::Measure(args) => args.has_osu_form(),
+            Verb::Analyze(_) | Verb::Compare(_) | Verb::Calibrate(_) | Verb::Reproduce(_) => false,
+            _ => true,
         }
     }
 }

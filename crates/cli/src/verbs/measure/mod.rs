@@ -26,7 +26,8 @@ pub(crate) use is::{ClassName, ranks as is_ranks, record_of as sorted};
 pub(crate) use machine::describe;
 pub(crate) use overlap::{CurveArgs, Side, Spin};
 
-use crate::{Failure, output::Output, values::Numbers};
+use crate::values::{Numbers, address};
+use crate::{Failure, osu, output::Output};
 use carrier::Carrier;
 use clap::Parser;
 use hotlink_bench::{Buffers, Plan, Record, Samples, Summary, Which};
@@ -51,16 +52,23 @@ pub(crate) struct Args {
     rounds: u32,
 }
 
+impl Args {
+    /// Whether OSU's suite has this benchmark, too.
+    pub(crate) fn has_osu_form(&self) -> bool {
+        osu::has(self.bench.parts().0)
+    }
+}
+
 /// Ranks on several machines without a launcher. Under mpirun or srun none of this is needed on one machine; across
 /// machines, the variable HOTLINK_MEET=host:port says where rank 0 listens.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Several machines (with --via tcp, or sockets; the same command on each)")]
 struct Hosts {
     /// Be rank 0 and wait for the others at this address.
-    #[arg(long, global = true, value_name = "HOST:PORT", conflicts_with = "connect")]
+    #[arg(long, global = true, value_name = "HOST:PORT", value_parser = address, conflicts_with = "connect")]
     listen: Option<String>,
     /// Join rank 0 at this address.
-    #[arg(long, global = true, value_name = "HOST:PORT")]
+    #[arg(long, global = true, value_name = "HOST:PORT", value_parser = address)]
     connect: Option<String>,
     /// This process's rank, with --connect.
     #[arg(long, global = true, value_name = "RANK", default_value_t = 1)]

@@ -4,7 +4,10 @@
 use super::carrier::Carrier;
 use crate::environment::line;
 use crate::native::Recipe;
-use crate::{Failure, output::Output};
+use crate::{
+    Failure,
+    output::{Format, Output},
+};
 use hotlink_bench::Bench;
 use hotlink_message::Endpoint;
 use hotlink_real::{Launcher, Library, Mpi};
@@ -24,7 +27,7 @@ fn with<T>(what: impl FnOnce(&Mpi, &Launcher) -> T) -> Option<T> {
 /// Joins the job that this process was launched in; `false`: there is none, and what to do instead was printed.
 pub(super) fn join(carrier: &Carrier, output: &mut Output) -> Result<bool, Failure> {
     if carrier.is_script_wanted() {
-        output.text(script(output.command()));
+        output.only(script(output.command(), output.format()));
         return Ok(false);
     }
     let Some(launcher) = Launcher::of_this_process() else {
@@ -180,8 +183,15 @@ fn plain(command: &[String]) -> String {
     command.iter().filter(|word| *word != "--slurm").map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-fn script(command: &[String]) -> String {
-    let name = command.get(2).map_or("measure", String::as_str);
+fn script(command: &[String], format: Format) -> String {
+    let name = command.iter().skip_while(|word| *word != "measure").nth(1).map_or("measure", String::as_str);
+    let ending = match format {
+        Format::Json => "json",
+        Format::Jsonl => "jsonl",
+        Format::Csv => "csv",
+        Format::Md => "md",
+        Format::Table | Format::Osu => "txt",
+    };
     format!(
         "#!/bin/sh
 #SBATCH --job-name=hotlink-{name}
@@ -189,7 +199,7 @@ fn script(command: &[String]) -> String {
 #SBATCH --ntasks-per-node=1
 #SBATCH --exclusive
 #SBATCH --time=00:30:00
-#SBATCH --output=hotlink-{name}-%j.json
+#SBATCH --output=hotlink-{name}-%j.{ending}
 # Adapt nodes and tasks; --mpi=pmix or pmi2, or mpirun in place of srun, where the site's MPI wants it.
 srun --cpu-bind=cores {}
 ",
@@ -204,8 +214,10 @@ mod tests {
     #[test]
     fn a_script_runs_the_same_command() {
         let command = ["hotlink", "measure", "pingpong", "--via", "mpi", "--fabric", "it's", "--slurm"];
-        let script = script(&command.map(str::to_owned));
+        let script = |format| script(&command.map(str::to_owned), format);
+        assert!(script(Format::Json).contains("--output=hotlink-pingpong-%j.json"));
+        let script = script(Format::Table);
         assert!(script.ends_with("srun --cpu-bind=cores hotlink measure pingpong --via mpi --fabric 'it'\\''s'\n"));
-        assert!(script.contains("--output=hotlink-pingpong-%j.json"));
+        assert!(script.contains("--output=hotlink-pingpong-%j.txt"));
     }
 }

@@ -163,7 +163,7 @@ fn transfers(args: &Args) -> Result<Vec<Transfer>, Failure> {
     let input = |what: String| Err(Failure::Input(what));
     if let Some(&size) = args.sizes.iter().find(|&&size| size == 0 || size > Deposit::MOST_BYTES) {
         return input(format!(
-            "--sizes: {} is out of range; allowed are 1 to {}",
+            "--size: {} is out of range; allowed are 1 to {}",
             Size(size),
             Size(Deposit::MOST_BYTES)
         ));
