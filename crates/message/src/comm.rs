@@ -219,7 +219,7 @@ impl<P: Port> Comm<P> {
         let mut engine = self.engine.borrow_mut();
         let over = engine.take(id);
         if over.is_none() {
-            engine.port.settle();
+            engine.settle_for(id);
         }
         over
     }
@@ -286,7 +286,7 @@ impl<P: Port> Comm<P> {
         self.receive(Pattern { from, tag, context: Context::USER }, span)
     }
     async fn receive(&self, pattern: Pattern, span: Span) -> Result<Status, Error> {
-        self.engine.borrow_mut().port.settle();
+        self.engine.borrow_mut().settle(span.bytes());
         let id = 'begun: loop {
             for _ in 0..self.patience {
                 let mut engine = self.engine.borrow_mut();

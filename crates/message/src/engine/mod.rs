@@ -230,6 +230,14 @@ impl<P: Port> Engine<P> {
         }
         Words { kind: Kind::Eager, context: Context::COLLECTIVE, tag, total, id: 0, at: 0 }.head()
     }
+    /// The program waits for a message of so many bytes. Only short ones come so soon and so regularly that the port may let
+    /// their time pass; the steps of a rendezvous would be late for it.
+    #[inline]
+    pub(crate) fn settle(&mut self, bytes: u64) {
+        if bytes <= self.eager_always {
+            self.port.settle();
+        }
+    }
     /// Whether a receive is announced even when its program waits: where only the sender can move data, it could not
     /// do so beside a computation if it first had to be told where to (W01's asynchronous rendezvous).
     #[inline]

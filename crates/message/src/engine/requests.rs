@@ -143,6 +143,11 @@ impl<P: Port> Engine<P> {
         self.vacant.push(id as u32);
         Some(result)
     }
+    /// The program waits for a request: see [`Engine::settle`].
+    #[inline]
+    pub(crate) fn settle_for(&mut self, id: u64) {
+        self.settle(self.entries[id as u32 as usize].span.bytes());
+    }
     /// The program is about to wait for a request: a simulated port keeps it for the case that nobody can go on.
     #[inline]
     pub(crate) fn note_wait(&mut self, id: u64) {
