@@ -8,6 +8,7 @@ use hotlink_port::{Align, Driver, Kind, Layout, Port, Program, Rank, Span, yield
 use proptest::prelude::*;
 
 const RANKS: u32 = 3;
+const LONGEST: u64 = 9000;
 
 /// What all ranks know of a run: everything is drawn from the seed.
 #[derive(Clone, Debug)]
@@ -30,9 +31,10 @@ impl Job {
     /// The messages from one rank to another, in order.
     fn messages(&self, from: Rank, to: Rank) -> Vec<Sent> {
         let mut random = Random::new(self.seed ^ u64::from(from * 7 + to + 1));
-        let sizes = [0, 8, 100, 256, 257, 300, 1000, 2000];
+        // The longest is one that both ranks move, half each, where they do that.
+        let sizes = [0, 8, 100, 256, 257, 300, 1000, 2000, LONGEST];
         let message = |number| {
-            let bytes = sizes[random.below(8) as usize] / 8 * 8;
+            let bytes = sizes[random.below(9) as usize] / 8 * 8;
             let mode = [Mode::Standard, Mode::Standard, Mode::Restricted, Mode::Postal][random.below(4) as usize];
             Sent { number, tag: random.below(5) as u32, bytes, mode }
         };
@@ -102,7 +104,7 @@ impl<P: Port> Program<P, Result<Vec<String>, Error>> for Job {
                     1 => (Some(from), None),
                     _ => (Some(from), Some(message.tag)),
                 };
-                receives.push((pattern.0, pattern.1, if way == 2 { message.bytes } else { 2000 }));
+                receives.push((pattern.0, pattern.1, if way == 2 { message.bytes } else { LONGEST }));
             }
         }
         // Sizes are those of the messages only where the order of posting is the order of sending.
@@ -197,6 +199,37 @@ impl Job {
     }
 }
 
+/// Long messages between segments, whose sender does nothing else: both ranks move them, half each, or as it then goes.
+struct Halves(Policy);
+
+impl<P: Port> Program<P, Result<u64, Error>> for Halves {
+    async fn run(&self, port: P) -> Result<u64, Error> {
+        let options = Options { halves_bytes: 4097, policy: self.0, ..Options::of(port.limits()) };
+        let comm = Comm::with_options(port, options);
+        for (number, bytes) in [4100, 9000, 8193, 20_000, 9000].into_iter().enumerate() {
+            let span = Span::new(comm.alloc(bytes, Kind::Shared)?, 0, bytes);
+            let sent = Sent { number: number as u64, tag: 0, bytes, mode: Mode::Standard };
+            if comm.rank() == 0 {
+                write(&comm, &span, &contents(0, &sent))?;
+                comm.send(1, 0, span).await.expect("sent");
+            } else {
+                let status = comm.recv(Some(0), Some(0), span).await.expect("received");
+                assert_eq!((status.bytes, read(&comm, &span)?), (bytes, contents(0, &sent)), "message {number}");
+            }
+            comm.free(span.memory)?;
+        }
+        comm.flush().await;
+        comm.barrier().await?;
+        Ok(comm.counters().halved)
+    }
+}
+
+#[test]
+fn messages_that_both_ranks_move_arrive_whole_in_halves() {
+    let halved = Loopback::default().run(2, &Halves(Policy::Lru)).unwrap();
+    assert_eq!(halved, [Ok(0), Ok(5)]);
+}
+
 fn policy() -> impl Strategy<Value = Policy> {
     prop_oneof![
         Just(Policy::Lru),
@@ -224,5 +257,18 @@ proptest! {
         let layer = |rank: Rank| Fault::new(seed ^ u64::from(rank), faults.0, faults.1, faults.2);
         let results = Layered::new(loopback, layer).run(RANKS, &job);
         prop_assert_eq!(results, Ok(vec![Ok(Vec::new()); RANKS as usize]));
+    }
+
+    #[test]
+    fn messages_that_both_ranks_move_arrive_whole_whatever_fails(
+        seed in any::<u64>(),
+        policy in policy(),
+        faults in (0u64..60, 0u64..60),
+        shape in (1usize..20, 0usize..6),
+    ) {
+        let loopback = Loopback { seed, inbox: shape.0, entries: shape.1, deposits: true };
+        let layer = |rank: Rank| Fault::new(seed ^ u64::from(rank), 0, faults.0, faults.1);
+        let results = Layered::new(loopback, layer).run(2, &Halves(policy)).unwrap();
+        prop_assert!(results.iter().all(Result::is_ok), "{results:?}");
     }
 }

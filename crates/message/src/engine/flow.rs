@@ -119,3 +119,21 @@ impl<P: Port> Engine<P> {
         flow.allowed = flow.allowed.max(taken + share);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A share of two of the longest eager messages holds those, envelopes and all, and not a byte more.
+    #[test]
+    fn a_share_holds_messages_with_their_envelopes() {
+        let limits = hotlink_port::Limits::messages("x");
+        let options = Options { eager_bytes: 256, kept_bytes: 0, ..Options::of(&limits) };
+        let mut flows = Flows::new(2, &options);
+        assert!(flows.of(1).admits(256));
+        flows.of(1).charge(256);
+        assert!(flows.of(1).admits(256) && !flows.of(1).admits(257));
+        flows.of(1).charge(256);
+        assert!(!flows.of(1).admits(0));
+    }
+}

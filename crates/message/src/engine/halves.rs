@@ -122,13 +122,26 @@ impl<P: Port> Engine<P> {
         }
         let first = first_half(words.total);
         let bytes = words.total - first;
-        if let Some(key) = self.entry(id).and_then(|entry| entry.attached.take()) {
+        // Attached again before the first attachment is let go: it is there, and need not be had anew, which may be refused.
+        let before = self.entry(id).and_then(|entry| entry.attached);
+        let rest = Place { offset: place.offset + first, layout: Layout::contiguous(bytes), ..place };
+        let imported = self.import(id, &rest);
+        if let Some(key) = before {
             self.setup.attached_done(&mut self.port, key, self.mover);
         }
-        let rest = Place { offset: place.offset + first, layout: Layout::contiguous(bytes), ..place };
-        match self.import(id, &rest) {
+        match imported {
             Ok(from) => self.fetch_half(id, to, words, from, Span::new(span.memory, span.offset + first, bytes)),
             Err(refusal) => self.give_up_half(id, to, words, refusal),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_half;
+
+    #[test]
+    fn halves_meet_between_lines() {
+        assert_eq!([0, 100, 4100, 9000, 1 << 20].map(first_half), [0, 100, 4096, 8192, 1 << 19]);
     }
 }
