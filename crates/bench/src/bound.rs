@@ -45,3 +45,15 @@ impl Bench for CopyRate {
 pub fn copy_bound_mbps(ranks: &[Vec<Samples>], index: usize) -> Option<f64> {
     ranks.iter().map(|rank| Summary::of(&rank.get(index)?.values).map(|summary| summary.median)).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bound_is_the_sum_of_the_ranks_medians() {
+        let rank = |values: &[f64]| vec![Samples::default(), Samples { values: values.to_vec(), ..Samples::default() }];
+        assert_eq!(copy_bound_mbps(&[rank(&[1.0, 5.0, 6.0]), rank(&[10.0, 20.0, 90.0])], 1), Some(25.0));
+        assert_eq!(copy_bound_mbps(&[rank(&[1.0])], 0), None);
+    }
+}

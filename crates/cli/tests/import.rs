@@ -68,6 +68,12 @@ fn imb_counts_megabytes_by_its_version() {
     std::fs::write(folder.join("imb-4.txt"), text.replace("2021.11", "4.1")).unwrap();
     let old = self::records(&format!("import imb {}", folder.join("imb-4.txt").display()));
     assert_eq!(told(&old[2], "bandwidth_MBps program_version"), "1048.576 4.1");
+    assert_eq!(told(&records[4], "benchmark direction"), "stream bidirectional");
+    for (version, rate) in [("2017.2", "1048.576"), ("2018.0", "1000")] {
+        std::fs::write(folder.join("imb-at.txt"), text.replace("2021.11", version)).unwrap();
+        let at = self::records(&format!("import imb {}", folder.join("imb-at.txt").display()));
+        assert_eq!(told(&at[2], "bandwidth_MBps"), rate, "{version}");
+    }
 }
 
 #[test]
@@ -103,6 +109,33 @@ fn iperf3_counts_bits_in_thousands_and_bytes_in_1024s() {
     // 5 Gbit/s for each of two streams: what was asked for, not what the links could do.
     let json = &records("import iperf3 iperf3.json")[0];
     assert_eq!((&json["target_bandwidth_MBps"], &json["bound_bandwidth_MBps"]), (&1250.0.into(), &Value::Null));
+}
+
+#[test]
+fn of_several_streams_the_sum_counts() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("iperf3-sum.txt");
+    let line =
+        |id: &str, rate: u32, role: &str| format!("[{id}]   0.00-3.00   sec   1 MBytes   {rate} Mbits/sec   {role}\n");
+    let text = line("  5", 80, "receiver") + &line("  7", 160, "receiver") + &line("SUM", 240, "receiver");
+    // Lines of streams may come after the sum's, too.
+    std::fs::write(&file, text + &line("  7", 160, "receiver")).unwrap();
+    let records = records(&format!("import iperf3 {}", file.display()));
+    assert_eq!(told(&records[0], "bandwidth_MBps via"), "30 tcp");
+}
+
+/// A read's latency is there and back; a run of some seconds tells a mean alone.
+#[test]
+fn perftest_s_reads_are_no_ping_pong_and_means_stand_in_for_what_is_typical() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/import");
+    let text = std::fs::read_to_string(folder.join("perftest_lat.txt")).unwrap();
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("perftest-read.txt");
+    std::fs::write(&file, text.replace("Send Latency", "RDMA_Read Latency")).unwrap();
+    let read = records(&format!("import perftest {}", file.display()));
+    assert_eq!(told(&read[0], "benchmark operation latency_us bandwidth_MBps"), "fetch read 1 null");
+    let seconds = " Send Latency Test\n #bytes #iterations    t_avg[usec]    tps average\n 2       1000          1.25           800000\n";
+    std::fs::write(&file, seconds).unwrap();
+    let mean = records(&format!("import perftest {}", file.display()));
+    assert_eq!(told(&mean[0], "benchmark latency_us mean_us"), "pingpong 1.25 1.25");
 }
 
 #[test]
