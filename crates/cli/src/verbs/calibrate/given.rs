@@ -40,6 +40,17 @@ pub(super) fn check(record: &Record) -> Result<(), String> {
             return Err(format!("{key}: is {value}; allowed are 0 and {} to {}", told(least), told(most)));
         }
     }
+    // Of rounds each counts, in the unit of what they are of.
+    let rounds = record.get("round_values").and_then(|values| values.as_array()).into_iter().flatten();
+    let named = if of.is_empty() { "time_s" } else { of };
+    if let Some((key, least, most)) = NUMBERS.into_iter().find(|(key, ..)| *key == named) {
+        for value in rounds {
+            if !value.as_f64().is_some_and(|number| number == 0.0 || (least..=most).contains(&number)) {
+                let (least, most) = (told(least), told(most));
+                return Err(format!("round_values: {value} is no {key}; allowed are 0 and {least} to {most}"));
+            }
+        }
+    }
     for key in ["bandwidth_MBps", "bound_bandwidth_MBps"] {
         let (Some(size), Some(rate)) = (record.number("size_B"), record.number(key)) else { continue };
         if rate > 0.0 && size / rate > MOST_US {
@@ -80,6 +91,18 @@ mod tests {
         for fine in [serde_json::Value::Null, 0.0.into(), 0.2.into(), 1e8.into()] {
             assert_eq!(said("latency_us", fine), Ok(()));
         }
+    }
+
+    #[test]
+    fn each_round_is_looked_at() {
+        let rounds = |of: &str, value: f64| {
+            check(&Record::new().with("statistic_of", of).with("round_values", vec![1.0, value]))
+        };
+        assert_eq!((rounds("latency_us", 2.0), rounds("time_s", 1e6)), (Ok(()), Ok(())));
+        let said = rounds("latency_us", 1e308).unwrap_err();
+        assert_eq!(said, "round_values: 1e+308 is no latency_us; allowed are 0 and 1e-6 to 1e8");
+        assert!(rounds("", 1e7).unwrap_err().contains("no time_s"));
+        assert_eq!(rounds("messages_per_s", 1e9), Ok(()), "not read");
     }
 
     #[test]
