@@ -2,7 +2,8 @@
  * memory or MPI's own), barrier, message rate, words put at a stride (MPI_Put with a vector type) into ordinary memory
  * and into an allocated window, words received at a stride, alltoallv from MPI's own memory, overlap at sender and
  * receiver. With four ranks only the barrier. Medians of samples, one line each: "WHAT SIZE STRIDE MEDIAN_US" (overlap:
- * a share). Usage: bench [SECONDS], the most for each point. Compiled by tools/bench-mpi/run with each MPI's flags. */
+ * a share). Usage: bench SECONDS PART: the most for each point, and which of them: short, 65536, 1048576 or 16777216 (bytes),
+ * strides, exchange. Compiled by tools/bench-mpi/run with each MPI's flags. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -201,39 +202,51 @@ static void overlaps(long size, int sends) {
     free(o.block);
 }
 
+static void messages(long size, int is_short) {
+    struct pair p = { filled(size), filled(size), NULL, size };
+    struct pair own = { allocated(size), allocated(size), NULL, size };
+    int inner = size < 4096 ? 500 : size < 1 << 20 ? 20 : 1;
+    report("pingpong", size, 1, samples(pingpong, &p, inner) / 2);
+    p.fresh = own.fresh = filled(size);
+    report("pingpong-rewritten", size, 1, samples(pingpong, &p, inner) / 2);
+    own.fresh = NULL;
+    report("pingpong-segment", size, 1, samples(pingpong, &own, inner) / 2);
+    own.fresh = p.fresh;
+    report("pingpong-segment-rewritten", size, 1, samples(pingpong, &own, inner) / 2);
+    if (is_short)
+        report("rate", size, 1, samples(window, &p, 10) / WINDOW);
+    MPI_Free_mem(own.there), MPI_Free_mem(own.back);
+    free(p.there), free(p.back), free(p.fresh);
+}
+
+static void exchange(long size) {
+    int counts[] = { size, size }, places[] = { 0, size };
+    struct all a = { allocated(2 * size), allocated(2 * size), counts, places };
+    report("alltoallv", size, 1, samples(alltoallv, &a, 1));
+    MPI_Free_mem(a.out), MPI_Free_mem(a.in);
+    overlaps(size, 1);
+    overlaps(size, 0);
+}
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
-    if (argc > 1)
-        budget_s = atof(argv[1]);
+    if (argc != 3)
+        return fprintf(stderr, "usage: bench SECONDS PART\n"), MPI_Abort(MPI_COMM_WORLD, 2);
+    budget_s = atof(argv[1]);
+    const char *part = argv[2];
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    report(ranks == 2 ? "barrier" : "barrier-crowded", 0, 1, samples(barrier, NULL, ranks == 2 ? 100 : 5));
+    int is_short = !strcmp(part, "short");
+    if (is_short)
+        report(ranks == 2 ? "barrier" : "barrier-crowded", 0, 1, samples(barrier, NULL, ranks == 2 ? 100 : 5));
     if (ranks == 2) {
-        long sizes[] = {8, 65536, 1 << 20, 16 << 20}, gaps[] = {2, 8, 64};
-        for (int i = 0; i < 4; i++) {
-            struct pair p = { filled(sizes[i]), filled(sizes[i]), NULL, sizes[i] };
-            int inner = sizes[i] < 4096 ? 500 : sizes[i] < 1 << 20 ? 20 : 1;
-            report("pingpong", sizes[i], 1, samples(pingpong, &p, inner) / 2);
-            p.fresh = filled(sizes[i]);
-            report("pingpong-rewritten", sizes[i], 1, samples(pingpong, &p, inner) / 2);
-            struct pair own = { allocated(sizes[i]), allocated(sizes[i]), NULL, sizes[i] };
-            report("pingpong-segment", sizes[i], 1, samples(pingpong, &own, inner) / 2);
-            own.fresh = p.fresh;
-            report("pingpong-segment-rewritten", sizes[i], 1, samples(pingpong, &own, inner) / 2);
-            MPI_Free_mem(own.there), MPI_Free_mem(own.back);
-            if (i == 0)
-                report("rate", 8, 1, samples(window, &p, 10) / WINDOW);
-            free(p.there), free(p.back), free(p.fresh);
-        }
-        int counts[] = {1 << 20, 1 << 20}, places[] = {0, 1 << 20};
-        struct all a = { allocated(2 << 20), allocated(2 << 20), counts, places };
-        report("alltoallv", 1 << 20, 1, samples(alltoallv, &a, 1));
-        MPI_Free_mem(a.out);
-        MPI_Free_mem(a.in);
-        for (int i = 0; i < 3; i++)
-            strides(1 << 20, gaps[i]);
-        overlaps(1 << 20, 1);
-        overlaps(1 << 20, 0);
+        if (!strcmp(part, "strides"))
+            for (long stride = 2; stride <= 64; stride = stride == 2 ? 8 : stride * 8)
+                strides(1 << 20, stride);
+        else if (!strcmp(part, "exchange"))
+            exchange(1 << 20);
+        else
+            messages(is_short ? 8 : atol(part), is_short);
     }
     MPI_Finalize();
     return 0;

@@ -7,7 +7,7 @@
  *   segments          each core copies its part, straight
  *   words put         stored at the stride by one core into its own memory
  *   windows           lines written one by one, read by the other core, one flag back at the end
- * Usage: limits [SECONDS], the most for each way. */
+ * Usage: limits SECONDS PART: the most for each way, and which part, as of bench.c. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdint.h>
@@ -241,28 +241,40 @@ static double fresh_start(void (*once)(void), int inner) {
     return samples(once, inner);
 }
 
-static void messages(void) {
-    const long sizes[] = { 64 << 10, 1 << 20, 16 << 20 }, parts[] = { 8 << 10, 16 << 10, 32 << 10 };
-    for (int i = 0; i < 3; i++) {
-        size = sizes[i];
-        int inner = size < 1 << 20 ? 20 : 1;
-        for (rewritten = 0; rewritten < 2; rewritten++) {
-            double ordinary = 1e18, segment = 1e18;
-            for (int p = 0; p < 3; p++) {
-                part = parts[p];
-                ordinary = least(ordinary, fresh_start(ring_both_ways, inner));
-            }
-            for (way = BY_SYSTEM; way <= PAST; way++)
-                for (int eighths = 4; eighths <= 8; eighths += eighths == 4 ? 1 : 3) {
-                    share = size / 8 * eighths;
-                    double us = fresh_start(halves_both_ways, inner);
-                    *(way == BY_SYSTEM ? &ordinary : &segment) = least(way == BY_SYSTEM ? ordinary : segment, us);
-                }
-            /* What ordinary memory can do, segments can too. */
-            segment = least(segment, ordinary);
-            report(rewritten ? "pingpong-rewritten" : "pingpong", size, 1, ordinary / 2);
-            report(rewritten ? "pingpong-segment-rewritten" : "pingpong-segment", size, 1, segment / 2);
+static void shorts(void) {
+    const char *names[] = { "pingpong", "pingpong-rewritten", "pingpong-segment", "pingpong-segment-rewritten" };
+    double hand = 1e18, barrier = 1e18;
+    for (spread = 0; spread < 2; spread++) {
+        hand = least(hand, fresh_start(hand_over, 500) / 2);
+        barrier = least(barrier, fresh_start(meet, 100));
+    }
+    spread = 1;
+    for (int i = 0; i < 4; i++)
+        report(names[i], 8, 1, hand);
+    report("barrier", 0, 1, barrier);
+    report("rate", 8, 1, fresh_start(window, 10) / WINDOW);
+}
+
+static void messages(long bytes) {
+    const long parts[] = { 8 << 10, 16 << 10, 32 << 10 };
+    size = bytes;
+    int inner = size < 1 << 20 ? 20 : 1;
+    for (rewritten = 0; rewritten < 2; rewritten++) {
+        double ordinary = 1e18, segment = 1e18;
+        for (int p = 0; p < 3; p++) {
+            part = parts[p];
+            ordinary = least(ordinary, fresh_start(ring_both_ways, inner));
         }
+        for (way = BY_SYSTEM; way <= PAST; way++)
+            for (int eighths = 4; eighths <= 8; eighths += eighths == 4 ? 1 : 3) {
+                share = size / 8 * eighths;
+                double us = fresh_start(halves_both_ways, inner);
+                *(way == BY_SYSTEM ? &ordinary : &segment) = least(way == BY_SYSTEM ? ordinary : segment, us);
+            }
+        /* What ordinary memory can do, segments can too. */
+        segment = least(segment, ordinary);
+        report(rewritten ? "pingpong-rewritten" : "pingpong", size, 1, ordinary / 2);
+        report(rewritten ? "pingpong-segment-rewritten" : "pingpong-segment", size, 1, segment / 2);
     }
 }
 
@@ -272,6 +284,14 @@ static void exchange(void) {
     COPIES[way](all->target[side], all->source[1 - side], size);
     COPIES[way](all->target[side] + size, all->source[side] + size, size);
     meet();
+}
+
+static void exchanges(long bytes) {
+    double both = 1e18;
+    size = bytes;
+    for (way = STRAIGHT; way <= PAST; way++)
+        both = least(both, fresh_start(exchange, 1));
+    report("alltoallv", size, 1, both);
 }
 
 /* Asks for a line that is to be written. */
@@ -329,8 +349,10 @@ static void *filled_block(long bytes) {
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1)
-        budget_s = atof(argv[1]);
+    if (argc != 3)
+        return fprintf(stderr, "usage: limits SECONDS PART\n"), 2;
+    budget_s = atof(argv[1]);
+    const char *part = argv[2];
     cpu_set_t allowed, mine;
     sched_getaffinity(0, sizeof allowed, &allowed);
     if (CPU_COUNT(&allowed) < 2)
@@ -353,27 +375,16 @@ int main(int argc, char **argv) {
     /* Pages of its own. */
     memset(source, 1, ROOM), memset(target, 1, ROOM);
     memset(all->source[side], 1, ROOM), memset(all->target[side], 1, ROOM);
-    double hand = 1e18, barrier = 1e18, rate = 1e18;
-    for (spread = 0; spread < 2; spread++) {
-        hand = least(hand, fresh_start(hand_over, 500) / 2);
-        barrier = least(barrier, fresh_start(meet, 100));
-    }
-    spread = 1;
-    rate = fresh_start(window, 10) / WINDOW;
-    const char *names[] = { "pingpong", "pingpong-rewritten", "pingpong-segment", "pingpong-segment-rewritten" };
-    for (int i = 0; i < 4; i++)
-        report(names[i], 8, 1, hand);
-    report("barrier", 0, 1, barrier);
-    report("rate", 8, 1, rate);
-    messages();
-    size = 1 << 20;
-    double both = 1e18;
-    for (way = STRAIGHT; way <= PAST; way++)
-        both = least(both, fresh_start(exchange, 1));
-    report("alltoallv", size, 1, both);
-    strides(segment, "put-segment");
-    void *ordinary = side == 0 ? filled_block(spread_bytes) : NULL;
-    strides(ordinary, "put");
+    if (!strcmp(part, "short"))
+        shorts();
+    else if (!strcmp(part, "exchange"))
+        exchanges(1 << 20);
+    else if (!strcmp(part, "strides")) {
+        strides(segment, "put-segment");
+        void *ordinary = side == 0 ? filled_block(spread_bytes) : NULL;
+        strides(ordinary, "put");
+    } else
+        messages(atol(part));
     if (side == 0)
         waitpid(child, NULL, 0);
     return 0;

@@ -153,3 +153,29 @@ fn without_a_launcher_the_right_command_is_told() {
         String::from_utf8_lossy(&output.stdout).contains("\nsrun --cpu-bind=cores hotlink measure overlap --via mpi\n")
     );
 }
+
+/// The tool behind `make bench-mpi`, on short messages alone: every quantity has its row, its limit and its verdict. Times
+/// this short tell nothing else.
+#[test]
+fn the_table_beside_mpis_is_made_to_the_last_row() {
+    let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/bench-mpi/run");
+    let json = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-mpi.json");
+    let mut command = Command::new("timeout");
+    command.args(["-s", "KILL", "300", "python3"]).arg(tool).arg(env!("CARGO_BIN_EXE_hotlink"));
+    command.args(["--no-pypi", "--parts", "short", "--rounds", "1", "--time", "0.001", "--json"]).arg(&json);
+    let output = command.output().unwrap();
+    let (table, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{table}{told}");
+    let document: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    let records = document["records"].as_array().unwrap();
+    let of_first = records.iter().filter(|record| record["hand_off_us"] == records[0]["hand_off_us"]);
+    assert_eq!(of_first.count(), 7, "{table}");
+    for record in records {
+        let what = record["benchmark"].as_str().unwrap();
+        let (hotlink, limit) = (&record["hotlink"]["median"], &record["limit"]["median"]);
+        assert!(hotlink.as_f64().unwrap() > 0.0 && table.contains(what), "{record}");
+        assert!(what == "barrier-crowded" || limit.as_f64().unwrap() > 0.0, "{record}");
+        let are_peers = !record["peers"].as_object().unwrap().is_empty();
+        assert_eq!(record["reached"].is_boolean(), are_peers || what == "barrier-crowded", "{record}");
+    }
+}
