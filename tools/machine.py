@@ -1,13 +1,13 @@
 """The states of a machine.
 
-Virtual processors lie near each other in one minute and far apart in the next, which is another machine. The time in
-which a cache line goes from one processor to the other tells them apart.
+Virtual processors are threads of one core in one minute, cores with a cache in common in the next, and far apart in a
+third: three machines. The time in which a cache line goes from one processor to the other tells them apart.
 """
 
 import json
 import subprocess
 
-SAME = 2.5
+SAME = 1.35
 """Hand-offs that are less than this factor apart are of one state."""
 
 
