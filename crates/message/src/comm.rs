@@ -361,7 +361,7 @@ impl<P: Port> Comm<P> {
             }
         }
         let head = self.engine.borrow_mut().broadcast_head(tag, span.bytes());
-        let payload = if span.bytes() > 0 { Payload::Span(span) } else { Payload::None };
+        let payload = Payload::of(span);
         self.perform(self.rank, |token| Op::Broadcast { head, payload, token }).await
     }
     /// A receive of a collective, waited for.

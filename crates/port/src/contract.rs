@@ -53,8 +53,7 @@ pub trait Port: Host {
     /// have a shorter way for these.
     #[inline]
     fn post_row(&mut self, to: Rank, head: Head, memory: Memory, offset: u64, bytes: u64) -> Posted {
-        let payload = if bytes > 0 { Payload::Span(Span::new(memory, offset, bytes)) } else { Payload::None };
-        self.post(&Op::Control { to, head, payload })
+        self.post(&Op::Control { to, head, payload: Payload::of(Span::new(memory, offset, bytes)) })
     }
     /// The next thing that has happened, if any. Ends the life of the previous event's payload.
     fn poll(&mut self) -> Option<Event>;

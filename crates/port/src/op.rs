@@ -22,6 +22,11 @@ pub enum Payload<'a> {
 }
 
 impl Payload<'_> {
+    /// A span's bytes, or nothing where it has none.
+    #[inline]
+    pub fn of(span: Span) -> Self {
+        if span.bytes() > 0 { Payload::Span(span) } else { Payload::None }
+    }
     /// Bytes carried.
     #[inline]
     pub fn bytes(&self) -> u64 {

@@ -44,8 +44,8 @@ struct Answers {
 /// spin for each answer that was looked for too early, and shrinks by a share for each other.
 const SHARES: u32 = 8;
 const PAUSE_MAX: u32 = 16 * SHARES;
-/// Answers that come in fewer looks and spins come from near, where looks do not hold them up; those that take more looks than
-/// [`SOON`] come when they will.
+/// Answers that come in fewer looks and spins come from near, where looks do not hold them up; those that take more looks
+/// than [`SOON`] come when they will.
 const NEAR: u32 = 7;
 const SOON: u32 = 24;
 const UNKNOWN: u32 = u32::MAX;

@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let mut spec = fabric(&args.name, &measured, args.model)?;
     let mut told = Vec::new();
     if args.model == Model::Loggp {
-        let fit = loggp::Fit::of(&measured)?;
+        let fit = loggp::Fit::of(&measured);
         spec.parameters.extend(fit.parameters(&measured));
         told = fit.records(&args.name);
         if !seen.is_empty() {

@@ -217,8 +217,7 @@ impl<P: Port> Engine<P> {
     /// A whole message of several blocks. By itself, so that what is posted need not lie in memory where there is one.
     #[inline(never)]
     fn post_blocks(&mut self, to: Rank, head: Head, span: Span) -> Posted {
-        let payload = if span.bytes() > 0 { Payload::Span(span) } else { Payload::None };
-        self.port.post(&Op::Control { to, head, payload })
+        self.port.post(&Op::Control { to, head, payload: Payload::of(span) })
     }
     /// The head of a hardware broadcast: to each other rank an eager message of a collective like any other.
     pub(crate) fn broadcast_head(&mut self, tag: Tag, total: u64) -> Head {

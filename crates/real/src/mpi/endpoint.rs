@@ -45,9 +45,9 @@ struct Table {
 
 impl Table {
     fn of(spans: &[Span]) -> Result<Table, Error> {
-        let ends = spans.iter().map(|span| span.offset.checked_add(span.bytes()).ok_or(Refusal::OutOfBounds));
+        let later = |end: u64, span: &Span| Some(end.max(span.offset.checked_add(span.bytes())?));
         Ok(Table {
-            end: ends.collect::<Result<Vec<_>, _>>()?.into_iter().max().unwrap_or(0),
+            end: spans.iter().try_fold(0, later).ok_or(Refusal::OutOfBounds)?,
             counts: spans.iter().map(|span| count(span.bytes())).collect::<Result<_, _>>()?,
             offsets: spans.iter().map(|span| count(span.offset)).collect::<Result<_, _>>()?,
             spans: spans.to_vec(),
@@ -189,7 +189,7 @@ impl MpiEndpoint {
             table = Rc::new(Table::of(spans)?);
             self.tables.borrow_mut()[side] = Rc::clone(&table);
         }
-        // One look for all of them: a short exchange takes little longer than a look for each.
+        // That the last end lies inside is so for all.
         Ok((self.store.borrow().row(memory, 0, table.end)?.cast(), table))
     }
     /// A blocking call, or a non-blocking one that is tested until it is over.

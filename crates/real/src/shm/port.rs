@@ -322,8 +322,7 @@ impl Port for ShmPort {
     #[inline(always)]
     fn post_row(&mut self, to: Rank, head: Head, memory: Memory, offset: u64, bytes: u64) -> Posted {
         if bytes > INLINE || !self.scatters.is_idle() {
-            let payload = if bytes > 0 { Payload::Span(Span::new(memory, offset, bytes)) } else { Payload::None };
-            return self.control_long(to, head, payload);
+            return self.control_long(to, head, Payload::of(Span::new(memory, offset, bytes)));
         }
         match self.store.row(memory, offset, bytes) {
             // SAFETY: so many are in the block that the address was checked against.

@@ -2,6 +2,7 @@
 //! up without end.
 
 use hotlink_bench::Record;
+use serde_json::Value as Json;
 
 /// Longest time of a message, in microseconds: 100 s.
 const MOST_US: f64 = 1e8;
@@ -36,19 +37,14 @@ pub(super) fn check(record: &Record) -> Result<(), String> {
     let ends = interval.into_iter().flat_map(|(least, most)| INTERVAL.map(|key| (key, least, most)));
     for (key, least, most) in NUMBERS.into_iter().chain(ends) {
         let Some(value) = record.get(key).filter(|value| !value.is_null()) else { continue };
-        if !value.as_f64().is_some_and(|number| number == 0.0 || (least..=most).contains(&number)) {
-            return Err(format!("{key}: is {value}; allowed are 0 and {} to {}", told(least), told(most)));
-        }
+        within(value, least, most).map_err(|allowed| format!("{key}: is {value}; {allowed}"))?;
     }
     // Of rounds each counts, in the unit of what they are of.
     let rounds = record.get("round_values").and_then(|values| values.as_array()).into_iter().flatten();
     let named = if of.is_empty() { "time_s" } else { of };
     if let Some((key, least, most)) = NUMBERS.into_iter().find(|(key, ..)| *key == named) {
         for value in rounds {
-            if !value.as_f64().is_some_and(|number| number == 0.0 || (least..=most).contains(&number)) {
-                let (least, most) = (told(least), told(most));
-                return Err(format!("round_values: {value} is no {key}; allowed are 0 and {least} to {most}"));
-            }
+            within(value, least, most).map_err(|allowed| format!("round_values: {value} is no {key}; {allowed}"))?;
         }
     }
     for key in ["bandwidth_MBps", "bound_bandwidth_MBps"] {
@@ -61,6 +57,15 @@ pub(super) fn check(record: &Record) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// # Errors
+/// What is allowed, where the value is not.
+fn within(value: &Json, least: f64, most: f64) -> Result<(), String> {
+    match value.as_f64() {
+        Some(number) if number == 0.0 || (least..=most).contains(&number) => Ok(()),
+        _ => Err(format!("allowed are 0 and {} to {}", told(least), told(most))),
+    }
 }
 
 /// A limit as people write it.

@@ -149,10 +149,8 @@ pub(super) fn can_fit(measured: &[Measured]) -> Result<(), Failure> {
 }
 
 impl Fit {
-    /// # Errors
-    /// What is missing, or does not belong together.
-    pub(super) fn of(measured: &[Measured]) -> Result<Fit, Failure> {
-        can_fit(measured)?;
+    /// Of what [`can_fit`].
+    pub(super) fn of(measured: &[Measured]) -> Fit {
         let one_way = |r: &Record| !r.text("direction").is_some_and(|way| way.starts_with("bi") || way == "self");
         let streams = |r: &Record| {
             (is(r, "stream") && one_way(r) && !is_blocking(r) && r.number("window") != Some(1.0))
@@ -189,7 +187,7 @@ impl Fit {
             alone: None,
         };
         fit.alone = fit.alone(measured);
-        Ok(fit)
+        fit
     }
 
     /// Of a sort on one rank: what its copies and streams leave for updates; and its communication, which is three copies
