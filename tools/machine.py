@@ -4,11 +4,17 @@ Virtual processors are threads of one core in one minute, cores with a cache in 
 third: three machines. The time in which a cache line goes from one processor to the other tells them apart.
 """
 
+import dataclasses
 import json
 import subprocess
+import sys
+import time
+import typing
 
 SAME = 1.35
 """Hand-offs that are less than this factor apart are of one state."""
+
+T = typing.TypeVar("T")
 
 
 def hand_off(command: list[str]) -> float:
@@ -21,6 +27,53 @@ def hand_off(command: list[str]) -> float:
     return float(json.loads(done.stdout)["records"][0]["bound_latency_us"])
 
 
-def is_same(a: float, b: float) -> bool:
-    """Whether hand-offs of so many microseconds are of one state."""
-    return 1 / SAME <= a / b <= SAME
+@dataclasses.dataclass
+class Run:
+    """A way through all steps in one state: the hand-off when it began, and how many steps are taken."""
+
+    number: int
+    first: float
+    taken: int = 0
+
+    def is_of(self, us: float) -> bool:
+        """Whether a hand-off of so many microseconds is of its state."""
+        return 1 / SAME <= us / self.first <= SAME
+
+
+class Machine:
+    """A machine whose state `hand_off` tells, in microseconds."""
+
+    def __init__(self, hand_off: typing.Callable[[], float]) -> None:
+        self.hand_off = hand_off
+        self.again = 0
+        """How many steps were taken again."""
+
+    def go_through(self, steps: list[tuple[str, typing.Callable[[], T]]], runs: int) -> typing.Iterator[tuple[Run, T]]:
+        """Takes the named steps in their order until so many runs are whole; gives what each gave, and its run.
+
+        Each state has runs of its own, and a step during which it changed is taken again: not more often than there are
+        steps, for a machine that changes faster is measured as it is.
+        """
+        begun: list[Run] = []
+        now, since, kept, again = self.hand_off(), time.monotonic(), 0, 0
+        while (whole := sum(run.taken == len(steps) for run in begun)) < runs:
+            run = next((run for run in begun if run.is_of(now) and run.taken < len(steps)), None)
+            if run is None:
+                run = Run(len(begun), now)
+                begun.append(run)
+            name, step = steps[run.taken]
+            if kept and sys.stderr.isatty():
+                # Runs of other states that do not end are not foreseen.
+                left = (time.monotonic() - since) / kept * max(runs * len(steps) - kept, 1) / 60
+                print(f"\r{whole} of {runs} runs, {left:.0f} min left: {name:<60.60}", end="", file=sys.stderr)
+            result = step()
+            now = self.hand_off()
+            if not run.is_of(now) and again < runs * len(steps):
+                again += 1
+                self.again += 1
+                continue
+            run.taken += 1
+            kept += 1
+            yield run, result
+        if sys.stderr.isatty():
+            print(file=sys.stderr)
