@@ -12,10 +12,12 @@
 //! ```
 
 use crate::network::{Channel, Network, Node, Resource, Vertex};
+use crate::routing::choice::Tables;
 use crate::routing::{Guide, Hop, Routing, State, Trip};
 use crate::spec::{FabricSpec, Role};
 use crate::topology::{self, Shape};
 use crate::units::{Rate, Time};
+use std::sync::OnceLock;
 
 /// Most nodes that a fabric is built with: a limit on memory, far above any machine.
 pub const MAX_NODES: u32 = 1 << 22;
@@ -106,6 +108,7 @@ pub struct Fabric {
     pub attachment: Attachment,
     /// How packets find their way.
     pub routing: Routing,
+    tables: OnceLock<Tables>,
 }
 
 /// The ways of one trip through a fabric: what depends on its ends alone, looked up once.
@@ -163,7 +166,7 @@ impl Fabric {
             Role::HOST.into_iter().filter(|role| spec.resources.contains_key(role) && !in_network(*role)).collect();
         let attachment = Attachment::new(&network);
         let routing = Routing::new(spec.routing, &network, &shape, &attachment)?;
-        Ok(Fabric { spec: spec.clone(), asked, network, shape, attachment, routing })
+        Ok(Fabric { spec: spec.clone(), asked, network, shape, attachment, routing, tables: OnceLock::new() })
     }
 
     /// Number of nodes built.
@@ -181,6 +184,20 @@ impl Fabric {
             eject: self.attachment.eject[node],
             guide: self.routing.guide(&self.network, &self.attachment, trip),
         }
+    }
+
+    /// Whether any pair of nodes may have more than one path, so that it matters how packets choose.
+    pub fn offers_choices(&self) -> bool {
+        match &self.routing {
+            Routing::Cube(cube) => cube.has_ties(),
+            Routing::Dragonfly { .. } => true,
+            Routing::Paths(paths) | Routing::Source { paths, .. } => !paths.is_single(),
+        }
+    }
+
+    /// The forwarding tables of paths by destination, made when first asked for.
+    pub fn tables(&self) -> &Tables {
+        self.tables.get_or_init(|| Tables::new(&self.network))
     }
 
     /// The same for a single step: see [`Ways::hops`].

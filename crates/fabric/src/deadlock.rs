@@ -76,11 +76,9 @@ pub fn check(fabric: &Fabric) -> Result<Report, TooLarge> {
             graph.follow_all();
         }
     }
-    let protection = match fabric.spec.flow_control {
-        FlowControl::SciRing => Some(Protection::RingAccess),
-        FlowControl::StoreAndForward => Some(Protection::UnboundedBuffers),
-        _ => None,
-    };
+    let flow_control = fabric.spec.flow_control;
+    let unbounded = (flow_control == FlowControl::StoreAndForward).then_some(Protection::UnboundedBuffers);
+    let protection = if flow_control.is_ring() { Some(Protection::RingAccess) } else { unbounded };
     Ok(Report { channels: graph.used(), dependencies: graph.count(), cycle: graph.cycle(), protection })
 }
 

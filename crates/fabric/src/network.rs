@@ -66,6 +66,9 @@ pub struct Network {
     pub out_start: Vec<u32>,
     /// Channels with values of their own (imported graphs).
     pub overrides: BTreeMap<Channel, Override>,
+    /// Rank of each channel where packets may cross channels in ascending rank only (dimension order); empty where the
+    /// topology has no such order.
+    pub order: Vec<u8>,
     /// Roles that sit in every node's host and have a rate in the fabric's description.
     pub host_roles: Vec<Role>,
 }

@@ -74,6 +74,8 @@ pub struct BillLine {
     pub each: Money,
     /// Price of all.
     pub total: Money,
+    /// Least and greatest plausible price of all; the price itself where the list gives no range.
+    pub range: [Money; 2],
     /// How the price was come by.
     pub status: Status,
 }
@@ -87,6 +89,8 @@ pub struct Bill {
     pub included: BTreeMap<ItemKind, u64>,
     /// Sum.
     pub total: Money,
+    /// Sum of the least and of the greatest plausible prices.
+    pub range: [Money; 2],
     /// Nodes that it serves.
     pub nodes: u64,
     /// Currency code.
@@ -98,6 +102,11 @@ pub struct Bill {
 }
 
 impl PriceList {
+    /// The year of the prices.
+    pub fn year(&self) -> &str {
+        self.date.get(..4).unwrap_or(&self.date)
+    }
+
     /// This list with the items of `own` in place of its items of the same name; name, title and date become those of
     /// `own`. In another currency nothing of this list can stay.
     pub fn overridden_by(self, own: PriceList) -> PriceList {
@@ -112,7 +121,8 @@ impl PriceList {
     /// A named item is not in the list, or the sum overflows.
     pub fn bill(&self, prices: &PriceRef, inventory: &Inventory) -> Result<Bill, PriceError> {
         let too_large = || PriceError::TooLarge { list: self.name.clone() };
-        let (mut lines, mut included, mut total) = (Vec::new(), BTreeMap::new(), Money(0));
+        let (mut lines, mut included) = (Vec::new(), BTreeMap::new());
+        let mut sums = [Money(0); 3];
         for (&kind, &count) in inventory.pieces.iter().filter(|(_, count)| **count > 0) {
             let Some(name) = prices.items.get(&kind) else {
                 included.insert(kind, count);
@@ -120,16 +130,24 @@ impl PriceList {
             };
             let item = self.items.get(name).ok_or_else(|| self.no_item(name))?;
             let each = item.price.value;
-            let cents = i64::try_from(count).ok().and_then(|count| each.0.checked_mul(count)).ok_or_else(too_large)?;
-            total = Money(total.0.checked_add(cents).ok_or_else(too_large)?);
+            let of_all = |one: Money| {
+                let cents = i64::try_from(count).ok().and_then(|count| one.0.checked_mul(count));
+                cents.map(Money).ok_or_else(too_large)
+            };
+            let all = [of_all(each)?, of_all(item.low.unwrap_or(each))?, of_all(item.high.unwrap_or(each))?];
+            for (sum, part) in sums.iter_mut().zip(all) {
+                *sum = Money(sum.0.checked_add(part.0).ok_or_else(too_large)?);
+            }
+            let [total, low, high] = all;
             let (item, title, status) = (name.clone(), item.title.clone(), item.price.status);
-            lines.push(BillLine { kind, item, title, count, each, total: Money(cents), status });
+            lines.push(BillLine { kind, item, title, count, each, total, range: [low, high], status });
         }
         let weakest = lines.iter().map(|line| line.status).max();
         Ok(Bill {
             lines,
             included,
-            total,
+            total: sums[0],
+            range: [sums[1], sums[2]],
             nodes: inventory.nodes,
             currency: self.currency.clone(),
             date: self.date.clone(),

@@ -5,8 +5,12 @@
 
 use crate::barrier::BarrierSpec;
 use crate::reduction::ReductionSpec;
+use crate::routing::Paths;
+use crate::technology::{self, Technology};
+use crate::topology::Topology;
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Where a number comes from, from the strongest to the weakest. Every number of the catalog carries one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -152,7 +156,8 @@ pub enum Capacities {
     Measured,
 }
 
-/// How blocked packets behave. The simulator's business; the load count ignores it.
+/// How blocked packets behave. The simulator's business; the load count ignores it. A technology's record says which
+/// one applies; what tells them apart stands in the methods here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FlowControl {
     /// A blocked packet holds its channels (Myrinet, Elite).
@@ -165,6 +170,31 @@ pub enum FlowControl {
     Ethernet,
     /// Whole packets stored at every hop, unbounded buffers.
     StoreAndForward,
+}
+
+impl FlowControl {
+    /// Packets on a ring pass before those that want to enter it, and what cannot be taken is sent again.
+    pub fn is_ring(self) -> bool {
+        self == FlowControl::SciRing
+    }
+
+    /// A packet may lie across several switches, so that no buffer need hold a whole one.
+    pub fn is_wormhole(self) -> bool {
+        self == FlowControl::Wormhole
+    }
+
+    /// Input buffer of a switch port, per virtual channel, net of the link's round trip, in bytes.
+    pub fn switch_buffer_bytes(self, packet_bytes: u32) -> u32 {
+        match self {
+            // A slack buffer of a worm: Myrinet's and Elite's switches hold a few dozen bytes a port.
+            FlowControl::Wormhole => 128,
+            FlowControl::Credit => 64 * packet_bytes,
+            FlowControl::Ethernet => 256 << 10,
+            // 16 packets in each queue of a link controller (parameters P004).
+            FlowControl::SciRing => 16 * 192,
+            FlowControl::StoreAndForward => u32::MAX,
+        }
+    }
 }
 
 /// The shape of the network; sizes that depend on the number of nodes are worked out when it is built.
@@ -238,6 +268,8 @@ pub enum TopologySpec {
     Shared,
     /// Any graph, from a file (see `import`).
     Graph,
+    /// One of [`crate::topology::Topology`]'s registry.
+    Registered(Arc<dyn Topology>),
 }
 
 /// How a cube's extents follow from the number of nodes.
@@ -287,11 +319,18 @@ pub struct FabricSpec {
     pub resources: BTreeMap<Role, ResourceSpec>,
     /// Packet format.
     pub packet: PacketSpec,
-    /// Flow control.
+    /// What the network is: the record behind everything that the file does not state.
+    pub technology: &'static Technology,
+    /// Flow control: the technology's.
     pub flow_control: FlowControl,
+    /// Which of equal paths a packet takes: the technology's, unless the file states another.
+    pub paths: Paths,
     /// Parameters of hosts and adapters that the simulator needs, by the names of
     /// [`crate::catalog::vocabulary`], in base units (bytes per second, picoseconds, bytes, plain numbers).
     pub parameters: BTreeMap<String, Value<f64>>,
+    /// Least and greatest plausible value by dotted key (`resource.link.latency`, `parameter.copy_rate`), in base units,
+    /// of the values that state an uncertainty.
+    pub ranges: BTreeMap<String, [f64; 2]>,
     /// A barrier network beside the data network.
     pub barrier: Option<BarrierSpec>,
     /// A network beside the data network that combines data.
@@ -338,6 +377,12 @@ impl FabricSpec {
         self.resources.get(&role).or_else(|| self.resource(plainer?))
     }
 
+    /// The same with another technology's record: its flow control and paths.
+    #[must_use]
+    pub fn of_technology(self, technology: &'static Technology) -> FabricSpec {
+        FabricSpec { technology, flow_control: technology.flow_control.value, paths: technology.paths.value, ..self }
+    }
+
     /// A fabric of this shape whose resources have no capacity: a start for tests and importers.
     pub fn bare(name: &str, topology: TopologySpec, routing: RoutingSpec) -> FabricSpec {
         let none = |value, unit: &str| Value {
@@ -358,8 +403,11 @@ impl FabricSpec {
                 overhead_bytes: none(0.0, "B"),
                 overhead_per_hop_bytes: none(0.0, "B"),
             },
+            technology: technology::named("ideal").expect("in the registry"),
             flow_control: FlowControl::StoreAndForward,
+            paths: Paths::Packet,
             parameters: BTreeMap::new(),
+            ranges: BTreeMap::new(),
             barrier: None,
             reduction: None,
             prices: None,

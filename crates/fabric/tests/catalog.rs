@@ -54,7 +54,7 @@ name = "broken"
 title = "A fabric with one mistake of each kind"
 parts = ["pc-p3-1ghz", "myrinet-128O"]
 routing = "dimension-ordr"
-flow_control = "sci-ring"
+technology = "scy"
 colour = "red"
 
 [topology]
@@ -88,7 +88,8 @@ fn all_mistakes_of_a_file_are_told_in_one_pass_with_their_places() {
     for expected in [
         "broken.toml:4:24: parts: part \"myrinet-128O\" is unknown; did you mean \"myrinet-1280\"? (allowed: ",
         "broken.toml:5:11: routing: \"dimension-ordr\" is unknown; did you mean \"dimension-order\"? (allowed: dimension-order, ",
-        "broken.toml:7:1: colour: unknown key (allowed: barrier, flow_control, ",
+        "broken.toml:6:14: technology: \"scy\" is unknown; did you mean \"sci\"? (allowed: barrier-network, ",
+        "broken.toml:7:1: colour: unknown key (allowed: barrier, name, ",
         "broken.toml:9:1: topology.status: is missing (allowed: published, measured, fitted, estimated)",
         "broken.toml:11:14: topology.dimensions: 9 is out of range (allowed: a whole number 1 to 8)",
         "broken.toml:16:8: resource.link.name: is an integer (allowed: a text)",
@@ -123,7 +124,7 @@ fn a_users_directory_comes_first_and_its_parts_replace_values_one_by_one() {
     for folder in ["fabrics", "parts"] {
         std::fs::create_dir_all(directory.join(folder)).unwrap();
     }
-    let part = "kind = \"adapter\"\ntitle = \"Faster\"\n[resource.link]\n\
+    let part = "kind = \"adapter\"\ntechnology = \"sci\"\ntitle = \"Faster\"\n[resource.link]\n\
                 gross = { value = 1, unit = \"GB/s\", source = \"me\", status = \"estimated\" }\n";
     std::fs::write(directory.join("parts/faster.toml"), part).unwrap();
     let ring = ring_with_parts("sci-ring");
@@ -137,7 +138,7 @@ fn a_users_directory_comes_first_and_its_parts_replace_values_one_by_one() {
     assert_eq!(link.gross.as_ref().unwrap().value.mbps(), 1000.0, "from the user's part");
     assert_eq!(link.measured.as_ref().unwrap().value.mbps(), 390.0, "from the embedded part");
     let gross = loaded.entries.iter().find(|entry| entry.key == "resource.link.gross").unwrap();
-    assert!(gross.place.ends_with("parts/faster.toml:4") && gross.status == Status::Estimated, "{gross:?}");
+    assert!(gross.place.ends_with("parts/faster.toml:5") && gross.status == Status::Estimated, "{gross:?}");
     assert!(listed.iter().any(|listed| listed.name == "sci-ring" && !listed.file.starts_with("built-in:")));
     assert!(listed.iter().any(|listed| listed.name == "qsnet" && listed.file.starts_with("built-in:")));
 }
@@ -146,7 +147,7 @@ fn a_users_directory_comes_first_and_its_parts_replace_values_one_by_one() {
 fn ring_with_parts(name: &str) -> String {
     format!(
         "name = \"{name}\"\ntitle = \"mine\"\nparts = [\"pc-p3-1ghz\", \"dolphin-d335\", \"faster\"]\n\
-         routing = \"dimension-order\"\nflow_control = \"sci-ring\"\n[topology]\nkind = \"cube\"\ndimensions = 1\n\
+         routing = \"dimension-order\"\n[topology]\nkind = \"cube\"\ndimensions = 1\n\
          b_link = true\nextents = \"balanced\"\nsource = \"me\"\nstatus = \"estimated\"\n"
     )
 }

@@ -4,15 +4,16 @@ use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog;
 use hotlink_fabric::deadlock::{Protection, check};
 use hotlink_fabric::network::Channel;
-use hotlink_fabric::spec::{Extents, FabricSpec, FlowControl, RoutingSpec, TopologySpec};
+use hotlink_fabric::spec::{Extents, FabricSpec, RoutingSpec, TopologySpec};
+use hotlink_fabric::technology;
 
 fn torus(dimensions: u32, bidirectional: bool) -> TopologySpec {
     TopologySpec::Cube { dimensions, bidirectional, b_link: false, nodes_per_router: 1, extents: Extents::Balanced }
 }
 
 fn build(topology: TopologySpec, routing: RoutingSpec, nodes: u32) -> Fabric {
-    let mut spec = FabricSpec::bare("test", topology, routing);
-    spec.flow_control = FlowControl::Wormhole;
+    let spec = FabricSpec::bare("test", topology, routing);
+    let spec = spec.of_technology(technology::named("myrinet").unwrap());
     Fabric::build(&spec, nodes).unwrap()
 }
 

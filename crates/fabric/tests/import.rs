@@ -1,11 +1,35 @@
 //! Graphs from files: what they become, and that no text makes the reader panic.
 
-use hotlink_fabric::import::graph;
+use hotlink_fabric::Fabric;
+use hotlink_fabric::import::{self, ImportError};
 use hotlink_fabric::load::count;
 use hotlink_fabric::network::Resource;
 use hotlink_fabric::spec::Capacities;
+use hotlink_fabric::technology;
 use hotlink_fabric::traffic::Traffic;
 use proptest::prelude::*;
+
+/// A graph whose technology is of no matter here.
+fn graph(file: &str, text: &str) -> Result<Fabric, ImportError> {
+    import::graph(file, text, Some(technology::named("ideal").unwrap()))
+}
+
+#[test]
+fn a_graph_says_what_its_network_is() {
+    let plain = r#"{"nodes": 2, "switches": 1, "links": [["n0", "s0"], ["n1", "s0"]], "rate_MBps": 100}"#;
+    let missing = import::graph("g.json", plain, None).unwrap_err().to_string();
+    assert!(missing.starts_with("g.json: technology: is missing"), "{missing}");
+    assert!(missing.contains("--technology") && missing.contains("roce") && missing.contains("slingshot"), "{missing}");
+    let stated = plain.replacen('{', r#"{"technology": "roce", "#, 1);
+    assert_eq!(import::graph("g.json", &stated, None).unwrap().spec.technology.name, "roce");
+    let option = technology::named("infiniband").ok();
+    assert_eq!(import::graph("g.json", &stated, option).unwrap().spec.technology.name, "infiniband");
+    let wrong = plain.replacen('{', r#"{"technology": "rocy", "#, 1);
+    let wrong = import::graph("g.json", &wrong, None).unwrap_err().to_string();
+    assert!(wrong.contains("did you mean `roce`?"), "{wrong}");
+    // The record's packet format stands in where the graph states none.
+    assert_eq!(import::graph("g.json", &stated, None).unwrap().spec.packet.overhead_bytes.value, 82.0);
+}
 
 /// Two switches with two nodes each; the link between them is the narrow place.
 const DUMBBELL: &str = r#"{

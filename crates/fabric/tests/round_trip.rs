@@ -1,7 +1,8 @@
 //! A fabric written as TOML reads back as the same fabric.
 
 use hotlink_fabric::catalog::{Library, parse, to_toml, unit::Dimension, vocabulary::PARAMETERS};
-use hotlink_fabric::spec::{FabricSpec, FlowControl, ResourceSpec, Role, RoutingSpec, Status, TopologySpec, Value};
+use hotlink_fabric::spec::{FabricSpec, ResourceSpec, Role, RoutingSpec, Status, TopologySpec, Value};
+use hotlink_fabric::technology::TECHNOLOGIES;
 use hotlink_fabric::units::{Rate, Time};
 use proptest::prelude::*;
 
@@ -37,8 +38,8 @@ proptest! {
         source in "[^\\s]\\PC{0,30}[\"\\\\'\\n\\t]{0,3}",
         half_duplex in any::<bool>(),
     ) {
-        let mut spec = FabricSpec::bare("this-machine", TopologySpec::Shared, RoutingSpec::ShortestSingle);
-        spec.flow_control = FlowControl::Credit;
+        let spec = FabricSpec::bare("this-machine", TopologySpec::Shared, RoutingSpec::ShortestSingle);
+        let mut spec = spec.of_technology(TECHNOLOGIES[unit % TECHNOLOGIES.len()]);
         spec.title = source.clone();
         let resource = ResourceSpec {
             name: source.clone(),

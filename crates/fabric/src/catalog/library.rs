@@ -2,8 +2,8 @@
 
 use super::mistake::{Mistake, nearest};
 use super::price_list::{parse_price_list, read_price_list};
-use super::read::{References, Stated, read_fabric, read_part};
-use super::sheet::{Entry, Sheet, Table};
+use super::read::{Parts, References, Stated, read_fabric, read_part};
+use super::sheet::{Entry, Sheet, Table, unknown};
 use crate::price::PriceList;
 use crate::spec::FabricSpec;
 use std::collections::BTreeMap;
@@ -185,6 +185,29 @@ impl Library {
         }
     }
 
+    /// What the parts `names` state together, for a network that is not described in TOML (a graph).
+    ///
+    /// # Errors
+    /// Every mistake of the parts, and names that are no parts.
+    pub fn parts(&self, names: &[String]) -> Result<Parts, Vec<Mistake>> {
+        let sheet = Sheet::new("parts", "");
+        let document = sheet.parse();
+        let root = Table::root(&sheet, &document);
+        let mut lookup = Lookup { library: self, entries: BTreeMap::new(), mistakes: Vec::new(), parts: Vec::new() };
+        let mut stated = Stated::default();
+        for name in names {
+            if !lookup.part(name, &mut stated) {
+                let all = lookup.names("parts");
+                let what = format!("part {}", unknown(name, all.iter().map(String::as_str)));
+                lookup.mistakes.push(Mistake::of_file("parts", what, all.join(", ")));
+            }
+        }
+        let parts = stated.parts(&root);
+        let mut mistakes = lookup.mistakes;
+        mistakes.extend(sheet.finish().err().into_iter().flatten());
+        if mistakes.is_empty() { Ok(parts) } else { Err(mistakes) }
+    }
+
     /// A price list by name or path.
     ///
     /// # Errors
@@ -223,7 +246,7 @@ impl Library {
             }
             Kind::Part => {
                 let sheet = Sheet::new(&file, &text);
-                let title = read_part(&sheet, &mut Stated::default());
+                let title = read_part(&name, &sheet, &mut Stated::default());
                 let entries = sheet.finish()?;
                 let title = title.unwrap_or_default();
                 Ok(Described { kind, name, title, file, parts: Vec::new(), entries, spec: None })
@@ -287,7 +310,7 @@ impl References for Lookup<'_> {
         self.parts.push(name.to_owned());
         let read = found.map_err(|mistake| vec![mistake]).and_then(|(file, text)| {
             let sheet = Sheet::new(&file, &text);
-            read_part(&sheet, stated);
+            read_part(name, &sheet, stated);
             sheet.finish()
         });
         match read {

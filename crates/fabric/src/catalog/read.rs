@@ -8,10 +8,11 @@ use super::sheet::{Sheet, Table, unknown};
 use super::topology::{read_topology, routing_suits};
 use super::unit::Dimension;
 use super::vocabulary::{PARAMETERS, parameter_named};
+use crate::routing::Paths;
 use crate::spec::{
-    FabricSpec, FlowControl, ItemKind, Origin, PacketSpec, PriceRef, ResourceSpec, Role, RoutingSpec, TopologySpec,
-    Value,
+    Extents, FabricSpec, ItemKind, Origin, PacketSpec, PriceRef, ResourceSpec, Role, RoutingSpec, TopologySpec, Value,
 };
+use crate::technology::{self, Technology};
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -31,15 +32,6 @@ pub(super) const ROLES: &[(&str, Role)] = &[
     ("ring-stop", Role::RingStop),
 ];
 
-/// Names of [`FlowControl`] in files.
-pub(super) const FLOW_CONTROLS: &[(&str, FlowControl)] = &[
-    ("wormhole", FlowControl::Wormhole),
-    ("credit", FlowControl::Credit),
-    ("sci-ring", FlowControl::SciRing),
-    ("ethernet", FlowControl::Ethernet),
-    ("store-and-forward", FlowControl::StoreAndForward),
-];
-
 /// Names of [`RoutingSpec`] in files.
 pub(super) const ROUTINGS: &[(&str, RoutingSpec)] = &[
     ("dimension-order", RoutingSpec::DimensionOrder),
@@ -51,6 +43,11 @@ pub(super) const ROUTINGS: &[(&str, RoutingSpec)] = &[
     ("source", RoutingSpec::Source),
 ];
 
+/// The role that files call `name`.
+pub fn role_named(name: &str) -> Option<Role> {
+    ROLES.iter().find(|(own, _)| *own == name).map(|(_, role)| *role)
+}
+
 /// Names of [`ItemKind`] in files.
 pub(super) const ITEMS: &[(&str, ItemKind)] = &[
     ("nic", ItemKind::Nic),
@@ -61,8 +58,9 @@ pub(super) const ITEMS: &[(&str, ItemKind)] = &[
     ("cable_global", ItemKind::CableGlobal),
 ];
 
-/// What parts describe; for people, so that a list can be read.
-const PART_KINDS: &[(&str, ())] = &[("host", ()), ("adapter", ()), ("switch", ()), ("cable", ()), ("system", ())];
+/// What parts describe, and whether such a part must state its technology.
+const PART_KINDS: &[(&str, bool)] =
+    &[("host", false), ("adapter", true), ("switch", true), ("cable", false), ("system", true)];
 
 /// Largest number in base units: 10^15 is exact in a float and far beyond every real rate (B/s) and time (ps).
 pub(super) const MOST: f64 = 1e15;
@@ -75,6 +73,24 @@ pub(super) struct Stated {
     overhead_bytes: Option<Value<f64>>,
     overhead_per_hop_bytes: Option<Value<f64>>,
     parameters: BTreeMap<String, Value<f64>>,
+    ranges: BTreeMap<String, [f64; 2]>,
+    /// The technology of each part that states one, in order.
+    technologies: Vec<(String, &'static Technology)>,
+}
+
+/// What some parts state together.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    /// Resources by role.
+    pub resources: BTreeMap<Role, ResourceSpec>,
+    /// Packet format, if a part states one.
+    pub packet: Option<PacketSpec>,
+    /// Parameters by name.
+    pub parameters: BTreeMap<String, Value<f64>>,
+    /// As [`FabricSpec::ranges`].
+    pub ranges: BTreeMap<String, [f64; 2]>,
+    /// The technology, if those that state one agree.
+    pub technology: Option<&'static Technology>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -94,7 +110,16 @@ fn replace<T>(old: &mut Option<T>, new: Option<T>) {
 
 impl Stated {
     /// Reads `[resource]`, `[packet]` and `[parameter]` of a part or fabric over what was stated before.
-    fn read(&mut self, root: &Table<'_>) {
+    fn read(&mut self, sheet: &Sheet<'_>, root: &Table<'_>) {
+        self.read_values(root);
+        // A value that is stated anew has the new value's range or none.
+        for key in sheet.keys() {
+            self.ranges.remove(&key);
+        }
+        self.ranges.extend(sheet.ranges());
+    }
+
+    fn read_values(&mut self, root: &Table<'_>) {
         self.read_resources(root);
         if let Some(packet) = root.table_opt("packet") {
             let bytes = |key: &str, least: f64| packet.value_opt(key, Dimension::Size, least..=MOST);
@@ -172,7 +197,53 @@ impl Stated {
         complete
     }
 
-    fn packet(&self, root: &Table<'_>) -> Option<PacketSpec> {
+    /// As they stand.
+    pub(super) fn parts(&self, root: &Table<'_>) -> Parts {
+        let mut technologies = self.technologies.iter().map(|(_, technology)| *technology);
+        let first = technologies.next();
+        Parts {
+            resources: if self.resources.is_empty() { BTreeMap::new() } else { self.resources(root) },
+            packet: self.overhead_bytes.is_some().then(|| self.packet(root, None)).flatten(),
+            parameters: self.parameters.clone(),
+            ranges: self.ranges.clone(),
+            technology: first.filter(|first| technologies.all(|technology| technology == *first)),
+        }
+    }
+
+    /// The technology that the fabric states, else the one on which its parts agree.
+    fn technology(&self, root: &Table<'_>) -> Option<&'static Technology> {
+        if root.has("technology") {
+            return read_technology(root);
+        }
+        if root.has("flow_control") {
+            let what = "follows from the technology, which is not stated";
+            root.wrong(
+                "flow_control",
+                what,
+                format!("technology = \"...\" in its place, one of {}", technology::names()),
+            );
+            return None;
+        }
+        let (part, first) = match self.technologies.first() {
+            Some((part, first)) => (part, *first),
+            None => {
+                root.missing("technology", &technology::names());
+                return None;
+            }
+        };
+        if let Some((other, second)) = self.technologies.iter().find(|(_, technology)| *technology != first) {
+            let what = format!("part {part} is {}, part {other} is {}", first.name, second.name);
+            root.wrong("technology", what, "state which of them the network is");
+            return None;
+        }
+        Some(first)
+    }
+
+    fn packet(&self, root: &Table<'_>, technology: Option<&Technology>) -> Option<PacketSpec> {
+        let nothing = self.overhead_bytes.is_none() && self.payload_max_bytes.is_none();
+        if let (true, Some(format)) = (nothing, technology.and_then(|technology| technology.packet)) {
+            return Some(format.into());
+        }
         if self.overhead_bytes.is_none() {
             root.missing("packet.overhead", "{ value, unit, source, status }");
         }
@@ -184,13 +255,39 @@ impl Stated {
     }
 }
 
-/// Reads a part over `stated`; gives its title.
-pub(super) fn read_part(sheet: &Sheet<'_>, stated: &mut Stated) -> Option<String> {
+impl From<technology::Statement<technology::PacketFormat>> for PacketSpec {
+    fn from(stated: technology::Statement<technology::PacketFormat>) -> PacketSpec {
+        let value = |bytes: f64| Value {
+            value: bytes,
+            unit: "B".to_owned(),
+            source: stated.source.to_owned(),
+            status: stated.status,
+        };
+        PacketSpec {
+            payload_max_bytes: stated.value.payload_max_bytes.map(|bytes| value(bytes as f64).map(|base| base as u64)),
+            overhead_bytes: value(stated.value.overhead_bytes),
+            overhead_per_hop_bytes: value(stated.value.overhead_per_hop_bytes),
+        }
+    }
+}
+
+/// `technology` of a part or fabric.
+fn read_technology(root: &Table<'_>) -> Option<&'static Technology> {
+    let names: Vec<_> = technology::TECHNOLOGIES.iter().map(|technology| (technology.name, *technology)).collect();
+    root.choice("technology", &names)
+}
+
+/// Reads part `name` over `stated`; gives its title.
+pub(super) fn read_part(name: &str, sheet: &Sheet<'_>, stated: &mut Stated) -> Option<String> {
     let document = sheet.parse();
     let root = Table::root(sheet, &document);
-    root.choice("kind", PART_KINDS);
+    let kind = root.choice("kind", PART_KINDS);
     let title = root.text("title");
-    stated.read(&root);
+    if root.has("technology") || kind.is_some_and(|states_one| states_one) {
+        let technology = read_technology(&root);
+        stated.technologies.extend(technology.map(|technology| (name.to_owned(), technology)));
+    }
+    stated.read(sheet, &root);
     root.finish();
     title
 }
@@ -211,21 +308,22 @@ pub(super) fn read_fabric(sheet: &Sheet<'_>, references: &mut dyn References) ->
     let root = Table::root(sheet, &document);
     let name = root.text("name");
     let title = root.text("title");
-    let routing = root.choice("routing", ROUTINGS);
-    let flow_control = root.choice("flow_control", FLOW_CONTROLS);
     let shape = root.table("topology").and_then(read_topology);
     let mut stated = Stated::default();
     for (part, span) in root.texts("parts") {
         read_part_reference(sheet, references, &part, &span, &mut stated);
     }
-    stated.read(&root);
+    stated.read(sheet, &root);
     let resources = stated.resources(&root);
-    let packet = stated.packet(&root);
+    let technology = stated.technology(&root);
+    let paths = root.has("paths").then(|| root.choice("paths", Paths::NAMES)).flatten();
+    let routing = read_routing(&root, shape.as_ref().map(|(topology, _)| topology), technology);
+    let packet = stated.packet(&root, technology);
     let (has_barrier, barrier) = (root.has("barrier"), root.table_opt("barrier").and_then(read_barrier));
     let (has_reduction, reduction) = (root.has("reduction"), root.table_opt("reduction").and_then(read_reduction));
     let prices = root.table_opt("prices").and_then(|table| read_prices(table, references));
-    if let (Some((topology, _)), Some(routing)) = (&shape, routing) {
-        check_routing(&root, topology, routing);
+    if let Some((topology, _)) = &shape {
+        check_buildable(&root, topology);
     }
     root.finish();
     let (topology, topology_origin): (TopologySpec, Origin) = shape?;
@@ -237,8 +335,11 @@ pub(super) fn read_fabric(sheet: &Sheet<'_>, references: &mut dyn References) ->
         routing: routing?,
         resources,
         packet: packet?,
-        flow_control: flow_control?,
+        technology: technology?,
+        flow_control: technology?.flow_control.value,
+        paths: paths.or(technology.map(|technology| technology.paths.value))?,
         parameters: stated.parameters,
+        ranges: stated.ranges,
         barrier: if has_barrier { Some(barrier?) } else { None },
         reduction: if has_reduction { Some(reduction?) } else { None },
         prices,
@@ -282,12 +383,44 @@ fn read_prices(table: Table<'_>, references: &mut dyn References) -> Option<Pric
     Some(PriceRef { list: list?, items })
 }
 
-fn check_routing(root: &Table<'_>, topology: &TopologySpec, routing: RoutingSpec) {
-    let allowed: Vec<&str> =
-        ROUTINGS.iter().filter(|(_, routing)| routing_suits(topology, *routing)).map(|(name, _)| *name).collect();
-    if !routing_suits(topology, routing) {
-        root.wrong("routing", "does not suit this topology", allowed.join(", "));
+/// Refuses a topology that holds no number of nodes up to 64: what `analyze` would refuse at any size.
+fn check_buildable(root: &Table<'_>, topology: &TopologySpec) {
+    // A graph has its own file, and fixed extents one size, which may be large.
+    let has_one_size = matches!(topology, TopologySpec::Cube { extents: Extents::Fixed(_), .. });
+    if matches!(topology, TopologySpec::Graph) || has_one_size {
+        return;
     }
+    let spec = FabricSpec::bare("check", topology.clone(), RoutingSpec::ShortestEcmp);
+    let mut refused = (1..=64).map(|nodes| crate::topology::build(&spec, nodes).err());
+    if let Some(Some(first)) = refused.next()
+        && refused.all(|error| error.is_some())
+    {
+        root.wrong("topology", format!("cannot be built: {first}"), "");
+    }
+}
+
+/// The stated routing, which must suit the topology; without one, the first of the technology's that does.
+fn read_routing(
+    root: &Table<'_>,
+    topology: Option<&TopologySpec>,
+    technology: Option<&Technology>,
+) -> Option<RoutingSpec> {
+    if root.has("routing") {
+        let routing = root.choice("routing", ROUTINGS)?;
+        if let Some(topology) = topology.filter(|topology| !routing_suits(topology, routing)) {
+            let suits = ROUTINGS.iter().filter(|(_, routing)| routing_suits(topology, *routing));
+            let allowed: Vec<&str> = suits.map(|(name, _)| *name).collect();
+            root.wrong("routing", "does not suit this topology", allowed.join(", "));
+        }
+        return Some(routing);
+    }
+    let (topology, technology) = (topology?, technology?);
+    let found = technology.routing.value.iter().find(|routing| routing_suits(topology, **routing)).copied();
+    if found.is_none() {
+        let names: Vec<&str> = ROUTINGS.iter().map(|(name, _)| *name).collect();
+        root.wrong("routing", "is missing, and none of the technology's suits this topology", names.join(", "));
+    }
+    found
 }
 
 impl<T> Value<T> {

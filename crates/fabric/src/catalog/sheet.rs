@@ -39,12 +39,16 @@ pub struct Entry {
     pub source: String,
     /// Status.
     pub status: Status,
+    /// Least and greatest plausible value in `unit`, if stated.
+    pub range: Option<[f64; 2]>,
+    /// The same in base units.
+    pub base_range: Option<[f64; 2]>,
     /// `file:line`.
     pub place: String,
 }
 
 /// One file being read.
-pub(super) struct Sheet<'a> {
+pub(crate) struct Sheet<'a> {
     pub(super) file: String,
     text: &'a str,
     lines: Lines<'a>,
@@ -83,6 +87,25 @@ impl<'a> Sheet<'a> {
         self.mistakes.borrow().iter().any(|mistake| mistake.key.starts_with(key))
     }
 
+    /// Adds a range to the entry that was read last.
+    fn record_range(&self, range: [f64; 2], factor: f64) {
+        if let Some(entry) = self.entries.borrow_mut().last_mut() {
+            entry.range = Some(range);
+            entry.base_range = Some(range.map(|end| end * factor));
+        }
+    }
+
+    /// The ranges of the values read so far, by key, in base units.
+    pub(super) fn ranges(&self) -> Vec<(String, [f64; 2])> {
+        let entries = self.entries.borrow();
+        entries.iter().filter_map(|entry| Some((entry.key.clone(), entry.base_range?))).collect()
+    }
+
+    /// The keys read so far.
+    pub(super) fn keys(&self) -> Vec<String> {
+        self.entries.borrow().iter().map(|entry| entry.key.clone()).collect()
+    }
+
     /// All mistakes in the order of the file, or what was read. In a text that is no TOML the rest is guesswork.
     pub(super) fn finish(self) -> Result<Vec<Entry>, Vec<Mistake>> {
         let mut mistakes = self.mistakes.into_inner();
@@ -97,12 +120,13 @@ impl<'a> Sheet<'a> {
     fn record(&self, key: String, value: f64, unit: &str, origin: (&str, Status), span: &Range<usize>) {
         let place = format!("{}:{}", self.file, self.lines.place(span).0);
         let (source, status) = (origin.0.to_owned(), origin.1);
-        self.entries.borrow_mut().push(Entry { key, value, unit: unit.to_owned(), source, status, place });
+        let (unit, range, base_range) = (unit.to_owned(), None, None);
+        self.entries.borrow_mut().push(Entry { key, value, unit, source, status, range, base_range, place });
     }
 }
 
 /// One table of a [`Sheet`].
-pub(super) struct Table<'s> {
+pub(crate) struct Table<'s> {
     sheet: &'s Sheet<'s>,
     path: String,
     span: Range<usize>,
@@ -111,17 +135,17 @@ pub(super) struct Table<'s> {
 }
 
 impl<'s> Table<'s> {
-    pub(super) fn root(sheet: &'s Sheet<'s>, document: &'s Spanned<DeTable<'s>>) -> Table<'s> {
+    pub(crate) fn root(sheet: &'s Sheet<'s>, document: &'s Spanned<DeTable<'s>>) -> Table<'s> {
         Table { sheet, path: String::new(), span: 0..0, items: document.get_ref(), asked: RefCell::default() }
     }
 
     /// The dotted name of `key` in this table.
-    pub(super) fn dotted(&self, key: &str) -> String {
+    pub(crate) fn dotted(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
     /// A mistake at the value of `key` (dotted, too), or at the innermost table that is there.
-    pub(super) fn wrong(&self, key: &str, what: impl Into<String>, allowed: impl Into<String>) {
+    pub(crate) fn wrong(&self, key: &str, what: impl Into<String>, allowed: impl Into<String>) {
         let (mut span, mut items) = (self.span.clone(), Some(self.items));
         for step in key.split('.') {
             let Some(value) = items.and_then(|items| find(items, step)) else { break };
@@ -132,7 +156,7 @@ impl<'s> Table<'s> {
     }
 
     /// A value that neither this file nor a part states, unless what stands there was found wrong already.
-    pub(super) fn missing(&self, key: &str, allowed: &str) {
+    pub(crate) fn missing(&self, key: &str, allowed: &str) {
         if !self.sheet.told(&self.dotted(key)) {
             self.wrong(key, "is missing, here and in the parts", allowed);
         }
@@ -144,12 +168,12 @@ impl<'s> Table<'s> {
     }
 
     /// Keys that are allowed though nobody asks for them.
-    pub(super) fn allow<'k>(&self, keys: impl Iterator<Item = &'k str>) {
+    pub(crate) fn allow<'k>(&self, keys: impl Iterator<Item = &'k str>) {
         self.asked.borrow_mut().extend(keys.map(str::to_owned));
     }
 
     /// Whether `key` is there (it is allowed from now on).
-    pub(super) fn has(&self, key: &str) -> bool {
+    pub(crate) fn has(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
 
@@ -158,7 +182,7 @@ impl<'s> Table<'s> {
     }
 
     /// A text that must not be empty; absent is a mistake.
-    pub(super) fn text(&self, key: &str) -> Option<String> {
+    pub(crate) fn text(&self, key: &str) -> Option<String> {
         if !self.has(key) {
             self.wrong(key, "is missing", "a text");
         }
@@ -166,7 +190,7 @@ impl<'s> Table<'s> {
     }
 
     /// A text that must not be empty, if it is there.
-    pub(super) fn text_opt(&self, key: &str) -> Option<String> {
+    pub(crate) fn text_opt(&self, key: &str) -> Option<String> {
         match self.get(key)?.get_ref() {
             DeValue::String(text) if !text.trim().is_empty() => Some(text.as_ref().to_owned()),
             DeValue::String(_) => {
@@ -181,7 +205,7 @@ impl<'s> Table<'s> {
     }
 
     /// A flag, if it is there.
-    pub(super) fn flag_opt(&self, key: &str) -> Option<bool> {
+    pub(crate) fn flag_opt(&self, key: &str) -> Option<bool> {
         match self.get(key)?.get_ref() {
             DeValue::Boolean(flag) => Some(*flag),
             other => {
@@ -192,7 +216,7 @@ impl<'s> Table<'s> {
     }
 
     /// One of `choices` by its name; absent is a mistake.
-    pub(super) fn choice<T: Clone>(&self, key: &str, choices: &[(&str, T)]) -> Option<T> {
+    pub(crate) fn choice<T: Clone>(&self, key: &str, choices: &[(&str, T)]) -> Option<T> {
         if !self.has(key) {
             self.wrong(key, "is missing", one_of(choices));
             return None;
@@ -206,7 +230,7 @@ impl<'s> Table<'s> {
     }
 
     /// A whole number in `range`; absent is a mistake.
-    pub(super) fn count(&self, key: &str, range: RangeInclusive<u32>) -> Option<u32> {
+    pub(crate) fn count(&self, key: &str, range: RangeInclusive<u32>) -> Option<u32> {
         if !self.has(key) {
             self.wrong(key, "is missing", format!("a whole number {} to {}", range.start(), range.end()));
         }
@@ -214,7 +238,7 @@ impl<'s> Table<'s> {
     }
 
     /// A whole number in `range`, if it is there.
-    pub(super) fn count_opt(&self, key: &str, range: RangeInclusive<u32>) -> Option<u32> {
+    pub(crate) fn count_opt(&self, key: &str, range: RangeInclusive<u32>) -> Option<u32> {
         let value = self.get(key)?;
         self.whole(key, value.get_ref(), &range)
     }
@@ -234,13 +258,13 @@ impl<'s> Table<'s> {
     }
 
     /// A list of whole numbers in `range`, if the value is a list; nothing is said of another type.
-    pub(super) fn counts_opt(&self, key: &str, range: RangeInclusive<u32>) -> Option<Vec<u32>> {
+    pub(crate) fn counts_opt(&self, key: &str, range: RangeInclusive<u32>) -> Option<Vec<u32>> {
         let DeValue::Array(array) = self.get(key)?.get_ref() else { return None };
         array.iter().map(|item| self.whole(key, item.get_ref(), &range)).collect()
     }
 
     /// A list of texts, with the place of each; absent is an empty list.
-    pub(super) fn texts(&self, key: &str) -> Vec<(String, Range<usize>)> {
+    pub(crate) fn texts(&self, key: &str) -> Vec<(String, Range<usize>)> {
         let Some(value) = self.get(key) else { return Vec::new() };
         let DeValue::Array(array) = value.get_ref() else {
             self.wrong_type(key, value.get_ref(), "a list of texts");
@@ -262,7 +286,7 @@ impl<'s> Table<'s> {
     }
 
     /// A plain number in `range`, integer or float, if it is there.
-    pub(super) fn number_opt(&self, key: &str, range: RangeInclusive<f64>) -> Option<f64> {
+    pub(crate) fn number_opt(&self, key: &str, range: RangeInclusive<f64>) -> Option<f64> {
         let allowed = format!("a number {} to {}", range.start(), range.end());
         let value = self.get(key)?;
         let Some(number) = number_of(value.get_ref()) else {
@@ -277,7 +301,7 @@ impl<'s> Table<'s> {
     }
 
     /// A table, if it is there.
-    pub(super) fn table_opt(&self, key: &str) -> Option<Table<'s>> {
+    pub(crate) fn table_opt(&self, key: &str) -> Option<Table<'s>> {
         let value = self.get(key)?;
         let DeValue::Table(items) = value.get_ref() else {
             self.wrong_type(key, value.get_ref(), "a table");
@@ -288,7 +312,7 @@ impl<'s> Table<'s> {
     }
 
     /// A table; absent is a mistake.
-    pub(super) fn table(&self, key: &str) -> Option<Table<'s>> {
+    pub(crate) fn table(&self, key: &str) -> Option<Table<'s>> {
         if !self.has(key) {
             self.wrong(key, "is missing", "a table");
         }
@@ -296,18 +320,18 @@ impl<'s> Table<'s> {
     }
 
     /// The names of all keys in the table.
-    pub(super) fn keys(&self) -> Vec<String> {
+    pub(crate) fn keys(&self) -> Vec<String> {
         self.items.keys().map(|key| key.get_ref().as_ref().to_owned()).collect()
     }
 
     /// A value with unit, source and status, in base units of `dimension`, within `range` (base units).
-    pub(super) fn value_opt(&self, key: &str, dimension: Dimension, range: RangeInclusive<f64>) -> Option<Value<f64>> {
+    pub(crate) fn value_opt(&self, key: &str, dimension: Dimension, range: RangeInclusive<f64>) -> Option<Value<f64>> {
         self.value_of(key, dimension.units(), range, |_| ())?.0
     }
 
     /// As [`Table::value_opt`] in one of `units` with their factors; `more` reads what else the value's table holds.
     /// `None`: absent or no table.
-    pub(super) fn value_of<T>(
+    pub(crate) fn value_of<T>(
         &self,
         key: &str,
         units: &[(&str, f64)],
@@ -329,15 +353,44 @@ impl<'s> Table<'s> {
         let source = table.text("source");
         let status = table.choice("status", STATUSES);
         let number = table.stated_number("value", factor, &unit, range);
+        let uncertain = number.and_then(|number| table.uncertainty(number));
         let more = more(&table);
         let span = table.span.clone();
         table.finish();
         let value = (|| {
             let (number, factor, unit, source, status) = (number?, factor?, unit?, source?, status?);
             self.sheet.record(self.dotted(key), number, &unit, (&source, status), &span);
+            if let Some(range) = uncertain {
+                self.sheet.record_range(range, factor);
+            }
             Some(Value { value: number * factor, unit, source, status })
         })();
         Some((value, more))
+    }
+
+    /// `uncertainty = "20 %"`, or the least and greatest plausible number as `uncertainty = [low, high]` in the value's
+    /// unit.
+    fn uncertainty(&self, number: f64) -> Option<[f64; 2]> {
+        const ALLOWED: &str = "\"20 %\", or [least, most] in the value's unit, with the value between them";
+        let value = self.get("uncertainty")?;
+        let range = match value.get_ref() {
+            DeValue::String(text) => {
+                let share = text.trim().strip_suffix('%').and_then(|share| share.trim().parse::<f64>().ok());
+                share.filter(|share| (0.0..=100.0).contains(share)).map(|share| {
+                    let apart = number.abs() * share / 100.0;
+                    [number - apart, number + apart]
+                })
+            }
+            DeValue::Array(ends) => {
+                let ends: Vec<f64> = ends.iter().filter_map(|end| number_of(end.get_ref())).collect();
+                <[f64; 2]>::try_from(ends).ok().filter(|[low, high]| *low >= 0.0 && (*low..=*high).contains(&number))
+            }
+            _ => None,
+        };
+        if range.is_none() {
+            self.wrong("uncertainty", "is no uncertainty", ALLOWED);
+        }
+        range
     }
 
     /// The number of a value, checked in base units, told in the unit that the file states.
@@ -366,7 +419,7 @@ impl<'s> Table<'s> {
     }
 
     /// Notes plain counts (all numbers of this table) as entries under the table's own `source` and `status`.
-    pub(super) fn record_counts(&self, source: &str, status: Status) {
+    pub(crate) fn record_counts(&self, source: &str, status: Status) {
         for (key, value) in self.items.iter() {
             if let Some(number) = number_of(value.get_ref()) {
                 self.sheet.record(self.dotted(key.get_ref()), number, "", (source, status), &value.span());
@@ -375,7 +428,7 @@ impl<'s> Table<'s> {
     }
 
     /// Tells every key that nobody asked for.
-    pub(super) fn finish(self) {
+    pub(crate) fn finish(self) {
         let asked = self.asked.borrow();
         let mut allowed: Vec<&str> = asked.iter().map(String::as_str).collect();
         allowed.sort_unstable();

@@ -2,6 +2,7 @@
 
 use super::sheet::{STATUSES, Table};
 use crate::spec::{Extents, Origin, RoutingSpec, TopologySpec};
+use crate::topology::{REGISTRY, Registered};
 
 /// Most ports, links or dimensions: enough for any device, small enough that products stay whole numbers.
 const PORTS: std::ops::RangeInclusive<u32> = 1..=65_536;
@@ -20,6 +21,12 @@ pub(super) const KINDS: &[(&str, Kind)] = &[
     ("graph", Kind::Graph),
 ];
 
+/// The kinds above and those of the registry.
+fn kinds() -> Vec<(&'static str, Kind)> {
+    let registered = REGISTRY.iter().map(|entry| (entry.kind, Kind::Registered(entry)));
+    KINDS.iter().copied().chain(registered).collect()
+}
+
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     Cube,
@@ -32,11 +39,12 @@ pub(super) enum Kind {
     Crossbar,
     Shared,
     Graph,
+    Registered(&'static Registered),
 }
 
 /// Reads the table: a kind, its counts, and the one `source` and `status` of those counts.
 pub(super) fn read_topology(table: Table<'_>) -> Option<(TopologySpec, Origin)> {
-    let kind = table.choice("kind", KINDS);
+    let kind = table.choice("kind", &kinds());
     let source = table.text("source");
     let status = table.choice("status", STATUSES);
     let topology = kind.and_then(|kind| read_kind(&table, kind));
@@ -83,6 +91,7 @@ fn read_kind(table: &Table<'_>, kind: Kind) -> Option<TopologySpec> {
         Kind::Crossbar => TopologySpec::Crossbar { ports: table.count("ports", PORTS)? },
         Kind::Shared => TopologySpec::Shared,
         Kind::Graph => TopologySpec::Graph,
+        Kind::Registered(entry) => TopologySpec::Registered((entry.read)(table)?),
     })
 }
 
@@ -119,6 +128,9 @@ fn read_switches(table: &Table<'_>) -> Option<(u32, u32)> {
 
 fn read_fat_tree(table: &Table<'_>) -> Option<TopologySpec> {
     let radix = table.count("radix", 2..=65_536);
+    if radix.is_some_and(|radix| radix % 2 == 1) {
+        table.wrong("radix", "half of a switch's ports lead up", "an even number");
+    }
     let levels = table.count_opt("levels", 1..=8);
     let oversubscription = table.number_opt("oversubscription", 0.01..=1000.0).unwrap_or(1.0);
     let top_all_down = table.flag_opt("top_all_down").unwrap_or(true);
@@ -127,6 +139,9 @@ fn read_fat_tree(table: &Table<'_>) -> Option<TopologySpec> {
 
 /// Whether packets can be routed so on such a network.
 pub(super) fn routing_suits(topology: &TopologySpec, routing: RoutingSpec) -> bool {
+    if let TopologySpec::Registered(registered) = topology {
+        return registered.routings().contains(&routing);
+    }
     match routing {
         RoutingSpec::DimensionOrder => matches!(topology, TopologySpec::Cube { .. }),
         RoutingSpec::DragonflyMinimal | RoutingSpec::DragonflyValiant => {

@@ -18,18 +18,13 @@ const fn parameter(name: &'static str, dimension: Dimension, meaning: &'static s
     Parameter { name, dimension, meaning }
 }
 
-use Dimension::{Count, Frequency, Length, Rate, Ratio, Size, Time, TimePerByte, TimePerLength};
+use Dimension::{Count, Frequency, Rate, Ratio, Size, Time, TimePerByte};
 
 /// All declared parameters, sorted by name.
 pub const PARAMETERS: &[Parameter] = &[
     parameter("acknowledge_time", Time, "from the arrival of a packet's head to its acknowledgement on the way back"),
     parameter("adapter_latency", Time, "time of a message's head through the sending and receiving adapter together"),
     parameter("adapter_memory", Size, "memory on the adapter for control program and staging buffers"),
-    parameter(
-        "adaptive_routing",
-        Count,
-        "1 where a switch sends a packet the least occupied of its equal ways, else 0",
-    ),
     parameter("alltoall_own_message_max", Size, "up to here a rank's own part of alltoall is a message, not a copy"),
     parameter("alltoallv_own_message_max", Size, "up to here a rank's own part of alltoallv is a message, not a copy"),
     parameter("annex_time", Time, "time to set the entry through which stores and loads reach another node"),
@@ -56,8 +51,6 @@ pub const PARAMETERS: &[Parameter] = &[
         Count,
         "clocks from the address phase of a burst write to its first data (target's decode)",
     ),
-    parameter("cable_delay", TimePerLength, "time of flight per metre of cable"),
-    parameter("cable_length", Length, "length of a cable between neighbours"),
     parameter("collective_overhead", Time, "processor time that a call of a collective adds to its messages"),
     parameter("conditional_retry", Time, "first pause before a failed network conditional is tried again"),
     parameter("connect_time", Time, "time to connect to a remote segment without mapping it"),
@@ -65,8 +58,6 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("copy_rate_strided", Rate, "memory copy with strided stores of 8 bytes, counted one way"),
     parameter("cpu_clock", Frequency, "clock of the processor"),
     parameter("deposit_alignment", Size, "alignment that DMA needs of source, destination and size"),
-    parameter("deposit_rate", Rate, "contiguous remote stores by the processor"),
-    parameter("deposit_rate_strided", Rate, "strided remote stores of 8 bytes by the processor"),
     parameter("dma_burst", Size, "bytes that DMA moves in one bus burst"),
     parameter("dma_page_time", Time, "time that DMA takes beyond its rate for each page of registered user memory"),
     parameter("dma_queue", Count, "operations that the DMA engine holds in its queue"),
@@ -109,10 +100,10 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("nic_receive_time", Time, "time of the adapter's processor per received packet"),
     parameter("nic_send_time", Time, "time of the adapter's processor per sent packet"),
     parameter("nic_thread_time", Time, "time of the adapter's processor for an event"),
-    parameter("oversubscription_effect", Ratio, "share of the bandwidth left when ranks outnumber processors"),
     parameter("packet_data_min", Size, "smallest data field of a packet that carries a partial store"),
     parameter("packets_unacknowledged", Count, "packets of a message in the network without acknowledgement"),
     parameter("page_size", Size, "page of the adapter's address translation"),
+    parameter("pinned_memory", Size, "user memory of a node that may be registered at a time"),
     parameter("pio_latency", Time, "one-way time of a remote store by the processor"),
     parameter("pio_read_latency", Time, "round trip of a remote load by the processor"),
     parameter(
@@ -134,7 +125,6 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("stream_buffer_size", Size, "bytes of one stream buffer (write combining)"),
     parameter("stream_buffers", Count, "stream buffers of the adapter"),
     parameter("tcp_overhead", Time, "processor time of the TCP/IP stack per segment"),
-    parameter("tcp_rate", Rate, "TCP payload rate that the stack sustains"),
     parameter("tcp_segment", Size, "payload of one TCP segment"),
     parameter("translation_entries", Count, "address translations that the adapter keeps"),
     parameter("translation_miss_time", Time, "time to look up a page whose translation the adapter does not keep"),
@@ -148,6 +138,10 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("write_burst", Size, "bytes that the processor's write combining puts into one bus burst"),
     parameter("write_issue_time", Time, "time of the processor to put one combined write on its bus"),
 ];
+
+/// Parameters that no engine reads: they stand in the catalog for people and for `catalog show`.
+pub const REPORTED_ONLY: &[&str] =
+    &["dma_read_rate", "dma_write_rate", "mpi_bandwidth", "nic_clock", "queue_message_max"];
 
 /// Parameters that are declared once for each size: a name here and the bytes behind it (`copy_time_of_4096`).
 pub const PER_SIZE: &[Parameter] = &[

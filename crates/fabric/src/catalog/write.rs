@@ -1,10 +1,11 @@
 //! A fabric as a catalog file: what `calibrate` writes. Reading it back gives the same fabric.
 
-use super::read::{FLOW_CONTROLS, ITEMS, ROLES, ROUTINGS};
+use super::read::{ITEMS, ROLES, ROUTINGS};
 use super::sheet::{STATUSES, name_of};
 use super::unit::Dimension;
 use super::vocabulary::parameter_named;
 use crate::barrier::BarrierSpec;
+use crate::routing::Paths;
 use crate::spec::{Extents, FabricSpec, ResourceSpec, TopologySpec, Value};
 use std::fmt::{Display, Write};
 
@@ -17,11 +18,14 @@ pub fn to_toml(spec: &FabricSpec) -> String {
     field(&mut out, "name", quoted(&spec.name));
     field(&mut out, "title", quoted(&spec.title));
     field(&mut out, "routing", quoted(name_of(ROUTINGS, &spec.routing)));
-    field(&mut out, "flow_control", quoted(name_of(FLOW_CONTROLS, &spec.flow_control)));
+    field(&mut out, "technology", quoted(spec.technology.name));
+    if spec.paths != spec.technology.paths.value {
+        field(&mut out, "paths", quoted(name_of(Paths::NAMES, &spec.paths)));
+    }
     topology(&mut out, spec);
     for (role, resource) in &spec.resources {
         heading(&mut out, &format!("resource.{}", name_of(ROLES, role)));
-        write_resource(&mut out, resource);
+        write_resource(&mut out, resource, &|key| spec.ranges.get(&format!("resource.{}.{key}", name_of(ROLES, role))));
     }
     heading(&mut out, "packet");
     let packet = &spec.packet;
@@ -36,7 +40,8 @@ pub fn to_toml(spec: &FabricSpec) -> String {
     }
     for (name, number) in &spec.parameters {
         let dimension = parameter_named(name).map_or(Dimension::Count, |parameter| parameter.dimension);
-        value(&mut out, name, number, number.value, dimension);
+        let range = spec.ranges.get(&format!("parameter.{name}"));
+        value_within(&mut out, name, number, (number.value, range), dimension);
     }
     if let Some(barrier) = &spec.barrier {
         write_tree(&mut out, "barrier", barrier);
@@ -54,14 +59,15 @@ pub fn to_toml(spec: &FabricSpec) -> String {
     out
 }
 
-fn write_resource(out: &mut String, resource: &ResourceSpec) {
+fn write_resource<'r>(out: &mut String, resource: &ResourceSpec, range: &dyn Fn(&str) -> Option<&'r [f64; 2]>) {
     field(out, "name", quoted(&resource.name));
     for (key, rate) in [("gross", &resource.gross), ("measured", &resource.measured)] {
         if let Some(rate) = rate {
-            value(out, key, rate, rate.value.0 as f64, Dimension::Rate);
+            value_within(out, key, rate, (rate.value.0 as f64, range(key)), Dimension::Rate);
         }
     }
-    value(out, "latency", &resource.latency, resource.latency.value.0 as f64, Dimension::Time);
+    let latency = &resource.latency;
+    value_within(out, "latency", latency, (latency.value.0 as f64, range("latency")), Dimension::Time);
     if resource.half_duplex {
         field(out, "half_duplex", true);
     }
@@ -145,6 +151,10 @@ fn topology(out: &mut String, spec: &FabricSpec) {
         }
         TopologySpec::Shared => field(out, "kind", quoted("shared")),
         TopologySpec::Graph => field(out, "kind", quoted("graph")),
+        TopologySpec::Registered(topology) => {
+            field(out, "kind", quoted(topology.kind()));
+            topology.fields().iter().for_each(|(key, value)| field(out, key, value));
+        }
     }
     field(out, "source", quoted(&spec.topology_origin.source));
     field(out, "status", quoted(name_of(STATUSES, &spec.topology_origin.status)));
@@ -160,10 +170,24 @@ fn field(out: &mut String, key: &str, value: impl Display) {
 
 /// A value in the unit that it states; `base` is in base units.
 fn value<T>(out: &mut String, key: &str, value: &Value<T>, base: f64, dimension: Dimension) {
-    let shown = base / dimension.factor(&value.unit).unwrap_or(1.0);
+    value_within(out, key, value, (base, None), dimension);
+}
+
+/// The same with the least and greatest plausible value in base units, if known.
+fn value_within<T>(
+    out: &mut String,
+    key: &str,
+    value: &Value<T>,
+    (base, range): (f64, Option<&[f64; 2]>),
+    dimension: Dimension,
+) {
+    let factor = dimension.factor(&value.unit).unwrap_or(1.0);
+    let shown = base / factor;
     let (unit, source, status) = (quoted(&value.unit), quoted(&value.source), quoted(name_of(STATUSES, &value.status)));
-    let _ =
-        writeln!(out, "{key} = {{ value = {}, unit = {unit}, source = {source}, status = {status} }}", number(shown));
+    let range = range.map(|ends| ends.map(|end| number(end / factor)).join(", "));
+    let range = range.map_or_else(String::new, |range| format!(", uncertainty = [{range}]"));
+    let shown = number(shown);
+    let _ = writeln!(out, "{key} = {{ value = {shown}, unit = {unit}, source = {source}, status = {status}{range} }}");
 }
 
 /// A float as TOML reads it back.

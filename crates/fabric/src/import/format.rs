@@ -11,6 +11,11 @@ use std::fmt;
 pub(super) struct File {
     pub(super) name: Option<String>,
     pub(super) title: Option<String>,
+    pub(super) technology: Option<String>,
+    /// Parts of the catalog that the network is made of.
+    pub(super) parts: Option<Vec<String>>,
+    /// Which of equal paths a packet takes, if not the technology's.
+    pub(super) paths: Option<String>,
     pub(super) nodes: Names,
     pub(super) switches: Option<Names>,
     #[serde(alias = "edges")]

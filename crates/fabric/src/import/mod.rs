@@ -2,6 +2,7 @@
 //!
 //! ```
 //! let text = r#"{
+//!   "technology": "myrinet",
 //!   "nodes": ["a", "b", "c"],
 //!   "switches": ["s"],
 //!   "links": [
@@ -10,7 +11,7 @@
 //!     {"from": "c", "to": "s", "rate_MBps": 320, "latency_us": 0.1, "parallel": 2}
 //!   ]
 //! }"#;
-//! let fabric = hotlink_fabric::import::graph("my-graph.json", text).unwrap();
+//! let fabric = hotlink_fabric::import::graph("my-graph.json", text, None).unwrap();
 //! assert_eq!((fabric.nodes(), fabric.network.channels()), (3, 8));
 //! ```
 //!
@@ -22,6 +23,11 @@
 //! them in `via` (over the first of parallel links), and all shortest paths where none is given. `packet` may give
 //! `payload_max_B` and `overhead_B`.
 //!
+//! `technology` says what the network is (see [`crate::technology`]); the caller may state it in the file's place. Its
+//! record gives flow control, packet format and how packets choose among equal paths (`paths` states another choice).
+//! `parts` names parts of the catalog, whose switches, adapters and hosts the graph then has; links without a rate of
+//! their own are then as the parts say.
+//!
 //! The node-link form that graph libraries write is read too: nodes as `{"id": 3, "kind": "switch"}` (a number or a
 //! name; `kind` is `node` as without it, or `switch`), links called `links` or `edges` with `source` and `target`, and
 //! `directed`, which makes every link one-way. The shortest form is a plain list of edges:
@@ -30,9 +36,11 @@
 mod format;
 
 use crate::built::{Fabric, MAX_NODES};
+use crate::catalog::{Library, Parts};
 use crate::network::{Builder, Channel, Network, Node, Override, Vertex};
-use crate::routing::Routing;
-use crate::spec::{FabricSpec, FlowControl, ResourceSpec, Role, RoutingSpec, Status, TopologySpec, Value};
+use crate::routing::{Paths, Routing};
+use crate::spec::{FabricSpec, ResourceSpec, Role, RoutingSpec, Status, TopologySpec, Value};
+use crate::technology::{self, Technology};
 use crate::topology::Shape;
 use crate::units::{Rate, Time};
 use format::{File, Kind, Link, Names};
@@ -53,17 +61,19 @@ const MAX_DEVICES: usize = 1 << 22;
 const MAX_LINKS: u64 = 1 << 24;
 
 /// Builds the fabric that `text` describes, called `file` in messages. Its name is the file's stem unless it has one.
+/// `technology`, where given, goes before the file's own; one of the two must be there.
 ///
 /// # Errors
 /// The first mistake, with its place.
-pub fn graph(file: &str, text: &str) -> Result<Fabric, ImportError> {
+pub fn graph(file: &str, text: &str, technology: Option<&'static Technology>) -> Result<Fabric, ImportError> {
     let parsed: File = serde_json::from_str(text).map_err(|error| {
         let place = format!("{file}:{}:{}", error.line(), error.column());
         let message = error.to_string();
         let what = message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what);
         ImportError { place, what: what.to_owned() }
     })?;
-    let mut reader = Reader { file, parsed, devices: BTreeMap::new(), names: Vec::new(), nodes: 0, direct: false };
+    let (devices, names) = (BTreeMap::new(), Vec::new());
+    let mut reader = Reader { file, parsed, technology, devices, names, nodes: 0, direct: false };
     reader.name_all()?;
     reader.read()
 }
@@ -71,6 +81,8 @@ pub fn graph(file: &str, text: &str) -> Result<Fabric, ImportError> {
 struct Reader<'a> {
     file: &'a str,
     parsed: File,
+    /// Stands before the file's own.
+    technology: Option<&'static Technology>,
     /// Index of each device by its name: the nodes first, then the switches.
     devices: BTreeMap<String, u32>,
     names: Vec<String>,
@@ -275,21 +287,55 @@ impl Reader<'_> {
         }
     }
 
+    /// The option's technology, else the file's, else the parts'.
+    fn technology(&self, parts: Option<&Parts>) -> Result<&'static Technology, ImportError> {
+        let of_parts = parts.and_then(|parts| parts.technology);
+        match (self.technology, &self.parsed.technology, of_parts) {
+            (Some(technology), ..) => Ok(technology),
+            (None, Some(name), _) => technology::named(name).or_else(|what| self.wrong("technology", what)),
+            (None, None, Some(technology)) => Ok(technology),
+            (None, None, None) => {
+                let what = format!(
+                    "is missing: say what the network is, as \"technology\": \"infiniband\" in the file or with \
+                     --technology infiniband (allowed: {})",
+                    technology::names()
+                );
+                self.wrong("technology", what)
+            }
+        }
+    }
+
+    /// What the parts of the catalog state that the file names.
+    fn parts(&self) -> Result<Option<Parts>, ImportError> {
+        let Some(names) = &self.parsed.parts else { return Ok(None) };
+        match Library::user().parts(names) {
+            Ok(parts) => Ok(Some(parts)),
+            Err(mistakes) => {
+                let what: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+                self.wrong("parts", what.join("; "))
+            }
+        }
+    }
+
     fn spec(&self) -> Result<FabricSpec, ImportError> {
         let stem = self.file.rsplit(['/', '\\']).next().unwrap_or(self.file);
         let stem = stem.strip_suffix(".json").unwrap_or(stem);
         let name = self.parsed.name.clone().unwrap_or_else(|| stem.to_owned());
-        let mut spec = FabricSpec::bare(&name, TopologySpec::Graph, self.routing()?);
+        let parts = self.parts()?;
+        let spec = FabricSpec::bare(&name, TopologySpec::Graph, self.routing()?);
+        let mut spec = spec.of_technology(self.technology(parts.as_ref())?);
         spec.title = self.parsed.title.clone().unwrap_or_else(|| format!("graph of {}", self.file));
-        spec.flow_control = FlowControl::Wormhole;
-        let rate = self.rate("rate_MBps", self.parsed.rate_mbps)?;
-        let latency = self.latency("latency_us", self.parsed.latency_us)?.unwrap_or_default();
-        for (role, name) in [(Role::Link, "link"), (Role::SwitchLink, "switch link")] {
-            let gross = rate.map(|rate| self.stated(rate, "MB/s"));
-            let latency = self.stated(latency, "us");
-            let resource = ResourceSpec { name: name.to_owned(), gross, measured: None, latency, half_duplex: false };
-            spec.resources.insert(role, resource);
+        if let Some(paths) = &self.parsed.paths {
+            spec.paths = Paths::named(paths).or_else(|what| self.wrong("paths", what))?;
         }
+        let framed = spec.technology.packet.map(Into::into);
+        if let Some(packet) = parts.as_ref().and_then(|parts| parts.packet.clone()).or(framed) {
+            spec.packet = packet;
+        }
+        if let Some(parts) = parts {
+            (spec.resources, spec.parameters, spec.ranges) = (parts.resources, parts.parameters, parts.ranges);
+        }
+        self.links_of(&mut spec)?;
         if let Some(packet) = &self.parsed.packet {
             let overhead = packet.overhead.unwrap_or(0.0);
             if !(0.0..=1e9).contains(&overhead) || packet.payload_max == Some(0) {
@@ -297,8 +343,35 @@ impl Reader<'_> {
             }
             spec.packet.payload_max_bytes = packet.payload_max.map(|bytes| self.stated(bytes, "B"));
             spec.packet.overhead_bytes = self.stated(overhead, "B");
+            spec.packet.overhead_per_hop_bytes = self.stated(0.0, "B");
         }
         Ok(spec)
+    }
+
+    /// Rate and latency of all links: the file's, else the parts'.
+    fn links_of(&self, spec: &mut FabricSpec) -> Result<(), ImportError> {
+        let rate = self.rate("rate_MBps", self.parsed.rate_mbps)?;
+        let latency = self.latency("latency_us", self.parsed.latency_us)?;
+        let of_parts = [spec.resource(Role::Link).cloned(), spec.resource(Role::SwitchLink).cloned()];
+        for ((role, name), known) in [(Role::Link, "link"), (Role::SwitchLink, "switch link")].into_iter().zip(of_parts)
+        {
+            let plain = ResourceSpec {
+                name: name.to_owned(),
+                gross: None,
+                measured: None,
+                latency: self.stated(Time::ZERO, "us"),
+                half_duplex: false,
+            };
+            let mut resource = known.unwrap_or(plain);
+            if let Some(rate) = rate {
+                (resource.gross, resource.measured) = (Some(self.stated(rate, "MB/s")), None);
+            }
+            if let Some(latency) = latency {
+                resource.latency = self.stated(latency, "us");
+            }
+            spec.resources.insert(role, resource);
+        }
+        Ok(())
     }
 
     /// A value of this file; a graph does not say where its values come from.

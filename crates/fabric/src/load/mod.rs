@@ -9,7 +9,8 @@ mod valiant;
 
 use crate::built::Fabric;
 use crate::network::{Channel, Node, Resource, Vertex};
-use crate::routing::{Hop, Routing, State, Toward};
+use crate::routing::choice::Draw;
+use crate::routing::{Hop, Paths, Routing, State, Toward, Trip};
 use crate::spec::Role;
 use crate::topology::{Cube, Shape};
 use crate::traffic::{Demand, Flow};
@@ -26,6 +27,16 @@ pub enum LoadError {
         demand: u32,
         /// Nodes of the fabric.
         fabric: u32,
+    },
+    /// A path for each pair, and too many pairs to follow.
+    #[error(
+        "{pairs} pairs of nodes, each with a path of its own: at most {most} are followed; count fewer nodes, or an even split (paths packet)"
+    )]
+    Pairs {
+        /// Pairs of the demand.
+        pairs: u64,
+        /// Most that are followed.
+        most: u64,
     },
     /// The routing has no way from one node to another.
     #[error("no route from node {} to node {}", sender.0, receiver.0)]
@@ -54,7 +65,34 @@ pub struct Load {
 /// the number of cores, so neither do the sums.
 const PARTS: usize = 128;
 
-/// Counts the load of `demand` on every resource.
+/// Most pairs of nodes whose paths are followed one by one (under [`Paths::Flow`]).
+const MOST_PAIRS: u64 = 1 << 24;
+
+/// Counts the load of `demand` on every resource where packets choose among equal paths by `paths`. Where the choice is
+/// a packet's own ([`Paths::Packet`], [`Paths::Adaptive`]) flows split evenly: the ideal of both. `seed` is that of the
+/// pairs' hash.
+///
+/// # Errors
+/// [`LoadError`]: wrong number of nodes, a pair without a route, or more pairs than are followed.
+pub fn count_paths(fabric: &Fabric, demand: &Demand, paths: Paths, seed: u64) -> Result<Load, LoadError> {
+    // A random intermediate group is a packet's own choice, whatever chooses among equal paths.
+    if !paths.is_static() || !fabric.offers_choices() || fabric.routing.is_valiant() {
+        return count(fabric, demand);
+    }
+    if demand.nodes != fabric.nodes() {
+        return Err(LoadError::Nodes { demand: demand.nodes, fabric: fabric.nodes() });
+    }
+    let injections = Injections::new(fabric, demand);
+    let counts = match paths {
+        Paths::Destination => in_chunks(fabric, fabric.attachment.homes.len(), |counter, group| {
+            counter.push_by_table(&injections, group)
+        })?,
+        _ => count_pairs(fabric, demand, seed)?,
+    };
+    finish(fabric, demand, counts)
+}
+
+/// Counts the load of `demand` on every resource; flows split evenly over equal paths.
 ///
 /// # Errors
 /// [`LoadError`]: wrong number of nodes, or a pair without a route.
@@ -76,7 +114,7 @@ fn count_by(fabric: &Fabric, demand: &Demand, by_symmetry: bool) -> Result<Load,
     }
     let injections = Injections::new(fabric, demand);
     let symmetric = by_symmetry && demand.flows.is_empty() && matches!(fabric.routing, Routing::Cube(_));
-    let mut counts = match &fabric.shape {
+    let counts = match &fabric.shape {
         Shape::Cube(cube) if symmetric && cube.is_full() => {
             let mut one = Counter::new(fabric);
             one.push_toward(&injections, 0)?;
@@ -85,6 +123,11 @@ fn count_by(fabric: &Fabric, demand: &Demand, by_symmetry: bool) -> Result<Load,
         Shape::Dragonfly(shape) if fabric.routing.is_valiant() => valiant::count(fabric, shape, &injections)?,
         _ => count_all(fabric, &injections)?,
     };
+    finish(fabric, demand, counts)
+}
+
+/// Adds explicit routes and the nodes' own links.
+fn finish(fabric: &Fabric, demand: &Demand, mut counts: Counts) -> Result<Load, LoadError> {
     walk_source_routes(fabric, demand, &mut counts);
     let (sent, received) = demand.per_node();
     for node in fabric.network.node_iter().filter(|&node| fabric.attachment.has_home(node)) {
@@ -98,6 +141,27 @@ fn count_by(fabric: &Fabric, demand: &Demand, by_symmetry: bool) -> Result<Load,
 
 fn count_all(fabric: &Fabric, injections: &Injections) -> Result<Counts, LoadError> {
     in_chunks(fabric, fabric.attachment.homes.len(), |counter, group| counter.push_toward(injections, group))
+}
+
+/// Follows every pair's own path, one destination after another.
+fn count_pairs(fabric: &Fabric, demand: &Demand, seed: u64) -> Result<Counts, LoadError> {
+    let nodes = fabric.nodes();
+    let all = if demand.all_pairs > 0.0 { u64::from(nodes) * u64::from(nodes) } else { 0 };
+    let pairs = all + demand.flows.len() as u64;
+    if pairs > MOST_PAIRS {
+        return Err(LoadError::Pairs { pairs, most: MOST_PAIRS });
+    }
+    let mut flows: Vec<&Flow> = demand.flows.iter().collect();
+    flows.sort_by_key(|flow| (flow.destination, flow.source));
+    in_chunks(fabric, nodes as usize, |counter, to| {
+        let to = Node(to as u32);
+        if demand.all_pairs > 0.0 {
+            (0..nodes).try_for_each(|from| counter.follow(Node(from), to, demand.all_pairs, seed))?;
+        }
+        let own = flows.partition_point(|flow| flow.destination < to)..;
+        let own = flows[own].iter().take_while(|flow| flow.destination == to);
+        own.into_iter().try_for_each(|flow| counter.follow(flow.source, to, flow.amount, seed))
+    })
 }
 
 /// Runs `work` for 0..count on all cores and sums the counts in order.
@@ -158,6 +222,8 @@ struct Injections<'a> {
     start: Vec<usize>,
     /// Pairs with explicit routes, by home of source and of destination; they are walked instead.
     routed: BTreeMap<(u32, u32), usize>,
+    /// The same by home of the source and destination.
+    explicit: BTreeMap<(u32, Node), usize>,
 }
 
 impl<'a> Injections<'a> {
@@ -169,11 +235,32 @@ impl<'a> Injections<'a> {
         let mut flows: Vec<_> = between.map(|f| (group(f.destination), f.source, f.amount, f.destination)).collect();
         flows.sort_by_key(|&(group, source, _, destination)| (group, source, destination));
         let start = (0..=fabric.attachment.homes.len() as u32).map(|g| flows.partition_point(|f| f.0 < g)).collect();
-        let mut routed = BTreeMap::new();
+        let (mut routed, mut explicit) = (BTreeMap::new(), BTreeMap::new());
         for &(source, destination) in routes.iter().flat_map(|routes| routes.keys()) {
             *routed.entry((group(source), group(destination))).or_insert(0) += 1;
+            *explicit.entry((group(source), destination)).or_insert(0) += 1;
         }
-        Injections { fabric, all_pairs: demand.all_pairs, flows, start, routed }
+        Injections { fabric, all_pairs: demand.all_pairs, flows, start, routed, explicit }
+    }
+
+    /// Calls `inject(home of the source, amount, a source)` for all that goes to one node of `group` without an explicit
+    /// route.
+    fn each_to(&self, group: usize, destination: Node, mut inject: impl FnMut(Vertex, f64, Node)) {
+        let attachment = &self.fabric.attachment;
+        if self.all_pairs > 0.0 {
+            for (from, &home) in attachment.homes.iter().enumerate() {
+                let sources = attachment.nodes_of(from);
+                let routed = self.explicit.get(&(from as u32, destination)).copied().unwrap_or(0);
+                let pairs = sources.len() - usize::from(from == group) - routed;
+                if pairs > 0 {
+                    inject(home, self.all_pairs * pairs as f64, sources[0]);
+                }
+            }
+        }
+        let own = &self.flows[self.start[group]..self.start[group + 1]];
+        for &(_, source, amount, _) in own.iter().filter(|flow| flow.3 == destination) {
+            inject(attachment.home[source.0 as usize], amount, source);
+        }
     }
 
     /// Calls `inject(home of the source, amount, a source, a destination)` for all that goes to `group` without an
@@ -221,6 +308,55 @@ impl<'a> Counter<'a> {
         }
     }
 
+    /// Pushes all that goes to each node of home `group` by the switches' forwarding tables.
+    fn push_by_table(&mut self, injections: &Injections, group: usize) -> Result<(), LoadError> {
+        let fabric = self.fabric;
+        let toward = fabric.routing.toward(&fabric.network, &fabric.attachment, group);
+        for &destination in fabric.attachment.nodes_of(group) {
+            let mut lost = None;
+            injections.each_to(group, destination, |home, amount, source| {
+                let state = State { at: home, phase: 0 };
+                match toward.rank(state) {
+                    Some(rank) => self.wait(state, rank, amount),
+                    None => lost = Some(LoadError::NoRoute { sender: source, receiver: destination }),
+                }
+            });
+            self.drain(&toward, true, Some(destination));
+            lost.map_or(Ok(()), Err)?;
+        }
+        Ok(())
+    }
+
+    /// Adds `amount` along the path that the pair's hash chooses.
+    fn follow(&mut self, source: Node, destination: Node, amount: f64, seed: u64) -> Result<(), LoadError> {
+        let fabric = self.fabric;
+        let explicit = fabric.routing.explicit().is_some_and(|routes| routes.contains_key(&(source, destination)));
+        if source == destination || explicit {
+            return Ok(());
+        }
+        let (attachment, network) = (&fabric.attachment, &fabric.network);
+        let ways = fabric.ways(Trip::new(source, destination));
+        let end = attachment.home[destination.0 as usize];
+        let mut state = State { at: attachment.home[source.0 as usize], phase: 0 };
+        let mut draw = Draw::of_pair(Paths::Flow, seed, source, destination);
+        let mut hops = std::mem::take(&mut self.hops);
+        loop {
+            self.counts.vertex[state.at.0 as usize] += amount;
+            if state.at == end {
+                break;
+            }
+            ways.hops(state, &mut hops);
+            let Some(place) = draw.pick(network, fabric.tables(), &hops) else {
+                return Err(LoadError::NoRoute { sender: source, receiver: destination });
+            };
+            let hop = hops[place];
+            self.counts.channel[hop.channel.0 as usize] += amount;
+            state = State { at: network.to(hop.channel), phase: hop.phase };
+        }
+        self.hops = hops;
+        Ok(())
+    }
+
     /// Pushes all that goes to home `group`.
     fn push_toward(&mut self, injections: &Injections, group: usize) -> Result<(), LoadError> {
         let toward = self.fabric.routing.toward(&self.fabric.network, &self.fabric.attachment, group);
@@ -233,7 +369,7 @@ impl<'a> Counter<'a> {
                 None => lost = lost.or(Some(LoadError::NoRoute { sender: source, receiver: destination })),
             }
         });
-        self.drain(&toward, true);
+        self.drain(&toward, true, None);
         lost.map_or(Ok(()), Err)
     }
 
@@ -249,8 +385,9 @@ impl<'a> Counter<'a> {
         *waiting += amount;
     }
 
-    /// Pushes all that waits to its end; `arrivals` says whether what arrives counts on the last vertex.
-    fn drain(&mut self, toward: &Toward, arrivals: bool) {
+    /// Pushes all that waits to its end; `arrivals` says whether what arrives counts on the last vertex, `table` whose
+    /// entries of the forwarding tables choose among equal hops (without one they share the flow).
+    fn drain(&mut self, toward: &Toward, arrivals: bool, table: Option<Node>) {
         let phases = usize::from(self.fabric.routing.phases());
         let mut hops = std::mem::take(&mut self.hops);
         for rank in (0..self.by_rank.len()).rev() {
@@ -262,6 +399,13 @@ impl<'a> Counter<'a> {
                 }
                 hops.clear();
                 toward.hops(state, &mut hops);
+                if let Some(destination) = table.filter(|_| hops.len() > 1) {
+                    let mut draw = Draw::new(Paths::Destination, destination, 0, 0);
+                    let place = draw.pick(&self.fabric.network, self.fabric.tables(), &hops).unwrap_or(0);
+                    hops.swap(0, place);
+                    hops.truncate(1);
+                    hops[0].share = 1.0;
+                }
                 for hop in &hops {
                     self.counts.channel[hop.channel.0 as usize] += flow * hop.share;
                     let next = State { at: self.fabric.network.to(hop.channel), phase: hop.phase };

@@ -62,7 +62,7 @@ impl<'a> Plan<'a> {
                 }
             }
         }
-        counter.drain(&Toward::Dragonfly(toward), false);
+        counter.drain(&Toward::Dragonfly(toward), false, None);
     }
 
     fn second_legs(&self, counter: &mut Counter, injections: &Injections, home: usize) {
@@ -91,7 +91,7 @@ impl<'a> Plan<'a> {
                 }
             }
         }
-        counter.drain(&Toward::Dragonfly(toward), true);
+        counter.drain(&Toward::Dragonfly(toward), true, None);
     }
 
     /// Where the flows of a group's routers arrive in `via`: a router with links of its own uses those, the others

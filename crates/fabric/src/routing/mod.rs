@@ -4,8 +4,9 @@
 //! gives one [`Hop`], a spreading one several with their shares. The load count asks per destination
 //! ([`Routing::toward`], with the hops still to go, so that flows can be pushed farthest first); the simulator asks
 //! per packet ([`crate::Fabric::ways`]). Structured topologies answer by formula, any other graph from distances to the
-//! destination's home, worked out once per home and kept ([`paths::Paths`]).
+//! destination's home, worked out once per home and kept ([`paths::ShortestPaths`]).
 
+pub mod choice;
 pub mod cube;
 pub mod dragonfly;
 pub mod paths;
@@ -14,9 +15,10 @@ use crate::built::{Attachment, BuildError};
 use crate::network::{Channel, Network, Node, Vertex};
 use crate::spec::RoutingSpec;
 use crate::topology::{Cube, Dragonfly, Shape, invalid};
+pub use choice::Paths;
 use cube::CubeToward;
 use dragonfly::{DragonflyToward, Goal};
-use paths::Paths;
+use paths::ShortestPaths;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -80,11 +82,11 @@ pub enum Routing {
         valiant: bool,
     },
     /// Shortest paths, free or up*/down*.
-    Paths(Paths),
+    Paths(ShortestPaths),
     /// Explicit routes; pairs without one take all shortest paths.
     Source {
         /// For the other pairs.
-        paths: Paths,
+        paths: ShortestPaths,
         /// Channels from the source's to the destination's vertex.
         routes: BTreeMap<(Node, Node), Vec<Channel>>,
     },
@@ -99,7 +101,8 @@ impl Routing {
         use RoutingSpec::{DimensionOrder, DragonflyMinimal, DragonflyValiant};
         Ok(match (spec, shape) {
             (DimensionOrder, Shape::Cube(cube)) => Routing::Cube(cube.clone()),
-            (DimensionOrder, _) => return Err(invalid("routing dimension-order is for topology cube")),
+            (DimensionOrder, _) if !network.order.is_empty() => Routing::Paths(ShortestPaths::ordered(network, at)),
+            (DimensionOrder, _) => return Err(invalid("routing dimension-order is for topologies cube and hyperx")),
             (DragonflyMinimal | DragonflyValiant, Shape::Dragonfly(shape)) => {
                 Routing::Dragonfly { shape: shape.clone(), valiant: spec == DragonflyValiant }
             }
@@ -109,11 +112,11 @@ impl Routing {
             (RoutingSpec::UpDown, _) if !all_both_ways(network) => {
                 return Err(invalid("routing up-down needs every link between devices both ways"));
             }
-            (RoutingSpec::UpDown, _) => Routing::Paths(Paths::up_down(network, at, shape)),
-            (RoutingSpec::ShortestEcmp, _) => Routing::Paths(Paths::shortest(network, at, false)),
-            (RoutingSpec::ShortestSingle, _) => Routing::Paths(Paths::shortest(network, at, true)),
+            (RoutingSpec::UpDown, _) => Routing::Paths(ShortestPaths::up_down(network, at, shape)),
+            (RoutingSpec::ShortestEcmp, _) => Routing::Paths(ShortestPaths::shortest(network, at, false)),
+            (RoutingSpec::ShortestSingle, _) => Routing::Paths(ShortestPaths::shortest(network, at, true)),
             (RoutingSpec::Source, _) => {
-                Routing::Source { paths: Paths::shortest(network, at, false), routes: BTreeMap::new() }
+                Routing::Source { paths: ShortestPaths::shortest(network, at, false), routes: BTreeMap::new() }
             }
         })
     }
@@ -209,7 +212,7 @@ impl Routing {
     /// What leads a packet on between its injection and its ejection (see [`crate::Fabric::ways`]).
     pub(crate) fn guide<'a>(&'a self, network: &'a Network, at: &Attachment, trip: Trip) -> Guide<'a> {
         let group = at.group[trip.destination.0 as usize] as usize;
-        let kept = |paths: &'a Paths| {
+        let kept = |paths: &'a ShortestPaths| {
             let row = Cow::Borrowed(paths.kept_row(network, at, group));
             Guide::Toward(Toward::Paths { paths, network, row })
         };
@@ -273,7 +276,7 @@ pub enum Toward<'a> {
     /// By distances.
     Paths {
         /// The routing.
-        paths: &'a Paths,
+        paths: &'a ShortestPaths,
         /// Its network.
         network: &'a Network,
         /// Distances to the home.

@@ -16,11 +16,12 @@ const UNREACHABLE: u16 = u16::MAX;
 
 /// Shortest-path routing of a network.
 #[derive(Debug)]
-pub struct Paths {
+pub struct ShortestPaths {
     /// Take the first shortest path only.
     single: bool,
-    /// Per channel: leads up. Empty without up*/down*.
-    up: Vec<bool>,
+    /// Per channel: packets cross channels in ascending rank only (up before down, dimension before dimension). Empty where
+    /// any order is allowed.
+    rank: Vec<u8>,
     /// Channels that enter vertex v are `entering[start[v]..start[v + 1]]`.
     entering: Vec<Channel>,
     start: Vec<u32>,
@@ -33,21 +34,21 @@ pub struct Paths {
 /// Distances to one home, by phase and vertex.
 type Row = Box<[u16]>;
 
-impl Paths {
+impl ShortestPaths {
     /// All shortest paths, split evenly at each hop; or the first only.
-    pub fn shortest(network: &Network, attachment: &Attachment, single: bool) -> Paths {
+    pub fn shortest(network: &Network, attachment: &Attachment, single: bool) -> ShortestPaths {
         let (entering, start) = entering(network);
         let all_have_homes = network.node_iter().all(|node| attachment.has_home(node));
         let first = if all_have_homes { network.nodes } else { 0 };
         let rows = std::iter::repeat_with(OnceLock::new).take(attachment.homes.len()).collect();
-        Paths { single, up: Vec::new(), entering, start, first, rows }
+        ShortestPaths { single, rank: Vec::new(), entering, start, first, rows }
     }
 
     /// The shortest paths that never climb after a descent. Up is towards a higher tier where tiers have levels, else
     /// towards the root of a breadth-first tree (the device with most channels, lowest number first); then towards the
     /// lower number. No cycle of channels can then wait for each other.
-    pub fn up_down(network: &Network, attachment: &Attachment, shape: &Shape) -> Paths {
-        let mut paths = Paths::shortest(network, attachment, false);
+    pub fn up_down(network: &Network, attachment: &Attachment, shape: &Shape) -> ShortestPaths {
+        let mut paths = ShortestPaths::shortest(network, attachment, false);
         let depth = match shape {
             Shape::Tiers(tiers) if tiers.iter().any(|tier| tier.level > 0) => {
                 let top = tiers.iter().map(|tier| tier.level).max().unwrap_or(0);
@@ -60,21 +61,30 @@ impl Paths {
             _ => breadth_first_depth(network),
         };
         let key = |v: Vertex| (depth[v.0 as usize], v);
-        paths.up = network.from.iter().zip(&network.to).map(|(&from, &to)| key(to) < key(from)).collect();
+        paths.rank = network.from.iter().zip(&network.to).map(|(&from, &to)| u8::from(key(to) >= key(from))).collect();
         paths
     }
 
-    /// Phases of a packet: 0 only, or 0 climbing and 1 descending.
+    /// Whether there is one path for each destination.
+    pub fn is_single(&self) -> bool {
+        self.single
+    }
+
+    /// All shortest paths in the order of the network's dimensions.
+    pub fn ordered(network: &Network, attachment: &Attachment) -> ShortestPaths {
+        ShortestPaths { rank: network.order.clone(), ..ShortestPaths::shortest(network, attachment, false) }
+    }
+
+    /// Phases of a packet: the rank of the channel crossed last, 0 at first.
     pub fn phases(&self) -> u8 {
-        1 + u8::from(!self.up.is_empty())
+        self.rank.iter().max().map_or(1, |most| most + 1)
     }
 
     /// Phase after crossing `channel` in `phase`; `None` if that is not allowed.
     fn after(&self, channel: Channel, phase: u8) -> Option<u8> {
-        match self.up.get(channel.0 as usize) {
+        match self.rank.get(channel.0 as usize) {
             None => Some(0),
-            Some(true) => (phase == 0).then_some(0),
-            Some(false) => Some(1),
+            Some(&rank) => (rank >= phase).then_some(rank),
         }
     }
 

@@ -32,6 +32,11 @@ pub struct Cube {
 }
 
 impl Cube {
+    /// Whether both ways round some ring are equally long for some pair.
+    pub fn has_ties(&self) -> bool {
+        self.bidirectional && self.extents.iter().any(|extent| extent % 2 == 0)
+    }
+
     /// Works out the extents for `nodes` nodes.
     ///
     /// # Errors

@@ -6,14 +6,51 @@
 pub mod cube;
 pub mod dragonfly;
 mod fat_tree;
+pub mod hyperx;
 mod rail;
 mod switches;
 
 use crate::built::{BuildError, MAX_NODES};
+use crate::catalog::Table;
 use crate::network::{Builder, Channel, Network, Vertex};
-use crate::spec::{FabricSpec, Role, TopologySpec};
+use crate::spec::{FabricSpec, Role, RoutingSpec, TopologySpec};
 pub use cube::Cube;
 pub use dragonfly::Dragonfly;
+use std::sync::Arc;
+
+/// A topology in one file: everything that hotlink asks of one. To add a topology, implement this in a file of its own
+/// and add its entry to [`REGISTRY`].
+pub trait Topology: std::fmt::Debug + Send + Sync {
+    /// Its `kind` in files.
+    fn kind(&self) -> &'static str;
+    /// The network for `nodes` nodes, and how it lies.
+    ///
+    /// # Errors
+    /// It cannot hold that many, or its parameters contradict each other.
+    fn build(&self, nodes: u32) -> Result<(Network, Shape), BuildError>;
+    /// Routings that suit it, the usual one first.
+    fn routings(&self) -> &'static [RoutingSpec];
+    /// Its parameters as a file states them.
+    fn fields(&self) -> Vec<(&'static str, String)>;
+}
+
+impl PartialEq for dyn Topology {
+    fn eq(&self, other: &dyn Topology) -> bool {
+        self.kind() == other.kind() && self.fields() == other.fields()
+    }
+}
+
+/// How a registered topology is found and read.
+#[derive(Debug)]
+pub(crate) struct Registered {
+    /// Its `kind` in files.
+    pub kind: &'static str,
+    /// Reads the rest of its `[topology]` table.
+    pub read: fn(&Table<'_>) -> Option<Arc<dyn Topology>>,
+}
+
+/// Every registered topology.
+pub(crate) const REGISTRY: &[Registered] = &[hyperx::ENTRY];
 
 /// What the vertices of a network are and how they lie.
 #[derive(Clone, Debug)]
@@ -117,6 +154,7 @@ pub fn build(spec: &FabricSpec, nodes: u32) -> Result<(Network, Shape), BuildErr
         TopologySpec::Rail { gpus_per_host, radix } => rail::build(nodes, *gpus_per_host, *radix),
         TopologySpec::Crossbar { ports } => switches::crossbar(nodes, *ports),
         TopologySpec::Shared => Ok(switches::shared(nodes)),
+        TopologySpec::Registered(topology) => topology.build(nodes),
         TopologySpec::Graph => {
             Err(invalid("a graph comes from its own file (a JSON file with nodes, switches and links)"))
         }

@@ -1,0 +1,173 @@
+//! Which of equal paths a packet takes. Both engines ask here: the load count and the simulator choose alike.
+//!
+//! A routing offers several hops where paths are equal. Under [`Paths::Destination`] each switch has one forwarding
+//! table: its hop depends on the switch and the destination alone. Under [`Paths::Flow`] it depends on a hash of the
+//! pair. The other two depend on the packet: the load count splits evenly there, which is their ideal.
+
+use super::Hop;
+use crate::network::{Channel, Network, Node, Vertex};
+
+/// Which of equal paths a packet takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Paths {
+    /// The packets of a message take the equal paths in turn: even load, and packets of a pair may overtake each other.
+    Packet,
+    /// One path for each pair of nodes, by a hash of the pair (ECMP): order kept, load as even as the hash.
+    Flow,
+    /// One path for each destination from any switch (D-mod-k, as subnet managers and route mappers fill their tables):
+    /// order kept, load even for shifts and exchanges.
+    Destination,
+    /// At each switch the least occupied of the equal paths; packets of a pair may overtake each other.
+    Adaptive,
+}
+
+impl Paths {
+    /// Names in files and options.
+    pub const NAMES: &'static [(&'static str, Paths)] = &[
+        ("packet", Paths::Packet),
+        ("flow", Paths::Flow),
+        ("destination", Paths::Destination),
+        ("adaptive", Paths::Adaptive),
+    ];
+
+    /// Its name in files and options.
+    pub fn name(self) -> &'static str {
+        Paths::NAMES.iter().find(|(_, paths)| *paths == self).map_or("", |(name, _)| name)
+    }
+
+    /// The policy called `name`.
+    ///
+    /// # Errors
+    /// There is none; the text lists all.
+    pub fn named(name: &str) -> Result<Paths, String> {
+        let names = || Paths::NAMES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        let found = Paths::NAMES.iter().find(|(own, _)| *own == name).map(|(_, paths)| *paths);
+        found.ok_or_else(|| format!("`{name}` is no way to choose among equal paths (allowed: {})", names()))
+    }
+
+    /// Whether every packet of a pair takes the same path.
+    pub fn is_static(self) -> bool {
+        matches!(self, Paths::Flow | Paths::Destination)
+    }
+}
+
+/// Scrambles one word (SplitMix64's output).
+#[inline]
+pub fn mix(word: u64) -> u64 {
+    let mut z = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
+/// The lot of a pair of nodes under a seed: what [`Paths::Flow`] hashes.
+pub fn pair_lot(seed: u64, from: u32, to: u32) -> u64 {
+    mix(seed ^ (u64::from(from) << 32 | u64::from(to)))
+}
+
+/// What picks hop after hop of one packet's path.
+#[derive(Clone, Copy, Debug)]
+pub struct Draw {
+    lot: u64,
+    turn: u64,
+    paths: Paths,
+    destination: Node,
+}
+
+impl Draw {
+    /// For a packet with this lot (32 bits count) and place in turn.
+    pub fn new(paths: Paths, destination: Node, lot: u64, turn: u64) -> Draw {
+        Draw { lot, turn, paths, destination }
+    }
+
+    /// For every packet of a pair under a static policy.
+    pub fn of_pair(paths: Paths, seed: u64, from: Node, to: Node) -> Draw {
+        Draw::new(paths, to, pair_lot(seed, from.0, to.0) & 0xffff_ffff, 0)
+    }
+
+    /// The place of the next hop among those offered at one device; `None` where there is none.
+    pub fn pick(&mut self, network: &Network, tables: &Tables, hops: &[Hop]) -> Option<usize> {
+        if hops.len() < 2 {
+            return (hops.len() == 1).then_some(0);
+        }
+        let ways = hops.len() as u64;
+        if self.paths == Paths::Destination {
+            return Some(tables.place(network, hops, self.destination));
+        }
+        // Every choice goes on with every packet, and one more when those before it have come round: a few packets
+        // already spread over every stage, and many take every combination.
+        self.lot = mix(self.lot);
+        let way = (self.lot >> 32) + self.turn;
+        self.turn += self.turn / ways;
+        Some((way % ways) as usize)
+    }
+}
+
+/// The forwarding tables of [`Paths::Destination`], as two numbers for each device: by them a destination's number is
+/// divided before it is taken modulo the hops. Each level of a tree uses digits of its own, as D-mod-k does, so that
+/// what one level has told apart the next spreads again.
+#[derive(Debug)]
+pub struct Tables {
+    /// Links between a device and the nearest node.
+    level: Vec<u32>,
+    /// Divisor on the way up and across.
+    up: Vec<u64>,
+    /// Divisor for parallel channels down to this device: the copy that a packet to the same node would have climbed by.
+    down: Vec<u64>,
+}
+
+impl Tables {
+    /// The tables of a network.
+    pub fn new(network: &Network) -> Tables {
+        let mut tables = Tables {
+            level: vec![u32::MAX; network.vertices()],
+            up: vec![1; network.vertices()],
+            down: vec![1; network.vertices()],
+        };
+        let mut here: Vec<Vertex> = network.node_iter().map(Node::vertex).collect();
+        here.iter().for_each(|v| tables.level[v.0 as usize] = 0);
+        for level in 0.. {
+            let mut next = Vec::new();
+            for &v in &here {
+                tables.reach(network, v, level, &mut next);
+            }
+            if next.is_empty() {
+                break;
+            }
+            here = next;
+        }
+        tables
+    }
+
+    /// Levels and divisors of what lies above `v`.
+    fn reach(&mut self, network: &Network, v: Vertex, level: u32, next: &mut Vec<Vertex>) {
+        let above = |tables: &Tables, c: &Channel| tables.level[network.to(*c).0 as usize] > level;
+        let ups: Vec<Channel> = network.out(v).filter(|c| above(self, c)).collect();
+        let Some(&first) = ups.first() else { return };
+        // Parallel channels are either next to each other in port order or a round of all devices above apart.
+        let parallel = ups.iter().skip(1).position(|&c| network.to(c) == network.to(first));
+        let apart = parallel.map_or(1, |place| place as u64 + 1);
+        let own = self.up[v.0 as usize];
+        self.down[v.0 as usize] = own.saturating_mul(apart);
+        let divisor = if level == 0 { 1 } else { own.saturating_mul(ups.len() as u64) };
+        for channel in ups {
+            let to = network.to(channel).0 as usize;
+            if self.level[to] == u32::MAX {
+                self.level[to] = level + 1;
+                next.push(network.to(channel));
+            }
+            if self.level[to] == level + 1 {
+                self.up[to] = self.up[to].max(divisor);
+            }
+        }
+    }
+
+    fn place(&self, network: &Network, hops: &[Hop], destination: Node) -> usize {
+        let at = network.from(hops[0].channel).0 as usize;
+        let to = network.to(hops[0].channel);
+        let one_device = network.to(hops[hops.len() - 1].channel) == to;
+        let descends = one_device && self.level[to.0 as usize] < self.level[at];
+        let divisor = if descends { self.down[to.0 as usize] } else { self.up[at] };
+        (u64::from(destination.0) / divisor.max(1) % hops.len() as u64) as usize
+    }
+}
