@@ -122,6 +122,23 @@ impl<K: Copy + Ord, V: Copy> Cache<K, V> {
     pub(crate) fn keys(&self, wanted: impl Fn(&K) -> bool) -> Vec<K> {
         self.slots.keys().copied().filter(|key| wanted(key)).collect()
     }
+    /// What distinguishes two states: what there is, its uses under way, and in which order it was last used.
+    #[cfg(any(test, feature = "prove"))]
+    pub(crate) fn fingerprint(&self, hasher: &mut impl std::hash::Hasher)
+    where
+        K: std::hash::Hash,
+        V: std::hash::Hash,
+    {
+        for (key, slot) in &self.slots {
+            let older = self.slots.values().filter(|other| other.last < slot.last).count();
+            std::hash::Hash::hash(&(key, slot.value, slot.users, older), hasher);
+        }
+    }
+    /// Uses under way.
+    #[cfg(any(test, feature = "prove"))]
+    pub(crate) fn in_use(&self) -> usize {
+        self.slots.values().map(|slot| slot.users as usize).sum()
+    }
     /// Gives a set-up a hold priority: those with lower ones are released before it.
     pub(crate) fn hold(&mut self, key: K, hold: u32) {
         if let Some(slot) = self.slots.get_mut(&key) {

@@ -7,7 +7,9 @@ use crate::setup::SetupStats;
 use crate::wire::Context;
 use crate::{Error, Tag};
 use hotlink_fabric::units::Time;
-use hotlink_port::{Align, Host, Key, Kind, Limits, Memory, Note, Op, Payload, Port, Rank, Span, Work, yield_once};
+use hotlink_port::{
+    Align, Host, Key, Kind, Limits, Memory, Note, Op, Payload, Port, Rank, Refusal, Span, Work, yield_once,
+};
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -32,6 +34,10 @@ pub struct Comm<P: Port> {
     align: Align,
     /// Algorithms that were asked for, by collective.
     forced: Rc<Cell<[Option<Algorithm>; Collective::ALL.len()]>>,
+    /// Bytes of a segment of a pipeline, if it was asked for.
+    segment: Rc<Cell<Option<u64>>>,
+    /// By which each collective ran last.
+    ran: Rc<Cell<[Option<Algorithm>; Collective::ALL.len()]>>,
 }
 
 impl<P: Port> Clone for Comm<P> {
@@ -41,6 +47,8 @@ impl<P: Port> Clone for Comm<P> {
             revoked: self.revoked.clone(),
             limits: self.limits.clone(),
             forced: self.forced.clone(),
+            segment: self.segment.clone(),
+            ran: self.ran.clone(),
             ..*self
         }
     }
@@ -50,7 +58,7 @@ impl<P: Port> Clone for Comm<P> {
 pub(crate) const SENT: u64 = u64::MAX;
 
 /// What a completed receive tells; of a send it tells nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Status {
     /// The other rank.
     pub from: Rank,
@@ -93,6 +101,8 @@ impl<P: Port> Comm<P> {
             memory,
             align,
             forced: Rc::default(),
+            segment: Rc::default(),
+            ran: Rc::default(),
         }
     }
     /// This rank.
@@ -146,7 +156,7 @@ impl<P: Port> Comm<P> {
 
     /// What the protocols did so far.
     pub fn counters(&self) -> Counters {
-        self.engine.borrow().counters
+        Counters { algorithms: self.ran.get(), ..self.engine.borrow().counters }
     }
     /// What set-ups for zero-copy transfers cost so far.
     pub fn setup_stats(&self) -> SetupStats {
@@ -286,6 +296,9 @@ impl<P: Port> Comm<P> {
         self.receive(Pattern { from, tag, context: Context::USER }, span)
     }
     async fn receive(&self, pattern: Pattern, span: Span) -> Result<Status, Error> {
+        if pattern.from.is_some_and(|from| from >= self.ranks) {
+            return Err(Refusal::NoRank.into());
+        }
         self.engine.borrow_mut().settle(span.bytes());
         let id = 'begun: loop {
             for _ in 0..self.patience {
@@ -340,6 +353,13 @@ impl<P: Port> Comm<P> {
         let request = self.start(Side::Send, to, tag, span)?;
         self.wait(request).await.map(|_| ())
     }
+    /// From now on pipelines move segments of so many bytes (`None`: what the cost model picks). All ranks must agree.
+    pub fn set_segment(&self, bytes: Option<u64>) {
+        self.segment.set(bytes.filter(|&bytes| bytes > 0));
+    }
+    pub(crate) fn segment(&self) -> Option<u64> {
+        self.segment.get()
+    }
     pub(crate) fn forced(&self, collective: Collective) -> Option<Algorithm> {
         self.forced.get()[collective as usize]
     }
@@ -347,6 +367,12 @@ impl<P: Port> Comm<P> {
         let mut forced = self.forced.get();
         forced[collective as usize] = algorithm;
         self.forced.set(forced);
+    }
+    /// Notes by which algorithm a collective runs.
+    pub(crate) fn note_algorithm(&self, collective: Collective, algorithm: Algorithm) {
+        let mut ran = self.ran.get();
+        ran[collective as usize] = Some(algorithm);
+        self.ran.set(ran);
     }
     /// Longest message that travels at once.
     pub(crate) fn eager_bytes(&self) -> u64 {

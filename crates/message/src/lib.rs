@@ -26,10 +26,14 @@ mod comm;
 pub mod conformance;
 mod endpoint;
 mod engine;
+pub mod fuzz;
 mod indexed;
 mod onesided;
 mod options;
 mod persistent;
+#[cfg(any(test, feature = "prove"))]
+#[doc(hidden)]
+pub mod prove;
 mod reduce;
 mod region;
 mod setup;
@@ -55,7 +59,7 @@ use serde::{Deserialize, Serialize};
 pub type Tag = u32;
 
 /// Why a communication failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error, Serialize, Deserialize)]
 pub enum Error {
     /// The message is longer than the receive buffer; its beginning was received.
     #[error("message of {sent} B, room for {room} B")]
@@ -68,6 +72,9 @@ pub enum Error {
     /// The peer has died.
     #[error("rank {0} is gone")]
     PeerGone(Rank),
+    /// The peer's program has ended: it sends and receives no more.
+    #[error("rank {0} has ended, and sends and receives no more")]
+    Ended(Rank),
     /// The port or host refused.
     #[error("refused: {0}")]
     Refused(#[from] Refusal),

@@ -1,6 +1,7 @@
 //! What a communicator may choose, and what it counts.
 
 use crate::cache::Policy;
+use crate::collectives::algorithm::{Algorithm, Collective};
 use hotlink_port::{Align, Kind};
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +29,7 @@ pub struct Options {
 }
 
 /// What a send promises, after K98's two flavours of message passing (slides 8 and 27).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Mode {
     /// Whichever is faster for the size: the send may or may not end before the receiver is there.
     #[default]
@@ -70,6 +71,8 @@ pub struct Counters {
     pub buffered: u64,
     /// Messages of several blocks packed or unpacked through a buffer.
     pub packed: u64,
+    /// The algorithm by which each collective ran last, in the order of [`crate::Collective::ALL`].
+    pub algorithms: [Option<Algorithm>; Collective::ALL.len()],
 }
 
 impl Options {
@@ -78,7 +81,7 @@ impl Options {
         Options {
             // Between processes of one machine, control messages are read while they are written: a handshake would
             // only delay them.
-            eager_bytes: if limits.real_time && limits.segments {
+            eager_bytes: if limits.whole_messages || (limits.real_time && limits.segments) {
                 limits.control_bytes_max
             } else {
                 limits.control_bytes_max.min(16 << 10)

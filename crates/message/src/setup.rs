@@ -20,6 +20,7 @@ pub struct SetupStats {
 }
 
 /// A rank's set-ups.
+#[derive(Clone)]
 pub(crate) struct Setup {
     registrations: Cache<Memory, Key>,
     attachments: Cache<(Key, bool), Attachment>,
@@ -42,6 +43,17 @@ impl Setup {
     pub(crate) fn stats(&self) -> SetupStats {
         let (registrations, attachments) = (self.registrations.stats, self.attachments.stats);
         SetupStats { registrations, attachments, refused: self.refused, time: self.time }
+    }
+    /// What distinguishes two states, for the checker.
+    #[cfg(any(test, feature = "prove"))]
+    pub(crate) fn fingerprint(&self, hasher: &mut impl std::hash::Hasher) {
+        self.registrations.fingerprint(hasher);
+        self.attachments.fingerprint(hasher);
+    }
+    /// Uses under way.
+    #[cfg(any(test, feature = "prove"))]
+    pub(crate) fn in_use(&self) -> usize {
+        self.registrations.in_use() + self.attachments.in_use()
     }
     /// The key of `memory`, registered now if it is not yet. In use until [`Setup::registered_done`].
     pub(crate) fn register(&mut self, port: &mut impl Port, memory: Memory) -> Result<Key, Refusal> {

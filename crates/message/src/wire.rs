@@ -4,7 +4,7 @@ use crate::Tag;
 use hotlink_port::{Head, Key, Layout, Memory, Rank, Span};
 
 /// Kinds of control message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub(crate) enum Kind {
     /// A whole message.
@@ -19,7 +19,7 @@ pub(crate) enum Kind {
     /// Fetched, or the half of it that the receiver moves: the sender's request `id` is over, or half over.
     Fetched = 4,
     /// Deposited, or the half of it that the sender moves: the receiver's request `id` is over, or half over. If `at`
-    /// is 1 the sender could not, and the receiver fetches that half too.
+    /// is 1 the sender could not, and the receiver will clear the whole message.
     Landed = 5,
     /// An early receive: `id` is the receiver's request, `total` its room, `at` the messages it had seen from the
     /// sender; with a place.
@@ -47,7 +47,7 @@ const KINDS: [Kind; 10] = [
 ];
 
 /// Which of a rank's message streams: messages of different contexts never match.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Context(pub(crate) u8);
 
 impl Context {
@@ -56,7 +56,7 @@ impl Context {
 }
 
 /// A head, taken apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Words {
     pub(crate) kind: Kind,
     pub(crate) context: Context,
@@ -91,7 +91,7 @@ impl Words {
 }
 
 /// Where exported memory takes or gives a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
     pub(crate) key: Key,
     pub(crate) offset: u64,

@@ -2,7 +2,7 @@
 
 use hotlink_message::{Comm, Error, Indexed, Mode, Options, Policy};
 use hotlink_port::loopback::{Loopback, LoopbackPort, Random};
-use hotlink_port::{Align, Driver, Host, Kind, Layout, Program, Span, yield_once};
+use hotlink_port::{Align, Driver, Host, Kind, Layout, Program, Refusal, Span, yield_once};
 use proptest::prelude::*;
 
 fn run<T, R>(ranks: u32, program: R) -> Vec<T>
@@ -320,4 +320,59 @@ fn equal_blocks_at_equal_distances_need_no_buffer() {
     assert_eq!(Indexed::new(memory, [(0, 8), (4, 8)]).as_span(), None);
     let mut random = Random::new(1);
     assert_eq!(Indexed::new(memory, (0..9).map(|_| (random.below(99), 0))).bytes(), 0);
+}
+
+/// A receive that is announced while its message is on the way, and while an earlier message of the same tag is being
+/// fetched, gets its own message: the announcement once claimed the earlier offer, and the later one was lost.
+#[test]
+fn an_announced_receive_meets_the_message_on_the_way_and_no_earlier_offer() {
+    async fn program(port: LoopbackPort) -> Result<Vec<(u64, Vec<u8>)>, Error> {
+        let comm = Comm::new(port);
+        let bytes = [4000, 500];
+        if comm.rank() == 0 {
+            let first = comm.isend(1, 7, block(&comm, bytes[0], 1))?;
+            yield_once().await;
+            let second = comm.isend(1, 7, block(&comm, bytes[1], 2))?;
+            comm.wait_all([first, second]).await?;
+            return Ok(Vec::new());
+        }
+        let into = [0; 2].map(|_| block(&comm, bytes[0], 0));
+        while comm.iprobe(Some(0), Some(7)).is_none() {
+            yield_once().await;
+        }
+        for _ in 0..5 {
+            yield_once().await;
+        }
+        let requests = [comm.irecv(Some(0), Some(7), into[0])?, comm.irecv(Some(0), Some(7), into[1])?];
+        let statuses = comm.wait_all(requests).await?;
+        Ok(statuses
+            .iter()
+            .zip(into)
+            .map(|(s, span)| (s.bytes, bytes_of(&comm, Span::new(span.memory, 0, s.bytes))))
+            .collect())
+    }
+    let due = vec![(4000, vec![1; 4000]), (500, vec![2; 500])];
+    for seed in 0..20 {
+        let results = Loopback { seed, ..Loopback::default() }.run(2, &program).unwrap();
+        assert_eq!(results[1], Ok(due.clone()), "seed {seed}");
+    }
+}
+
+/// A receive from no rank is an error at once, and takes no message away from another.
+#[test]
+fn a_receive_from_no_rank_is_refused() {
+    async fn program(port: LoopbackPort) -> Result<(), Error> {
+        let comm = Comm::new(port);
+        let span = block(&comm, 8, comm.rank() as u8 + 1);
+        if comm.rank() == 0 {
+            return comm.send(1, 3, span).await;
+        }
+        assert_eq!(comm.recv(Some(2), None, span).await, Err(Error::Refused(Refusal::NoRank)));
+        others_turn(&comm).await;
+        assert_eq!(comm.recv(Some(9), Some(3), span).await, Err(Error::Refused(Refusal::NoRank)));
+        comm.recv(Some(0), Some(3), span).await?;
+        assert_eq!(bytes_of(&comm, span), [1; 8]);
+        Ok(())
+    }
+    assert!(run(2, program).iter().all(Result::is_ok));
 }

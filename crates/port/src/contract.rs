@@ -71,7 +71,8 @@ pub trait Port: Host {
     /// Takes the program's account of how it ends: after this the rank's silence is not a death.
     fn close(&mut self);
     /// Hears what the program is at. Nothing depends on it but what a simulated port can tell afterwards: who waits
-    /// for what when nobody can go on, and whether anybody left a barrier too early.
+    /// for what when nobody can go on, whether anybody left a barrier too early, and what a calibrated machine's calls
+    /// cost.
     #[inline]
     fn note(&mut self, note: Note) {
         let _ = note;
@@ -81,6 +82,9 @@ pub trait Port: Host {
 /// What a program tells its port for the record: see [`Port::note`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Note {
+    /// It calls a collective. A machine that was calibrated with an MPI charges what such a call took there beside its
+    /// messages.
+    Calls,
     /// It enters a barrier of all ranks.
     EntersBarrier,
     /// It leaves it.
@@ -145,6 +149,9 @@ pub enum RunError {
     /// The ranks could not be started.
     #[error("ranks could not be started: {0}")]
     Start(String),
+    /// An option or a variable of the environment cannot be: names it, and what is allowed.
+    #[error("{0}")]
+    Setting(String),
     /// A rank ended without a result: how.
     #[error("rank {rank} {how}")]
     RankDied {

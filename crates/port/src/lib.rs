@@ -34,6 +34,7 @@
 //! - A rank's clock never goes back, and local work ([`Host`]) is over when the call returns: `now()` has moved on.
 //! - Nothing is written outside the bytes that a layout names.
 //! - Everything accepted ends in exactly one event: [`Event::Done`], [`Event::Failed`], or the peer's arrival.
+//! - A transfer with a rank that died ends before [`Event::PeerGone`] tells of it. Messages of that rank may come later.
 
 pub mod blocks;
 pub mod conformance;
@@ -55,3 +56,6 @@ pub use reduction::{Combine, Element, Operation};
 
 /// A rank: 0..ranks.
 pub type Rank = u32;
+
+/// Copies beyond the caches: from this size on, stores bypass them (the target is not read, nothing is evicted).
+pub const STREAM_BYTES: u64 = 4 << 20;

@@ -14,6 +14,9 @@ pub struct Limits {
     pub clock_step: Time,
     /// Largest payload of a control message.
     pub control_bytes_max: u64,
+    /// A message's cost already holds the protocol that moves it, as a calibrated MPI's does: layers above send every
+    /// message whole, and add no handshake, however long it is.
+    pub whole_messages: bool,
     /// Payload that travels with the head at (almost) no further cost.
     pub inline_bytes: u64,
     /// Remote stores; `None`: only control messages.
@@ -55,6 +58,7 @@ impl Limits {
             real_time: true,
             clock_step: Time(1000),
             control_bytes_max: u64::MAX,
+            whole_messages: false,
             inline_bytes: 0,
             deposit: None,
             fetch: None,

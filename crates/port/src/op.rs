@@ -137,7 +137,7 @@ pub enum Posted {
 }
 
 /// Why something is not possible. Release something and try again after `NoMemory`, `NoEntries` and `PinLimit`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error, Serialize, Deserialize)]
 pub enum Refusal {
     /// No memory of that kind is left.
     #[error("no memory of this kind is left")]

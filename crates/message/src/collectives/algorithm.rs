@@ -46,6 +46,10 @@ pub enum Algorithm {
     Tournament,
     /// The root and each other rank, all at once.
     Linear,
+    /// The same, after a rank has copied its own part (Open MPI's "basic linear").
+    BasicLinear,
+    /// The same, one's own part a message as well, some at a time (MPICH's "scattered").
+    Scattered,
     /// Binomial tree.
     Binomial,
     /// In segments along a chain.
@@ -65,8 +69,8 @@ pub enum Algorithm {
 }
 
 use Algorithm::{
-    Binomial, Bruck, Central, Dissemination, Hardware, Linear, NWay, Pairwise, Pipelined, Rabenseifner,
-    RecursiveDoubling, Ring, ScatterAllgather, Tournament, Tree,
+    BasicLinear, Binomial, Bruck, Central, Dissemination, Hardware, Linear, NWay, Pairwise, Pipelined, Rabenseifner,
+    RecursiveDoubling, Ring, ScatterAllgather, Scattered, Tournament, Tree,
 };
 
 impl Collective {
@@ -103,7 +107,7 @@ impl Collective {
             Collective::Allreduce => &[Hardware, Binomial, RecursiveDoubling, Rabenseifner, Ring],
             Collective::Gather | Collective::Scatter => &[Linear, Binomial],
             Collective::Allgather => &[Linear, RecursiveDoubling, Bruck, Ring],
-            Collective::Alltoall => &[Linear, Pairwise, Bruck, Ring],
+            Collective::Alltoall => &[Linear, BasicLinear, Scattered, Pairwise, Bruck, Ring],
         }
     }
 }
@@ -119,6 +123,8 @@ impl Algorithm {
             NWay => "n-way",
             Tournament => "tournament",
             Linear => "linear",
+            BasicLinear => "basic-linear",
+            Scattered => "scattered",
             Binomial => "binomial",
             Pipelined => "pipelined",
             ScatterAllgather => "scatter-allgather",
@@ -139,6 +145,14 @@ impl Algorithm {
             let names: Vec<&str> = all.iter().map(|algorithm| algorithm.name()).collect();
             format!("`{name}` is no algorithm of {}; allowed: {}", collective.name(), names.join(", "))
         })
+    }
+    /// What foreign MPIs do, for predictions of them: never picked, only asked for.
+    pub fn is_foreign(self) -> bool {
+        matches!(self, BasicLinear | Scattered)
+    }
+    /// The one that the cost model picks for `bytes` (see [`Comm::force`](crate::Comm::force)).
+    pub fn chosen(collective: Collective, ranks: u32, bytes: u64, limits: &Limits) -> Algorithm {
+        Costs::of(limits).pick(collective, ranks, bytes, limits, |_| true)
     }
     /// Whether a port can do it: hardware needs hardware.
     pub fn is_possible(self, collective: Collective, limits: &Limits) -> bool {
@@ -177,7 +191,10 @@ impl Costs {
             overhead: (limits.post_overhead.0 + limits.poll_overhead.0) as f64,
             byte: per_byte(limits.rate),
             combine: 1.5 * per_byte(limits.copy_rate),
-            eager: limits.control_bytes_max.min(16 << 10) as f64,
+            eager: match limits.whole_messages {
+                true => limits.control_bytes_max as f64,
+                false => limits.control_bytes_max.min(16 << 10) as f64,
+            },
             hardware: limits.reduction.map_or((0.0, 0.0), |own| (own.latency.0 as f64, per_byte(own.rate))),
         }
     }
@@ -246,6 +263,7 @@ impl Costs {
         allowed: impl Fn(Algorithm) -> bool,
     ) -> Algorithm {
         let all = collective.algorithms().iter().copied();
+        let all = all.filter(|algorithm| !algorithm.is_foreign());
         let possible = all.filter(|&algorithm| algorithm.is_possible(collective, limits) && allowed(algorithm));
         let cost = |algorithm: &Algorithm| self.of_algorithm(*algorithm, collective, ranks, bytes);
         possible.min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap_or(Linear)

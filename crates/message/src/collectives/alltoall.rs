@@ -6,6 +6,17 @@ use crate::Error;
 use crate::comm::{Comm, Side};
 use hotlink_port::{Kind, Memory, Port, Rank, Refusal, Span};
 
+/// Messages each way that [`Algorithm::Scattered`] has under way at once: MPICH's default
+/// (`MPIR_CVAR_ALLTOALL_THROTTLE`).
+const BATCH: u32 = 32;
+
+/// When a rank copies its own part.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Own {
+    Before,
+    After,
+}
+
 impl<P: Port> Comm<P> {
     /// Part `i` of `send` goes to rank `i`, where it becomes the part of this rank of `recv`.
     ///
@@ -21,9 +32,11 @@ impl<P: Port> Comm<P> {
         }
         // Both ways use the same messages, so ranks that choose differently still meet.
         let bytes = send.iter().chain(recv).map(Span::bytes).max().unwrap_or(0);
-        let apart = |algorithm| matches!(algorithm, Algorithm::Linear | Algorithm::Pairwise);
+        let apart = |algorithm| !matches!(algorithm, Algorithm::Bruck | Algorithm::Ring);
         match self.algorithm(Collective::Alltoall, bytes, apart)? {
-            Algorithm::Linear => self.alltoall_linear(send, recv).await,
+            Algorithm::Linear => self.alltoall_linear(send, recv, Own::After).await,
+            Algorithm::BasicLinear => self.alltoall_linear(send, recv, Own::Before).await,
+            Algorithm::Scattered => self.alltoall_scattered(send, recv).await,
             Algorithm::Pairwise => self.alltoall_pairwise(send, recv).await,
             _ => Err(Refusal::Unsupported.into()),
         }
@@ -32,7 +45,9 @@ impl<P: Port> Comm<P> {
     pub async fn alltoall(&self, send: Span, recv: Span) -> Result<(), Error> {
         let (send, recv) = (self.parts(send)?, self.parts(recv)?);
         match self.algorithm(Collective::Alltoall, send[0].bytes(), |_| true)? {
-            Algorithm::Linear => self.alltoall_linear(&send, &recv).await,
+            Algorithm::Linear => self.alltoall_linear(&send, &recv, Own::After).await,
+            Algorithm::BasicLinear => self.alltoall_linear(&send, &recv, Own::Before).await,
+            Algorithm::Scattered => self.alltoall_scattered(&send, &recv).await,
             Algorithm::Pairwise => self.alltoall_pairwise(&send, &recv).await,
             Algorithm::Bruck => self.alltoall_bruck(&send, &recv).await,
             Algorithm::Ring => self.alltoall_ring(&send, &recv).await,
@@ -48,8 +63,11 @@ impl<P: Port> Comm<P> {
         }
         Ok(())
     }
-    async fn alltoall_linear(&self, send: &[Span], recv: &[Span]) -> Result<(), Error> {
+    async fn alltoall_linear(&self, send: &[Span], recv: &[Span], own: Own) -> Result<(), Error> {
         let (rank, ranks) = (self.rank(), self.ranks());
+        if own == Own::Before {
+            self.keep(send[rank as usize], recv[rank as usize])?;
+        }
         let mut requests = Vec::with_capacity(2 * ranks as usize);
         for round in 1..ranks {
             let from = (rank + ranks - round) % ranks;
@@ -59,8 +77,28 @@ impl<P: Port> Comm<P> {
             let to = (rank + round) % ranks;
             requests.push(self.start(Side::Send, to, ALLTOALL, send[to as usize])?);
         }
-        self.keep(send[rank as usize], recv[rank as usize])?;
+        if own == Own::After {
+            self.keep(send[rank as usize], recv[rank as usize])?;
+        }
         self.wait_all(requests).await.map(|_| ())
+    }
+    /// A rank's own part is a message as the others are, and the first; [`BATCH`] of them at once.
+    async fn alltoall_scattered(&self, send: &[Span], recv: &[Span]) -> Result<(), Error> {
+        let (rank, ranks) = (self.rank(), self.ranks());
+        for first in (0..ranks).step_by(BATCH as usize) {
+            let batch = first..ranks.min(first + BATCH);
+            let mut requests = Vec::with_capacity(2 * batch.len());
+            for round in batch.clone() {
+                let from = (rank + ranks - round) % ranks;
+                requests.push(self.start(Side::Recv, from, ALLTOALL, recv[from as usize])?);
+            }
+            for round in batch {
+                let to = (rank + round) % ranks;
+                requests.push(self.start(Side::Send, to, ALLTOALL, send[to as usize])?);
+            }
+            self.wait_all(requests).await?;
+        }
+        Ok(())
     }
     /// Block `i` is for the rank `i` further on; round `k` moves all blocks whose number has bit `k` that far.
     async fn alltoall_bruck(&self, send: &[Span], recv: &[Span]) -> Result<(), Error> {

@@ -13,6 +13,7 @@ impl<P: Port> Comm<P> {
         // Nothing is cheaper than the fabric's own, so that one need not be compared.
         let own = self.limits().barrier && self.forced(Collective::Barrier).is_none();
         let algorithm = if own { Algorithm::Hardware } else { self.algorithm(Collective::Barrier, 0, |_| true)? };
+        self.note_algorithm(Collective::Barrier, algorithm);
         self.with_port(|port| port.note(Note::EntersBarrier));
         match algorithm {
             Algorithm::Hardware if self.limits().real_time => self.flags().await?,

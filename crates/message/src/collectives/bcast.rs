@@ -86,7 +86,8 @@ impl<P: Port> Comm<P> {
     /// A segment goes on along the chain while the next one comes.
     async fn bcast_pipelined(&self, root: Rank, span: Span) -> Result<(), Error> {
         let (me, ranks) = (self.relative(root), self.ranks());
-        let segment = Costs::of(self.limits()).segment(span.bytes(), ranks.saturating_sub(2));
+        let chosen = || Costs::of(self.limits()).segment(span.bytes(), ranks.saturating_sub(2));
+        let segment = self.segment().unwrap_or_else(chosen);
         let (before, after) = (self.absolute(root, (me + ranks - 1) % ranks), self.absolute(root, (me + 1) % ranks));
         let piece = |at: u64| Span::new(span.memory, span.offset + at, segment.min(span.bytes() - at));
         let starts = (0..span.bytes().max(1)).step_by(segment as usize);

@@ -9,7 +9,7 @@
 //! | allreduce | the fabric's own, binomial (reduce and bcast), recursive doubling, Rabenseifner, ring |
 //! | gather, scatter | linear, binomial; gatherv and scatterv linear |
 //! | allgather | linear, recursive doubling, Bruck, ring; allgatherv ring |
-//! | alltoall | linear, pairwise, Bruck, ring; alltoallv the last two only if forced |
+//! | alltoall | linear, pairwise, Bruck, ring; alltoallv the last two only if forced; as foreign MPIs do it, only if forced: basic linear, scattered |
 //!
 //! One cost model picks by size and count ([`algorithm`]); [`Comm::force`] overrides it. The v-variants take one
 //! [`Span`] per rank; the plain ones cut a span into equal parts.
@@ -26,7 +26,7 @@ use crate::comm::{Comm, Side};
 use crate::{Combine, Element, Error, Operation, Tag};
 use algorithm::{Algorithm, Collective, Costs};
 use hotlink_fabric::units::Time;
-use hotlink_port::{Kind, Memory, Port, Rank, Refusal, Span};
+use hotlink_port::{Kind, Memory, Note, Port, Rank, Refusal, Span};
 
 /// Messages between two ranks keep their order, so neither rounds nor calls need numbers.
 const BARRIER: Tag = 0;
@@ -62,10 +62,12 @@ impl<P: Port> Comm<P> {
         bytes: u64,
         possible: impl Fn(Algorithm) -> bool,
     ) -> Result<Algorithm, Error> {
-        if let Some(forced) = self.forced(collective).filter(|&forced| possible(forced)) {
-            return Ok(forced);
-        }
-        Ok(Costs::of(self.limits()).pick(collective, self.ranks(), bytes, self.limits(), possible))
+        self.with_port(|port| port.note(Note::Calls));
+        let forced = self.forced(collective).filter(|&forced| possible(forced));
+        let pick = || Costs::of(self.limits()).pick(collective, self.ranks(), bytes, self.limits(), possible);
+        let algorithm = forced.unwrap_or_else(pick);
+        self.note_algorithm(collective, algorithm);
+        Ok(algorithm)
     }
     async fn out(&self, to: Rank, tag: Tag, span: Span) -> Result<(), Error> {
         let request = self.start(Side::Send, to, tag, span)?;

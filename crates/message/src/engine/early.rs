@@ -8,12 +8,12 @@
 
 use super::Engine;
 use super::requests::{Entry, State};
-use super::speech::{Carried, Saying};
+use super::speech::{Carried, NOBODY, Saying};
 use crate::wire::{Context, Kind, Place, Words};
 use crate::{Error, Tag};
 use hotlink_port::{Op, Port, Posted, Rank, Span};
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(crate) struct Early {
     pub(crate) from: Rank,
     tag: Tag,
@@ -44,8 +44,9 @@ impl<P: Port> Engine<P> {
         self.entries[id as u32 as usize].announced = Some(place);
         let (total, at) = (span.bytes(), self.flows.of(from).seen);
         let words = Words { kind: Kind::Ready, context, tag, total, id, at };
-        // Not said in time, the message comes the usual way.
-        let _ = self.say(Saying { to: from, words, payload: Carried::Place(place), request: id, ends: false });
+        // Not said, the message comes the usual way. From a dead rank none comes, and that is reported by itself.
+        let payload = Carried::Place(place);
+        let _ = self.say(Saying { to: from, words, payload, request: NOBODY, ends: false });
     }
     /// Another rank has announced a receive.
     pub(crate) fn on_ready(&mut self, from: Rank, words: Words, place: Option<Place>) {
@@ -59,10 +60,14 @@ impl<P: Port> Engine<P> {
         }
     }
     /// The one message on the way to `from` meets the announced receive, if it is an offered one that this receive
-    /// takes: an earlier one would have met it when it was posted.
+    /// takes: an earlier one would have met it when it was posted. Its number tells it from earlier offers, which the
+    /// receiver has seen and may be fetching.
     pub(super) fn meet(&mut self, from: Rank, ready: &Words, place: &Place) {
         let meets = |entry: &Entry| match entry.state {
-            State::Offered { words } => entry.peer == from && (words.tag, words.context) == (ready.tag, ready.context),
+            State::Offered { words, number } => {
+                let same = (words.tag, words.context) == (ready.tag, ready.context);
+                same && entry.peer == from && number == ready.at
+            }
             _ => false,
         };
         let Some(slot) = self.entries.iter().position(meets) else { return };

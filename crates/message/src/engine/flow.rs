@@ -6,7 +6,7 @@
 //! (`Credit`) in steps of half that share.
 
 use super::Engine;
-use super::speech::{Carried, Saying};
+use super::speech::{Carried, NOBODY, Saying};
 use crate::options::Options;
 use crate::wire::{Context, Kind, Words};
 use hotlink_port::{Port, Rank};
@@ -18,7 +18,7 @@ const ENVELOPE: u64 = 64;
 const SHARE_MAX: u64 = 1 << 20;
 
 /// What went between this rank and another.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Hash)]
 pub(crate) struct Flow {
     /// Messages sent to and seen from it: whether any is on the way decides whether an early receive holds.
     pub(super) sent: u64,
@@ -33,7 +33,7 @@ pub(crate) struct Flow {
 
 /// The flows: in a row for as many ranks as one would want in a row, else only to the ranks that this one talked to, so
 /// that memory grows with partners and not with peers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Flows {
     near: Vec<Flow>,
     far: BTreeMap<Rank, Flow>,
@@ -53,6 +53,16 @@ impl Flows {
     pub(super) fn of(&mut self, rank: Rank) -> &mut Flow {
         // Not `get_mut`: what it borrows would be borrowed in the other case too.
         if (rank as usize) < self.near.len() { &mut self.near[rank as usize] } else { self.of_far(rank) }
+    }
+    /// What distinguishes two states: see [`Engine::fingerprint`].
+    #[cfg(any(test, feature = "prove"))]
+    pub(super) fn fingerprint(&self, hasher: &mut impl std::hash::Hasher) {
+        std::hash::Hash::hash(&(&self.near, &self.far), hasher);
+    }
+    /// Messages sent to a near rank, and seen from it.
+    #[cfg(any(test, feature = "prove"))]
+    pub(super) fn counts(&self, rank: usize) -> (u64, u64) {
+        (self.near[rank].sent, self.near[rank].seen)
     }
     #[cold]
     #[inline(never)]
@@ -105,7 +115,7 @@ impl<P: Port> Engine<P> {
             Words { kind: Kind::Credit, context: Context::USER, tag: 0, total: 0, id: u64::MAX, at: flow.taken };
         self.counters.credits += 1;
         // Who cannot be told is gone, and sends no more.
-        let _ = self.say(Saying { to, words, payload: Carried::Nothing, request: u64::MAX, ends: false });
+        let _ = self.say(Saying { to, words, payload: Carried::Nothing, request: NOBODY, ends: false });
     }
     /// Whether every other rank has room for a broadcast of `total` bytes.
     pub(crate) fn admits_broadcast(&mut self, total: u64) -> bool {

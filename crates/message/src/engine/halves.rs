@@ -1,16 +1,25 @@
 //! Messages that both ranks move: the receiver fetches the first half while the sender, which waits, deposits the
 //! second. Two cores copy faster than one where copying is what a transfer is.
 //!
-//! The sender says in its `Rts` that it would help; the receiver's `Half` names the place. Each side's request is over
-//! when both halves are: the sender's memory is read, and the receiver's written, until then. A sender that cannot
-//! reach the place says so (`Landed` with `at` 1), and the receiver fetches the second half as well.
+//! The sender says in its `Rts` that it would help; the receiver's `Half` names the place. Each side says when its half
+//! is over: the receiver `Fetched`, the sender `Landed`. Each side's request is over when both halves are: the sender's
+//! memory is read, and the receiver's written, until then. A half for which the port has no room is tried again. A half
+//! that cannot be moved fails: the sender says so (`Landed` with `at` 1), the receiver knows by itself. Once neither
+//! side moves anything, the receiver clears the whole message to come in pieces, as any other.
 
+use super::Engine;
 use super::requests::State;
 use super::speech::{Carried, Saying};
-use super::{Engine, refused};
 use crate::Status;
 use crate::wire::{Context, Kind, Place, Words};
-use hotlink_port::{Layout, Op, Port, Posted, Rank, Refusal, RemoteSpan, Span};
+use hotlink_port::{Op, Port, Posted, Refusal, RemoteSpan, Span};
+
+/// What is true of a message in halves, in [`super::requests::Entry::halves`]: this side's half is not over...
+const OWN: u8 = 1;
+/// ... the other side's is not ...
+const THEIRS: u8 = 2;
+/// ... and one of them failed.
+const FAILED: u8 = 4;
 
 /// Bytes at a message's beginning that the receiver moves: whole lines, so that no line is written by both.
 fn first_half(total: u64) -> u64 {
@@ -26,112 +35,136 @@ impl<P: Port> Engine<P> {
         if !worth || first == words.total {
             return self.fetch(id, words, place, into);
         }
-        let half = place.part(first);
-        let Some(own) = self.export(id, Span::new(into.memory, into.offset + first, words.total - first)) else {
-            return self.fetch(id, words, place, into);
-        };
-        let Some(from) = half.and_then(|half| self.import(id, &half).ok()) else {
+        let end = Span::new(into.memory, into.offset + first, words.total - first);
+        let Some(own) = self.export(id, end) else { return self.fetch(id, words, place, into) };
+        if place.part(first).and_then(|half| self.import(id, &half).ok()).is_none() {
             self.release_setups(id);
             return false;
-        };
+        }
         let entry = &mut self.entries[id as u32 as usize];
-        (entry.halves, entry.announced, entry.state) = (2, Some(*place), State::Fetching { words: *words });
+        (entry.halves, entry.announced, entry.state) = (OWN | THEIRS, Some(*place), State::Fetching { words: *words });
         self.counters.fetched += 1;
         self.counters.halved += 1;
         // Said before this side begins: both copy at the same time.
         let rest = Words { kind: Kind::Half, total: words.total - first, at: id, ..*words };
         let (to, payload) = (place.key.rank, Carried::Place(own));
-        if let Err(error) = self.say(Saying { to, words: rest, payload, request: id, ends: false }) {
-            self.finish(id, Err(error));
-            return true;
+        match self.say(Saying { to, words: rest, payload, request: id, ends: false }) {
+            Ok(()) => self.start_half(id),
+            Err(error) => self.finish(id, Err(error)),
         }
-        self.fetch_half(id, to, *words, from, Span::new(into.memory, into.offset, first));
         true
-    }
-    fn fetch_half(&mut self, id: u64, to: Rank, words: Words, from: RemoteSpan, into: Span) {
-        match self.port.post(&Op::Fetch { from, to: into, engine: self.mover, token: id }) {
-            Posted::Accepted => {}
-            Posted::Busy => self.give_up_half(id, to, words, Refusal::NotReady),
-            Posted::Refused(refusal) => self.give_up_half(id, to, words, refusal),
-        }
-    }
-    /// The receiver cannot fetch its half although it is attached: the message is lost, and both sides go on.
-    pub(super) fn give_up_half(&mut self, id: u64, to: Rank, words: Words, refusal: Refusal) {
-        self.entries[id as u32 as usize].halves = 0;
-        let fetched = Words { kind: Kind::Fetched, ..words };
-        let _ = self.say(Saying { to, words: fetched, payload: Carried::Nothing, request: id, ends: false });
-        self.finish(id, Err(refused(refusal)));
-    }
-    /// One half of the message of request `id` is over; whether the other is still to come. No: the request is over,
-    /// or its message does not come in halves.
-    pub(super) fn is_half_left(&mut self, id: u64) -> bool {
-        let Some(entry) = self.entry(id) else { return false };
-        entry.halves = entry.halves.saturating_sub(1);
-        entry.halves > 0
     }
     /// As sender: the receiver asks for the second half.
     pub(super) fn on_half(&mut self, words: Words, place: Option<Place>) {
-        let (id, peer) = (words.id, words.at);
-        let Some(entry) = self.entry(id) else { return };
-        let (to, span) = (entry.peer, entry.span);
-        if !matches!(entry.state, State::Offered { .. }) {
-            return;
+        let Some(entry) = self.entry(words.id) else { return };
+        if matches!(entry.state, State::Offered { .. }) {
+            (entry.halves, entry.announced) = (OWN | THEIRS, place);
+            entry.state = State::Depositing { peer: words.at };
+            self.start_half(words.id);
         }
-        entry.halves = 2;
-        let first = span.bytes().saturating_sub(words.total);
-        let posted = match place.map(|place| self.import(id, &place)) {
-            Some(Ok(there)) => {
-                let half = Span::new(span.memory, span.offset + first, words.total);
-                self.entries[id as u32 as usize].state = State::Depositing { peer };
-                self.port.post(&Op::Deposit { from: half, to: there, engine: self.mover, token: id })
-            }
-            _ => Posted::Busy,
+    }
+    fn start_half(&mut self, id: u64) {
+        if self.is_half_stalled(id) {
+            self.sending.push_back(id);
+        }
+    }
+    /// Begins to move this side's half of the message of request `id`; whether there was no room for that.
+    pub(super) fn is_half_stalled(&mut self, id: u64) -> bool {
+        let posted = match self.half(id) {
+            Some(Ok(op)) => self.port.post(&op),
+            Some(Err(refusal)) => Posted::Refused(refusal),
+            None => return false,
         };
-        if posted != Posted::Accepted {
-            self.say_half_landed(id, to, peer, false);
+        if let Posted::Refused(_) = posted {
+            self.own_half_over(id, false);
         }
+        posted == Posted::Busy
     }
-    fn say_half_landed(&mut self, id: u64, to: Rank, peer: u64, landed: bool) {
-        let at = u64::from(!landed);
-        let words = Words { kind: Kind::Landed, context: Context::USER, tag: 0, total: 0, id: peer, at };
-        if let Err(error) = self.say(Saying { to, words, payload: Carried::Nothing, request: id, ends: false }) {
-            self.finish(id, Err(error));
-        }
-    }
-    /// As sender: the deposit of the second half is over.
-    pub(super) fn on_half_moved(&mut self, id: u64, peer: u64, landed: bool) {
-        let Some(entry) = self.entry(id) else { return };
-        let (to, bytes) = (entry.peer, entry.span.bytes());
-        self.say_half_landed(id, to, peer, landed);
-        // What could not be deposited is fetched, and that is said.
-        if landed && !self.is_half_left(id) {
-            self.finish(id, Ok(Status { from: to, tag: 0, bytes }));
-        }
-    }
-    /// As receiver: the second half is there, or must be fetched.
-    pub(super) fn on_half_landed(&mut self, landed: &Words) {
-        let id = landed.id;
-        let Some(entry) = self.entry(id) else { return };
-        let (State::Fetching { words }, Some(place)) = (entry.state, entry.announced) else { return };
-        let (to, span) = (entry.peer, entry.span);
-        if landed.at == 0 {
-            if !self.is_half_left(id) {
-                self.finish(id, Ok(Status { from: to, tag: words.tag, bytes: words.total }));
+    /// What moves this side's half. `None`: the request is over.
+    fn half(&mut self, id: u64) -> Option<Result<Op<'static>, Refusal>> {
+        let entry = self.entry(id)?;
+        let (span, place, state) = (entry.span, entry.announced, entry.state);
+        let Some(place) = place else { return Some(Err(Refusal::NotReady)) };
+        let (engine, token) = (self.mover, id);
+        let op = match state {
+            State::Fetching { words } => {
+                let first = first_half(words.total);
+                let to = Span::new(span.memory, span.offset, first);
+                let from = place.part(first).ok_or(Refusal::OutOfBounds).and_then(|half| self.import_again(id, &half));
+                from.map(|from| Op::Fetch { from, to, engine, token })
             }
-            return;
-        }
-        let first = first_half(words.total);
-        let bytes = words.total - first;
-        // Attached again before the first attachment is let go: it is there, and need not be had anew, which may be refused.
-        let before = self.entry(id).and_then(|entry| entry.attached);
-        let rest = Place { offset: place.offset + first, layout: Layout::contiguous(bytes), ..place };
-        let imported = self.import(id, &rest);
+            State::Depositing { .. } => {
+                let bytes = place.layout.bytes();
+                let first = span.bytes().saturating_sub(bytes);
+                let from = Span::new(span.memory, span.offset + first, bytes);
+                self.import_again(id, &place).map(|to| Op::Deposit { from, to, engine, token })
+            }
+            _ => return None,
+        };
+        Some(op)
+    }
+    /// Attaches to the other side's memory, which this request may be attached to already: it is attached again before
+    /// the first attachment is let go, so that it need not be had anew, which may be refused.
+    fn import_again(&mut self, id: u64, place: &Place) -> Result<RemoteSpan, Refusal> {
+        let before = self.entry(id).and_then(|entry| entry.attached.take());
+        let imported = self.import(id, place);
         if let Some(key) = before {
             self.setup.attached_done(&mut self.port, key, self.mover);
         }
-        match imported {
-            Ok(from) => self.fetch_half(id, to, words, from, Span::new(span.memory, span.offset + first, bytes)),
-            Err(refusal) => self.give_up_half(id, to, words, refusal),
+        imported
+    }
+    /// Whether both sides move the message of request `id`.
+    pub(super) fn is_in_halves(&mut self, id: u64) -> bool {
+        self.entry(id).is_some_and(|entry| entry.halves > 0)
+    }
+    /// As sender: whether this side's half of the message of request `id` is over, so that the receiver may have all of
+    /// it in pieces.
+    pub(super) fn may_restart(&mut self, id: u64) -> bool {
+        self.entry(id).is_some_and(|entry| entry.halves > 0 && entry.halves & OWN == 0)
+    }
+    /// This side has moved its half, or could not.
+    pub(super) fn own_half_over(&mut self, id: u64, moved: bool) {
+        let Some(entry) = self.entry(id) else { return };
+        entry.halves = entry.halves & !OWN | if moved { 0 } else { FAILED };
+        let (to, state) = (entry.peer, entry.state);
+        let words = match state {
+            State::Fetching { words } if moved => Words { kind: Kind::Fetched, ..words },
+            State::Depositing { peer } => {
+                let at = u64::from(!moved);
+                Words { kind: Kind::Landed, context: Context::USER, tag: 0, total: 0, id: peer, at }
+            }
+            _ => return self.settle_halves(id),
+        };
+        match self.say(Saying { to, words, payload: Carried::Nothing, request: id, ends: false }) {
+            Ok(()) => self.settle_halves(id),
+            Err(error) => self.finish(id, Err(error)),
+        }
+    }
+    /// The other side has moved its half, or could not.
+    pub(super) fn their_half_over(&mut self, id: u64, moved: bool) {
+        if let Some(entry) = self.entry(id) {
+            entry.halves = entry.halves & !THEIRS | if moved { 0 } else { FAILED };
+            self.settle_halves(id);
+        }
+    }
+    /// Ends a message of which neither side moves anything any more. A sender whose message failed waits for the receiver.
+    fn settle_halves(&mut self, id: u64) {
+        let Some(entry) = self.entry(id) else { return };
+        if entry.halves & (OWN | THEIRS) != 0 {
+            return;
+        }
+        let (peer, state, failed, bytes) = (entry.peer, entry.state, entry.halves & FAILED != 0, entry.span.bytes());
+        match state {
+            State::Fetching { words } if failed => {
+                (entry.halves, entry.announced) = (0, None);
+                self.release_setups(id);
+                self.clear(id, peer, words, Carried::Nothing);
+            }
+            State::Fetching { words } => {
+                self.finish(id, Ok(Status { from: peer, tag: words.tag, bytes: words.total }));
+            }
+            State::Depositing { .. } if !failed => self.finish(id, Ok(Status { from: peer, tag: 0, bytes })),
+            _ => {}
         }
     }
 }

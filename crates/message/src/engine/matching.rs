@@ -7,7 +7,7 @@ use crate::{Error, Status};
 use hotlink_port::{Align, Memory, Port, Rank, Refusal, Span};
 
 /// A message that came before its receive.
-#[derive(Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) struct Unexpected {
     pub(super) from: Rank,
     pub(super) words: Words,

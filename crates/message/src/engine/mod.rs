@@ -6,6 +6,8 @@
 //! receive waits for it is bounded (see `flow`).
 
 mod early;
+#[cfg(any(test, feature = "prove"))]
+mod fingerprint;
 mod flow;
 mod halves;
 mod matching;
@@ -42,6 +44,7 @@ pub(crate) enum Direct {
 }
 
 /// One rank's protocol state.
+#[derive(Clone)]
 pub(crate) struct Engine<P: Port> {
     pub(crate) port: P,
     /// Who moves messages without buffers: the adapter, which lets this side compute, where it can.
@@ -163,7 +166,8 @@ impl<P: Port> Engine<P> {
         }
         let total = span.bytes();
         let words = Words { kind: Kind::Eager, context, tag, total, id: 0, at: 0 };
-        let id = self.open(to, span, State::Offered { words });
+        let number = self.flows.of(to).sent;
+        let id = self.open(to, span, State::Offered { words, number });
         let words = Words { id, ..words };
         let short = eager && self.is_short(&span, waits);
         let sent = if short && self.flows.of(to).admits(total) {
@@ -423,6 +427,10 @@ impl<P: Port> Engine<P> {
     }
     fn on_control(&mut self, from: Rank, head: &Head, bytes: u64) {
         let Some(words) = Words::parse(head) else { return };
+        // Of what a dead rank had still said a whole message is of use; nothing that it began will end.
+        if words.kind != Kind::Eager && self.gone.contains(&from) {
+            return;
+        }
         match words.kind {
             Kind::Eager => self.on_eager(from, words, bytes),
             Kind::Rts => {
@@ -439,7 +447,9 @@ impl<P: Port> Engine<P> {
             Kind::Cts => self.on_clear(&words, self.place(from, bytes, words.total)),
             Kind::Data => self.on_piece(from, &words, bytes),
             Kind::Fetched => {
-                if !self.is_half_left(words.id) {
+                if self.is_in_halves(words.id) {
+                    self.their_half_over(words.id, true);
+                } else {
                     self.finish(words.id, Ok(Status { from, tag: words.tag, bytes: words.total }));
                 }
             }

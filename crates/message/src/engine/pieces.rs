@@ -31,7 +31,11 @@ impl<P: Port> Engine<P> {
         let piece_bytes = self.options.piece_bytes;
         let Some(entry) = self.entry(id) else { return false };
         let (to, span) = (entry.peer, entry.span);
-        let State::Sending { mut sent, peer } = entry.state else { return false };
+        let State::Sending { mut sent, peer } = entry.state else {
+            let stalled = entry.halves > 0 && self.is_half_stalled(id);
+            *any |= !stalled;
+            return stalled;
+        };
         if self.is_blocked(to) {
             // A claim may wait there, which must come before its pieces.
             return true;

@@ -152,13 +152,14 @@ impl<P: Port> Engine<P> {
     /// The receiver is ready for the announced message `words.id`.
     pub(crate) fn on_clear(&mut self, words: &Words, place: Option<Place>) {
         let Some(entry) = self.entry(words.id) else { return };
-        if matches!(entry.state, State::Offered { .. }) {
+        if matches!(entry.state, State::Offered { .. }) || self.may_restart(words.id) {
             self.move_to(words.id, words.at, place);
         }
     }
     /// Moves the offered message `id` into the receive `peer`.
     pub(super) fn move_to(&mut self, id: u64, peer: u64, place: Option<Place>) {
         self.release_setups(id);
+        self.entries[id as u32 as usize].halves = 0;
         let empty = self.entries[id as u32 as usize].span.bytes() == 0;
         if place.is_none_or(|place| empty || !self.deposit(id, peer, &place)) {
             self.start_pieces(id, peer);
@@ -187,10 +188,12 @@ impl<P: Port> Engine<P> {
     pub(crate) fn on_moved(&mut self, id: u64, moved: Result<(), Refusal>) {
         let Some(entry) = self.entry(id) else { return };
         let (peer_rank, span, state) = (entry.peer, entry.span, entry.state);
+        if self.is_in_halves(id) {
+            return self.own_half_over(id, moved.is_ok());
+        }
         match (state, moved) {
             (State::Fetching { words }, Ok(())) => {
-                let halved = self.entries[id as u32 as usize].halves > 0;
-                self.counters.fetched += u64::from(!halved);
+                self.counters.fetched += 1;
                 let (_, result) = Self::fit(peer_rank, &words, span);
                 let fetched = Words { kind: Kind::Fetched, ..words };
                 let said = self.say(Saying {
@@ -200,15 +203,7 @@ impl<P: Port> Engine<P> {
                     request: id,
                     ends: false,
                 });
-                if said.is_err() || !self.is_half_left(id) {
-                    self.finish(id, said.and(result));
-                }
-            }
-            (State::Fetching { words }, Err(refusal)) if self.entries[id as u32 as usize].halves > 0 => {
-                self.give_up_half(id, peer_rank, words, refusal);
-            }
-            (State::Depositing { peer }, moved) if self.entries[id as u32 as usize].halves > 0 => {
-                self.on_half_moved(id, peer, moved.is_ok());
+                self.finish(id, said.and(result));
             }
             (State::Fetching { words }, Err(_)) => {
                 self.release_setups(id);
@@ -238,7 +233,7 @@ impl<P: Port> Engine<P> {
     pub(crate) fn on_landed(&mut self, from: Rank, words: &Words) {
         let Some(entry) = self.entry(words.id) else { return };
         if entry.halves > 0 {
-            return self.on_half_landed(words);
+            return self.their_half_over(words.id, words.at == 0);
         }
         if let State::Receiving { words: announced, .. } = entry.state {
             let (_, result) = Self::fit(from, &announced, entry.span);

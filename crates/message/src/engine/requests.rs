@@ -7,7 +7,7 @@ use crate::{Error, Status, Tag};
 use hotlink_port::{Key, Memory, Note, Port, Rank, Span};
 
 /// Who may match a receive.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(crate) struct Pattern {
     pub(crate) from: Option<Rank>,
     pub(crate) tag: Option<Tag>,
@@ -23,10 +23,10 @@ impl Pattern {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(crate) enum State {
-    /// A send that waits for the receiver.
-    Offered { words: Words },
+    /// A send that waits for the receiver: the message `number` of all that went to that rank.
+    Offered { words: Words, number: u64 },
     /// A send whose pieces are on their way: bytes sent so far, and the receiver's request.
     Sending { sent: u64, peer: u64 },
     /// A send that is being deposited into the receiver's request `peer`.
@@ -45,7 +45,7 @@ pub(crate) enum State {
     Vacant,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(crate) struct Entry {
     pub(super) generation: u32,
     pub(crate) peer: Rank,
@@ -57,7 +57,7 @@ pub(crate) struct Entry {
     pub(crate) announced: Option<Place>,
     /// It uses the attachment to this key.
     pub(crate) attached: Option<Key>,
-    /// Of a message that both sides move: halves that are still on the way. 0: of no such message.
+    /// Of a message that both sides move: how its halves stand (see `halves`). 0: of no such message.
     pub(super) halves: u8,
     /// It sends this copy of its message, and nobody waits for it.
     pub(crate) copy: Option<Memory>,
@@ -157,7 +157,7 @@ impl<P: Port> Engine<P> {
         let Some(Entry { peer, state, .. }) = self.entry(id).map(|entry| *entry) else { return };
         let (peer, tag) = match state {
             State::Posted(pattern) => (pattern.from, pattern.tag),
-            State::Offered { words } | State::Receiving { words, .. } | State::Fetching { words } => {
+            State::Offered { words, .. } | State::Receiving { words, .. } | State::Fetching { words } => {
                 (Some(peer), Some(words.tag))
             }
             _ => (Some(peer), None),

@@ -6,15 +6,18 @@ use crate::{Error, Status};
 use hotlink_port::{Op, Payload, Port, Posted, Rank, Span};
 
 /// What a control message carries.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(crate) enum Carried {
     Nothing,
     Span(Span),
     Place(Place),
 }
 
+/// No request: nothing depends on whether the message can be said.
+pub(crate) const NOBODY: u64 = u64::MAX;
+
 /// A control message to be said, now or when the port has room.
-#[derive(Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(crate) struct Saying {
     pub(crate) to: Rank,
     pub(crate) words: Words,

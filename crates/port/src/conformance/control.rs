@@ -2,13 +2,16 @@
 
 use super::*;
 
+/// Longest message that is tried with all its bytes, where a port takes longer ones.
+const TRIED_MAX: u64 = 1 << 20;
+
 /// Every size around the limits, as bytes and as a span, comes whole and in order, head and all.
 pub(super) struct Sizes;
 
 impl<P: Port> Program<P, Vec<String>> for Sizes {
     async fn run(&self, port: P) -> Vec<String> {
         let mut subject = Subject::new(port);
-        let most = subject.limits.control_bytes_max;
+        let most = subject.limits.control_bytes_max.min(TRIED_MAX);
         let sizes = sizes_around(&subject.limits, most);
         let memory = subject.alloc(most.max(1), Kind::Private);
         for (number, &size) in sizes.iter().cycle().take(3 * sizes.len()).enumerate() {
@@ -40,13 +43,20 @@ impl<P: Port> Program<P, Vec<String>> for Refusals {
         let mut subject = Subject::new(port);
         let (ranks, most) = (subject.port.ranks(), subject.limits.control_bytes_max);
         let memory = subject.alloc(64, Kind::Private);
-        let (long, own) = (vec![0; most as usize + 1], subject.port.rank());
-        let cases = [
+        let own = subject.port.rank();
+        let mut cases = vec![
             (ranks, Payload::None, Refusal::NoRank),
-            (own, Payload::Bytes(&long), Refusal::TooLong(most)),
             (own, Payload::Span(Span::new(memory, 60, 8)), Refusal::OutOfBounds),
             (own, Payload::Span(Span::new(Memory(u64::MAX - 1), 0, 8)), Refusal::Gone),
         ];
+        // Nobody has the bytes of a message that is longer than the longest of some ports: a ghost stands for them.
+        let long = vec![0; most.min(TRIED_MAX) as usize + 1];
+        if most <= TRIED_MAX {
+            cases.push((own, Payload::Bytes(&long), Refusal::TooLong(most)));
+        } else if subject.limits.ghosts && most < u64::MAX {
+            let ghost = subject.alloc(most + 1, Kind::Ghost);
+            cases.push((own, Payload::Span(Span::new(ghost, 0, most + 1)), Refusal::TooLong(most)));
+        }
         for (to, payload, refusal) in cases {
             let posted = subject.post(&Op::Control { to, head: [0; 4], payload }).await;
             subject.expect(posted == Err(refusal), || format!("{posted:?} instead of {refusal:?}"));

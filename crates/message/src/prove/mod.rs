@@ -1,0 +1,30 @@
+//! Proof by exhaustion: the engines themselves, two or three of them, through every interleaving of small programs.
+//!
+//! A [`Case`] is a program for each rank, ports of some shape, and how much may go wrong. [`search`] starts from its
+//! first state and makes every possible move from every state: a rank goes on in its program, polls a message, the end
+//! of a transfer or a death, and every choice that the port has within a call goes both ways. What is true at the end of
+//! every path is decided by a sequential model of MPI's matching rules (`oracle`) and by marks in memory: buffers are
+//! overwritten as soon as their requests are over, so that whatever still reads or writes them shows.
+//!
+//! How states are told apart, what is folded and why that is sound: `docs/message-proof.md`.
+
+mod case;
+mod cases;
+mod features;
+mod host;
+mod moves;
+mod oracle;
+mod port;
+mod search;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod traces;
+mod world;
+
+pub use case::{Case, Size, Step};
+pub use cases::Cases;
+pub use features::{NAMES, Pairs};
+pub use moves::{Move, What};
+pub use port::{Door, Faults, Shape};
+pub use search::{Fault, Seen, replay, search};

@@ -1,0 +1,90 @@
+//! The shortest way to each fault that the checker found, as it printed it before the fault was mended.
+
+use super::Step::{Probe, Recv, Send, Turn, Wait};
+use super::{Case, Door, Faults, Shape, Size, replay, search};
+use crate::Mode;
+
+/// The trace and, with it, every other interleaving of its case.
+fn holds(case: &Case, trace: &str) {
+    replay(case, trace).unwrap();
+    search(case, 1 << 20).map_err(|fault| fault.source()).unwrap();
+}
+
+/// An announced receive met an earlier offer of the same tag, which the receiver was fetching: the second receive got the
+/// first message, and the second message was lost, with good statuses.
+#[test]
+fn an_announced_receive_meets_the_message_on_the_way_and_no_earlier_offer() {
+    let long = Send { to: 1, tag: 0, size: Size::Long, mode: Mode::Standard, waits: false };
+    let into = Recv { from: Some(0), tag: Some(0), size: Size::Long, waits: false };
+    let case = Case::new(&[
+        &[long, Turn, long, Wait(0), Wait(1)],
+        &[Probe { from: Some(0), tag: Some(0) }, into, into, Wait(0), Wait(1)],
+    ]);
+    holds(&case, "0:step 0:step 1:step 0:step 0:step 1:take0 1:step 1:step 0:take1 0:end0 1:end0");
+}
+
+/// A claim that came after its rank was known to be dead revived the receive that had failed, which then never ended.
+#[test]
+fn nothing_that_a_dead_rank_began_revives_a_receive() {
+    let probe = Probe { from: Some(0), tag: Some(0) };
+    let into = Recv { from: Some(0), tag: Some(0), size: Size::Huge, waits: false };
+    let short = |tag| Send { to: 1, tag, size: Size::Short, mode: Mode::Restricted, waits: false };
+    let huge = Send { to: 1, tag: 0, size: Size::Huge, mode: Mode::Standard, waits: false };
+    let case = Case {
+        shape: Shape { door: Door::Both, room: 99, slots: 99, entries: 1 },
+        private: true,
+        turns: true,
+        faults: Faults { die: 1, ..Faults::default() },
+        ..Case::new(&[&[short(0), huge, short(1), Wait(0), Wait(1), Wait(2)], &[into, probe, into, Wait(0), Wait(1)]])
+    };
+    holds(&case, "1:step 0:take1 0:step 0:die 1:gone0 1:step 1:take0 1:step");
+}
+
+/// A receiver that found no room to fetch its half gave the message up, while the sender was writing the other half.
+#[test]
+fn a_half_that_finds_no_room_is_tried_again() {
+    let case = Case {
+        shape: Shape { door: Door::Both, room: 1, slots: 99, entries: 99 },
+        frees: true,
+        faults: Faults { busy: 1, ..Faults::default() },
+        ..Case::new(&[
+            &[
+                Send { to: 2, tag: 0, size: Size::Empty, mode: Mode::Restricted, waits: false },
+                Send { to: 2, tag: 1, size: Size::Huge, mode: Mode::Restricted, waits: true },
+                Wait(0),
+            ],
+            &[Send { to: 2, tag: 0, size: Size::Edge, mode: Mode::Standard, waits: false }, Wait(0)],
+            &[
+                Probe { from: None, tag: None },
+                Recv { from: None, tag: None, size: Size::Huge, waits: false },
+                Recv { from: Some(0), tag: Some(1), size: Size::Huge, waits: true },
+            ],
+        ])
+    };
+    holds(&case, "0:step 2:step 2:take0 0:step 2:step 2:step 2:step 2:take0/1");
+}
+
+/// Halves that fail on either side, and a port without room: the message comes in pieces then, whole.
+#[test]
+fn halves_that_fail_come_in_pieces() {
+    let huge = Send { to: 1, tag: 0, size: Size::Huge, mode: Mode::Standard, waits: true };
+    let case = Case {
+        faults: Faults { busy: 1, refuse: 2, fail: 2, die: 0 },
+        ..Case::new(&[&[huge, huge], &[Recv { from: Some(0), tag: Some(0), size: Size::Huge, waits: true }; 2]])
+    };
+    holds(&case, "");
+}
+
+/// The announcement of a receive could not be said, because its sender was dead: the receive failed, but was still to be
+/// matched, and when its place was used by the next receive, that one's message ended nothing.
+#[test]
+fn an_announcement_that_cannot_be_said_leaves_its_receive_to_the_report_of_the_death() {
+    let short = |to| Send { to, tag: 0, size: Size::Short, mode: Mode::Standard, waits: false };
+    let from = |rank| Recv { from: Some(rank), tag: Some(0), size: Size::Huge, waits: false };
+    let case = Case {
+        shape: Shape { door: Door::Both, room: 1, slots: 99, entries: 99 },
+        faults: Faults { die: 1, ..Faults::default() },
+        ..Case::new(&[&[Turn], &[short(2)], &[short(0), from(0), Wait(1), from(1), Wait(2)]])
+    };
+    holds(&case, "1:step 2:step 2:step 0:die 1:gone0 2:work/1 2:step 2:gone0 2:take1");
+}
