@@ -3,8 +3,7 @@
 
 use hotlink_port::Layout;
 
-/// Copies beyond the caches: from this size on, stores bypass them (the target is not read, nothing is evicted).
-pub const STREAM_BYTES: u64 = 4 << 20;
+pub use hotlink_port::STREAM_BYTES;
 
 /// Copies the bytes of `from_layout` at `from` in order to the bytes of `to_layout` at `to`.
 ///

@@ -1,6 +1,7 @@
 //! The drivers: one kind of port each, ranks as processes.
 
 use crate::crew::{self, Crew};
+use crate::mixed::{Gathering, MixedPort};
 use crate::ranks::{self, Doors};
 use crate::shm::{MAX_RANKS, ShmPort, World};
 use crate::sys::{self, SharedMemory};
@@ -58,7 +59,7 @@ fn check_ranks(ranks: u32, most: u32) -> Result<(), RunError> {
 
 /// The launched job that this process is a rank of, if any.
 fn launched_crew() -> Result<Option<MutexGuard<'static, Crew>>, RunError> {
-    crew::crew().map_err(RunError::Start)
+    crew::crew()
 }
 
 /// This process's rank in the job that a launcher started, and the ranks of that; `None`: it was started alone.
@@ -163,8 +164,52 @@ impl Driver for Tcp {
     }
 }
 
+/// Ranks on many hosts: shared memory within each, TCP between them. Forked here, all are on this host, unless it plays
+/// several; or those that a launcher started.
+#[derive(Clone, Debug)]
+pub struct Mixed {
+    options: Options,
+    hosts: u32,
+}
+
+impl Mixed {
+    /// Ranks on this machine, or the launcher's wherever they are.
+    pub fn new(options: Options) -> Mixed {
+        Mixed { options, hosts: 1 }
+    }
+    /// Forked ranks as if on so many hosts, in rows of equal length: between rows there is TCP alone.
+    pub fn playing(self, hosts: u32) -> Mixed {
+        Mixed { hosts: hosts.max(1), ..self }
+    }
+    /// What `ranks` ranks share that the caller forks itself.
+    ///
+    /// # Errors
+    /// Too many ranks; the system's, of making it.
+    pub fn doors(&self, ranks: u32) -> Result<Gathering, RunError> {
+        check_ranks(ranks, MAX_RANKS.min(tcp::MAX_RANKS))?;
+        Gathering::new(ranks, self.hosts).map_err(|error| RunError::Start(error.to_string()))
+    }
+}
+
+impl Driver for Mixed {
+    type Port = MixedPort;
+    fn run<T, R>(&mut self, ranks: u32, program: &R) -> Result<Vec<T>, RunError>
+    where
+        T: Serialize + DeserializeOwned,
+        R: Program<MixedPort, T>,
+    {
+        check_ranks(ranks, MAX_RANKS.min(tcp::MAX_RANKS))?;
+        if let Some(mut crew) = launched_crew()? {
+            let pin = self.options.pin;
+            return ranks::run_launched(&mut crew, ranks, pin, |crew| Gathering::of_crew(crew, ranks), program);
+        }
+        ranks::run(ranks, &self.options, &self.doors(ranks)?, program)
+    }
+}
+
 /// Half the round trip of a word between two processes over two cache lines, in microseconds: the least that any
-/// message over shared memory takes. Samples of 1000 round trips each.
+/// message over shared memory takes. Samples of 100 round trips each, by polls with and without a pause between: which is
+/// faster depends on the processor, and the least of all is a bound.
 pub fn hand_off(options: &Options) -> Result<Vec<f64>, RunError> {
     let Some(mut crew) = launched_crew()? else { return hand_off_here(options) };
     // Launched ranks share no memory before a run: rank 0 forks two of its own, the others wait.
@@ -189,8 +234,8 @@ fn hand_off_here(options: &Options) -> Result<Vec<f64>, RunError> {
 
 /// One side, 0 or 1, of the word's way there and back.
 pub(crate) fn bounce(lines: &SharedMemory, side: u32) -> Vec<f64> {
-    const TRIPS: u64 = 1000;
-    const SAMPLES: u64 = 50;
+    const TRIPS: u64 = 100;
+    const SAMPLES: u64 = 200;
     let (mine, theirs) = (line(lines, u64::from(side)), line(lines, u64::from(1 - side)));
     let mut samples = Vec::new();
     for sample in 0..SAMPLES {
@@ -199,7 +244,7 @@ pub(crate) fn bounce(lines: &SharedMemory, side: u32) -> Vec<f64> {
             if side == 0 {
                 mine.store(trip, Ordering::Release);
             }
-            spin_until(theirs, trip);
+            spin_until(theirs, trip, sample % 2 == 0);
             if side == 1 {
                 mine.store(trip, Ordering::Release);
             }
@@ -215,12 +260,16 @@ fn line(lines: &SharedMemory, index: u64) -> &AtomicU64 {
     unsafe { &*lines.start().wrapping_add(index as usize * 128).cast::<AtomicU64>() }
 }
 
-/// Spins; lets others have the core when it takes long.
-fn spin_until(word: &AtomicU64, value: u64) {
+/// Spins, with or without a pause; lets others have the core when it takes long.
+fn spin_until(word: &AtomicU64, value: u64, pauses: bool) {
     let mut spins = 0u32;
     while word.load(Ordering::Acquire) != value {
         spins += 1;
-        if spins.is_multiple_of(4096) { sys::yield_core() } else { std::hint::spin_loop() }
+        if spins.is_multiple_of(4096) {
+            sys::yield_core();
+        } else if pauses {
+            std::hint::spin_loop();
+        }
     }
 }
 

@@ -16,11 +16,16 @@ const BRISK: u32 = 12;
 /// Then cores are offered to others for this long, and then naps begin.
 const YIELDING: Duration = Duration::from_millis(20);
 const NAP: Duration = Duration::from_micros(50);
+/// More ranks than this on a core do not offer it around for long: with hundreds, all would be awake most of the time.
+const MANY: u32 = 8;
+const YIELDING_MANY: Duration = Duration::from_micros(200);
 
 /// Counts how long nothing has happened.
 pub(crate) struct Idler {
     spins: u32,
     limit: u32,
+    /// Ranks to a core.
+    crowd: u32,
     yielding_since: Option<Instant>,
     answers: Answers,
 }
@@ -67,7 +72,23 @@ impl Answers {
 impl Idler {
     pub(crate) fn new(oversubscribed: bool) -> Idler {
         let answers = Answers { asked: false, paused: false, looks: UNKNOWN, pause: 0 };
-        Idler { spins: 0, limit: if oversubscribed { SPINS_SHARED } else { SPINS }, yielding_since: None, answers }
+        Idler {
+            crowd: 1,
+            spins: 0,
+            limit: if oversubscribed { SPINS_SHARED } else { SPINS },
+            yielding_since: None,
+            answers,
+        }
+    }
+    /// So many ranks share the cores that this process may use.
+    pub(crate) fn sharing(self, ranks: u32) -> Idler {
+        let crowd = if self.is_crowded() { ranks / (sys::allowed_cores().len() as u32).max(1) } else { 1 };
+        Idler { crowd: crowd.max(1), ..self }
+    }
+    /// How long to sleep after so long a wait: with many ranks on a core an eighth of it, up to where all sleepers together
+    /// wake up some ten thousand times a second.
+    fn nap(&self, waited: Duration) -> Duration {
+        if self.crowd <= MANY { NAP } else { (waited / 8).clamp(NAP, NAP * (self.crowd / 4)) }
     }
     /// Whether ranks share cores.
     pub(crate) fn is_crowded(&self) -> bool {
@@ -118,9 +139,10 @@ impl Idler {
         }
         // Saturates: the count only needs to stay beyond the limit.
         self.spins = self.spins.min(u32::MAX - 1);
-        let napping = self.yielding_since.is_some_and(|since| since.elapsed() > YIELDING);
-        if napping && until == Time::MAX {
-            std::thread::sleep(NAP)
+        let yielding = if self.crowd > MANY { YIELDING_MANY } else { YIELDING };
+        let waited = self.yielding_since.map_or(Duration::ZERO, |since| since.elapsed());
+        if waited > yielding && until == Time::MAX {
+            std::thread::sleep(self.nap(waited))
         } else {
             sys::yield_core()
         }
@@ -154,6 +176,14 @@ mod tests {
         assert!(pause_after(&mut idler, 1, 1000) <= 9, "what comes late teaches nothing");
         assert_eq!(pause_after(&mut idler, 200, 3), 0, "near cores need no pause");
         assert!(pause_after(&mut idler, 200, 23) * SHARES <= PAUSE_MAX);
+    }
+
+    #[test]
+    fn hundreds_on_a_core_sleep_longer_the_longer_they_wait() {
+        let (few, many) = (Idler::new(true), Idler { crowd: 512, ..Idler::new(true) });
+        let naps = |idler: &Idler| [1, 10, 1000].map(|ms| idler.nap(Duration::from_millis(ms)).as_micros());
+        assert_eq!(naps(&few), [50, 50, 50]);
+        assert_eq!(naps(&many), [125, 1250, 6400]);
     }
 
     #[test]

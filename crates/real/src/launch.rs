@@ -13,6 +13,8 @@ pub struct Launched {
     pub job: String,
     /// Where rank 0 listens, if the ranks are on several machines: `HOTLINK_MEET=host:port`.
     pub meet: Option<String>,
+    /// Who says all this: variables, or options.
+    pub origin: String,
 }
 
 /// Launchers by their variables: rank, ranks, job. A variable that is missing means another launcher.
@@ -46,27 +48,48 @@ impl Launched {
             };
             let (rank, ranks) = (number(rank_name, &rank)?, number(ranks_name, &ranks)?);
             if rank >= ranks {
-                return Err(format!("{rank_name}={rank} with {ranks_name}={ranks}: allowed is 0 to one less"));
+                let allowed = format!("must be 0 to {}, one less than the ranks", ranks.saturating_sub(1));
+                return Err(format!("{rank_name}={rank} with {ranks_name}={ranks}: the rank {allowed}"));
             }
             if ranks == 1 {
                 return Ok(None);
             }
             let named: Vec<String> = jobs.iter().filter_map(|name| variable(name)).collect();
-            let meet = match variable("HOTLINK_MEET").or_else(|| meet_of_step(variable, rank)) {
+            let meet = match variable("HOTLINK_MEET").or_else(|| meet_of_step(variable)) {
                 None if is_spread(variable, ranks) => return Err(SPREAD.to_owned()),
                 meet => meet,
             };
             let own = if meet.is_some() { String::new() } else { format!("{parent}") };
             let job = if named.is_empty() { own } else { named.join(".") };
-            return Ok(Some(Launched { rank, ranks, job: format!("{rank_name}-{job}"), meet }));
+            let origin = format!("{rank_name} and {ranks_name}");
+            return Ok(Some(Launched { rank, ranks, job: format!("{rank_name}-{job}"), meet, origin }));
         }
         Ok(None)
     }
     /// The address to meet at.
     pub(crate) fn meet_at(&self) -> Result<Option<SocketAddr>, String> {
         let Some(meet) = &self.meet else { return Ok(None) };
-        let mut found = meet.to_socket_addrs().map_err(|error| format!("HOTLINK_MEET={meet}: {error}"))?;
-        found.next().map(Some).ok_or_else(|| format!("HOTLINK_MEET={meet}: no such host"))
+        let found = meet.to_socket_addrs().map_err(|error| format!("HOTLINK_MEET={meet}: {error}"))?;
+        let all: Vec<SocketAddr> = found.collect();
+        let first = *all.first().ok_or_else(|| format!("HOTLINK_MEET={meet}: no such host"))?;
+        if let Some(&far) = all.iter().find(|address| !address.ip().is_loopback()) {
+            return Ok(Some(far));
+        }
+        // A machine may know itself by a name that only it can reach (127.0.1.1).
+        if meet.parse::<SocketAddr>().is_ok() || meet.starts_with("localhost:") {
+            return Ok(Some(first));
+        }
+        let ip = first.ip();
+        Err(format!("HOTLINK_MEET={meet}: here that host is {ip}, where no other machine is; give rank 0's address"))
+    }
+    /// What may be wrong if the others do not come.
+    pub(crate) fn doubt(&self) -> String {
+        let origin = &self.origin;
+        format!(
+            " ({origin} say that this is rank {} of {}; if no launcher started it, unset them or set \
+             HOTLINK_LAUNCHER=none)",
+            self.rank, self.ranks
+        )
     }
 }
 
@@ -88,15 +111,13 @@ fn is_spread(variable: &dyn Fn(&str) -> Option<String>, ranks: u32) -> bool {
 
 /// Where the ranks of a Slurm step on several machines meet: at the first machine of the step, where Slurm puts task 0,
 /// at a port that follows from the step's number.
-fn meet_of_step(variable: &dyn Fn(&str) -> Option<String>, rank: u32) -> Option<String> {
+fn meet_of_step(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let number = |name: &str| variable(name)?.trim().parse::<u32>().ok();
     number("SLURM_STEP_NUM_NODES").filter(|&machines| machines > 1)?;
     let (job, step) = (number("SLURM_JOB_ID")?, number("SLURM_STEP_ID")?);
     // Below the ports that systems give to connections, above those of services.
     let port = 12_000 + job.wrapping_mul(64).wrapping_add(step) % 16_000;
-    // A machine may know itself by a name that only it can reach (127.0.1.1): rank 0 listens everywhere.
-    let host = if rank == 0 { "0.0.0.0".to_owned() } else { first_host(&variable("SLURM_STEP_NODELIST")?) };
-    Some(format!("{host}:{port}"))
+    Some(format!("{}:{port}", first_host(&variable("SLURM_STEP_NODELIST")?)))
 }
 
 /// The first machine of a Slurm list: `n01` of `n[01-04,7],m5`.
@@ -148,7 +169,7 @@ mod tests {
             let its = [("SLURM_PROCID", rank), ("SLURM_STEP_ID", "1"), ("SLURM_STEP_NODELIST", "n[01-02]")];
             read(&[all, its].concat()).unwrap().unwrap().meet.unwrap()
         };
-        assert_eq!([step("0"), step("1"), step("3")], ["0.0.0.0:12321", "n01:12321", "n01:12321"]);
+        assert_eq!([step("0"), step("1"), step("3")], ["n01:12321"; 3]);
         let hosts = ["n0", "n[0-1]", "n[07,9-12],m1", "a,b", "rack[2-3]n[10-11]x", "n[5]"].map(first_host);
         assert_eq!(hosts, ["n0", "n0", "n07", "a", "rack2n10x", "n5"]);
     }
@@ -167,7 +188,8 @@ mod tests {
     fn contradictions_are_named() {
         assert!(read(&[("PMI_RANK", "2"), ("PMI_SIZE", "2")]).unwrap_err().contains("PMI_RANK=2"));
         assert!(read(&[("PMI_RANK", "x"), ("PMI_SIZE", "2")]).unwrap_err().contains("PMI_RANK=x"));
-        let nowhere = Launched { rank: 0, ranks: 2, job: String::new(), meet: Some("nowhere".to_owned()) };
+        let meet = Some("nowhere".to_owned());
+        let nowhere = Launched { rank: 0, ranks: 2, job: String::new(), meet, origin: String::new() };
         assert!(nowhere.meet_at().unwrap_err().contains("HOTLINK_MEET=nowhere"));
     }
 }

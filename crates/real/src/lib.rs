@@ -1,4 +1,4 @@
-//! Real ports: shared memory and TCP between processes, and the driver that runs ranks as processes. Foreign MPIs, as
+//! Real ports: shared memory and TCP between processes, both in one job, and the driver that runs ranks as processes. Foreign MPIs, as
 //! endpoints beside them.
 //!
 //! ```
@@ -15,13 +15,17 @@
 //! milliseconds when one of them dies. All shared state is in memory files without a name, so nothing is left behind
 //! however a job ends.
 
+mod board;
 mod clock;
 mod copy;
 mod crew;
 mod drivers;
 mod idle;
 mod launch;
+mod mixed;
 mod mpi;
+mod pool;
+mod proof;
 mod ranks;
 mod registration;
 mod shm;
@@ -31,12 +35,14 @@ mod sys;
 mod tcp;
 
 pub use copy::STREAM_BYTES;
-pub use crew::join;
+pub use crew::{join, listening};
 pub use drivers::{
-    Options, Shm, Tcp, cores, cores_of_machine, hand_off, is_one_machine, is_oversubscribed, launched, stay_on,
+    Mixed, Options, Shm, Tcp, cores, cores_of_machine, hand_off, is_one_machine, is_oversubscribed, launched, stay_on,
 };
 pub use launch::{Launched, machine};
+pub use mixed::{Gathering, MixedPort};
 pub use mpi::{ADAPTER, Family, Launcher, Library, Mpi, MpiEndpoint, MpiRequest, MpiWindow};
+pub use proof::use_secret_file;
 pub use ranks::{Doors, die_with};
 pub use registration::{Reach, Registration};
 pub use shm::{ShmPort, World};

@@ -16,7 +16,9 @@ use std::time::{Duration, Instant};
 
 /// How long survivors may go on after a death, to notice it and say so.
 const GRACE: Duration = Duration::from_secs(1);
-/// How often the parent looks when nothing is heard.
+/// Descriptors beyond one for each rank.
+const SPARE: u64 = 64;
+/// How often the parent looks when nothing is heard; as often for each hundred ranks less.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// What the ranks of a job share, made before they are forked. Drivers fork them themselves; who forks them in another
@@ -65,6 +67,8 @@ where
     R: Program<D::Port, T>,
 {
     let start = |error: io::Error| RunError::Start(error.to_string());
+    // A pipe to each here, and what each opens itself.
+    sys::allow_descriptors(u64::from(ranks) + SPARE).map_err(|why| RunError::Ranks { ranks, why })?;
     let cores = sys::allowed_cores();
     let pinned = options.pin && ranks as usize <= cores.len();
     let mut processes = Processes(Vec::new());
@@ -77,7 +81,10 @@ where
             }
             be_rank(rank, doors, program, File::from(theirs))
         });
-        let child = child.map_err(start)?;
+        let child = child.map_err(|error| {
+            let what = "a process for a rank; ulimit -u, pids.max of the control group or memory may be what limits it";
+            RunError::Ranks { ranks, why: format!("after {rank} of them the system refused {what}: {error}") }
+        })?;
         processes.0.push(Process { child, results: Some(results.into()), bytes: Vec::new(), ending: None });
     }
     processes.supervise(options.limit, doors)?;
@@ -159,13 +166,14 @@ pub(crate) fn block_on<T>(program: impl Future<Output = T>) -> T {
 impl Processes {
     fn supervise(&mut self, limit: Option<Duration>, doors: &impl Doors) -> Result<(), RunError> {
         let start = Instant::now();
+        let look = LOOK * (1 + self.0.len() as u32 / 100);
         let mut first_death: Option<(Instant, RunError)> = None;
         while self.0.iter().any(|process| process.ending.is_none()) {
             let heard: Vec<i32> = self.0.iter().filter_map(|p| Some(p.results.as_ref()?.as_raw_fd())).collect();
             if heard.is_empty() {
-                std::thread::sleep(LOOK / 10);
+                std::thread::sleep(look / 10);
             } else {
-                sys::wait_readable(&heard, LOOK);
+                sys::wait_readable(&heard, look);
             }
             for (rank, process) in self.0.iter_mut().enumerate() {
                 process.read();

@@ -3,7 +3,7 @@
 
 use crate::clock::Clock;
 use crate::copy;
-use crate::sys::SharedMemory;
+use crate::pool::Pool;
 use hotlink_fabric::units::Time;
 use hotlink_port::{Align, Kind, Layout, Memory, Port, Refusal, Span, Work};
 use std::alloc::{alloc_zeroed, dealloc};
@@ -29,26 +29,59 @@ pub trait Lend: Port {
     fn start(&self, memory: Memory) -> Result<*mut u8, Refusal>;
 }
 
-/// This rank's part of the shared memory, from which regular segments are cut.
+/// Pieces of the shared memory that are this rank's, from which regular segments are cut.
 pub(crate) struct Arena {
-    shared: Rc<SharedMemory>,
-    offset: u64,
-    /// Bytes from here on were never handed out, hence are zeros.
-    fresh: u64,
-    /// Free blocks by offset.
+    block: Rc<Pool>,
+    /// By offset in the block.
+    pieces: BTreeMap<u64, Piece>,
+    /// Free blocks by offset; each lies in one piece.
     holes: BTreeMap<u64, u64>,
+    reserved: u64,
 }
 
+struct Piece {
+    start: *mut u8,
+    bytes: u64,
+    /// Bytes from here on were never handed out, hence are zeros.
+    fresh: u64,
+}
+
+/// Smallest and largest piece that is added ahead of need: half of what there is, between these.
+const PIECE_MIN: u64 = 1 << 20;
+const PIECE_MAX: u64 = 256 << 20;
+
 impl Arena {
-    pub(crate) fn new(shared: Rc<SharedMemory>, offset: u64, bytes: u64) -> Arena {
-        Arena { shared, offset, fresh: 0, holes: BTreeMap::from([(0, bytes)]) }
+    pub(crate) fn new(block: Rc<Pool>) -> Arena {
+        Arena { block, pieces: BTreeMap::new(), holes: BTreeMap::new(), reserved: 0 }
+    }
+    /// The piece that an offset is in, and where it begins.
+    fn piece(&self, at: u64) -> Option<(u64, &Piece)> {
+        self.pieces.range(..=at).next_back().map(|(&offset, piece)| (offset, piece))
     }
     fn start(&self, at: u64) -> *mut u8 {
-        self.shared.start().wrapping_add((self.offset + at) as usize)
+        let place = self.piece(at).map(|(offset, piece)| piece.start.wrapping_add((at - offset) as usize));
+        place.unwrap_or(std::ptr::null_mut())
     }
     /// First fit, whole pages; gives the offset of zeroed memory.
     fn take(&mut self, bytes: u64, align: u64) -> Option<u64> {
-        let mut holes = self.holes.iter().map(|(&at, &len)| (at, len, at.next_multiple_of(align)));
+        self.fit(bytes, align).or_else(|| {
+            self.grow(bytes.checked_add(align - PAGE)?)?;
+            self.fit(bytes, align)
+        })
+    }
+    fn grow(&mut self, bytes: u64) -> Option<()> {
+        let bytes = bytes.max((self.reserved / 2).clamp(PIECE_MIN, PIECE_MAX)).next_multiple_of(PAGE);
+        let told = |error: std::io::Error| eprintln!("hotlink: no memory for a segment: {error}");
+        let offset = self.block.add(bytes).map_err(told).ok()?;
+        let start = self.block.piece(offset, bytes).map_err(told).ok()?;
+        self.pieces.insert(offset, Piece { start, bytes, fresh: offset });
+        self.holes.insert(offset, bytes);
+        self.reserved += bytes;
+        Some(())
+    }
+    fn fit(&mut self, bytes: u64, align: u64) -> Option<u64> {
+        let aligned = |at: u64| at + ((self.start(at) as u64).next_multiple_of(align) - self.start(at) as u64);
+        let mut holes = self.holes.iter().map(|(&at, &len)| (at, len, aligned(at)));
         let fit = holes.find(|&(at, len, start)| start + bytes <= at + len);
         let (at, len, start) = fit?;
         self.holes.remove(&at);
@@ -59,24 +92,29 @@ impl Arena {
         if end < at + len {
             self.holes.insert(end, at + len - end);
         }
-        let used = self.fresh.clamp(start, end) - start;
-        self.fresh = self.fresh.max(end);
-        // SAFETY: a hole is inside this arena and in nobody's use.
+        let (_, piece) = self.pieces.range_mut(..=start).next_back()?;
+        let used = piece.fresh.clamp(start, end) - start;
+        piece.fresh = piece.fresh.max(end);
+        // SAFETY: a hole is inside a piece of this arena and in nobody's use.
         unsafe { std::ptr::write_bytes(self.start(start), 0, used as usize) };
         Some(start)
     }
     fn give_back(&mut self, at: u64, bytes: u64) {
         if bytes >= 16 * PAGE {
-            self.shared.punch((self.offset + at) as usize, bytes as usize);
+            self.block.punch(at, bytes);
         }
         let (mut at, mut bytes) = (at, bytes);
+        // Pieces that follow each other in the block are at different places of this process.
         if let Some((&before, &len)) = self.holes.range(..at).next_back()
             && before + len == at
+            && !self.pieces.contains_key(&at)
         {
             self.holes.remove(&before);
             (at, bytes) = (before, bytes + len);
         }
-        if let Some(len) = self.holes.remove(&(at + bytes)) {
+        if !self.pieces.contains_key(&(at + bytes))
+            && let Some(len) = self.holes.remove(&(at + bytes))
+        {
             bytes += len;
         }
         self.holes.insert(at, bytes);
@@ -203,6 +241,13 @@ impl Store {
             Place::Heap(_) | Place::Lent => Kind::Private,
             Place::Arena { .. } | Place::Foreign => Kind::Shared,
         })
+    }
+    /// Where a regular segment is for other processes: its offset in the shared block, the piece that it is in, and the
+    /// piece's bytes; `None`: it is none.
+    pub(crate) fn shared_place(&self, memory: Memory) -> Option<(u64, u64, u64)> {
+        let Place::Arena { at, .. } = self.block(memory).ok()?.place else { return None };
+        let (piece, about) = self.arena.as_ref()?.piece(at)?;
+        Some((at, piece, about.bytes))
     }
     /// Start of the whole block.
     pub(crate) fn start(&self, memory: Memory) -> Result<*mut u8, Refusal> {
@@ -355,8 +400,7 @@ mod tests {
 
     #[test]
     fn freed_names_are_refused_even_when_memory_is_used_again() {
-        let shared = Rc::new(SharedMemory::new(1 << 20).unwrap());
-        let mut store = Store::new(Some(Arena::new(shared, 0, 1 << 20)));
+        let mut store = Store::new(Some(Arena::new(Rc::new(Pool::new(PAGE, 1).unwrap()))));
         for kind in [Kind::Private, Kind::Shared] {
             let first = store.alloc(100, kind, Align::Default).unwrap();
             store.write(first, 0, &[7; 100]).unwrap();
@@ -373,15 +417,33 @@ mod tests {
 
     #[test]
     fn an_arena_gives_back_what_it_got() {
-        let shared = Rc::new(SharedMemory::new(1 << 20).unwrap());
-        let mut store = Store::new(Some(Arena::new(shared, 0, 1 << 20)));
+        let mut store = Store::new(Some(Arena::new(Rc::new(Pool::new(PAGE, 1).unwrap()))));
         for round in 0..100u64 {
             let sizes = [1 << 18, 4096 * (round % 7 + 1), 1 << 17, 12345];
             let blocks = sizes.map(|bytes| store.alloc(bytes, Kind::Shared, Align::Default).unwrap());
             blocks.into_iter().for_each(|block| store.free(block).unwrap());
         }
+        let reserved = |store: &Store| store.arena.as_ref().unwrap().reserved;
+        assert_eq!(reserved(&store), 1 << 20);
         assert!(store.alloc(1 << 20, Kind::Shared, Align::Default).is_ok());
-        assert_eq!(store.alloc(1, Kind::Shared, Align::Default), Err(Refusal::NoMemory));
+        assert_eq!(reserved(&store), 1 << 20, "all of it came back");
+        assert!(store.alloc(1, Kind::Shared, Align::Default).is_ok());
+        assert_eq!(reserved(&store), 2 << 20);
+    }
+
+    #[test]
+    fn segments_reserve_at_most_twice_what_they_hold() {
+        let mut store = Store::new(Some(Arena::new(Rc::new(Pool::new(PAGE, 1).unwrap()))));
+        let mut held = 0;
+        for bytes in (0..40).map(|i| (1 << 16) + i * 777_777) {
+            for align in [Align::Default, Align::Bytes(1 << 16)] {
+                let memory = store.alloc(bytes, Kind::Shared, align).unwrap();
+                assert!(align == Align::Default || (store.start(memory).unwrap() as u64).is_multiple_of(1 << 16));
+                held += bytes;
+            }
+            let reserved = store.arena.as_ref().unwrap().reserved;
+            assert!(reserved <= 2 * held + (64 << 20), "{reserved} B for {held} B");
+        }
     }
 
     #[test]

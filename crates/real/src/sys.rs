@@ -20,12 +20,12 @@ impl SharedMemory {
     pub(crate) fn new(bytes: usize) -> io::Result<SharedMemory> {
         match memory_file(bytes) {
             Ok(file) => SharedMemory::of(file, bytes),
-            Err(_) => Ok(SharedMemory { start: map(None, bytes)?, bytes, file: None }),
+            Err(_) => Ok(SharedMemory { start: map(None, 0, bytes)?, bytes, file: None }),
         }
     }
     /// Maps the memory file that another process made with as many bytes.
     pub(crate) fn of(file: OwnedFd, bytes: usize) -> io::Result<SharedMemory> {
-        Ok(SharedMemory { start: map(Some(&file), bytes)?, bytes, file: Some(file) })
+        Ok(SharedMemory { start: map(Some(&file), 0, bytes)?, bytes, file: Some(file) })
     }
     /// Maps `bytes` of another process's memory, by what its `path` told.
     pub(crate) fn open(path: &str, bytes: usize) -> io::Result<SharedMemory> {
@@ -46,6 +46,23 @@ impl SharedMemory {
     /// First byte. The same address in every forked process.
     pub(crate) fn start(&self) -> *mut u8 {
         self.start
+    }
+    /// Makes the file at least so long; however many processes do so at once, it never gets shorter.
+    pub(crate) fn extend(&self, bytes: u64) -> io::Result<()> {
+        let Some(file) = &self.file else { return Err(io::ErrorKind::Unsupported.into()) };
+        // SAFETY: an owned descriptor, and a byte of this function; nobody uses the file's last byte yet.
+        let written = unsafe { libc::pwrite(file.as_raw_fd(), [0u8].as_ptr().cast(), 1, bytes as libc::off_t - 1) };
+        if written != 1 {
+            return Err(io::Error::last_os_error());
+        }
+        // The page that this took is not needed before somebody writes there.
+        self.punch(bytes as usize - PAGE, PAGE);
+        Ok(())
+    }
+    /// Maps another part of the file; it stays mapped while this process lives.
+    pub(crate) fn map_more(&self, offset: u64, bytes: usize) -> io::Result<*mut u8> {
+        let Some(file) = &self.file else { return Err(io::ErrorKind::Unsupported.into()) };
+        map(Some(file), offset, bytes)
     }
     /// Gives whole pages inside `offset..offset + bytes` back to the system; they read as zeros afterwards.
     /// Returns whether it did.
@@ -75,12 +92,17 @@ pub(crate) fn memory_file(bytes: usize) -> io::Result<OwnedFd> {
     if sized == 0 { Ok(file) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Maps shared memory: that of `file`, or anonymous.
-fn map(file: Option<&OwnedFd>, bytes: usize) -> io::Result<*mut u8> {
+const PAGE: usize = 4096;
+
+/// Maps shared memory: that of `file` from `offset` on, or anonymous.
+fn map(file: Option<&OwnedFd>, offset: u64, bytes: usize) -> io::Result<*mut u8> {
     let (fd, anonymous) = file.map_or((-1, libc::MAP_ANONYMOUS), |file| (file.as_raw_fd(), 0));
     let flags = libc::MAP_SHARED | libc::MAP_NORESERVE | anonymous;
     // SAFETY: mapping anywhere cannot touch memory in use.
-    let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, fd, 0) };
+    let start = unsafe {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        libc::mmap(std::ptr::null_mut(), bytes, access, flags, fd, offset as libc::off_t)
+    };
     if start == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(start.cast()) }
 }
 
@@ -325,6 +347,24 @@ pub(crate) fn allow(cores: &[usize]) {
 pub(crate) fn yield_core() {
     // SAFETY: always sound.
     unsafe { libc::sched_yield() };
+}
+
+/// Lets this process have so many descriptors, if its hard limit does.
+pub(crate) fn allow_descriptors(count: u64) -> Result<(), String> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the struct is the call's to fill.
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } != 0 || limit.rlim_cur >= count {
+        return Ok(());
+    }
+    if limit.rlim_max < count {
+        return Err(format!("they need {count} open files, and ulimit -Hn is {}", limit.rlim_max));
+    }
+    limit.rlim_cur = count;
+    // SAFETY: a filled struct.
+    match unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) } {
+        0 => Ok(()),
+        _ => Err(format!("they need {count} open files: {}", io::Error::last_os_error())),
+    }
 }
 
 /// This process's number.

@@ -1,7 +1,7 @@
 //! Every collective by every algorithm between real processes: the suite of the message layer.
 
 use hotlink_message::conformance::check;
-use hotlink_real::{Options, Shm, Tcp};
+use hotlink_real::{Mixed, Options, Shm, Tcp};
 use std::time::Duration;
 
 fn options() -> Options {
@@ -20,4 +20,11 @@ fn over_shared_memory() {
 #[test]
 fn over_tcp() {
     assert_eq!(check(&mut Tcp::new(options()), 3, &[(1, 2), (5, 1), (0, 0), (3000, 0)]), [""; 0]);
+}
+
+#[test]
+fn over_both() {
+    let mut mixed = Mixed::new(options()).playing(2);
+    assert_eq!(check(&mut mixed, 3, &[(1, 2), (5, 1), (0, 0), (3000, 0)]), [""; 0]);
+    assert_eq!(check(&mut mixed, 4, &[(1, 3), (3000, 0)]), [""; 0]);
 }

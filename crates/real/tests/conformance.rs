@@ -2,7 +2,7 @@
 
 use hotlink_port::conformance::check;
 use hotlink_port::middleware::{Count, Fault, Layered};
-use hotlink_real::{Options, Shm, Tcp};
+use hotlink_real::{Mixed, Options, Shm, Tcp};
 use std::time::Duration;
 
 fn options() -> Options {
@@ -19,10 +19,20 @@ fn tcp() {
     assert_eq!(check(&mut Tcp::new(options())), [""; 0]);
 }
 
+/// Shared memory within a host and TCP between hosts: all on one host, each on its own, and two of three together.
+#[test]
+fn mixed() {
+    for hosts in [1, 2, 3] {
+        assert_eq!(check(&mut Mixed::new(options()).playing(hosts)), [""; 0], "{hosts} hosts");
+    }
+}
+
 #[test]
 fn with_faults() {
     assert_eq!(check(&mut Layered::new(Shm::new(options()), |rank| Fault::new(rank.into(), 20, 30, 20))), [""; 0]);
     assert_eq!(check(&mut Layered::new(Tcp::new(options()), |rank| Fault::new(rank.into(), 20, 30, 20))), [""; 0]);
+    let mixed = Mixed::new(options()).playing(2);
+    assert_eq!(check(&mut Layered::new(mixed, |rank| Fault::new(rank.into(), 20, 30, 20))), [""; 0]);
 }
 
 #[test]

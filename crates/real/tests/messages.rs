@@ -2,7 +2,7 @@
 
 use hotlink_message::{Comm, Error};
 use hotlink_port::{Driver, Kind, Layout, Port, Program, RunError, Span};
-use hotlink_real::{Options, Shm, Tcp};
+use hotlink_real::{Mixed, Options, Shm, Tcp};
 use std::io::{PipeWriter, Read, Write};
 use std::time::Duration;
 
@@ -13,11 +13,12 @@ fn options() -> Options {
 fn on_every_port<T, R>(ranks: u32, program: R) -> Vec<Vec<T>>
 where
     T: serde::Serialize + serde::de::DeserializeOwned,
-    R: Program<hotlink_real::ShmPort, T> + Program<hotlink_real::TcpPort, T>,
+    R: Program<hotlink_real::ShmPort, T> + Program<hotlink_real::TcpPort, T> + Program<hotlink_real::MixedPort, T>,
 {
     let shm = Shm::new(options()).run(ranks, &program).unwrap();
     let tcp = Tcp::new(options()).run(ranks, &program).unwrap();
-    vec![shm, tcp]
+    let mixed = Mixed::new(options()).playing(2).run(ranks, &program).unwrap();
+    vec![shm, tcp, mixed]
 }
 
 fn bytes(seed: u64, len: u64) -> Vec<u8> {
@@ -193,6 +194,7 @@ fn a_death_is_noticed_by_the_others_and_reported() {
     };
     assert_eq!(survivors(&|death| Shm::new(options()).run(3, death)), [0, 2]);
     assert_eq!(survivors(&|death| Tcp::new(options()).run(3, death)), [0, 2]);
+    assert_eq!(survivors(&|death| Mixed::new(options()).playing(2).run(3, death)), [0, 2]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
  * (libmpi_abi.so) it is not needed. Names are MPI's with hl_ before them. Statuses are not asked for. */
 #include <mpi.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef intptr_t H;
 #define COMM(h) ((MPI_Comm)(h))
@@ -60,6 +61,25 @@ int hl_MPI_Wait(H *r, void *status) {
   int error = MPI_Wait(&q, MPI_STATUS_IGNORE);
   (void)status;
   *r = (H)q;
+  return error;
+}
+/* All at once: request by request, a library looks for progress between each. Handles of the same size are the requests
+ * themselves; smaller ones are packed to the front of the same memory and spread again. */
+int hl_MPI_Waitall(int n, H *r, void *statuses) {
+  MPI_Request *q = (MPI_Request *)r;
+  (void)statuses;
+  if (sizeof(MPI_Request) != sizeof(H))
+    for (int i = 0; i < n; i++) {
+      MPI_Request one = (MPI_Request)r[i];
+      memcpy(&q[i], &one, sizeof one);
+    }
+  int error = MPI_Waitall(n, q, MPI_STATUSES_IGNORE);
+  if (sizeof(MPI_Request) != sizeof(H))
+    for (int i = n - 1; i >= 0; i--) {
+      MPI_Request one;
+      memcpy(&one, &q[i], sizeof one);
+      r[i] = (H)one;
+    }
   return error;
 }
 int hl_MPI_Test(H *r, int *done, void *status) {

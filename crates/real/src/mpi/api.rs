@@ -66,6 +66,7 @@ functions! {
     isend = "MPI_Isend"(Buffer, c_int, Handle, c_int, c_int, Handle, Out<Handle>);
     irecv = "MPI_Irecv"(Buffer, c_int, Handle, c_int, c_int, Handle, Out<Handle>);
     wait = "MPI_Wait"(Out<Handle>, Buffer);
+    waitall = "MPI_Waitall"(c_int, Out<Handle>, Buffer);
     test = "MPI_Test"(Out<Handle>, Out<c_int>, Buffer);
     barrier = "MPI_Barrier"(Handle);
     bcast = "MPI_Bcast"(Buffer, c_int, Handle, c_int, Handle);

@@ -300,6 +300,21 @@ impl Endpoint for MpiEndpoint {
         let mut request = request.0;
         check(unsafe { (self.api.wait)(&mut request, null_mut()) })
     }
+    async fn wait_all(&self, requests: Vec<MpiRequest>) -> Result<(), Error> {
+        if self.polling.get() {
+            let mut result = Ok(());
+            for request in requests {
+                result = result.and(self.finish(request.0).await);
+            }
+            return result;
+        }
+        if requests.is_empty() {
+            return Ok(());
+        }
+        let mut handles: Vec<Handle> = requests.into_iter().map(|request| request.0).collect();
+        let n = count(handles.len() as u64)?;
+        check(unsafe { (self.api.waitall)(n, handles.as_mut_ptr(), null_mut()) })
+    }
     async fn send(&self, to: Rank, tag: Tag, span: Span) -> Result<(), Error> {
         if self.polling.get() {
             return self.wait(self.isend(to, tag, span)?).await;

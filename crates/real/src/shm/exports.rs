@@ -2,7 +2,7 @@
 //! export while it moves data, and the owner lets memory go only when nobody does.
 #![allow(unsafe_code)]
 
-use super::world::{EXPORTS, World, state};
+use super::world::{MAX_RANKS, World, state};
 use crate::copy;
 use crate::store::{Store, checked_extent};
 use crate::sys::{self, Way};
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy, Debug)]
 enum Target {
-    /// Address in the shared block, the same in every process.
+    /// Address in this process.
     Shared(*mut u8),
     /// Address in the owner's process.
     Private { pid: i32, address: u64 },
@@ -46,8 +46,8 @@ pub(crate) struct Exports {
 
 /// What the owner must do after ending an export.
 pub(crate) struct Ended {
-    /// Ranks to tell.
-    pub(crate) attached: u64,
+    /// Ranks to tell, as bits.
+    pub(crate) attached: [u64; MAX_RANKS as usize / 64],
     /// A rank may still move data in it: the memory must never be used again.
     pub(crate) held: bool,
 }
@@ -55,13 +55,13 @@ pub(crate) struct Ended {
 impl Exports {
     pub(crate) fn new(world: World, rank: Rank) -> Exports {
         Exports {
-            world,
             rank,
-            vacant: (0..EXPORTS as u32).rev().collect(),
-            generations: vec![0; EXPORTS],
+            vacant: (0..world.shape().exports as u32).rev().collect(),
+            generations: vec![0; world.shape().exports],
             owned: BTreeMap::new(),
             attached: Vec::new(),
             vacant_attachments: Vec::new(),
+            world,
         }
     }
     /// `private`: the system copies between processes, so that ordinary memory can be exported.
@@ -75,11 +75,12 @@ impl Exports {
         self.generations[slot as usize] += 1;
         let generation = self.generations[slot as usize];
         let export = self.world.export(self.rank, slot as usize);
-        let address = if shared { start as u64 - self.world.base() as u64 } else { start as u64 };
+        let (address, piece, piece_bytes) = store.shared_place(memory).unwrap_or((start as u64, 0, 0));
         export.address.store(address, Relaxed);
         export.bytes.store(bytes, Relaxed);
-        export.shared.store(u64::from(shared), Relaxed);
-        export.attached.store(0, Relaxed);
+        export.piece.store(piece, Relaxed);
+        export.piece_bytes.store(piece_bytes, Relaxed);
+        export.attached.iter().for_each(|ranks| ranks.store(0, Relaxed));
         export.state.store(generation << GENERATION | OPEN, Release);
         let id = generation << GENERATION | u64::from(slot);
         self.owned.insert(id, memory);
@@ -117,7 +118,7 @@ impl Exports {
         if !held {
             self.vacant.push(slot as u32);
         }
-        Ok(Ended { attached: export.attached.load(Acquire), held })
+        Ok(Ended { attached: std::array::from_fn(|word| export.attached[word].load(Acquire)), held })
     }
     pub(crate) fn attach(&mut self, key: Key, engine: Engine) -> Result<Attachment, Refusal> {
         if key.rank >= self.world.ranks() {
@@ -127,14 +128,16 @@ impl Exports {
         let hold = Hold::take(&world, key)?;
         let export = hold.export;
         let (address, bytes) = (export.address.load(Relaxed), export.bytes.load(Relaxed));
-        let target = if export.shared.load(Relaxed) == 1 {
-            Target::Shared(self.world.base().wrapping_add(address as usize))
+        let (piece, piece_bytes) = (export.piece.load(Relaxed), export.piece_bytes.load(Relaxed));
+        let target = if piece > 0 {
+            let start = world.block().piece(piece, piece_bytes).map_err(|_| Refusal::NoMemory)?;
+            Target::Shared(start.wrapping_add((address - piece) as usize))
         } else if engine == Engine::Pio {
             return Err(Refusal::Unsupported);
         } else {
             Target::Private { pid: self.world.member(key.rank).pid.load(Acquire), address }
         };
-        export.attached.fetch_or(1 << self.rank.min(63), AcqRel);
+        export.attached[self.rank as usize / 64].fetch_or(1 << (self.rank % 64), AcqRel);
         drop(hold);
         let attached = Attached { key: Key { bytes, ..key }, target, mapped: engine == Engine::Pio };
         let slot = self.vacant_attachments.pop().unwrap_or_else(|| {
@@ -265,7 +268,7 @@ impl<'a> Hold<'a> {
             return Err(Refusal::PeerGone(key.rank));
         }
         let slot = (key.id & (OPEN - 1)) as usize;
-        if slot >= EXPORTS {
+        if slot >= world.shape().exports {
             return Err(Refusal::Gone);
         }
         let export = world.export(key.rank, slot);

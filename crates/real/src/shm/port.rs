@@ -6,9 +6,9 @@ mod puts;
 
 use super::barrier::{Barriers, RANKS_MAX};
 use super::exports::Exports;
-use super::ring::{INLINE, MESSAGE_MAX, Receiver, Seen, Sender, Stamp};
+use super::ring::{INLINE, Receiver, Seen, Sender, Stamp};
 use super::scatter::Scatters;
-use super::world::{Member, World, state};
+use super::world::{Member, Shape, World, state};
 use crate::copy;
 use crate::idle::Idler;
 use crate::store::{Lend, Store};
@@ -19,6 +19,7 @@ use hotlink_port::{
     Rank, Refusal, RegistrationLimits, RemoteSpan, Span, Token, Work,
 };
 use std::collections::VecDeque;
+use std::rc::Rc;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
 /// Kinds of ring messages.
@@ -76,14 +77,14 @@ impl ShmPort {
         let member = world.member(rank);
         member.pid.store(sys::pid(), Release);
         member.state.store(state::ALIVE, Release);
-        let ranks = world.ranks();
+        let (ranks, shared) = (world.ranks(), Rc::new(world.clone()));
         ShmPort {
             rank,
             member: std::ptr::from_ref(member),
-            limits: limits(sys::can_copy_between_processes(), ranks),
-            store: Store::new(Some(world.arena(rank))),
+            limits: limits(sys::can_copy_between_processes(), ranks, world.shape()),
+            store: Store::new(Some(world.arena())),
             exports: Exports::new(world.clone(), rank),
-            senders: (0..ranks).map(|to| Sender::new(world, rank, to)).collect(),
+            senders: (0..ranks).map(|to| Sender::new(&shared, rank, to)).collect(),
             receivers: Vec::new(),
             calls: 0,
             here: NOBODY,
@@ -96,10 +97,17 @@ impl ShmPort {
             row: (Memory(u64::MAX), 0, 0),
             scatters: Scatters::default(),
             barriers: Barriers::new(world, rank),
-            idler: Idler::new(world.crowded),
+            idler: Idler::new(world.crowded).sharing(ranks),
             asked: 0,
             world: world.clone(),
         }
+    }
+    /// This rank's blocks, for another route that moves them.
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+    pub(crate) fn store_mut(&mut self) -> &mut Store {
+        &mut self.store
     }
     #[cfg(test)]
     pub(crate) fn is_crowded(&self) -> bool {
@@ -135,7 +143,10 @@ impl ShmPort {
     /// Why a message found no room.
     #[cold]
     fn no_room(&self, to: Rank) -> Posted {
-        if self.gone[to as usize] { Posted::Refused(Refusal::PeerGone(to)) } else { Posted::Busy }
+        if self.gone[to as usize] {
+            return Posted::Refused(Refusal::PeerGone(to));
+        }
+        if self.senders[to as usize].has_no_memory() { Posted::Refused(Refusal::NoMemory) } else { Posted::Busy }
     }
     fn remote(&mut self, way: Way, local: Span, remote: RemoteSpan, engine: Engine, token: Token) -> Posted {
         if way == Way::Write
@@ -221,8 +232,18 @@ impl ShmPort {
         // As many as called when this began; one that calls meanwhile may be met now or later.
         self.calls = member.calls.load(Acquire);
         for from in (0..self.world.ranks()).filter(|&from| member.is_caller(from)) {
-            if self.receivers.iter().all(|&(known, _)| known != from) {
-                self.receivers.push((from, Receiver::new(self.world.ring(from, self.rank))));
+            if self.receivers.iter().any(|&(known, _)| known == from) {
+                continue;
+            }
+            match self.world.ring(from, self.rank) {
+                Ok(ring) => self.receivers.push((from, Receiver::new(ring, self.world.shape().ring_bytes))),
+                Err(error) if !self.gone[from as usize] => {
+                    let rank = self.rank;
+                    eprintln!("hotlink: rank {rank} has no memory for messages from rank {from}: {error}");
+                    self.gone[from as usize] = true;
+                    self.events.push_back(Event::PeerGone(from));
+                }
+                Err(_) => {}
             }
         }
     }
@@ -276,7 +297,7 @@ impl ShmPort {
     fn end_export(&mut self, key: Key) -> Result<bool, Refusal> {
         let ended = self.exports.unregister(key)?;
         for to in 0..self.world.ranks() {
-            if ended.attached >> to.min(63) & 1 == 1 {
+            if ended.attached[to as usize / 64] >> (to % 64) & 1 == 1 {
                 self.revocations.push_back((to, key));
             }
         }
@@ -461,9 +482,9 @@ impl Drop for ShmPort {
 }
 
 /// `private`: the system copies between processes.
-fn limits(private: bool, ranks: u32) -> Limits {
+fn limits(private: bool, ranks: u32, shape: Shape) -> Limits {
     Limits {
-        control_bytes_max: MESSAGE_MAX,
+        control_bytes_max: shape.message_max,
         inline_bytes: INLINE,
         deposit: Some(DepositLimits::ANY),
         fetch: Some(DepositLimits::ANY),
@@ -472,7 +493,7 @@ fn limits(private: bool, ranks: u32) -> Limits {
             private,
             private_block_min: 2048,
             zero_copy_min: 32 << 10,
-            entries: Some(super::world::EXPORTS as u64),
+            entries: Some(shape.exports as u64),
             register_time: Time::from_ns(50.0),
             map_time: Time::from_ns(50.0),
             connect_time: Time::from_ns(50.0),

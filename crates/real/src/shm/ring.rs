@@ -16,14 +16,15 @@
 //! while the writer copies one part in, the reader copies the part before it out.
 #![allow(unsafe_code)]
 
-use super::world::{Member, RING_BYTES, Ring, SLOTS, Slot, World};
+use super::world::{Ring, SLOTS, Slot, World};
 use crate::copy;
 use hotlink_port::{Head, Posted, Rank, Refusal};
+use std::rc::Rc;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
 /// Payload inside a slot.
 pub(crate) const INLINE: u64 = 24;
-/// Longest payload.
+/// Longest payload where few ranks share a host.
 pub(crate) const MESSAGE_MAX: u64 = 64 << 10;
 /// A payload of several parts of this size is announced when the first is there.
 const PART: u64 = 16 << 10;
@@ -35,10 +36,11 @@ const STEPS: u64 = 4;
 /// that wait for them, and side by side when they are asked for. The reader polls none so far ahead.
 const AHEAD: u64 = 8;
 
-/// Where a payload of `bytes` goes when the running position is `at`: start and end. Never split at the ring's end.
+/// Where a payload of `bytes` goes in a ring of `room`, a power of two, when the running position is `at`: start and end.
+/// Never split at the ring's end.
 #[inline]
-fn place(at: u64, bytes: u64) -> (u64, u64) {
-    let start = if at % RING_BYTES + bytes > RING_BYTES { at.next_multiple_of(RING_BYTES) } else { at };
+fn place(room: u64, at: u64, bytes: u64) -> (u64, u64) {
+    let start = if (at & (room - 1)) + bytes > room { at.next_multiple_of(room) } else { at };
     (start, start + bytes.next_multiple_of(64))
 }
 
@@ -54,6 +56,12 @@ fn slot_at(ring: *mut Ring, position: u64) -> *mut Slot {
     unsafe { (&raw mut (*ring).slots).cast::<Slot>().add((position % SLOTS) as usize) }
 }
 
+/// The byte of the payload room at a running position.
+#[inline]
+fn payload_at(ring: *mut Ring, room: u64, position: u64) -> *mut u8 {
+    ring.cast::<u8>().wrapping_add(size_of::<Ring>() + (position & (room - 1)) as usize)
+}
+
 #[inline]
 fn stamp(lap: u32, bytes: u64, kind: u8) -> u64 {
     u64::from(lap) | bytes << 32 | u64::from(kind) << 56
@@ -61,9 +69,12 @@ fn stamp(lap: u32, bytes: u64, kind: u8) -> u64 {
 
 /// The writing end.
 pub(crate) struct Sender {
+    /// Null before the first message.
     ring: *mut Ring,
-    /// Whom to tell before the first message that there is one, and as whom.
-    call: Option<(*const Member, Rank)>,
+    /// Payload bytes of the ring.
+    room: u64,
+    /// From whom to whom, before the first message.
+    call: Option<(Rc<World>, Rank, Rank)>,
     /// The next message's.
     slot: *mut Slot,
     lap: u32,
@@ -78,21 +89,37 @@ pub(crate) struct Sender {
 
 impl Sender {
     /// The only writer of the ring from rank `from` to rank `to`.
-    pub(crate) fn new(world: &World, from: Rank, to: Rank) -> Sender {
-        let (ring, call) = (world.ring(from, to), Some((std::ptr::from_ref(world.member(to)), from)));
-        let (slot, lap) = (slot_at(ring, 0), lap(0));
-        Sender { ring, call, slot, lap, sent: 0, bytes: 0, sent_max: 0, seen_bytes: 0, closed: false }
+    pub(crate) fn new(world: &Rc<World>, from: Rank, to: Rank) -> Sender {
+        let (call, room) = (Some((world.clone(), from, to)), world.shape().ring_bytes);
+        let (ring, slot, lap) = (std::ptr::null_mut(), std::ptr::null_mut(), lap(0));
+        Sender { ring, room, call, slot, lap, sent: 0, bytes: 0, sent_max: 0, seen_bytes: 0, closed: false }
     }
     /// The reader is gone: from now on there is no room.
     pub(crate) fn close(&mut self) {
         (self.closed, self.sent_max) = (true, 0);
     }
-    /// Tells the reader that there is something in this ring.
-    fn say_hello(&mut self) {
-        if let Some((reader, from)) = self.call.take() {
-            // SAFETY: a line of atomics in the shared block.
-            unsafe { (*reader).call(from) };
-        }
+    /// Before the first message: makes the ring, and tells the reader that there is one. False if there is no memory for
+    /// it, which is told once.
+    fn open(&mut self) -> bool {
+        let Some((world, from, to)) = &self.call else { return !self.ring.is_null() };
+        let made = world.make_ring(*from, *to);
+        let opened = match made {
+            Ok(ring) => {
+                (self.ring, self.slot) = (ring, slot_at(ring, 0));
+                world.member(*to).call(*from);
+                true
+            }
+            Err(error) => {
+                eprintln!("hotlink: rank {from} has no memory for messages to rank {to}: {error}");
+                false
+            }
+        };
+        self.call = None;
+        opened
+    }
+    /// Whether there can be no ring.
+    pub(crate) fn has_no_memory(&self) -> bool {
+        self.ring.is_null() && self.call.is_none()
     }
     /// What the next message needs, made ready after the one before it: whoever waits for that has it by now.
     #[inline]
@@ -145,9 +172,9 @@ impl Sender {
         bytes: u64,
         mut fill: impl FnMut(u64, &mut [u8]) -> Result<(), Refusal>,
     ) -> Posted {
-        let (start, end) = if bytes > INLINE { place(self.bytes, bytes) } else { (self.bytes, self.bytes) };
+        let (start, end) = if bytes > INLINE { place(self.room, self.bytes, bytes) } else { (self.bytes, self.bytes) };
         if !self.fits(end) && !self.look_for_room(end) {
-            return Posted::Busy;
+            return if self.has_no_memory() { Posted::Refused(Refusal::NoMemory) } else { Posted::Busy };
         }
         let parts = parts && bytes > PART && self.is_taken();
         let first = if parts { PART } else { bytes };
@@ -159,7 +186,7 @@ impl Sender {
             let payload = if bytes <= INLINE {
                 (&raw mut (*slot).inline).cast::<u8>()
             } else {
-                (&raw mut (*self.ring).payload).cast::<u8>().add((start % RING_BYTES) as usize)
+                payload_at(self.ring, self.room, start)
             };
             if let Err(refusal) = fill(0, std::slice::from_raw_parts_mut(payload, first as usize)) {
                 return Posted::Refused(refusal);
@@ -185,12 +212,13 @@ impl Sender {
     /// Whether there is room for a message whose payload ends at `end`, as far as this side knows.
     #[inline]
     fn fits(&self, end: u64) -> bool {
-        self.sent < self.sent_max && end - self.seen_bytes <= RING_BYTES
+        self.sent < self.sent_max && end - self.seen_bytes <= self.room
     }
     /// Whether the reader has taken every payload beside the slots, as far as it has told: it waits for this one. One
     /// that still copies what came before would only be told more often.
     fn is_taken(&mut self) -> bool {
-        let within = |seen: u64, end: u64| end - seen < RING_BYTES / STEPS;
+        let room = self.room;
+        let within = |seen: u64, end: u64| end - seen < room / STEPS;
         if !within(self.seen_bytes, self.bytes) {
             // SAFETY: a line of atomics in the shared block.
             self.seen_bytes = unsafe { (*self.ring).taken.bytes.load(Acquire) };
@@ -199,10 +227,9 @@ impl Sender {
     }
     #[cold]
     fn look_for_room(&mut self, end: u64) -> bool {
-        if self.closed {
+        if self.closed || !self.open() {
             return false;
         }
-        self.say_hello();
         // SAFETY: a line of atomics in the shared block.
         let taken = unsafe { &(*self.ring).taken };
         (self.sent_max, self.seen_bytes) = (taken.slots.load(Acquire) + SLOTS, taken.bytes.load(Acquire));
@@ -259,6 +286,8 @@ impl Seen {
 /// The reading end.
 pub(crate) struct Receiver {
     ring: *mut Ring,
+    /// Payload bytes of the ring.
+    room: u64,
     /// The next message's.
     slot: *const Slot,
     lap: u32,
@@ -268,9 +297,9 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// The only reader of `ring`.
-    pub(crate) fn new(ring: *mut Ring) -> Receiver {
-        Receiver { ring, slot: slot_at(ring, 0), lap: lap(0), taken: 0, bytes: 0, told_bytes: 0 }
+    /// The only reader of `ring`, which has so many payload bytes.
+    pub(crate) fn new(ring: *mut Ring, room: u64) -> Receiver {
+        Receiver { ring, room, slot: slot_at(ring, 0), lap: lap(0), taken: 0, bytes: 0, told_bytes: 0 }
     }
     /// The stamp of the next message, if it has come. It stays the next until it is released.
     #[inline]
@@ -304,9 +333,8 @@ impl Receiver {
         if bytes <= INLINE {
             return self.inside(stamp);
         }
-        let start = place(self.bytes, bytes).0;
-        // SAFETY: inside the ring.
-        let payload = unsafe { (&raw const (*self.ring).payload).cast::<u8>().add((start % RING_BYTES) as usize) };
+        let start = place(self.room, self.bytes, bytes).0;
+        let payload = payload_at(self.ring, self.room, start).cast_const();
         Seen { payload, bytes, parts: if stamp.is_in_parts() { start } else { WHOLE } }
     }
     /// How many bytes of a message's payload are there.
@@ -331,8 +359,8 @@ impl Receiver {
         }
     }
     fn release_beside(&mut self, bytes: u64) {
-        self.bytes = place(self.bytes, bytes).1;
-        if self.bytes - self.told_bytes >= RING_BYTES / STEPS {
+        self.bytes = place(self.room, self.bytes, bytes).1;
+        if self.bytes - self.told_bytes >= self.room / STEPS {
             self.tell();
         }
     }
@@ -355,8 +383,9 @@ mod tests {
         /// Any mixture of lengths and of sending and taking: every message comes once, whole and in order.
         #[test]
         fn messages_come_once_whole_in_order(steps in prop::collection::vec((0u64..3, 0u64..MESSAGE_MAX), 1..400)) {
-            let world = World::new(1).unwrap();
-            let (mut sender, mut receiver) = (Sender::new(&world, 0, 0), Receiver::new(world.ring(0, 0)));
+            let world = Rc::new(World::new(1).unwrap());
+            let ring = world.make_ring(0, 0).unwrap();
+            let (mut sender, mut receiver) = (Sender::new(&world, 0, 0), Receiver::new(ring, world.shape().ring_bytes));
             let mut expected = std::collections::VecDeque::new();
             let mut number = 0u64;
             for (what, len) in steps {
@@ -395,14 +424,20 @@ mod tests {
     /// A reader that runs after the writer sees every byte of every part, and no byte before it was written.
     #[test]
     fn parts_are_read_while_others_are_written() {
-        let world = World::new(1).unwrap();
+        let world = Rc::new(World::new(1).unwrap());
         const MESSAGES: u64 = 300;
         let value = |number: u64, at: u64| (number * 31 + at / 8) as u8;
         /// An end that another thread may have: it is the only one.
         struct Moved(Sender);
         // SAFETY: the ring is made for two threads, and the block lives longer than both.
         unsafe impl Send for Moved {}
-        let sender = Moved(Sender::new(&world, 0, 0));
+        /// The reader's end, which is another thread's than the writer's.
+        struct Ours(*mut Ring);
+        let ring = Ours(world.make_ring(0, 0).unwrap());
+        let mut sender = Sender::new(&world, 0, 0);
+        // Before the threads part: an end has the world until its first message.
+        assert!(sender.open());
+        let sender = Moved(sender);
         std::thread::scope(|scope| {
             scope.spawn(move || {
                 let Moved(mut sender) = { sender };
@@ -417,7 +452,7 @@ mod tests {
                     }
                 }
             });
-            let mut receiver = Receiver::new(world.ring(0, 0));
+            let mut receiver = Receiver::new(ring.0, world.shape().ring_bytes);
             for number in 0..MESSAGES {
                 let stamp = loop {
                     match receiver.peek() {

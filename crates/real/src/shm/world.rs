@@ -1,10 +1,14 @@
-//! The one block of shared memory of a job: who lives, what is exported, rings between every two ranks, and each
-//! rank's arena. Pages take memory when first touched, so rings between ranks that never talk cost nothing.
+//! What the ranks of a host share: who lives, what is exported, rings between ranks that talk, and each rank's segments.
+//! Rings and segments are pieces that are added to the block when they are first needed: ranks that never talk cost a
+//! word of a table each.
 #![allow(unsafe_code)]
 
+use super::barrier::RANKS_MAX;
+use super::ring::MESSAGE_MAX;
 use crate::clock::Clock;
 use crate::crew::{Crew, Lost};
 use crate::drivers::is_oversubscribed;
+use crate::pool::Pool;
 use crate::store::Arena;
 use crate::sys::{self, SharedMemory};
 use hotlink_port::Rank;
@@ -18,15 +22,33 @@ use std::time::{Duration, Instant};
 
 /// Slots of a ring: messages on the way from one rank to another.
 pub(crate) const SLOTS: u64 = 256;
-/// Payload bytes on the way from one rank to another, beyond those inside slots.
-pub(crate) const RING_BYTES: u64 = 1 << 20;
-/// Exports of a rank at a time.
-pub(crate) const EXPORTS: usize = 1024;
 /// Most ranks.
-pub(crate) const MAX_RANKS: u32 = 256;
-/// Address space of a rank's arena (a limit, not a use of memory).
-const ARENA_BYTES: u64 = 32 << 30;
+pub(crate) const MAX_RANKS: u32 = 1024;
 const PAGE: u64 = 4096;
+/// Ranks as bits.
+type Set = [AtomicU64; MAX_RANKS as usize / 64];
+
+/// Sizes that many ranks share the room for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    /// Payload bytes on the way from one rank to another, beyond those inside slots: a power of two.
+    pub(crate) ring_bytes: u64,
+    /// Longest payload of a message.
+    pub(crate) message_max: u64,
+    /// Exports of a rank at a time.
+    pub(crate) exports: usize,
+}
+
+impl Shape {
+    /// Of a world of so many ranks. A ring of many ranks is short: each may have two to every other.
+    fn of(ranks: u32) -> Shape {
+        match ranks {
+            0..=16 => Shape { ring_bytes: 1 << 20, message_max: MESSAGE_MAX, exports: 1024 },
+            17..=64 => Shape { ring_bytes: 1 << 20, message_max: MESSAGE_MAX, exports: 256 },
+            _ => Shape { ring_bytes: 64 << 10, message_max: 16 << 10, exports: 128 },
+        }
+    }
+}
 
 /// One message: a cache line, so that a short one moves with a single line.
 #[repr(C, align(64))]
@@ -54,8 +76,8 @@ pub(crate) struct Filled(pub(crate) AtomicU64);
 pub(crate) struct Ring {
     pub(crate) taken: Taken,
     pub(crate) filled: Filled,
+    /// The payload bytes follow.
     pub(crate) slots: [Slot; SLOTS as usize],
-    pub(crate) payload: [u8; RING_BYTES as usize],
 }
 
 /// One export of a rank. `state` holds generation (high 48 bits), whether it is open, and the number of ranks that
@@ -63,12 +85,14 @@ pub(crate) struct Ring {
 #[repr(C, align(64))]
 pub(crate) struct Export {
     pub(crate) state: AtomicU64,
+    /// Of a regular segment, in the shared block; of private memory, in the owner's process.
     pub(crate) address: AtomicU64,
     pub(crate) bytes: AtomicU64,
-    /// 1: a regular segment, addressed in the shared block; 0: private memory, addressed in the owner's process.
-    pub(crate) shared: AtomicU64,
-    /// Ranks that attached, as bits; the last bit stands for all from 63 on.
-    pub(crate) attached: AtomicU64,
+    /// The piece of the block that a regular segment is in, and its bytes: 0 for private memory.
+    pub(crate) piece: AtomicU64,
+    pub(crate) piece_bytes: AtomicU64,
+    /// Ranks that attached.
+    pub(crate) attached: Set,
 }
 
 #[repr(C, align(64))]
@@ -79,7 +103,7 @@ pub(crate) struct Member {
     /// How many ranks have sent something to this one.
     pub(crate) calls: AtomicU32,
     /// Which: as bits. Only their rings are looked into, and only those take memory.
-    pub(crate) callers: [AtomicU64; MAX_RANKS as usize / 64],
+    pub(crate) callers: Set,
 }
 
 /// Lines in which a rank counts its barriers, in turn.
@@ -112,6 +136,8 @@ pub(crate) mod state {
 
 #[repr(C, align(64))]
 struct Header {
+    /// The block's own: bytes of the pieces added to it.
+    _added: AtomicU64,
     /// Changes whenever a rank dies.
     deaths: AtomicU32,
 }
@@ -119,8 +145,9 @@ struct Header {
 /// Handle to the shared block. Forked processes share the block, each with its own handle at the same addresses.
 #[derive(Clone)]
 pub struct World {
-    shared: Rc<SharedMemory>,
+    block: Rc<Pool>,
     ranks: u32,
+    shape: Shape,
     /// Ranks share cores. Known from before each is bound to one of its own.
     pub(crate) crowded: bool,
     pub(crate) clock: Clock,
@@ -129,9 +156,23 @@ pub struct World {
 
 /// Processes that nobody's parent watches: launched ranks watch each other.
 struct Watch {
-    /// By rank; `None`: this process itself.
+    /// By rank; `None`: this process itself, and those that others watch.
     handles: Vec<Option<OwnedFd>>,
     looked: Cell<Instant>,
+}
+
+/// In a large job each rank watches so many after it, and what it sees is told to all.
+const WATCHED: usize = 16;
+
+impl Watch {
+    /// Of the process at place `own`.
+    fn new(pids: &[i32], own: usize) -> Watch {
+        let count = pids.len();
+        let is_watched = |rank: usize| rank != own && (rank + count - own) % count <= WATCHED;
+        let all = pids.iter().enumerate();
+        let handles = all.map(|(rank, &pid)| is_watched(rank).then(|| sys::process_handle(pid).ok()).flatten());
+        Watch { handles: handles.collect(), looked: Cell::new(Instant::now()) }
+    }
 }
 
 /// How often launched ranks that have nothing to do look whether the others live.
@@ -139,31 +180,56 @@ const LOOK: Duration = Duration::from_millis(20);
 
 impl World {
     pub(crate) fn new(ranks: u32) -> io::Result<World> {
-        let shared = Rc::new(SharedMemory::new(World::bytes(ranks))?);
-        Ok(World { shared, ranks, crowded: is_oversubscribed(ranks), clock: Clock::start(), watch: None })
+        let block = Pool::new(bytes(ranks), ranks)?;
+        Ok(World::on(block, ranks, is_oversubscribed(ranks), Clock::start(), None))
     }
-    fn bytes(ranks: u32) -> usize {
-        (arena_offset(ranks) + u64::from(ranks) * ARENA_BYTES) as usize
+    fn on(block: Pool, ranks: u32, crowded: bool, clock: Clock, watch: Option<Rc<Watch>>) -> World {
+        World { block: Rc::new(block), ranks, shape: Shape::of(ranks), crowded, clock, watch }
     }
     /// The world of the first `ranks` of a launched job: made by rank 0, handed to all.
     pub(crate) fn of_crew(crew: &mut Crew, ranks: u32) -> io::Result<World> {
         let lost = |lost: Lost| io::Error::other(format!("rank {} has ended", lost.0));
         let start = crew.broadcast((crew.rank == 0).then(|| sys::monotonic_ns().to_le_bytes().to_vec()));
         let start = start.map_err(lost)?.as_slice().try_into().map(u64::from_le_bytes).map_err(io::Error::other)?;
-        let shared = if crew.rank == 0 {
-            let shared = SharedMemory::new(World::bytes(ranks))?;
-            let file = shared.file().ok_or_else(|| io::Error::other("the system forbids memory files"))?;
+        let block = if crew.rank == 0 {
+            let block = Pool::new(bytes(ranks), ranks)?;
+            let file = block.memory().file().ok_or_else(|| io::Error::other("the system forbids memory files"))?;
             crew.share_file(Some(file))?;
-            shared
+            block
         } else {
             let file = crew.share_file(None)?.ok_or_else(|| io::Error::other("no memory file came"))?;
-            SharedMemory::of(file, World::bytes(ranks))?
+            Pool::of(SharedMemory::of(file, bytes(ranks) as usize)?, bytes(ranks))
         };
-        let handle = |(rank, &pid): (usize, &i32)| (rank != crew.rank as usize).then(|| sys::process_handle(pid).ok());
-        let handles = crew.pids.iter().take(ranks as usize).enumerate().map(|each| handle(each).flatten()).collect();
-        let watch = Some(Rc::new(Watch { handles, looked: Cell::new(Instant::now()) }));
+        let watch = Some(Rc::new(Watch::new(&crew.pids[..ranks as usize], crew.rank as usize)));
         let crowded = crew.is_crowded(ranks).map_err(lost)?;
-        Ok(World { shared: Rc::new(shared), ranks, crowded, clock: Clock::started_at(start), watch })
+        Ok(World::on(block, ranks, crowded, Clock::started_at(start), watch))
+    }
+    /// The world of launched ranks of one host, by their processes: `made` by the first of them, and found by the others
+    /// at its `path`. `own` is this process's place.
+    pub(crate) fn of_group(
+        made: Option<World>,
+        path: &str,
+        pids: &[i32],
+        own: usize,
+        start_ns: u64,
+        crowded: bool,
+    ) -> io::Result<World> {
+        let ranks = pids.len() as u32;
+        let told = |error: io::Error| io::Error::other(format!("the memory of this host's ranks, {path}: {error}"));
+        let block = match made {
+            Some(world) => world.block,
+            None => {
+                let bytes = bytes(ranks);
+                Rc::new(Pool::of(SharedMemory::open(path, bytes as usize).map_err(told)?, bytes))
+            }
+        };
+        let watch = Some(Rc::new(Watch::new(pids, own)));
+        let clock = Clock::started_at(start_ns);
+        Ok(World { block, ranks, shape: Shape::of(ranks), crowded, clock, watch })
+    }
+    /// Where other processes of this user find the shared block.
+    pub(crate) fn path(&self) -> Option<String> {
+        self.block.memory().path()
     }
     /// Now and then, buries launched ranks whose processes have ended.
     pub(crate) fn watch(&self) {
@@ -182,18 +248,21 @@ impl World {
     pub(crate) fn ranks(&self) -> u32 {
         self.ranks
     }
-    pub(crate) fn arena(&self, rank: Rank) -> Arena {
-        Arena::new(self.shared.clone(), arena_offset(self.ranks) + u64::from(rank) * ARENA_BYTES, ARENA_BYTES)
+    pub(crate) fn shape(&self) -> Shape {
+        self.shape
     }
-    /// First byte of the shared block: the same in every process of the job.
-    pub(crate) fn base(&self) -> *mut u8 {
-        self.shared.start()
+    /// A rank's own segments.
+    pub(crate) fn arena(&self) -> Arena {
+        Arena::new(self.block.clone())
+    }
+    pub(crate) fn block(&self) -> &Pool {
+        &self.block
     }
     /// # Safety
     /// `offset` is that of a `T` in the layout, for which all-zero bytes are valid.
     #[inline]
     unsafe fn at<T>(&self, offset: u64) -> *mut T {
-        self.shared.start().wrapping_add(offset as usize).cast()
+        self.block.start().wrapping_add(offset as usize).cast()
     }
     pub(crate) fn deaths(&self) -> &AtomicU32 {
         // SAFETY: the header is first; only atomics are shared by reference.
@@ -211,17 +280,35 @@ impl World {
         unsafe { self.at(gates_offset(self.ranks)) }
     }
     pub(crate) fn export(&self, rank: Rank, slot: usize) -> &Export {
-        assert!(rank < self.ranks && slot < EXPORTS);
-        let index = u64::from(rank) * EXPORTS as u64 + slot as u64;
+        assert!(rank < self.ranks && slot < self.shape.exports);
+        let index = u64::from(rank) * self.shape.exports as u64 + slot as u64;
         // SAFETY: inside the exports' part; only atomics.
         unsafe { &*self.at::<Export>(exports_offset(self.ranks) + index * size::<Export>()) }
     }
-    /// The ring that carries messages from `from` to `to`: written by one, read by the other.
-    pub(crate) fn ring(&self, from: Rank, to: Rank) -> *mut Ring {
+    /// Where the ring from `from` to `to` is in the block; 0: it was never used.
+    fn ring_place(&self, from: Rank, to: Rank) -> &AtomicU64 {
         assert!(from < self.ranks && to < self.ranks);
         let index = u64::from(to) * u64::from(self.ranks) + u64::from(from);
-        // SAFETY: inside the rings' part; used through raw pointers.
-        unsafe { self.at(rings_offset(self.ranks) + index * ring_bytes()) }
+        // SAFETY: inside the table of rings; only atomics.
+        unsafe { &*self.at::<AtomicU64>(rings_offset(self.ranks) + index * size::<AtomicU64>()) }
+    }
+    /// The ring that carries messages from `from` to `to`, to be written by `from` alone: made at first use.
+    pub(crate) fn make_ring(&self, from: Rank, to: Rank) -> io::Result<*mut Ring> {
+        let place = self.ring_place(from, to);
+        if place.load(Acquire) == 0 {
+            place.store(self.block.add(self.ring_bytes())?, Release);
+        }
+        self.ring(from, to)
+    }
+    /// The same ring for its reader.
+    pub(crate) fn ring(&self, from: Rank, to: Rank) -> io::Result<*mut Ring> {
+        match self.ring_place(from, to).load(Acquire) {
+            0 => Err(io::ErrorKind::NotFound.into()),
+            offset => Ok(self.block.piece(offset, self.ring_bytes())?.cast()),
+        }
+    }
+    fn ring_bytes(&self) -> u64 {
+        size::<Ring>() + self.shape.ring_bytes
     }
     /// Marks a rank dead, for the others to see.
     pub(crate) fn bury(&self, rank: Rank) {
@@ -238,18 +325,18 @@ impl World {
 fn size<T>() -> u64 {
     std::mem::size_of::<T>() as u64
 }
-fn ring_bytes() -> u64 {
-    size::<Ring>().next_multiple_of(PAGE)
+/// Bytes of the block's first part.
+fn bytes(ranks: u32) -> u64 {
+    (rings_offset(ranks) + u64::from(ranks) * u64::from(ranks) * size::<AtomicU64>()).next_multiple_of(PAGE)
 }
 fn gates_offset(ranks: u32) -> u64 {
     (size::<Header>() + u64::from(ranks) * size::<Member>()).next_multiple_of(size::<Gate>())
 }
 fn exports_offset(ranks: u32) -> u64 {
-    (gates_offset(ranks) + u64::from(ranks) * GATES * size::<Gate>()).next_multiple_of(PAGE)
+    let gates = if ranks <= RANKS_MAX { u64::from(ranks) * GATES } else { 0 };
+    (gates_offset(ranks) + gates * size::<Gate>()).next_multiple_of(PAGE)
 }
 fn rings_offset(ranks: u32) -> u64 {
-    (exports_offset(ranks) + u64::from(ranks) * EXPORTS as u64 * size::<Export>()).next_multiple_of(PAGE)
-}
-fn arena_offset(ranks: u32) -> u64 {
-    (rings_offset(ranks) + u64::from(ranks) * u64::from(ranks) * ring_bytes()).next_multiple_of(2 << 20)
+    let exports = u64::from(ranks) * Shape::of(ranks).exports as u64;
+    (exports_offset(ranks) + exports * size::<Export>()).next_multiple_of(PAGE)
 }

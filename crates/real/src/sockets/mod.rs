@@ -7,6 +7,7 @@ mod wire;
 pub use serve::serve;
 pub use wire::interface_of;
 
+use crate::proof::{Purpose, Secret, Session, derived};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
 use std::os::fd::AsRawFd;
@@ -24,8 +25,15 @@ const LOOK: Duration = Duration::from_millis(20);
 /// No datagram comes this long after the last was sent.
 const QUIET: Duration = Duration::from_millis(500);
 const READ: usize = 256 << 10;
-/// Before each connection, so that nobody else's is taken for ours.
-const GREETING: &[u8; 16] = b"hotlink sockets\n";
+/// Longest message and buffer that one side asks the other for.
+const ASKED_MAX: u64 = 1 << 30;
+/// What both sides say first to each other's datagrams: nobody else knows it.
+type Greeting = [u8; 16];
+
+fn greeting(session: &Session, port: u16) -> Greeting {
+    let all = derived(session, &[b"datagrams to port ".as_slice(), &port.to_le_bytes()].concat());
+    std::array::from_fn(|k| all[k])
+}
 
 /// What sockets are used, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,11 +95,18 @@ pub struct Flood {
 pub struct Sockets {
     listener: TcpListener,
     control: TcpStream,
+    /// Proves further connections of the side that proved the secret.
+    session: Session,
 }
 
 fn first_of(address: &str) -> io::Result<SocketAddr> {
     let mut all = address.to_socket_addrs()?;
     all.next().ok_or_else(|| io::Error::new(ErrorKind::NotFound, "no such host"))
+}
+
+/// The secret between this side and the one that listens, or listens to us, at `address`.
+fn secret_for(address: SocketAddr) -> io::Result<Secret> {
+    Secret::find(address.ip().is_loopback()).map_err(io::Error::other)
 }
 
 impl Sockets {
@@ -101,21 +116,27 @@ impl Sockets {
     /// The system has no sockets for us.
     pub fn local() -> io::Result<Sockets> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        let address = listener.local_addr()?.to_string();
-        std::thread::spawn(move || serve(&address));
-        Sockets::meet(listener)
+        let (address, secret) = (listener.local_addr()?, Secret::fresh()?);
+        let theirs = secret.clone();
+        std::thread::spawn(move || serve::serve_at(address, &theirs));
+        Sockets::meet(listener, &secret)
     }
-    /// Waits at `host:port` for the other side, see [`serve`].
+    /// Waits at `host:port` for the other side, see [`serve`], which must prove the secret.
     ///
     /// # Errors
-    /// No such address here, or nobody came.
+    /// No such address here, no secret, or nobody came.
     pub fn listen(address: &str) -> io::Result<Sockets> {
-        Sockets::meet(TcpListener::bind(first_of(address)?)?)
+        let address = first_of(address)?;
+        let secret = secret_for(address)?;
+        let listener = TcpListener::bind(address)?;
+        eprintln!("hotlink: listens at {address} for one that proves the secret of {}", secret.origin());
+        crate::crew::tell_listening(address.to_string());
+        Sockets::meet(listener, &secret)
     }
-    fn meet(listener: TcpListener) -> io::Result<Sockets> {
-        let control = accept(&listener)?;
+    fn meet(listener: TcpListener, secret: &Secret) -> io::Result<Sockets> {
+        let (control, session) = accept(&listener, Purpose::Orders, secret, PATIENCE)?;
         control.set_nodelay(true)?;
-        Ok(Sockets { listener, control })
+        Ok(Sockets { listener, control, session })
     }
     /// This host's address, as the other side sees it.
     ///
@@ -140,7 +161,8 @@ impl Sockets {
         // Buffers are inherited from the listener, so that the window is negotiated with them.
         set_buffers(self.listener.as_raw_fd(), options.buffer)?;
         self.order(task, options, size, 0)?;
-        let stream = accept(&self.listener)?;
+        let session = Secret::of(self.session.to_vec(), "this measurement");
+        let (stream, _) = accept(&self.listener, Purpose::Stream, &session, PATIENCE)?;
         stream.set_nodelay(!options.nagle)?;
         set_buffers(stream.as_raw_fd(), options.buffer)?;
         Ok(stream)
@@ -148,17 +170,19 @@ impl Sockets {
     fn datagrams(&mut self, task: Task, options: SocketOptions, size: u64) -> io::Result<UdpSocket> {
         let socket = UdpSocket::bind((self.address()?, 0))?;
         set_buffers(socket.as_raw_fd(), options.buffer)?;
-        self.order(task, options, size, socket.local_addr()?.port())?;
-        socket.set_read_timeout(Some(PATIENCE))?;
-        let mut word = [0; 16];
+        let port = socket.local_addr()?.port();
+        self.order(task, options, size, port)?;
+        let (start, greeting, mut word) = (Instant::now(), greeting(&self.session, port), Greeting::default());
         loop {
+            let left = PATIENCE.saturating_sub(start.elapsed());
+            socket.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
             let (n, from) = socket.recv_from(&mut word)?;
-            if n == GREETING.len()
-                && word == *GREETING
+            if n == greeting.len()
+                && word == greeting
                 && Some(from.ip()) == self.control.peer_addr().ok().map(|a| a.ip())
             {
                 socket.connect(from)?;
-                socket.send(GREETING)?;
+                socket.send(&greeting)?;
                 return Ok(socket);
             }
         }

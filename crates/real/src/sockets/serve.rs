@@ -1,19 +1,28 @@
 //! The side that is told what to do.
 
 use super::wire::{greet, set_buffers, write_in};
-use super::{DATAGRAM_MAX, GREETING, INTERVAL, LOOK, PATIENCE, QUIET, READ, SocketOptions, first_of, is_timeout};
+use super::{
+    ASKED_MAX, DATAGRAM_MAX, Greeting, INTERVAL, LOOK, PATIENCE, QUIET, READ, SocketOptions, first_of, greeting,
+    is_timeout, secret_for,
+};
+use crate::proof::{Purpose, Secret};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::time::Instant;
 
-/// Joins who listens at `address` and does what it asks, until it leaves.
+/// Joins who listens at `address`, if it proves the secret, and does what it asks, until it leaves.
 ///
 /// # Errors
-/// Nobody listens there, or it falls silent within a task.
+/// Nobody listens there, no secret, or it falls silent within a task.
 pub fn serve(address: &str) -> io::Result<()> {
     let address = first_of(address)?;
-    let mut control = greet(address, None)?;
+    serve_at(address, &secret_for(address)?)
+}
+
+pub(super) fn serve_at(address: SocketAddr, secret: &Secret) -> io::Result<()> {
+    let (mut control, session) = greet(address, None, Purpose::Orders, secret)?;
+    let streams = Secret::of(session.to_vec(), "this measurement");
     control.set_nodelay(true)?;
     loop {
         let mut words = [0; 7 * 8];
@@ -31,14 +40,17 @@ pub fn serve(address: &str) -> io::Result<()> {
             writes: word(4),
         };
         let (echo, size) = (word(0) == 1, word(5));
+        if size > ASKED_MAX || options.buffer.is_some_and(|bytes| bytes > ASKED_MAX) {
+            return Err(io::Error::other(format!("asked for {size} B messages; must be at most {ASKED_MAX} B")));
+        }
         if options.datagram {
             let far = SocketAddr::new(address.ip(), word(6) as u16);
             let socket = UdpSocket::bind((control.local_addr()?.ip(), 0))?;
             set_buffers(socket.as_raw_fd(), options.buffer)?;
             socket.connect(far)?;
-            drain_datagrams(&socket, &mut control, echo)?;
+            drain_datagrams(&socket, &mut control, echo, &greeting(&session, far.port()))?;
         } else {
-            let mut stream = greet(address, options.buffer)?;
+            let (mut stream, _) = greet(address, options.buffer, Purpose::Stream, &streams)?;
             stream.set_nodelay(!options.nagle)?;
             if echo {
                 echo_stream(&mut stream, size, options.writes)?
@@ -110,16 +122,16 @@ fn drain_stream(stream: &mut TcpStream, control: &mut TcpStream) -> io::Result<(
 }
 
 /// Takes datagrams, or sends them back, until the other side says that it is over.
-fn drain_datagrams(socket: &UdpSocket, control: &mut TcpStream, echo: bool) -> io::Result<()> {
+fn drain_datagrams(socket: &UdpSocket, control: &mut TcpStream, echo: bool, greeting: &Greeting) -> io::Result<()> {
     socket.set_read_timeout(Some(LOOK))?;
     let (mut meter, mut room) = (Meter::new(), vec![0; DATAGRAM_MAX as usize]);
     let (mut last, mut heard) = (Instant::now(), false);
     loop {
         if !heard {
-            socket.send(GREETING)?;
+            socket.send(greeting)?;
         }
         match socket.recv(&mut room) {
-            Ok(n) if room[..n] == GREETING[..] => heard = true,
+            Ok(n) if room[..n] == greeting[..] => heard = true,
             Ok(n) => {
                 (heard, last) = (true, Instant::now());
                 if echo {

@@ -1,7 +1,9 @@
 //! Connections, their buffers and interfaces.
 #![allow(unsafe_code)]
 
-use super::{GREETING, PATIENCE, SocketBuffers, is_timeout};
+use super::{PATIENCE, SocketBuffers};
+use crate::proof::{Claim, Door, Joining, Purpose, Refused, Secret, Session, Verdict, job_digest};
+use crate::sys;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, RawFd};
@@ -19,43 +21,74 @@ pub(super) fn read_word(stream: &mut TcpStream) -> io::Result<u64> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// Connects, and says who we are. Who listens may not be there yet.
-pub(super) fn greet(address: SocketAddr, buffer: Option<u64>) -> io::Result<TcpStream> {
+/// What one side says to the other before a connection is used for `purpose`.
+fn claim(purpose: Purpose) -> Claim {
+    Claim { purpose, rank: 1, ranks: 2, job: job_digest("hotlink measure sockets") }
+}
+
+/// Connects, and proves the secret, as the other side does. Who listens may not be there yet.
+pub(super) fn greet(
+    address: SocketAddr,
+    buffer: Option<u64>,
+    purpose: Purpose,
+    secret: &Secret,
+) -> io::Result<(TcpStream, Session)> {
     let start = Instant::now();
     loop {
-        let tried = TcpStream::connect(address);
-        match tried {
+        let why = match TcpStream::connect_timeout(&address, PATIENCE) {
             Ok(mut stream) => {
                 set_buffers(stream.as_raw_fd(), buffer)?;
-                stream.write_all(GREETING)?;
-                stream.set_read_timeout(Some(PATIENCE))?;
-                return Ok(stream);
+                match Joining::wait(&mut stream, &claim(purpose), secret) {
+                    Ok(session) => {
+                        stream.set_read_timeout(Some(PATIENCE))?;
+                        return Ok((stream, session));
+                    }
+                    Err(Refused::Gone) => "the connection ended before its proof".to_owned(),
+                    Err(Refused::Stranger) => {
+                        format!("who listens there does not know the secret of {}", secret.origin())
+                    }
+                    Err(Refused::By(_)) => {
+                        let what = format!("turned away: its secret is not that of {}", secret.origin());
+                        return Err(io::Error::other(what));
+                    }
+                }
             }
-            Err(error) if start.elapsed() > PATIENCE => return Err(error),
-            Err(_) => std::thread::sleep(Duration::from_millis(50)),
+            Err(error) => error.to_string(),
+        };
+        if start.elapsed() > PATIENCE {
+            return Err(io::Error::other(why));
         }
+        std::thread::sleep(Duration::from_millis(50));
     }
 }
 
-/// Takes the next connection of ours; whoever else connects is turned away.
-pub(super) fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
+/// Takes the next connection that proves the secret; whoever else connects is turned away.
+pub(super) fn accept(
+    listener: &TcpListener,
+    purpose: Purpose,
+    secret: &Secret,
+    limit: Duration,
+) -> io::Result<(TcpStream, Session)> {
     let start = Instant::now();
     listener.set_nonblocking(true)?;
+    let mut door = Door::new(purpose, 1);
     loop {
-        match listener.accept() {
-            Ok((mut stream, _)) => {
-                stream.set_nonblocking(false)?;
-                stream.set_read_timeout(Some(PATIENCE))?;
-                let mut greeting = [0; GREETING.len()];
-                if stream.read_exact(&mut greeting).is_ok() && greeting == *GREETING {
-                    return Ok(stream);
-                }
-            }
-            Err(error) if !is_timeout(&error) => return Err(error),
-            Err(_) if start.elapsed() > PATIENCE => {
-                return Err(io::Error::new(ErrorKind::TimedOut, "nobody connected"));
-            }
-            Err(_) => std::thread::sleep(Duration::from_millis(1)),
+        let fds: Vec<i32> = std::iter::once(listener.as_raw_fd()).chain(door.fds()).collect();
+        sys::wait_readable(&fds, Duration::from_millis(100));
+        while let Ok((stream, from)) = listener.accept() {
+            door.take(stream, from.to_string());
+        }
+        let expected = claim(purpose);
+        let judge = |seen: &Claim| if *seen == expected { Verdict::Admitted } else { Verdict::OtherJob };
+        if let Some(admitted) = door.step(secret, judge) {
+            admitted.wire.set_nonblocking(false)?;
+            admitted.wire.set_read_timeout(Some(PATIENCE))?;
+            return Ok((admitted.wire, admitted.session));
+        }
+        if start.elapsed() > limit {
+            let others = door.last_refusal().map(|why| format!("; turned away {why}")).unwrap_or_default();
+            let what = format!("nobody connected within {} s{others}", limit.as_secs());
+            return Err(io::Error::new(ErrorKind::TimedOut, what));
         }
     }
 }

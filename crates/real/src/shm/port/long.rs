@@ -3,7 +3,7 @@
 
 use super::{PART_SPINS, ShmPort, USER};
 use crate::copy;
-use crate::shm::ring::{MESSAGE_MAX, Receiver, Seen};
+use crate::shm::ring::{Receiver, Seen};
 use crate::shm::world::state;
 use crate::sys;
 use hotlink_port::{Head, Payload, Posted, Rank, Refusal, Span};
@@ -20,8 +20,9 @@ impl ShmPort {
             None => return Posted::Refused(Refusal::NoRank),
         }
         let bytes = payload.bytes();
-        if bytes > MESSAGE_MAX {
-            return Posted::Refused(Refusal::TooLong(MESSAGE_MAX));
+        let most = self.limits.control_bytes_max;
+        if bytes > most {
+            return Posted::Refused(Refusal::TooLong(most));
         }
         if self.scatters.blocks(to) && !self.send_puts(Some(to)) {
             return Posted::Busy;
