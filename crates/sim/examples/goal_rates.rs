@@ -2,7 +2,10 @@
 //!
 //! `cargo run --release -p hotlink-sim --example goal_rates [RANKS [REPEAT]]`
 
-use hotlink_sim::loggp::{Collective, LogGops, Schedule, generate, simulate};
+use hotlink_bench::{Script, Step};
+use hotlink_message::Error;
+use hotlink_port::Driver;
+use hotlink_sim::loggp::{LogGops, LogGp, Machine, Schedule, simulate};
 use std::time::Instant;
 
 /// Times `work`, prints it with its rate, hands its result on.
@@ -23,17 +26,25 @@ fn peak_memory() -> String {
 fn main() {
     let mut args = std::env::args().skip(1).map(|arg| arg.parse::<u32>().expect("a number"));
     let (ranks, repeat) = (args.next().unwrap_or(1024), args.next().unwrap_or(100));
-    let program: Vec<Collective> =
+    let steps: Vec<Step> =
         ["bcast:binomial:8", "barrier:dissemination"].map(|name| name.parse().expect("a known collective")).into();
     let machine: LogGops = "L=2us,o=0.5us,g=50ns,G=0.08ns".parse().expect("parameters");
-    let start = Instant::now();
-    let schedule = generate(ranks, &program, repeat);
+    let script = Script { steps: &steps, repeat };
+    let run = |mut driver: LogGp| {
+        let start = Instant::now();
+        let ended: Vec<Result<(), Error>> = driver.run(ranks, &script).expect("runs to its end");
+        assert!(ended.iter().all(Result::is_ok));
+        (driver, start.elapsed().as_secs_f64())
+    };
+    let (_, port_s) = run(LogGp::new(Machine::of_messages("x", machine)));
+    let (mut driver, recorded_s) = run(LogGp::new(Machine::of_messages("x", machine)).recording());
+    let schedule = driver.schedule().expect("recorded");
     let operations = schedule.ops().len();
     println!(
-        "{operations} operations, {} dependencies, generated in {:.3} s",
+        "{operations} operations, {} dependencies; the stack on the port in {port_s:.3} s, recorded in {recorded_s:.3} s",
         schedule.dependencies(),
-        start.elapsed().as_secs_f64()
     );
+    println!("memory     {}", peak_memory());
     let outcome = timed("simulate", operations, || simulate(&schedule, &machine)).expect("runs to its end");
     println!("memory     {}", peak_memory());
     let mut text = Vec::new();

@@ -15,7 +15,7 @@ pub fn seen() -> Result<(Vec<u8>, f64), Box<dyn std::error::Error>> {
     let fabric = Fabric::build(&spec, 16)?;
     let settings = Settings::of(&spec);
     let plan = Plan::new(&fabric, &settings)?;
-    let mut torus = VirtualTime::new(&plan, &settings);
+    let mut torus = VirtualTime::new(&plan, &settings).unwrap();
     let mut told = torus.run(16, &program::program)?;
     let elapsed = torus.outcome().ok_or("the run did not end")?.run.elapsed.us();
     Ok((told.pop().ok_or("no rank")??, elapsed))

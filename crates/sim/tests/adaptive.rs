@@ -1,9 +1,9 @@
 //! Adaptive routing: what it must gain, and what it may not lose.
 
+use hotlink_fabric::routing::Paths;
 use hotlink_fabric::spec::{Capacities, FabricSpec};
 use hotlink_fabric::traffic::Traffic;
-use hotlink_fabric::{Fabric, catalog, load};
-use hotlink_sim::flow::Spread;
+use hotlink_fabric::{Fabric, catalog};
 use hotlink_sim::workload::{Run, Schedule, exchange};
 use hotlink_sim::{Plan, Settings};
 
@@ -12,21 +12,23 @@ fn named(name: &str) -> FabricSpec {
 }
 
 /// Share of the bound that `traffic` reaches when every flow sends `size` bytes.
-fn efficiency(spec: &FabricSpec, nodes: u32, traffic: &Traffic, size: u64, spread: Spread) -> (f64, Run) {
+fn efficiency(spec: &FabricSpec, nodes: u32, traffic: &Traffic, size: u64, paths: Paths) -> (f64, Run) {
     let fabric = Fabric::build(spec, nodes).expect(&spec.name);
-    let settings = Settings { spread, ..Settings::of(spec) };
+    let settings = Settings { paths, ..Settings::of(spec) };
     let plan = Plan::new(&fabric, &settings).expect(&spec.name);
     let demand = traffic.demand(nodes, 1).expect("a pattern for this size");
     let run = exchange(&plan, &settings, &demand, size, Schedule::LinearShift).expect("no deadlock");
-    let bounds = load::count(&fabric, &demand).expect("routes").bounds(&fabric, Capacities::Theoretical, size);
+    // Against an even split: the most that any choice of paths can reach.
+    let load = hotlink_fabric::load::count(&fabric, &demand).expect("routes");
+    let bounds = load.bounds(&fabric, Capacities::Theoretical, size);
     let senders = demand.flows.len() as f64;
     (run.mbps() / senders / bounds.bandwidth_per_node_mbps, run)
 }
 
 #[test]
 fn qsnet_climbs_adaptively_without_being_asked() {
-    assert_eq!(Settings::of(&named("qsnet")).spread, Spread::Adaptive);
-    assert_ne!(Settings::of(&named("myrinet-clos64")).spread, Spread::Adaptive);
+    assert_eq!(Settings::of(&named("qsnet")).paths, Paths::Adaptive);
+    assert_ne!(Settings::of(&named("myrinet-clos64")).paths, Paths::Adaptive);
 }
 
 #[test]
@@ -35,8 +37,8 @@ fn adaptive_ascent_beats_a_static_hash_under_permutations() {
     let patterns =
         [Traffic::Shift(16), Traffic::Shift(4), Traffic::Transpose, Traffic::BitReversal, Traffic::Bisection];
     for traffic in patterns {
-        let share = |spread| efficiency(&named("qsnet"), 64, &traffic, 64 << 10, spread).0;
-        let (flow, adaptive) = (share(Spread::Flow), share(Spread::Adaptive));
+        let share = |paths| efficiency(&named("qsnet"), 64, &traffic, 64 << 10, paths).0;
+        let (flow, adaptive) = (share(Paths::Flow), share(Paths::Adaptive));
         assert!(adaptive > 1.3 * flow, "{traffic}: adaptive {adaptive}, by a hash {flow}");
     }
 }
@@ -52,10 +54,10 @@ fn adaptive_routing_loses_nothing_and_never_beats_the_bound() {
     ] {
         let spec = named(name);
         for traffic in [Traffic::Shift(5), Traffic::Random] {
-            let (share, run) = efficiency(&spec, nodes, &traffic, 64 << 10, Spread::Adaptive);
+            let (share, run) = efficiency(&spec, nodes, &traffic, 64 << 10, Paths::Adaptive);
             assert!(share <= 1.000_1, "{name} {traffic}: {share}");
             assert_eq!(run.stats.packets, run.stats.delivered, "{name} {traffic}");
-            let (_, again) = efficiency(&spec, nodes, &traffic, 64 << 10, Spread::Adaptive);
+            let (_, again) = efficiency(&spec, nodes, &traffic, 64 << 10, Paths::Adaptive);
             assert_eq!(run, again, "{name} {traffic}: the same inputs give the same course");
         }
     }

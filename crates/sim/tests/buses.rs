@@ -40,7 +40,7 @@ fn rate(spec: &FabricSpec, kind: Kind, both: bool) -> (f64, String) {
     let fabric = Fabric::build(spec, 2).expect("two nodes");
     let settings = Settings::of(spec);
     let plan = Plan::new(&fabric, &settings).expect("a plan");
-    let mut driver = VirtualTime::new(&plan, &settings);
+    let mut driver = VirtualTime::new(&plan, &settings).unwrap();
     let times = driver.run(2, &Put { kind, both }).expect("both end");
     let slowest = *times.iter().max().expect("two ranks");
     let busy = &driver.outcome().expect("it ran").run.busy;

@@ -1,10 +1,11 @@
 //! Saturated throughput against the load count's bound: every fabric of the catalog under every traffic. At least nine
 //! tenths where the flow control can; where it cannot, the table below says so, how much is reached and why.
 
+use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{self, Library};
-use hotlink_fabric::spec::{Capacities, Extents, FabricSpec, FlowControl, RoutingSpec, TopologySpec};
+use hotlink_fabric::spec::{Capacities, Extents, FabricSpec, RoutingSpec, TopologySpec};
+use hotlink_fabric::technology;
 use hotlink_fabric::traffic::{Demand, Traffic};
-use hotlink_fabric::{Fabric, load};
 use hotlink_sim::plan::RouteBuffer;
 use hotlink_sim::workload::{Schedule, exchange};
 use hotlink_sim::{Plan, Settings, SimError};
@@ -88,7 +89,7 @@ fn efficiency(spec: &FabricSpec, fabric: &Fabric, traffic: &Traffic) -> Result<f
     let settings = Settings::of(spec);
     let plan = Plan::new(fabric, &settings)?;
     let demand = traffic.demand(fabric.nodes(), 1).expect("a pattern for this size");
-    let load = load::count(fabric, &demand).expect("routes");
+    let load = plan.count(&demand).expect("routes");
     let packet = plan.packet_bytes.min(1 << 16);
     let bound = load.bounds(fabric, Capacities::Theoretical, u64::from(packet) * 1024);
     let mut way = RouteBuffer::default();
@@ -179,8 +180,8 @@ fn virtual_channels_keep_a_wormhole_torus_moving() {
             nodes_per_router: 1,
             extents: Extents::Fixed(extents),
         };
-        let flow_control = FlowControl::Wormhole;
-        let spec = FabricSpec { topology, routing: RoutingSpec::DimensionOrder, flow_control, ..base.clone() };
+        let spec = FabricSpec { topology, routing: RoutingSpec::DimensionOrder, ..base.clone() };
+        let spec = spec.of_technology(technology::named("t3d").expect("a technology"));
         let fabric = Fabric::build(&spec, nodes).expect("a torus");
         // Worms of 4 KiB lie across every link of their way.
         let settings = Settings { packet_bytes: Some(4096), ..Settings::of(&spec) };

@@ -1,8 +1,9 @@
 //! Ethernet's three answers to a full buffer: pause (PFC), drop, and marks that slow the source down (ECN, coarse).
 
+use hotlink_fabric::routing::Paths;
 use hotlink_fabric::units::Time;
 use hotlink_fabric::{Fabric, catalog};
-use hotlink_sim::flow::{Congestion, Spread};
+use hotlink_sim::flow::Congestion;
 use hotlink_sim::workload::{Schedule, all_to_all};
 use hotlink_sim::{Net, Note, Plan, Settings};
 
@@ -25,7 +26,7 @@ const LATE_US: u64 = 2_000;
 fn incast(congestion: Congestion) -> Shared {
     let spec = catalog::load("eth-400g-leaf-spine").expect("a fabric of the catalog");
     let fabric = Fabric::build(&spec, 96).expect("three leaves");
-    let settings = Settings { congestion, spread: Spread::Packet, retransmit_ps: 20_000_000, ..Settings::of(&spec) };
+    let settings = Settings { congestion, paths: Paths::Packet, retransmit_ps: 20_000_000, ..Settings::of(&spec) };
     let plan = Plan::new(&fabric, &settings).expect("plan");
     let mut net = Net::new(&plan, &settings);
     let bytes: u64 = 16 << 20;

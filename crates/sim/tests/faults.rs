@@ -1,10 +1,11 @@
 //! Links and switches that fail, come back and degrade: what has a way left arrives, what has none is named.
 
 use hotlink_fabric::network::{Channel, Resource, Vertex};
+use hotlink_fabric::routing::Paths;
 use hotlink_fabric::units::Time;
 use hotlink_fabric::{Fabric, catalog};
 use hotlink_sim::fault::{Condition, Fault};
-use hotlink_sim::flow::{Congestion, Spread};
+use hotlink_sim::flow::Congestion;
 use hotlink_sim::workload::{Run, Schedule, all_to_all};
 use hotlink_sim::{Plan, Settings};
 use proptest::prelude::*;
@@ -46,17 +47,17 @@ fn device_links(fabric: &Fabric) -> Vec<Channel> {
 fn a_spine_that_is_down_is_avoided_and_costs_nothing_but_its_share() {
     let fabric = built("ib-ndr-fat-tree2", 128);
     let spine = Vertex(fabric.network.vertices() as u32 - 1);
-    for spread in [Spread::Packet, Spread::Adaptive, Spread::Destination] {
+    for paths in [Paths::Packet, Paths::Adaptive, Paths::Destination] {
         let faults = vec![fault(0, Resource::Vertex(spine), Condition::Down)];
-        let settings = Settings { faults, spread, ..Settings::of(&fabric.spec) };
+        let settings = Settings { faults, paths, ..Settings::of(&fabric.spec) };
         let plan = Plan::new(&fabric, &settings).expect("plan");
         let run = all_to_all(&plan, &settings, 4096, Schedule::Random).expect("another way");
-        assert_eq!(run.bytes, 128 * 127 * 4096, "{spread:?}");
+        assert_eq!(run.bytes, 128 * 127 * 4096, "{paths:?}");
         assert!(run.unreachable.is_empty() && run.stats.gone == 0);
         for (server, busy) in (0..).zip(&run.busy) {
             if let Resource::Channel(c) = plan.server_resource(server) {
                 let dead = fabric.network.from(c) == spine || fabric.network.to(c) == spine;
-                assert!(!dead || *busy == 0.0, "{spread:?}: {}", plan.server_name(server));
+                assert!(!dead || *busy == 0.0, "{paths:?}: {}", plan.server_name(server));
             }
         }
     }
@@ -139,7 +140,7 @@ proptest! {
             seed,
             faults,
             congestion: if drop { Congestion::Drop } else { Congestion::Pause },
-            spread: if adaptive { Spread::Adaptive } else { base.spread },
+            paths: if adaptive { Paths::Adaptive } else { base.paths },
             retransmit_ps: 3_000_000,
             ..base
         };

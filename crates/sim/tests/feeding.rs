@@ -44,7 +44,7 @@ fn put(spec: &FabricSpec, kind: Kind, bytes: u64, stride: u64) -> f64 {
         1 => Layout::contiguous(bytes),
         stride => Layout { block: 8, count: bytes / 8, stride: 8 * stride },
     };
-    VirtualTime::new(&plan, &settings).run(2, &Put { kind, layout }).expect("both end")[0] as f64
+    VirtualTime::new(&plan, &settings).unwrap().run(2, &Put { kind, layout }).expect("both end")[0] as f64
 }
 
 /// By stores or by the engine, contiguous or not, in part of a page, in one and in many: within 6 % and 0.3 us, beside
@@ -142,7 +142,7 @@ fn memory_off_its_pages_costs_registration_and_transfer() {
     let settings = Settings::of(&spec);
     let plan = Plan::new(&fabric, &settings).expect("a plan");
     let send = |align, offset| {
-        let times = VirtualTime::new(&plan, &settings).run(2, &Send { align, offset }).expect("both end");
+        let times = VirtualTime::new(&plan, &settings).unwrap().run(2, &Send { align, offset }).expect("both end");
         [times[0].0.us(), times[0].1.us()]
     };
     let page_us = spec.parameters["dma_page_time"].value / 1e6;
@@ -189,7 +189,7 @@ fn connecting_interrupts_the_exporters_processor() {
         let fabric = Fabric::build(&spec, 2).expect("two nodes");
         let settings = Settings::of(&spec);
         let plan = Plan::new(&fabric, &settings).expect("a plan");
-        VirtualTime::new(&plan, &settings).run(2, &Busy).expect("both end")[1].us()
+        VirtualTime::new(&plan, &settings).unwrap().run(2, &Busy).expect("both end")[1].us()
     };
     let (without, with) = (busy(0.0), busy(5.0));
     assert!((with - without - 5.0).abs() < 0.01, "{with} for {without}");

@@ -25,7 +25,7 @@ fn arrival(spec: &FabricSpec, bytes: u64) -> u64 {
     let fabric = Fabric::build(spec, 2).expect("two nodes");
     let settings = Settings::of(spec);
     let plan = Plan::new(&fabric, &settings).expect("a plan");
-    let mut driver = VirtualTime::new(&plan, &settings).with_family(Family::Tcp);
+    let mut driver = VirtualTime::new(&plan, &settings).unwrap().with_family(Family::Tcp).unwrap();
     driver.run(2, &Arrival(program)).expect("both end")[1]
 }
 

@@ -14,7 +14,7 @@ fn with<T>(name: &str, nodes: u32, test: impl FnOnce(VirtualTime<'_>) -> T) -> T
     let fabric = Fabric::build(&spec, nodes).expect(name);
     let settings = Settings::of(&spec);
     let plan = Plan::new(&fabric, &settings).expect(name);
-    test(VirtualTime::new(&plan, &settings))
+    test(VirtualTime::new(&plan, &settings).unwrap())
 }
 
 #[test]

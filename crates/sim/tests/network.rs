@@ -85,7 +85,7 @@ fn nothing_is_lost_nothing_beats_the_bound_and_the_same_seed_gives_the_same_trac
     for (spec, fabric) in fabrics(16) {
         let (nodes, size) = (u64::from(fabric.nodes()), 16 << 10);
         let demand = Traffic::AllToAll.demand(fabric.nodes(), 0).expect("all-to-all");
-        let count = load::count(&fabric, &demand).expect("routes");
+        let count = load::count_paths(&fabric, &demand, spec.paths, 1).expect("routes");
         for capacities in [Capacities::Theoretical, Capacities::Measured] {
             let settings = Settings { capacities, ..Settings::of(&spec) };
             let plan = Plan::new(&fabric, &settings).expect(&spec.name);

@@ -4,7 +4,7 @@
 use hotlink_fabric::network::Node;
 use hotlink_fabric::spec::{Capacities, Role};
 use hotlink_fabric::traffic::{Demand, Flow};
-use hotlink_fabric::{Fabric, catalog, load};
+use hotlink_fabric::{Fabric, catalog};
 use hotlink_sim::host::{Deposit, Host, Series};
 use hotlink_sim::workload::{Stream, message_passing_pause, saturate, shared_link_pairs, turning_pairs};
 use hotlink_sim::{Plan, Settings};
@@ -85,7 +85,8 @@ fn the_load_count_names_the_host_or_link_that_limits_one_sender() {
         let fabric = Fabric::build(&spec, 64).expect(name);
         let flows = vec![Flow { source: Node(0), destination: Node(fabric.nodes() / 2), amount: 1.0 }];
         let demand = Demand { nodes: fabric.nodes(), all_pairs: 0.0, flows };
-        let bounds = load::count(&fabric, &demand).expect("routes").bounds(&fabric, Capacities::Measured, 1 << 16);
+        let load = hotlink_fabric::load::count(&fabric, &demand).expect("routes");
+        let bounds = load.bounds(&fabric, Capacities::Measured, 1 << 16);
         let limit = bounds.limiting().expect("something limits");
         let (role, mbps) = if name.starts_with("sci") { (Role::Engine, 202.5) } else { (Role::Link, 144.0) };
         assert_eq!((limit.role, bounds.bandwidth_per_node_mbps), (role, mbps), "{name}");

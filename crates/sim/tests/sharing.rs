@@ -1,6 +1,8 @@
 //! How flows share what they contend for: evenly where arbitration promises it, and at what cost where ties do not.
 
-use hotlink_fabric::spec::{Extents, FabricSpec, FlowControl, RoutingSpec, TopologySpec};
+use hotlink_fabric::routing::Paths;
+use hotlink_fabric::spec::{Extents, FabricSpec, RoutingSpec, TopologySpec};
+use hotlink_fabric::technology;
 use hotlink_fabric::{Fabric, catalog};
 use hotlink_sim::workload::{Schedule, all_to_all};
 use hotlink_sim::{Net, Note, Plan, Settings, SimError};
@@ -98,8 +100,9 @@ fn an_unbalanced_tie_costs_a_quarter_more_on_a_ring_of_eight() {
 /// Credits deadlock like worms where ways wait in a circle: shortest paths round a ring without virtual channels.
 #[test]
 fn a_ring_with_credits_and_no_virtual_channels_names_its_deadlock() {
-    for flow_control in [FlowControl::Credit, FlowControl::Ethernet] {
-        let spec = FabricSpec { flow_control, ..named("myrinet-ring2") };
+    for name in ["infiniband", "roce"] {
+        let spec = named("myrinet-ring2").of_technology(technology::named(name).expect("a technology"));
+        let spec = FabricSpec { paths: Paths::Packet, ..spec };
         let fabric = Fabric::build(&spec, 64).expect("64 nodes");
         let settings = Settings { packet_bytes: Some(4096), switch_buffer_bytes: 4096, ..Settings::of(&spec) };
         let plan = Plan::new(&fabric, &settings).expect("plan");
@@ -132,8 +135,8 @@ proptest! {
     ) {
         let spec = named(["gige", "ib-ndr-fat-tree2", "myrinet-clos64", "eth-400g-leaf-spine", "slingshot-dragonfly"][fabric]);
         let fabric = Fabric::build(&spec, 16).expect("16 nodes");
-        let spread = hotlink_sim::flow::Spread::Flow;
-        let settings = Settings { seed, spread, streams: 1, switch_buffer_bytes: 4096, ..Settings::of(&spec) };
+        let paths = Paths::Flow;
+        let settings = Settings { seed, paths, streams: 1, switch_buffer_bytes: 4096, ..Settings::of(&spec) };
         let plan = Plan::new(&fabric, &settings).expect("plan");
         let mut net = Net::new(&plan, &settings);
         for (tag, &(from, to, bytes)) in posts.iter().enumerate() {

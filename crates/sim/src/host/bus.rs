@@ -8,7 +8,8 @@
 use super::HostError;
 use super::memory::WORD;
 use super::parameters::Parameters;
-use hotlink_fabric::spec::{FabricSpec, FlowControl, Role};
+use hotlink_fabric::spec::{FabricSpec, Role};
+use hotlink_fabric::technology::AdapterModel;
 use hotlink_fabric::units::Time;
 
 /// A host bus.
@@ -103,7 +104,7 @@ impl Buses {
         let parameters = Parameters(fabric);
         parameters.resource(Role::HostBus, "host-bus").ok()?;
         // SCI's bridge moves a stream buffer at a time.
-        let sci = fabric.flow_control == FlowControl::SciRing;
+        let sci = fabric.technology.adapter.value == AdapterModel::Sci;
         let adapter = parameters.piece(if sci { "stream_buffer_size" } else { "dma_burst" }).ok()?;
         let processor = parameters.piece("write_burst").unwrap_or(WORD);
         Some(Buses { bus: Bus::from_parameters(parameters).ok()?, adapter, processor })

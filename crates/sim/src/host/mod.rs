@@ -59,7 +59,8 @@ pub use deposit::{Deposit, DepositTime, Series};
 pub use memory::{Memory, WORD};
 pub use queue::Completion;
 
-use hotlink_fabric::spec::{FabricSpec, FlowControl, Role};
+use hotlink_fabric::spec::{FabricSpec, Role};
+use hotlink_fabric::technology::AdapterModel;
 use hotlink_fabric::units::{Rate, Time};
 use parameters::Parameters;
 use pipeline::Pipeline;
@@ -124,16 +125,13 @@ impl Host {
     /// A family without a model, or the first missing parameter.
     pub fn new(fabric: &FabricSpec) -> Result<Host, HostError> {
         let parameters = Parameters(fabric);
-        let on_a_bus = fabric.resources.contains_key(&Role::HostBus);
-        let adapter = match fabric.flow_control {
-            FlowControl::SciRing => Adapter::Sci(sci::Sci::new(parameters)?),
-            FlowControl::Wormhole if on_a_bus && parameters.has("nic_element_time") => {
-                Adapter::Myrinet(myrinet::Myrinet::new(parameters)?)
+        let adapter = match fabric.technology.adapter.value {
+            AdapterModel::Sci => Adapter::Sci(sci::Sci::new(parameters)?),
+            AdapterModel::Myrinet => Adapter::Myrinet(myrinet::Myrinet::new(parameters)?),
+            AdapterModel::T3d => Adapter::T3d(t3d::T3d::new(parameters)?),
+            AdapterModel::Elan | AdapterModel::Rdma | AdapterModel::Tcp => {
+                return Err(HostError::NoFamily { fabric: fabric.name.clone() });
             }
-            FlowControl::Wormhole if !on_a_bus && parameters.has("memory_line") => {
-                Adapter::T3d(t3d::T3d::new(parameters)?)
-            }
-            _ => return Err(HostError::NoFamily { fabric: fabric.name.clone() }),
         };
         Ok(Host {
             memory: Memory::from_parameters(parameters)?,

@@ -108,6 +108,12 @@ impl LogGops {
         self.occupancy.at(bytes).unwrap_or_else(|| self.gap.0 + self.transit(bytes))
     }
 
+    /// Processor time of a message of `size` bytes.
+    #[inline]
+    pub(super) fn work(&self, size: u64) -> u64 {
+        self.overhead.0 + self.overhead_per_byte.beyond_first(size)
+    }
+
     /// The machine that a calibrated fabric describes by its `loggp_*` parameters.
     ///
     /// # Errors

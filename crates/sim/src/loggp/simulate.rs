@@ -65,6 +65,8 @@ impl Gaps {
 struct Nic {
     send_free: u64,
     recv_free: u64,
+    /// When the last message that came was whole: what an adapter hands over keeps its order.
+    last_whole: u64,
     line: Line,
     /// A send has its turn here and waits for its processor.
     held: bool,
@@ -125,6 +127,7 @@ impl<'a> Machine<'a> {
         let nic = Nic {
             send_free: 0,
             recv_free: 0,
+            last_whole: 0,
             line: NOBODY,
             held: false,
             sent: Gaps::default(),
@@ -319,13 +322,8 @@ impl<'a> Machine<'a> {
         work
     }
 
-    /// Processor time of a message of `size` bytes.
-    fn work(&self, size: u64) -> u64 {
-        self.p.overhead.0 + self.p.overhead_per_byte.beyond_first(size)
-    }
-
     fn start_data(&mut self, id: u32, op: &Op) -> u64 {
-        let (work, bytes) = (self.work(op.size), self.p.transit(op.size));
+        let (work, bytes) = (self.p.work(op.size), self.p.transit(op.size));
         let mut until_end = work;
         if self.is_eager(id) {
             self.started(id);
@@ -354,7 +352,9 @@ impl<'a> Machine<'a> {
         let served = head.max(receiver.recv_free.min(LATEST));
         receiver.recv_free = served + gap;
         receiver.received.add(gap);
-        self.push(served + bytes, AVAILABLE, id);
+        receiver.last_whole = receiver.last_whole.max(served + bytes);
+        let whole = receiver.last_whole;
+        self.push(whole, AVAILABLE, id);
         work
     }
 
@@ -379,7 +379,7 @@ impl<'a> Machine<'a> {
             return self.p.overhead.0;
         }
         let size = self.op(send).size;
-        let work = self.work(size);
+        let work = self.p.work(size);
         let bytes = self.p.transit(size);
         let sent = if self.is_eager(send) { work } else { work.max(self.p.overhead.0 + bytes) };
         let arrival = self.chain[send as usize] - sent + self.flight() + bytes;

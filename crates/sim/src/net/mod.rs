@@ -32,11 +32,12 @@ pub(crate) use pool::{Linked, List, Pool};
 
 use crate::error::SimError;
 use crate::event::{Calendar, Event, Queue, TraceHash};
-use crate::flow::{Congestion, Settings, Spread};
+use crate::flow::{Congestion, Settings};
 use crate::host::Buses;
 use crate::plan::{NONE, Plan, RouteBuffer, Stage, UNLIMITED};
 use broadcast::Casts;
 use hotlink_fabric::routing::Hop;
+use hotlink_fabric::routing::Paths;
 use hotlink_fabric::spec::{FlowControl, Role};
 use hotlink_fabric::units::{Rate, Time};
 use outage::Outage;
@@ -280,7 +281,7 @@ impl<'a> Net<'a> {
             plan,
             mode,
             patience: Net::patience(plan, mode == Mode::Pause && settings.congestion == Congestion::Mark),
-            crowds: (settings.spread == Spread::Adaptive).then(|| vec![0; plan.servers()]),
+            crowds: (settings.paths == Paths::Adaptive).then(|| vec![0; plan.servers()]),
             settings: settings.clone(),
             now: 0,
             queue: Calendar::default(),
@@ -298,7 +299,7 @@ impl<'a> Net<'a> {
             asides: Vec::new(),
             routes: Routes::new(
                 plan.servers() << plan.lane_shift,
-                settings.spread == Spread::Adaptive || !settings.faults.is_empty(),
+                settings.paths == Paths::Adaptive || !settings.faults.is_empty(),
             ),
             ways: Rows::new(Stage::default()),
             senders: vec![Sender { parked: NONE, ..Sender::default() }; plan.fabric.nodes() as usize],

@@ -8,7 +8,7 @@ use super::{NONE, Plan, RouteBuffer, Stage};
 use crate::error::SimError;
 use hotlink_fabric::network::{Node, Vertex};
 use hotlink_fabric::routing::{State, Trip};
-use hotlink_fabric::spec::{FlowControl, TopologySpec};
+use hotlink_fabric::topology::Shape;
 
 /// Stages of a broadcast, each after its parent.
 #[derive(Clone, Debug, Default)]
@@ -77,7 +77,7 @@ impl Plan<'_> {
     /// from host to hosts.
     ///
     /// # Errors
-    /// A fabric whose switches do not replicate (any but a wormhole fat tree), a range that is none or has only the
+    /// A fabric whose switches do not replicate packets, a range that is none or has only the
     /// source in it.
     pub fn broadcast_tree(&self, from: u32, range: [u32; 2], inner: bool) -> Result<BroadcastTree, SimError> {
         self.broadcast_tree_by(0, from, range, inner)
@@ -93,8 +93,12 @@ impl Plan<'_> {
     ) -> Result<BroadcastTree, SimError> {
         let nodes = self.fabric.nodes();
         let spec = &self.fabric.spec;
-        if spec.flow_control != FlowControl::Wormhole || !matches!(spec.topology, TopologySpec::FatTree { .. }) {
-            let what = format!("{}: only wormhole switches in a fat tree replicate packets (QsNet)", spec.name);
+        let is_tree = matches!(&self.fabric.shape, Shape::Tiers(_));
+        if spec.technology.replicates.is_none() || !is_tree {
+            let what = format!(
+                "{}: switches of technology {} do not replicate packets (qsnet's do, in a fat tree)",
+                spec.name, spec.technology.name
+            );
             return Err(SimError::Input(what));
         }
         if first > last || last >= nodes || from >= nodes || (first == from && last == from) {

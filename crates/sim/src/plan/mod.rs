@@ -10,10 +10,13 @@ pub use broadcast::BroadcastTree;
 pub use route::{NO_CHOICE, RouteBuffer, Stage};
 
 use crate::error::SimError;
-use crate::flow::{Settings, Spread};
+use crate::flow::Settings;
 use hotlink_fabric::Fabric;
+use hotlink_fabric::load::{self, Load, LoadError};
 use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
-use hotlink_fabric::spec::{Capacities, FlowControl, Role};
+use hotlink_fabric::routing::Paths;
+use hotlink_fabric::spec::{Capacities, Role};
+use hotlink_fabric::traffic::Demand;
 use hotlink_fabric::units::Rate;
 
 /// No server, packet or message.
@@ -76,7 +79,7 @@ pub struct Plan<'a> {
     overhead: (f64, f64),
     /// Latency once round the ring of each SCI ring link, by server (empty without rings).
     pub ring_ps: Vec<u32>,
-    spread: Spread,
+    paths: Paths,
     seed: u64,
 }
 
@@ -120,7 +123,7 @@ impl<'a> Plan<'a> {
             packet_bytes: settings.packet_bytes.map_or(limit, |bytes| bytes.clamp(1, limit)),
             overhead: (spec.packet.overhead_bytes.value, spec.packet.overhead_per_hop_bytes.value),
             ring_ps: Vec::new(),
-            spread: settings.spread,
+            paths: settings.paths,
             seed: settings.seed,
         };
         if plan.lane_shift > 4 {
@@ -135,6 +138,14 @@ impl<'a> Plan<'a> {
         plan.add_servers(settings)?;
         plan.add_rings();
         Ok(plan)
+    }
+
+    /// The load of `demand` on the routes that packets of this plan take.
+    ///
+    /// # Errors
+    /// As [`load::count_paths`].
+    pub fn count(&self, demand: &Demand) -> Result<Load, LoadError> {
+        load::count_paths(self.fabric, demand, self.paths, self.seed)
     }
 
     /// Number of servers.
@@ -295,7 +306,7 @@ impl<'a> Plan<'a> {
     fn is_ring_link(&self, resource: Resource) -> bool {
         let network = &self.fabric.network;
         match resource {
-            Resource::Channel(c) if self.fabric.spec.flow_control == FlowControl::SciRing => {
+            Resource::Channel(c) if self.fabric.spec.flow_control.is_ring() => {
                 let role = |v| network.role(Resource::Vertex(v));
                 let (from, to) = (network.from(c), network.to(c));
                 role(from) == role(to) && !network.is_node(from)
@@ -319,10 +330,7 @@ impl<'a> Plan<'a> {
         // A worm needs no room for itself; any other packet must fit whole, and two of them for a steady stream.
         let under_way = (u128::from(gross.0) * u128::from(latency_ps) / 1_000_000_000_000) as u64;
         let least = 2 * self.wire_bytes(self.packet_bytes, 64);
-        let bytes = match self.fabric.spec.flow_control {
-            FlowControl::Wormhole => bytes,
-            _ => bytes.max(least),
-        };
+        let bytes = if self.fabric.spec.flow_control.is_wormhole() { bytes } else { bytes.max(least) };
         (u64::from(bytes) + under_way).min(1 << 30) as u32
     }
 
@@ -371,8 +379,8 @@ fn latency(fabric: &Fabric, resource: Resource) -> Result<u32, SimError> {
 /// adaptive routing (QsNet: two where an ascent and descent needs one).
 fn alike(fabric: &Fabric, settings: &Settings) -> u32 {
     let stated = fabric.spec.parameters.get("virtual_channels").map_or(1, |parameter| parameter.value as u32);
-    match settings.spread {
-        Spread::Adaptive => (stated / u32::from(fabric.routing.virtual_channels())).clamp(1, 8),
+    match settings.paths {
+        Paths::Adaptive => (stated / u32::from(fabric.routing.virtual_channels())).clamp(1, 8),
         _ => 1,
     }
 }

@@ -2,10 +2,9 @@
 
 use super::{NONE, Plan};
 use crate::error::SimError;
-use crate::flow::Spread;
-use crate::random::mix;
 use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
-use hotlink_fabric::routing::{Hop, State, Trip};
+use hotlink_fabric::routing::choice::{Draw, mix, pair_lot};
+use hotlink_fabric::routing::{Hop, Paths, State, Trip};
 use hotlink_fabric::spec::Role;
 
 /// One step of a route.
@@ -121,8 +120,7 @@ impl Plan<'_> {
 
     /// Follows the routing from `state` to the trip's end.
     fn walk(&self, mut state: State, trip: Trip, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
-        let by_destination = self.spread == Spread::Destination;
-        let mut draw = Draw { lot: choice >> 32, turn: choice & 0xffff_ffff, by_destination };
+        let mut draw = Draw::new(self.paths, trip.destination, choice >> 32, choice & 0xffff_ffff);
         let ways = self.fabric.ways(trip);
         while state.at != trip.destination.vertex() {
             let mut hops = std::mem::take(&mut out.hops);
@@ -132,7 +130,7 @@ impl Plan<'_> {
             if !out.down.is_empty() {
                 hops.retain(|hop| self.leads_on(*hop, trip, out));
             }
-            let hop = draw.pick(&hops);
+            let hop = draw.pick(&self.fabric.network, self.fabric.tables(), &hops).map(|place| hops[place]);
             out.hops = hops;
             let Some(hop) = hop else {
                 return Err(SimError::NoRoute { from: trip.source.0, to: trip.destination.0 });
@@ -262,18 +260,18 @@ impl Plan<'_> {
     /// What picks among equal ways for packet `index` of a message from `from` to `to`: a lot in the upper half, a place
     /// in turn in the lower.
     pub fn choice(&self, from: u32, to: u32, message: u32, index: u32) -> u64 {
-        let pair = mix(self.seed ^ (u64::from(from) << 32 | u64::from(to)));
-        let (lot, turn) = match self.spread {
-            Spread::Packet | Spread::Adaptive => (mix(pair ^ (u64::from(message) + 1)), index),
-            Spread::Flow => (pair, 0),
-            Spread::Destination => (0, to),
+        let pair = pair_lot(self.seed, from, to);
+        let (lot, turn) = match self.paths {
+            Paths::Packet | Paths::Adaptive => (mix(pair ^ (u64::from(message) + 1)), index),
+            Paths::Flow => (pair, 0),
+            Paths::Destination => (0, 0),
         };
         lot << 32 | u64::from(turn)
     }
 
     /// Whether every packet of a message takes the same way.
     pub fn one_path(&self) -> bool {
-        matches!(self.spread, Spread::Flow | Spread::Destination)
+        self.paths.is_static()
     }
 }
 
@@ -287,32 +285,5 @@ impl RouteBuffer {
         self.states.clear();
         (self.switches, self.latency_ps, self.lead_ps) = (0, 0, 0);
         (self.at_host, self.on_ring) = (true, false);
-    }
-}
-
-/// What picks among equal ways, from one choice of a route to the next: see [`Plan::choice`].
-struct Draw {
-    lot: u64,
-    turn: u64,
-    by_destination: bool,
-}
-
-impl Draw {
-    fn pick(&mut self, hops: &[Hop]) -> Option<Hop> {
-        if hops.len() < 2 {
-            return hops.first().copied();
-        }
-        let ways = hops.len() as u64;
-        if self.by_destination {
-            let way = self.turn % ways;
-            self.turn /= ways;
-            return Some(hops[way as usize]);
-        }
-        // Every choice goes on with every packet, and one more when those before it have come round: a few packets
-        // already spread over every stage, and many take every combination.
-        self.lot = mix(self.lot);
-        let way = (self.lot >> 32) + self.turn;
-        self.turn += self.turn / ways;
-        Some(hops[(way % ways) as usize])
     }
 }

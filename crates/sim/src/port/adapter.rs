@@ -2,15 +2,16 @@
 //!
 //! The network carries packets; what a program sees is decided on both sides of it. An adapter knows its [`Family`],
 //! what a port on it may claim ([`Limits`]), what the processor pays for each operation, and how fast data can be fed
-//! into the network ([`Pace`]). Numbers come from the catalog. Where it is silent the family's usual value stands in
-//! ([`usual`]): estimates for choosing and trying, never targets.
+//! into the network ([`Pace`]). Numbers come from the catalog. Where it is silent the assumption of the technology's
+//! record stands in, and [`Adapter::inputs`] names it; without one the value is missing, which is an error.
 
-use super::family::{Carrier, Family, Usual, usual};
+use super::family::{Carrier, Design, Family, design, technology_of};
 use super::kernel::Kernel;
 use super::local::Local;
 use super::pace::{PAGE, Pace, words};
 use crate::host::{BusUse, Buses, Deposit, Host, Series, WORD};
 use crate::plan::{Plan, RouteBuffer};
+use hotlink_fabric::ledger::{Inputs, Ledger, Missing};
 use hotlink_fabric::spec::{FabricSpec, Role};
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_port::{DepositLimits, Engine, Layout, Limits, RegistrationLimits};
@@ -23,6 +24,8 @@ pub struct Adapter {
     pub family: Family,
     /// What a port on it claims.
     pub limits: Limits,
+    /// The parameters that all this rests on.
+    pub inputs: Ledger,
     pub(super) local: Local,
     pub(super) host: Option<Host>,
     /// The hosts' buses, where they are clocked ones whose bursts are known.
@@ -54,81 +57,100 @@ pub struct Adapter {
     pub(super) alone: RefCell<BTreeMap<(bool, u64, u64), u64>>,
 }
 
-/// Values of the catalog, in base units.
-#[derive(Clone, Copy)]
-struct Known<'a>(&'a FabricSpec);
+/// DMA operations of a node under way where its engine's queue is not known: no more than the simulator keeps.
+const DMA_QUEUE: u32 = 64;
 
-impl Known<'_> {
-    fn value(self, name: &str) -> Option<f64> {
-        self.0.parameters.get(name).map(|value| value.value)
+/// Parameters as times.
+struct Times<'a>(Inputs<'a>);
+
+impl Times<'_> {
+    /// Picoseconds of a parameter that the machine or its technology must state.
+    fn ps(&self, name: &str) -> Result<u64, Missing> {
+        Ok(self.0.require(name)?.round() as u64)
     }
-    /// Picoseconds, or so many microseconds.
-    fn ps(self, name: &str, or_us: f64) -> u64 {
-        self.value(name).map_or((or_us * 1e6) as u64, |ps| ps.round() as u64)
+    /// The same, or as worked out from what the machine states, in microseconds.
+    fn ps_or(&self, name: &str, derived_us: Option<f64>) -> Result<u64, Missing> {
+        let derived = derived_us.map(|us| (us * 1e6).trunc());
+        Ok(self.0.require_or(name, derived)?.round() as u64)
+    }
+    /// Picoseconds of what a machine need not have: none where it does not state it.
+    fn ps_if(&self, name: &str) -> u64 {
+        self.0.stated(name).map_or(0, |ps| ps.round() as u64)
     }
     /// Picoseconds for a page.
-    fn page_ps(self, name: &str, or_us: f64) -> u64 {
-        self.value(name).map_or((or_us * 1e6) as u64, |ps_per_byte| (ps_per_byte * PAGE as f64).round() as u64)
+    fn page_ps(&self, name: &str) -> Result<u64, Missing> {
+        Ok((self.0.require(name)? * PAGE as f64).round() as u64)
     }
 }
 
 impl Adapter {
-    /// The adapters of a plan's fabric, of the family that fits it.
-    pub fn new(plan: &Plan<'_>) -> Adapter {
-        Adapter::of_family(plan, Family::of(&plan.fabric.spec))
+    /// The adapters of a plan's fabric, of its technology's family.
+    ///
+    /// # Errors
+    /// A parameter that neither the fabric nor its technology states.
+    pub fn new(plan: &Plan<'_>) -> Result<Adapter, Missing> {
+        Adapter::of_family(plan, plan.fabric.spec.technology.adapter.value)
     }
 
     /// As if they were of another family.
-    pub fn of_family(plan: &Plan<'_>, family: Family) -> Adapter {
+    ///
+    /// # Errors
+    /// As [`Adapter::new`].
+    pub fn of_family(plan: &Plan<'_>, family: Family) -> Result<Adapter, Missing> {
         let spec = &plan.fabric.spec;
-        let (known, usual) = (Known(spec), usual(family));
+        let design = design(family);
+        let own = spec.technology.adapter.value;
+        let known = Times(Inputs::of_technology(spec, technology_of(family, spec.technology)));
         let network_ps = network_latency(plan);
         let host = Host::new(spec).ok().filter(|_| matches!(family, Family::Sci | Family::Myrinet | Family::T3d));
-        let latency_ps = match (&host, Family::of(spec)) {
+        let latency_ps = match &host {
             // One way of a word, all in: what the network does not explain is the adapters'.
-            (Some(host), _) => {
-                host.deposit(&Deposit::new(WORD, 1, Series::RemoteDirect)).time.0.saturating_sub(network_ps)
-            }
+            Some(host) => host.deposit(&Deposit::new(WORD, 1, Series::RemoteDirect)).time.0.saturating_sub(network_ps),
             // The kernel hands each message to an adapter that was not made for it, as DMA.
-            (None, own) if family == Family::Tcp && own != Family::Tcp => {
-                let own = Adapter::of_family(plan, own);
+            None if family == Family::Tcp && own != Family::Tcp => {
+                let own = Adapter::of_family(plan, own)?;
                 own.latency_ps + own.setup_ps
             }
-            (None, _) => known.ps("adapter_latency", usual.latency),
+            None => known.ps("adapter_latency")?,
         };
         // Half round trip of a short message, where published: what is left is the processors'.
-        let left = known.value("mpi_latency").map(|mpi| (mpi / 2e6 - (network_ps + latency_ps) as f64 / 2e6).max(0.05));
-        let (send, receive) = (left.unwrap_or(usual.send), left.unwrap_or(usual.receive));
-        let (post, poll) = match known.value("tcp_overhead").filter(|_| family == Family::Tcp) {
-            Some(segment) => (segment as u64, segment as u64 + known.ps("interrupt_time", 0.0)),
-            None => (known.ps("host_overhead_send", send), known.ps("host_overhead_recv", receive)),
+        let mpi = known.0.stated("mpi_latency");
+        let left = mpi.map(|mpi| (mpi / 2e6 - (network_ps + latency_ps) as f64 / 2e6).max(0.05));
+        let (post, poll) = match known.0.stated("tcp_overhead").filter(|_| family == Family::Tcp) {
+            Some(segment) => (segment as u64, segment as u64 + known.ps_if("interrupt_time")),
+            None => (known.ps_or("host_overhead_send", left)?, known.ps_or("host_overhead_recv", left)?),
         };
-        let local = Local::new(spec);
-        let kernel = (family == Family::Tcp).then(|| Kernel::new(spec, Time(post)));
+        let local = Local::new(spec, &known.0)?;
+        let kernel = match family {
+            Family::Tcp => Some(Kernel::new(&known.0, Time(post))?),
+            _ => None,
+        };
+        // Sockets and a kernel that copies neither register nor map, and hand DMA to nobody.
+        let registers = kernel.is_none();
+        let of_page = |name| if registers { known.page_ps(name) } else { Ok(0) };
+        let of_call = |name| if registers { known.ps(name) } else { Ok(0) };
         let mut adapter = Adapter {
             family,
-            limits: claims(family, spec, &usual),
+            limits: claims(family, spec, &known.0, &design)?,
+            inputs: Ledger::default(),
             local,
             host,
             buses: Buses::of(spec),
             bus_name: spec
                 .resources
                 .get(&Role::HostBus)
-                .map(|bus| (bus.name.clone(), usual.carrier == Carrier::Stores)),
-            carrier: usual.carrier,
-            interrupt: Time(known.ps("interrupt_time", 0.0)),
+                .map(|bus| (bus.name.clone(), design.carrier == Carrier::Stores)),
+            carrier: design.carrier,
+            interrupt: Time(known.ps_if("interrupt_time")),
             latency_ps,
-            gap_ps: known.ps("message_gap", usual.gap),
+            gap_ps: known.ps("message_gap")?,
             queue: 64,
-            dma_queue: known.value("dma_queue").map_or(64, |n| n as u32).max(1),
-            setup_ps: known.ps("dma_setup_time", usual.dma_setup),
-            register_ps: (
-                known.ps("register_time", usual.register.0),
-                known.page_ps("register_time_per_byte", usual.register.1),
-            ),
-            map_ps: (known.ps("map_time", usual.map.0), known.page_ps("map_time_per_byte", usual.map.1)),
-            connect_ps: known.ps("connect_time", usual.connect),
-            page_ps: known.ps("dma_page_time", 0.0),
+            dma_queue: known.0.stated("dma_queue").map_or(DMA_QUEUE, |n| n as u32).max(1),
+            setup_ps: of_call("dma_setup_time")?,
+            register_ps: (of_call("register_time")?, of_page("register_time_per_byte")?),
+            map_ps: (of_call("map_time")?, of_page("map_time_per_byte")?),
+            connect_ps: of_call("connect_time")?,
+            page_ps: known.ps_if("dma_page_time"),
             kernel,
             link: link_rate(plan),
             network_ps,
@@ -156,7 +178,8 @@ impl Adapter {
         let (regular, private) = (adapter.pays_from(false), adapter.pays_from(true));
         let registration = &mut adapter.limits.registration;
         (registration.zero_copy_min, registration.private_zero_copy_min) = (regular, private);
-        adapter
+        adapter.inputs = known.0.ledger();
+        Ok(adapter)
     }
 
     fn rate(&self, pace: Pace) -> Rate {
@@ -265,8 +288,8 @@ fn link_rate(plan: &Plan<'_>) -> Rate {
 }
 
 /// What a family claims.
-fn claims(family: Family, spec: &FabricSpec, usual: &Usual) -> Limits {
-    let known = Known(spec);
+fn claims(family: Family, spec: &FabricSpec, known: &Inputs<'_>, design: &Design) -> Result<Limits, Missing> {
+    let whole = |name: &str| Ok::<u64, Missing>((known.require(name)? as u64).max(1));
     let none = DepositLimits {
         bytes_max: 64 << 20,
         dma_align: 1,
@@ -275,7 +298,6 @@ fn claims(family: Family, spec: &FabricSpec, usual: &Usual) -> Limits {
         dma: false,
         dma_needs_registration: false,
     };
-    let align = known.value("deposit_alignment").map_or(8, |bytes| bytes as u64).max(1);
     let (deposit, fetch) = match family {
         // Reads of remote memory are much slower than writes (parameters P009), so data are always put.
         Family::Sci => (
@@ -283,7 +305,7 @@ fn claims(family: Family, spec: &FabricSpec, usual: &Usual) -> Limits {
                 pio: true,
                 dma: true,
                 strided: true,
-                dma_align: align,
+                dma_align: whole("deposit_alignment")?,
                 dma_needs_registration: true,
                 ..none
             }),
@@ -303,19 +325,19 @@ fn claims(family: Family, spec: &FabricSpec, usual: &Usual) -> Limits {
     let registration = RegistrationLimits {
         private: deposit.is_some(),
         private_mappable: family == Family::T3d,
-        entries: (family == Family::Sci).then(|| known.value("att_entries").map_or(4096, |n| n as u64)),
-        entry_bytes: known.value("page_size").map_or(PAGE, |bytes| bytes as u64).max(1),
+        entries: if family == Family::Sci { Some(whole("att_entries")?) } else { None },
+        // Where translations are not counted, a page of the host.
+        entry_bytes: if family == Family::Sci { whole("page_size")? } else { PAGE },
         pinned_bytes: match family {
-            // A share of the hosts' memory of that time, by analogy.
-            Family::Sci | Family::Myrinet => Some(64 << 20),
+            Family::Sci | Family::Myrinet => Some(whole("pinned_memory")?),
             _ => None,
         },
         ..RegistrationLimits::NONE
     };
-    Limits {
+    Ok(Limits {
         real_time: false,
         clock_step: Time(1),
-        control_bytes_max: usual.control_bytes_max,
+        control_bytes_max: design.control_bytes_max,
         inline_bytes: if family == Family::Tcp { 0 } else { 32 },
         deposit,
         fetch,
@@ -325,5 +347,5 @@ fn claims(family: Family, spec: &FabricSpec, usual: &Usual) -> Limits {
         registration,
         // Whether it has hardware barriers, the driver knows: it depends on the number of ranks.
         ..Limits::messages(format!("simulated {} ({})", family.name(), spec.name))
-    }
+    })
 }

@@ -341,6 +341,7 @@ impl Port for SimPort<'_> {
                 }
             }
             Note::Waits { peer, tag } => seat.awaits = Some((peer, tag)),
+            Note::Calls => {}
         }
     }
 }
@@ -443,6 +444,9 @@ impl Host for SimPort<'_> {
     }
     fn compute(&mut self, work: Work) {
         let time = self.world.borrow().adapter.local.work(work);
-        self.charge(time);
+        match time {
+            Ok(time) => self.charge(time),
+            Err(missing) => drop(self.world.borrow_mut().failure.get_or_insert(missing.to_string())),
+        }
     }
 }

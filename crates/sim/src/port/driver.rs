@@ -10,6 +10,7 @@ use crate::net::Net;
 use crate::plan::Plan;
 use crate::workload::{Background, Run};
 use hotlink_fabric::background::BackgroundSpec;
+use hotlink_fabric::ledger::Missing;
 use hotlink_fabric::units::Time;
 use hotlink_port::{Driver, Limits, Program, Rank, ReductionLimits, RunError};
 use serde::{Serialize, de::DeserializeOwned};
@@ -42,22 +43,27 @@ pub struct VirtualTime<'a> {
 
 impl<'a> VirtualTime<'a> {
     /// Ranks on the nodes of a fabric, with the adapters that fit it.
-    pub fn new(plan: &'a Plan<'a>, settings: &Settings) -> VirtualTime<'a> {
-        let adapter = Rc::new(Adapter::new(plan));
-        VirtualTime {
+    ///
+    /// # Errors
+    /// A parameter that neither the fabric nor its technology states.
+    pub fn new(plan: &'a Plan<'a>, settings: &Settings) -> Result<VirtualTime<'a>, Missing> {
+        let adapter = Rc::new(Adapter::new(plan)?);
+        Ok(VirtualTime {
             plan,
             settings: settings.clone(),
             limits: adapter.limits.clone(),
             adapter,
             background: None,
             outcome: None,
-        }
+        })
     }
     /// The same fabric with adapters of another family.
-    #[must_use]
-    pub fn with_family(self, family: Family) -> VirtualTime<'a> {
-        let adapter = Rc::new(Adapter::of_family(self.plan, family));
-        VirtualTime { limits: adapter.limits.clone(), adapter, ..self }
+    ///
+    /// # Errors
+    /// As [`VirtualTime::new`].
+    pub fn with_family(self, family: Family) -> Result<VirtualTime<'a>, Missing> {
+        let adapter = Rc::new(Adapter::of_family(self.plan, family)?);
+        Ok(VirtualTime { limits: adapter.limits.clone(), adapter, ..self })
     }
     /// The same with other claims, within what the adapters can do: less memory to pin, fewer entries.
     #[must_use]

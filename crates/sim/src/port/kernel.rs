@@ -6,11 +6,8 @@
 
 use super::local::Local;
 use super::pace::Pace;
-use hotlink_fabric::spec::FabricSpec;
+use hotlink_fabric::ledger::{Inputs, Missing};
 use hotlink_fabric::units::Time;
-
-/// Payload of an Ethernet frame where the catalog names none.
-const SEGMENT: u64 = 1460;
 
 /// A kernel's TCP/IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,13 +22,16 @@ pub(super) struct Kernel {
 impl Kernel {
     /// From the catalog; `overhead` is a message's own. Where a segment's is not stated it is a quarter of that, by
     /// analogy, with the interrupt in it.
-    pub fn new(spec: &FabricSpec, overhead: Time) -> Kernel {
-        let known = |name: &str| spec.parameters.get(name).map(|value| value.value.round() as u64);
-        Kernel {
-            segment: known("tcp_segment").unwrap_or(SEGMENT).max(1),
-            overhead_ps: known("tcp_overhead").unwrap_or(overhead.0 / 4),
-            interrupt_ps: known("tcp_overhead").and(known("interrupt_time")).unwrap_or(0),
-        }
+    pub fn new(inputs: &Inputs<'_>, overhead: Time) -> Result<Kernel, Missing> {
+        let of_segment = inputs.stated("tcp_overhead");
+        Ok(Kernel {
+            segment: (inputs.require("tcp_segment")?.round() as u64).max(1),
+            overhead_ps: of_segment.map_or(overhead.0 / 4, |ps| ps.round() as u64),
+            interrupt_ps: match of_segment {
+                Some(_) => inputs.require("interrupt_time")?.round() as u64,
+                None => 0,
+            },
+        })
     }
     fn further(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.segment).saturating_sub(1)

@@ -1,11 +1,12 @@
 //! What a rank's processor and memory take for local work.
 
 use crate::host::{Host, Memory};
+use hotlink_fabric::ledger::{Inputs, Missing};
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_port::{Layout, Work};
 
-/// Bytes of a cache line where the catalog names none.
+/// Bytes of a line where the memory system is not known: a stride cannot waste more of a copy than this.
 const LINE: u64 = 64;
 
 /// A processor and its memory.
@@ -13,11 +14,12 @@ const LINE: u64 = 64;
 pub(super) struct Local {
     /// The memory system, line by line, where the catalog knows it.
     memory: Option<Memory>,
+    /// Of a contiguous copy; not used where the memory system is known.
     copy_rate: Rate,
     /// Time of a multiply-add.
-    multiply_add_ps: u64,
+    multiply_add_ps: Result<u64, Missing>,
     /// Time of an update of a word in no order.
-    update: Time,
+    update: Result<Time, Missing>,
 }
 
 /// How far apart a layout's blocks are, in blocks.
@@ -26,18 +28,24 @@ fn stride(layout: &Layout) -> u64 {
 }
 
 impl Local {
-    pub fn new(spec: &FabricSpec) -> Local {
-        let known = |name: &str| spec.parameters.get(name).map(|value| value.value);
-        // A copy reads, fetches and writes each line: a third of the memory's rate. Servers of today copy 10 GB/s.
-        let rate = known("copy_rate").or(known("memory_rate").map(|rate| rate / 3.0)).unwrap_or(1e10);
-        let clock = known("cpu_clock").unwrap_or(2.5e9).max(1e6);
-        Local {
-            memory: Host::new(spec).ok().map(|host| host.memory().clone()),
-            copy_rate: Rate(rate as u64),
-            multiply_add_ps: (2e12 / clock) as u64,
-            // A load, a store and a miss of the first-level cache.
-            update: known("update_time").map_or(Time((12e12 / clock) as u64), |ps| Time(ps.round() as u64)),
-        }
+    pub fn new(spec: &FabricSpec, inputs: &Inputs<'_>) -> Result<Local, Missing> {
+        let memory = Host::new(spec).ok().map(|host| host.memory().clone());
+        // A copy reads, fetches and writes each line: a third of the memory's rate.
+        let rate = inputs.stated("copy_rate").or_else(|| inputs.stated("memory_rate").map(|rate| rate / 3.0));
+        let copy_rate = match (rate, &memory) {
+            (Some(rate), _) => Rate(rate as u64),
+            (None, Some(_)) => Rate(0),
+            (None, None) => return Err(inputs.missing("copy_rate")),
+        };
+        let clock = inputs.stated("cpu_clock").map(|clock| clock.max(1e6));
+        // A load, a store and a miss of the first-level cache.
+        let update = inputs.stated("update_time").or(clock.map(|clock| 12e12 / clock));
+        Ok(Local {
+            memory,
+            copy_rate,
+            multiply_add_ps: clock.map(|clock| (2e12 / clock) as u64).ok_or_else(|| inputs.missing("cpu_clock")),
+            update: update.map(|ps| Time(ps as u64)).ok_or_else(|| inputs.missing("update_time")),
+        })
     }
     /// Rate of a large contiguous copy.
     pub fn copy_rate(&self) -> Rate {
@@ -81,20 +89,25 @@ impl Local {
         }
     }
     /// A computation.
-    pub fn work(&self, work: Work) -> Time {
-        match work {
+    ///
+    /// # Errors
+    /// The processor is not known well enough for it.
+    pub fn work(&self, work: Work) -> Result<Time, Missing> {
+        Ok(match work {
             Work::Fixed(time) => time,
             Work::Daxpy { elements, repeats } => {
                 // Two loads and a store for each element, a copy and a half; or the processor's own pace.
                 let block = Layout::contiguous(8 * elements);
                 let memory = self.copy(&block, &block).0 / 2 * 3;
-                Time(memory.max(elements.saturating_mul(self.multiply_add_ps)).saturating_mul(repeats))
+                let multiply_add_ps = self.multiply_add_ps.clone()?;
+                Time(memory.max(elements.saturating_mul(multiply_add_ps)).saturating_mul(repeats))
             }
             Work::Own { streamed, scattered } => {
                 // A copy's reads and writes are two streams.
                 let block = Layout::contiguous(streamed / 2);
-                self.copy(&block, &block) + Time(self.update.0.saturating_mul(scattered))
+                let updates = if scattered == 0 { 0 } else { self.update.clone()?.0.saturating_mul(scattered) };
+                self.copy(&block, &block) + Time(updates)
             }
-        }
+        })
     }
 }

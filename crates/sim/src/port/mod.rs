@@ -23,7 +23,7 @@
 //! let fabric = Fabric::build(&spec, 2).unwrap();
 //! let settings = Settings::of(&spec);
 //! let plan = Plan::new(&fabric, &settings).unwrap();
-//! let times = VirtualTime::new(&plan, &settings).run(2, &hello).unwrap();
+//! let times = VirtualTime::new(&plan, &settings).unwrap().run(2, &hello).unwrap();
 //! assert!(times[1] > 0.5 && times[1] < 5.0, "microseconds");
 //! ```
 

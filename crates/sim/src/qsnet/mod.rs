@@ -193,29 +193,6 @@ pub fn run_among(
     Ok(Outcome { fallback, ..outcome })
 }
 
-/// The least that a collective can take and what sets it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bound {
-    /// Time.
-    pub latency: Time,
-    /// `bytes`: the link's rate for payload; else the way of the news.
-    pub by_bytes: bool,
-}
-
-/// Hop and serialisation limit: the news crosses the network from the last to arrive to the node farthest off, through both
-/// adapters; the bytes cross a link. For nodes from `first` to `last`.
-///
-/// # Errors
-/// As [`run_among`].
-pub fn bound(plan: &Plan<'_>, [first, last]: [u32; 2], bytes: u64) -> Result<Bound, SimError> {
-    let way = plan.broadcast_tree(first, [first + 1, last], false)?.latency_ps;
-    let rate = plan.fabric.spec.resource(hotlink_fabric::spec::Role::Link).and_then(|link| link.gross.as_ref());
-    let packets = bytes.div_ceil(u64::from(plan.packet_bytes));
-    let overhead = u64::from(plan.wire_bytes(0, 1)) * packets;
-    let wire = rate.map_or(0, |rate| rate.value.time_for(bytes + overhead).0);
-    Ok(Bound { latency: Time(way + wire), by_bytes: wire > way })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

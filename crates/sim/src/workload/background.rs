@@ -11,7 +11,6 @@ use crate::net::{Message, Net, Note};
 use crate::plan::Plan;
 use crate::random::Random;
 use hotlink_fabric::background::{BURST, BackgroundSpec, Pattern, WINDOW};
-use hotlink_fabric::load;
 use hotlink_fabric::units::Time;
 
 /// Tag of the background's messages.
@@ -48,7 +47,7 @@ impl Background {
         let nodes = plan.fabric.nodes();
         let input = |what: String| SimError::Input(format!("background {spec}: {what}"));
         let demand = spec.pattern.traffic().demand(nodes, settings.seed).map_err(|error| input(error.to_string()))?;
-        let counted = load::count(plan.fabric, &demand).map_err(|error| input(error.to_string()))?;
+        let counted = plan.count(&demand).map_err(|error| input(error.to_string()))?;
         let mbps = counted.bounds(plan.fabric, settings.capacities, spec.size).bandwidth_per_node_mbps;
         if !(mbps.is_finite() && mbps > 0.0) {
             return Err(input("nothing limits it here, so that a load has no meaning".to_owned()));
@@ -176,7 +175,7 @@ mod tests {
         let (bytes, hash) = run();
         assert_eq!(run(), (bytes, hash));
         let traffic = text.parse::<BackgroundSpec>().unwrap().pattern.traffic();
-        let bound = load::count(&fabric, &traffic.demand(16, 1).unwrap()).unwrap();
+        let bound = hotlink_fabric::load::count(&fabric, &traffic.demand(16, 1).unwrap()).unwrap();
         let bound = bound.bounds(&fabric, settings.capacities, 4096).bandwidth_per_node_mbps;
         bytes as f64 / 1000.0 / 16.0 / bound
     }

@@ -1,0 +1,160 @@
+//! [`LogGp`]: runs rank programs on a LogGP machine.
+
+use super::super::machine::{Machine, Missing};
+use super::super::schedule::{MOST_RANKS, Schedule};
+use super::door::{LogGpPort, limits};
+use super::seat::State;
+use super::world::World;
+use hotlink_fabric::units::Time;
+use hotlink_port::{Driver, Limits, Program, Rank, RunError};
+use serde::{Serialize, de::DeserializeOwned};
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+/// What a run shows beside the programs' results.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ran {
+    /// When the last program ended.
+    pub elapsed: Time,
+    /// When each did.
+    pub finish: Vec<Time>,
+    /// Messages between ranks, and their bytes.
+    pub messages: u64,
+    /// See `messages`.
+    pub bytes: u64,
+    /// Events of the simulation.
+    pub events: u64,
+    /// Times that a program was resumed.
+    pub resumptions: u64,
+    /// Barriers told of and seen to be safe.
+    pub barriers: u64,
+    /// Fingerprint of the course taken.
+    pub trace_hash: u64,
+    /// What the machine does not state and a program needed: it was free.
+    pub missing: Vec<Missing>,
+}
+
+/// The driver of a LogGP machine.
+pub struct LogGp {
+    machine: Rc<Machine>,
+    limits: Rc<Limits>,
+    records: bool,
+    ran: Option<Ran>,
+    schedule: Option<Schedule>,
+}
+
+impl LogGp {
+    /// Ranks on a machine.
+    pub fn new(machine: Machine) -> LogGp {
+        let limits = Rc::new(limits(&machine));
+        LogGp { machine: Rc::new(machine), limits, records: false, ran: None, schedule: None }
+    }
+    /// The same, and what the ranks do is recorded as a schedule.
+    #[must_use]
+    pub fn recording(self) -> LogGp {
+        LogGp { records: true, ..self }
+    }
+    /// The machine.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+    /// What its ports claim.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+    /// What the last run showed, if it came to its end.
+    pub fn ran(&self) -> Option<&Ran> {
+        self.ran.as_ref()
+    }
+    /// What the ranks of the last run did, if it was [`LogGp::recording`]: units of `calc` are picoseconds, and a message
+    /// that a processor carries is a `calc` and the news of it.
+    pub fn schedule(&mut self) -> Option<Schedule> {
+        self.schedule.take()
+    }
+}
+
+impl Driver for LogGp {
+    type Port = LogGpPort;
+    fn run<T, R>(&mut self, ranks: u32, program: &R) -> Result<Vec<T>, RunError>
+    where
+        T: Serialize + DeserializeOwned,
+        R: Program<LogGpPort, T>,
+    {
+        (self.ran, self.schedule) = (None, None);
+        if !(1..=MOST_RANKS).contains(&ranks) {
+            return Err(RunError::Ranks { ranks, why: format!("must be 1 to {MOST_RANKS}") });
+        }
+        let world = Rc::new(RefCell::new(World::new(self.machine.clone(), ranks, self.records)));
+        let port = |rank| LogGpPort { world: world.clone(), rank, limits: self.limits.clone() };
+        let mut tasks = Tasks {
+            running: (0..ranks).map(|rank| Some(Box::pin(program.run(port(rank))))).collect(),
+            results: (0..ranks).map(|_| None).collect(),
+            left: ranks,
+            resumptions: 0,
+        };
+        tasks.run(&world)?;
+        let mut world = world.borrow_mut();
+        let finish: Vec<Time> = world.seats.iter().map(|seat| Time(seat.now)).collect();
+        self.ran = Some(Ran {
+            elapsed: finish.iter().copied().max().unwrap_or_default(),
+            finish,
+            messages: world.messages,
+            bytes: world.bytes,
+            events: world.events,
+            resumptions: tasks.resumptions,
+            barriers: world.barriers.over(),
+            trace_hash: world.trace.value(),
+            missing: world.missing.iter().copied().collect(),
+        });
+        self.schedule = world.recorder.take().map(super::record::Recorder::schedule);
+        Ok(tasks.results.into_iter().flatten().collect())
+    }
+}
+
+/// The programs of a run.
+struct Tasks<F: Future> {
+    running: Vec<Option<Pin<Box<F>>>>,
+    results: Vec<Option<F::Output>>,
+    left: u32,
+    resumptions: u64,
+}
+
+impl<F: Future> Tasks<F> {
+    fn run(&mut self, world: &RefCell<World>) -> Result<(), RunError> {
+        loop {
+            let next = world.borrow_mut().ready.pop_front();
+            if let Some(rank) = next {
+                self.resume(world, rank);
+                continue;
+            }
+            let mut world = world.borrow_mut();
+            if let Some(failure) = world.failure.take() {
+                return Err(RunError::Stuck(failure));
+            }
+            // What is still under way when the last program has ended is counted, too.
+            if !world.advance() {
+                return if self.left > 0 { Err(RunError::Stuck(world.stuck())) } else { Ok(()) };
+            }
+        }
+    }
+
+    fn resume(&mut self, world: &RefCell<World>, rank: Rank) {
+        self.resumptions += 1;
+        world.borrow_mut().resume(rank);
+        let Some(task) = &mut self.running[rank as usize] else { return };
+        match task.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Pending => world.borrow_mut().suspend(rank),
+            Poll::Ready(result) => {
+                self.results[rank as usize] = Some(result);
+                self.running[rank as usize] = None;
+                self.left -= 1;
+                let mut world = world.borrow_mut();
+                world.settle(rank);
+                world.seat(rank).state = State::Over;
+            }
+        }
+    }
+}
