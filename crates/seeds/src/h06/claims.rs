@@ -1,0 +1,207 @@
+//! Row by row: what H06 prints, and what the models give.
+
+use super::abinit::Kernel;
+use super::machine::{Machines, Software};
+use crate::{Kind, Row};
+use hotlink_fabric::catalog::Claim;
+use hotlink_fabric::spec::Value;
+use hotlink_fabric::units::Time;
+use hotlink_sim::barrier::BarrierNetwork;
+
+/// The rows of one claim; none where it is not known.
+pub(super) fn rows(machines: &Machines, kernel: &Kernel, claim: &Claim) -> Vec<Row> {
+    match claim.id.as_str() {
+        "G049" => earth_simulator(machines, claim),
+        "G050" => bluegene(machines, claim),
+        "G051" => vec![input(claim, &machines.spec("hwbarr").enter)],
+        "G052" => vec![input(claim, &machines.spec("hwbarr").read)],
+        "G053" => vec![per_node(machines, claim)],
+        "G054" => model(machines, claim),
+        "G055" => vec![in_mpi(machines, claim)],
+        "G056" => vec![input_us(claim, machines.spec("hwbarr").software().us()).under("fitted: G055 less G054")],
+        "G057" => vec![software(machines, claim, Software::Gige, 80.0)],
+        "G058" => vec![software(machines, claim, Software::Infiniband, 14.0)],
+        "G059" => vec![Row::new(claim, Kind::Calibrated).reproduced(8.0).under("input of the kernel")],
+        "G060" => vec![Row::new(claim, Kind::Calibrated).reproduced(65.0).under("input of the kernel")],
+        "G061" => {
+            vec![Row::new(claim, Kind::Calibrated).published(274.0, "s").reproduced(274.0).under("input of the kernel")]
+        }
+        "G062" => vec![run_time(kernel, claim)],
+        "G063" => vec![mpi_reduction(kernel, claim)],
+        "G064" => halved(kernel, claim),
+        "G065" => vec![gates(claim)],
+        "G066" => vec![wires(claim)],
+        "G067" => vec![accesses(machines, claim)],
+        "G068" => vec![Row::new(claim, Kind::Calibrated).gap("an address of the PC, nothing that a model gives")],
+        _ => Vec::new(),
+    }
+}
+
+fn input(claim: &Claim, value: &Value<Time>) -> Row {
+    input_us(claim, value.value.us()).under("input of the model")
+}
+
+fn input_us(claim: &Claim, us: f64) -> Row {
+    Row::new(claim, Kind::Calibrated).reproduced(us).within(0.01)
+}
+
+/// The wires' time is fitted at 512 nodes, and that decrements do not queue is fitted to the absence of growth.
+fn earth_simulator(machines: &Machines, claim: &Claim) -> Vec<Row> {
+    [2, 16, 128, 512]
+        .map(|nodes| {
+            Row::new(claim, Kind::Calibrated)
+                .reproduced(machines.hardware_us("earth-simulator", nodes))
+                .within(5.0)
+                .reading(&format!("{nodes} nodes"))
+                .under("hop fitted at 512 nodes by the closed form, serial time to no growth; a read under way saves 0.1 us")
+                .also("nodes", nodes)
+        })
+        .into()
+}
+
+/// The wires' time is fitted at 65,536 nodes; that fewer nodes take as long follows from the tree's full height.
+fn bluegene(machines: &Machines, claim: &Claim) -> Vec<Row> {
+    [2, 512, 8192, 65_536]
+        .map(|nodes| {
+            let fitted = nodes == 65_536;
+            let kind = if fitted { Kind::Calibrated } else { Kind::Prediction };
+            let how = if fitted {
+                "hop and gate fitted here by the closed form; a read under way saves 0.05 us"
+            } else {
+                "fitted at 65536 nodes only"
+            };
+            Row::new(claim, kind)
+                .reproduced(machines.hardware_us("bluegene-l", nodes))
+                .within(5.0)
+                .reading(&format!("{nodes} nodes"))
+                .under(how)
+                .also("nodes", nodes)
+        })
+        .into()
+}
+
+fn per_node(machines: &Machines, claim: &Claim) -> Row {
+    let each_us = machines.spec("hwbarr").gate_per_input().us();
+    Row::new(claim, Kind::Calibrated)
+        .published(0.01, "us per node")
+        .reproduced(each_us)
+        .within(0.01)
+        .under("input of the model")
+}
+
+/// The closed form, and what a simulation of wires and polls gives: a read under way may see the change earlier.
+fn model(machines: &Machines, claim: &Claim) -> Vec<Row> {
+    let formula = machines.spec("hwbarr").latency(4, false).map_or(f64::NAN, Time::us);
+    let together = machines.hardware_us("hwbarr", 4);
+    vec![
+        Row::new(claim, Kind::Prediction).reproduced(formula).within(0.01).reading("closed form"),
+        Row::new(claim, Kind::Prediction)
+            .reproduced(together)
+            .within(2.0)
+            .reading("event by event")
+            .under("the read that sees the change is under way when it comes"),
+    ]
+}
+
+fn in_mpi(machines: &Machines, claim: &Claim) -> Row {
+    let spec = machines.spec("hwbarr");
+    let formula = spec.latency(4, false).map_or(f64::NAN, Time::us);
+    let framework = spec.software().us();
+    Row::new(claim, Kind::Calibrated)
+        .reproduced(formula + framework)
+        .within(0.01)
+        .under("the closed form and the framework's overhead, which was fitted to this very claim")
+        .also("barrier_us", formula)
+        .also("framework_us", framework)
+        .also("simulated_period_us", period_us(machines))
+}
+
+/// Mean period of a thousand barriers in a row through the library, as PMB counts.
+fn period_us(machines: &Machines) -> f64 {
+    let spec = machines.spec("hwbarr");
+    let mut network = BarrierNetwork::new(spec, 4, false).expect("four nodes");
+    let mut at = vec![Time::ZERO; 4];
+    for _ in 0..1000 {
+        let arrivals: Vec<Time> = at.iter().map(|&at| at + spec.software()).collect();
+        at = network.barrier(0, &arrivals).expect("a safe barrier").leave;
+    }
+    at.iter().map(|at| at.us()).sum::<f64>() / 4.0 / 1000.0
+}
+
+fn software(machines: &Machines, claim: &Claim, software: Software, printed_us: f64) -> Row {
+    Row::new(claim, Kind::Prediction)
+        .published(printed_us, "us")
+        .reproduced(machines.software_us(software, 4))
+        .within(25.0)
+        .under("dissemination, two rounds of half a round trip that others measured on other machines (2007, QDR)")
+        .also("fabric", software.fabric())
+}
+
+/// Run times are printed to the second.
+fn run_time(kernel: &Kernel, claim: &Claim) -> Row {
+    let run_s = kernel.hardware_run_s();
+    Row::new(claim, Kind::Prediction)
+        .published(267.0, "s")
+        .reproduced(run_s)
+        .holds((run_s - 267.0).abs() <= 1.0)
+        .under("kernel fitted to G064; near 274 s less half of 14.25 s whatever its skew")
+        .also("saved_s", kernel.saved_s())
+        .also("barriers", kernel.barriers)
+        .also("skew_us", kernel.skew_us)
+}
+
+fn mpi_reduction(kernel: &Kernel, claim: &Claim) -> Row {
+    Row::new(claim, Kind::Prediction)
+        .published(32.0, "%")
+        .reproduced(kernel.saved_s() / Kernel::mpi_s() * 100.0)
+        .within(5.0)
+        .under("kernel; arithmetic of G059, G060 and G064")
+}
+
+/// The fit, with what is skew told apart.
+fn halved(kernel: &Kernel, claim: &Claim) -> Vec<Row> {
+    let (before, after, skew) = (Kernel::barrier_s(), kernel.hardware_barrier_s(), kernel.skew_s());
+    let row = || Row::new(claim, Kind::Calibrated);
+    let hardware = row()
+        .published(50.0, "% left")
+        .reproduced(after / before * 100.0)
+        .within(1.0)
+        .reading("with the hardware barrier")
+        .under("fitted: skew and number of barriers")
+        .also("barrier_gige_s", before)
+        .also("barrier_hardware_s", after)
+        .also("skew_s", skew)
+        .also("skew_share_of_gige_barrier", skew / before)
+        .also("removable_s", before - skew)
+        .also("removed_s", before - after);
+    let skew = Row::point(&claim.id, "Abinit: MPI_Barrier overhead", Kind::Calibrated, skew / before * 100.0, "% left")
+        .reading("skew: with a barrier that costs nothing")
+        .under("the part that no barrier can remove, as the fitted kernel has it; H06 prints no number");
+    vec![hardware, skew]
+}
+
+fn gates(claim: &Claim) -> Row {
+    Row::new(claim, Kind::Calibrated)
+        .gap("a property of the circuit: see rtl/barrier and its synthesis; models take its time")
+}
+
+/// Twelve outputs: one signals, eleven choose the barrier.
+fn wires(claim: &Claim) -> Row {
+    let (outputs, signal) = (12u32, 1u32);
+    Row::new(claim, Kind::Prediction)
+        .published(2048.0, "barriers")
+        .reproduced(1u64 << (outputs - signal))
+        .within(0.0)
+        .under("twelve outputs, one of which signals")
+}
+
+fn accesses(machines: &Machines, claim: &Claim) -> Row {
+    let mut network = BarrierNetwork::new(machines.spec("hwbarr"), 4, false).expect("four nodes");
+    let together = network.barrier(0, &[Time::ZERO; 4]).expect("a safe barrier").reads as f64 / 4.0;
+    let late = [Time::ZERO, Time::ZERO, Time::ZERO, Time::from_us(12.0)];
+    let waiting = network.barrier(0, &late).expect("a safe barrier").reads as f64 / 4.0;
+    Row::new(claim, Kind::Prediction)
+        .reproduced(format!("1 write; {together} reads arriving together, {waiting} on average with one 12 us late"))
+        .holds(together == 1.0 && waiting > 1.0)
+        .under("event by event")
+}

@@ -1,0 +1,140 @@
+//! K98: SCI, Myrinet and T3D at three levels of support by the operating system.
+//!
+//! Of K98's curves only the axes, the orderings stated in the text and one label (126 MB/s) are left; they are held
+//! against simulated hosts whose parameters were not fitted to any of them: deposits by the hosts' model (s19-24),
+//! message passing and TCP/IP by the message stack on simulated ports (s25-27).
+
+mod claims;
+mod figures;
+
+use crate::run::{Run, number};
+use crate::{Commands, Report};
+use hotlink_fabric::catalog::{Library, Mistake};
+use hotlink_fabric::spec::FabricSpec;
+use hotlink_sim::host::{Deposit, DepositTime, Host, Series};
+use hotlink_study::Error;
+use serde_json::{Value, json};
+
+/// K98's platforms: the fabric and what K98 calls it.
+const FABRICS: [&str; 4] = ["k98-myrinet", "k98-sci", "k98-clustar", "k98-t3d"];
+/// The axis of s19, s21 and s23.
+const STRIDES: [u64; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 64];
+/// Payload of the strided deposits; s24's largest block.
+const BLOCK: u64 = 512 << 10;
+/// Large enough that the first and last packet's way no longer counts.
+const LARGE: u64 = 8 << 20;
+
+/// Payload of a bar of s27.
+const BAR: u64 = 1 << 20;
+
+/// s25, s26, with both flavours of message passing.
+const CURVES: &str = "simulate semantics --fabric k98-myrinet,k98-clustar --size 4..1MiB";
+/// s27.
+const BARS: &str = "simulate semantics --fabric k98-myrinet,k98-sci,k98-clustar,k98-t3d --size 1MiB";
+/// s27; the catalog has no TCP/IP for the T3D.
+const SOCKETS: &str =
+    "simulate semantics --fabric k98-myrinet,k98-sci,k98-clustar --size 1MiB --semantics restricted --via tcp";
+
+/// How a program hands a block over; K98's levels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    /// Straight into remote memory.
+    Deposit,
+    /// Message passing whose sender waits for the receiver.
+    Restricted,
+    /// Message passing at any time.
+    Postal,
+    /// The kernel's TCP/IP.
+    Tcp,
+}
+
+impl Level {
+    /// K98's summary, in its order (s27).
+    const SUMMARY: [Level; 4] = [Level::Deposit, Level::Restricted, Level::Postal, Level::Tcp];
+
+    fn name(self) -> &'static str {
+        match self {
+            Level::Deposit => "deposit",
+            Level::Restricted => "mpi-restricted",
+            Level::Postal => "mpi-postal",
+            Level::Tcp => "tcp",
+        }
+    }
+
+    /// As records of `simulate semantics` name it.
+    fn semantics(self) -> &'static str {
+        if self == Level::Postal { "postal" } else { "restricted" }
+    }
+}
+
+/// The platforms, with their hosts, and messages between two of each.
+struct Model {
+    platforms: Vec<(FabricSpec, Host)>,
+    curves: Run,
+    bars: Run,
+    sockets: Run,
+}
+
+impl Model {
+    fn open(library: &Library, commands: &dyn Commands) -> Result<Model, Error> {
+        let open = |name| {
+            let spec = library.fabric(name).map_err(|mistakes| wrong(&mistakes))?.spec;
+            let host = Host::new(&spec).map_err(|error| Error::Input(error.to_string()))?;
+            Ok((spec, host))
+        };
+        Ok(Model {
+            platforms: FABRICS.into_iter().map(open).collect::<Result<_, Error>>()?,
+            curves: Run::new(CURVES, commands)?,
+            bars: Run::new(BARS, commands)?,
+            sockets: Run::new(SOCKETS, commands)?,
+        })
+    }
+
+    fn platform(&self, fabric: &str) -> &(FabricSpec, Host) {
+        self.platforms.iter().find(|(spec, _)| spec.name == fabric).expect("one of FABRICS")
+    }
+
+    fn spec(&self, fabric: &str) -> &FabricSpec {
+        &self.platform(fabric).0
+    }
+
+    fn host(&self, fabric: &str) -> &Host {
+        &self.platform(fabric).1
+    }
+
+    fn deposit(&self, fabric: &str, bytes: u64, stride: u64, series: Series) -> DepositTime {
+        self.host(fabric).deposit(&Deposit::new(bytes, stride, series))
+    }
+
+    /// The records of a curve of s25 or s26.
+    fn curve(&self, fabric: &str, level: Level) -> Vec<Value> {
+        let wanted = [("fabric", json!(fabric)), ("semantics", json!(level.semantics()))];
+        self.curves.with(&wanted).cloned().collect()
+    }
+
+    /// Payload rate of one block of [`BAR`] bytes in MB/s; `None` where a host lacks the level.
+    fn bar(&self, fabric: &str, level: Level) -> Option<f64> {
+        let run = match level {
+            Level::Deposit => return Some(self.deposit(fabric, BAR, 1, Series::RemoteDirect).rate / 1e6),
+            Level::Tcp => &self.sockets,
+            Level::Restricted | Level::Postal => &self.bars,
+        };
+        let wanted = [("fabric", json!(fabric)), ("semantics", json!(level.semantics()))];
+        run.with(&wanted).next().map(|record| number(record, "bandwidth_MBps"))
+    }
+}
+
+/// Everything that K98 prints and this project can give.
+pub(super) fn report(commands: &dyn Commands) -> Result<Report, Error> {
+    let library = Library::embedded();
+    let claims = library.published("k98").map_err(|mistakes| wrong(&mistakes))?;
+    let model = Model::open(&library, commands)?;
+    let series = figures::series(&model);
+    let claims = claims.iter().flat_map(|claim| claims::rows(&model, claim, &series)).collect();
+    let title = "Kurmann and Stricker 1998, A Comparison of Two Gigabit SAN/LAN Technologies: SCI versus Myrinet";
+    Ok(Report { name: "K98", title, claims, series })
+}
+
+fn wrong(mistakes: &[Mistake]) -> Error {
+    Error::Input(mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n"))
+}

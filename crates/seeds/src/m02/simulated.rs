@@ -1,0 +1,284 @@
+//! Figures 6, 8, 12 and 13 in time: M02's saturation experiments and its all-to-all, packet by packet.
+//!
+//! Capacities are the measured ones, so that a plateau at one of them is a calibration. What one sender gets follows
+//! from its host (parameters of the catalog, not fitted to these figures), and with it where saturation begins.
+
+use super::model::{Model, SIX};
+use crate::{Kind, Row};
+use hotlink_fabric::Fabric;
+use hotlink_fabric::catalog::Claim;
+use hotlink_fabric::spec::Capacities;
+use hotlink_sim::workload::{Run, Schedule, Stream, all_to_all};
+use hotlink_sim::workload::{message_passing_pause, saturate, shared_link_pairs, turning_pairs};
+use hotlink_sim::{Plan, Settings, SimError};
+use hotlink_study::Error;
+use rayon::prelude::*;
+
+/// One of the saturation experiments.
+pub(super) struct Experiment {
+    id: &'static str,
+    quantity: &'static str,
+    fabric: &'static str,
+    nodes: u32,
+    /// Most senders or pairs.
+    most: u32,
+    /// Largest message.
+    largest: u64,
+    pairs: fn(u32) -> Vec<(u32, u32)>,
+    /// Last label of the axis and the measured maximum, in MB/s.
+    top: f64,
+    plateau: f64,
+}
+
+const EXPERIMENTS: [Experiment; 3] = [
+    Experiment {
+        id: "G102",
+        quantity: "Fig. 6: aggregate through one SCI link",
+        fabric: "sci-ring",
+        nodes: 8,
+        most: 4,
+        largest: 64 << 10,
+        pairs: |senders| shared_link_pairs(8, senders),
+        top: 600.0,
+        plateau: 390.0,
+    },
+    Experiment {
+        id: "G103",
+        quantity: "Fig. 8: aggregate through one B-Link",
+        fabric: "sci-torus2d",
+        nodes: 16,
+        most: 3,
+        largest: 64 << 10,
+        pairs: |pairs| turning_pairs(4, pairs),
+        top: 500.0,
+        plateau: 360.0,
+    },
+    Experiment {
+        id: "G106",
+        quantity: "Fig. 12: aggregate through one link between two Myrinet switches",
+        fabric: "myrinet-minimal",
+        nodes: 30,
+        most: 4,
+        largest: 256 << 10,
+        pairs: |senders| shared_link_pairs(30, senders),
+        top: 180.0,
+        plateau: 144.0,
+    },
+];
+
+/// Smallest message of Figs. 6, 8 and 12 here; their axes are linear from 0.
+const SMALLEST: u64 = 1 << 10;
+/// Sizes of Fig. 13's simulated points: whole squares, and both sides of where a switch is added.
+const SIZES: [u32; 9] = [4, 9, 16, 25, 30, 44, 64, 72, 100];
+/// Largest simulated ring: a packet's way grows with the nodes.
+const LARGEST_RING: u32 = 44;
+/// What a node sends in all in Fig. 13's simulation, for the start not to count.
+const SENT: u64 = 32 << 10;
+
+/// All points of the four figures.
+pub(super) fn series(model: &Model) -> Result<Vec<Row>, Error> {
+    let points = EXPERIMENTS.iter().flat_map(|experiment| {
+        let doubling = std::iter::successors(Some(SMALLEST), |size| Some(2 * size));
+        let sizes: Vec<u64> = doubling.take_while(|size| *size <= experiment.largest).collect();
+        (1..=experiment.most)
+            .flat_map(move |count| sizes.clone().into_iter().map(move |size| (count, size)))
+            .map(move |(count, size)| (experiment, count, size))
+    });
+    // The model's caches are not for threads.
+    let specs: Vec<_> = SIX.iter().map(|name| model.spec(name).clone()).collect();
+    let spec = |name: &str| specs.iter().find(|spec| spec.name == name).expect("one of SIX");
+    let points: Vec<_> = points.collect();
+    let figures: Result<Vec<Row>, SimError> = points
+        .par_iter()
+        .map(|(experiment, count, size)| experiment.point(spec(experiment.fabric), *count, *size))
+        .collect();
+    let exchanges: Vec<(&str, u32)> = SIX.iter().flat_map(|fabric| SIZES.map(|nodes| (*fabric, nodes))).collect();
+    let simulated = |&(fabric, nodes): &(&str, u32)| fabric != "sci-ring" || nodes <= LARGEST_RING;
+    let exchanges: Vec<(&str, u32)> = exchanges.into_iter().filter(simulated).collect();
+    let exchanges: Vec<(&str, u32, Result<Run, SimError>)> =
+        exchanges.into_par_iter().map(|(fabric, nodes)| (fabric, nodes, exchange(spec(fabric), nodes))).collect();
+    let mut rows = figures.map_err(|error| Error::Input(error.to_string()))?;
+    rows.extend(exchanges.into_iter().filter_map(|(fabric, nodes, run)| exchange_point(model, fabric, nodes, &run)));
+    Ok(rows)
+}
+
+impl Experiment {
+    fn point(&self, spec: &hotlink_fabric::spec::FabricSpec, count: u32, size: u64) -> Result<Row, SimError> {
+        let fabric = Fabric::build(spec, self.nodes).map_err(|error| SimError::Input(error.to_string()))?;
+        let settings = Settings { capacities: Capacities::Measured, ..Settings::of(spec) };
+        let plan = Plan::new(&fabric, &settings)?;
+        let pairs = (self.pairs)(count);
+        let pause = message_passing_pause(&plan, &settings, &pairs)?;
+        let stream = Stream { pairs, size, window: 1, messages: 4, pause };
+        let run = saturate(&plan, &settings, &stream)?;
+        let series = format!("{count} {}", if self.id == "G103" { "pairs" } else { "senders" });
+        Ok(Row::point(self.id, self.quantity, Kind::Prediction, run.mbps(), "MB/s")
+            .also("fabric", self.fabric)
+            .also("method", "packet")
+            .also("series", series)
+            .also("senders", count)
+            .also("size_B", size)
+            .also("capacities", "measured")
+            .also("trace_hash", format!("{:016x}", run.trace_hash)))
+    }
+
+    /// Whether the points stay on the axis, and the plateau.
+    fn rows(&self, claim: &Claim, series: &[Row]) -> Vec<Row> {
+        let of: Vec<&Row> = series.iter().filter(|row| row.id == self.id).collect();
+        let highest = of.iter().filter_map(|row| row.reproduced.as_f64()).fold(0.0, f64::max);
+        let axis = Row::new(claim, Kind::Prediction)
+            .reading("highest point on the printed axis")
+            .reproduced(format!("{} points up to {highest:.1}", of.len()))
+            .in_unit("MB/s")
+            .holds(highest <= self.top)
+            .also("method", "packet");
+        let plateau = Row::new(claim, Kind::Calibrated)
+            .reading("plateau: most senders, largest message")
+            .published(self.plateau, "MB/s")
+            .reproduced(aggregate(series, self.id, self.most, self.largest))
+            .within(1.0)
+            .under("the measured capacity is put in; that the senders reach it is the simulation's")
+            .also("method", "packet");
+        let one = aggregate(series, self.id, 1, self.largest);
+        let alone = Row::new(claim, Kind::Prediction)
+            .reading("one sender, largest message")
+            .reproduced(one)
+            .in_unit("MB/s")
+            .under(match self.id {
+                "G106" => "its own link is as fast as the shared one: only short messages need more senders, and M02 prints no more than the maximum",
+                _ => "limited by the stores over its own PCI bus: memory reads and combined writes of the host's parameters, estimated, not fitted to this figure",
+            })
+            .also("method", "packet");
+        vec![axis, plateau, alone]
+    }
+}
+
+/// A point of Figs. 6, 8 or 12.
+fn aggregate(series: &[Row], id: &str, senders: u32, size: u64) -> f64 {
+    let is = |row: &&Row| {
+        row.id == id
+            && row.key("senders").is_some_and(|count| *count == senders)
+            && row.key("size_B").is_some_and(|bytes| *bytes == size)
+    };
+    series.iter().find(is).and_then(|row| row.reproduced.as_f64()).unwrap_or(f64::NAN)
+}
+
+/// The rows of G102, G103 and G106.
+pub(super) fn figure(claim: &Claim, series: &[Row]) -> Vec<Row> {
+    let experiments = EXPERIMENTS.iter().filter(|experiment| experiment.id == claim.id);
+    experiments.flat_map(|experiment| experiment.rows(claim, series)).collect()
+}
+
+/// G079: "twice that of a single sender, but when the third is added, the link is saturated", and the fourth adds
+/// almost nothing.
+pub(super) fn senders(claim: &Claim, series: &[Row]) -> Vec<Row> {
+    let rate = |senders| aggregate(series, "G102", senders, 64 << 10);
+    let row = |kind, reading: &str, value: f64| {
+        Row::new(claim, kind).reading(reading).reproduced(value).under("64 KiB").also("method", "packet")
+    };
+    let [one, two, three, four] = [1, 2, 3, 4].map(rate);
+    vec![
+        row(Kind::Prediction, "two senders over one", two / one)
+            .published(2.0, "x")
+            .within(5.0)
+            .under("one sender by the host's parameters, estimated, not fitted"),
+        row(Kind::Prediction, "three senders over one: saturated", three / one)
+            .in_unit("x")
+            .holds(three < 2.5 * one && three > 0.99 * 390.0),
+        row(Kind::Prediction, "the fourth sender adds", (four / three - 1.0) * 100.0)
+            .in_unit("%")
+            .holds((four / three - 1.0).abs() < 0.01),
+    ]
+}
+
+/// All-to-all among `nodes` by measured capacities.
+fn exchange(spec: &hotlink_fabric::spec::FabricSpec, nodes: u32) -> Result<Run, SimError> {
+    let fabric = Fabric::build(spec, nodes).map_err(|error| SimError::Input(error.to_string()))?;
+    let settings = Settings { capacities: Capacities::Measured, ..Settings::of(spec) };
+    let plan = Plan::new(&fabric, &settings)?;
+    let size = (SENT / u64::from(fabric.nodes() - 1)).max(128).next_multiple_of(128);
+    all_to_all(&plan, &settings, size, Schedule::LinearShift)
+}
+
+/// A simulated point of Fig. 13; `None` where the network is locked for ever.
+fn exchange_point(model: &Model, fabric: &str, nodes: u32, run: &Result<Run, SimError>) -> Option<Row> {
+    let run = run.as_ref().ok()?;
+    let form = model.form(fabric, nodes, Capacities::Measured);
+    let rate = run.mbps() / form.nodes_built as f64;
+    let bound = model.bounds(fabric, nodes, Capacities::Measured)?.bandwidth_per_node_mbps;
+    let what = "Fig. 13 by packets: calibrated bandwidth per node";
+    let point = Row::point("G107", what, Kind::Prediction, rate, "MB/s").also("fabric", fabric).also("nodes", nodes);
+    Some(
+        point
+            .also("method", "packet")
+            .also("traffic", "all-to-all")
+            .also("capacities", "measured")
+            .also("formula", form.bandwidth_per_node_mbps)
+            .also("bound_bandwidth_per_node_MBps", bound)
+            .also("efficiency", rate / bound)
+            .also("trace_hash", format!("{:016x}", run.trace_hash)),
+    )
+}
+
+/// G107: each simulated curve of Fig. 13 beside M02's model, and why they differ.
+pub(super) fn exchanges(claim: &Claim, series: &[Row]) -> Vec<Row> {
+    SIX.map(|fabric| {
+        let is = |row: &&Row| row.id == "G107" && row.key("efficiency").is_some() && named(row) == Some(fabric);
+        let points: Vec<&Row> = series.iter().filter(is).collect();
+        let number = |row: &Row, key: &str| row.key(key).and_then(|value| value.as_f64()).unwrap_or(f64::NAN);
+        let share = |row: &&Row| row.reproduced.as_f64().unwrap_or(f64::NAN) / number(row, "formula");
+        let least = points.iter().map(share).fold(f64::INFINITY, f64::min);
+        let efficiency = |row: &&Row| number(row, "efficiency");
+        let most = points.iter().map(efficiency).fold(0.0, f64::max);
+        let lowest = points.iter().map(efficiency).fold(f64::INFINITY, f64::min);
+        let within = most <= 1.000_1 && lowest >= promised(fabric);
+        let row = Row::new(claim, Kind::Prediction)
+            .reading(&format!("{fabric} by packets: least share of the model"))
+            .reproduced(least)
+            .in_unit("of the model")
+            .also("method", "packet")
+            .also("sizes", points.len())
+            .also("least_efficiency", lowest)
+            .under(why(fabric));
+        match points.len() {
+            0 => Row { reproduced: serde_json::Value::Null, ..row }.gap("locked at every size"),
+            _ => row.holds(within).under(format!(
+                "holds: between {:.0} % of the hottest resource's bound and the bound itself",
+                promised(fabric) * 100.0
+            )),
+        }
+    })
+    .to_vec()
+}
+
+fn named(row: &Row) -> Option<&str> {
+    row.key("fabric")?.as_str()
+}
+
+/// Share of the hottest resource's bound that the simulated exchange reaches at the least.
+fn promised(fabric: &str) -> f64 {
+    match fabric {
+        "sci-ring" => 0.95,
+        "sci-torus2d" => 0.65,
+        _ => 0.3,
+    }
+}
+
+/// Why the simulated curve lies where it does.
+fn why(fabric: &str) -> &'static str {
+    match fabric {
+        "sci-ring" => "every link and B-Link of a kind carries the same: nothing to average",
+        "sci-torus2d" => {
+            "every link and B-Link of a kind carries the same, but packets that turn hold a receive queue while they wait for the other ring, and those refused go round again: the more nodes on a ring the more"
+        }
+        "myrinet-minimal" => {
+            "Eq. 10 averages over the links of the line, whose middle one carries most and saturates first"
+        }
+        "myrinet-clos64" => {
+            "M02 takes full bisection for granted; a pair's one path collides with others', and a blocked worm holds what it has"
+        }
+        _ => {
+            "shortest ways round a ring of wormhole switches wait for one another in a circle; sizes at which they lock are left out"
+        }
+    }
+}

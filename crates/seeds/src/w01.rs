@@ -1,0 +1,86 @@
+//! W01: zero-copy message passing over SCI. The message stack runs on the simulated fabric; rows name the commands.
+//!
+//! Two of the adapter's and host's parameters are fitted to s27's two bandwidths, set-up times are by analogy: what
+//! follows from the first is called calibrated, the rest are predictions and orderings.
+
+mod claims;
+mod figures;
+mod runs;
+
+use crate::run::number;
+use crate::{Commands, Kind, Report, Row};
+use hotlink_fabric::catalog::{Claim, Library, Mistake};
+use hotlink_sim::host::{Deposit, Host, Series};
+use hotlink_sim::port::Adapter;
+use hotlink_sim::{Plan, Settings};
+use hotlink_study::Error;
+use hotlink_study::Source;
+use runs::Runs;
+use serde_json::Value;
+
+const FABRIC: &str = "w01-sci-d330";
+/// Large enough that set-up no longer counts.
+const LARGE: u64 = 8 << 20;
+
+/// What W01 prints and this project gives; `measure`: the same benchmarks on this machine's shared memory too.
+pub(super) fn report(commands: &dyn Commands, measure: bool) -> Result<Report, Error> {
+    let library = Library::embedded();
+    let claims = library.published("w01").map_err(|mistakes| wrong(&mistakes))?;
+    let spec = library.fabric(FABRIC).map_err(|mistakes| wrong(&mistakes))?.spec;
+    let host = Host::new(&spec).map_err(|error| Error::Input(error.to_string()))?;
+    let (setups, runs) = (Setups::new()?, Runs::new(commands, measure)?);
+    let series = figures::series(&runs, &host, &setups);
+    let mut rows: Vec<Row> =
+        claims.iter().filter(|claim| claim.id == "G027").flat_map(|c| enclosed(&host, c)).collect();
+    rows.extend(claims.iter().flat_map(|claim| claims::rows(&runs, &setups, claim)));
+    let title = "Worringen, Seifert and Bemmerl 2001, Efficient Asynchronous Message Passing via SCI with Zero-Copying";
+    Ok(Report { name: "W01", title, claims: rows, series })
+}
+
+/// What a buffer's set-up takes.
+struct Setups(Adapter);
+
+impl Setups {
+    fn new() -> Result<Setups, Error> {
+        let fabric = Source::open(FABRIC)?.build(2).map_err(Error::Input)?;
+        let plan = Plan::new(&fabric, &Settings::of(&fabric.spec));
+        let plan = plan.map_err(|error| Error::Input(error.to_string()))?;
+        Ok(Setups(Adapter::new(&plan).map_err(|missing| Error::Input(missing.to_string()))?))
+    }
+    /// To map, connect and register so many bytes, in microseconds.
+    fn times(&self, bytes: u64) -> [f64; 3] {
+        [self.0.map_time(bytes), self.0.connect_time(), self.0.register_time(bytes)].map(|time| time.us())
+    }
+}
+
+/// A record's bandwidth in W01's MiB/s.
+fn mib(record: &Value) -> f64 {
+    number(record, "bandwidth_MBps") * 1e6 / f64::from(1 << 20)
+}
+
+/// What needs no fit: stores bound regular segments from below, DMA at the bus protocol's least from above.
+fn enclosed(host: &Host, claim: &Claim) -> Vec<Row> {
+    let mib = |rate: f64| rate / f64::from(1 << 20);
+    let unfitted = host.bus().map(|bus| host.clone().with_bus(bus.with_read_wait(0)));
+    let row = |reading: &str, value: f64, under: &str| {
+        let row = Row::new(claim, Kind::Prediction).also("method", "packet").also("fabric", FABRIC);
+        let row = row.reading(reading).reproduced(value);
+        row.within(10.0).known_not_to_hold().under(under)
+    };
+    vec![
+        row(
+            "stores through write combining",
+            mib(host.deposit(&Deposit::new(LARGE, 1, Series::RemoteDirect)).rate),
+            "8 MiB; the processor's loads limit it, from an estimated memory time",
+        ),
+        row(
+            "DMA, bridge that fetches ahead",
+            unfitted.map_or(f64::NAN, |host| mib(host.block_by_engine(LARGE).rate)),
+            "8 MiB; the PCI protocol's least, no wait on reads: the B-Link limits it",
+        ),
+    ]
+}
+
+fn wrong(mistakes: &[Mistake]) -> Error {
+    Error::Input(mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n"))
+}

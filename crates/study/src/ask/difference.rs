@@ -1,0 +1,101 @@
+//! Where answers differ, by how much, and why.
+
+use super::{Answer, Method, Omission, Value};
+use std::fmt;
+
+/// Answers closer than this (relative) are the same.
+const SAME: f64 = 0.005;
+
+/// How one engine's answer differs from another's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Whose answer.
+    pub of: Method,
+    /// Than whose.
+    pub from: Method,
+    /// So much better (above 0) or worse, relative.
+    pub better_by: f64,
+    /// What the other one leaves out and this one does not, or the other way round; empty: the engines' claims do not
+    /// explain it.
+    pub because: Vec<Omission>,
+}
+
+impl Difference {
+    /// Whether the engines' claims explain it.
+    pub fn is_explained(&self) -> bool {
+        !self.because.is_empty()
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (percent, way) = (100.0 * self.better_by.abs(), if self.better_by > 0.0 { "better" } else { "worse" });
+        write!(f, "{percent:.1} % {way} than {}: ", self.from)?;
+        if !self.is_explained() {
+            return f.write_str("not explained by what either leaves out, so one of them is wrong: please report it");
+        }
+        let who = if self.better_by > 0.0 { self.of } else { self.from };
+        let because: Vec<&str> = self.because.iter().map(|omission| omission.name()).collect();
+        write!(f, "{who} {}", because.join(", "))
+    }
+}
+
+/// By how much `a` is better than `b`, relative; `None` where they are no values of one kind.
+fn better(a: Value, b: Value) -> Option<f64> {
+    let ratio = match (a, b) {
+        (Value::Us(a), Value::Us(b)) => b / a,
+        (Value::PerNodeMbps(a), Value::PerNodeMbps(b)) => a / b,
+        _ => return None,
+    };
+    (ratio.is_finite() && ratio > 0.0).then_some(ratio - 1.0)
+}
+
+/// Every pair that differs, the later answer against the earlier.
+pub(super) fn between(answers: &[Answer]) -> Vec<Difference> {
+    let mut found = Vec::new();
+    for (at, a) in answers.iter().enumerate() {
+        for b in &answers[..at] {
+            let Some(better_by) = a.value.zip(b.value).and_then(|(a, b)| better(a, b)) else { continue };
+            if better_by.abs() <= SAME {
+                continue;
+            }
+            // The better answer must be the one that leaves out more.
+            let (better, worse) = if better_by > 0.0 { (a, b) } else { (b, a) };
+            let only = better.claim.leaves_out.iter().filter(|omission| !worse.claim.leaves_out.contains(omission));
+            found.push(Difference { of: a.method, from: b.method, better_by, because: only.copied().collect() });
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Claim;
+    use super::*;
+    use hotlink_bench::Record;
+
+    fn answer(method: Method, value: Value, leaves_out: &[Omission]) -> Answer {
+        let claim = Claim { leaves_out: leaves_out.to_vec(), steps: 0.0 };
+        Answer { method, claim, record: Record::new(), value: Some(value), more: Vec::new(), why: Vec::new() }
+    }
+
+    #[test]
+    fn the_model_that_leaves_out_more_may_be_better_and_not_worse() {
+        let load = answer(Method::Load, Value::PerNodeMbps(100.0), &[Omission::Blocking]);
+        let packet = |mbps| answer(Method::Packet, Value::PerNodeMbps(mbps), &[]);
+        let explained = &between(&[load.clone(), packet(80.0)])[0];
+        assert_eq!(explained.because, [Omission::Blocking]);
+        assert_eq!(explained.to_string(), "20.0 % worse than load: load knows no head-of-line blocking");
+        let wrong = &between(&[load.clone(), packet(120.0)])[0];
+        assert!(!wrong.is_explained() && wrong.to_string().contains("one of them is wrong"));
+        assert!(between(&[load, packet(99.9)]).is_empty());
+    }
+
+    #[test]
+    fn less_time_is_better_and_times_are_not_compared_with_rates() {
+        let fast = answer(Method::Loggp, Value::Us(1.0), &[Omission::Sharing]);
+        let slow = answer(Method::Packet, Value::Us(2.0), &[]);
+        assert_eq!(between(&[fast.clone(), slow])[0].better_by, -0.5);
+        assert!(between(&[fast, answer(Method::Packet, Value::PerNodeMbps(1.0), &[])]).is_empty());
+    }
+}

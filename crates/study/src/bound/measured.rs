@@ -1,0 +1,167 @@
+//! The bound beside a number measured on a network, here or elsewhere: what the named fabric allows, one rank a node.
+
+use crate::bound::message;
+use crate::bound::pattern::{Pattern, flows, injection_mbps, one, with_limit};
+use crate::options::Rates;
+use crate::{Error, Source};
+use hotlink_bench::Record;
+use hotlink_fabric::Fabric;
+use hotlink_fabric::bound::Bounds as Limits;
+use hotlink_fabric::traffic::{Demand, Traffic};
+use std::collections::BTreeMap;
+
+/// Packet efficiency of a row without a size.
+const ANY_SIZE: u64 = 1 << 20;
+
+/// A fabric at the sizes that the rows ask for.
+pub struct Bounds {
+    source: Source,
+    nodes: Option<u32>,
+    built: BTreeMap<u32, Fabric>,
+}
+
+impl Bounds {
+    /// The fabric `name`, with `nodes` where they are not what the rows say.
+    pub fn open(name: &str, nodes: Option<u32>) -> Result<Bounds, Error> {
+        Ok(Bounds { source: Source::open(name)?, nodes, built: BTreeMap::new() })
+    }
+
+    /// What a node's own devices let it inject at large sizes: MB/s.
+    pub fn injection_mbps(&mut self, nodes: u32) -> Result<Option<f64>, Error> {
+        Ok(by_injection(self.at(self.nodes.unwrap_or(nodes))?, ANY_SIZE))
+    }
+
+    /// The record with `bound_*`, `efficiency` and `limiting_resource`, where its benchmark has a bound.
+    pub fn add(&mut self, record: Record) -> Result<Record, Error> {
+        let ranks = record.number("ranks").map_or(2, |ranks| ranks as u32).max(2);
+        let nodes = self.nodes.unwrap_or(ranks);
+        let name = self.source.name().to_owned();
+        let what = |error: String| Error::Input(format!("--fabric {name}: {error}"));
+        let bounded = bounded(self.at(nodes)?, record.clone().with("nodes", nodes)).map_err(what)?;
+        Ok(bounded.unwrap_or_else(|| record.with("bound_is", "none: no bound is known for this benchmark")))
+    }
+
+    fn at(&mut self, nodes: u32) -> Result<&Fabric, Error> {
+        if !self.built.contains_key(&nodes) {
+            let at = |what: String| Error::Input(format!("--fabric {}: {what}; see --nodes", self.source.name()));
+            self.built.insert(nodes, self.source.build(nodes).map_err(at)?);
+        }
+        Ok(&self.built[&nodes])
+    }
+}
+
+/// The benchmark that a row's bound is of, without what does not change it.
+fn plain(benchmark: &str) -> &str {
+    benchmark.strip_prefix("non_blocking_").unwrap_or(benchmark)
+}
+
+fn bounded(fabric: &Fabric, record: Record) -> Result<Option<Record>, String> {
+    let size = record.number("size_B").map_or(ANY_SIZE, |size| size as u64);
+    // What nothing is sent of has no rate.
+    let sent = size.max(1);
+    let nodes = fabric.nodes();
+    let benchmark = plain(record.text("benchmark").unwrap_or_default()).to_owned();
+    let timed = record.number("latency_us").is_some();
+    if let Some(bus) = record.number("bus_bandwidth_MBps") {
+        return Ok(by_injection(fabric, size).map(|rate| {
+            let record = record.with("bound_bus_bandwidth_MBps", rate).with("efficiency", bus / rate);
+            let what = "what a node's own devices let it inject; bus bandwidth is scaled to be comparable to it";
+            record.with("limiting_resource", "a node's own devices").with("bound_is", what)
+        }));
+    }
+    match benchmark.as_str() {
+        "barrier" => {
+            let news = limits(fabric, &pairs(nodes, 1, false), 1)?;
+            let steps = f64::from(nodes.next_power_of_two().trailing_zeros());
+            let us = steps * idle_us(fabric, 1, &news)?;
+            Ok(by_time(record, us).map(|record| {
+                let record = with_limit(record, fabric, &news);
+                record.with("bound_is", "ceil(log2 nodes) messages of 1 B through the idle network, without software")
+            }))
+        }
+        "pingpong" | "fetch" | "pairs" | "put" | "get" if timed => {
+            let limits = limits(fabric, &between(&record, nodes), sent)?;
+            let Some(us) = record.number("latency_us").filter(|us| *us > 0.0) else { return Ok(None) };
+            let idle_us = idle_us(fabric, size, &limits)?
+                * if ["fetch", "get"].contains(&benchmark.as_str()) { 2.0 } else { 1.0 };
+            let record = record.with("bound_latency_us", idle_us).with("efficiency", idle_us / us);
+            let record = with_limit(record, fabric, &limits);
+            let record = match record.number("bound_bandwidth_MBps") {
+                Some(_) => record.with("bound_bandwidth_MBps", size as f64 / idle_us),
+                None => record,
+            };
+            Ok(Some(record.with("bound_is", "one message through the idle network, without software")))
+        }
+        "stream" | "rate" | "saturation" | "put" | "get" | "sendrecv" | "exchange" => {
+            let both = matches!(record.text("direction"), Some("bi" | "bidirectional"))
+                || benchmark == "sendrecv"
+                || benchmark == "exchange";
+            let count = record.number("pairs").map_or(1, |pairs| pairs as u32).clamp(1, (nodes / 2).max(1));
+            let limits = limits(fabric, &pairs(nodes, count, both), sent)?;
+            let Some(rate) = record.number("bandwidth_MBps") else { return Ok(None) };
+            let bound = limits.bandwidth_per_node_mbps * f64::from(count) * if both { 2.0 } else { 1.0 };
+            let record = record.with("bound_bandwidth_MBps", bound).with("efficiency", rate / bound);
+            let record = with_limit(record, fabric, &limits);
+            Ok(Some(record.with("bound_is", "the load that the pairs put on the hottest resource")))
+        }
+        "alltoall" => {
+            let demand = Traffic::AllToAll.demand(nodes, 1).map_err(|error| error.to_string())?;
+            let limits = limits(fabric, &demand, sent)?;
+            let us = size as f64 * f64::from(nodes - 1) / limits.bandwidth_per_node_mbps;
+            Ok(by_time(record, us).map(|record| {
+                let record = with_limit(record, fabric, &limits);
+                record.with("bound_is", "the load that the exchange puts on the hottest resource")
+            }))
+        }
+        _ => Ok(moved(&benchmark, f64::from(nodes)).and_then(|share| {
+            let rate = by_injection(fabric, size)?;
+            let record = by_time(record, share * size as f64 / rate)?;
+            let what = "the bytes that a rank must send or receive over what its devices let it inject";
+            Some(record.with("limiting_resource", "a node's own devices").with("bound_is", what))
+        })),
+    }
+}
+
+/// Sizes that some rank must send or receive in a collective of `ranks`, at least; the size is each rank's part.
+fn moved(benchmark: &str, ranks: f64) -> Option<f64> {
+    match benchmark {
+        "bcast" | "reduce" => Some(1.0),
+        "allreduce" => Some(2.0 * (ranks - 1.0) / ranks),
+        "allgather" | "gather" | "scatter" => Some(ranks - 1.0),
+        _ => None,
+    }
+}
+
+fn by_time(record: Record, bound_us: f64) -> Option<Record> {
+    let us = record.number("latency_us").filter(|us| *us > 0.0)?;
+    Some(record.with("bound_latency_us", bound_us).with("efficiency", bound_us / us))
+}
+
+fn by_injection(fabric: &Fabric, size: u64) -> Option<f64> {
+    injection_mbps(fabric, Rates::Measured, size)
+}
+
+/// One message between the pair that the record names, or the first and the last node.
+fn between(record: &Record, nodes: u32) -> Demand {
+    let end = |key: &str| record.number(key).map(|rank| rank as u32).filter(|node| *node < nodes);
+    match (end("rank_a"), end("rank_b")) {
+        (Some(source), Some(destination)) => one(nodes, source, destination),
+        _ => pairs(nodes, 1, false),
+    }
+}
+
+/// Node i of the first half to node i of the second; the last pair of two is the first and the last node.
+fn pairs(nodes: u32, count: u32, both: bool) -> Demand {
+    let pair = |pair: u32| if count == 1 { (0, nodes - 1) } else { (pair, nodes / 2 + pair) };
+    let back = (0..count).map(pair).map(|(a, b)| (b, a)).filter(|_| both);
+    flows(nodes, (0..count).map(pair).chain(back))
+}
+
+fn limits(fabric: &Fabric, demand: &Demand, size: u64) -> Result<Limits, String> {
+    Ok(Pattern::of(fabric, demand, Rates::Measured, size)?.bounds)
+}
+
+/// The time of one message through the idle network.
+fn idle_us(fabric: &Fabric, size: u64, limits: &Limits) -> Result<f64, String> {
+    message::idle_us(fabric, size, limits.bandwidth_per_node_mbps)
+}

@@ -1,0 +1,52 @@
+//! The least time of one message: through the idle network, without software.
+
+use crate::bound::pattern::{Pattern, one};
+use crate::options::Rates;
+use hotlink_fabric::Fabric;
+use hotlink_sim::plan::RouteBuffer;
+use hotlink_sim::workload::{PingPong, ping_pong};
+use hotlink_sim::{Plan, Settings};
+
+/// Beyond this an idle network's time is taken from its bandwidth, not packet by packet.
+const MOST_SIMULATED_BYTES: u64 = 16 << 20;
+
+/// The time of one message alone in the network: microseconds.
+///
+/// # Errors
+/// The nodes do not exist.
+pub fn alone_us(plan: &Plan<'_>, settings: &Settings, between: [u32; 2], size: u64) -> Result<f64, String> {
+    let what = PingPong { between, size, messages: 1 };
+    Ok(ping_pong(plan, settings, what).map_err(|error| error.to_string())?.elapsed.us())
+}
+
+/// As [`alone_us`], between the first and the last node of a fabric; of a long message, the bytes beyond
+/// what is simulated at `mbps`.
+///
+/// # Errors
+/// The fabric cannot be simulated.
+pub fn idle_us(fabric: &Fabric, size: u64, mbps: f64) -> Result<f64, String> {
+    // An empty message has its header.
+    let simulated = size.clamp(1, MOST_SIMULATED_BYTES);
+    let settings = Settings { capacities: Rates::Measured.into(), ..Settings::of(&fabric.spec) };
+    let plan = Plan::new(fabric, &settings).map_err(|error| error.to_string())?;
+    let us = alone_us(&plan, &settings, [0, fabric.nodes() - 1], simulated)?;
+    Ok(us + size.saturating_sub(simulated) as f64 / mbps)
+}
+
+/// The latency of the way: microseconds.
+///
+/// # Errors
+/// The nodes do not exist.
+pub fn way_us(plan: &Plan<'_>, from: u32, to: u32) -> Result<f64, String> {
+    let mut way = RouteBuffer::default();
+    plan.route(from, to, 0, &mut way).map_err(|error| error.to_string())?;
+    Ok(way.latency_ps as f64 / 1e6)
+}
+
+/// The rate of one message, MB/s, and what sets it.
+///
+/// # Errors
+/// The nodes do not exist.
+pub fn rate(plan: &Plan<'_>, capacities: Rates, [from, to]: [u32; 2], size: u64) -> Result<(f64, String), String> {
+    Ok(Pattern::of(plan.fabric, &one(plan.fabric.nodes(), from, to), capacities, size)?.per_node())
+}

@@ -1,0 +1,13 @@
+//! The one place that knows what no answer can beat: the least time or the most bandwidth, the resource that sets it, and
+//! how that comes about in words.
+//!
+//! [`pattern`] bounds what nodes send under a pattern; [`message`] one message through the idle network; [`program`] a
+//! benchmark over the message stack; [`network`] a fabric's own barrier, reduction and broadcast networks; [`measured`]
+//! puts them behind rows of real ranks. A property test (`tests/bounds.rs`) runs every benchmark on every fabric of the
+//! catalog against them.
+
+pub mod measured;
+pub mod message;
+pub mod network;
+pub mod pattern;
+pub mod program;

@@ -1,0 +1,124 @@
+//! The most bandwidth under a pattern: the load that its flows put on the hottest resource.
+
+use crate::options::Rates;
+use crate::text::figure;
+use hotlink_bench::Record;
+use hotlink_fabric::Fabric;
+use hotlink_fabric::bound::{Bounds, RoleBound};
+use hotlink_fabric::load::{self, Load};
+use hotlink_fabric::network::Node;
+use hotlink_fabric::routing::Paths;
+use hotlink_fabric::traffic::{Demand, Flow};
+
+/// A pattern counted over the routes of a fabric.
+pub struct Pattern {
+    /// The load of its resources.
+    pub load: Load,
+    /// What it allows.
+    pub bounds: Bounds,
+}
+
+impl Pattern {
+    /// Counts it on the routes that the fabric's technology gives packets.
+    ///
+    /// # Errors
+    /// The demand is not of this fabric.
+    pub fn of(fabric: &Fabric, demand: &Demand, capacities: Rates, size: u64) -> Result<Pattern, String> {
+        Pattern::of_paths(fabric, demand, capacities, size, (fabric.spec.paths, 1))
+    }
+
+    /// The same on routes that choose among equal paths otherwise, with the seed of the pairs' hash.
+    ///
+    /// # Errors
+    /// As [`Pattern::of`].
+    pub fn of_paths(
+        fabric: &Fabric,
+        demand: &Demand,
+        capacities: Rates,
+        size: u64,
+        (paths, seed): (Paths, u64),
+    ) -> Result<Pattern, String> {
+        let load = load::count_paths(fabric, demand, paths, seed).map_err(|error| error.to_string())?;
+        let bounds = load.bounds(fabric, capacities.into(), size);
+        Ok(Pattern { load, bounds })
+    }
+
+    /// MB/s of each sending node, and what sets it; infinite where nothing does.
+    pub fn per_node(&self) -> (f64, String) {
+        let name = self.bounds.limiting().map_or(String::new(), |limit| limit.name.clone());
+        (self.bounds.bandwidth_per_node_mbps, name)
+    }
+}
+
+/// What a node's own devices let it inject: MB/s.
+pub fn injection_mbps(fabric: &Fabric, capacities: Rates, size: u64) -> Option<f64> {
+    let efficiency = fabric.spec.packet.efficiency(size, 1.0);
+    fabric.injection_mbps(capacities.into(), efficiency)
+}
+
+/// One flow.
+pub fn one(nodes: u32, from: u32, to: u32) -> Demand {
+    flows(nodes, [(from, to)])
+}
+
+/// One flow for each pair.
+pub fn flows(nodes: u32, pairs: impl IntoIterator<Item = (u32, u32)>) -> Demand {
+    let flow = |(from, to)| Flow { source: Node(from), destination: Node(to), amount: 1.0 };
+    Demand { nodes, all_pairs: 0.0, flows: pairs.into_iter().map(flow).collect() }
+}
+
+/// The record with what limits it.
+pub fn with_limit(mut record: Record, fabric: &Fabric, bounds: &Bounds) -> Record {
+    if let Some(limit) = bounds.limiting() {
+        record.set("limiting_resource", limit.name.as_str());
+        record.set("hot_link", fabric.resource_name(limit.hottest));
+    }
+    record
+}
+
+/// How the bound comes about, a step a line.
+pub fn derivation(fabric: &Fabric, bounds: &Bounds, capacities: Rates, size: u64) -> Vec<String> {
+    let mut lines = vec![
+        format!(
+            "Each sending node sends {} messages of {size} B; a route passes {} switches in the mean.",
+            figure(bounds.flow_per_node),
+            figure(bounds.switches_per_route)
+        ),
+        format!(
+            "Of a gross rate {} is payload: the rest are headers of packets. Rates are {capacities} where known.",
+            figure(bounds.efficiency)
+        ),
+    ];
+    for (index, role) in bounds.roles.iter().enumerate() {
+        lines.push(step(fabric, bounds, role, bounds.limit == Some(index)));
+    }
+    lines.push(match bounds.limiting() {
+        Some(limit) => format!(
+            "The least of these is the bound: {} MB/s of each node, set by {}.",
+            figure(bounds.bandwidth_per_node_mbps),
+            limit.name
+        ),
+        None => "No resource on the routes has a rate, so that nothing limits.".to_owned(),
+    });
+    if let Some(injection) = fabric.injection_mbps(capacities.into(), bounds.efficiency) {
+        lines.push(format!(
+            "A node's own devices let it inject {} MB/s: the share of it that it gets is the efficiency.",
+            figure(injection)
+        ));
+    }
+    lines
+}
+
+fn step(fabric: &Fabric, bounds: &Bounds, role: &RoleBound, is_least: bool) -> String {
+    let (count, hottest) = (role.resources, fabric.resource_name(role.hottest));
+    let load = figure(role.hottest_load);
+    let head = format!("{} ({count} of them): the hottest, {hottest}, carries {load} messages", role.name);
+    match (role.payload_mbps, role.bandwidth_per_node_mbps) {
+        (Some(rate), Some(mbps)) => {
+            let mark = if is_least { ", the least" } else { "" };
+            let (rate, flow) = (figure(rate), figure(bounds.flow_per_node));
+            format!("{head} at {rate} MB/s of payload; a node gets {flow}/{load} of it: {} MB/s{mark}.", figure(mbps))
+        }
+        _ => format!("{head}; it has no rate of its own."),
+    }
+}

@@ -1,0 +1,133 @@
+//! The least that a program on simulated ranks could take: the bound beside what it took.
+
+use crate::bound::message;
+use crate::bound::pattern::{self, Pattern};
+use crate::options::Memory;
+use crate::simulate::cell::Cell;
+use crate::simulate::program::Program;
+use hotlink_bench::{Record, Which};
+use hotlink_fabric::traffic::Traffic;
+use hotlink_port::{Engine, Layout};
+use hotlink_sim::Plan as NetPlan;
+use hotlink_sim::port::{Family, VirtualTime};
+
+/// The least that a transfer or collective can take, in microseconds, and what sets it.
+pub struct Least {
+    /// The least time.
+    pub latency_us: f64,
+    /// The rate of its bytes at the resource that limits them.
+    pub mbps: f64,
+    /// The resource that sets it.
+    pub resource: String,
+    /// How it comes about.
+    pub is: &'static str,
+}
+
+impl Least {
+    /// The same after so many microseconds.
+    pub fn after(self, us: f64) -> Least {
+        Least { latency_us: self.latency_us + us, ..self }
+    }
+}
+
+/// An empty message between two idle nodes, in the mean of both directions: overheads and the way's latency. On a ring
+/// of one direction the way back is another.
+pub fn idle_us(driver: &VirtualTime<'_>, plan: &NetPlan<'_>, [from, to]: [u32; 2]) -> Result<f64, String> {
+    let limits = &driver.adapter().limits;
+    Ok(limits.post_overhead.us()
+        + (message::way_us(plan, from, to)? + message::way_us(plan, to, from)?) / 2.0
+        + limits.poll_overhead.us())
+}
+
+impl Program {
+    /// One message between two idle nodes: overheads, the network's latency, and its bytes at the slowest resource.
+    pub fn pair(
+        &self,
+        cell: &Cell,
+        driver: &VirtualTime<'_>,
+        plan: &NetPlan<'_>,
+        [from, to]: [u32; 2],
+    ) -> Result<Least, String> {
+        let (mut mbps, mut resource) = message::rate(plan, cell.capacities, [from, to], cell.size)?;
+        let limits = &driver.adapter().limits;
+        let by_dma = limits.deposit.is_some_and(|claim| claim.dma);
+        let engine = if by_dma && self.zero_copy { Engine::Dma } else { Engine::Pio };
+        let registered = self.memory == Memory::Registered;
+        let pio = limits.deposit.is_some_and(|claim| claim.pio);
+        // Shorter ones may come from a cache: the processor's stores are then faster than from memory, or than DMA.
+        let sockets = driver.adapter().family == Family::Tcp;
+        let long = sockets || (cell.size >= limits.registration.zero_copy_min && (by_dma || pio));
+        if let Some((name, peak)) =
+            driver.adapter().peak(engine, &Layout::contiguous(1 << 20), registered).filter(|_| long)
+            && peak / 1e6 < mbps
+        {
+            (mbps, resource) = (peak / 1e6, name);
+        }
+        let idle_us = idle_us(driver, plan, [from, to])?;
+        let bytes_us = cell.size as f64 / mbps;
+        let resource = if bytes_us > idle_us { resource } else { "latency and overheads".to_owned() };
+        let is = "processor overheads, the way's latency, and the bytes at the slowest of network, adapter and host";
+        Ok(Least { latency_us: idle_us + bytes_us, mbps, resource, is })
+    }
+
+    /// Hop and serialisation limit: news from the farthest rank, and the bytes that must pass the busiest resource.
+    pub fn least(
+        &self,
+        cell: &Cell,
+        driver: &VirtualTime<'_>,
+        plan: &NetPlan<'_>,
+        which: Which,
+    ) -> Result<Least, String> {
+        let (n, m) = (f64::from(cell.nodes), cell.size as f64);
+        let bytes = match which {
+            Which::Barrier => 0.0,
+            Which::Bcast | Which::Reduce => m,
+            Which::Allreduce => 2.0 * m * (n - 1.0) / n,
+            // Rank 0 sends no less than the average rank.
+            Which::Alltoallv => (1..cell.nodes).map(|to| hotlink_bench::part(cell.size, 0, to) as f64).sum(),
+            Which::Allgather | Which::Alltoall | Which::Gather | Which::Scatter => m * (n - 1.0),
+        };
+        let limits = &driver.adapter().limits;
+        let mut far_us: f64 = 0.0;
+        for to in 1..cell.nodes.min(plan.fabric.nodes()) {
+            far_us = far_us.max(message::way_us(plan, 0, to)?);
+        }
+        let idle_us = limits.post_overhead.us() + far_us + limits.poll_overhead.us();
+        let (mut mbps, mut resource) = (f64::INFINITY, String::new());
+        if bytes > 0.0 {
+            let everybody = matches!(which, Which::Alltoall | Which::Alltoallv)
+                && cell.nodes == plan.fabric.nodes()
+                && cell.nodes <= 4096;
+            let nodes = plan.fabric.nodes();
+            let others = 1..cell.nodes.min(nodes);
+            let demand = match which {
+                _ if everybody => Traffic::AllToAll.demand(nodes, cell.seed).map_err(|error| error.to_string())?,
+                // Rank 0 has several ways in and out, and what leaves a sender is not what enters a receiver.
+                Which::Gather => pattern::flows(nodes, others.map(|from| (from, 0))),
+                Which::Scatter => pattern::flows(nodes, others.map(|to| (0, to))),
+                _ => pattern::one(nodes, 0, 1 % nodes),
+            };
+            (mbps, resource) = Pattern::of(plan.fabric, &demand, cell.capacities, cell.size)?.per_node();
+            let both = matches!(which, Which::Allgather | Which::Allreduce | Which::Alltoall | Which::Alltoallv);
+            if let Some((name, peak)) = driver.adapter().exchange_peak().filter(|_| both)
+                && peak / 1e6 < mbps
+            {
+                (mbps, resource) = (peak / 1e6, name);
+            }
+        }
+        // The rate is each sender's: of a gather one part leaves each of them.
+        let bytes_us = if which == Which::Gather { m / mbps } else { bytes / mbps };
+        let resource = if bytes_us > idle_us { resource } else { "latency and overheads".to_owned() };
+        let is = "news from the farthest rank, or the bytes of one rank at the slowest of network and host bus, whichever is longer";
+        Ok(Least { latency_us: idle_us.max(bytes_us), mbps, resource, is })
+    }
+}
+
+/// Adds the bound, the share of it and what sets it.
+pub fn with_least(record: Record, least: &Least, latency_us: f64) -> Record {
+    record
+        .with("bound_latency_us", least.latency_us)
+        .with("efficiency", least.latency_us / latency_us)
+        .with("limiting_resource", least.resource.as_str())
+        .with("bound_is", least.is)
+}

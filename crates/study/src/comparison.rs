@@ -1,0 +1,220 @@
+//! Several fabrics at several sizes: their bandwidth, cost, and the best at each size.
+
+use crate::Error;
+use crate::model::{Method, PatternQuestion};
+use crate::ranking::{Eras, Grid, Quantity};
+use crate::{Source, explain};
+use hotlink_bench::Record;
+use hotlink_fabric::Fabric;
+use hotlink_fabric::catalog::{Library, nearest, status_name};
+use hotlink_fabric::inventory::Inventory;
+use hotlink_fabric::price::PriceList;
+use hotlink_fabric::spec::{FabricSpec, ItemKind};
+use std::path::Path;
+
+/// A fabric with the price list that it is bought from.
+pub struct Priced {
+    /// The fabric.
+    pub source: Source,
+    list: Option<PriceList>,
+}
+
+impl Priced {
+    /// With the catalog's prices, overridden by those of `own`.
+    pub fn new(source: Source, own: Option<&Path>) -> Result<Priced, Error> {
+        let open =
+            |name: &str| Library::user().price_list(name).map_err(|mistakes| Error::Input(explain(name, &mistakes)));
+        let prices = source.spec().prices.as_ref();
+        let own = own.map(|path| path.to_string_lossy().into_owned()).map(|path| open(&as_path(&path))).transpose()?;
+        let list = match (prices.map(|prices| open(&prices.list)).transpose()?, own) {
+            (Some(list), Some(own)) => {
+                check_own(&list, &own, source.spec())?;
+                Some(list.overridden_by(own))
+            }
+            (list, _) => list,
+        };
+        Ok(Priced { source, list })
+    }
+
+    /// Adds what `fabric` costs.
+    fn price(&self, fabric: &Fabric, record: &mut Record) -> Result<(), String> {
+        let prices = self.source.spec().prices.as_ref();
+        let (Some(list), Some(prices)) = (&self.list, prices) else { return Ok(()) };
+        let inventory = Inventory::of(fabric);
+        let bill = list.bill(prices, &inventory).map_err(|error| error.to_string())?;
+        let currency = &bill.currency;
+        for (kind, key) in PIECES {
+            if let Some(count) = inventory.pieces.get(&kind) {
+                record.set(key, *count);
+            }
+        }
+        record.set(&format!("cost_{currency}"), bill.total.units());
+        for (key, end) in ["low", "high"].into_iter().zip(bill.range) {
+            record.set(&format!("cost_{currency}_{key}"), end.units());
+        }
+        record.set(&format!("cost_per_node_{currency}"), bill.per_node());
+        if let Some(bandwidth) = record.number("bandwidth_per_node_MBps") {
+            record.set(&format!("cost_per_MBps_{currency}"), bill.per_mbps_per_node(bandwidth));
+        }
+        record.set("currency", currency.as_str());
+        record.set("prices", list.name.as_str());
+        record.set("prices_date", bill.date.as_str());
+        record.set("prices_year", list.year());
+        record.set("prices_status", status_name(bill.status));
+        Ok(())
+    }
+}
+
+/// Refuses a list of one's own whose prices would not be used, or not all: items that nothing buys, and a list in
+/// another currency that does not hold everything that `spec` buys.
+fn check_own(list: &PriceList, own: &PriceList, spec: &FabricSpec) -> Result<(), Error> {
+    let bought: Vec<&String> = spec.prices.iter().flat_map(|prices| prices.items.values()).collect();
+    let missing: Vec<&str> =
+        bought.iter().filter(|item| !own.items.contains_key(**item)).map(|item| item.as_str()).collect();
+    if own.currency != list.currency && !missing.is_empty() {
+        return Err(Error::Input(format!(
+            "price list {}: prices are in {}, those of the catalog's list {} in {}, so the list must hold all that {} \
+             buys; missing: {}",
+            own.name,
+            own.currency,
+            list.name,
+            list.currency,
+            spec.name,
+            missing.join(", ")
+        )));
+    }
+    let library = Library::user();
+    let lists = library.list("prices").into_iter().filter_map(|listed| library.price_list(&listed.name).ok());
+    let mut known: Vec<String> = lists.flat_map(|list| list.items.into_keys()).collect();
+    known.extend(list.items.keys().cloned());
+    known.extend(bought.into_iter().cloned());
+    if let Some(item) = own.items.keys().find(|item| !known.contains(item)) {
+        let near = nearest(item, known.iter().map(String::as_str));
+        let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+        let what = format!("price list {}: item.{item}: no fabric buys it{near}", own.name);
+        return Err(Error::Input(format!("{what} (see `hotlink catalog show {}`)", list.name)));
+    }
+    Ok(())
+}
+
+/// Keys of a record for what is bought.
+const PIECES: [(ItemKind, &str); 6] = [
+    (ItemKind::Nic, "nics"),
+    (ItemKind::Switch, "switches"),
+    (ItemKind::Enclosure, "enclosures"),
+    (ItemKind::CableNode, "node_cables"),
+    (ItemKind::CableSwitch, "switch_cables"),
+    (ItemKind::CableGlobal, "global_cables"),
+];
+
+/// What a priced record says is bought.
+pub fn bought(cell: &Record) -> Option<Inventory> {
+    let whole = |key: &str| cell.number(key).map(|count| count as u64);
+    let pieces = PIECES.iter().filter_map(|(kind, key)| Some((*kind, whole(key)?)));
+    cell.get("prices")?;
+    Some(Inventory { nodes: whole("nodes")?, pieces: pieces.collect() })
+}
+
+/// A file that is there is meant before the catalog's list of that name.
+fn as_path(name_or_path: &str) -> String {
+    let named = name_or_path.contains('/') || !Path::new(name_or_path).is_file();
+    if named { name_or_path.to_owned() } else { format!("./{name_or_path}") }
+}
+
+/// The whole comparison.
+pub struct Comparison {
+    /// Names and titles of the fabrics.
+    pub titles: Vec<(String, String)>,
+    /// The sizes.
+    pub nodes: Vec<u32>,
+    /// A record for every fabric and size, by fabric.
+    pub cells: Vec<Record>,
+    /// Every quantity that is ranked.
+    pub quantities: Vec<(Quantity, Grid)>,
+}
+
+impl Comparison {
+    /// Every fabric at every size. What cannot be built at some size becomes a row with a note.
+    pub fn make(
+        sources: &[Priced],
+        sizes: &[u32],
+        question: &PatternQuestion,
+        method: Method,
+        eras: Eras,
+        step: &(dyn Fn() + Sync),
+    ) -> Result<Comparison, Error> {
+        let mut cells = Vec::new();
+        for priced in sources {
+            for &nodes in sizes {
+                let cell = cell(priced, nodes, question, method, step);
+                cells.push(cell.unwrap_or_else(|why| {
+                    (0..question.draws()).for_each(|_| step());
+                    question.unanswered(priced.source.name(), nodes, &why)
+                }));
+            }
+        }
+        if let (Some(first), true) = (cells.first(), cells.iter().all(|cell| cell.get("note").is_some())) {
+            let why = first.text("note").unwrap_or_default();
+            return Err(Error::Input(format!("no fabric can be built at any of these sizes; the first: {why}")));
+        }
+        let titles = sources.iter().map(|priced| (priced.source.name().to_owned(), priced.source.title()));
+        let titles: Vec<_> = titles.collect();
+        let fabrics: Vec<String> = titles.iter().map(|(name, _)| name.clone()).collect();
+        let with_grid = |quantity: Quantity| {
+            let grid = Grid::new(&cells, &fabrics, sizes, &quantity);
+            (quantity, grid)
+        };
+        let quantities = Quantity::all(&cells, eras).into_iter().map(with_grid).collect();
+        Ok(Comparison { titles, nodes: sizes.to_vec(), cells, quantities })
+    }
+
+    /// A record for every fabric and size (`kind` = `fabric`, with a mark where it is best), then the crossovers
+    /// (`kind` = `crossover`).
+    pub fn records(&self) -> Vec<Record> {
+        let mut records = self.marked_cells();
+        for (quantity, grid) in &self.quantities {
+            records.extend(grid.crossovers().into_iter().map(|crossover| {
+                Record::new()
+                    .with("kind", "crossover")
+                    .with("quantity", quantity.key.as_str())
+                    .with("nodes", crossover.nodes)
+                    .with("ahead_before", crossover.before)
+                    .with("ahead_after", crossover.after)
+                    .with("lead_changes", crossover.changes)
+            }));
+        }
+        records
+    }
+
+    /// The cells, each marked where it is best.
+    pub fn marked_cells(&self) -> Vec<Record> {
+        let mut cells = self.cells.clone();
+        for (quantity, grid) in &self.quantities {
+            for size in 0..self.nodes.len() {
+                for best in grid.best(size) {
+                    let cell = &mut cells[best * self.nodes.len() + size];
+                    cell.set(&format!("best_{}", quantity.key), true);
+                }
+            }
+        }
+        cells
+    }
+}
+
+/// One fabric at one size.
+fn cell(
+    priced: &Priced,
+    nodes: u32,
+    question: &PatternQuestion,
+    method: Method,
+    step: &(dyn Fn() + Sync),
+) -> Result<Record, String> {
+    let fabric = priced.source.build(nodes)?;
+    let spec = Some(priced.source.spec()).filter(|_| method == Method::Formula);
+    let (mut record, fabric) = match spec.and_then(|spec| question.by_formula(spec, nodes)) {
+        Some(record) => (record, fabric),
+        None => question.by_load(fabric, step).map(|(record, counted)| (record, counted.fabric))?,
+    };
+    priced.price(&fabric, &mut record)?;
+    Ok(Record::new().with("kind", "fabric").followed_by(record))
+}

@@ -1,0 +1,139 @@
+//! Results of other measurement programs: their text in, our records out.
+
+mod imb;
+mod iperf3;
+mod nccl;
+mod osu;
+mod perftest;
+mod text;
+
+use crate::Error;
+use hotlink_bench::Record;
+use text::Text;
+
+/// A program whose results are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// OSU micro-benchmarks.
+    Osu,
+    /// Intel MPI Benchmarks.
+    Imb,
+    /// NCCL or RCCL tests.
+    NcclTests,
+    /// perftest.
+    Perftest {
+        /// Its JSON is in Gbit/s, which it does not tell itself.
+        gbits: bool,
+    },
+    /// iperf3.
+    Iperf3,
+}
+
+impl Program {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Program::Osu => "osu",
+            Program::Imb => "imb",
+            Program::NcclTests => "nccl-tests",
+            Program::Perftest { .. } => "perftest",
+            Program::Iperf3 => "iperf3",
+        }
+    }
+}
+
+/// What the user says of a run, where its text does not.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Told<'a> {
+    /// The fabric that was measured.
+    pub fabric: Option<&'a str>,
+    /// The benchmark.
+    pub benchmark: Option<&'a str>,
+    /// Ranks that took part.
+    pub ranks: Option<u32>,
+}
+
+/// The records of what `program` printed into `file`.
+///
+/// # Errors
+/// The line that is none of the program's, or what the text does not tell.
+pub fn read(file: &str, text: &str, program: Program, told: &Told<'_>) -> Result<Vec<Record>, Error> {
+    let text = Text::new(file, text);
+    let records = match program {
+        Program::Osu => osu::read(&text)?,
+        Program::Imb => imb::read(&text)?,
+        Program::NcclTests => nccl::read(&text)?,
+        Program::Perftest { gbits } => perftest::read(&text, gbits)?,
+        Program::Iperf3 => iperf3::read(&text)?,
+    };
+    if records.is_empty() {
+        return Err(text.wrong(0, "holds no result", &format!("what {} prints", program.name())));
+    }
+    let finish = |record: Record| {
+        let record = with_told(record, told);
+        if record.text("benchmark").is_none() {
+            return Err(text.wrong(0, "does not tell which benchmark it is of", "--benchmark NAME"));
+        }
+        Ok(head(told, program.name()).followed_by(record).with("file", file))
+    };
+    records.into_iter().map(finish).collect()
+}
+
+fn head(told: &Told<'_>, program: &str) -> Record {
+    Record::new()
+        .with("fabric", told.fabric.unwrap_or("unknown"))
+        .with("benchmark", "")
+        .with("method", "measured")
+        .with("program", program)
+}
+
+/// What the file does not tell and the user does.
+fn with_told(mut record: Record, told: &Told<'_>) -> Record {
+    if let (None, Some(benchmark)) = (record.text("benchmark"), told.benchmark) {
+        record.set("benchmark", benchmark);
+    }
+    if let (None, Some(ranks)) = (record.get("ranks"), told.ranks) {
+        record.set("ranks", ranks);
+    }
+    record
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn all(text: &str) {
+        let text = Text::new("f", text);
+        let _ =
+            (osu::read(&text), imb::read(&text), nccl::read(&text), perftest::read(&text, false), iperf3::read(&text));
+    }
+
+    /// The sample files, for mutation.
+    const SAMPLES: [&str; 8] = [
+        include_str!("samples/osu.txt"),
+        include_str!("samples/imb.txt"),
+        include_str!("samples/nccl.txt"),
+        include_str!("samples/nccl.json"),
+        include_str!("samples/perftest_bw.txt"),
+        include_str!("samples/perftest.json"),
+        include_str!("samples/iperf3.txt"),
+        include_str!("samples/iperf3.json"),
+    ];
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "(\\PC{0,20}\n){0,6}") {
+            all(&text);
+        }
+        #[test]
+        fn no_damaged_sample_panics(which in 0..SAMPLES.len(), at in 0.0..1.0f64, cut in 0usize..40, put in "\\PC{0,6}|[0-9.\\[\\]#-]{0,6}") {
+            let sample = SAMPLES[which];
+            let mut from = (at * sample.len() as f64) as usize;
+            let mut to = (from + cut).min(sample.len());
+            while !sample.is_char_boundary(from) { from -= 1; }
+            while !sample.is_char_boundary(to) { to += 1; }
+            all(&format!("{}{put}{}", &sample[..from], &sample[to..]));
+        }
+    }
+}

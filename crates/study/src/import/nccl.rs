@@ -1,0 +1,120 @@
+//! NCCL tests, text and `-J` JSON: time of an operation, algorithm bandwidth (size over time) and bus bandwidth (what
+//! the slowest link carries), out of place and in place. GB is 10^9 B.
+
+use super::text::{Text, is_row, plain};
+use crate::Error;
+use hotlink_bench::Record;
+use serde_json::Value;
+
+pub fn read(text: &Text<'_>) -> Result<Vec<Record>, Error> {
+    if text.is_json() { json(text) } else { lines(text) }
+}
+
+/// `build/all_reduce_perf` is `allreduce`.
+fn benchmark(program: &str) -> String {
+    let name = program.rsplit('/').next().unwrap_or_default().split_whitespace().next().unwrap_or_default();
+    match name.trim_end_matches("_perf").trim_end_matches("_perf_mpi") {
+        "all_reduce" => "allreduce".to_owned(),
+        "all_gather" => "allgather".to_owned(),
+        "broadcast" => "bcast".to_owned(),
+        other => plain(other),
+    }
+}
+
+fn point(head: &Record, placement: &str, [us, algorithm, bus]: [f64; 3]) -> Record {
+    head.clone()
+        .with("placement", placement)
+        .with("latency_us", us)
+        .with("algorithm_bandwidth_MBps", algorithm * 1000.0)
+        .with("bus_bandwidth_MBps", bus * 1000.0)
+}
+
+fn lines(text: &Text<'_>) -> Result<Vec<Record>, Error> {
+    let (mut records, mut head, mut ranks, mut heads) = (Vec::new(), Record::new(), 0_u64, Vec::new());
+    for (number, line) in text.lines() {
+        // Under a launcher or in a log, lines may carry a prefix; the table's own head begins with #.
+        let comment = line.trim_start().strip_prefix('#').map(str::trim);
+        if let Some(program) = comment.and_then(|comment| comment.strip_prefix("Collective test starting:")) {
+            head.set("benchmark", benchmark(program.trim()));
+        } else if comment.is_some_and(|comment| comment.starts_with("Rank ")) {
+            ranks += 1;
+        } else if let Some(comment) =
+            comment.filter(|comment| comment.starts_with("size ") && comment.contains("busbw"))
+        {
+            heads = comment.split_whitespace().map(str::to_owned).collect();
+        } else if is_row(line) && !heads.is_empty() {
+            let head = if ranks > 0 { head.clone().with("ranks", ranks) } else { head.clone() };
+            records.extend(row(text, number, line, &heads, &head)?);
+        }
+    }
+    Ok(records)
+}
+
+/// A row's two records. A time stamp (two words) may stand last.
+fn row(text: &Text<'_>, line: usize, row: &str, heads: &[String], head: &Record) -> Result<Vec<Record>, Error> {
+    let known = heads.iter().position(|head| head == "timestamp").unwrap_or(heads.len());
+    let words: Vec<&str> = row.split_whitespace().collect();
+    let words = text.row(line, &words[..known.min(words.len())].join(" "), &heads[..known]).map(|_| words)?;
+    let mut head = head.clone();
+    let at =
+        |name: &str, nth: usize| heads.iter().enumerate().filter(|(_, head)| *head == name).nth(nth).map(|(at, _)| at);
+    head.set("size_B", text.count(line, words[0])?);
+    for key in ["type", "redop", "root"] {
+        if let Some(at) = at(key, 0) {
+            head.set(if key == "type" { "datatype" } else { key }, words[at]);
+        }
+    }
+    let mut records = Vec::new();
+    for (nth, placement) in ["out-of-place", "in-place"].into_iter().enumerate() {
+        let time = at("time", nth).or_else(|| at("cputime", nth));
+        let (Some(time), Some(algorithm), Some(bus)) = (time, at("algbw", nth), at("busbw", nth)) else { continue };
+        if [words[time], words[algorithm], words[bus]].contains(&"N/A") {
+            continue;
+        }
+        let values =
+            [text.number(line, words[time])?, text.number(line, words[algorithm])?, text.number(line, words[bus])?];
+        let record = point(&head, placement, values);
+        let wrong = at("#wrong", nth).or_else(|| at("error", nth)).map(|at| words[at]);
+        records.push(match wrong.and_then(|word| word.parse::<f64>().ok()) {
+            Some(wrong) => record.with("verified", wrong == 0.0),
+            None => record,
+        });
+    }
+    Ok(records)
+}
+
+fn json(text: &Text<'_>) -> Result<Vec<Record>, Error> {
+    let document = text.json()?;
+    let results = document["results"].as_array();
+    let results = results.ok_or_else(|| text.wrong(0, "`results` is not a list", "the JSON of nccl-tests -J"))?;
+    let mut head = Record::new();
+    if let Some(program) = document["args"][0].as_str() {
+        head.set("benchmark", benchmark(program));
+    }
+    if let Some(devices) = document["config"]["devices"].as_array().or_else(|| document["devices"].as_array()) {
+        head.set("ranks", devices.len());
+    }
+    let mut records = Vec::new();
+    for (index, result) in results.iter().enumerate() {
+        let wrong = |key: &str| text.wrong(0, &format!("results[{index}].{key} is not a number"), "0 or more");
+        let mut head = head.clone().with("size_B", result["size"].as_u64().ok_or_else(|| wrong("size"))?);
+        for (key, name) in [("type", "datatype"), ("redop", "redop"), ("root", "root")] {
+            if let Some(value) = result[key].as_str() {
+                head.set(name, value.trim());
+            }
+        }
+        for (key, placement) in [("out_of_place", "out-of-place"), ("in_place", "in-place")] {
+            let Value::Object(side) = &result[key] else { continue };
+            let number = |name: &str| side.get(name).and_then(Value::as_f64).filter(|x| x.is_finite() && *x >= 0.0);
+            let us = number("time").or_else(|| number("cpu_time")).ok_or_else(|| wrong(&format!("{key}.time")))?;
+            let algorithm = number("alg_bw").ok_or_else(|| wrong(&format!("{key}.alg_bw")))?;
+            let bus = number("bus_bw").ok_or_else(|| wrong(&format!("{key}.bus_bw")))?;
+            let record = point(&head, placement, [us, algorithm, bus]);
+            records.push(match number("nwrong") {
+                Some(wrong) => record.with("verified", wrong == 0.0),
+                None => record,
+            });
+        }
+    }
+    Ok(records)
+}

@@ -1,0 +1,112 @@
+//! OSU micro-benchmarks, from 3.x to 7.x: a title, options as comments, heads of columns, rows. MB is 10^6 B.
+
+use super::text::{Text, columns, is_row, plain, with_bandwidth};
+use crate::Error;
+use hotlink_bench::Record;
+
+/// Heads without a unit in brackets.
+const WHOLE: [&str; 6] = ["Size", "MB/s", "Messages/s", "Iterations", "Validation", "Pairs"];
+
+pub fn read(text: &Text<'_>) -> Result<Vec<Record>, Error> {
+    let mut records = Vec::new();
+    let (mut head, mut heads): (Record, Vec<String>) = (Record::new(), Vec::new());
+    for (number, line) in text.lines() {
+        let comment = line.trim_start().strip_prefix('#').map(str::trim);
+        if let Some(title) = comment.and_then(|comment| comment.strip_prefix("OSU ")) {
+            (head, heads) = (titled(title), Vec::new());
+        } else if let Some(comment) = comment {
+            if comment.starts_with("Size") || comment.contains("(us)") || comment.contains("(MB/s)") {
+                heads = columns(comment, ')', &WHOLE);
+            } else {
+                head = optioned(head, comment);
+            }
+        } else if is_row(line) && !heads.is_empty() {
+            let words = text.row(number, line, &heads)?;
+            records.push(row(text, number, &heads, &words, head.clone())?);
+        }
+    }
+    Ok(records)
+}
+
+/// What a title says: `MPI-CUDA Bi-Directional Bandwidth Test v7.4`.
+fn titled(title: &str) -> Record {
+    let (name, version) = title.split_once(" Test").unwrap_or((title, ""));
+    let version = version.trim().trim_start_matches('v');
+    let name = match name.strip_prefix("MPI") {
+        // `MPI`, `MPI-CUDA`, ... and then the name; but `MPI_Put` is a name.
+        Some(rest) if !rest.starts_with('_') => rest.split_once(' ').map_or(rest, |(_, rest)| rest),
+        _ => name.strip_prefix("MPI_").unwrap_or(name),
+    };
+    let (benchmark, both) = benchmark(name);
+    let record = Record::new().with("benchmark", benchmark);
+    let record = if both { record.with("direction", "bidirectional") } else { record };
+    if version.is_empty() { record } else { record.with("program_version", version) }
+}
+
+/// Our name of a benchmark of theirs, and whether it sends both ways at once.
+fn benchmark(name: &str) -> (String, bool) {
+    let known = match name.to_ascii_lowercase().as_str() {
+        "latency" => "pingpong",
+        "bandwidth" => "stream",
+        "bi-directional bandwidth" => return ("stream".to_owned(), true),
+        "multiple bandwidth / message rate" => "rate",
+        "broadcast latency" => "bcast",
+        "all-to-all personalized exchange latency" => "alltoall",
+        "all-to-allv personalized exchange latency" => "alltoallv",
+        other => {
+            let both = other.contains("bi-directional");
+            let bare = other.trim_end_matches(" latency").trim_end_matches(" bandwidth").replace(" bi-directional", "");
+            return (plain(&bare), both);
+        }
+    };
+    (known.to_owned(), false)
+}
+
+/// What a comment between title and table says of the run.
+fn optioned(head: Record, comment: &str) -> Record {
+    let mut head = head;
+    for part in comment.split(['[', ']']) {
+        if let Some((key, value)) = part.split_once(':') {
+            let value = value.trim().trim_end_matches('.');
+            match (key.trim(), value.parse::<u64>()) {
+                ("pairs", Ok(pairs)) => head = head.with("pairs", pairs).with("ranks", pairs.saturating_mul(2)),
+                ("window size", Ok(window)) => head.set("window", window),
+                ("Window creation", _) => head.set("window_creation", value),
+                ("Synchronization", _) => head.set("synchronization", value),
+                ("Datatype", _) => head.set("datatype", value),
+                _ => {}
+            }
+        }
+    }
+    head
+}
+
+fn row(text: &Text<'_>, line: usize, heads: &[String], words: &[&str], head: Record) -> Result<Record, Error> {
+    let mut record = head;
+    for (name, word) in heads.iter().zip(words) {
+        match name.as_str() {
+            "Size" => record.set("size_B", text.count(line, word)?),
+            "Iterations" => record.set("iterations", text.count(line, word)?),
+            "Validation" => record.set("verified", *word == "Pass"),
+            "Overlap(%)" => record.set("overlap", text.number(line, word)? / 100.0),
+            name => record.set(&key(name), text.number(line, word)?),
+        }
+    }
+    Ok(if record.text("benchmark") == Some("pingpong") { with_bandwidth(record) } else { record })
+}
+
+fn key(name: &str) -> String {
+    match name {
+        "Latency (us)" | "Avg Latency(us)" | "Overall(us)" | "Avg Lat(us)" => "latency_us".to_owned(),
+        "Min Latency(us)" | "Min Lat(us)" => "min_us".to_owned(),
+        "Max Latency(us)" | "Max Lat(us)" => "max_us".to_owned(),
+        "Bandwidth (MB/s)" | "MB/s" => "bandwidth_MBps".to_owned(),
+        "Messages/s" => "messages_per_s".to_owned(),
+        "Compute(us)" => "computed_us".to_owned(),
+        "Pure Comm.(us)" => "pure_us".to_owned(),
+        other => match other.strip_suffix("(MB/s)") {
+            Some(bare) => format!("{}_MBps", plain(bare)),
+            None => format!("{}_us", plain(other.trim_end_matches("(us)"))),
+        },
+    }
+}

@@ -1,0 +1,134 @@
+//! perftest (`ib_write_bw`, `ib_send_lat`, ...), text and `--out_json`. MB and MiB are both 2^20 B there (the label was
+//! put right in 2023), Gb 10^9 bits. The latency of sends and writes is half the round trip.
+
+use super::text::{Text, columns, is_row, plain, with_bandwidth};
+use crate::Error;
+use hotlink_bench::Record;
+use serde_json::Value;
+
+/// MB/s of a MiB/s, and of a Gb/s.
+const MIB: f64 = 1.048_576;
+const GBIT: f64 = 125.0;
+
+pub fn read(text: &Text<'_>, gbits: bool) -> Result<Vec<Record>, Error> {
+    if text.is_json() { json(text, gbits) } else { lines(text) }
+}
+
+fn lines(text: &Text<'_>) -> Result<Vec<Record>, Error> {
+    let (mut records, mut head, mut heads) = (Vec::new(), Record::new(), Vec::new());
+    for (number, line) in text.lines() {
+        let bare = line.trim();
+        if bare.starts_with("#bytes") {
+            heads = columns(bare, ']', &["#bytes", "#iterations", "#sl"]);
+        } else if let Some(title) = bare.strip_suffix(" Test").filter(|title| is_title(title)) {
+            (head, heads) = (titled(title), Vec::new());
+        } else if let Some((key, value)) = bare.split_once(':') {
+            head = optioned(head, key.trim(), value);
+        } else if is_row(line) && !heads.is_empty() {
+            let words = text.row(number, line, &heads)?;
+            records.push(row(text, number, &heads, &words, &head)?);
+        }
+    }
+    Ok(records)
+}
+
+fn is_title(title: &str) -> bool {
+    title.ends_with("BW") || title.ends_with("Latency")
+}
+
+/// `RDMA_Write Bidirectional BW`, `Send Latency`, `RDMA_Write_BW`.
+fn titled(title: &str) -> Record {
+    let both = title.contains("Bidirectional");
+    let latency = title.contains("Latency");
+    let verb = title.split([' ', '_']).find(|word| ["Send", "Write", "Read", "Atomic"].contains(word));
+    let verb = verb.map_or_else(|| "unknown".to_owned(), str::to_ascii_lowercase);
+    // A read or an atomic is one way of asking and one of answering: not half of anything.
+    let one_way = verb == "send" || verb == "write";
+    let benchmark = match (latency, one_way) {
+        (false, _) => "stream",
+        (true, true) => "pingpong",
+        (true, false) => "fetch",
+    };
+    let record = Record::new().with("benchmark", benchmark).with("operation", verb).with("ranks", 2);
+    if both { record.with("direction", "bidirectional") } else { record }
+}
+
+/// The few of its settings that change what a number means.
+fn optioned(mut head: Record, key: &str, value: &str) -> Record {
+    let word = value.split_whitespace().next().unwrap_or_default();
+    match (key, word.parse::<u64>()) {
+        ("Number of qps", Ok(pairs)) => head.set("queue_pairs", pairs),
+        ("TX depth", Ok(depth)) => head.set("window", depth),
+        ("Mtu", _) => {
+            if let Ok(bytes) = word.trim_end_matches("[B]").parse::<u64>() {
+                head.set("mtu_B", bytes);
+            }
+        }
+        ("Connection type", _) => head.set("connection", word),
+        _ => {}
+    }
+    head
+}
+
+fn row(text: &Text<'_>, line: usize, heads: &[String], words: &[&str], head: &Record) -> Result<Record, Error> {
+    let mut record = head.clone();
+    for (name, word) in heads.iter().zip(words) {
+        let scale = if name.contains("[Gb/sec]") { GBIT } else { MIB };
+        match name.split('[').next().unwrap_or_default().trim() {
+            "#bytes" => record.set("size_B", text.count(line, word)?),
+            "#iterations" => record.set("iterations", text.count(line, word)?),
+            "BW average" => record.set("bandwidth_MBps", text.number(line, word)? * scale),
+            "BW peak" => record.set("peak_bandwidth_MBps", text.number(line, word)? * scale),
+            "MsgRate" => record.set("messages_per_s", text.number(line, word)? * 1e6),
+            "t_typical" => record.set("latency_us", text.number(line, word)?),
+            "t_avg" => record.set("mean_us", text.number(line, word)?),
+            "t_min" => record.set("min_us", text.number(line, word)?),
+            "t_max" => record.set("max_us", text.number(line, word)?),
+            "99% percentile" => record.set("p99_us", text.number(line, word)?),
+            other => record.set(&plain(other), text.number(line, word)?),
+        }
+    }
+    Ok(finished(record))
+}
+
+/// Of a run of some seconds only the mean latency is told.
+fn finished(record: Record) -> Record {
+    let record = match (record.get("latency_us"), record.number("mean_us")) {
+        (None, Some(mean)) => record.with("latency_us", mean),
+        _ => record,
+    };
+    if record.text("benchmark") == Some("pingpong") { with_bandwidth(record) } else { record }
+}
+
+fn json(text: &Text<'_>, gbits: bool) -> Result<Vec<Record>, Error> {
+    let document = text.json()?;
+    let title = document["test_info"]["test"].as_str().unwrap_or_default();
+    let mut record = titled(title);
+    let results = document["results"].as_object();
+    let results =
+        results.ok_or_else(|| text.wrong(0, "`results` is not an object", "the JSON of perftest --out_json"))?;
+    for (name, key) in [("Number_of_qps", "queue_pairs"), ("TX_depth", "window")] {
+        if let Some(value) = document["test_info"][name].as_u64() {
+            record.set(key, value);
+        }
+    }
+    let scale = if gbits { GBIT } else { MIB };
+    for (name, value) in results {
+        let number = value.as_f64().filter(|number| number.is_finite() && *number >= 0.0);
+        let number = number.ok_or_else(|| text.wrong(0, &format!("results.{name} is not a number"), "0 or more"))?;
+        match name.as_str() {
+            "MsgSize" => record.set("size_B", value.as_u64().unwrap_or(number as u64)),
+            "n_iterations" => record.set("iterations", value.as_u64().unwrap_or(number as u64)),
+            "BW_average" | "bw_avg" => record.set("bandwidth_MBps", number * scale),
+            "BW_peak" => record.set("peak_bandwidth_MBps", number * scale),
+            "MsgRate" | "msgRate_avg" => record.set("messages_per_s", number * 1e6),
+            "t_typical" => record.set("latency_us", number),
+            "t_avg" => record.set("mean_us", number),
+            "t_min" => record.set("min_us", number),
+            "t_max" => record.set("max_us", number),
+            "percentile_99" => record.set("p99_us", number),
+            other => record.set(&plain(other), Value::from(number)),
+        }
+    }
+    Ok(vec![finished(record)])
+}

@@ -1,0 +1,34 @@
+//! hotlink as a library: a question about an interconnect goes in, answers come out as [records](hotlink_bench::Record).
+//!
+//! Nothing here reads a command line, prints, starts a process, opens a socket or looks at a clock: the faces (the command,
+//! Python, a browser) do that and stand on this crate. What a long computation needs of its face, it gets through [`Watch`].
+
+pub mod ask;
+pub mod bound;
+pub mod calibrate;
+pub mod compare_pairs;
+pub mod compare_runs;
+pub mod comparison;
+mod error;
+pub mod import;
+pub mod model;
+pub mod options;
+pub mod parallel;
+pub mod ranking;
+pub mod results;
+pub mod sensitivity;
+pub mod simulate;
+mod simulated;
+pub mod sort;
+mod source;
+pub mod text;
+pub mod values;
+mod watch;
+pub mod words;
+
+pub use error::Error;
+#[doc(hidden)]
+pub use serde;
+pub use simulated::on_fabric;
+pub use source::{Source, explain};
+pub use watch::{Unwatched, Watch};

@@ -1,0 +1,272 @@
+//! What closed form and load count say about a fabric of some size, as records.
+
+use crate::bound::pattern::{Pattern, derivation};
+use crate::options::{Paths, Rates};
+use hotlink_bench::Record;
+use hotlink_fabric::bound::Bounds;
+use hotlink_fabric::load::Load;
+use hotlink_fabric::network::{Channel, Resource, Vertex};
+use hotlink_fabric::routing;
+use hotlink_fabric::spec::FabricSpec;
+use hotlink_fabric::split::{self, SwitchSplit};
+use hotlink_fabric::traffic::{Demand, Traffic, sample_seed};
+use hotlink_fabric::{Fabric, deadlock, forms};
+use serde_json::Value;
+
+/// Who sends to whom on a fabric, and by which rates its resources count.
+#[derive(Clone, Debug)]
+pub struct PatternQuestion {
+    /// Who sends to whom.
+    pub traffic: Traffic,
+    /// Rates of the resources.
+    pub capacities: Rates,
+    /// Message size in bytes; packet overhead depends on it.
+    pub size: u64,
+    /// Seed of random traffic.
+    pub seed: u64,
+    /// Draws of random traffic.
+    pub samples: u64,
+    /// Which of equal paths a packet takes; `None`: as the technology has it.
+    pub paths: Option<Paths>,
+}
+
+/// Reads a pattern; a matrix from its file.
+pub fn traffic(text: &str) -> Result<Traffic, String> {
+    Traffic::parse(text, |file| std::fs::read_to_string(file)).map_err(|error| error.to_string())
+}
+
+crate::words! {
+    /// The engines that count without time.
+    pub enum Method {
+        /// M02's closed forms, where there is one.
+        Formula = "formula",
+        /// Flows counted over real routes.
+        Load = "load",
+        /// Both.
+        Both = "both",
+    }
+}
+
+/// A fabric built for a size, with its load under one draw of the traffic.
+pub struct Counted {
+    /// The fabric.
+    pub fabric: Fabric,
+    demand: Demand,
+    /// The load of its resources.
+    pub load: Load,
+    /// What it allows.
+    pub bounds: Bounds,
+    /// What the first draw of the traffic allows: MB/s of each node.
+    pub first_mbps: f64,
+}
+
+impl PatternQuestion {
+    fn head(&self, fabric: &str, nodes: u32, built: u64, method: &str) -> Record {
+        Record::new()
+            .with("fabric", fabric)
+            .with("nodes", nodes)
+            .with("nodes_built", built)
+            .with("traffic", self.traffic.to_string())
+            .with("capacities", self.capacities.name())
+            .with("method", method)
+            .with("size_B", self.size)
+    }
+
+    /// The closed form's record; `None` where there is no equation for this topology, size or traffic.
+    pub fn by_formula(&self, spec: &FabricSpec, nodes: u32) -> Option<Record> {
+        if self.traffic != Traffic::AllToAll {
+            return None;
+        }
+        let form = forms::for_fabric(spec, nodes, self.capacities.into(), self.size)?;
+        let bound = Fabric::build(spec, nodes)
+            .ok()
+            .and_then(|fabric| fabric.injection_mbps(self.capacities.into(), form.efficiency));
+        let bandwidth = form.bandwidth_per_node_mbps;
+        let mut record = with_bandwidth(self.head(&spec.name, nodes, form.nodes_built, "formula"), bandwidth, bound);
+        record.set("limiting_resource", form.limiting_resource);
+        let terms = [
+            ("hot_link_packets", form.hot_link),
+            ("hot_b_link_packets", form.hot_b_link),
+            ("switches", form.switches.map(f64::from)),
+            ("nodes_per_switch", form.nodes_per_switch),
+            ("hops_between_switches", form.hops),
+            ("switch_to_switch_MBps", form.sw2sw_mbps),
+            ("same_switch_MBps", form.same_switch_mbps),
+        ];
+        for (key, term) in terms {
+            if let Some(term) = term {
+                record.set(key, term);
+            }
+        }
+        Some(record)
+    }
+
+    /// The row of a size that has no answer, with the reason.
+    pub fn unanswered(&self, fabric: &str, nodes: u32, why: &str) -> Record {
+        Record::new()
+            .with("kind", "fabric")
+            .with("fabric", fabric)
+            .with("nodes", nodes)
+            .with("traffic", self.traffic.to_string())
+            .with("capacities", self.capacities.name())
+            .with("size_B", self.size)
+            .with("note", why)
+    }
+
+    /// M02's view of switches (Eqs. 10 to 12): the links between them averaged, and the bandwidths within and between
+    /// switches averaged over a node's partners.
+    fn add_split(&self, counted: &Counted, record: &mut Record) {
+        let Counted { fabric, demand, load, bounds, .. } = counted;
+        let rate = |channel| fabric.payload_mbps(Resource::Channel(channel), self.capacities.into(), bounds.efficiency);
+        let link = rate(fabric.network.port(Vertex(0), 0));
+        let between = split::hottest_between(fabric, load).and_then(rate);
+        let split = SwitchSplit::of(fabric, demand, load).filter(|split| split.channels > 0);
+        let (Some(split), Some(link), Some(between)) = (split, link, between) else { return };
+        let bandwidth = split.bandwidth(between, link);
+        record.set("average_bandwidth_per_node_MBps", bandwidth.overall_mbps);
+        record.set("nodes_per_switch", split.nodes_per_switch);
+        record.set("hops_between_switches", split.hops);
+        record.set("switch_to_switch_MBps", bandwidth.between_mbps);
+        record.set("switch_to_switch_hottest_MBps", bandwidth.between_hottest_mbps);
+        record.set("same_switch_MBps", bandwidth.same_mbps);
+    }
+
+    fn paths_on(&self, fabric: &Fabric) -> routing::Paths {
+        self.paths.map_or(fabric.spec.paths, Into::into)
+    }
+
+    /// The load of one draw of the traffic.
+    fn count(&self, fabric: Fabric, draw: u64) -> Result<Counted, String> {
+        let seed = sample_seed(self.seed, draw);
+        let demand = self.traffic.demand(fabric.nodes(), seed).map_err(|e| e.to_string())?;
+        let routes = (self.paths_on(&fabric), seed);
+        let Pattern { load, bounds } = Pattern::of_paths(&fabric, &demand, self.capacities, self.size, routes)?;
+        let first_mbps = bounds.bandwidth_per_node_mbps;
+        Ok(Counted { fabric, demand, load, bounds, first_mbps })
+    }
+
+    /// The load count's record, and the load of the draw in the middle. Random traffic is drawn `samples` times: the
+    /// bandwidth is the median, and all else is of the draw whose bandwidth is that or next below.
+    pub fn by_load(&self, fabric: Fabric, step: &(dyn Fn() + Sync)) -> Result<(Record, Counted), String> {
+        let mut counted = self.count(fabric, 0)?;
+        let first_mbps = counted.first_mbps;
+        step();
+        let mut draws = vec![first_mbps];
+        for draw in 1..self.draws() {
+            counted = self.count(counted.fabric, draw)?;
+            draws.push(counted.bounds.bandwidth_per_node_mbps);
+            step();
+        }
+        let middle = middle(&draws);
+        if self.draws() > 1 && middle + 1 != draws.len() {
+            counted = self.count(counted.fabric, middle as u64)?;
+        }
+        counted.first_mbps = first_mbps;
+        let mut record = self.of_load(&counted);
+        if self.traffic.is_random() {
+            // A draw in which every node sends to itself is limited by nothing.
+            draws.retain(|bandwidth| bandwidth.is_finite());
+            add_spread(&mut record, draws);
+            record.set("samples", self.samples);
+            record.set("seed", self.seed);
+        }
+        Ok((record, counted))
+    }
+
+    /// How many draws a size takes: steps of progress.
+    pub fn draws(&self) -> u64 {
+        if self.traffic.is_random() { self.samples } else { 1 }
+    }
+
+    /// How the bound of the load comes about, a step a line.
+    pub fn why(&self, counted: &Counted) -> Vec<String> {
+        derivation(&counted.fabric, &counted.bounds, self.capacities, self.size)
+    }
+
+    fn of_load(&self, counted: &Counted) -> Record {
+        let Counted { fabric, bounds, .. } = counted;
+        let bound = fabric.injection_mbps(self.capacities.into(), bounds.efficiency);
+        let head = self.head(&fabric.spec.name, fabric.asked, u64::from(fabric.nodes()), "load");
+        let head = head.with("paths", self.paths_on(fabric).name());
+        let mut record = with_bandwidth(head, bounds.bandwidth_per_node_mbps, bound);
+        if let Some(limit) = bounds.limiting() {
+            record.set("limiting_resource", limit.name.as_str());
+            record.set("hot_link", fabric.resource_name(limit.hottest));
+            record.set("hot_links", limit.sharing);
+            record.set("hot_link_load", limit.hottest_load);
+            record.set("average_bandwidth_per_node_MBps", limit.average_bandwidth_per_node_mbps);
+        }
+        self.add_split(counted, &mut record);
+        record
+    }
+}
+
+/// Which draw lies in the middle; of an even number the lower one.
+fn middle(draws: &[f64]) -> usize {
+    let mut order: Vec<usize> = (0..draws.len()).filter(|&draw| draws[draw].is_finite()).collect();
+    order.sort_by(|&a, &b| draws[a].total_cmp(&draws[b]));
+    order.get(order.len().saturating_sub(1) / 2).copied().unwrap_or(0)
+}
+
+/// Makes the bandwidth the median of the draws, and says their number, least and greatest.
+fn add_spread(record: &mut Record, mut draws: Vec<f64>) {
+    draws.sort_by(f64::total_cmp);
+    let (Some(&min), Some(&max)) = (draws.first(), draws.last()) else { return };
+    // The lower of two middles: the bandwidth is that of the draw whose hot link stands beside it.
+    let median = draws[(draws.len() - 1) / 2];
+    record.set("hot_link_is_of", "the median draw");
+    record.set("bandwidth_per_node_MBps", median);
+    if let Some(bound) = record.number("bound_bandwidth_per_node_MBps") {
+        record.set("efficiency", median / bound);
+    }
+    for (key, value) in [("median", median), ("min", min), ("max", max)] {
+        record.set(&format!("{key}_bandwidth_per_node_MBps"), value);
+    }
+    record.set("n", draws.len());
+}
+
+/// Adds the bandwidth, the node's own injection limit and the share of it.
+fn with_bandwidth(record: Record, bandwidth: f64, bound: Option<f64>) -> Record {
+    let record = record.with("bandwidth_per_node_MBps", bandwidth);
+    match bound {
+        Some(bound) => record.with("bound_bandwidth_per_node_MBps", bound).with("efficiency", bandwidth / bound),
+        None => record,
+    }
+}
+
+/// Whether the routing can deadlock, and why (not). Unknown for fabrics too large to follow every route.
+pub fn add_deadlock(counted: &Counted, record: &mut Record) {
+    match deadlock::check(&counted.fabric) {
+        Ok(report) => {
+            record.set("deadlock_free", report.is_free());
+            record.set("deadlock", report.sentence(&counted.fabric));
+        }
+        Err(why) => {
+            record.set("deadlock_free", Value::Null);
+            record.set("deadlock", why.to_string());
+        }
+    }
+}
+
+/// One record for every resource with load, the fabric's head in front.
+pub fn per_resource(head: &Record, counted: &Counted) -> Vec<Record> {
+    let Counted { fabric, load, .. } = counted;
+    let network = &fabric.network;
+    let vertices = (network.nodes..network.vertices() as u32).map(|v| Resource::Vertex(Vertex(v)));
+    let channels = (0..network.channels() as u32).map(|c| Resource::Channel(Channel(c)));
+    let hosts = network.node_iter().flat_map(|n| network.host_roles.iter().map(move |&role| Resource::Host(n, role)));
+    let keys = ["fabric", "nodes", "nodes_built", "traffic"];
+    let base = keys.iter().filter_map(|&key| Some((key, head.get(key)?.clone())));
+    let base = base.fold(Record::new(), |record, (key, value)| record.with(key, value));
+    let all = vertices.chain(channels).chain(hosts).map(|resource| (resource, load.of(fabric, resource)));
+    all.filter(|&(_, load)| load > 0.0)
+        .map(|(resource, load)| {
+            let role = fabric.role_name(network.role(resource));
+            base.clone()
+                .with("method", "load")
+                .with("resource", fabric.resource_name(resource))
+                .with("role", role)
+                .with("load", load)
+        })
+        .collect()
+}

@@ -1,0 +1,220 @@
+//! Words that questions are put in, shared by all faces.
+
+use hotlink_bench::is::Class;
+use hotlink_fabric::routing;
+use hotlink_fabric::spec::Capacities;
+use hotlink_message::Policy;
+use hotlink_sim::flow::Congestion;
+
+crate::words! {
+    /// Rates of the resources.
+    pub enum Rates {
+        /// Gross rate x packet efficiency.
+        Theoretical = "theoretical",
+        /// The measured saturation rate where there is one, else theoretical.
+        Measured = "measured",
+    }
+}
+
+impl From<Rates> for Capacities {
+    fn from(rates: Rates) -> Capacities {
+        match rates {
+            Rates::Theoretical => Capacities::Theoretical,
+            Rates::Measured => Capacities::Measured,
+        }
+    }
+}
+
+crate::words! {
+    /// Which of equal paths a packet takes (default: the technology's).
+    pub enum Paths {
+        /// The packets of a message take them in turn.
+        Packet = "packet",
+        /// Each pair of nodes has one, by a hash.
+        Flow = "flow",
+        /// Each destination has one from any switch, by the switches' tables (D-mod-k).
+        Destination = "destination",
+        /// The least occupied way on at each switch.
+        Adaptive = "adaptive",
+    }
+}
+
+impl From<Paths> for routing::Paths {
+    fn from(paths: Paths) -> routing::Paths {
+        match paths {
+            Paths::Packet => routing::Paths::Packet,
+            Paths::Flow => routing::Paths::Flow,
+            Paths::Destination => routing::Paths::Destination,
+            Paths::Adaptive => routing::Paths::Adaptive,
+        }
+    }
+}
+
+crate::words! {
+    /// What Ethernet does when a buffer fills.
+    pub enum Ethernet {
+        /// Pause the sender (PFC).
+        Pause = "pause",
+        /// Drop the packet; it is sent again.
+        Drop = "drop",
+        /// Mark packets on the way, so that sources slow down, and pause (ECN above PFC, coarse).
+        Ecn = "ecn",
+    }
+}
+
+impl From<Ethernet> for Congestion {
+    fn from(ethernet: Ethernet) -> Congestion {
+        match ethernet {
+            Ethernet::Pause => Congestion::Pause,
+            Ethernet::Drop => Congestion::Drop,
+            Ethernet::Ecn => Congestion::Mark,
+        }
+    }
+}
+
+crate::words! {
+    /// Which layers are simulated.
+    pub enum Stack {
+        /// The network alone: packets between adapters.
+        Packet = "packet",
+        /// A program on ranks: hosts, protocols and network.
+        Message = "message",
+    }
+}
+
+crate::words! {
+    /// Memory that messages of a simulation lie in.
+    pub enum Memory {
+        /// Segments allocated for communication (what the port likes best).
+        Regular = "regular",
+        /// Ordinary user memory, registered for zero-copy transfers.
+        Registered = "registered",
+    }
+}
+
+crate::words! {
+    /// Where in a page ordinary memory begins (W01's attribute `alignment`).
+    pub enum Alignment {
+        /// At its start.
+        Default = "default",
+        /// Anywhere: after the words that a heap keeps before a block.
+        None = "none",
+    }
+}
+
+crate::words! {
+    /// Which registrations and connections are released when resources run out.
+    pub enum Cache {
+        /// The one used longest ago.
+        Lru = "lru",
+        /// The one used least often.
+        Lfu = "lfu",
+        /// The smallest that frees enough.
+        BestFit = "best-fit",
+        /// Any.
+        Random = "random",
+        /// Nothing is kept: without the cache.
+        Immediate = "immediate",
+    }
+}
+
+impl Cache {
+    /// The policy, its random choices from `seed`.
+    pub fn policy(self, seed: u64) -> Policy {
+        match self {
+            Cache::Lru => Policy::Lru,
+            Cache::Lfu => Policy::Lfu,
+            Cache::BestFit => Policy::BestFit,
+            Cache::Random => Policy::Random(seed),
+            Cache::Immediate => Policy::Immediate,
+        }
+    }
+}
+
+crate::words! {
+    /// Whether long messages move without buffers.
+    pub enum ZeroCopy {
+        /// Where the port can.
+        On = "on",
+        /// Through buffers, one copy on the way.
+        Off = "off",
+    }
+}
+
+crate::words! {
+    /// What carries the messages of a simulation.
+    pub enum Via {
+        /// The adapter, as its own protocols use it.
+        Adapter = "adapter",
+        /// The kernel's TCP/IP over the same adapter and network.
+        Tcp = "tcp",
+    }
+}
+
+crate::words! {
+    /// Who computes while a message is under way.
+    pub enum Side {
+        /// The rank that sends.
+        Sender = "sender",
+        /// The rank that receives.
+        Receiver = "receiver",
+    }
+}
+
+crate::words! {
+    /// How a rank computes while a message is under way.
+    pub enum Spin {
+        /// W01's FIXED.
+        Fixed = "fixed",
+        /// W01's DAXPY.
+        Daxpy = "daxpy",
+    }
+}
+
+crate::words! {
+    /// Which kind of send.
+    pub enum SendMode {
+        /// Without buffers: the sender waits for the receiver.
+        Restricted = "restricted",
+        /// At any time, at the price of a copy.
+        Postal = "postal",
+    }
+}
+
+crate::words! {
+    /// In what order a node serves the others in an exchange of bare packets.
+    pub enum Order {
+        /// In step k to the node k places on.
+        LinearShift = "linear-shift",
+        /// In a random order of its own.
+        Random = "random",
+    }
+}
+
+crate::words! {
+    /// A problem class of NPB's Integer Sort.
+    pub enum ClassName {
+        /// 2^16 keys.
+        S = "S",
+        /// 2^20 keys.
+        W = "W",
+        /// 2^23 keys.
+        A = "A",
+        /// 2^25 keys.
+        B = "B",
+        /// 2^27 keys.
+        C = "C",
+    }
+}
+
+impl From<ClassName> for Class {
+    fn from(name: ClassName) -> Class {
+        match name {
+            ClassName::S => Class::S,
+            ClassName::W => Class::W,
+            ClassName::A => Class::A,
+            ClassName::B => Class::B,
+            ClassName::C => Class::C,
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Which fabric is best at which size, and where one overtakes another.
+
+use hotlink_bench::Record;
+use std::cmp::Ordering;
+
+/// Two values closer than this (relative) are the same.
+const SAME: f64 = 1e-9;
+
+/// Whether prices of several years are ranked together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Eras {
+    /// Prices of each year by themselves.
+    Apart,
+    /// All together: nominal amounts, not converted.
+    Together,
+}
+
+/// What is ranked: the key of a record and which way is better.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quantity {
+    /// The key.
+    pub key: String,
+    /// Title of its table.
+    pub title: String,
+    /// `most bandwidth`.
+    pub superlative: String,
+    /// Whether less is better.
+    pub lower_is_better: bool,
+    /// The year of the prices that are ranked; `None`: prices of all years, or no prices.
+    pub year: Option<String>,
+}
+
+/// One quantity of several fabrics at several sizes.
+pub struct Grid {
+    /// The fabrics.
+    pub fabrics: Vec<String>,
+    /// The sizes.
+    pub nodes: Vec<u32>,
+    /// By fabric, then size; `None` where there is no value.
+    pub values: Vec<Vec<Option<f64>>>,
+    lower_is_better: bool,
+}
+
+/// One fabric overtakes another for good.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Crossover {
+    /// The first of the sizes from which on `after` stays ahead.
+    pub nodes: u32,
+    /// The fabric that was ahead.
+    pub before: String,
+    /// The fabric that stays ahead.
+    pub after: String,
+    /// How often the lead changes in all.
+    pub changes: u32,
+}
+
+/// Sizes in a row with the same best.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Span {
+    /// The first size.
+    pub first: u32,
+    /// The last size.
+    pub last: u32,
+    /// Indices of the fabrics; several where they are equal.
+    pub best: Vec<usize>,
+}
+
+impl Quantity {
+    /// Bandwidth, then the costs in every currency that occurs, of every year by itself unless asked otherwise.
+    pub fn all(records: &[Record], eras: Eras) -> Vec<Quantity> {
+        let quantity = |key: String, title: String, superlative: &str, lower_is_better| Quantity {
+            key,
+            title,
+            superlative: superlative.to_owned(),
+            lower_is_better,
+            year: None,
+        };
+        let mut all = vec![quantity(
+            "bandwidth_per_node_MBps".to_owned(),
+            "Bandwidth per node (MB/s)".to_owned(),
+            "most bandwidth",
+            false,
+        )];
+        let money =
+            |record: &Record| Some((record.text("currency")?.to_owned(), record.text("prices_year")?.to_owned()));
+        let mut money: Vec<(String, String)> = records.iter().filter_map(money).collect();
+        money.sort_unstable();
+        money.dedup();
+        for of_currency in money.chunk_by(|a, b| a.0 == b.0) {
+            let currency = &of_currency[0].0;
+            let years: Vec<&str> = of_currency.iter().map(|(_, year)| year.as_str()).collect();
+            let groups: Vec<(Option<&str>, String)> = match (eras, &years[..]) {
+                (_, [_]) => vec![(None, currency.clone())],
+                (Eras::Apart, _) => years.iter().map(|year| (Some(*year), format!("{currency} of {year}"))).collect(),
+                (Eras::Together, _) => {
+                    vec![(None, format!("{currency} of {} as they are, not converted", years.join(" and ")))]
+                }
+            };
+            for (year, unit) in groups {
+                let costs = [
+                    ("cost", format!("Total cost ({unit})"), "lowest cost"),
+                    ("cost_per_MBps", format!("Cost of one MB/s per node ({unit})"), "lowest cost per MB/s"),
+                ];
+                for (key, title, superlative) in costs {
+                    let cost = quantity(format!("{key}_{currency}"), title, superlative, true);
+                    all.push(Quantity { year: year.map(str::to_owned), ..cost });
+                }
+            }
+        }
+        all
+    }
+}
+
+impl Grid {
+    /// From the records of a comparison.
+    pub fn new(records: &[Record], fabrics: &[String], nodes: &[u32], quantity: &Quantity) -> Grid {
+        let mut values = vec![vec![None; nodes.len()]; fabrics.len()];
+        let of_year =
+            |record: &&Record| quantity.year.is_none() || record.text("prices_year") == quantity.year.as_deref();
+        for record in records.iter().filter(of_year) {
+            let row = record.text("fabric").and_then(|name| fabrics.iter().position(|fabric| fabric == name));
+            let size = record.number("nodes");
+            let column = nodes.iter().position(|&n| Some(f64::from(n)) == size);
+            if let (Some(row), Some(column)) = (row, column) {
+                values[row][column] = record.number(&quantity.key);
+            }
+        }
+        let lower_is_better = quantity.lower_is_better;
+        Grid { fabrics: fabrics.to_vec(), nodes: nodes.to_vec(), values, lower_is_better }
+    }
+
+    /// How `a` stands to `b`: `Greater` is ahead.
+    fn standing(&self, a: f64, b: f64) -> Ordering {
+        if (a - b).abs() <= SAME * a.abs().max(b.abs()) {
+            return Ordering::Equal;
+        }
+        if self.lower_is_better { b.total_cmp(&a) } else { a.total_cmp(&b) }
+    }
+
+    /// The best fabrics at the size of this index; several where they are equal.
+    pub fn best(&self, size: usize) -> Vec<usize> {
+        let known = || self.values.iter().enumerate().filter_map(|(row, values)| Some((row, values[size]?)));
+        let Some((_, best)) = known().max_by(|a, b| self.standing(a.1, b.1)) else { return Vec::new() };
+        known().filter(|&(_, value)| self.standing(value, best) == Ordering::Equal).map(|(row, _)| row).collect()
+    }
+
+    /// The best at all sizes, neighbours with the same best joined.
+    pub fn spans(&self) -> Vec<Span> {
+        let mut spans: Vec<Span> = Vec::new();
+        for (size, &nodes) in self.nodes.iter().enumerate() {
+            let best = self.best(size);
+            match spans.last_mut() {
+                Some(span) if span.best == best => span.last = nodes,
+                _ => spans.push(Span { first: nodes, last: nodes, best }),
+            }
+        }
+        spans.retain(|span| !span.best.is_empty());
+        spans
+    }
+
+    /// Where one of each pair overtakes the other for good, by size.
+    pub fn crossovers(&self) -> Vec<Crossover> {
+        let rows = 0..self.fabrics.len();
+        let pairs = rows.clone().flat_map(|a| rows.clone().skip(a + 1).map(move |b| (a, b)));
+        let mut found: Vec<Crossover> = pairs.filter_map(|(a, b)| self.crossover(a, b)).collect();
+        found.sort_by_key(|crossover| crossover.nodes);
+        found
+    }
+
+    fn crossover(&self, a: usize, b: usize) -> Option<Crossover> {
+        let mut changes = 0;
+        let mut ahead: Option<Ordering> = None;
+        let mut last = None;
+        for (size, &nodes) in self.nodes.iter().enumerate() {
+            let (Some(x), Some(y)) = (self.values[a][size], self.values[b][size]) else { continue };
+            let standing = self.standing(x, y);
+            if standing == Ordering::Equal || ahead == Some(standing) {
+                continue;
+            }
+            if ahead.is_some() {
+                changes += 1;
+                last = Some((nodes, standing));
+            }
+            ahead = Some(standing);
+        }
+        let (nodes, standing) = last?;
+        let (after, before) = if standing == Ordering::Greater { (a, b) } else { (b, a) };
+        let name = |row: usize| self.fabrics[row].clone();
+        Some(Crossover { nodes, before: name(before), after: name(after), changes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn grid(values: Vec<Vec<Option<f64>>>) -> Grid {
+        let fabrics = (0..values.len()).map(|i| format!("f{i}")).collect();
+        let nodes = (0..values[0].len()).map(|i| 2 + i as u32).collect();
+        Grid { fabrics, nodes, values, lower_is_better: false }
+    }
+
+    #[test]
+    fn the_best_changes_where_the_lines_cross() {
+        let grid =
+            grid(vec![vec![Some(9.0), Some(5.0), Some(3.0), Some(1.0)], vec![Some(4.0), Some(5.0), Some(4.0), None]]);
+        let spans: Vec<(u32, u32, Vec<usize>)> = grid.spans().into_iter().map(|s| (s.first, s.last, s.best)).collect();
+        assert_eq!(spans, [(2, 2, vec![0]), (3, 3, vec![0, 1]), (4, 4, vec![1]), (5, 5, vec![0])]);
+        let expected = Crossover { nodes: 4, before: "f0".to_owned(), after: "f1".to_owned(), changes: 1 };
+        assert_eq!(grid.crossovers(), [expected]);
+    }
+
+    proptest! {
+        #[test]
+        fn whoever_overtakes_for_good_is_not_behind_afterwards(
+            values in prop::collection::vec(prop::collection::vec(prop::option::of(0..5_u8), 12), 2..4)
+        ) {
+            let values = values.iter().map(|row| row.iter().map(|v| v.map(f64::from)).collect()).collect();
+            let grid = grid(values);
+            for crossover in grid.crossovers() {
+                let row = |name: &str| grid.fabrics.iter().position(|fabric| fabric == name).unwrap();
+                let (after, before) = (row(&crossover.after), row(&crossover.before));
+                for (size, _) in grid.nodes.iter().enumerate().filter(|(_, n)| **n >= crossover.nodes) {
+                    if let (Some(x), Some(y)) = (grid.values[after][size], grid.values[before][size]) {
+                        prop_assert!(x >= y);
+                    }
+                }
+            }
+        }
+    }
+}

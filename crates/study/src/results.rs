@@ -1,0 +1,96 @@
+//! Result files read back: what `--json` printed, or a sweep's folder of them.
+
+use crate::Error;
+use hotlink_bench::Record;
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
+
+/// One result file.
+pub struct Results {
+    /// The file it was read from.
+    pub file: PathBuf,
+    /// The command line that printed it.
+    pub command: String,
+    /// Where it was made.
+    pub environment: Map<String, Value>,
+    /// The records.
+    pub records: Vec<Record>,
+}
+
+/// Reads a result file, or every result file of a folder in the order of names; `-` is standard input.
+///
+/// # Errors
+/// What cannot be read or is no result.
+pub fn read(path: &Path) -> Result<Vec<Results>, Error> {
+    if path == Path::new("-") {
+        let input = Path::new("standard input");
+        let text = std::io::read_to_string(std::io::stdin());
+        return Ok(vec![parse(input, &text.map_err(|error| wrong(input, format!("cannot be read: {error}")))?)?]);
+    }
+    if !path.is_dir() {
+        return Ok(vec![read_file(path)?]);
+    }
+    let entries = std::fs::read_dir(path).map_err(|error| wrong(path, format!("cannot be read: {error}")))?;
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
+    files.sort();
+    if files.is_empty() {
+        return Err(wrong(path, "holds no result file (*.json)".to_owned()));
+    }
+    files.iter().map(|file| read_file(file)).collect()
+}
+
+fn wrong(path: &Path, what: String) -> Error {
+    Error::Input(format!("{}: {what}", path.display()))
+}
+
+fn read_file(file: &Path) -> Result<Results, Error> {
+    let wrong = |what: String| wrong(file, what);
+    let text = std::fs::read_to_string(file).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    parse(file, &text)
+}
+
+/// The results that `text` holds, called `file` in messages.
+pub fn parse(file: &Path, text: &str) -> Result<Results, Error> {
+    let wrong = |what: String| wrong(file, what);
+    let document: Value = serde_json::from_str(text)
+        .map_err(|error| Error::Input(format!("{}:{}: is not JSON: {error}", file.display(), error.line())))?;
+    if document["schema"] != "hotlink/1" {
+        return Err(wrong("`schema` is not \"hotlink/1\": allowed are results of `hotlink ... --json`".to_owned()));
+    }
+    let words = document["command"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let command = words.collect::<Vec<_>>().join(" ");
+    let environment = document["environment"].as_object().cloned().unwrap_or_default();
+    let records = document["records"].as_array().ok_or_else(|| wrong("`records` is not a list".to_owned()))?;
+    let records = records.iter().enumerate().map(|(index, record)| match record {
+        Value::Object(fields) => Ok(Record::from(fields.clone())),
+        _ => Err(wrong(format!("records[{index}] is not an object"))),
+    });
+    Ok(Results { file: file.to_owned(), command, environment, records: records.collect::<Result<_, _>>()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_is_no_result_is_told_with_its_place() {
+        for (text, told) in [
+            ("{\n\"a\" 1}", "m.json:2: is not JSON"),
+            ("{}", "`schema`"),
+            ("{\"schema\": \"hotlink/1\"}", "`records`"),
+            ("{\"schema\": \"hotlink/1\", \"records\": [1]}", "records[0]"),
+        ] {
+            let said = parse(Path::new("m.json"), text).err().unwrap().to_string();
+            assert!(said.contains(told), "{said}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "\\PC{0,40}|\\{\"schema\": \"hotlink/1\", \"records\": \\PC{0,20}\\}") {
+            let _ = parse(Path::new("m.json"), &text);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Barriers on dedicated barrier networks, event by event.
+
+use crate::bound::network;
+use crate::{Error, Source, Watch};
+use hotlink_bench::Record;
+use hotlink_fabric::barrier::BarrierSpec;
+use hotlink_fabric::catalog::Library;
+use hotlink_fabric::rng::SplitMix64;
+use hotlink_fabric::units::Time;
+use hotlink_sim::barrier::BarrierNetwork;
+
+/// Barriers in a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Barriers {
+    /// The nodes are a partition with a top of its own, where the network can be cut.
+    pub partition: bool,
+    /// How many; each node arrives up to `skew_us` after it left the one before.
+    pub repetitions: u32,
+    /// Most delay of a node's arrival, each delay equally likely.
+    pub skew_us: f64,
+    /// Seed of the delays.
+    pub seed: u64,
+}
+
+/// Barriers on the fabric's own barrier network, a record for each size.
+///
+/// # Errors
+/// The fabric has no such network, or not for so many nodes.
+pub fn hardware(fabric: &str, sizes: &[u32], what: Barriers, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
+    let source = Source::open(fabric)?;
+    let fabric = source.spec();
+    let Some(spec) = &fabric.barrier else {
+        let what = format!("--fabric {}: has no barrier network, as --algorithm hardware needs", fabric.name);
+        return Err(Error::Input(format!("{what}; allowed: {}", with_barrier(&Library::user()).join(", "))));
+    };
+    let mut records = Vec::new();
+    for &nodes in sizes {
+        let record = simulated(what, &fabric.name, spec, nodes, watch);
+        let at = |what: String| Error::Input(format!("--fabric {} --nodes {nodes}: {what}", fabric.name));
+        records.push(record.map_err(at)?);
+    }
+    Ok(records)
+}
+
+/// The fabrics of the catalog that have a barrier network.
+fn with_barrier(library: &Library) -> Vec<String> {
+    let names = library.list("fabrics").into_iter().map(|listed| listed.name);
+    names.filter(|name| library.fabric(name).is_ok_and(|loaded| loaded.spec.barrier.is_some())).collect()
+}
+
+/// One size: `repetitions` barriers in a row.
+fn simulated(what: Barriers, name: &str, spec: &BarrierSpec, nodes: u32, watch: &dyn Watch) -> Result<Record, String> {
+    let start = watch.seconds();
+    let mut machine = BarrierNetwork::new(spec, nodes, what.partition).map_err(|error| error.to_string())?;
+    let mut random = SplitMix64::new(what.seed);
+    let most = Time::from_us(what.skew_us).0;
+    let mut arrivals = vec![Time::ZERO; nodes as usize];
+    let (mut latencies, mut least_ps) = (Vec::new(), 0.0);
+    let (mut events, mut reads, mut trace_hash) = (0, 0, 0u64);
+    for _ in 0..what.repetitions {
+        for arrival in &mut arrivals {
+            *arrival = Time(arrival.0 + random.below(most + 1));
+        }
+        let run = machine.barrier(0, &arrivals).map_err(|fault| fault.to_string())?;
+        latencies.push(run.latency());
+        least_ps += network::barrier(spec, &run).0 as f64;
+        (events, reads) = (events + run.events, reads + run.reads);
+        trace_hash = trace_hash.rotate_left(1) ^ run.trace_hash;
+        // Only differences matter: the clock starts anew when the first node left.
+        let first = run.leave.iter().copied().min().unwrap_or_default();
+        arrivals = run.leave.into_iter().map(|leave| leave - first).collect();
+        watch.step();
+    }
+    let wall_s = watch.seconds() - start;
+    latencies.sort_unstable();
+    let quantile = |share: f64| {
+        let at = (share * latencies.len() as f64).ceil() as usize;
+        latencies[at.clamp(1, latencies.len()) - 1].us()
+    };
+    let mean_ps = latencies.iter().map(|latency| latency.0 as f64).sum::<f64>();
+    let formula = spec.latency(nodes, what.partition).map_err(|error| error.to_string())?;
+    let median = quantile(0.5);
+    Ok(Record::new()
+        .with("fabric", name)
+        .with("benchmark", "barrier")
+        .with("algorithm", "hardware")
+        .with("method", "events")
+        .with("nodes", nodes)
+        .with("partition", what.partition)
+        .with("channels", spec.channels)
+        .with("skew_us", what.skew_us)
+        .with("latency_us", median)
+        .with("latency_in_library_us", median + spec.software().us())
+        .with("formula_us", formula.us())
+        .with("n", latencies.len())
+        .with("min", quantile(0.0))
+        .with("median", median)
+        .with("p93", quantile(0.93))
+        .with("p99", quantile(0.99))
+        .with("max", quantile(1.0))
+        .with("bound_latency_us", least_ps / f64::from(what.repetitions) / 1e6)
+        .with("efficiency", if mean_ps > 0.0 { least_ps / mean_ps } else { 1.0 })
+        .with("limiting_resource", network::barrier_limit(spec, formula))
+        .with("safe", true)
+        .with("reads_per_node", reads as f64 / f64::from(what.repetitions) / f64::from(nodes))
+        .with("events", events)
+        // Gates pass no packets on.
+        .with("packet_hops", 0)
+        .with("trace_hash", format!("{trace_hash:016x}"))
+        .with("wall_s", wall_s))
+}

@@ -1,0 +1,162 @@
+//! Replacement policies of the cache of registrations and connections, under traces of buffer reuse.
+
+use crate::options::Cache;
+use crate::{Error, Source, Watch, parallel};
+use hotlink_bench::{Pattern, Record, Reuse, ReuseTime, Told, Tuned, Tuning};
+use hotlink_message::Error as MessageError;
+use hotlink_port::Driver;
+use hotlink_sim::port::VirtualTime;
+use hotlink_sim::{Plan, Settings};
+
+/// Most of anything counted in a study.
+pub const MOST: u64 = 100_000;
+/// Largest buffer.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// Every pattern with every policy.
+#[derive(Clone, Debug)]
+pub struct CacheStudy {
+    /// In what order buffers are used.
+    pub patterns: Vec<Pattern>,
+    /// What is released when a new registration does not fit.
+    pub policies: Vec<Cache>,
+    /// Buffers.
+    pub buffers: u64,
+    /// Bytes of the buffers, in turn.
+    pub buffer_sizes: Vec<u64>,
+    /// Messages.
+    pub uses: u64,
+    /// Bytes of a message, at the beginning of its buffer.
+    pub message: u64,
+    /// Memory that each rank may have registered at a time.
+    pub pinned: u64,
+    /// Seed of the random patterns and the random policy.
+    pub seed: u64,
+}
+
+/// Reads a pattern's name.
+///
+/// # Errors
+/// What is allowed.
+pub fn pattern(text: &str) -> Result<Pattern, String> {
+    let named = serde_json::from_value(serde_json::Value::from(text));
+    named.map_err(|_| "allowed: loop, hot-cold, phases, stack, uniform, stream".to_owned())
+}
+
+/// One policy under one trace.
+struct Run {
+    cache: Cache,
+    reuse: Reuse,
+    pinned: u64,
+}
+
+impl CacheStudy {
+    /// How many runs it has.
+    pub fn count(&self) -> usize {
+        self.patterns.len() * self.policies.len()
+    }
+
+    /// A record for each pattern and policy.
+    ///
+    /// # Errors
+    /// What a size may be; the fabric cannot be built.
+    pub fn run(&self, source: &Source, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
+        let runs = self.runs().map_err(Error::Input)?;
+        let records = parallel::each(&runs, |run| {
+            let record = run.record(source, watch);
+            watch.step();
+            record
+        });
+        records.into_iter().map(|record| record.map_err(Error::Input)).collect()
+    }
+
+    fn runs(&self) -> Result<Vec<Run>, String> {
+        let CacheStudy { message, pinned, .. } = *self;
+        let sizes = &self.buffer_sizes;
+        for (option, bytes) in
+            [("--size", message), ("--pinned", pinned)].into_iter().chain(sizes.iter().map(|&b| ("--buffer-size", b)))
+        {
+            if !(1..=MOST_BYTES).contains(&bytes) {
+                return Err(format!("{option}: {bytes} B: allowed are 1 B to 64 MiB"));
+            }
+        }
+        if let Some(short) = sizes.iter().find(|&&bytes| bytes < message) {
+            return Err(format!("--buffer-size: a buffer of {short} B cannot hold a message of {message} B (--size)"));
+        }
+        let buffers: Vec<u64> = sizes.iter().copied().cycle().take(self.buffers as usize).collect();
+        let reuse = |pattern| Reuse { pattern, buffers: buffers.clone(), uses: self.uses, message, seed: self.seed };
+        let of = |&pattern| self.policies.iter().map(move |&cache| Run { cache, reuse: reuse(pattern), pinned });
+        Ok(self.patterns.iter().flat_map(of).collect())
+    }
+}
+
+impl Run {
+    /// What keeps set-ups from being hit; `falls_short`: of the bound, which knows no limit of memory and keeps all.
+    fn limiting(&self, falls_short: bool) -> &'static str {
+        match self.cache {
+            _ if !falls_short => "first uses",
+            Cache::Immediate => "nothing is kept",
+            _ => "memory that may be registered",
+        }
+    }
+    fn record(&self, source: &Source, watch: &dyn Watch) -> Result<Record, String> {
+        let start = watch.seconds();
+        let fabric = source.build(2)?;
+        let settings = Settings { seed: self.reuse.seed, ..Settings::of(&fabric.spec) };
+        let plan = Plan::new(&fabric, &settings).map_err(|error| error.to_string())?;
+        let mut driver =
+            VirtualTime::new(&plan, &settings).map_err(|missing| missing.to_string())?.with_limits(|limits| {
+                limits.registration.pinned_bytes = Some(self.pinned);
+            });
+        let tuning = Tuning {
+            policy: Some(self.cache.policy(self.reuse.seed)),
+            zero_copy_bytes: Some(self.reuse.message),
+            ..Tuning::default()
+        };
+        let told: Vec<Result<Told<ReuseTime>, MessageError>> =
+            driver.run(2, &Tuned { bench: &self.reuse, tuning }).map_err(|error| error.to_string())?;
+        let told: Vec<Told<ReuseTime>> =
+            told.into_iter().collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+        let [sender, receiver] = &told[..] else { return Err("two ranks give two results".to_owned()) };
+        let sum = |pick: fn(&hotlink_message::CacheStats) -> u64| {
+            let of = |told: &Told<ReuseTime>| pick(&told.setups.registrations) + pick(&told.setups.attachments);
+            of(sender) + of(receiver)
+        };
+        let (hits, misses) = (sum(|stats| stats.hits), sum(|stats| stats.misses));
+        let run = &driver.outcome().ok_or("the run did not end")?.run;
+        let uses = self.reuse.trace();
+        let mut seen = std::collections::BTreeSet::new();
+        // Without limits each buffer misses once on either side, and its import once.
+        let first = uses.iter().filter(|&&buffer| seen.insert(buffer)).count();
+        let hit_rate = hits as f64 / (hits + misses).max(1) as f64;
+        let bound = 1.0 - first as f64 / uses.len().max(1) as f64;
+        Ok(Record::new()
+            .with("fabric", fabric.spec.name.as_str())
+            .with("benchmark", "cache-study")
+            .with("method", "packet")
+            .with("nodes", 2)
+            .with("pattern", serde_json::json!(self.reuse.pattern))
+            .with("policy", self.cache.name())
+            .with("buffers", self.reuse.buffers.len())
+            .with("buffers_B", self.reuse.buffers.iter().sum::<u64>())
+            .with("pinned_max_B", self.pinned)
+            .with("messages", uses.len())
+            .with("size_B", self.reuse.message)
+            .with("hits", hits)
+            .with("misses", misses)
+            .with("hit_rate", hit_rate)
+            .with("bound_hit_rate", bound)
+            .with("efficiency", if bound > 0.0 { hit_rate / bound } else { 1.0 })
+            .with("limiting_resource", self.limiting(hit_rate < bound))
+            .with("evictions", sum(|stats| stats.evictions))
+            .with("setup_us", sender.setups.time.us() + receiver.setups.time.us())
+            .with("sent_in_pieces", sender.counters.pieces)
+            .with("deposited", sender.counters.deposited)
+            .with("time_us", sender.result.time_us)
+            .with("seed", self.reuse.seed)
+            .with("events", run.stats.events)
+            .with("trace_hash", format!("{:016x}", run.trace_hash))
+            .with("packet_hops", run.stats.packet_hops)
+            .with("wall_s", watch.seconds() - start))
+    }
+}

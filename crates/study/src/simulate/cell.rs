@@ -1,0 +1,374 @@
+//! One packet simulation and its records.
+
+use super::program::Program;
+use crate::bound::message::alone_us;
+use crate::bound::pattern::{Pattern, flows, with_limit};
+use crate::options::{Ethernet, Order, Paths, Rates};
+use crate::sensitivity;
+use crate::{Error, Source, Watch, parallel};
+use hotlink_bench::Record;
+use hotlink_fabric::Fabric;
+use hotlink_fabric::bound::Bounds;
+use hotlink_fabric::spec::{Capacities, FabricSpec};
+use hotlink_fabric::technology::Technology;
+use hotlink_fabric::traffic::{Demand, Traffic};
+use hotlink_fabric::units::Time;
+use hotlink_sim::workload::{self, OpenLoop, PingPong, Run, Schedule, Stream};
+use hotlink_sim::{Plan, Settings};
+
+/// Everything that decides the outcome of one simulation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// A fabric's name, of the catalog or a file.
+    pub fabric: String,
+    /// Nodes that take part.
+    pub nodes: u32,
+    /// Bytes of a message.
+    pub size: u64,
+    /// The benchmark.
+    pub what: What,
+    /// Rates of the resources.
+    pub capacities: Rates,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Largest payload of a packet, within the fabric's limit.
+    pub packet_size: Option<u32>,
+    /// Messages from which a node takes packets in turn.
+    pub streams: Option<u16>,
+    /// How equal paths are chosen; by default as the fabric does.
+    pub paths: Option<Paths>,
+    /// Vary the uncertain inputs and give the answer's interval.
+    pub sensitivity: bool,
+    /// What a graph's network is, where its file does not state it.
+    pub technology: Option<&'static Technology>,
+    /// What Ethernet does when a buffer fills.
+    pub ethernet: Ethernet,
+    /// Whether every link, bus and adapter has a record of its own.
+    pub links: bool,
+    /// File with the plan of what fails.
+    pub faults: Option<String>,
+}
+
+/// The benchmark with its own parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub enum What {
+    /// One message to and fro.
+    PingPong {
+        /// The two nodes.
+        between: [u32; 2],
+        /// Messages in all, both ways.
+        messages: u64,
+    },
+    /// Pairs that send at once.
+    Saturation {
+        /// Who sends to whom.
+        pairs: Vec<(u32, u32)>,
+        /// Messages of each pair in the measured part, about.
+        messages: u64,
+        /// Messages that a pair keeps under way.
+        window: Option<u32>,
+        /// The key that counts the pairs.
+        counted: &'static str,
+    },
+    /// Every node sends to every other node.
+    AllToAll {
+        /// In what order a node serves the others.
+        order: Order,
+    },
+    /// Open loop.
+    Traffic {
+        /// Who sends to whom.
+        pattern: String,
+        /// Share of the bound that is offered.
+        load: f64,
+        /// Messages that an average node offers in the measured part.
+        messages: u32,
+    },
+    /// A program on ranks.
+    Program(Program),
+}
+
+impl Cell {
+    /// One cell with nothing but its defaults.
+    pub fn plain(fabric: &str, nodes: u32, size: u64, what: What, seed: u64) -> Cell {
+        Cell {
+            fabric: fabric.to_owned(),
+            nodes,
+            size,
+            what,
+            capacities: Rates::Measured,
+            seed,
+            packet_size: None,
+            streams: None,
+            paths: None,
+            technology: None,
+            sensitivity: false,
+            ethernet: Ethernet::Pause,
+            links: false,
+            faults: None,
+        }
+    }
+
+    /// Runs the simulation: its record, and one for each server where links are asked for.
+    pub fn run(&self, watch: &dyn Watch) -> Result<Vec<Record>, String> {
+        let source = Source::open_as(&self.fabric, self.technology).map_err(|error| error.to_string())?;
+        if super::loggp::is_calibrated(source.spec()) {
+            let failed = |what| format!("{} with {} ranks: {what}", self.fabric, self.nodes);
+            return super::loggp::run(self, source.spec(), watch).map_err(failed);
+        }
+        let mut records = self.run_on(source.build(self.nodes)?, watch)?;
+        if let (true, Some(record)) = (self.sensitivity, records.first_mut()) {
+            let keys = ["latency_us", "bandwidth_per_node_MBps", "bandwidth_MBps"];
+            let key = keys.into_iter().find(|key| record.number(key).is_some()).ok_or("no value to vary")?;
+            let answer = |spec: &FabricSpec| {
+                let fabric = Fabric::build(spec, self.nodes).map_err(|error| error.to_string())?;
+                let records = self.run_on(fabric, watch)?;
+                records.first().and_then(|record| record.number(key)).ok_or_else(|| format!("no {key}"))
+            };
+            sensitivity::add(record, source.spec(), key, answer)?;
+        }
+        Ok(records)
+    }
+
+    fn run_on(&self, fabric: Fabric, watch: &dyn Watch) -> Result<Vec<Record>, String> {
+        let mut settings = self.settings(&fabric);
+        if let Some(file) = &self.faults {
+            settings.faults = super::faults::read(file, &fabric)?;
+        }
+        let plan = Plan::new(&fabric, &settings).map_err(|error| error.to_string())?;
+        if let What::Program(program) = &self.what {
+            let failed = |what| format!("{} with {} nodes: {what}", self.fabric, self.nodes);
+            return program.run(self, &plan, &settings, watch).map_err(failed);
+        }
+        let demand = self.demand(fabric.nodes())?;
+        let routes = (settings.paths, settings.seed);
+        let bounds = Pattern::of_paths(&fabric, &demand, self.capacities, self.size, routes)?.bounds;
+        let start = watch.seconds();
+        let (record, run) = self.simulate(&plan, &settings, &demand, &bounds)?;
+        let record = record.with("paths", settings.paths.name());
+        let record = with_run(with_limit(record, &fabric, &bounds), &run).with("wall_s", watch.seconds() - start);
+        let mut records = vec![record];
+        if self.links {
+            records.extend(per_server(&records[0], &plan, &run));
+        }
+        Ok(records)
+    }
+
+    fn settings(&self, fabric: &Fabric) -> Settings {
+        let base = Settings::of(&fabric.spec);
+        Settings {
+            seed: self.seed,
+            capacities: self.capacities.into(),
+            packet_bytes: self.packet_size.or(base.packet_bytes),
+            streams: self.streams.unwrap_or(base.streams),
+            paths: self.paths.map_or(base.paths, Into::into),
+            congestion: self.ethernet.into(),
+            ..base
+        }
+    }
+
+    /// The pattern whose bound stands beside the result.
+    fn demand(&self, nodes: u32) -> Result<Demand, String> {
+        let pairs = |pairs: &[(u32, u32)]| match pairs.iter().find(|&&(from, to)| from >= nodes || to >= nodes) {
+            Some((from, to)) => Err(format!("node {from} or {to} does not exist: nodes are 0 to {}", nodes - 1)),
+            None => Ok(flows(nodes, pairs.iter().copied())),
+        };
+        match &self.what {
+            What::PingPong { between: [a, b], .. } => pairs(&[(*a, *b)]),
+            What::Saturation { pairs: list, .. } => pairs(list),
+            What::Program(_) => pairs(&[]),
+            What::AllToAll { .. } => Traffic::AllToAll.demand(nodes, self.seed).map_err(|error| error.to_string()),
+            What::Traffic { pattern, .. } => {
+                let traffic =
+                    Traffic::parse(pattern, |file| std::fs::read_to_string(file)).map_err(|e| e.to_string())?;
+                traffic.demand(nodes, self.seed).map_err(|error| error.to_string())
+            }
+        }
+    }
+
+    fn simulate(
+        &self,
+        plan: &Plan<'_>,
+        settings: &Settings,
+        demand: &Demand,
+        bounds: &Bounds,
+    ) -> Result<(Record, Run), String> {
+        let head = self.head(plan, settings);
+        let nodes = f64::from(plan.fabric.nodes());
+        let bound = bounds.bandwidth_per_node_mbps;
+        let failed = |error: hotlink_sim::SimError| format!("{} with {} nodes: {error}", self.fabric, self.nodes);
+        if !bound.is_finite() {
+            let what = format!("nothing on the way has a rate under --capacities {}", self.capacities.name());
+            return Err(format!("{}: {what}, so that no bandwidth has a meaning", self.fabric));
+        }
+        Ok(match &self.what {
+            What::PingPong { between, messages } => {
+                let what = PingPong { between: *between, size: self.size, messages: *messages };
+                let run = workload::ping_pong(plan, settings, what).map_err(failed)?;
+                let [a, b] = *between;
+                let (there, back) = (messages.div_ceil(2) as f64, (messages / 2) as f64);
+                let mut alone = there * alone_us(plan, settings, [a, b], self.size)?;
+                if *messages > 1 {
+                    alone += back * alone_us(plan, settings, [b, a], self.size)?;
+                }
+                let latency_us = run.elapsed.us() / *messages as f64;
+                let record = head
+                    .with("messages", *messages)
+                    .with("latency_us", latency_us)
+                    .with("bandwidth_MBps", self.size as f64 / latency_us)
+                    .with("bound_latency_us", alone / *messages as f64)
+                    .with("bound_bandwidth_MBps", bound)
+                    .with("efficiency", self.size as f64 / latency_us / bound);
+                (record, run)
+            }
+            What::Saturation { pairs, messages, window, counted } => {
+                let pause = workload::message_passing_pause(plan, settings, pairs).map_err(failed)?;
+                // Where message passing's own time is known: blocking sends, one at a time.
+                let window = window.unwrap_or(if pause == Time::ZERO { 2 } else { 1 });
+                let what = Stream { pairs: pairs.clone(), size: self.size, window, messages: *messages, pause };
+                let run = workload::saturate(plan, settings, &what).map_err(failed)?;
+                let bound = bound * pairs.len() as f64;
+                let record = head
+                    .with(counted, pairs.len())
+                    .with("window", window)
+                    .with("pause_us", pause.us())
+                    .with("bandwidth_MBps", run.mbps())
+                    .with("bound_bandwidth_MBps", bound)
+                    .with("efficiency", run.mbps() / bound);
+                (record, run)
+            }
+            What::AllToAll { order } => {
+                let schedule = if *order == Order::Random { Schedule::Random } else { Schedule::LinearShift };
+                let run = workload::all_to_all(plan, settings, self.size, schedule).map_err(failed)?;
+                let record = head
+                    .with("schedule", order.name())
+                    .with("latency_us", run.elapsed.us())
+                    .with("bandwidth_per_node_MBps", run.mbps() / nodes)
+                    .with("bound_bandwidth_per_node_MBps", bound)
+                    .with("efficiency", run.mbps() / nodes / bound);
+                (record, run)
+            }
+            What::Program(_) => return Err("a program is no workload of bare packets".to_owned()),
+            What::Traffic { pattern, load, messages } => {
+                let warm_up = messages.div_ceil(2);
+                let what = OpenLoop { size: self.size, offered_mbps: load * bound, warm_up, messages: *messages };
+                let result = workload::open_loop(plan, settings, demand, what).map_err(failed)?;
+                let accepted = result.run.mbps() / f64::from(result.senders.max(1));
+                let record = head
+                    .with("traffic", pattern.as_str())
+                    .with("load", *load)
+                    .with("offered_per_node_MBps", what.offered_mbps)
+                    .with("bandwidth_per_node_MBps", accepted)
+                    .with("bound_bandwidth_per_node_MBps", bound)
+                    .with("efficiency", accepted / bound);
+                (with_latencies(record, &result.latencies_ps), result.run)
+            }
+        })
+    }
+
+    fn head(&self, plan: &Plan<'_>, settings: &Settings) -> Record {
+        let benchmark = match self.what {
+            What::PingPong { .. } => "pingpong",
+            What::Saturation { .. } => "saturation",
+            What::AllToAll { .. } => "alltoall",
+            What::Traffic { .. } => "traffic",
+            What::Program(_) => "program",
+        };
+        Record::new()
+            .with("fabric", plan.fabric.spec.name.as_str())
+            .with("benchmark", benchmark)
+            .with("method", "packet")
+            .with("nodes", self.nodes)
+            .with("nodes_built", plan.fabric.nodes())
+            .with("size_B", self.size)
+            .with("packet_B", plan.packet_bytes)
+            .with("capacities", self.capacities.name())
+            // Measured capacities are put in, so a plateau at one of them is a calibration, not a prediction.
+            .with("kind", if settings.capacities == Capacities::Measured { "calibrated" } else { "prediction" })
+            .with("seed", self.seed)
+    }
+}
+
+fn with_run(record: Record, run: &Run) -> Record {
+    let mut record = record
+        .with("elapsed_us", run.elapsed.us())
+        .with("events", run.stats.events)
+        .with("packet_hops", run.stats.packet_hops)
+        .with("packets", run.stats.packets)
+        .with("trace_hash", format!("{:016x}", run.trace_hash));
+    for (key, count) in [
+        ("overtakings", run.stats.overtakings),
+        ("retries", run.stats.retries),
+        ("drops", run.stats.drops),
+        ("marks", run.stats.marks),
+        ("lost", run.stats.lost),
+        ("gone", run.stats.gone),
+        ("unreachable_pairs", run.unreachable.len() as u64),
+    ] {
+        if count > 0 {
+            record.set(key, count);
+        }
+    }
+    if !run.unreachable.is_empty() {
+        record.set("unreachable", pairs_by_name(&run.unreachable));
+    }
+    record
+}
+
+/// The pairs, sorted; of many the first ones (the number of all stands beside them).
+fn pairs_by_name(pairs: &[(u32, u32)]) -> String {
+    const NAMED: usize = 200;
+    let mut names: Vec<String> = pairs.iter().take(NAMED).map(|(from, to)| format!("{from} -> {to}")).collect();
+    if pairs.len() > NAMED {
+        names.push(format!("and {} more", pairs.len() - NAMED));
+    }
+    names.join(", ")
+}
+
+/// Median with its order-statistic 95 % confidence interval, least and 99th percentile.
+fn with_latencies(record: Record, sorted_ps: &[u64]) -> Record {
+    let n = sorted_ps.len();
+    if n == 0 {
+        return record.with("n", 0);
+    }
+    let at = |rank: f64| sorted_ps[(rank.max(0.0) as usize).min(n - 1)] as f64 / 1e6;
+    let (half, spread) = (n as f64 / 2.0, 1.96 * (n as f64).sqrt() / 2.0);
+    record
+        .with("latency_us", at(half.floor()))
+        .with("n", n)
+        .with("median", at(half.floor()))
+        .with("min", at(0.0))
+        .with("p99", at((0.99 * n as f64).ceil() - 1.0))
+        .with("ci95_low", at((half - spread).floor()))
+        .with("ci95_high", at((half + spread).ceil()))
+}
+
+/// Utilisation of every server that was busy at all.
+fn per_server(head: &Record, plan: &Plan<'_>, run: &Run) -> Vec<Record> {
+    let keys = ["fabric", "benchmark", "nodes", "size_B", "load", "senders", "pairs"];
+    let base = keys.iter().filter_map(|&key| Some((key, head.get(key)?.clone())));
+    let base = base.fold(Record::new(), |record, (key, value)| record.with(key, value));
+    let busy = run.busy.iter().enumerate().filter(|(_, share)| **share > 0.0);
+    busy.map(|(server, share)| {
+        let name = plan.server_name(server as u32);
+        base.clone().with("method", "packet").with("resource", name).with("utilisation", *share)
+    })
+    .collect()
+}
+
+/// The records of all cells, in their order.
+///
+/// # Errors
+/// Of the first cell that has no answer.
+pub fn run(cells: &[Cell], watch: &dyn Watch) -> Result<Vec<Record>, Error> {
+    let results = parallel::each(cells, |cell| {
+        let records = cell.run(watch);
+        watch.step();
+        records
+    });
+    let mut records = Vec::new();
+    for result in results {
+        records.extend(result.map_err(Error::Input)?);
+    }
+    Ok(records)
+}

@@ -1,0 +1,52 @@
+//! What a record tells of many samples of one latency.
+
+use hotlink_bench::{Record, Summary};
+
+/// The time that P01 counts barriers under load by, in microseconds.
+const SHORT_US: f64 = 20.0;
+
+/// The value below or at which `share` of the ascending `sorted` lie.
+pub fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let rank = (share * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied().unwrap_or(f64::NAN)
+}
+
+/// Share of the samples under `limit_us`.
+pub fn share_under(values: &[f64], limit_us: f64) -> f64 {
+    values.iter().filter(|&&value| value < limit_us).count() as f64 / values.len().max(1) as f64
+}
+
+/// Count, median with its interval, p50, p93, p99 and the share under 20 us of `values` in microseconds, in the order in
+/// which they were taken; with `raw` the values themselves, from which `plot --y samples` draws the distribution.
+pub fn with_distribution(record: Record, values: &[f64], raw: bool) -> Record {
+    let Some(summary) = Summary::of(values) else { return record.with("n", 0) };
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let record = record
+        .with("n", summary.n)
+        .with("median", summary.median)
+        .with("min", summary.min)
+        .with("p50", quantile(&sorted, 0.5))
+        .with("p93", quantile(&sorted, 0.93))
+        .with("p99", quantile(&sorted, 0.99))
+        .with("max", summary.max)
+        .with("under_20us", share_under(values, SHORT_US))
+        .with("statistic_of", "latency_us of the samples, each from a common start to the last rank's end");
+    if raw { record.with("samples", values.to_vec()) } else { record }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_order_statistics_and_raw_values_keep_their_order() {
+        let values: Vec<f64> = (0..100).map(|i| f64::from((i * 37) % 100)).collect();
+        let record = with_distribution(Record::new(), &values, true);
+        let at = |key| record.get(key).and_then(serde_json::Value::as_f64).unwrap();
+        assert_eq!((at("p50"), at("p93"), at("p99"), at("under_20us")), (49.0, 92.0, 98.0, 0.2));
+        assert_eq!(record.get("samples"), Some(&values.clone().into()));
+        assert!(with_distribution(Record::new(), &values, false).get("samples").is_none());
+        assert!(quantile(&[], 0.5).is_nan());
+    }
+}

@@ -1,0 +1,94 @@
+//! A schedule on a machine of the LogGP family.
+
+use super::loggp::recorded;
+use crate::{Error, Watch};
+use hotlink_bench::Record;
+use hotlink_bench::Step;
+use hotlink_sim::loggp::{LogGops, MOST_RANKS, Machine, Missing, Outcome, Schedule, simulate};
+
+/// Most operations that are generated: some gigabytes of memory.
+const MOST_OPERATIONS: u64 = 50_000_000;
+
+fn input(what: String) -> Error {
+    Error::Input(what)
+}
+
+/// What collectives, one after the other, `repeat` times, do on a machine: recorded from the message stack that runs
+/// there. Units of `calc` are picoseconds. Also what the machine does not state, and was therefore free.
+///
+/// # Errors
+/// Too many ranks or operations.
+pub fn generated(
+    steps: &[Step],
+    repeat: u32,
+    ranks: u32,
+    machine: &Machine,
+) -> Result<(Schedule, Vec<Missing>), Error> {
+    if ranks > MOST_RANKS {
+        return Err(input(format!("--ranks: {ranks} is too many: must be 1 to {MOST_RANKS}")));
+    }
+    let operations: u64 = steps.iter().map(|step| step.operations(ranks)).sum();
+    if operations.saturating_mul(u64::from(repeat)) > MOST_OPERATIONS {
+        let what = format!("{ranks} ranks x {repeat} repeats need more than {MOST_OPERATIONS} operations");
+        return Err(input(format!("--generate: {what}: give fewer ranks, repeats or segments")));
+    }
+    let (schedule, ran) = recorded(machine, steps, repeat, ranks).map_err(input)?;
+    Ok((schedule, ran.missing))
+}
+
+/// The record of a schedule that is called `name`, on a machine that is called `fabric`.
+///
+/// # Errors
+/// The schedule cannot end, and which rank waits for what.
+pub fn simulated(
+    fabric: &str,
+    name: &str,
+    schedule: &Schedule,
+    machine: &LogGops,
+    watch: &dyn Watch,
+) -> Result<Record, Error> {
+    let start = watch.seconds();
+    let outcome = simulate(schedule, machine).map_err(|stuck| input(format!("{name}: {stuck}")))?;
+    let wall_s = watch.seconds() - start;
+    Ok(record(name, machine, &outcome).with("fabric", fabric).with("wall_s", wall_s))
+}
+
+fn record(name: &str, machine: &LogGops, outcome: &Outcome) -> Record {
+    let mut finish = outcome.finish.clone();
+    finish.sort_unstable();
+    // Nearest rank: the smallest value that at least this share does not exceed.
+    let quantile = |share: f64| finish[((share * finish.len() as f64).ceil() as usize).clamp(1, finish.len()) - 1].us();
+    let (latency, bound) = (outcome.latency(), outcome.bound);
+    let efficiency = if latency.0 == 0 { 1.0 } else { bound.0 as f64 / latency.0 as f64 };
+    let mut record = Record::new()
+        .with("fabric", "loggp")
+        .with("benchmark", "goal")
+        .with("method", "loggp")
+        .with("schedule", name)
+        .with("ranks", finish.len())
+        .with("L_us", machine.latency.us())
+        .with("o_us", machine.overhead.us())
+        .with("g_us", machine.gap.us())
+        .with("G_ns_per_B", machine.gap_per_byte.ns())
+        .with("O_ns_per_B", machine.overhead_per_byte.ns());
+    if machine.eager_max != u64::MAX {
+        record.set("S_B", machine.eager_max);
+    }
+    record
+        .with("latency_us", latency.us())
+        .with("n", finish.len())
+        .with("min", quantile(0.0))
+        .with("median", quantile(0.5))
+        .with("p99", quantile(0.99))
+        .with("max", quantile(1.0))
+        .with("operations", outcome.operations)
+        .with("messages", outcome.messages)
+        .with("bytes", outcome.bytes)
+        .with("bound_latency_us", bound.us())
+        .with("efficiency", efficiency)
+        .with("limiting_resource", outcome.limit.to_string())
+        .with("events", outcome.events)
+        // The LogGP machine has no network to hop through.
+        .with("packet_hops", 0)
+        .with("trace_hash", format!("{:016x}", outcome.trace_hash))
+}

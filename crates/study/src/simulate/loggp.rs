@@ -1,0 +1,321 @@
+//! Programs on a machine that was calibrated as LogGP: the benchmarks of `measure`, over the message stack, on ports of
+//! that machine. One engine for `simulate`, for `calibrate --check` and for what `simulate goal --generate` records.
+
+use super::cell::{Cell, What};
+use super::program::{Program, ProgramBench, only};
+use crate::options::{Alignment, Cache, Memory, Rates, Via};
+use crate::{Watch, sort};
+use hotlink_bench::is::{Class, IntegerSort};
+use hotlink_bench::{Bench, Collected, Collective, PingPong, Plan, Record, Samples, Script, Start, Step, Summary};
+use hotlink_bench::{Tuned, Tuning, Which};
+use hotlink_fabric::spec::FabricSpec;
+use hotlink_message::{Algorithm, Collective as Kind, Error};
+use hotlink_port::Driver;
+use hotlink_sim::loggp::{LogGp, Machine, Missing, Outcome, Ran, Schedule, simulate};
+use serde::{Serialize, de::DeserializeOwned};
+
+/// Whether a fabric is a LogGP machine.
+pub fn is_calibrated(spec: &FabricSpec) -> bool {
+    Machine::is(spec)
+}
+
+/// Most ranks of a program: each is a task with its own state.
+const MOST_RANKS: u32 = 1 << 20;
+
+/// What a collective, or a sort, takes on a machine.
+#[derive(Clone, Debug)]
+pub struct Predicted {
+    /// Microseconds of one.
+    pub us: f64,
+    /// How long each rank took.
+    pub ranks: Summary,
+    /// By which algorithm, where that is one collective.
+    pub algorithm: Option<Algorithm>,
+    /// What no machine with these parameters could beat, in microseconds, and what gives it.
+    pub bound_us: f64,
+    /// See `bound_us`.
+    pub limit: String,
+    /// The run.
+    pub ran: Ran,
+}
+
+/// The algorithm of a collective on such a machine where none is asked for: what the MPI that it was calibrated with is
+/// known to do, and where nothing is known, all parts at once, trees of two and doubling.
+pub fn usual(machine: &Machine, which: Which, ranks: u32, size: u64) -> Algorithm {
+    let uneven = which == Which::Alltoallv;
+    match which {
+        Which::Alltoall | Which::Alltoallv if size <= machine.own_message_max[usize::from(uneven)] => {
+            Algorithm::Scattered
+        }
+        // Where processors move messages, what they copy first delays them; elsewhere it hides behind them.
+        Which::Alltoall | Which::Alltoallv if machine.is_carried() => Algorithm::BasicLinear,
+        Which::Alltoall | Which::Alltoallv => Algorithm::Linear,
+        Which::Bcast => Algorithm::Binomial,
+        Which::Allreduce => Algorithm::RecursiveDoubling,
+        _ => Algorithm::chosen(which.collective(), ranks, size, LogGp::new(machine.clone()).limits()),
+    }
+}
+
+/// One collective, `row` of them flowing into each other, after one of each that does not count.
+///
+/// # Errors
+/// What the machine does not state, or why the ranks cannot go on.
+pub fn collective(
+    machine: &Machine,
+    which: Which,
+    (ranks, size, row): (u32, u64, u64),
+    asked: Option<Algorithm>,
+) -> Result<Predicted, String> {
+    let algorithm = asked.unwrap_or_else(|| usual(machine, which, ranks, size));
+    let plan = Plan { row, ..Plan::once() };
+    let bench = Collective { which, size, start: Start::Barrier, background: None, plan };
+    let mut driver = LogGp::new(machine.clone());
+    let results = on_ranks(&mut driver, ranks, &bench, vec![(which.collective(), algorithm)])?;
+    let each = Collected::samples(&results);
+    let slowest = Summary::of(&Collective::slowest(&each).values).ok_or("no sample was taken")?.median;
+    let times: Vec<f64> = each.iter().map(only).collect::<Result<_, _>>()?;
+    let step = Step { which, algorithm, size, segment: None };
+    let (schedule, _) = recorded(machine, &[step], 1, ranks)?;
+    let alone = replayed(machine, &schedule)?;
+    Ok(Predicted {
+        us: slowest,
+        ranks: Summary::of(&times).ok_or("no rank")?,
+        algorithm: Some(algorithm),
+        bound_us: alone.bound.us(),
+        limit: alone.limit.to_string(),
+        ran: ran(&driver)?,
+    })
+}
+
+/// What collectives, one after the other, do on each rank, and the run.
+///
+/// # Errors
+/// Why the ranks cannot go on.
+pub fn recorded(machine: &Machine, steps: &[Step], repeat: u32, ranks: u32) -> Result<(Schedule, Ran), String> {
+    let mut driver = LogGp::new(machine.clone()).recording();
+    let ended: Vec<Result<(), Error>> =
+        driver.run(ranks, &Script { steps, repeat }).map_err(|error| error.to_string())?;
+    ended.into_iter().collect::<Result<Vec<()>, Error>>().map_err(|error| error.to_string())?;
+    let schedule = driver.schedule().ok_or("nothing was recorded")?;
+    Ok((schedule, driver.ran().cloned().ok_or("the run did not end")?))
+}
+
+/// The recorded schedule on the engine of schedules: the same time, and what gives the bound.
+fn replayed(machine: &Machine, schedule: &Schedule) -> Result<Outcome, String> {
+    simulate(schedule, &machine.messages).map_err(|stuck| stuck.to_string())
+}
+
+/// NPB's Integer Sort, its keys really sorted, and what its own verification said.
+///
+/// # Errors
+/// What the machine does not state; keys that are not sorted.
+pub fn sorted(machine: &Machine, class: Class, ranks: u32, head: Record) -> Result<(Record, Ran), String> {
+    let sort = IntegerSort { class };
+    let exchange = (Kind::Alltoall, usual(machine, Which::Alltoallv, ranks, class.keys() * 4 / u64::from(ranks)));
+    let sums = (Kind::Allreduce, usual(machine, Which::Allreduce, ranks, 0));
+    let mut driver = LogGp::new(machine.clone());
+    let results = on_ranks(&mut driver, ranks, &sort, vec![exchange, sums])?;
+    let record = sort::record(head, &sort, &results).map_err(|error| error.to_string())?;
+    Ok((record, ran(&driver)?))
+}
+
+/// Runs a benchmark with these algorithms.
+fn on_ranks<B>(
+    driver: &mut LogGp,
+    ranks: u32,
+    bench: &B,
+    algorithms: Vec<(Kind, Algorithm)>,
+) -> Result<Vec<B::Result>, String>
+where
+    B: Bench,
+    B::Result: Serialize + DeserializeOwned,
+{
+    if !(1..=MOST_RANKS).contains(&ranks) {
+        return Err(format!("{ranks} ranks: must be 1 to {MOST_RANKS}"));
+    }
+    if let Some((collective, algorithm)) = algorithms.iter().find(|(_, algorithm)| *algorithm == Algorithm::Hardware) {
+        let what = "a LogGP machine has no hardware for it";
+        return Err(format!("--algorithm {}: {what} ({})", algorithm.name(), collective.name()));
+    }
+    let tuned = Tuned { bench, tuning: Tuning { algorithms, ..Tuning::default() } };
+    let results = driver.run(ranks, &tuned).map_err(|error| error.to_string())?;
+    let told: Result<Vec<_>, Error> = results.into_iter().collect();
+    Ok(told.map_err(|error| error.to_string())?.into_iter().map(|told| told.result).collect())
+}
+
+/// The run, if the machine stated all that it needed.
+fn ran(driver: &LogGp) -> Result<Ran, String> {
+    let ran = driver.ran().ok_or("the run did not end")?;
+    match ran.missing[..] {
+        [] => Ok(ran.clone()),
+        [missing, ..] => Err(told(driver.machine(), missing)),
+    }
+}
+
+/// What a machine does not state.
+pub fn told(machine: &Machine, missing: Missing) -> String {
+    format!("{}: it {}", machine.name(), missing.told())
+}
+
+/// A cell whose fabric is a LogGP machine.
+///
+/// # Errors
+/// What such a machine does not have, or does not state.
+pub fn run(cell: &Cell, spec: &FabricSpec, watch: &dyn Watch) -> Result<Vec<Record>, String> {
+    let machine = Machine::of(spec)?;
+    let start = watch.seconds();
+    let record = Record::new()
+        .with("fabric", cell.fabric.as_str())
+        .with("method", "loggp")
+        .with("stack", "message")
+        .with("kind", "calibrated");
+    if cell.capacities == Rates::Theoretical {
+        let what = "nothing on the way has a rate under --capacities theoretical";
+        return Err(format!("{}: {what}: a LogGP machine was measured", cell.fabric));
+    }
+    let network = cell.faults.is_some() || cell.links || cell.packet_size.is_some() || cell.streams.is_some();
+    if network || cell.paths.is_some() {
+        return Err(no_network(spec));
+    }
+    let (record, ran) = match &cell.what {
+        What::PingPong { between, .. } => ping_pong(&machine, cell, *between, record)?,
+        What::AllToAll { .. } => timed(&machine, cell, Which::Alltoall, None, record)?,
+        What::Program(program) => {
+            if asks_for_adapters(program) {
+                return Err(no_network(spec));
+            }
+            match &program.bench {
+                ProgramBench::PingPong { between } => ping_pong(&machine, cell, *between, record)?,
+                ProgramBench::Collective(which) => timed(&machine, cell, *which, program.algorithm, record)?,
+                ProgramBench::IntegerSort(class) => {
+                    sorted(&machine, *class, cell.nodes, record.with("benchmark", "is"))?
+                }
+                ProgramBench::Semantics { .. } | ProgramBench::Overlap { .. } => return Err(no_network(spec)),
+            }
+        }
+        What::Saturation { .. } | What::Traffic { .. } => return Err(no_network(spec)),
+    };
+    Ok(vec![
+        record
+            .with("elapsed_us", ran.elapsed.us())
+            .with("messages", ran.messages)
+            .with("events", ran.events)
+            .with("resumptions", ran.resumptions)
+            .with("barriers_safe", ran.barriers)
+            // A LogGP machine has no network to hop through.
+            .with("packet_hops", 0)
+            .with("trace_hash", format!("{:016x}", ran.trace_hash))
+            .with("wall_s", watch.seconds() - start),
+    ])
+}
+
+fn no_network(spec: &FabricSpec) -> String {
+    let what = "is calibrated as LogGP, which knows messages, but no adapters, links or traffic of packets";
+    let allowed = "pingpong, barrier, is and the collectives, with --algorithm and --size alone";
+    format!("--fabric {}: {what}; such a fabric answers {allowed}", spec.name)
+}
+
+fn asks_for_adapters(program: &Program) -> bool {
+    program.memory != Memory::Regular
+        || program.align != Alignment::Default
+        || program.cache != Cache::Lru
+        || !program.zero_copy
+        || program.via != Via::Adapter
+        || program.background.is_some()
+        || program.samples > 1
+        || program.raw
+}
+
+fn ping_pong(machine: &Machine, cell: &Cell, between: [u32; 2], head: Record) -> Result<(Record, Ran), String> {
+    let bench = PingPong { sizes: vec![cell.size], private: false, rewrite: false, plan: Plan::once() };
+    let mut driver = LogGp::new(machine.clone());
+    let results: Vec<Vec<Samples>> = on_ranks(&mut driver, between[1] + 1, &bench, Vec::new())?;
+    let latency_us = only(&results[0][0])?;
+    // A broadcast to one other rank is one message by itself.
+    let message = Step { which: Which::Bcast, algorithm: Algorithm::Binomial, size: cell.size, segment: None };
+    let alone = replayed(machine, &recorded(machine, &[message], 1, 2)?.0)?;
+    let bound_us = alone.bound.us();
+    let record = head
+        .with("benchmark", "pingpong")
+        .with("ranks", between[1] + 1)
+        .with("size_B", cell.size)
+        .with("latency_us", latency_us)
+        .with("bandwidth_MBps", cell.size as f64 / latency_us)
+        .with("bound_latency_us", bound_us)
+        .with("efficiency", if latency_us > 0.0 { bound_us / latency_us } else { 1.0 })
+        .with("limiting_resource", alone.limit.to_string())
+        .with("bound_is", "one message between idle ranks: overheads, latency and its bytes");
+    Ok((record, ran(&driver)?))
+}
+
+fn timed(
+    machine: &Machine,
+    cell: &Cell,
+    which: Which,
+    asked: Option<Algorithm>,
+    head: Record,
+) -> Result<(Record, Ran), String> {
+    let predicted = collective(machine, which, (cell.nodes, cell.size, 1), asked)?;
+    let Predicted { us, ranks, algorithm, bound_us, limit, ran } = predicted;
+    let record = head
+        .with("benchmark", which.name())
+        .with("ranks", cell.nodes)
+        .with("size_B", cell.size)
+        .with("algorithm", algorithm.map_or("", Algorithm::name))
+        .with("latency_us", us)
+        .with("n", ranks.n)
+        .with("median", ranks.median)
+        .with("min", ranks.min)
+        .with("p99", ranks.p99)
+        .with("max", ranks.max)
+        .with("statistic_of", "latency_us of the ranks, from a common start")
+        .with("bound_latency_us", bound_us)
+        .with("efficiency", if us > 0.0 { bound_us / us } else { 1.0 })
+        .with("limiting_resource", limit)
+        .with("bound_is", "the longest chain of messages and copies, or the work of the busiest processor or adapter");
+    Ok((record, ran))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hotlink_sim::loggp::LogGops;
+
+    #[test]
+    fn every_door_gives_the_time_that_is_known() {
+        // o + L + 999 G + o.
+        let messages: LogGops = "L=1us,o=0.5us,g=0.1us,G=1ns".parse().unwrap();
+        let machine = Machine::of_messages("x", messages);
+        let exchange = collective(&machine, Which::Alltoall, (2, 1000, 1), None).unwrap();
+        let row = collective(&machine, Which::Alltoall, (2, 1000, 20), None).unwrap();
+        assert_eq!((exchange.us, exchange.bound_us), (2.999, 2.999));
+        assert!((row.us - 2.999).abs() < 1e-9, "{}", row.us);
+        let step: Step = "alltoall:linear:1000".parse().unwrap();
+        let (schedule, run) = recorded(&machine, &[step], 1, 2).unwrap();
+        let replayed = simulate(&schedule, &messages).unwrap();
+        assert_eq!([run.elapsed.us(), replayed.latency().us()], [2.999; 2]);
+        let bcast = collective(&machine, Which::Bcast, (4, 1, 1), None).unwrap();
+        assert_eq!(bcast.us, 4.0, "two rounds of 2 o + L");
+    }
+
+    #[test]
+    fn a_ping_pong_reaches_the_bound_of_its_message() {
+        let machine = Machine::of_messages("x", "L=1us,o=0.5us,g=0.1us,G=1ns".parse().unwrap());
+        let plan = Plan::once();
+        let bench = PingPong { sizes: vec![1000], private: false, rewrite: false, plan };
+        let mut driver = LogGp::new(machine.clone());
+        let results: Vec<Vec<Samples>> = on_ranks(&mut driver, 2, &bench, Vec::new()).unwrap();
+        let message = Step { which: Which::Bcast, algorithm: Algorithm::Binomial, size: 1000, segment: None };
+        let alone = replayed(&machine, &recorded(&machine, &[message], 1, 2).unwrap().0).unwrap();
+        assert_eq!((only(&results[0][0]).unwrap(), alone.bound.us()), (2.999, 2.999));
+    }
+
+    #[test]
+    fn a_sort_takes_no_time_where_nothing_but_messages_does() {
+        let machine = Machine::of_messages("x", "L=1us,o=0.5us,g=0.1us,G=1ns".parse().unwrap());
+        let (alone, _) = sorted(&machine, Class::S, 1, Record::new()).unwrap();
+        let (two, ran) = sorted(&machine, Class::S, 2, Record::new()).unwrap();
+        assert_eq!(alone.number("time_s"), Some(0.0));
+        assert!(two.number("time_s") > Some(0.0) && ran.messages > 0);
+    }
+}

@@ -1,0 +1,13 @@
+//! Benchmarks on simulated machines, as cells: everything that decides the outcome of one simulation.
+
+pub mod barrier;
+pub mod cache_study;
+pub mod cell;
+pub mod deposit;
+pub mod distribution;
+pub mod faults;
+pub mod goal;
+pub mod loggp;
+pub mod pairs;
+pub mod program;
+pub mod qsnet;

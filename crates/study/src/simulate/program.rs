@@ -1,0 +1,341 @@
+//! Programs on simulated ranks: the benchmarks of `measure`, in virtual time, over the whole message-passing stack.
+//!
+//! `--stack packet` (where a benchmark has it) sends bare packets between adapters: the network alone. `--stack message`
+//! runs the benchmark's own code on [`hotlink_message::Comm`], over ports of the fabric's adapters: with hosts,
+//! protocols, set-ups and matching.
+
+use super::cell::Cell;
+use super::distribution::with_distribution;
+use crate::Watch;
+use crate::bound::network::{barrier_port, reduced};
+use crate::bound::program::{idle_us, with_least};
+use crate::options::{Alignment, Cache, Memory, Via};
+use crate::sort;
+use hotlink_bench::is::{Class, IntegerSort};
+use hotlink_bench::{
+    Bench, Collected, Collective, Overlap, PingPong, Plan, Record, Samples, Semantics, Start, Summary,
+};
+use hotlink_bench::{Told, Tuned, Tuning, Which};
+use hotlink_fabric::background::BackgroundSpec;
+use hotlink_fabric::ledger::Missing;
+use hotlink_message::{Algorithm, Counters, Error, SetupStats};
+use hotlink_port::{Align, Driver, Kind};
+use hotlink_sim::port::{Family, VirtualTime};
+use hotlink_sim::{Plan as NetPlan, Settings};
+use serde::{Serialize, de::DeserializeOwned};
+
+/// Which benchmark.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ProgramBench {
+    /// One message to and fro.
+    PingPong {
+        /// The two ranks.
+        between: [u32; 2],
+    },
+    /// K98's two flavours of a send.
+    Semantics {
+        /// At any time, at the price of a copy.
+        postal: bool,
+    },
+    /// Computation while a message is under way.
+    Overlap {
+        /// Whether the sender computes, not the receiver.
+        sender: bool,
+        /// Whether it computes on vectors of the message's size.
+        daxpy: bool,
+        /// Computation times as shares of the message's own time.
+        shares: Vec<f64>,
+    },
+    /// A collective.
+    Collective(Which),
+    /// NPB IS.
+    IntegerSort(Class),
+}
+
+/// A benchmark on simulated ranks, with its choices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Program {
+    /// The benchmark.
+    pub bench: ProgramBench,
+    /// Memory that messages lie in.
+    pub memory: Memory,
+    /// Where in a page registered memory begins.
+    pub align: Alignment,
+    /// Which registrations and connections go when resources run out.
+    pub cache: Cache,
+    /// Whether long messages move without buffers.
+    pub zero_copy: bool,
+    /// What carries messages.
+    pub via: Via,
+    /// How a collective runs; by default what the cost model picks.
+    pub algorithm: Option<Algorithm>,
+    /// Rounds before those that count.
+    pub warmup: u64,
+    /// Traffic beside it.
+    pub background: Option<BackgroundSpec>,
+    /// Samples to be taken.
+    pub samples: u32,
+    /// Whether every sample is given.
+    pub raw: bool,
+}
+
+/// What the ranks of a run told, rank 0's protocol counters apart.
+struct Ranks<T> {
+    results: Vec<T>,
+    counters: Counters,
+    setups: SetupStats,
+}
+
+impl Program {
+    /// Runs it; one record, or one for each point of an overlap curve.
+    pub fn run(
+        &self,
+        cell: &Cell,
+        plan: &NetPlan<'_>,
+        settings: &Settings,
+        watch: &dyn Watch,
+    ) -> Result<Vec<Record>, String> {
+        let start = watch.seconds();
+        let missing = |missing: Missing| missing.to_string();
+        let mut driver = VirtualTime::new(plan, settings).map_err(missing)?.with_background(self.background);
+        if self.via == Via::Tcp {
+            driver = driver.with_family(Family::Tcp).map_err(missing)?;
+        }
+        let records = match &self.bench {
+            ProgramBench::PingPong { between } => self.pingpong(cell, &mut driver, plan, *between),
+            ProgramBench::Semantics { postal } => self.semantics(cell, &mut driver, plan, *postal),
+            ProgramBench::Overlap { .. } => self.overlap(cell, &mut driver, plan),
+            ProgramBench::Collective(which) => self.collective(cell, &mut driver, plan, *which),
+            ProgramBench::IntegerSort(class) => self.sort(cell, &mut driver, plan, *class),
+        }?;
+        let outcome = driver.outcome().ok_or("the run did not end")?;
+        let run = &outcome.run;
+        let assumed = driver.adapter().inputs.assumed();
+        let finish = |record: Record| {
+            let record = if assumed.is_empty() { record } else { record.with("assumed", assumed.clone()) };
+            record
+                .with("elapsed_us", run.elapsed.us())
+                .with("events", run.stats.events)
+                .with("packet_hops", run.stats.packet_hops)
+                .with("packets", run.stats.packets)
+                .with("resumptions", outcome.resumptions)
+                .with("barriers_safe", outcome.barriers)
+                .with("trace_hash", format!("{:016x}", run.trace_hash))
+                .with("wall_s", watch.seconds() - start)
+        };
+        Ok(records.into_iter().map(finish).collect())
+    }
+
+    fn on_ranks<B>(&self, driver: &mut VirtualTime<'_>, ranks: u32, bench: &B) -> Result<Ranks<B::Result>, String>
+    where
+        B: Bench,
+        B::Result: Serialize + DeserializeOwned,
+    {
+        let seed = 1;
+        let mut algorithms = Vec::new();
+        if let (ProgramBench::Collective(which), Some(algorithm)) = (&self.bench, self.algorithm) {
+            let collective = which.collective();
+            if !algorithm.is_possible(collective, &driver.limits(ranks)) {
+                let name = &driver.adapter().limits.name;
+                return Err(format!(
+                    "--algorithm {}: {name} has no hardware for it with {ranks} nodes",
+                    algorithm.name()
+                ));
+            }
+            algorithms.push((collective, algorithm));
+        }
+        let tuning = Tuning {
+            policy: Some(self.cache.policy(seed)),
+            memory: if self.memory == Memory::Registered { Kind::Private } else { Kind::Default },
+            align: if self.align == Alignment::None { Align::None } else { Align::Default },
+            zero_copy_bytes: (!self.zero_copy).then_some(u64::MAX),
+            algorithms,
+        };
+        let results: Vec<Result<Told<B::Result>, Error>> =
+            driver.run(ranks, &Tuned { bench, tuning }).map_err(|error| error.to_string())?;
+        let told: Result<Vec<Told<B::Result>>, Error> = results.into_iter().collect();
+        let told = told.map_err(|error| error.to_string())?;
+        let (counters, setups) = told.first().map(|told| (told.counters, told.setups)).ok_or("no rank")?;
+        Ok(Ranks { results: told.into_iter().map(|told| told.result).collect(), counters, setups })
+    }
+
+    fn head(&self, cell: &Cell, plan: &NetPlan<'_>, driver: &VirtualTime<'_>, benchmark: &str) -> Record {
+        Record::new()
+            .with("fabric", plan.fabric.spec.name.as_str())
+            .with("benchmark", benchmark)
+            .with("method", "packet")
+            .with("stack", "message")
+            .with("adapter", driver.adapter().family.name())
+            .with("via", self.via.name())
+            .with("nodes", cell.nodes)
+            .with("nodes_built", plan.fabric.nodes())
+            .with("size_B", cell.size)
+            .with("background", self.background.map(|background| background.to_string()))
+            .with("capacities", cell.capacities.name())
+            .with("seed", cell.seed)
+    }
+    /// How messages moved, and what the set-ups for it cost.
+    fn with_protocols(&self, record: Record, counters: &Counters, setups: &SetupStats) -> Record {
+        let (registrations, attachments) = (setups.registrations, setups.attachments);
+        let (hits, misses) = (registrations.hits + attachments.hits, registrations.misses + attachments.misses);
+        record
+            .with("memory", self.memory.name())
+            .with("alignment", self.align.name())
+            .with("cache", self.cache.name())
+            .with("zero_copy", self.zero_copy)
+            .with("sent_eager", counters.eager)
+            .with("sent_in_pieces", counters.pieces)
+            .with("deposited", counters.deposited)
+            .with("fetched", counters.fetched)
+            .with("cache_hits", hits)
+            .with("cache_misses", misses)
+            .with("setup_us", setups.time.us())
+    }
+    fn once(&self) -> Plan {
+        let samples = self.samples as usize;
+        let once = Plan::once();
+        // Other traffic goes on while the ranks wait for one another, at a cost.
+        let rest_us = if self.background.is_some() { BESIDE_REST_US } else { once.rest_us };
+        Plan { warmup: self.warmup, samples_min: samples, samples_max: samples, rest_us, ..once }
+    }
+
+    fn pingpong(
+        &self,
+        cell: &Cell,
+        driver: &mut VirtualTime<'_>,
+        plan: &NetPlan<'_>,
+        between: [u32; 2],
+    ) -> Result<Vec<Record>, String> {
+        let private = self.memory == Memory::Registered;
+        let bench = PingPong { sizes: vec![cell.size], private, rewrite: false, plan: self.once() };
+        let ranks = self.on_ranks(driver, between[1] + 1, &bench)?;
+        let latency_us = only(&ranks.results[0][0])?;
+        let least = self.pair(cell, driver, plan, between)?;
+        let record = self
+            .head(cell, plan, driver, "pingpong")
+            .with("latency_us", latency_us)
+            .with("bandwidth_MBps", cell.size as f64 / latency_us);
+        let record = with_least(record, &least, latency_us).with("bound_bandwidth_MBps", least.mbps);
+        Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups)])
+    }
+
+    /// K98's two flavours of a send; beside the data an empty message goes each way, and both count.
+    fn semantics(
+        &self,
+        cell: &Cell,
+        driver: &mut VirtualTime<'_>,
+        plan: &NetPlan<'_>,
+        postal: bool,
+    ) -> Result<Vec<Record>, String> {
+        let private = self.memory == Memory::Registered;
+        let bench = Semantics { postal, sizes: vec![cell.size], private, plan: self.once() };
+        let ranks = self.on_ranks(driver, cell.nodes, &bench)?;
+        let mbps = only(&ranks.results[0][0])?;
+        let between = [0, cell.nodes - 1];
+        // A restricted message starts when the word that it is waited for has come; either is answered.
+        let words = if postal { 1.0 } else { 2.0 };
+        let least = self.pair(cell, driver, plan, between)?.after(words * idle_us(driver, plan, between)?);
+        let latency_us = cell.size as f64 / mbps;
+        let record = self
+            .head(cell, plan, driver, "semantics")
+            .with("semantics", if postal { "postal" } else { "restricted" })
+            .with("latency_us", latency_us)
+            .with("bandwidth_MBps", mbps);
+        let record = with_least(record, &least, latency_us).with("bound_bandwidth_MBps", least.mbps);
+        Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups).with("buffered", ranks.counters.buffered)])
+    }
+
+    fn overlap(&self, cell: &Cell, driver: &mut VirtualTime<'_>, plan: &NetPlan<'_>) -> Result<Vec<Record>, String> {
+        let ProgramBench::Overlap { sender, daxpy, shares } = &self.bench else { return Ok(Vec::new()) };
+        let bench = Overlap {
+            size: cell.size,
+            sender: *sender,
+            shares: shares.clone(),
+            daxpy: *daxpy,
+            private: self.memory == Memory::Registered,
+            plan: self.once(),
+        };
+        let mut ranks = self.on_ranks(driver, 2, &bench)?;
+        let times = ranks.results.swap_remove(0);
+        let head = self
+            .head(cell, plan, driver, "overlap")
+            .with("side", if *sender { "sender" } else { "receiver" })
+            .with("spin", if *daxpy { "daxpy" } else { "fixed" });
+        let points = times.curve().ok_or("no sample was taken")?;
+        let finish =
+            |point: Record| self.with_protocols(head.clone().followed_by(point), &ranks.counters, &ranks.setups);
+        Ok(points.into_iter().map(finish).collect())
+    }
+
+    fn collective(
+        &self,
+        cell: &Cell,
+        driver: &mut VirtualTime<'_>,
+        plan: &NetPlan<'_>,
+        which: Which,
+    ) -> Result<Vec<Record>, String> {
+        let (start, background) = (Start::Barrier, None);
+        let bench = Collective { which, size: cell.size, start, background, plan: self.once() };
+        let ranks = self.on_ranks(driver, cell.nodes, &bench)?;
+        let each = Collected::samples(&ranks.results);
+        let rounds = Collective::slowest(&each).values;
+        let slowest = Summary::of(&rounds).ok_or("no sample was taken")?.median;
+        let times: Vec<f64> = each.iter().map(only).collect::<Result<_, _>>()?;
+        let summary = Summary::of(&times).ok_or("no rank")?;
+        let ran = ranks.counters.algorithms[which.collective() as usize].or(self.algorithm);
+        let spec = &plan.fabric.spec;
+        let is_own = ran == Some(Algorithm::Hardware);
+        let reduces = matches!(which, Which::Reduce | Which::Allreduce);
+        let reduction = spec.reduction.as_ref().filter(|_| is_own && reduces);
+        let least = match (&reduction, &spec.barrier) {
+            (Some(own), _) => reduced(own, cell.nodes, cell.size)?,
+            (None, Some(own)) if is_own && which == Which::Barrier => barrier_port(own),
+            _ => self.least(cell, driver, plan, which)?,
+        };
+        let mut record = self
+            .head(cell, plan, driver, which.name())
+            .with("algorithm", ran.map(Algorithm::name))
+            .with("algorithm_by", if self.algorithm.is_some() { "asked" } else { "cost model" })
+            .with("latency_us", slowest);
+        if let Some(own) = reduction {
+            let formula = own.latency(cell.nodes, cell.size).map_err(|error| error.to_string())?;
+            record = record.with("formula_us", formula.us());
+        }
+        let record = with_least(record, &least, slowest);
+        if rounds.len() > 1 || self.raw {
+            let record = with_distribution(record, &rounds, self.raw);
+            return Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups)]);
+        }
+        let record = record
+            .with("n", summary.n)
+            .with("median", summary.median)
+            .with("min", summary.min)
+            .with("p99", summary.p99)
+            .with("max", summary.max)
+            .with("statistic_of", "latency_us of the ranks, from a common start");
+        Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups)])
+    }
+
+    /// NPB IS, its keys really sorted; the time of what the processors do with them is the host's model.
+    fn sort(
+        &self,
+        cell: &Cell,
+        driver: &mut VirtualTime<'_>,
+        plan: &NetPlan<'_>,
+        class: Class,
+    ) -> Result<Vec<Record>, String> {
+        let sort = IntegerSort { class };
+        let ranks = self.on_ranks(driver, cell.nodes, &sort)?;
+        let head = self.head(cell, plan, driver, "is").with("kind", "prediction");
+        let record = sort::record(head, &sort, &ranks.results).map_err(|error| error.to_string())?;
+        Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups)])
+    }
+}
+
+/// The one sample of a run in virtual time.
+pub(super) fn only(samples: &Samples) -> Result<f64, String> {
+    samples.values.first().copied().ok_or_else(|| "no sample was taken".to_owned())
+}
+
+/// How long ranks wait for a common start beside other traffic.
+const BESIDE_REST_US: f64 = 500.0;

@@ -1,0 +1,120 @@
+//! Where a fabric comes from: the catalog, a fabric file, or a graph file.
+
+use crate::Error;
+use crate::values::Counts;
+use hotlink_fabric::catalog::{self, Mistake};
+use hotlink_fabric::spec::{FabricSpec, TopologySpec};
+use hotlink_fabric::technology::Technology;
+use hotlink_fabric::{Fabric, import};
+
+/// Largest graph file that is read.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// A fabric as named on the command line.
+pub struct Source {
+    spec: FabricSpec,
+    graph: Option<Graph>,
+}
+
+/// A graph file: a fabric of one size.
+struct Graph {
+    file: String,
+    text: String,
+    nodes: u32,
+    technology: Option<&'static Technology>,
+}
+
+impl Source {
+    /// By name or path. Every mistake of a file is reported.
+    ///
+    /// # Errors
+    /// The file's mistakes; a graph that does not say what its network is.
+    pub fn open(name: &str) -> Result<Source, Error> {
+        Source::open_as(name, None)
+    }
+
+    /// The same with a technology that goes before the one that a graph states. Catalog files state their own.
+    ///
+    /// # Errors
+    /// As [`Source::open`]; a technology for a catalog file.
+    pub fn open_as(name: &str, technology: Option<&'static Technology>) -> Result<Source, Error> {
+        if name.ends_with(".json") {
+            return Source::graph(name, technology);
+        }
+        if let Some(technology) = technology {
+            let what =
+                format!("--technology {}: is for graphs (.json); a catalog file states its own", technology.name);
+            return Err(Error::Input(what));
+        }
+        let spec = catalog::load(name).map_err(|mistakes| Error::Input(explain(name, &mistakes)))?;
+        Ok(Source { spec, graph: None })
+    }
+
+    fn graph(file: &str, technology: Option<&'static Technology>) -> Result<Source, Error> {
+        let cannot = |what: String| Error::Input(format!("{file}: {what}"));
+        let size = std::fs::metadata(file).map_err(|error| cannot(format!("cannot be read: {error}")))?.len();
+        if size > MOST_BYTES {
+            return Err(cannot("is larger than a graph file may be: 1 GiB".to_owned()));
+        }
+        let text = std::fs::read_to_string(file).map_err(|error| cannot(format!("cannot be read: {error}")))?;
+        let fabric = import::graph(file, &text, technology).map_err(|error| Error::Input(error.to_string()))?;
+        let nodes = fabric.nodes();
+        Ok(Source { spec: fabric.spec, graph: Some(Graph { file: file.to_owned(), text, nodes, technology }) })
+    }
+
+    /// The fabric's name.
+    pub fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    /// One line for people.
+    pub fn title(&self) -> String {
+        self.spec.title.clone()
+    }
+
+    /// The description.
+    pub fn spec(&self) -> &FabricSpec {
+        &self.spec
+    }
+
+    /// The sizes asked for; a graph has its own.
+    pub fn sizes(&self, asked: Option<&Counts>) -> Result<Vec<u32>, Error> {
+        match (asked, &self.graph) {
+            (None, Some(graph)) => Ok(vec![graph.nodes]),
+            (None, None) => {
+                Err(Error::Input(format!("{}: say how many nodes: --nodes 64, --nodes 2..128", self.name())))
+            }
+            (Some(asked), _) => asked.to_u32().map_err(|what| Error::Input(format!("--nodes: {what}"))),
+        }
+    }
+
+    /// Builds it. A machine that was measured stands for as many processes as it has cores: beyond, its scheduler
+    /// would be modelled as if it were its memory.
+    pub fn build(&self, nodes: u32) -> Result<Fabric, String> {
+        if let Some(graph) = &self.graph {
+            return match nodes == graph.nodes {
+                true => import::graph(&graph.file, &graph.text, graph.technology).map_err(|error| error.to_string()),
+                false => Err(format!("{} holds {} nodes, no other number", graph.file, graph.nodes)),
+            };
+        }
+        let cores = self.spec.parameters.get("host_processors").map(|cores| cores.value);
+        if let (TopologySpec::Shared, Some(cores)) = (&self.spec.topology, cores)
+            && f64::from(nodes) > cores
+        {
+            return Err(format!("{nodes} processes: this machine has {cores} cores, one for each process"));
+        }
+        Fabric::build(&self.spec, nodes).map_err(|error| error.to_string())
+    }
+}
+
+/// All mistakes of a catalog file, one a line; for a machine not measured yet, how to.
+pub fn explain(name: &str, mistakes: &[Mistake]) -> String {
+    let is_missing = mistakes.iter().any(|mistake| mistake.line == 0 && mistake.file == "this-machine");
+    if name == "this-machine" && is_missing {
+        return "this-machine is not calibrated yet; these two commands make it:\n  \
+                hotlink measure saturation --via tcp --pairs 1..4 --json > m.json\n  \
+                hotlink calibrate m.json --name this-machine"
+            .to_owned();
+    }
+    mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n")
+}

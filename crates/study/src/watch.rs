@@ -1,0 +1,16 @@
+//! What a face lends a long computation: an ear for progress, and a clock.
+
+/// A face that watches a computation. Results do not depend on it, `wall_s` aside.
+pub trait Watch: Sync {
+    /// One more part is done.
+    fn step(&self) {}
+    /// Seconds since some fixed moment; always 0 where the face has no clock.
+    fn seconds(&self) -> f64 {
+        0.0
+    }
+}
+
+/// Nobody watches, and nobody has a clock.
+pub struct Unwatched;
+
+impl Watch for Unwatched {}

@@ -1,0 +1,124 @@
+//! No simulation beats its bound: every benchmark, on every fabric of the catalog, bare and under the message stack.
+
+use hotlink_bench::{Record, Which};
+use hotlink_fabric::catalog::Library;
+use hotlink_study::options::{Alignment, Cache, Memory, Order, Via};
+use hotlink_study::simulate::cell::{Cell, What};
+use hotlink_study::simulate::program::{Program, ProgramBench};
+use hotlink_study::{Source, Unwatched, parallel};
+
+/// What a simulation may be better than its bound by: rounding of times to picoseconds and of packets.
+const ALLOWED: f64 = 1.005;
+
+/// Numbers of nodes, of which the first that a fabric can be built for is taken.
+const NODES: [u32; 5] = [8, 9, 16, 4, 2];
+
+const COLLECTIVES: [Which; 9] = [
+    Which::Barrier,
+    Which::Bcast,
+    Which::Reduce,
+    Which::Allreduce,
+    Which::Allgather,
+    Which::Alltoall,
+    Which::Alltoallv,
+    Which::Gather,
+    Which::Scatter,
+];
+
+fn program(bench: ProgramBench, memory: Memory) -> What {
+    What::Program(Program {
+        bench,
+        memory,
+        align: Alignment::Default,
+        cache: Cache::Lru,
+        zero_copy: true,
+        via: Via::Adapter,
+        algorithm: None,
+        warmup: 1,
+        background: None,
+        samples: 1,
+        raw: false,
+    })
+}
+
+/// Every benchmark of one fabric.
+fn cells(fabric: &str, nodes: u32) -> Vec<Cell> {
+    let last = nodes - 1;
+    let mut all = Vec::new();
+    for size in [8, 64 << 10, 1 << 20] {
+        all.push(Cell::plain(fabric, nodes, size, What::PingPong { between: [0, last], messages: 4 }, 1));
+        for memory in [Memory::Regular, Memory::Registered] {
+            let pingpong = program(ProgramBench::PingPong { between: [0, last] }, memory);
+            all.push(Cell::plain(fabric, nodes, size, pingpong, 1));
+        }
+        for postal in [false, true] {
+            let semantics = program(ProgramBench::Semantics { postal }, Memory::Regular);
+            all.push(Cell::plain(fabric, nodes, size, semantics, 1));
+        }
+    }
+    for size in [8, 64 << 10] {
+        all.push(Cell::plain(fabric, nodes, size, What::AllToAll { order: Order::LinearShift }, 1));
+        all.push(Cell::plain(fabric, nodes, size, What::AllToAll { order: Order::Random }, 1));
+        for which in COLLECTIVES {
+            let collective = program(ProgramBench::Collective(which), Memory::Regular);
+            all.push(Cell::plain(fabric, nodes, size, collective, 1));
+        }
+    }
+    let pairs = vec![(0, nodes / 2)];
+    let saturation = What::Saturation { pairs, messages: 20, window: None, counted: "senders" };
+    all.push(Cell::plain(fabric, nodes, 64 << 10, saturation, 1));
+    for pattern in ["uniform", "permutation:random", "permutation:shift:1"] {
+        let traffic = What::Traffic { pattern: pattern.to_owned(), load: 1.0, messages: 40 };
+        all.push(Cell::plain(fabric, nodes, 4096, traffic, 1));
+    }
+    all
+}
+
+/// By how much a record beats its bound: 1 meets it; `None` where it has none.
+fn beats(record: &Record) -> Option<(f64, &'static str)> {
+    let time = |value: &str, bound: &str| Some(record.number(bound)? / record.number(value)?);
+    let rate = |value: &str, bound: &str| Some(record.number(value)? / record.number(bound)?);
+    let all = [
+        (time("latency_us", "bound_latency_us"), "bound_latency_us"),
+        (rate("bandwidth_MBps", "bound_bandwidth_MBps"), "bound_bandwidth_MBps"),
+        (rate("bandwidth_per_node_MBps", "bound_bandwidth_per_node_MBps"), "bound_bandwidth_per_node_MBps"),
+        (record.number("efficiency"), "efficiency"),
+    ];
+    let known = all.into_iter().filter_map(|(ratio, key)| Some((ratio?, key)));
+    known.max_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+#[test]
+fn no_simulation_beats_its_bound() {
+    let fabrics: Vec<String> = Library::embedded().list("fabrics").into_iter().map(|listed| listed.name).collect();
+    assert!(fabrics.len() >= 25, "{fabrics:?}");
+    let mut all = Vec::new();
+    for fabric in &fabrics {
+        let source = Source::open(fabric).unwrap();
+        match NODES.into_iter().find(|&nodes| source.build(nodes).is_ok()) {
+            Some(nodes) => all.extend(cells(fabric, nodes)),
+            None => panic!("{fabric} is built for none of {NODES:?} nodes"),
+        }
+    }
+    let results = parallel::each(&all, |cell| (cell, cell.run(&Unwatched)));
+    let (mut wrong, mut held) = (Vec::new(), 0);
+    for (cell, records) in &results {
+        // What a fabric cannot do it says; here it counts as no simulation.
+        for record in records.iter().flatten() {
+            match beats(record) {
+                Some((ratio, key)) if ratio > ALLOWED => {
+                    let benchmark = record.text("benchmark").unwrap_or_default();
+                    let (stack, traffic) = (record.text("stack"), record.text("traffic"));
+                    let (Cell { fabric, nodes, size, .. }, by) = (cell, 100.0 * (ratio - 1.0));
+                    wrong.push(format!(
+                        "{fabric} {nodes} nodes {size} B {benchmark} {stack:?} {traffic:?}: {by:.2} % beyond {key}"
+                    ));
+                }
+                Some(_) => held += 1,
+                None => wrong.push(format!("{} {:?}: has no bound", cell.fabric, cell.what)),
+            }
+        }
+    }
+    assert!(held > 20 * fabrics.len(), "only {held} simulations have a bound");
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), wrong.len() + held, wrong.join("\n"));
+}
