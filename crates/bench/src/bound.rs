@@ -1,6 +1,7 @@
-//! The bound beside a measured transfer on one machine: how fast its ranks can copy memory, all at once.
+//! The bound of a measured transfer on one machine: how fast its ranks can copy memory, all at once. And what every bound
+//! must keep: nothing measured lies beyond it.
 
-use crate::{Bench, Plan, Samples, Summary, plan::Repeater};
+use crate::{Bench, Plan, Record, Samples, plan::Repeater};
 use hotlink_message::{Endpoint, Error};
 use hotlink_port::{Kind, Span};
 use serde::{Deserialize, Serialize};
@@ -41,9 +42,62 @@ impl Bench for CopyRate {
     }
 }
 
-/// The sum over the ranks of their median copy rates, for the size at `index`.
+/// The sum over the ranks of their best copy rates, for the size at `index`: a median of them bounds nothing.
 pub fn copy_bound_mbps(ranks: &[Vec<Samples>], index: usize) -> Option<f64> {
-    ranks.iter().map(|rank| Summary::of(&rank.get(index)?.values).map(|summary| summary.median)).sum()
+    ranks.iter().map(|rank| rank.get(index)?.values.iter().copied().reduce(f64::max)).sum()
+}
+
+/// Bounds of times, which the least of several keeps, and of rates, where the most does.
+const TIME_BOUNDS: [&str; 3] = ["bound_latency_us", "bound_time_s", "bound_total_us"];
+const RATE_BOUNDS: [&str; 2] = ["bound_bandwidth_MBps", "bound_messages_per_s"];
+
+/// `record` with the tightest bound that all of `others` keep, records of the same point at other times: a machine that
+/// was faster for a while shows what it can do. Its efficiency follows.
+#[must_use]
+pub fn tightest(mut record: Record, others: &[&Record]) -> Record {
+    let mut scale = None;
+    let bounds = TIME_BOUNDS.map(|key| (key, true)).into_iter().chain(RATE_BOUNDS.map(|key| (key, false)));
+    for (key, is_time) in bounds {
+        let Some(own) = record.number(key).filter(|own| *own > 0.0) else { continue };
+        let all = others.iter().filter_map(|other| other.number(key)).filter(|bound| *bound > 0.0);
+        let best = all.fold(own, if is_time { f64::min } else { f64::max });
+        record.set(key, best);
+        scale = scale.or(Some(if is_time { best / own } else { own / best }));
+    }
+    match (scale, record.number("efficiency")) {
+        (Some(scale), Some(efficiency)) => record.with("efficiency", efficiency * scale),
+        _ => record,
+    }
+}
+
+/// What rounding of numbers may add to an efficiency of one.
+const ROUNDING: f64 = 1e-6;
+
+/// Marks a measured record whose efficiency exceeds one by more than its interval with `impossible: true`, for the bound
+/// is then none, or the measurement wrong; and says so in a sentence. Measured here and imported ones alike.
+#[must_use]
+pub fn flag_impossible(record: Record) -> (Record, Option<String>) {
+    let Some(efficiency) = record.number("efficiency") else { return (record, None) };
+    let number = |key: &str| record.number(key).filter(|value| *value > 0.0);
+    // How far the median may be wrong, whichever way is better.
+    let off = match (number("median"), number("ci95_low"), number("ci95_high")) {
+        (Some(median), Some(low), Some(high)) => (high / median).max(median / low),
+        _ => 1.0,
+    };
+    if efficiency / off <= 1.0 + ROUNDING {
+        return (record, None);
+    }
+    let of = |key: &str| record.text(key).unwrap_or("?").to_owned();
+    let size = record.get("size_B").map(|size| format!(" of {size} B")).unwrap_or_default();
+    let what = format!(
+        "{}{size} on {}: efficiency {efficiency:.3}, which no measurement can reach (bound: {}). Likely reasons: the wrong \
+         fabric, a wrong unit (us and ms, MB and MiB, bit and byte), a message that never left a cache, or a machine that \
+         changed between the bound and the measurement",
+        of("benchmark"),
+        of("fabric"),
+        of("limiting_resource")
+    );
+    (record.with("impossible", true), Some(what))
 }
 
 #[cfg(test)]
@@ -51,9 +105,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bound_is_the_sum_of_the_ranks_medians() {
+    fn the_bound_is_the_sum_of_the_ranks_best() {
         let rank = |values: &[f64]| vec![Samples::default(), Samples { values: values.to_vec(), ..Samples::default() }];
-        assert_eq!(copy_bound_mbps(&[rank(&[1.0, 5.0, 6.0]), rank(&[10.0, 20.0, 90.0])], 1), Some(25.0));
+        assert_eq!(copy_bound_mbps(&[rank(&[1.0, 5.0, 6.0]), rank(&[10.0, 20.0, 90.0])], 1), Some(96.0));
         assert_eq!(copy_bound_mbps(&[rank(&[1.0])], 0), None);
+    }
+
+    #[test]
+    fn the_tightest_bound_of_all_blocks_counts() {
+        let latency = |bound: f64| {
+            Record::new()
+                .with("bound_latency_us", bound)
+                .with("bound_bandwidth_MBps", 8.0 / bound)
+                .with("efficiency", bound / 2.0)
+        };
+        let record = tightest(latency(1.0), &[&latency(1.6), &latency(0.8), &Record::new()]);
+        assert_eq!((record.number("bound_latency_us"), record.number("bound_bandwidth_MBps")), (Some(0.8), Some(10.0)));
+        assert_eq!(record.number("efficiency"), Some(0.4));
+        let rate = |bound: f64| Record::new().with("bound_bandwidth_MBps", bound).with("efficiency", 50.0 / bound);
+        let record = tightest(rate(100.0), &[&rate(80.0), &rate(200.0)]);
+        assert_eq!((record.number("bound_bandwidth_MBps"), record.number("efficiency")), (Some(200.0), Some(0.25)));
+        assert_eq!(tightest(Record::new(), &[&rate(1.0)]), Record::new());
+    }
+
+    #[test]
+    fn what_exceeds_its_bound_by_more_than_its_interval_is_flagged() {
+        let of = |efficiency: f64| {
+            Record::new().with("benchmark", "pingpong").with("size_B", 8).with("efficiency", efficiency)
+        };
+        let sampled = |efficiency| of(efficiency).with("median", 10.0).with("ci95_low", 9.0).with("ci95_high", 10.5);
+        for record in [of(1.0), of(0.5), sampled(1.1), Record::new()] {
+            assert_eq!(flag_impossible(record.clone()), (record, None));
+        }
+        for record in [of(1.01), of(58.0), sampled(1.12)] {
+            let (flagged, told) = flag_impossible(record);
+            assert_eq!(flagged.get("impossible"), Some(&serde_json::Value::Bool(true)));
+            assert!(told.unwrap().starts_with("pingpong of 8 B on ?: efficiency"));
+        }
     }
 }

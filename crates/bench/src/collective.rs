@@ -72,6 +72,8 @@ pub enum Start {
     /// When they leave a barrier; each takes its own time from there.
     #[default]
     Barrier,
+    /// The same, with a barrier before each operation, which is timed by itself: as the OSU benchmarks do.
+    Each,
     /// At an agreed moment of clocks brought together; all take their time from there.
     Window,
 }
@@ -81,6 +83,7 @@ impl Start {
     pub fn name(self) -> &'static str {
         match self {
             Start::Barrier => "barrier",
+            Start::Each => "each",
             Start::Window => "window",
         }
     }
@@ -137,7 +140,7 @@ const BACKGROUND: Tag = 31_000;
 const AHEAD: u64 = 4;
 
 /// Memory of one run.
-struct Places {
+pub(crate) struct Places {
     one: Span,
     all: Span,
     send: Vec<Span>,
@@ -165,9 +168,9 @@ impl Collective {
     }
     /// Whether each operation is begun and timed by itself, not in a row of them.
     pub fn is_by_itself(&self) -> bool {
-        self.start == Start::Window || self.background.is_some() || self.plan.buffers == Buffers::Rewritten
+        self.start != Start::Barrier || self.background.is_some() || self.plan.buffers == Buffers::Rewritten
     }
-    async fn once<E: Endpoint>(&self, comm: &E, places: &Places) -> Result<(), Error> {
+    pub(crate) async fn once<E: Endpoint>(&self, comm: &E, places: &Places) -> Result<(), Error> {
         let sum = Operation { combine: Combine::Sum, element: Element::F64 };
         let (one, all) = (places.one, places.all);
         match self.which {
@@ -182,7 +185,7 @@ impl Collective {
             Which::Scatter => comm.scatter(0, one, one_of(all, self.size)).await,
         }
     }
-    fn places<E: Endpoint>(&self, comm: &E) -> Result<Places, Error> {
+    pub(crate) fn places<E: Endpoint>(&self, comm: &E) -> Result<Places, Error> {
         let (size, ranks, me) = (self.size, comm.ranks(), comm.rank());
         let (sent, received) = match self.which {
             // Parts are at most one and a half times the size.

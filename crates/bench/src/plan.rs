@@ -1,4 +1,5 @@
-//! How often a benchmark is repeated: until the confidence interval is narrow or time is up, decided by rank 0 for all.
+//! How often a benchmark is repeated in one block of its samples: until the block's time is up, decided by rank 0 for all.
+//! A block never ends because its values look alike: intervals of blocks chosen so would be too narrow.
 
 use crate::Summary;
 use hotlink_fabric::units::Time;
@@ -26,22 +27,22 @@ impl Buffers {
     }
 }
 
-/// When to stop, per point.
+/// When to stop, per point and block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// At least this many samples.
+    /// As many samples at least, as far as the time allows.
     pub samples_min: usize,
     /// At most this many.
     pub samples_max: usize,
-    /// Stop when half the 95 % interval of the median is narrower than this share of it.
-    pub width: f64,
-    /// Stop after this time.
+    /// Stop after this time, with one sample at least.
     pub time_us: f64,
     /// Repetitions before the first sample, as far as a quarter of the time allows, but one; on real ports more, until
     /// they have taken 5 ms.
     pub warmup: u64,
     /// In virtual time: how long the ranks of a collective wait for their common start, which must reach all before it.
     pub rest_us: f64,
+    /// In virtual time: operations in a row that a sample averages over, each flowing into the next.
+    pub row: u64,
     /// Send buffers between messages.
     pub buffers: Buffers,
 }
@@ -58,10 +59,10 @@ impl Default for Plan {
         Plan {
             samples_min: 50,
             samples_max: 10_000,
-            width: 0.01,
             time_us: 500_000.0,
             warmup: 10,
             rest_us: REST_US,
+            row: 1,
             buffers: Buffers::Kept,
         }
     }
@@ -73,22 +74,16 @@ impl Plan {
         Plan {
             samples_min: 1,
             samples_max: 1,
-            width: 1.0,
             time_us: f64::INFINITY,
             warmup: 1,
             rest_us: REST_US,
+            row: 1,
             buffers: Buffers::Kept,
         }
     }
     /// Whether samples taken since `since_us` are enough.
-    pub fn is_enough(&self, samples: &[f64], since_us: f64) -> bool {
-        // A single sample may take longer than all were to.
-        let late = since_us > self.time_us && samples.len() >= 3 || since_us > 10.0 * self.time_us;
-        if samples.len() >= self.samples_max || late && !samples.is_empty() {
-            return true;
-        }
-        let narrow = |summary: Summary| summary.relative_width() <= self.width;
-        samples.len() >= self.samples_min && Summary::of(samples).is_some_and(narrow)
+    pub fn is_enough(&self, samples: usize, since_us: f64) -> bool {
+        samples >= self.samples_max || samples > 0 && since_us >= self.time_us
     }
 }
 
@@ -242,10 +237,10 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
         if self.plan.samples_max == 1 && !self.comm.limits().real_time {
             // Virtual time repeats exactly, and every rank knows that: nobody need be told.
             for _ in 0..self.plan.warmup {
-                sample(1).await?;
+                sample(self.plan.row).await?;
             }
-            samples.warmup = self.plan.warmup;
-            samples.values.push(sample(1).await?.0);
+            (samples.warmup, samples.inner) = (self.plan.warmup, self.plan.row);
+            samples.values.push(sample(self.plan.row).await?.0);
             // What is cleared away afterwards, and interrupts others, must not reach those that are not done.
             self.comm.compute(Work::Fixed(Time::from_us(self.plan.rest_us)));
             return Ok(samples);
@@ -286,9 +281,10 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
         let start = self.comm.now();
         loop {
             let batch = self.plan.samples_min.max(samples.values.len() / 2).min(self.plan.samples_max) as u64;
-            let left = (self.plan.time_us / (one.us().max(1e-6) * inner as f64)).clamp(1.0, 1e9) as u64;
+            let left_us = self.plan.time_us - (self.comm.now() - start).us();
+            let left = (left_us / (one.us().max(1e-6) * inner as f64)).clamp(1.0, 1e9) as u64;
             self.lead(Order { samples: batch.min(left), inner, keep: true }, &sample, &mut samples).await?;
-            if self.plan.is_enough(&samples.values, (self.comm.now() - start).us()) {
+            if self.plan.is_enough(samples.values.len(), (self.comm.now() - start).us()) {
                 self.tell(Order { samples: 0, inner, keep: false }).await?;
                 return Ok(samples);
             }
@@ -356,13 +352,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn enough_is_narrow_or_late_or_all() {
+    fn enough_is_late_or_all_and_never_nothing() {
         let plan = Plan { time_us: 100.0, samples_max: 60, ..Plan::default() };
-        assert!(plan.is_enough(&[1.0; 50], 1.0) && !plan.is_enough(&[1.0; 49], 1.0));
-        let wide: Vec<f64> = (0..59).map(f64::from).collect();
-        assert!(!plan.is_enough(&wide, 1.0) && plan.is_enough(&wide, 101.0));
-        assert!(plan.is_enough(&[&wide[..], &[0.0]].concat(), 1.0));
-        assert!(!plan.is_enough(&wide[..2], 999.0) && plan.is_enough(&wide[..1], 1001.0));
-        assert!(!plan.is_enough(&[], 1e9));
+        assert!(!plan.is_enough(59, 99.0) && plan.is_enough(60, 1.0));
+        assert!(plan.is_enough(1, 100.0) && !plan.is_enough(0, 1e9));
     }
 }

@@ -30,6 +30,15 @@ impl Record {
         self.0.extend(other.0);
         self
     }
+    /// The record without a field.
+    #[must_use]
+    pub fn without(self, key: &str) -> Record {
+        Record(self.0.into_iter().filter(|(name, _)| name != key).collect())
+    }
+    /// A list's numbers; none where the field is no list.
+    pub fn numbers(&self, key: &str) -> Vec<f64> {
+        self.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_f64).collect()
+    }
     /// A field.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.0.get(key)

@@ -18,6 +18,19 @@ enum Drift {
     Odd,
 }
 
+/// Bytes of a key.
+const KEY: u64 = size_of::<u32>() as u64;
+
+/// Keys to buckets: read to count them, read and written to move them; each is counted and moved in no order.
+pub(super) fn bucket_work(keys: u64) -> (u64, u64) {
+    (KEY * keys * 3, 2 * keys)
+}
+
+/// Keys counted in a range, and the counts cleared and summed.
+pub(super) fn count_work(keys: u64, range: u64) -> (u64, u64) {
+    (KEY * (keys + 3 * range), keys)
+}
+
 /// Problem size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Class {
@@ -60,6 +73,13 @@ impl Class {
     /// Keys are below this.
     pub fn key_limit(self) -> u32 {
         1 << self.published().key_log2
+    }
+    /// What one iteration computes by itself on one of `ranks` ranks that get as many keys each: bytes read or written
+    /// in order, and updates in no order. What [`super::IntegerSort`] reports while it runs.
+    pub fn own_work(self, ranks: u64) -> (u64, u64) {
+        let (share, range) = (self.keys() / ranks, u64::from(self.key_limit()) / ranks);
+        let ((a, b), (c, d)) = (bucket_work(share), count_work(share, range));
+        (a + c, b + d)
     }
     /// Positions in the sequence of the keys whose ranks are published.
     pub fn test_positions(self) -> [u64; TESTS] {

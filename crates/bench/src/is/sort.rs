@@ -1,7 +1,7 @@
 //! The sort itself, as NPB's message-passing version does it: keys go to buckets by their leading bits, the ranks share
 //! out the buckets evenly, exchange keys and count.
 
-use super::keys::{Class, ITERATIONS, TESTS, keys};
+use super::keys::{Class, ITERATIONS, TESTS, bucket_work, count_work, keys};
 use crate::Bench;
 use hotlink_fabric::units::Time;
 use hotlink_message::{Combine, Element, Endpoint, Error, Operation};
@@ -188,7 +188,8 @@ impl<'a, E: Endpoint> Sort<'a, E> {
                 self.mine[buckets + test] = u64::from(self.sequence[offset as usize]);
             }
         }
-        self.comm.compute(Work::Own { streamed: KEY * share * 3, scattered: 2 * share });
+        let (streamed, scattered) = bucket_work(share);
+        self.comm.compute(Work::Own { streamed, scattered });
     }
 
     /// Bucket sizes and test keys of all ranks together.
@@ -268,7 +269,8 @@ impl<'a, E: Endpoint> Sort<'a, E> {
         }
         let received = self.received.len() as u64;
         self.result.keys = received;
-        self.comm.compute(Work::Own { streamed: KEY * (received + 3 * range as u64), scattered: received });
+        let (streamed, scattered) = count_work(received, range as u64);
+        self.comm.compute(Work::Own { streamed, scattered });
     }
 
     /// The published ranks of those test keys that lie in this rank's range.
