@@ -100,7 +100,7 @@ def run_ranks(
     pin: bool = False,
 ) -> list[T]:
     """See `hotlink.run`."""
-    real = via in ("shm", "tcp")
+    real = via in ("shm", "tcp", "mixed")
     started = _core.launched() if real else None
     ranks = ranks if ranks is not None else started
     if ranks is None:
@@ -216,7 +216,11 @@ def _supervise(job: Job, processes: list[_Rank], limit: float | None) -> Excepti
     failures: list[RankError] = []
     while any(process.status is None for process in processes):
         pipes = {process.results: process for process in processes if process.results is not None}
-        for ready in select.select(list(pipes), [], [], _LOOK_S)[0]:
+        # Not select: its descriptors end at 1023.
+        poll = select.poll()
+        for pipe in pipes:
+            poll.register(pipe, select.POLLIN)
+        for ready, _ in poll.poll(_LOOK_S * 1000):
             pipes[ready].read()
         now = time.monotonic()
         for rank, process in enumerate(processes):

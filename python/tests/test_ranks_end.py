@@ -91,7 +91,7 @@ def test_what_cannot_travel_back_is_said() -> None:
         run(lambda _: None, 2, "etherned")
     with pytest.raises(hotlink.InputError, match="ranks: say how many"):
         hotlink.run(lambda _: None)
-    with pytest.raises(hotlink.InputError, match="0 ranks: 1 to 256 are allowed"):
+    with pytest.raises(hotlink.InputError, match="0 ranks: 1 to 1024 are allowed"):
         run(lambda _: None, 0)
 
 

@@ -4,25 +4,17 @@
 //! One file per verb in `verbs/`: its `Args` (clap) and `run(args, output)`. Results go to stdout through
 //! [`output::Output`], all else to stderr. Exit status: 0 done, 1 a check or reference failed, 2 bad usage or input.
 
-mod comparison;
 mod environment;
-mod fabric_bound;
 mod files;
-mod kernel;
-mod model;
 mod native;
 mod osu;
 pub mod output;
 pub mod progress;
-mod ranking;
-mod results;
-mod simulated;
-mod source;
 pub mod table;
 pub mod values;
 mod verbs;
+mod words;
 
-pub use simulated::on_fabric;
 pub use verbs::run_cell;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
@@ -50,24 +42,15 @@ struct Cli {
     verb: verbs::Verb,
 }
 
-/// Why a command did not succeed.
-#[derive(Debug, thiserror::Error)]
-pub enum Failure {
-    /// A check or a reference did not hold: exit status 1. The results are printed all the same.
-    #[error("{0}")]
-    Check(String),
-    /// Bad usage or input: exit status 2. The text names the place, what was wrong and what is allowed.
-    #[error("{0}")]
-    Input(String),
-}
+/// Why a command did not succeed: a check that did not hold (exit status 1, the results are printed all the same), or bad
+/// usage or input (2).
+pub use hotlink_study::Error as Failure;
 
-impl Failure {
-    /// The exit status.
-    pub fn status(&self) -> u8 {
-        match self {
-            Failure::Check(_) => 1,
-            Failure::Input(_) => 2,
-        }
+/// The exit status of a failure.
+fn status(failure: &Failure) -> u8 {
+    match failure {
+        Failure::Check(_) => 1,
+        Failure::Input(_) => 2,
     }
 }
 
@@ -90,7 +73,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, plotter: Option<Plotter>) 
         Ok(()) => 0,
         Err(failure) => {
             eprintln!("hotlink: {failure}");
-            failure.status()
+            status(&failure)
         }
     }
 }

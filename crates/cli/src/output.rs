@@ -91,6 +91,10 @@ impl Output {
             muted: true,
         }
     }
+    /// As [`Output::silent`], for a part of this verb's own work.
+    pub(crate) fn inner(&self) -> Output {
+        Output { anonymous: self.anonymous, ..Output::silent() }
+    }
     /// As [`Output::silent`], with this one's progress: for what this verb lets another do.
     pub(crate) fn part(&self) -> Output {
         Output { progress: self.progress, ..Output::silent() }
@@ -343,7 +347,7 @@ mod tests {
 
     #[test]
     fn osu_text_is_for_the_verb_that_writes_it() {
-        assert_eq!(output(Format::Osu).render().unwrap_err().status(), 2);
+        assert_eq!(output(Format::Osu).render().map_err(|failure| crate::status(&failure)), Err(2));
         let mut output = output(Format::Osu);
         output.text("# OSU\n");
         assert_eq!(output.render().unwrap(), "# OSU\n");

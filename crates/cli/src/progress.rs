@@ -1,12 +1,13 @@
 //! Progress on stderr with the time left, for tasks beyond two seconds: a bar on a terminal, plain lines elsewhere
 //! when asked. The one place of the command that reads a clock; no result depends on it.
 
+use hotlink_study::Watch;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt::Write;
 use std::io::IsTerminal;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, LazyLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -81,6 +82,25 @@ impl Progress {
             }
         };
         Ticking(Some((end, std::thread::spawn(tick))))
+    }
+}
+
+impl Watch for Progress {
+    fn step(&self) {
+        Progress::step(self);
+    }
+    fn seconds(&self) -> f64 {
+        self.0.started.elapsed().as_secs_f64()
+    }
+}
+
+/// A clock for what takes no steps.
+pub(crate) struct Stopwatch;
+
+impl Watch for Stopwatch {
+    fn seconds(&self) -> f64 {
+        static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
+        STARTED.elapsed().as_secs_f64()
     }
 }
 

@@ -47,8 +47,10 @@ fn dependencies_point_one_way() {
         ("sim", &["fabric", "port", "message"]),
         ("real", &["fabric", "port", "message"]),
         ("bench", &["fabric", "port", "message"]),
-        ("cli", &["fabric", "port", "message", "sim", "real", "bench"]),
-        ("python", &["fabric", "port", "message", "real", "cli"]),
+        ("study", &["fabric", "port", "message", "sim", "bench"]),
+        ("seeds", &["fabric", "sim", "bench", "study"]),
+        ("cli", &["fabric", "port", "message", "sim", "real", "bench", "study", "seeds"]),
+        ("python", &["fabric", "port", "message", "real", "study", "cli"]),
     ] {
         let allowed = allowed.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
         let found = dependencies(name);
@@ -58,9 +60,22 @@ fn dependencies_point_one_way() {
 
 #[test]
 fn only_real_knows_a_clock_or_a_socket() {
-    for name in ["fabric", "port", "message", "sim", "bench"] {
+    for name in ["fabric", "port", "message", "sim", "bench", "study", "seeds"] {
         let found = lines_with(name, &["Instant", "SystemTime", "std::net", "std::process"]);
         assert!(found.is_empty(), "{name}:\n{}", found.join("\n"));
+    }
+}
+
+/// A library answers; its face reads words and prints. A line printed by a library would stand in the middle of a result.
+#[test]
+fn libraries_print_nothing_and_read_no_command_line() {
+    for name in ["fabric", "port", "message", "sim", "bench", "study", "seeds"] {
+        let mut found = lines_with(name, &["println!", "print!(", "clap", "std::env::args"]);
+        // A file of tests may say what it saw.
+        found.retain(|line| !line.contains("/tests.rs: "));
+        assert!(found.is_empty(), "{name}:\n{}", found.join("\n"));
+        let manifest = std::fs::read_to_string(crates().join(name).join("Cargo.toml")).unwrap();
+        assert!(!manifest.contains("clap"), "{name} depends on clap");
     }
 }
 
@@ -75,7 +90,7 @@ fn the_closed_forms_never_look_at_routes() {
 /// And where Python lends its memory, and where the simulator asks memory ahead of time (a prefetch).
 #[test]
 fn unsafe_code_is_in_real_alone() {
-    for name in ["fabric", "port", "message", "sim", "bench", "cli", "python"] {
+    for name in ["fabric", "port", "message", "sim", "bench", "study", "seeds", "cli", "python"] {
         let mut found = lines_with(name, &["unsafe ", "allow(unsafe_code)"]);
         found.retain(|line| !["python/src/lent.rs", "sim/src/net/ahead.rs"].iter().any(|file| line.contains(file)));
         assert!(found.is_empty(), "{name}:\n{}", found.join("\n"));

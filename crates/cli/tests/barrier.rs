@@ -36,8 +36,10 @@ fn devices_are_measured_beside_their_bound() {
         devices.push("rtl");
     }
     for device in devices {
-        let args =
-            ["measure", "barrier", "--via", "shm", "--device", device, "--ranks", "2", "--time", "0.02", "--json"];
+        let args = [
+            "measure", "barrier", "--via", "shm", "--device", device, "--ranks", "2", "--time", "0.02", "--blocks",
+            "1", "--json",
+        ];
         let records = records(&args);
         assert_eq!(records.len(), 1);
         let record = &records[0];
@@ -57,7 +59,7 @@ fn devices_are_measured_beside_their_bound() {
 #[test]
 fn flags_stand_beside_messages() {
     let args = ["measure", "barrier", "--via", "shm", "--ranks", "2", "--algorithm", "dissemination,flag"];
-    let records = records(&[&args[..], &["--time", "0.02", "--json"]].concat());
+    let records = records(&[&args[..], &["--time", "0.02", "--blocks", "1", "--json"]].concat());
     let named: Vec<&str> = records.iter().map(|record| record["algorithm"].as_str().unwrap()).collect();
     assert_eq!(named, ["dissemination", "flag"]);
 }

@@ -109,7 +109,8 @@ fn what_cannot_be_fitted_is_told() {
 #[test]
 fn ping_pong_alone_is_completed_on_the_machine_that_measured_it_and_nowhere_else() {
     let folder = place("loggp-here");
-    let output = hotlink("measure pingpong --via shm --ranks 2 --size 8..64KiB..x8 --time 0.01 --json", &folder);
+    let output =
+        hotlink("measure pingpong --via shm --ranks 2 --size 8..64KiB..x8 --time 0.01 --blocks 1 --json", &folder);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     std::fs::write(folder.join("m.json"), &output.stdout).unwrap();
     let output = hotlink("calibrate m.json --model loggp --name here --out here.toml", &folder);

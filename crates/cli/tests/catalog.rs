@@ -58,7 +58,7 @@ fn why_traces_a_capacity_to_the_line_of_its_number() {
 fn check_explains_every_mistake_and_leaves_status_2() {
     let path = format!("{}/broken.toml", env!("CARGO_TARGET_TMPDIR"));
     let text = "name = \"broken\"\ntitel = \"typo\"\nparts = [\"pc-p3-1ghz\", \"dolphin-d335\"]\n\
-                routing = \"dimension-order\"\nflow_control = \"sci-ring\"\n[topology]\nkind = \"cube\"\ndimensions = 0\n\
+                routing = \"dimension-order\"\ntechnology = \"sci\"\n[topology]\nkind = \"cube\"\ndimensions = 0\n\
                 extents = \"padded-cube\"\nsource = \"me\"\nstatus = \"published\"\n";
     std::fs::write(&path, text).unwrap();
     let run = hotlink(&["catalog", "check", "sci-ring", &path]);

@@ -95,7 +95,7 @@ fn links_are_one_record_a_resource() {
 #[test]
 fn a_graph_of_ones_own_takes_random_traffic_and_tells_of_deadlock() {
     let place = Place::new("graph");
-    let graph = r#"{"nodes": ["a", "b", "c", "d"], "switches": 2, "rate_MBps": 160, "links": [{"from": "a", "to": "s0"},
+    let graph = r#"{"technology": "myrinet", "nodes": ["a", "b", "c", "d"], "switches": 2, "rate_MBps": 160, "links": [{"from": "a", "to": "s0"},
         {"from": "b", "to": "s0"}, {"from": "c", "to": "s1"}, {"from": "d", "to": "s1"}, {"from": "s0", "to": "s1"}]}"#;
     std::fs::write(place.path().join("my-graph.json"), graph).unwrap();
     let line = "analyze my-graph.json --traffic permutation:random --samples 200 --seed 1 --json";

@@ -117,3 +117,47 @@ fn a_share_that_fell_to_nothing_is_a_regression_and_values_that_cannot_be_are_no
     write(&folder, "usual.json", &[pingpong(8, 1.0, 0.01)]);
     refuses(&folder, &[("compare-runs usual.json negative.json", "no pair has values to compare")]);
 }
+
+#[test]
+fn two_commands_run_in_turn_and_their_errors_have_a_place() {
+    let folder = place("compare-runs-commands");
+    write(&folder, "a.json", &[pingpong(8, 1.0, 0.01)]);
+    write(&folder, "b.json", &[pingpong(8, 1.2, 0.01)]);
+    let run = |a: &str, b: &str, more: &[&str]| {
+        let command = ["compare-runs", "--a", a, "--b", b, "--pairs", "6", "--json"];
+        std::process::Command::new(env!("CARGO_BIN_EXE_hotlink"))
+            .args(command)
+            .args(more)
+            .current_dir(&folder)
+            .output()
+            .unwrap()
+    };
+    let output = run("echo a >> order; cat a.json", "echo b >> order; cat b.json", &["--junit", "pairs.xml"]);
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let record = &document["records"][0];
+    assert_eq!((record["verdict"].as_str(), record["pairs"].as_u64()), (Some("regression"), Some(6)));
+    assert!((record["ratio"].as_f64().unwrap() - 1.2).abs() < 1e-9, "{record}");
+    let order = std::fs::read_to_string(folder.join("order")).unwrap();
+    assert_eq!(order.split_whitespace().collect::<String>(), "abbaabbaabba", "neither is always the first");
+    assert!(std::fs::read_to_string(folder.join("pairs.xml")).unwrap().contains("failures=\"1\""));
+    assert_eq!(run("cat a.json", "cat a.json", &[]).status.code(), Some(0));
+    for (a, b, told) in [
+        (
+            "cat a.json",
+            "echo no good >&2; exit 7",
+            "--b, run 1 of 6: `echo no good >&2; exit 7` ended with exit status: 7:\n  no good",
+        ),
+        ("echo hello", "cat b.json", "--a, run 1 of 6: `echo hello` printed no results"),
+    ] {
+        let output = run(a, b, &[]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && said.contains(told), "{said}");
+    }
+    let lines = [
+        ("compare-runs --a true", "--b"),
+        ("compare-runs --a true --b true --pairs 5", "5 is not in 6..=1000"),
+        ("compare-runs a.json b.json --ignore sise_B", "--ignore sise_B: no record has this key"),
+    ];
+    refuses(&folder, &lines);
+}

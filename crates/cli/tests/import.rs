@@ -1,11 +1,11 @@
-//! `import`: every program's own text gives numbers in our units. The sample files in `import/` are made by hand.
+//! `import`: every program's own text gives numbers in our units. The sample files of the study crate are made by hand.
 
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
 
 fn hotlink(line: &str) -> Output {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/import");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../study/src/import/samples");
     Command::new(env!("CARGO_BIN_EXE_hotlink")).args(line.split_whitespace()).current_dir(folder).output().unwrap()
 }
 
@@ -64,7 +64,9 @@ fn imb_counts_megabytes_by_its_version() {
     ];
     assert_eq!(records.iter().map(|record| told(record, keys)).collect::<Vec<_>>(), expected);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/import/imb.txt")).unwrap();
+    let text =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../study/src/import/samples/imb.txt"))
+            .unwrap();
     std::fs::write(folder.join("imb-4.txt"), text.replace("2021.11", "4.1")).unwrap();
     let old = self::records(&format!("import imb {}", folder.join("imb-4.txt").display()));
     assert_eq!(told(&old[2], "bandwidth_MBps program_version"), "1048.576 4.1");
@@ -126,7 +128,7 @@ fn of_several_streams_the_sum_counts() {
 /// A read's latency is there and back; a run of some seconds tells a mean alone.
 #[test]
 fn perftest_s_reads_are_no_ping_pong_and_means_stand_in_for_what_is_typical() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/import");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../study/src/import/samples");
     let text = std::fs::read_to_string(folder.join("perftest_lat.txt")).unwrap();
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("perftest-read.txt");
     std::fs::write(&file, text.replace("Send Latency", "RDMA_Read Latency")).unwrap();
@@ -182,4 +184,21 @@ fn mistakes_are_told_at_their_line() {
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(place), "expected {place}: {said}");
     }
+}
+
+#[test]
+fn what_no_fabric_can_do_is_flagged() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let file = folder.join("osu-impossible.txt");
+    std::fs::write(
+        &file,
+        "# OSU MPI Latency Test v7.4\n# Size          Latency (us)\n8             0.02\n65536     900.0\n",
+    )
+    .unwrap();
+    let line = format!("import osu {} --fabric ib-ndr-fat-tree2", file.display());
+    let records = records(&line);
+    assert!(records[0]["impossible"] == true && records[0]["efficiency"].as_f64() > Some(1.0), "{}", records[0]);
+    assert!(records[1].get("impossible").is_none(), "{}", records[1]);
+    let told = String::from_utf8_lossy(&hotlink(&line).stderr).into_owned();
+    assert!(told.contains("impossible:") && told.contains("pingpong of 8 B") && told.contains("wrong unit"), "{told}");
 }

@@ -53,14 +53,17 @@ fn told(output: &Output) -> String {
 #[test]
 fn another_benchmark_is_turned_away_and_told_and_the_right_one_still_meets() {
     let address = format!("127.0.0.1:{}", free_port());
-    let near = Listener::start(&format!("measure pingpong --via tcp --size 8 --time 0.02 --json --listen {address}"));
+    let near = Listener::start(&format!(
+        "measure pingpong --via tcp --size 8 --time 0.02 --blocks 1 --json --listen {address}"
+    ));
     let start = Instant::now();
     let other = hotlink(&format!("measure stream --via tcp --size 8 --connect {address}")).output().unwrap();
     assert_eq!(other.status.code(), Some(1), "{}", told(&other));
     assert!(told(&other).contains("turned this one away"), "{}", told(&other));
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
-    let far =
-        hotlink(&format!("measure pingpong --via tcp --size 8 --time 0.02 --connect {address}")).output().unwrap();
+    let far = hotlink(&format!("measure pingpong --via tcp --size 8 --time 0.02 --blocks 1 --connect {address}"))
+        .output()
+        .unwrap();
     assert!(far.status.success(), "{}", told(&far));
     let (status, out, told) = near.ends();
     assert!(status == Some(0) && out.contains("latency_us"), "{told}");
@@ -77,7 +80,7 @@ fn shared_memory_is_refused_before_anybody_waits() {
 #[test]
 fn a_peer_that_dies_is_told() {
     let address = format!("127.0.0.1:{}", free_port());
-    let line = "measure pingpong --via tcp --size 8 --time 0.05 --rounds 1000 --progress always";
+    let line = "measure pingpong --via tcp --size 8 --time 0.05 --blocks 1 --rounds 1000 --progress always";
     let mut near = Listener::start(&format!("{line} --listen {address}"));
     let mut far = hotlink(&format!("{line} --connect {address}")).stderr(Stdio::null()).spawn().unwrap();
     near.says(" of 1000");
@@ -88,4 +91,43 @@ fn a_peer_that_dies_is_told() {
     assert_eq!(status, Some(1), "{told}");
     assert!(told.contains("rank 1 ended"), "{told}");
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+}
+
+/// The command with a launcher's variables and these options.
+fn as_rank(variables: &[(&str, &str)], line: &str) -> Command {
+    let mut command = hotlink(line);
+    command.envs(variables.iter().copied());
+    command
+}
+
+#[test]
+fn numbers_that_cannot_be_and_secrets_that_are_none_are_bad_input() {
+    let rank = [("HOTLINK_RANK", "5"), ("HOTLINK_RANKS", "2")];
+    let far = [("HOTLINK_RANK", "1"), ("HOTLINK_RANKS", "2"), ("HOTLINK_MEET", "192.0.2.1:7000")];
+    let open = std::env::temp_dir().join(format!("hotlink-open-secret-{}", std::process::id()));
+    std::fs::write(&open, "a secret that others may read").unwrap();
+    std::fs::set_permissions(&open, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+    let with_file = format!("measure barrier --via tcp --secret-file {}", open.display());
+    for (variables, line, words) in [
+        (&rank[..], "measure barrier", "HOTLINK_RANK=5 with HOTLINK_RANKS=2: the rank must be 0 to 1"),
+        (&far, "measure barrier --via tcp", "HOTLINK_SECRET_FILE"),
+        (&far, &with_file, "chmod 600"),
+        (&[], "measure sockets --listen 192.0.2.1:7000", "HOTLINK_SECRET_FILE"),
+        (&[], "measure sockets --connect 192.0.2.1:7000", "HOTLINK_SECRET_FILE"),
+    ] {
+        let output = as_rank(variables, line).output().unwrap();
+        assert!(output.status.code() == Some(2) && told(&output).contains(words), "{line}: {}", told(&output));
+        assert!(output.stdout.is_empty());
+    }
+    std::fs::remove_file(open).unwrap();
+}
+
+#[test]
+fn a_rank_whose_others_never_come_says_whom_it_waits_for() {
+    let mut child = as_rank(&[("PMI_RANK", "0"), ("PMI_SIZE", "2")], "measure barrier").spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(line.contains("waits on this machine for rank 1, at most 20 s"), "{line}");
 }

@@ -76,7 +76,8 @@ fn benchmarks_run_under_every_mpi() {
     for (turn, launcher) in launchers.iter().enumerate() {
         let others = IN_TURN.iter().skip(turn).step_by(launchers.len());
         for (arguments, records) in EVERYWHERE.iter().chain(others) {
-            let all = [&["measure"], *arguments, &["--via", "mpi", "--time", "0.002", "--json"]].concat();
+            let all =
+                [&["measure"], *arguments, &["--via", "mpi", "--time", "0.002", "--blocks", "1", "--json"]].concat();
             let what = format!("{} {arguments:?}", launcher.0.display());
             let document = document(&run(launcher, "2", &all), &what);
             let told = document["environment"]["mpi"].as_str().unwrap();
@@ -112,7 +113,8 @@ fn programs_pass_unchanged_with_the_barrier_plugin() {
             vec!["-genv", "LD_PRELOAD", plugin.trim()]
         };
         for arguments in [["is", "--class", "S"], ["kernel", "--iterations", "5"]] {
-            let all = [&["measure"], &arguments[..], &["--via", "mpi", "--time", "0.002", "--json"]].concat();
+            let all = [&["measure"], &arguments[..], &["--via", "mpi", "--time", "0.002", "--blocks", "1", "--json"]]
+                .concat();
             let what = format!("{named} {arguments:?} with {preload}");
             let document = document(&run_with(&launcher, &options, "2", &all), &what);
             let record = &document["records"][0];

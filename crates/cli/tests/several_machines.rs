@@ -15,7 +15,7 @@ fn on_two_machines(arguments: &str) -> Option<Output> {
         file.display().to_string()
     };
     // As ranks of a Slurm step: task 0 is on the first machine, which the other finds by its name.
-    let step = "SLURM_STEP_NUM_TASKS=2 SLURM_STEP_NUM_NODES=2 SLURM_JOB_ID=5 SLURM_STEP_ID=0";
+    let step = "HOTLINK_SECRET=long_enough_a_secret SLURM_STEP_NUM_TASKS=2 SLURM_STEP_NUM_NODES=2 SLURM_JOB_ID=5 SLURM_STEP_ID=0";
     let on = |rank: u32, name: &str| {
         let own = format!("mount --bind {} /proc/sys/kernel/random/boot_id", identity(name));
         let step = format!("{step} SLURM_PROCID={rank} SLURM_STEP_NODELIST=10.99.0.1,10.99.0.2");
@@ -42,7 +42,9 @@ fn records(arguments: &str) -> Option<Vec<Value>> {
 
 #[test]
 fn the_bound_is_the_named_fabric() {
-    let Some(records) = records("pingpong --via tcp --size 64KiB --time 0.1 --fabric myrinet-clos64") else { return };
+    let Some(records) = records("pingpong --via tcp --size 64KiB --time 0.1 --blocks 1 --fabric myrinet-clos64") else {
+        return;
+    };
     let [record] = &records[..] else { panic!("{records:?}") };
     assert_eq!((record["machines"].as_u64(), record["ranks"].as_u64()), (Some(2), Some(2)));
     assert!(record["limiting_resource"].as_str().unwrap().contains("Myrinet"), "{record}");
@@ -55,7 +57,7 @@ fn the_bound_is_the_named_fabric() {
 
 #[test]
 fn ports_that_tell_no_rate_leave_the_memory_as_bound() {
-    let Some(records) = records("alltoall --via tcp --size 4KiB --time 0.1") else { return };
+    let Some(records) = records("alltoall --via tcp --size 4KiB --time 0.1 --blocks 1") else { return };
     assert_eq!(records[0]["machines"], 2, "{records:?}");
     let limit = records[0]["limiting_resource"].as_str().unwrap();
     assert!(["memory copy", "cache-line hand-off"].contains(&limit), "{records:?}");
@@ -63,7 +65,7 @@ fn ports_that_tell_no_rate_leave_the_memory_as_bound() {
 
 #[test]
 fn shared_memory_is_one_machines() {
-    let Some(output) = on_two_machines("pingpong --via shm --size 8 --time 0.1") else { return };
+    let Some(output) = on_two_machines("pingpong --via shm --size 8 --time 0.1 --blocks 1") else { return };
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && told.contains("shared memory is one machine's"), "{told}");
 }

@@ -17,7 +17,7 @@ fn over_cable(delay_ms: f64, loss: f64, mbit: f64, arguments: &str) -> Option<Ve
     let far = format!("{HOTLINK} measure sockets --connect 10.99.0.1:7071");
     let near = format!("{HOTLINK} measure sockets --listen 10.99.0.1:7071 --json {arguments}");
     let mut command = Command::new("timeout");
-    command.args(["-s", "KILL", "60", "unshare", "-rn", "sh", script]);
+    command.args(["-s", "KILL", "60", "unshare", "-rn", "sh", script]).env("HOTLINK_SECRET", "a secret of both hosts");
     command.args([delay_ms, loss, mbit].map(|value| value.to_string())).args([far, near]);
     let output = command.output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
@@ -54,7 +54,7 @@ fn number(record: &Value, key: &str) -> f64 {
 
 #[test]
 fn latency_is_the_delay_imposed() {
-    let arguments = "--test latency --size 64 --time 0.5";
+    let arguments = "--test latency --size 64 --time 0.5 --blocks 1";
     assert!(matches((20.0, 0.0, 1000.0), arguments, |records| {
         let least = |record| number(record, "min") / 1000.0;
         // Never less, however busy the machine.
@@ -65,7 +65,7 @@ fn latency_is_the_delay_imposed() {
 
 #[test]
 fn bandwidth_is_the_rate_imposed() {
-    let arguments = "--test bandwidth --size 1400 --time 2 --line-rate 2.5";
+    let arguments = "--test bandwidth --size 1400 --time 2 --blocks 1 --line-rate 2.5";
     assert!(matches((1.0, 0.0, 20.0), arguments, |records| {
         assert!(records.len() == 2);
         records.iter().all(|record| (0.8..1.05).contains(&number(record, "efficiency")))
@@ -74,7 +74,7 @@ fn bandwidth_is_the_rate_imposed() {
 
 #[test]
 fn lost_datagrams_are_counted() {
-    let arguments = "--test bandwidth --protocol datagram --size 100 --pace 0.2 --time 1.5";
+    let arguments = "--test bandwidth --protocol datagram --size 100 --pace 0.2 --time 1.5 --blocks 1";
     assert!(matches((1.0, 0.2, 100.0), arguments, |records| {
         let (sent, lost) = (number(&records[0], "messages_sent"), number(&records[0], "lost_share"));
         // Four standard deviations of so many trials at 0.2 each.
@@ -85,7 +85,9 @@ fn lost_datagrams_are_counted() {
 #[test]
 fn options_reach_the_sockets_and_stand_in_the_record() {
     let arguments = ["--size", "8,1400", "--nagle", "on,off", "--socket-buffer", "0,16KiB", "--writes", "2"];
-    let all = [&["measure", "sockets", "--test", "latency", "--time", "0.005", "--json"], &arguments[..]].concat();
+    let all =
+        [&["measure", "sockets", "--test", "latency", "--time", "0.005", "--blocks", "1", "--json"], &arguments[..]]
+            .concat();
     let output = Command::new(HOTLINK).args(all).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let records = document(&output.stdout);

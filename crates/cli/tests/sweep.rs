@@ -103,7 +103,7 @@ fn what_is_finished_is_not_run_again_and_what_is_damaged_is() {
 fn a_changed_fabric_is_another_cell() {
     let place = Place::new("fabric");
     let ring = "name = \"ring\"\ntitle = \"r\"\nparts = [\"pc-p3-1ghz\", \"dolphin-d335\"]\nrouting = \"dimension-order\"\n\
-        flow_control = \"sci-ring\"\n[topology]\nkind = \"cube\"\ndimensions = 1\nb_link = true\nextents = \"balanced\"\n\
+        technology = \"sci\"\n[topology]\nkind = \"cube\"\ndimensions = 1\nb_link = true\nextents = \"balanced\"\n\
         source = \"x\"\nstatus = \"estimated\"\n[resource.link]\nmeasured = { value = 300, unit = \"MB/s\", source = \"x\", status = \"measured\" }\n";
     place.write("ring.toml", ring);
     place.write("plan.toml", "[[study]]\nverb = \"simulate pingpong\"\nfabric = \"ring.toml\"\nsize = 65536\n");

@@ -5,13 +5,14 @@ use crate::desk::Desk;
 use crate::lent::{InPlace, Own, detached};
 use crate::{CommError, InputError};
 use hotlink_port::{Driver, RunError};
-use hotlink_real::{Doors, Launched, Lend, Meeting, Options, Shm, Tcp, World, die_with};
+use hotlink_real::{Doors, Gathering, Launched, Lend, Meeting, Mixed, Options, Shm, Tcp, World, die_with};
 use pyo3::prelude::*;
 use std::rc::Rc;
 
 enum Shared {
     Shm(World),
     Tcp(Meeting),
+    Mixed(Gathering),
 }
 
 /// What the ranks of a job share, made before they are forked.
@@ -25,6 +26,7 @@ impl Job {
         let shared = match via {
             "shm" => Shm::doors(ranks).map(Shared::Shm),
             "tcp" => Tcp::doors(ranks).map(Shared::Tcp),
+            "mixed" => Mixed::new(Options::default()).doors(ranks).map(Shared::Mixed),
             _ => return Err(unknown(via)),
         };
         shared.map(|shared| Job(Own::new(shared))).map_err(|error| InputError::new_err(error.to_string()))
@@ -35,6 +37,7 @@ impl Job {
         Ok(match self.0.get()? {
             Shared::Shm(world) => comm_on(world.open(rank)?),
             Shared::Tcp(meeting) => comm_on(detached(py, || meeting.open(rank))?),
+            Shared::Mixed(gathering) => comm_on(detached(py, || gathering.open(rank))?),
         })
     }
     /// In the process that forked them: `rank` has died, and the others are told.
@@ -42,6 +45,7 @@ impl Job {
         match self.0.get()? {
             Shared::Shm(world) => world.bury(rank),
             Shared::Tcp(meeting) => meeting.bury(rank),
+            Shared::Mixed(gathering) => gathering.bury(rank),
         }
         Ok(())
     }
@@ -54,7 +58,7 @@ fn comm_on(port: impl Lend + 'static) -> Comm {
 }
 
 fn unknown(via: &str) -> PyErr {
-    InputError::new_err(format!("via={via:?}; allowed: \"shm\", \"tcp\""))
+    InputError::new_err(format!("via={via:?}; allowed: \"shm\", \"tcp\", \"mixed\""))
 }
 
 /// The ranks of the job that a launcher (`mpirun`, `srun`) started this process as one of; `None`: it was started alone.
@@ -71,15 +75,17 @@ pub(crate) fn run_launched(via: &str, ranks: u32, pin: bool, program: &Bound<'_,
     let several = Launched::from_environment().map_err(InputError::new_err)?.is_some_and(|place| place.meet.is_some());
     let results = match via {
         "shm" if several => {
-            let what = "via=\"shm\": the ranks may be on several machines (HOTLINK_MEET); allowed there: \"tcp\"";
+            let what =
+                "via=\"shm\": the ranks may be on several machines (HOTLINK_MEET); allowed there: \"tcp\", \"mixed\"";
             return Err(InputError::new_err(what));
         }
         "shm" => Shm::new(options).run(ranks, &async |port| call(program, port)),
         "tcp" => Tcp::new(options).run(ranks, &async |port| call(program, port)),
+        "mixed" => Mixed::new(options).run(ranks, &async |port| call(program, port)),
         _ => return Err(unknown(via)),
     };
     results.map_err(|error| match error {
-        RunError::Ranks { .. } => InputError::new_err(error.to_string()),
+        RunError::Ranks { .. } | RunError::Setting(_) => InputError::new_err(error.to_string()),
         other => CommError::new_err(other.to_string()),
     })
 }

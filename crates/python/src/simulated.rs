@@ -7,9 +7,9 @@ use crate::comm::Comm;
 use crate::desk::{Call, Desk, Reply};
 use crate::lent::{ByCopy, detached};
 use crate::{CommError, InputError};
-use hotlink_cli::Failure;
 use hotlink_message::Error;
 use hotlink_port::{Port, Program, Rank};
+use hotlink_study::Error as Failure;
 use pyo3::exceptions::PyTimeoutError;
 use pyo3::prelude::*;
 use std::future::{Future, poll_fn};
@@ -140,7 +140,7 @@ impl Simulation {
         let limit = limit.map(Duration::try_from_secs_f64).transpose();
         let limit = limit.map_err(|error| InputError::new_err(format!("limit: {error}")))?;
         let running = Running { simulation: self, start: Instant::now(), limit };
-        let ran = py.detach(|| hotlink_cli::on_fabric::<(), _>(fabric, self.lines.len() as u32, &running));
+        let ran = py.detach(|| hotlink_study::on_fabric::<(), _>(fabric, self.lines.len() as u32, &running));
         // Whoever waits for a turn that never comes.
         self.lines.iter().for_each(|line| *locked(line) = None);
         if let Some(raised) = locked(&self.halt.raised).take() {

@@ -1,12 +1,14 @@
 //! `hotlink analyze`: one fabric at given sizes, by closed form and by load count, with what limits it.
 
-use crate::model::{Counted, Method, QuestionArgs};
+use super::question::{MeasuredArgs, Methods, PatternArgs, asked};
 use crate::table::Table;
-use crate::{Failure, output::Output, source::Source, values::Counts};
+use crate::words::word;
+use crate::{Failure, output::Output, values::Counts};
 use hotlink_bench::Record;
-use hotlink_fabric::deadlock;
-use hotlink_fabric::network::{Channel, Resource, Vertex};
-use serde_json::Value;
+use hotlink_fabric::Fabric;
+use hotlink_study::Source;
+use hotlink_study::ask::{Detail, Measured, Question};
+use hotlink_study::sensitivity;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -21,10 +23,19 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LIST")]
     nodes: Option<Counts>,
     #[command(flatten)]
-    question: QuestionArgs,
-    /// Closed form, load count, or both.
-    #[arg(long, value_enum, default_value_t = Method::Both)]
-    method: Method,
+    question: PatternArgs,
+    /// Which engines answer.
+    #[arg(long, value_parser = word::<Methods>(), default_value_t = Methods::Both)]
+    method: Methods,
+    #[command(flatten)]
+    measured: MeasuredArgs,
+    /// Say how the bound comes about: what each kind of resource carries, and what that leaves to a node.
+    #[arg(long)]
+    why: bool,
+    /// Vary the estimated and assumed inputs within their stated uncertainty: adds the bandwidth's interval and the inputs
+    /// that move it, the strongest first.
+    #[arg(long)]
+    sensitivity: bool,
     /// Add a record for every resource that carries load.
     #[arg(long)]
     links: bool,
@@ -48,34 +59,52 @@ const SHOWN: [(&str, &str); 13] = [
 ];
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    let source = Source::open(&args.fabric)?;
+    let source = Source::open_as(&args.fabric, args.question.technology)?;
     let sizes = source.sizes(args.nodes.as_ref())?;
-    let (mut rows, mut resources) = (Vec::new(), Vec::new());
-    let progress = output.progress("analyze", sizes.len() as u64 * args.question.draws());
+    let measured = Measured(args.measured.records()?);
+    let (mut rows, mut resources, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+    let progress = output.progress("analyze", sizes.len() as u64 * args.question.pattern()?.draws());
     for nodes in sizes {
-        let at = |what: String| Failure::Input(format!("{} with {nodes} nodes: {what}", source.name()));
-        let form = (args.method != Method::Load).then(|| source.spec()).flatten();
-        let form = form.and_then(|spec| args.question.by_formula(spec, nodes));
-        if form.is_none() && args.method == Method::Formula {
-            return Err(at("there is no closed form for this topology, size or traffic; try --method load".to_owned()));
+        let question = Question { detail: args.detail(), ..args.question.question(&args.fabric, nodes) };
+        let answers = asked(&question, &source, args.method, &measured, &progress)?;
+        let at = |line: &str| format!("{nodes} nodes: {line}");
+        resources.extend(answers.given.iter().flat_map(|answer| answer.more.clone()));
+        let mut records = answers.records();
+        if args.sensitivity {
+            let at = |what: String| Failure::Input(format!("{} with {nodes} nodes: {what}", source.name()));
+            add_sensitivity(args, &source, nodes, &mut records).map_err(at)?;
         }
-        rows.extend(form);
-        if args.method != Method::Formula {
-            let fabric = source.build(nodes).map_err(at)?;
-            let (mut record, counted) = args.question.by_load(fabric, &|| progress.step()).map_err(at)?;
-            add_deadlock(&counted, &mut record);
-            if args.links {
-                resources.extend(per_resource(&record, &counted));
-            }
-            rows.push(record);
+        rows.extend(records);
+        notes.extend(answers.given.iter().flat_map(|answer| answer.why.iter().map(|line| at(line))));
+        if args.method == Methods::All {
+            notes.extend(answers.notes().iter().map(|line| at(line)));
         }
     }
-    output.table(Table { notes: deadlocks(&rows), ..Table::of_columns(&rows, &SHOWN) });
+    let notes = deadlocks(&rows).into_iter().chain(notes).collect();
+    output.table(Table { notes, ..Table::of_columns(&rows, &SHOWN) });
     if args.links {
         output.table(Table::of(&resources));
     }
     rows.into_iter().chain(resources).for_each(|record| output.push(record));
     Ok(())
+}
+
+/// Adds the interval of the load count's bandwidth.
+fn add_sensitivity(args: &Args, source: &Source, nodes: u32, records: &mut [Record]) -> Result<(), String> {
+    let Some(record) = records.iter_mut().find(|record| record.text("method") == Some("load")) else { return Ok(()) };
+    let question = args.question.pattern().map_err(|error| error.to_string())?;
+    let key = "bandwidth_per_node_MBps";
+    sensitivity::add(record, source.spec(), key, |spec| {
+        let fabric = Fabric::build(spec, nodes).map_err(|error| error.to_string())?;
+        let (record, _) = question.by_load(fabric, &|| ())?;
+        record.number(key).ok_or_else(|| format!("no {key}"))
+    })
+}
+
+impl Args {
+    fn detail(&self) -> Detail {
+        Detail { deadlock: true, links: self.links, why: self.why }
+    }
 }
 
 /// What people need to know of deadlock: nothing, where every size is free of it.
@@ -86,41 +115,4 @@ fn deadlocks(rows: &[Record]) -> Vec<String> {
         (!is_free).then(|| format!("{nodes} nodes: {deadlock}"))
     };
     rows.iter().filter_map(told).collect()
-}
-
-/// Whether the routing can deadlock, and why (not). Unknown for fabrics too large to follow every route.
-fn add_deadlock(counted: &Counted, record: &mut Record) {
-    match deadlock::check(&counted.fabric) {
-        Ok(report) => {
-            record.set("deadlock_free", report.is_free());
-            record.set("deadlock", report.sentence(&counted.fabric));
-        }
-        Err(why) => {
-            record.set("deadlock_free", Value::Null);
-            record.set("deadlock", why.to_string());
-        }
-    }
-}
-
-/// One record for every resource with load, the fabric's head in front.
-fn per_resource(head: &Record, counted: &Counted) -> Vec<Record> {
-    let Counted { fabric, load, .. } = counted;
-    let network = &fabric.network;
-    let vertices = (network.nodes..network.vertices() as u32).map(|v| Resource::Vertex(Vertex(v)));
-    let channels = (0..network.channels() as u32).map(|c| Resource::Channel(Channel(c)));
-    let hosts = network.node_iter().flat_map(|n| network.host_roles.iter().map(move |&role| Resource::Host(n, role)));
-    let keys = ["fabric", "nodes", "nodes_built", "traffic"];
-    let base = keys.iter().filter_map(|&key| Some((key, head.get(key)?.clone())));
-    let base = base.fold(Record::new(), |record, (key, value)| record.with(key, value));
-    let all = vertices.chain(channels).chain(hosts).map(|resource| (resource, load.of(fabric, resource)));
-    all.filter(|&(_, load)| load > 0.0)
-        .map(|(resource, load)| {
-            let role = fabric.role_name(network.role(resource));
-            base.clone()
-                .with("method", "load")
-                .with("resource", fabric.resource_name(resource))
-                .with("role", role)
-                .with("load", load)
-        })
-        .collect()
 }

@@ -1,8 +1,15 @@
 //! `hotlink compare`: which of several fabrics gives the most bandwidth per node, and per dollar, at which size.
 
-use crate::comparison::{Comparison, Priced};
-use crate::model::{Method, QuestionArgs};
-use crate::{Failure, files::Batch, output::Output, source::Source, values::Counts};
+mod paper;
+
+use super::question::PatternArgs;
+use crate::words::word;
+use crate::{Failure, files::Batch, output::Output, values::Counts};
+use hotlink_study::Source;
+use hotlink_study::comparison::{Comparison, Priced};
+use hotlink_study::model::Method;
+use hotlink_study::ranking::Eras;
+use paper::Paper;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -21,13 +28,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LIST", default_value = "2..128")]
     nodes: Counts,
     #[command(flatten)]
-    question: QuestionArgs,
+    question: PatternArgs,
     /// Load count, or closed form where there is one (both: the load count).
-    #[arg(long, value_enum, default_value_t = Method::Load)]
+    #[arg(long, value_parser = word::<Method>(), default_value_t = Method::Load)]
     method: Method,
     /// Prices that override the catalog's: a file, or a list of the catalog.
     #[arg(long, value_name = "NAME|FILE")]
     prices: Option<PathBuf>,
+    /// Rank prices of different years together, as they are: nothing is converted.
+    #[arg(long)]
+    across_eras: bool,
     /// Folder for tables, data and plots.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -37,18 +47,23 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let sizes = args.nodes.to_u32().map_err(|what| Failure::Input(format!("--nodes: {what}")))?;
     let mut sources: Vec<Priced> = Vec::new();
     for name in &args.fabrics {
-        let source = Source::open(name)?;
+        let technology = args.question.technology.filter(|_| name.ends_with(".json"));
+        let source = Source::open_as(name, technology)?;
         if sources.iter().any(|known| known.source.name() == source.name()) {
             return Err(Failure::Input(format!("{}: named twice; name each fabric once", source.name())));
         }
         sources.push(Priced::new(source, args.prices.as_deref())?);
     }
-    let steps = (sources.len() * sizes.len()) as u64 * args.question.draws();
+    let question = args.question.pattern()?;
+    let steps = (sources.len() * sizes.len()) as u64 * question.draws();
     let progress = output.progress("compare", steps);
-    let comparison = Comparison::make(&sources, &sizes, &args.question, args.method, &|| progress.step())?;
+    let comparison = {
+        let eras = if args.across_eras { Eras::Together } else { Eras::Apart };
+        Comparison::make(&sources, &sizes, &question, args.method, eras, &|| progress.step())?
+    };
     drop(progress);
     comparison.records().into_iter().for_each(|record| output.push(record));
-    comparison.tables().into_iter().for_each(|table| output.table(table));
+    Paper(&comparison).tables().into_iter().for_each(|table| output.table(table));
     match &args.out {
         Some(folder) => write(&comparison, folder, output),
         None => Ok(()),
@@ -58,7 +73,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 fn write(comparison: &Comparison, folder: &Path, output: &Output) -> Result<(), Failure> {
     let batch = Batch::new(folder)?;
     let data = batch.write("compare.json", &output.json())?;
-    batch.write("compare.csv", &comparison.csv())?;
+    batch.write("compare.csv", &Paper(comparison).csv())?;
     match output.plotter() {
         Some(plot) => {
             if let Err(why) = plot(&data) {
@@ -70,7 +85,7 @@ fn write(comparison: &Comparison, folder: &Path, output: &Output) -> Result<(), 
         ),
     }
     let plots: Vec<String> = batch.names().into_iter().filter(|name| name.ends_with(".png")).collect();
-    batch.write("summary.md", &comparison.summary(&plots))?;
+    batch.write("summary.md", &Paper(comparison).summary(&plots))?;
     let names = batch.names();
     batch.commit()?;
     eprintln!("hotlink: wrote {} to {}", names.join(", "), folder.display());

@@ -1,16 +1,11 @@
 //! `hotlink import`: results of other measurement programs as our records, each with its bound where a fabric is named.
 
-mod imb;
-mod iperf3;
-mod nccl;
-mod osu;
-mod perftest;
-mod text;
-
-use crate::{Failure, fabric_bound::Bounds, output::Output};
-use hotlink_bench::Record;
+use crate::{Failure, output::Output};
+use hotlink_bench::flag_impossible;
+use hotlink_study::bound::measured::Bounds;
+use hotlink_study::import::{self, Told};
+use std::io::Read;
 use std::path::PathBuf;
-use text::Text;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -45,7 +40,7 @@ enum Program {
 
 #[derive(clap::Args)]
 struct Options {
-    /// Files that the program printed.
+    /// Files that the program printed; - is standard input.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// The fabric that was measured, of the catalog or a file: each record gets its bound; without it, none.
@@ -75,65 +70,42 @@ struct PerftestOptions {
 const MOST_BYTES: u64 = 256 << 20;
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    let (options, program): (&Options, &str) = match &args.program {
-        Program::Osu(options) => (options, "osu"),
-        Program::Imb(options) => (options, "imb"),
-        Program::NcclTests(options) => (options, "nccl-tests"),
-        Program::Perftest(options) => (&options.common, "perftest"),
-        Program::Iperf3(options) => (options, "iperf3"),
+    let (options, program) = match &args.program {
+        Program::Osu(options) => (options, import::Program::Osu),
+        Program::Imb(options) => (options, import::Program::Imb),
+        Program::NcclTests(options) => (options, import::Program::NcclTests),
+        Program::Perftest(options) => (&options.common, import::Program::Perftest { gbits: options.report_gbits }),
+        Program::Iperf3(options) => (options, import::Program::Iperf3),
     };
+    let Options { fabric, benchmark, ranks, .. } = options;
+    let told = Told { fabric: fabric.as_deref(), benchmark: benchmark.as_deref(), ranks: *ranks };
     let mut bounds = options.fabric.as_deref().map(|name| Bounds::open(name, options.nodes)).transpose()?;
     for path in &options.files {
         let file = path.display().to_string();
         let text = read(path)?;
-        let text = Text::new(&file, &text);
-        let records = match &args.program {
-            Program::Osu(_) => osu::read(&text)?,
-            Program::Imb(_) => imb::read(&text)?,
-            Program::NcclTests(_) => nccl::read(&text)?,
-            Program::Perftest(options) => perftest::read(&text, options.report_gbits)?,
-            Program::Iperf3(_) => iperf3::read(&text)?,
-        };
-        if records.is_empty() {
-            return Err(text.wrong(0, "holds no result", &format!("what {program} prints")));
-        }
-        for record in records {
-            let record = with_told(record, options);
-            if record.text("benchmark").is_none() {
-                return Err(text.wrong(0, "does not tell which benchmark it is of", "--benchmark NAME"));
-            }
-            let record = head(options, program).followed_by(record);
-            let record = record.with("file", file.as_str());
-            output.push(match &mut bounds {
+        for record in import::read(&file, &text, program, &told)? {
+            let record = match &mut bounds {
                 Some(bounds) => bounds.add(record)?,
                 None => record,
-            });
+            };
+            let (record, impossible) = flag_impossible(record);
+            if let Some(what) = impossible {
+                eprintln!("hotlink: impossible: {file}: {what}");
+            }
+            output.push(record);
         }
     }
     Ok(())
 }
 
-fn head(options: &Options, program: &str) -> Record {
-    Record::new()
-        .with("fabric", options.fabric.as_deref().unwrap_or("unknown"))
-        .with("benchmark", "")
-        .with("method", "measured")
-        .with("program", program)
-}
-
-/// What the file does not tell and the user does.
-fn with_told(mut record: Record, options: &Options) -> Record {
-    if let (None, Some(benchmark)) = (record.text("benchmark"), &options.benchmark) {
-        record.set("benchmark", benchmark.as_str());
-    }
-    if let (None, Some(ranks)) = (record.get("ranks"), options.ranks) {
-        record.set("ranks", ranks);
-    }
-    record
-}
-
 fn read(path: &std::path::Path) -> Result<String, Failure> {
     let wrong = |what: String| Failure::Input(format!("{}: {what}", path.display()));
+    if path == std::path::Path::new("-") {
+        let mut bytes = Vec::new();
+        let read = std::io::stdin().take(MOST_BYTES).read_to_end(&mut bytes);
+        read.map_err(|error| wrong(format!("standard input cannot be read: {error}")))?;
+        return Ok(String::from_utf8_lossy(&bytes).into_owned());
+    }
     let size = std::fs::metadata(path).map_err(|error| wrong(format!("cannot be read: {error}")))?.len();
     if size > MOST_BYTES {
         return Err(wrong("is larger than a result file may be: 256 MiB".to_owned()));
@@ -141,44 +113,4 @@ fn read(path: &std::path::Path) -> Result<String, Failure> {
     let bytes = std::fs::read(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     // Logs hold what other programs wrote, too: their stray bytes are no reason to refuse the numbers.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn all(text: &str) {
-        let text = Text::new("f", text);
-        let _ =
-            (osu::read(&text), imb::read(&text), nccl::read(&text), perftest::read(&text, false), iperf3::read(&text));
-    }
-
-    /// The sample files, for mutation.
-    const SAMPLES: [&str; 8] = [
-        include_str!("../../tests/import/osu.txt"),
-        include_str!("../../tests/import/imb.txt"),
-        include_str!("../../tests/import/nccl.txt"),
-        include_str!("../../tests/import/nccl.json"),
-        include_str!("../../tests/import/perftest_bw.txt"),
-        include_str!("../../tests/import/perftest.json"),
-        include_str!("../../tests/import/iperf3.txt"),
-        include_str!("../../tests/import/iperf3.json"),
-    ];
-
-    proptest! {
-        #[test]
-        fn no_text_panics(text in "(\\PC{0,20}\n){0,6}") {
-            all(&text);
-        }
-        #[test]
-        fn no_damaged_sample_panics(which in 0..SAMPLES.len(), at in 0.0..1.0f64, cut in 0usize..40, put in "\\PC{0,6}|[0-9.\\[\\]#-]{0,6}") {
-            let sample = SAMPLES[which];
-            let mut from = (at * sample.len() as f64) as usize;
-            let mut to = (from + cut).min(sample.len());
-            while !sample.is_char_boundary(from) { from -= 1; }
-            while !sample.is_char_boundary(to) { to += 1; }
-            all(&format!("{}{put}{}", &sample[..from], &sample[to..]));
-        }
-    }
 }

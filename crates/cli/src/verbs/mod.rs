@@ -11,6 +11,7 @@ mod doctor;
 mod import;
 mod measure;
 mod plot;
+mod question;
 mod reproduce;
 mod simulate;
 mod sweep;

@@ -1,7 +1,8 @@
 //! `hotlink plot`: results as curves. Python draws; this reads, checks and hands over.
 
 use crate::files::Batch;
-use crate::{Failure, output, output::Output, results};
+use crate::{Failure, output, output::Output};
+use hotlink_study::results;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 

@@ -2,17 +2,13 @@
 
 mod barrier;
 mod cache_study;
-mod cell;
 mod deposit;
-pub(crate) mod distribution;
-mod faults;
 mod goal;
 mod kernel;
-mod least;
 mod options;
 mod packet;
-mod program;
 mod qsnet;
+mod stack;
 
 use crate::{Failure, output::Output};
 use hotlink_bench::Which;
@@ -71,20 +67,20 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Benchmark::Barrier(args) => barrier::run(args, output),
         Benchmark::Deposit(args) => deposit::run(args, output),
         Benchmark::Goal(args) => goal::run(args, output),
-        Benchmark::Pingpong(args) => packet::run(&args.cells()?, output),
-        Benchmark::Semantics(args) => packet::run(&args.cells()?, output),
-        Benchmark::Saturation(args) => packet::run(&args.cells()?, output),
-        Benchmark::Alltoall(args) => packet::run(&args.cells()?, output),
+        Benchmark::Pingpong(args) => packet::run_by(args.packet(), &args.cells()?, output),
+        Benchmark::Semantics(args) => packet::run_by(args.packet(), &args.cells()?, output),
+        Benchmark::Saturation(args) => packet::run_by(args.packet(), &args.cells()?, output),
+        Benchmark::Alltoall(args) => packet::run_by(args.packet(), &args.cells()?, output),
         Benchmark::CacheStudy(args) => cache_study::run(args, output),
-        Benchmark::Overlap(args) => packet::run(&args.cells()?, output),
+        Benchmark::Overlap(args) => packet::run_by(args.packet(), &args.cells()?, output),
         Benchmark::Bcast(args) => args.broadcast(output),
-        Benchmark::Reduce(args) => packet::run(&args.cells(Which::Reduce)?, output),
-        Benchmark::Allreduce(args) => packet::run(&args.cells(Which::Allreduce)?, output),
-        Benchmark::Allgather(args) => packet::run(&args.cells(Which::Allgather)?, output),
-        Benchmark::Gather(args) => packet::run(&args.cells(Which::Gather)?, output),
-        Benchmark::Scatter(args) => packet::run(&args.cells(Which::Scatter)?, output),
+        Benchmark::Reduce(args) => packet::run_by(args.packet(), &args.cells(Which::Reduce)?, output),
+        Benchmark::Allreduce(args) => packet::run_by(args.packet(), &args.cells(Which::Allreduce)?, output),
+        Benchmark::Allgather(args) => packet::run_by(args.packet(), &args.cells(Which::Allgather)?, output),
+        Benchmark::Gather(args) => packet::run_by(args.packet(), &args.cells(Which::Gather)?, output),
+        Benchmark::Scatter(args) => packet::run_by(args.packet(), &args.cells(Which::Scatter)?, output),
         Benchmark::Is(args) => kernel::sort(args, output),
-        Benchmark::Alltoallv(args) => kernel::alltoallv(args, output),
-        Benchmark::Traffic(args) => packet::run(&args.cells()?, output),
+        Benchmark::Alltoallv(args) => packet::run_by(args.packet(), &args.cells(Which::Alltoallv)?, output),
+        Benchmark::Traffic(args) => packet::run_by(args.packet(), &args.cells()?, output),
     }
 }

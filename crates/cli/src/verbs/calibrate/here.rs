@@ -1,13 +1,14 @@
 //! What results lack that their machine can tell without messages: how fast it copies, and a sort's own work. Where that is
 //! this machine it is measured on the spot, and said.
 
-use super::{Measured, is};
 use crate::output::Output;
 use crate::progress::When;
 use crate::verbs::measure;
-use crate::{Failure, environment, results};
+use crate::{Failure, environment};
 use clap::ValueEnum;
 use hotlink_bench::Record;
+use hotlink_study::calibrate::{Measured, is};
+use hotlink_study::results;
 use serde_json::{Map, Value as Json};
 use std::ffi::OsString;
 use std::path::Path;
@@ -25,7 +26,7 @@ struct Part {
 const PARTS: [Part; 2] = [
     Part {
         holds: |r| is(r, "memory") && r.number("stride").is_none_or(|stride| stride == 1.0),
-        line: "memory --strides 1 --size 8..64MiB..x2",
+        line: "memory --strides 1 --size 8..64MiB..x2 --time 0.1 --spread 0",
         what: "costs of copies",
         is_together: false,
     },
@@ -69,7 +70,7 @@ pub(super) fn complete(measured: &mut Vec<Measured>, output: &Output) -> Result<
 
 /// What so many processes measure at once by `line`.
 fn taken(line: &str, processes: u32, output: &Output) -> Result<Vec<Record>, Failure> {
-    let program = program(std::env::args_os());
+    let program = environment::program("calibrate", std::env::args_os());
     if processes == 1 || program.is_empty() {
         let mut output = output.part();
         measure::run_line(line, &mut output)?;
@@ -112,23 +113,9 @@ fn command(program: &[OsString], line: &str, is_first: bool, when: When) -> Comm
     command
 }
 
-/// The words that called this program, before its verb; none if it is another's.
-fn program(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    let words: Vec<OsString> = words.collect();
-    let verb = words.iter().position(|word| word == "calibrate").unwrap_or(0);
-    words[..verb].to_vec()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_program_is_called_as_it_was() {
-        let called = |line: &str| program(line.split(' ').map(OsString::from)).len();
-        assert_eq!([called("hotlink calibrate m.json"), called("python3 /bin/hotlink calibrate m")], [1, 2]);
-        assert_eq!(called("python3 own.py"), 0, "not by its command line");
-    }
 
     #[test]
     fn of_many_processes_one_tells_its_progress_as_this_one_would() {

@@ -1,6 +1,6 @@
 //! A comparison as a JUnit report, which continuous-integration servers read: one test case a row.
 
-use super::{Row, Verdict, sentence};
+use hotlink_study::compare_runs::{Row, Verdict, sentence};
 use std::fmt::Write;
 
 /// The report.

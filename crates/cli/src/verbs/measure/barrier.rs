@@ -170,10 +170,7 @@ fn record(args: &Args, device: Device, ranks: u32, blocks: &Blocks, over: bool) 
     }
     record = summary.into(record.with("oversubscribed", over));
     record = record.with("statistic_of", "latency_us").with("inner", blocks.inner);
-    if args.collective.repetition.raw {
-        record.set("samples", blocks.device.clone());
-    }
-    Ok(record)
+    Ok(record.with(super::rounds::SAMPLES, blocks.device.clone()))
 }
 
 #[cfg(test)]

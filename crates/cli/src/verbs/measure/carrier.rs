@@ -6,7 +6,7 @@ use crate::Failure;
 use hotlink_bench::{Bench, CopyRate, OnPort, Record, Samples, Summary, Told, Tuned, Tuning, copy_bound_mbps};
 use hotlink_message::{Algorithm, Collective, Error};
 use hotlink_port::Driver;
-use hotlink_real::{Shm, Tcp};
+use hotlink_real::{Mixed, Shm, Tcp};
 use serde::{Serialize, de::DeserializeOwned};
 
 /// What carries the messages.
@@ -14,8 +14,10 @@ use serde::{Serialize, de::DeserializeOwned};
 pub(super) enum Via {
     /// Shared memory between processes.
     Shm,
-    /// TCP over the loopback.
+    /// TCP over the loopback, or between the machines of a launched job.
     Tcp,
+    /// Shared memory within a machine, TCP between machines, in one job.
+    Mixed,
     /// The MPI under whose mpirun or srun this runs.
     Mpi,
 }
@@ -29,6 +31,9 @@ pub(super) struct Carrier {
     /// Which MPI, if not the launcher's own: openmpi, mpich, an mpicc, a libmpi_abi.so, or an MPI's folder.
     #[arg(long, value_name = "MPI", env = "HOTLINK_MPICC", help_heading = "MPI")]
     mpi: Option<String>,
+    /// With --via mpi: start the ranks by this command, anew for each block (`mpirun -n 2`; words for /bin/sh).
+    #[arg(long, value_name = "COMMAND", help_heading = "MPI", conflicts_with = "slurm")]
+    launcher: Option<String>,
     /// Print a Slurm script that runs this command with --via mpi, instead of running it.
     #[arg(long, help_heading = "MPI")]
     slurm: bool,
@@ -39,6 +44,7 @@ impl Carrier {
         match self.via {
             Via::Shm => "shm",
             Via::Tcp => "tcp",
+            Via::Mixed => "mixed",
             Via::Mpi => "mpi",
         }
     }
@@ -54,7 +60,7 @@ impl Carrier {
             return Ok(());
         }
         let what = "--via shm: these ranks met over the network, and shared memory is one machine's";
-        Err(Failure::Input(format!("{what}; allowed are --via tcp and --via mpi")))
+        Err(Failure::Input(format!("{what}; allowed are --via tcp, mixed and mpi")))
     }
     /// Refuses sizes of which `ranks` ranks cannot have `blocks` blocks each in their machines' memory.
     pub(super) fn fits(&self, sizes: &[u64], ranks: u32, blocks: u64) -> Result<(), Failure> {
@@ -67,6 +73,10 @@ impl Carrier {
     }
     pub(super) fn is_script_wanted(&self) -> bool {
         self.slurm
+    }
+    /// What starts the ranks of each block, where this process is none of them.
+    pub(super) fn launcher(&self) -> Option<&str> {
+        self.launcher.as_deref()
     }
     pub(super) fn mpi(&self) -> Option<&str> {
         self.mpi.as_deref()
@@ -93,6 +103,7 @@ impl Carrier {
         let results = match self.via {
             Via::Shm => return on_shm(ranks, bench),
             Via::Tcp => Tcp::new(limits()).run(ranks, &OnPort(bench)).map_err(failure)?,
+            Via::Mixed => Mixed::new(limits()).run(ranks, &OnPort(bench)).map_err(failure)?,
             Via::Mpi => return mpi::run(ranks, bench),
         };
         of_all(results)
@@ -111,6 +122,7 @@ impl Carrier {
         let results: Vec<Result<Told<B::Result>, Error>> = match self.via {
             Via::Shm => Shm::new(limits()).run(ranks, &tuned).map_err(failure)?,
             Via::Tcp => Tcp::new(limits()).run(ranks, &tuned).map_err(failure)?,
+            Via::Mixed => Mixed::new(limits()).run(ranks, &tuned).map_err(failure)?,
             Via::Mpi => return Err(Failure::Input("--via mpi: that MPI chooses for itself".to_owned())),
         };
         Ok(of_all(results)?.into_iter().map(|told| told.result).collect())
@@ -145,10 +157,6 @@ impl Carrier {
         };
         Ok(copy_bound_mbps(&copies, 0))
     }
-    /// How many of `ranks` copied at once in [`Carrier::copy_rate`].
-    pub(super) fn at_once(&self, ranks: u32) -> f64 {
-        f64::from(if self.is_mpi() { ranks } else { ranks.min(hotlink_real::cores()) })
-    }
     /// Every rank's host, where the ranks are a launcher's.
     pub(super) fn hosts(&self) -> Result<Vec<String>, Failure> {
         mpi::hosts()
@@ -162,7 +170,7 @@ impl Carrier {
         let (ranks, cores) = if self.is_mpi() { mpi::local(ranks) } else { (ranks, hotlink_real::cores()) };
         if ranks > cores && self.is_speaker() {
             let what = "results tell of the scheduler as much as of the fabric";
-            eprintln!("hotlink: {ranks} ranks share {cores} cores: {what}");
+            super::say_once(format!("hotlink: {ranks} ranks share {cores} cores: {what}"));
         }
         ranks > cores
     }

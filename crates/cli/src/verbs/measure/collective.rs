@@ -1,9 +1,9 @@
 //! `hotlink measure barrier`, `bcast`, `reduce`, `allreduce`, `allgather`, `alltoall`, `alltoallv`, `gather`, `scatter`.
 
-use super::{Repetition, carrier::Carrier, summary};
+use super::{Repetition, bound::Bound, carrier::Carrier, summary};
 use crate::values::{Counts, Sizes};
 use crate::{Failure, output::Output};
-use hotlink_bench::{Collected, Collective, Record, Start, Summary, Which, part};
+use hotlink_bench::{Collected, Collective, Record, Samples, Start, Summary, Which, part};
 use hotlink_fabric::background::BackgroundSpec;
 use hotlink_message::Algorithm;
 
@@ -20,7 +20,8 @@ pub(super) struct Args {
     /// How, over this project's messages: by default what the cost model picks; a wrong name is told what there is.
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub(super) algorithm: Vec<String>,
-    /// How ranks begin together: leaving a barrier, or at an agreed moment of clocks brought together.
+    /// How ranks begin together: leaving a barrier before a row of operations or before each, or at an agreed moment of
+    /// synchronised clocks.
     #[arg(long, value_enum, default_value_t = StartArg::Barrier)]
     start: StartArg,
     /// Other messages under way during each operation: uniform, permutation, hotspot, bursty, ring, pairs or all-to-all, and
@@ -33,8 +34,10 @@ pub(super) struct Args {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum StartArg {
-    /// Leaving a barrier.
+    /// Leaving a barrier; then a row of operations.
     Barrier,
+    /// Leaving a barrier before each operation, timed by itself, as the OSU benchmarks do.
+    Each,
     /// At an agreed moment.
     Window,
 }
@@ -43,6 +46,7 @@ impl From<StartArg> for Start {
     fn from(start: StartArg) -> Start {
         match start {
             StartArg::Barrier => Start::Barrier,
+            StartArg::Each => Start::Each,
             StartArg::Window => Start::Window,
         }
     }
@@ -99,8 +103,7 @@ pub(super) fn by(
             let (start, background) = (args.start.into(), args.background);
             let bench = Collective { which, size, start, background, plan: args.repetition.plan()? };
             let copy_mbps = args.carrier.copy_rate(size, ranks, args.repetition.bound_plan()?)?;
-            let copy_us =
-                copy_mbps.map_or(0.0, |mbps| taken_in(which, size, ranks) * args.carrier.at_once(ranks) / mbps);
+            let copy_us = copy_mbps.map_or(0.0, |mbps| written(which, size, ranks) / mbps);
             for &algorithm in algorithms {
                 let results: Vec<Collected> = match algorithm {
                     Some(algorithm) => args.carrier.run_by(ranks, &bench, (which.collective(), algorithm))?,
@@ -119,10 +122,13 @@ pub(super) fn by(
     Ok(())
 }
 
-const BOUND_IS: &str = "the larger of ceil(log2 ranks) hand-offs of a cache line between cores, and what the busiest rank \
-                        takes in, copied while all do";
+const BOUND_IS: &str = "the larger of ceil(log2 ranks) hand-offs of a cache line between cores, and every byte that ranks \
+                        must write, copied by all cores at once";
 const BOUND_OF_ROW_IS: &str = "the larger of ceil(log2 ranks) hand-offs of a cache line between cores, once in a row of \
-                               operations that flow into each other, and what the busiest rank takes in, copied while all do";
+                               operations that flow into each other, and every byte that ranks must write, copied by all \
+                               cores at once";
+const BOUND_OF_COPY_IS: &str = "every byte that ranks must write, copied by all cores at once; a rank that leaves the \
+                                barrier late may find the data there, so hand-offs bound nothing";
 
 /// Blocks that each of `ranks` ranks has of its own and of the others, in the mean over the ranks.
 fn blocks(which: Which, ranks: u32) -> u64 {
@@ -135,18 +141,25 @@ fn blocks(which: Which, ranks: u32) -> u64 {
     }
 }
 
-/// Bytes that the busiest rank receives at least.
-fn taken_in(which: Which, size: u64, ranks: u32) -> f64 {
-    let others = f64::from(ranks.saturating_sub(1));
+/// Bytes that the ranks together must write at least, however the operation goes about it.
+fn written(which: Which, size: u64, ranks: u32) -> f64 {
+    let (size, ranks) = (size as f64, f64::from(ranks));
     match which {
         Which::Barrier => 0.0,
-        Which::Bcast | Which::Reduce | Which::Allreduce | Which::Scatter => size as f64,
-        Which::Allgather | Which::Alltoall | Which::Gather => size as f64 * others,
+        // The result; what it is made of is read, which no copy's rate bounds.
+        Which::Reduce => size,
+        Which::Allreduce => size * ranks,
+        Which::Bcast | Which::Gather | Which::Scatter => size * (ranks - 1.0),
+        Which::Allgather | Which::Alltoall => size * ranks * (ranks - 1.0),
         Which::Alltoallv => {
-            let column = |to: u32| (0..ranks).filter(|&from| from != to).map(|from| part(size, from, to)).sum::<u64>();
-            (0..ranks).map(column).max().unwrap_or(0) as f64
+            let all = (0..ranks as u32).flat_map(|from| (0..ranks as u32).map(move |to| (from, to)));
+            all.filter(|(from, to)| from != to).map(|(from, to)| part(size as u64, from, to)).sum::<u64>() as f64
         }
     }
+}
+
+fn mean(samples: &Samples) -> f64 {
+    samples.values.iter().sum::<f64>() / samples.values.len().max(1) as f64
 }
 
 fn record(
@@ -161,9 +174,14 @@ fn record(
     let slowest = Collective::slowest(&each);
     let all = summary(&slowest)?;
     // News of every rank needs that many steps to reach all, each a hand-off at least.
-    let in_a_row = if bench.which.flows() && !bench.is_by_itself() { slowest.inner } else { 1 };
-    let steps_us = f64::from(ranks.next_power_of_two().trailing_zeros()) * hand_off_us / in_a_row as f64;
-    let bound_us = steps_us.max(copy_us);
+    let steps_us = f64::from(ranks.next_power_of_two().trailing_zeros()) * hand_off_us;
+    let (steps_us, bound_is) = match (bench.which.flows(), bench.is_by_itself()) {
+        (false, _) => (steps_us, BOUND_IS),
+        (true, false) => (steps_us / slowest.inner as f64, BOUND_OF_ROW_IS),
+        (true, true) if bench.start == Start::Window => (steps_us, BOUND_IS),
+        (true, true) => (0.0, BOUND_OF_COPY_IS),
+    };
+    let bound = Bound::larger(steps_us, copy_us, bound_is);
     let per_rank = |of: fn(&Summary) -> f64| {
         let values: Result<Vec<f64>, Failure> = each.iter().map(|rank| Ok(of(&summary(rank)?))).collect();
         values
@@ -174,17 +192,16 @@ fn record(
         .record(&args.repetition.fabric, bench.which.name())
         .with("ranks", ranks)
         .with("size_B", bench.size)
-        .with("latency_us", all.median)
-        .with("bound_latency_us", bound_us)
-        .with("efficiency", bound_us / all.median)
-        .with("limiting_resource", if copy_us > steps_us { "memory copy" } else { "cache-line hand-off" })
-        .with("bound_is", if in_a_row > 1 { BOUND_OF_ROW_IS } else { BOUND_IS })
+        .with("latency_us", all.median);
+    let record = bound
+        .add_to(record, all.median)
         .with("background", bench.background.map(|background| background.to_string()))
         .with("p25", all.p25)
         .with("p75", all.p75)
         .with("max", all.max)
         .with("rank_median_us", per_rank(|rank| rank.median)?)
         .with("rank_max_us", per_rank(|rank| rank.max)?)
+        .with("rank_mean_us", each.iter().map(mean).collect::<Vec<f64>>())
         .with("start", bench.start.name())
         .with("start_spread_us", Collected::spread_us(results))
         .with("clock_error_us", most(|rank| rank.clock_error_us))

@@ -22,7 +22,7 @@ pub(super) struct Args {
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Memory::Private, Memory::Shared])]
     memory: Vec<Memory>,
     #[command(flatten)]
-    repetition: Repetition,
+    pub(super) repetition: Repetition,
 }
 
 fn word(text: &str) -> Result<u64, String> {

@@ -30,7 +30,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
-    repetition: Repetition,
+    pub(super) repetition: Repetition,
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -1,12 +1,14 @@
 //! `hotlink measure`: benchmarks on this machine, between real processes, each with its bound beside it.
 
 mod barrier;
+mod bound;
 mod carrier;
 mod clock;
 mod collective;
 mod deposit;
 pub(crate) mod is;
 mod kernel;
+mod launch;
 mod machine;
 mod memory;
 mod mpi;
@@ -22,17 +24,19 @@ mod sockets;
 mod stream;
 mod wire;
 
-pub(crate) use is::{ClassName, ranks as is_ranks, record_of as sorted};
 pub(crate) use machine::describe;
-pub(crate) use overlap::{CurveArgs, Side, Spin};
+pub(crate) use overlap::CurveArgs;
 
 use crate::values::{Numbers, address};
 use crate::{Failure, osu, output::Output};
 use carrier::Carrier;
 use clap::Parser;
-use hotlink_bench::{Buffers, Plan, Record, Samples, Summary, Which};
+use hotlink_bench::{Buffers, Plan, Record, Samples, Summary, Which, flag_impossible};
 use hotlink_port::RunError;
 use hotlink_real::{Launched, Options};
+use hotlink_study::Source;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::time::Duration;
 use wire::Wire;
 
@@ -47,7 +51,8 @@ pub(crate) struct Args {
     bench: Bench,
     #[command(flatten)]
     hosts: Hosts,
-    /// Measure all points so often, one round after the other; the median round counts, disturbed ones are told.
+    /// Repeat all blocks N times, one round after the other; the interval is of the blocks of all rounds, outlying rounds
+    /// are reported.
     #[arg(long, global = true, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
 }
@@ -55,14 +60,14 @@ pub(crate) struct Args {
 impl Args {
     /// Whether OSU's suite has this benchmark, too.
     pub(crate) fn has_osu_form(&self) -> bool {
-        osu::has(self.bench.parts().0)
+        osu::has(self.bench.name())
     }
 }
 
 /// Ranks on several machines without a launcher. Under mpirun or srun none of this is needed on one machine; across
 /// machines, the variable HOTLINK_MEET=host:port says where rank 0 listens.
 #[derive(clap::Args)]
-#[command(next_help_heading = "Several machines (with --via tcp, or sockets; the same command on each)")]
+#[command(next_help_heading = "Several machines (with --via tcp or mixed, or sockets; the same command on each)")]
 struct Hosts {
     /// Be rank 0 and wait for the others at this address.
     #[arg(long, global = true, value_name = "HOST:PORT", value_parser = address, conflicts_with = "connect")]
@@ -76,6 +81,9 @@ struct Hosts {
     /// Processes that meet, with --listen and --connect.
     #[arg(long, global = true, value_name = "N", default_value_t = 2)]
     processes: u32,
+    /// Prove the secret in this file (mode 600, the same on all machines); without it, HOTLINK_SECRET_FILE or HOTLINK_SECRET.
+    #[arg(long, global = true, value_name = "FILE")]
+    secret_file: Option<std::path::PathBuf>,
 }
 
 impl Hosts {
@@ -84,6 +92,12 @@ impl Hosts {
     }
     /// Joins the ranks that the options or a launcher name; says nothing in the end unless this is rank 0.
     fn join(&self, bench: &Bench, output: &mut Output) -> Result<(), Failure> {
+        if let Some(path) = &self.secret_file {
+            hotlink_real::use_secret_file(path).map_err(|what| Failure::Input(format!("--secret-file: {what}")))?;
+        }
+        if matches!(bench, Bench::Sockets(_)) {
+            return Ok(());
+        }
         let place = match (&self.listen, &self.connect) {
             (Some(address), _) => Some((0, address)),
             (None, Some(address)) => Some((self.as_rank, address)),
@@ -91,15 +105,16 @@ impl Hosts {
         };
         if let Some((rank, address)) = place {
             if bench.carrier().is_some_and(Carrier::is_shm) {
-                let what = "--listen, --connect: shared memory is one machine's; allowed with them is --via tcp";
+                let what =
+                    "--listen, --connect: shared memory is one machine's; allowed with them is --via tcp or mixed";
                 return Err(Failure::Input(what.to_owned()));
             }
-            let job = format!("hotlink measure {}", bench.parts().0);
+            let job = format!("hotlink measure {}", bench.name());
             if rank == 0 {
                 eprintln!("hotlink: waits at {address} for `{job} --connect ...` on {} more", self.processes - 1);
             }
-            let (ranks, meet) = (self.processes, Some(address.clone()));
-            hotlink_real::join(Launched { rank, ranks, job, meet })
+            let (ranks, meet, origin) = (self.processes, Some(address.clone()), "the options".to_owned());
+            hotlink_real::join(Launched { rank, ranks, job, meet, origin })
                 .map_err(|what| Failure::Input(format!("--listen, --connect: {what}")))?;
         }
         if hotlink_real::launched().map_err(failure)?.is_some_and(|(rank, _)| rank > 0) {
@@ -159,17 +174,44 @@ enum Bench {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let carrier = args.bench.carrier();
+    if let Some(launcher) = carrier.and_then(Carrier::launcher) {
+        if carrier.is_some_and(|carrier| !carrier.is_mpi()) {
+            let what =
+                "--launcher: it starts an MPI's ranks, with --via mpi; shm and tcp start their own for each block";
+            return Err(Failure::Input(what.to_owned()));
+        }
+        describe(output);
+        rounds::launched(args, launcher, output)?;
+        return flag(output);
+    }
     match carrier.filter(|carrier| carrier.is_mpi() || carrier.is_script_wanted()) {
         Some(carrier) if !mpi::join(carrier, output)? => return Ok(()),
         Some(_) => {}
-        None if matches!(args.bench, Bench::Sockets(_)) => {}
         None => args.hosts.join(&args.bench, output)?,
     }
     carrier.map_or(Ok(()), Carrier::check)?;
     if !output.is_muted() {
         describe(output);
     }
-    mpi::leave(rounds::run(args, output).and_then(|()| beside_wire(args, output)))
+    let result = rounds::run(args, output).and_then(|()| beside_wire(args, output)).and_then(|()| flag(output));
+    // Whatever was open to others stands in the record.
+    let listening = hotlink_real::listening();
+    if !listening.is_empty() {
+        output.describe("listened_at", listening);
+    }
+    mpi::leave(result)
+}
+
+/// Marks what exceeds its bound, and says so.
+fn flag(output: &mut Output) -> Result<(), Failure> {
+    let is_muted = output.is_muted();
+    output.revise(|record| {
+        let (record, told) = flag_impossible(record);
+        if let Some(told) = told.filter(|_| !is_muted) {
+            eprintln!("hotlink: impossible: {told}");
+        }
+        Ok(record)
+    })
 }
 
 /// Puts the network's bound beside what was measured between machines.
@@ -180,6 +222,18 @@ fn beside_wire(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Some(mut wire) => output.revise(|record| wire.beside(record)),
         None => Ok(()),
     }
+}
+
+/// A fabric that there is, or a label: a misspelt fabric would stand in the results without its bound.
+fn fabric_or_label(text: &str) -> Result<String, String> {
+    if let Some(label) = text.strip_prefix("label:") {
+        return Ok(label.to_owned());
+    }
+    if text == THIS_MACHINE {
+        return Ok(text.to_owned());
+    }
+    let hint = format!("for a mere name of the results say label:{text}");
+    Source::open(text).map(|_| text.to_owned()).map_err(|error| format!("{error}; {hint}"))
 }
 
 /// The name of results that were given none.
@@ -227,36 +281,47 @@ fn run_bench(bench: &Bench, hosts: &Hosts, output: &mut Output) -> Result<(), Fa
 }
 
 impl Bench {
-    /// Its name on the command line, and what carries its messages, if it has any.
-    fn parts(&self) -> (&'static str, Option<&Carrier>) {
+    /// Its name on the command line, what carries its messages, if it has any, and how it is repeated.
+    fn parts(&self) -> (&'static str, Option<&Carrier>, &Repetition) {
         match self {
-            Bench::Pingpong(args) => ("pingpong", Some(&args.carrier)),
-            Bench::Stream(args) => ("stream", Some(&args.carrier)),
-            Bench::Rate(args) => ("rate", Some(&args.carrier)),
-            Bench::Pairs(args) => ("pairs", Some(&args.carrier)),
-            Bench::Semantics(args) => ("semantics", Some(&args.carrier)),
-            Bench::Saturation(args) => ("saturation", Some(&args.carrier)),
-            Bench::Deposit(args) => ("deposit", Some(&args.carrier)),
-            Bench::Overlap(args) => ("overlap", Some(&args.carrier)),
-            Bench::Sockets(_) => ("sockets", None),
-            Bench::Memory(_) => ("memory", None),
-            Bench::Registration(_) => ("registration", None),
-            Bench::Barrier(args) => ("barrier", Some(&args.collective.carrier)),
-            Bench::Bcast(args) => ("bcast", Some(&args.carrier)),
-            Bench::Reduce(args) => ("reduce", Some(&args.carrier)),
-            Bench::Allreduce(args) => ("allreduce", Some(&args.carrier)),
-            Bench::Allgather(args) => ("allgather", Some(&args.carrier)),
-            Bench::Alltoall(args) => ("alltoall", Some(&args.carrier)),
-            Bench::Alltoallv(args) => ("alltoallv", Some(&args.carrier)),
-            Bench::Gather(args) => ("gather", Some(&args.carrier)),
-            Bench::Scatter(args) => ("scatter", Some(&args.carrier)),
-            Bench::Kernel(args) => ("kernel", Some(&args.carrier)),
-            Bench::Is(args) => ("is", Some(&args.carrier)),
+            Bench::Pingpong(args) => ("pingpong", Some(&args.carrier), &args.repetition),
+            Bench::Stream(args) => ("stream", Some(&args.carrier), &args.common.repetition),
+            Bench::Rate(args) => ("rate", Some(&args.carrier), &args.common.repetition),
+            Bench::Pairs(args) => ("pairs", Some(&args.carrier), &args.repetition),
+            Bench::Semantics(args) => ("semantics", Some(&args.carrier), &args.repetition),
+            Bench::Saturation(args) => ("saturation", Some(&args.carrier), &args.repetition),
+            Bench::Deposit(args) => ("deposit", Some(&args.carrier), &args.repetition),
+            Bench::Overlap(args) => ("overlap", Some(&args.carrier), &args.repetition),
+            Bench::Sockets(args) => ("sockets", None, &args.repetition),
+            Bench::Memory(args) => ("memory", None, &args.repetition),
+            Bench::Registration(args) => ("registration", None, &args.repetition),
+            Bench::Barrier(args) => ("barrier", Some(&args.collective.carrier), &args.collective.repetition),
+            Bench::Bcast(args) => ("bcast", Some(&args.carrier), &args.repetition),
+            Bench::Reduce(args) => ("reduce", Some(&args.carrier), &args.repetition),
+            Bench::Allreduce(args) => ("allreduce", Some(&args.carrier), &args.repetition),
+            Bench::Allgather(args) => ("allgather", Some(&args.carrier), &args.repetition),
+            Bench::Alltoall(args) => ("alltoall", Some(&args.carrier), &args.repetition),
+            Bench::Alltoallv(args) => ("alltoallv", Some(&args.carrier), &args.repetition),
+            Bench::Gather(args) => ("gather", Some(&args.carrier), &args.repetition),
+            Bench::Scatter(args) => ("scatter", Some(&args.carrier), &args.repetition),
+            Bench::Kernel(args) => ("kernel", Some(&args.carrier), &args.repetition),
+            Bench::Is(args) => ("is", Some(&args.carrier), &args.repetition),
         }
     }
 
+    fn name(&self) -> &'static str {
+        self.parts().0
+    }
     fn carrier(&self) -> Option<&Carrier> {
         self.parts().1
+    }
+    /// Blocks of a round. A sort is run as a whole, and sockets between hosts meet once.
+    fn blocks(&self, hosts: &Hosts) -> u32 {
+        match self {
+            Bench::Is(_) => 1,
+            Bench::Sockets(_) if hosts.are_several() => 1,
+            _ => self.parts().2.blocks,
+        }
     }
 }
 
@@ -281,13 +346,21 @@ impl Memory {
 /// Options of every benchmark.
 #[derive(clap::Args)]
 struct Repetition {
-    /// Name under which results stand.
-    #[arg(long, value_name = "NAME", default_value = THIS_MACHINE)]
+    /// The fabric that is measured: one of the catalog, a file, or label:NAME for a mere name of the results.
+    #[arg(long, value_name = "NAME", default_value = THIS_MACHINE, value_parser = fabric_or_label)]
     fabric: String,
-    /// Most seconds for each point; it ends sooner when the 95 % interval of the median is within 1 %.
+    /// Seconds for each point, all blocks of a round together.
     #[arg(long, value_name = "SECONDS", default_value = "0.5")]
     time: Numbers,
-    /// Keep every sample in the records.
+    /// Measure all points in N blocks, one block of each point after the other; the 95 % interval is of the blocks' medians
+    /// and needs 6 or more. 1: the interval is of the samples, and holds for one short moment only.
+    #[arg(long, value_name = "N", default_value_t = BLOCKS, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    blocks: u32,
+    /// Spread the blocks of a round over this many seconds at least, idle in between: the interval does not hold noise
+    /// that lasts longer [default: 20 times --time].
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    spread: Option<f64>,
+    /// Keep every sample and every block's median in the records.
     #[arg(long)]
     raw: bool,
     /// Send buffers between messages: left as they are, or written anew before each, outside of the time that counts.
@@ -303,14 +376,31 @@ enum SendBuffers {
     Rewritten,
 }
 
+/// Blocks of a round. With twelve, the interval tolerates what the machine does for seconds; each costs a launch.
+const BLOCKS: u32 = 12;
+/// The default of `--spread` over `--time`.
+const SPREAD: f64 = 20.0;
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.0..=86_400.0).contains(seconds));
+    seconds.ok_or_else(|| "must be seconds from 0 to 86400".to_owned())
+}
+
 impl Repetition {
+    /// Of one block.
     fn plan(&self) -> Result<Plan, Failure> {
+        let time_us = self.time_s()? * 1e6 / f64::from(self.blocks);
+        Ok(Plan { time_us, buffers: self.buffers(), ..Plan::default() })
+    }
+    fn time_s(&self) -> Result<f64, Failure> {
         match self.time[..] {
-            [time] if (0.001..=3600.0).contains(&time) => {
-                Ok(Plan { time_us: time * 1e6, buffers: self.buffers(), ..Plan::default() })
-            }
-            _ => Err(Failure::Input(format!("--time {}: allowed is one number from 0.001 to 3600", self.time))),
+            [time] if (0.001..=3600.0).contains(&time) => Ok(time),
+            _ => Err(Failure::Input(format!("--time {}: must be one number from 0.001 to 3600", self.time))),
         }
+    }
+    /// How long a round of several blocks lasts at least.
+    fn spread_s(&self) -> Result<f64, Failure> {
+        Ok(self.spread.unwrap_or(SPREAD * self.time_s()?))
     }
     fn buffers(&self) -> Buffers {
         match self.buffers {
@@ -328,26 +418,38 @@ impl Repetition {
             }
         }
     }
-    /// A record with the statistics of its samples, of which `key` is the median, and how they were taken.
+    /// A record with the statistics of one block's samples, of which `key` is the median, how they were taken, and the
+    /// samples themselves, which [`rounds`] puts together.
     fn finish(&self, record: Record, samples: &Samples, key: &str) -> Result<Record, Failure> {
-        let mut record = summary(samples)?
+        Ok(summary(samples)?
             .into(record)
             .with("statistic_of", key)
             .with("inner", samples.inner)
             .with("warmup", samples.warmup)
             .with("buffers", self.buffers().name())
             .with("clock_overhead_us", samples.timer.overhead_us)
-            .with("clock_resolution_us", samples.timer.resolution_us);
-        if self.raw {
-            record.set("samples", samples.values.clone());
-        }
-        Ok(record)
+            .with("clock_resolution_us", samples.timer.resolution_us)
+            .with(rounds::SAMPLES, samples.values.clone()))
     }
-    /// A shorter plan for the bound beside a point.
+    /// A shorter plan for the bound of a point.
     fn bound_plan(&self) -> Result<Plan, Failure> {
         let plan = self.plan()?;
         Ok(Plan { time_us: (plan.time_us / 4.0).min(200_000.0), buffers: Buffers::Kept, ..plan })
     }
+}
+
+thread_local! {
+    static SAID: RefCell<BTreeSet<String>> = const { RefCell::new(BTreeSet::new()) };
+}
+
+/// Prints a line on stderr, the first time that it is said: blocks find the same again.
+fn say_once(line: String) {
+    SAID.with_borrow_mut(|said| {
+        if !said.contains(&line) {
+            eprintln!("{line}");
+            said.insert(line);
+        }
+    });
 }
 
 /// Ranks are killed after this: no benchmark point takes so long.
@@ -357,7 +459,7 @@ fn limits() -> Options {
 
 fn failure(error: RunError) -> Failure {
     match error {
-        RunError::Ranks { .. } => Failure::Input(format!("measure: {error}")),
+        RunError::Ranks { .. } | RunError::Setting(_) => Failure::Input(format!("measure: {error}")),
         _ => Failure::Check(format!("measure: {error}")),
     }
 }

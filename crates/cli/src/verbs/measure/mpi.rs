@@ -95,7 +95,7 @@ pub(super) fn leave(result: Result<(), Failure>) -> Result<(), Failure> {
         eprintln!("hotlink: rank {rank}: {failure}");
         // MPICH's launcher drops what it has not yet passed on when the job is aborted.
         std::thread::sleep(Duration::from_millis(300));
-        mpi.abort(failure.status().into());
+        mpi.abort(crate::status(failure).into());
     }
     mpi.finish();
     Ok(())

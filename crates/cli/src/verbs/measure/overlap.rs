@@ -2,8 +2,10 @@
 
 use super::{Memory, Repetition, carrier::Carrier};
 use crate::values::{Numbers, Sizes};
+use crate::words::word;
 use crate::{Failure, output::Output};
 use hotlink_bench::{Overlap, OverlapTimes, Record, Samples};
+use hotlink_study::options::{Side, Spin};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -18,17 +20,17 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value_t = Memory::Private)]
     memory: Memory,
     #[command(flatten)]
-    repetition: Repetition,
+    pub(super) repetition: Repetition,
 }
 
 /// What is overlapped with what, measured and simulated alike.
 #[derive(clap::Args)]
 pub(crate) struct CurveArgs {
     /// Who computes.
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Side::Sender, Side::Receiver])]
+    #[arg(long, value_parser = word::<Side>(), value_delimiter = ',', default_values_t = [Side::Sender, Side::Receiver])]
     side: Vec<Side>,
     /// How it computes: on one variable for a fixed time, or DAXPY on vectors of the message's size.
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Spin::Fixed])]
+    #[arg(long, value_parser = word::<Spin>(), value_delimiter = ',', default_values_t = [Spin::Fixed])]
     spin: Vec<Spin>,
     /// Computation times as shares of the message's own time.
     #[arg(long, value_name = "LIST", default_value = "0.25,0.5,1,1.5,2")]
@@ -51,22 +53,6 @@ impl CurveArgs {
     pub(crate) fn ways(&self) -> impl Iterator<Item = (Side, Spin)> {
         self.side.iter().flat_map(|&side| self.spin.iter().map(move |&spin| (side, spin)))
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Side {
-    /// The rank that sends.
-    Sender,
-    /// The rank that receives.
-    Receiver,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Spin {
-    /// W01's FIXED.
-    Fixed,
-    /// W01's DAXPY.
-    Daxpy,
 }
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
@@ -105,8 +91,8 @@ fn records(args: &Args, of: (Side, Spin, u64), times: &OverlapTimes, over: bool)
             .record(&args.repetition.fabric, "overlap")
             .with("memory", args.memory.name())
             .with("ranks", 2)
-            .with("side", if side == Side::Sender { "sender" } else { "receiver" })
-            .with("spin", if spin == Spin::Fixed { "fixed" } else { "daxpy" })
+            .with("side", side.name())
+            .with("spin", spin.name())
             .with("size_B", size);
         args.repetition.finish(
             head.followed_by(point).with("bound_is", BOUND_IS).with("oversubscribed", over),

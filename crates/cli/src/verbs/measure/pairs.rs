@@ -1,5 +1,6 @@
 //! `hotlink measure pairs`: the matrix of all pairs; slow ones are tried again, and named if they stay slow.
 
+use super::bound::{Bound, OF_A_MESSAGE};
 use super::{Memory, Repetition, carrier::Carrier, summary};
 use crate::{Failure, output::Output, values::Sizes};
 use hotlink_bench::{Pairs, Record, Samples, slow};
@@ -21,7 +22,7 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value_t = Memory::Private)]
     memory: Memory,
     #[command(flatten)]
-    repetition: Repetition,
+    pub(super) repetition: Repetition,
 }
 
 fn factor(text: &str) -> Result<f64, String> {
@@ -75,8 +76,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
                 None => format!("rank {rank}"),
             };
             if is_slow && args.carrier.is_speaker() {
-                let times = pair.median / typical;
-                eprintln!("hotlink: slow: {} with {}: {times:.2} times the median at {size} B", name(a), name(b));
+                super::say_once(format!("hotlink: slow: {} with {} at {size} B", name(a), name(b)));
             }
             let record = record(args, (ranks, size), (a, b), pair, (hand_off_us, copy_us))
                 .with("from", name(a))
@@ -111,9 +111,8 @@ fn record(
     pair: &Found,
     (hand_off_us, copy_us): (f64, f64),
 ) -> Record {
-    let (bound_us, limiting) =
-        if copy_us > hand_off_us { (copy_us, "memory copy") } else { (hand_off_us, "cache-line hand-off") };
-    args.carrier
+    let record = args
+        .carrier
         .record(&args.repetition.fabric, "pairs")
         .with("memory", args.memory.name())
         .with("ranks", ranks)
@@ -121,9 +120,6 @@ fn record(
         .with("rank_b", b)
         .with("size_B", size)
         .with("latency_us", pair.median)
-        .with("bandwidth_MBps", size as f64 / pair.median)
-        .with("bound_latency_us", bound_us)
-        .with("efficiency", bound_us / pair.median)
-        .with("limiting_resource", limiting)
-        .with("bound_is", "the larger of a cache line's hand-off between cores and both ranks copying the message")
+        .with("bandwidth_MBps", size as f64 / pair.median);
+    Bound::larger(hand_off_us, copy_us, OF_A_MESSAGE).add_to(record, pair.median)
 }

@@ -1,5 +1,6 @@
 //! `hotlink measure pingpong`.
 
+use super::bound::{Bound, OF_A_MESSAGE};
 use super::{Memory, Repetition, carrier::Carrier, summary};
 use crate::{Failure, output::Output, values::Sizes};
 use hotlink_bench::{PingPong, Record, Samples};
@@ -21,7 +22,7 @@ pub(super) struct Args {
     #[arg(long)]
     rewrite: bool,
     #[command(flatten)]
-    repetition: Repetition,
+    pub(super) repetition: Repetition,
 }
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
@@ -59,9 +60,8 @@ fn record(
 ) -> Result<Record, Failure> {
     let summary = summary(samples)?;
     let copy_us = copy_mbps.map_or(0.0, |rate| size as f64 / rate);
-    let (bound_us, limiting) =
-        if copy_us > hand_off_us { (copy_us, "memory copy") } else { (hand_off_us, "cache-line hand-off") };
-    let mut record = args
+    let bound = Bound::larger(hand_off_us, copy_us, OF_A_MESSAGE);
+    let record = args
         .carrier
         .record(&args.repetition.fabric, "pingpong")
         .with("memory", args.memory.name())
@@ -69,12 +69,8 @@ fn record(
         .with("size_B", size)
         .with("latency_us", summary.median)
         .with("bandwidth_MBps", size as f64 / summary.median)
-        .with("bound_latency_us", bound_us)
-        .with("bound_bandwidth_MBps", if size > 0 { size as f64 / bound_us } else { 0.0 })
-        .with("efficiency", bound_us / summary.median)
-        .with("limiting_resource", limiting)
-        .with("bound_is", "the larger of a cache line's hand-off between cores and both ranks copying the message")
-        .with("oversubscribed", over);
+        .with("bound_bandwidth_MBps", bound.mbps(size));
+    let mut record = bound.add_to(record, summary.median).with("oversubscribed", over);
     if args.rewrite {
         record.set("rewritten", true);
     }

@@ -15,7 +15,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "LIST", default_value = "1MiB")]
     size: Sizes,
     #[command(flatten)]
-    repetition: Repetition,
+    pub(super) repetition: Repetition,
 }
 
 /// Copies before the first that counts.
@@ -58,7 +58,7 @@ fn records(args: &Args, size: u64, how: Reach, plan: &Plan) -> Result<Vec<Record
         kept.push(one);
         each.push(other);
         let looks = before.is_power_of_two() || before.is_multiple_of(50);
-        if before > WARMUP + 3 && looks && plan.is_enough(&each, us(start.elapsed())) {
+        if before > WARMUP + 3 && looks && plan.is_enough(each.len(), us(start.elapsed())) {
             break;
         }
     }

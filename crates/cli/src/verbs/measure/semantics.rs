@@ -15,7 +15,7 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value_t = Memory::Private)]
     memory: Memory,
     #[command(flatten)]
-    repetition: Repetition,
+    pub(super) repetition: Repetition,
 }
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {

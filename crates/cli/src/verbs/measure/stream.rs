@@ -22,7 +22,7 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value_t = CallsArg::Windowed)]
     calls: CallsArg,
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
 }
 
 #[derive(clap::Args)]
@@ -36,11 +36,11 @@ pub(super) struct RateArgs {
     #[arg(long, value_name = "LIST", default_value = "8,64,512")]
     size: Sizes,
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
 }
 
 #[derive(clap::Args)]
-struct Common {
+pub(super) struct Common {
     /// Messages of each sender before the receiver's answer; by default as many as make 4 MiB, from 2 to 64.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     window: Option<u64>,
@@ -48,7 +48,7 @@ struct Common {
     #[arg(long, value_enum, default_value_t = Memory::Private)]
     memory: Memory,
     #[command(flatten)]
-    repetition: Repetition,
+    pub(super) repetition: Repetition,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -4,10 +4,10 @@
 use super::{carrier::Carrier, failure, limits};
 use crate::Failure;
 use crate::environment::line;
-use crate::fabric_bound::Bounds;
 use hotlink_bench::Record;
 use hotlink_port::Driver;
 use hotlink_real::{Tcp, TcpPort};
+use hotlink_study::bound::measured::Bounds;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 

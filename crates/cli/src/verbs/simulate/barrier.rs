@@ -1,14 +1,8 @@
 //! `hotlink simulate barrier`: barriers on dedicated barrier networks, event by event.
 
-use super::program::StackArgs;
+use super::stack::StackArgs;
 use crate::{Failure, output::Output, values::Counts};
-use hotlink_bench::Record;
-use hotlink_fabric::barrier::BarrierSpec;
-use hotlink_fabric::catalog::Library;
-use hotlink_fabric::rng::SplitMix64;
-use hotlink_fabric::units::Time;
-use hotlink_sim::barrier::{BarrierNetwork, BarrierRun};
-use std::time::Instant;
+use hotlink_study::simulate::barrier::{self, Barriers};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -62,7 +56,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         }
         args.missing.refuse()?;
         match algorithm.as_str() {
-            "hardware" => hardware(args, output)?,
+            "hardware" => hardware(args, &nodes, output)?,
             _ if nodes.iter().any(|&n| n < 2) => {
                 return Err(Failure::Input("--nodes: allowed are 2 or more".to_owned()));
             }
@@ -76,106 +70,13 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 }
 
 /// On the fabric's own barrier network.
-fn hardware(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    let library = Library::user();
-    let told = |mistakes: Vec<_>| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
-    let fabric = library.fabric(&args.fabric).map_err(|mistakes| Failure::Input(told(mistakes)))?.spec;
-    let Some(spec) = &fabric.barrier else {
-        let what = format!("--fabric {}: has no barrier network, as --algorithm hardware needs", fabric.name);
-        return Err(Failure::Input(format!("{what}; allowed: {}", with_barrier(&library).join(", "))));
-    };
-    let sizes = args.nodes.to_u32().map_err(|what| Failure::Input(format!("--nodes: {what}")))?;
-    let steps = u64::from(args.repetitions);
-    let progress = output.progress("simulate barrier", sizes.len() as u64 * steps);
-    let mut records = Vec::new();
-    for &nodes in &sizes {
-        let record = simulated(args, &fabric.name, spec, nodes, &|| progress.step());
-        let at = |what: String| Failure::Input(format!("--fabric {} --nodes {nodes}: {what}", fabric.name));
-        records.push(record.map_err(at)?);
-    }
+fn hardware(args: &Args, nodes: &[u32], output: &mut Output) -> Result<(), Failure> {
+    let Args { partition, repetitions, skew_us, seed, .. } = *args;
+    let what = Barriers { partition, repetitions, skew_us, seed };
+    let progress = output.progress("simulate barrier", nodes.len() as u64 * u64::from(repetitions));
+    let records = barrier::hardware(&args.fabric, nodes, what, &progress)?;
     records.into_iter().for_each(|record| output.push(record));
     Ok(())
-}
-
-/// The fabrics of the catalog that have a barrier network.
-fn with_barrier(library: &Library) -> Vec<String> {
-    let names = library.list("fabrics").into_iter().map(|listed| listed.name);
-    names.filter(|name| library.fabric(name).is_ok_and(|loaded| loaded.spec.barrier.is_some())).collect()
-}
-
-/// One size: `repetitions` barriers in a row.
-fn simulated(args: &Args, name: &str, spec: &BarrierSpec, nodes: u32, step: &dyn Fn()) -> Result<Record, String> {
-    let start = Instant::now();
-    let mut network = BarrierNetwork::new(spec, nodes, args.partition).map_err(|error| error.to_string())?;
-    let mut random = SplitMix64::new(args.seed);
-    let most = Time::from_us(args.skew_us).0;
-    let mut arrivals = vec![Time::ZERO; nodes as usize];
-    let (mut latencies, mut least_ps) = (Vec::new(), 0.0);
-    let (mut events, mut reads, mut trace_hash) = (0, 0, 0u64);
-    for _ in 0..args.repetitions {
-        for arrival in &mut arrivals {
-            *arrival = Time(arrival.0 + random.below(most + 1));
-        }
-        let run = network.barrier(0, &arrivals).map_err(|fault| fault.to_string())?;
-        latencies.push(run.latency());
-        least_ps += least(spec, &run).0 as f64;
-        (events, reads) = (events + run.events, reads + run.reads);
-        trace_hash = trace_hash.rotate_left(1) ^ run.trace_hash;
-        // Only differences matter: the clock starts anew when the first node left.
-        let first = run.leave.iter().copied().min().unwrap_or_default();
-        arrivals = run.leave.into_iter().map(|leave| leave - first).collect();
-        step();
-    }
-    let wall_s = start.elapsed().as_secs_f64();
-    latencies.sort_unstable();
-    let quantile = |share: f64| {
-        let at = (share * latencies.len() as f64).ceil() as usize;
-        latencies[at.clamp(1, latencies.len()) - 1].us()
-    };
-    let mean_ps = latencies.iter().map(|latency| latency.0 as f64).sum::<f64>();
-    let formula = spec.latency(nodes, args.partition).map_err(|error| error.to_string())?;
-    let median = quantile(0.5);
-    Ok(Record::new()
-        .with("fabric", name)
-        .with("benchmark", "barrier")
-        .with("algorithm", "hardware")
-        .with("method", "events")
-        .with("nodes", nodes)
-        .with("partition", args.partition)
-        .with("channels", spec.channels)
-        .with("skew_us", args.skew_us)
-        .with("latency_us", median)
-        .with("latency_in_library_us", median + spec.software().us())
-        .with("formula_us", formula.us())
-        .with("n", latencies.len())
-        .with("min", quantile(0.0))
-        .with("median", median)
-        .with("p93", quantile(0.93))
-        .with("p99", quantile(0.99))
-        .with("max", quantile(1.0))
-        .with("bound_latency_us", least_ps / f64::from(args.repetitions) / 1e6)
-        .with("efficiency", if mean_ps > 0.0 { least_ps / mean_ps } else { 1.0 })
-        .with("limiting_resource", limit(spec, formula))
-        .with("safe", true)
-        .with("reads_per_node", reads as f64 / f64::from(args.repetitions) / f64::from(nodes))
-        .with("events", events)
-        // Gates pass no packets on.
-        .with("packet_hops", 0)
-        .with("trace_hash", format!("{trace_hash:016x}"))
-        .with("wall_s", wall_s))
-}
-
-/// What no polling could be faster than: the result's way, and a write and a read for each phase.
-fn least(spec: &BarrierSpec, run: &BarrierRun) -> Time {
-    let port = u64::from(spec.phases) * (spec.enter.value.0 + spec.read.value.0);
-    Time(port.max(run.released.0.saturating_sub(run.last_arrival.0)))
-}
-
-/// Where most of the closed form's time goes.
-fn limit(spec: &BarrierSpec, formula: Time) -> String {
-    let port = u64::from(spec.phases) * (spec.enter.value.0 + spec.read.value.0);
-    let tree = formula.0.saturating_sub(port);
-    if port >= tree { "processor's access to the port".to_owned() } else { spec.name.clone() }
 }
 
 #[cfg(test)]

@@ -1,12 +1,14 @@
 //! `hotlink simulate goal`: a schedule on a machine of the LogGP family.
 
-use crate::{Failure, output::Output, source::Source, values::Counts};
-use hotlink_bench::Record;
+use crate::progress::Stopwatch;
+use crate::{Failure, output::Output, values::Counts};
+use hotlink_bench::Step;
 use hotlink_fabric::units::Time;
-use hotlink_sim::loggp::{Collective, LogGops, MOST_RANKS, Outcome, Schedule, generate, simulate};
+use hotlink_sim::loggp::{LogGops, Machine, Schedule};
+use hotlink_study::Source;
+use hotlink_study::simulate::goal::{generated, simulated};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -25,12 +27,13 @@ pub(crate) struct Args {
     /// A fabric that `hotlink calibrate --model loggp` wrote, in place of --loggp.
     #[arg(long, value_name = "FABRIC", conflicts_with = "loggp")]
     fabric: Option<String>,
-    /// What one unit of `calc` stands for.
+    /// What one unit of `calc` in FILE stands for (generated schedules count picoseconds).
     #[arg(long, value_enum, default_value_t = CalcUnit::Ns)]
     calc_unit: CalcUnit,
-    /// Collectives instead of a file, one after the other: OPERATION:ALGORITHM[:SIZE[:SEGMENT]].
+    /// Collectives instead of a file, one after the other: OPERATION:ALGORITHM[:SIZE[:SEGMENT]]. Recorded from the
+    /// message stack, running on the machine.
     #[arg(long, value_delimiter = ',', value_name = "LIST", requires = "ranks")]
-    generate: Vec<Collective>,
+    generate: Vec<Step>,
     /// Ranks of the generated collectives: a count, list or range.
     #[arg(long, value_name = "LIST", conflicts_with = "file")]
     ranks: Option<Counts>,
@@ -49,64 +52,54 @@ enum CalcUnit {
     Us,
 }
 
-/// Most operations that are generated: some gigabytes of memory.
-const MOST_OPERATIONS: u64 = 50_000_000;
-
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let calc_unit = match args.calc_unit {
         CalcUnit::Ps => Time(1),
         CalcUnit::Ns => Time(1_000),
         CalcUnit::Us => Time(1_000_000),
     };
-    let machine = LogGops { calc_unit, ..machine(args)? };
+    let machine = machine(args)?;
+    let fabric = args.fabric.as_deref().unwrap_or("loggp");
     if let Some(file) = &args.file {
         let name = file.display().to_string();
         let text = std::fs::read_to_string(file).map_err(|error| input(format!("{name}: cannot be read: {error}")))?;
         let schedule = Schedule::parse(&text).map_err(|error| input(format!("{name}:{error}")))?;
-        output.push(simulated(args, &name, &schedule, &machine)?);
+        let messages = LogGops { calc_unit, ..machine.messages };
+        output.push(simulated(fabric, &name, &schedule, &messages, &Stopwatch)?);
         return Ok(());
     }
     let sizes = args.ranks.as_ref().map(Counts::to_u32).transpose().map_err(input)?.unwrap_or_default();
     if args.write.is_some() && sizes.len() != 1 {
         return Err(input("--write: takes one number of ranks; --ranks gives several".to_owned()));
     }
-    let names: Vec<String> = args.generate.iter().map(Collective::to_string).collect();
+    let names: Vec<String> = args.generate.iter().map(Step::to_string).collect();
     for ranks in sizes {
-        let schedule = generated(args, ranks)?;
+        let (schedule, missing) = generated(&args.generate, args.repeat, ranks, &machine)?;
         if let Some(path) = &args.write {
             write(path, &schedule)?;
         }
-        output.push(simulated(args, &names.join(","), &schedule, &machine)?);
+        let mut record = simulated(fabric, &names.join(","), &schedule, &machine.messages, &Stopwatch)?;
+        if !missing.is_empty() {
+            let assumed = missing.iter().map(|missing| format!("free, since {fabric} {}", missing.told()));
+            record.set("assumed", assumed.collect::<Vec<_>>());
+        }
+        output.push(record);
     }
     Ok(())
 }
 
 /// The machine that the options name.
-fn machine(args: &Args) -> Result<LogGops, Failure> {
+fn machine(args: &Args) -> Result<Machine, Failure> {
     let Some(name) = &args.fabric else {
-        return args
-            .loggp
-            .ok_or_else(|| input("a machine is needed: --loggp L=..,o=..,g=..,G=.. or --fabric NAME".to_owned()));
+        let missing = || input("a machine is needed: --loggp L=..,o=..,g=..,G=.. or --fabric NAME".to_owned());
+        return Ok(Machine::of_messages("loggp", args.loggp.ok_or_else(missing)?));
     };
     let source = Source::open(name)?;
-    let spec = source.spec().ok_or_else(|| input(format!("{name}: is a graph")))?;
-    LogGops::of(spec).map_err(input)
+    Machine::of(source.spec()).map_err(input)
 }
 
 fn input(what: String) -> Failure {
     Failure::Input(what)
-}
-
-fn generated(args: &Args, ranks: u32) -> Result<Schedule, Failure> {
-    if ranks > MOST_RANKS {
-        return Err(input(format!("--ranks: {ranks} is too many (allowed: 1 to {MOST_RANKS})")));
-    }
-    let operations: u64 = args.generate.iter().map(|collective| collective.operations(ranks)).sum();
-    if operations.saturating_mul(u64::from(args.repeat)) > MOST_OPERATIONS {
-        let what = format!("{ranks} ranks x {} repeats need more than {MOST_OPERATIONS} operations", args.repeat);
-        return Err(input(format!("--generate: {what}; allowed: fewer ranks, repeats or segments")));
-    }
-    Ok(generate(ranks, &args.generate, args.repeat))
 }
 
 /// The schedule under another name first, so that a full disk leaves nothing half-written.
@@ -123,54 +116,6 @@ fn write(path: &Path, schedule: &Schedule) -> Result<(), Failure> {
         let _ = std::fs::remove_file(&partial);
         input(format!("--write {}: {error}", path.display()))
     })
-}
-
-fn simulated(args: &Args, name: &str, schedule: &Schedule, machine: &LogGops) -> Result<Record, Failure> {
-    let start = Instant::now();
-    let outcome = simulate(schedule, machine).map_err(|stuck| input(format!("{name}: {stuck}")))?;
-    let wall_s = start.elapsed().as_secs_f64();
-    let fabric = args.fabric.as_deref().unwrap_or("loggp");
-    Ok(record(name, machine, &outcome).with("fabric", fabric).with("wall_s", wall_s))
-}
-
-fn record(name: &str, machine: &LogGops, outcome: &Outcome) -> Record {
-    let mut finish = outcome.finish.clone();
-    finish.sort_unstable();
-    // Nearest rank: the smallest value that at least this share does not exceed.
-    let quantile = |share: f64| finish[((share * finish.len() as f64).ceil() as usize).clamp(1, finish.len()) - 1].us();
-    let (latency, bound) = (outcome.latency(), outcome.bound);
-    let efficiency = if latency.0 == 0 { 1.0 } else { bound.0 as f64 / latency.0 as f64 };
-    let mut record = Record::new()
-        .with("fabric", "loggp")
-        .with("benchmark", "goal")
-        .with("method", "loggp")
-        .with("schedule", name)
-        .with("ranks", finish.len())
-        .with("L_us", machine.latency.us())
-        .with("o_us", machine.overhead.us())
-        .with("g_us", machine.gap.us())
-        .with("G_ns_per_B", machine.gap_per_byte.ns())
-        .with("O_ns_per_B", machine.overhead_per_byte.ns());
-    if machine.eager_max != u64::MAX {
-        record.set("S_B", machine.eager_max);
-    }
-    record
-        .with("latency_us", latency.us())
-        .with("n", finish.len())
-        .with("min", quantile(0.0))
-        .with("median", quantile(0.5))
-        .with("p99", quantile(0.99))
-        .with("max", quantile(1.0))
-        .with("operations", outcome.operations)
-        .with("messages", outcome.messages)
-        .with("bytes", outcome.bytes)
-        .with("bound_latency_us", bound.us())
-        .with("efficiency", efficiency)
-        .with("limiting_resource", outcome.limit.to_string())
-        .with("events", outcome.events)
-        // The LogGP machine has no network to hop through.
-        .with("packet_hops", 0)
-        .with("trace_hash", format!("{:016x}", outcome.trace_hash))
 }
 
 #[cfg(test)]
@@ -202,7 +147,7 @@ mod tests {
         let line =
             format!("simulate goal --generate bcast:binomial:8,barrier:tree --ranks 13 {MACHINE} --write {file}");
         let made = hotlink(&line).unwrap();
-        let read = hotlink(&format!("simulate goal {file} {MACHINE}")).unwrap();
+        let read = hotlink(&format!("simulate goal {file} {MACHINE} --calc-unit ps")).unwrap();
         std::fs::remove_file(&path).unwrap();
         assert_eq!(made[0]["trace_hash"], read[0]["trace_hash"]);
         assert_eq!(made[0]["latency_us"], read[0]["latency_us"]);

@@ -1,9 +1,12 @@
 //! Options that every packet simulation takes.
 
-use super::cell::{Cell, What};
 use crate::Failure;
 use crate::values::{Counts, Size, Sizes};
-use hotlink_fabric::spec::Capacities;
+use crate::verbs::question::{MeasuredArgs, Methods};
+use crate::words::word;
+use hotlink_fabric::technology::{self, Technology};
+use hotlink_study::options::{Ethernet, Paths, Rates};
+use hotlink_study::simulate::cell::{Cell, What};
 
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct PacketArgs {
@@ -17,7 +20,7 @@ pub(crate) struct PacketArgs {
     #[arg(long, value_name = "LIST", default_value = "64KiB")]
     size: Sizes,
     /// Rates of the resources: theoretical (gross), or measured where a measurement is known (a calibration).
-    #[arg(long, value_enum, default_value_t = Rates::Measured)]
+    #[arg(long, value_parser = word::<Rates>(), default_value_t = Rates::Measured)]
     capacities: Rates,
     /// Seed of every random choice.
     #[arg(long, default_value_t = 1)]
@@ -28,66 +31,27 @@ pub(crate) struct PacketArgs {
     /// Messages from which a node takes packets in turn.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     streams: Option<u16>,
-    /// How equal paths are chosen.
-    #[arg(long, value_enum)]
+    /// Which of equal paths a packet takes. Default: the technology's.
+    #[arg(long, value_parser = word::<Paths>())]
     paths: Option<Paths>,
+    /// What a graph's network is (infiniband, roce, myrinet, ...), where its file does not state it.
+    #[arg(long, value_name = "NAME", value_parser = technology::named)]
+    pub(crate) technology: Option<&'static Technology>,
+    /// Vary the estimated and assumed inputs within their stated uncertainty: adds the answer's interval and the inputs that
+    /// move it, the strongest first.
+    #[arg(long)]
+    sensitivity: bool,
     /// What Ethernet does when a buffer fills.
-    #[arg(long, value_enum, default_value_t = Ethernet::Pause)]
+    #[arg(long, value_parser = word::<Ethernet>(), default_value_t = Ethernet::Pause)]
     ethernet: Ethernet,
     /// Add a record with the utilisation of every link, bus and adapter.
     #[arg(long)]
     links: bool,
-}
-
-/// `--capacities`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Rates {
-    /// Gross rates.
-    Theoretical,
-    /// What gives full packets the measured payload rate, where one is known.
-    Measured,
-}
-
-impl Rates {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Rates::Theoretical => "theoretical",
-            Rates::Measured => "measured",
-        }
-    }
-}
-
-impl From<Rates> for Capacities {
-    fn from(rates: Rates) -> Capacities {
-        match rates {
-            Rates::Theoretical => Capacities::Theoretical,
-            Rates::Measured => Capacities::Measured,
-        }
-    }
-}
-
-/// `--paths`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Paths {
-    /// The packets of a message take them in turn.
-    Packet,
-    /// Each pair of nodes has one, by a hash.
-    Flow,
-    /// Each destination has one, by its number (D-mod-k).
-    Destination,
-    /// The least occupied way on at each switch.
-    Adaptive,
-}
-
-/// `--ethernet`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Ethernet {
-    /// Pause the sender (PFC).
-    Pause,
-    /// Drop the packet; it is sent again.
-    Drop,
-    /// Mark packets on the way, so that sources slow down, and pause (ECN above PFC, coarse).
-    Ecn,
+    /// Which engines answer [default: the simulator alone].
+    #[arg(long, value_parser = word::<Methods>())]
+    pub(super) method: Option<Methods>,
+    #[command(flatten)]
+    pub(super) measured: MeasuredArgs,
 }
 
 impl PacketArgs {
@@ -98,23 +62,6 @@ impl PacketArgs {
     /// The seed.
     pub(crate) fn seed(&self) -> u64 {
         self.seed
-    }
-    /// One cell with nothing but its defaults.
-    pub(crate) fn plain(fabric: &str, nodes: u32, size: u64, what: What, seed: u64) -> Cell {
-        Cell {
-            fabric: fabric.to_owned(),
-            nodes,
-            size,
-            what,
-            capacities: Rates::Measured,
-            seed,
-            packet_size: None,
-            streams: None,
-            paths: None,
-            ethernet: Ethernet::Pause,
-            links: false,
-            faults: None,
-        }
     }
     /// The numbers of nodes asked for, or `or`, all of them 2 or more.
     pub(crate) fn nodes_or(&self, or: Option<u32>) -> Result<Vec<u32>, Failure> {
@@ -168,6 +115,8 @@ impl PacketArgs {
             packet_size,
             streams: self.streams,
             paths: self.paths,
+            sensitivity: self.sensitivity && !fabric.ends_with(".json"),
+            technology: self.technology.filter(|_| fabric.ends_with(".json")),
             ethernet: self.ethernet,
             links: self.links,
             faults: None,

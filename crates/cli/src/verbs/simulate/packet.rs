@@ -1,19 +1,24 @@
 //! `hotlink simulate pingpong|saturation|alltoall|traffic`: benchmarks on the packet network.
 
-use super::cell::{Cell, What};
 use super::options::PacketArgs;
-use super::program::{ProgramBench, Stack, StackArgs};
 use super::qsnet;
-use crate::source::Source;
+use super::stack::StackArgs;
+use crate::progress::Stopwatch;
 use crate::table::Table;
 use crate::values::{Counts, Numbers};
-use crate::verbs::measure::{CurveArgs, Side, Spin};
+use crate::verbs::measure::CurveArgs;
+use crate::verbs::question::Methods;
+use crate::words::word;
 use crate::{Failure, output::Output};
 use hotlink_bench::{Record, Which};
-use hotlink_fabric::spec::{Extents, TopologySpec};
 use hotlink_message::Algorithm;
-use hotlink_sim::workload::{shared_link_pairs, turning_pairs};
-use rayon::prelude::*;
+use hotlink_study::Source;
+use hotlink_study::ask::{ENGINES, Engine, Exactly, Measured, ask_engines};
+use hotlink_study::options::{Order, SendMode, Side, Spin, Stack};
+use hotlink_study::simulate::cell::{self, Cell, What};
+use hotlink_study::simulate::loggp::is_calibrated;
+use hotlink_study::simulate::pairs::Sharing;
+use hotlink_study::simulate::program::ProgramBench;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -23,7 +28,7 @@ pub(crate) struct PingPongArgs {
     #[command(flatten)]
     packet: PacketArgs,
     /// The network alone, or a program on ranks; any option of the message stack asks for that.
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = word::<Stack>())]
     stack: Option<Stack>,
     #[command(flatten)]
     message: StackArgs,
@@ -43,18 +48,10 @@ pub(crate) struct SemanticsArgs {
     #[command(flatten)]
     packet: PacketArgs,
     /// Which of the two.
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "restricted,postal")]
+    #[arg(long, value_parser = word::<SendMode>(), value_delimiter = ',', default_value = "restricted,postal")]
     semantics: Vec<SendMode>,
     #[command(flatten)]
     message: StackArgs,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum SendMode {
-    /// Without buffers: the sender waits for the receiver.
-    Restricted,
-    /// At any time, at the price of a copy.
-    Postal,
 }
 
 #[derive(clap::Args)]
@@ -86,7 +83,7 @@ pub(crate) struct AllToAllArgs {
     #[command(flatten)]
     packet: PacketArgs,
     /// The network alone, or a program on ranks; any option of the message stack asks for that.
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = word::<Stack>())]
     stack: Option<Stack>,
     /// How, over the message stack: linear, pairwise, bruck, ring; by default what the cost model picks.
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
@@ -94,19 +91,11 @@ pub(crate) struct AllToAllArgs {
     #[command(flatten)]
     message: StackArgs,
     /// In what order a node serves the others.
-    #[arg(long, value_enum, default_value_t = Order::LinearShift)]
+    #[arg(long, value_parser = word::<Order>(), default_value_t = Order::LinearShift)]
     schedule: Order,
     /// Plan of links and switches that fail, come back or degrade (packet network alone).
     #[arg(long, value_name = "PLAN.toml")]
     faults: Option<String>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Order {
-    /// In step k to the node k places on.
-    LinearShift,
-    /// In a random order of its own.
-    Random,
 }
 
 #[derive(clap::Args)]
@@ -131,6 +120,10 @@ pub(crate) struct TrafficArgs {
 }
 
 impl PingPongArgs {
+    /// Options of every packet simulation.
+    pub(crate) fn packet(&self) -> &PacketArgs {
+        &self.packet
+    }
     pub(crate) fn cells(&self) -> Result<Vec<Cell>, Failure> {
         self.packet.cells(Some(2), |_, nodes| {
             let between = match self.between[..] {
@@ -153,6 +146,10 @@ impl PingPongArgs {
 }
 
 impl SemanticsArgs {
+    /// Options of every packet simulation.
+    pub(crate) fn packet(&self) -> &PacketArgs {
+        &self.packet
+    }
     pub(crate) fn cells(&self) -> Result<Vec<Cell>, Failure> {
         if self.packet.sizes().contains(&0) {
             return Err(Failure::Input(
@@ -170,6 +167,10 @@ impl SemanticsArgs {
 }
 
 impl SaturationArgs {
+    /// Options of every packet simulation.
+    pub(crate) fn packet(&self) -> &PacketArgs {
+        &self.packet
+    }
     pub(crate) fn cells(&self) -> Result<Vec<Cell>, Failure> {
         let (counted, counts) = match (&self.senders, &self.pairs) {
             (Some(counts), _) => ("senders", counts),
@@ -177,20 +178,16 @@ impl SaturationArgs {
         };
         let counts = counts.to_u32().map_err(|what| Failure::Input(format!("--{counted}: {what}")))?;
         let most = counts.iter().copied().max().unwrap_or(1);
-        let source = Source::open(&self.packet.fabric[0])?;
-        let turning = counted == "pairs" && source.spec().is_some_and(|spec| turns(&spec.topology));
-        self.packet.cells(Some(default_nodes(&source, most, turning)), |fabric, nodes| {
+        let source = Source::open_as(
+            &self.packet.fabric[0],
+            self.packet.technology.filter(|_| self.packet.fabric[0].ends_with(".json")),
+        )?;
+        let sharing = Sharing::of(&source.spec().topology, counted == "pairs");
+        self.packet.cells(Some(sharing.usual_nodes(most)), |fabric, nodes| {
             let one = |&count: &u32| {
-                let side = nodes.isqrt();
-                let (pairs, needed) = match turning {
-                    true => (turning_pairs(side, count), (count + 1) * (count + 1)),
-                    false => (shared_link_pairs(nodes, count), 2 * count),
-                };
-                if nodes < needed || (turning && side * side != nodes) {
-                    return Err(Failure::Input(format!(
-                        "{fabric}: {count} {counted} need {needed} nodes or more, not {nodes}"
-                    )));
-                }
+                let pairs = sharing.pairs(nodes, count).map_err(|needed| {
+                    Failure::Input(format!("{fabric}: {count} {counted} need {needed} nodes or more, not {nodes}"))
+                })?;
                 Ok(What::Saturation { pairs, messages: self.messages, window: self.window, counted })
             };
             counts.iter().map(one).collect()
@@ -198,21 +195,11 @@ impl SaturationArgs {
     }
 }
 
-/// Whether pairs can turn at one node: a unidirectional torus of two dimensions whose dimensions meet in a B-Link.
-fn turns(topology: &TopologySpec) -> bool {
-    matches!(topology, TopologySpec::Cube { dimensions: 2, b_link: true, extents: Extents::PaddedCube, .. })
-}
-
-/// Nodes where none are asked for: M02's set-ups, two switches of a line or a ring or square just large enough.
-fn default_nodes(source: &Source, most: u32, turning: bool) -> u32 {
-    match source.spec().map(|spec| &spec.topology) {
-        Some(TopologySpec::SwitchArray { ports, links, .. }) => 2 * (ports - links),
-        _ if turning => (most + 1) * (most + 1),
-        _ => 2 * most.max(1),
-    }
-}
-
 impl AllToAllArgs {
+    /// Options of every packet simulation.
+    pub(crate) fn packet(&self) -> &PacketArgs {
+        &self.packet
+    }
     pub(crate) fn cells(&self) -> Result<Vec<Cell>, Failure> {
         let asked = self.message.is_asked_for() || !self.algorithm.is_empty();
         let stack = self.stack.unwrap_or(if asked { Stack::Message } else { Stack::Packet });
@@ -223,8 +210,8 @@ impl AllToAllArgs {
             return Err(Failure::Input("--faults: the message stack knows no failures: --stack packet".to_owned()));
         }
         let algorithms = algorithms(Which::Alltoall, &self.algorithm)?;
-        let cells = self.packet.cells(None, |_, nodes| match stack {
-            Stack::Packet => Ok(vec![What::AllToAll { random: self.schedule == Order::Random }]),
+        let cells = self.packet.cells(pair_if_calibrated(&self.packet.fabric)?, |_, nodes| match stack {
+            Stack::Packet => Ok(vec![What::AllToAll { order: self.schedule }]),
             Stack::Message => Ok(self.message.programs(nodes, &ProgramBench::Collective(Which::Alltoall), &algorithms)),
         })?;
         Ok(with_faults(cells, self.faults.as_ref()))
@@ -232,6 +219,10 @@ impl AllToAllArgs {
 }
 
 impl TrafficArgs {
+    /// Options of every packet simulation.
+    pub(crate) fn packet(&self) -> &PacketArgs {
+        &self.packet
+    }
     pub(crate) fn cells(&self) -> Result<Vec<Cell>, Failure> {
         if let Some(load) = self.load.iter().find(|load| !(**load > 0.0 && **load <= 10.0)) {
             return Err(Failure::Input(format!("--load: {load}: allowed are shares of the bound above 0, up to 10")));
@@ -280,10 +271,20 @@ pub(crate) struct CollectiveArgs {
     missing: qsnet::Missing,
 }
 
+/// Ranks where none are asked for: the two of a ping-pong, if every fabric is a machine that was calibrated with one.
+fn pair_if_calibrated(fabrics: &[String]) -> Result<Option<u32>, Failure> {
+    for fabric in fabrics {
+        if !is_calibrated(Source::open(fabric)?.spec()) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(2))
+}
+
 impl CollectiveArgs {
-    /// Whether an option asks for the message-passing stack.
-    pub(super) fn asks_for_messages(&self) -> bool {
-        !self.algorithm.is_empty() || self.message.is_asked_for()
+    /// Options of every packet simulation.
+    pub(crate) fn packet(&self) -> &PacketArgs {
+        &self.packet
     }
     pub(crate) fn cells(&self, which: Which) -> Result<Vec<Cell>, Failure> {
         self.missing.refuse()?;
@@ -292,7 +293,9 @@ impl CollectiveArgs {
         }
         let algorithms = algorithms(which, &self.algorithm)?;
         let bench = ProgramBench::Collective(which);
-        self.packet.cells(None, |_, nodes| Ok(self.message.programs(nodes, &bench, &algorithms)))
+        self.packet.cells(pair_if_calibrated(&self.packet.fabric)?, |_, nodes| {
+            Ok(self.message.programs(nodes, &bench, &algorithms))
+        })
     }
 }
 
@@ -314,7 +317,7 @@ impl CollectiveArgs {
             return Ok(());
         }
         let rest = CollectiveArgs { algorithm: others, ..self.clone() };
-        run(&rest.cells(Which::Bcast)?, output)
+        run_by(&self.packet, &rest.cells(Which::Bcast)?, output)
     }
 }
 
@@ -330,7 +333,7 @@ pub(crate) fn barriers(
     let bench = ProgramBench::Collective(Which::Barrier);
     let cell = |&nodes: &u32| {
         let what = stack.programs(nodes, &bench, &algorithms);
-        what.into_iter().map(move |what| PacketArgs::plain(fabric, nodes, 0, what, seed))
+        what.into_iter().map(move |what| Cell::plain(fabric, nodes, 0, what, seed))
     };
     Ok(nodes.iter().flat_map(cell).collect())
 }
@@ -348,6 +351,10 @@ pub(crate) struct OverlapArgs {
 }
 
 impl OverlapArgs {
+    /// Options of every packet simulation.
+    pub(crate) fn packet(&self) -> &PacketArgs {
+        &self.packet
+    }
     pub(crate) fn cells(&self) -> Result<Vec<Cell>, Failure> {
         self.curve.check(self.packet.sizes())?;
         self.packet.cells(Some(2), |_, nodes| {
@@ -403,23 +410,51 @@ const SHOWN: [&str; 39] = [
     "wall_s",
 ];
 
+/// Whether a fabric is a LogGP machine; one that cannot be opened says so when it runs.
+fn is_loggp(fabric: &str) -> bool {
+    Source::open(fabric).is_ok_and(|source| is_calibrated(source.spec()))
+}
+
+/// Runs the cells as `packet` asks: by the simulator, or by every engine of `--method`.
+pub(crate) fn run_by(packet: &PacketArgs, cells: &[Cell], output: &mut Output) -> Result<(), Failure> {
+    let methods = match packet.method {
+        None => return run(cells, output),
+        // It alone answers every benchmark, but nothing on a machine without a network.
+        Some(Methods::Packet) if !packet.fabric.iter().any(|fabric| is_loggp(fabric)) => return run(cells, output),
+        Some(methods) => methods,
+    };
+    let measured = Measured(packet.measured.records()?);
+    let progress = output.progress("simulate", cells.len() as u64);
+    let ticking = progress.ticking();
+    let (mut records, mut notes) = (Vec::new(), Vec::new());
+    for cell in cells {
+        let source = Source::open(&cell.fabric)?;
+        let exactly = Exactly::new(cell.clone(), &source);
+        let question = exactly.question().ok_or_else(|| {
+            Failure::Input(format!("--method {methods}: only the simulator answers this benchmark: --method packet"))
+        })?;
+        let others = ENGINES.into_iter().filter(|engine| engine.method() != exactly.method());
+        let engines: Vec<&dyn Engine> =
+            others.chain([&exactly as &dyn Engine, &measured]).filter(|engine| methods.asks(engine.method())).collect();
+        let answers = ask_engines(&question, &source, &engines, &Stopwatch)?;
+        records.extend(answers.records());
+        records.extend(answers.given.iter().flat_map(|answer| answer.more.clone()));
+        notes.extend(answers.notes().iter().map(|note| format!("{} nodes, {} B: {note}", cell.nodes, cell.size)));
+        progress.step();
+    }
+    drop((ticking, progress));
+    let keys: Vec<&str> = ["fabric", "benchmark", "method"].into_iter().chain(SHOWN.into_iter().skip(2)).collect();
+    output.table(Table { notes, ..Table::of_keys(&records, &keys) });
+    records.into_iter().for_each(|record| output.push(record));
+    Ok(())
+}
+
 /// Runs the cells on all cores and prints their records in order.
 pub(crate) fn run(cells: &[Cell], output: &mut Output) -> Result<(), Failure> {
     let progress = output.progress("simulate", cells.len() as u64);
     let ticking = progress.ticking();
-    let results: Vec<Result<Vec<Record>, String>> = cells
-        .par_iter()
-        .map(|cell| {
-            let records = cell.run();
-            progress.step();
-            records
-        })
-        .collect();
+    let records = cell::run(cells, &progress)?;
     drop(ticking);
-    let mut records = Vec::new();
-    for result in results {
-        records.extend(result.map_err(Failure::Input)?);
-    }
     print(records, output);
     Ok(())
 }

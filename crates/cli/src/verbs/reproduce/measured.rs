@@ -17,7 +17,7 @@ const FIGURES: [(&str, &str); 5] = [
 const SECONDS: &str = "--time 0.02";
 
 /// Pushes the records of every figure, each with the study and the figure it stands beside, and a table for people.
-pub(in super::super) fn run(output: &mut Output) -> Result<(), Failure> {
+pub(super) fn run(output: &mut Output) -> Result<(), Failure> {
     let first = output.records().len();
     measure::describe(output);
     for (name, line) in FIGURES {

@@ -1,0 +1,199 @@
+//! What people read of a comparison: a table a quantity, what limits, the best by size, crossovers, a page to keep.
+
+use crate::output::csv;
+use crate::table::{Table, figure};
+use hotlink_bench::Record;
+use hotlink_fabric::inventory::Inventory;
+use hotlink_fabric::price::steps;
+use hotlink_fabric::spec::ItemKind;
+use hotlink_study::comparison::{Comparison, bought};
+use hotlink_study::ranking::{Grid, Quantity, Span};
+use std::fmt::Write;
+
+/// Most sizes that a table for people shows.
+const MOST_SHOWN: usize = 12;
+/// Most crossovers that are listed for people.
+const MOST_CROSSOVERS: usize = 24;
+/// Most steps of a fabric's inventory that are listed for people.
+const MOST_STEPS: usize = 8;
+
+/// A comparison on paper.
+pub(super) struct Paper<'a>(pub(super) &'a Comparison);
+
+impl Paper<'_> {
+    /// One row for every fabric and size.
+    pub(super) fn csv(&self) -> String {
+        csv(&self.0.marked_cells())
+    }
+
+    /// What people read: a table a quantity, what limits, the best by size, crossovers.
+    pub(super) fn tables(&self) -> Vec<Table> {
+        let shown = self.shown();
+        let mut tables: Vec<Table> =
+            self.0.quantities.iter().map(|(quantity, grid)| self.table(quantity, grid, &shown)).collect();
+        tables.insert(1, self.efficiency(&shown));
+        tables.insert(2, self.limits());
+        tables.push(self.crossovers());
+        let notes = self.notes();
+        if let Some(last) = tables.last_mut() {
+            last.notes.extend(notes);
+        }
+        tables
+    }
+
+    /// A page to keep.
+    pub(super) fn summary(&self, plots: &[String]) -> String {
+        let mut text = format!("# Comparison of {} interconnects\n\n", self.0.titles.len());
+        for (name, title) in &self.0.titles {
+            let _ = writeln!(text, "- `{name}`: {title}");
+        }
+        let shared = Table::of_keys(&self.0.cells, &["traffic", "capacities", "size_B"]);
+        let _ = writeln!(text, "\n{}\n", shared.title);
+        for table in self.tables() {
+            text.push_str(&Table { title: format!("## {}", table.title), ..table }.markdown());
+            text.push('\n');
+        }
+        for plot in plots {
+            let _ = writeln!(text, "![{}]({plot})\n", plot.trim_end_matches(".png"));
+        }
+        text.push_str("Every size and value is in `compare.csv` and, with where it was made, in `compare.json`.\n");
+        text
+    }
+
+    /// Indices of the sizes that tables show: all if few, else the powers of two and the ends.
+    fn shown(&self) -> Vec<usize> {
+        let all: Vec<usize> = (0..self.0.nodes.len()).collect();
+        if all.len() <= MOST_SHOWN {
+            return all;
+        }
+        let ends = [0, all.len() - 1];
+        let chosen = |i: &usize| ends.contains(i) || self.0.nodes[*i].is_power_of_two();
+        let chosen: Vec<usize> = all.iter().copied().filter(chosen).collect();
+        if chosen.len() <= 2 * MOST_SHOWN { chosen } else { chosen.into_iter().step_by(2).collect() }
+    }
+
+    fn frame(&self, title: &str, shown: &[usize], cell: impl Fn(usize, usize) -> String) -> Table {
+        let sizes = shown.iter().map(|&size| self.0.nodes[size].to_string());
+        let columns = std::iter::once("nodes".to_owned()).chain(sizes).collect();
+        let row = |(row, (name, _)): (usize, &(String, String))| {
+            std::iter::once(name.clone()).chain(shown.iter().map(|&size| cell(row, size))).collect()
+        };
+        let rows = self.0.titles.iter().enumerate().map(row).collect();
+        Table { title: title.to_owned(), columns, rows, notes: Vec::new() }
+    }
+
+    fn table(&self, quantity: &Quantity, grid: &Grid, shown: &[usize]) -> Table {
+        let cell = |row: usize, size: usize| {
+            let mark = if grid.best(size).contains(&row) { "*" } else { "" };
+            grid.values[row][size].map_or_else(|| "-".to_owned(), |value| format!("{}{mark}", figure(value)))
+        };
+        let mut table = self.frame(&quantity.title, shown, cell);
+        let spans: Vec<String> = grid.spans().iter().map(|span| self.span(span)).collect();
+        table.notes = vec![format!("* {}: {}", quantity.superlative, spans.join("; "))];
+        table
+    }
+
+    fn span(&self, span: &Span) -> String {
+        let names: Vec<&str> = span.best.iter().map(|&row| self.0.titles[row].0.as_str()).collect();
+        format!("{} {}", names.join(" and "), range(span.first, span.last))
+    }
+
+    fn efficiency(&self, shown: &[usize]) -> Table {
+        self.frame("Share of a node's own injection limit that it gets", shown, |row, size| {
+            let efficiency = self.cell(row, size).number("efficiency");
+            efficiency.map_or_else(|| "-".to_owned(), |share| format!("{:.0}%", 100.0 * share))
+        })
+    }
+
+    /// What limits each fabric, sizes in a row with the same limit joined.
+    fn limits(&self) -> Table {
+        let row = |(row, (name, _)): (usize, &(String, String))| {
+            let mut spans: Vec<(&str, u32, u32)> = Vec::new();
+            for (size, &nodes) in self.0.nodes.iter().enumerate() {
+                let Some(limit) = self.cell(row, size).text("limiting_resource") else { continue };
+                match spans.last_mut() {
+                    Some((last, _, to)) if *last == limit => *to = nodes,
+                    _ => spans.push((limit, nodes, nodes)),
+                }
+            }
+            let spans = spans.into_iter().map(|(limit, from, to)| format!("{limit} {}", range(from, to)));
+            vec![name.clone(), spans.collect::<Vec<_>>().join("; ")]
+        };
+        let rows = self.0.titles.iter().enumerate().map(row).collect();
+        let columns = ["fabric", "limit at nodes"].map(str::to_owned).to_vec();
+        Table { title: "What limits".to_owned(), columns, rows, notes: Vec::new() }
+    }
+
+    fn cell(&self, row: usize, size: usize) -> &Record {
+        &self.0.cells[row * self.0.nodes.len() + size]
+    }
+
+    fn crossovers(&self) -> Table {
+        let mut rows = Vec::new();
+        for (quantity, grid) in &self.0.quantities {
+            for c in grid.crossovers() {
+                rows.push(vec![
+                    c.nodes.to_string(),
+                    c.after,
+                    c.before,
+                    quantity.superlative.clone(),
+                    c.changes.to_string(),
+                ]);
+            }
+        }
+        let more = rows.len().saturating_sub(MOST_CROSSOVERS);
+        rows.truncate(MOST_CROSSOVERS);
+        let columns = ["from nodes", "stays ahead", "of", "in", "lead changes"].map(str::to_owned).to_vec();
+        let notes = if more > 0 { vec![format!("{more} more in --json")] } else { Vec::new() };
+        Table { title: "Crossovers".to_owned(), columns, rows, notes }
+    }
+
+    /// Where prices come from, and what could not be answered.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        for (name, _) in &self.0.titles {
+            let cells = || self.0.cells.iter().filter(|cell| cell.text("fabric") == Some(name));
+            if let Some(cell) = cells().find(|cell| cell.get("prices").is_some()) {
+                let text = |key| cell.text(key).unwrap_or_default();
+                let (list, date) = (text("prices"), text("prices_date"));
+                notes.push(format!("{name}: prices {list} of {date}, {}", text("prices_status")));
+                notes.extend(steps_of(name, cells()));
+            } else if cells().any(|cell| cell.get("note").is_none()) {
+                notes.push(format!("{name}: no prices"));
+            }
+            let built = cells().filter(|cell| cell.number("nodes_built") > cell.number("nodes")).count();
+            if built > 0 {
+                notes.push(format!("{name}: at {} the model is the next full cube (nodes_built)", sizes(built)));
+            }
+            let unanswered: Vec<&Record> = cells().filter(|cell| cell.get("note").is_some()).collect();
+            if let Some(first) = unanswered.first() {
+                let at = first.number("nodes").unwrap_or_default();
+                let why = first.text("note").unwrap_or_default();
+                notes.push(format!("{name}: no value at {}; at {at} nodes: {why}", sizes(unanswered.len())));
+            }
+        }
+        notes
+    }
+}
+
+/// The sizes, of those compared, at which boxes are added: where cost jumps.
+fn steps_of<'a>(name: &str, cells: impl Iterator<Item = &'a Record>) -> Option<String> {
+    let inventories: Vec<Inventory> = cells.filter_map(bought).collect();
+    let steps = steps(&inventories);
+    let told = steps.iter().take(MOST_STEPS).map(|step| {
+        let boxes = if step.kind == ItemKind::Enclosure { "enclosures" } else { "switches" };
+        format!("{} {boxes} from {} nodes", step.to, step.nodes)
+    });
+    let told = told.collect::<Vec<_>>().join(", ");
+    let more = steps.len().saturating_sub(MOST_STEPS);
+    let rest = if more > 0 { format!(" and {more} steps more") } else { String::new() };
+    (!steps.is_empty()).then(|| format!("{name}: {told}{rest}"))
+}
+
+fn sizes(count: usize) -> String {
+    if count == 1 { "1 size".to_owned() } else { format!("{count} sizes") }
+}
+
+fn range(first: u32, last: u32) -> String {
+    if first == last { first.to_string() } else { format!("{first}..{last}") }
+}

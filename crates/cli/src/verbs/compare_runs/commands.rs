@@ -1,0 +1,48 @@
+//! Two commands run in turn for their results.
+
+use crate::{Failure, output::Output};
+use hotlink_study::compare_pairs::Pair;
+use hotlink_study::results::{self, Results};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Runs `a` and `b` so many times; which of a pair runs first changes from pair to pair, so that what lasts from one run
+/// to the next favours neither.
+pub(super) fn run((a, b): (&str, &str), pairs: u32, output: &Output) -> Result<Vec<Pair>, Failure> {
+    let progress = output.progress("compare-runs: runs", 2 * u64::from(pairs));
+    let one = |name: &str, command: &str, pair: u32| {
+        let results = once(&format!("{name}, run {} of {pairs}", pair + 1), command);
+        progress.step();
+        results
+    };
+    let mut all = Vec::new();
+    for pair in 0..pairs {
+        all.push(if pair % 2 == 0 {
+            let a = one("--a", a, pair)?;
+            Pair { a, b: one("--b", b, pair)? }
+        } else {
+            let b = one("--b", b, pair)?;
+            Pair { a: one("--a", a, pair)?, b }
+        });
+    }
+    Ok(all)
+}
+
+/// Lines of a failed command's messages that are passed on.
+const LINES: usize = 8;
+
+/// The results that a command prints; `place` says which run it is.
+fn once(place: &str, command: &str) -> Result<Results, Failure> {
+    let wrong = |what: String| Failure::Input(format!("compare-runs: {place}: `{command}` {what}"));
+    let done = Command::new("/bin/sh").args(["-c", command]).stdin(Stdio::null()).output();
+    let done = done.map_err(|error| wrong(format!("cannot be started: {error}")))?;
+    if !done.status.success() {
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        let last: Vec<&str> = said.lines().rev().take(LINES).collect();
+        let last: String = last.into_iter().rev().map(|line| format!("\n  {line}")).collect();
+        return Err(wrong(format!("ended with {}{}", done.status, if last.is_empty() { "" } else { ":" }) + &last));
+    }
+    let text = String::from_utf8_lossy(&done.stdout);
+    results::parse(Path::new("stdout"), &text)
+        .map_err(|error| wrong(format!("printed no results: {error}; it must print what --json prints")))
+}

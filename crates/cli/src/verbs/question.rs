@@ -1,0 +1,123 @@
+//! Options that put a question to the engines, shared by verbs.
+
+use crate::Failure;
+use crate::values::Size;
+use crate::words::word;
+use hotlink_bench::Record;
+use hotlink_fabric::technology::{self, Technology};
+use hotlink_study::ask::{Answers, Asked, ENGINES, Engine, Measured, Method, Question, ask_engines};
+use hotlink_study::model::{PatternQuestion, traffic};
+use hotlink_study::options::{Paths, Rates};
+use hotlink_study::{Source, Watch, results};
+use std::path::PathBuf;
+
+/// Who sends to whom, and by which rates.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct PatternArgs {
+    /// Who sends to whom: all-to-all, uniform, permutation:random, permutation:shift:K, permutation:transpose,
+    /// permutation:bit-reversal, bisection, nearest-neighbour, hot-spot, or matrix:FILE.csv.
+    #[arg(long, value_name = "PATTERN", default_value = "all-to-all", value_parser = pattern)]
+    traffic: String,
+    /// Rates of the resources: theoretical (gross rate x packet efficiency) or measured where a measurement is known.
+    #[arg(long, value_parser = word::<Rates>(), default_value_t = Rates::Measured)]
+    capacities: Rates,
+    /// Message size; packet overhead depends on it.
+    #[arg(long, value_name = "SIZE", default_value = "1MiB")]
+    size: Size,
+    /// Seed of random traffic.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Which of equal paths a packet takes. Default: the technology's.
+    #[arg(long, value_parser = word::<Paths>())]
+    paths: Option<Paths>,
+    /// What a graph's network is (infiniband, roce, myrinet, ...), where its file does not state it.
+    #[arg(long, value_name = "NAME", value_parser = technology::named)]
+    pub(crate) technology: Option<&'static Technology>,
+    /// Draws of random traffic; the records give median, least and greatest.
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    samples: u64,
+}
+
+/// A pattern as it was written, which must be one.
+fn pattern(text: &str) -> Result<String, String> {
+    traffic(text).map(|_| text.to_owned())
+}
+
+impl PatternArgs {
+    /// As closed form and load count take it.
+    pub(crate) fn pattern(&self) -> Result<PatternQuestion, Failure> {
+        let traffic = traffic(&self.traffic).map_err(|what| Failure::Input(format!("--traffic: {what}")))?;
+        let PatternArgs { capacities, size, seed, samples, paths, .. } = *self;
+        Ok(PatternQuestion { traffic, capacities, size: size.0, seed, samples, paths })
+    }
+
+    /// The question that it puts to a machine.
+    pub(crate) fn question(&self, machine: &str, nodes: u32) -> Question {
+        let PatternArgs { capacities, size, seed, samples, paths, .. } = *self;
+        let what = Asked::Traffic(self.traffic.clone());
+        Question { capacities, size: size.0, seed, samples, paths, ..Question::new(what, machine, nodes) }
+    }
+}
+
+hotlink_study::words! {
+    /// Which engines are asked.
+    pub(crate) enum Methods {
+        /// Closed forms, where there is one.
+        Formula = "formula",
+        /// Flows counted over real routes.
+        Load = "load",
+        /// LogGP, on a machine that was calibrated as one.
+        Loggp = "loggp",
+        /// The simulated network, packet by packet.
+        Packet = "packet",
+        /// The records of --measured.
+        Measured = "measured",
+        /// Closed form and load count.
+        Both = "both",
+        /// Every engine that can answer, and how their answers differ.
+        All = "all",
+    }
+}
+
+impl Methods {
+    /// Whether the engine of this method is asked.
+    pub(crate) fn asks(self, method: Method) -> bool {
+        match self {
+            Methods::All => true,
+            Methods::Both => matches!(method, Method::Formula | Method::Load),
+            one => one.name() == method.name(),
+        }
+    }
+}
+
+/// What real ranks answered.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct MeasuredArgs {
+    /// Results of `hotlink measure ... --json`, which are compared with what the engines answer (--method all, measured).
+    #[arg(long, value_name = "FILE")]
+    measured: Vec<PathBuf>,
+}
+
+impl MeasuredArgs {
+    /// The records of the files.
+    pub(crate) fn records(&self) -> Result<Vec<Record>, Failure> {
+        let mut records = Vec::new();
+        for path in &self.measured {
+            records.extend(results::read(path)?.into_iter().flat_map(|results| results.records));
+        }
+        Ok(records)
+    }
+}
+
+/// Asks the engines of `methods`.
+pub(crate) fn asked(
+    question: &Question,
+    source: &Source,
+    methods: Methods,
+    measured: &Measured,
+    watch: &dyn Watch,
+) -> Result<Answers, Failure> {
+    let all = ENGINES.into_iter().chain([measured as &dyn Engine]);
+    let engines: Vec<&dyn Engine> = all.filter(|engine| methods.asks(engine.method())).collect();
+    ask_engines(question, source, &engines, watch)
+}

@@ -1,0 +1,127 @@
+//! Technology, paths, uncertainty and prices as the command has them.
+
+mod common;
+
+use common::{hotlink, place, refuses};
+use serde_json::Value;
+use std::path::Path;
+
+fn record(line: &str, folder: &Path) -> Value {
+    let output = hotlink(line, folder);
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    told["records"][0].clone()
+}
+
+#[test]
+fn a_graph_states_its_technology_in_the_file_or_by_the_option() {
+    let folder = place("graph_technology");
+    let graph = r#"{"nodes": 4, "switches": 1, "rate_MBps": 100,
+        "links": [["n0", "s0"], ["n1", "s0"], ["n2", "s0"], ["n3", "s0"]]}"#;
+    std::fs::write(folder.join("g.json"), graph).unwrap();
+    refuses(
+        &folder,
+        &[
+            ("analyze g.json --json", "g.json: technology: is missing"),
+            ("analyze g.json --json", "--technology infiniband (allowed: barrier-network, "),
+            ("analyze g.json --technology infinibad", "did you mean `infiniband`?"),
+            ("analyze sci-ring --nodes 8 --technology roce", "a catalog file states its own"),
+        ],
+    );
+    let ideal = record("analyze g.json --technology ideal --json", &folder);
+    assert!((ideal["bandwidth_per_node_MBps"].as_f64().unwrap() - 100.0).abs() < 1e-9, "{ideal}");
+    let framed = record("analyze g.json --technology roce --json", &folder);
+    assert_eq!(framed["paths"], "flow", "{framed}");
+    assert!(framed["bandwidth_per_node_MBps"].as_f64().unwrap() < 99.0, "frames carry headers: {framed}");
+}
+
+#[test]
+fn analyze_counts_the_routes_that_simulate_uses() {
+    let folder = place("same_routes");
+    let line = "--nodes 128 --traffic permutation:random --samples 9 --seed 1 --size 64KiB --json";
+    let analyze = |more: &str| record(&format!("analyze ib-ndr-fat-tree2 {line} {more}"), &folder);
+    let usual = analyze("");
+    assert_eq!(usual["paths"], "destination");
+    let even = analyze("--paths packet");
+    let share = usual["bandwidth_per_node_MBps"].as_f64().unwrap() / even["bandwidth_per_node_MBps"].as_f64().unwrap();
+    assert!(share < 0.6, "static routes collide: {share}");
+    // The hot link is of the draw whose bandwidth stands beside it.
+    let (load, link) = (usual["hot_link_load"].as_f64().unwrap(), usual["efficiency"].as_f64().unwrap());
+    assert_eq!(usual["hot_link_is_of"], "the median draw");
+    assert!((load * link - 1.0).abs() < 0.05, "load {load} at {link} of the injection rate");
+    refuses(&folder, &[("analyze ib-ndr-fat-tree2 --nodes 8 --paths best", "destination")]);
+}
+
+#[test]
+fn sensitivity_gives_an_interval_and_the_inputs_that_move_the_answer() {
+    let folder = place("sensitivity");
+    let told =
+        record("simulate pingpong --fabric ib-qdr --nodes 2 --size 8 --messages 10 --sensitivity --json", &folder);
+    let value = |key: &str| told[key].as_f64().unwrap_or_else(|| panic!("{key}: {told}"));
+    let (low, us, high) = (value("latency_us_low"), value("latency_us"), value("latency_us_high"));
+    assert!(low < us && us < high, "{low} {us} {high}");
+    assert!((2.9..3.4).contains(&us), "{us}: 5.375 less both overheads");
+    assert!(told["sensitivity"][0].as_str().unwrap().starts_with("resource.nic.latency: "), "{told}");
+}
+
+#[test]
+fn prices_that_would_not_be_used_as_meant_are_refused() {
+    let folder = place("own_prices");
+    let list = |currency: &str, items: &str| {
+        format!("name = \"mine\"\ntitle = \"mine\"\ncurrency = \"{currency}\"\ndate = \"2025-01-01\"\n{items}")
+    };
+    let item = |name: &str, currency: &str| {
+        format!(
+            "[item.{name}]\ntitle = \"t\"\nprice = {{ value = 10, unit = \"{currency}\", source = \"me\", status = \"estimated\" }}\n"
+        )
+    };
+    std::fs::write(folder.join("typo.toml"), list("USD", &item("ndr-nik", "USD"))).unwrap();
+    std::fs::write(folder.join("part.toml"), list("EUR", &item("ndr-nic", "EUR"))).unwrap();
+    refuses(
+        &folder,
+        &[
+            ("compare ib-ndr-fat-tree2 --nodes 8 --prices typo.toml", "no fabric buys it; did you mean `ndr-nic`?"),
+            ("compare ib-ndr-fat-tree2 --nodes 8 --prices part.toml", "prices are in EUR"),
+            ("compare ib-ndr-fat-tree2 --nodes 8 --prices part.toml", "ndr-switch"),
+        ],
+    );
+    let told = record("compare ib-ndr-fat-tree2 --nodes 8 --json", &folder);
+    let cost = |key: &str| told[key].as_f64().unwrap();
+    assert!(cost("cost_USD_low") < cost("cost_USD") && cost("cost_USD") < cost("cost_USD_high"), "{told}");
+}
+
+#[test]
+fn prices_of_two_eras_are_ranked_together_only_when_asked() {
+    let folder = place("eras");
+    let best = |more: &str| {
+        let line = format!("compare sci-ring ib-ndr-fat-tree2 --nodes 8 --json {more}");
+        let output = hotlink(&line, &folder);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let records = told["records"].as_array().unwrap().clone();
+        records.iter().filter(|record| record["best_cost_USD"] == true).count()
+    };
+    assert_eq!(best(""), 2, "each is the cheapest of its own year");
+    assert_eq!(best("--across-eras"), 1);
+}
+
+#[test]
+fn names_that_would_mislead_are_refused() {
+    let folder = place("names");
+    common::write(&folder, "m.json", &common::machine());
+    std::fs::write(
+        folder.join("odd.toml"),
+        "name = \"odd\"\ntitle = \"odd\"\nparts = [\"infiniband-ndr\"]\n[topology]\nkind = \"fat-tree\"\nradix = 3\n\
+         source = \"me\"\nstatus = \"estimated\"\n",
+    )
+    .unwrap();
+    refuses(
+        &folder,
+        &[
+            ("calibrate m.json --name sci-ring", "--force"),
+            ("measure pingpong --via shm --fabric sci-rin", "did you mean `sci-ring`?"),
+            ("measure pingpong --via shm --fabric lab", "label:lab"),
+            ("catalog check odd.toml", "an even number"),
+        ],
+    );
+}
