@@ -39,7 +39,9 @@
 #define HLB_FANIN 4      /* children of a node of the flags' tree */
 #define HLB_SPINS 20000  /* reads before parking when every rank has a core, some 50 to 100 us */
 #define HLB_YIELDS 100   /* yields before parking when ranks share cores */
-#define HLB_PARK_NS 1000000  /* longest nap: the idle hook (an MPI's progress) runs at least this often */
+#define HLB_PARK_NS 1000000  /* longest nap: also bounds the delay of a wake-up that hlb_store_fast misses */
+#define HLB_QUICK 64     /* reads before the idle hook first runs: a barrier whose ranks are all there ends within them */
+#define HLB_READS 4      /* reads between two calls of the idle hook */
 
 /* ---- what shared memory holds; zeroed memory is a valid start -------------------------------------------------- */
 
@@ -49,9 +51,14 @@ struct hlb_word { /* one writer, padded; waiters may park on it */
     char pad[HLB_LINE - 8];
 } __attribute__((aligned(HLB_LINE)));
 
+struct hlb_cpus { /* the processors that a rank may run on; of HLB_LINE bytes */
+    uint32_t known, unused;
+    uint64_t bits[HLB_LINE / 8 - 1];
+} __attribute__((aligned(HLB_LINE)));
+
 struct hlb_flags { /* the flags device: counters, not single bits, so that a rank lapping a slow reader is no hazard */
     struct hlb_word release;
-    struct hlb_word arrived[HLB_MAX_RANKS];
+    struct { struct hlb_word arrived; struct hlb_cpus cpus; } rank[HLB_MAX_RANKS];
 };
 
 struct hlb_pins { /* the RTL's pins and its register bus; written by serve.cpp but for pin and request */
@@ -70,13 +77,17 @@ struct hlb {
     void (*write)(struct hlb *);             /* show b->epoch's level */
     int (*read)(struct hlb *);               /* 1 if the barrier entered last is released */
     struct hlb_word *(*awaited)(struct hlb *, uint32_t *seen); /* where to park, or NULL */
+    void (*settle)(struct hlb *);            /* finds out whether ranks share cores, or NULL */
     uint32_t epoch;                          /* barriers entered; its lowest bit is H06's level */
-    int ranks, rank, oversubscribed;
+    int ranks, rank;
+    int oversubscribed;                      /* ranks share cores, as far as is known */
+    int settled;                             /* it is known for good: every rank has said where it may run */
     void *memory;
     struct hlb_word *up[HLB_FANIN];          /* flags: children (or the one peer) */
     int children, reported;
     unsigned base, in_bit;                   /* port */
     uint32_t naps;                           /* times parked, for whoever wonders where the time went */
+    uint64_t reads, idles;                   /* reads of long waits, and calls of their idle hooks */
 };
 
 static inline uint64_t hlb_now_ns(void) {
@@ -129,20 +140,35 @@ static inline void hlb_enter(struct hlb *b) {
 /* Reads once: 1 if the barrier entered last is released. */
 static inline int hlb_released(struct hlb *b) { return b->read(b); }
 
-/* Waits for the release of the barrier entered last: spins, yields where ranks share cores, then parks. `idle` (may be
- * NULL) is called between. ETIMEDOUT after limit_ns (0: no limit); the barrier stays entered and may be awaited again. */
-static inline int hlb_wait(struct hlb *b, uint64_t limit_ns, void (*idle)(void *), void *context) {
+/* Waits with an idle hook: an MPI's progress, which others may need before they can arrive, and which one-sided
+ * operations on this rank's memory may need at any time. So it never sleeps: it calls the hook as often as the MPI's own
+ * barrier would, and yields where ranks share cores. */
+static inline int hlb_wait_busy(struct hlb *b, uint64_t limit_ns, void (*idle)(void *), void *context) {
+    uint64_t begin = limit_ns ? hlb_now_ns() : 0;
+    for (unsigned round = 1;; round++) {
+        idle(context);
+        b->idles++;
+        for (int k = 0; k < HLB_READS; k++) {
+            b->reads++;
+            if (b->read(b)) return 0;
+            if (!b->oversubscribed) HLB_PAUSE();
+            else sched_yield(), k = HLB_READS;
+        }
+        if (limit_ns && round % 64 == 0 && hlb_now_ns() - begin >= limit_ns) return ETIMEDOUT;
+    }
+}
+
+/* Waits without an idle hook: spins, yields where ranks share cores, then parks. */
+static inline int hlb_wait_parked(struct hlb *b, uint64_t limit_ns) {
     uint64_t begin = 0;
     int spins = b->oversubscribed ? 0 : HLB_SPINS, yields = b->oversubscribed ? HLB_YIELDS : 0, k;
     for (;;) {
         for (k = 0; k < spins; k++) {
             if (b->read(b)) return 0;
-            if (idle && (k & 63) == 63) idle(context);
             HLB_PAUSE();
         }
         for (k = 0; k < yields; k++) {
             if (b->read(b)) return 0;
-            if (idle && (k & 7) == 7) idle(context);
             sched_yield();
         }
         if (begin == 0) begin = hlb_now_ns();
@@ -153,11 +179,21 @@ static inline int hlb_wait(struct hlb *b, uint64_t limit_ns, void (*idle)(void *
         uint32_t seen = 0;
         struct hlb_word *word = b->awaited ? b->awaited(b, &seen) : NULL;
         if (word) hlb_park(word, seen, nap), b->naps++;
-        if (idle) idle(context);
         spins = spins > 64 ? 64 : spins; /* slow already: look briefly between naps */
         yields = yields > 4 ? 4 : yields;
         if (!word) sched_yield(), spins = 64;
     }
+}
+
+/* Waits for the release of the barrier entered last. `idle` (may be NULL) is called again and again meanwhile.
+ * ETIMEDOUT after limit_ns (0: no limit); the barrier stays entered and may be awaited again. */
+static inline int hlb_wait(struct hlb *b, uint64_t limit_ns, void (*idle)(void *), void *context) {
+    for (int k = 0; k < HLB_QUICK && !b->oversubscribed; k++) {
+        if (b->read(b)) return 0;
+        HLB_PAUSE();
+    }
+    if (!b->settled && b->settle) b->settle(b);
+    return idle ? hlb_wait_busy(b, limit_ns, idle, context) : hlb_wait_parked(b, limit_ns);
 }
 
 static inline int hlb_barrier(struct hlb *b, uint64_t limit_ns) {
@@ -165,12 +201,58 @@ static inline int hlb_barrier(struct hlb *b, uint64_t limit_ns) {
     return hlb_wait(b, limit_ns, NULL, NULL);
 }
 
+/* ---- who shares cores with whom -------------------------------------------------------------------------------- */
+
+/* The processors this thread may run on (the first 960). */
+static inline void hlb_own_cpus(struct hlb_cpus *cpus) {
+    memset(cpus, 0, sizeof *cpus);
+    syscall(SYS_sched_getaffinity, 0, sizeof cpus->bits, cpus->bits);
+}
+
+/* A first guess, from this rank alone. A launcher may have bound it to one processor: that says nothing of the others. */
+static inline int hlb_guess_oversubscribed(int processes) {
+    struct hlb_cpus own;
+    int cpus = 0;
+    hlb_own_cpus(&own);
+    for (unsigned k = 0; k < sizeof own.bits / sizeof *own.bits; k++) cpus += __builtin_popcountll(own.bits[k]);
+    return processes > (cpus > 1 ? cpus : (int)sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+/* Finds `rank` a processor of its own; whoever holds one that it may use moves to another if that is possible. */
+static inline int hlb_seat(const struct hlb_flags *f, int rank, int16_t *holder, uint64_t *tried) {
+    for (int cpu = 0; cpu < (int)(sizeof f->rank[0].cpus.bits * 8); cpu++) {
+        uint64_t bit = (uint64_t)1 << cpu % 64;
+        if (!(f->rank[rank].cpus.bits[cpu / 64] & bit) || tried[cpu / 64] & bit) continue;
+        tried[cpu / 64] |= bit;
+        if (holder[cpu] >= 0 && !hlb_seat(f, holder[cpu], holder, tried)) continue;
+        holder[cpu] = (int16_t)rank;
+        return 1;
+    }
+    return 0;
+}
+
+/* Whether each rank can have a processor of its own, once all have said where they may run: a matching of ranks and
+ * processors. */
+static inline void hlb_flags_settle(struct hlb *b) {
+    const struct hlb_flags *f = (const struct hlb_flags *)b->memory;
+    int16_t holder[sizeof f->rank[0].cpus.bits * 8];
+    for (int k = 0; k < b->ranks; k++)
+        if (!hlb_load(&f->rank[k].cpus.known)) return;
+    memset(holder, -1, sizeof holder);
+    b->settled = 1;
+    b->oversubscribed = 0;
+    for (int k = 0; k < b->ranks; k++) {
+        uint64_t tried[sizeof f->rank[0].cpus.bits / 8] = {0};
+        if (!hlb_seat(f, k, holder, tried)) b->oversubscribed = 1;
+    }
+}
+
 static inline int hlb_begin(struct hlb *b, int ranks, int rank) {
     memset(b, 0, sizeof *b);
     if (ranks < 1 || ranks > HLB_MAX_RANKS || rank < 0 || rank >= ranks) return EINVAL;
     b->ranks = ranks;
     b->rank = rank;
-    b->oversubscribed = ranks > (int)sysconf(_SC_NPROCESSORS_ONLN);
+    b->oversubscribed = hlb_guess_oversubscribed(ranks);
     return 0;
 }
 
@@ -189,7 +271,7 @@ static inline void hlb_flags_progress(struct hlb *b) {
     for (int k = 0; k < b->children; k++)
         if (!hlb_reached(b->up[k], b->epoch)) return;
     b->reported = 1;
-    hlb_flags_publish(b, b->rank == 0 ? &f->release : &f->arrived[b->rank]);
+    hlb_flags_publish(b, b->rank == 0 ? &f->release : &f->rank[b->rank].arrived);
 }
 
 static inline int hlb_flags_read(struct hlb *b) {
@@ -199,7 +281,7 @@ static inline int hlb_flags_read(struct hlb *b) {
 }
 
 static inline void hlb_flags_write(struct hlb *b) {
-    if (b->ranks == 2) hlb_flags_publish(b, &((struct hlb_flags *)b->memory)->arrived[b->rank]);
+    if (b->ranks == 2) hlb_flags_publish(b, &((struct hlb_flags *)b->memory)->rank[b->rank].arrived);
     else hlb_flags_progress(b);
 }
 
@@ -215,7 +297,7 @@ static inline struct hlb_word *hlb_flags_awaited(struct hlb *b, uint32_t *seen) 
 
 /* Bytes of shared memory that the flags device needs. Zeroed memory is ready to use. */
 static inline size_t hlb_flags_bytes(int ranks) {
-    return sizeof(struct hlb_word) * (size_t)(1 + ranks);
+    return sizeof(struct hlb_word) + sizeof ((struct hlb_flags *)0)->rank[0] * (size_t)ranks;
 }
 
 /* Joins the flags device in `memory`, aligned to HLB_LINE, shared by all ranks and zero before the first joins. */
@@ -228,10 +310,13 @@ static inline int hlb_flags_attach(struct hlb *b, void *memory, int ranks, int r
     b->write = hlb_flags_write;
     b->read = hlb_flags_read;
     b->awaited = hlb_flags_awaited;
-    if (ranks == 2) b->up[0] = &f->arrived[1 - rank];
+    b->settle = hlb_flags_settle;
+    hlb_own_cpus(&f->rank[rank].cpus);
+    __atomic_store_n(&f->rank[rank].cpus.known, 1, __ATOMIC_RELEASE);
+    if (ranks == 2) b->up[0] = &f->rank[1 - rank].arrived;
     else
         for (int k = 0; k < HLB_FANIN && HLB_FANIN * rank + 1 + k < ranks; k++)
-            b->up[b->children++] = &f->arrived[HLB_FANIN * rank + 1 + k];
+            b->up[b->children++] = &f->rank[HLB_FANIN * rank + 1 + k].arrived;
     return 0;
 }
 
@@ -277,7 +362,7 @@ static inline int hlb_pins_attach(struct hlb *b, struct hlb_pins *pins, int rank
     b->write = hlb_pins_write;
     b->read = hlb_pins_read;
     b->awaited = hlb_pins_awaited;
-    b->oversubscribed = ranks + 1 > (int)sysconf(_SC_NPROCESSORS_ONLN); /* the device is a process too */
+    b->oversubscribed = hlb_guess_oversubscribed(ranks + 1); /* the device is a process too */
     uint64_t begin = hlb_now_ns();
     while (hlb_load(&pins->ready.value) == 0) {
         if (hlb_now_ns() - begin >= limit_ns) return ETIMEDOUT;

@@ -55,7 +55,7 @@ static void run_crew(int ranks, int rounds, int jitter, uint32_t start_epoch) {
     c->ranks = ranks, c->rounds = rounds, c->jitter = jitter, c->start_epoch = start_epoch;
     struct hlb_flags *f = c->memory = shared(hlb_flags_bytes(ranks));
     f->release.value = start_epoch;
-    for (int k = 0; k < ranks; k++) f->arrived[k].value = start_epoch;
+    for (int k = 0; k < ranks; k++) f->rank[k].arrived.value = start_epoch;
     for (int k = 0; k < ranks; k++) {
         members[k] = (struct member){c, k};
         CHECK(pthread_create(&threads[k], NULL, run_member, &members[k]) == 0, "thread");
@@ -136,11 +136,43 @@ static void a_missing_rank_times_out_and_may_come_late(void) {
         }
         uint64_t begin = hlb_now_ns();
         CHECK(hlb_wait(&early, SECOND / 20, count_idle, &idles) == ETIMEDOUT, "no timeout");
-        CHECK(hlb_now_ns() - begin >= SECOND / 20 && idles > 0 && early.naps > 0, "%d idles, %u naps", idles, early.naps);
+        /* Others' one-sided operations wait for the hook: it runs between every few reads, and nothing sleeps. */
+        CHECK(hlb_now_ns() - begin >= SECOND / 20 && idles > 0 && early.naps == 0, "%d idles, %u naps", idles, early.naps);
+        CHECK(early.reads <= HLB_READS * early.idles && early.idles == (uint64_t)idles, "%llu reads for %d idles",
+              (unsigned long long)early.reads, idles);
+        CHECK(hlb_wait(&early, SECOND / 20, NULL, NULL) == ETIMEDOUT && early.naps > 0, "no nap without a hook");
         hlb_enter(&late);
         CHECK(hlb_wait(&early, SECOND, NULL, NULL) == 0 && hlb_wait(&late, SECOND, NULL, NULL) == 0, "late release");
         munmap(memory, hlb_flags_bytes(ranks));
     }
+}
+
+/* Ranks that may run on these processors: must two of them share one? */
+static int must_share(int ranks, const uint64_t *cpus) {
+    struct hlb_flags *f = shared(hlb_flags_bytes(HLB_MAX_RANKS));
+    struct hlb b;
+    CHECK(hlb_flags_attach(&b, f, ranks, 0) == 0, "attach");
+    hlb_flags_settle(&b);
+    CHECK(ranks == 1 || !b.settled, "settled before all had said where they may run");
+    for (int k = 0; k < ranks; k++) {
+        memset(f->rank[k].cpus.bits, 0, sizeof f->rank[k].cpus.bits);
+        f->rank[k].cpus.bits[k % 2] = cpus[k]; /* odd ranks: processors from 64 on */
+        f->rank[k].cpus.known = 1;
+    }
+    hlb_flags_settle(&b);
+    CHECK(b.settled, "not settled");
+    munmap(f, hlb_flags_bytes(HLB_MAX_RANKS));
+    return b.oversubscribed;
+}
+
+static void affinity_decides_who_shares_cores(void) {
+    CHECK(!must_share(1, (uint64_t[]){1}), "one rank, one processor");
+    CHECK(!must_share(2, (uint64_t[]){1, 1}), "two ranks bound apart");
+    CHECK(must_share(3, (uint64_t[]){1, 2, 1}), "two ranks bound to one processor");
+    CHECK(!must_share(3, (uint64_t[]){3, 2, 1}), "one of the two has another");
+    CHECK(!must_share(5, (uint64_t[]){7, 1, 3, 2, 1}), "the first must move twice");
+    CHECK(must_share(5, (uint64_t[]){3, 1, 3, 2, 1}), "three ranks on two processors");
+    CHECK(must_share(1, (uint64_t[]){0}), "no processor known");
 }
 
 /* ---- the pins' protocol against a model of the guarded machine in a thread ---- */
@@ -213,6 +245,7 @@ static void bad_arguments_are_refused(void) {
 int main(void) {
     bad_arguments_are_refused();
     lapping_is_no_deadlock();
+    affinity_decides_who_shares_cores();
     a_missing_rank_times_out_and_may_come_late();
     stale_pins_do_not_release();
     flags_keep_the_promise();

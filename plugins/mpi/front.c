@@ -19,6 +19,7 @@ static int (*barrier)(void *comm);
 static int handles_are_ints;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 unsigned long hl_taken;
+uint32_t hl_naps;
 uint32_t hl_generation = 1;
 
 struct names { char *name[1024]; int count; };
@@ -107,6 +108,9 @@ FORTRAN(mpi_barrier) FORTRAN(mpi_barrier_) FORTRAN(mpi_barrier__) FORTRAN(MPI_BA
 FORTRAN(mpi_barrier_f08) FORTRAN(mpi_barrier_f08_)
 
 /* How many barriers of this process the plug-in has taken over: lets a test or a user see that it is at work. */
+__attribute__((visibility("default"))) unsigned hotlink_barrier_naps(void) {
+    return __atomic_load_n(&hl_naps, __ATOMIC_RELAXED);
+}
 __attribute__((visibility("default"))) unsigned long hotlink_barriers_taken(void) {
     return __atomic_load_n(&hl_taken, __ATOMIC_RELAXED);
 }

@@ -9,6 +9,7 @@
 extern void *(*hl_symbol)(const char *name);
 
 extern unsigned long hl_taken;      /* barriers taken over in this process */
+extern uint32_t hl_naps;            /* times a waiting rank slept, when others may have needed its progress: stays 0 */
 extern uint32_t hl_generation;      /* counts deleted states, so that no thread trusts a stale cache */
 
 /* Weak: a build has those whose mpicc it was made with. */

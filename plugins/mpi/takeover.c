@@ -200,7 +200,8 @@ static struct state *look_up(MPI_Comm comm) {
 
 /* ---- the barrier ----------------------------------------------------------------------------------------------- */
 
-/* While a rank waits, the MPI goes on: others may need this rank's half of a rendezvous before they can arrive. */
+/* While a rank waits, the MPI goes on: others may need this rank's half of a rendezvous before they can arrive, and
+ * one-sided operations on its memory wait for it. */
 static void progress(void *context) {
     struct state *s = context;
     int flag;
@@ -229,5 +230,6 @@ int HL_BARRIER(void *handle) {
         if (!error) error = meet(s);
     }
     __atomic_fetch_add(&hl_taken, 1, __ATOMIC_RELAXED);
+    if (s->barrier.naps) __atomic_store_n(&hl_naps, s->barrier.naps, __ATOMIC_RELAXED);
     return error;
 }

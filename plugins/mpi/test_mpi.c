@@ -81,6 +81,31 @@ static void progress_while_waiting(void) {
     free(buffer);
 }
 
+/* Rank 1's one-sided operations on rank 0's memory while rank 0 waits in the barrier. */
+static void one_sided_while_waiting(void) {
+    long *word, one = 1, before, sum = 0;
+    MPI_Win window;
+    MPI_Win_allocate(2 * sizeof *word, sizeof *word, MPI_INFO_NULL, MPI_COMM_WORLD, &word, &window);
+    word[0] = word[1] = 0;
+    MPI_Win_lock_all(0, window);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int turn = 0; rank == 1 && turn < 500; turn++) {
+        MPI_Fetch_and_op(&one, &before, MPI_LONG, 0, 0, MPI_SUM, window);
+        MPI_Win_flush(0, window);
+        CHECK(before == turn, "fetch_and_op %d saw %ld", turn, before);
+        MPI_Accumulate(&one, 1, MPI_LONG, 0, 1, 1, MPI_LONG, MPI_SUM, window);
+        MPI_Win_flush(0, window);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        MPI_Win_sync(window);
+        sum = word[0] + word[1];
+    }
+    MPI_Win_unlock_all(window);
+    MPI_Win_free(&window);
+    if (rank == 0) CHECK(sum == 1000, "%ld of 1000 one-sided operations arrived", sum);
+}
+
 static void intercommunicator(void) {
     MPI_Comm half, inter;
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
@@ -125,11 +150,14 @@ int main(int argc, char **argv) {
     order(MPI_COMM_WORLD, 100, 500);
     many_communicators();
     if (ranks > 1) progress_while_waiting();
+    if (ranks > 1) one_sided_while_waiting();
     if (ranks > 1) intercommunicator();
     if (level == MPI_THREAD_MULTIPLE) threads();
     unsigned long (*taken)(void) = (unsigned long (*)(void))dlsym(RTLD_DEFAULT, "hotlink_barriers_taken");
     const char *expect = getenv("EXPECT_TAKEN");
     if (expect && ranks > 1) CHECK(taken && taken() > 2000, "only %lu barriers taken over", taken ? taken() : 0);
+    unsigned (*naps)(void) = (unsigned (*)(void))dlsym(RTLD_DEFAULT, "hotlink_barrier_naps");
+    CHECK(!naps || naps() == 0, "slept %u times in barriers, where others may need its progress", naps());
     if (rank == 0) printf("%d ranks%s: passed, %lu barriers taken over\n", ranks,
                           level == MPI_THREAD_MULTIPLE ? ", threads" : "", taken ? taken() : 0);
     MPI_Finalize();

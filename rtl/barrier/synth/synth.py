@@ -120,7 +120,6 @@ name = "hwbarr-{short}"
 title = "Gigabit Ethernet cluster with rtl/barrier on {title}, parallel port (H06)"
 parts = ["gigabit-ethernet"]
 routing = "shortest-single"
-flow_control = "ethernet"
 
 [topology]
 kind = "crossbar"
