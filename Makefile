@@ -12,7 +12,7 @@ RUST    := Cargo.toml Cargo.lock rustfmt.toml $(shell find crates catalog -type 
            $(wildcard rtl/barrier/src/*.v plugins/*/*.[ch] plugins/*/*.cpp)
 PYTHON  := pyproject.toml $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
-.PHONY: help build demo test check bench bench-mpi bench-predict bench-barrier clean
+.PHONY: help build demo test check bench bench-mpi bench-osu bench-coverage bench-predict bench-ranks bench-barrier prove-messages mutants-messages fuzz-messages clean
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
@@ -28,7 +28,7 @@ test: check build ## check everything, then run every test
 	@$(TIMED) "barrier plug-ins under sanitizers and four MPIs" $(MAKE) --no-print-directory -s -C plugins test
 	@$(TIMED) "Python tests" $(VENV)/pytest
 
-check: .stamps/check-rust .stamps/check-python ## formats, lints and types, with no test run
+check: .stamps/check-rust .stamps/check-wasm .stamps/check-python ## formats, lints and types, with no test run
 
 bench: $(HOTLINK) ## the engines' speed and memory on this machine, beside other simulators
 	@$(TIMED) "load count at scale" cargo bench --locked --quiet --package hotlink-fabric --bench load_scale
@@ -40,12 +40,37 @@ bench: $(HOTLINK) ## the engines' speed and memory on this machine, beside other
 bench-mpi: $(HOTLINK) ## messages over shared memory beside Debian's and PyPI's MPIs, interleaved (JSON=file: as JSON too)
 	@$(TIMED) "three rounds of each" tools/bench-mpi/run $(HOTLINK) $(if $(JSON),--json $(JSON))
 
+bench-osu: $(HOTLINK) ## `measure --via mpi` beside a C program of OSU's definitions, in Debian's MPIs, interleaved
+	@$(TIMED) "Debian's MPIs" $(MAKE) --no-print-directory -s -C plugins/mpi tools
+	@$(TIMED) "both in turn" tools/osu-like/run $(HOTLINK) $(if $(JSON),--json $(JSON))
+
+bench-coverage: $(HOTLINK) ## how often the 95 % intervals of `measure` hold: 20 runs a row, half an hour (KEEP=folder to resume)
+	@$(TIMED) "Debian's MPIs" $(MAKE) --no-print-directory -s -C plugins/mpi tools
+	@$(TIMED) "20 runs a row" tools/bench-coverage/run $(HOTLINK) --keep $(or $(KEEP),target/coverage)
+
 bench-predict: $(HOTLINK) ## how well calibrations of Debian's MPIs predict collectives and NPB IS
 	@$(TIMED) "Debian's MPIs" $(MAKE) --no-print-directory -s -C plugins/mpi tools
 	@$(TIMED) "five runs of each" tools/bench-predict/run --hotlink $(HOTLINK)
 
+bench-ranks: .stamps/tools ## 1,024 ranks on this machine: barrier, neighbours, allreduce; time and memory of a rank
+	@$(TIMED) "1,024 ranks" cargo test --release --locked --quiet --package hotlink-real --test many -- --ignored --exact --nocapture a_thousand_ranks
+
 bench-barrier: .stamps/tools ## the barrier plug-in beside each MPI's own barrier, interleaved
 	@$(TIMED) "plug-in and MPI barriers" $(MAKE) --no-print-directory -s -C plugins bench
+	@$(TIMED) "traffic while a rank waits" $(MAKE) --no-print-directory -s -C plugins bench-progress
+
+prove-messages: .stamps/tools ## every interleaving of small message programs, for ten minutes (ARGS="--seconds 3600")
+	@$(TIMED) "message engines in every interleaving" \
+	    cargo run --locked --quiet --release --package hotlink-message --features prove --example prove -- $(ARGS)
+
+mutants-messages: .stamps/tools ## generated mutants of the message engine, resumable (ARGS="--shard 0/8 --minutes 30")
+	@$(TIMED) "mutants of the message engine and the port contract" tools/mutants/run $(ARGS)
+
+fuzz-messages: .stamps/tools ## random message programs on every port and beside mpi4py (ARGS="--port shm --messages 1e6 --seed 7")
+	@$(TIMED) "building the fuzzer" \
+	    cargo build --locked --quiet --release --package hotlink-real --example fuzz_messages
+	@$(TIMED) "the same programs under mpi4py" tools/fuzz-messages/run target/release/examples/fuzz_messages
+	@$(TIMED) "random programs on every port" target/release/examples/fuzz_messages $(ARGS)
 
 clean: ## remove everything that was built
 	@$(TIMED) "removing target/, .venv/, .stamps/ and report/" rm -rf target .venv .stamps report
@@ -73,6 +98,10 @@ $(HOTLINK): .stamps/tools $(RUST)
 .stamps/check-rust: .stamps/tools $(RUST)
 	@$(TIMED) "Rust format" cargo fmt --all --check
 	@$(TIMED) "Rust lints" cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	@touch $@
+
+.stamps/check-wasm: .stamps/tools .ci/wasm $(RUST)
+	@$(TIMED) "the library for a browser (wasm)" .ci/wasm
 	@touch $@
 
 .stamps/check-python: .stamps/venv $(PYTHON)
