@@ -32,8 +32,9 @@ check: .stamps/check-rust .stamps/check-wasm .stamps/check-python ## formats, li
 
 bench: $(HOTLINK) ## the engines' speed and memory on this machine, beside other simulators
 	@$(TIMED) "load count at scale" cargo bench --locked --quiet --package hotlink-fabric --bench load_scale
-	@for example in event_rates network_rates goal_rates; do \
-	    $(TIMED) "simulator: $$example" cargo run --locked --quiet --release --package hotlink-sim --example $$example; \
+	@for example in event:event_rates sim:network_rates loggp:goal_rates; do \
+	    $(TIMED) "simulator: $$example" cargo run --locked --quiet --release \
+	        --package hotlink-$${example%:*} --example $${example#*:}; \
 	done
 	@$(TIMED) "simulator: beside SMPI and ns-3" tools/bench-sim/run $(HOTLINK)
 

@@ -103,10 +103,9 @@ fn a_graph_of_ones_own_takes_random_traffic_and_tells_of_deadlock() {
     let number = |key: &str| records[0][key].as_f64().unwrap();
     // Myrinet puts 5 bytes around a worm of 1 MiB, and one for each switch of its route.
     let payload = |link: f64, switches: f64| link * 1048576.0 / (1048576.0 + 5.0 + switches);
-    for (key, expected) in [
-        ("min_bandwidth_per_node_MBps", payload(80.0, 2.0)),
-        ("max_bandwidth_per_node_MBps", payload(160.0, 1.0)),
-    ] {
+    for (key, expected) in
+        [("min_bandwidth_per_node_MBps", payload(80.0, 2.0)), ("max_bandwidth_per_node_MBps", payload(160.0, 1.0))]
+    {
         assert!((number(key) - expected).abs() < 1e-9, "{key} {} {expected}", number(key));
     }
     assert!((1.0..=200.0).contains(&number("n")));

@@ -1,6 +1,17 @@
 //! A small seeded generator (SplitMix64, Steele, Lea, Flood 2014), so that random traffic is the same on every machine
 //! and in every version.
 
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Scrambles one word: the first output of SplitMix64 for this seed.
+#[inline]
+pub fn mix(word: u64) -> u64 {
+    let mut z = word.wrapping_add(STEP);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
 /// SplitMix64.
 #[derive(Clone, Debug)]
 pub struct SplitMix64(u64);
@@ -19,12 +30,11 @@ impl SplitMix64 {
     }
 
     /// The next 64 bits.
+    #[inline]
     pub fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        let word = mix(self.0);
+        self.0 = self.0.wrapping_add(STEP);
+        word
     }
 
     /// A number below `bound` (at least 1), each equally likely (Lemire 2019).

@@ -2,13 +2,13 @@
 //!
 //! `cargo run --release -p hotlink-sim --example network_rates [WORD]`: only the lines that contain WORD.
 
+use hotlink_event::random::Random;
+use hotlink_event::{Calendar, Event, Queue};
 use hotlink_fabric::load;
 use hotlink_fabric::spec::{Extents, FabricSpec, RoutingSpec, TopologySpec};
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::{Fabric, catalog};
-use hotlink_sim::event::{Calendar, Event, Queue};
 use hotlink_sim::net::Stats;
-use hotlink_sim::random::Random;
 use hotlink_sim::workload::{OpenLoop, PingPong, Schedule, all_to_all, open_loop, ping_pong};
 use hotlink_sim::{Net, Plan, Settings};
 use std::hint::black_box;

@@ -1,20 +1,17 @@
 //! What an interconnect does over time.
 //!
-//! Packets move through the resources of a fabric, and wait for them. [`event`] is the core: integer picoseconds, one
+//! Packets move through the resources of a fabric, and wait for them. [`hotlink_event`] is the core: integer picoseconds, one
 //! monotone queue, the same trace on every machine for the same inputs and seed.
 
 pub mod barrier;
 pub mod error;
-pub mod event;
 pub mod fault;
 pub mod flow;
 pub mod host;
-pub mod loggp;
 pub mod net;
 pub mod plan;
 pub mod port;
 pub mod qsnet;
-pub mod random;
 pub mod workload;
 
 pub use error::SimError;

@@ -6,6 +6,7 @@
 
 use super::Hop;
 use crate::network::{Channel, Network, Node, Vertex};
+use crate::rng::mix;
 
 /// Which of equal paths a packet takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,15 +50,6 @@ impl Paths {
     pub fn is_static(self) -> bool {
         matches!(self, Paths::Flow | Paths::Destination)
     }
-}
-
-/// Scrambles one word (SplitMix64's output).
-#[inline]
-pub fn mix(word: u64) -> u64 {
-    let mut z = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
 }
 
 /// The lot of a pair of nodes under a seed: what [`Paths::Flow`] hashes.

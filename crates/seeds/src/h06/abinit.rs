@@ -8,8 +8,8 @@
 use super::machine::{Machines, short_messages};
 use hotlink_fabric::rng::SplitMix64;
 use hotlink_fabric::units::Time;
+use hotlink_loggp::{Builder, Kind, LogGops, Op, Schedule, simulate};
 use hotlink_sim::barrier::BarrierNetwork;
-use hotlink_sim::loggp::{Builder, Kind, LogGops, Op, Schedule, simulate};
 
 const RANKS: u32 = 4;
 /// H06 s27: 4:34.

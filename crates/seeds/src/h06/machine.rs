@@ -4,8 +4,8 @@ use hotlink_bench::Step;
 use hotlink_fabric::barrier::BarrierSpec;
 use hotlink_fabric::catalog::{Library, Mistake};
 use hotlink_fabric::units::Time;
+use hotlink_loggp::{Curve, LogGops, Machine, PerByte};
 use hotlink_sim::barrier::BarrierNetwork;
-use hotlink_sim::loggp::{Curve, LogGops, Machine, PerByte};
 use hotlink_study::simulate::loggp::recorded;
 
 /// The networks of H06 s24 that have no barrier hardware.

@@ -19,8 +19,8 @@ mod reduction;
 
 pub use reduction::ReductionNetwork;
 
-use crate::event::{Event, Queue, RadixHeap, TraceHash};
 use device::TwoState;
+use hotlink_event::{Event, Queue, RadixHeap, TraceHash};
 use hotlink_fabric::barrier::{BarrierError, BarrierSpec};
 use hotlink_fabric::units::Time;
 

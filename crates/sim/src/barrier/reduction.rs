@@ -5,7 +5,7 @@
 //! size. The closed form [`ReductionSpec::latency`] knows nothing of this, so each checks the other.
 
 use super::{BarrierFault, BarrierRun, in_phases, leaving};
-use crate::event::{Event, TraceHash};
+use hotlink_event::{Event, TraceHash};
 use hotlink_fabric::barrier::BarrierError;
 use hotlink_fabric::reduction::{ReductionSpec, Segments};
 use hotlink_fabric::units::Time;

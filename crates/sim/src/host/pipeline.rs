@@ -4,7 +4,7 @@
 //! It runs on the event core, so two steps that share a server (a half-duplex bus) compete for it, and what holds the
 //! transfer back comes out as busy time of a server or as time that a server waited for a window.
 
-use crate::event::{Event, Queue, RadixHeap, TraceHash};
+use hotlink_event::{Event, Queue, RadixHeap, TraceHash};
 use hotlink_fabric::units::Time;
 use std::collections::VecDeque;
 

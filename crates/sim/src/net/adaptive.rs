@@ -9,7 +9,7 @@
 use super::Net;
 use crate::net::pool::AGAIN;
 use crate::plan::{NO_CHOICE, NONE};
-use crate::random::mix;
+use hotlink_fabric::rng::mix;
 use hotlink_fabric::routing::{Hop, State};
 
 impl Net<'_> {

@@ -6,8 +6,8 @@
 //! asking for what the step after it reads.
 
 use super::{Net, kind};
-use crate::event::Event;
 use crate::plan::NONE;
+use hotlink_event::Event;
 
 /// Events of a group.
 const GROUP: usize = 8;

@@ -20,8 +20,8 @@
 use super::pool::{List, Worm};
 use super::{Net, kind, worm};
 use crate::error::SimError;
-use crate::event::{Event, Queue};
 use crate::plan::{BroadcastTree, NO_CHOICE, NONE, Stage};
+use hotlink_event::{Event, Queue};
 use hotlink_fabric::network::Resource;
 use hotlink_fabric::routing::State;
 

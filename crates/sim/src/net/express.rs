@@ -10,8 +10,8 @@
 //! broadcasts), that something may fail in, or whose ways may come by the same link twice (Valiant routing).
 
 use super::{Mode, Net, Packet, kind, worm};
-use crate::event::{Event, Queue};
 use crate::plan::NONE;
+use hotlink_event::{Event, Queue};
 
 /// A virtual channel that a worm holds.
 #[derive(Clone, Copy, Debug)]

@@ -9,9 +9,9 @@ use super::pool::{AGAIN, Aside, Message, Packet, Worm};
 use super::worm::part;
 use super::{Mode, Net, Note, kind};
 use crate::error::SimError;
-use crate::event::{Event, Queue};
 use crate::host::BusUse;
 use crate::plan::NONE;
+use hotlink_event::{Event, Queue};
 use hotlink_fabric::units::Time;
 
 impl<'a> Net<'a> {

@@ -8,8 +8,8 @@
 
 use super::pool::{AGAIN, Packet};
 use super::{Net, kind};
-use crate::event::{Event, Queue};
 use crate::plan::{Class, Plan};
+use hotlink_event::{Event, Queue};
 
 /// A pause of this many packet times at most: a share of 1/256 of the link.
 const LONGEST: u64 = 255;

@@ -31,11 +31,11 @@ pub use pool::Message;
 pub(crate) use pool::{Linked, List, Pool};
 
 use crate::error::SimError;
-use crate::event::{Calendar, Event, Queue, TraceHash};
 use crate::flow::{Congestion, Settings};
 use crate::host::Buses;
 use crate::plan::{NONE, Plan, RouteBuffer, Stage, UNLIMITED};
 use broadcast::Casts;
+use hotlink_event::{Calendar, Event, Queue, TraceHash};
 use hotlink_fabric::routing::Hop;
 use hotlink_fabric::routing::Paths;
 use hotlink_fabric::spec::{FlowControl, Role};

@@ -8,9 +8,9 @@
 
 use super::pool::{AGAIN, Message};
 use super::{Mode, Net, Pace, kind};
-use crate::event::{Event, Queue};
 use crate::fault::{Condition, Fault};
 use crate::plan::{NO_CHOICE, NONE};
+use hotlink_event::{Event, Queue};
 use hotlink_fabric::network::Channel;
 use hotlink_fabric::units::Rate;
 use std::collections::BTreeSet;

@@ -10,7 +10,7 @@
 //! them again on the other half of the ring would count them twice.
 
 use super::{Net, kind};
-use crate::event::{Event, Queue};
+use hotlink_event::{Event, Queue};
 
 impl Net<'_> {
     pub(super) fn is_ring_stage(&self, packet: u32, stage: u32) -> bool {

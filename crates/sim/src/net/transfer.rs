@@ -9,8 +9,8 @@
 use super::pool::AGAIN;
 use super::worm::part;
 use super::{Mode, Net, Note, Packet, kind};
-use crate::event::{Event, Queue};
 use crate::plan::{NONE, Stage};
+use hotlink_event::{Event, Queue};
 
 /// What a packet needs that starts whatever the room ([`Net::need`]).
 const NO_NEED: i32 = i32::MIN;

@@ -8,8 +8,8 @@
 
 use super::pool::List;
 use super::{Net, kind};
-use crate::event::{Event, Queue};
 use crate::plan::NONE;
+use hotlink_event::{Event, Queue};
 
 impl Net<'_> {
     /// A head enters the input buffer behind its last channel, and asks for its stage when no worm is before it.

@@ -19,8 +19,7 @@ use hotlink_fabric::spec::{Capacities, Role};
 use hotlink_fabric::traffic::Demand;
 use hotlink_fabric::units::Rate;
 
-/// No server, packet or message.
-pub const NONE: u32 = u32::MAX;
+pub use hotlink_event::NONE;
 
 /// Largest packet: 256 MiB, so that buffer accounts fit 32 bits.
 const MOST_PACKET_BYTES: u32 = 1 << 28;

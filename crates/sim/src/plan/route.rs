@@ -3,7 +3,8 @@
 use super::{NONE, Plan};
 use crate::error::SimError;
 use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
-use hotlink_fabric::routing::choice::{Draw, mix, pair_lot};
+use hotlink_fabric::rng::mix;
+use hotlink_fabric::routing::choice::{Draw, pair_lot};
 use hotlink_fabric::routing::{Hop, Paths, State, Trip};
 use hotlink_fabric::spec::Role;
 

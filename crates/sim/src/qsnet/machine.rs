@@ -10,8 +10,8 @@ use crate::flow::Settings;
 use crate::host::Buses;
 use crate::net::{Message, Net, Note};
 use crate::plan::Plan;
-use crate::random::Random;
 use crate::workload::{Background, Run};
+use hotlink_event::random::Random;
 use hotlink_fabric::units::Time;
 use hotlink_port::safety::Barriers;
 

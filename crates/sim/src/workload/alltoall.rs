@@ -5,7 +5,7 @@ use crate::error::SimError;
 use crate::flow::Settings;
 use crate::net::Net;
 use crate::plan::Plan;
-use crate::random::mix;
+use hotlink_fabric::rng::mix;
 use hotlink_fabric::traffic::Demand;
 
 /// In what order a node serves its destinations.

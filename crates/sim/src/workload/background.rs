@@ -9,7 +9,7 @@ use crate::error::SimError;
 use crate::flow::Settings;
 use crate::net::{Message, Net, Note};
 use crate::plan::Plan;
-use crate::random::Random;
+use hotlink_event::random::Random;
 use hotlink_fabric::background::{BURST, BackgroundSpec, Pattern, WINDOW};
 use hotlink_fabric::units::Time;
 

@@ -8,7 +8,7 @@ use crate::error::SimError;
 use crate::flow::Settings;
 use crate::net::{Net, Note};
 use crate::plan::Plan;
-use crate::random::Random;
+use hotlink_event::random::Random;
 use hotlink_fabric::traffic::Demand;
 use hotlink_fabric::units::Time;
 

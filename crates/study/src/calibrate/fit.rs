@@ -2,9 +2,9 @@
 
 use crate::text::figure;
 use hotlink_bench::Record;
+use hotlink_event::random::Random;
 use hotlink_fabric::units::Time;
-use hotlink_sim::loggp::Curve;
-use hotlink_sim::random::Random;
+use hotlink_loggp::Curve;
 
 /// A measured time at a size, with the 95 % interval of the median.
 #[derive(Clone, Copy, Debug, PartialEq)]

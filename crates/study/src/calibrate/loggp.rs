@@ -8,7 +8,7 @@ use crate::simulate::loggp::{collective, sorted};
 use hotlink_bench::is::{Class, ITERATIONS};
 use hotlink_bench::{Calls, Direction, Record, Summary, Which};
 use hotlink_fabric::spec::{FabricSpec, Status, Value};
-use hotlink_sim::loggp::Machine;
+use hotlink_loggp::Machine;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 

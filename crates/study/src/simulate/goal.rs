@@ -4,7 +4,7 @@ use super::loggp::recorded;
 use crate::{Error, Watch};
 use hotlink_bench::Record;
 use hotlink_bench::Step;
-use hotlink_sim::loggp::{LogGops, MOST_RANKS, Machine, Missing, Outcome, Schedule, simulate};
+use hotlink_loggp::{LogGops, MOST_RANKS, Machine, Missing, Outcome, Schedule, simulate};
 
 /// Most operations that are generated: some gigabytes of memory.
 const MOST_OPERATIONS: u64 = 50_000_000;

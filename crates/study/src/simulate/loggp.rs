@@ -9,9 +9,9 @@ use hotlink_bench::is::{Class, IntegerSort};
 use hotlink_bench::{Bench, Collected, Collective, PingPong, Plan, Record, Samples, Script, Start, Step, Summary};
 use hotlink_bench::{Tuned, Tuning, Which};
 use hotlink_fabric::spec::FabricSpec;
+use hotlink_loggp::{LogGp, Machine, Missing, Outcome, Ran, Schedule, simulate};
 use hotlink_message::{Algorithm, Collective as Kind, Error};
 use hotlink_port::Driver;
-use hotlink_sim::loggp::{LogGp, Machine, Missing, Outcome, Ran, Schedule, simulate};
 use serde::{Serialize, de::DeserializeOwned};
 
 /// Whether a fabric is a LogGP machine.
@@ -279,7 +279,7 @@ fn timed(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hotlink_sim::loggp::LogGops;
+    use hotlink_loggp::LogGops;
 
     #[test]
     fn every_door_gives_the_time_that_is_known() {

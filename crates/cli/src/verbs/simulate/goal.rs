@@ -4,7 +4,7 @@ use crate::progress::Stopwatch;
 use crate::{Failure, output::Output, values::Counts};
 use hotlink_bench::Step;
 use hotlink_fabric::units::Time;
-use hotlink_sim::loggp::{LogGops, Machine, Schedule};
+use hotlink_loggp::{LogGops, Machine, Schedule};
 use hotlink_study::Source;
 use hotlink_study::simulate::goal::{generated, simulated};
 use std::io::{BufWriter, Write};

@@ -1,6 +1,6 @@
 //! The buckets of a calendar.
 
-use super::Event;
+use super::{Event, NONE};
 
 pub(super) type Item = (u64, Event);
 
@@ -8,8 +8,6 @@ pub(super) type Item = (u64, Event);
 pub(super) const BUCKETS: usize = 1024;
 /// Events of a chunk.
 const CHUNK: usize = 8;
-/// No chunk.
-const NONE: u32 = u32::MAX;
 
 /// Two cache lines of events.
 #[derive(Clone, Copy)]

@@ -7,7 +7,7 @@
 //! topology, one latency for all pairs, but processors and adapters that are busy.
 //!
 //! ```
-//! use hotlink_sim::loggp::{LogGops, Schedule, simulate};
+//! use hotlink_loggp::{LogGops, Schedule, simulate};
 //! let text = "num_ranks 2\nrank 0 { l1: send 8b to 1 }\nrank 1 { l1: recv 8b from 0; l2: calc 1000; l2 requires l1 }";
 //! let schedule = Schedule::parse(text).unwrap();
 //! let machine: LogGops = "L=2us,o=0.5us,g=50ns,G=0.08ns".parse().unwrap();

@@ -3,11 +3,11 @@
 
 use hotlink_fabric::catalog;
 use hotlink_fabric::units::Time;
+use hotlink_loggp::{LogGops, LogGp, Machine, Schedule, simulate};
 use hotlink_message::{Algorithm, Collective, Combine, Comm, Element, Error, Operation};
 use hotlink_port::conformance::check;
 use hotlink_port::middleware::{Count, Fault, Layered};
 use hotlink_port::{Driver, Kind, Port, Rank, Span, Work};
-use hotlink_sim::loggp::{LogGops, LogGp, Machine, Schedule, simulate};
 use proptest::prelude::*;
 
 const MESSAGES: &str = "L=2us,o=0.5us,g=50ns,G=1ns";
@@ -115,7 +115,7 @@ impl Once {
     fn run(&self, machine: &Machine, ranks: u32) -> (Vec<Time>, Schedule) {
         let mut driver = LogGp::new(machine.clone()).recording();
         let results: Vec<Result<(), Error>> =
-            driver.run(ranks, &async |port: hotlink_sim::loggp::LogGpPort| self.on(port).await).unwrap();
+            driver.run(ranks, &async |port: hotlink_loggp::LogGpPort| self.on(port).await).unwrap();
         assert!(results.iter().all(Result::is_ok), "{results:?}");
         (driver.ran().unwrap().finish.clone(), driver.schedule().unwrap())
     }
@@ -203,7 +203,7 @@ fn what_processors_carry_is_recorded_as_their_work_and_the_news_of_it() {
 
 #[test]
 fn who_cannot_go_on_is_named() {
-    let program = async |port: hotlink_sim::loggp::LogGpPort| -> Result<(), Error> {
+    let program = async |port: hotlink_loggp::LogGpPort| -> Result<(), Error> {
         let comm = Comm::new(port);
         let memory = comm.alloc(8, Kind::Default)?;
         comm.compute(Work::Fixed(Time::from_us(3.0)));

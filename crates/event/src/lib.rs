@@ -9,6 +9,7 @@
 mod calendar;
 mod heaps;
 mod radix;
+pub mod random;
 mod ring;
 mod trace;
 
@@ -16,6 +17,9 @@ pub use calendar::Calendar;
 pub use heaps::{BinaryHeap, QuadHeap};
 pub use radix::RadixHeap;
 pub use trace::TraceHash;
+
+/// The id of nothing: no server, packet or message.
+pub const NONE: u32 = u32::MAX;
 
 /// What happens: a kind, a 32-bit id (packet, server, node) and 24 bits more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,9 +4,9 @@
 //! row and done when the program waits: by then the others may have begun. A program that asks for the time before it
 //! waits settles what is in the row as things stand.
 
-use super::super::schedule::Kind;
 use super::seat::{Flight, State};
 use super::world::World;
+use crate::schedule::Kind;
 use hotlink_port::Rank;
 use std::collections::VecDeque;
 

@@ -1,11 +1,11 @@
 //! One rank's port.
 
-use super::super::machine::Cost;
-use super::super::schedule::Kind as Step;
 use super::seat::{Flight, Seat};
 use super::work::Job;
 use super::world::World;
-use crate::plan::NONE;
+use crate::machine::Cost;
+use crate::schedule::Kind as Step;
+use hotlink_event::NONE;
 use hotlink_fabric::units::Time;
 use hotlink_port::{
     Align, Attachment, Engine, Event, Head, Host, Key, Kind, Layout, Limits, Memory, Note, Op, Payload, Port, Posted,
@@ -268,7 +268,7 @@ impl Host for LogGpPort {
 }
 
 /// What the ports claim.
-pub(super) fn limits(machine: &super::super::Machine) -> Limits {
+pub(super) fn limits(machine: &crate::Machine) -> Limits {
     let messages = &machine.messages;
     let long = 1 << 20;
     let rate = |ps: u64| hotlink_fabric::units::Rate((long as u128 * 1_000_000_000_000 / u128::from(ps.max(1))) as u64);

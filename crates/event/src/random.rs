@@ -1,28 +1,23 @@
 //! Seeded random numbers: SplitMix64 (Steele, Lea, Flood 2014), the same on every machine.
 
-/// Scrambles one word.
-#[inline]
-pub fn mix(word: u64) -> u64 {
-    let mut z = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
-}
+use hotlink_fabric::rng::{SplitMix64, mix};
 
 /// A stream of random numbers.
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub struct Random(SplitMix64);
 
 impl Random {
     /// The stream of `seed`.
     pub fn new(seed: u64) -> Random {
-        Random(mix(seed))
+        // The first number is left out: golden tables hold the numbers after it.
+        let mut stream = SplitMix64::new(mix(seed));
+        stream.next_u64();
+        Random(stream)
     }
     /// Next 64 bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mix(self.0)
+        self.0.next_u64()
     }
     /// A number below `limit` (which is not 0).
     #[inline]

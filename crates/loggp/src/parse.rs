@@ -13,6 +13,7 @@
 //! Statements end with a line, a `;` or the block. Labels are the rank's own and may be used before they stand.
 
 use super::schedule::{ANY, Builder, Kind, MOST_OPS, MOST_RANKS, Op, Schedule};
+use hotlink_event::NONE;
 use std::collections::HashMap;
 
 /// What is wrong with a text, and where.
@@ -63,8 +64,6 @@ struct Labels<'a> {
     used: Vec<usize>,
     named: HashMap<&'a [u8], u32>,
 }
-
-const NONE: u32 = u32::MAX;
 
 impl<'a> Labels<'a> {
     fn slot(label: &[u8]) -> Option<usize> {

@@ -1,8 +1,8 @@
 //! Bare event rates of the queues, as ratios to the radix heap: pop one, schedule one, at 10^3 to 10^6 pending.
 //!
-//! `cargo run --release -p hotlink-sim --example event_rates`
+//! `cargo run --release -p hotlink-event --example event_rates`
 
-use hotlink_sim::event::{BinaryHeap, Calendar, Event, QuadHeap, Queue, RadixHeap, TraceHash};
+use hotlink_event::{BinaryHeap, Calendar, Event, QuadHeap, Queue, RadixHeap, TraceHash};
 use std::time::Instant;
 
 const EVENTS: u32 = 2_000_000;

@@ -6,10 +6,9 @@
 //! others when it is met there again as already taken.
 
 use super::schedule::{ANY, Kind, Op};
+use hotlink_event::NONE;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-
-const NONE: u32 = u32::MAX;
 
 /// Multiply and rotate: the keys are small numbers, and nothing ever iterates over the map.
 #[derive(Default)]

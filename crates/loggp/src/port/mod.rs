@@ -15,7 +15,7 @@
 //! ```
 //! use hotlink_fabric::units::Time;
 //! use hotlink_port::{Driver, Op, Payload, Port, Posted, wait};
-//! use hotlink_sim::loggp::{LogGops, LogGp, Machine};
+//! use hotlink_loggp::{LogGops, LogGp, Machine};
 //!
 //! async fn hello(mut port: impl Port) -> Time {
 //!     if port.rank() == 0 {

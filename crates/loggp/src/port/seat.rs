@@ -1,7 +1,7 @@
 //! One rank, and what is under way to it.
 
 use super::work::Work;
-use crate::plan::NONE;
+use hotlink_event::NONE;
 use hotlink_port::blocks::Blocks;
 use hotlink_port::{Head, Memory, Rank};
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
 //! [`LogGp`]: runs rank programs on a LogGP machine.
 
-use super::super::machine::{Machine, Missing};
-use super::super::schedule::{MOST_RANKS, Schedule};
 use super::door::{LogGpPort, limits};
 use super::seat::State;
 use super::world::World;
+use crate::machine::{Machine, Missing};
+use crate::schedule::{MOST_RANKS, Schedule};
 use hotlink_fabric::units::Time;
 use hotlink_port::{Driver, Limits, Program, Rank, RunError};
 use serde::{Serialize, de::DeserializeOwned};

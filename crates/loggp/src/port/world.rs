@@ -3,12 +3,12 @@
 //! A rank's clock runs ahead of the common one by the local work that it has done since it was last resumed; what it
 //! sends then leaves when the common clock has come as far. An arrival is seen by the first poll after the rank was resumed.
 
-use super::super::machine::{Machine, Missing};
-use super::super::schedule::Kind;
 use super::record::Recorder;
 use super::seat::{Flight, Seat, State};
-use crate::event::{Event, Queue, RadixHeap, TraceHash};
-use crate::plan::NONE;
+use crate::machine::{Machine, Missing};
+use crate::schedule::Kind;
+use hotlink_event::NONE;
+use hotlink_event::{Event, Queue, RadixHeap, TraceHash};
 use hotlink_port::Rank;
 use hotlink_port::safety::Barriers;
 use std::collections::{BTreeSet, VecDeque};

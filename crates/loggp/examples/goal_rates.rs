@@ -1,11 +1,11 @@
 //! Operations per second of the LogGP level: 1,024 ranks, binomial broadcast and dissemination barrier x 100.
 //!
-//! `cargo run --release -p hotlink-sim --example goal_rates [RANKS [REPEAT]]`
+//! `cargo run --release -p hotlink-loggp --example goal_rates [RANKS [REPEAT]]`
 
 use hotlink_bench::{Script, Step};
+use hotlink_loggp::{LogGops, LogGp, Machine, Schedule, simulate};
 use hotlink_message::Error;
 use hotlink_port::Driver;
-use hotlink_sim::loggp::{LogGops, LogGp, Machine, Schedule, simulate};
 use std::time::Instant;
 
 /// Times `work`, prints it with its rate, hands its result on.

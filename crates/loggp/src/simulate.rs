@@ -8,14 +8,14 @@ use super::matching::Matching;
 use super::outcome::{Limit, Outcome, Stuck};
 use super::parameters::LogGops;
 use super::schedule::{Kind, Op, Schedule};
-use crate::event::{Event, Queue, RadixHeap, TraceHash};
+use hotlink_event::NONE;
+use hotlink_event::{Event, Queue, RadixHeap, TraceHash};
 use hotlink_fabric::units::Time;
 
 /// The end of time.
 const LATEST: u64 = 1 << 62;
 /// Most processors or adapters in all.
 const MOST_LANES: u64 = 1 << 26;
-const NONE: u32 = u32::MAX;
 
 /// An operation ended: what requires it may go on.
 const DONE: u8 = 0;

@@ -1,9 +1,9 @@
 //! The LogGP level against closed forms, its own text format, and bad input.
 
 use hotlink_bench::{Script, Step};
+use hotlink_loggp::{ANY, Builder, Kind, LogGops, LogGp, Machine, Op, Schedule, Stuck, simulate};
 use hotlink_message::Error;
 use hotlink_port::Driver;
-use hotlink_sim::loggp::{ANY, Builder, Kind, LogGops, LogGp, Machine, Op, Schedule, Stuck, simulate};
 use proptest::prelude::*;
 
 const MACHINE: &str = "L=2us,o=0.5us,g=50ns,G=0.08ns";
