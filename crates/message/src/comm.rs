@@ -78,6 +78,9 @@ impl Request {
     pub(crate) fn over() -> Request {
         Request(SENT)
     }
+    pub(crate) fn is_sent(&self) -> bool {
+        self.0 == SENT
+    }
 }
 
 impl<P: Port> Comm<P> {
@@ -183,7 +186,8 @@ impl<P: Port> Comm<P> {
         let id = self.engine.borrow_mut().send_as(mode, to, tag, span, true)?;
         self.wait_id(id).await.map(|_| ())
     }
-    /// Waits until nothing that this rank sent by [`Mode::Postal`] is still here: call it before the port is closed.
+    /// Waits until nothing that this rank sent by [`Mode::Postal`] is still here: call it before the port is closed. Nothing
+    /// else is left of requests that are over: see [`Comm::wait`].
     pub async fn flush(&self) {
         while self.engine.borrow().detached > 0 {
             if !self.step() {
@@ -276,7 +280,8 @@ impl<P: Port> Comm<P> {
         let pattern = Pattern { from, tag, context: Context::USER };
         self.engine.borrow_mut().recv(pattern, span, true).map(Request)
     }
-    /// Waits until the request is over.
+    /// Waits until the request is over: a send's memory is free, a receive's message is there, and the other rank has been
+    /// told what it needs to end its own request. So a program may end when its requests are over.
     #[inline]
     pub async fn wait(&self, request: Request) -> Result<Status, Error> {
         // Without another future's frame.

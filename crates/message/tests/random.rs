@@ -42,6 +42,19 @@ fn a_receive_takes_the_message_on_the_way_and_no_earlier_one() {
     replay(400692, include_str!("found/400692.json"));
 }
 
+/// A rank's program ended while the answer to an offer was unsaid, because the port was busy: its sender waited for ever.
+#[test]
+fn a_rank_ends_only_when_its_answers_are_said() {
+    replay(200175, include_str!("found/200175.json"));
+}
+
+/// The ranks had used up what they may send eagerly. Each waited in the barrier for its message to be received, before it
+/// received.
+#[test]
+fn a_barrier_ends_where_its_messages_are_held_back() {
+    replay(200175, include_str!("found/200175-barrier.json"));
+}
+
 /// The receiver's fetch of its half met a busy port.
 #[test]
 fn a_half_that_finds_the_port_busy_is_moved_all_the_same() {

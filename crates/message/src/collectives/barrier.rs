@@ -96,18 +96,23 @@ impl<P: Port> Comm<P> {
         }
         Ok(())
     }
-    /// Rounds of `ways - 1` messages, to the ranks 1, 2 ... steps further on.
+    /// Rounds of `ways - 1` messages, to the ranks 1, 2 ... steps further on. Every rank sends before it receives: a message
+    /// that is held back (`engine::flow`) waits for its receive, so nobody waits for a send before that.
     async fn dissemination(&self, ways: u32) -> Result<(), Error> {
         let (rank, ranks) = (u64::from(self.rank()), u64::from(self.ranks()));
         let mut step = 1;
         while step < ranks {
             let distances = (1..u64::from(ways)).map(|way| way * step).take_while(|&distance| distance < ranks);
+            let mut held_back = Vec::new();
             for distance in distances.clone() {
-                self.signal(((rank + distance) % ranks) as Rank).await?;
+                let to = ((rank + distance) % ranks) as Rank;
+                let sent = self.start(Side::Send, to, BARRIER, Span::new(NOWHERE, 0, 0))?;
+                held_back.extend(if sent.is_sent() { None } else { Some(sent) });
             }
             for distance in distances {
                 self.hear(((rank + ranks - distance) % ranks) as Rank).await?;
             }
+            self.wait_all(held_back).await?;
             step *= u64::from(ways);
         }
         Ok(())

@@ -61,12 +61,12 @@ impl<P: Port> Engine<P> {
     }
     /// The one message on the way to `from` meets the announced receive, if it is an offered one that this receive
     /// takes: an earlier one would have met it when it was posted. Its number tells it from earlier offers, which the
-    /// receiver has seen and may be fetching.
+    /// receiver has seen and may be fetching. A whole message that waits for room is none: it will come by itself.
     pub(super) fn meet(&mut self, from: Rank, ready: &Words, place: &Place) {
         let meets = |entry: &Entry| match entry.state {
             State::Offered { words, number } => {
                 let same = (words.tag, words.context) == (ready.tag, ready.context);
-                same && entry.peer == from && number == ready.at
+                same && words.kind == Kind::Rts && entry.peer == from && number == ready.at
             }
             _ => false,
         };

@@ -21,10 +21,12 @@ impl<P: Port> Engine<P> {
     pub(crate) fn is_pending(&self) -> bool {
         !self.waiting.is_empty() || !self.sending.is_empty()
     }
-    /// What is left behind where nothing is under way and no request is waited for; `None`: nothing.
-    pub(crate) fn leftover(&self) -> Option<String> {
+    /// What is left behind where nothing is under way and no request is waited for; `None`: nothing. Who has `left` need
+    /// not have said what ends no request: an announcement, or an answer to a message that came by it.
+    pub(crate) fn leftover(&self, left: bool) -> Option<String> {
         let open: Vec<&Entry> = self.entries.iter().filter(|entry| !matches!(entry.state, State::Vacant)).collect();
-        let queues = [self.posted.len(), self.unexpected.len(), self.waiting.len(), self.sending.len()];
+        let unsaid = self.waiting.iter().filter(|message| !left || message.ends).count();
+        let queues = [self.posted.len(), self.unexpected.len(), unsaid, self.sending.len()];
         let rest = [self.early.len(), self.detached as usize, self.counters.kept_bytes as usize, self.setup.in_use()];
         let clean = open.is_empty() && queues == [0; 4] && rest == [0; 4];
         (!clean).then(|| {

@@ -48,10 +48,8 @@ impl<P: Port> Engine<P> {
         // Said before this side begins: both copy at the same time.
         let rest = Words { kind: Kind::Half, total: words.total - first, at: id, ..*words };
         let (to, payload) = (place.key.rank, Carried::Place(own));
-        match self.say(Saying { to, words: rest, payload, request: id, ends: false }) {
-            Ok(()) => self.start_half(id),
-            Err(error) => self.finish(id, Err(error)),
-        }
+        self.say_for(Saying { to, words: rest, payload, request: id, ends: false });
+        self.start_half(id);
         true
     }
     /// As sender: the receiver asks for the second half.
@@ -122,10 +120,10 @@ impl<P: Port> Engine<P> {
     pub(super) fn may_restart(&mut self, id: u64) -> bool {
         self.entry(id).is_some_and(|entry| entry.halves > 0 && entry.halves & OWN == 0)
     }
-    /// This side has moved its half, or could not.
+    /// This side has moved its half, or could not. Its half is over when that is said, if it must be.
     pub(super) fn own_half_over(&mut self, id: u64, moved: bool) {
         let Some(entry) = self.entry(id) else { return };
-        entry.halves = entry.halves & !OWN | if moved { 0 } else { FAILED };
+        entry.halves |= if moved { 0 } else { FAILED };
         let (to, state) = (entry.peer, entry.state);
         let words = match state {
             State::Fetching { words } if moved => Words { kind: Kind::Fetched, ..words },
@@ -133,11 +131,14 @@ impl<P: Port> Engine<P> {
                 let at = u64::from(!moved);
                 Words { kind: Kind::Landed, context: Context::USER, tag: 0, total: 0, id: peer, at }
             }
-            _ => return self.settle_halves(id),
+            _ => return self.own_half_said(id),
         };
-        match self.say(Saying { to, words, payload: Carried::Nothing, request: id, ends: false }) {
-            Ok(()) => self.settle_halves(id),
-            Err(error) => self.finish(id, Err(error)),
+        self.say_for(Saying { to, words, payload: Carried::Nothing, request: id, ends: true });
+    }
+    pub(super) fn own_half_said(&mut self, id: u64) {
+        if let Some(entry) = self.entry(id) {
+            entry.halves &= !OWN;
+            self.settle_halves(id);
         }
     }
     /// The other side has moved its half, or could not.

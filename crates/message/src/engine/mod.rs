@@ -165,12 +165,14 @@ impl<P: Port> Engine<P> {
             return Err(Error::PeerGone(to));
         }
         let total = span.bytes();
-        let words = Words { kind: Kind::Eager, context, tag, total, id: 0, at: 0 };
+        let short = eager && self.is_short(&span, waits);
+        let goes = short && self.flows.of(to).admits(total);
+        let kind = if goes { Kind::Eager } else { Kind::Rts };
+        let words = Words { kind, context, tag, total, id: 0, at: 0 };
         let number = self.flows.of(to).sent;
         let id = self.open(to, span, State::Offered { words, number });
         let words = Words { id, ..words };
-        let short = eager && self.is_short(&span, waits);
-        let sent = if short && self.flows.of(to).admits(total) {
+        let sent = if goes {
             self.counters.eager += 1;
             self.flows.of(to).charge(total);
             self.drop_early(to, &words);
@@ -463,7 +465,9 @@ impl<P: Port> Engine<P> {
     /// A rank has died: every request that needs it fails.
     fn on_gone(&mut self, rank: Rank) {
         self.gone.push(rank);
-        self.waiting.retain(|message| message.to != rank);
+        let unsaid: VecDeque<Saying>;
+        (unsaid, self.waiting) = self.waiting.drain(..).partition(|message| message.to == rank);
+        unsaid.iter().for_each(|message| self.fail_to_say(message, Error::PeerGone(rank)));
         self.early.retain(|early| early.from != rank);
         let mut failed = Vec::new();
         for (slot, entry) in self.entries.iter().enumerate() {

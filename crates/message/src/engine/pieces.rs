@@ -15,7 +15,7 @@ impl<P: Port> Engine<P> {
             self.send_pieces();
         }
     }
-    /// Sends pieces while the port takes them; whether it took any.
+    /// Sends pieces while the port takes them; whether it took any, or a message is over.
     pub(crate) fn send_pieces(&mut self) -> bool {
         let mut any = false;
         for _ in 0..self.sending.len() {
@@ -29,7 +29,10 @@ impl<P: Port> Engine<P> {
     /// Sends pieces of one message; whether there is more to send.
     pub(super) fn send_pieces_of(&mut self, id: u64, any: &mut bool) -> bool {
         let piece_bytes = self.options.piece_bytes;
-        let Some(entry) = self.entry(id) else { return false };
+        let Some(entry) = self.entry(id) else {
+            *any = true;
+            return false;
+        };
         let (to, span) = (entry.peer, entry.span);
         let State::Sending { mut sent, peer } = entry.state else {
             let stalled = entry.halves > 0 && self.is_half_stalled(id);
@@ -58,6 +61,8 @@ impl<P: Port> Engine<P> {
                 Posted::Refused(refusal) => break Err(refused(refusal)),
             }
         };
+        // An empty message has none, and one that is refused gave none: its end is something done all the same.
+        *any = true;
         self.finish(id, result);
         false
     }

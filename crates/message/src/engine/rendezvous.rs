@@ -23,7 +23,7 @@ impl<P: Port> Engine<P> {
         let place = if fetchable { self.export(id, span) } else { None };
         let payload = place.map_or(Carried::Nothing, Carried::Place);
         let helps = waits && place.is_some() && words.total >= self.options.halves_bytes && span.layout.is_contiguous();
-        let words = Words { kind: Kind::Rts, at: u64::from(helps), ..words };
+        let words = Words { at: u64::from(helps), ..words };
         self.say(Saying { to, words, payload, request: id, ends: false })
     }
     pub(super) fn is_regular(&self, span: &Span) -> bool {
@@ -142,12 +142,8 @@ impl<P: Port> Engine<P> {
     pub(super) fn clear(&mut self, id: u64, from: Rank, words: Words, payload: Carried) {
         self.entries[id as u32 as usize].state = State::Receiving { words, came: 0 };
         let clear = Words { kind: Kind::Cts, at: id, ..words };
-        if let Err(error) = self.say(Saying { to: from, words: clear, payload, request: id, ends: false }) {
-            self.finish(id, Err(error));
-        } else if words.total == 0 {
-            // Nothing more will come.
-            self.finish(id, Ok(Status { from, tag: words.tag, bytes: 0 }));
-        }
+        // Of an empty message nothing more will come.
+        self.say_for(Saying { to: from, words: clear, payload, request: id, ends: words.total == 0 });
     }
     /// The receiver is ready for the announced message `words.id`.
     pub(crate) fn on_clear(&mut self, words: &Words, place: Option<Place>) {
@@ -194,16 +190,8 @@ impl<P: Port> Engine<P> {
         match (state, moved) {
             (State::Fetching { words }, Ok(())) => {
                 self.counters.fetched += 1;
-                let (_, result) = Self::fit(peer_rank, &words, span);
-                let fetched = Words { kind: Kind::Fetched, ..words };
-                let said = self.say(Saying {
-                    to: peer_rank,
-                    words: fetched,
-                    payload: Carried::Nothing,
-                    request: id,
-                    ends: false,
-                });
-                self.finish(id, said.and(result));
+                let words = Words { kind: Kind::Fetched, ..words };
+                self.say_for(Saying { to: peer_rank, words, payload: Carried::Nothing, request: id, ends: true });
             }
             (State::Fetching { words }, Err(_)) => {
                 self.release_setups(id);
@@ -213,10 +201,7 @@ impl<P: Port> Engine<P> {
                 self.counters.deposited += 1;
                 let total = span.bytes();
                 let words = Words { kind: Kind::Landed, context: Context::USER, tag: 0, total, id: peer, at: 0 };
-                let landed = Saying { to: peer_rank, words, payload: Carried::Nothing, request: id, ends: true };
-                if let Err(error) = self.say(landed) {
-                    self.finish(id, Err(error));
-                }
+                self.say_for(Saying { to: peer_rank, words, payload: Carried::Nothing, request: id, ends: true });
             }
             (State::Depositing { peer }, Err(_)) => {
                 self.release_setups(id);

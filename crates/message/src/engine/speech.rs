@@ -1,7 +1,10 @@
 //! What is said to other ranks: posted at once, or kept in order until the port has room.
+//!
+//! A request is over only when everything is said that another rank's request needs from it. So a program may end, and
+//! poll no more, as soon as its requests are over: nothing that anybody waits for is left unsaid.
 
 use super::{Engine, refused};
-use crate::wire::{Place, Words};
+use crate::wire::{Kind, Place, Words};
 use crate::{Error, Status};
 use hotlink_port::{Op, Payload, Port, Posted, Rank, Span};
 
@@ -24,7 +27,7 @@ pub(crate) struct Saying {
     pub(crate) payload: Carried,
     /// This rank's request that fails if it cannot be posted...
     pub(crate) request: u64,
-    /// ... and is over when it is.
+    /// ... and is over when it is; of a message in halves, this side's half.
     pub(crate) ends: bool,
 }
 
@@ -41,6 +44,13 @@ impl<P: Port> Engine<P> {
         }
         Ok(())
     }
+    /// The same for a request that has begun: it fails if the message cannot be said.
+    pub(super) fn say_for(&mut self, message: Saying) {
+        let begun = message.clone();
+        if let Err(error) = self.say(message) {
+            self.fail_to_say(&begun, error);
+        }
+    }
     #[inline]
     pub(super) fn try_say(&mut self, message: &Saying) -> Result<bool, Error> {
         let place;
@@ -55,13 +65,29 @@ impl<P: Port> Engine<P> {
         match self.port.post(&Op::Control { to: message.to, head: message.words.head(), payload }) {
             Posted::Accepted => {
                 if message.ends {
-                    let status = Status { from: message.to, tag: message.words.tag, bytes: message.words.total };
-                    self.finish(message.request, Ok(status));
+                    self.said(message);
                 }
                 Ok(true)
             }
             Posted::Busy => Ok(false),
             Posted::Refused(refusal) => Err(refused(refusal)),
+        }
+    }
+    /// What the end of a request waited for is said.
+    fn said(&mut self, message: &Saying) {
+        if self.is_in_halves(message.request) {
+            return self.own_half_said(message.request);
+        }
+        let status = Status { from: message.to, tag: message.words.tag, bytes: message.words.total };
+        self.finish(message.request, Ok(status));
+    }
+    /// A message cannot be said. A receive that has got its message is over all the same if only its sender is gone.
+    pub(super) fn fail_to_say(&mut self, message: &Saying, error: Error) {
+        let received = message.ends && matches!(message.words.kind, Kind::Fetched | Kind::Cts);
+        if received && matches!(error, Error::PeerGone(_)) {
+            self.said(message);
+        } else {
+            self.finish(message.request, Err(error));
         }
     }
     pub(super) fn say_again(&mut self) -> bool {
@@ -76,7 +102,10 @@ impl<P: Port> Engine<P> {
                     blocked.push(message.to);
                     self.waiting.push_back(message);
                 }
-                Err(error) => self.finish(message.request, Err(error)),
+                Err(error) => {
+                    any = true;
+                    self.fail_to_say(&message, error);
+                }
             }
         }
         any

@@ -5,7 +5,7 @@ use super::script::{Message, Posting, Script, Seen, Step, prefix};
 use crate::{Mode, Status, Tag};
 use hotlink_port::Rank;
 use hotlink_port::loopback::Random;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A rank's queues: posted receives, and messages that came before theirs.
 #[derive(Clone, Debug, Default)]
@@ -69,6 +69,8 @@ struct Actor {
     sends: u32,
     receives: u32,
     matcher: Matcher,
+    /// Messages to it that have not come, in the order in which they were sent.
+    way: VecDeque<Message>,
     /// By receive: what it got.
     got: BTreeMap<u32, Message>,
     /// By receive: its room.
@@ -86,8 +88,8 @@ enum What {
     Receive(u32),
 }
 
-/// Plays a script in a random order of the ranks' steps, every send waiting for its receive: what each rank's receives
-/// get, in the order in which they are posted.
+/// Plays a script in a random order of the ranks' steps and of arrivals, every send waiting for its receive: what each
+/// rank's receives get, in the order in which they are posted. Messages of one sender to one receiver keep their order.
 ///
 /// # Errors
 /// The ranks cannot go on.
@@ -95,12 +97,16 @@ pub fn rehearse(script: &Script, random: &mut Random) -> Result<Vec<Vec<Seen>>, 
     let mut stage =
         Stage { script, actors: script.ranks.iter().map(|_| Actor::default()).collect(), received: BTreeSet::new() };
     loop {
-        let mut order: Vec<usize> = (0..stage.actors.len()).collect();
+        let ranks = stage.actors.len();
+        let mut order: Vec<usize> = (0..ranks + ranks * ranks).collect();
         for i in (1..order.len()).rev() {
             order.swap(i, random.below(i as u64 + 1) as usize);
         }
-        // One step of the first rank that can make one.
-        if !order.into_iter().any(|rank| stage.step(rank)) {
+        // One step of the first rank that can make one, or the arrival of a message, whichever stands first.
+        let happens = |at: usize| {
+            if at < ranks { stage.step(at) } else { stage.arrive((at - ranks) / ranks, (at - ranks) % ranks) }
+        };
+        if !order.into_iter().any(happens) {
             break;
         }
     }
@@ -133,6 +139,16 @@ struct Stage<'a> {
 }
 
 impl Stage<'_> {
+    /// The next message on the way between two ranks comes, if there is one.
+    fn arrive(&mut self, from: usize, to: usize) -> bool {
+        let way = &mut self.actors[to].way;
+        let next = way.iter().position(|message| message.from as usize == from);
+        let Some(message) = next.and_then(|at| way.remove(at)) else { return false };
+        if let Some(receive) = self.actors[to].matcher.arrive(message) {
+            self.meet(to, receive, message);
+        }
+        true
+    }
     /// Makes the next step of a rank, if it can be made; a blocking one is made in two.
     fn step(&mut self, rank: usize) -> bool {
         let script = self.script;
@@ -146,9 +162,7 @@ impl Stage<'_> {
                 self.actors[rank].sends += 1;
                 let key = super::script::message_key(script.seed, rank as Rank, number);
                 let message = Message { from: rank as Rank, number, tag: *tag, bytes: *bytes, key };
-                if let Some(receive) = self.actors[*to as usize].matcher.arrive(message) {
-                    self.meet(*to as usize, receive, message);
-                }
+                self.actors[*to as usize].way.push_back(message);
                 if *mode == Mode::Postal {
                     self.received.insert((rank as Rank, number));
                 }

@@ -66,6 +66,8 @@ pub struct Case {
     pub frees: bool,
     /// Ranks poll between any two steps, not only where they wait.
     pub turns: bool,
+    /// A rank whose program is over polls no more: what it has not said then is never said.
+    pub leaves: bool,
     /// What may go wrong.
     pub faults: Faults,
 }
@@ -80,6 +82,7 @@ impl Case {
             strided: false,
             frees: false,
             turns: false,
+            leaves: false,
             faults: Faults::default(),
         }
     }
@@ -108,11 +111,13 @@ impl Case {
         let standard = Case::new(&[]);
         let programs: Vec<String> = self.programs.iter().map(|steps| format!("        &{steps:?},\n")).collect();
         let mut fields = String::new();
-        let Case { shape, private, strided, frees, turns, faults, .. } = self;
+        let Case { shape, private, strided, frees, turns, leaves, faults, .. } = self;
         if *shape != standard.shape {
             fields += &format!("        shape: {shape:?},\n").replace("door: ", "door: Door::");
         }
-        for (name, on) in [("private", private), ("strided", strided), ("frees", frees), ("turns", turns)] {
+        let flags =
+            [("private", private), ("strided", strided), ("frees", frees), ("turns", turns), ("leaves", leaves)];
+        for (name, on) in flags {
             if *on {
                 fields += &format!("        {name}: true,\n");
             }

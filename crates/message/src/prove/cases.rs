@@ -90,7 +90,7 @@ impl Cases {
         FLOWS.iter().filter(|flow| flow.len() <= messages).map(|flow| Cases::of_flow(flow)).sum()
     }
     fn worlds() -> u64 {
-        (DOORS.len() * SHAPES.len() * FAULTS.len() * 2 * 2 * 2 * 2) as u64 * ORDERS
+        (DOORS.len() * SHAPES.len() * FAULTS.len() * 2 * 2 * 2 * 2 * 2) as u64 * ORDERS
     }
     fn of_flow(flow: &[(Rank, Rank)]) -> u64 {
         let each = (SENDS.len() * 2 * RECEIVES.len() * 2) as u64;
@@ -125,7 +125,7 @@ fn build(flow: &[(Rank, Rank)], mut digits: Digits) -> Option<Case> {
     let faults = FAULTS[digits.next(FAULTS.len())];
     let door = DOORS[digits.next(DOORS.len())];
     let mut is = || digits.next(2) == 1;
-    let (private, strided, frees, turns) = (is(), is(), is(), is());
+    let (private, strided, frees, turns, leaves) = (is(), is(), is(), is(), is());
     let order = digits.next(ORDERS as usize);
     let ranks = flow.iter().flat_map(|&(from, to)| [from, to]).max()? as usize + 1;
     let mut programs: Vec<Vec<Step>> = vec![Vec::new(); ranks];
@@ -151,7 +151,7 @@ fn build(flow: &[(Rank, Rank)], mut digits: Digits) -> Option<Case> {
     }
     programs.iter_mut().for_each(|program| arrange(program, order));
     let shape = Shape { door, room, slots, entries };
-    Some(Case { programs, shape, private, strided, frees, turns, faults })
+    Some(Case { programs, shape, private, strided, frees, turns, leaves, faults })
 }
 
 /// Puts the waits into a program: at the end, in order or the other way round, after a wait that is given up, or each

@@ -80,7 +80,7 @@ impl World {
             into.push((rank, What::Step));
             return;
         }
-        for rank in (0..ranks).filter(|&rank| !net.seats[rank].dead) {
+        for rank in (0..ranks).filter(|&rank| !net.seats[rank].dead && !net.seats[rank].left) {
             if net.left.die > 0 {
                 into.push((rank, What::Die));
             }

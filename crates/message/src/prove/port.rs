@@ -87,6 +87,8 @@ pub(super) struct Seat {
     /// Ranks that this one was told are dead, as bits.
     pub(super) heard: u8,
     pub(super) dead: bool,
+    /// Its program is over, and so is its port: what is sent to it is accepted and lost.
+    pub(super) left: bool,
     current: Option<Packet>,
 }
 
@@ -197,6 +199,12 @@ impl Net {
         }
         self.next = Some(Event::PeerGone(dead as Rank));
     }
+    /// A rank's program and its process are over, and its memory with them.
+    pub(super) fn leave(&mut self, rank: usize) {
+        self.seats[rank].left = true;
+        self.seats[rank].exports.fill(None);
+        (0..self.seats.len()).for_each(|from| self.channel(from, rank).clear());
+    }
     /// Whether the last offer was taken.
     pub(super) fn is_taken(&self) -> bool {
         self.next.is_none()
@@ -292,13 +300,14 @@ impl CheckPort {
                 Err(refusal) => return Posted::Refused(refusal),
             },
         };
-        let full = net.channel(me, to as usize).len() >= net.room && !net.seats[to as usize].dead;
+        let silent = net.seats[to as usize].dead || net.seats[to as usize].left;
+        let full = net.channel(me, to as usize).len() >= net.room && !silent;
         if full || net.happens(|left| &mut left.busy) {
             net.met |= super::features::BUSY;
             return Posted::Busy;
         }
         net.met |= super::features::of_kind(head[0] as u8);
-        if !net.seats[to as usize].dead {
+        if !silent {
             net.channel(me, to as usize).push_back(Packet { head, cargo });
         }
         Posted::Accepted

@@ -243,7 +243,7 @@ fn check_modes(world: &World) -> Result<(), String> {
 
 fn check_leftovers(world: &World) -> Result<(), String> {
     for (rank, engine) in world.engines.iter().enumerate() {
-        if let Some(leftover) = engine.leftover() {
+        if let Some(leftover) = engine.leftover(world.net.borrow().seats[rank].left) {
             return Err(format!("rank {rank} is through and holds: {leftover}"));
         }
         let seat = &world.net.borrow().seats[rank];

@@ -87,6 +87,9 @@ fn worlds(case: &Case) -> Vec<Case> {
     }
     cases.push(Case { shape: Shape { door: Door::Deposit, ..roomy }, ..fault(0, 1, 1, 0) });
     cases.push(fault(0, 0, 0, 1));
+    // Programs that end while something is unsaid.
+    cases.push(Case { leaves: true, ..fault(2, 0, 0, 0) });
+    cases.push(Case { leaves: true, shape: Shape { room: 1, ..roomy }, ..case.clone() });
     cases
 }
 

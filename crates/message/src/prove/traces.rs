@@ -64,6 +64,51 @@ fn a_half_that_finds_no_room_is_tried_again() {
     holds(&case, "0:step 2:step 2:take0 0:step 2:step 2:step 2:step 2:take0/1");
 }
 
+/// A short message waited for room, and an announcement came: the message went to the announced place, and once more by
+/// itself when there was room.
+#[test]
+fn a_whole_message_that_waits_for_room_meets_no_announced_receive() {
+    let short = Send { to: 1, tag: 0, size: Size::Short, mode: Mode::Standard, waits: false };
+    let into = Recv { from: Some(0), tag: Some(0), size: Size::Huge, waits: false };
+    let case = Case {
+        leaves: true,
+        faults: Faults { busy: 2, ..Faults::default() },
+        ..Case::new(&[&[short, Turn, short, Wait(0), Wait(1)], &[into, into, Wait(0), Wait(1)]])
+    };
+    holds(&case, "0:step/11 0:step 1:step 0:take1 0:work 1:step 1:take0 0:end0 0:step 0:step 1:take0");
+}
+
+/// A receive was over as soon as its message was fetched. The port was busy, its program ended, and nobody told the
+/// sender, which waited for ever.
+#[test]
+fn a_receive_is_over_only_when_its_sender_is_told() {
+    let edge = Send { to: 1, tag: 0, size: Size::Edge, mode: Mode::Standard, waits: false };
+    let any = Recv { from: None, tag: None, size: Size::Huge, waits: false };
+    let from = Recv { from: Some(0), tag: Some(0), size: Size::Huge, waits: false };
+    let case = Case {
+        leaves: true,
+        faults: Faults { busy: 2, ..Faults::default() },
+        ..Case::new(&[&[Turn, edge, edge, Wait(0), Wait(1)], &[any, from, Wait(0), Wait(1)]])
+    };
+    holds(&case, "0:step 0:step 0:step 0:step 1:step 1:step 1:take0 1:take0 1:end0/1 1:end0");
+}
+
+/// An empty message, cleared while another answer waited for room, was over without a piece sent. Its rank said that
+/// nothing was done, and rested for ever.
+#[test]
+fn the_end_of_an_empty_message_is_something_done() {
+    let empty = Send { to: 1, tag: 0, size: Size::Empty, mode: Mode::Restricted, waits: false };
+    let into = |from, tag| Recv { from, tag, size: Size::Huge, waits: false };
+    let case = Case {
+        faults: Faults { busy: 1, refuse: 1, ..Faults::default() },
+        ..Case::new(&[
+            &[empty, Turn, empty, Wait(0), Wait(1)],
+            &[into(None, None), into(Some(0), Some(0)), Wait(0), Wait(1)],
+        ])
+    };
+    holds(&case, "0:step 0:step 0:step 0:step/1 1:step 1:step 1:take0 0:take1 0:work 0:work");
+}
+
 /// Halves that fail on either side, and a port without room: the message comes in pieces then, whole.
 #[test]
 fn halves_that_fail_come_in_pieces() {

@@ -145,7 +145,12 @@ impl World {
                 return Err(format!("rank {rank} did not poll"));
             }
         }
-        self.advance(rank)
+        self.advance(rank)?;
+        // As `Comm::flush` has it, which a program with postal sends calls at its end.
+        if self.case.leaves && self.is_over(rank) && self.engines[rank].detached == 0 {
+            self.net.borrow_mut().leave(rank);
+        }
+        Ok(())
     }
     fn poll(&mut self, rank: usize) -> Result<(), String> {
         match self.step_of(rank) {
@@ -154,11 +159,19 @@ impl World {
                 self.receive_now(rank)
             }
             _ => {
-                self.engines[rank].progress();
+                let before = self.engine_print(rank);
+                let any = self.engines[rank].progress();
                 self.engines[rank].revoked.clear();
-                Ok(())
+                // Its program would rest, and nothing wakes it.
+                let silent = !any && self.engine_print(rank) != before;
+                if silent { Err(format!("rank {rank} did something and says that it did nothing")) } else { Ok(()) }
             }
         }
+    }
+    fn engine_print(&self, rank: usize) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.engines[rank].fingerprint(&mut hasher);
+        hasher.finish()
     }
     /// Whether the send or receive of the step that the rank is in has been started.
     fn is_posted(&self, rank: usize) -> bool {

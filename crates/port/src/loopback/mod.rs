@@ -115,6 +115,7 @@ fn schedule<T>(world: &RefCell<World>, mut tasks: Vec<Task<'_, T>>, mut random: 
             && let Poll::Ready(result) = program.as_mut().poll(&mut context)
         {
             tasks[rank] = Task::Over(result);
+            world.borrow_mut().seats[rank].closed = true;
         }
         if let Some(wrong) = world.borrow_mut().wrong.take() {
             return Err(RunError::Stuck(wrong));
