@@ -88,7 +88,8 @@ clean: ## remove everything that was built
 	@touch $@
 
 $(HOTLINK): .stamps/tools $(RUST)
-	@$(TIMED) "building $@" cargo build --release --locked --package hotlink-cli
+	@# Named with the Python package, whose features the wheel needs: nothing is built a second time for it.
+	@$(TIMED) "building $@" cargo build --release --locked --package hotlink-cli --package hotlink-python --bins
 	@touch $@
 
 .stamps/wheel: .stamps/venv $(HOTLINK) $(RUST) $(PYTHON)
