@@ -32,6 +32,8 @@ pub enum Which {
     Gather,
     /// `size` bytes from rank 0 to each rank.
     Scatter,
+    /// Doubles summed, of which each rank gets `size` bytes.
+    ReduceScatter,
 }
 
 impl Which {
@@ -55,6 +57,7 @@ impl Which {
             Which::Alltoall | Which::Alltoallv => Collective::Alltoall,
             Which::Gather => Collective::Gather,
             Which::Scatter => Collective::Scatter,
+            Which::ReduceScatter => Collective::ReduceScatter,
         }
     }
 }
@@ -183,6 +186,7 @@ impl Collective {
             Which::Alltoallv => comm.alltoallv(&places.send, &places.recv).await,
             Which::Gather => comm.gather(0, one, all).await,
             Which::Scatter => comm.scatter(0, one, one_of(all, self.size)).await,
+            Which::ReduceScatter => comm.reduce_scatter(sum, one, one_of(all, self.size)).await,
         }
     }
     pub(crate) fn places<E: Endpoint>(&self, comm: &E) -> Result<Places, Error> {
@@ -190,7 +194,9 @@ impl Collective {
         let (sent, received) = match self.which {
             // Parts are at most one and a half times the size.
             Which::Alltoallv => (2 * size * u64::from(ranks), 2 * size * u64::from(ranks)),
-            Which::Alltoall | Which::Scatter => (size * u64::from(ranks), size * u64::from(ranks)),
+            Which::Alltoall | Which::Scatter | Which::ReduceScatter => {
+                (size * u64::from(ranks), size * u64::from(ranks))
+            }
             _ => (size, size * u64::from(ranks)),
         };
         let kind = blank(comm);

@@ -42,7 +42,8 @@ impl Step {
         use Algorithm::{Binomial, Bruck, Central, Dissemination, Linear, NWay, Pipelined, RecursiveDoubling};
         use Algorithm::{Rabenseifner, Tournament, Tree};
         let (ranks, rounds) = (u64::from(ranks), u64::from(ranks.max(1).ilog2()) + 1);
-        let is_everybody = matches!(self.which.collective(), Collective::Allgather | Collective::Alltoall);
+        let is_everybody =
+            matches!(self.which.collective(), Collective::Allgather | Collective::Alltoall | Collective::ReduceScatter);
         let each = match self.algorithm {
             Linear if is_everybody => 2 * ranks,
             Central | Tree | Tournament | Linear => 10,
@@ -74,6 +75,7 @@ impl Step {
             Collective::Scatter => Which::Scatter,
             Collective::Allgather => Which::Allgather,
             Collective::Alltoall => Which::Alltoall,
+            Collective::ReduceScatter => Which::ReduceScatter,
         };
         Ok((which, algorithm))
     }
@@ -98,7 +100,7 @@ impl FromStr for Step {
             size.filter(|size| (1..=MOST_BYTES).contains(size))
                 .ok_or_else(|| format!("`{text}`: `{part}` is no size: must be 1 to {MOST_BYTES} bytes"))
         });
-        let reduces = matches!(which, Which::Reduce | Which::Allreduce);
+        let reduces = matches!(which, Which::Reduce | Which::Allreduce | Which::ReduceScatter);
         let size = sizes.next().transpose()?.unwrap_or(if reduces { ELEMENT } else { 1 });
         let segment = sizes.next().transpose()?;
         if sizes.next().is_some() || (segment.is_some() && algorithm != Algorithm::Pipelined) {

@@ -173,8 +173,18 @@ fn deposit_and_overlap_have_their_keys() {
 
 #[test]
 fn collectives_give_the_slowest_ranks_time() {
-    for which in ["barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall", "alltoallv", "gather", "scatter"]
-    {
+    for which in [
+        "barrier",
+        "bcast",
+        "reduce",
+        "allreduce",
+        "allgather",
+        "alltoall",
+        "alltoallv",
+        "gather",
+        "scatter",
+        "reduce-scatter",
+    ] {
         let records = records(&[
             "measure", which, "--ranks", "2,3", "--size", "1KiB", "--time", "0.01", "--blocks", "1", "--json",
         ]);

@@ -107,6 +107,7 @@ impl Once {
                 Collective::Scatter => comm.scatter(0, send, one(recv)).await?,
                 Collective::Allgather => comm.allgather(one(send), recv).await?,
                 Collective::Alltoall => comm.alltoall(send, recv).await?,
+                Collective::ReduceScatter => comm.reduce_scatter(sum, send, one(recv)).await?,
             }
         }
         Ok(())

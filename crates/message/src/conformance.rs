@@ -133,6 +133,7 @@ impl<P: Port> Case<'_, P> {
             Collective::Scatter => self.scatter().await,
             Collective::Allgather => self.allgather().await,
             Collective::Alltoall => self.alltoall().await,
+            Collective::ReduceScatter => self.reduce_scatter().await,
         }
     }
     async fn bcast(&self) -> Result<(), Wrong> {
@@ -165,6 +166,16 @@ impl<P: Port> Case<'_, P> {
         let due = if all || comm.rank() == root { due } else { Vec::new() };
         self.expect(send, self.mine(0))?;
         self.expect(recv, due.into_iter())
+    }
+    async fn reduce_scatter(&self) -> Result<(), Wrong> {
+        let (comm, words) = (self.comm, self.words);
+        let (me, ranks) = (comm.rank(), comm.ranks());
+        let (send, recv) = (self.buffer(words * u64::from(ranks))?, self.buffer(words)?);
+        self.set(send, (0..ranks).flat_map(|to| self.mine(to)))?;
+        let operation = Operation { combine: Combine::Sum, element: Element::I64 };
+        comm.reduce_scatter(operation, send, recv).await.map_err(Err)?;
+        self.expect(recv, (0..words).map(|i| (0..ranks).map(|from| word(from, me, i)).sum()))?;
+        self.expect(send, (0..ranks).flat_map(|to| self.mine(to)))
     }
     async fn gather(&self) -> Result<(), Wrong> {
         let (comm, root, words) = (self.comm, self.root, self.words);

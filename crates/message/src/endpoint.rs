@@ -81,6 +81,8 @@ pub trait Endpoint {
     ) -> impl Future<Output = Result<(), Error>>;
     /// Every rank's `send` combined into every rank's `recv`.
     fn allreduce(&self, operation: Operation, send: Span, recv: Span) -> impl Future<Output = Result<(), Error>>;
+    /// Every rank's `send` combined; part `i` of it becomes `recv` of rank `i`.
+    fn reduce_scatter(&self, operation: Operation, send: Span, recv: Span) -> impl Future<Output = Result<(), Error>>;
     /// Every rank's `send` goes to its part of `recv` at `root`.
     fn gather(&self, root: Rank, send: Span, recv: Span) -> impl Future<Output = Result<(), Error>>;
     /// Each part of `send` at `root` goes to its rank's `recv`.
@@ -201,6 +203,9 @@ impl<P: Port> Endpoint for Comm<P> {
     }
     async fn allreduce(&self, operation: Operation, send: Span, recv: Span) -> Result<(), Error> {
         Comm::allreduce(self, operation, send, recv).await
+    }
+    async fn reduce_scatter(&self, operation: Operation, send: Span, recv: Span) -> Result<(), Error> {
+        Comm::reduce_scatter(self, operation, send, recv).await
     }
     async fn gather(&self, root: Rank, send: Span, recv: Span) -> Result<(), Error> {
         Comm::gather(self, root, send, recv).await

@@ -34,7 +34,6 @@ mod persistent;
 #[cfg(any(test, feature = "prove"))]
 #[doc(hidden)]
 pub mod prove;
-mod reduce;
 mod region;
 mod setup;
 mod waiting;

@@ -5,7 +5,7 @@
 
 use crate::{
     Align, Combine, Driver, Element, Engine, Event, Head, Key, Kind, Layout, Limits, Memory, Op, Operation, Payload,
-    Port, Posted, Program, Rank, Refusal, RemoteSpan, Span, Work, wait,
+    Port, Posted, Program, Rank, Refusal, RemoteSpan, Share, Span, Work, wait,
 };
 use hotlink_fabric::units::Time;
 use std::collections::VecDeque;

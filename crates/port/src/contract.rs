@@ -1,13 +1,17 @@
 //! The traits: [`Host`], [`Port`], [`Driver`], and the one point of suspension, [`wait`].
 
 use crate::{
-    Align, Attachment, Engine, Event, Head, Key, Kind, Limits, Memory, Op, Payload, Posted, Rank, Refusal, Span, Work,
+    Align, Attachment, Engine, Event, Head, Key, Kind, Limits, Memory, Op, Operation, Payload, Posted, Rank, Refusal,
+    Span, Work,
 };
 use hotlink_fabric::units::Time;
 use serde::{Serialize, de::DeserializeOwned};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+
+/// Bytes that [`Host::combine`] combines at a time where a port has no shorter way.
+const COMBINED: usize = 16 << 10;
 
 /// Local work with a cost: done for real, or charged to the rank's virtual clock. Each call is over when it returns.
 pub trait Host {
@@ -25,6 +29,25 @@ pub trait Host {
     fn write(&mut self, memory: Memory, offset: u64, from: &[u8]) -> Result<(), Refusal>;
     /// Copies, packs or unpacks: the bytes of `from` in order to the bytes of `to`, as many. They must not overlap.
     fn copy(&mut self, from: Span, to: Span) -> Result<(), Refusal>;
+    /// `into` becomes `into` combined with `other`, element by element: rows of equal length that do not overlap. Free of
+    /// charge; ghosts stay as they are.
+    fn combine(&mut self, operation: Operation, other: Span, into: Span) -> Result<(), Refusal> {
+        operation.check(&other, &into)?;
+        if self.kind(into.memory)? == Kind::Ghost || self.kind(other.memory)? == Kind::Ghost {
+            return Ok(());
+        }
+        let (mut a, mut b) = ([0; COMBINED], [0; COMBINED]);
+        let mut at = 0;
+        while at < into.bytes() {
+            let len = (into.bytes() - at).min(COMBINED as u64) as usize;
+            self.read(into.memory, into.offset + at, &mut a[..len])?;
+            self.read(other.memory, other.offset + at, &mut b[..len])?;
+            operation.combine(&mut a[..len], &b[..len]);
+            self.write(into.memory, into.offset + at, &a[..len])?;
+            at += len as u64;
+        }
+        Ok(())
+    }
     /// Exports memory: pins and registers private memory, publishes a segment. Registering twice gives two keys.
     fn register(&mut self, memory: Memory) -> Result<Key, Refusal>;
     /// Ends an export; other ranks that imported it get [`Event::Revoked`].

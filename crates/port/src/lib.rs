@@ -52,7 +52,7 @@ pub use contract::{Driver, Host, Note, Port, Program, RunError, wait, yield_once
 pub use limits::{DepositLimits, Limits, ReductionLimits, RegistrationLimits};
 pub use memory::{Align, Attachment, Key, Kind, Layout, Memory, Span};
 pub use op::{Engine, Event, Head, Op, Payload, Posted, Refusal, RemoteSpan, Token, Work};
-pub use reduction::{Combine, Element, Operation};
+pub use reduction::{Combine, Element, Operation, Share, Value, With};
 
 /// A rank: 0..ranks.
 pub type Rank = u32;

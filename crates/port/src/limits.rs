@@ -35,7 +35,7 @@ pub struct Limits {
     pub barrier: bool,
     /// [`crate::Op::Broadcast`].
     pub broadcast: bool,
-    /// [`crate::Op::Allreduce`].
+    /// [`crate::Op::Reduce`].
     pub reduction: Option<ReductionLimits>,
     /// Processor time to post a control message.
     pub post_overhead: Time,
@@ -107,13 +107,15 @@ impl DepositLimits {
     };
 }
 
-/// What a network that combines data claims of itself.
+/// What a network that combines data, or memory that all ranks share, claims of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReductionLimits {
     /// Time of an empty reduction.
     pub latency: Time,
     /// Rate of long ones.
     pub rate: Rate,
+    /// The result may go to one rank, or each rank may get a part of it: [`crate::Share`]. Else all get all.
+    pub shares: bool,
 }
 
 /// Limited resources of set-up, which a cache of registrations, mappings and connections lives within.

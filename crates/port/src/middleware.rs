@@ -3,8 +3,8 @@
 
 use crate::random::Random;
 use crate::{
-    Align, Attachment, Driver, Engine, Event, Host, Key, Kind, Limits, Memory, Note, Op, Port, Posted, Program, Rank,
-    Refusal, RunError, Span, Work,
+    Align, Attachment, Driver, Engine, Event, Host, Key, Kind, Limits, Memory, Note, Op, Operation, Port, Posted,
+    Program, Rank, Refusal, RunError, Span, Work,
 };
 use hotlink_fabric::units::Time;
 use serde::{Serialize, de::DeserializeOwned};
@@ -128,6 +128,9 @@ impl<P: Port, L: Layer> Host for Wrapped<P, L> {
     fn copy(&mut self, from: Span, to: Span) -> Result<(), Refusal> {
         self.inner.copy(from, to)
     }
+    fn combine(&mut self, operation: Operation, other: Span, into: Span) -> Result<(), Refusal> {
+        self.inner.combine(operation, other, into)
+    }
     fn register(&mut self, memory: Memory) -> Result<Key, Refusal> {
         self.layer.before_setup().map_or_else(|| self.inner.register(memory), Err)
     }
@@ -204,7 +207,7 @@ impl Layer for Count {
                 self.transfers += 1;
                 self.transfer_bytes += span.bytes();
             }
-            (Posted::Accepted, Op::Barrier { .. } | Op::Allreduce { .. }) => {}
+            (Posted::Accepted, Op::Barrier { .. } | Op::Reduce { .. }) => {}
         }
     }
     fn after_poll(&mut self, _: Time, event: Option<&Event>) {

@@ -1,6 +1,6 @@
 //! What can be posted to a port, and what comes back.
 
-use crate::{Attachment, Key, Layout, Operation, Rank, Span};
+use crate::{Attachment, Key, Layout, Operation, Rank, Share, Span};
 use hotlink_fabric::units::Time;
 use serde::{Deserialize, Serialize};
 
@@ -98,15 +98,17 @@ pub enum Op<'a> {
         /// Returned with the end.
         token: Token,
     },
-    /// Combine every rank's `from` element by element by the fabric, into every rank's `to`, which may be the same:
-    /// elements lie in a row, as many on each rank. [`Event::Done`] when the result is there; until then the memory is
-    /// the port's.
-    Allreduce {
+    /// Combine every rank's `from` element by element by the fabric, into the `to` of the ranks that `share` names:
+    /// elements lie in a row, as many on each rank. `to` may be `from`, but for [`Share::Parts`]. [`Event::Done`] when
+    /// the result is there; until then the memory is the port's. All ranks post the same reductions in the same order.
+    Reduce {
         /// How, and of what.
         operation: Operation,
-        /// This rank's part.
+        /// Who gets which part of the result; other than [`Share::All`] where the limits say so.
+        share: Share,
+        /// This rank's elements.
         from: Span,
-        /// The result.
+        /// Where the result goes; not looked at on ranks that get nothing.
         to: Span,
         /// Returned with the end.
         token: Token,

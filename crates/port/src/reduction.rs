@@ -1,6 +1,6 @@
 //! Element-wise combination of two buffers.
 
-use crate::{Refusal, Span};
+use crate::{Rank, Refusal, Span};
 use serde::{Deserialize, Serialize};
 
 /// How two elements become one.
@@ -55,27 +55,105 @@ impl Operation {
     }
     /// `into` becomes `into` combined with `other`, element by element.
     pub fn combine(self, into: &mut [u8], other: &[u8]) {
+        self.with(Bytes { into, other });
+    }
+    /// Gives `work` the one definition of this operation: how two elements become one.
+    #[inline(always)]
+    pub fn with<W: With>(self, work: W) -> W::Result {
         macro_rules! each {
-            ($t:ty, $sum:expr) => {{
-                let sum: fn($t, $t) -> $t = $sum;
-                let how: fn($t, $t) -> $t = match self.combine {
-                    Combine::Sum => sum,
-                    Combine::Min => |a, b| if b < a { b } else { a },
-                    Combine::Max => |a, b| if b > a { b } else { a },
-                };
-                const N: usize = size_of::<$t>();
-                let (into, _) = into.as_chunks_mut::<N>();
-                let (other, _) = other.as_chunks::<N>();
-                for (a, b) in into.iter_mut().zip(other) {
-                    *a = how(<$t>::from_ne_bytes(*a), <$t>::from_ne_bytes(*b)).to_ne_bytes();
+            ($t:ty, $sum:expr) => {
+                match self.combine {
+                    Combine::Sum => work.with::<$t>($sum),
+                    Combine::Min => work.with::<$t>(|a, b| if b < a { b } else { a }),
+                    Combine::Max => work.with::<$t>(|a, b| if b > a { b } else { a }),
                 }
-            }};
+            };
         }
         match self.element {
             Element::F64 => each!(f64, |a, b| a + b),
             Element::F32 => each!(f32, |a, b| a + b),
             Element::I64 => each!(i64, i64::wrapping_add),
             Element::I32 => each!(i32, i32::wrapping_add),
+        }
+    }
+}
+
+/// Work with elements of whichever kind an operation is of: see [`Operation::with`].
+pub trait With {
+    /// What it comes to.
+    type Result;
+    /// Does it with `how`, by which two elements become one.
+    fn with<T: Value>(self, how: impl Fn(T, T) -> T + Copy) -> Self::Result;
+}
+
+/// An element: a number of four or eight bytes.
+pub trait Value: Copy + Default + 'static {
+    /// The number whose bytes these are; as many as it has.
+    fn of(bytes: &[u8]) -> Self;
+    /// Becomes those bytes.
+    fn put(self, bytes: &mut [u8]);
+}
+
+macro_rules! values {
+    ($($t:ty)*) => {$(
+        impl Value for $t {
+            #[inline(always)]
+            fn of(bytes: &[u8]) -> $t {
+                bytes.try_into().map_or(<$t>::default(), <$t>::from_ne_bytes)
+            }
+            #[inline(always)]
+            fn put(self, bytes: &mut [u8]) {
+                bytes.copy_from_slice(&self.to_ne_bytes());
+            }
+        }
+    )*};
+}
+values!(f64 f32 i64 i32);
+
+/// Two buffers, of which the first takes the result.
+struct Bytes<'a> {
+    into: &'a mut [u8],
+    other: &'a [u8],
+}
+
+impl With for Bytes<'_> {
+    type Result = ();
+    fn with<T: Value>(self, how: impl Fn(T, T) -> T + Copy) {
+        let bytes = size_of::<T>();
+        for (a, b) in self.into.chunks_exact_mut(bytes).zip(self.other.chunks_exact(bytes)) {
+            how(T::of(a), T::of(b)).put(a);
+        }
+    }
+}
+
+/// Who gets the result of a reduction. Elements are combined in an order that neither depends on who comes first nor on
+/// who gets the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Share {
+    /// Every rank all of it.
+    All,
+    /// One rank all of it, the others nothing.
+    Root(Rank),
+    /// Every rank a part: the first the first, all as long.
+    Parts,
+}
+
+impl Share {
+    /// Whether `rank` of `ranks` can post such a reduction of these spans: rows of whole elements, of the lengths that
+    /// the share asks for. Where nothing is received, `to` is not looked at.
+    ///
+    /// # Errors
+    /// [`Refusal::NoRank`] of a root that is none, else [`Refusal::OutOfBounds`].
+    pub fn check(self, operation: Operation, rank: Rank, ranks: u32, from: &Span, to: &Span) -> Result<(), Refusal> {
+        match self {
+            Share::Root(root) if root >= ranks => Err(Refusal::NoRank),
+            Share::Root(root) if root != rank => operation.check(from, from),
+            Share::All | Share::Root(_) => operation.check(from, to),
+            Share::Parts => {
+                operation.check(to, to)?;
+                let whole = from.layout.is_contiguous() && Some(from.bytes()) == to.bytes().checked_mul(ranks.into());
+                if whole { Ok(()) } else { Err(Refusal::OutOfBounds) }
+            }
         }
     }
 }

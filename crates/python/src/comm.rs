@@ -276,6 +276,23 @@ impl Comm {
         equal(&send, &recv)?;
         self.collective(py, what, vec![send], vec![recv])
     }
+    /// Combines every rank's `send`, element by element; each rank gets its part of the result in `recv`, of as many equal
+    /// parts as there are ranks. See `reduce`.
+    ///
+    /// Example: ``comm.reduce_scatter(whole, part)``
+    #[pyo3(signature = (send, recv, op = "sum"))]
+    fn reduce_scatter(
+        &self,
+        py: Python<'_>,
+        send: &Bound<'_, PyAny>,
+        recv: &Bound<'_, PyAny>,
+        op: &str,
+    ) -> PyResult<()> {
+        let (send, recv) = (Array::sent("send", send)?, Array::received("recv", recv)?);
+        let what = Collective::ReduceScatter(send.operation("send", op)?);
+        recv.operation("recv", op)?;
+        self.collective(py, what, vec![send], vec![recv])
+    }
     /// Every rank's `send` comes to its part of `recv` at the rank `root` (elsewhere it is not looked at).
     ///
     /// Example: ``comm.gather(a, whole if comm.rank == 0 else None, root=0)``

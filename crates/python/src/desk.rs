@@ -13,6 +13,7 @@ pub(crate) enum Collective {
     Bcast(Rank),
     Reduce(Rank, Operation),
     Allreduce(Operation),
+    ReduceScatter(Operation),
     Gather(Rank),
     Gatherv(Rank),
     Scatter(Rank),
@@ -286,6 +287,7 @@ impl<P: Port, L: Lender<P>> Desk<P, L> {
             }
             Collective::Reduce(root, operation) => comm.reduce(root, operation, from, into).await,
             Collective::Allreduce(operation) => comm.allreduce(operation, from, into).await,
+            Collective::ReduceScatter(operation) => comm.reduce_scatter(operation, from, into).await,
             Collective::Gather(root) => comm.gather(root, from, into).await,
             Collective::Gatherv(root) => comm.gatherv(root, from, recv).await,
             Collective::Scatter(root) => comm.scatter(root, from, into).await,

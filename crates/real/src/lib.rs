@@ -17,6 +17,7 @@
 
 mod board;
 mod clock;
+mod combine;
 mod copy;
 mod crew;
 mod drivers;

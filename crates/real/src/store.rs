@@ -2,10 +2,11 @@
 #![allow(unsafe_code)]
 
 use crate::clock::Clock;
+use crate::combine::combine;
 use crate::copy;
 use crate::pool::Pool;
 use hotlink_fabric::units::Time;
-use hotlink_port::{Align, Kind, Layout, Memory, Port, Refusal, Span, Work};
+use hotlink_port::{Align, Kind, Layout, Memory, Operation, Port, Refusal, Span, Work};
 use std::alloc::{alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -277,6 +278,17 @@ impl Store {
         let to = self.row(memory, offset, from.len() as u64)?;
         // SAFETY: as for `read`.
         unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
+        Ok(())
+    }
+    /// See [`hotlink_port::Host::combine`].
+    pub(crate) fn combine(&mut self, operation: Operation, other: Span, into: Span) -> Result<(), Refusal> {
+        operation.check(&other, &into)?;
+        let (source, target) = (self.address(other)?, self.address(into)?);
+        if (source as u64).abs_diff(target as u64) < into.bytes() {
+            return Err(Refusal::OutOfBounds);
+        }
+        // SAFETY: both lie inside their blocks and do not overlap.
+        unsafe { combine(operation, target, source, target, std::ptr::null_mut(), into.bytes()) };
         Ok(())
     }
     #[inline]

@@ -13,7 +13,7 @@ const ALLOWED: f64 = 1.005;
 /// Numbers of nodes, of which the first that a fabric can be built for is taken.
 const NODES: [u32; 5] = [8, 9, 16, 4, 2];
 
-const COLLECTIVES: [Which; 9] = [
+const COLLECTIVES: [Which; 10] = [
     Which::Barrier,
     Which::Bcast,
     Which::Reduce,
@@ -23,6 +23,7 @@ const COLLECTIVES: [Which; 9] = [
     Which::Alltoallv,
     Which::Gather,
     Which::Scatter,
+    Which::ReduceScatter,
 ];
 
 fn program(bench: ProgramBench, memory: Memory) -> What {

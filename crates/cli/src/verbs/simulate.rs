@@ -54,6 +54,8 @@ enum Benchmark {
     Gather(packet::CollectiveArgs),
     /// A part from node 0 to every node.
     Scatter(packet::CollectiveArgs),
+    /// Combined, a part at each node; the size is the part's.
+    ReduceScatter(packet::CollectiveArgs),
     /// Policies of the cache of registrations and connections, under traces of buffer reuse (W01).
     CacheStudy(cache_study::Args),
     /// NPB's Integer Sort, over the message stack or on a machine calibrated as LogGP.
@@ -79,6 +81,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Benchmark::Allgather(args) => packet::run_by(args.packet(), &args.cells(Which::Allgather)?, output),
         Benchmark::Gather(args) => packet::run_by(args.packet(), &args.cells(Which::Gather)?, output),
         Benchmark::Scatter(args) => packet::run_by(args.packet(), &args.cells(Which::Scatter)?, output),
+        Benchmark::ReduceScatter(args) => packet::run_by(args.packet(), &args.cells(Which::ReduceScatter)?, output),
         Benchmark::Is(args) => kernel::sort(args, output),
         Benchmark::Alltoallv(args) => packet::run_by(args.packet(), &args.cells(Which::Alltoallv)?, output),
         Benchmark::Traffic(args) => packet::run_by(args.packet(), &args.cells()?, output),

@@ -26,13 +26,15 @@ pub enum Collective {
     Allgather,
     /// From all to all, each its own.
     Alltoall,
+    /// Combined, a part at each.
+    ReduceScatter,
 }
 
 /// Ways to do one. Which collective has which: [`Collective::algorithms`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Algorithm {
     /// The fabric's own: [`hotlink_port::Op::Barrier`], [`hotlink_port::Op::Broadcast`],
-    /// [`hotlink_port::Op::Allreduce`].
+    /// [`hotlink_port::Op::Reduce`].
     Hardware,
     /// All tell rank 0, which tells all.
     Central,
@@ -75,7 +77,7 @@ use Algorithm::{
 
 impl Collective {
     /// All.
-    pub const ALL: [Collective; 8] = [
+    pub const ALL: [Collective; 9] = [
         Collective::Barrier,
         Collective::Bcast,
         Collective::Reduce,
@@ -84,6 +86,7 @@ impl Collective {
         Collective::Scatter,
         Collective::Allgather,
         Collective::Alltoall,
+        Collective::ReduceScatter,
     ];
     /// Its name in records and on the command line.
     pub fn name(self) -> &'static str {
@@ -96,6 +99,7 @@ impl Collective {
             Collective::Scatter => "scatter",
             Collective::Allgather => "allgather",
             Collective::Alltoall => "alltoall",
+            Collective::ReduceScatter => "reduce-scatter",
         }
     }
     /// Its algorithms.
@@ -105,6 +109,7 @@ impl Collective {
             Collective::Bcast => &[Hardware, Linear, Binomial, Pipelined, ScatterAllgather],
             Collective::Reduce => &[Hardware, Binomial, Rabenseifner, Ring],
             Collective::Allreduce => &[Hardware, Binomial, RecursiveDoubling, Rabenseifner, Ring],
+            Collective::ReduceScatter => &[Hardware, Binomial, Ring],
             Collective::Gather | Collective::Scatter => &[Linear, Binomial],
             Collective::Allgather => &[Linear, RecursiveDoubling, Bruck, Ring],
             Collective::Alltoall => &[Linear, BasicLinear, Scattered, Pairwise, Bruck, Ring],
@@ -160,6 +165,7 @@ impl Algorithm {
             (Hardware, Collective::Barrier) => limits.barrier,
             (Hardware, Collective::Bcast) => limits.broadcast,
             (Hardware, Collective::Reduce | Collective::Allreduce) => limits.reduction.is_some(),
+            (Hardware, Collective::ReduceScatter) => limits.reduction.is_some_and(|own| own.shares),
             (Hardware, _) => false,
             _ => true,
         }
@@ -220,7 +226,9 @@ impl Costs {
         // A rank count that is no power of two needs a message before and one after.
         let uneven = if ranks.is_power_of_two() { 0.0 } else { 2.0 * self.message(m) };
         match (collective, algorithm) {
-            (Collective::Reduce | Collective::Allreduce, Hardware) => self.hardware.0 + m * self.hardware.1,
+            (Collective::Reduce | Collective::Allreduce | Collective::ReduceScatter, Hardware) => {
+                self.hardware.0 + m * self.hardware.1
+            }
             (_, Hardware) => 0.0,
             (_, Central) => 2.0 * self.fan(n - 1.0, 0.0),
             (_, Tree) => 2.0 * (n.ln() / f64::from(ARITY).ln()).ceil() * self.fan(f64::from(ARITY), 0.0),
@@ -241,6 +249,12 @@ impl Costs {
                 uneven + 2.0 * (rounds * self.latency + m * (n - 1.0) / n * self.byte) + m * self.combine
             }
             (Collective::Reduce, Ring) => (n - 1.0) * self.message(part) + self.fan(n - 1.0, part) + m * self.combine,
+            (Collective::ReduceScatter, Binomial) => {
+                rounds * (self.message(m) + m * self.combine)
+                    + rounds * self.latency
+                    + (n - 1.0) * part * 2.0 * self.byte
+            }
+            (Collective::ReduceScatter, Ring) => (n - 1.0) * self.message(part) + m * self.combine,
             (Collective::Allreduce, Ring) => 2.0 * (n - 1.0) * self.message(part) + m * self.combine,
             // From here on `bytes` are those of one rank's part.
             (Collective::Gather | Collective::Scatter, Linear) => self.fan(n - 1.0, m),

@@ -4,6 +4,7 @@ use super::algorithm::{ARITY, Algorithm, Collective, WAYS};
 use super::{BARRIER, NOWHERE};
 use crate::Error;
 use crate::comm::{Comm, Side};
+use crate::engine::Engine;
 use hotlink_fabric::units::Time;
 use hotlink_port::{Note, Op, Port, Rank, Refusal, Span, yield_once};
 
@@ -39,6 +40,10 @@ impl<P: Port> Comm<P> {
                 yield_once().await;
             }
         };
+        self.until(|engine| engine.left_barrier(number)).await
+    }
+    /// Makes progress until `over` says how something without a request ended.
+    pub(super) async fn until(&self, over: impl Fn(&mut Engine<P>) -> Option<Result<(), Error>>) -> Result<(), Error> {
         loop {
             let mut looks = 0;
             while looks < self.patience {
@@ -49,8 +54,8 @@ impl<P: Port> Comm<P> {
                     self.tell_revoked();
                     continue;
                 }
-                if let Some(left) = engine.left_barrier(number) {
-                    return left;
+                if let Some(ended) = over(&mut engine) {
+                    return ended;
                 }
                 if !any {
                     engine.port.idle(Time::MAX);

@@ -93,7 +93,7 @@ impl<P: Port> Comm<P> {
         }
         self.free(all.memory)
     }
-    async fn scatter_binomial(&self, root: Rank, parts: &[Span], recv: Span) -> Result<(), Error> {
+    pub(super) async fn scatter_binomial(&self, root: Rank, parts: &[Span], recv: Span) -> Result<(), Error> {
         let part = recv.bytes();
         let (parent, under) = self.subtree(root);
         let all = self.scratch(recv, part * u64::from(under))?;

@@ -7,6 +7,7 @@
 //! | bcast | the fabric's own, linear, binomial, pipelined chain, scatter and allgather |
 //! | reduce | the fabric's own, binomial, Rabenseifner, ring |
 //! | allreduce | the fabric's own, binomial (reduce and bcast), recursive doubling, Rabenseifner, ring |
+//! | reduce-scatter | the fabric's own, binomial (reduce and scatter), ring |
 //! | gather, scatter | linear, binomial; gatherv and scatterv linear |
 //! | allgather | linear, recursive doubling, Bruck, ring; allgatherv ring |
 //! | alltoall | linear, pairwise, Bruck, ring; alltoallv the last two only if forced; as foreign MPIs do it, only if forced: basic linear, scattered |

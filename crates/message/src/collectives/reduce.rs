@@ -5,8 +5,8 @@ use super::algorithm::{Algorithm, Collective};
 use super::{GATHER, REDUCE};
 use crate::Error;
 use crate::comm::{Comm, Side};
-use crate::reduce::apply;
-use hotlink_port::{Op, Operation, Port, Rank, Refusal, Span};
+use hotlink_fabric::units::Time;
+use hotlink_port::{Op, Operation, Port, Rank, Refusal, Share, Span, Work, yield_once};
 
 impl<P: Port> Comm<P> {
     /// Combines every rank's `send` element by element into `recv` of `root`; `recv` is scratch elsewhere.
@@ -16,10 +16,12 @@ impl<P: Port> Comm<P> {
         if self.ranks() == 1 {
             return self.keep(send, recv);
         }
-        let algorithm = self.algorithm(Collective::Reduce, send.bytes(), |_| true)?;
+        let algorithm = self.reduction(Collective::Reduce, send.bytes())?;
         if algorithm == Algorithm::Hardware {
-            // All get the result, and `recv` is scratch where nobody wants it.
-            return self.allreduce_hardware(operation, send, recv).await;
+            // Where all get the result, `recv` is scratch for those that do not want it.
+            let shares = self.limits().reduction.is_some_and(|claim| claim.shares);
+            let share = if shares { Share::Root(root) } else { Share::All };
+            return self.by_fabric(operation, share, send, recv).await;
         }
         self.keep(send, recv)?;
         match algorithm {
@@ -43,9 +45,9 @@ impl<P: Port> Comm<P> {
         if self.ranks() == 1 {
             return self.keep(send, recv);
         }
-        let algorithm = self.algorithm(Collective::Allreduce, send.bytes(), |_| true)?;
+        let algorithm = self.reduction(Collective::Allreduce, send.bytes())?;
         if algorithm == Algorithm::Hardware {
-            return self.allreduce_hardware(operation, send, recv).await;
+            return self.by_fabric(operation, Share::All, send, recv).await;
         }
         self.keep(send, recv)?;
         match algorithm {
@@ -64,11 +66,63 @@ impl<P: Port> Comm<P> {
         }
     }
 
-    async fn allreduce_hardware(&self, operation: Operation, from: Span, to: Span) -> Result<(), Error> {
-        self.perform(self.rank(), |token| Op::Allreduce { operation, from, to, token }).await
+    /// Combines every rank's `send` element by element; part `i` of the result, of as many as there are ranks, goes to
+    /// `recv` of rank `i`, which does not overlap its `send`. Parts are equally long.
+    pub async fn reduce_scatter(&self, operation: Operation, send: Span, recv: Span) -> Result<(), Error> {
+        Share::Parts.check(operation, self.rank(), self.ranks(), &send, &recv)?;
+        if self.ranks() == 1 {
+            return self.keep(send, recv);
+        }
+        match self.reduction(Collective::ReduceScatter, send.bytes())? {
+            Algorithm::Hardware => self.by_fabric(operation, Share::Parts, send, recv).await,
+            Algorithm::Binomial => {
+                let whole = self.scratch(send, send.bytes())?;
+                self.keep(send, whole)?;
+                self.reduce_binomial(0, operation, whole).await?;
+                self.scatter_binomial(0, &self.parts(whole)?, recv).await?;
+                self.free(whole.memory)
+            }
+            Algorithm::Ring => {
+                let whole = self.scratch(send, send.bytes())?;
+                self.keep(send, whole)?;
+                let parts = self.parts(whole)?;
+                self.reduce_scatter_ring(operation, &parts).await?;
+                self.keep(parts[self.rank() as usize], recv)?;
+                self.free(whole.memory)
+            }
+            _ => Err(Refusal::Unsupported.into()),
+        }
+    }
+
+    /// The algorithm of a reduction. Between processes of one machine nothing is cheaper than the port's own, so that it
+    /// need not be compared.
+    fn reduction(&self, collective: Collective, bytes: u64) -> Result<Algorithm, Error> {
+        let own = self.limits().real_time && Algorithm::Hardware.is_possible(collective, self.limits());
+        if own && self.forced(collective).is_none() {
+            self.note_algorithm(collective, Algorithm::Hardware);
+            return Ok(Algorithm::Hardware);
+        }
+        self.algorithm(collective, bytes, |_| true)
+    }
+    /// The port's own reduction. In real time without a request for it: a short one takes no longer than a message.
+    async fn by_fabric(&self, operation: Operation, share: Share, from: Span, to: Span) -> Result<(), Error> {
+        let op = |token| Op::Reduce { operation, share, from, to, token };
+        if !self.limits().real_time {
+            return self.perform(self.rank(), op).await;
+        }
+        while !self.engine.borrow_mut().begin_reduction(op)? {
+            if !self.step() {
+                self.with_port(|port| port.idle(Time::MAX));
+                yield_once().await;
+            }
+        }
+        self.until(|engine| engine.reduced.take()).await
     }
     fn combine(&self, operation: Operation, other: Span, into: Span) -> Result<(), Error> {
-        self.with_port(|port| apply(operation, port, other, into))
+        Ok(self.with_port(|port| {
+            port.compute(Work::Own { streamed: 3 * into.bytes(), scattered: 0 });
+            port.combine(operation, other, into)
+        })?)
     }
     pub(super) async fn reduce_binomial(&self, root: Rank, operation: Operation, recv: Span) -> Result<(), Error> {
         let other = self.scratch(recv, recv.bytes())?;

@@ -76,10 +76,14 @@ pub(crate) struct Engine<P: Port> {
     /// The fabric's barriers that this rank has entered and left, and why none can be left any more.
     barriers: (u64, u64),
     barred: Option<Error>,
+    /// How the port's reduction ended, if it did and was not asked.
+    pub(crate) reduced: Option<Result<(), Error>>,
 }
 
 /// The token of barriers, which need no request: they end in the order in which they were entered.
 const BARRIER: u64 = u64::MAX - 1;
+/// The token of the port's reductions, of which a program has one at a time.
+const REDUCTION: u64 = u64::MAX - 2;
 
 /// Up to this size, or the one from which on the port claims to be faster without buffers, a message is eager whatever
 /// memory it lies in (as far as [`Options::eager_bytes`] goes).
@@ -115,6 +119,7 @@ impl<P: Port> Engine<P> {
             gone: Vec::new(),
             barriers: (0, 0),
             barred: None,
+            reduced: None,
         }
     }
     /// Starts a send that promises what `mode` says.
@@ -372,6 +377,15 @@ impl<P: Port> Engine<P> {
     pub(crate) fn left_barrier(&self, number: u64) -> Option<Result<(), Error>> {
         if self.barriers.1 >= number { Some(Ok(())) } else { self.barred.map(Err) }
     }
+    /// Begins the port's reduction; `false`: no room now.
+    #[inline]
+    pub(crate) fn begin_reduction(&mut self, op: impl Fn(u64) -> Op<'static>) -> Result<bool, Error> {
+        match self.port.post(&op(REDUCTION)) {
+            Posted::Accepted => Ok(true),
+            Posted::Busy => Ok(false),
+            Posted::Refused(refusal) => Err(refused(refusal)),
+        }
+    }
     /// Does what can be done now; whether anything was.
     #[inline]
     pub(crate) fn progress(&mut self) -> bool {
@@ -402,6 +416,8 @@ impl<P: Port> Engine<P> {
             Event::PeerGone(rank) => self.on_gone(rank),
             Event::Done(BARRIER) => self.barriers.1 += 1,
             Event::Failed(BARRIER, refusal) => self.barred = Some(refused(refusal)),
+            Event::Done(REDUCTION) => self.reduced = Some(Ok(())),
+            Event::Failed(REDUCTION, refusal) => self.reduced = Some(Err(refused(refusal))),
             Event::Done(id) => self.on_moved(id, Ok(())),
             Event::Failed(id, refusal) => self.on_moved(id, Err(refusal)),
             Event::Revoked(key) => {

@@ -360,7 +360,7 @@ impl Port for CheckPort {
             Op::Control { to, head, ref payload } => self.control(to, head, payload),
             Op::Deposit { from, to, engine, token } => self.remote(from, to, true, engine, token),
             Op::Fetch { from, to, engine, token } => self.remote(to, from, false, engine, token),
-            Op::Barrier { .. } | Op::Broadcast { .. } | Op::Allreduce { .. } => Posted::Refused(Refusal::Unsupported),
+            Op::Barrier { .. } | Op::Broadcast { .. } | Op::Reduce { .. } => Posted::Refused(Refusal::Unsupported),
         }
     }
     fn poll(&mut self) -> Option<Event> {

@@ -41,40 +41,93 @@ impl<P: Port> Program<P, Vec<String>> for Barriers {
     }
 }
 
-/// Every rank gets all ranks' elements combined, whoever is late and however many there are.
+/// Whoever is to get all ranks' elements combined gets them, whoever is late and however many there are: all of them,
+/// one rank or a part each, in ordinary memory and in segments.
 pub(super) struct Reductions;
+
+/// Elements of each rank's part, around the sizes at which a port may take another way.
+const WORDS: [u64; 9] = [0, 1, 3, 40, 700, 1500, 9000, 40_000, 0];
 
 impl<P: Port> Program<P, Vec<String>> for Reductions {
     async fn run(&self, port: P) -> Vec<String> {
         let mut subject = Subject::new(port);
-        if subject.limits.reduction.is_none() {
-            return subject.complaints;
+        let Some(claim) = subject.limits.reduction else { return subject.complaints };
+        let ranks = subject.port.ranks();
+        let shares = if claim.shares {
+            vec![Share::All, Share::Root(0), Share::Root(ranks - 1), Share::Parts]
+        } else {
+            vec![Share::All]
+        };
+        let mut round = 0;
+        for kind in subject.kinds() {
+            for &share in &shares {
+                for words in WORDS {
+                    subject.reduces(kind, share, words, round).await;
+                    round += 1;
+                }
+            }
         }
-        let (rank, ranks) = (i64::from(subject.port.rank()), i64::from(subject.port.ranks()));
-        for (round, words) in [0_i64, 1, 3, 40, 700].into_iter().enumerate() {
-            let (round, late) = (round as u64, if round as i64 % ranks == rank { 40.0 } else { 1.0 });
-            let (bytes, apart) = (8 * words as u64, 8 * words as u64 * (round % 2));
-            let memory = subject.alloc(2 * bytes + 8, Kind::Private);
-            let mine: Vec<u8> = (0..words).flat_map(|i| (1000 * rank + i).to_ne_bytes()).collect();
-            let written = subject.port.write(memory, 8, &mine);
-            subject.expect(written.is_ok(), || format!("write: {written:?}"));
-            subject.port.compute(Work::Fixed(Time::from_us(late)));
-            let operation = Operation { combine: Combine::Sum, element: Element::I64 };
-            // In place and not, in turn.
-            let (from, to) = (Span::new(memory, 8, bytes), Span::new(memory, 8 + apart, bytes));
-            let posted = subject.post(&Op::Allreduce { operation, from, to, token: round }).await;
-            subject.expect(posted.is_ok(), || format!("reduction {round}: {posted:?}"));
-            let ended = subject.done(round).await;
-            subject.expect(ended.is_ok(), || format!("reduction {round}: {ended:?}"));
-            let mut seen = vec![0; mine.len()];
-            let read = subject.port.read(memory, 8 + apart, &mut seen);
-            let due: Vec<u8> =
-                (0..words).flat_map(|i| (1000 * ranks * (ranks - 1) / 2 + ranks * i).to_ne_bytes()).collect();
-            subject.expect(read.is_ok() && seen == due, || format!("reduction {round} of {words} words: wrong sums"));
-            let freed = subject.port.free(memory);
-            subject.expect(freed.is_ok(), || format!("free: {freed:?}"));
+        let odd = subject.alloc(12, Kind::Private);
+        let span = Span::new(odd, 0, 12);
+        let posted =
+            subject.post(&Op::Reduce { operation: SUM, share: Share::All, from: span, to: span, token: 1 }).await;
+        subject.expect(posted == Err(Refusal::OutOfBounds), || format!("one and a half elements: {posted:?}"));
+        if !claim.shares {
+            let span = Span::new(odd, 0, 8);
+            let op = Op::Reduce { operation: SUM, share: Share::Root(0), from: span, to: span, token: 1 };
+            let posted = subject.post(&op).await;
+            subject.expect(posted == Err(Refusal::Unsupported), || format!("unclaimed share: {posted:?}"));
         }
         subject.complaints
+    }
+}
+
+const SUM: Operation = Operation { combine: Combine::Sum, element: Element::I64 };
+
+impl<P: Port> Subject<P> {
+    /// One reduction of `words` elements a part.
+    async fn reduces(&mut self, kind: Kind, share: Share, words: u64, round: u64) {
+        let (rank, ranks) = (u64::from(self.port.rank()), u64::from(self.port.ranks()));
+        let late = if round % ranks == rank { 40.0 } else { 1.0 };
+        let (all, first, due) = match share {
+            Share::All => (words, 0, words),
+            Share::Root(root) => (words, 0, if u64::from(root) == rank { words } else { 0 }),
+            Share::Parts => (words * ranks, words * rank, words),
+        };
+        // In place and not, in turn; a word before and one behind are nobody's.
+        let in_place = round.is_multiple_of(2) && share != Share::Parts;
+        let (from, to) = (self.alloc(8 * all + 16, kind), self.alloc(8 * words + 16, kind));
+        let to = if in_place { from } else { to };
+        let mine: Vec<u8> = (0..all).flat_map(|i| (1000 * rank + i).to_ne_bytes()).collect();
+        for (memory, bytes) in [(from, 8 * all + 16), (to, 8 * words + 16)] {
+            let written = self.port.write(memory, 0, &vec![SENTINEL; bytes as usize]);
+            self.expect(written.is_ok(), || format!("write: {written:?}"));
+        }
+        let written = self.port.write(from, 8, &mine);
+        self.expect(written.is_ok(), || format!("write: {written:?}"));
+        self.port.compute(Work::Fixed(Time::from_us(late)));
+        let (source, target) = (Span::new(from, 8, 8 * all), Span::new(to, 8, 8 * words));
+        let op = Op::Reduce { operation: SUM, share, from: source, to: target, token: round };
+        let posted = self.post(&op).await;
+        let ended = if posted.is_ok() { self.done(round).await } else { posted };
+        self.expect(ended.is_ok(), || format!("reduction {round}, {share:?}: {ended:?}"));
+        let sum = |i: u64| 1000 * ranks * (ranks - 1) / 2 + ranks * i;
+        let mut wanted = vec![SENTINEL; 8];
+        wanted.extend((first..first + due).flat_map(|i| sum(i).to_ne_bytes()));
+        let seen = self.bytes_of(to, wanted.len() as u64);
+        self.expect(seen == wanted, || {
+            format!("reduction {round} of {words} words of {kind:?} memory, {share:?}: wrong sums")
+        });
+        let behind = self.bytes_of(to, 8 * words + 16).split_off(8 * words as usize + 8);
+        self.expect(behind == [SENTINEL; 8], || format!("reduction {round}, {share:?}, wrote behind its target"));
+        if !in_place {
+            let kept = self.bytes_of(from, 8 * all + 8).split_off(8);
+            self.expect(kept == mine, || format!("reduction {round}, {share:?}, changed its source"));
+            let freed = self.port.free(from);
+            self.expect(freed.is_ok(), || format!("free: {freed:?}"));
+        }
+        let freed = self.port.free(to);
+        self.expect(freed.is_ok(), || format!("free: {freed:?}"));
     }
 }
 

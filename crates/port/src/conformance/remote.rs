@@ -264,7 +264,8 @@ impl<P: Port> Program<P, Vec<String>> for Unclaimed {
         }
         if subject.limits.reduction.is_none() {
             let operation = Operation { combine: Combine::Sum, element: Element::I64 };
-            let posted = subject.post(&Op::Allreduce { operation, from: span, to: span, token: 1 }).await;
+            let posted =
+                subject.post(&Op::Reduce { operation, share: Share::All, from: span, to: span, token: 1 }).await;
             subject.expect(posted == Err(Refusal::Unsupported), || format!("unclaimed hardware reduction: {posted:?}"));
         }
         let wild = subject.port.attach(Key { rank: 0, id: u64::MAX - 3, bytes: 8 }, Engine::Dma);

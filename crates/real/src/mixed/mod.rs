@@ -13,8 +13,8 @@ use crate::store::Lend;
 use crate::tcp::{self, Streams};
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_port::{
-    Align, Attachment, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Op, Payload, Port, Posted, Rank, Refusal,
-    Span, Work,
+    Align, Attachment, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Op, Operation, Payload, Port, Posted,
+    Rank, Refusal, Span, Work,
 };
 use std::time::{Duration, Instant};
 
@@ -195,6 +195,9 @@ impl Host for MixedPort {
     }
     fn copy(&mut self, from: Span, to: Span) -> Result<(), Refusal> {
         self.shm.copy(from, to)
+    }
+    fn combine(&mut self, operation: Operation, other: Span, into: Span) -> Result<(), Refusal> {
+        self.shm.combine(operation, other, into)
     }
     fn register(&mut self, _: Memory) -> Result<Key, Refusal> {
         Err(Refusal::Unsupported)

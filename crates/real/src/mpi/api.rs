@@ -72,6 +72,7 @@ functions! {
     bcast = "MPI_Bcast"(Buffer, c_int, Handle, c_int, Handle);
     reduce = "MPI_Reduce"(Buffer, Buffer, c_int, Handle, Handle, c_int, Handle);
     allreduce = "MPI_Allreduce"(Buffer, Buffer, c_int, Handle, Handle, Handle);
+    reduce_scatter = "MPI_Reduce_scatter_block"(Buffer, Buffer, c_int, Handle, Handle, Handle);
     gather = "MPI_Gather"(Buffer, c_int, Handle, Buffer, c_int, Handle, c_int, Handle);
     scatter = "MPI_Scatter"(Buffer, c_int, Handle, Buffer, c_int, Handle, c_int, Handle);
     allgather = "MPI_Allgather"(Buffer, c_int, Handle, Buffer, c_int, Handle, Handle);
@@ -81,6 +82,7 @@ functions! {
     ibcast = "MPI_Ibcast"(Buffer, c_int, Handle, c_int, Handle, Out<Handle>);
     ireduce = "MPI_Ireduce"(Buffer, Buffer, c_int, Handle, Handle, c_int, Handle, Out<Handle>);
     iallreduce = "MPI_Iallreduce"(Buffer, Buffer, c_int, Handle, Handle, Handle, Out<Handle>);
+    ireduce_scatter = "MPI_Ireduce_scatter_block"(Buffer, Buffer, c_int, Handle, Handle, Handle, Out<Handle>);
     igather = "MPI_Igather"(Buffer, c_int, Handle, Buffer, c_int, Handle, c_int, Handle, Out<Handle>);
     iscatter = "MPI_Iscatter"(Buffer, c_int, Handle, Buffer, c_int, Handle, c_int, Handle, Out<Handle>);
     iallgather = "MPI_Iallgather"(Buffer, c_int, Handle, Buffer, c_int, Handle, Handle, Out<Handle>);

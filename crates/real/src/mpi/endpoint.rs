@@ -9,7 +9,9 @@ use crate::clock::Clock;
 use crate::store::Store;
 use hotlink_fabric::units::Time;
 use hotlink_message::{Combine, Element, Endpoint, Error, Operation, Tag};
-use hotlink_port::{Align, Kind, Layout, Limits, Memory, Rank, Refusal, RegistrationLimits, Span, Work, yield_once};
+use hotlink_port::{
+    Align, Kind, Layout, Limits, Memory, Rank, Refusal, RegistrationLimits, Share, Span, Work, yield_once,
+};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::c_int;
@@ -364,6 +366,13 @@ impl Endpoint for MpiEndpoint {
         let (n, t, op) = self.operation(operation, send)?;
         let blocking = |api: &Api| unsafe { (api.allreduce)(s, d, n, t, op, w) };
         self.either(blocking, |api, r| unsafe { (api.iallreduce)(s, d, n, t, op, w, r) }).await
+    }
+    async fn reduce_scatter(&self, operation: Operation, send: Span, recv: Span) -> Result<(), Error> {
+        Share::Parts.check(operation, self.rank, self.ranks, &send, &recv)?;
+        let ((s, _), (d, _), w) = (self.bytes(send)?, self.bytes(recv)?, self.api.constants.world);
+        let (n, t, op) = self.operation(operation, recv)?;
+        let blocking = |api: &Api| unsafe { (api.reduce_scatter)(s, d, n, t, op, w) };
+        self.either(blocking, |api, r| unsafe { (api.ireduce_scatter)(s, d, n, t, op, w, r) }).await
     }
     async fn gather(&self, root: Rank, send: Span, recv: Span) -> Result<(), Error> {
         let (t, w) = (self.api.constants.byte, self.api.constants.world);

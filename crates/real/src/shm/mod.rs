@@ -3,7 +3,9 @@
 
 mod barrier;
 mod exports;
+mod lane;
 mod port;
+mod reduce;
 mod ring;
 mod scatter;
 mod world;

@@ -6,6 +6,7 @@ mod puts;
 
 use super::barrier::{Barriers, RANKS_MAX};
 use super::exports::Exports;
+use super::reduce::Reductions;
 use super::ring::{INLINE, Receiver, Seen, Sender, Stamp};
 use super::scatter::Scatters;
 use super::world::{Member, Shape, World, state};
@@ -15,8 +16,8 @@ use crate::store::{Lend, Store};
 use crate::sys::{self, Way};
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_port::{
-    Align, Attachment, DepositLimits, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Op, Payload, Port, Posted,
-    Rank, Refusal, RegistrationLimits, RemoteSpan, Span, Token, Work,
+    Align, Attachment, DepositLimits, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Op, Operation, Payload,
+    Port, Posted, Rank, ReductionLimits, Refusal, RegistrationLimits, RemoteSpan, Share, Span, Token, Work,
 };
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -67,6 +68,7 @@ pub struct ShmPort {
     row: (Memory, u64, u64),
     scatters: Scatters,
     barriers: Barriers,
+    reductions: Reductions,
     idler: Idler,
     /// To whom it last sent a short message.
     asked: usize,
@@ -97,6 +99,7 @@ impl ShmPort {
             row: (Memory(u64::MAX), 0, 0),
             scatters: Scatters::default(),
             barriers: Barriers::new(world, rank),
+            reductions: Reductions::new(world, rank),
             idler: Idler::new(world.crowded).sharing(ranks),
             asked: 0,
             world: world.clone(),
@@ -247,18 +250,29 @@ impl ShmPort {
             }
         }
     }
+    /// A rank that has died, if any: what needs all ranks is over then.
+    #[inline]
+    fn lost(&self) -> Option<Posted> {
+        let rank = if self.deaths > 0 { self.gone.iter().position(|&gone| gone) } else { None };
+        rank.map(|rank| Posted::Refused(Refusal::PeerGone(rank as Rank)))
+    }
     #[inline]
     fn enter_barrier(&mut self, token: Token) -> Posted {
         if !self.limits.barrier {
             return Posted::Refused(Refusal::Unsupported);
         }
-        if self.deaths > 0
-            && let Some(rank) = self.gone.iter().position(|&gone| gone)
-        {
-            return Posted::Refused(Refusal::PeerGone(rank as Rank));
+        if let Some(refused) = self.lost() {
+            return refused;
         }
         self.barriers.enter(token);
         Posted::Accepted
+    }
+    #[inline]
+    fn reduce(&mut self, what: (Operation, Share), spans: (Span, Span), token: Token) -> Posted {
+        if self.limits.reduction.is_none() {
+            return Posted::Refused(Refusal::Unsupported);
+        }
+        self.lost().unwrap_or_else(|| self.reductions.begin(&self.store, what, spans, token))
     }
     fn notice_deaths(&mut self) {
         self.world.watch();
@@ -278,6 +292,7 @@ impl ShmPort {
                 self.events.extend(left);
                 let gone = |token| Event::Failed(token, Refusal::PeerGone(rank));
                 self.events.extend(self.barriers.give_up().map(gone));
+                self.events.extend(self.reductions.give_up(rank));
                 self.events.push_back(Event::PeerGone(rank));
             }
         }
@@ -337,7 +352,8 @@ impl Port for ShmPort {
             Op::Deposit { from, to, engine, token } => self.remote(Way::Write, from, to, engine, token),
             Op::Fetch { from, to, engine, token } => self.remote(Way::Read, to, from, engine, token),
             Op::Barrier { token } => self.enter_barrier(token),
-            Op::Broadcast { .. } | Op::Allreduce { .. } => Posted::Refused(Refusal::Unsupported),
+            Op::Reduce { operation, share, from, to, token } => self.reduce((operation, share), (from, to), token),
+            Op::Broadcast { .. } => Posted::Refused(Refusal::Unsupported),
         }
     }
     #[inline(always)]
@@ -359,6 +375,15 @@ impl Port for ShmPort {
         {
             self.idler.reset();
             return Some(Event::Done(token));
+        }
+        if self.reductions.is_running() {
+            let (moved, ended) = self.reductions.go_on(self.deaths);
+            if moved {
+                self.idler.reset();
+            }
+            if ended.is_some() {
+                return ended;
+            }
         }
         if !self.events.is_empty() || !self.scatters.is_idle() {
             let event = self.tend();
@@ -458,6 +483,9 @@ impl Host for ShmPort {
     fn copy(&mut self, from: Span, to: Span) -> Result<(), Refusal> {
         self.store.copy(from, to)
     }
+    fn combine(&mut self, operation: Operation, other: Span, into: Span) -> Result<(), Refusal> {
+        self.store.combine(operation, other, into)
+    }
     fn register(&mut self, memory: Memory) -> Result<Key, Refusal> {
         self.exports.register(&self.store, memory, self.limits.registration.private)
     }
@@ -500,6 +528,12 @@ fn limits(private: bool, ranks: u32, shape: Shape) -> Limits {
             ..RegistrationLimits::NONE
         },
         barrier: ranks <= RANKS_MAX,
+        // One alone combines nothing.
+        reduction: (2..=RANKS_MAX).contains(&ranks).then_some(ReductionLimits {
+            latency: Time::from_ns(200.0),
+            rate: Rate::from_mbps(10_000.0),
+            shares: true,
+        }),
         post_overhead: Time::from_ns(20.0),
         poll_overhead: Time::from_ns(20.0),
         latency: Time::from_ns(200.0),

@@ -4,6 +4,7 @@
 #![allow(unsafe_code)]
 
 use super::barrier::RANKS_MAX;
+use super::lane::Lane;
 use super::ring::MESSAGE_MAX;
 use crate::clock::Clock;
 use crate::crew::{Crew, Lost};
@@ -100,6 +101,8 @@ pub(crate) struct Member {
     pub(crate) pid: AtomicI32,
     /// See [`state`].
     pub(crate) state: AtomicU32,
+    /// Where in the block this rank's lane of reductions is; 0: it has taken part in none.
+    pub(crate) lane: AtomicU64,
     /// How many ranks have sent something to this one.
     pub(crate) calls: AtomicU32,
     /// Which: as bits. Only their rings are looked into, and only those take memory.
@@ -309,6 +312,20 @@ impl World {
     }
     fn ring_bytes(&self) -> u64 {
         size::<Ring>() + self.shape.ring_bytes
+    }
+    /// Makes this rank's lane of reductions.
+    pub(crate) fn make_lane(&self, rank: Rank) -> io::Result<*mut Lane> {
+        let offset = self.block.add(size::<Lane>())?;
+        let start = self.block.piece(offset, size::<Lane>())?;
+        self.member(rank).lane.store(offset, Release);
+        Ok(start.cast())
+    }
+    /// The lane of another rank, if it has made it.
+    pub(crate) fn lane(&self, rank: Rank) -> io::Result<Option<*mut Lane>> {
+        match self.member(rank).lane.load(Acquire) {
+            0 => Ok(None),
+            offset => Ok(Some(self.block.piece(offset, size::<Lane>())?.cast())),
+        }
     }
     /// Marks a rank dead, for the others to see.
     pub(crate) fn bury(&self, rank: Rank) {

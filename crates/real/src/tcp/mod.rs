@@ -13,8 +13,8 @@ use crate::ranks::Doors;
 use crate::store::{Lend, Store};
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_port::{
-    Align, Attachment, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Op, Payload, Port, Posted, Rank, Refusal,
-    Span, Work,
+    Align, Attachment, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Op, Operation, Payload, Port, Posted,
+    Rank, Refusal, Span, Work,
 };
 use std::collections::VecDeque;
 use std::io;
@@ -184,6 +184,9 @@ impl Host for TcpPort {
     }
     fn copy(&mut self, from: Span, to: Span) -> Result<(), Refusal> {
         self.store.copy(from, to)
+    }
+    fn combine(&mut self, operation: Operation, other: Span, into: Span) -> Result<(), Refusal> {
+        self.store.combine(operation, other, into)
     }
     fn register(&mut self, _: Memory) -> Result<Key, Refusal> {
         Err(Refusal::Unsupported)

@@ -9,7 +9,7 @@ use hotlink_fabric::units::Time;
 use hotlink_port::blocks::{PAGE, inside};
 use hotlink_port::{
     Align, Attachment, DepositLimits, Engine, Event, Head, Host, Key, Kind, Layout, Limits, Memory, Note, Op, Payload,
-    Port, Posted, Rank, Refusal, RemoteSpan, Span, Token, Work,
+    Port, Posted, Rank, Refusal, RemoteSpan, Share, Span, Token, Work,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -286,7 +286,8 @@ impl Port for SimPort<'_> {
             Op::Deposit { from, to, engine, token } => moved(from, to, true, engine, token),
             Op::Fetch { from, to, engine, token } => moved(to, from, false, engine, token),
             Op::Barrier { token } => self.barrier(token),
-            Op::Allreduce { operation, from, to, token } => self.allreduce(operation, from, to, token),
+            Op::Reduce { share: Share::Root(_) | Share::Parts, .. } => Err(Refusal::Unsupported),
+            Op::Reduce { operation, share: Share::All, from, to, token } => self.allreduce(operation, from, to, token),
             Op::Broadcast { .. } => Err(Refusal::Unsupported),
         };
         posted.unwrap_or_else(Posted::Refused)

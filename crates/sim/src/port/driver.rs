@@ -84,10 +84,10 @@ impl<'a> VirtualTime<'a> {
     pub fn limits(&self, ranks: u32) -> Limits {
         let spec = &self.plan.fabric.spec;
         let barrier = spec.barrier.as_ref().is_some_and(|own| own.levels(ranks, false).is_ok());
-        let reduction = spec
-            .reduction
-            .as_ref()
-            .and_then(|own| Some(ReductionLimits { latency: own.latency(ranks, 0).ok()?, rate: own.rate.value }));
+        let reduction = spec.reduction.as_ref().and_then(|own| {
+            let latency = own.latency(ranks, 0).ok()?;
+            Some(ReductionLimits { latency, rate: own.rate.value, shares: false })
+        });
         Limits { barrier, reduction, ..self.limits.clone() }
     }
     /// What the last run told, if it came to its end.

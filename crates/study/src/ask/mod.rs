@@ -148,7 +148,7 @@ impl Question {
 }
 
 /// Every collective.
-const WHICH: [Which; 9] = [
+const WHICH: [Which; 10] = [
     Which::Barrier,
     Which::Bcast,
     Which::Reduce,
@@ -158,6 +158,7 @@ const WHICH: [Which; 9] = [
     Which::Alltoallv,
     Which::Gather,
     Which::Scatter,
+    Which::ReduceScatter,
 ];
 
 crate::words! {

@@ -85,7 +85,7 @@ impl Program {
             Which::Allreduce => 2.0 * m * (n - 1.0) / n,
             // Rank 0 sends no less than the average rank.
             Which::Alltoallv => (1..cell.nodes).map(|to| hotlink_bench::part(cell.size, 0, to) as f64).sum(),
-            Which::Allgather | Which::Alltoall | Which::Gather | Which::Scatter => m * (n - 1.0),
+            Which::Allgather | Which::Alltoall | Which::Gather | Which::Scatter | Which::ReduceScatter => m * (n - 1.0),
         };
         let limits = &driver.adapter().limits;
         let mut far_us: f64 = 0.0;
@@ -108,7 +108,10 @@ impl Program {
                 _ => pattern::one(nodes, 0, 1 % nodes),
             };
             (mbps, resource) = Pattern::of(plan.fabric, &demand, cell.capacities, cell.size)?.per_node();
-            let both = matches!(which, Which::Allgather | Which::Allreduce | Which::Alltoall | Which::Alltoallv);
+            let both = matches!(
+                which,
+                Which::Allgather | Which::Allreduce | Which::ReduceScatter | Which::Alltoall | Which::Alltoallv
+            );
             if let Some((name, peak)) = driver.adapter().exchange_peak().filter(|_| both)
                 && peak / 1e6 < mbps
             {

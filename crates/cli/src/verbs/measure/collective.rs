@@ -1,4 +1,4 @@
-//! `hotlink measure barrier`, `bcast`, `reduce`, `allreduce`, `allgather`, `alltoall`, `alltoallv`, `gather`, `scatter`.
+//! `hotlink measure barrier`, `bcast`, `reduce`, `allreduce`, `allgather`, `alltoall`, `alltoallv`, `gather`, `scatter`, `reduce-scatter`.
 
 use super::{Repetition, bound::Bound, carrier::Carrier, summary};
 use crate::values::{Counts, Sizes};
@@ -137,6 +137,7 @@ fn blocks(which: Which, ranks: u32) -> u64 {
         Which::Bcast => 1,
         Which::Reduce | Which::Allreduce | Which::Gather | Which::Scatter => 2,
         Which::Allgather => 1 + u64::from(ranks),
+        Which::ReduceScatter => 1 + u64::from(ranks),
         Which::Alltoall | Which::Alltoallv => 2 * u64::from(ranks),
     }
 }
@@ -148,7 +149,7 @@ fn written(which: Which, size: u64, ranks: u32) -> f64 {
         Which::Barrier => 0.0,
         // The result; what it is made of is read, which no copy's rate bounds.
         Which::Reduce => size,
-        Which::Allreduce => size * ranks,
+        Which::Allreduce | Which::ReduceScatter => size * ranks,
         Which::Bcast | Which::Gather | Which::Scatter => size * (ranks - 1.0),
         Which::Allgather | Which::Alltoall => size * ranks * (ranks - 1.0),
         Which::Alltoallv => {

@@ -166,6 +166,8 @@ enum Bench {
     Gather(collective::Args),
     /// Time until every rank has its part from rank 0.
     Scatter(collective::Args),
+    /// Time until every rank has its part of a sum of doubles; the size is the part's.
+    ReduceScatter(collective::Args),
     /// An application bound by barriers: H06's Abinit, or proportions of your own.
     Kernel(kernel::Args),
     /// NPB's Integer Sort, verified.
@@ -275,6 +277,7 @@ fn run_bench(bench: &Bench, hosts: &Hosts, output: &mut Output) -> Result<(), Fa
         Bench::Alltoallv(args) => collective::run(Which::Alltoallv, args, output),
         Bench::Gather(args) => collective::run(Which::Gather, args, output),
         Bench::Scatter(args) => collective::run(Which::Scatter, args, output),
+        Bench::ReduceScatter(args) => collective::run(Which::ReduceScatter, args, output),
         Bench::Kernel(args) => kernel::run(args, output),
         Bench::Is(args) => is::run(args, output),
     }
@@ -304,6 +307,7 @@ impl Bench {
             Bench::Alltoallv(args) => ("alltoallv", Some(&args.carrier), &args.repetition),
             Bench::Gather(args) => ("gather", Some(&args.carrier), &args.repetition),
             Bench::Scatter(args) => ("scatter", Some(&args.carrier), &args.repetition),
+            Bench::ReduceScatter(args) => ("reduce-scatter", Some(&args.carrier), &args.repetition),
             Bench::Kernel(args) => ("kernel", Some(&args.carrier), &args.repetition),
             Bench::Is(args) => ("is", Some(&args.carrier), &args.repetition),
         }
