@@ -48,14 +48,27 @@ pub trait Host {
         }
         Ok(())
     }
-    /// Exports memory: pins and registers private memory, publishes a segment. Registering twice gives two keys.
-    fn register(&mut self, memory: Memory) -> Result<Key, Refusal>;
+    /// Exports memory: pins and registers private memory, publishes a segment. Registering twice gives two keys. A port
+    /// without remote memory refuses this, and the three calls below.
+    fn register(&mut self, memory: Memory) -> Result<Key, Refusal> {
+        let _ = memory;
+        Err(Refusal::Unsupported)
+    }
     /// Ends an export; other ranks that imported it get [`Event::Revoked`].
-    fn unregister(&mut self, key: Key) -> Result<(), Refusal>;
+    fn unregister(&mut self, key: Key) -> Result<(), Refusal> {
+        let _ = key;
+        Err(Refusal::Unsupported)
+    }
     /// Imports exported memory: [`Engine::Pio`] maps it (PIO and DMA), [`Engine::Dma`] connects it (DMA only).
-    fn attach(&mut self, key: Key, engine: Engine) -> Result<Attachment, Refusal>;
+    fn attach(&mut self, key: Key, engine: Engine) -> Result<Attachment, Refusal> {
+        let _ = (key, engine);
+        Err(Refusal::Unsupported)
+    }
     /// Ends an import.
-    fn detach(&mut self, attachment: Attachment) -> Result<(), Refusal>;
+    fn detach(&mut self, attachment: Attachment) -> Result<(), Refusal> {
+        let _ = attachment;
+        Err(Refusal::Unsupported)
+    }
     /// Computes.
     fn compute(&mut self, work: Work);
 }

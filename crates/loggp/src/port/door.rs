@@ -8,8 +8,8 @@ use crate::schedule::Kind as Step;
 use hotlink_event::NONE;
 use hotlink_fabric::units::Time;
 use hotlink_port::{
-    Align, Attachment, Engine, Event, Head, Host, Key, Kind, Layout, Limits, Memory, Note, Op, Payload, Port, Posted,
-    Rank, Refusal, STREAM_BYTES, Span, Work,
+    Align, Attachment, Event, Head, Host, Key, Kind, Layout, Limits, Memory, Note, Op, Payload, Port, Posted, Rank,
+    Refusal, STREAM_BYTES, Span, Work,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -240,14 +240,8 @@ impl Host for LogGpPort {
         }
         Ok(())
     }
-    fn register(&mut self, _: Memory) -> Result<Key, Refusal> {
-        Err(Refusal::Unsupported)
-    }
     fn unregister(&mut self, _: Key) -> Result<(), Refusal> {
         Err(Refusal::Gone)
-    }
-    fn attach(&mut self, _: Key, _: Engine) -> Result<Attachment, Refusal> {
-        Err(Refusal::Unsupported)
     }
     fn detach(&mut self, _: Attachment) -> Result<(), Refusal> {
         Err(Refusal::Gone)

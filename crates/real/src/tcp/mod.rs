@@ -13,8 +13,7 @@ use crate::ranks::Doors;
 use crate::store::{Lend, Store};
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_port::{
-    Align, Attachment, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Op, Operation, Payload, Port, Posted,
-    Rank, Refusal, Span, Work,
+    Align, Event, Head, Host, Kind, Limits, Memory, Op, Operation, Payload, Port, Posted, Rank, Refusal, Span, Work,
 };
 use std::collections::VecDeque;
 use std::io;
@@ -187,18 +186,6 @@ impl Host for TcpPort {
     }
     fn combine(&mut self, operation: Operation, other: Span, into: Span) -> Result<(), Refusal> {
         self.store.combine(operation, other, into)
-    }
-    fn register(&mut self, _: Memory) -> Result<Key, Refusal> {
-        Err(Refusal::Unsupported)
-    }
-    fn unregister(&mut self, _: Key) -> Result<(), Refusal> {
-        Err(Refusal::Unsupported)
-    }
-    fn attach(&mut self, _: Key, _: Engine) -> Result<Attachment, Refusal> {
-        Err(Refusal::Unsupported)
-    }
-    fn detach(&mut self, _: Attachment) -> Result<(), Refusal> {
-        Err(Refusal::Unsupported)
     }
     fn compute(&mut self, work: Work) {
         self.store.compute(work, &self.clock);
