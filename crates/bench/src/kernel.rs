@@ -1,7 +1,7 @@
 //! An application kernel bound by barriers: computation, some messages, a barrier, over and over. The proportions are
 //! those of H06's Abinit (slides 26 and 27), or the user's own.
 
-use crate::{Bench, Plan, Timer, tuned::together};
+use crate::{Bench, Plan, Record, Samples, Summary, Timer, tuned::together};
 use hotlink_fabric::rng::SplitMix64;
 use hotlink_fabric::units::Time;
 use hotlink_message::{Combine, Element, Endpoint, Error, Operation};
@@ -66,6 +66,37 @@ pub struct Spent {
     pub barriers_us: Vec<f64>,
     /// Its clock.
     pub timer: Timer,
+}
+
+impl Kernel {
+    /// The record of what the ranks spent, and the barriers' own times.
+    pub fn record(&self, head: Record, ranks: &[Spent]) -> Option<(Record, Samples)> {
+        let most = |of: fn(&Spent) -> f64| ranks.iter().map(of).fold(0.0, f64::max);
+        let mean = |of: fn(&Spent) -> f64| ranks.iter().map(of).sum::<f64>() / ranks.len() as f64;
+        let (total_us, compute_us) = (most(|rank| rank.total_us), most(|rank| rank.compute_us));
+        let barriers_us = mean(|rank| rank.barriers_us.iter().sum());
+        let sums_us = mean(|rank| rank.sums_us);
+        // Who comes last waits for nobody: the least of the ranks' times is the barrier's own.
+        let own = |i: usize| ranks.iter().map(|rank| rank.barriers_us[i]).fold(f64::INFINITY, f64::min);
+        let values = (0..self.iterations as usize).map(own).collect();
+        let own = Samples { values, inner: 1, warmup: self.plan.warmup, timer: ranks.first()?.timer };
+        let record = head
+            .with("ranks", ranks.len())
+            .with("iterations", self.iterations)
+            .with("compute_us", self.compute_us)
+            .with("skew_us", self.skew_us)
+            .with("sums_per_barrier", self.sums)
+            .with("time_s", total_us * 1e-6)
+            .with("mpi_share", (barriers_us + sums_us) / total_us)
+            .with("barrier_share_of_mpi", barriers_us / (barriers_us + sums_us))
+            .with("barrier_us", Summary::of(&own.values)?.median)
+            .with("barrier_and_wait_us", barriers_us / self.iterations as f64)
+            .with("bound_time_s", compute_us * 1e-6)
+            .with("efficiency", compute_us / total_us)
+            .with("limiting_resource", if 2.0 * compute_us > total_us { "computation" } else { "barrier" })
+            .with("bound_is", "the slowest rank's computation, with messages and barriers that take no time");
+        Some((record, own))
+    }
 }
 
 impl Bench for Kernel {

@@ -2,7 +2,9 @@
 //! `saturation` (their sum is the aggregate bandwidth, as M02 measures it), short messages are `rate`.
 
 use crate::plan::{Buffers, Repeater};
-use crate::{Bench, Plan, Samples};
+use crate::tuned::agreed;
+use crate::{Bench, Plan, Record, Samples};
+use hotlink_fabric::units::Time;
 use hotlink_message::{Endpoint, Error, Tag};
 use hotlink_port::{Kind, Rank, Span};
 use serde::{Deserialize, Serialize};
@@ -96,6 +98,25 @@ impl Stream {
         };
         (0..sizes).map(sum).collect()
     }
+    /// The record of one size, of which `bandwidth_mbps` is the median.
+    pub fn record(&self, head: Record, size: u64, bandwidth_mbps: f64) -> Record {
+        head.with("pairs", self.pairs)
+            .with("direction", self.direction.name())
+            .with("size_B", size)
+            .with("window", self.window(size))
+            .with("calls", self.calls.name())
+            .with("bandwidth_MBps", bandwidth_mbps)
+            .with("messages_per_s", bandwidth_mbps * 1e6 / size as f64)
+    }
+    /// Who sends to whom, of `ranks`.
+    pub fn flows(&self, ranks: u32) -> Vec<(Rank, Rank)> {
+        let pairs = (0..self.pairs).map(|rank| (rank, rank + ranks - self.pairs));
+        match self.direction {
+            Direction::Uni => pairs.collect(),
+            Direction::Bi => pairs.flat_map(|(a, b)| [(a, b), (b, a)]).collect(),
+            Direction::Own => Vec::new(),
+        }
+    }
     /// The other rank of `rank`'s pair, and whether `rank` leads it.
     fn partner(&self, rank: Rank, ranks: u32) -> Option<(Rank, bool)> {
         let distance = ranks - self.pairs;
@@ -122,7 +143,9 @@ impl Stream {
             && self.pairs == 1
             && self.direction != Direction::Own
             && self.plan.buffers == Buffers::Kept;
-        let begin = async || if in_step { Ok(()) } else { comm.barrier().await };
+        // In virtual time ranks that left a barrier one by one would have begun before the first of them looks at its clock.
+        let rest = Time::from_us(self.plan.rest_us);
+        let begin = async || if in_step { Ok(()) } else { agreed(comm, rest).await };
         let sample = async |inner| {
             let time = repeater.time(inner, out, &begin, &once).await?;
             Ok(((size.max(1) * window * directions * inner) as f64 / time.us().max(1e-6), time))

@@ -17,6 +17,7 @@ mod words;
 
 pub use verbs::run_cell;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser};
 use std::ffi::OsString;
 use std::path::Path;
@@ -64,6 +65,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>, plotter: Option<Plotter>) 
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();
+            if let Some(told) = elsewhere(&error, &args) {
+                eprintln!("hotlink: {told}");
+            }
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
@@ -82,11 +86,18 @@ pub fn main(args: impl IntoIterator<Item = OsString>, plotter: Option<Plotter>) 
 /// part of the results here.
 pub fn json(args: impl IntoIterator<Item = OsString>) -> Result<String, Failure> {
     let args: Vec<OsString> = args.into_iter().collect();
-    let cli = parse(&args).map_err(|error| Failure::Input(error.to_string()))?;
+    let cli = parse(&args).map_err(|error| Failure::Input(elsewhere(&error, &args).unwrap_or(error.to_string())))?;
     match run(&cli, &args, None) {
         (_, Err(failure @ Failure::Input(_))) => Err(failure),
         (output, _) => Ok(output.json()),
     }
+}
+
+/// What is said of a benchmark that the other of `simulate` and `measure` has.
+fn elsewhere(error: &clap::Error, args: &[OsString]) -> Option<String> {
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let verb = ["simulate", "measure"].into_iter().find(|verb| args.iter().any(|word| word == verb))?;
+    hotlink_study::benchmarks::elsewhere(name, verb)
 }
 
 /// Reads a command line. A negative number is a value like any other, so that the option that it is for refuses it.
@@ -123,6 +134,25 @@ fn on_threads_of_this_process<T: Send>(what: impl FnOnce() -> T + Send) -> T {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn the_table_of_sides_is_what_the_verbs_have() {
+        let of = |verb: &str| {
+            let command = Cli::command();
+            let verb = command.find_subcommand(verb).unwrap();
+            let mut names: Vec<String> = verb.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+            names.sort();
+            names
+        };
+        let listed = |side: fn(&hotlink_study::benchmarks::Benchmark) -> bool| {
+            let names = hotlink_study::benchmarks::BENCHMARKS.iter().filter(|benchmark| side(benchmark));
+            let mut names: Vec<String> = names.map(|benchmark| benchmark.name.to_owned()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(listed(|benchmark| benchmark.measured), of("measure"));
+        assert_eq!(listed(|benchmark| benchmark.packet || benchmark.loggp), of("simulate"));
+    }
 
     #[test]
     fn the_options_do_not_contradict_each_other() {

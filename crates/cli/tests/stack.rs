@@ -126,6 +126,39 @@ fn no_policy_of_the_segment_cache_beats_its_bound_and_those_that_fit_reach_it() 
 }
 
 #[test]
+fn streams_rates_pairs_and_kernels_are_measures_own_on_simulated_ranks() {
+    let streams = records("simulate stream --fabric w01-sci-d330 --nodes 2");
+    assert_eq!(streams.iter().map(|record| record["direction"].clone()).collect::<Vec<_>>(), ["uni", "bi"]);
+    let rates = records("simulate rate --fabric ib-ndr-fat-tree2 --pairs 1,4 --size 8");
+    let ratio = number(&rates[1], "messages_per_s") / number(&rates[0], "messages_per_s");
+    assert!((ratio - 4.0).abs() < 0.01, "pairs that share nothing do not slow each other: {ratio}");
+    let pairs = records("simulate pairs --fabric sci-torus2d --nodes 4 --size 64");
+    assert_eq!(pairs.len(), 6);
+    let kernel = records("simulate kernel --fabric gige --nodes 4 --iterations 20");
+    for record in streams.iter().chain(&rates).chain(&pairs).chain(&kernel) {
+        for key in ["limiting_resource", "bound_is", "events", "trace_hash"] {
+            assert!(!record[key].is_null(), "{key} is missing in {record}");
+        }
+        let efficiency = number(record, "efficiency");
+        assert!(efficiency > 0.0 && efficiency <= 1.000_001, "efficiency {efficiency} in {record}");
+    }
+}
+
+#[test]
+fn a_side_that_lacks_a_benchmark_names_the_other() {
+    for (line, words) in [
+        ("simulate memory", "`hotlink measure`"),
+        ("measure goal", "`hotlink simulate`"),
+        ("simulate stream --fabric gige --direction self", "`hotlink measure stream`"),
+    ] {
+        let output = hotlink(line);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{line}: {told}");
+        assert!(told.contains(words), "{line}: {told}");
+    }
+}
+
+#[test]
 fn what_cannot_be_is_refused_with_what_is_allowed() {
     for (line, words) in [
         ("simulate cache-study --plan plan.toml --buffers 3", "cannot be used with '--buffers"),

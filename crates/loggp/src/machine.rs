@@ -199,6 +199,32 @@ impl Machine {
         if self.local.is_some() { Err(Missing::MultiplyAdd) } else { Ok(0) }
     }
 
+    /// No window of so many messages to another rank, answered in the end by an empty one, takes less, and what it is that
+    /// takes the time; `both`: the other rank sends as many, and nobody answers.
+    pub fn least_of_window(&self, bytes: u64, window: u64, both: bool) -> (Time, &'static str) {
+        let (work, news) = (self.messages.work(bytes), self.news());
+        if self.is_carried() {
+            let carry = self.carry(bytes, true).min(self.carry(bytes, false));
+            let each = if both { carry.min(self.carry_both(bytes, 0)) } else { carry };
+            return (Time(window * each + news), "processors that move the messages");
+        }
+        let whole = self.messages.latency.0 + 2 * work + self.messages.transit(bytes);
+        let answer = if both { 0 } else { self.messages.latency.0 + 2 * self.messages.work(0) };
+        let adapter = self.messages.occupancy(bytes);
+        let row = |each: u64| (window - 1) * each + whole + answer;
+        // Both ways a processor takes as many messages as it sends.
+        let processor = if both { row(work).max(2 * window * work) } else { row(work) };
+        match row(adapter) >= processor {
+            true => (Time(row(adapter)), "adapter (g and G)"),
+            false => (Time(processor), "processor (o)"),
+        }
+    }
+    /// No message to oneself takes less.
+    pub fn least_to_self(&self, bytes: u64) -> Time {
+        let sent = self.messages.latency.0 + 2 * self.messages.work(bytes) + self.messages.transit(bytes);
+        Time(self.message_to_self(bytes, 0).unwrap_or(sent))
+    }
+
     /// Time of the news that a message was carried: an empty message's.
     pub(super) fn news(&self) -> u64 {
         self.messages.latency.0 + 2 * self.messages.overhead.0 + self.messages.transit.at(1).unwrap_or(0)

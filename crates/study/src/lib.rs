@@ -4,6 +4,7 @@
 //! Python, a browser) do that and stand on this crate. What a long computation needs of its face, it gets through [`Watch`].
 
 pub mod ask;
+pub mod benchmarks;
 pub mod bound;
 pub mod calibrate;
 pub mod compare_pairs;

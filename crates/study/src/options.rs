@@ -1,6 +1,8 @@
 //! Words that questions are put in, shared by all faces.
 
+use crate::words::Word;
 use hotlink_bench::is::Class;
+use hotlink_bench::{Calls, Direction};
 use hotlink_fabric::routing;
 use hotlink_fabric::spec::Capacities;
 use hotlink_message::Policy;
@@ -215,6 +217,35 @@ impl From<ClassName> for Class {
             ClassName::A => Class::A,
             ClassName::B => Class::B,
             ClassName::C => Class::C,
+        }
+    }
+}
+
+impl Word for Direction {
+    const ALL: &'static [Direction] = &[Direction::Uni, Direction::Bi, Direction::Own];
+    fn word(self) -> &'static str {
+        self.name()
+    }
+    fn meaning(self) -> &'static str {
+        match self {
+            Direction::Uni => "From the first rank to the last",
+            Direction::Bi => "Both ways at once; the bandwidth is that of both together",
+            Direction::Own => "The first and the last rank each to itself, at once; the bandwidth is the first's",
+        }
+    }
+}
+
+impl Word for Calls {
+    const ALL: &'static [Calls] = &[Calls::Windowed, Calls::Blocking];
+    fn word(self) -> &'static str {
+        self.name()
+    }
+    fn meaning(self) -> &'static str {
+        match self {
+            Calls::Windowed => "All at once, then waited for together",
+            Calls::Blocking => {
+                "One after the other, as programs and the trees of collectives call: both ways, a row of exchanges"
+            }
         }
     }
 }

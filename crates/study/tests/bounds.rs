@@ -1,10 +1,11 @@
 //! No simulation beats its bound: every benchmark, on every fabric of the catalog, bare and under the message stack.
 
-use hotlink_bench::{Record, Which};
+use hotlink_bench::{Calls, Direction, Kernel, Plan, Record, Which};
 use hotlink_fabric::catalog::Library;
 use hotlink_study::options::{Alignment, Cache, Memory, Order, Via};
 use hotlink_study::simulate::cell::{Cell, What};
 use hotlink_study::simulate::program::{Program, ProgramBench};
+use hotlink_study::simulate::streams::Streamed;
 use hotlink_study::{Source, Unwatched, parallel};
 
 /// What a simulation may be better than its bound by: rounding of times to picoseconds and of packets.
@@ -57,6 +58,22 @@ fn cells(fabric: &str, nodes: u32) -> Vec<Cell> {
             all.push(Cell::plain(fabric, nodes, size, semantics, 1));
         }
     }
+    for (benchmark, pairs, direction, size) in [
+        ("stream", 1, Direction::Uni, 8),
+        ("stream", 1, Direction::Bi, 8),
+        ("stream", 1, Direction::Uni, 256 << 10),
+        ("stream", 1, Direction::Bi, 256 << 10),
+        ("rate", nodes / 2, Direction::Uni, 64 << 10),
+    ] {
+        let streamed = Streamed { benchmark, pairs, direction, calls: Calls::Windowed, window: Some(8) };
+        for memory in [Memory::Regular, Memory::Registered] {
+            let stream = program(ProgramBench::Stream(streamed.clone()), memory);
+            all.push(Cell::plain(fabric, nodes, size, stream, 1));
+        }
+    }
+    let kernel = Kernel { compute_us: 5.0, skew_us: 1.0, sums: 0.5, iterations: 10, seed: 1, plan: Plan::once() };
+    all.push(Cell::plain(fabric, nodes, 0, program(ProgramBench::Kernel(kernel), Memory::Regular), 1));
+    all.push(Cell::plain(fabric, nodes, 64, program(ProgramBench::Pairs { slow: 1.25 }, Memory::Regular), 1));
     for size in [8, 64 << 10] {
         all.push(Cell::plain(fabric, nodes, size, What::AllToAll { order: Order::LinearShift }, 1));
         all.push(Cell::plain(fabric, nodes, size, What::AllToAll { order: Order::Random }, 1));

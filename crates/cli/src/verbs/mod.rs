@@ -2,6 +2,7 @@
 
 mod analyze;
 mod barrier;
+mod benches;
 mod calibrate;
 mod catalog;
 mod compare;

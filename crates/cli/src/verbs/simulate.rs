@@ -9,14 +9,18 @@ mod options;
 mod packet;
 mod qsnet;
 mod stack;
+mod streams;
 
 use crate::{Failure, output::Output};
 use hotlink_bench::Which;
+use hotlink_study::benchmarks;
+
+const EXAMPLES: &str = "Examples:
+  hotlink simulate barrier --fabric ib-ndr-fat-tree3 --nodes 65536 --algorithm dissemination
+  hotlink simulate goal --generate barrier:dissemination --ranks 2..1024..x2 --loggp L=2us,o=0.5us,g=50ns,G=0";
 
 #[derive(clap::Args)]
-#[command(after_help = "Examples:
-  hotlink simulate barrier --fabric ib-ndr-fat-tree3 --nodes 65536 --algorithm dissemination
-  hotlink simulate goal --generate barrier:dissemination --ranks 2..1024..x2 --loggp L=2us,o=0.5us,g=50ns,G=0")]
+#[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\nWhich side has a benchmark:\n{}", benchmarks::table()))]
 pub(crate) struct Args {
     #[command(subcommand)]
     benchmark: Benchmark,
@@ -32,6 +36,14 @@ enum Benchmark {
     Goal(Box<goal::Args>),
     /// One message to and fro between two nodes.
     Pingpong(packet::PingPongArgs),
+    /// Bandwidth of windows of messages between two nodes, one way and both ways.
+    Stream(streams::StreamArgs),
+    /// Short messages per second, of one pair of nodes and of many.
+    Rate(streams::RateArgs),
+    /// Ping-pong between every two nodes, one pair at a time; slow pairs are named.
+    Pairs(streams::PairsArgs),
+    /// An application bound by barriers: H06's Abinit, or proportions of your own.
+    Kernel(streams::KernelArgs),
     /// A message sent when its receiver waits for it, or at any time (K98's two flavours of message passing).
     Semantics(packet::SemanticsArgs),
     /// Senders that share a link, pairs that share a bus: the aggregate against their number.
@@ -70,6 +82,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Benchmark::Deposit(args) => deposit::run(args, output),
         Benchmark::Goal(args) => goal::run(args, output),
         Benchmark::Pingpong(args) => packet::run_by(args.packet(), &args.cells()?, output),
+        Benchmark::Stream(args) => packet::run_by(args.packet(), &args.cells()?, output),
+        Benchmark::Rate(args) => packet::run_by(args.packet(), &args.cells()?, output),
+        Benchmark::Pairs(args) => packet::run_by(args.packet(), &args.cells()?, output),
+        Benchmark::Kernel(args) => packet::run(&args.cells()?, output),
         Benchmark::Semantics(args) => packet::run_by(args.packet(), &args.cells()?, output),
         Benchmark::Saturation(args) => packet::run_by(args.packet(), &args.cells()?, output),
         Benchmark::Alltoall(args) => packet::run_by(args.packet(), &args.cells()?, output),

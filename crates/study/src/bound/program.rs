@@ -5,7 +5,7 @@ use crate::bound::pattern::{self, Pattern};
 use crate::options::Memory;
 use crate::simulate::cell::Cell;
 use crate::simulate::program::Program;
-use hotlink_bench::{Record, Which};
+use hotlink_bench::{Direction, Record, Stream, Which};
 use hotlink_fabric::traffic::Traffic;
 use hotlink_port::{Engine, Layout};
 use hotlink_sim::Plan as NetPlan;
@@ -30,6 +30,10 @@ impl Least {
     }
 }
 
+/// Why packets say nothing of messages to oneself.
+pub const NO_WAY_TO_ITSELF: &str = "--direction self: a simulated network has no way from a node to itself; `hotlink \
+                                    measure stream` and machines calibrated as LogGP know such messages";
+
 /// An empty message between two idle nodes, in the mean of both directions: overheads and the way's latency. On a ring
 /// of one direction the way back is another.
 pub fn idle_us(driver: &VirtualTime<'_>, plan: &NetPlan<'_>, [from, to]: [u32; 2]) -> Result<f64, String> {
@@ -48,7 +52,23 @@ impl Program {
         plan: &NetPlan<'_>,
         [from, to]: [u32; 2],
     ) -> Result<Least, String> {
-        let (mut mbps, mut resource) = message::rate(plan, cell.capacities, [from, to], cell.size)?;
+        let (mbps, resource) = self.slowest(cell, driver, plan, [from, to])?;
+        let idle_us = idle_us(driver, plan, [from, to])?;
+        let bytes_us = cell.size as f64 / mbps;
+        let resource = if bytes_us > idle_us { resource } else { "latency and overheads".to_owned() };
+        let is = "processor overheads, the way's latency, and the bytes at the slowest of network, adapter and host";
+        Ok(Least { latency_us: idle_us + bytes_us, mbps, resource, is })
+    }
+
+    /// The rate of one message's bytes, MB/s, and what sets it: network, adapter or host.
+    fn slowest(
+        &self,
+        cell: &Cell,
+        driver: &VirtualTime<'_>,
+        plan: &NetPlan<'_>,
+        between: [u32; 2],
+    ) -> Result<(f64, String), String> {
+        let (mut mbps, mut resource) = message::rate(plan, cell.capacities, between, cell.size)?;
         let limits = &driver.adapter().limits;
         let by_dma = limits.deposit.is_some_and(|claim| claim.dma);
         let engine = if by_dma && self.zero_copy { Engine::Dma } else { Engine::Pio };
@@ -63,11 +83,41 @@ impl Program {
         {
             (mbps, resource) = (peak / 1e6, name);
         }
-        let idle_us = idle_us(driver, plan, [from, to])?;
-        let bytes_us = cell.size as f64 / mbps;
-        let resource = if bytes_us > idle_us { resource } else { "latency and overheads".to_owned() };
-        let is = "processor overheads, the way's latency, and the bytes at the slowest of network, adapter and host";
-        Ok(Least { latency_us: idle_us + bytes_us, mbps, resource, is })
+        Ok((mbps, resource))
+    }
+
+    /// Streams: the load that the pairs put on the network, what their hosts and adapters carry, and what a message costs
+    /// the processors at its ends.
+    pub fn streams(
+        &self,
+        cell: &Cell,
+        driver: &VirtualTime<'_>,
+        plan: &NetPlan<'_>,
+        bench: &Stream,
+    ) -> Result<Least, String> {
+        let (limits, size, pairs) = (&driver.adapter().limits, cell.size as f64, f64::from(bench.pairs));
+        let directions = if bench.direction == Direction::Bi { 2.0 } else { 1.0 };
+        let is =
+            "the load that the pairs put on the network, their hosts' rates, and what a message costs the processors";
+        let cost_us = match bench.direction {
+            Direction::Uni => limits.post_overhead.us().max(limits.poll_overhead.us()),
+            Direction::Bi => limits.post_overhead.us() + limits.poll_overhead.us(),
+            Direction::Own => return Err(NO_WAY_TO_ITSELF.to_owned()),
+        };
+        // What none of them exceeds: MB/s of all pairs together.
+        let mut known = vec![(directions * pairs * size / cost_us, "processor overhead of a message".to_owned())];
+        let flows = bench.flows(cell.nodes);
+        let (rate, resource) = self.slowest(cell, driver, plan, flows[0].into())?;
+        known.push((rate * directions * pairs, resource));
+        let demand = pattern::flows(plan.fabric.nodes(), flows);
+        let (rate, resource) = Pattern::of(plan.fabric, &demand, cell.capacities, cell.size)?.per_node();
+        known.push((rate * directions * pairs, resource));
+        if let Some((name, peak)) = driver.adapter().exchange_peak().filter(|_| bench.direction == Direction::Bi) {
+            known.push((peak / 1e6 * directions * pairs, name));
+        }
+        let (mbps, resource) =
+            known.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)).ok_or("no bound of a stream is known")?;
+        Ok(Least { latency_us: size / mbps, mbps, resource, is })
     }
 
     /// Hop and serialisation limit: news from the farthest rank, and the bytes that must pass the busiest resource.

@@ -3,12 +3,17 @@
 
 use super::cell::{Cell, What};
 use super::program::{Program, ProgramBench, only};
+use super::streams::{self, Streamed};
+use crate::bound::program::Least;
 use crate::options::{Alignment, Cache, Memory, Rates, Via};
 use crate::{Watch, sort};
 use hotlink_bench::is::{Class, IntegerSort};
-use hotlink_bench::{Bench, Collected, Collective, PingPong, Plan, Record, Samples, Script, Start, Step, Summary};
+use hotlink_bench::{
+    Bench, Collected, Collective, Direction, Pairs, PingPong, Plan, Record, Samples, Script, Start, Step, Summary,
+};
 use hotlink_bench::{Tuned, Tuning, Which};
 use hotlink_fabric::spec::FabricSpec;
+use hotlink_fabric::units::Time;
 use hotlink_loggp::{LogGp, Machine, Missing, Outcome, Ran, Schedule, simulate};
 use hotlink_message::{Algorithm, Collective as Kind, Error};
 use hotlink_port::Driver;
@@ -83,7 +88,7 @@ pub fn collective(
         algorithm: Some(algorithm),
         bound_us: alone.bound.us(),
         limit: alone.limit.to_string(),
-        ran: ran(&driver)?,
+        ran: ran_of(&driver)?,
     })
 }
 
@@ -116,7 +121,7 @@ pub fn sorted(machine: &Machine, class: Class, ranks: u32, head: Record) -> Resu
     let mut driver = LogGp::new(machine.clone());
     let results = on_ranks(&mut driver, ranks, &sort, vec![exchange, sums])?;
     let record = sort::record(head, &sort, &results).map_err(|error| error.to_string())?;
-    Ok((record, ran(&driver)?))
+    Ok((record, ran_of(&driver)?))
 }
 
 /// Runs a benchmark with these algorithms.
@@ -144,7 +149,7 @@ where
 }
 
 /// The run, if the machine stated all that it needed.
-fn ran(driver: &LogGp) -> Result<Ran, String> {
+fn ran_of(driver: &LogGp) -> Result<Ran, String> {
     let ran = driver.ran().ok_or("the run did not end")?;
     match ran.missing[..] {
         [] => Ok(ran.clone()),
@@ -177,25 +182,33 @@ pub fn run(cell: &Cell, spec: &FabricSpec, watch: &dyn Watch) -> Result<Vec<Reco
     if network || cell.paths.is_some() {
         return Err(no_network(spec));
     }
-    let (record, ran) = match &cell.what {
-        What::PingPong { between, .. } => ping_pong(&machine, cell, *between, record)?,
-        What::AllToAll { .. } => timed(&machine, cell, Which::Alltoall, None, record)?,
+    let (records, ran) = match &cell.what {
+        What::PingPong { between, .. } => one(ping_pong(&machine, cell, *between, record)?),
+        What::AllToAll { .. } => one(timed(&machine, cell, Which::Alltoall, None, record)?),
         What::Program(program) => {
             if asks_for_adapters(program) {
                 return Err(no_network(spec));
             }
             match &program.bench {
-                ProgramBench::PingPong { between } => ping_pong(&machine, cell, *between, record)?,
-                ProgramBench::Collective(which) => timed(&machine, cell, *which, program.algorithm, record)?,
+                ProgramBench::PingPong { between } => one(ping_pong(&machine, cell, *between, record)?),
+                ProgramBench::Collective(which) => one(timed(&machine, cell, *which, program.algorithm, record)?),
                 ProgramBench::IntegerSort(class) => {
-                    sorted(&machine, *class, cell.nodes, record.with("benchmark", "is"))?
+                    one(sorted(&machine, *class, cell.nodes, record.with("benchmark", "is"))?)
+                }
+                ProgramBench::Stream(streamed) => one(stream(&machine, cell, streamed, record)?),
+                ProgramBench::Pairs { slow } => pairs(&machine, cell, *slow, &record)?,
+                ProgramBench::Kernel(bench) => {
+                    let mut driver = LogGp::new(machine.clone());
+                    let sums = (Kind::Allreduce, usual(&machine, Which::Allreduce, cell.nodes, 8));
+                    let ranks = on_ranks(&mut driver, cell.nodes, bench, vec![sums])?;
+                    one((streams::kernel(record.with("benchmark", "kernel"), bench, &ranks)?, ran_of(&driver)?))
                 }
                 ProgramBench::Semantics { .. } | ProgramBench::Overlap { .. } => return Err(no_network(spec)),
             }
         }
         What::Saturation { .. } | What::Traffic { .. } => return Err(no_network(spec)),
     };
-    Ok(vec![
+    let finish = |record: Record| {
         record
             .with("elapsed_us", ran.elapsed.us())
             .with("messages", ran.messages)
@@ -205,13 +218,53 @@ pub fn run(cell: &Cell, spec: &FabricSpec, watch: &dyn Watch) -> Result<Vec<Reco
             // A LogGP machine has no network to hop through.
             .with("packet_hops", 0)
             .with("trace_hash", format!("{:016x}", ran.trace_hash))
-            .with("wall_s", watch.seconds() - start),
-    ])
+            .with("wall_s", watch.seconds() - start)
+    };
+    Ok(records.into_iter().map(finish).collect())
+}
+
+/// The one record of a run.
+fn one((record, ran): (Record, Ran)) -> (Vec<Record>, Ran) {
+    (vec![record], ran)
+}
+
+fn stream(machine: &Machine, cell: &Cell, streamed: &Streamed, head: Record) -> Result<(Record, Ran), String> {
+    let bench = streamed.bench(cell.size, false, Plan::once());
+    let mut driver = LogGp::new(machine.clone());
+    let results = on_ranks(&mut driver, cell.nodes, &bench, Vec::new())?;
+    let (window, both) = (bench.window(cell.size), streamed.direction == Direction::Bi);
+    let (least, limit) = match streamed.direction {
+        Direction::Own => (Time(machine.least_to_self(cell.size).0 * window), "processor"),
+        _ => machine.least_of_window(cell.size, window, both),
+    };
+    let sent = (cell.size * window * u64::from(streamed.pairs)) as f64 * if both { 2.0 } else { 1.0 };
+    let least = Least {
+        latency_us: least.us(),
+        mbps: sent / least.us(),
+        resource: limit.to_owned(),
+        is: "a window of messages: overheads, latency, and what each message keeps an adapter or processor",
+    };
+    let head = head.with("benchmark", streamed.benchmark).with("ranks", cell.nodes);
+    Ok((streamed.record(head, &bench, &results, &least)?, ran_of(&driver)?))
+}
+
+fn pairs(machine: &Machine, cell: &Cell, slow: f64, head: &Record) -> Result<(Vec<Record>, Ran), String> {
+    let bench = Pairs { pairs: Pairs::of(cell.nodes), sizes: vec![cell.size], private: false, plan: Plan::once() };
+    let mut driver = LogGp::new(machine.clone());
+    let results = on_ranks(&mut driver, cell.nodes, &bench, Vec::new())?;
+    let alone = message_alone(machine, cell.size)?;
+    let head = head.clone().with("benchmark", "pairs").with("ranks", cell.nodes).with("size_B", cell.size);
+    let least = |_| {
+        let (latency_us, resource) = (alone.bound.us(), alone.limit.to_string());
+        Ok(Least { latency_us, mbps: cell.size as f64 / latency_us, resource, is: MESSAGE_IS })
+    };
+    Ok((streams::pairs(&head, &bench, &results, slow, least)?, ran_of(&driver)?))
 }
 
 fn no_network(spec: &FabricSpec) -> String {
     let what = "is calibrated as LogGP, which knows messages, but no adapters, links or traffic of packets";
-    let allowed = "pingpong, barrier, is and the collectives, with --algorithm and --size alone";
+    let allowed =
+        "pingpong, stream, rate, pairs, kernel, barrier, is and the collectives, with --algorithm and --size alone";
     format!("--fabric {}: {what}; such a fabric answers {allowed}", spec.name)
 }
 
@@ -231,9 +284,7 @@ fn ping_pong(machine: &Machine, cell: &Cell, between: [u32; 2], head: Record) ->
     let mut driver = LogGp::new(machine.clone());
     let results: Vec<Vec<Samples>> = on_ranks(&mut driver, between[1] + 1, &bench, Vec::new())?;
     let latency_us = only(&results[0][0])?;
-    // A broadcast to one other rank is one message by itself.
-    let message = Step { which: Which::Bcast, algorithm: Algorithm::Binomial, size: cell.size, segment: None };
-    let alone = replayed(machine, &recorded(machine, &[message], 1, 2)?.0)?;
+    let alone = message_alone(machine, cell.size)?;
     let bound_us = alone.bound.us();
     let record = head
         .with("benchmark", "pingpong")
@@ -244,8 +295,16 @@ fn ping_pong(machine: &Machine, cell: &Cell, between: [u32; 2], head: Record) ->
         .with("bound_latency_us", bound_us)
         .with("efficiency", if latency_us > 0.0 { bound_us / latency_us } else { 1.0 })
         .with("limiting_resource", alone.limit.to_string())
-        .with("bound_is", "one message between idle ranks: overheads, latency and its bytes");
-    Ok((record, ran(&driver)?))
+        .with("bound_is", MESSAGE_IS);
+    Ok((record, ran_of(&driver)?))
+}
+
+const MESSAGE_IS: &str = "one message between idle ranks: overheads, latency and its bytes";
+
+/// One message by itself: a broadcast to one other rank.
+fn message_alone(machine: &Machine, size: u64) -> Result<Outcome, String> {
+    let message = Step { which: Which::Bcast, algorithm: Algorithm::Binomial, size, segment: None };
+    replayed(machine, &recorded(machine, &[message], 1, 2)?.0)
 }
 
 fn timed(
@@ -279,6 +338,7 @@ fn timed(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hotlink_bench::Calls;
     use hotlink_loggp::LogGops;
 
     #[test]
@@ -305,8 +365,7 @@ mod tests {
         let bench = PingPong { sizes: vec![1000], private: false, rewrite: false, plan };
         let mut driver = LogGp::new(machine.clone());
         let results: Vec<Vec<Samples>> = on_ranks(&mut driver, 2, &bench, Vec::new()).unwrap();
-        let message = Step { which: Which::Bcast, algorithm: Algorithm::Binomial, size: 1000, segment: None };
-        let alone = replayed(&machine, &recorded(&machine, &[message], 1, 2).unwrap().0).unwrap();
+        let alone = message_alone(&machine, 1000).unwrap();
         assert_eq!((only(&results[0][0]).unwrap(), alone.bound.us()), (2.999, 2.999));
     }
 
@@ -317,5 +376,31 @@ mod tests {
         let (two, ran) = sorted(&machine, Class::S, 2, Record::new()).unwrap();
         assert_eq!(alone.number("time_s"), Some(0.0));
         assert!(two.number("time_s") > Some(0.0) && ran.messages > 0);
+    }
+
+    #[test]
+    fn a_window_is_a_row_of_gaps_and_an_answer() {
+        let machine = Machine::of_messages("x", "L=1us,o=0.5us,g=0.1us,G=1ns".parse().unwrap());
+        let streamed =
+            |direction| Streamed { benchmark: "stream", pairs: 1, direction, calls: Calls::Windowed, window: Some(10) };
+        let cell = Cell::plain("x", 2, 1000, What::AllToAll { order: crate::options::Order::Random }, 1);
+        let (uni, _) = stream(&machine, &cell, &streamed(Direction::Uni), Record::new()).unwrap();
+        // Nine more gaps of g + 999 G, the last message's 2 o + L + 999 G, the answer's 2 o + L.
+        let window_us = 9.0 * 1.099 + 2.999 + 2.0;
+        let (value, bound) = (uni.number("bandwidth_MBps").unwrap(), uni.number("bound_bandwidth_MBps").unwrap());
+        assert!((bound - 10_000.0 / window_us).abs() < 1e-9, "{bound}");
+        assert!(value <= bound * 1.000_001 && value > 0.95 * bound, "{uni:?}");
+        let (both, _) = stream(&machine, &cell, &streamed(Direction::Bi), Record::new()).unwrap();
+        assert!(
+            both.number("efficiency") <= Some(1.000_001) && both.number("bandwidth_MBps") > Some(value),
+            "{both:?}"
+        );
+        let (matrix, _) = pairs(&machine, &Cell { nodes: 3, ..cell }, 1.25, &Record::new()).unwrap();
+        assert_eq!(matrix.len(), 3);
+        assert!(
+            matrix
+                .iter()
+                .all(|pair| pair.number("latency_us") == Some(2.999) && pair.get("slow") == Some(&false.into()))
+        );
     }
 }

@@ -11,3 +11,4 @@ pub mod loggp;
 pub mod pairs;
 pub mod program;
 pub mod qsnet;
+pub mod streams;

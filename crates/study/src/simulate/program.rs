@@ -6,14 +6,16 @@
 
 use super::cell::Cell;
 use super::distribution::with_distribution;
+use super::streams::{self, Streamed};
 use crate::Watch;
 use crate::bound::network::{barrier_port, reduced};
-use crate::bound::program::{idle_us, with_least};
+use crate::bound::program::{NO_WAY_TO_ITSELF, idle_us, with_least};
 use crate::options::{Alignment, Cache, Memory, Via};
 use crate::sort;
 use hotlink_bench::is::{Class, IntegerSort};
 use hotlink_bench::{
-    Bench, Collected, Collective, Overlap, PingPong, Plan, Record, Samples, Semantics, Start, Summary,
+    Bench, Collected, Collective, Direction, Kernel, Overlap, Pairs, PingPong, Plan, Record, Samples, Semantics, Start,
+    Summary,
 };
 use hotlink_bench::{Told, Tuned, Tuning, Which};
 use hotlink_fabric::background::BackgroundSpec;
@@ -50,6 +52,15 @@ pub enum ProgramBench {
     Collective(Which),
     /// NPB IS.
     IntegerSort(Class),
+    /// Windows of messages.
+    Stream(Streamed),
+    /// Ping-pong between every two ranks; a pair is slow that takes so many times the median pair's time.
+    Pairs {
+        /// See above.
+        slow: f64,
+    },
+    /// An application bound by barriers.
+    Kernel(Kernel),
 }
 
 /// A benchmark on simulated ranks, with its choices.
@@ -107,6 +118,9 @@ impl Program {
             ProgramBench::Overlap { .. } => self.overlap(cell, &mut driver, plan),
             ProgramBench::Collective(which) => self.collective(cell, &mut driver, plan, *which),
             ProgramBench::IntegerSort(class) => self.sort(cell, &mut driver, plan, *class),
+            ProgramBench::Stream(streamed) => self.stream(cell, &mut driver, plan, streamed),
+            ProgramBench::Pairs { slow } => self.pairs(cell, &mut driver, plan, *slow),
+            ProgramBench::Kernel(kernel) => self.kernel(cell, &mut driver, plan, kernel),
         }?;
         let outcome = driver.outcome().ok_or("the run did not end")?;
         let run = &outcome.run;
@@ -313,6 +327,50 @@ impl Program {
             .with("p99", summary.p99)
             .with("max", summary.max)
             .with("statistic_of", "latency_us of the ranks, from a common start");
+        Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups)])
+    }
+
+    fn stream(
+        &self,
+        cell: &Cell,
+        driver: &mut VirtualTime<'_>,
+        plan: &NetPlan<'_>,
+        streamed: &Streamed,
+    ) -> Result<Vec<Record>, String> {
+        if streamed.direction == Direction::Own {
+            return Err(NO_WAY_TO_ITSELF.to_owned());
+        }
+        let bench = streamed.bench(cell.size, self.memory == Memory::Registered, self.once());
+        let ranks = self.on_ranks(driver, cell.nodes, &bench)?;
+        let least = self.streams(cell, driver, plan, &bench)?;
+        let record =
+            streamed.record(self.head(cell, plan, driver, streamed.benchmark), &bench, &ranks.results, &least)?;
+        Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups)])
+    }
+
+    fn pairs(
+        &self,
+        cell: &Cell,
+        driver: &mut VirtualTime<'_>,
+        plan: &NetPlan<'_>,
+        slow: f64,
+    ) -> Result<Vec<Record>, String> {
+        let private = self.memory == Memory::Registered;
+        let bench = Pairs { pairs: Pairs::of(cell.nodes), sizes: vec![cell.size], private, plan: self.once() };
+        let ranks = self.on_ranks(driver, cell.nodes, &bench)?;
+        let head = self.head(cell, plan, driver, "pairs").with("memory", self.memory.name());
+        streams::pairs(&head, &bench, &ranks.results, slow, |pair| self.pair(cell, driver, plan, pair))
+    }
+
+    fn kernel(
+        &self,
+        cell: &Cell,
+        driver: &mut VirtualTime<'_>,
+        plan: &NetPlan<'_>,
+        kernel: &Kernel,
+    ) -> Result<Vec<Record>, String> {
+        let ranks = self.on_ranks(driver, cell.nodes, kernel)?;
+        let record = streams::kernel(self.head(cell, plan, driver, "kernel"), kernel, &ranks.results)?;
         Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups)])
     }
 

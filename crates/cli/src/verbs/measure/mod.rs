@@ -34,18 +34,20 @@ use clap::Parser;
 use hotlink_bench::{Buffers, Plan, Record, Samples, Summary, Which, flag_impossible};
 use hotlink_port::RunError;
 use hotlink_real::{Launched, Options};
-use hotlink_study::Source;
+use hotlink_study::{Source, benchmarks};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::time::Duration;
 use wire::Wire;
 
-#[derive(clap::Args)]
-#[command(after_help = "Examples:
+const EXAMPLES: &str = "Examples:
   hotlink measure pingpong --via shm --size 8,64KiB,1MiB
   hotlink measure saturation --via tcp --pairs 1..4 --json > m.json && hotlink calibrate m.json --name this-machine
   hotlink measure memory --strides 1..64..x2
-  mpirun -n 2 hotlink measure overlap --via mpi --size 64KiB,1MiB --spin fixed,daxpy --json")]
+  mpirun -n 2 hotlink measure overlap --via mpi --size 64KiB,1MiB --spin fixed,daxpy --json";
+
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\nWhich side has a benchmark:\n{}", benchmarks::table()))]
 pub(crate) struct Args {
     #[command(subcommand)]
     bench: Bench,
@@ -469,5 +471,9 @@ fn failure(error: RunError) -> Failure {
 }
 
 fn summary(samples: &Samples) -> Result<Summary, Failure> {
-    Summary::of(&samples.values).ok_or_else(|| Failure::Check("measure: no sample was taken".to_owned()))
+    Summary::of(&samples.values).ok_or_else(no_sample)
+}
+
+fn no_sample() -> Failure {
+    Failure::Check("measure: no sample was taken".to_owned())
 }

@@ -2,6 +2,7 @@
 
 use super::bound::{Bound, OF_A_MESSAGE};
 use super::{Memory, Repetition, carrier::Carrier, summary};
+use crate::verbs::benches::{SlowOptions, check_pairs};
 use crate::{Failure, output::Output, values::Sizes};
 use hotlink_bench::{Pairs, Record, Samples, slow};
 
@@ -15,19 +16,13 @@ pub(super) struct Args {
     /// Message sizes: a list or range.
     #[arg(long, value_name = "LIST", default_value = "8,1MiB")]
     size: Sizes,
-    /// A pair is slow that takes this many times the median pair's time.
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.25, value_parser = factor)]
-    slow: f64,
+    #[command(flatten)]
+    slow: SlowOptions,
     /// Memory that messages lie in.
     #[arg(long, value_enum, default_value_t = Memory::Private)]
     memory: Memory,
     #[command(flatten)]
     pub(super) repetition: Repetition,
-}
-
-fn factor(text: &str) -> Result<f64, String> {
-    let factor = text.parse::<f64>().ok().filter(|factor| (1.01..=1000.0).contains(factor));
-    factor.ok_or_else(|| "allowed is a number from 1.01 to 1000".to_owned())
 }
 
 /// Hosts by number instead of name.
@@ -45,9 +40,7 @@ struct Found {
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let ranks = args.carrier.ranks(args.ranks.map(|ranks| vec![ranks]), &[4])?[0];
-    if !(2..=256).contains(&ranks) {
-        return Err(Failure::Input(format!("--ranks {ranks}: allowed are 2 to 256")));
-    }
+    check_pairs(ranks)?;
     args.carrier.fits(&args.size, ranks, 2)?;
     let over = args.carrier.oversubscribed(ranks);
     let hosts = args.carrier.hosts()?;
@@ -60,14 +53,14 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         let copy_us = copy_mbps.map_or(0.0, |rate| size as f64 / rate);
         let mut found = measure(args, ranks, &pairs, size)?;
         let medians = |found: &[Found]| found.iter().map(|pair| pair.median).collect::<Vec<_>>();
-        let again = slow(&medians(&found), args.slow);
+        let again = slow(&medians(&found), args.slow.slow);
         if !again.is_empty() {
             let pairs: Vec<_> = again.iter().map(|&index| pairs[index]).collect();
             for (second, &index) in measure(args, ranks, &pairs, size)?.into_iter().zip(&again) {
                 found[index] = Found { first: Some(found[index].median), ..second };
             }
         }
-        let still = slow(&medians(&found), args.slow);
+        let still = slow(&medians(&found), args.slow.slow);
         let typical = hotlink_bench::Summary::of(&medians(&found)).map_or(0.0, |summary| summary.median);
         for (index, (pair, &(a, b))) in found.iter().zip(&pairs).enumerate() {
             let is_slow = still.contains(&index) && pair.first.is_some();

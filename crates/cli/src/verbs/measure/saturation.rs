@@ -30,9 +30,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     if let Some(many) = pairs.iter().find(|&&pairs| pairs > 32) {
         return Err(Failure::Input(format!("--pairs {many}: allowed are 1 to 32")));
     }
-    if args.size.contains(&0) {
-        return Err(Failure::Input("--size 0: an empty message has no bandwidth; allowed is 1 and more".to_owned()));
-    }
+    crate::verbs::benches::check_sizes(&args.size)?;
     args.carrier.fits(&args.size, 2 * pairs.iter().copied().max().unwrap_or(1), 2)?;
     let private = args.memory == Memory::Private;
     let idle = PingPong { sizes: vec![8], private, rewrite: false, plan: args.repetition.bound_plan()? };

@@ -19,9 +19,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    if args.size.contains(&0) {
-        return Err(Failure::Input("--size 0: an empty message has no bandwidth; allowed is 1 and more".to_owned()));
-    }
+    crate::verbs::benches::check_sizes(&args.size)?;
     let ranks = args.carrier.least(2)?;
     args.carrier.fits(&args.size, 2, 2)?;
     let over = args.carrier.oversubscribed(ranks);

@@ -2,6 +2,7 @@
 
 use super::{Memory, Repetition, carrier::Carrier, summary};
 use crate::values::{Counts, Sizes};
+use crate::verbs::benches::{StreamOptions, WindowOptions, check_sizes};
 use crate::{Failure, output::Output};
 use hotlink_bench::{Calls, Direction, Record, Samples, Stream};
 
@@ -15,12 +16,8 @@ pub(super) struct Args {
     /// Message sizes: a list or range.
     #[arg(long, value_name = "LIST", default_value = "8,4KiB,64KiB,1MiB")]
     size: Sizes,
-    /// One way, both ways at once, or each rank to itself.
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Way::Uni, Way::Bi])]
-    direction: Vec<Way>,
-    /// Messages of a window all at once, or each in a blocking call of its own.
-    #[arg(long, value_enum, default_value_t = CallsArg::Windowed)]
-    calls: CallsArg,
+    #[command(flatten)]
+    stream: StreamOptions,
     #[command(flatten)]
     pub(super) common: Common,
 }
@@ -36,57 +33,18 @@ pub(super) struct RateArgs {
     #[arg(long, value_name = "LIST", default_value = "8,64,512")]
     size: Sizes,
     #[command(flatten)]
+    window: WindowOptions,
+    #[command(flatten)]
     pub(super) common: Common,
 }
 
 #[derive(clap::Args)]
 pub(super) struct Common {
-    /// Messages of each sender before the receiver's answer; by default as many as make 4 MiB, from 2 to 64.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
-    window: Option<u64>,
     /// Memory that messages lie in.
     #[arg(long, value_enum, default_value_t = Memory::Private)]
     memory: Memory,
     #[command(flatten)]
     pub(super) repetition: Repetition,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Way {
-    /// From the first rank to the last.
-    Uni,
-    /// Both ways at once; the bandwidth is that of both together.
-    Bi,
-    /// The first and the last rank each to itself, at once; the bandwidth is the first's.
-    #[value(name = "self")]
-    Own,
-}
-
-impl From<Way> for Direction {
-    fn from(way: Way) -> Direction {
-        match way {
-            Way::Uni => Direction::Uni,
-            Way::Bi => Direction::Bi,
-            Way::Own => Direction::Own,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum CallsArg {
-    /// All at once, then waited for together.
-    Windowed,
-    /// One after the other, as programs and the trees of collectives call: both ways, a row of exchanges.
-    Blocking,
-}
-
-impl From<CallsArg> for Calls {
-    fn from(calls: CallsArg) -> Calls {
-        match calls {
-            CallsArg::Windowed => Calls::Windowed,
-            CallsArg::Blocking => Calls::Blocking,
-        }
-    }
 }
 
 /// It holds for any way to move bytes, and is loose: of several copies each counts as the only one, a message's own cost
@@ -108,13 +66,13 @@ impl<'a> Point<'a> {
         common: &'a Common,
         (ranks, pairs): (u32, u32),
         size: u64,
-        (direction, calls): (Direction, Calls),
+        (direction, calls, window): (Direction, Calls, &WindowOptions),
     ) -> Result<Point<'a>, Failure> {
         if ranks < 2 || pairs > ranks / 2 {
             return Err(Failure::Input(format!("--ranks {ranks}: a pair needs two")));
         }
         let (private, plan) = (common.memory == Memory::Private, common.repetition.plan()?);
-        let bench = Stream { sizes: vec![size], pairs, window: common.window, calls, direction, private, plan };
+        let bench = Stream { sizes: vec![size], pairs, window: window.window, calls, direction, private, plan };
         Ok(Point { carrier, common, ranks, bench })
     }
     /// The record, its bandwidth beside the bound.
@@ -124,17 +82,12 @@ impl<'a> Point<'a> {
         let samples = bench.aggregate(&results).swap_remove(0);
         let (size, bandwidth) = (bench.sizes[0], summary(&samples)?.median);
         let bound = carrier.copy_rate(size, 2 * bench.pairs, repetition.bound_plan()?)?.unwrap_or(0.0);
-        let record = carrier
+        let head = carrier
             .record(&repetition.fabric, benchmark)
             .with("memory", self.common.memory.name())
-            .with("ranks", self.ranks)
-            .with("pairs", bench.pairs)
-            .with("direction", bench.direction.name())
-            .with("size_B", size)
-            .with("window", bench.window(size))
-            .with("calls", bench.calls.name())
-            .with("bandwidth_MBps", bandwidth)
-            .with("messages_per_s", bandwidth * 1e6 / size as f64)
+            .with("ranks", self.ranks);
+        let record = bench
+            .record(head, size, bandwidth)
             .with("bound_bandwidth_MBps", bound)
             .with("efficiency", if bound > 0.0 { bandwidth / bound } else { 0.0 })
             .with("limiting_resource", "memory copy")
@@ -144,23 +97,16 @@ impl<'a> Point<'a> {
     }
 }
 
-fn check(sizes: &Sizes) -> Result<(), Failure> {
-    match sizes.contains(&0) {
-        true => Err(Failure::Input("--size 0: an empty message has no bandwidth; allowed is 1 and more".to_owned())),
-        false => Ok(()),
-    }
-}
-
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    check(&args.size)?;
+    check_sizes(&args.size)?;
     let ranks = args.carrier.ranks(args.ranks.map(|ranks| vec![ranks]), &[2])?[0];
     args.carrier.fits(&args.size, 2, 2)?;
     let over = args.carrier.oversubscribed(ranks);
-    let progress = output.progress("measure stream", (args.direction.len() * args.size.len()) as u64);
-    for &direction in &args.direction {
+    let progress = output.progress("measure stream", (args.stream.direction.len() * args.size.len()) as u64);
+    for &direction in &args.stream.direction {
         for &size in args.size.iter() {
-            let point =
-                Point::new(&args.carrier, &args.common, (ranks, 1), size, (direction.into(), args.calls.into()))?;
+            let how = (direction, args.stream.calls, &args.stream.window);
+            let point = Point::new(&args.carrier, &args.common, (ranks, 1), size, how)?;
             let (record, samples) = point.record("stream", over)?;
             output.push(args.common.repetition.finish(record, &samples, "bandwidth_MBps")?);
             progress.step();
@@ -170,7 +116,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 }
 
 pub(super) fn run_rate(args: &RateArgs, output: &mut Output) -> Result<(), Failure> {
-    check(&args.size)?;
+    check_sizes(&args.size)?;
     let asked = args.pairs.as_ref().map(Counts::to_u32).transpose();
     let asked = asked.map_err(|what| Failure::Input(format!("--pairs: {what}")))?;
     if let Some(many) = asked.iter().flatten().find(|&&pairs| pairs > 32) {
@@ -183,8 +129,8 @@ pub(super) fn run_rate(args: &RateArgs, output: &mut Output) -> Result<(), Failu
         args.carrier.fits(&args.size, ranks, 2)?;
         let over = args.carrier.oversubscribed(ranks);
         for &size in args.size.iter() {
-            let point =
-                Point::new(&args.carrier, &args.common, (ranks, ranks / 2), size, (Direction::Uni, Calls::Windowed))?;
+            let how = (Direction::Uni, Calls::Windowed, &args.window);
+            let point = Point::new(&args.carrier, &args.common, (ranks, ranks / 2), size, how)?;
             let (record, samples) = point.record("rate", over)?;
             let per_message = 1e6 / size as f64;
             let rates = Samples { values: samples.values.iter().map(|mbps| mbps * per_message).collect(), ..samples };

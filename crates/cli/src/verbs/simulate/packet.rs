@@ -151,11 +151,7 @@ impl SemanticsArgs {
         &self.packet
     }
     pub(crate) fn cells(&self) -> Result<Vec<Cell>, Failure> {
-        if self.packet.sizes().contains(&0) {
-            return Err(Failure::Input(
-                "--size 0: an empty message has no bandwidth; allowed is 1 and more".to_owned(),
-            ));
-        }
+        crate::verbs::benches::check_sizes(self.packet.sizes())?;
         self.packet.cells(Some(2), |_, nodes| {
             let of = |&mode: &SendMode| {
                 let bench = ProgramBench::Semantics { postal: mode == SendMode::Postal };
@@ -368,7 +364,7 @@ impl OverlapArgs {
 }
 
 /// What the table for people shows of a packet simulation.
-const SHOWN: [&str; 39] = [
+const SHOWN: [&str; 46] = [
     "fabric",
     "benchmark",
     "nodes",
@@ -385,6 +381,10 @@ const SHOWN: [&str; 39] = [
     "setup_us",
     "senders",
     "pairs",
+    "direction",
+    "rank_a",
+    "rank_b",
+    "times_median",
     "traffic",
     "load",
     "resource",
@@ -396,6 +396,9 @@ const SHOWN: [&str; 39] = [
     "class",
     "time_s",
     "mops",
+    "barrier_us",
+    "messages_per_s",
+    "mpi_share",
     "bandwidth_MBps",
     "bandwidth_per_node_MBps",
     "bound_bandwidth_MBps",

@@ -1,0 +1,87 @@
+//! `stream`, `rate`, `saturation`, `pairs` and `kernel` on simulated ranks: the benchmarks of `measure`, and the records of
+//! both engines in time.
+
+use crate::bound::program::Least;
+use hotlink_bench::{Calls, Direction, Kernel, Pairs, Plan, Record, Samples, Spent, Stream, Summary, slow};
+
+/// One point of a benchmark of streams.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Streamed {
+    /// `stream`, `rate` or `saturation`.
+    pub benchmark: &'static str,
+    /// Pairs that send at once.
+    pub pairs: u32,
+    /// Between whom.
+    pub direction: Direction,
+    /// How the messages of a window are called for.
+    pub calls: Calls,
+    /// Messages before the receiver's answer; by default as `measure`.
+    pub window: Option<u64>,
+}
+
+impl Streamed {
+    /// The benchmark at one size.
+    pub(super) fn bench(&self, size: u64, private: bool, plan: Plan) -> Stream {
+        let Streamed { pairs, direction, calls, window, .. } = *self;
+        Stream { sizes: vec![size], pairs, window, calls, direction, private, plan }
+    }
+
+    /// The record of what the ranks returned: the bytes of all pairs over the time of the slowest, and their bound.
+    pub(super) fn record(
+        &self,
+        head: Record,
+        bench: &Stream,
+        ranks: &[Vec<Samples>],
+        least: &Least,
+    ) -> Result<Record, String> {
+        let rate = |sender: &Vec<Samples>| Some(Summary::of(&sender.first()?.values)?.median);
+        let rates: Option<Vec<f64>> = ranks.iter().take(self.pairs as usize).map(rate).collect();
+        // All begin at one moment and move as much: who shares a link unfairly would sum up to more than it carries.
+        let slowest = rates.iter().flatten().copied().reduce(f64::min).ok_or("no sample was taken")?;
+        let (size, bandwidth_mbps) = (bench.sizes[0], slowest * f64::from(self.pairs));
+        let record = bench
+            .record(head, size, bandwidth_mbps)
+            .with("bound_bandwidth_MBps", least.mbps)
+            .with("efficiency", bandwidth_mbps / least.mbps)
+            .with("limiting_resource", least.resource.as_str())
+            .with("bound_is", least.is);
+        Ok(match self.benchmark {
+            "rate" => record.with("bound_messages_per_s", least.mbps * 1e6 / size as f64),
+            _ => record,
+        })
+    }
+}
+
+/// One record for each pair of ranks; `least` bounds a pair's message.
+pub(super) fn pairs(
+    head: &Record,
+    bench: &Pairs,
+    ranks: &[Vec<Vec<Samples>>],
+    factor: f64,
+    mut least: impl FnMut([u32; 2]) -> Result<Least, String>,
+) -> Result<Vec<Record>, String> {
+    let medians = bench.collect(ranks).into_iter().map(|sizes| {
+        let summary = sizes.first().and_then(|samples| Summary::of(&samples.values));
+        Ok(summary.ok_or("no sample was taken")?.median)
+    });
+    let medians: Vec<f64> = medians.collect::<Result<_, String>>()?;
+    let typical_us = Summary::of(&medians).ok_or("no pair")?.median;
+    let is_slow = slow(&medians, factor);
+    let one = |(index, &(a, b)): (usize, &(u32, u32))| {
+        let latency_us = medians[index];
+        let record = head
+            .clone()
+            .with("rank_a", a)
+            .with("rank_b", b)
+            .with("latency_us", latency_us)
+            .with("bandwidth_MBps", bench.sizes[0] as f64 / latency_us);
+        let record = crate::bound::program::with_least(record, &least([a, b])?, latency_us);
+        Ok(record.with("times_median", latency_us / typical_us).with("slow", is_slow.contains(&index)))
+    };
+    bench.pairs.iter().enumerate().map(one).collect()
+}
+
+/// The record of an application bound by barriers.
+pub(super) fn kernel(head: Record, bench: &Kernel, ranks: &[Spent]) -> Result<Record, String> {
+    Ok(bench.record(head, ranks).ok_or("no barrier was passed")?.0)
+}
