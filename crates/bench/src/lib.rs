@@ -22,6 +22,7 @@ mod semantics;
 mod stats;
 mod stream;
 mod tuned;
+mod watched;
 
 pub use bound::{CopyRate, copy_bound_mbps, flag_impossible, tightest};
 pub use collective::{Collected, Collective, Start, Which, part};
@@ -40,3 +41,4 @@ pub use semantics::Semantics;
 pub use stats::{BLOCKS_LEAST, Summary, signed_rank};
 pub use stream::{Calls, Direction, Stream};
 pub use tuned::{Told, Tuned, Tuning};
+pub use watched::{Faults, Happening, Observed, Observer, Seen, Watching};

@@ -1,7 +1,7 @@
 //! Benchmarks under choices of one's own: the cache's policy, zero-copy or not, algorithms. One code for measurement and
 //! simulation.
 
-use crate::Bench;
+use crate::{Bench, Seen, Watching};
 use hotlink_fabric::units::Time;
 use hotlink_message::{Algorithm, Collective, Comm, Counters, Endpoint, Error, Options, Policy, SetupStats};
 use hotlink_port::{Align, Kind, Port, Program, Work};
@@ -20,6 +20,8 @@ pub struct Tuning {
     pub zero_copy_bytes: Option<u64>,
     /// Algorithms of collectives that are not left to the cost model.
     pub algorithms: Vec<(Collective, Algorithm)>,
+    /// Observers and faults on the port; `None`: neither.
+    pub watching: Option<Watching>,
 }
 
 impl Tuning {
@@ -60,13 +62,25 @@ pub struct Told<T> {
     pub counters: Counters,
     /// Registrations, mappings, connections.
     pub setups: SetupStats,
+    /// What the port's observer saw, where there was one.
+    pub seen: Option<Seen>,
 }
 
 impl<P: Port, B: Bench> Program<P, Result<Told<B::Result>, Error>> for Tuned<'_, B> {
     async fn run(&self, port: P) -> Result<Told<B::Result>, Error> {
+        let Some(watching) = self.tuning.watching else { return self.on_port(port).await };
+        let (port, log) = watching.wrap(port);
+        // In memory of its own: a rank that nobody watches has no room for it.
+        let told = Box::pin(self.on_port(port)).await?;
+        Ok(Told { seen: Some(log.take()), ..told })
+    }
+}
+
+impl<B: Bench> Tuned<'_, B> {
+    async fn on_port<P: Port>(&self, port: P) -> Result<Told<B::Result>, Error> {
         let comm = self.tuning.comm(port)?;
         let result = self.bench.on(&comm).await?;
-        Ok(Told { result, counters: comm.counters(), setups: comm.setup_stats() })
+        Ok(Told { result, counters: comm.counters(), setups: comm.setup_stats(), seen: None })
     }
 }
 

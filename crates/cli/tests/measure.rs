@@ -109,6 +109,43 @@ fn the_environment_is_told_and_can_be_anonymous() {
 }
 
 #[test]
+fn real_ranks_are_traced_counted_and_disturbed() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("measure-trace.json");
+    let args = [
+        "measure",
+        "pingpong",
+        "--via",
+        "shm",
+        "--size",
+        "8,64KiB",
+        "--time",
+        "0.01",
+        "--blocks",
+        "1",
+        "--count",
+        "--inject",
+        "busy:20,late:20,scarce:20",
+        "--json",
+        "--trace",
+    ];
+    let records = records(&[&args[..], &[file.to_str().unwrap()]].concat());
+    assert_eq!(records.len(), 2);
+    for record in &records {
+        assert_sound(record);
+        assert_eq!(record["injected"], "busy:20,late:20,scarce:20");
+        assert!(record["count_busy"].as_u64().unwrap() > 0 && record["count_controls"].as_u64().unwrap() > 0);
+    }
+    let trace: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    for rank in 0..2 {
+        let own = |event: &&Value| event["ph"] == "X" && event["tid"] == rank && event["args"]["peer"] == 1 - rank;
+        assert!(events.iter().find(own).is_some_and(|event| event["dur"].as_f64() >= Some(0.0)), "rank {rank}");
+    }
+    let refused = hotlink(&["measure", "pingpong", "--via", "mpi", "--count"]);
+    assert!(!refused.status.success());
+}
+
+#[test]
 fn bad_requests_are_told() {
     for (args, told) in [
         (&["measure", "pingpong", "--size", "1TiB"][..], "allowed are sizes up to"),

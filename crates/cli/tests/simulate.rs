@@ -17,7 +17,7 @@ fn calibrated(folder: &Path) {
 }
 
 /// Each benchmark on each engine that it has.
-const LINES: [&str; 34] = [
+const LINES: [&str; 42] = [
     "barrier --fabric hwbarr --nodes 4",
     "barrier --fabric qsnet --nodes 8 --algorithm hardware,tree,nic",
     "barrier --fabric ib-ndr-fat-tree2 --nodes 8 --algorithm dissemination",
@@ -27,6 +27,14 @@ const LINES: [&str; 34] = [
     "pingpong --fabric myrinet-clos64 --size 8",
     "pingpong --fabric w01-sci-d330 --size 8,64KiB --memory registered --cache lru",
     "pingpong --fabric this-mpi --size 8",
+    "stream --fabric w01-sci-d330 --nodes 2 --size 8,64KiB",
+    "stream --fabric this-mpi --size 8,64KiB --direction uni,bi,self",
+    "rate --fabric ib-ndr-fat-tree2 --pairs 1,2 --size 8",
+    "rate --fabric this-mpi --size 8",
+    "pairs --fabric sci-torus2d --nodes 4 --size 64",
+    "pairs --fabric this-mpi --nodes 2 --size 64",
+    "kernel --fabric gige --nodes 4 --iterations 20",
+    "kernel --fabric this-mpi --nodes 2 --iterations 20",
     "semantics --fabric k98-sci --nodes 2 --size 64KiB --via adapter,tcp",
     "saturation --fabric myrinet-minimal --senders 1..2 --size 4KiB",
     "saturation --fabric myrinet-minimal --pairs 1..2 --size 4KiB",

@@ -144,6 +144,49 @@ fn streams_rates_pairs_and_kernels_are_measures_own_on_simulated_ranks() {
     }
 }
 
+/// Observers change nothing, and write what Perfetto reads.
+#[test]
+fn a_trace_has_a_track_for_each_rank_and_leaves_the_simulation_as_it_is() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("stack-trace");
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("trace.json");
+    let line = "simulate bcast --fabric ib-ndr-fat-tree2 --nodes 16 --size 1MiB";
+    let plain = &records(line)[0];
+    let traced = &records(&format!("{line} --count --trace {}", file.display()))[0];
+    for key in ["latency_us", "elapsed_us", "trace_hash", "resumptions"] {
+        assert_eq!(plain[key], traced[key], "{key}");
+    }
+    assert!(number(traced, "count_controls") > 0.0 && number(traced, "count_events") > 0.0, "{traced}");
+    let trace: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let mut ranks = vec![0; 16];
+    for event in events.iter().filter(|event| event["ph"] == "X") {
+        assert!(event["ts"].as_f64().unwrap() >= 0.0 && event["dur"].as_f64().unwrap() >= 0.0, "{event}");
+        assert!(event["ts"].as_f64().unwrap() + event["dur"].as_f64().unwrap() <= number(plain, "elapsed_us") + 1e-6);
+        ranks[event["tid"].as_u64().unwrap() as usize] += 1;
+    }
+    assert!(ranks.iter().all(|&events| events > 0), "{ranks:?}");
+    let moved: Vec<&Value> = events.iter().filter(|event| event["args"]["size_B"] == 1 << 20).collect();
+    assert!(moved.iter().any(|event| event["args"]["peer"].is_u64()), "a transfer of 1 MiB names its peer");
+    assert!(events.iter().any(|event| event["name"] == "wait" && event["args"]["tag"].is_u64()));
+    let refused = hotlink("simulate saturation --fabric sci-ring --pairs 1 --trace t.json");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("bare packets"));
+}
+
+#[test]
+fn injected_faults_cost_time_and_the_data_arrive_all_the_same() {
+    let line = "simulate is --class S --fabric w01-sci-d330 --ranks 2";
+    let plain = &records(line)[0];
+    let faulty = records(&format!("{line} --count --inject busy:30,late:30,scarce:30 --inject-seed 7"));
+    let again = records(&format!("{line} --count --inject busy:30,late:30,scarce:30 --inject-seed 7"));
+    assert_eq!(faulty[0]["verified"], true);
+    assert_eq!(faulty[0]["injected"], "busy:30,late:30,scarce:30");
+    assert!(number(&faulty[0], "count_busy") > 0.0 && faulty[0]["trace_hash"] != plain["trace_hash"]);
+    assert_eq!(faulty[0]["trace_hash"], again[0]["trace_hash"], "a seed repeats its faults");
+    let told = hotlink("simulate pingpong --fabric gige --inject lost");
+    assert!(String::from_utf8_lossy(&told.stderr).contains("busy, late or scarce"));
+}
+
 #[test]
 fn a_side_that_lacks_a_benchmark_names_the_other() {
     for (line, words) in [

@@ -50,6 +50,7 @@ pub use persistent::Persistent;
 pub use region::{RangeState, Region, RegionSource, RegionType};
 pub use setup::SetupStats;
 pub use waiting::Ended;
+pub use wire::described;
 
 use hotlink_port::{Rank, Refusal};
 use serde::{Deserialize, Serialize};

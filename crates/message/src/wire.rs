@@ -46,6 +46,25 @@ const KINDS: [Kind; 10] = [
     Kind::Half,
 ];
 
+/// What an engine says by a control message with this head, and the tag of its message where it holds one; `None` if no
+/// engine wrote it.
+pub fn described(head: &Head) -> Option<(&'static str, Option<Tag>)> {
+    let words = Words::parse(head)?;
+    let what = match words.kind {
+        Kind::Eager => "eager message",
+        Kind::Rts => "request to send",
+        Kind::Cts => "clear to send",
+        Kind::Data => "piece of a message",
+        Kind::Fetched => "fetched",
+        Kind::Landed => "deposited",
+        Kind::Ready => "ready to receive",
+        Kind::Claim => "claims a receive",
+        Kind::Credit => "flow control",
+        Kind::Half => "half to the sender",
+    };
+    Some((what, matches!(words.kind, Kind::Eager | Kind::Rts).then_some(words.tag)))
+}
+
 /// Which of a rank's message streams: messages of different contexts never match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Context(pub(crate) u8);

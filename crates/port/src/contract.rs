@@ -83,6 +83,10 @@ pub trait Port: Host {
     fn limits(&self) -> &Limits;
     /// This rank's clock.
     fn now(&self) -> Time;
+    /// This rank's clock for one who only watches: a simulated port that puts work off leaves it where it is.
+    fn glance(&self) -> Time {
+        self.now()
+    }
     /// Starts an operation, or says why not. Never blocks.
     fn post(&mut self, op: &Op<'_>) -> Posted;
     /// As [`Port::post`] of an [`Op::Control`] with so many bytes in a row of this rank's memory. A port of real time may

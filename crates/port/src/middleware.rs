@@ -7,11 +7,13 @@ use crate::{
     Program, Rank, Refusal, RunError, Span, Work,
 };
 use hotlink_fabric::units::Time;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::future::Future;
 
 /// What a wrapper may see and change. Everything else passes through.
 pub trait Layer {
+    /// Whether the layer wants to know what things take: reading a clock costs.
+    const TIMED: bool = false;
     /// Sees an operation before it is posted; `Some` answers in the port's place.
     fn before_post(&mut self, op: &Op<'_>) -> Option<Posted> {
         let _ = op;
@@ -33,6 +35,29 @@ pub trait Layer {
     fn before_setup(&mut self) -> Option<Refusal> {
         None
     }
+    /// Sees whose memory an attachment is of.
+    fn attached(&mut self, attachment: Attachment, owner: Rank) {
+        let _ = (attachment, owner);
+    }
+    /// Hears what the program is at.
+    fn hears(&mut self, note: Note) {
+        let _ = note;
+    }
+    /// Sees what took the time from `from` to `to`, if [`Layer::TIMED`].
+    fn took(&mut self, step: Step<'_>, from: Time, to: Time) {
+        let _ = (step, from, to);
+    }
+}
+
+/// What takes a rank's time.
+#[derive(Clone, Copy, Debug)]
+pub enum Step<'a> {
+    /// An operation was posted.
+    Post(&'a Op<'a>, Posted),
+    /// The host did something by itself: its name, and bytes where it moves some.
+    Local(&'static str, Option<u64>),
+    /// The program waited: for this event, or until it had something else to do.
+    Wait(Option<&'a Event>),
 }
 
 /// A port with a layer around it.
@@ -41,12 +66,37 @@ pub struct Wrapped<P, L> {
     layer: L,
     /// The layer kept something from the program, which must look again without an event to wake it.
     held_back: bool,
+    /// Since when the program waits.
+    waits: Option<Time>,
 }
 
 impl<P: Port, L: Layer> Wrapped<P, L> {
+    /// The clock, for a layer that wants it.
+    fn clock(&self) -> Time {
+        if L::TIMED { self.inner.glance() } else { Time::ZERO }
+    }
+    /// The program does something else than wait.
+    fn ends_wait(&mut self, event: Option<&Event>) {
+        if let Some(since) = self.waits.take() {
+            let now = self.clock();
+            self.layer.took(Step::Wait(event), since, now);
+        }
+    }
+    /// Does something that takes the host's time.
+    fn local<T>(&mut self, name: &'static str, bytes: Option<u64>, work: impl FnOnce(&mut P) -> T) -> T {
+        if !L::TIMED {
+            return work(&mut self.inner);
+        }
+        self.ends_wait(None);
+        let from = self.clock();
+        let done = work(&mut self.inner);
+        let to = self.clock();
+        self.layer.took(Step::Local(name, bytes), from, to);
+        done
+    }
     /// Wraps `inner`.
     pub fn new(inner: P, layer: L) -> Wrapped<P, L> {
-        Wrapped { inner, layer, held_back: false }
+        Wrapped { inner, layer, held_back: false, waits: None }
     }
     /// The layer.
     pub fn layer(&self) -> &L {
@@ -67,7 +117,12 @@ impl<P: Port, L: Layer> Port for Wrapped<P, L> {
     fn now(&self) -> Time {
         self.inner.now()
     }
+    fn glance(&self) -> Time {
+        self.inner.glance()
+    }
     fn post(&mut self, op: &Op<'_>) -> Posted {
+        self.ends_wait(None);
+        let from = self.clock();
         let posted = match self.layer.before_post(op) {
             Some(posted) => {
                 self.held_back |= posted == Posted::Busy;
@@ -75,23 +130,33 @@ impl<P: Port, L: Layer> Port for Wrapped<P, L> {
             }
             None => self.inner.post(op),
         };
-        self.layer.after_post(self.inner.now(), op, posted);
+        self.layer.after_post(self.inner.glance(), op, posted);
+        if L::TIMED {
+            let to = self.clock();
+            self.layer.took(Step::Post(op, posted), from, to);
+        }
         posted
     }
     fn poll(&mut self) -> Option<Event> {
         let lets = self.layer.lets_poll();
         self.held_back |= !lets;
         let event = if lets { self.inner.poll() } else { None };
-        self.layer.after_poll(self.inner.now(), event.as_ref());
+        self.layer.after_poll(self.inner.glance(), event.as_ref());
+        if event.is_some() {
+            self.ends_wait(event.as_ref());
+        }
         event
     }
     fn deliver(&mut self, at: u64, to: Span) -> Result<(), Refusal> {
-        self.inner.deliver(at, to)
+        self.local("deliver", Some(to.bytes()), |inner| inner.deliver(at, to))
     }
     fn peek(&self, at: u64, into: &mut [u8]) -> usize {
         self.inner.peek(at, into)
     }
     fn idle(&mut self, until: Time) {
+        if L::TIMED && self.waits.is_none() {
+            self.waits = Some(self.clock());
+        }
         let held_back = std::mem::replace(&mut self.held_back, false);
         self.inner.idle(if held_back { self.inner.now() } else { until });
     }
@@ -102,6 +167,7 @@ impl<P: Port, L: Layer> Port for Wrapped<P, L> {
         self.inner.close();
     }
     fn note(&mut self, note: Note) {
+        self.layer.hears(note);
         self.inner.note(note);
     }
 }
@@ -126,25 +192,33 @@ impl<P: Port, L: Layer> Host for Wrapped<P, L> {
         self.inner.write(memory, offset, from)
     }
     fn copy(&mut self, from: Span, to: Span) -> Result<(), Refusal> {
-        self.inner.copy(from, to)
+        self.local("copy", Some(to.bytes()), |inner| inner.copy(from, to))
     }
     fn combine(&mut self, operation: Operation, other: Span, into: Span) -> Result<(), Refusal> {
         self.inner.combine(operation, other, into)
     }
     fn register(&mut self, memory: Memory) -> Result<Key, Refusal> {
-        self.layer.before_setup().map_or_else(|| self.inner.register(memory), Err)
+        match self.layer.before_setup() {
+            Some(refusal) => Err(refusal),
+            None => self.local("register", None, |inner| inner.register(memory)),
+        }
     }
     fn unregister(&mut self, key: Key) -> Result<(), Refusal> {
-        self.inner.unregister(key)
+        self.local("unregister", None, |inner| inner.unregister(key))
     }
     fn attach(&mut self, key: Key, engine: Engine) -> Result<Attachment, Refusal> {
-        self.layer.before_setup().map_or_else(|| self.inner.attach(key, engine), Err)
+        if let Some(refusal) = self.layer.before_setup() {
+            return Err(refusal);
+        }
+        let attachment = self.local("attach", Some(key.bytes), |inner| inner.attach(key, engine))?;
+        self.layer.attached(attachment, key.rank);
+        Ok(attachment)
     }
     fn detach(&mut self, attachment: Attachment) -> Result<(), Refusal> {
-        self.inner.detach(attachment)
+        self.local("detach", None, |inner| inner.detach(attachment))
     }
     fn compute(&mut self, work: Work) {
-        self.inner.compute(work);
+        self.local("compute", None, |inner| inner.compute(work));
     }
 }
 
@@ -172,7 +246,7 @@ impl<W: FnMut(&str)> Layer for Trace<W> {
 }
 
 /// What went through a port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
     /// Control messages posted.
     pub controls: u64,

@@ -23,6 +23,7 @@ mod simulated;
 pub mod sort;
 mod source;
 pub mod text;
+pub mod timeline;
 pub mod values;
 mod watch;
 pub mod words;

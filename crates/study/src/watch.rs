@@ -1,9 +1,15 @@
 //! What a face lends a long computation: an ear for progress, and a clock.
 
+use hotlink_bench::Seen;
+
 /// A face that watches a computation. Results do not depend on it, `wall_s` aside.
 pub trait Watch: Sync {
     /// One more part is done.
     fn step(&self) {}
+    /// Ranks of a run told what their ports did, where the run was asked to watch them.
+    fn saw(&self, run: &str, ranks: &[Seen]) {
+        let _ = (run, ranks);
+    }
     /// Seconds since some fixed moment; always 0 where the face has no clock.
     fn seconds(&self) -> f64 {
         0.0

@@ -40,6 +40,7 @@ fn program(bench: ProgramBench, memory: Memory) -> What {
         background: None,
         samples: 1,
         raw: false,
+        watching: None,
     })
 }
 

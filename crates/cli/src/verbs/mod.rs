@@ -16,6 +16,7 @@ mod question;
 mod reproduce;
 mod simulate;
 mod sweep;
+mod watching;
 
 pub use sweep::run_cell;
 

@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Benchmark::Stream(args) => packet::run_by(args.packet(), &args.cells()?, output),
         Benchmark::Rate(args) => packet::run_by(args.packet(), &args.cells()?, output),
         Benchmark::Pairs(args) => packet::run_by(args.packet(), &args.cells()?, output),
-        Benchmark::Kernel(args) => packet::run(&args.cells()?, output),
+        Benchmark::Kernel(args) => args.run(output),
         Benchmark::Semantics(args) => packet::run_by(args.packet(), &args.cells()?, output),
         Benchmark::Saturation(args) => packet::run_by(args.packet(), &args.cells()?, output),
         Benchmark::Alltoall(args) => packet::run_by(args.packet(), &args.cells()?, output),

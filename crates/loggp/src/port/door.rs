@@ -104,6 +104,9 @@ impl Port for LogGpPort {
         world.settle(self.rank);
         Time(world.seats[self.rank as usize].now)
     }
+    fn glance(&self) -> Time {
+        self.seat(|seat| Time(seat.now))
+    }
     fn post(&mut self, op: &Op<'_>) -> Posted {
         match *op {
             Op::Control { to, head, ref payload } => match self.control(to, head, payload) {

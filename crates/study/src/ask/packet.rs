@@ -63,6 +63,7 @@ impl Question {
             background: None,
             samples: 1,
             raw: false,
+            watching: None,
         })
     }
 

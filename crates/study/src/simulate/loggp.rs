@@ -2,7 +2,7 @@
 //! that machine. One engine for `simulate`, for `calibrate --check` and for what `simulate goal --generate` records.
 
 use super::cell::{Cell, What};
-use super::program::{Program, ProgramBench, only};
+use super::program::{Program, ProgramBench, only, with_seen};
 use super::streams::{self, Streamed};
 use crate::bound::program::Least;
 use crate::options::{Alignment, Cache, Memory, Rates, Via};
@@ -11,9 +11,8 @@ use hotlink_bench::is::{Class, IntegerSort};
 use hotlink_bench::{
     Bench, Collected, Collective, Direction, Pairs, PingPong, Plan, Record, Samples, Script, Start, Step, Summary,
 };
-use hotlink_bench::{Tuned, Tuning, Which};
+use hotlink_bench::{Seen, Tuned, Tuning, Watching, Which};
 use hotlink_fabric::spec::FabricSpec;
-use hotlink_fabric::units::Time;
 use hotlink_loggp::{LogGp, Machine, Missing, Outcome, Ran, Schedule, simulate};
 use hotlink_message::{Algorithm, Collective as Kind, Error};
 use hotlink_port::Driver;
@@ -71,11 +70,20 @@ pub fn collective(
     (ranks, size, row): (u32, u64, u64),
     asked: Option<Algorithm>,
 ) -> Result<Predicted, String> {
+    collective_on(&mut Stage::new(machine, None), which, (ranks, size, row), asked)
+}
+
+fn collective_on(
+    stage: &mut Stage,
+    which: Which,
+    (ranks, size, row): (u32, u64, u64),
+    asked: Option<Algorithm>,
+) -> Result<Predicted, String> {
+    let machine = &stage.driver.machine().clone();
     let algorithm = asked.unwrap_or_else(|| usual(machine, which, ranks, size));
     let plan = Plan { row, ..Plan::once() };
     let bench = Collective { which, size, start: Start::Barrier, background: None, plan };
-    let mut driver = LogGp::new(machine.clone());
-    let results = on_ranks(&mut driver, ranks, &bench, vec![(which.collective(), algorithm)])?;
+    let results = on_ranks(stage, ranks, &bench, vec![(which.collective(), algorithm)])?;
     let each = Collected::samples(&results);
     let slowest = Summary::of(&Collective::slowest(&each).values).ok_or("no sample was taken")?.median;
     let times: Vec<f64> = each.iter().map(only).collect::<Result<_, _>>()?;
@@ -88,7 +96,7 @@ pub fn collective(
         algorithm: Some(algorithm),
         bound_us: alone.bound.us(),
         limit: alone.limit.to_string(),
-        ran: ran_of(&driver)?,
+        ran: ran_of(stage)?,
     })
 }
 
@@ -115,18 +123,35 @@ fn replayed(machine: &Machine, schedule: &Schedule) -> Result<Outcome, String> {
 /// # Errors
 /// What the machine does not state; keys that are not sorted.
 pub fn sorted(machine: &Machine, class: Class, ranks: u32, head: Record) -> Result<(Record, Ran), String> {
+    sorted_on(&mut Stage::new(machine, None), class, ranks, head)
+}
+
+fn sorted_on(stage: &mut Stage, class: Class, ranks: u32, head: Record) -> Result<(Record, Ran), String> {
+    let machine = &stage.driver.machine().clone();
     let sort = IntegerSort { class };
     let exchange = (Kind::Alltoall, usual(machine, Which::Alltoallv, ranks, class.keys() * 4 / u64::from(ranks)));
     let sums = (Kind::Allreduce, usual(machine, Which::Allreduce, ranks, 0));
-    let mut driver = LogGp::new(machine.clone());
-    let results = on_ranks(&mut driver, ranks, &sort, vec![exchange, sums])?;
+    let results = on_ranks(stage, ranks, &sort, vec![exchange, sums])?;
     let record = sort::record(head, &sort, &results).map_err(|error| error.to_string())?;
-    Ok((record, ran_of(&driver)?))
+    Ok((record, ran_of(stage)?))
+}
+
+/// A machine's ranks, and what their ports' observers saw.
+struct Stage {
+    driver: LogGp,
+    watching: Option<Watching>,
+    seen: Vec<Seen>,
+}
+
+impl Stage {
+    fn new(machine: &Machine, watching: Option<Watching>) -> Stage {
+        Stage { driver: LogGp::new(machine.clone()), watching, seen: Vec::new() }
+    }
 }
 
 /// Runs a benchmark with these algorithms.
 fn on_ranks<B>(
-    driver: &mut LogGp,
+    stage: &mut Stage,
     ranks: u32,
     bench: &B,
     algorithms: Vec<(Kind, Algorithm)>,
@@ -142,14 +167,17 @@ where
         let what = "a LogGP machine has no hardware for it";
         return Err(format!("--algorithm {}: {what} ({})", algorithm.name(), collective.name()));
     }
-    let tuned = Tuned { bench, tuning: Tuning { algorithms, ..Tuning::default() } };
-    let results = driver.run(ranks, &tuned).map_err(|error| error.to_string())?;
+    let watching = stage.watching;
+    let tuned = Tuned { bench, tuning: Tuning { algorithms, watching, ..Tuning::default() } };
+    let results = stage.driver.run(ranks, &tuned).map_err(|error| error.to_string())?;
     let told: Result<Vec<_>, Error> = results.into_iter().collect();
-    Ok(told.map_err(|error| error.to_string())?.into_iter().map(|told| told.result).collect())
+    let told = told.map_err(|error| error.to_string())?;
+    stage.seen = told.iter().filter_map(|told| told.seen.clone()).collect();
+    Ok(told.into_iter().map(|told| told.result).collect())
 }
 
 /// The run, if the machine stated all that it needed.
-fn ran_of(driver: &LogGp) -> Result<Ran, String> {
+fn ran_of(Stage { driver, .. }: &Stage) -> Result<Ran, String> {
     let ran = driver.ran().ok_or("the run did not end")?;
     match ran.missing[..] {
         [] => Ok(ran.clone()),
@@ -182,34 +210,42 @@ pub fn run(cell: &Cell, spec: &FabricSpec, watch: &dyn Watch) -> Result<Vec<Reco
     if network || cell.paths.is_some() {
         return Err(no_network(spec));
     }
+    let watching = match &cell.what {
+        What::Program(program) => program.watching,
+        _ => None,
+    };
+    let stage = &mut Stage::new(&machine, watching);
     let (records, ran) = match &cell.what {
-        What::PingPong { between, .. } => one(ping_pong(&machine, cell, *between, record)?),
-        What::AllToAll { .. } => one(timed(&machine, cell, Which::Alltoall, None, record)?),
+        What::PingPong { between, .. } => one(ping_pong(stage, cell, *between, record)?),
+        What::AllToAll { .. } => one(timed(stage, cell, Which::Alltoall, None, record)?),
         What::Program(program) => {
             if asks_for_adapters(program) {
                 return Err(no_network(spec));
             }
             match &program.bench {
-                ProgramBench::PingPong { between } => one(ping_pong(&machine, cell, *between, record)?),
-                ProgramBench::Collective(which) => one(timed(&machine, cell, *which, program.algorithm, record)?),
+                ProgramBench::PingPong { between } => one(ping_pong(stage, cell, *between, record)?),
+                ProgramBench::Collective(which) => one(timed(stage, cell, *which, program.algorithm, record)?),
                 ProgramBench::IntegerSort(class) => {
-                    one(sorted(&machine, *class, cell.nodes, record.with("benchmark", "is"))?)
+                    one(sorted_on(stage, *class, cell.nodes, record.with("benchmark", "is"))?)
                 }
-                ProgramBench::Stream(streamed) => one(stream(&machine, cell, streamed, record)?),
-                ProgramBench::Pairs { slow } => pairs(&machine, cell, *slow, &record)?,
+                ProgramBench::Stream(streamed) => one(stream(stage, cell, streamed, record)?),
+                ProgramBench::Pairs { slow } => pairs(stage, cell, *slow, &record)?,
                 ProgramBench::Kernel(bench) => {
-                    let mut driver = LogGp::new(machine.clone());
                     let sums = (Kind::Allreduce, usual(&machine, Which::Allreduce, cell.nodes, 8));
-                    let ranks = on_ranks(&mut driver, cell.nodes, bench, vec![sums])?;
-                    one((streams::kernel(record.with("benchmark", "kernel"), bench, &ranks)?, ran_of(&driver)?))
+                    let ranks = on_ranks(stage, cell.nodes, bench, vec![sums])?;
+                    one((streams::kernel(record.with("benchmark", "kernel"), bench, &ranks)?, ran_of(stage)?))
                 }
                 ProgramBench::Semantics { .. } | ProgramBench::Overlap { .. } => return Err(no_network(spec)),
             }
         }
         What::Saturation { .. } | What::Traffic { .. } => return Err(no_network(spec)),
     };
+    if !stage.seen.is_empty() {
+        let benchmark = records.first().and_then(|record| record.text("benchmark")).unwrap_or_default();
+        watch.saw(&format!("{} {benchmark} {} ranks {} B", cell.fabric, cell.nodes, cell.size), &stage.seen);
+    }
     let finish = |record: Record| {
-        record
+        with_seen(record, watching.as_ref(), &stage.seen)
             .with("elapsed_us", ran.elapsed.us())
             .with("messages", ran.messages)
             .with("events", ran.events)
@@ -228,13 +264,13 @@ fn one((record, ran): (Record, Ran)) -> (Vec<Record>, Ran) {
     (vec![record], ran)
 }
 
-fn stream(machine: &Machine, cell: &Cell, streamed: &Streamed, head: Record) -> Result<(Record, Ran), String> {
+fn stream(stage: &mut Stage, cell: &Cell, streamed: &Streamed, head: Record) -> Result<(Record, Ran), String> {
     let bench = streamed.bench(cell.size, false, Plan::once());
-    let mut driver = LogGp::new(machine.clone());
-    let results = on_ranks(&mut driver, cell.nodes, &bench, Vec::new())?;
+    let machine = &stage.driver.machine().clone();
+    let results = on_ranks(stage, cell.nodes, &bench, Vec::new())?;
     let (window, both) = (bench.window(cell.size), streamed.direction == Direction::Bi);
     let (least, limit) = match streamed.direction {
-        Direction::Own => (Time(machine.least_to_self(cell.size).0 * window), "processor"),
+        Direction::Own => machine.least_of_own_window(cell.size, window),
         _ => machine.least_of_window(cell.size, window, both),
     };
     let sent = (cell.size * window * u64::from(streamed.pairs)) as f64 * if both { 2.0 } else { 1.0 };
@@ -245,20 +281,20 @@ fn stream(machine: &Machine, cell: &Cell, streamed: &Streamed, head: Record) -> 
         is: "a window of messages: overheads, latency, and what each message keeps an adapter or processor",
     };
     let head = head.with("benchmark", streamed.benchmark).with("ranks", cell.nodes);
-    Ok((streamed.record(head, &bench, &results, &least)?, ran_of(&driver)?))
+    Ok((streamed.record(head, &bench, &results, &least)?, ran_of(stage)?))
 }
 
-fn pairs(machine: &Machine, cell: &Cell, slow: f64, head: &Record) -> Result<(Vec<Record>, Ran), String> {
+fn pairs(stage: &mut Stage, cell: &Cell, slow: f64, head: &Record) -> Result<(Vec<Record>, Ran), String> {
     let bench = Pairs { pairs: Pairs::of(cell.nodes), sizes: vec![cell.size], private: false, plan: Plan::once() };
-    let mut driver = LogGp::new(machine.clone());
-    let results = on_ranks(&mut driver, cell.nodes, &bench, Vec::new())?;
+    let machine = &stage.driver.machine().clone();
+    let results = on_ranks(stage, cell.nodes, &bench, Vec::new())?;
     let alone = message_alone(machine, cell.size)?;
     let head = head.clone().with("benchmark", "pairs").with("ranks", cell.nodes).with("size_B", cell.size);
     let least = |_| {
         let (latency_us, resource) = (alone.bound.us(), alone.limit.to_string());
         Ok(Least { latency_us, mbps: cell.size as f64 / latency_us, resource, is: MESSAGE_IS })
     };
-    Ok((streams::pairs(&head, &bench, &results, slow, least)?, ran_of(&driver)?))
+    Ok((streams::pairs(&head, &bench, &results, slow, least)?, ran_of(stage)?))
 }
 
 fn no_network(spec: &FabricSpec) -> String {
@@ -279,10 +315,10 @@ fn asks_for_adapters(program: &Program) -> bool {
         || program.raw
 }
 
-fn ping_pong(machine: &Machine, cell: &Cell, between: [u32; 2], head: Record) -> Result<(Record, Ran), String> {
+fn ping_pong(stage: &mut Stage, cell: &Cell, between: [u32; 2], head: Record) -> Result<(Record, Ran), String> {
     let bench = PingPong { sizes: vec![cell.size], private: false, rewrite: false, plan: Plan::once() };
-    let mut driver = LogGp::new(machine.clone());
-    let results: Vec<Vec<Samples>> = on_ranks(&mut driver, between[1] + 1, &bench, Vec::new())?;
+    let machine = &stage.driver.machine().clone();
+    let results: Vec<Vec<Samples>> = on_ranks(stage, between[1] + 1, &bench, Vec::new())?;
     let latency_us = only(&results[0][0])?;
     let alone = message_alone(machine, cell.size)?;
     let bound_us = alone.bound.us();
@@ -296,7 +332,7 @@ fn ping_pong(machine: &Machine, cell: &Cell, between: [u32; 2], head: Record) ->
         .with("efficiency", if latency_us > 0.0 { bound_us / latency_us } else { 1.0 })
         .with("limiting_resource", alone.limit.to_string())
         .with("bound_is", MESSAGE_IS);
-    Ok((record, ran_of(&driver)?))
+    Ok((record, ran_of(stage)?))
 }
 
 const MESSAGE_IS: &str = "one message between idle ranks: overheads, latency and its bytes";
@@ -308,13 +344,13 @@ fn message_alone(machine: &Machine, size: u64) -> Result<Outcome, String> {
 }
 
 fn timed(
-    machine: &Machine,
+    stage: &mut Stage,
     cell: &Cell,
     which: Which,
     asked: Option<Algorithm>,
     head: Record,
 ) -> Result<(Record, Ran), String> {
-    let predicted = collective(machine, which, (cell.nodes, cell.size, 1), asked)?;
+    let predicted = collective_on(stage, which, (cell.nodes, cell.size, 1), asked)?;
     let Predicted { us, ranks, algorithm, bound_us, limit, ran } = predicted;
     let record = head
         .with("benchmark", which.name())
@@ -363,8 +399,8 @@ mod tests {
         let machine = Machine::of_messages("x", "L=1us,o=0.5us,g=0.1us,G=1ns".parse().unwrap());
         let plan = Plan::once();
         let bench = PingPong { sizes: vec![1000], private: false, rewrite: false, plan };
-        let mut driver = LogGp::new(machine.clone());
-        let results: Vec<Vec<Samples>> = on_ranks(&mut driver, 2, &bench, Vec::new()).unwrap();
+        let mut stage = Stage::new(&machine, None);
+        let results: Vec<Vec<Samples>> = on_ranks(&mut stage, 2, &bench, Vec::new()).unwrap();
         let alone = message_alone(&machine, 1000).unwrap();
         assert_eq!((only(&results[0][0]).unwrap(), alone.bound.us()), (2.999, 2.999));
     }
@@ -384,18 +420,21 @@ mod tests {
         let streamed =
             |direction| Streamed { benchmark: "stream", pairs: 1, direction, calls: Calls::Windowed, window: Some(10) };
         let cell = Cell::plain("x", 2, 1000, What::AllToAll { order: crate::options::Order::Random }, 1);
-        let (uni, _) = stream(&machine, &cell, &streamed(Direction::Uni), Record::new()).unwrap();
+        let (uni, _) =
+            stream(&mut Stage::new(&machine, None), &cell, &streamed(Direction::Uni), Record::new()).unwrap();
         // Nine more gaps of g + 999 G, the last message's 2 o + L + 999 G, the answer's 2 o + L.
         let window_us = 9.0 * 1.099 + 2.999 + 2.0;
         let (value, bound) = (uni.number("bandwidth_MBps").unwrap(), uni.number("bound_bandwidth_MBps").unwrap());
         assert!((bound - 10_000.0 / window_us).abs() < 1e-9, "{bound}");
         assert!(value <= bound * 1.000_001 && value > 0.95 * bound, "{uni:?}");
-        let (both, _) = stream(&machine, &cell, &streamed(Direction::Bi), Record::new()).unwrap();
+        let (both, _) =
+            stream(&mut Stage::new(&machine, None), &cell, &streamed(Direction::Bi), Record::new()).unwrap();
         assert!(
             both.number("efficiency") <= Some(1.000_001) && both.number("bandwidth_MBps") > Some(value),
             "{both:?}"
         );
-        let (matrix, _) = pairs(&machine, &Cell { nodes: 3, ..cell }, 1.25, &Record::new()).unwrap();
+        let (matrix, _) =
+            pairs(&mut Stage::new(&machine, None), &Cell { nodes: 3, ..cell }, 1.25, &Record::new()).unwrap();
         assert_eq!(matrix.len(), 3);
         assert!(
             matrix

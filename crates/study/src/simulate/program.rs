@@ -17,14 +17,17 @@ use hotlink_bench::{
     Bench, Collected, Collective, Direction, Kernel, Overlap, Pairs, PingPong, Plan, Record, Samples, Semantics, Start,
     Summary,
 };
-use hotlink_bench::{Told, Tuned, Tuning, Which};
+use hotlink_bench::{Seen, Told, Tuned, Tuning, Watching, Which};
 use hotlink_fabric::background::BackgroundSpec;
 use hotlink_fabric::ledger::Missing;
 use hotlink_message::{Algorithm, Counters, Error, SetupStats};
+use hotlink_port::middleware::Count;
 use hotlink_port::{Align, Driver, Kind};
 use hotlink_sim::port::{Family, VirtualTime};
 use hotlink_sim::{Plan as NetPlan, Settings};
 use serde::{Serialize, de::DeserializeOwned};
+use std::cell::RefCell;
+use std::ops::Deref;
 
 /// Which benchmark.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,6 +91,21 @@ pub struct Program {
     pub samples: u32,
     /// Whether every sample is given.
     pub raw: bool,
+    /// Observers and faults on the ranks' ports.
+    pub watching: Option<Watching>,
+}
+
+/// A program on its way: it and what its ports' observers saw.
+struct Course<'p> {
+    program: &'p Program,
+    seen: RefCell<Vec<Seen>>,
+}
+
+impl Deref for Course<'_> {
+    type Target = Program;
+    fn deref(&self) -> &Program {
+        self.program
+    }
 }
 
 /// What the ranks of a run told, rank 0's protocol counters apart.
@@ -112,20 +130,26 @@ impl Program {
         if self.via == Via::Tcp {
             driver = driver.with_family(Family::Tcp).map_err(missing)?;
         }
+        let course = Course { program: self, seen: RefCell::default() };
         let records = match &self.bench {
-            ProgramBench::PingPong { between } => self.pingpong(cell, &mut driver, plan, *between),
-            ProgramBench::Semantics { postal } => self.semantics(cell, &mut driver, plan, *postal),
-            ProgramBench::Overlap { .. } => self.overlap(cell, &mut driver, plan),
-            ProgramBench::Collective(which) => self.collective(cell, &mut driver, plan, *which),
-            ProgramBench::IntegerSort(class) => self.sort(cell, &mut driver, plan, *class),
-            ProgramBench::Stream(streamed) => self.stream(cell, &mut driver, plan, streamed),
-            ProgramBench::Pairs { slow } => self.pairs(cell, &mut driver, plan, *slow),
-            ProgramBench::Kernel(kernel) => self.kernel(cell, &mut driver, plan, kernel),
+            ProgramBench::PingPong { between } => course.pingpong(cell, &mut driver, plan, *between),
+            ProgramBench::Semantics { postal } => course.semantics(cell, &mut driver, plan, *postal),
+            ProgramBench::Overlap { .. } => course.overlap(cell, &mut driver, plan),
+            ProgramBench::Collective(which) => course.collective(cell, &mut driver, plan, *which),
+            ProgramBench::IntegerSort(class) => course.sort(cell, &mut driver, plan, *class),
+            ProgramBench::Stream(streamed) => course.stream(cell, &mut driver, plan, streamed),
+            ProgramBench::Pairs { slow } => course.pairs(cell, &mut driver, plan, *slow),
+            ProgramBench::Kernel(kernel) => course.kernel(cell, &mut driver, plan, kernel),
         }?;
         let outcome = driver.outcome().ok_or("the run did not end")?;
         let run = &outcome.run;
         let assumed = driver.adapter().inputs.assumed();
+        let seen = course.seen.take();
+        if !seen.is_empty() {
+            watch.saw(&self.run_name(cell, &records), &seen);
+        }
         let finish = |record: Record| {
+            let record = with_seen(record, self.watching.as_ref(), &seen);
             let record = if assumed.is_empty() { record } else { record.with("assumed", assumed.clone()) };
             record
                 .with("elapsed_us", run.elapsed.us())
@@ -140,6 +164,20 @@ impl Program {
         Ok(records.into_iter().map(finish).collect())
     }
 
+    /// The name of a run's timeline.
+    fn run_name(&self, cell: &Cell, records: &[Record]) -> String {
+        let benchmark = records.first().and_then(|record| record.text("benchmark")).unwrap_or_default();
+        let Cell { fabric, nodes, size, .. } = cell;
+        let algorithm = self.algorithm.map_or(String::new(), |algorithm| format!(" {}", algorithm.name()));
+        let direction = match &self.bench {
+            ProgramBench::Stream(streamed) => format!(" {}", streamed.direction.name()),
+            _ => String::new(),
+        };
+        format!("{fabric} {benchmark}{algorithm}{direction} {nodes} nodes {size} B {} {}", self.memory, self.cache)
+    }
+}
+
+impl Course<'_> {
     fn on_ranks<B>(&self, driver: &mut VirtualTime<'_>, ranks: u32, bench: &B) -> Result<Ranks<B::Result>, String>
     where
         B: Bench,
@@ -164,11 +202,13 @@ impl Program {
             align: if self.align == Alignment::None { Align::None } else { Align::Default },
             zero_copy_bytes: (!self.zero_copy).then_some(u64::MAX),
             algorithms,
+            watching: self.watching,
         };
         let results: Vec<Result<Told<B::Result>, Error>> =
             driver.run(ranks, &Tuned { bench, tuning }).map_err(|error| error.to_string())?;
         let told: Result<Vec<Told<B::Result>>, Error> = results.into_iter().collect();
         let told = told.map_err(|error| error.to_string())?;
+        *self.seen.borrow_mut() = told.iter().filter_map(|told| told.seen.clone()).collect();
         let (counters, setups) = told.first().map(|told| (told.counters, told.setups)).ok_or("no rank")?;
         Ok(Ranks { results: told.into_iter().map(|told| told.result).collect(), counters, setups })
     }
@@ -388,6 +428,29 @@ impl Program {
         let record = sort::record(head, &sort, &ranks.results).map_err(|error| error.to_string())?;
         Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups)])
     }
+}
+
+/// The record with what the ports' observers counted, and the faults that there were.
+pub fn with_seen(record: Record, watching: Option<&Watching>, seen: &[Seen]) -> Record {
+    let Some(watching) = watching else { return record };
+    let record = match watching.faults {
+        Some(faults) => record.with("injected", faults.name()).with("inject_seed", faults.seed),
+        None => record,
+    };
+    if !watching.count || seen.is_empty() {
+        return record;
+    }
+    let sum = |of: fn(&Count) -> u64| seen.iter().map(|seen| of(&seen.count)).sum::<u64>();
+    record
+        .with("count_controls", sum(|count| count.controls))
+        .with("count_control_bytes", sum(|count| count.control_bytes))
+        .with("count_transfers", sum(|count| count.transfers))
+        .with("count_transfer_bytes", sum(|count| count.transfer_bytes))
+        .with("count_busy", sum(|count| count.busy))
+        .with("count_refused", sum(|count| count.refused))
+        .with("count_events", sum(|count| count.events))
+        .with("count_empty_polls", sum(|count| count.empty_polls))
+        .with("count_setups", sum(|count| count.setups))
 }
 
 /// The one sample of a run in virtual time.

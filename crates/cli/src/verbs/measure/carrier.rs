@@ -2,12 +2,15 @@
 //! launched this process.
 
 use super::{failure, limits, mpi, room};
-use crate::Failure;
-use hotlink_bench::{Bench, CopyRate, OnPort, Record, Samples, Summary, Told, Tuned, Tuning, copy_bound_mbps};
+use crate::verbs::watching::WatchOptions;
+use crate::{Failure, output::Output};
+use hotlink_bench::{Bench, CopyRate, OnPort, Record, Samples, Seen, Summary, Told, Tuned, Tuning, copy_bound_mbps};
 use hotlink_message::{Algorithm, Collective, Error};
 use hotlink_port::Driver;
 use hotlink_real::{Mixed, Shm, Tcp};
+use hotlink_study::simulate::program::with_seen;
 use serde::{Serialize, de::DeserializeOwned};
+use std::cell::RefCell;
 
 /// What carries the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -37,6 +40,13 @@ pub(super) struct Carrier {
     /// Print a Slurm script that runs this command with --via mpi, instead of running it.
     #[arg(long, help_heading = "MPI")]
     slurm: bool,
+    #[command(flatten)]
+    watching: WatchOptions,
+}
+
+thread_local! {
+    /// What the ports' observers saw of each run so far.
+    static SEEN: RefCell<Vec<Vec<Seen>>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Carrier {
@@ -54,8 +64,13 @@ impl Carrier {
     pub(super) fn is_mpi(&self) -> bool {
         self.via == Via::Mpi
     }
-    /// Refuses shared memory between ranks of several machines.
+    /// Refuses observers where there is no port of this project's, and shared memory between ranks of several machines.
     pub(super) fn check(&self) -> Result<(), Failure> {
+        self.watching.check()?;
+        if self.is_mpi() && self.watching.watching().is_some() {
+            let what = "--trace, --count, --inject: a foreign MPI has no ports to watch";
+            return Err(Failure::Input(format!("{what}; allowed are --via shm, tcp and mixed")));
+        }
         if !self.is_shm() || hotlink_real::is_one_machine().map_err(failure)? {
             return Ok(());
         }
@@ -100,13 +115,41 @@ impl Carrier {
     where
         B::Result: Serialize + DeserializeOwned,
     {
-        let results = match self.via {
-            Via::Shm => return on_shm(ranks, bench),
-            Via::Tcp => Tcp::new(limits()).run(ranks, &OnPort(bench)).map_err(failure)?,
-            Via::Mixed => Mixed::new(limits()).run(ranks, &OnPort(bench)).map_err(failure)?,
-            Via::Mpi => return mpi::run(ranks, bench),
+        match self.via {
+            Via::Mpi => mpi::run(ranks, bench),
+            _ => self.run_tuned(ranks, bench, Vec::new()),
+        }
+    }
+    fn run_tuned<B: Bench>(
+        &self,
+        ranks: u32,
+        bench: &B,
+        algorithms: Vec<(Collective, Algorithm)>,
+    ) -> Result<Vec<B::Result>, Failure>
+    where
+        B::Result: Serialize + DeserializeOwned,
+    {
+        let watching = self.watching.watching();
+        let tuned = Tuned { bench, tuning: Tuning { algorithms, watching, ..Tuning::default() } };
+        let results: Vec<Result<Told<B::Result>, Error>> = match self.via {
+            Via::Shm => Shm::new(limits()).run(ranks, &tuned).map_err(failure)?,
+            Via::Tcp => Tcp::new(limits()).run(ranks, &tuned).map_err(failure)?,
+            Via::Mixed => Mixed::new(limits()).run(ranks, &tuned).map_err(failure)?,
+            Via::Mpi => return Err(Failure::Input("--via mpi: that MPI chooses for itself".to_owned())),
         };
-        of_all(results)
+        let told = of_all(results)?;
+        if watching.is_some() {
+            let seen = told.iter().filter_map(|told| told.seen.clone()).collect();
+            SEEN.with_borrow_mut(|runs| runs.push(seen));
+        }
+        Ok(told.into_iter().map(|told| told.result).collect())
+    }
+    /// Writes the timelines of all runs, if asked for.
+    pub(super) fn write_trace(&self, benchmark: &str, output: &Output) -> Result<(), Failure> {
+        let runs = SEEN.take();
+        let width = runs.len().to_string().len();
+        let named = |(run, seen)| (format!("{benchmark} run {run:0width$}"), seen);
+        self.watching.write(&runs.into_iter().enumerate().map(named).collect::<Vec<_>>(), output)
     }
     /// The same with a collective's algorithm forced, where the messages are this project's.
     pub(super) fn run_by<B: Bench>(
@@ -118,14 +161,7 @@ impl Carrier {
     where
         B::Result: Serialize + DeserializeOwned,
     {
-        let tuned = Tuned { bench, tuning: Tuning { algorithms: vec![forced], ..Tuning::default() } };
-        let results: Vec<Result<Told<B::Result>, Error>> = match self.via {
-            Via::Shm => Shm::new(limits()).run(ranks, &tuned).map_err(failure)?,
-            Via::Tcp => Tcp::new(limits()).run(ranks, &tuned).map_err(failure)?,
-            Via::Mixed => Mixed::new(limits()).run(ranks, &tuned).map_err(failure)?,
-            Via::Mpi => return Err(Failure::Input("--via mpi: that MPI chooses for itself".to_owned())),
-        };
-        Ok(of_all(results)?.into_iter().map(|told| told.result).collect())
+        self.run_tuned(ranks, bench, vec![forced])
     }
     /// Ranks for a benchmark that plays on the first and the last of `ranks`: under a launcher all, those between look on.
     pub(super) fn least(&self, ranks: u32) -> Result<u32, Failure> {
@@ -181,6 +217,9 @@ impl Carrier {
             .with("benchmark", benchmark)
             .with("method", "measured")
             .with("via", self.name());
+        let watching = self.watching.watching();
+        let record = SEEN
+            .with_borrow(|runs| with_seen(record.clone(), watching.as_ref(), runs.last().map_or(&[], Vec::as_slice)));
         match mpi::version() {
             Some(version) => record.with("mpi", version),
             None => record,

@@ -198,6 +198,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         describe(output);
     }
     let result = rounds::run(args, output).and_then(|()| beside_wire(args, output)).and_then(|()| flag(output));
+    let result = result.and_then(|()| carrier.map_or(Ok(()), |carrier| carrier.write_trace(args.bench.name(), output)));
     // Whatever was open to others stands in the record.
     let listening = hotlink_real::listening();
     if !listening.is_empty() {

@@ -1,6 +1,7 @@
 //! `hotlink simulate barrier`: barriers on dedicated barrier networks, event by event.
 
 use super::stack::StackArgs;
+use crate::verbs::watching::WatchOptions;
 use crate::{Failure, output::Output, values::Counts};
 use hotlink_study::simulate::barrier::{self, Barriers};
 
@@ -38,6 +39,8 @@ pub(crate) struct Args {
     stack: StackArgs,
     #[command(flatten)]
     missing: super::qsnet::Missing,
+    #[command(flatten)]
+    watching: WatchOptions,
 }
 
 fn skew(text: &str) -> Result<f64, String> {
@@ -48,6 +51,13 @@ fn skew(text: &str) -> Result<f64, String> {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let nodes = args.nodes.to_u32().map_err(|what| Failure::Input(format!("--nodes: {what}")))?;
+    if args.watching.watching().is_some() {
+        let own = |name: &String| name == "hardware" || super::qsnet::algorithm(&args.fabric, name).is_some();
+        if let Some(name) = args.algorithm.iter().find(|name| own(name)) {
+            let what = "has no ranks and no ports; --trace, --count and --inject need a barrier by messages";
+            return Err(Failure::Input(format!("--algorithm {name}: {what}")));
+        }
+    }
     for algorithm in &args.algorithm {
         if let Some(own) = super::qsnet::algorithm(&args.fabric, algorithm) {
             let cells = super::qsnet::barriers(&args.fabric, &nodes, own, (&args.stack, &args.missing), args.seed);
@@ -60,10 +70,11 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
             _ if nodes.iter().any(|&n| n < 2) => {
                 return Err(Failure::Input("--nodes: allowed are 2 or more".to_owned()));
             }
-            _ => super::packet::run(
-                &super::packet::barriers(&args.fabric, &nodes, algorithm, &args.stack, args.seed)?,
-                output,
-            )?,
+            _ => {
+                let mut cells = super::packet::barriers(&args.fabric, &nodes, algorithm, &args.stack, args.seed)?;
+                super::options::watched(&mut cells, &args.watching)?;
+                super::packet::run(&cells, &args.watching, output)?;
+            }
         }
     }
     Ok(())

@@ -1,8 +1,10 @@
 //! `hotlink simulate is`: the kernel over the message stack, on any fabric.
 
+use super::options::watched;
 use super::packet;
 use super::stack::StackArgs;
 use crate::values::Counts;
+use crate::verbs::watching::WatchOptions;
 use crate::words::word;
 use crate::{Failure, output::Output};
 use hotlink_bench::is::Class;
@@ -23,6 +25,8 @@ pub(crate) struct IsArgs {
     on: OnArgs,
     #[command(flatten)]
     message: StackArgs,
+    #[command(flatten)]
+    watching: WatchOptions,
 }
 
 #[derive(clap::Args)]
@@ -36,7 +40,9 @@ struct OnArgs {
 }
 
 pub(crate) fn sort(args: &IsArgs, output: &mut Output) -> Result<(), Failure> {
-    packet::run(&args.cells()?, output)
+    let mut cells = args.cells()?;
+    watched(&mut cells, &args.watching)?;
+    packet::run(&cells, &args.watching, output)
 }
 
 impl IsArgs {

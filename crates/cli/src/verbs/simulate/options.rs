@@ -3,6 +3,7 @@
 use crate::Failure;
 use crate::values::{Counts, Size, Sizes};
 use crate::verbs::question::{MeasuredArgs, Methods};
+use crate::verbs::watching::WatchOptions;
 use crate::words::word;
 use hotlink_fabric::technology::{self, Technology};
 use hotlink_study::options::{Ethernet, Paths, Rates};
@@ -52,6 +53,8 @@ pub(crate) struct PacketArgs {
     pub(super) method: Option<Methods>,
     #[command(flatten)]
     pub(super) measured: MeasuredArgs,
+    #[command(flatten)]
+    pub(super) watching: WatchOptions,
 }
 
 impl PacketArgs {
@@ -92,6 +95,7 @@ impl PacketArgs {
                 }
             }
         }
+        watched(&mut cells, &self.watching)?;
         Ok(cells)
     }
 
@@ -122,4 +126,18 @@ impl PacketArgs {
             faults: None,
         }
     }
+}
+
+/// Puts observers and faults on the cells' ports, as asked for.
+pub(super) fn watched(cells: &mut [Cell], options: &WatchOptions) -> Result<(), Failure> {
+    options.check()?;
+    let Some(watching) = options.watching() else { return Ok(()) };
+    for cell in cells {
+        let What::Program(program) = &mut cell.what else {
+            let what = "--trace, --count, --inject: bare packets have no ranks and no ports; allowed with";
+            return Err(Failure::Input(format!("{what} --stack message, where the benchmark has it")));
+        };
+        program.watching = Some(watching);
+    }
+    Ok(())
 }

@@ -8,6 +8,7 @@ use crate::table::Table;
 use crate::values::{Counts, Numbers};
 use crate::verbs::measure::CurveArgs;
 use crate::verbs::question::Methods;
+use crate::verbs::watching::{Recorder, WatchOptions};
 use crate::words::word;
 use crate::{Failure, output::Output};
 use hotlink_bench::{Record, Which};
@@ -131,7 +132,7 @@ impl PingPongArgs {
                 [a, b] if a != b => [a, b],
                 _ => return Err(Failure::Input("--between: two different nodes, such as 0,5".to_owned())),
             };
-            let asked = self.message.is_asked_for();
+            let asked = self.message.is_asked_for() || self.packet.watching.watching().is_some();
             match self.stack.unwrap_or(if asked { Stack::Message } else { Stack::Packet }) {
                 Stack::Packet if asked => Err(only_with_messages()),
                 Stack::Packet => Ok(vec![What::PingPong { between, messages: self.messages }]),
@@ -197,7 +198,8 @@ impl AllToAllArgs {
         &self.packet
     }
     pub(crate) fn cells(&self) -> Result<Vec<Cell>, Failure> {
-        let asked = self.message.is_asked_for() || !self.algorithm.is_empty();
+        let watched = self.packet.watching.watching().is_some();
+        let asked = self.message.is_asked_for() || watched || !self.algorithm.is_empty();
         let stack = self.stack.unwrap_or(if asked { Stack::Message } else { Stack::Packet });
         if stack == Stack::Packet && asked {
             return Err(only_with_messages());
@@ -236,7 +238,7 @@ fn with_faults(cells: Vec<Cell>, plan: Option<&String>) -> Vec<Cell> {
 }
 
 fn only_with_messages() -> Failure {
-    let what = "--memory, --cache, --zero-copy, --via, --warmup, --background, --samples, --raw and --algorithm are the message stack's: --stack message";
+    let what = "--memory, --cache, --zero-copy, --via, --warmup, --background, --samples, --raw, --trace, --count, --inject and --algorithm are the message stack's: --stack message";
     Failure::Input(what.to_owned())
 }
 
@@ -421,14 +423,17 @@ fn is_loggp(fabric: &str) -> bool {
 /// Runs the cells as `packet` asks: by the simulator, or by every engine of `--method`.
 pub(crate) fn run_by(packet: &PacketArgs, cells: &[Cell], output: &mut Output) -> Result<(), Failure> {
     let methods = match packet.method {
-        None => return run(cells, output),
+        None => return run(cells, &packet.watching, output),
         // It alone answers every benchmark, but nothing on a machine without a network.
-        Some(Methods::Packet) if !packet.fabric.iter().any(|fabric| is_loggp(fabric)) => return run(cells, output),
+        Some(Methods::Packet) if !packet.fabric.iter().any(|fabric| is_loggp(fabric)) => {
+            return run(cells, &packet.watching, output);
+        }
         Some(methods) => methods,
     };
     let measured = Measured(packet.measured.records()?);
     let progress = output.progress("simulate", cells.len() as u64);
     let ticking = progress.ticking();
+    let recorder = Recorder::new(&Stopwatch);
     let (mut records, mut notes) = (Vec::new(), Vec::new());
     for cell in cells {
         let source = Source::open(&cell.fabric)?;
@@ -439,13 +444,14 @@ pub(crate) fn run_by(packet: &PacketArgs, cells: &[Cell], output: &mut Output) -
         let others = ENGINES.into_iter().filter(|engine| engine.method() != exactly.method());
         let engines: Vec<&dyn Engine> =
             others.chain([&exactly as &dyn Engine, &measured]).filter(|engine| methods.asks(engine.method())).collect();
-        let answers = ask_engines(&question, &source, &engines, &Stopwatch)?;
+        let answers = ask_engines(&question, &source, &engines, &recorder)?;
         records.extend(answers.records());
         records.extend(answers.given.iter().flat_map(|answer| answer.more.clone()));
         notes.extend(answers.notes().iter().map(|note| format!("{} nodes, {} B: {note}", cell.nodes, cell.size)));
         progress.step();
     }
     drop((ticking, progress));
+    packet.watching.write(&recorder.runs(), output)?;
     let keys: Vec<&str> = ["fabric", "benchmark", "method"].into_iter().chain(SHOWN.into_iter().skip(2)).collect();
     output.table(Table { notes, ..Table::of_keys(&records, &keys) });
     records.into_iter().for_each(|record| output.push(record));
@@ -453,11 +459,13 @@ pub(crate) fn run_by(packet: &PacketArgs, cells: &[Cell], output: &mut Output) -
 }
 
 /// Runs the cells on all cores and prints their records in order.
-pub(crate) fn run(cells: &[Cell], output: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(cells: &[Cell], watching: &WatchOptions, output: &mut Output) -> Result<(), Failure> {
     let progress = output.progress("simulate", cells.len() as u64);
     let ticking = progress.ticking();
-    let records = cell::run(cells, &progress)?;
+    let recorder = Recorder::new(&progress);
+    let records = cell::run(cells, &recorder)?;
     drop(ticking);
+    watching.write(&recorder.runs(), output)?;
     print(records, output);
     Ok(())
 }

@@ -103,6 +103,7 @@ impl StackArgs {
                                 background: self.background,
                                 samples: self.samples(),
                                 raw: self.raw,
+                                watching: None,
                             };
                             all.extend(algorithms.iter().map(of).map(What::Program));
                         }

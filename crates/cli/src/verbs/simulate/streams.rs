@@ -1,10 +1,12 @@
 //! `hotlink simulate stream|rate|pairs|kernel`: the code of `measure` on simulated ranks.
 
-use super::options::PacketArgs;
+use super::options::{PacketArgs, watched};
+use super::packet;
 use super::stack::StackArgs;
-use crate::Failure;
 use crate::values::Counts;
 use crate::verbs::benches;
+use crate::verbs::watching::WatchOptions;
+use crate::{Failure, output::Output};
 use hotlink_bench::{Calls, Direction, Plan};
 use hotlink_study::simulate::cell::Cell;
 use hotlink_study::simulate::program::ProgramBench;
@@ -61,6 +63,8 @@ pub(crate) struct KernelArgs {
     kernel: benches::KernelOptions,
     #[command(flatten)]
     message: StackArgs,
+    #[command(flatten)]
+    watching: WatchOptions,
 }
 
 impl StreamArgs {
@@ -121,7 +125,12 @@ impl PairsArgs {
 }
 
 impl KernelArgs {
-    pub(crate) fn cells(&self) -> Result<Vec<Cell>, Failure> {
+    pub(crate) fn run(&self, output: &mut Output) -> Result<(), Failure> {
+        let mut cells = self.cells()?;
+        watched(&mut cells, &self.watching)?;
+        packet::run(&cells, &self.watching, output)
+    }
+    fn cells(&self) -> Result<Vec<Cell>, Failure> {
         let nodes = self.nodes.to_u32().map_err(|what| Failure::Input(format!("--nodes: {what}")))?;
         let bench = ProgramBench::Kernel(self.kernel.bench(Plan::once()));
         let cell = |fabric: &String, nodes: u32| {
