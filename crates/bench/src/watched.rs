@@ -122,9 +122,9 @@ impl Observer {
             Op::Fetch { from, to, engine, .. } => {
                 (format!("fetch by {engine:?}"), owner(&from.attachment), Some(to.bytes()), None)
             }
-            Op::Barrier { .. } => ("hardware barrier".to_owned(), None, None, None),
-            Op::Allreduce { from, .. } => ("hardware allreduce".to_owned(), None, Some(from.bytes()), None),
-            Op::Broadcast { payload, .. } => ("hardware broadcast".to_owned(), None, Some(payload.bytes()), None),
+            Op::Barrier { .. } => ("barrier by the port".to_owned(), None, None, None),
+            Op::Reduce { from, .. } => ("reduction by the port".to_owned(), None, Some(from.bytes()), None),
+            Op::Broadcast { payload, .. } => ("broadcast by the port".to_owned(), None, Some(payload.bytes()), None),
         }
     }
 }

@@ -17,7 +17,7 @@ fn calibrated(folder: &Path) {
 }
 
 /// Each benchmark on each engine that it has.
-const LINES: [&str; 42] = [
+const LINES: [&str; 43] = [
     "barrier --fabric hwbarr --nodes 4",
     "barrier --fabric qsnet --nodes 8 --algorithm hardware,tree,nic",
     "barrier --fabric ib-ndr-fat-tree2 --nodes 8 --algorithm dissemination",
@@ -52,6 +52,7 @@ const LINES: [&str; 42] = [
     "allgather --fabric w01-sci-d330 --nodes 4 --size 4KiB",
     "gather --fabric w01-sci-d330 --nodes 4 --size 4KiB",
     "scatter --fabric w01-sci-d330 --nodes 4 --size 4KiB",
+    "reduce-scatter --fabric w01-sci-d330 --nodes 4 --size 4KiB",
     "cache-study --uses 20",
     "cache-study --plan plan.toml",
     "is --class S --fabric w01-sci-d330 --ranks 2",

@@ -29,7 +29,7 @@ const fn no_loggp(name: &'static str, instead: &'static str) -> Benchmark {
 }
 
 /// All of them.
-pub const BENCHMARKS: [Benchmark; 25] = [
+pub const BENCHMARKS: [Benchmark; 26] = [
     all("pingpong"),
     all("stream"),
     all("rate"),
@@ -47,6 +47,7 @@ pub const BENCHMARKS: [Benchmark; 25] = [
     all("alltoallv"),
     all("gather"),
     all("scatter"),
+    all("reduce-scatter"),
     all("kernel"),
     all("is"),
     measured("sockets", "the kernel's TCP/IP is simulated by `simulate pingpong --via tcp`"),
