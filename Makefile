@@ -100,6 +100,7 @@ $(HOTLINK): .stamps/tools $(RUST)
 .stamps/check-rust: .stamps/tools $(RUST)
 	@$(TIMED) "Rust format" cargo fmt --all --check
 	@$(TIMED) "Rust lints" cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	@$(TIMED) "Rust documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 	@touch $@
 
 .stamps/check-wasm: .stamps/tools .ci/wasm $(RUST)

@@ -19,7 +19,7 @@ pub use dragonfly::Dragonfly;
 use std::sync::Arc;
 
 /// A topology in one file: everything that hotlink asks of one. To add a topology, implement this in a file of its own
-/// and add its entry to [`REGISTRY`].
+/// and add its entry to `REGISTRY`.
 pub trait Topology: std::fmt::Debug + Send + Sync {
     /// Its `kind` in files.
     fn kind(&self) -> &'static str;

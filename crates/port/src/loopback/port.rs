@@ -9,7 +9,7 @@ use hotlink_fabric::units::Time;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// One rank's port of a [`Loopback`].
+/// One rank's port of a `Loopback`.
 pub struct LoopbackPort {
     pub(super) world: Rc<RefCell<World>>,
     pub(super) rank: Rank,

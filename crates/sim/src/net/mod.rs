@@ -1,15 +1,15 @@
 //! The packet network: servers, lanes, buffers, and the loop that moves packets through them.
 //!
 //! A packet waits in a lane of its stage's server. The server takes one packet at a time and holds it for its
-//! serialisation ([`transfer`]); a blocked worm holds servers longer ([`worm`]); an SCI ring link serves passing packets
-//! first and its receiver may refuse ([`sci`]). Nodes feed their first servers from the messages posted ([`inject`]).
-//! Ethernet may mark packets so that sources slow down ([`mark`]).
-//! Adaptive routing chooses among equal ways as a packet reaches them ([`adaptive`]).
-//! A switch may replicate a packet to a range of nodes ([`broadcast`]).
-//! Links and switches may fail, come back and degrade ([`outage`]).
-//! A packet alone in the network crosses it in one step ([`express`]).
-//! What the next events need is asked of memory ahead of time ([`ahead`]).
-//! A network that can no longer move says which resources wait for one another ([`deadlock`]).
+//! serialisation (`transfer`); a blocked worm holds servers longer (`worm`); an SCI ring link serves passing packets
+//! first and its receiver may refuse (`sci`). Nodes feed their first servers from the messages posted (`inject`).
+//! Ethernet may mark packets so that sources slow down (`mark`).
+//! Adaptive routing chooses among equal ways as a packet reaches them (`adaptive`).
+//! A switch may replicate a packet to a range of nodes (`broadcast`).
+//! Links and switches may fail, come back and degrade (`outage`).
+//! A packet alone in the network crosses it in one step (`express`).
+//! What the next events need is asked of memory ahead of time (`ahead`).
+//! A network that can no longer move says which resources wait for one another (`deadlock`).
 //!
 //! A workload drives it by [`Net::post`] and [`Net::advance`]: the network runs until something concerns the workload.
 

@@ -5,11 +5,11 @@
 //!   word that every host polls; if not, the conditional is tried again after a pause that doubles up to a limit.
 //! - *Hardware broadcast*: one DMA whose packets the switches copy ([`crate::net`]); each is acknowledged by all.
 //! - *Tree*: a quaternary tree of puts, gathered to node 0 and back; every host on it polls and forwards. A broadcast runs
-//!   down a tree of the degree, and in chunks of the size, that [`Shape::best`] finds quickest.
+//!   down a tree of the degree, and in chunks of the size, that `Shape::best` finds quickest.
 //! - *NIC*: the same trees, forwarded by the Elans' threads; the hosts only start it and see its end.
 //!
-//! What hosts put, and all data, goes through the DMA queue that other programs fill too ([`dma`]), and its addresses are
-//! translated ([`translation`]); what threads send does not wait there. Traffic beside it is thus a closed loop: a node has
+//! What hosts put, and all data, goes through the DMA queue that other programs fill too (`dma`), and its addresses are
+//! translated (`translation`); what threads send does not wait there. Traffic beside it is thus a closed loop: a node has
 //! one DMA under way and one packet of it in the network, however many programs would send.
 //!
 //! All of them run on the packet network beside the same background traffic. Every barrier is checked: nobody leaves before

@@ -376,7 +376,7 @@ fn seen(all: &[Measured]) -> Vec<Seen<'_>> {
 }
 
 /// Benchmarks that the calibration has not seen, predicted by simulation beside what was measured, see
-/// [`undisturbed`].
+/// `undisturbed`.
 pub fn check(spec: &FabricSpec, all: &[Measured]) -> Result<Vec<Record>, Error> {
     let machine = Machine::of(spec).map_err(Error::Input)?;
     let median = |values: &[f64]| Summary::of(values).map_or(0.0, |summary| summary.median);
