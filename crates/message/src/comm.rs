@@ -3,6 +3,7 @@
 use crate::collectives::algorithm::{Algorithm, Collective};
 use crate::engine::{Direct, Engine, Pattern};
 use crate::options::{Counters, Mode, Options};
+use crate::request::{Request, SENT, Status};
 use crate::setup::SetupStats;
 use crate::wire::Context;
 use crate::{Error, Tag};
@@ -10,7 +11,6 @@ use hotlink_fabric::units::Time;
 use hotlink_port::{
     Align, Host, Key, Kind, Limits, Memory, Note, Op, Payload, Port, Rank, Refusal, Span, Work, yield_once,
 };
-use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::rc::Rc;
@@ -51,35 +51,6 @@ impl<P: Port> Clone for Comm<P> {
             ran: self.ran.clone(),
             ..*self
         }
-    }
-}
-
-/// The request of a send that was over at once.
-pub(crate) const SENT: u64 = u64::MAX;
-
-/// What a completed receive tells; of a send it tells nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Status {
-    /// The other rank.
-    pub from: Rank,
-    /// The message's tag.
-    pub tag: Tag,
-    /// Its bytes.
-    pub bytes: u64,
-}
-
-/// A communication under way. Must be waited for, or it holds its place for ever.
-#[must_use]
-#[derive(Debug)]
-pub struct Request(pub(crate) u64);
-
-impl Request {
-    /// One that was over at once.
-    pub(crate) fn over() -> Request {
-        Request(SENT)
-    }
-    pub(crate) fn is_sent(&self) -> bool {
-        self.0 == SENT
     }
 }
 

@@ -35,19 +35,21 @@ mod persistent;
 #[doc(hidden)]
 pub mod prove;
 mod region;
+mod request;
 mod setup;
 mod waiting;
 mod wire;
 
 pub use cache::{CacheStats, Policy};
 pub use collectives::algorithm::{Algorithm, Collective};
-pub use comm::{Comm, Request, Status};
+pub use comm::Comm;
 pub use endpoint::{Endpoint, Exposed};
 pub use hotlink_port::{Combine, Element, Operation};
 pub use indexed::Indexed;
 pub use options::{Counters, Mode, Options};
 pub use persistent::Persistent;
 pub use region::{RangeState, Region, RegionSource, RegionType};
+pub use request::{Request, Status};
 pub use setup::SetupStats;
 pub use waiting::Ended;
 pub use wire::described;

@@ -1,7 +1,8 @@
 //! Put and get in exported memory of other ranks, and copies in one's own.
 
 use crate::Error;
-use crate::comm::{Comm, Request};
+use crate::comm::Comm;
+use crate::request::Request;
 use hotlink_fabric::units::Time;
 use hotlink_port::{Attachment, Engine, Host, Key, Memory, Op, Port, Rank, RemoteSpan, Span, yield_once};
 

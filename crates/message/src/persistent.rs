@@ -1,8 +1,9 @@
 //! Persistent requests: set up once, started often. Their memory is registered ahead of use, and kept so in
 //! preference to other memory (W01 slide 10: *pre-register user buffer, higher hold priority*).
 
-use crate::comm::{Comm, Request};
+use crate::comm::Comm;
 use crate::engine::Pattern;
+use crate::request::Request;
 use crate::wire::Context;
 use crate::{Error, Mode, Tag};
 use hotlink_port::{Memory, Port, Rank, Span};

@@ -1,7 +1,8 @@
 //! Waiting for and testing several requests at once, as MPI has it: any, some, all.
 
 use crate::Error;
-use crate::comm::{Comm, Request, Status};
+use crate::comm::Comm;
+use crate::request::{Request, Status};
 use hotlink_fabric::units::Time;
 use hotlink_port::{Port, yield_once};
 

@@ -2,7 +2,7 @@
 
 use crate::crew::{self, Crew};
 use crate::mixed::{Gathering, MixedPort};
-use crate::ranks::{self, Doors};
+use crate::ranks::{self, Doors, Options};
 use crate::shm::{MAX_RANKS, ShmPort, World};
 use crate::sys::{self, SharedMemory};
 use crate::tcp::{self, Meeting, TcpPort};
@@ -12,22 +12,7 @@ use std::io;
 use std::rc::Rc;
 use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
-
-/// How ranks are run.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// All ranks are killed when this is over.
-    pub limit: Option<Duration>,
-    /// Bind each rank to a core of its own, if there are enough.
-    pub pin: bool,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options { limit: Some(Duration::from_secs(3600)), pin: true }
-    }
-}
+use std::time::Instant;
 
 /// Cores that this process may use.
 pub fn cores() -> u32 {

@@ -38,13 +38,13 @@ mod tcp;
 pub use copy::STREAM_BYTES;
 pub use crew::{join, listening};
 pub use drivers::{
-    Mixed, Options, Shm, Tcp, cores, cores_of_machine, hand_off, is_one_machine, is_oversubscribed, launched, stay_on,
+    Mixed, Shm, Tcp, cores, cores_of_machine, hand_off, is_one_machine, is_oversubscribed, launched, stay_on,
 };
 pub use launch::{Launched, machine};
 pub use mixed::{Gathering, MixedPort};
 pub use mpi::{ADAPTER, Family, Launcher, Library, Mpi, MpiEndpoint, MpiRequest, MpiWindow};
 pub use proof::use_secret_file;
-pub use ranks::{Doors, die_with};
+pub use ranks::{Doors, Options, die_with};
 pub use registration::{Reach, Registration};
 pub use shm::{ShmPort, World};
 pub use sockets::{

@@ -1,7 +1,6 @@
 //! Ranks as processes: starts them, collects their results, notices deaths, leaves nothing behind.
 
 use crate::crew::{Crew, Lost};
-use crate::drivers::Options;
 use crate::sys::{self, Child, Ending};
 use hotlink_port::{Port, Program, Rank, RunError};
 use serde::{Serialize, de::DeserializeOwned};
@@ -20,6 +19,21 @@ const GRACE: Duration = Duration::from_secs(1);
 const SPARE: u64 = 64;
 /// How often the parent looks when nothing is heard; as often for each hundred ranks less.
 const LOOK: Duration = Duration::from_millis(5);
+
+/// How ranks are run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// All ranks are killed when this is over.
+    pub limit: Option<Duration>,
+    /// Bind each rank to a core of its own, if there are enough.
+    pub pin: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { limit: Some(Duration::from_secs(3600)), pin: true }
+    }
+}
 
 /// What the ranks of a job share, made before they are forked. Drivers fork them themselves; who forks them in another
 /// way, as another language's interpreter must, opens each rank's port in its process and buries those that die.

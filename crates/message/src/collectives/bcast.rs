@@ -3,7 +3,8 @@
 use super::BCAST;
 use super::algorithm::{Algorithm, Collective, Costs};
 use crate::Error;
-use crate::comm::{Comm, Request, Side};
+use crate::comm::{Comm, Side};
+use crate::request::Request;
 use hotlink_port::{Port, Rank, Refusal, Span};
 
 impl<P: Port> Comm<P> {

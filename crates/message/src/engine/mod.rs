@@ -18,8 +18,8 @@ mod speech;
 
 pub(crate) use requests::Pattern;
 
-use crate::comm::SENT;
 use crate::options::{Counters, Mode, Options};
+use crate::request::SENT;
 use crate::setup::Setup;
 use crate::wire::{Context, Kind, Place, Words};
 use crate::{Error, Status, Tag};

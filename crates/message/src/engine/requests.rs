@@ -1,7 +1,7 @@
 //! Requests of a rank: what each waits for, by number.
 
 use super::Engine;
-use crate::comm::SENT;
+use crate::request::SENT;
 use crate::wire::{Context, Place, Words};
 use crate::{Error, Status, Tag};
 use hotlink_port::{Key, Memory, Note, Port, Rank, Span};
