@@ -1,9 +1,11 @@
 //! Results to stdout in the format asked for, all at once at the end, so that a failure leaves nothing half-written.
+//! Only the records of `--format jsonl` are printed as they come: each line is whole by itself.
 
 use crate::progress::{Progress, When};
 use crate::table::{Table, keys};
 use crate::{Failure, Plotter, environment, osu};
 use hotlink_bench::Record;
+use hotlink_study::inputs::{self, Vary};
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::io::Write;
@@ -62,6 +64,18 @@ pub struct Output {
     text: Option<String>,
     plotter: Option<Plotter>,
     muted: bool,
+    stream: Stream,
+}
+
+/// How far the records of `--format jsonl` are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stream {
+    /// At the end: they may still change.
+    Held,
+    /// As they come; so many are.
+    Live(usize),
+    /// The reader stopped listening.
+    Closed,
 }
 
 impl Output {
@@ -74,7 +88,8 @@ impl Output {
         }
         let environment = environment::describe();
         let (progress, anonymous) = (options.progress, options.anonymous);
-        Output { format, progress, anonymous, command, environment, muted: false, ..Output::silent() }
+        let stream = if format == Format::Jsonl { Stream::Live(0) } else { Stream::Held };
+        Output { format, progress, anonymous, command, environment, muted: false, stream, ..Output::silent() }
     }
     /// Collects records for another verb; prints nothing by itself.
     pub(crate) fn silent() -> Output {
@@ -89,6 +104,7 @@ impl Output {
             text: None,
             plotter: None,
             muted: true,
+            stream: Stream::Held,
         }
     }
     /// As [`Output::silent`], for a part of this verb's own work.
@@ -132,9 +148,26 @@ impl Output {
     pub(crate) fn is_muted(&self) -> bool {
         self.muted
     }
-    /// Adds one result.
+    /// Adds one result, and prints it where records are printed as they come.
     pub fn push(&mut self, record: Record) {
         self.records.push(record);
+        if let (false, Stream::Live(printed)) = (self.muted, self.stream) {
+            let lines: String = self.records[printed..].iter().map(|record| line(record) + "\n").collect();
+            // Any other failure to write is told at the end.
+            self.stream = match write(&lines) {
+                Ok(true) => Stream::Live(self.records.len()),
+                Ok(false) => Stream::Closed,
+                Err(_) => Stream::Live(printed),
+            };
+        }
+    }
+    /// Prints records at the end only: a verb changes them after it has added them.
+    pub(crate) fn hold(&mut self) {
+        self.stream = Stream::Held;
+    }
+    /// Whether nobody reads further results.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.stream == Stream::Closed
     }
     /// The results so far.
     pub fn records(&self) -> &[Record] {
@@ -170,11 +203,14 @@ impl Output {
     pub fn progress(&self, task: &str, total: u64) -> Progress {
         Progress::new(task, total, self.progress)
     }
-    /// Everything, as it will be printed.
+    /// Everything that is not printed yet, as it will be.
     pub fn render(&self) -> Result<String, Failure> {
         Ok(match (self.format, &self.text) {
             (Format::Json, _) => self.json(),
-            (Format::Jsonl, _) => self.records.iter().map(|record| line(record) + "\n").collect(),
+            (Format::Jsonl, _) => {
+                let printed = if let Stream::Live(printed) = self.stream { printed } else { 0 };
+                self.records[printed..].iter().map(|record| line(record) + "\n").collect()
+            }
             (Format::Csv, _) => csv(&self.records),
             (Format::Table | Format::Md | Format::Osu, Some(text)) => text.clone(),
             (Format::Table, None) => self.tables().iter().map(Table::text).collect::<Vec<_>>().join("\n"),
@@ -184,17 +220,10 @@ impl Output {
     }
     /// Prints everything. A reader that stopped listening (`| head`) is no failure.
     pub fn finish(self) -> Result<(), Failure> {
-        if self.muted {
+        if self.muted || self.is_closed() {
             return Ok(());
         }
-        let text = self.render()?;
-        let mut stdout = std::io::stdout().lock();
-        match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-                Err(Failure::Input(format!("stdout: {error}")))
-            }
-            _ => Ok(()),
-        }
+        write(&self.render()?).map(|_| ()).map_err(|error| Failure::Input(format!("stdout: {error}")))
     }
     /// The one object of `--json`.
     pub fn json(&self) -> String {
@@ -210,12 +239,41 @@ impl Output {
             "schema": "hotlink/1", "command": command, "environment": environment, "records": self.records,
         })
     }
+    /// The tables; under the last one what the answers rest on.
     fn tables(&self) -> Vec<Table> {
-        match &self.tables {
+        let mut tables = match &self.tables {
             Some(tables) => tables.clone(),
             None if self.records.is_empty() => Vec::new(),
-            None => vec![Table::of(&self.records)],
+            None => {
+                let keys = keys(&self.records).into_iter().filter(|key| !inputs::is_told_below(key));
+                vec![Table::of_keys(&self.records, &keys.collect::<Vec<_>>())]
+            }
+        };
+        if let Some(last) = tables.last_mut() {
+            last.notes.extend(inputs::lines(&self.records));
         }
+        tables
+    }
+    /// Whether uncertain inputs are varied of all answers but the first.
+    pub(crate) fn vary_all(&self, is_asked_for: bool) -> Vary {
+        if is_asked_for { Vary::Yes } else { Vary::No }
+    }
+    /// Whether uncertain inputs are varied of the first answer: where it is asked for, else for a table's last line if that takes but a moment.
+    pub(crate) fn vary(&self, is_asked_for: bool) -> Vary {
+        match self.format {
+            _ if is_asked_for => Vary::Yes,
+            Format::Table | Format::Md if !self.muted => Vary::IfQuick,
+            _ => Vary::No,
+        }
+    }
+}
+
+/// Writes to stdout at once; false where the reader has stopped listening.
+fn write(text: &str) -> std::io::Result<bool> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+        written => written.map(|()| true),
     }
 }
 
@@ -292,6 +350,7 @@ mod tests {
     fn output(format: Format) -> Output {
         let options = OutputArgs { format, json: false, progress: When::Never, anonymous: false };
         let mut output = Output::new(&options, &["/usr/bin/hotlink".into(), "analyze".into()]);
+        output.hold();
         output.push(Record::new().with("fabric", "a, \"b\"").with("nodes", 4).with("efficiency", 0.5));
         output.push(Record::new().with("fabric", "c").with("nodes", 8).with("note", Value::Null));
         output

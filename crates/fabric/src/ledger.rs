@@ -16,11 +16,13 @@
 //!
 //! [`Technology::assumptions`]: crate::technology::Technology::assumptions
 
+use crate::catalog::role_key;
 use crate::catalog::vocabulary::parameter_named;
 use crate::spec::{FabricSpec, Status};
 use crate::technology::{Assumption, Technology};
+use crate::units::Time;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A value that an engine needs and a machine lacks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -168,4 +170,34 @@ impl<'a> Inputs<'a> {
     pub fn ledger(&self) -> Ledger {
         self.ledger.borrow().clone()
     }
+}
+
+/// Keys of the estimates that an answer rests on: of the network's description, and of the parameters that were `asked`
+/// for. A rate that a measurement stands in for is none.
+pub fn estimated(spec: &FabricSpec, asked: &BTreeSet<String>) -> Vec<String> {
+    let mut keys = Vec::new();
+    let mut add = |key: String, status: Status, says_something: bool| {
+        if status == Status::Estimated && says_something {
+            keys.push(key);
+        }
+    };
+    add("topology".to_owned(), spec.topology_origin.status, true);
+    for (role, resource) in &spec.resources {
+        let key = |field: &str| format!("resource.{}.{field}", role_key(*role));
+        add(key("latency"), resource.latency.status, resource.latency.value != Time::ZERO);
+        if let Some(gross) = resource.gross.as_ref().filter(|_| resource.measured.is_none()) {
+            add(key("gross"), gross.status, true);
+        }
+        if let Some(measured) = &resource.measured {
+            add(key("measured"), measured.status, true);
+        }
+    }
+    let overhead = &spec.packet.overhead_bytes;
+    add("packet.overhead".to_owned(), overhead.status, overhead.value > 0.0);
+    // As a map: telling what was used is no use.
+    let stated: &BTreeMap<_, _> = &spec.parameters;
+    for (name, value) in stated.iter().filter(|(name, _)| asked.contains(*name)) {
+        add(format!("parameter.{name}"), value.status, true);
+    }
+    keys
 }

@@ -4,7 +4,8 @@
 //! per-packet overhead; a route is a sequence of resources. One description (a TOML file, [`spec::FabricSpec`])
 //! feeds every engine: the closed forms ([`forms`]), the load count ([`load`]) and the simulator.
 //!
-//! This crate is pure: no clock, no simulator, and no file but those of the catalog and those that the caller names.
+//! This crate is pure: no clock, no simulator, and no file but those of the catalog and those that the caller names
+//! (standard input among them, [`input`]).
 
 pub mod background;
 pub mod barrier;
@@ -15,10 +16,12 @@ pub mod deadlock;
 pub mod forms;
 pub mod import;
 mod injection;
+pub mod input;
 pub mod inventory;
 pub mod ledger;
 pub mod load;
 pub mod network;
+mod parameters;
 pub mod price;
 pub mod reduction;
 pub mod rng;
@@ -32,3 +35,4 @@ pub mod traffic;
 pub mod units;
 
 pub use built::{BuildError, Fabric};
+pub use parameters::Parameters;

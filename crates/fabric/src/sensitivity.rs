@@ -8,6 +8,7 @@
 use crate::catalog::{Entry, role_named};
 use crate::spec::{FabricSpec, ResourceSpec, Status, Value};
 use crate::units::{Rate, Time};
+use std::collections::BTreeMap;
 
 /// An input that may be off.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +58,9 @@ pub fn inputs(spec: &FabricSpec) -> Vec<Input> {
         let (value, status) = stated(spec, key)?;
         uncertain(status).then(|| Input { key: key.clone(), value, range: *range })
     });
-    let silent = |name: &str| !spec.parameters.contains_key(name);
+    // As a map: looking a value up to vary it is no use of it.
+    let stated_parameters: &BTreeMap<_, _> = &spec.parameters;
+    let silent = |name: &str| !stated_parameters.contains_key(name);
     let assumed = spec.technology.assumptions.iter().filter(|assumption| silent(assumption.parameter));
     let assumed = assumed.map(|assumption| {
         let (value, range) = assumption.base();
@@ -78,7 +81,10 @@ pub fn unstated(entries: &[Entry]) -> Vec<&str> {
 fn stated(spec: &FabricSpec, key: &str) -> Option<(f64, Status)> {
     let of_rate = |rate: &Value<Rate>| (rate.value.0 as f64, rate.status);
     match key.split('.').collect::<Vec<_>>()[..] {
-        ["parameter", name] => spec.parameters.get(name).map(|value| (value.value, value.status)),
+        ["parameter", name] => {
+            let stated: &BTreeMap<_, _> = &spec.parameters;
+            stated.get(name).map(|value| (value.value, value.status))
+        }
         ["packet", "overhead"] => Some((spec.packet.overhead_bytes.value, spec.packet.overhead_bytes.status)),
         ["resource", role, field] => {
             let resource = spec.resources.get(&role_named(role)?)?;
@@ -127,28 +133,68 @@ fn set(resource: &mut ResourceSpec, field: &str, value: f64) {
     }
 }
 
-/// Varies the uncertain inputs of `spec`.
+/// Varies the uncertain inputs of `spec`, for one answer.
 ///
 /// # Errors
 /// The first of `answer`.
 pub fn vary<E>(spec: &FabricSpec, answer: impl Fn(&FabricSpec) -> Result<f64, E>) -> Result<Sensitivity, E> {
+    let mut found = vary_all(spec, &inputs(spec), |spec| Ok(vec![answer(spec)?]))?;
+    Ok(found.remove(0))
+}
+
+/// Varies `inputs` of `spec`, for several answers at once.
+///
+/// # Errors
+/// The first of `answer`.
+pub fn vary_all<E>(
+    spec: &FabricSpec,
+    inputs: &[Input],
+    answer: impl Fn(&FabricSpec) -> Result<Vec<f64>, E>,
+) -> Result<Vec<Sensitivity>, E> {
     let stated = answer(spec)?;
-    let (mut ranking, mut without_effect) = (Vec::new(), Vec::new());
-    let (mut lowest, mut highest) = (spec.clone(), spec.clone());
-    for input in inputs(spec) {
-        let [low, high] = input.range;
-        let answers = [answer(&with(spec.clone(), &input.key, low))?, answer(&with(spec.clone(), &input.key, high))?];
-        if answers.iter().all(|one| *one == stated) {
-            without_effect.push(input.key);
-            continue;
+    let at = |input: &Input, value| answer(&with(spec.clone(), &input.key, value));
+    let ends = |input: &Input| Ok([at(input, input.range[0])?, at(input, input.range[1])?]);
+    let moved: Vec<[Vec<f64>; 2]> = inputs.iter().map(ends).collect::<Result<_, E>>()?;
+    // Most answers move the same way with an input: what all at once give is then the same run.
+    let mut together: BTreeMap<Vec<Option<bool>>, Vec<f64>> =
+        BTreeMap::from([(vec![None; inputs.len()], stated.clone())]);
+    let mut all_at_once = |highs: Vec<Option<bool>>, index: usize| -> Result<f64, E> {
+        if let Some(known) = together.get(&highs) {
+            return Ok(known[index]);
         }
-        let (down, up) = if answers[0] <= answers[1] { (low, high) } else { (high, low) };
-        lowest = with(lowest, &input.key, down);
-        highest = with(highest, &input.key, up);
-        ranking.push(Effect { input, answers });
+        let change = |changed, (input, high): (&Input, &Option<bool>)| match high {
+            Some(high) => with(changed, &input.key, input.range[usize::from(*high)]),
+            None => changed,
+        };
+        let found = answer(&inputs.iter().zip(&highs).fold(spec.clone(), change))?;
+        let value = found[index];
+        together.insert(highs, found);
+        Ok(value)
+    };
+    let mut all = Vec::with_capacity(stated.len());
+    for (index, &stated) in stated.iter().enumerate() {
+        let answers = |ends: &[Vec<f64>; 2]| [ends[0][index], ends[1][index]];
+        let still = |ends: &[Vec<f64>; 2]| answers(ends).iter().all(|one| *one == stated);
+        // The end that lowers the answer; none where the input does not move it.
+        let lowering =
+            |ends: &[Vec<f64>; 2]| if still(ends) { None } else { Some(answers(ends)[0] > answers(ends)[1]) };
+        let lows: Vec<Option<bool>> = moved.iter().map(lowering).collect();
+        let highs = lows.iter().map(|low| low.map(|low| !low)).collect();
+        let [low, high] = [all_at_once(lows, index)?, all_at_once(highs, index)?];
+        let (mut ranking, mut without_effect) = (Vec::new(), Vec::new());
+        for (input, ends) in inputs.iter().zip(&moved) {
+            match still(ends) {
+                true => without_effect.push(input.key.clone()),
+                false => ranking.push(Effect { input: input.clone(), answers: answers(ends) }),
+            }
+        }
+        ranking.sort_by(|a, b| b.size(stated).total_cmp(&a.size(stated)));
+        all.push(Sensitivity {
+            answer: stated,
+            interval: [low.min(stated), high.max(stated)],
+            ranking,
+            without_effect,
+        });
     }
-    let ends = if ranking.is_empty() { [stated; 2] } else { [answer(&lowest)?, answer(&highest)?] };
-    ranking.sort_by(|a, b| b.size(stated).total_cmp(&a.size(stated)));
-    let interval = [ends[0].min(stated), ends[1].max(stated)];
-    Ok(Sensitivity { answer: stated, interval, ranking, without_effect })
+    Ok(all)
 }

@@ -4,6 +4,7 @@
 //! A `FabricSpec` is plain data. Reading and validating TOML lives in `catalog`.
 
 use crate::barrier::BarrierSpec;
+use crate::parameters::Parameters;
 use crate::reduction::ReductionSpec;
 use crate::routing::Paths;
 use crate::technology::{self, Technology};
@@ -327,7 +328,7 @@ pub struct FabricSpec {
     pub paths: Paths,
     /// Parameters of hosts and adapters that the simulator needs, by the names of
     /// [`crate::catalog::vocabulary`], in base units (bytes per second, picoseconds, bytes, plain numbers).
-    pub parameters: BTreeMap<String, Value<f64>>,
+    pub parameters: Parameters,
     /// Least and greatest plausible value by dotted key (`resource.link.latency`, `parameter.copy_rate`), in base units,
     /// of the values that state an uncertainty.
     pub ranges: BTreeMap<String, [f64; 2]>,
@@ -406,7 +407,7 @@ impl FabricSpec {
             technology: technology::named("ideal").expect("in the registry"),
             flow_control: FlowControl::StoreAndForward,
             paths: Paths::Packet,
-            parameters: BTreeMap::new(),
+            parameters: Parameters::default(),
             ranges: BTreeMap::new(),
             barrier: None,
             reduction: None,

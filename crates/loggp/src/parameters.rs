@@ -148,7 +148,7 @@ impl LogGops {
 pub fn per_size(spec: &FabricSpec, prefix: &str) -> Vec<(u64, Time)> {
     let sized = spec
         .parameters
-        .iter()
+        .beginning(prefix)
         .filter_map(|(name, value)| Some((name.strip_prefix(prefix)?.parse().ok()?, Time(value.value.round() as u64))));
     let mut points: Vec<(u64, Time)> = sized.collect();
     points.sort_unstable();

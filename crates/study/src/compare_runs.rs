@@ -24,7 +24,7 @@ impl FromStr for Share {
 }
 
 /// Keys of text that tell what came out, not what was asked.
-const TOLD: [&str; 11] = [
+const TOLD: [&str; 12] = [
     "limiting_resource",
     "hot_link",
     "trace_hash",
@@ -36,6 +36,7 @@ const TOLD: [&str; 11] = [
     "error",
     "source",
     "file",
+    "sensitivity_of",
 ];
 /// Whole numbers that came out.
 const COUNTED: [&str; 18] = [

@@ -1,9 +1,10 @@
 //! Several fabrics at several sizes: their bandwidth, cost, and the best at each size.
 
 use crate::Error;
+use crate::inputs::{self, Vary};
 use crate::model::{Method, PatternQuestion};
 use crate::ranking::{Eras, Grid, Quantity};
-use crate::{Source, explain};
+use crate::{Source, Unwatched, Watch, explain};
 use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{Library, nearest, status_name};
@@ -141,15 +142,20 @@ impl Comparison {
         question: &PatternQuestion,
         method: Method,
         eras: Eras,
+        vary: Vary,
         step: &(dyn Fn() + Sync),
     ) -> Result<Comparison, Error> {
         let mut cells = Vec::new();
         for priced in sources {
             for &nodes in sizes {
-                let cell = cell(priced, nodes, question, method, step);
-                cells.push(cell.unwrap_or_else(|why| {
+                let one = |source: &Source, _: &dyn Watch| {
+                    let cell = cell(priced, source, nodes, question, method, step);
+                    Ok(vec![cell.map_err(Error::Input)?])
+                };
+                let cell = inputs::told(&priced.source, vary, &Unwatched, &one);
+                cells.extend(cell.unwrap_or_else(|why| {
                     (0..question.draws()).for_each(|_| step());
-                    question.unanswered(priced.source.name(), nodes, &why)
+                    vec![question.unanswered(priced.source.name(), nodes, &why.to_string())]
                 }));
             }
         }
@@ -204,13 +210,14 @@ impl Comparison {
 /// One fabric at one size.
 fn cell(
     priced: &Priced,
+    source: &Source,
     nodes: u32,
     question: &PatternQuestion,
     method: Method,
     step: &(dyn Fn() + Sync),
 ) -> Result<Record, String> {
-    let fabric = priced.source.build(nodes)?;
-    let spec = Some(priced.source.spec()).filter(|_| method == Method::Formula);
+    let fabric = source.build(nodes)?;
+    let spec = Some(source.spec()).filter(|_| method == Method::Formula);
     let (mut record, fabric) = match spec.and_then(|spec| question.by_formula(spec, nodes)) {
         Some(record) => (record, fabric),
         None => question.by_load(fabric, step).map(|(record, counted)| (record, counted.fabric))?,

@@ -32,7 +32,7 @@ pub struct PatternQuestion {
 
 /// Reads a pattern; a matrix from its file.
 pub fn traffic(text: &str) -> Result<Traffic, String> {
-    Traffic::parse(text, |file| std::fs::read_to_string(file)).map_err(|error| error.to_string())
+    Traffic::parse(text, hotlink_fabric::input::text).map_err(|error| error.to_string())
 }
 
 crate::words! {

@@ -1,8 +1,63 @@
 //! Independent parts on all cores.
 
 use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 /// `one` of each of `all`, in their order, whichever ends first.
 pub fn each<'a, T: Sync, R: Send>(all: &'a [T], one: impl Fn(&'a T) -> R + Sync + Send) -> Vec<R> {
     all.par_iter().map(one).collect()
+}
+
+/// As [`each`], and `give`s each result as soon as it and all before it are there. Once `give` says false nothing more is
+/// begun or given.
+pub fn each_in_order<T: Sync, R: Send>(
+    all: &[T],
+    one: impl Fn(&T) -> R + Sync + Send,
+    give: impl FnMut(R) -> bool + Send,
+) {
+    struct Line<R, G> {
+        next: usize,
+        waiting: BTreeMap<usize, R>,
+        ended: bool,
+        give: G,
+    }
+    let line = Mutex::new(Line { next: 0, waiting: BTreeMap::new(), ended: false, give });
+    let locked = || line.lock().unwrap_or_else(PoisonError::into_inner);
+    // One after the other from the front, so that the first results come first.
+    let begin = |(index, item): (usize, &T)| {
+        if locked().ended {
+            return;
+        }
+        let result = one(item);
+        let mut line = locked();
+        line.waiting.insert(index, result);
+        while !line.ended {
+            let next = line.next;
+            let Some(result) = line.waiting.remove(&next) else { break };
+            line.next += 1;
+            line.ended = !(line.give)(result);
+        }
+    };
+    all.iter().enumerate().par_bridge().for_each(begin);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_in_order_and_end_where_they_are_refused() {
+        let all: Vec<u32> = (0..100).collect();
+        let mut given = Vec::new();
+        each_in_order(
+            &all,
+            |&n| n,
+            |n| {
+                given.push(n);
+                n < 41
+            },
+        );
+        assert_eq!(given, (0..=41).collect::<Vec<_>>());
+    }
 }

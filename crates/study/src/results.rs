@@ -24,7 +24,7 @@ pub struct Results {
 pub fn read(path: &Path) -> Result<Vec<Results>, Error> {
     if path == Path::new("-") {
         let input = Path::new("standard input");
-        let text = std::io::read_to_string(std::io::stdin());
+        let text = hotlink_fabric::input::text("-");
         return Ok(vec![parse(input, &text.map_err(|error| wrong(input, format!("cannot be read: {error}")))?)?]);
     }
     if !path.is_dir() {

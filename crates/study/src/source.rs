@@ -5,18 +5,20 @@ use crate::values::Counts;
 use hotlink_fabric::catalog::{self, Mistake};
 use hotlink_fabric::spec::{FabricSpec, TopologySpec};
 use hotlink_fabric::technology::Technology;
-use hotlink_fabric::{Fabric, import};
+use hotlink_fabric::{Fabric, import, input};
 
 /// Largest graph file that is read.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// A fabric as named on the command line.
+#[derive(Clone)]
 pub struct Source {
     spec: FabricSpec,
     graph: Option<Graph>,
 }
 
 /// A graph file: a fabric of one size.
+#[derive(Clone)]
 struct Graph {
     file: String,
     text: String,
@@ -38,7 +40,7 @@ impl Source {
     /// # Errors
     /// As [`Source::open`]; a technology for a catalog file.
     pub fn open_as(name: &str, technology: Option<&'static Technology>) -> Result<Source, Error> {
-        if name.ends_with(".json") {
+        if is_graph(name) {
             return Source::graph(name, technology);
         }
         if let Some(technology) = technology {
@@ -52,11 +54,13 @@ impl Source {
 
     fn graph(file: &str, technology: Option<&'static Technology>) -> Result<Source, Error> {
         let cannot = |what: String| Error::Input(format!("{file}: {what}"));
-        let size = std::fs::metadata(file).map_err(|error| cannot(format!("cannot be read: {error}")))?.len();
-        if size > MOST_BYTES {
-            return Err(cannot("is larger than a graph file may be: 1 GiB".to_owned()));
+        if !input::is_standard(file) {
+            let size = std::fs::metadata(file).map_err(|error| cannot(format!("cannot be read: {error}")))?.len();
+            if size > MOST_BYTES {
+                return Err(cannot("is larger than a graph file may be: 1 GiB".to_owned()));
+            }
         }
-        let text = std::fs::read_to_string(file).map_err(|error| cannot(format!("cannot be read: {error}")))?;
+        let text = input::text(file).map_err(|error| cannot(format!("cannot be read: {error}")))?;
         let fabric = import::graph(file, &text, technology).map_err(|error| Error::Input(error.to_string()))?;
         let nodes = fabric.nodes();
         Ok(Source { spec: fabric.spec, graph: Some(Graph { file: file.to_owned(), text, nodes, technology }) })
@@ -77,6 +81,19 @@ impl Source {
         &self.spec
     }
 
+    /// The same fabric, of which nothing was asked so far ([`hotlink_fabric::Parameters::asked`]).
+    #[must_use]
+    pub fn unasked(&self) -> Source {
+        let parameters = self.spec.parameters.unasked();
+        Source { spec: FabricSpec { parameters, ..self.spec.clone() }, graph: self.graph.clone() }
+    }
+
+    /// The same fabric with other values.
+    #[must_use]
+    pub fn varied(&self, spec: FabricSpec) -> Source {
+        Source { spec, graph: self.graph.clone() }
+    }
+
     /// The sizes asked for; a graph has its own.
     pub fn sizes(&self, asked: Option<&Counts>) -> Result<Vec<u32>, Error> {
         match (asked, &self.graph) {
@@ -93,7 +110,12 @@ impl Source {
     pub fn build(&self, nodes: u32) -> Result<Fabric, String> {
         if let Some(graph) = &self.graph {
             return match nodes == graph.nodes {
-                true => import::graph(&graph.file, &graph.text, graph.technology).map_err(|error| error.to_string()),
+                true => import::graph(&graph.file, &graph.text, graph.technology)
+                    .map(|mut fabric| {
+                        fabric.spec.clone_from(&self.spec);
+                        fabric
+                    })
+                    .map_err(|error| error.to_string()),
                 false => Err(format!("{} holds {} nodes, no other number", graph.file, graph.nodes)),
             };
         }
@@ -105,6 +127,12 @@ impl Source {
         }
         Fabric::build(&self.spec, nodes).map_err(|error| error.to_string())
     }
+}
+
+/// Whether a name is a graph's: a `.json` file, or standard input that begins as one does.
+pub fn is_graph(name: &str) -> bool {
+    let begins = |text: String| text.trim_start().starts_with('{');
+    name.ends_with(".json") || (input::is_standard(name) && input::text(name).is_ok_and(begins))
 }
 
 /// All mistakes of a catalog file, one a line; for a machine not measured yet, how to.

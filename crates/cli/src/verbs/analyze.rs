@@ -5,10 +5,9 @@ use crate::table::Table;
 use crate::words::word;
 use crate::{Failure, output::Output, values::Counts};
 use hotlink_bench::Record;
-use hotlink_fabric::Fabric;
-use hotlink_study::Source;
 use hotlink_study::ask::{Detail, Measured, Question};
-use hotlink_study::sensitivity;
+use hotlink_study::{Source, Watch, inputs};
+use std::cell::OnceCell;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -66,18 +65,27 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let progress = output.progress("analyze", sizes.len() as u64 * args.question.pattern()?.draws());
     for nodes in sizes {
         let question = Question { detail: args.detail(), ..args.question.question(&args.fabric, nodes) };
-        let answers = asked(&question, &source, args.method, &measured, &progress)?;
+        let first = OnceCell::new();
+        let answer = |source: &Source, watch: &dyn Watch| {
+            let answers = asked(&question, source, args.method, &measured, watch)?;
+            let records = answers.records();
+            // What is asked again with other inputs adds no rows.
+            let _ = first.set(answers);
+            Ok(records)
+        };
+        let vary = if rows.is_empty() { output.vary(args.sensitivity) } else { output.vary_all(args.sensitivity) };
+        let records = inputs::told(&source, vary, &progress, &answer)?;
+        let Some(answers) = first.into_inner() else { continue };
         let at = |line: &str| format!("{nodes} nodes: {line}");
         resources.extend(answers.given.iter().flat_map(|answer| answer.more.clone()));
-        let mut records = answers.records();
-        if args.sensitivity {
-            let at = |what: String| Failure::Input(format!("{} with {nodes} nodes: {what}", source.name()));
-            add_sensitivity(args, &source, nodes, &mut records).map_err(at)?;
-        }
+        records.iter().for_each(|record| output.push(record.clone()));
         rows.extend(records);
         notes.extend(answers.given.iter().flat_map(|answer| answer.why.iter().map(|line| at(line))));
         if args.method == Methods::All {
             notes.extend(answers.notes().iter().map(|line| at(line)));
+        }
+        if output.is_closed() {
+            break;
         }
     }
     let notes = deadlocks(&rows).into_iter().chain(notes).collect();
@@ -85,20 +93,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     if args.links {
         output.table(Table::of(&resources));
     }
-    rows.into_iter().chain(resources).for_each(|record| output.push(record));
+    resources.into_iter().for_each(|record| output.push(record));
     Ok(())
-}
-
-/// Adds the interval of the load count's bandwidth.
-fn add_sensitivity(args: &Args, source: &Source, nodes: u32, records: &mut [Record]) -> Result<(), String> {
-    let Some(record) = records.iter_mut().find(|record| record.text("method") == Some("load")) else { return Ok(()) };
-    let question = args.question.pattern().map_err(|error| error.to_string())?;
-    let key = "bandwidth_per_node_MBps";
-    sensitivity::add(record, source.spec(), key, |spec| {
-        let fabric = Fabric::build(spec, nodes).map_err(|error| error.to_string())?;
-        let (record, _) = question.by_load(fabric, &|| ())?;
-        record.number(key).ok_or_else(|| format!("no {key}"))
-    })
 }
 
 impl Args {

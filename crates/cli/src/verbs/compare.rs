@@ -5,10 +5,10 @@ mod paper;
 use super::question::PatternArgs;
 use crate::words::word;
 use crate::{Failure, files::Batch, output::Output, values::Counts};
-use hotlink_study::Source;
 use hotlink_study::comparison::{Comparison, Priced};
 use hotlink_study::model::Method;
 use hotlink_study::ranking::Eras;
+use hotlink_study::{Source, is_graph};
 use paper::Paper;
 use std::path::{Path, PathBuf};
 
@@ -38,6 +38,10 @@ pub(crate) struct Args {
     /// Rank prices of different years together, as they are: nothing is converted.
     #[arg(long)]
     across_eras: bool,
+    /// Vary the estimated and assumed inputs within their stated uncertainty: adds the interval of each bandwidth and the
+    /// inputs that move it, the strongest first.
+    #[arg(long)]
+    sensitivity: bool,
     /// Folder for tables, data and plots.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -47,7 +51,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let sizes = args.nodes.to_u32().map_err(|what| Failure::Input(format!("--nodes: {what}")))?;
     let mut sources: Vec<Priced> = Vec::new();
     for name in &args.fabrics {
-        let technology = args.question.technology.filter(|_| name.ends_with(".json"));
+        let technology = args.question.technology.filter(|_| is_graph(name));
         let source = Source::open_as(name, technology)?;
         if sources.iter().any(|known| known.source.name() == source.name()) {
             return Err(Failure::Input(format!("{}: named twice; name each fabric once", source.name())));
@@ -59,7 +63,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let progress = output.progress("compare", steps);
     let comparison = {
         let eras = if args.across_eras { Eras::Together } else { Eras::Apart };
-        Comparison::make(&sources, &sizes, &question, args.method, eras, &|| progress.step())?
+        Comparison::make(&sources, &sizes, &question, args.method, eras, output.vary_all(args.sensitivity), &|| {
+            progress.step()
+        })?
     };
     drop(progress);
     comparison.records().into_iter().for_each(|record| output.push(record));

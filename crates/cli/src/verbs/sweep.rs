@@ -119,7 +119,7 @@ pub(crate) fn run_plan(plan: &Path, verb: &[&str], output: &mut Output) -> Resul
 
 fn cells(args: &Args) -> Result<Vec<Cell>, Failure> {
     let file = args.plan.display().to_string();
-    let text = std::fs::read_to_string(&args.plan)
+    let text = hotlink_fabric::input::text(&file)
         .map_err(|error| Failure::Input(format!("{file}: cannot be read: {error}")))?;
     let cells = plan::expand(&file, &text)
         .map_err(|mistakes| Failure::Input(mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")))?;

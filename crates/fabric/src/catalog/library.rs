@@ -4,6 +4,7 @@ use super::mistake::{Mistake, nearest};
 use super::price_list::{parse_price_list, read_price_list};
 use super::read::{Parts, References, Stated, read_fabric, read_part};
 use super::sheet::{Entry, Sheet, Table, unknown};
+use crate::input;
 use crate::price::PriceList;
 use crate::spec::FabricSpec;
 use std::collections::BTreeMap;
@@ -141,7 +142,7 @@ impl Library {
 
     /// The text of `name_or_path`: a path if it has a slash or ends in `.toml`, else a name in `folder`.
     pub(super) fn open(&self, folder: &str, name_or_path: &str) -> Result<(String, String), Mistake> {
-        if name_or_path.contains('/') || name_or_path.ends_with(".toml") {
+        if name_or_path.contains('/') || name_or_path.ends_with(".toml") || input::is_standard(name_or_path) {
             return read_file(Path::new(name_or_path));
         }
         self.find(folder, name_or_path).unwrap_or_else(|| {
@@ -288,6 +289,10 @@ fn built_in(folder: &str, name: &str) -> String {
 fn read_file(path: &Path) -> Result<(String, String), Mistake> {
     let file = path.display().to_string();
     let wrong = |what: String| Mistake::of_file(&file, what, "a TOML text file of at most 4 MiB");
+    if input::is_standard(&file) {
+        let text = input::text(&file).map_err(|error| wrong(format!("standard input cannot be read: {error}")))?;
+        return Ok((file, text));
+    }
     let metadata = fs::metadata(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     if !metadata.is_file() || metadata.len() > MOST_BYTES {
         return Err(wrong("is not such a file".to_owned()));

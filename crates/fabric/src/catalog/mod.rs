@@ -26,7 +26,7 @@ pub use library::{Described, Kind, Library, Listed, Loaded};
 pub use mistake::{Lines, Mistake, nearest};
 pub use price_list::parse_price_list;
 pub use published::Claim;
-pub use read::{Parts, role_named};
+pub use read::{Parts, role_key, role_named};
 pub(crate) use sheet::Table;
 pub use sheet::{Entry, status_name};
 pub use write::to_toml;

@@ -48,6 +48,11 @@ pub fn role_named(name: &str) -> Option<Role> {
     ROLES.iter().find(|(own, _)| *own == name).map(|(_, role)| *role)
 }
 
+/// What files call `role`.
+pub fn role_key(role: Role) -> &'static str {
+    ROLES.iter().find(|(_, own)| *own == role).map_or("", |(name, _)| name)
+}
+
 /// Names of [`ItemKind`] in files.
 pub(super) const ITEMS: &[(&str, ItemKind)] = &[
     ("nic", ItemKind::Nic),
@@ -338,7 +343,7 @@ pub(super) fn read_fabric(sheet: &Sheet<'_>, references: &mut dyn References) ->
         technology: technology?,
         flow_control: technology?.flow_control.value,
         paths: paths.or(technology.map(|technology| technology.paths.value))?,
-        parameters: stated.parameters,
+        parameters: stated.parameters.into(),
         ranges: stated.ranges,
         barrier: if has_barrier { Some(barrier?) } else { None },
         reduction: if has_reduction { Some(reduction?) } else { None },

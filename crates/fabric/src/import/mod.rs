@@ -333,7 +333,7 @@ impl Reader<'_> {
             spec.packet = packet;
         }
         if let Some(parts) = parts {
-            (spec.resources, spec.parameters, spec.ranges) = (parts.resources, parts.parameters, parts.ranges);
+            (spec.resources, spec.parameters, spec.ranges) = (parts.resources, parts.parameters.into(), parts.ranges);
         }
         self.links_of(&mut spec)?;
         if let Some(packet) = &self.parsed.packet {

@@ -24,7 +24,7 @@ impl Engine for Loggp {
         Ok(Claim { leaves_out: vec![Omission::Sharing], steps: f64::from(question.nodes).powi(2) })
     }
 
-    fn answer(&self, question: &Question, _: &Source, watch: &dyn Watch) -> Result<Given, Error> {
-        super::packet::given(question, &question.cell().map_err(Error::Input)?, watch)
+    fn answer(&self, question: &Question, source: &Source, watch: &dyn Watch) -> Result<Given, Error> {
+        super::packet::given(question, source, &question.cell().map_err(Error::Input)?, watch)
     }
 }

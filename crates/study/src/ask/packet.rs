@@ -115,8 +115,8 @@ impl Engine for Packet {
         Ok(Claim { leaves_out, steps: question.packet_hops(source) })
     }
 
-    fn answer(&self, question: &Question, _: &Source, watch: &dyn Watch) -> Result<Given, Error> {
-        given(question, &question.cell().map_err(Error::Input)?, watch)
+    fn answer(&self, question: &Question, source: &Source, watch: &dyn Watch) -> Result<Given, Error> {
+        given(question, source, &question.cell().map_err(Error::Input)?, watch)
     }
 }
 
@@ -167,16 +167,16 @@ impl Engine for Exactly {
         Ok(Claim { steps: 0.0, ..claim })
     }
 
-    fn answer(&self, question: &Question, _: &Source, watch: &dyn Watch) -> Result<Given, Error> {
-        let answer = given(question, &self.0, watch)?;
+    fn answer(&self, question: &Question, source: &Source, watch: &dyn Watch) -> Result<Given, Error> {
+        let answer = given(question, source, &self.0, watch)?;
         let is_partial = matches!(self.0.what, What::Traffic { load, .. } if load < 1.0);
         // Less was offered than the network could take: that is no answer to what it can take.
         Ok(Given { value: answer.value.filter(|_| !is_partial), ..answer })
     }
 }
 
-pub(super) fn given(question: &Question, cell: &Cell, watch: &dyn Watch) -> Result<Given, Error> {
-    let mut records = cell.run(watch).map_err(Error::Input)?.into_iter();
+pub(super) fn given(question: &Question, source: &Source, cell: &Cell, watch: &dyn Watch) -> Result<Given, Error> {
+    let mut records = cell.run_from(source, watch).map_err(Error::Input)?.into_iter();
     let record = records.next().ok_or_else(|| Error::Input("the simulation gave no record".to_owned()))?;
     let value = match &question.what {
         _ if question.is_exchange() => {

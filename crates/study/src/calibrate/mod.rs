@@ -108,7 +108,7 @@ pub fn fabric(name: &str, measured: &[Measured], model: Model) -> Result<FabricS
         technology,
         flow_control: technology.flow_control.value,
         paths: technology.paths.value,
-        parameters: parameters(measured),
+        parameters: parameters(measured).into(),
         ranges: BTreeMap::new(),
         barrier: None,
         reduction: None,

@@ -1,6 +1,7 @@
 //! Barriers on dedicated barrier networks, event by event.
 
 use crate::bound::network;
+use crate::inputs::{self, Vary};
 use crate::{Error, Source, Watch};
 use hotlink_bench::Record;
 use hotlink_fabric::barrier::BarrierSpec;
@@ -26,8 +27,17 @@ pub struct Barriers {
 ///
 /// # Errors
 /// The fabric has no such network, or not for so many nodes.
-pub fn hardware(fabric: &str, sizes: &[u32], what: Barriers, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
-    let source = Source::open(fabric)?;
+pub fn hardware(
+    fabric: &str,
+    sizes: &[u32],
+    what: Barriers,
+    vary: Vary,
+    watch: &dyn Watch,
+) -> Result<Vec<Record>, Error> {
+    inputs::told(&Source::open(fabric)?, vary, watch, &|source, watch| of_sizes(source, sizes, what, watch))
+}
+
+fn of_sizes(source: &Source, sizes: &[u32], what: Barriers, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
     let fabric = source.spec();
     let Some(spec) = &fabric.barrier else {
         let what = format!("--fabric {}: has no barrier network, as --algorithm hardware needs", fabric.name);

@@ -1,5 +1,7 @@
 //! Replacement policies of the cache of registrations and connections, under traces of buffer reuse.
 
+use super::program::assumed;
+use crate::inputs::{self, Vary};
 use crate::options::Cache;
 use crate::{Error, Source, Watch, parallel};
 use hotlink_bench::{Pattern, Record, Reuse, ReuseTime, Told, Tuned, Tuning};
@@ -60,14 +62,9 @@ impl CacheStudy {
     ///
     /// # Errors
     /// What a size may be; the fabric cannot be built.
-    pub fn run(&self, source: &Source, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
+    pub fn run(&self, source: &Source, vary: Vary, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
         let runs = self.runs().map_err(Error::Input)?;
-        let records = parallel::each(&runs, |run| {
-            let record = run.record(source, watch);
-            watch.step();
-            record
-        });
-        records.into_iter().map(|record| record.map_err(Error::Input)).collect()
+        inputs::told(source, vary, watch, &|source, watch| Run::all(&runs, source, watch))
     }
 
     fn runs(&self) -> Result<Vec<Run>, String> {
@@ -91,6 +88,14 @@ impl CacheStudy {
 }
 
 impl Run {
+    fn all(runs: &[Run], source: &Source, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
+        let records = parallel::each(runs, |run| {
+            let record = run.record(source, watch);
+            watch.step();
+            record
+        });
+        records.into_iter().map(|record| record.map_err(Error::Input)).collect()
+    }
     /// What keeps set-ups from being hit; `falls_short`: of the bound, which knows no limit of memory and keeps all.
     fn limiting(&self, falls_short: bool) -> &'static str {
         match self.cache {
@@ -157,6 +162,7 @@ impl Run {
             .with("events", run.stats.events)
             .with("trace_hash", format!("{:016x}", run.trace_hash))
             .with("packet_hops", run.stats.packet_hops)
-            .with("wall_s", watch.seconds() - start))
+            .with("wall_s", watch.seconds() - start)
+            .followed_by(assumed(driver.adapter())))
     }
 }

@@ -3,13 +3,13 @@
 use super::program::Program;
 use crate::bound::message::alone_us;
 use crate::bound::pattern::{Pattern, flows, with_limit};
+use crate::inputs::{self, Vary};
 use crate::options::{Ethernet, Order, Paths, Rates};
-use crate::sensitivity;
 use crate::{Error, Source, Watch, parallel};
 use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::bound::Bounds;
-use hotlink_fabric::spec::{Capacities, FabricSpec};
+use hotlink_fabric::spec::Capacities;
 use hotlink_fabric::technology::Technology;
 use hotlink_fabric::traffic::{Demand, Traffic};
 use hotlink_fabric::units::Time;
@@ -37,8 +37,8 @@ pub struct Cell {
     pub streams: Option<u16>,
     /// How equal paths are chosen; by default as the fabric does.
     pub paths: Option<Paths>,
-    /// Vary the uncertain inputs and give the answer's interval.
-    pub sensitivity: bool,
+    /// Whether the uncertain inputs are varied for the answer's interval.
+    pub sensitivity: Vary,
     /// What a graph's network is, where its file does not state it.
     pub technology: Option<&'static Technology>,
     /// What Ethernet does when a buffer fills.
@@ -102,7 +102,7 @@ impl Cell {
             streams: None,
             paths: None,
             technology: None,
-            sensitivity: false,
+            sensitivity: Vary::No,
             ethernet: Ethernet::Pause,
             links: false,
             faults: None,
@@ -112,22 +112,21 @@ impl Cell {
     /// Runs the simulation: its record, and one for each server where links are asked for.
     pub fn run(&self, watch: &dyn Watch) -> Result<Vec<Record>, String> {
         let source = Source::open_as(&self.fabric, self.technology).map_err(|error| error.to_string())?;
+        self.run_from(&source, watch)
+    }
+
+    /// The same on a fabric that is open already.
+    pub fn run_from(&self, source: &Source, watch: &dyn Watch) -> Result<Vec<Record>, String> {
+        let answer = |source: &Source, watch: &dyn Watch| self.answer(source, watch).map_err(Error::Input);
+        inputs::told(source, self.sensitivity, watch, &answer).map_err(|error| error.to_string())
+    }
+
+    fn answer(&self, source: &Source, watch: &dyn Watch) -> Result<Vec<Record>, String> {
         if super::loggp::is_calibrated(source.spec()) {
             let failed = |what| format!("{} with {} ranks: {what}", self.fabric, self.nodes);
             return super::loggp::run(self, source.spec(), watch).map_err(failed);
         }
-        let mut records = self.run_on(source.build(self.nodes)?, watch)?;
-        if let (true, Some(record)) = (self.sensitivity, records.first_mut()) {
-            let keys = ["latency_us", "bandwidth_per_node_MBps", "bandwidth_MBps"];
-            let key = keys.into_iter().find(|key| record.number(key).is_some()).ok_or("no value to vary")?;
-            let answer = |spec: &FabricSpec| {
-                let fabric = Fabric::build(spec, self.nodes).map_err(|error| error.to_string())?;
-                let records = self.run_on(fabric, watch)?;
-                records.first().and_then(|record| record.number(key)).ok_or_else(|| format!("no {key}"))
-            };
-            sensitivity::add(record, source.spec(), key, answer)?;
-        }
-        Ok(records)
+        self.run_on(source.build(self.nodes)?, watch)
     }
 
     fn run_on(&self, fabric: Fabric, watch: &dyn Watch) -> Result<Vec<Record>, String> {
@@ -179,8 +178,7 @@ impl Cell {
             What::Program(_) => pairs(&[]),
             What::AllToAll { .. } => Traffic::AllToAll.demand(nodes, self.seed).map_err(|error| error.to_string()),
             What::Traffic { pattern, .. } => {
-                let traffic =
-                    Traffic::parse(pattern, |file| std::fs::read_to_string(file)).map_err(|e| e.to_string())?;
+                let traffic = Traffic::parse(pattern, hotlink_fabric::input::text).map_err(|e| e.to_string())?;
                 traffic.demand(nodes, self.seed).map_err(|error| error.to_string())
             }
         }
@@ -356,19 +354,24 @@ fn per_server(head: &Record, plan: &Plan<'_>, run: &Run) -> Vec<Record> {
     .collect()
 }
 
-/// The records of all cells, in their order.
+/// The records of all cells, in their order: those of a cell as soon as it and all before it are done. Once `give` says
+/// false no further cell begins.
 ///
 /// # Errors
-/// Of the first cell that has no answer.
-pub fn run(cells: &[Cell], watch: &dyn Watch) -> Result<Vec<Record>, Error> {
-    let results = parallel::each(cells, |cell| {
+/// Of the first cell that has no answer; what came before it is given.
+pub fn run(cells: &[Cell], watch: &dyn Watch, mut give: impl FnMut(Vec<Record>) -> bool + Send) -> Result<(), Error> {
+    let mut failed = None;
+    let one = |cell: &Cell| {
         let records = cell.run(watch);
         watch.step();
         records
+    };
+    parallel::each_in_order(cells, one, |records| match records {
+        Ok(records) => give(records),
+        Err(what) => {
+            failed = Some(Error::Input(what));
+            false
+        }
     });
-    let mut records = Vec::new();
-    for result in results {
-        records.extend(result.map_err(Error::Input)?);
-    }
-    Ok(records)
+    failed.map_or(Ok(()), Err)
 }

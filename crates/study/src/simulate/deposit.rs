@@ -1,6 +1,7 @@
 //! A block into local or remote memory, contiguous or with a stride (K98 s17-24).
 
 use crate::Source;
+use crate::inputs::{self, Vary};
 use crate::values::Size;
 use crate::{Error, Watch};
 use hotlink_bench::Record;
@@ -99,28 +100,28 @@ impl Transfer {
 ///
 /// # Errors
 /// What a size or stride may be, or what a host lacks.
-pub fn run(fabrics: &[String], what: &Transfers, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
-    let hosts: Vec<(String, Host)> = fabrics.iter().map(|name| open(name)).collect::<Result<_, _>>()?;
+pub fn run(fabrics: &[String], what: &Transfers, vary: Vary, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
+    let sources: Vec<Source> = fabrics.iter().map(|name| Source::open(name)).collect::<Result<_, _>>()?;
     let transfers = what.each()?;
     let mut records = Vec::new();
-    for (name, host) in &hosts {
-        for transfer in &transfers {
-            let started = watch.seconds();
-            let time = transfer.run(what, host).ok_or_else(|| {
-                let needs = "no remote loads, no DMA to set up, or no interrupt_time in its description";
-                Error::Input(format!("{name}: --series {}: the host has {needs}", transfer.series.name()))
-            })?;
-            records.push(record(name, what, transfer, &time).with("wall_s", watch.seconds() - started));
-            watch.step();
-        }
+    for source in &sources {
+        records.extend(inputs::told(source, vary, watch, &|source, watch| on(source, what, &transfers, watch))?);
     }
     Ok(records)
 }
 
-fn open(name: &str) -> Result<(String, Host), Error> {
-    let source = Source::open(name)?;
-    let host = Host::new(source.spec()).map_err(|error| Error::Input(error.to_string()))?;
-    Ok((source.name().to_owned(), host))
+fn on(source: &Source, what: &Transfers, transfers: &[Transfer], watch: &dyn Watch) -> Result<Vec<Record>, Error> {
+    let (name, host) = (source.name(), Host::new(source.spec()).map_err(|error| Error::Input(error.to_string()))?);
+    let one = |transfer: &Transfer| {
+        let started = watch.seconds();
+        let time = transfer.run(what, &host).ok_or_else(|| {
+            let needs = "no remote loads, no DMA to set up, or no interrupt_time in its description";
+            Error::Input(format!("{name}: --series {}: the host has {needs}", transfer.series.name()))
+        })?;
+        watch.step();
+        Ok(record(name, what, transfer, &time).with("wall_s", watch.seconds() - started))
+    };
+    transfers.iter().map(one).collect()
 }
 
 impl Transfers {

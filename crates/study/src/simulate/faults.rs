@@ -31,7 +31,7 @@ const LATEST_US: f64 = 86_400e6;
 /// # Errors
 /// Every mistake, one a line, as `file:line:column: key: what was wrong (allowed: ...)`.
 pub fn read(file: &str, fabric: &Fabric) -> Result<Vec<Fault>, String> {
-    let text = std::fs::read_to_string(file).map_err(|error| format!("--faults: {file}: {error}"))?;
+    let text = hotlink_fabric::input::text(file).map_err(|error| format!("--faults: {file}: {error}"))?;
     parse(file, &text, fabric)
         .map_err(|mistakes| mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n"))
 }

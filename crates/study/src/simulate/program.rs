@@ -23,7 +23,7 @@ use hotlink_fabric::ledger::Missing;
 use hotlink_message::{Algorithm, Counters, Error, SetupStats};
 use hotlink_port::middleware::Count;
 use hotlink_port::{Align, Driver, Kind};
-use hotlink_sim::port::{Family, VirtualTime};
+use hotlink_sim::port::{Adapter, Family, VirtualTime};
 use hotlink_sim::{Plan as NetPlan, Settings};
 use serde::{Serialize, de::DeserializeOwned};
 use std::cell::RefCell;
@@ -143,15 +143,15 @@ impl Program {
         }?;
         let outcome = driver.outcome().ok_or("the run did not end")?;
         let run = &outcome.run;
-        let assumed = driver.adapter().inputs.assumed();
         let seen = course.seen.take();
         if !seen.is_empty() {
             watch.saw(&self.run_name(cell, &records), &seen);
         }
+        let assumed = assumed(driver.adapter());
         let finish = |record: Record| {
             let record = with_seen(record, self.watching.as_ref(), &seen);
-            let record = if assumed.is_empty() { record } else { record.with("assumed", assumed.clone()) };
             record
+                .followed_by(assumed.clone())
                 .with("elapsed_us", run.elapsed.us())
                 .with("events", run.stats.events)
                 .with("packet_hops", run.stats.packet_hops)
@@ -451,6 +451,12 @@ pub fn with_seen(record: Record, watching: Option<&Watching>, seen: &[Seen]) -> 
         .with("count_events", sum(|count| count.events))
         .with("count_empty_polls", sum(|count| count.empty_polls))
         .with("count_setups", sum(|count| count.setups))
+}
+
+/// What stood in for values that the fabric does not state.
+pub(super) fn assumed(adapter: &Adapter) -> Record {
+    let assumed = adapter.inputs.assumed();
+    if assumed.is_empty() { Record::new() } else { Record::new().with("assumed", assumed) }
 }
 
 /// The one sample of a run in virtual time.

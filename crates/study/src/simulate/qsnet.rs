@@ -2,6 +2,7 @@
 
 use super::distribution::with_distribution;
 use crate::bound::network;
+use crate::inputs::{self, Vary};
 use crate::{Error, Source, Watch, parallel};
 use hotlink_bench::Record;
 use hotlink_fabric::background::BackgroundSpec;
@@ -49,12 +50,18 @@ pub struct Cell {
     pub seed: u64,
     /// Whether every sample is given.
     pub raw: bool,
+    /// Whether the uncertain inputs are varied for the answer's interval.
+    pub sensitivity: Vary,
 }
 
 impl Cell {
-    fn run(&self, watch: &dyn Watch) -> Result<Record, String> {
+    fn run(&self, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
+        let answer = |source: &Source, watch: &dyn Watch| Ok(vec![self.run_on(source, watch).map_err(Error::Input)?]);
+        inputs::told(&Source::open(&self.fabric)?, self.sensitivity, watch, &answer)
+    }
+
+    fn run_on(&self, source: &Source, watch: &dyn Watch) -> Result<Record, String> {
         let start = watch.seconds();
-        let source = Source::open(&self.fabric).map_err(|error| error.to_string())?;
         let fabric = source.build(self.what.nodes)?;
         let elan = Elan::of(&fabric.spec).ok_or_else(|| format!("{}: no QsNet adapters", self.fabric))?;
         let members = self.missing.members(self.what.nodes)?;
@@ -152,5 +159,5 @@ pub fn run(cells: &[Cell], watch: &dyn Watch) -> Result<Vec<Record>, Error> {
         watch.step();
         record
     });
-    results.into_iter().map(|record| record.map_err(Error::Input)).collect()
+    results.into_iter().collect::<Result<Vec<_>, _>>().map(|records| records.into_iter().flatten().collect())
 }

@@ -177,6 +177,8 @@ enum Bench {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    // Bounds and marks are added when all is measured.
+    output.hold();
     let carrier = args.bench.carrier();
     if let Some(launcher) = carrier.and_then(Carrier::launcher) {
         if carrier.is_some_and(|carrier| !carrier.is_mpi()) {

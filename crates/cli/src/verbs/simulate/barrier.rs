@@ -4,6 +4,7 @@ use super::stack::StackArgs;
 use crate::verbs::watching::WatchOptions;
 use crate::{Failure, output::Output, values::Counts};
 use hotlink_study::simulate::barrier::{self, Barriers};
+use hotlink_study::simulate::cell::Cell;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -41,6 +42,8 @@ pub(crate) struct Args {
     missing: super::qsnet::Missing,
     #[command(flatten)]
     watching: WatchOptions,
+    #[command(flatten)]
+    uncertain: super::options::UncertainArgs,
 }
 
 fn skew(text: &str) -> Result<f64, String> {
@@ -61,7 +64,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     for algorithm in &args.algorithm {
         if let Some(own) = super::qsnet::algorithm(&args.fabric, algorithm) {
             let cells = super::qsnet::barriers(&args.fabric, &nodes, own, (&args.stack, &args.missing), args.seed);
-            super::qsnet::run(&cells, output)?;
+            super::qsnet::run(&cells, args.uncertain.vary(), output)?;
             continue;
         }
         args.missing.refuse()?;
@@ -73,6 +76,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
             _ => {
                 let mut cells = super::packet::barriers(&args.fabric, &nodes, algorithm, &args.stack, args.seed)?;
                 super::options::watched(&mut cells, &args.watching)?;
+                let sensitivity = args.uncertain.vary();
+                let cells: Vec<_> = cells.into_iter().map(|cell| Cell { sensitivity, ..cell }).collect();
                 super::packet::run(&cells, &args.watching, output)?;
             }
         }
@@ -85,7 +90,7 @@ fn hardware(args: &Args, nodes: &[u32], output: &mut Output) -> Result<(), Failu
     let Args { partition, repetitions, skew_us, seed, .. } = *args;
     let what = Barriers { partition, repetitions, skew_us, seed };
     let progress = output.progress("simulate barrier", nodes.len() as u64 * u64::from(repetitions));
-    let records = barrier::hardware(&args.fabric, nodes, what, &progress)?;
+    let records = barrier::hardware(&args.fabric, nodes, what, output.vary(args.uncertain.sensitivity), &progress)?;
     records.into_iter().for_each(|record| output.push(record));
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! `hotlink simulate cache-study`: replacement policies of the set-up cache under traces of buffer reuse.
 
+use super::options::UncertainArgs;
 use crate::table::Table;
 use crate::values::{Size, Sizes};
 use crate::words::word;
@@ -48,6 +49,8 @@ pub(crate) struct Args {
     /// Seed of the random patterns and the random policy.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    uncertain: UncertainArgs,
 }
 
 /// What a plan's studies say themselves.
@@ -70,7 +73,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let source = Source::open(&args.fabric)?;
     let progress = output.progress("simulate cache-study", study.count() as u64);
     let ticking = progress.ticking();
-    let records = study.run(&source, &progress)?;
+    let records = study.run(&source, output.vary(args.uncertain.sensitivity), &progress)?;
     drop((ticking, progress));
     output.table(Table::of_keys(
         &records,

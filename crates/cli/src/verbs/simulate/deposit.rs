@@ -1,5 +1,6 @@
 //! `hotlink simulate deposit`: a block into local or remote memory, contiguous or with a stride (K98 s17-24).
 
+use super::options::UncertainArgs;
 use crate::table::Table;
 use crate::values::{Counts, Size, Sizes};
 use crate::words::word;
@@ -35,6 +36,8 @@ pub(crate) struct Args {
     /// How the block gets there [default: local, remote-direct, remote-dma-unpack].
     #[arg(long, value_parser = word::<Series>(), value_delimiter = ',', value_name = "LIST")]
     series: Vec<Series>,
+    #[command(flatten)]
+    uncertain: UncertainArgs,
 }
 
 /// What the table for people shows; the other formats have every key.
@@ -61,7 +64,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     };
     let progress = output.progress("simulate deposit", (args.fabric.len() * what.count()?) as u64);
     let ticking = progress.ticking();
-    let records = deposit::run(&args.fabric, &what, &progress)?;
+    let records = deposit::run(&args.fabric, &what, output.vary(args.uncertain.sensitivity), &progress)?;
     drop((ticking, progress));
     output.table(Table::of_keys(&records, &SHOWN));
     records.into_iter().for_each(|record| output.push(record));

@@ -62,7 +62,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let fabric = args.fabric.as_deref().unwrap_or("loggp");
     if let Some(file) = &args.file {
         let name = file.display().to_string();
-        let text = std::fs::read_to_string(file).map_err(|error| input(format!("{name}: cannot be read: {error}")))?;
+        let text =
+            hotlink_fabric::input::text(&name).map_err(|error| input(format!("{name}: cannot be read: {error}")))?;
         let schedule = Schedule::parse(&text).map_err(|error| input(format!("{name}:{error}")))?;
         let messages = LogGops { calc_unit, ..machine.messages };
         output.push(simulated(fabric, &name, &schedule, &messages, &Stopwatch)?);

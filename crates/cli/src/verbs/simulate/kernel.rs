@@ -27,6 +27,8 @@ pub(crate) struct IsArgs {
     message: StackArgs,
     #[command(flatten)]
     watching: WatchOptions,
+    #[command(flatten)]
+    uncertain: super::options::UncertainArgs,
 }
 
 #[derive(clap::Args)]
@@ -58,7 +60,9 @@ impl IsArgs {
                 let class: Class = class.into();
                 let size = class.keys() * size_of::<u32>() as u64 / u64::from(ranks);
                 let programs = self.message.programs(ranks, &ProgramBench::IntegerSort(class), &[None]);
-                cells.extend(programs.into_iter().map(|what| Cell::plain(&self.on.fabric, ranks, size, what, 1)));
+                let sensitivity = self.uncertain.vary();
+                let plain = |what| Cell { sensitivity, ..Cell::plain(&self.on.fabric, ranks, size, what, 1) };
+                cells.extend(programs.into_iter().map(plain));
             }
         }
         Ok(cells)

@@ -6,6 +6,8 @@ use crate::verbs::question::{MeasuredArgs, Methods};
 use crate::verbs::watching::WatchOptions;
 use crate::words::word;
 use hotlink_fabric::technology::{self, Technology};
+use hotlink_study::inputs::Vary;
+use hotlink_study::is_graph;
 use hotlink_study::options::{Ethernet, Paths, Rates};
 use hotlink_study::simulate::cell::{Cell, What};
 
@@ -38,10 +40,8 @@ pub(crate) struct PacketArgs {
     /// What a graph's network is (infiniband, roce, myrinet, ...), where its file does not state it.
     #[arg(long, value_name = "NAME", value_parser = technology::named)]
     pub(crate) technology: Option<&'static Technology>,
-    /// Vary the estimated and assumed inputs within their stated uncertainty: adds the answer's interval and the inputs that
-    /// move it, the strongest first.
-    #[arg(long)]
-    sensitivity: bool,
+    #[command(flatten)]
+    uncertain: UncertainArgs,
     /// What Ethernet does when a buffer fills.
     #[arg(long, value_parser = word::<Ethernet>(), default_value_t = Ethernet::Pause)]
     ethernet: Ethernet,
@@ -57,7 +57,27 @@ pub(crate) struct PacketArgs {
     pub(super) watching: WatchOptions,
 }
 
+/// What is done with uncertain inputs.
+#[derive(clap::Args, Clone, Copy, Debug, Default)]
+pub(crate) struct UncertainArgs {
+    /// Vary the estimated and assumed inputs within their stated uncertainty: adds the answer's interval and the inputs that
+    /// move it, the strongest first.
+    #[arg(long)]
+    pub(crate) sensitivity: bool,
+}
+
+impl UncertainArgs {
+    /// For a cell.
+    pub(crate) fn vary(self) -> Vary {
+        if self.sensitivity { Vary::Yes } else { Vary::No }
+    }
+}
+
 impl PacketArgs {
+    /// What is done with uncertain inputs.
+    pub(crate) fn vary(&self) -> Vary {
+        self.uncertain.vary()
+    }
     /// The message sizes asked for.
     pub(crate) fn sizes(&self) -> &[u64] {
         &self.size
@@ -119,8 +139,8 @@ impl PacketArgs {
             packet_size,
             streams: self.streams,
             paths: self.paths,
-            sensitivity: self.sensitivity && !fabric.ends_with(".json"),
-            technology: self.technology.filter(|_| fabric.ends_with(".json")),
+            sensitivity: self.uncertain.vary(),
+            technology: self.technology.filter(|_| is_graph(fabric)),
             ethernet: self.ethernet,
             links: self.links,
             faults: None,

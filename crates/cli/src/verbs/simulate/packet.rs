@@ -13,13 +13,14 @@ use crate::words::word;
 use crate::{Failure, output::Output};
 use hotlink_bench::{Record, Which};
 use hotlink_message::Algorithm;
-use hotlink_study::Source;
 use hotlink_study::ask::{ENGINES, Engine, Exactly, Measured, ask_engines};
+use hotlink_study::inputs::Vary;
 use hotlink_study::options::{Order, SendMode, Side, Spin, Stack};
 use hotlink_study::simulate::cell::{self, Cell, What};
 use hotlink_study::simulate::loggp::is_calibrated;
 use hotlink_study::simulate::pairs::Sharing;
 use hotlink_study::simulate::program::ProgramBench;
+use hotlink_study::{Source, is_graph};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -177,7 +178,7 @@ impl SaturationArgs {
         let most = counts.iter().copied().max().unwrap_or(1);
         let source = Source::open_as(
             &self.packet.fabric[0],
-            self.packet.technology.filter(|_| self.packet.fabric[0].ends_with(".json")),
+            self.packet.technology.filter(|_| is_graph(&self.packet.fabric[0])),
         )?;
         let sharing = Sharing::of(&source.spec().topology, counted == "pairs");
         self.packet.cells(Some(sharing.usual_nodes(most)), |fabric, nodes| {
@@ -307,6 +308,7 @@ impl CollectiveArgs {
             for algorithm in own.iter().filter_map(|name| qsnet::algorithm(fabric, name)) {
                 qsnet::run(
                     &qsnet::broadcasts(&self.packet, fabric, algorithm, (&self.message, &self.missing))?,
+                    self.packet.vary(),
                     output,
                 )?;
             }
@@ -458,15 +460,28 @@ pub(crate) fn run_by(packet: &PacketArgs, cells: &[Cell], output: &mut Output) -
     Ok(())
 }
 
-/// Runs the cells on all cores and prints their records in order.
+/// Runs the cells on all cores and prints their records in order, as they come.
 pub(crate) fn run(cells: &[Cell], watching: &WatchOptions, output: &mut Output) -> Result<(), Failure> {
+    let quick = output.vary(false);
+    let vary = |cell: &Cell| if cell.sensitivity == Vary::No { quick } else { cell.sensitivity };
+    // One answer's inputs are varied unasked, for the line under the table.
+    let first = |(index, cell): (usize, &Cell)| Cell {
+        sensitivity: if index == 0 { vary(cell) } else { cell.sensitivity },
+        ..cell.clone()
+    };
+    let cells: Vec<Cell> = cells.iter().enumerate().map(first).collect();
     let progress = output.progress("simulate", cells.len() as u64);
     let ticking = progress.ticking();
     let recorder = Recorder::new(&progress);
-    let records = cell::run(cells, &recorder)?;
+    let mut records = Vec::new();
+    cell::run(&cells, &recorder, |of_cell| {
+        records.extend(of_cell.clone());
+        of_cell.into_iter().for_each(|record| output.push(record));
+        !output.is_closed()
+    })?;
     drop(ticking);
     watching.write(&recorder.runs(), output)?;
-    print(records, output);
+    output.table(Table::of_keys(&records, &SHOWN));
     Ok(())
 }
 

@@ -4,6 +4,7 @@ use super::options::PacketArgs;
 use super::stack::StackArgs;
 use crate::{Failure, output::Output};
 use hotlink_sim::qsnet::{Algorithm, Collective};
+use hotlink_study::inputs::Vary;
 use hotlink_study::simulate::qsnet::{self, Cell};
 
 pub(crate) use hotlink_study::simulate::qsnet::algorithm;
@@ -44,7 +45,14 @@ pub(crate) fn barriers(
     let cell = |&nodes: &u32| {
         let (samples, background) = (stack.samples(), stack.background());
         let what = Collective { algorithm, nodes, bytes: None, samples, limit: stack.limit(), background };
-        Cell { fabric: fabric.to_owned(), what, missing: missing.named(), seed, raw: stack.raw() }
+        Cell {
+            fabric: fabric.to_owned(),
+            what,
+            missing: missing.named(),
+            seed,
+            raw: stack.raw(),
+            sensitivity: Vary::No,
+        }
     };
     nodes.iter().map(cell).collect()
 }
@@ -70,10 +78,16 @@ pub(crate) fn broadcasts(
 }
 
 /// Runs the cells on all cores and prints their records in order.
-pub(crate) fn run(cells: &[Cell], output: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(cells: &[Cell], vary: Vary, output: &mut Output) -> Result<(), Failure> {
+    let quick = output.vary(false);
+    let of = |(index, cell): (usize, &Cell)| {
+        let sensitivity = if vary == Vary::No && index == 0 { quick } else { vary };
+        Cell { sensitivity, ..cell.clone() }
+    };
+    let cells: Vec<Cell> = cells.iter().enumerate().map(of).collect();
     let progress = output.progress("simulate", cells.len() as u64);
     let _ticking = progress.ticking();
-    let records = qsnet::run(cells, &progress)?;
+    let records = qsnet::run(&cells, &progress)?;
     super::packet::print(records, output);
     Ok(())
 }

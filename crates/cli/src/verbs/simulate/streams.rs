@@ -65,6 +65,8 @@ pub(crate) struct KernelArgs {
     message: StackArgs,
     #[command(flatten)]
     watching: WatchOptions,
+    #[command(flatten)]
+    uncertain: super::options::UncertainArgs,
 }
 
 impl StreamArgs {
@@ -135,7 +137,9 @@ impl KernelArgs {
         let bench = ProgramBench::Kernel(self.kernel.bench(Plan::once()));
         let cell = |fabric: &String, nodes: u32| {
             let programs = self.message.programs(nodes, &bench, &[None]);
-            programs.into_iter().map(|what| Cell::plain(fabric, nodes, 0, what, 1)).collect::<Vec<_>>()
+            let sensitivity = self.uncertain.vary();
+            let plain = |what| Cell { sensitivity, ..Cell::plain(fabric, nodes, 0, what, 1) };
+            programs.into_iter().map(plain).collect::<Vec<_>>()
         };
         let of = |fabric| nodes.iter().flat_map(move |&nodes| cell(fabric, nodes));
         Ok(self.fabric.iter().flat_map(of).collect())

@@ -1,0 +1,104 @@
+//! A machine's parameters, which know what was asked for.
+//!
+//! An engine asks by name ([`Parameters::get`]). The names are noted, also of what the machine does not state, so that an
+//! answer can tell what it rests on, and nothing can be reported as used that no engine reads. Clones share their notes.
+
+use crate::spec::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Parameters by the names of [`crate::catalog::vocabulary`], in base units.
+///
+/// As a map it notes nothing: that is for files and for what varies values.
+#[derive(Clone, Debug, Default)]
+pub struct Parameters {
+    values: BTreeMap<String, Value<f64>>,
+    asked: Arc<Mutex<BTreeSet<String>>>,
+}
+
+impl Parameters {
+    /// The value of `name`, for an engine that needs it.
+    pub fn get(&self, name: &str) -> Option<&Value<f64>> {
+        self.note(name);
+        self.values.get(name)
+    }
+
+    /// Whether the machine states `name`, for an engine that depends on it.
+    pub fn contains_key(&self, name: &str) -> bool {
+        self.note(name);
+        self.values.contains_key(name)
+    }
+
+    /// Those whose names begin so, for an engine that needs them all.
+    pub fn beginning(&self, prefix: &str) -> impl Iterator<Item = (&String, &Value<f64>)> {
+        let found = self.values.iter().filter(move |(name, _)| name.starts_with(prefix));
+        found.inspect(|(name, _)| self.note(name))
+    }
+
+    /// The names that engines asked for so far, of this machine and its clones.
+    pub fn asked(&self) -> BTreeSet<String> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The same parameters with notes of their own.
+    #[must_use]
+    pub fn unasked(&self) -> Parameters {
+        Parameters { values: self.values.clone(), asked: Arc::default() }
+    }
+
+    fn note(&self, name: &str) {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        if !asked.contains(name) {
+            asked.insert(name.to_owned());
+        }
+    }
+}
+
+impl PartialEq for Parameters {
+    fn eq(&self, other: &Parameters) -> bool {
+        self.values == other.values
+    }
+}
+
+impl Deref for Parameters {
+    type Target = BTreeMap<String, Value<f64>>;
+    fn deref(&self) -> &BTreeMap<String, Value<f64>> {
+        &self.values
+    }
+}
+
+impl DerefMut for Parameters {
+    fn deref_mut(&mut self) -> &mut BTreeMap<String, Value<f64>> {
+        &mut self.values
+    }
+}
+
+impl From<BTreeMap<String, Value<f64>>> for Parameters {
+    fn from(values: BTreeMap<String, Value<f64>>) -> Parameters {
+        Parameters { values, ..Parameters::default() }
+    }
+}
+
+impl<'a> IntoIterator for &'a Parameters {
+    type Item = (&'a String, &'a Value<f64>);
+    type IntoIter = std::collections::btree_map::Iter<'a, String, Value<f64>>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.values.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::catalog;
+
+    #[test]
+    fn what_an_engine_asks_for_is_noted_of_all_clones_whether_stated_or_not() {
+        let spec = catalog::load("ib-qdr").expect("of the catalog");
+        let clone = spec.clone();
+        assert!(clone.parameters.get("copy_rate").is_some() && !clone.parameters.contains_key("tcp_overhead"));
+        assert!(spec.parameters.values().count() > 2, "as a map it notes nothing");
+        assert_eq!(spec.parameters.asked().into_iter().collect::<Vec<_>>(), ["copy_rate", "tcp_overhead"]);
+        assert!(spec.parameters.unasked().asked().is_empty());
+    }
+}

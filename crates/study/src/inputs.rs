@@ -1,0 +1,179 @@
+//! What an answer rests on: which of a machine's values are estimates or assumptions, and how far the answer moves when
+//! they move within their stated uncertainty.
+
+use crate::text::figure;
+use crate::{Error, Source, Unwatched, Watch};
+use hotlink_bench::Record;
+use hotlink_fabric::ledger;
+use hotlink_fabric::sensitivity::{self, Input, Sensitivity};
+use hotlink_fabric::spec::FabricSpec;
+
+/// A question to one machine, whose values may be varied.
+pub type Answer<'a> = dyn Fn(&Source, &dyn Watch) -> Result<Vec<Record>, Error> + 'a;
+
+/// Whether uncertain inputs are varied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vary {
+    /// Not at all.
+    No,
+    /// For the first answer, where that takes but a moment: for the line under a table.
+    IfQuick,
+    /// For every answer.
+    Yes,
+}
+
+/// The value that a record answers with: the first of these that it has.
+const ANSWERS: &[&str] = &["latency_us", "time_us", "time_s", "total_us", "bandwidth_per_node_MBps", "bandwidth_MBps"];
+/// Events of all runs that take but a moment together.
+const QUICK_EVENTS: f64 = 300_000.0;
+/// Nodes whose flows are counted in a moment, again and again.
+const QUICK_NODES: f64 = 32.0;
+
+/// Asks `answer` about the machine, and adds to its records what they rest on (`estimated`). Where `vary` asks for it, the
+/// uncertain inputs go to their ends: each record gets the interval of its answer (`latency_us_low`, `latency_us_high`)
+/// and the inputs that move it, the strongest first (`sensitivity`). Estimates that state no uncertainty cannot be varied
+/// (`not_varied`).
+///
+/// # Errors
+/// The first of `answer`.
+pub fn told(source: &Source, vary: Vary, watch: &dyn Watch, answer: &Answer<'_>) -> Result<Vec<Record>, Error> {
+    let source = source.unasked();
+    let mut records = answer(&source, watch)?;
+    let asked = source.spec().parameters.asked();
+    let estimated = ledger::estimated(source.spec(), &asked);
+    for record in records.iter_mut().filter(|record| key(record).is_some()) {
+        let is_timeless = record.text("method").is_some_and(|method| ["formula", "load"].contains(&method));
+        let is_used = |key: &&String| !is_timeless || !(key.ends_with(".latency") || key.starts_with("parameter."));
+        let estimated: Vec<String> = estimated.iter().filter(is_used).cloned().collect();
+        if !estimated.is_empty() {
+            record.set("estimated", estimated);
+        }
+    }
+    let mut inputs = sensitivity::inputs(source.spec());
+    inputs.retain(|input| input.key.strip_prefix("parameter.").is_none_or(|name| asked.contains(name)));
+    let count = match vary {
+        Vary::No => 0,
+        Vary::IfQuick => usize::from(is_quick(&records, &inputs)),
+        Vary::Yes => records.len(),
+    };
+    add(&mut records[..count], &source, &inputs, answer)?;
+    Ok(records)
+}
+
+fn key(record: &Record) -> Option<&'static str> {
+    // One of many servers' utilisation is no answer.
+    ANSWERS.iter().copied().find(|key| record.number(key).is_some() && record.get("utilisation").is_none())
+}
+
+/// Whether all runs of a variation take but a moment.
+fn is_quick(records: &[Record], inputs: &[Input]) -> bool {
+    let Some(first) = records.first().filter(|_| !inputs.is_empty()) else { return false };
+    let events: f64 = records.iter().filter_map(|record| record.number("events")).sum();
+    let nodes = first.number("nodes_built").or(first.number("nodes")).or(first.number("ranks"));
+    let is_drawn = first.number("samples").is_some_and(|samples| samples > 1.0);
+    let keys = first.text("class").is_some_and(|class| class != "S");
+    events * (2 * inputs.len() + 2) as f64 <= QUICK_EVENTS
+        && nodes.is_none_or(|nodes| nodes <= QUICK_NODES)
+        && !is_drawn
+        && !keys
+}
+
+fn add(records: &mut [Record], source: &Source, inputs: &[Input], answer: &Answer<'_>) -> Result<(), Error> {
+    let keys: Vec<(usize, &str)> =
+        records.iter().enumerate().filter_map(|(index, record)| Some((index, key(record)?))).collect();
+    if keys.is_empty() {
+        return Ok(());
+    }
+    let values = |spec: &FabricSpec| -> Result<Vec<f64>, Error> {
+        let records = answer(&source.varied(spec.clone()), &Unwatched)?;
+        let value = |&(index, key): &(usize, &str)| records.get(index).and_then(|record: &Record| record.number(key));
+        let gone = || Error::Input(format!("{}: an answer is gone when inputs vary", source.name()));
+        keys.iter().map(|key| value(key).ok_or_else(gone)).collect()
+    };
+    let found = sensitivity::vary_all(source.spec(), inputs, values)?;
+    for ((index, key), found) in keys.iter().zip(found) {
+        let record = &mut records[*index];
+        let is_varied = |key: &str| inputs.iter().any(|input| input.key == key);
+        let estimated = record.get("estimated").and_then(|keys| keys.as_array()).cloned().unwrap_or_default();
+        let fixed: Vec<_> =
+            estimated.into_iter().filter(|key| key.as_str().is_some_and(|key| !is_varied(key))).collect();
+        write(record, key, &found);
+        if !fixed.is_empty() {
+            record.set("not_varied", fixed);
+        }
+    }
+    Ok(())
+}
+
+fn write(record: &mut Record, key: &str, found: &Sensitivity) {
+    let [low, high] = found.interval;
+    record.set(&format!("{key}_low"), low);
+    record.set(&format!("{key}_high"), high);
+    let effect = |effect: &sensitivity::Effect| {
+        let [a, b] = effect.answers;
+        format!("{}: {} to {}", effect.input.key, figure(a.min(b)), figure(a.max(b)))
+    };
+    record.set("sensitivity", found.ranking.iter().map(effect).collect::<Vec<_>>());
+    record.set("sensitivity_of", key);
+}
+
+/// Keys that the lines under a table tell of: no columns.
+pub fn is_told_below(key: &str) -> bool {
+    let interval = key.strip_suffix("_low").or_else(|| key.strip_suffix("_high"));
+    ["estimated", "assumed", "sensitivity", "sensitivity_of", "not_varied"].contains(&key)
+        || interval.is_some_and(|of| ANSWERS.contains(&of))
+}
+
+/// The lines under a table: the interval of each answer that has one, and at the end one line that says what was estimated
+/// or assumed and which of these moves the answer most.
+pub fn lines(records: &[Record]) -> Vec<String> {
+    let texts = |record: &Record, key: &str| -> Vec<String> {
+        let list = record.get(key).and_then(|value| value.as_array());
+        list.into_iter().flatten().filter_map(|one| one.as_str().map(str::to_owned)).collect()
+    };
+    let named = |key: &str| {
+        let mut names: Vec<String> = Vec::new();
+        for name in records.iter().flat_map(|record| texts(record, key)) {
+            // Of `name=value (why)` the name.
+            let name = name.split('=').next().unwrap_or_default().trim_start_matches("parameter.").to_owned();
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    };
+    let mut lines = Vec::new();
+    let varied: Vec<(&Record, &str)> =
+        records.iter().filter_map(|record| Some((record, record.text("sensitivity_of")?))).collect();
+    for (record, key) in varied.iter().filter(|_| varied.len() > 1 || records.len() == 1) {
+        let number = |key: &str| record.number(key).map_or_else(String::new, figure);
+        let place = ["fabric", "nodes", "ranks", "size_B"].iter().filter_map(|key| match record.get(key)? {
+            serde_json::Value::String(text) => Some(text.clone()),
+            value => Some(format!("{key} {value}")),
+        });
+        let place = place.collect::<Vec<_>>().join(", ");
+        let (low, high) = (number(&format!("{key}_low")), number(&format!("{key}_high")));
+        let ranking = texts(record, "sensitivity").join("; ");
+        let by = if ranking.is_empty() { "no input that states its uncertainty moves it".to_owned() } else { ranking };
+        lines.push(format!("{place}: {key} {}, {low} to {high} ({by})", number(key)));
+    }
+    let (estimated, assumed) = (named("estimated"), named("assumed"));
+    let kinds = [("estimated", estimated), ("assumed", assumed)];
+    let rests: Vec<String> = kinds
+        .iter()
+        .filter(|(_, names)| !names.is_empty())
+        .map(|(kind, names)| format!("{kind}: {}", names.join(", ")))
+        .collect();
+    if rests.is_empty() {
+        return lines;
+    }
+    let most = match varied.first() {
+        None => "--sensitivity tells which moves the answer most".to_owned(),
+        Some((record, key)) => match texts(record, "sensitivity").first() {
+            Some(first) => format!("{key} moves most with {first}"),
+            None => format!("{key} moves with none of those that state their uncertainty"),
+        },
+    };
+    lines.push(format!("{}; {most}", rests.join("; ")));
+    lines
+}
