@@ -52,7 +52,7 @@ fn every_benchmark_of_simulate_gives_the_interval_of_its_answer() {
     // Nothing moves what states no uncertainty, and that is said.
     let record = &records("simulate barrier --fabric hwbarr --nodes 4 --sensitivity", "")[0];
     assert_eq!(record["sensitivity"], Value::Array(Vec::new()));
-    assert_eq!(record["not_varied"], record["estimated"]);
+    assert_eq!(record["not_varied"], record["estimates"]);
 }
 
 #[test]

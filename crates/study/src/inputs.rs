@@ -29,7 +29,7 @@ const QUICK_EVENTS: f64 = 300_000.0;
 /// Nodes whose flows are counted in a moment, again and again.
 const QUICK_NODES: f64 = 32.0;
 
-/// Asks `answer` about the machine, and adds to its records what they rest on (`estimated`). Where `vary` asks for it, the
+/// Asks `answer` about the machine, and adds to its records what they rest on (`estimates`). Where `vary` asks for it, the
 /// uncertain inputs go to their ends: each record gets the interval of its answer (`latency_us_low`, `latency_us_high`)
 /// and the inputs that move it, the strongest first (`sensitivity`). Estimates that state no uncertainty cannot be varied
 /// (`not_varied`).
@@ -46,7 +46,7 @@ pub fn told(source: &Source, vary: Vary, watch: &dyn Watch, answer: &Answer<'_>)
         let is_used = |key: &&String| !is_timeless || !(key.ends_with(".latency") || key.starts_with("parameter."));
         let estimated: Vec<String> = estimated.iter().filter(is_used).cloned().collect();
         if !estimated.is_empty() {
-            record.set("estimated", estimated);
+            record.set("estimates", estimated);
         }
     }
     let mut inputs = sensitivity::inputs(source.spec());
@@ -94,7 +94,7 @@ fn add(records: &mut [Record], source: &Source, inputs: &[Input], answer: &Answe
     for ((index, key), found) in keys.iter().zip(found) {
         let record = &mut records[*index];
         let is_varied = |key: &str| inputs.iter().any(|input| input.key == key);
-        let estimated = record.get("estimated").and_then(|keys| keys.as_array()).cloned().unwrap_or_default();
+        let estimated = record.get("estimates").and_then(|keys| keys.as_array()).cloned().unwrap_or_default();
         let fixed: Vec<_> =
             estimated.into_iter().filter(|key| key.as_str().is_some_and(|key| !is_varied(key))).collect();
         write(record, key, &found);
@@ -120,7 +120,7 @@ fn write(record: &mut Record, key: &str, found: &Sensitivity) {
 /// Keys that the lines under a table tell of: no columns.
 pub fn is_told_below(key: &str) -> bool {
     let interval = key.strip_suffix("_low").or_else(|| key.strip_suffix("_high"));
-    ["estimated", "assumed", "sensitivity", "sensitivity_of", "not_varied"].contains(&key)
+    ["estimates", "assumed", "sensitivity", "sensitivity_of", "not_varied"].contains(&key)
         || interval.is_some_and(|of| ANSWERS.contains(&of))
 }
 
@@ -157,7 +157,7 @@ pub fn lines(records: &[Record]) -> Vec<String> {
         let by = if ranking.is_empty() { "no input that states its uncertainty moves it".to_owned() } else { ranking };
         lines.push(format!("{place}: {key} {}, {low} to {high} ({by})", number(key)));
     }
-    let (estimated, assumed) = (named("estimated"), named("assumed"));
+    let (estimated, assumed) = (named("estimates"), named("assumed"));
     let kinds = [("estimated", estimated), ("assumed", assumed)];
     let rests: Vec<String> = kinds
         .iter()
