@@ -12,7 +12,7 @@ RUST    := Cargo.toml Cargo.lock rustfmt.toml $(shell find crates catalog -type 
            $(wildcard rtl/barrier/src/*.v plugins/*/*.[ch] plugins/*/*.cpp)
 PYTHON  := pyproject.toml $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
-.PHONY: help build demo test check bench bench-mpi bench-osu bench-coverage bench-predict bench-ranks bench-barrier prove-messages mutants-messages fuzz-messages clean
+.PHONY: help build demo test check bench bench-mpi bench-copy bench-osu bench-coverage bench-predict bench-ranks bench-barrier prove-messages mutants-messages fuzz-messages clean
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
@@ -40,6 +40,9 @@ bench: $(HOTLINK) ## the engines' speed and memory on this machine, beside other
 
 bench-mpi: $(HOTLINK) ## messages over shared memory beside Debian's and PyPI's MPIs, interleaved (JSON=file: as JSON too)
 	@$(TIMED) "three rounds of each" tools/bench-mpi/run $(HOTLINK) $(if $(JSON),--json $(JSON))
+
+bench-copy: $(HOTLINK) ## each route of long messages forced in turn, beside the one that the machine's probe chose (JSON=file)
+	@$(TIMED) "all routes, interleaved" tools/bench-copy/run $(HOTLINK) $(if $(JSON),--json $(JSON))
 
 bench-osu: $(HOTLINK) ## `measure --via mpi` beside a C program of OSU's definitions, in Debian's MPIs, interleaved
 	@$(TIMED) "Debian's MPIs" $(MAKE) --no-print-directory -s -C plugins/mpi tools

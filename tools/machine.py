@@ -6,6 +6,8 @@ third: three machines. The time in which a cache line goes from one processor to
 
 import dataclasses
 import json
+import os
+import platform
 import subprocess
 import sys
 import time
@@ -15,6 +17,16 @@ SAME = 1.35
 """Hand-offs that are less than this factor apart are of one state."""
 
 T = typing.TypeVar("T")
+
+
+def about() -> str:
+    """Which machine this is: processor, cores, kernel."""
+    try:
+        with open("/proc/cpuinfo") as processors:
+            models = [line.split(":", 1)[1].strip() for line in processors if line.startswith("model name")]
+    except OSError:
+        models = []
+    return f"{models[0] if models else platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}"
 
 
 def hand_off(command: list[str]) -> float:

@@ -27,6 +27,7 @@ def run(
     *,
     limit: float | None = None,
     pin: bool = False,
+    copy: str | None = None,
 ) -> list[T]: ...
 def run(*arguments: Any, **options: Any) -> Any:
     """Runs a verb of the command, or a program on ranks.
@@ -39,7 +40,8 @@ def run(*arguments: Any, **options: Any) -> Any:
     - ``"shm"`` (shared memory) and ``"tcp"``: the ranks are processes of this machine, forked from this one (or those
       that ``mpirun`` or ``srun`` started this one among; then `ranks` may be left out, every process gets all results,
       and a rank that raises ends its process). `pin` binds each to a core of its own, if there are enough. Results are
-      pickled.
+      pickled. `copy` says how long messages move over shared memory: ``"auto"`` (what this machine was measured to do,
+      once; the default where ``HOTLINK_COPY`` says nothing), ``"ring"``, ``"stream"``, ``"system"`` or ``"halves"``.
     - a fabric, by name or file: the ranks are nodes of it, simulated, and `Comm.time` is the simulation's. Here they
       are threads that take turns, so all share what the program shares. An array is ordinary memory that is registered
       once for each size; what the program does between its messages takes no time but by `Comm.compute`.

@@ -98,9 +98,14 @@ def run_ranks(
     *,
     limit: float | None = None,
     pin: bool = False,
+    copy: str | None = None,
 ) -> list[T]:
     """See `hotlink.run`."""
     real = via in ("shm", "tcp", "mixed")
+    if via in ("shm", "mixed"):
+        _core.use_copy(copy)
+    elif copy is not None:
+        raise _core.InputError(f'copy={copy!r} with via={via!r}: allowed with "shm" and "mixed"')
     started = _core.launched() if real else None
     ranks = ranks if ranks is not None else started
     if ranks is None:

@@ -1,6 +1,6 @@
 /* What `hotlink measure` measures, under any MPI: half round trip (source rewritten before each send, or not, in ordinary
  * memory or MPI's own), barrier, message rate, words put at a stride (MPI_Put with a vector type) into ordinary memory
- * and into an allocated window, words received at a stride, alltoallv from MPI's own memory, overlap at sender and
+ * and into an allocated window, words received at a stride, alltoallv from MPI's own memory and from ordinary memory, overlap at sender and
  * receiver. With four ranks only the barrier. Medians of samples, one line each: "WHAT SIZE STRIDE MEDIAN_US" (overlap:
  * a share). Usage: bench SECONDS PART: the most for each point, and which of them: short, 65536, 1048576 or 16777216 (bytes),
  * strides, exchange. Compiled by tools/bench-mpi/run with each MPI's flags. */
@@ -224,6 +224,9 @@ static void exchange(long size) {
     struct all a = { allocated(2 * size), allocated(2 * size), counts, places };
     report("alltoallv", size, 1, samples(alltoallv, &a, 1));
     MPI_Free_mem(a.out), MPI_Free_mem(a.in);
+    a.out = filled(2 * size), a.in = filled(2 * size);
+    report("alltoallv-private", size, 1, samples(alltoallv, &a, 1));
+    free(a.out), free(a.in);
     overlaps(size, 1);
     overlaps(size, 0);
 }

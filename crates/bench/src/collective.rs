@@ -99,6 +99,8 @@ pub struct Collective {
     pub which: Which,
     /// Bytes, see [`Which`].
     pub size: u64,
+    /// Parts lie in ordinary memory, not in what the port likes best.
+    pub private: bool,
     /// How ranks begin together in real time.
     pub start: Start,
     /// Other messages under way during each operation, in real time; a simulation has its own beside the ranks.
@@ -199,7 +201,7 @@ impl Collective {
             }
             _ => (size, size * u64::from(ranks)),
         };
-        let kind = blank(comm);
+        let kind = if self.private { Kind::Private } else { blank(comm) };
         let new = |bytes, kind| Ok::<_, Error>(Span::new(comm.alloc(bytes, kind)?, 0, bytes));
         let (one, all) = (new(sent, kind)?, new(received, kind)?);
         let (mut send, mut recv) = (Vec::new(), Vec::new());

@@ -131,6 +131,7 @@ impl<P: Port> Program<P, Result<(), Error>> for Script<'_> {
         let timed = |step: &Step| Timed {
             which: step.which,
             size: step.size,
+            private: false,
             start: Start::Barrier,
             background: None,
             plan: Plan::once(),

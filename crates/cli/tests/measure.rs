@@ -331,3 +331,50 @@ fn blocks_give_the_interval_and_rounds_add_to_it() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("it starts an MPI's ranks, with --via mpi"));
 }
+
+/// The machine is measured once, into the user's cache; an option and a variable override it, and doctor says all this.
+#[test]
+fn the_route_of_long_messages_is_measured_once_and_told() {
+    let cache = std::env::temp_dir().join(format!("hotlink-copy-{}", std::process::id()));
+    let hotlink = |arguments: &[&str], asked: Option<&str>| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_hotlink"));
+        command.args(arguments).env("XDG_CACHE_HOME", &cache).env_remove("HOTLINK_COPY");
+        asked.iter().for_each(|asked| _ = command.env("HOTLINK_COPY", asked));
+        command.output().unwrap()
+    };
+    let found = |asked| {
+        let out = hotlink(&["doctor", "--json"], asked);
+        let told: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+        let all = told["records"].as_array().unwrap();
+        all.iter().find(|record| record["check"] == "copy route").unwrap()["found"].as_str().unwrap().to_owned()
+    };
+    let first = found(None);
+    if first.contains("measured now") {
+        assert!(found(None).contains("measured before"));
+        std::fs::write(cache.join("hotlink/copy.json"), "{}").unwrap();
+        assert!(found(None).contains("measured now"), "a corrupt file is not believed");
+    } else {
+        assert!(first.contains("could not be measured"), "{first}");
+    }
+    assert_eq!(found(Some("system")), "`system` was asked for");
+    assert!(found(Some("fast")).contains("allowed: auto, ring, stream, system, halves"));
+    let point = ["measure", "pingpong", "--size", "256KiB", "--time", "0.01", "--blocks", "1", "--json"];
+    for route in ["ring", "stream", "system", "halves"] {
+        assert!(hotlink(&[&point[..], &["--copy", route]].concat(), None).status.success(), "{route}");
+    }
+    let wrong = hotlink(&[&point[..], &["--copy", "fast"]].concat(), None);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("allowed: auto, ring"));
+    let _ = std::fs::remove_dir_all(&cache);
+}
+
+#[test]
+fn parts_of_collectives_lie_in_ordinary_memory_if_asked() {
+    for which in ["alltoallv", "allreduce", "reduce-scatter"] {
+        let line =
+            ["measure", which, "--size", "64KiB", "--memory", "private", "--time", "0.01", "--blocks", "1", "--json"];
+        let records = records(&line);
+        assert_eq!(records[0]["memory"], "private");
+        assert!(records[0]["latency_us"].as_f64().unwrap() > 0.0);
+    }
+}

@@ -132,6 +132,8 @@ pub struct RegistrationLimits {
     /// As `zero_copy_min`, for private memory between ranks that both wait: where the system must copy, buffers may
     /// be faster at every size, and zero-copy pays only by letting one side compute.
     pub private_zero_copy_min: u64,
+    /// Private memory that both ranks wait for and that is shorter than this moves faster by one of them than in halves.
+    pub private_halves_min: u64,
     /// Address translation entries for mappings; `None`: no limit.
     pub entries: Option<u64>,
     /// Bytes that one entry maps.
@@ -154,6 +156,7 @@ impl RegistrationLimits {
         private_block_min: 0,
         zero_copy_min: u64::MAX,
         private_zero_copy_min: u64::MAX,
+        private_halves_min: 0,
         entries: None,
         entry_bytes: u64::MAX,
         pinned_bytes: None,

@@ -5,7 +5,9 @@ use crate::desk::Desk;
 use crate::lent::{InPlace, Own, detached};
 use crate::{CommError, InputError};
 use hotlink_port::{Driver, RunError};
-use hotlink_real::{Doors, Gathering, Launched, Lend, Meeting, Mixed, Options, Shm, Tcp, World, die_with};
+use hotlink_real::{
+    COPY_VARIABLE, Doors, Gathering, Launched, Lend, Meeting, Mixed, Options, Shm, Tcp, World, die_with,
+};
 use pyo3::prelude::*;
 use std::rc::Rc;
 
@@ -49,6 +51,18 @@ impl Job {
         }
         Ok(())
     }
+}
+
+/// How long messages of this process's ranks move, and of those that it forks: see `hotlink.run`.
+#[pyfunction]
+pub(crate) fn use_copy(copy: Option<&str>) -> PyResult<()> {
+    let (text, origin) = match copy {
+        Some(text) => (text.to_owned(), "copy"),
+        None => (std::env::var(COPY_VARIABLE).unwrap_or_else(|_| "auto".to_owned()), COPY_VARIABLE),
+    };
+    let way = hotlink_real::copy_named(&text).map_err(|what| InputError::new_err(format!("{origin}: {what}")))?;
+    hotlink_real::use_copy(way);
+    Ok(())
 }
 
 fn comm_on(port: impl Lend + 'static) -> Comm {

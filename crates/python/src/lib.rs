@@ -71,6 +71,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(request::wait_all, module)?)?;
     module.add_function(wrap_pyfunction!(request::wait_any, module)?)?;
     module.add_function(wrap_pyfunction!(job::launched, module)?)?;
+    module.add_function(wrap_pyfunction!(job::use_copy, module)?)?;
     module.add_function(wrap_pyfunction!(job::run_launched, module)?)?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
     module.add_function(wrap_pyfunction!(json, module)?)?;

@@ -19,6 +19,7 @@ mod board;
 mod clock;
 mod combine;
 mod copy;
+mod copying;
 mod crew;
 mod drivers;
 mod idle;
@@ -36,6 +37,7 @@ mod sys;
 mod tcp;
 
 pub use copy::STREAM_BYTES;
+pub use copying::{COPY_VARIABLE, Chosen, CopyWay, Copying, Sample, copy_named, copying, use_copy};
 pub use crew::{join, listening};
 pub use drivers::{
     Mixed, Shm, Tcp, cores, cores_of_machine, hand_off, is_one_machine, is_oversubscribed, launched, stay_on,

@@ -61,7 +61,8 @@ impl Verdict {
 }
 
 fn examine() -> Vec<Finding> {
-    let mut findings = vec![cores_found(), governor(), shared_memory(), ptrace_scope(), locked_memory(), calibration()];
+    let mut findings =
+        vec![cores_found(), governor(), shared_memory(), ptrace_scope(), copy_route(), locked_memory(), calibration()];
     findings.extend(programs());
     findings.extend(python());
     findings
@@ -123,6 +124,31 @@ fn ptrace_scope() -> Finding {
             finding("process_vm_readv", Verdict::Missing, format!("ptrace_scope {scope}"), advice)
         }
     }
+}
+
+/// How long messages move over shared memory here, and why.
+fn copy_route() -> Finding {
+    const CHECK: &str = "copy route";
+    let asked = std::env::var(hotlink_real::COPY_VARIABLE).unwrap_or_else(|_| "auto".to_owned());
+    let way = match hotlink_real::copy_named(&asked) {
+        Ok(way) => way,
+        Err(what) => {
+            let found = format!("{}={what}", hotlink_real::COPY_VARIABLE);
+            return finding(CHECK, Verdict::Missing, found, "set it to one of these, or unset it");
+        }
+    };
+    hotlink_real::use_copy(way);
+    let chosen = hotlink_real::copying();
+    let points = chosen
+        .samples
+        .iter()
+        .map(|sample| format!("{} {} KiB {:.1} us", sample.way.name(), sample.size >> 10, sample.us));
+    let points: Vec<String> = points.collect();
+    let advice = match points.is_empty() {
+        true => String::new(),
+        false => format!("half round trips: {}; measure --copy ROUTE overrides", points.join(", ")),
+    };
+    finding(CHECK, Verdict::Good, chosen.why, advice)
 }
 
 fn locked_memory() -> Finding {

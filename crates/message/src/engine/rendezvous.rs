@@ -22,7 +22,9 @@ impl<P: Port> Engine<P> {
         let fetchable = self.port.limits().fetch.is_some() && self.offers(&span, waits);
         let place = if fetchable { self.export(id, span) } else { None };
         let payload = place.map_or(Carried::Nothing, Carried::Place);
-        let helps = waits && place.is_some() && words.total >= self.options.halves_bytes && span.layout.is_contiguous();
+        let private_min = if self.is_regular(&span) { 0 } else { self.port.limits().registration.private_halves_min };
+        let long = words.total >= self.options.halves_bytes.max(private_min);
+        let helps = waits && place.is_some() && long && span.layout.is_contiguous();
         let words = Words { at: u64::from(helps), ..words };
         self.say(Saying { to, words, payload, request: id, ends: false })
     }

@@ -9,7 +9,7 @@ use super::exports::Exports;
 use super::reduce::Reductions;
 use super::ring::{INLINE, Receiver, Seen, Sender, Stamp};
 use super::scatter::Scatters;
-use super::world::{Member, Shape, World, state};
+use super::world::{Member, World, state};
 use crate::copy;
 use crate::idle::Idler;
 use crate::store::{Lend, Store};
@@ -83,7 +83,7 @@ impl ShmPort {
         ShmPort {
             rank,
             member: std::ptr::from_ref(member),
-            limits: limits(sys::can_copy_between_processes(), ranks, world.shape()),
+            limits: limits(sys::can_copy_between_processes(), ranks, world),
             store: Store::new(Some(world.arena())),
             exports: Exports::new(world.clone(), rank),
             senders: (0..ranks).map(|to| Sender::new(&shared, rank, to)).collect(),
@@ -104,6 +104,10 @@ impl ShmPort {
             asked: 0,
             world: world.clone(),
         }
+    }
+    /// From now on what comes in a row through the ring is stored past the caches after so many bytes.
+    pub(crate) fn stream_after(&mut self, bytes: u64) {
+        self.world.copying.stream_min = bytes;
     }
     /// This rank's blocks, for another route that moves them.
     pub(crate) fn store(&self) -> &Store {
@@ -510,7 +514,8 @@ impl Drop for ShmPort {
 }
 
 /// `private`: the system copies between processes.
-fn limits(private: bool, ranks: u32, shape: Shape) -> Limits {
+fn limits(private: bool, ranks: u32, world: &World) -> Limits {
+    let (shape, copying) = (world.shape(), world.copying);
     Limits {
         control_bytes_max: shape.message_max,
         inline_bytes: INLINE,
@@ -521,6 +526,8 @@ fn limits(private: bool, ranks: u32, shape: Shape) -> Limits {
             private,
             private_block_min: 2048,
             zero_copy_min: 32 << 10,
+            private_zero_copy_min: copying.system_min,
+            private_halves_min: copying.halves_min,
             entries: Some(shape.exports as u64),
             register_time: Time::from_ns(50.0),
             map_time: Time::from_ns(50.0),

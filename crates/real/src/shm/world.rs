@@ -7,6 +7,7 @@ use super::barrier::RANKS_MAX;
 use super::lane::Lane;
 use super::ring::MESSAGE_MAX;
 use crate::clock::Clock;
+use crate::copying::{Copying, copying};
 use crate::crew::{Crew, Lost};
 use crate::drivers::is_oversubscribed;
 use crate::pool::Pool;
@@ -154,6 +155,8 @@ pub struct World {
     /// Ranks share cores. Known from before each is bound to one of its own.
     pub(crate) crowded: bool,
     pub(crate) clock: Clock,
+    /// How long messages move.
+    pub(crate) copying: Copying,
     watch: Option<Rc<Watch>>,
 }
 
@@ -183,11 +186,16 @@ const LOOK: Duration = Duration::from_millis(20);
 
 impl World {
     pub(crate) fn new(ranks: u32) -> io::Result<World> {
+        World::with(ranks, copying().copying)
+    }
+    /// The same, with long messages moving as said.
+    pub(crate) fn with(ranks: u32, copying: Copying) -> io::Result<World> {
         let block = Pool::new(bytes(ranks), ranks)?;
-        Ok(World::on(block, ranks, is_oversubscribed(ranks), Clock::start(), None))
+        Ok(World { copying, ..World::on(block, ranks, is_oversubscribed(ranks), Clock::start(), None) })
     }
     fn on(block: Pool, ranks: u32, crowded: bool, clock: Clock, watch: Option<Rc<Watch>>) -> World {
-        World { block: Rc::new(block), ranks, shape: Shape::of(ranks), crowded, clock, watch }
+        let copying = copying().copying;
+        World { block: Rc::new(block), ranks, shape: Shape::of(ranks), crowded, clock, copying, watch }
     }
     /// The world of the first `ranks` of a launched job: made by rank 0, handed to all.
     pub(crate) fn of_crew(crew: &mut Crew, ranks: u32) -> io::Result<World> {
@@ -228,7 +236,7 @@ impl World {
         };
         let watch = Some(Rc::new(Watch::new(pids, own)));
         let clock = Clock::started_at(start_ns);
-        Ok(World { block, ranks, shape: Shape::of(ranks), crowded, clock, watch })
+        Ok(World { block, ranks, shape: Shape::of(ranks), crowded, clock, copying: copying().copying, watch })
     }
     /// Where other processes of this user find the shared block.
     pub(crate) fn path(&self) -> Option<String> {

@@ -82,7 +82,7 @@ fn collective_on(
     let machine = &stage.driver.machine().clone();
     let algorithm = asked.unwrap_or_else(|| usual(machine, which, ranks, size));
     let plan = Plan { row, ..Plan::once() };
-    let bench = Collective { which, size, start: Start::Barrier, background: None, plan };
+    let bench = Collective { which, size, private: false, start: Start::Barrier, background: None, plan };
     let results = on_ranks(stage, ranks, &bench, vec![(which.collective(), algorithm)])?;
     let each = Collected::samples(&results);
     let slowest = Summary::of(&Collective::slowest(&each).values).ok_or("no sample was taken")?.median;

@@ -329,7 +329,7 @@ impl Course<'_> {
         which: Which,
     ) -> Result<Vec<Record>, String> {
         let (start, background) = (Start::Barrier, None);
-        let bench = Collective { which, size: cell.size, start, background, plan: self.once() };
+        let bench = Collective { which, size: cell.size, private: false, start, background, plan: self.once() };
         let ranks = self.on_ranks(driver, cell.nodes, &bench)?;
         let each = Collected::samples(&ranks.results);
         let rounds = Collective::slowest(&each).values;

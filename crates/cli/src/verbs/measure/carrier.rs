@@ -7,7 +7,7 @@ use crate::{Failure, output::Output};
 use hotlink_bench::{Bench, CopyRate, OnPort, Record, Samples, Seen, Summary, Told, Tuned, Tuning, copy_bound_mbps};
 use hotlink_message::{Algorithm, Collective, Error};
 use hotlink_port::Driver;
-use hotlink_real::{Mixed, Shm, Tcp};
+use hotlink_real::{CopyWay, Mixed, Shm, Tcp};
 use hotlink_study::simulate::program::with_seen;
 use serde::{Serialize, de::DeserializeOwned};
 use std::cell::RefCell;
@@ -31,6 +31,10 @@ pub(super) struct Carrier {
     /// What carries the messages.
     #[arg(long, value_enum, default_value_t = Via::Shm)]
     via: Via,
+    /// How long messages of ordinary memory move over shared memory: auto (what this machine was measured to do, once),
+    /// ring, stream, system or halves.
+    #[arg(long, value_name = "ROUTE", env = hotlink_real::COPY_VARIABLE, default_value = "auto", value_parser = route)]
+    copy: Route,
     /// Which MPI, if not the launcher's own: openmpi, mpich, an mpicc, a libmpi_abi.so, or an MPI's folder.
     #[arg(long, value_name = "MPI", env = "HOTLINK_MPICC", help_heading = "MPI")]
     mpi: Option<String>,
@@ -49,7 +53,21 @@ thread_local! {
     static SEEN: RefCell<Vec<Vec<Seen>>> = const { RefCell::new(Vec::new()) };
 }
 
+/// A route of long messages; none: the machine decides.
+#[derive(Clone, Copy, Debug)]
+struct Route(Option<CopyWay>);
+
+fn route(text: &str) -> Result<Route, String> {
+    hotlink_real::copy_named(text).map(Route)
+}
+
 impl Carrier {
+    /// Has long messages move as asked, where they move over shared memory.
+    pub(super) fn choose_route(&self) {
+        if matches!(self.via, Via::Shm | Via::Mixed) {
+            hotlink_real::use_copy(self.copy.0);
+        }
+    }
     pub(super) fn name(&self) -> &'static str {
         match self.via {
             Via::Shm => "shm",

@@ -1,6 +1,6 @@
 //! `hotlink measure barrier`, `bcast`, `reduce`, `allreduce`, `allgather`, `alltoall`, `alltoallv`, `gather`, `scatter`, `reduce-scatter`.
 
-use super::{Repetition, bound::Bound, carrier::Carrier, summary};
+use super::{Memory, Repetition, bound::Bound, carrier::Carrier, summary};
 use crate::values::{Counts, Sizes};
 use crate::{Failure, output::Output};
 use hotlink_bench::{Collected, Collective, Record, Samples, Start, Summary, Which, part};
@@ -24,6 +24,9 @@ pub(super) struct Args {
     /// synchronised clocks.
     #[arg(long, value_enum, default_value_t = StartArg::Barrier)]
     start: StartArg,
+    /// Memory of the parts; shared if not given.
+    #[arg(long, value_enum)]
+    memory: Option<Memory>,
     /// Other messages under way during each operation: uniform, permutation, hotspot, bursty, ring, pairs or all-to-all, and
     /// which share of 2 messages from each rank, in the mean, as uniform:1.0 or ring:0.5:64KiB [default: none].
     #[arg(long, value_name = "PATTERN:LOAD[:BYTES]")]
@@ -101,7 +104,8 @@ pub(super) fn by(
         let over = args.carrier.oversubscribed(ranks);
         for &size in sizes {
             let (start, background) = (args.start.into(), args.background);
-            let bench = Collective { which, size, start, background, plan: args.repetition.plan()? };
+            let private = args.memory == Some(Memory::Private);
+            let bench = Collective { which, size, private, start, background, plan: args.repetition.plan()? };
             let copy_mbps = args.carrier.copy_rate(size, ranks, args.repetition.bound_plan()?)?;
             let copy_us = copy_mbps.map_or(0.0, |mbps| written(which, size, ranks) / mbps);
             for &algorithm in algorithms {
@@ -111,6 +115,9 @@ pub(super) fn by(
                 };
                 hand_off_us = args.carrier.least_hand_off_us(hand_off_us)?;
                 let mut record = record(&bench, args, &results, (hand_off_us, copy_us), over)?;
+                if let Some(memory) = args.memory {
+                    record.set("memory", memory.name());
+                }
                 if let Some(algorithm) = algorithm {
                     record.set("algorithm", algorithm.name());
                 }

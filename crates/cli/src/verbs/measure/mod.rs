@@ -196,6 +196,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         None => args.hosts.join(&args.bench, output)?,
     }
     carrier.map_or(Ok(()), Carrier::check)?;
+    if let Some(carrier) = carrier {
+        carrier.choose_route();
+    }
     if !output.is_muted() {
         describe(output);
     }

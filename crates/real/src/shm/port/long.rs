@@ -88,7 +88,7 @@ impl ShmPort {
         let (memory, end, bytes) = self.row;
         let before = if memory == to.memory && end == to.offset { bytes } else { 0 };
         self.row = (to.memory, to.offset + to.bytes(), before + to.bytes());
-        before >= copy::STREAM_BYTES
+        before >= self.world.copying.stream_min
     }
     /// Copies the current payload from byte `at` to a contiguous span while it comes.
     fn deliver_parts(&mut self, at: u64, to: Span, streams: bool) -> Result<(), Refusal> {

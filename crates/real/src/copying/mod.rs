@@ -1,0 +1,236 @@
+//! How a long message of ordinary memory moves between ranks that share memory, and from which length: chosen by name, or
+//! by what this machine was measured to do. A library leaves it at [`Copying::USUAL`], which depends on no machine;
+//! programs that measure or compute ask for [`use_copy`].
+
+mod kept;
+mod probe;
+
+use crate::launch::Launched;
+use serde::{Deserialize, Serialize};
+use std::sync::Mutex;
+
+/// The route of a long message of ordinary memory. Segments, which every rank can reach, need none of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CopyWay {
+    /// The sender copies into the ring, the receiver out of it at the same time.
+    Ring,
+    /// The same; the receiver stores past its caches (non-temporal) after the first part.
+    Stream,
+    /// The receiver has the system copy it whole, from process to process (`process_vm_readv`).
+    System,
+    /// Sender and receiver each have the system copy a half.
+    Halves,
+}
+
+impl CopyWay {
+    /// All.
+    pub const ALL: [CopyWay; 4] = [CopyWay::Ring, CopyWay::Stream, CopyWay::System, CopyWay::Halves];
+    /// Its name in options and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            CopyWay::Ring => "ring",
+            CopyWay::Stream => "stream",
+            CopyWay::System => "system",
+            CopyWay::Halves => "halves",
+        }
+    }
+    /// What forcing it means for every length.
+    fn copying(self) -> Copying {
+        let ring = Copying::USUAL;
+        match self {
+            CopyWay::Ring => Copying { stream_min: u64::MAX, ..ring },
+            CopyWay::Stream => Copying { stream_min: LEAST, ..ring },
+            CopyWay::System => Copying { system_min: LEAST, ..ring },
+            CopyWay::Halves => Copying { system_min: LEAST, halves_min: LEAST, ..ring },
+        }
+    }
+}
+
+/// Shorter messages go through the ring.
+const LEAST: u64 = 32 << 10;
+
+/// From which lengths on a message of ordinary memory takes which route; [`u64::MAX`]: none does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Copying {
+    /// Shortest message that the system copies between ranks that both wait.
+    pub system_min: u64,
+    /// Of those, the shortest of which each side has a half copied.
+    pub halves_min: u64,
+    /// Bytes of a row of messages through the ring after which its receiver stores past the caches.
+    pub stream_min: u64,
+}
+
+impl Copying {
+    /// Where nothing is known of the machine.
+    pub const USUAL: Copying =
+        Copying { system_min: u64::MAX, halves_min: u64::MAX, stream_min: hotlink_port::STREAM_BYTES };
+}
+
+/// A choice, and how it came about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chosen {
+    /// What holds.
+    pub copying: Copying,
+    /// Why: for people.
+    pub why: String,
+    /// What was measured, if it was: half round trips.
+    pub samples: Vec<Sample>,
+}
+
+/// A measured point.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// By which route.
+    pub way: CopyWay,
+    /// Of a message of so many bytes.
+    pub size: u64,
+    /// The least half round trip, in microseconds.
+    pub us: f64,
+}
+
+/// What was asked for, and what came of it.
+static ASKED: Mutex<Option<Chosen>> = Mutex::new(None);
+
+/// From now on messages of this process's ranks, and of those that it forks, move by `way`; `None`: by what the machine is
+/// measured to do. That is measured once and kept in the user's cache; ranks that a launcher started only read it.
+pub fn use_copy(way: Option<CopyWay>) {
+    let chosen = match way {
+        Some(way) => {
+            let why = format!("`{}` was asked for", way.name());
+            Chosen { copying: way.copying(), why, samples: Vec::new() }
+        }
+        None => measured(),
+    };
+    *lock() = Some(chosen);
+}
+
+/// `text` of an option or of `HOTLINK_COPY`, as [`use_copy`] takes it; `auto` is `None`.
+///
+/// # Errors
+/// What is allowed.
+pub fn copy_named(text: &str) -> Result<Option<CopyWay>, String> {
+    let found = CopyWay::ALL.into_iter().find(|way| way.name() == text);
+    match found {
+        None if text != "auto" => Err(format!("`{text}`; allowed: auto, ring, stream, system, halves")),
+        way => Ok(way),
+    }
+}
+
+/// The variable that stands in for an option that is not given.
+pub const COPY_VARIABLE: &str = "HOTLINK_COPY";
+
+/// What holds for messages of this process.
+pub fn copying() -> Chosen {
+    lock().clone().unwrap_or_else(|| usual("nothing was asked for"))
+}
+
+fn lock() -> std::sync::MutexGuard<'static, Option<Chosen>> {
+    ASKED.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn usual(why: &str) -> Chosen {
+    Chosen { copying: Copying::USUAL, why: why.to_owned(), samples: Vec::new() }
+}
+
+fn measured() -> Chosen {
+    let place = kept::place();
+    if let Some(samples) = place.as_deref().and_then(kept::read) {
+        let path = place.unwrap_or_default();
+        return of_samples(samples, &format!("measured before, kept in {}", path.display()));
+    }
+    if !matches!(Launched::from_environment(), Ok(None)) {
+        return usual("nothing is kept of this machine, and launched ranks do not measure: run hotlink doctor once");
+    }
+    let (samples, took) = match probe::run() {
+        Ok(measured) => measured,
+        Err(why) => return usual(&format!("this machine could not be measured: {why}")),
+    };
+    let kept = place.as_deref().map(|path| kept::write(path, &samples).map(|()| path.display().to_string()));
+    let kept = match kept {
+        Some(Ok(path)) => format!("kept in {path}"),
+        Some(Err(error)) => format!("not kept: {error}"),
+        None => "not kept: there is no home directory; name a folder by XDG_CACHE_HOME".to_owned(),
+    };
+    of_samples(samples, &format!("measured now in {} ms, {kept}", took.as_millis()))
+}
+
+fn of_samples(samples: Vec<Sample>, origin: &str) -> Chosen {
+    let copying = choose(&samples);
+    let named = |least: u64, what: &str| match least {
+        u64::MAX => format!("{what} never"),
+        least => format!("{what} from {} KiB", least >> 10),
+    };
+    let parts = [
+        named(copying.system_min, "the system's copy"),
+        named(copying.halves_min, "halves"),
+        named(copying.stream_min, "stores past the caches after a row"),
+    ];
+    Chosen { copying, why: format!("{}; {origin}", parts.join(", ")), samples }
+}
+
+/// A route must be this much faster than the one before it to be taken: less is the measurement's noise.
+const FASTER: f64 = 0.97;
+
+/// From which lengths each route is the fastest that was measured, and at all greater ones.
+fn choose(samples: &[Sample]) -> Copying {
+    let mut sizes: Vec<u64> = samples.iter().map(|sample| sample.size).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let time = |way, size| {
+        let of = samples.iter().filter(|sample| (sample.way, sample.size) == (way, size));
+        of.map(|sample| sample.us).fold(f64::INFINITY, f64::min)
+    };
+    let rings = |size| time(CopyWay::Ring, size).min(time(CopyWay::Stream, size));
+    let systems = |size| time(CopyWay::System, size).min(time(CopyWay::Halves, size));
+    // The least size from which on it holds for every one.
+    let from = |holds: &dyn Fn(u64) -> bool| {
+        let last = sizes.iter().rev().take_while(|&&size| holds(size)).last();
+        last.copied().unwrap_or(u64::MAX)
+    };
+    Copying {
+        system_min: from(&|size| systems(size) < FASTER * rings(size)),
+        halves_min: from(&|size| time(CopyWay::Halves, size) < FASTER * time(CopyWay::System, size)),
+        stream_min: match from(&|size| time(CopyWay::Stream, size) < FASTER * time(CopyWay::Ring, size)) {
+            // The shortest is measured with its second half stored so.
+            least if least < u64::MAX => least / 2,
+            never => never,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples(of: &[(CopyWay, [f64; 3])]) -> Vec<Sample> {
+        let point = |&(way, us): &(CopyWay, [f64; 3])| {
+            [64 << 10, 1 << 20, 4 << 20].into_iter().zip(us).map(move |(size, us)| Sample { way, size, us })
+        };
+        of.iter().flat_map(point).collect()
+    }
+
+    #[test]
+    fn each_route_begins_where_it_is_faster_for_good() {
+        use CopyWay::{Halves, Ring, Stream, System};
+        let all = [
+            (Ring, [10.0, 100.0, 500.0]),
+            (Stream, [9.0, 120.0, 400.0]),
+            (System, [20.0, 90.0, 300.0]),
+            (Halves, [30.0, 80.0, 310.0]),
+        ];
+        let chosen = choose(&samples(&all));
+        assert_eq!(chosen, Copying { system_min: 1 << 20, halves_min: u64::MAX, stream_min: 2 << 20 });
+        let close = [(Ring, [10.0, 100.0, 500.0]), (System, [9.9, 99.0, 499.0])];
+        assert_eq!(choose(&samples(&close)).system_min, u64::MAX, "noise decides nothing");
+        let never = Copying { system_min: u64::MAX, halves_min: u64::MAX, stream_min: u64::MAX };
+        assert_eq!([choose(&[]), choose(&samples(&all[..1]))], [never; 2]);
+    }
+
+    #[test]
+    fn names_are_read_and_wrong_ones_told() {
+        assert_eq!(copy_named("auto"), Ok(None));
+        assert_eq!(CopyWay::ALL.map(|way| copy_named(way.name())), CopyWay::ALL.map(|way| Ok(Some(way))));
+        assert!(copy_named("fast").unwrap_err().contains("allowed: auto, ring"));
+    }
+}
