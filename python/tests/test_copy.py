@@ -1,5 +1,7 @@
 """`hotlink.run(copy=...)`: every route moves the same bytes, and a wrong one is refused."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ ROUTES = ["auto", "ring", "stream", "system", "halves"]
 
 
 @pytest.mark.parametrize("route", ROUTES)
-def test_every_route_moves_the_same_bytes(route: str, tmp_path, monkeypatch) -> None:
+def test_every_route_moves_the_same_bytes(route: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
     def program(comm: hotlink.Comm) -> float:
@@ -29,6 +31,6 @@ def test_every_route_moves_the_same_bytes(route: str, tmp_path, monkeypatch) -> 
 
 def test_wrong_routes_are_named() -> None:
     with pytest.raises(hotlink.InputError, match="copy: `fast`; allowed: auto, ring"):
-        hotlink.run(lambda comm: None, ranks=2, copy="fast")
+        hotlink.run(hotlink.Comm.barrier, ranks=2, copy="fast")
     with pytest.raises(hotlink.InputError, match="via='tcp'"):
-        hotlink.run(lambda comm: None, ranks=2, via="tcp", copy="ring")
+        hotlink.run(hotlink.Comm.barrier, ranks=2, via="tcp", copy="ring")
