@@ -30,6 +30,7 @@ mod pool;
 mod proof;
 mod ranks;
 mod registration;
+mod route;
 mod shm;
 mod sockets;
 mod store;
@@ -37,7 +38,7 @@ mod sys;
 mod tcp;
 
 pub use copy::STREAM_BYTES;
-pub use copying::{COPY_VARIABLE, Chosen, CopyWay, Copying, Sample, copy_named, copying, use_copy};
+pub use copying::{COPY_VARIABLE, Chosen, Sample, copy_named, copying, use_copy};
 pub use crew::{join, listening};
 pub use drivers::{
     Mixed, Shm, Tcp, cores, cores_of_machine, hand_off, is_one_machine, is_oversubscribed, launched, stay_on,
@@ -48,6 +49,7 @@ pub use mpi::{ADAPTER, Family, Launcher, Library, Mpi, MpiEndpoint, MpiRequest, 
 pub use proof::use_secret_file;
 pub use ranks::{Doors, Options, die_with};
 pub use registration::{Reach, Registration};
+pub use route::{CopyWay, Copying};
 pub use shm::{ShmPort, World};
 pub use sockets::{
     DATAGRAM_MAX, DATAGRAM_MIN, Flood, Pings, SocketBuffers, SocketOptions, Sockets, WARMUP, interface_of, serve,

@@ -1,7 +1,8 @@
 //! What was measured of this machine, kept in the user's cache. A file that is not of this machine, not whole or not this
 //! user's own is never believed.
 
-use super::{CopyWay, Sample, probe::SIZES};
+use super::{Sample, probe::SIZES};
+use crate::route::CopyWay;
 use crate::sys;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};

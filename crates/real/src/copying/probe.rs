@@ -1,7 +1,8 @@
 //! Measures each route of a long message on this machine: ping-pongs of ordinary memory between two ranks.
 
-use super::{CopyWay, Sample};
+use super::Sample;
 use crate::ranks::{self, Options};
+use crate::route::CopyWay;
 use crate::shm::{ShmPort, World};
 use crate::sys;
 use hotlink_message::{Comm, Error};

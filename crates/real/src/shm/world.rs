@@ -7,10 +7,10 @@ use super::barrier::RANKS_MAX;
 use super::lane::Lane;
 use super::ring::MESSAGE_MAX;
 use crate::clock::Clock;
-use crate::copying::{Copying, copying};
 use crate::crew::{Crew, Lost};
 use crate::drivers::is_oversubscribed;
 use crate::pool::Pool;
+use crate::route::{self, Copying};
 use crate::store::Arena;
 use crate::sys::{self, SharedMemory};
 use hotlink_port::Rank;
@@ -186,7 +186,7 @@ const LOOK: Duration = Duration::from_millis(20);
 
 impl World {
     pub(crate) fn new(ranks: u32) -> io::Result<World> {
-        World::with(ranks, copying().copying)
+        World::with(ranks, route::held())
     }
     /// The same, with long messages moving as said.
     pub(crate) fn with(ranks: u32, copying: Copying) -> io::Result<World> {
@@ -194,7 +194,7 @@ impl World {
         Ok(World { copying, ..World::on(block, ranks, is_oversubscribed(ranks), Clock::start(), None) })
     }
     fn on(block: Pool, ranks: u32, crowded: bool, clock: Clock, watch: Option<Rc<Watch>>) -> World {
-        let copying = copying().copying;
+        let copying = route::held();
         World { block: Rc::new(block), ranks, shape: Shape::of(ranks), crowded, clock, copying, watch }
     }
     /// The world of the first `ranks` of a launched job: made by rank 0, handed to all.
@@ -236,7 +236,7 @@ impl World {
         };
         let watch = Some(Rc::new(Watch::new(pids, own)));
         let clock = Clock::started_at(start_ns);
-        Ok(World { block, ranks, shape: Shape::of(ranks), crowded, clock, copying: copying().copying, watch })
+        Ok(World { block, ranks, shape: Shape::of(ranks), crowded, clock, copying: route::held(), watch })
     }
     /// Where other processes of this user find the shared block.
     pub(crate) fn path(&self) -> Option<String> {
