@@ -6,7 +6,7 @@
 //! `t_b = o_w + o_p(P) + o_r` (H06 s22); a single device for all nodes with a time per arrival is a counter; a tree with
 //! a machine's full depth is BlueGene/L's.
 
-use crate::spec::{Origin, Value};
+use crate::terms::{Origin, Value};
 use crate::units::Time;
 use std::collections::BTreeMap;
 

@@ -11,6 +11,8 @@
 //! # Ok(()) }
 //! ```
 
+pub use crate::attachment::Attachment;
+pub use crate::error::{BuildError, MAX_NODES};
 use crate::network::{Channel, Network, Node, Resource, Vertex};
 use crate::routing::choice::Tables;
 use crate::routing::{Guide, Hop, Routing, State, Trip};
@@ -18,80 +20,6 @@ use crate::spec::{FabricSpec, Role};
 use crate::topology::{self, Shape};
 use crate::units::{Rate, Time};
 use std::sync::OnceLock;
-
-/// Most nodes that a fabric is built with: a limit on memory, far above any machine.
-pub const MAX_NODES: u32 = 1 << 22;
-
-/// Why a fabric cannot be built: what was wrong and what is allowed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct BuildError(pub String);
-
-/// Where a node joins the network, and which nodes join at the same place.
-#[derive(Clone, Debug)]
-pub struct Attachment {
-    /// Per node: its home, the device at the end of its only link; the node's own vertex if it has several links.
-    pub home: Vec<Vertex>,
-    /// Homes in ascending order.
-    pub homes: Vec<Vertex>,
-    /// Nodes ordered by home, then number.
-    pub members: Vec<Node>,
-    /// Nodes of home `i` are `members[start[i]..start[i + 1]]`.
-    pub start: Vec<u32>,
-    /// Per node: index of its home in `homes`.
-    pub group: Vec<u32>,
-    /// Per node with a home: the channel from its home to the node (else unused).
-    pub eject: Vec<Channel>,
-}
-
-impl Attachment {
-    fn new(network: &Network) -> Attachment {
-        let nodes = network.nodes as usize;
-        let mut entries = vec![(0u32, Channel(0)); nodes];
-        for (c, to) in network.to.iter().enumerate() {
-            if let Some(entry) = entries.get_mut(to.0 as usize) {
-                *entry = (entry.0 + 1, Channel(c as u32));
-            }
-        }
-        let home_of = |n: usize| {
-            let mut out = network.out(Vertex(n as u32));
-            let (entries, eject) = entries[n];
-            match (out.len(), out.next()) {
-                (1, Some(c))
-                    if entries == 1 && network.from(eject) == network.to(c) && !network.is_node(network.to(c)) =>
-                {
-                    network.to(c)
-                }
-                _ => Vertex(n as u32),
-            }
-        };
-        let home: Vec<Vertex> = (0..nodes).map(home_of).collect();
-        let mut members: Vec<Node> = network.node_iter().collect();
-        members.sort_by_key(|n| (home[n.0 as usize], *n));
-        let (mut homes, mut start, mut group) = (Vec::new(), Vec::new(), vec![0; nodes]);
-        for (i, node) in members.iter().enumerate() {
-            let at = home[node.0 as usize];
-            if homes.last() != Some(&at) {
-                homes.push(at);
-                start.push(i as u32);
-            }
-            group[node.0 as usize] = homes.len() as u32 - 1;
-        }
-        start.push(members.len() as u32);
-        let eject = entries.into_iter().map(|(_, c)| c).collect();
-        Attachment { home, homes, members, start, group, eject }
-    }
-
-    /// Nodes that share home `group`.
-    pub fn nodes_of(&self, group: usize) -> &[Node] {
-        &self.members[self.start[group] as usize..self.start[group + 1] as usize]
-    }
-
-    /// Whether the node has a home (one link) rather than links of its own choice.
-    pub fn has_home(&self, node: Node) -> bool {
-        self.home[node.0 as usize] != node.vertex()
-    }
-}
 
 /// A fabric built for a number of nodes.
 #[derive(Debug)]
@@ -146,7 +74,7 @@ impl Fabric {
     /// # Errors
     /// The topology cannot hold `nodes` nodes, its description contradicts itself, or the routing does not fit it.
     pub fn build(spec: &FabricSpec, nodes: u32) -> Result<Fabric, BuildError> {
-        let (network, shape) = topology::build(spec, nodes)?;
+        let (network, shape) = topology::build(&spec.topology, nodes)?;
         Fabric::assemble(spec, nodes, network, shape)
     }
 

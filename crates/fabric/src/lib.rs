@@ -7,12 +7,14 @@
 //! This crate is pure: no clock, no simulator, and no file but those of the catalog and those that the caller names
 //! (standard input among them, [`input`]).
 
+mod attachment;
 pub mod background;
 pub mod barrier;
 pub mod bound;
 pub mod built;
 pub mod catalog;
 pub mod deadlock;
+mod error;
 pub mod forms;
 pub mod import;
 mod injection;
@@ -27,9 +29,11 @@ pub mod reduction;
 pub mod rng;
 pub mod routing;
 pub mod sensitivity;
+mod sheet;
 pub mod spec;
 pub mod split;
 pub mod technology;
+mod terms;
 pub mod topology;
 pub mod traffic;
 pub mod units;

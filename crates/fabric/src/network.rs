@@ -5,7 +5,7 @@
 //! between them. Channels are numbered in order of their source, so that those leaving a vertex lie together, in
 //! port order.
 
-use crate::spec::Role;
+use crate::terms::Role;
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 //! An engine asks by name ([`Parameters::get`]). The names are noted, also of what the machine does not state, so that an
 //! answer can tell what it rests on, and nothing can be reported as used that no engine reads. Clones share their notes.
 
-use crate::spec::Value;
+use crate::terms::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError};

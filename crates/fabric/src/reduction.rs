@@ -6,7 +6,7 @@
 //! and BlueGene/L's collective network are such.
 
 use crate::barrier::{BarrierError, BarrierSpec};
-use crate::spec::Value;
+use crate::terms::Value;
 use crate::units::{Rate, Time};
 
 /// The reduction network of a fabric: `[reduction]` in its file.

@@ -1,10 +1,10 @@
 //! The `[barrier]` and `[reduction]` tables.
 
 use super::read::MOST;
-use super::sheet::{STATUSES, Table};
-use super::unit::Dimension;
 use crate::barrier::{BarrierSpec, MOST_NODES};
 use crate::reduction::ReductionSpec;
+use crate::sheet::unit::Dimension;
+use crate::sheet::{STATUSES, Table};
 use crate::spec::{Origin, Value};
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;

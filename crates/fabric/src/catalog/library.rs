@@ -1,11 +1,11 @@
 //! Where catalog files are found, and how a fabric is put together from several.
 
-use super::mistake::{Mistake, nearest};
 use super::price_list::{parse_price_list, read_price_list};
 use super::read::{Parts, References, Stated, read_fabric, read_part};
-use super::sheet::{Entry, Sheet, Table, unknown};
 use crate::input;
 use crate::price::PriceList;
+use crate::sheet::{Entry, Sheet, Table, unknown};
+use crate::sheet::{Mistake, nearest};
 use crate::spec::FabricSpec;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -12,23 +12,18 @@
 
 mod barrier;
 mod library;
-mod mistake;
 mod price_list;
 mod published;
 mod read;
-mod sheet;
 mod topology;
-pub mod unit;
 pub mod vocabulary;
 mod write;
 
+pub use crate::sheet::{Entry, Lines, Mistake, nearest, status_name, unit};
 pub use library::{Described, Kind, Library, Listed, Loaded};
-pub use mistake::{Lines, Mistake, nearest};
 pub use price_list::parse_price_list;
 pub use published::Claim;
 pub use read::{Parts, role_key, role_named};
-pub(crate) use sheet::Table;
-pub use sheet::{Entry, status_name};
 pub use write::to_toml;
 
 use crate::spec::FabricSpec;

@@ -1,9 +1,9 @@
 //! Price lists: `catalog/prices/` and a user's own file of the same form.
 
-use super::mistake::Mistake;
-use super::sheet::{Entry, Sheet, Table};
-use super::unit::Dimension;
 use crate::price::{PriceItem, PriceList};
+use crate::sheet::Mistake;
+use crate::sheet::unit::Dimension;
+use crate::sheet::{Entry, Sheet, Table};
 use crate::units::Money;
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! What the studies that hotlink grew out of print and claim: `catalog/published/`, for `reproduce`.
 
 use super::library::Library;
-use super::mistake::Mistake;
-use super::sheet::{Sheet, Table};
+use crate::sheet::Mistake;
+use crate::sheet::{Sheet, Table};
 
 /// One quantity or claim of a study.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,11 +4,11 @@
 //! same tables itself; what stands later replaces what stood before, value by value.
 
 use super::barrier::{read_barrier, read_reduction};
-use super::sheet::{Sheet, Table, unknown};
 use super::topology::{read_topology, routing_suits};
-use super::unit::Dimension;
 use super::vocabulary::{PARAMETERS, parameter_named};
 use crate::routing::Paths;
+use crate::sheet::unit::Dimension;
+use crate::sheet::{Sheet, Table, unknown};
 use crate::spec::{
     Extents, FabricSpec, ItemKind, Origin, PacketSpec, PriceRef, ResourceSpec, Role, RoutingSpec, TopologySpec, Value,
 };
@@ -395,8 +395,7 @@ fn check_buildable(root: &Table<'_>, topology: &TopologySpec) {
     if matches!(topology, TopologySpec::Graph) || has_one_size {
         return;
     }
-    let spec = FabricSpec::bare("check", topology.clone(), RoutingSpec::ShortestEcmp);
-    let mut refused = (1..=64).map(|nodes| crate::topology::build(&spec, nodes).err());
+    let mut refused = (1..=64).map(|nodes| crate::topology::build(topology, nodes).err());
     if let Some(Some(first)) = refused.next()
         && refused.all(|error| error.is_some())
     {

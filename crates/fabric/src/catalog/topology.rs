@@ -1,6 +1,6 @@
 //! The `[topology]` table.
 
-use super::sheet::{STATUSES, Table};
+use crate::sheet::{STATUSES, Table};
 use crate::spec::{Extents, Origin, RoutingSpec, TopologySpec};
 use crate::topology::{REGISTRY, Registered};
 

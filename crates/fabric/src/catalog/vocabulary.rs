@@ -1,7 +1,7 @@
 //! The parameters of hosts and adapters that files may state under `[parameter]`, for the simulator and for
 //! reports. A name says what is meant, the dimension which units are allowed; nothing else is accepted.
 
-use super::unit::Dimension;
+use crate::sheet::unit::Dimension;
 
 /// One declared parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! A fabric as a catalog file: what `calibrate` writes. Reading it back gives the same fabric.
 
 use super::read::{ITEMS, ROLES, ROUTINGS};
-use super::sheet::{STATUSES, name_of};
-use super::unit::Dimension;
 use super::vocabulary::parameter_named;
 use crate::barrier::BarrierSpec;
 use crate::routing::Paths;
+use crate::sheet::unit::Dimension;
+use crate::sheet::{STATUSES, name_of};
 use crate::spec::{Extents, FabricSpec, ResourceSpec, TopologySpec, Value};
 use std::fmt::{Display, Write};
 

@@ -11,10 +11,11 @@ pub mod cube;
 pub mod dragonfly;
 pub mod paths;
 
-use crate::built::{Attachment, BuildError};
+use crate::attachment::Attachment;
+use crate::error::{BuildError, invalid};
 use crate::network::{Channel, Network, Node, Vertex};
-use crate::spec::RoutingSpec;
-use crate::topology::{Cube, Dragonfly, Shape, invalid};
+use crate::terms::RoutingSpec;
+use crate::topology::{Cube, Dragonfly, Shape};
 pub use choice::Paths;
 use cube::CubeToward;
 use dragonfly::{DragonflyToward, Goal};

@@ -5,7 +5,7 @@
 //! hop nearer. Packets do not pass through nodes.
 
 use super::{Hop, State};
-use crate::built::Attachment;
+use crate::attachment::Attachment;
 use crate::network::{Channel, Network, Vertex};
 use crate::topology::Shape;
 use std::collections::VecDeque;

@@ -3,7 +3,7 @@
 use super::tcp::{ASSUMPTIONS, FRAME, SOCKETS};
 use super::{Technology, estimated, published};
 use crate::routing::Paths;
-use crate::spec::{FlowControl, RoutingSpec};
+use crate::terms::{FlowControl, RoutingSpec};
 
 /// What is known of it.
 pub const RECORD: Technology = Technology {

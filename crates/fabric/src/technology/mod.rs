@@ -29,9 +29,9 @@ mod slingshot;
 mod t3d;
 mod tcp;
 
-use crate::catalog::nearest;
 use crate::routing::Paths;
-use crate::spec::{FlowControl, RoutingSpec, Status};
+use crate::sheet::nearest;
+use crate::terms::{FlowControl, RoutingSpec, Status};
 
 /// Every technology, sorted by name.
 pub const TECHNOLOGIES: &[&Technology] = &[

@@ -2,7 +2,7 @@
 
 use super::{AdapterModel, Assumption, PacketFormat, Technology, assumption, estimated, published};
 use crate::routing::Paths;
-use crate::spec::{FlowControl, RoutingSpec};
+use crate::terms::{FlowControl, RoutingSpec};
 
 /// What is known of it.
 pub const RECORD: Technology = Technology {

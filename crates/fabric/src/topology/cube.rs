@@ -6,10 +6,11 @@
 //! ring stops, then the node; a ring stop's ports are the ring's next stop, then the B-Link. Dimensions of extent 1
 //! have no channels and are dropped. Dimension 0 varies fastest with the router's number.
 
+use super::Extents;
 use super::{check_channels, check_range, invalid};
-use crate::built::{BuildError, MAX_NODES};
+use crate::error::{BuildError, MAX_NODES};
 use crate::network::{Builder, Channel, Network, Vertex};
-use crate::spec::{Extents, Role};
+use crate::terms::Role;
 
 /// Most dimensions of a cube.
 pub const MAX_DIMENSIONS: u32 = 16;

@@ -6,9 +6,9 @@
 //! over stay free. A router's ports: the other routers of its group in ascending order, its global links, its nodes.
 
 use super::{check_channels, check_range, invalid};
-use crate::built::BuildError;
+use crate::error::BuildError;
 use crate::network::{Builder, Network, Vertex};
-use crate::spec::Role;
+use crate::terms::Role;
 
 /// The layout of a dragonfly.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,9 +9,9 @@
 
 use super::switches::MAX_PORTS;
 use super::{Shape, add_tier, check_channels, check_range, invalid};
-use crate::built::BuildError;
+use crate::error::BuildError;
 use crate::network::{Builder, Network, Vertex};
-use crate::spec::Role;
+use crate::terms::Role;
 
 /// Most levels; with radix 4 they hold more nodes than a fabric may have.
 const MAX_LEVELS: u32 = 24;

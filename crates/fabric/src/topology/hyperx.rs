@@ -5,10 +5,10 @@
 //! parallel links) and no cycle of channels; shortest paths may correct the coordinates in any order.
 
 use super::{Registered, Shape, Tier, Topology, check_channels, check_range, invalid};
-use crate::built::BuildError;
-use crate::catalog::Table;
+use crate::error::BuildError;
 use crate::network::{Builder, Network, Vertex};
-use crate::spec::{Role, RoutingSpec};
+use crate::sheet::Table;
+use crate::terms::{Role, RoutingSpec};
 use std::sync::Arc;
 
 /// The registry's entry.

@@ -8,14 +8,17 @@ pub mod dragonfly;
 mod fat_tree;
 pub mod hyperx;
 mod rail;
+mod spec;
 mod switches;
 
-use crate::built::{BuildError, MAX_NODES};
-use crate::catalog::Table;
+pub(crate) use crate::error::invalid;
+use crate::error::{BuildError, MAX_NODES};
 use crate::network::{Builder, Channel, Network, Vertex};
-use crate::spec::{FabricSpec, Role, RoutingSpec, TopologySpec};
+use crate::sheet::Table;
+use crate::terms::{Role, RoutingSpec};
 pub use cube::Cube;
 pub use dragonfly::Dragonfly;
+pub use spec::{Extents, TopologySpec};
 use std::sync::Arc;
 
 /// A topology in one file: everything that hotlink asks of one. To add a topology, implement this in a file of its own
@@ -120,21 +123,21 @@ impl Shape {
 
 fn role_of_vertex(network: &Network, vertex: Vertex) -> String {
     match network.vertex_role[vertex.0 as usize] {
-        crate::spec::Role::BLink => "B-Link".to_owned(),
-        crate::spec::Role::RingStop => "ring stop".to_owned(),
+        Role::BLink => "B-Link".to_owned(),
+        Role::RingStop => "ring stop".to_owned(),
         _ => "router".to_owned(),
     }
 }
 
-/// Builds the network of `spec` for `nodes` nodes.
+/// Builds the network of `topology` for `nodes` nodes.
 ///
 /// # Errors
 /// See [`crate::Fabric::build`].
-pub fn build(spec: &FabricSpec, nodes: u32) -> Result<(Network, Shape), BuildError> {
+pub fn build(topology: &TopologySpec, nodes: u32) -> Result<(Network, Shape), BuildError> {
     if nodes == 0 || nodes > MAX_NODES {
         return Err(invalid(format!("{nodes} nodes: allowed are 1 to {MAX_NODES}")));
     }
-    match &spec.topology {
+    match topology {
         TopologySpec::Cube { dimensions, bidirectional, b_link, nodes_per_router, extents } => {
             let cube = Cube::new(nodes, *dimensions, *bidirectional, *b_link, *nodes_per_router, extents)?;
             Ok((cube.network(), Shape::Cube(cube)))
@@ -168,11 +171,6 @@ fn add_tier(b: &mut Builder, tiers: &mut Vec<Tier>, name: &'static str, count: u
         tiers.push(Tier { name, first, count, level });
     }
     first
-}
-
-/// A build error with a message.
-pub(crate) fn invalid(message: impl Into<String>) -> BuildError {
-    BuildError(message.into())
 }
 
 /// Most channels that a network is built with: a limit on memory (under 2 GiB).

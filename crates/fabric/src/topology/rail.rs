@@ -8,9 +8,9 @@
 
 use super::switches::MAX_PORTS;
 use super::{Shape, add_tier, check_range, invalid};
-use crate::built::BuildError;
+use crate::error::BuildError;
 use crate::network::{Builder, Network, Vertex};
-use crate::spec::Role;
+use crate::terms::Role;
 
 /// Builds the fabric; `nodes` are GPUs, rounded up to whole hosts.
 pub(super) fn build(nodes: u32, gpus: u32, radix: u32) -> Result<(Network, Shape), BuildError> {

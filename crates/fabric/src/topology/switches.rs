@@ -3,9 +3,9 @@
 //! Nodes fill switches in order: a switch is full before the next one gets nodes.
 
 use super::{Shape, Tier, add_tier, check_channels, check_range, invalid};
-use crate::built::BuildError;
+use crate::error::BuildError;
 use crate::network::{Builder, Network, Vertex};
-use crate::spec::Role;
+use crate::terms::Role;
 
 type Built = Result<(Network, Shape), BuildError>;
 

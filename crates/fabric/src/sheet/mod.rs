@@ -1,12 +1,15 @@
 //! A TOML text read key by key: every key asked for is a key allowed, every mistake is kept with its place.
 
-use super::mistake::{Lines, Mistake, nearest};
-use super::unit::Dimension;
-use crate::spec::{Status, Value};
+mod mistake;
+pub mod unit;
+
+use crate::terms::{Status, Value};
+pub use mistake::{Lines, Mistake, nearest};
 use std::cell::RefCell;
 use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
+use unit::Dimension;
 
 /// Names of [`Status`] in files.
 pub(super) const STATUSES: &[(&str, Status)] = &[
