@@ -97,6 +97,8 @@ def draw(records: Sequence[Record], quantity: str = "bandwidth") -> Figure:
         raise ValueError(f"one plot cannot hold several currencies: {', '.join(keys)}")
     what, key = QUANTITIES[quantity], keys[0]
     lines = lines_of(records, key)
+    # The interval of prices, or of what the inputs' uncertainty does.
+    ends = [lines_of(records, f"{key}_{end}") for end in ("low", "high")]
     figure = Figure(figsize=(9.0, 5.2), layout=ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.12))
     axes = figure.add_subplot()
     for line in lines.values():
@@ -104,6 +106,10 @@ def draw(records: Sequence[Record], quantity: str = "bandwidth") -> Figure:
         dash = DASHES[index // len(COLOURS) % len(DASHES)]
         values = [float("nan") if value is None else value for value in line.values]
         axes.plot(line.nodes, values, color=colour(index), linestyle=dash, linewidth=1.7, label=line.fabric)
+        low, high = ends[0].get(line.fabric), ends[1].get(line.fabric)
+        if low is not None and high is not None and low.known() and high.known():
+            band = [[float("nan") if value is None else value for value in end.values] for end in (low, high)]
+            axes.fill_between(line.nodes, *band, color=colour(index), alpha=0.12, linewidth=0)
     currency = re.fullmatch(what.key, key)
     unit = currency.groupdict().get("currency", "") if currency else ""
     below = subtitle(records) if quantity == "bandwidth" else prices(records)

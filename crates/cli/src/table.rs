@@ -122,7 +122,9 @@ impl Table {
         self.cells(column).chain([head]).map(|cell| cell.chars().count()).max().unwrap_or(0)
     }
     fn is_numeric(&self, column: usize) -> bool {
-        let is_number = |cell: &str| cell.trim_end_matches('*').replace([',', '%', '$'], "").parse::<f64>().is_ok();
+        let one = |cell: &str| cell.trim_end_matches('*').replace([',', '%', '$'], "").parse::<f64>().is_ok();
+        let is_number =
+            |cell: &str| one(cell) || cell.split_once("..").is_some_and(|(low, high)| one(low) && one(high));
         self.cells(column).all(|cell| cell.is_empty() || cell == "-" || is_number(cell))
             && self.cells(column).any(|cell| is_number(cell))
     }

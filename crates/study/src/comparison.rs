@@ -54,8 +54,17 @@ impl Priced {
             record.set(&format!("cost_{currency}_{key}"), end.units());
         }
         record.set(&format!("cost_per_node_{currency}"), bill.per_node());
-        if let Some(bandwidth) = record.number("bandwidth_per_node_MBps") {
+        let bandwidth = record.number("bandwidth_per_node_MBps");
+        if let Some(bandwidth) = bandwidth {
             record.set(&format!("cost_per_MBps_{currency}"), bill.per_mbps_per_node(bandwidth));
+        }
+        // Of the bandwidth as it is: `--sensitivity` has its interval.
+        for (key, end) in ["low", "high"].into_iter().zip(bill.range) {
+            let per_node = end.units() / bill.nodes as f64;
+            record.set(&format!("cost_per_node_{currency}_{key}"), per_node);
+            if let Some(bandwidth) = bandwidth {
+                record.set(&format!("cost_per_MBps_{currency}_{key}"), per_node / bandwidth);
+            }
         }
         record.set("currency", currency.as_str());
         record.set("prices", list.name.as_str());

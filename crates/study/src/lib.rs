@@ -18,6 +18,7 @@ pub mod options;
 pub mod parallel;
 pub mod ranking;
 pub mod results;
+pub mod schema;
 pub mod simulate;
 mod simulated;
 pub mod sort;

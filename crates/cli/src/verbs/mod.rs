@@ -14,6 +14,7 @@ mod measure;
 mod plot;
 mod question;
 mod reproduce;
+mod schema;
 mod simulate;
 mod sweep;
 mod watching;
@@ -50,6 +51,8 @@ pub(crate) enum Verb {
     Completion(completion::Args),
     /// The hardware barrier at work: its compiled RTL as a device, and the plug-in for real MPIs.
     Barrier(barrier::Args),
+    /// The keys of a benchmark's records, each with its unit and meaning, as JSON Schema.
+    Schema(schema::Args),
     /// What is missing on this machine, and how to get it.
     Doctor(doctor::Args),
 }
@@ -70,6 +73,7 @@ impl Verb {
             Verb::Catalog(args) => catalog::run(args, output),
             Verb::Completion(args) => completion::run(args, output),
             Verb::Barrier(args) => barrier::run(args, output),
+            Verb::Schema(args) => schema::run(args, output),
             Verb::Doctor(args) => doctor::run(args, output),
             Verb::Reproduce(args) => reproduce::run(args, output),
         }

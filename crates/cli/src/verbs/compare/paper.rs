@@ -88,9 +88,28 @@ impl Paper<'_> {
             grid.values[row][size].map_or_else(|| "-".to_owned(), |value| format!("{}{mark}", figure(value)))
         };
         let mut table = self.frame(&quantity.title, shown, cell);
+        table.rows = table
+            .rows
+            .into_iter()
+            .enumerate()
+            .flat_map(|(row, cells)| {
+                let interval = shown.iter().map(|&size| self.interval(row, size, &quantity.key)).collect::<Vec<_>>();
+                let is_wide = interval.iter().any(Option::is_some);
+                let interval = interval.into_iter().map(Option::unwrap_or_default);
+                let label = std::iter::once("  from..to".to_owned());
+                [Some(cells), is_wide.then(|| label.chain(interval).collect())].into_iter().flatten()
+            })
+            .collect();
         let spans: Vec<String> = grid.spans().iter().map(|span| self.span(span)).collect();
         table.notes = vec![format!("* {}: {}", quantity.superlative, spans.join("; "))];
         table
+    }
+
+    /// Least and greatest plausible value, where they differ.
+    fn interval(&self, row: usize, size: usize, key: &str) -> Option<String> {
+        let end = |end: &str| self.cell(row, size).number(&format!("{key}_{end}"));
+        let (low, high) = (end("low")?, end("high")?);
+        (low < high).then(|| format!("{}..{}", figure(low), figure(high)))
     }
 
     fn span(&self, span: &Span) -> String {

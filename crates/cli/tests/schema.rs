@@ -1,0 +1,116 @@
+//! Records hold what their schema says: no other key, no value of another kind.
+
+use hotlink_bench::Record;
+use hotlink_study::schema::{RECORDS, of};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::process::Command;
+
+fn out(line: &str) -> Vec<u8> {
+    let home = std::env::temp_dir().join("hotlink-no-home");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
+    command.args(line.split_whitespace()).env("HOME", home).env_remove("HOTLINK_CATALOG").env_remove("XDG_DATA_HOME");
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+/// Checks the records of a command line; gives the names of their schemas.
+fn checked(line: &str, mistakes: &mut Vec<String>) -> BTreeSet<&'static str> {
+    let document: Value = serde_json::from_slice(&out(&format!("{line} --json"))).unwrap();
+    let records = document["records"].as_array().unwrap();
+    assert!(!records.is_empty(), "{line}");
+    let mut names = BTreeSet::new();
+    for record in records {
+        let record = Record::from(record.as_object().unwrap().clone());
+        let Some(schema) = of(&record) else {
+            mistakes.push(format!("{line}: no schema for {record:?}"));
+            continue;
+        };
+        mistakes.extend(schema.mistakes(&record).into_iter().map(|what| format!("{line}: {what}")));
+        names.insert(schema.name);
+    }
+    names
+}
+
+/// Benchmarks of `simulate`, and the verbs without one.
+const SIMULATED: &[&str] = &[
+    "simulate pingpong --fabric ib-qdr --nodes 2 --size 8 --links --sensitivity",
+    "simulate pingpong --fabric w01-sci-d330 --size 64 --stack message --background uniform:0.1 --count",
+    "simulate semantics --fabric k98-sci --size 64",
+    "simulate saturation --fabric sci-ring --senders 2 --messages 20",
+    "simulate alltoall --fabric sci-torus2d --nodes 16 --size 64 --method all",
+    "simulate alltoallv --fabric ib-qdr --nodes 4 --size 64",
+    "simulate overlap --fabric w01-sci-d330 --size 4KiB",
+    "simulate bcast --fabric qsnet --nodes 8 --size 64 --algorithm hardware,tree --background uniform:0.5 --raw",
+    "simulate reduce --fabric ib-qdr --nodes 4 --size 64",
+    "simulate allreduce --fabric sharp --nodes 8 --size 8 --algorithm hardware --samples 3",
+    "simulate reduce-scatter --fabric ib-qdr --nodes 4 --size 64",
+    "simulate allgather --fabric ib-qdr --nodes 4 --size 64",
+    "simulate gather --fabric ib-qdr --nodes 4 --size 64",
+    "simulate scatter --fabric ib-qdr --nodes 4 --size 64",
+    "simulate stream --fabric ib-qdr --nodes 2 --size 64",
+    "simulate rate --fabric ib-qdr --nodes 2 --size 64",
+    "simulate pairs --fabric ib-qdr --nodes 3 --size 64",
+    "simulate kernel --fabric ib-qdr --nodes 2",
+    "simulate is --fabric ib-qdr --ranks 2",
+    "simulate traffic --fabric ib-qdr --nodes 4 --load 0.5 --messages 10",
+    "simulate barrier --fabric hwbarr --nodes 4",
+    "simulate barrier --fabric qsnet --nodes 4 --algorithm hardware,nic,dissemination",
+    "simulate deposit --fabric k98-sci --series local,dma --size 64",
+    "simulate cache-study --uses 20 --buffers 4",
+    "simulate goal --generate barrier:dissemination --ranks 4 --loggp L=2us,o=0.5us,g=50ns,G=0,S=64KiB",
+    "analyze sci-torus2d --nodes 16 --why --links",
+    "analyze ib-qdr --nodes 8 --traffic permutation:random --samples 3 --method all",
+    "compare sci-ring ib-qdr --nodes 4,9",
+];
+
+/// Benchmarks of `measure`, as short as they can be.
+const MEASURED: &[&str] = &[
+    "measure pingpong --size 8 --time 0.002 --blocks 3 --spread 0 --rounds 2 --raw",
+    "measure stream --size 8 --time 0.002 --blocks 1 --spread 0",
+    "measure rate --time 0.002 --blocks 1 --spread 0",
+    "measure pairs --ranks 2 --size 8 --time 0.002 --blocks 1 --spread 0",
+    "measure bcast --ranks 2 --size 8 --time 0.002 --blocks 1 --spread 0",
+    "measure barrier --time 0.002 --blocks 1 --spread 0",
+    "measure saturation --size 8 --time 0.002 --blocks 1 --spread 0",
+    "measure semantics --size 8 --time 0.002 --blocks 1 --spread 0",
+    "measure overlap --size 8 --time 0.002 --blocks 1 --spread 0",
+    "measure deposit --size 64 --time 0.002 --blocks 1 --spread 0",
+    "measure memory --size 64KiB --time 0.002 --blocks 1 --spread 0",
+    "measure registration --size 64KiB --time 0.002 --blocks 1 --spread 0",
+    "measure sockets --protocol stream --test latency --time 0.01",
+    "measure is --ranks 2 --class S",
+];
+
+fn checked_all(lines: &[&str]) -> BTreeSet<&'static str> {
+    let mut mistakes = Vec::new();
+    let seen = lines.iter().flat_map(|line| checked(line, &mut mistakes)).collect();
+    assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
+    seen
+}
+
+#[test]
+fn records_of_every_simulation_hold_what_their_schema_says() {
+    let seen = checked_all(SIMULATED);
+    let measured_alone = ["memory", "registration", "sockets"];
+    let all: BTreeSet<&str> = RECORDS.iter().map(|records| records.name).collect();
+    let left: Vec<&str> = all.difference(&seen).copied().collect();
+    assert_eq!(left, measured_alone, "every other name was checked");
+}
+
+#[test]
+fn records_of_every_measurement_hold_what_their_schema_says() {
+    let seen = checked_all(MEASURED);
+    for name in ["memory", "registration", "sockets", "pingpong", "bcast"] {
+        assert!(seen.contains(name), "{name}");
+    }
+}
+
+#[test]
+fn the_command_prints_each_schema_and_lists_them() {
+    let schema: Value = serde_json::from_slice(&out("schema pingpong")).unwrap();
+    assert_eq!(schema["additionalProperties"], false);
+    assert_eq!(schema["properties"]["latency_us"]["unit"], "us");
+    assert_eq!(String::from_utf8(out("schema --list --format jsonl")).unwrap().lines().count(), RECORDS.len());
+}

@@ -1,0 +1,182 @@
+//! The schema of results: which keys a record may hold, as JSON Schema. It is made from one table ([`RECORDS`]), and a test
+//! holds the records of every benchmark to it.
+
+mod keys;
+
+pub use keys::{RECORDS, Records};
+
+use crate::Error;
+use hotlink_bench::Record;
+use hotlink_fabric::catalog::nearest;
+use serde_json::{Map, Value, json};
+
+/// What a key holds. Any may be null: a number that is not finite, a choice that was not made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Text.
+    Text,
+    /// Yes or no.
+    Flag,
+    /// A whole number.
+    Count,
+    /// A number.
+    Number,
+    /// A list of numbers.
+    Numbers,
+    /// A list of texts.
+    Texts,
+    /// Several of these, by the benchmark.
+    Any,
+}
+
+/// One key of records. A name that ends in `*` stands for all that begin so.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: Kind,
+    /// Its unit; empty for none, 1 for a share.
+    pub unit: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+impl Key {
+    fn is(&self, name: &str) -> bool {
+        self.name.strip_suffix('*').map_or(self.name == name, |prefix| name.starts_with(prefix))
+    }
+
+    fn schema(&self) -> Value {
+        let of = |items: &str| json!({ "type": ["array", "null"], "items": { "type": items } });
+        let mut schema = match self.kind {
+            Kind::Text => json!({ "type": ["string", "null"] }),
+            Kind::Flag => json!({ "type": ["boolean", "null"] }),
+            Kind::Count => json!({ "type": ["integer", "null"] }),
+            Kind::Number => json!({ "type": ["number", "null"] }),
+            Kind::Numbers => json!({ "type": ["array", "null"], "items": { "type": ["number", "null"] } }),
+            Kind::Texts => of("string"),
+            Kind::Any => json!({}),
+        };
+        schema["description"] = self.meaning.into();
+        if !self.unit.is_empty() {
+            schema["unit"] = self.unit.into();
+        }
+        schema
+    }
+
+    fn holds(&self, value: &Value) -> bool {
+        let all = |one: fn(&Value) -> bool| value.as_array().is_some_and(|list| list.iter().all(one));
+        value.is_null()
+            || match self.kind {
+                Kind::Text => value.is_string(),
+                Kind::Flag => value.is_boolean(),
+                Kind::Count => value.as_f64().is_some_and(|number| number.fract() == 0.0),
+                Kind::Number => value.is_number(),
+                Kind::Numbers => all(|one| one.is_number() || one.is_null()),
+                Kind::Texts => all(Value::is_string),
+                Kind::Any => true,
+            }
+    }
+}
+
+impl Records {
+    /// The keys that its records may hold.
+    pub fn keys(&self) -> impl Iterator<Item = &'static Key> {
+        keys::COMMON.iter().chain(self.own.iter().copied().flatten())
+    }
+
+    /// The JSON Schema of a record.
+    pub fn schema(&self) -> Value {
+        let (mut exact, mut patterns) = (Map::new(), Map::new());
+        for key in self.keys() {
+            match key.name.strip_suffix('*') {
+                Some(prefix) => patterns.insert(format!("^{prefix}"), key.schema()),
+                None => exact.insert(key.name.to_owned(), key.schema()),
+            };
+        }
+        let mut schema = json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": format!("hotlink/1: a record of {}", self.name),
+            "description": self.title,
+            "type": "object",
+            "properties": exact,
+            "required": ["fabric"],
+            "additionalProperties": false,
+        });
+        if !patterns.is_empty() {
+            schema["patternProperties"] = patterns.into();
+        }
+        schema
+    }
+
+    /// What in a record is not as the schema says.
+    pub fn mistakes(&self, record: &Record) -> Vec<String> {
+        let wrong = |(name, value): (&str, &Value)| match self.keys().find(|key| key.is(name)) {
+            None => Some(format!("{}: {name} is no key of its records", self.name)),
+            Some(key) => (!key.holds(value)).then(|| format!("{}: {name} is {value}, not {:?}", self.name, key.kind)),
+        };
+        record.fields().filter_map(wrong).collect()
+    }
+}
+
+/// The records called `name`.
+///
+/// # Errors
+/// There are none; the text names the nearest and lists all.
+pub fn named(name: &str) -> Result<&'static Records, Error> {
+    let plain = name.strip_prefix("non_blocking_").unwrap_or(name);
+    RECORDS.iter().find(|records| records.name == plain).ok_or_else(|| {
+        let names: Vec<&str> = RECORDS.iter().map(|records| records.name).collect();
+        let near = nearest(name, names.iter().copied());
+        let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+        Error::Input(format!(
+            "schema: {name}: no benchmark or verb has this name{near} (allowed: {})",
+            names.join(", ")
+        ))
+    })
+}
+
+/// Which records a record is one of: its benchmark's, else those of `compare` or `analyze`.
+pub fn of(record: &Record) -> Option<&'static Records> {
+    let verb = if record.get("kind").is_some() { "compare" } else { "analyze" };
+    let name = record.text("benchmark").or(record.get("nodes").map(|_| verb))?;
+    named(name).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_key_stands_once_and_says_what_it_means() {
+        for records in RECORDS {
+            let mut seen = std::collections::BTreeSet::new();
+            for key in records.keys() {
+                assert!(seen.insert(key.name), "{}: {} stands twice", records.name, key.name);
+                assert!(!key.meaning.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn units_agree_with_the_endings_of_names() {
+        let endings = [("_us", "us"), ("_MBps", "MB/s"), ("_B", "B"), ("_per_s", "1/s")];
+        for key in RECORDS.iter().flat_map(Records::keys) {
+            if let Some((_, unit)) = endings.iter().find(|(ending, _)| key.name.ends_with(ending)) {
+                let is_share = ["under_20us", "G_ns_per_B", "O_ns_per_B"].contains(&key.name);
+                assert!(is_share || key.unit == *unit, "{}: {}", key.name, key.unit);
+            }
+        }
+    }
+
+    #[test]
+    fn a_foreign_key_and_a_value_of_another_kind_are_mistakes() {
+        let record = Record::new().with("fabric", "x").with("latency_us", "fast").with("latency_ns", 1.0);
+        let told = named("pingpong").unwrap().mistakes(&record);
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(named("pingpon").err().unwrap().to_string().contains("did you mean `pingpong`"));
+        let priced = Record::new().with("fabric", "x").with("cost_USD_low", 1.0).with("best_cost_USD", true);
+        assert!(named("compare").unwrap().mistakes(&priced).is_empty());
+    }
+}
