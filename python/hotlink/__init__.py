@@ -21,7 +21,9 @@ from hotlink._core import (
     wait_all,
     wait_any,
 )
-from hotlink.api import analyze, compare, run
+from hotlink.api import run
+from hotlink.commands import calibrate, import_results, measure, reproduce
+from hotlink.questions import analyze, compare, simulate
 from hotlink.ranks import RankError
 from hotlink.result import Record, Result
 from hotlink.sweeps import sweep
@@ -41,8 +43,13 @@ __all__ = [
     "TruncatedError",
     "__version__",
     "analyze",
+    "calibrate",
     "compare",
+    "import_results",
+    "measure",
+    "reproduce",
     "run",
+    "simulate",
     "sweep",
     "wait_all",
     "wait_any",

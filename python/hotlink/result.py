@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -19,7 +20,50 @@ Record = dict[str, Value]
 SCHEMA = "hotlink/1"
 
 
-@dataclass(frozen=True)
+# What a notebook's table shows, and of how many records.
+_SHOWN = (
+    "kind",
+    "fabric",
+    "benchmark",
+    "traffic",
+    "method",
+    "nodes",
+    "ranks",
+    "size_B",
+    "algorithm",
+    "direction",
+    "latency_us",
+    "bandwidth_MBps",
+    "bandwidth_per_node_MBps",
+    "messages_per_s",
+    "time_s",
+    "efficiency",
+    "limiting_resource",
+)
+_ROWS = 50
+_VALUES = ("latency_us", "bandwidth_per_node_MBps", "bandwidth_MBps", "messages_per_s", "time_s")
+
+
+def _short(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
+
+
+def _few(values: Sequence[Value]) -> str:
+    named = ", ".join(_short(value) for value in values[:3])
+    return named if len(values) <= 3 else f"{named} and {len(values) - 3} more"
+
+
+def _values(records: Sequence[Record]) -> str:
+    """The first quantity that the records have: one value, or from the least to the greatest."""
+    for key in _VALUES:
+        numbers = [value for record in records if isinstance(value := record.get(key), int | float)]
+        if numbers:
+            least, most = min(numbers), max(numbers)
+            return f"{key}={_short(least)}" if least == most else f"{key}={_short(least)} to {_short(most)}"
+    return ""
+
+
+@dataclass(frozen=True, repr=False)
 class Result(Sequence[Record]):
     """The records of one command, in order; each a flat dictionary whose keys carry units."""
 
@@ -56,6 +100,30 @@ class Result(Sequence[Record]):
         """Go through the records."""
         return iter(self.records)
 
+    def __repr__(self) -> str:
+        """A line: how many records of what, and their columns."""
+        what = f"{len(self.records)} record" + ("" if len(self.records) == 1 else "s")
+        names = [name for name in ("benchmark", "traffic", "fabric", "method") if self._distinct(name)]
+        held = ", ".join(f"{name}={_few(self._distinct(name))}" for name in names)
+        values = _values(self.records)
+        return f"<hotlink.Result: {what}{': ' if held else ''}{held}{'; ' + values if values else ''}>"
+
+    def _repr_html_(self) -> str:
+        """A table of the first records, for notebooks: what differs between them, and the values."""
+        shown = self.records[:_ROWS]
+        keys = [key for key in _SHOWN if any(record.get(key) is not None for record in shown)]
+        head = "".join(f"<th>{escape(key)}</th>" for key in keys)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{escape(_short(record.get(key)))}</td>" for key in keys) + "</tr>"
+            for record in shown
+        )
+        more = len(self.records) - len(shown)
+        note = f"<p>and {more} more records</p>" if more > 0 else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"
+
+    def _distinct(self, key: str) -> list[Value]:
+        return list(dict.fromkeys(record[key] for record in self.records if record.get(key) is not None))
+
     def where(self, **values: Value) -> Result:
         """Keep the records that have these values: ``result.where(fabric="sci-ring", method="load")``."""
         kept = [record for record in self.records if all(record.get(key) == value for key, value in values.items())]
@@ -85,11 +153,18 @@ class Result(Sequence[Record]):
         self.to_polars().write_parquet(partial, metadata={f"hotlink.{key}": value for key, value in about.items()})
         partial.rename(file)
 
-    def plot(self, quantity: str = "bandwidth") -> Figure:
-        """Draw one quantity against nodes: ``bandwidth``, ``cost`` or ``cost-per-MBps`` (``hotlink[plot]``)."""
+    def plot(self, quantity: str | None = None) -> Figure:
+        """Draw the result (``hotlink[plot]``).
+
+        A comparison or analysis is drawn against nodes: ``quantity`` is ``bandwidth`` (the usual), ``cost`` or
+        ``cost-per-MBps``. Benchmarks are drawn against what was swept, as by `curves`; ``quantity`` is then a key of
+        their records.
+        """
+        if any("benchmark" in record for record in self.records):
+            return self.curves(*([] if quantity is None else [quantity]))
         from hotlink import plot
 
-        return plot.draw(self.records, quantity)
+        return plot.draw(self.records, quantity or "bandwidth")
 
     def curves(self, *y: str, x: str | None = None) -> Figure:
         """Draw what was measured or simulated against what was swept, as ``hotlink plot`` does (``hotlink[plot]``)."""

@@ -65,7 +65,7 @@ pub(crate) fn can_write(option: &str, path: &Path) -> Result<(), Failure> {
 }
 
 /// Writes one file, whole or not at all; `option` is named if the path is not that of a file.
-pub(crate) fn write_whole(option: &str, path: &Path, text: &str) -> Result<(), Failure> {
+pub fn write_whole(option: &str, path: &Path, text: &str) -> Result<(), Failure> {
     let (batch, name) = place(option, path)?;
     batch.write(name, text)?;
     batch.commit()

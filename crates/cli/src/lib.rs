@@ -15,7 +15,8 @@ pub mod values;
 mod verbs;
 mod words;
 
-pub use verbs::run_cell;
+pub use files::write_whole;
+pub use verbs::{run_cell, write_comparison};
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser};
@@ -118,7 +119,7 @@ fn run(cli: &Cli, args: &[OsString], plotter: Option<Plotter>) -> (output::Outpu
 
 /// Rayon's threads belong to the process that first used them. One that was forked from it, such as a sweep's worker of
 /// Python's, has none of them and would wait for ever: it gets its own.
-fn on_threads_of_this_process<T: Send>(what: impl FnOnce() -> T + Send) -> T {
+pub fn on_threads_of_this_process<T: Send>(what: impl FnOnce() -> T + Send) -> T {
     static FIRST: OnceLock<u32> = OnceLock::new();
     let this = std::process::id();
     if *FIRST.get_or_init(|| this) == this {

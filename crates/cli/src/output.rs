@@ -317,7 +317,8 @@ pub(crate) fn pretty(document: &Value) -> String {
     serde_json::to_string_pretty(document).expect("records are plain JSON") + "\n"
 }
 
-fn line(record: &Record) -> String {
+/// One record as a line of JSON.
+pub fn line(record: &Record) -> String {
     serde_json::to_string(record).expect("records are plain JSON")
 }
 

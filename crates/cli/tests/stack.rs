@@ -43,6 +43,19 @@ fn memory_and_cache_decide_what_a_message_costs() {
 }
 
 #[test]
+fn both_sides_know_the_same_words_for_memory() {
+    for (word, other) in [("regular", "shared"), ("registered", "private")] {
+        let line = "simulate pingpong --fabric w01-sci-d330 --size 64KiB --memory";
+        assert_eq!(
+            records(&format!("{line} {word}"))[0]["trace_hash"],
+            records(&format!("{line} {other}"))[0]["trace_hash"]
+        );
+        let line = "measure pingpong --size 8 --time 0.01 --blocks 1 --memory";
+        assert_eq!(records(&format!("{line} {word}"))[0]["memory"], other);
+    }
+}
+
+#[test]
 fn the_integer_sort_runs_over_the_stack_and_gains_by_zero_copy() {
     let line = "simulate is --class S --fabric w01-sci-d330 --ranks 2 --zero-copy on,off --memory regular,registered";
     let records = records(line);

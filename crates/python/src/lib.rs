@@ -1,4 +1,4 @@
-//! `hotlink._core`: the Rust command line and the message passing for Python. No logic lives here: arguments in, results
+//! `hotlink._core`: questions to the engines, the Rust command line and the message passing for Python. No logic lives here: arguments in, results
 //! out, one error map.
 //!
 //! A call on arrays goes from `comm` (arguments), by `array` and `lent` (memory), to `carrier` (waiting) and `desk` (what
@@ -10,6 +10,7 @@ mod comm;
 mod desk;
 mod job;
 mod lent;
+mod questions;
 mod request;
 mod simulated;
 
@@ -73,6 +74,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(job::launched, module)?)?;
     module.add_function(wrap_pyfunction!(job::use_copy, module)?)?;
     module.add_function(wrap_pyfunction!(job::run_launched, module)?)?;
+    module.add_function(wrap_pyfunction!(questions::analyze, module)?)?;
+    module.add_function(wrap_pyfunction!(questions::compare, module)?)?;
+    module.add_function(wrap_pyfunction!(questions::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
     module.add_function(wrap_pyfunction!(json, module)?)?;
     module.add_function(wrap_pyfunction!(cell, module)?)

@@ -88,9 +88,9 @@ crate::words! {
     /// Memory that messages of a simulation lie in.
     pub enum Memory {
         /// Segments allocated for communication (what the port likes best).
-        Regular = "regular",
+        Regular = "regular" | "shared",
         /// Ordinary user memory, registered for zero-copy transfers.
-        Registered = "registered",
+        Registered = "registered" | "private",
     }
 }
 

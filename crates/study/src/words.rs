@@ -25,9 +25,14 @@ pub trait Word: Copy + Send + Sync + 'static {
     fn word(self) -> &'static str;
     /// What it means, as half a sentence.
     fn meaning(self) -> &'static str;
+    /// Other words that mean the same.
+    fn aliases(self) -> &'static [&'static str] {
+        &[]
+    }
     /// The value of a word.
     fn of(text: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|value| value.word() == text)
+        let is = |word: &&str| *word == text;
+        Self::ALL.iter().copied().find(|value| is(&value.word()) || value.aliases().iter().any(is))
     }
     /// The error of a word that is none.
     fn unknown(text: &str) -> String {
@@ -40,7 +45,7 @@ pub trait Word: Copy + Send + Sync + 'static {
 #[macro_export]
 macro_rules! words {
     ($(#[$of:meta])* $vis:vis enum $name:ident {
-        $($(#[doc = $doc:literal])+ $value:ident = $word:literal,)+
+        $($(#[doc = $doc:literal])+ $value:ident = $word:literal $(| $alias:literal)*,)+
     }) => {
         $(#[$of])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +66,11 @@ macro_rules! words {
             const ALL: &'static [$name] = &[$($name::$value),+];
             fn word(self) -> &'static str {
                 self.name()
+            }
+            fn aliases(self) -> &'static [&'static str] {
+                match self {
+                    $($name::$value => &[$($alias),*],)+
+                }
             }
             fn meaning(self) -> &'static str {
                 let text = match self {

@@ -76,6 +76,16 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     }
 }
 
+/// Writes a comparison's tables and data into a folder, all or nothing.
+///
+/// # Errors
+/// A file cannot be written.
+pub fn write_comparison(comparison: &Comparison, folder: &Path) -> Result<(), Failure> {
+    let mut output = Output::silent();
+    comparison.records().into_iter().for_each(|record| output.push(record));
+    write(comparison, folder, &output)
+}
+
 fn write(comparison: &Comparison, folder: &Path, output: &Output) -> Result<(), Failure> {
     let batch = Batch::new(folder)?;
     let data = batch.write("compare.json", &output.json())?;

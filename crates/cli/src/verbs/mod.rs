@@ -19,6 +19,7 @@ mod simulate;
 mod sweep;
 mod watching;
 
+pub use compare::write_comparison;
 pub use sweep::run_cell;
 
 use crate::{Failure, output::Output};

@@ -148,7 +148,7 @@ impl Question {
 }
 
 /// Every collective.
-const WHICH: [Which; 10] = [
+pub(crate) const WHICH: [Which; 10] = [
     Which::Barrier,
     Which::Bcast,
     Which::Reduce,

@@ -11,4 +11,5 @@ pub mod loggp;
 pub mod pairs;
 pub mod program;
 pub mod qsnet;
+pub mod request;
 pub mod streams;

@@ -341,8 +341,10 @@ impl Bench {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Memory {
     /// Ordinary user memory.
+    #[value(alias = "registered")]
     Private,
     /// What the port likes best: regular segments, where it has them.
+    #[value(alias = "regular")]
     Shared,
 }
 

@@ -1,0 +1,95 @@
+"""Typed functions: values in, results out, in Python's terms."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import hotlink
+
+
+def test_a_simulation_is_what_the_command_says() -> None:
+    result = hotlink.simulate("alltoall", fabric="sci-torus2d", nodes=16, size="64KiB")
+    words = ("simulate", "alltoall", "--fabric", "sci-torus2d", "--nodes", "16", "--size", "64KiB")
+    command = hotlink.run(*words)
+    assert [{**record, "wall_s": 0} for record in result] == [{**record, "wall_s": 0} for record in command]
+    assert str(result) == repr(result)
+    assert "alltoall" in repr(result)
+    assert len(repr(result)) < 300
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "words", "options"),
+    [
+        ("stream", ["--size", "8,4096"], {"size": [8, 4096]}),
+        ("rate", ["--pairs", "2", "--size", "8"], {"pairs": 2, "size": 8}),
+        ("bcast", ["--nodes", "4", "--size", "4KiB", "--algorithm", "binomial"],
+         {"nodes": 4, "size": "4KiB", "algorithm": "binomial"}),
+        ("pingpong", ["--size", "8", "--memory", "registered"], {"size": 8, "memory": "registered"}),
+        ("traffic", ["--nodes", "4", "--size", "4KiB", "--load", "0.5"], {"nodes": 4, "size": "4KiB", "load": 0.5}),
+    ],
+)  # fmt: skip
+def test_every_option_means_what_it_means_to_the_command(
+    benchmark: str, words: list[str], options: dict[str, object]
+) -> None:
+    result = hotlink.simulate(benchmark, "w01-sci-d330", **options)  # type: ignore[arg-type]
+    command = hotlink.run("simulate", benchmark, "--fabric", "w01-sci-d330", *words)
+    assert [record["trace_hash"] for record in result] == [record["trace_hash"] for record in command]
+
+
+def test_analysis_and_comparison_are_what_the_command_says(tmp_path: Path) -> None:
+    analysis = hotlink.analyze("sci-ring", [4, 8], traffic="permutation:random", samples=5, seed=3)
+    words = ("--nodes", "4,8", "--traffic", "permutation:random", "--samples", "5", "--seed", "3")
+    assert list(analysis) == list(hotlink.run("analyze", "sci-ring", *words))
+    comparison = hotlink.compare(["sci-ring", "sci-torus2d"], [4, 9], out=tmp_path / "report")
+    assert list(comparison) == list(hotlink.run("compare", "sci-ring", "sci-torus2d", "--nodes", "4,9"))
+    assert {file.name for file in (tmp_path / "report").iterdir()} == {"compare.csv", "compare.json", "summary.md"}
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        ({"benchmark": "memory"}, "hotlink measure"),
+        ({"benchmark": "pingpong", "memory": "warm"}, "memory: `warm` is unknown"),
+        ({"benchmark": "bcast"}, "nodes=64"),
+        ({"benchmark": "alltoall", "nodes": 0}, "nodes: must be"),
+        ({"benchmark": "pingpong", "inject": {"busy": 100}}, "1 to 90"),
+        ({"benchmark": "traffic", "nodes": 4, "count": True}, 'stack="message"'),
+        ({"benchmark": "pingpong", "size": "many"}, "size"),
+    ],
+)
+def test_errors_name_the_argument(options: dict[str, object], part: str) -> None:
+    with pytest.raises(hotlink.InputError, match=part):
+        hotlink.simulate(fabric="gige", **options)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        hotlink.simulate("pingpong", "gige", nodez=2)  # type: ignore[call-arg]
+
+
+def test_a_simulation_leaves_a_timeline(tmp_path: Path) -> None:
+    file = tmp_path / "trace.json"
+    result = hotlink.simulate("barrier", "gige", 4, algorithm="dissemination", trace=file, count=True)
+    events = json.loads(file.read_text())["traceEvents"]
+    assert {event["tid"] for event in events if event["ph"] == "X"} == {0, 1, 2, 3}
+    controls = result[0]["count_controls"]
+    assert isinstance(controls, int)
+    assert controls > 0
+
+
+def test_a_large_result_is_short_for_people() -> None:
+    result = hotlink.compare(["sci-ring", "sci-torus2d"])
+    assert len(result) > 200
+    assert len(repr(result)) < 300
+    table = result._repr_html_()
+    assert table.startswith("<table>")
+    assert "more records" in table
+    assert len(table) < 50_000
+
+
+def test_ranks_are_measured_and_become_a_machine(tmp_path: Path) -> None:
+    measured = hotlink.measure("saturation", via="tcp", size="64KiB", time=0.01, blocks=1, pairs="1..2")
+    assert measured[0]["method"] == "measured"
+    document = {"schema": hotlink.result.SCHEMA, "command": ["hotlink"], "environment": {}, "records": list(measured)}
+    (tmp_path / "m.json").write_text(json.dumps(document))
+    values = hotlink.calibrate(tmp_path / "m.json", name="here", out=tmp_path / "here.toml")
+    assert len(values) > 0
+    assert (tmp_path / "here.toml").exists()
