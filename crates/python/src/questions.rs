@@ -6,13 +6,15 @@ use hotlink_fabric::technology::{self, Technology};
 use hotlink_fabric::units::Bytes;
 use hotlink_study::ask::{Asked, Detail, Method, Question, ask};
 use hotlink_study::comparison::{Comparison, Priced};
+use hotlink_study::inputs::{self, Vary};
 use hotlink_study::model::{self, PatternQuestion, traffic};
 use hotlink_study::ranking::Eras;
 use hotlink_study::simulate::cell;
 use hotlink_study::simulate::request::Request;
 use hotlink_study::values::Counts;
-use hotlink_study::{Error, Source, Watch, timeline};
+use hotlink_study::{Error, Source, Unwatched, Watch, timeline};
 use pyo3::prelude::*;
+use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Mutex;
@@ -151,9 +153,16 @@ pub(crate) fn analyze(
         for nodes in sizes {
             let detail = Detail { deadlock: true, links, why: false };
             let question = Question { detail, ..pattern.question(&fabric, nodes)? };
-            let answers = ask(&question, &source, &methods, &hotlink_study::Unwatched)?;
-            records.extend(answers.records());
-            resources.extend(answers.given.into_iter().flat_map(|answer| answer.more));
+            let first = OnceCell::new();
+            let answer = |source: &Source, watch: &dyn Watch| {
+                let answers = ask(&question, source, &methods, watch)?;
+                let records = answers.records();
+                // What is asked again with other inputs adds no rows.
+                let _ = first.set(answers);
+                Ok(records)
+            };
+            records.extend(inputs::told(&source, Vary::No, &Unwatched, &answer)?);
+            resources.extend(first.into_inner().into_iter().flat_map(|answers| answers.given).flat_map(|one| one.more));
         }
         records.extend(resources);
         Ok(records)
@@ -188,7 +197,7 @@ pub(crate) fn compare(
         let question = PatternQuestion { traffic, capacities, size, seed, samples, paths };
         let method: model::Method = word("method", &method)?;
         let eras = if across_eras { Eras::Together } else { Eras::Apart };
-        let comparison = Comparison::make(&sources, &nodes.list()?, &question, method, eras, &|| ())?;
+        let comparison = Comparison::make(&sources, &nodes.list()?, &question, method, eras, Vary::No, &|| ())?;
         if let Some(folder) = &out {
             hotlink_cli::write_comparison(&comparison, folder)?;
         }
@@ -287,7 +296,11 @@ pub(crate) fn simulate(py: Python<'_>, asked: Simulation) -> PyResult<String> {
     told(py, || {
         let cells = asked.request()?.cells()?;
         let timelines = Timelines::default();
-        let records = cell::run(&cells, &timelines)?;
+        let mut records = Vec::new();
+        cell::run(&cells, &timelines, |given| {
+            records.extend(given);
+            true
+        })?;
         if let Some(path) = &asked.trace {
             let mut runs = timelines.0.into_inner().unwrap_or_default();
             runs.sort_by(|a, b| a.0.cmp(&b.0));

@@ -5,6 +5,7 @@ use super::loggp::is_calibrated;
 use super::pairs::Sharing;
 use super::program::{Program, ProgramBench};
 use super::streams::Streamed;
+use crate::inputs::Vary;
 use crate::options::{Alignment, Cache, ClassName, Memory, Order, Paths, Rates, Via};
 use crate::{Error, Source, benchmarks};
 use hotlink_bench::{Calls, Direction, Kernel, Plan, Proportions, Watching, Which};
@@ -151,7 +152,7 @@ impl Request {
             capacities: self.capacities,
             paths: self.paths,
             technology: self.technology,
-            sensitivity: self.sensitivity,
+            sensitivity: if self.sensitivity { Vary::Yes } else { Vary::No },
             ..Cell::plain(&self.fabric, nodes, size, what, self.seed)
         })
     }
