@@ -99,6 +99,7 @@ def run_ranks(
     limit: float | None = None,
     pin: bool = False,
     copy: str | None = None,
+    stall: float | None = 10.0,
 ) -> list[T]:
     """See `hotlink.run`."""
     real = via in ("shm", "tcp", "mixed")
@@ -113,19 +114,19 @@ def run_ranks(
     if not real:
         return _simulate(program, ranks, via, limit)
     if started is not None:
-        told = _core.run_launched(via, ranks, pin, partial(_be_launched, program))
+        told = _core.run_launched(via, ranks, pin, stall, partial(_be_launched, program))
         return [pickle.loads(one) for one in told]
-    heard, failure = _run_forked(program, ranks, via, limit, pin)
+    heard, failure = _run_forked(program, ranks, via, limit, pin, stall)
     if failure is not None:
         raise failure
     return [pickle.loads(one) for one in heard]
 
 
 def _run_forked(
-    program: Callable[[Comm], Any], ranks: int, via: str, limit: float | None, pin: bool
+    program: Callable[[Comm], Any], ranks: int, via: str, limit: float | None, pin: bool, stall: float | None
 ) -> tuple[list[bytearray], Exception | None]:
     """What the ranks wrote, and what went wrong: not raised here, as its traceback would keep what the ranks share."""
-    job = _core.Job(via, ranks)
+    job = _core.Job(via, ranks, stall)
     processes: list[_Rank] = []
     try:
         _fork(program, job, ranks, pin, processes)
@@ -236,6 +237,9 @@ def _supervise(job: Job, processes: list[_Rank], limit: float | None) -> Excepti
                 deadline = deadline or now + _GRACE_S
         if deadline is not None and now > deadline:
             break
+        stuck = None if failures else job.stuck([process.status == 0 for process in processes])
+        if stuck is not None:
+            return _core.CommError(f"no progress: {stuck}")
         if limit is not None and now - start > limit:
             return TimeoutError(f"ranks still run after the {limit:g} s allowed")
     for process in processes:

@@ -84,6 +84,45 @@ def test_ranks_that_do_not_end_are_ended() -> None:
     assert time.monotonic() - start < 10
 
 
+@pytest.mark.parametrize("via", ["shm", "tcp", "mixed"])
+def test_waits_that_cannot_end_are_told(via: str) -> None:
+    def crossed(comm: Comm) -> None:
+        a = np.zeros(4)
+        comm.recv(a, source=1 - comm.rank, tag=7 + comm.rank)
+        comm.send(a, to=1 - comm.rank, tag=8 - comm.rank)
+
+    with pytest.raises(hotlink.CommError) as stuck:
+        hotlink.run(crossed, 2, via, limit=60.0, stall=0.2)
+    assert "rank 0 receives from rank 1, tag 7; rank 1 receives from rank 0, tag 8" in str(stuck.value)
+    assert "a cycle: rank 0 waits for rank 1 waits for rank 0" in str(stuck.value)
+
+
+@pytest.mark.parametrize("via", ["shm", "tcp"])
+def test_a_rank_that_computes_is_none_that_waits(via: str) -> None:
+    def program(comm: Comm) -> bool:
+        a = np.zeros(1)
+        if comm.rank == 0:
+            comm.recv(a, source=1)
+        else:
+            time.sleep(0.8)
+            comm.send(np.ones(1), to=0)
+        return bool(a[0] == 1.0)
+
+    assert hotlink.run(program, 2, via, limit=60.0, stall=0.2) == [True, False]
+
+
+@pytest.mark.parametrize("via", ["shm", "tcp"])
+def test_receiving_from_a_rank_that_has_ended_is_an_error(via: str) -> None:
+    def program(comm: Comm) -> None:
+        if comm.rank == 0:
+            comm.recv(np.zeros(1), source=1)
+
+    with pytest.raises(hotlink.RankError, match="rank 0 raised .*rank 1 has ended"):
+        hotlink.run(program, 2, via, limit=60.0, stall=None)
+    with pytest.raises(hotlink.InputError, match="stall=0"):
+        hotlink.run(program, 2, via, stall=0.0)
+
+
 def test_what_cannot_travel_back_is_said() -> None:
     with pytest.raises(hotlink.RankError, match=r"rank 0 raised .*pickle"):
         run(lambda comm: lambda: comm, 1)

@@ -145,7 +145,7 @@ impl Layer for Observer {
         self.owners.insert(attachment, owner);
     }
     fn hears(&mut self, note: Note) {
-        if let Note::Waits { peer, tag } = note {
+        if let Note::Waits { peer, tag, .. } = note {
             self.awaits = (peer, tag);
         }
     }

@@ -1,5 +1,6 @@
 //! [`Comm`]: what programs use.
 
+use crate::collectives;
 use crate::collectives::algorithm::{Algorithm, Collective};
 use crate::engine::{Direct, Engine, Pattern};
 use crate::options::{Counters, Mode, Options};
@@ -9,7 +10,7 @@ use crate::wire::Context;
 use crate::{Error, Tag};
 use hotlink_fabric::units::Time;
 use hotlink_port::{
-    Align, Host, Key, Kind, Limits, Memory, Note, Op, Payload, Port, Rank, Refusal, Span, Work, yield_once,
+    Align, Call, Host, Key, Kind, Limits, Memory, Note, Op, Payload, Port, Rank, Refusal, Span, Work, yield_once,
 };
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -162,8 +163,7 @@ impl<P: Port> Comm<P> {
     pub async fn flush(&self) {
         while self.engine.borrow().detached > 0 {
             if !self.step() {
-                self.with_port(|port| port.idle(Time::MAX));
-                yield_once().await;
+                self.pause(Call::Flush, None, None).await;
             }
         }
     }
@@ -197,6 +197,16 @@ impl<P: Port> Comm<P> {
         let mut engine = self.engine.borrow_mut();
         engine.note_wait(id);
         engine.port.idle(Time::MAX);
+    }
+    /// The same where there is no request, until the port may have an event.
+    pub(crate) fn pause(&self, call: Call, peer: Option<Rank>, tag: Option<Tag>) -> impl Future<Output = ()> {
+        self.with_port(|port| {
+            if port.listens() {
+                port.note(Note::Waits { call, peer, tag });
+            }
+            port.idle(Time::MAX);
+        });
+        yield_once()
     }
     /// The result of request `id` if it is over; else the program waits.
     #[inline(always)]
@@ -287,7 +297,11 @@ impl<P: Port> Comm<P> {
                         break 'begun engine.recv(pattern, span, early)?;
                     }
                     Direct::Nothing => {
-                        engine.port.note(Note::Waits { peer: pattern.from, tag: pattern.tag });
+                        if engine.port.listens() {
+                            let Pattern { from: peer, tag, context } = pattern;
+                            let call = collectives::call(Call::Receive, context, tag);
+                            engine.port.note(Note::Waits { call, peer, tag });
+                        }
                         engine.port.idle(Time::MAX);
                     }
                 }
@@ -311,17 +325,16 @@ impl<P: Port> Comm<P> {
     /// Waits for such a message, without receiving it.
     ///
     /// # Errors
-    /// The rank that it could come from has died (of any rank: one of them has).
+    /// The rank that it could come from has died or ended (of any rank: one of them has died).
     pub async fn probe(&self, from: Option<Rank>, tag: Option<Tag>) -> Result<Status, Error> {
         loop {
             if let Some(status) = self.iprobe(from, tag) {
                 return Ok(status);
             }
-            if let Some(&gone) = self.engine.borrow().gone.iter().find(|&&gone| from.is_none_or(|from| from == gone)) {
-                return Err(Error::PeerGone(gone));
+            if let Some(error) = self.engine.borrow().in_vain(from) {
+                return Err(error);
             }
-            self.with_port(|port| port.idle(Time::MAX));
-            yield_once().await;
+            self.pause(Call::Probe, from, tag).await;
         }
     }
     /// A send between the ranks of a collective, waited for.
@@ -358,8 +371,7 @@ impl<P: Port> Comm<P> {
     pub(crate) async fn broadcast(&self, tag: Tag, span: Span) -> Result<(), Error> {
         while !self.engine.borrow_mut().admits_broadcast(span.bytes()) {
             if !self.step() {
-                self.with_port(|port| port.idle(Time::MAX));
-                yield_once().await;
+                self.pause(Call::Bcast, None, None).await;
             }
         }
         let head = self.engine.borrow_mut().broadcast_head(tag, span.bytes());

@@ -3,8 +3,7 @@
 use crate::Error;
 use crate::comm::Comm;
 use crate::request::Request;
-use hotlink_fabric::units::Time;
-use hotlink_port::{Attachment, Engine, Host, Key, Memory, Op, Port, Rank, RemoteSpan, Span, yield_once};
+use hotlink_port::{Attachment, Call, Engine, Host, Key, Memory, Op, Port, Rank, RemoteSpan, Span};
 
 /// Which way data moves.
 #[derive(Clone, Copy, Debug)]
@@ -68,8 +67,7 @@ impl<P: Port> Comm<P> {
                 return self.wait_id(started?).await.map(|_| ());
             }
             if !self.step() {
-                self.with_port(|port| port.idle(Time::MAX));
-                yield_once().await;
+                self.pause(Call::Transfer, Some(peer), None).await;
             }
         }
     }
@@ -87,8 +85,7 @@ impl<P: Port> Comm<P> {
                 return started.map(Request);
             }
             if !self.step() {
-                self.with_port(|port| port.idle(Time::MAX));
-                yield_once().await;
+                self.pause(Call::Transfer, Some(peer), None).await;
             }
         }
     }

@@ -3,8 +3,7 @@
 use crate::Error;
 use crate::comm::Comm;
 use crate::request::{Request, Status};
-use hotlink_fabric::units::Time;
-use hotlink_port::{Port, yield_once};
+use hotlink_port::{Call, Port, yield_once};
 
 /// What a request ended with, and which of those given it was (by its place before the call).
 pub type Ended = (usize, Result<Status, Error>);
@@ -70,8 +69,7 @@ impl<P: Port> Comm<P> {
     }
     async fn step_or_yield(&self) {
         if !self.step() {
-            self.with_port(|port| port.idle(Time::MAX));
-            yield_once().await;
+            self.pause(Call::Several, None, None).await;
         }
     }
 

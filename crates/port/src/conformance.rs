@@ -48,13 +48,15 @@ struct Subject<P> {
     port: P,
     limits: Limits,
     early: VecDeque<(Event, Vec<u8>)>,
+    /// Ranks that closed their ports.
+    left: Vec<Rank>,
     complaints: Vec<String>,
 }
 
 impl<P: Port> Subject<P> {
     fn new(port: P) -> Subject<P> {
         let limits = port.limits().clone();
-        Subject { port, limits, early: VecDeque::new(), complaints: Vec::new() }
+        Subject { port, limits, early: VecDeque::new(), left: Vec::new(), complaints: Vec::new() }
     }
     fn expect(&mut self, holds: bool, what: impl FnOnce() -> String) {
         if !holds && self.complaints.len() < 20 {
@@ -101,11 +103,17 @@ impl<P: Port> Subject<P> {
         let sent = self.post(&Op::Control { to, head, payload }).await;
         self.expect(sent.is_ok(), || format!("control message {head:?}: {sent:?}"));
     }
-    /// The next control message. Revocations may come late, after a detach; other events are complaints.
+    /// The next control message. Revocations may come late, after a detach, and a rank may have ended, but what it sent
+    /// comes before; other events are complaints.
     async fn receive(&mut self) -> (Rank, Head, Vec<u8>) {
         loop {
             match self.next().await {
-                (Event::Control { from, head, .. }, payload) => return (from, head, payload),
+                (Event::Control { from, head, .. }, payload) => {
+                    let left = self.left.contains(&from);
+                    self.expect(!left, || format!("a message of rank {from} after it had left"));
+                    return (from, head, payload);
+                }
+                (Event::PeerLeft(rank), _) => self.left.push(rank),
                 (Event::Revoked(_), _) => {}
                 (other, _) => self.expect(false, || format!("{other:?} instead of a control message")),
             }

@@ -108,8 +108,15 @@ pub trait Port: Host {
     /// an answer takes in any case, where looking for it too early would hold it up.
     #[inline]
     fn settle(&mut self) {}
-    /// Takes the program's account of how it ends: after this the rank's silence is not a death.
+    /// Takes the program's account of how it ends: after this the rank's silence is not a death. What is posted to a rank
+    /// that has closed is accepted and lost, or refused: it does not find the port busy for ever.
     fn close(&mut self);
+    /// Whether it wants to hear now what the program waits for ([`Note::Waits`]): a simulated port always, one of real time
+    /// once a wait has taken long.
+    #[inline]
+    fn listens(&self) -> bool {
+        !self.limits().real_time
+    }
     /// Hears what the program is at. Nothing depends on it but what a simulated port can tell afterwards: who waits
     /// for what when nobody can go on, whether anybody left a barrier too early, and what a calibrated machine's calls
     /// cost.
@@ -131,11 +138,72 @@ pub enum Note {
     LeavesBarrier,
     /// It waits for a message, or for the end of one.
     Waits {
+        /// In what.
+        call: Call,
         /// From or to whom; `None`: from anybody.
         peer: Option<Rank>,
         /// With which tag; `None`: any.
         tag: Option<u32>,
     },
+}
+
+/// What a program waits in: see [`Note::Waits`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+#[allow(missing_docs)]
+pub enum Call {
+    Send,
+    Receive,
+    Probe,
+    /// For one of several requests.
+    Several,
+    /// For a put, a get or an operation of the fabric.
+    Transfer,
+    /// For the end of sends whose copies it keeps.
+    Flush,
+    /// For others to open a region.
+    Region,
+    Barrier,
+    Bcast,
+    Reduce,
+    Gather,
+    Scatter,
+    Allgather,
+    Alltoall,
+}
+
+impl Call {
+    /// All of them, by number.
+    pub const ALL: [Call; 14] = {
+        use Call::*;
+        [
+            Send, Receive, Probe, Several, Transfer, Flush, Region, Barrier, Bcast, Reduce, Gather, Scatter, Allgather,
+            Alltoall,
+        ]
+    };
+    /// In a sentence after a rank.
+    pub fn name(self) -> &'static str {
+        match self {
+            Call::Send => "sends",
+            Call::Receive => "receives",
+            Call::Probe => "probes",
+            Call::Several => "waits for one of several requests",
+            Call::Transfer => "waits for a transfer",
+            Call::Flush => "flushes its postal sends",
+            Call::Region => "opens a region",
+            Call::Barrier => "is in a barrier",
+            Call::Bcast => "is in a broadcast",
+            Call::Reduce => "is in a reduction",
+            Call::Gather => "is in a gather",
+            Call::Scatter => "is in a scatter",
+            Call::Allgather => "is in an allgather",
+            Call::Alltoall => "is in an alltoall",
+        }
+    }
+    /// Whether all ranks call it together, with tags of its own.
+    pub fn is_collective(self) -> bool {
+        self as u8 >= Call::Region as u8
+    }
 }
 
 /// Suspends the program until the port may have an event, or its clock reaches `until` ([`Time::MAX`]: no limit).

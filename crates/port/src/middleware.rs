@@ -166,6 +166,9 @@ impl<P: Port, L: Layer> Port for Wrapped<P, L> {
     fn close(&mut self) {
         self.inner.close();
     }
+    fn listens(&self) -> bool {
+        self.inner.listens()
+    }
     fn note(&mut self, note: Note) {
         self.layer.hears(note);
         self.inner.note(note);

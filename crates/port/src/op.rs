@@ -201,6 +201,9 @@ pub enum Event {
     Revoked(Key),
     /// A rank has died or left without being asked to.
     PeerGone(Rank),
+    /// A rank has closed its port, and all that it sent was given before. Ports of real time tell this; a simulation knows
+    /// by itself when nobody can go on.
+    PeerLeft(Rank),
 }
 
 /// Local computation, as W01's overlap experiment has it.

@@ -1,5 +1,6 @@
 //! How a rank's calls reach its port while Python stays answerable: other threads run meanwhile, and Ctrl-C ends a wait.
 
+use crate::CommError;
 use crate::desk::{Call, Desk, Reply};
 use crate::lent::{Lender, detached};
 use hotlink_message::Error;
@@ -44,7 +45,12 @@ impl<P: Port, L: Lender<P>> Carrier for Desk<P, L> {
             });
             match result {
                 Some(result) => return Ok(result),
-                None => py.check_signals()?,
+                None => {
+                    py.check_signals()?;
+                    if let Some(why) = hotlink_real::stuck() {
+                        return Err(CommError::new_err(format!("no progress: {why}")));
+                    }
+                }
             }
         }
     }

@@ -6,10 +6,12 @@ use crate::lent::{InPlace, Own, detached};
 use crate::{CommError, InputError};
 use hotlink_port::{Driver, RunError};
 use hotlink_real::{
-    COPY_VARIABLE, Doors, Gathering, Launched, Lend, Meeting, Mixed, Options, Shm, Tcp, World, die_with,
+    COPY_VARIABLE, Doors, Gathering, Launched, Lend, Meeting, Mixed, Options, Shm, Tcp, Watch, World, die_with,
 };
 use pyo3::prelude::*;
+use std::cell::RefCell;
 use std::rc::Rc;
+use std::time::Duration;
 
 enum Shared {
     Shm(World),
@@ -19,24 +21,39 @@ enum Shared {
 
 /// What the ranks of a job share, made before they are forked.
 #[pyclass(frozen)]
-pub(crate) struct Job(Own<Shared>);
+pub(crate) struct Job(Own<Opened>);
+
+struct Opened {
+    shared: Shared,
+    /// Sees waits that cannot end, where that was asked for.
+    watch: RefCell<Option<Watch>>,
+}
 
 #[pymethods]
 impl Job {
     #[new]
-    fn new(via: &str, ranks: u32) -> PyResult<Job> {
+    #[pyo3(signature = (via, ranks, stall = None))]
+    fn new(via: &str, ranks: u32, stall: Option<f64>) -> PyResult<Job> {
+        let stall = patience(stall)?;
         let shared = match via {
             "shm" => Shm::doors(ranks).map(Shared::Shm),
             "tcp" => Tcp::doors(ranks).map(Shared::Tcp),
             "mixed" => Mixed::new(Options::default()).doors(ranks).map(Shared::Mixed),
             _ => return Err(unknown(via)),
         };
-        shared.map(|shared| Job(Own::new(shared))).map_err(|error| InputError::new_err(error.to_string()))
+        let shared = shared.map_err(|error| InputError::new_err(error.to_string()))?;
+        let waits = match &shared {
+            Shared::Shm(world) => world.waits(),
+            Shared::Tcp(meeting) => meeting.waits(),
+            Shared::Mixed(gathering) => gathering.waits(),
+        };
+        let watch = RefCell::new(stall.and_then(|stall| Some(waits?.watch(stall))));
+        Ok(Job(Own::new(Opened { shared, watch })))
     }
     /// In the process of `rank`, which `parent` has just forked: its communicator.
     fn open(&self, py: Python<'_>, rank: u32, parent: u32) -> PyResult<Comm> {
         die_with(parent)?;
-        Ok(match self.0.get()? {
+        Ok(match &self.0.get()?.shared {
             Shared::Shm(world) => comm_on(world.open(rank)?),
             Shared::Tcp(meeting) => comm_on(detached(py, || meeting.open(rank))?),
             Shared::Mixed(gathering) => comm_on(detached(py, || gathering.open(rank))?),
@@ -44,13 +61,28 @@ impl Job {
     }
     /// In the process that forked them: `rank` has died, and the others are told.
     fn bury(&self, rank: u32) -> PyResult<()> {
-        match self.0.get()? {
+        match &self.0.get()?.shared {
             Shared::Shm(world) => world.bury(rank),
             Shared::Tcp(meeting) => meeting.bury(rank),
             Shared::Mixed(gathering) => gathering.bury(rank),
         }
         Ok(())
     }
+    /// In the process that forked them, now and then; `over`: of each rank, whether it has ended well. Who waits for whom,
+    /// if none of the others can go on.
+    fn stuck(&self, over: Vec<bool>) -> PyResult<Option<String>> {
+        let mut watch = self.0.get()?.watch.borrow_mut();
+        Ok(watch.as_mut().and_then(|watch| watch.look(|rank| over.get(rank as usize) == Some(&true))))
+    }
+}
+
+/// How long waits may take that cannot end.
+fn patience(stall: Option<f64>) -> PyResult<Option<Duration>> {
+    let Some(seconds) = stall else { return Ok(None) };
+    if !(0.1..=86_400.0).contains(&seconds) {
+        return Err(InputError::new_err(format!("stall={seconds}; allowed: 0.1 to 86400 seconds, or None")));
+    }
+    Ok(Some(Duration::from_secs_f64(seconds)))
 }
 
 /// How long messages of this process's ranks move, and of those that it forks: see `hotlink.run`.
@@ -84,8 +116,14 @@ pub(crate) fn launched() -> PyResult<Option<u32>> {
 /// Calls `program` with the communicator of this process's rank, if it is one of the first `ranks` of the launched job.
 /// Gives what the programs of all of them returned, which is bytes; a program that fails must end its process.
 #[pyfunction]
-pub(crate) fn run_launched(via: &str, ranks: u32, pin: bool, program: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<u8>>> {
-    let options = Options { pin, ..Options::default() };
+pub(crate) fn run_launched(
+    via: &str,
+    ranks: u32,
+    pin: bool,
+    stall: Option<f64>,
+    program: &Bound<'_, PyAny>,
+) -> PyResult<Vec<Vec<u8>>> {
+    let options = Options { pin, stall: patience(stall)?, ..Options::default() };
     let several = Launched::from_environment().map_err(InputError::new_err)?.is_some_and(|place| place.meet.is_some());
     let results = match via {
         "shm" if several => {

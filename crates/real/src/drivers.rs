@@ -6,10 +6,12 @@ use crate::ranks::{self, Doors, Options};
 use crate::shm::{MAX_RANKS, ShmPort, World};
 use crate::sys::{self, SharedMemory};
 use crate::tcp::{self, Meeting, TcpPort};
+use crate::waits::Waits;
 use hotlink_port::{Driver, Program, Rank, RunError};
 use serde::{Serialize, de::DeserializeOwned};
 use std::io;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -94,8 +96,7 @@ impl Driver for Shm {
         check_ranks(ranks, MAX_RANKS)?;
         // Shared memory is one machine's: ranks launched on several each run such a job of their own.
         if let Some(mut crew) = launched_crew()?.filter(|crew| crew.is_local()) {
-            let pin = self.options.pin;
-            return ranks::run_launched(&mut crew, ranks, pin, |crew| World::of_crew(crew, ranks), program);
+            return ranks::run_launched(&mut crew, ranks, &self.options, |crew| World::of_crew(crew, ranks), program);
         }
         ranks::run(ranks, &self.options, &Shm::doors(ranks)?, program)
     }
@@ -108,6 +109,9 @@ impl Doors for World {
     }
     fn bury(&self, rank: Rank) {
         World::bury(self, rank);
+    }
+    fn waits(&self) -> Option<Arc<Waits>> {
+        self.waits.as_ref().map(|(waits, _)| waits.clone())
     }
 }
 
@@ -142,8 +146,7 @@ impl Driver for Tcp {
     {
         check_ranks(ranks, tcp::MAX_RANKS)?;
         if let Some(mut crew) = launched_crew()? {
-            let pin = self.options.pin;
-            return ranks::run_launched(&mut crew, ranks, pin, |crew| Meeting::of_crew(crew, ranks), program);
+            return ranks::run_launched(&mut crew, ranks, &self.options, |crew| Meeting::of_crew(crew, ranks), program);
         }
         ranks::run(ranks, &self.options, &Tcp::doors(ranks)?, program)
     }
@@ -185,8 +188,13 @@ impl Driver for Mixed {
     {
         check_ranks(ranks, MAX_RANKS.min(tcp::MAX_RANKS))?;
         if let Some(mut crew) = launched_crew()? {
-            let pin = self.options.pin;
-            return ranks::run_launched(&mut crew, ranks, pin, |crew| Gathering::of_crew(crew, ranks), program);
+            return ranks::run_launched(
+                &mut crew,
+                ranks,
+                &self.options,
+                |crew| Gathering::of_crew(crew, ranks),
+                program,
+            );
         }
         ranks::run(ranks, &self.options, &self.doors(ranks)?, program)
     }

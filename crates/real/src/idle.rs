@@ -2,7 +2,9 @@
 //! the answer to what it sent.
 
 use crate::sys;
+use crate::waits::Account;
 use hotlink_fabric::units::Time;
+use hotlink_port::Note;
 use std::time::{Duration, Instant};
 
 /// Idle calls that spin, when every rank has a core.
@@ -28,6 +30,8 @@ pub(crate) struct Idler {
     crowd: u32,
     yielding_since: Option<Instant>,
     answers: Answers,
+    /// Where others see that a wait takes long.
+    account: Option<Account>,
 }
 
 /// When to look for an answer first. A look takes the line that the answer comes in from its writer, who must get it back
@@ -78,6 +82,23 @@ impl Idler {
             limit: if oversubscribed { SPINS_SHARED } else { SPINS },
             yielding_since: None,
             answers,
+            account: None,
+        }
+    }
+    /// Tells of long waits there.
+    pub(crate) fn telling(self, account: Option<Account>) -> Idler {
+        Idler { account, ..self }
+    }
+    /// See [`hotlink_port::Port::listens`].
+    #[inline]
+    pub(crate) fn listens(&self) -> bool {
+        self.account.as_ref().is_some_and(|account| account.listens)
+    }
+    /// What the program waits for.
+    #[cold]
+    pub(crate) fn hear(&mut self, note: Note) {
+        if let (Note::Waits { call, peer, tag }, Some(account)) = (note, &mut self.account) {
+            account.tell(call, peer, tag);
         }
     }
     /// So many ranks share the cores that this process may use.
@@ -136,12 +157,14 @@ impl Idler {
     fn give_way(&mut self, until: Time) -> bool {
         if self.spins == self.limit {
             self.yielding_since = Some(Instant::now());
+            self.account.iter_mut().for_each(Account::begin);
         }
         // Saturates: the count only needs to stay beyond the limit.
         self.spins = self.spins.min(u32::MAX - 1);
         let yielding = if self.crowd > MANY { YIELDING_MANY } else { YIELDING };
         let waited = self.yielding_since.map_or(Duration::ZERO, |since| since.elapsed());
         if waited > yielding && until == Time::MAX {
+            self.account.iter_mut().for_each(Account::beat);
             std::thread::sleep(self.nap(waited))
         } else {
             sys::yield_core()

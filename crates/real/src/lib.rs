@@ -36,10 +36,11 @@ mod sockets;
 mod store;
 mod sys;
 mod tcp;
+mod waits;
 
 pub use copy::STREAM_BYTES;
 pub use copying::{COPY_VARIABLE, Chosen, Sample, copy_named, copying, use_copy};
-pub use crew::{join, listening};
+pub use crew::{join, listening, stuck};
 pub use drivers::{
     Mixed, Shm, Tcp, cores, cores_of_machine, hand_off, is_one_machine, is_oversubscribed, launched, stay_on,
 };
@@ -56,3 +57,4 @@ pub use sockets::{
 };
 pub use store::Lend;
 pub use tcp::{Meeting, TcpPort};
+pub use waits::{Waits, Watch};

@@ -1,15 +1,17 @@
 //! Ranks as processes: starts them, collects their results, notices deaths, leaves nothing behind.
 
-use crate::crew::{Crew, Lost};
+use crate::crew::{self, Crew, Lookout};
 use crate::sys::{self, Child, Ending};
+use crate::waits::Waits;
 use hotlink_port::{Port, Program, Rank, RunError};
 use serde::{Serialize, de::DeserializeOwned};
 use std::fs::File;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -27,11 +29,14 @@ pub struct Options {
     pub limit: Option<Duration>,
     /// Bind each rank to a core of its own, if there are enough.
     pub pin: bool,
+    /// When every rank has waited for so long, and nothing is under way that could end a wait, the run ends with an error
+    /// that tells who waits for whom. `None`: they wait for ever.
+    pub stall: Option<Duration>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { limit: Some(Duration::from_secs(3600)), pin: true }
+        Options { limit: Some(Duration::from_secs(3600)), pin: true, stall: None }
     }
 }
 
@@ -47,6 +52,8 @@ pub trait Doors {
     fn open(&self, rank: Rank) -> io::Result<Self::Port>;
     /// `rank` has died: tell the others.
     fn bury(&self, rank: Rank);
+    /// Where the ranks tell of long waits, if this process can see it.
+    fn waits(&self) -> Option<Arc<Waits>>;
 }
 
 /// Has this process die with `parent`, which forked it, whatever kills that.
@@ -101,7 +108,7 @@ where
         })?;
         processes.0.push(Process { child, results: Some(results.into()), bytes: Vec::new(), ending: None });
     }
-    processes.supervise(options.limit, doors)?;
+    processes.supervise(options, doors)?;
     processes.results()
 }
 
@@ -110,7 +117,7 @@ where
 pub(crate) fn run_launched<D, T, R>(
     crew: &mut Crew,
     ranks: u32,
-    pin: bool,
+    options: &Options,
     open: impl FnOnce(&mut Crew) -> io::Result<D>,
     program: &R,
 ) -> Result<Vec<T>, RunError>
@@ -124,19 +131,28 @@ where
     }
     let start = |error: io::Error| RunError::Start(error.to_string());
     let doors = open(crew).map_err(start)?;
-    let mut mine = Vec::new();
-    if crew.rank < ranks {
-        let cores = sys::allowed_cores();
-        // A launcher that binds ranks leaves each its own cores.
-        if pin && crew.is_local() && crew.ranks as usize <= cores.len() {
-            sys::pin(cores[crew.rank as usize]);
+    let (rank, is_local, all_ranks) = (crew.rank, crew.is_local(), crew.ranks);
+    let (mine, gathered) = std::thread::scope(|scope| {
+        let stall = options.stall.and_then(|stall| Some((doors.waits()?, stall)));
+        let lookout = stall.map(|(waits, stall)| Lookout::start(scope, &mut *crew, waits, stall)).transpose();
+        let lookout = lookout.map_err(start)?;
+        let mut mine = Ok(Vec::new());
+        if rank < ranks {
+            let cores = sys::allowed_cores();
+            // A launcher that binds ranks leaves each its own cores.
+            if options.pin && is_local && all_ranks as usize <= cores.len() {
+                sys::pin(cores[rank as usize]);
+            }
+            mine = doors.open(rank).map_err(start).and_then(|port| {
+                let result = block_on_unless_stuck(program.run(port))?;
+                serde_json::to_vec(&result).map_err(|error| RunError::Start(error.to_string()))
+            });
+            sys::allow(&cores);
         }
-        let result = block_on(program.run(doors.open(crew.rank).map_err(start)?));
-        sys::allow(&cores);
-        mine = serde_json::to_vec(&result).map_err(|error| RunError::Start(error.to_string()))?;
-    }
-    let lost = |lost: Lost| RunError::RankDied { rank: lost.0, how: "ended before the others".to_owned() };
-    let all = crew.all_to_all(&mine).map_err(lost)?;
+        let gathered = lookout.map_or(Ok(Vec::new()), Lookout::end);
+        Ok((mine?, gathered?))
+    })?;
+    let all = crew.share_results(&mine, gathered)?;
     let parse = |(rank, bytes): (usize, &Vec<u8>)| {
         let how = |error| format!("ended with a result that cannot be read: {error}");
         serde_json::from_slice(bytes).map_err(|error| RunError::RankDied { rank: rank as Rank, how: how(error) })
@@ -177,8 +193,19 @@ pub(crate) fn block_on<T>(program: impl Future<Output = T>) -> T {
     }
 }
 
+/// The same, until it is known that no rank of a launched job can go on.
+fn block_on_unless_stuck<T>(program: impl Future<Output = T>) -> Result<T, RunError> {
+    let mut program = pin!(program);
+    block_on(poll_fn(|context| match program.as_mut().poll(context) {
+        Poll::Ready(result) => Poll::Ready(Ok(result)),
+        Poll::Pending => crew::stuck().map_or(Poll::Pending, |why| Poll::Ready(Err(RunError::Stuck(why.to_owned())))),
+    }))
+}
+
 impl Processes {
-    fn supervise(&mut self, limit: Option<Duration>, doors: &impl Doors) -> Result<(), RunError> {
+    fn supervise(&mut self, options: &Options, doors: &impl Doors) -> Result<(), RunError> {
+        let limit = options.limit;
+        let mut watch = options.stall.and_then(|stall| Some(doors.waits()?.watch(stall)));
         let start = Instant::now();
         let look = LOOK * (1 + self.0.len() as u32 / 100);
         let mut first_death: Option<(Instant, RunError)> = None;
@@ -198,6 +225,10 @@ impl Processes {
             }
             if first_death.as_ref().is_some_and(|(when, _)| when.elapsed() > GRACE) {
                 break;
+            }
+            let over = |rank: Rank| self.0[rank as usize].ending == Some(Ending::Status(0));
+            if let Some(why) = watch.as_mut().and_then(|watch| watch.look(over)) {
+                return Err(RunError::Stuck(why));
             }
             if limit.is_some_and(|limit| start.elapsed() > limit) {
                 let limit_s = limit.unwrap_or_default().as_secs_f64();

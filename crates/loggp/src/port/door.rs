@@ -187,7 +187,7 @@ impl Port for LogGpPort {
                     world.failure.get_or_insert(wrong);
                 }
             }
-            Note::Waits { peer, tag } => world.seats[self.rank as usize].awaits = Some((peer, tag)),
+            Note::Waits { peer, tag, .. } => world.seats[self.rank as usize].awaits = Some((peer, tag)),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::Error;
 use crate::comm::{Comm, Side};
 use crate::engine::Engine;
 use hotlink_fabric::units::Time;
-use hotlink_port::{Note, Op, Port, Rank, Refusal, Span, yield_once};
+use hotlink_port::{Call, Note, Op, Port, Rank, Refusal, Span, yield_once};
 
 impl<P: Port> Comm<P> {
     /// Returns when every rank has called it.
@@ -36,14 +36,17 @@ impl<P: Port> Comm<P> {
                 break number;
             }
             if !self.step() {
-                self.with_port(|port| port.idle(Time::MAX));
-                yield_once().await;
+                self.pause(Call::Barrier, None, None).await;
             }
         };
-        self.until(|engine| engine.left_barrier(number)).await
+        self.until(Call::Barrier, |engine| engine.left_barrier(number)).await
     }
     /// Makes progress until `over` says how something without a request ended.
-    pub(super) async fn until(&self, over: impl Fn(&mut Engine<P>) -> Option<Result<(), Error>>) -> Result<(), Error> {
+    pub(super) async fn until(
+        &self,
+        call: Call,
+        over: impl Fn(&mut Engine<P>) -> Option<Result<(), Error>>,
+    ) -> Result<(), Error> {
         loop {
             let mut looks = 0;
             while looks < self.patience {
@@ -58,6 +61,9 @@ impl<P: Port> Comm<P> {
                     return ended;
                 }
                 if !any {
+                    if engine.port.listens() {
+                        engine.port.note(Note::Waits { call, peer: None, tag: None });
+                    }
                     engine.port.idle(Time::MAX);
                     looks += 1;
                 }

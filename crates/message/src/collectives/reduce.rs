@@ -5,8 +5,7 @@ use super::algorithm::{Algorithm, Collective};
 use super::{GATHER, REDUCE};
 use crate::Error;
 use crate::comm::{Comm, Side};
-use hotlink_fabric::units::Time;
-use hotlink_port::{Op, Operation, Port, Rank, Refusal, Share, Span, Work, yield_once};
+use hotlink_port::{Call, Op, Operation, Port, Rank, Refusal, Share, Span, Work};
 
 impl<P: Port> Comm<P> {
     /// Combines every rank's `send` element by element into `recv` of `root`; `recv` is scratch elsewhere.
@@ -112,11 +111,10 @@ impl<P: Port> Comm<P> {
         }
         while !self.engine.borrow_mut().begin_reduction(op)? {
             if !self.step() {
-                self.with_port(|port| port.idle(Time::MAX));
-                yield_once().await;
+                self.pause(Call::Reduce, None, None).await;
             }
         }
-        self.until(|engine| engine.reduced.take()).await
+        self.until(Call::Reduce, |engine| engine.reduced.take()).await
     }
     fn combine(&self, operation: Operation, other: Span, into: Span) -> Result<(), Error> {
         Ok(self.with_port(|port| {

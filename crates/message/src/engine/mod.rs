@@ -72,7 +72,8 @@ pub(crate) struct Engine<P: Port> {
     pub(crate) revoked: VecDeque<Key>,
     /// Exports that regions import, by rank and number: how many do, and whether it went away.
     pub(crate) watched: BTreeMap<(Rank, u64), (u32, bool)>,
-    pub(crate) gone: Vec<Rank>,
+    /// Ranks that say nothing more, with the error that every request which needs one of them ends with.
+    pub(crate) ends: Vec<(Rank, Error)>,
     /// The fabric's barriers that this rank has entered and left, and why none can be left any more.
     barriers: (u64, u64),
     barred: Option<Error>,
@@ -116,7 +117,7 @@ impl<P: Port> Engine<P> {
             unexpected: VecDeque::new(),
             waiting: VecDeque::new(),
             sending: VecDeque::new(),
-            gone: Vec::new(),
+            ends: Vec::new(),
             barriers: (0, 0),
             barred: None,
             reduced: None,
@@ -166,8 +167,8 @@ impl<P: Port> Engine<P> {
         if to >= self.port.ranks() {
             return Err(Refusal::NoRank.into());
         }
-        if self.gone.contains(&to) {
-            return Err(Error::PeerGone(to));
+        if let Some(error) = self.end_of(to) {
+            return Err(error);
         }
         let total = span.bytes();
         let short = eager && self.is_short(&span, waits);
@@ -257,8 +258,9 @@ impl<P: Port> Engine<P> {
     /// Receives while nothing else is expected: a short message goes straight to its place.
     #[inline(always)]
     pub(crate) fn recv_now(&mut self, pattern: &Pattern, span: &Span) -> Direct {
-        let expected = !self.posted.is_empty() || !self.unexpected.is_empty() || !self.gone.is_empty();
-        if expected || self.announces(span) {
+        let expected = !self.posted.is_empty() || !self.unexpected.is_empty();
+        let in_vain = !self.ends.is_empty() && self.in_vain(pattern.from).is_some();
+        if expected || in_vain || self.announces(span) {
             return Direct::Usual;
         }
         match self.port.poll() {
@@ -338,7 +340,7 @@ impl<P: Port> Engine<P> {
         }
         let id = self.open(from.unwrap_or(0), span, State::Vacant);
         self.entries[id as u32 as usize].state = State::Posted(Pattern { from, tag, context });
-        if (!self.unexpected.is_empty() || !self.gone.is_empty()) && self.is_settled(id, from, tag, context) {
+        if (!self.unexpected.is_empty() || !self.ends.is_empty()) && self.is_settled(id, from, tag, context) {
             return Ok(id);
         }
         if early && span.bytes() >= self.options.zero_copy_bytes {
@@ -353,8 +355,8 @@ impl<P: Port> Engine<P> {
         let found = self.unexpected.iter().position(|message| pattern.takes(message.from, &message.words));
         if let Some(message) = found.and_then(|index| self.unexpected.remove(index)) {
             self.match_kept(id, message);
-        } else if let Some(&from) = pattern.from.as_ref().filter(|from| self.gone.contains(from)) {
-            self.finish(id, Err(Error::PeerGone(from)));
+        } else if let Some(error) = pattern.from.and_then(|from| self.end_of(from)) {
+            self.finish(id, Err(error));
         } else {
             return false;
         }
@@ -369,7 +371,7 @@ impl<P: Port> Engine<P> {
                 Ok(Some(self.barriers.0))
             }
             Posted::Busy => Ok(None),
-            Posted::Refused(refusal) => Err(refused(refusal)),
+            Posted::Refused(refusal) => Err(self.refused_by(refusal)),
         }
     }
     /// How barrier `number` ended, if it did.
@@ -383,7 +385,7 @@ impl<P: Port> Engine<P> {
         match self.port.post(&op(REDUCTION)) {
             Posted::Accepted => Ok(true),
             Posted::Busy => Ok(false),
-            Posted::Refused(refusal) => Err(refused(refusal)),
+            Posted::Refused(refusal) => Err(self.refused_by(refusal)),
         }
     }
     /// Does what can be done now; whether anything was.
@@ -413,11 +415,12 @@ impl<P: Port> Engine<P> {
     fn on_event(&mut self, event: Event) {
         match event {
             Event::Control { from, head, bytes } => self.on_control(from, &head, bytes),
-            Event::PeerGone(rank) => self.on_gone(rank),
+            Event::PeerGone(rank) => self.on_end(rank, Error::PeerGone(rank)),
+            Event::PeerLeft(rank) => self.on_end(rank, Error::Ended(rank)),
             Event::Done(BARRIER) => self.barriers.1 += 1,
-            Event::Failed(BARRIER, refusal) => self.barred = Some(refused(refusal)),
+            Event::Failed(BARRIER, refusal) => self.barred = Some(self.refused_by(refusal)),
             Event::Done(REDUCTION) => self.reduced = Some(Ok(())),
-            Event::Failed(REDUCTION, refusal) => self.reduced = Some(Err(refused(refusal))),
+            Event::Failed(REDUCTION, refusal) => self.reduced = Some(Err(self.refused_by(refusal))),
             Event::Done(id) => self.on_moved(id, Ok(())),
             Event::Failed(id, refusal) => self.on_moved(id, Err(refusal)),
             Event::Revoked(key) => {
@@ -446,7 +449,7 @@ impl<P: Port> Engine<P> {
     fn on_control(&mut self, from: Rank, head: &Head, bytes: u64) {
         let Some(words) = Words::parse(head) else { return };
         // Of what a dead rank had still said a whole message is of use; nothing that it began will end.
-        if words.kind != Kind::Eager && self.gone.contains(&from) {
+        if words.kind != Kind::Eager && self.end_of(from).is_some() {
             return;
         }
         match words.kind {
@@ -478,12 +481,32 @@ impl<P: Port> Engine<P> {
             Kind::Credit => self.on_credit(from, words.at),
         }
     }
-    /// A rank has died: every request that needs it fails.
-    fn on_gone(&mut self, rank: Rank) {
-        self.gone.push(rank);
+    /// A refusal as an error: a rank that is gone may have ended well.
+    fn refused_by(&self, refusal: Refusal) -> Error {
+        match refused(refusal) {
+            Error::PeerGone(rank) => self.end_of(rank).unwrap_or(Error::PeerGone(rank)),
+            other => other,
+        }
+    }
+    /// The error that a request which needs this rank ends with, if the rank says nothing more.
+    pub(crate) fn end_of(&self, rank: Rank) -> Option<Error> {
+        self.ends.iter().find(|end| end.0 == rank).map(|end| end.1)
+    }
+    /// Why no message can come from a rank any more, or from any: then one has died.
+    pub(crate) fn in_vain(&self, from: Option<Rank>) -> Option<Error> {
+        let concerns = |end: &&(Rank, Error)| match from {
+            Some(from) => end.0 == from,
+            None => matches!(end.1, Error::PeerGone(_)),
+        };
+        self.ends.iter().find(concerns).map(|end| end.1)
+    }
+    /// A rank has died, or its program has ended: every request that needs it fails. A receive from any rank fails only
+    /// if one has died: others may still send, this rank itself among them.
+    fn on_end(&mut self, rank: Rank, error: Error) {
+        self.ends.push((rank, error));
         let unsaid: VecDeque<Saying>;
         (unsaid, self.waiting) = self.waiting.drain(..).partition(|message| message.to == rank);
-        unsaid.iter().for_each(|message| self.fail_to_say(message, Error::PeerGone(rank)));
+        unsaid.iter().for_each(|message| self.fail_to_say(message, error));
         self.early.retain(|early| early.from != rank);
         let mut failed = Vec::new();
         for (slot, entry) in self.entries.iter().enumerate() {
@@ -492,14 +515,15 @@ impl<P: Port> Engine<P> {
                     entry.peer == rank
                 }
                 State::Receiving { .. } | State::Fetching { .. } => entry.peer == rank,
-                State::Posted(pattern) => pattern.from.is_none_or(|from| from == rank),
+                State::Posted(Pattern { from: Some(from), .. }) => from == rank,
+                State::Posted(_) => matches!(error, Error::PeerGone(_)),
                 State::Done(_) | State::Vacant => false,
             };
             if needs {
                 failed.push(u64::from(entry.generation) << 32 | slot as u64);
             }
         }
-        failed.into_iter().for_each(|id| self.finish(id, Err(Error::PeerGone(rank))));
+        failed.into_iter().for_each(|id| self.finish(id, Err(error)));
         let entries = &self.entries;
         self.posted.retain(|&id| matches!(entries[id as u32 as usize].state, State::Posted(_)));
     }

@@ -1,10 +1,11 @@
 //! Requests of a rank: what each waits for, by number.
 
 use super::Engine;
+use crate::collectives;
 use crate::request::SENT;
 use crate::wire::{Context, Place, Words};
 use crate::{Error, Status, Tag};
-use hotlink_port::{Key, Memory, Note, Port, Rank, Span};
+use hotlink_port::{Call, Key, Memory, Note, Port, Rank, Span};
 
 /// Who may match a receive.
 #[derive(Clone, Copy, Debug, Hash)]
@@ -149,21 +150,29 @@ impl<P: Port> Engine<P> {
     pub(crate) fn settle_for(&mut self, id: u64) {
         self.settle(self.entries[id as u32 as usize].span.bytes());
     }
-    /// The program is about to wait for a request: a simulated port keeps it for the case that nobody can go on.
+    /// The program waits for a request: a port that listens keeps it for the case that nobody can go on.
     #[inline]
     pub(crate) fn note_wait(&mut self, id: u64) {
-        if self.port.limits().real_time {
-            return;
+        if self.port.listens() {
+            self.tell_wait(id);
         }
+    }
+    fn tell_wait(&mut self, id: u64) {
         let Some(Entry { peer, state, .. }) = self.entry(id).map(|entry| *entry) else { return };
-        let (peer, tag) = match state {
-            State::Posted(pattern) => (pattern.from, pattern.tag),
-            State::Offered { words, .. } | State::Receiving { words, .. } | State::Fetching { words } => {
-                (Some(peer), Some(words.tag))
+        let (call, peer, tag) = match state {
+            State::Posted(Pattern { from, tag, context }) => {
+                (collectives::call(Call::Receive, context, tag), from, tag)
             }
-            _ => (Some(peer), None),
+            State::Receiving { words, .. } | State::Fetching { words } => {
+                (collectives::call(Call::Receive, words.context, Some(words.tag)), Some(peer), Some(words.tag))
+            }
+            State::Offered { words, .. } => {
+                (collectives::call(Call::Send, words.context, Some(words.tag)), Some(peer), Some(words.tag))
+            }
+            State::Moving => (Call::Transfer, Some(peer), None),
+            _ => (Call::Send, Some(peer), None),
         };
-        self.port.note(Note::Waits { peer, tag });
+        self.port.note(Note::Waits { call, peer, tag });
     }
     /// Whether a request is over.
     pub(crate) fn is_done(&mut self, id: u64) -> bool {

@@ -83,8 +83,12 @@ impl<P: Port> Engine<P> {
     }
     /// A message cannot be said. A receive that has got its message is over all the same if only its sender is gone.
     pub(super) fn fail_to_say(&mut self, message: &Saying, error: Error) {
+        if self.is_done(message.request) {
+            // The answer to an offer whose message came by an announcement: nobody needs it.
+            return;
+        }
         let received = message.ends && matches!(message.words.kind, Kind::Fetched | Kind::Cts);
-        if received && matches!(error, Error::PeerGone(_)) {
+        if received && matches!(error, Error::PeerGone(_) | Error::Ended(_)) {
             self.said(message);
         } else {
             self.finish(message.request, Err(error));

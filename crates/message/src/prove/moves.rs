@@ -15,6 +15,8 @@ pub enum What {
     Fail(usize),
     /// Polls: memory that it was attached to is gone.
     Revoked,
+    /// Polls: a rank's program is over, and all that it said has come.
+    Left(usize),
     /// Polls: a rank is dead.
     Gone(usize),
     /// The same, and what the dead rank said last is lost.
@@ -38,6 +40,7 @@ impl Move {
             What::End(index) => format!("end{index}"),
             What::Fail(index) => format!("fail{index}"),
             What::Revoked => "revoked".to_owned(),
+            What::Left(other) => format!("left{other}"),
             What::Gone(dead) => format!("gone{dead}"),
             What::GoneSilent(dead) => format!("silent{dead}"),
             What::Work => "work".to_owned(),
@@ -58,6 +61,7 @@ impl Move {
             "end" => What::End(number()?),
             "fail" => What::Fail(number()?),
             "revoked" => What::Revoked,
+            "left" => What::Left(number()?),
             "gone" => What::Gone(number()?),
             "silent" => What::GoneSilent(number()?),
             "work" => What::Work,
@@ -94,6 +98,9 @@ impl World {
             for from in 0..ranks {
                 if !net.channels[from * ranks + rank].is_empty() {
                     into.push((rank, What::Take(from)));
+                }
+                if net.seats[from].left && seat.heard >> from & 1 == 0 && net.channels[from * ranks + rank].is_empty() {
+                    into.push((rank, What::Left(from)));
                 }
                 // What a port had begun with a rank ends before it says that the rank is dead.
                 let ended = seat.transfers.is_empty();

@@ -84,7 +84,7 @@ pub(super) struct Seat {
     pub(super) attached: Vec<Option<Key>>,
     pub(super) transfers: Vec<Transfer>,
     pub(super) revoked: VecDeque<Key>,
-    /// Ranks that this one was told are dead, as bits.
+    /// Ranks that this one was told are dead or have left, as bits.
     pub(super) heard: u8,
     pub(super) dead: bool,
     /// Its program is over, and so is its port: what is sent to it is accepted and lost.
@@ -151,11 +151,11 @@ impl Net {
     }
     /// Whether the port of a rank says that another is dead, before it has told of the death by an event: it may.
     pub(super) fn knows_dead(&mut self, rank: usize, other: usize) -> bool {
-        if self.seats[rank].heard >> other & 1 == 1 {
-            return true;
-        }
         if !self.seats[other].dead {
             return false;
+        }
+        if self.seats[rank].heard >> other & 1 == 1 {
+            return true;
         }
         self.asked += 1;
         self.script.get(self.asked - 1) == Some(&1)
@@ -204,6 +204,11 @@ impl Net {
         self.seats[rank].left = true;
         self.seats[rank].exports.fill(None);
         (0..self.seats.len()).for_each(|from| self.channel(from, rank).clear());
+    }
+    /// A rank hears that another's program is over.
+    pub(super) fn offer_leave(&mut self, rank: usize, other: usize) {
+        self.seats[rank].heard |= 1 << other;
+        self.next = Some(Event::PeerLeft(other as Rank));
     }
     /// Whether the last offer was taken.
     pub(super) fn is_taken(&self) -> bool {

@@ -171,6 +171,7 @@ fn check_end(world: &World, known: &mut Known) -> Result<bool, String> {
     let world = &*world;
     let ranks = world.tasks.len();
     let dead: Vec<bool> = world.net.borrow().seats.iter().map(|seat| seat.dead).collect();
+    let over: Vec<bool> = world.net.borrow().seats.iter().map(|seat| seat.dead || seat.left).collect();
     for rank in (0..ranks).filter(|&rank| !dead[rank]) {
         let received = Received::of(world, rank);
         let explained = match known.get(&received) {
@@ -187,18 +188,20 @@ fn check_end(world: &World, known: &mut Known) -> Result<bool, String> {
         if !world.untouched(rank) {
             return Err(format!("rank {rank}: memory was written after its request was over"));
         }
-        check_waits(world, rank, &dead)?;
+        check_waits(world, rank, &over)?;
     }
     check_modes(world)?;
     let all_over = (0..ranks).all(|rank| dead[rank] || world.is_over(rank));
-    if all_over && !dead.contains(&true) {
+    // A request that failed, since its peer was over, may leave a message behind.
+    let failed = world.tasks.iter().flat_map(|task| &task.started).any(|one| one.outcome == Outcome::Failed);
+    if all_over && !failed && !dead.contains(&true) {
         check_leftovers(world)?;
     }
     Ok(!all_over)
 }
 
-/// A rank that is alive waits only for what nobody does.
-fn check_waits(world: &World, rank: usize, dead: &[bool]) -> Result<(), String> {
+/// A rank that is alive waits only for what nobody does, and for nobody who is over.
+fn check_waits(world: &World, rank: usize, over: &[bool]) -> Result<(), String> {
     let (program, task) = (&world.case.programs[rank], &world.tasks[rank]);
     let step = match program.get(task.at) {
         None => return Ok(()),
@@ -213,9 +216,9 @@ fn check_waits(world: &World, rank: usize, dead: &[bool]) -> Result<(), String> 
             };
             let message = world.messages.iter().position(|&sent| sent == (rank, started)).unwrap_or(0);
             let got = |other: &super::world::Started| other.outcome == Outcome::Got(1 << message);
-            !dead[to as usize] && !world.tasks[to as usize].started.iter().any(got)
+            !over[to as usize] && !world.tasks[to as usize].started.iter().any(got)
         }
-        Step::Recv { from, .. } | Step::Probe { from, .. } => from.is_none_or(|from| !dead[from as usize]),
+        Step::Recv { from, .. } | Step::Probe { from, .. } => from.is_none_or(|from| !over[from as usize]),
         Step::Wait(_) | Step::Turn => false,
     };
     if in_vain { Ok(()) } else { Err(format!("rank {rank} waits for ever in step {}: {step:?}", task.at)) }

@@ -109,6 +109,34 @@ fn the_end_of_an_empty_message_is_something_done() {
     holds(&case, "0:step 0:step 0:step 0:step/1 1:step 1:step 1:take0 0:take1 0:work 0:work");
 }
 
+/// A receive's message came by its announcement, while the answer to the offer waited for room. Then the sender left, the
+/// answer could not be said, and the receive, which was over, failed.
+#[test]
+fn a_receive_that_has_its_message_does_not_fail_for_an_answer_that_nobody_needs() {
+    let send = |to, tag, size, mode, waits| Send { to, tag, size, mode, waits };
+    let recv = |from, tag| Recv { from, tag, size: Size::Huge, waits: false };
+    let case = Case {
+        shape: Shape { door: Door::Pio, room: 2, slots: 1, entries: 99 },
+        private: true,
+        turns: true,
+        leaves: true,
+        faults: Faults { busy: 1, ..Faults::default() },
+        ..Case::new(&[
+            &[
+                send(1, 0, Size::Edge, Mode::Standard, false),
+                send(2, 0, Size::Long, Mode::Standard, false),
+                Wait(1),
+                Wait(0),
+            ],
+            &[recv(Some(0), None), send(2, 1, Size::Huge, Mode::Restricted, true), Wait(1), Wait(0)],
+            &[recv(Some(0), Some(0)), recv(None, Some(0)), Wait(1), Wait(0)],
+        ])
+    };
+    let trace = "0:step 0:step 1:step 1:step 1:take0 1:end0 0:take1 2:step 0:take2 0:end0 1:left0 2:step 2:take0/1 2:take0 \
+                 2:left0 2:take1";
+    holds(&case, trace);
+}
+
 /// Halves that fail on either side, and a port without room: the message comes in pieces then, whole.
 #[test]
 fn halves_that_fail_come_in_pieces() {

@@ -127,6 +127,7 @@ impl World {
                     net.offer_end(rank, index, true);
                 }
                 What::Revoked => net.offer_revocation(rank),
+                What::Left(other) => net.offer_leave(rank, other),
                 What::Gone(dead) => net.offer_death(rank, dead, false),
                 What::GoneSilent(dead) => net.offer_death(rank, dead, true),
                 What::Die => {
@@ -323,7 +324,7 @@ impl World {
             self.met(features::PROBE);
             return true;
         }
-        engine.gone.iter().any(|&gone| from.is_none_or(|from| from == gone))
+        engine.in_vain(from).is_some()
     }
     /// The n-th request of a rank is over: checks it, and uses its buffer for something else.
     fn end(&mut self, rank: usize, number: usize, result: Result<Status, Error>) -> Result<(), String> {
@@ -331,6 +332,7 @@ impl World {
         let what = self.case.programs[rank][step];
         let outcome = match (what, result) {
             (_, Err(Error::PeerGone(gone))) if self.net.borrow().seats[gone as usize].dead => Outcome::Failed,
+            (_, Err(Error::Ended(left))) if self.net.borrow().seats[left as usize].left => Outcome::Failed,
             (Step::Send { to, .. }, Ok(_)) => {
                 let theirs = self.tasks[to as usize].acts.iter().filter(|act| matches!(act, Act::Posted(_)));
                 Outcome::Sent(theirs.count() as u8)

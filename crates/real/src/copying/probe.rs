@@ -35,7 +35,7 @@ pub(super) fn run() -> Result<(Vec<Sample>, Duration), String> {
     for way in ways {
         let program = |port: ShmPort| async move { points(port, way, share).await };
         let world = World::with(2, way.copying()).map_err(|error| error.to_string())?;
-        let options = Options { limit: Some(LIMIT), pin: true };
+        let options = Options { limit: Some(LIMIT), pin: true, stall: None };
         let told: Vec<Result<Vec<f64>, Error>> =
             ranks::run(2, &options, &world, &program).map_err(|error| error.to_string())?;
         let times = told.into_iter().next().ok_or("no rank")?.map_err(|error| error.to_string())?;

@@ -4,6 +4,7 @@
 //! connection ends has ended.
 
 mod link;
+mod lookout;
 mod meet;
 
 use crate::launch::Launched;
@@ -11,6 +12,8 @@ use crate::proof::{Secret, derived};
 use crate::sys;
 use hotlink_port::RunError;
 use link::{Bounds, Link};
+pub(crate) use lookout::Lookout;
+pub use lookout::stuck;
 use std::collections::BTreeSet;
 use std::io;
 use std::net::IpAddr;
@@ -94,11 +97,7 @@ impl Crew {
     pub(crate) fn secret(&self) -> &Secret {
         &self.secret
     }
-    /// What every rank gives of its result, in order, at every rank.
-    pub(crate) fn all_to_all(&mut self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Lost> {
-        self.share_all(mine, RESULTS, RESULTS)
-    }
-    /// The same of little while a job starts, each within a time limit.
+    /// What every rank gives, in order, at every rank: little, while a job starts, each within a time limit.
     pub(crate) fn exchange(&mut self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Lost> {
         let one = Bounds { bytes: TOLD_MAX, limit: Some(self.patience) };
         // As JSON, a byte takes up to four.

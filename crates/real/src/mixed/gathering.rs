@@ -8,9 +8,11 @@ use crate::ranks::Doors;
 use crate::shm::World;
 use crate::sys;
 use crate::tcp::Meeting;
+use crate::waits::Waits;
 use hotlink_port::{Port, Rank};
 use serde::{Deserialize, Serialize};
 use std::io;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// What the ranks of a job on several hosts share.
@@ -44,13 +46,18 @@ impl Gathering {
         let hosts: Vec<u32> =
             (0..ranks).map(|rank| (u64::from(rank) * u64::from(count) / u64::from(ranks)) as u32).collect();
         let crowded = is_oversubscribed(ranks);
+        let meeting = Meeting::new(ranks, crowded)?;
         let world = |host| {
-            let mut world = World::new(group(&hosts, host).len().max(1) as u32)?;
+            let group = group(&hosts, host);
+            let mut world = World::new(group.len().max(1) as u32)?;
             world.crowded = crowded;
+            // The ranks of a host follow each other.
+            let first = group.first().copied().unwrap_or(0);
+            world.waits = meeting.waits.clone().map(|waits| (waits, first));
             Ok(Some(world))
         };
         let worlds = (0..count).map(world).collect::<io::Result<_>>()?;
-        Ok(Gathering { worlds, meeting: Meeting::new(ranks, crowded)?, hosts })
+        Ok(Gathering { worlds, meeting, hosts })
     }
     /// Of the first `ranks` of a launched job. All of the job call this.
     pub(crate) fn of_crew(crew: &mut Crew, ranks: u32) -> io::Result<Gathering> {
@@ -72,17 +79,19 @@ impl Gathering {
             .collect::<Result<_, _>>()
             .map_err(io::Error::other)?;
         let crowded = crew.shares_cores(&mine).map_err(lost)?;
+        // Hosts by the number of their first rank.
+        let mut meeting = Meeting::of_crew(crew, ranks)?;
+        meeting.oversubscribed = crowded;
         let mut worlds: Vec<Option<World>> = (0..ranks).map(|_| None).collect();
         if let Some(&leader) = mine.first() {
             let place = &places[leader as usize];
             let pids: Vec<i32> = mine.iter().map(|&rank| places[rank as usize].pid).collect();
             let own = mine.iter().position(|&rank| rank == crew.rank).unwrap_or(0);
-            let world = World::of_group(made, &place.path, &pids, own, place.start_ns, crowded)?;
+            let mut world = World::of_group(made, &place.path, &pids, own, place.start_ns, crowded)?;
+            // Only its own line is written here.
+            world.waits = meeting.waits.clone().map(|waits| (waits, crew.rank - own as u32));
             worlds[leader as usize] = Some(world);
         }
-        // Hosts by the number of their first rank.
-        let mut meeting = Meeting::of_crew(crew, ranks)?;
-        meeting.oversubscribed = crowded;
         Ok(Gathering { hosts: leaders, worlds, meeting })
     }
 }
@@ -114,5 +123,8 @@ impl Doors for Gathering {
             world.bury(local as Rank);
         }
         self.meeting.mark_dead(rank);
+    }
+    fn waits(&self) -> Option<Arc<Waits>> {
+        self.meeting.waits.clone()
     }
 }

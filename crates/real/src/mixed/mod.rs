@@ -13,7 +13,8 @@ use crate::store::Lend;
 use crate::tcp::{self, Streams};
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_port::{
-    Align, Event, Head, Host, Kind, Limits, Memory, Op, Operation, Payload, Port, Posted, Rank, Refusal, Span, Work,
+    Align, Event, Head, Host, Kind, Limits, Memory, Note, Op, Operation, Payload, Port, Posted, Rank, Refusal, Span,
+    Work,
 };
 use std::time::{Duration, Instant};
 
@@ -61,6 +62,7 @@ impl MixedPort {
         match event {
             Event::Control { from, head, bytes } => Event::Control { from: self.group[from as usize], head, bytes },
             Event::PeerGone(local) => Event::PeerGone(self.group[local as usize]),
+            Event::PeerLeft(local) => Event::PeerLeft(self.group[local as usize]),
             Event::Failed(token, refusal) => Event::Failed(token, self.named(refusal)),
             other => other,
         }
@@ -68,6 +70,7 @@ impl MixedPort {
     fn poll_far(&mut self) -> Option<Event> {
         let event = self.streams.poll()?;
         self.is_far = true;
+        self.shm.stir();
         Some(event)
     }
     fn poll_near(&mut self) -> Option<Event> {
@@ -151,6 +154,13 @@ impl Port for MixedPort {
             self.looked = Instant::now();
             self.streams.tend();
         }
+    }
+    #[inline]
+    fn listens(&self) -> bool {
+        self.shm.listens()
+    }
+    fn note(&mut self, note: Note) {
+        self.shm.note(note);
     }
     fn close(&mut self) {
         self.shm.close();

@@ -16,8 +16,8 @@ use crate::store::{Lend, Store};
 use crate::sys::{self, Way};
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_port::{
-    Align, Attachment, DepositLimits, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Op, Operation, Payload,
-    Port, Posted, Rank, ReductionLimits, Refusal, RegistrationLimits, RemoteSpan, Share, Span, Token, Work,
+    Align, Attachment, DepositLimits, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Note, Op, Operation,
+    Payload, Port, Posted, Rank, ReductionLimits, Refusal, RegistrationLimits, RemoteSpan, Share, Span, Token, Work,
 };
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -63,7 +63,13 @@ pub struct ShmPort {
     /// Revocations that found no room in a ring yet.
     revocations: VecDeque<(Rank, Key)>,
     deaths: u32,
+    /// Ranks that are dead, or that have closed and said all: nothing goes there.
     gone: Vec<bool>,
+    /// The first that died; if none has, one that left.
+    over: Option<Rank>,
+    closes: u32,
+    /// A rank has closed of which messages are still to be taken.
+    leaving: bool,
     /// Where what was delivered in a row last ended, and how long the row is.
     row: (Memory, u64, u64),
     scatters: Scatters,
@@ -96,11 +102,14 @@ impl ShmPort {
             revocations: VecDeque::new(),
             deaths: 0,
             gone: vec![false; ranks as usize],
+            over: None,
+            closes: 0,
+            leaving: false,
             row: (Memory(u64::MAX), 0, 0),
             scatters: Scatters::default(),
             barriers: Barriers::new(world, rank),
             reductions: Reductions::new(world, rank),
-            idler: Idler::new(world.crowded).sharing(ranks),
+            idler: Idler::new(world.crowded).sharing(ranks).telling(world.account(rank)),
             asked: 0,
             world: world.clone(),
         }
@@ -115,6 +124,10 @@ impl ShmPort {
     }
     pub(crate) fn store_mut(&mut self) -> &mut Store {
         &mut self.store
+    }
+    /// Something has happened on another route.
+    pub(crate) fn stir(&mut self) {
+        self.idler.reset();
     }
     #[cfg(test)]
     pub(crate) fn is_crowded(&self) -> bool {
@@ -254,11 +267,10 @@ impl ShmPort {
             }
         }
     }
-    /// A rank that has died, if any: what needs all ranks is over then.
+    /// A rank that has died or left, if any: there is no barrier with it.
     #[inline]
     fn lost(&self) -> Option<Posted> {
-        let rank = if self.deaths > 0 { self.gone.iter().position(|&gone| gone) } else { None };
-        rank.map(|rank| Posted::Refused(Refusal::PeerGone(rank as Rank)))
+        self.over.map(|rank| Posted::Refused(Refusal::PeerGone(rank)))
     }
     #[inline]
     fn enter_barrier(&mut self, token: Token) -> Posted {
@@ -276,29 +288,53 @@ impl ShmPort {
         if self.limits.reduction.is_none() {
             return Posted::Refused(Refusal::Unsupported);
         }
-        self.lost().unwrap_or_else(|| self.reductions.begin(&self.store, what, spans, token))
+        // Who has left may have done its part: a rank that gets no result does not wait for the others.
+        let lost = if self.deaths > 0 { self.lost() } else { None };
+        lost.unwrap_or_else(|| self.reductions.begin(&self.store, what, spans, token))
     }
     fn notice_deaths(&mut self) {
         self.world.watch();
-        let deaths = self.world.deaths().load(Acquire);
-        if deaths == self.deaths {
+        let (deaths, closes) = (self.world.deaths().load(Acquire), self.world.closes().load(Acquire));
+        if (deaths, closes) == (self.deaths, self.closes) && !self.leaving {
             return;
         }
-        self.deaths = deaths;
-        for rank in 0..self.world.ranks() {
-            let dead = self.world.member(rank).state.load(Acquire) == state::DEAD;
-            if dead && !std::mem::replace(&mut self.gone[rank as usize], true) {
-                self.senders[rank as usize].close();
-                let failed = self.scatters.bury(rank);
-                self.events.extend(failed);
-                // All may have entered before it died.
-                let left = std::iter::from_fn(|| self.barriers.leave()).map(Event::Done);
-                self.events.extend(left);
-                let gone = |token| Event::Failed(token, Refusal::PeerGone(rank));
-                self.events.extend(self.barriers.give_up().map(gone));
+        let had_died = self.deaths > 0;
+        (self.deaths, self.closes) = (deaths, closes);
+        let all = || (0..self.world.ranks()).filter(|&rank| rank != self.rank && !self.gone[rank as usize]);
+        let state = |&rank: &Rank| self.world.member(rank).state.load(Acquire);
+        // Looked at before the deaths, and told after them: others may have left because of one.
+        let closed: Vec<Rank> = all().filter(|rank| state(rank) == state::CLOSED).collect();
+        let dead: Vec<Rank> = all().filter(|rank| state(rank) == state::DEAD).collect();
+        let (left, leaving): (Vec<Rank>, Vec<Rank>) = closed.into_iter().partition(|&rank| self.is_silent(rank));
+        self.leaving = !leaving.is_empty();
+        self.over = if had_died { self.over } else { dead.first().copied().or(self.over).or(left.first().copied()) };
+        let dead = dead.into_iter().map(|rank| (rank, Event::PeerGone(rank)));
+        for (rank, ended) in dead.chain(left.into_iter().map(|rank| (rank, Event::PeerLeft(rank)))) {
+            self.gone[rank as usize] = true;
+            self.senders[rank as usize].close();
+            let failed = self.scatters.bury(rank);
+            self.events.extend(failed);
+            // All may have entered before it died.
+            let left = std::iter::from_fn(|| self.barriers.leave()).map(Event::Done);
+            self.events.extend(left);
+            let gone = |token| Event::Failed(token, Refusal::PeerGone(rank));
+            let given_up: Vec<Event> = self.barriers.give_up().map(gone).collect();
+            if ended == Event::PeerGone(rank) {
+                self.events.extend(given_up);
                 self.events.extend(self.reductions.give_up(rank));
-                self.events.push_back(Event::PeerGone(rank));
+                self.events.push_back(ended);
+            } else {
+                // What the refusal means is known by then. Of reductions that others are in it has done its part.
+                self.events.push_back(ended);
+                self.events.extend(given_up);
             }
+        }
+    }
+    /// Whether all that a rank has sent was taken.
+    fn is_silent(&self, rank: Rank) -> bool {
+        match self.receivers.iter().find(|(from, _)| *from == rank) {
+            Some((_, receiver)) => receiver.peek().is_none(),
+            None => !self.world.member(self.rank).is_caller(rank),
         }
     }
     fn revoke(&mut self, to: Rank, key: Key) -> bool {
@@ -392,6 +428,7 @@ impl Port for ShmPort {
         if !self.events.is_empty() || !self.scatters.is_idle() {
             let event = self.tend();
             if event.is_some() {
+                self.idler.reset();
                 return event;
             }
         }
@@ -439,9 +476,20 @@ impl Port for ShmPort {
             self.senders[self.asked].own_next();
         }
     }
+    #[inline]
+    fn listens(&self) -> bool {
+        self.idler.listens()
+    }
+    fn note(&mut self, note: Note) {
+        if self.idler.listens() {
+            self.idler.hear(note);
+        }
+    }
     fn close(&mut self) {
         let member = self.world.member(self.rank);
-        let _ = member.state.compare_exchange(state::ALIVE, state::CLOSED, Release, Acquire);
+        if member.state.compare_exchange(state::ALIVE, state::CLOSED, Release, Acquire).is_ok() {
+            self.world.closes().fetch_add(1, Release);
+        }
     }
 }
 

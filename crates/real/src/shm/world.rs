@@ -13,11 +13,13 @@ use crate::pool::Pool;
 use crate::route::{self, Copying};
 use crate::store::Arena;
 use crate::sys::{self, SharedMemory};
+use crate::waits::{Account, Waits};
 use hotlink_port::Rank;
 use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 use std::time::{Duration, Instant};
@@ -142,8 +144,9 @@ pub(crate) mod state {
 struct Header {
     /// The block's own: bytes of the pieces added to it.
     _added: AtomicU64,
-    /// Changes whenever a rank dies.
+    /// Changes whenever a rank dies, and whenever one closes its port.
     deaths: AtomicU32,
+    closes: AtomicU32,
 }
 
 /// Handle to the shared block. Forked processes share the block, each with its own handle at the same addresses.
@@ -157,6 +160,8 @@ pub struct World {
     pub(crate) clock: Clock,
     /// How long messages move.
     pub(crate) copying: Copying,
+    /// Where long waits are told, and this world's first rank there.
+    pub(crate) waits: Option<(Arc<Waits>, Rank)>,
     watch: Option<Rc<Watch>>,
 }
 
@@ -191,11 +196,12 @@ impl World {
     /// The same, with long messages moving as said.
     pub(crate) fn with(ranks: u32, copying: Copying) -> io::Result<World> {
         let block = Pool::new(bytes(ranks), ranks)?;
-        Ok(World { copying, ..World::on(block, ranks, is_oversubscribed(ranks), Clock::start(), None) })
+        let waits = Some((Waits::new(ranks)?, 0));
+        Ok(World { copying, waits, ..World::on(block, ranks, is_oversubscribed(ranks), Clock::start(), None) })
     }
     fn on(block: Pool, ranks: u32, crowded: bool, clock: Clock, watch: Option<Rc<Watch>>) -> World {
         let copying = route::held();
-        World { block: Rc::new(block), ranks, shape: Shape::of(ranks), crowded, clock, copying, watch }
+        World { block: Rc::new(block), ranks, shape: Shape::of(ranks), crowded, clock, copying, waits: None, watch }
     }
     /// The world of the first `ranks` of a launched job: made by rank 0, handed to all.
     pub(crate) fn of_crew(crew: &mut Crew, ranks: u32) -> io::Result<World> {
@@ -213,7 +219,9 @@ impl World {
         };
         let watch = Some(Rc::new(Watch::new(&crew.pids[..ranks as usize], crew.rank as usize)));
         let crowded = crew.is_crowded(ranks).map_err(lost)?;
-        Ok(World::on(block, ranks, crowded, Clock::started_at(start), watch))
+        let mut world = World::on(block, ranks, crowded, Clock::started_at(start), watch);
+        world.waits = Some((Waits::new(ranks)?, 0));
+        Ok(world)
     }
     /// The world of launched ranks of one host, by their processes: `made` by the first of them, and found by the others
     /// at its `path`. `own` is this process's place.
@@ -236,7 +244,7 @@ impl World {
         };
         let watch = Some(Rc::new(Watch::new(pids, own)));
         let clock = Clock::started_at(start_ns);
-        Ok(World { block, ranks, shape: Shape::of(ranks), crowded, clock, copying: route::held(), watch })
+        Ok(World { block, ranks, shape: Shape::of(ranks), crowded, clock, copying: route::held(), waits: None, watch })
     }
     /// Where other processes of this user find the shared block.
     pub(crate) fn path(&self) -> Option<String> {
@@ -275,9 +283,16 @@ impl World {
     unsafe fn at<T>(&self, offset: u64) -> *mut T {
         self.block.start().wrapping_add(offset as usize).cast()
     }
+    pub(crate) fn account(&self, rank: Rank) -> Option<Account> {
+        self.waits.as_ref().map(|(waits, first)| Account::new(waits, first + rank))
+    }
     pub(crate) fn deaths(&self) -> &AtomicU32 {
         // SAFETY: the header is first; only atomics are shared by reference.
         unsafe { &(*self.at::<Header>(0)).deaths }
+    }
+    pub(crate) fn closes(&self) -> &AtomicU32 {
+        // SAFETY: the header is first; only atomics are shared by reference.
+        unsafe { &(*self.at::<Header>(0)).closes }
     }
     #[inline]
     pub(crate) fn member(&self, rank: Rank) -> &Member {

@@ -6,10 +6,12 @@ use crate::clock::Clock;
 use crate::crew::{Crew, Lost};
 use crate::proof::{Claim, Purpose, Secret, job_digest};
 use crate::sys;
+use crate::waits::Waits;
 use hotlink_port::Rank;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// What ranks need to find each other, made before they are forked.
 pub struct Meeting {
@@ -19,6 +21,8 @@ pub struct Meeting {
     pub(super) secret: Secret,
     /// Of ranks that this process forks.
     pub(super) board: Option<Rc<Board>>,
+    /// Where long waits are told: by all, if this process forks them, else by its own rank.
+    pub(crate) waits: Option<Arc<Waits>>,
     pub(super) clock: Clock,
     pub(crate) oversubscribed: bool,
 }
@@ -33,7 +37,8 @@ impl Meeting {
         let secret = Secret::fresh()?;
         let listeners = listeners.into_iter().map(Some).collect();
         let board = Some(Rc::new(Board::new(ranks)?));
-        Ok(Meeting { addresses, listeners, secret, board, clock: Clock::start(), oversubscribed })
+        let waits = Some(Waits::new(ranks)?);
+        Ok(Meeting { addresses, listeners, secret, board, waits, clock: Clock::start(), oversubscribed })
     }
     /// The meeting of the first `ranks` of a launched job: all tell each other where they listen.
     pub(crate) fn of_crew(crew: &mut Crew, ranks: u32) -> io::Result<Meeting> {
@@ -49,7 +54,8 @@ impl Meeting {
         }
         let oversubscribed = crew.is_crowded(ranks).map_err(lost)?;
         let secret = crew.secret().clone();
-        Ok(Meeting { addresses, listeners, secret, board: None, clock: Clock::start(), oversubscribed })
+        let waits = Some(Waits::new(ranks)?);
+        Ok(Meeting { addresses, listeners, secret, board: None, waits, clock: Clock::start(), oversubscribed })
     }
     /// What `rank` says of itself to `to`.
     pub(super) fn claim(rank: Rank, to: Rank, ranks: u32) -> Claim {

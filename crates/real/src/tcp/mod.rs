@@ -11,12 +11,15 @@ use crate::clock::Clock;
 use crate::idle::Idler;
 use crate::ranks::Doors;
 use crate::store::{Lend, Store};
+use crate::waits::{Account, Waits};
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_port::{
-    Align, Event, Head, Host, Kind, Limits, Memory, Op, Operation, Payload, Port, Posted, Rank, Refusal, Span, Work,
+    Align, Event, Head, Host, Kind, Limits, Memory, Note, Op, Operation, Payload, Port, Posted, Rank, Refusal, Span,
+    Work,
 };
 use std::collections::VecDeque;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Longest payload of a message.
@@ -44,11 +47,14 @@ impl Doors for Meeting {
             streams: self.streams(rank, |_| true)?,
             own: VecDeque::new(),
             current: None,
-            idler: Idler::new(self.oversubscribed),
+            idler: Idler::new(self.oversubscribed).telling(self.waits.as_ref().map(|waits| Account::new(waits, rank))),
         })
     }
     fn bury(&self, rank: Rank) {
         self.mark_dead(rank);
+    }
+    fn waits(&self) -> Option<Arc<Waits>> {
+        self.waits.clone()
     }
 }
 
@@ -119,6 +125,7 @@ impl Port for TcpPort {
         self.current = None;
         if let Some((head, bytes)) = self.own.pop_front() {
             self.streams.release();
+            self.idler.reset();
             let event = Event::Control { from: self.rank, head, bytes: bytes.len() as u64 };
             self.current = Some(bytes);
             return Some(event);
@@ -144,6 +151,15 @@ impl Port for TcpPort {
     fn idle(&mut self, until: Time) {
         if self.own.is_empty() && !self.streams.has_events() && self.idler.rest(until) {
             self.streams.tend();
+        }
+    }
+    #[inline]
+    fn listens(&self) -> bool {
+        self.idler.listens()
+    }
+    fn note(&mut self, note: Note) {
+        if self.idler.listens() {
+            self.idler.hear(note);
         }
     }
     fn close(&mut self) {

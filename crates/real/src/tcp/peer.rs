@@ -32,6 +32,8 @@ pub(super) struct Peer {
     filled: usize,
     /// Said good-bye, or its connection ended.
     pub(super) over: bool,
+    /// Nothing more can be sent.
+    pub(super) is_broken: bool,
 }
 
 /// A frame in a peer's input: its kind, head and payload's place.
@@ -47,7 +49,7 @@ impl Peer {
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
         let (output, input) = (Vec::new(), vec![0; IN_MAX]);
-        Ok(Peer { stream, stage, output, written: 0, input, taken: 0, filled: 0, over: false })
+        Ok(Peer { stream, stage, output, written: 0, input, taken: 0, filled: 0, over: false, is_broken: false })
     }
     /// Goes on over another connection; what waits to be sent goes there.
     pub(super) fn move_to(&mut self, stream: TcpStream, stage: Stage) -> io::Result<()> {
@@ -94,7 +96,12 @@ impl Peer {
         while self.is_ready() && self.written < self.output.len() {
             match self.stream.write(&self.output[self.written..]) {
                 Ok(sent) if sent > 0 => self.written += sent,
-                _ => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                _ => {
+                    self.is_broken = true;
+                    break;
+                }
             }
         }
         if self.written == self.output.len() {

@@ -220,7 +220,7 @@ impl Streams {
         };
         if frame.kind == CLOSE {
             self.lose(from);
-            return None;
+            return Some(Event::PeerLeft(from));
         }
         self.current = Some((from, frame.start, frame.bytes));
         Some(Event::Control { from, head: frame.head, bytes: frame.bytes as u64 })
@@ -294,10 +294,10 @@ impl Streams {
                 Contact::Over => false,
             };
             if silent {
+                // Who is no partner of this route has been over from the beginning.
+                let known = !matches!(self.contacts[rank as usize], Contact::Over);
                 self.lose(rank);
-                if dead {
-                    self.events.push_back(Event::PeerGone(rank));
-                }
+                self.events.extend(known.then_some(if dead { Event::PeerGone(rank) } else { Event::PeerLeft(rank) }));
             }
         }
     }
@@ -315,7 +315,7 @@ impl Streams {
     pub(crate) fn has_events(&self) -> bool {
         !self.events.is_empty()
     }
-    /// Says good-bye to all, after what waits to be sent.
+    /// Says good-bye to all, after what waits to be sent: that is taken, or who it was for has died.
     pub(crate) fn close(&mut self) {
         let start = Instant::now();
         for &rank in &self.live {
@@ -323,13 +323,15 @@ impl Streams {
                 peer.send(CLOSE, &[0; 4], &[]);
             }
         }
-        while start.elapsed() < CONNECT_LIMIT {
+        loop {
             self.tend();
             let mut pending = false;
             for &rank in &self.live {
                 if let Contact::Open(peer) = &mut self.contacts[rank as usize] {
                     peer.flush();
-                    pending |= peer.is_pending() && !peer.over;
+                    // However long the other side computes before it reads.
+                    let may_come = peer.is_ready() || start.elapsed() < CONNECT_LIMIT;
+                    pending |= peer.is_pending() && !peer.over && !peer.is_broken && may_come;
                 }
             }
             if !pending {

@@ -341,7 +341,7 @@ impl Port for SimPort<'_> {
                     world.failure.get_or_insert(wrong);
                 }
             }
-            Note::Waits { peer, tag } => seat.awaits = Some((peer, tag)),
+            Note::Waits { peer, tag, .. } => seat.awaits = Some((peer, tag)),
             Note::Calls => {}
         }
     }

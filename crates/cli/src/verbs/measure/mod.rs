@@ -35,7 +35,7 @@ use hotlink_bench::{Buffers, Plan, Record, Samples, Summary, Which, flag_impossi
 use hotlink_port::RunError;
 use hotlink_real::{Launched, Options};
 use hotlink_study::{Source, benchmarks};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use wire::Wire;
@@ -57,6 +57,10 @@ pub(crate) struct Args {
     /// are reported.
     #[arg(long, global = true, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
+    /// End with an error that tells who waits for whom when every rank has waited for this many seconds and no message is
+    /// under way. Without it they wait until they are stopped.
+    #[arg(long, global = true, value_name = "SECONDS", value_parser = stall_time)]
+    stall: Option<f64>,
 }
 
 impl Args {
@@ -180,6 +184,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     // Bounds and marks are added when all is measured.
     output.hold();
     let carrier = args.bench.carrier();
+    if args.stall.is_some() && carrier.is_some_and(Carrier::is_mpi) {
+        let what = "--stall: nobody sees the waits inside an MPI; allowed with it are --via shm, tcp and mixed";
+        return Err(Failure::Input(what.to_owned()));
+    }
     if let Some(launcher) = carrier.and_then(Carrier::launcher) {
         if carrier.is_some_and(|carrier| !carrier.is_mpi()) {
             let what =
@@ -400,6 +408,11 @@ fn seconds(text: &str) -> Result<f64, String> {
     seconds.ok_or_else(|| "must be seconds from 0 to 86400".to_owned())
 }
 
+fn stall_time(text: &str) -> Result<f64, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.1..=86_400.0).contains(seconds));
+    seconds.ok_or_else(|| "must be seconds from 0.1 to 86400".to_owned())
+}
+
 impl Repetition {
     /// Of one block.
     fn plan(&self) -> Result<Plan, Failure> {
@@ -454,6 +467,8 @@ impl Repetition {
 
 thread_local! {
     static SAID: RefCell<BTreeSet<String>> = const { RefCell::new(BTreeSet::new()) };
+    /// `--stall` of the verb that runs.
+    static STALL: Cell<Option<f64>> = const { Cell::new(None) };
 }
 
 /// Prints a line on stderr, the first time that it is said: blocks find the same again.
@@ -468,7 +483,8 @@ fn say_once(line: String) {
 
 /// Ranks are killed after this: no benchmark point takes so long.
 fn limits() -> Options {
-    Options { limit: Some(Duration::from_secs(2 * 3600)), ..Options::default() }
+    let stall = STALL.get().map(Duration::from_secs_f64);
+    Options { limit: Some(Duration::from_secs(2 * 3600)), stall, ..Options::default() }
 }
 
 fn failure(error: RunError) -> Failure {

@@ -15,6 +15,7 @@ pub(super) const SAMPLES: &str = "samples";
 
 /// Measures between ranks that this process starts, or is one of.
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    super::STALL.set(args.stall);
     Course::of(args)?.run(output, |output| run_bench(&args.bench, &args.hosts, output))
 }
 
