@@ -49,6 +49,8 @@ const LEAST: u64 = 32 << 10;
 pub struct Copying {
     /// Shortest message that the system copies between ranks that both wait.
     pub system_min: u64,
+    /// From this length on they take the ring again.
+    pub system_max: u64,
     /// Of those, the shortest of which each side has a half copied.
     pub halves_min: u64,
     /// Bytes of a row of messages through the ring after which its receiver stores past the caches.
@@ -57,8 +59,12 @@ pub struct Copying {
 
 impl Copying {
     /// Where nothing is known of the machine.
-    pub const USUAL: Copying =
-        Copying { system_min: u64::MAX, halves_min: u64::MAX, stream_min: hotlink_port::STREAM_BYTES };
+    pub const USUAL: Copying = Copying {
+        system_min: u64::MAX,
+        system_max: u64::MAX,
+        halves_min: u64::MAX,
+        stream_min: hotlink_port::STREAM_BYTES,
+    };
 }
 
 /// What holds for messages of this process's ranks, and of those that it forks.

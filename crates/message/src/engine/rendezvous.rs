@@ -43,7 +43,8 @@ impl<P: Port> Engine<P> {
     /// Whether memory is offered to the other side, which saves buffers; `waits`: this side does nothing else.
     pub(super) fn offers(&self, span: &Span, waits: bool) -> bool {
         let limits = &self.port.limits().registration;
-        let worth = !waits || span.bytes() >= limits.private_zero_copy_min;
+        let waited = limits.private_zero_copy_min..limits.private_zero_copy_max;
+        let worth = !waits || waited.contains(&span.bytes());
         let private = || limits.private && worth && self.is_coarse(span);
         span.bytes() >= self.options.zero_copy_bytes && (self.is_regular(span) || private())
     }

@@ -107,6 +107,7 @@ fn of_samples(samples: Vec<Sample>, origin: &str) -> Chosen {
     };
     let parts = [
         named(copying.system_min, "the system's copy"),
+        named(copying.system_max, "and the ring again"),
         named(copying.halves_min, "halves"),
         named(copying.stream_min, "stores past the caches after a row"),
     ];
@@ -132,9 +133,18 @@ fn choose(samples: &[Sample]) -> Copying {
         let last = sizes.iter().rev().take_while(|&&size| holds(size)).last();
         last.copied().unwrap_or(u64::MAX)
     };
+    // The longest row of lengths at which the system's copy is the faster one.
+    let better: Vec<bool> = sizes.iter().map(|&size| systems(size) < FASTER * rings(size)).collect();
+    let rows = (0..sizes.len()).map(|first| (better[first..].iter().take_while(|&&better| better).count(), first));
+    let (count, first) = rows.max_by_key(|&(count, first)| (count, std::cmp::Reverse(first))).unwrap_or((0, 0));
+    let system_min = if count > 0 { sizes[first] } else { u64::MAX };
     Copying {
-        system_min: from(&|size| systems(size) < FASTER * rings(size)),
-        halves_min: from(&|size| time(CopyWay::Halves, size) < FASTER * time(CopyWay::System, size)),
+        system_min,
+        system_max: sizes.get(first + count).filter(|_| count > 0).copied().unwrap_or(u64::MAX),
+        halves_min: from(&|size| {
+            let outside = count == 0 || size < sizes[first] || size > sizes[first + count - 1];
+            outside || time(CopyWay::Halves, size) < FASTER * time(CopyWay::System, size)
+        }),
         stream_min: match from(&|size| time(CopyWay::Stream, size) < FASTER * time(CopyWay::Ring, size)) {
             // The shortest is measured with its second half stored so.
             least if least < u64::MAX => least / 2,
@@ -164,11 +174,18 @@ mod tests {
             (Halves, [30.0, 80.0, 310.0]),
         ];
         let chosen = choose(&samples(&all));
-        assert_eq!(chosen, Copying { system_min: 1 << 20, halves_min: u64::MAX, stream_min: 2 << 20 });
+        assert_eq!((chosen.system_min, chosen.system_max, chosen.stream_min), (1 << 20, u64::MAX, 2 << 20));
+        assert_eq!(chosen.halves_min, u64::MAX, "the longest is faster whole");
+        let between = [(Ring, [10.0, 200.0, 500.0]), (System, [20.0, 90.0, 600.0]), (Halves, [30.0, 80.0, 700.0])];
+        let chosen = choose(&samples(&between));
+        assert_eq!((chosen.system_min, chosen.system_max), (1 << 20, 4 << 20), "and the ring again");
+        assert!(chosen.halves_min <= 1 << 20, "{chosen:?}");
         let close = [(Ring, [10.0, 100.0, 500.0]), (System, [9.9, 99.0, 499.0])];
         assert_eq!(choose(&samples(&close)).system_min, u64::MAX, "noise decides nothing");
-        let never = Copying { system_min: u64::MAX, halves_min: u64::MAX, stream_min: u64::MAX };
-        assert_eq!([choose(&[]), choose(&samples(&all[..1]))], [never; 2]);
+        for few in [&all[..0], &all[..1]] {
+            let never = choose(&samples(few));
+            assert_eq!([never.system_min, never.system_max, never.stream_min], [u64::MAX; 3]);
+        }
     }
 
     #[test]

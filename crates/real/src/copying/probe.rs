@@ -53,6 +53,15 @@ async fn points(port: ShmPort, way: CopyWay, share: Duration) -> Result<Vec<f64>
     for memory in [out, into] {
         (0..most).step_by(4096).try_for_each(|at| comm.write(memory, at, &[1]))?;
     }
+    // And every page of the ring between the two.
+    let long = [Span::new(out, 0, most), Span::new(into, 0, most)];
+    if comm.rank() == 0 {
+        comm.send(1, 2, long[0]).await?;
+        comm.recv(Some(1), Some(2), long[1]).await?;
+    } else {
+        comm.recv(Some(0), Some(2), long[1]).await?;
+        comm.send(0, 2, long[0]).await?;
+    }
     let mut all = Vec::new();
     for size in SIZES {
         let (out, into) = (Span::new(out, 0, size), Span::new(into, 0, size));

@@ -575,6 +575,7 @@ fn limits(private: bool, ranks: u32, world: &World) -> Limits {
             private_block_min: 2048,
             zero_copy_min: 32 << 10,
             private_zero_copy_min: copying.system_min,
+            private_zero_copy_max: copying.system_max,
             private_halves_min: copying.halves_min,
             entries: Some(shape.exports as u64),
             register_time: Time::from_ns(50.0),
