@@ -46,9 +46,9 @@ def run(*arguments: Any, **options: Any) -> Any:
     The ranks are ended after `limit` seconds (`TimeoutError`; a launcher's by the launcher). When a rank raises or
     dies, the others are told (`PeerGoneError`) and ended within a second, and `RankError` is raised here.
 
-    When every rank has waited for `stall` seconds and no message is under way, the ranks are ended and a `CommError` here
-    says who waits for whom, in which call, with which tag. ``stall=None`` lets them wait. A rank that computes does not
-    wait, however long it takes. Receiving from a rank that has ended is a `CommError` at once.
+    When every rank has waited for `stall` seconds and no message is under way, the ranks are ended. The `CommError`
+    here says who waits for whom, in which call, with which tag. ``stall=None`` lets them wait. A rank that computes
+    does not wait, however long it takes. Receiving from a rank that has ended is a `CommError` at once.
 
     Example::
 

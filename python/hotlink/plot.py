@@ -108,8 +108,8 @@ def draw(records: Sequence[Record], quantity: str = "bandwidth") -> Figure:
         axes.plot(line.nodes, values, color=colour(index), linestyle=dash, linewidth=1.7, label=line.fabric)
         low, high = ends[0].get(line.fabric), ends[1].get(line.fabric)
         if low is not None and high is not None and low.known() and high.known():
-            band = [[float("nan") if value is None else value for value in end.values] for end in (low, high)]
-            axes.fill_between(line.nodes, *band, color=colour(index), alpha=0.12, linewidth=0)
+            least, most = ([float("nan") if value is None else value for value in end.values] for end in (low, high))
+            axes.fill_between(line.nodes, least, most, color=colour(index), alpha=0.12, linewidth=0)
     currency = re.fullmatch(what.key, key)
     unit = currency.groupdict().get("currency", "") if currency else ""
     below = subtitle(records) if quantity == "bandwidth" else prices(records)

@@ -117,7 +117,7 @@ def test_receiving_from_a_rank_that_has_ended_is_an_error(via: str) -> None:
         if comm.rank == 0:
             comm.recv(np.zeros(1), source=1)
 
-    with pytest.raises(hotlink.RankError, match="rank 0 raised .*rank 1 has ended"):
+    with pytest.raises(hotlink.RankError, match=r"rank 0 raised .*rank 1 has ended"):
         hotlink.run(program, 2, via, limit=60.0, stall=None)
     with pytest.raises(hotlink.InputError, match="stall=0"):
         hotlink.run(program, 2, via, stall=0.0)
