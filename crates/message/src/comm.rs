@@ -1,7 +1,7 @@
 //! [`Comm`]: what programs use.
 
-use crate::collectives;
 use crate::collectives::algorithm::{Algorithm, Collective};
+use crate::collectives::tags;
 use crate::engine::{Direct, Engine, Pattern};
 use crate::options::{Counters, Mode, Options};
 use crate::request::{Request, SENT, Status};
@@ -299,7 +299,7 @@ impl<P: Port> Comm<P> {
                     Direct::Nothing => {
                         if engine.port.listens() {
                             let Pattern { from: peer, tag, context } = pattern;
-                            let call = collectives::call(Call::Receive, context, tag);
+                            let call = tags::call(Call::Receive, context, tag);
                             engine.port.note(Note::Waits { call, peer, tag });
                         }
                         engine.port.idle(Time::MAX);

@@ -7,6 +7,7 @@ pub mod ask;
 pub mod benchmarks;
 pub mod bound;
 pub mod calibrate;
+pub mod cell;
 pub mod compare_pairs;
 pub mod compare_runs;
 pub mod comparison;

@@ -2,10 +2,10 @@
 
 use hotlink_bench::{Calls, Direction, Kernel, Plan, Record, Which};
 use hotlink_fabric::catalog::Library;
+use hotlink_study::cell::Streamed;
+use hotlink_study::cell::{Cell, What};
+use hotlink_study::cell::{Program, ProgramBench};
 use hotlink_study::options::{Alignment, Cache, Memory, Order, Via};
-use hotlink_study::simulate::cell::{Cell, What};
-use hotlink_study::simulate::program::{Program, ProgramBench};
-use hotlink_study::simulate::streams::Streamed;
 use hotlink_study::{Source, Unwatched, parallel};
 
 /// What a simulation may be better than its bound by: rounding of times to picoseconds and of packets.

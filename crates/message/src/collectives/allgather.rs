@@ -1,7 +1,7 @@
 //! Everybody's part to everybody.
 
-use super::ALLGATHER;
 use super::algorithm::{Algorithm, Collective};
+use super::tags::ALLGATHER;
 use crate::Error;
 use crate::comm::{Comm, Side};
 use hotlink_port::{Layout, Port, Refusal, Span};

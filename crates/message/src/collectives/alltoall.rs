@@ -1,7 +1,7 @@
 //! Everybody to everybody, each its own.
 
-use super::ALLTOALL;
 use super::algorithm::{Algorithm, Collective};
+use super::tags::ALLTOALL;
 use crate::Error;
 use crate::comm::{Comm, Side};
 use hotlink_port::{Kind, Memory, Port, Rank, Refusal, Span};

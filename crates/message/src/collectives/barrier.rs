@@ -1,7 +1,8 @@
 //! Barriers.
 
+use super::NOWHERE;
 use super::algorithm::{ARITY, Algorithm, Collective, WAYS};
-use super::{BARRIER, NOWHERE};
+use super::tags::BARRIER;
 use crate::Error;
 use crate::comm::{Comm, Side};
 use crate::engine::Engine;

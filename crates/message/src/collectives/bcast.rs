@@ -1,7 +1,7 @@
 //! Broadcasts.
 
-use super::BCAST;
 use super::algorithm::{Algorithm, Collective, Costs};
+use super::tags::BCAST;
 use crate::Error;
 use crate::comm::{Comm, Side};
 use crate::request::Request;

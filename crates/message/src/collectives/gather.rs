@@ -1,7 +1,7 @@
 //! Gathers and scatters.
 
 use super::algorithm::{Algorithm, Collective};
-use super::{GATHER, SCATTER};
+use super::tags::{GATHER, SCATTER};
 use crate::Error;
 use crate::comm::{Comm, Side};
 use hotlink_port::{Port, Rank, Refusal, Span};

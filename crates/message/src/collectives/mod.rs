@@ -22,31 +22,14 @@ mod barrier;
 mod bcast;
 mod gather;
 mod reduce;
+pub(crate) mod tags;
 
 use crate::comm::{Comm, Side};
-use crate::wire::Context;
 use crate::{Combine, Element, Error, Operation, Tag};
 use algorithm::{Algorithm, Collective, Costs};
 use hotlink_fabric::units::Time;
-use hotlink_port::{Call, Kind, Memory, Note, Port, Rank, Refusal, Span};
+use hotlink_port::{Kind, Memory, Note, Port, Rank, Refusal, Span};
 
-/// Messages between two ranks keep their order, so neither rounds nor calls need numbers.
-const BARRIER: Tag = 0;
-const BCAST: Tag = 1;
-const REDUCE: Tag = 2;
-const GATHER: Tag = 3;
-const SCATTER: Tag = 4;
-const ALLGATHER: Tag = 5;
-const ALLTOALL: Tag = 6;
-/// The call that a message of a context and tag belongs to: `own`, if it is one of the program's.
-pub(crate) fn call(own: Call, context: Context, tag: Option<Tag>) -> Call {
-    const CALLS: [Call; 7] =
-        [Call::Barrier, Call::Bcast, Call::Reduce, Call::Gather, Call::Scatter, Call::Allgather, Call::Alltoall];
-    match tag {
-        Some(tag) if context == Context::COLLECTIVE => CALLS.get(tag as usize).copied().unwrap_or(Call::Region),
-        _ => own,
-    }
-}
 /// Where the bytes of an empty message are.
 const NOWHERE: Memory = Memory(u64::MAX);
 

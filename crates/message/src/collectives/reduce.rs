@@ -2,7 +2,7 @@
 //! allreduce get the same bits, and every run again.
 
 use super::algorithm::{Algorithm, Collective};
-use super::{GATHER, REDUCE};
+use super::tags::{GATHER, REDUCE};
 use crate::Error;
 use crate::comm::{Comm, Side};
 use hotlink_port::{Call, Op, Operation, Port, Rank, Refusal, Share, Span, Work};

@@ -1,7 +1,7 @@
 //! Requests of a rank: what each waits for, by number.
 
 use super::Engine;
-use crate::collectives;
+use crate::collectives::tags;
 use crate::request::SENT;
 use crate::wire::{Context, Place, Words};
 use crate::{Error, Status, Tag};
@@ -160,14 +160,12 @@ impl<P: Port> Engine<P> {
     fn tell_wait(&mut self, id: u64) {
         let Some(Entry { peer, state, .. }) = self.entry(id).map(|entry| *entry) else { return };
         let (call, peer, tag) = match state {
-            State::Posted(Pattern { from, tag, context }) => {
-                (collectives::call(Call::Receive, context, tag), from, tag)
-            }
+            State::Posted(Pattern { from, tag, context }) => (tags::call(Call::Receive, context, tag), from, tag),
             State::Receiving { words, .. } | State::Fetching { words } => {
-                (collectives::call(Call::Receive, words.context, Some(words.tag)), Some(peer), Some(words.tag))
+                (tags::call(Call::Receive, words.context, Some(words.tag)), Some(peer), Some(words.tag))
             }
             State::Offered { words, .. } => {
-                (collectives::call(Call::Send, words.context, Some(words.tag)), Some(peer), Some(words.tag))
+                (tags::call(Call::Send, words.context, Some(words.tag)), Some(peer), Some(words.tag))
             }
             State::Moving => (Call::Transfer, Some(peer), None),
             _ => (Call::Send, Some(peer), None),

@@ -1,11 +1,10 @@
 //! The engine in time: the simulated network, bare or under the message stack.
 
 use super::{Asked, Claim, Engine, Given, Method, Omission, Question, Value, WhyNot};
+use crate::cell::{Cell, Program, ProgramBench, What};
 use crate::model::traffic;
 use crate::options::{Alignment, Cache, Ethernet, Memory, Order, Stack, Via};
-use crate::simulate::cell::{Cell, What};
 use crate::simulate::loggp::is_calibrated;
-use crate::simulate::program::{Program, ProgramBench};
 use crate::{Error, Source, Watch};
 use hotlink_bench::Which;
 use hotlink_fabric::traffic::sample_seed;

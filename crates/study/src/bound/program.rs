@@ -2,9 +2,8 @@
 
 use crate::bound::message;
 use crate::bound::pattern::{self, Pattern};
+use crate::cell::{Cell, Program};
 use crate::options::Memory;
-use crate::simulate::cell::Cell;
-use crate::simulate::program::Program;
 use hotlink_bench::{Direction, Record, Stream, Which};
 use hotlink_fabric::traffic::Traffic;
 use hotlink_port::{Engine, Layout};

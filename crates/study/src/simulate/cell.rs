@@ -1,114 +1,21 @@
 //! One packet simulation and its records.
 
-use super::program::Program;
 use crate::bound::message::alone_us;
 use crate::bound::pattern::{Pattern, flows, with_limit};
-use crate::inputs::{self, Vary};
-use crate::options::{Ethernet, Order, Paths, Rates};
+use crate::cell::{Cell, What};
+use crate::inputs;
+use crate::options::Order;
 use crate::{Error, Source, Watch, parallel};
 use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::bound::Bounds;
 use hotlink_fabric::spec::Capacities;
-use hotlink_fabric::technology::Technology;
 use hotlink_fabric::traffic::{Demand, Traffic};
 use hotlink_fabric::units::Time;
 use hotlink_sim::workload::{self, OpenLoop, PingPong, Run, Schedule, Stream};
 use hotlink_sim::{Plan, Settings};
 
-/// Everything that decides the outcome of one simulation.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
-    /// A fabric's name, of the catalog or a file.
-    pub fabric: String,
-    /// Nodes that take part.
-    pub nodes: u32,
-    /// Bytes of a message.
-    pub size: u64,
-    /// The benchmark.
-    pub what: What,
-    /// Rates of the resources.
-    pub capacities: Rates,
-    /// Seed of every random choice.
-    pub seed: u64,
-    /// Largest payload of a packet, within the fabric's limit.
-    pub packet_size: Option<u32>,
-    /// Messages from which a node takes packets in turn.
-    pub streams: Option<u16>,
-    /// How equal paths are chosen; by default as the fabric does.
-    pub paths: Option<Paths>,
-    /// Whether the uncertain inputs are varied for the answer's interval.
-    pub sensitivity: Vary,
-    /// What a graph's network is, where its file does not state it.
-    pub technology: Option<&'static Technology>,
-    /// What Ethernet does when a buffer fills.
-    pub ethernet: Ethernet,
-    /// Whether every link, bus and adapter has a record of its own.
-    pub links: bool,
-    /// File with the plan of what fails.
-    pub faults: Option<String>,
-}
-
-/// The benchmark with its own parameters.
-#[derive(Clone, Debug, PartialEq)]
-pub enum What {
-    /// One message to and fro.
-    PingPong {
-        /// The two nodes.
-        between: [u32; 2],
-        /// Messages in all, both ways.
-        messages: u64,
-    },
-    /// Pairs that send at once.
-    Saturation {
-        /// Who sends to whom.
-        pairs: Vec<(u32, u32)>,
-        /// Messages of each pair in the measured part, about.
-        messages: u64,
-        /// Messages that a pair keeps under way.
-        window: Option<u32>,
-        /// The key that counts the pairs.
-        counted: &'static str,
-    },
-    /// Every node sends to every other node.
-    AllToAll {
-        /// In what order a node serves the others.
-        order: Order,
-    },
-    /// Open loop.
-    Traffic {
-        /// Who sends to whom.
-        pattern: String,
-        /// Share of the bound that is offered.
-        load: f64,
-        /// Messages that an average node offers in the measured part.
-        messages: u32,
-    },
-    /// A program on ranks.
-    Program(Program),
-}
-
 impl Cell {
-    /// One cell with nothing but its defaults.
-    pub fn plain(fabric: &str, nodes: u32, size: u64, what: What, seed: u64) -> Cell {
-        Cell {
-            fabric: fabric.to_owned(),
-            nodes,
-            size,
-            what,
-            capacities: Rates::Measured,
-            seed,
-            packet_size: None,
-            streams: None,
-            paths: None,
-            technology: None,
-            sensitivity: Vary::No,
-            ethernet: Ethernet::Pause,
-            links: false,
-            faults: None,
-        }
-    }
-
     /// Runs the simulation: its record, and one for each server where links are asked for.
     pub fn run(&self, watch: &dyn Watch) -> Result<Vec<Record>, String> {
         let source = Source::open_as(&self.fabric, self.technology).map_err(|error| error.to_string())?;

@@ -1,10 +1,10 @@
 //! Programs on a machine that was calibrated as LogGP: the benchmarks of `measure`, over the message stack, on ports of
 //! that machine. One engine for `simulate`, for `calibrate --check` and for what `simulate goal --generate` records.
 
-use super::cell::{Cell, What};
-use super::program::{Program, ProgramBench, only, with_seen};
-use super::streams::{self, Streamed};
+use super::program::{only, with_seen};
+use super::streams;
 use crate::bound::program::Least;
+use crate::cell::{Cell, Program, ProgramBench, Streamed, What};
 use crate::options::{Alignment, Cache, Memory, Rates, Via};
 use crate::{Watch, sort};
 use hotlink_bench::is::{Class, IntegerSort};

@@ -4,13 +4,13 @@
 //! runs the benchmark's own code on [`hotlink_message::Comm`], over ports of the fabric's adapters: with hosts,
 //! protocols, set-ups and matching.
 
-use super::cell::Cell;
 use super::distribution::with_distribution;
-use super::streams::{self, Streamed};
+use super::streams;
 use crate::Watch;
 use crate::bound::network::{barrier_port, reduced};
 use crate::bound::program::{NO_WAY_TO_ITSELF, idle_us, with_least};
-use crate::options::{Alignment, Cache, Memory, Via};
+use crate::cell::{Cell, Program, ProgramBench, Streamed};
+use crate::options::{Alignment, Memory, Via};
 use crate::sort;
 use hotlink_bench::is::{Class, IntegerSort};
 use hotlink_bench::{
@@ -18,7 +18,6 @@ use hotlink_bench::{
     Summary,
 };
 use hotlink_bench::{Seen, Told, Tuned, Tuning, Watching, Which};
-use hotlink_fabric::background::BackgroundSpec;
 use hotlink_fabric::ledger::Missing;
 use hotlink_message::{Algorithm, Counters, Error, SetupStats};
 use hotlink_port::middleware::Count;
@@ -28,72 +27,6 @@ use hotlink_sim::{Plan as NetPlan, Settings};
 use serde::{Serialize, de::DeserializeOwned};
 use std::cell::RefCell;
 use std::ops::Deref;
-
-/// Which benchmark.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ProgramBench {
-    /// One message to and fro.
-    PingPong {
-        /// The two ranks.
-        between: [u32; 2],
-    },
-    /// K98's two flavours of a send.
-    Semantics {
-        /// At any time, at the price of a copy.
-        postal: bool,
-    },
-    /// Computation while a message is under way.
-    Overlap {
-        /// Whether the sender computes, not the receiver.
-        sender: bool,
-        /// Whether it computes on vectors of the message's size.
-        daxpy: bool,
-        /// Computation times as shares of the message's own time.
-        shares: Vec<f64>,
-    },
-    /// A collective.
-    Collective(Which),
-    /// NPB IS.
-    IntegerSort(Class),
-    /// Windows of messages.
-    Stream(Streamed),
-    /// Ping-pong between every two ranks; a pair is slow that takes so many times the median pair's time.
-    Pairs {
-        /// See above.
-        slow: f64,
-    },
-    /// An application bound by barriers.
-    Kernel(Kernel),
-}
-
-/// A benchmark on simulated ranks, with its choices.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Program {
-    /// The benchmark.
-    pub bench: ProgramBench,
-    /// Memory that messages lie in.
-    pub memory: Memory,
-    /// Where in a page registered memory begins.
-    pub align: Alignment,
-    /// Which registrations and connections go when resources run out.
-    pub cache: Cache,
-    /// Whether long messages move without buffers.
-    pub zero_copy: bool,
-    /// What carries messages.
-    pub via: Via,
-    /// How a collective runs; by default what the cost model picks.
-    pub algorithm: Option<Algorithm>,
-    /// Rounds before those that count.
-    pub warmup: u64,
-    /// Traffic beside it.
-    pub background: Option<BackgroundSpec>,
-    /// Samples to be taken.
-    pub samples: u32,
-    /// Whether every sample is given.
-    pub raw: bool,
-    /// Observers and faults on the ranks' ports.
-    pub watching: Option<Watching>,
-}
 
 /// A program on its way: it and what its ports' observers saw.
 struct Course<'p> {

@@ -1,10 +1,8 @@
 //! A simulation as a library asks for it: plain values in, cells out. Words are those of the command line.
 
-use super::cell::{Cell, What};
 use super::loggp::is_calibrated;
 use super::pairs::Sharing;
-use super::program::{Program, ProgramBench};
-use super::streams::Streamed;
+use crate::cell::{Cell, Program, ProgramBench, Streamed, What};
 use crate::inputs::Vary;
 use crate::options::{Alignment, Cache, ClassName, Memory, Order, Paths, Rates, Via};
 use crate::{Error, Source, benchmarks};

@@ -2,22 +2,8 @@
 //! both engines in time.
 
 use crate::bound::program::Least;
-use hotlink_bench::{Calls, Direction, Kernel, Pairs, Plan, Record, Samples, Spent, Stream, Summary, slow};
-
-/// One point of a benchmark of streams.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Streamed {
-    /// `stream`, `rate` or `saturation`.
-    pub benchmark: &'static str,
-    /// Pairs that send at once.
-    pub pairs: u32,
-    /// Between whom.
-    pub direction: Direction,
-    /// How the messages of a window are called for.
-    pub calls: Calls,
-    /// Messages before the receiver's answer; by default as `measure`.
-    pub window: Option<u64>,
-}
+use crate::cell::Streamed;
+use hotlink_bench::{Kernel, Pairs, Plan, Record, Samples, Spent, Stream, Summary, slow};
 
 impl Streamed {
     /// The benchmark at one size.

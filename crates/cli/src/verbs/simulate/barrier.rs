@@ -3,8 +3,8 @@
 use super::stack::StackArgs;
 use crate::verbs::watching::WatchOptions;
 use crate::{Failure, output::Output, values::Counts};
+use hotlink_study::cell::Cell;
 use hotlink_study::simulate::barrier::{self, Barriers};
-use hotlink_study::simulate::cell::Cell;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:

@@ -8,9 +8,9 @@ use crate::verbs::watching::WatchOptions;
 use crate::words::word;
 use crate::{Failure, output::Output};
 use hotlink_bench::is::Class;
+use hotlink_study::cell::Cell;
+use hotlink_study::cell::ProgramBench;
 use hotlink_study::options::ClassName;
-use hotlink_study::simulate::cell::Cell;
-use hotlink_study::simulate::program::ProgramBench;
 use hotlink_study::sort::ranks as is_ranks;
 
 #[derive(clap::Args)]

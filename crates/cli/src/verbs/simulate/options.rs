@@ -6,10 +6,10 @@ use crate::verbs::question::{MeasuredArgs, Methods};
 use crate::verbs::watching::WatchOptions;
 use crate::words::word;
 use hotlink_fabric::technology::{self, Technology};
+use hotlink_study::cell::{Cell, What};
 use hotlink_study::inputs::Vary;
 use hotlink_study::is_graph;
 use hotlink_study::options::{Ethernet, Paths, Rates};
-use hotlink_study::simulate::cell::{Cell, What};
 
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct PacketArgs {

@@ -14,12 +14,13 @@ use crate::{Failure, output::Output};
 use hotlink_bench::{Record, Which};
 use hotlink_message::Algorithm;
 use hotlink_study::ask::{ENGINES, Engine, Exactly, Measured, ask_engines};
+use hotlink_study::cell::ProgramBench;
+use hotlink_study::cell::{Cell, What};
 use hotlink_study::inputs::Vary;
 use hotlink_study::options::{Order, SendMode, Side, Spin, Stack};
-use hotlink_study::simulate::cell::{self, Cell, What};
+use hotlink_study::simulate::cell;
 use hotlink_study::simulate::loggp::is_calibrated;
 use hotlink_study::simulate::pairs::Sharing;
-use hotlink_study::simulate::program::ProgramBench;
 use hotlink_study::{Source, is_graph};
 
 #[derive(clap::Args)]

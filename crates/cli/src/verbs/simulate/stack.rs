@@ -4,9 +4,9 @@ use crate::words::word;
 use hotlink_fabric::background::BackgroundSpec;
 use hotlink_fabric::units::Time;
 use hotlink_message::Algorithm;
+use hotlink_study::cell::What;
+use hotlink_study::cell::{Program, ProgramBench};
 use hotlink_study::options::{Alignment, Cache, Memory, Via, ZeroCopy};
-use hotlink_study::simulate::cell::What;
-use hotlink_study::simulate::program::{Program, ProgramBench};
 
 /// Options of programs.
 #[derive(clap::Args, Clone, Debug, Default)]

@@ -8,9 +8,9 @@ use crate::verbs::benches;
 use crate::verbs::watching::WatchOptions;
 use crate::{Failure, output::Output};
 use hotlink_bench::{Calls, Direction, Plan};
-use hotlink_study::simulate::cell::Cell;
-use hotlink_study::simulate::program::ProgramBench;
-use hotlink_study::simulate::streams::Streamed;
+use hotlink_study::cell::Cell;
+use hotlink_study::cell::ProgramBench;
+use hotlink_study::cell::Streamed;
 
 #[derive(clap::Args)]
 #[command(

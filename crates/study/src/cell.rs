@@ -1,0 +1,185 @@
+//! One point of a simulated study, as data: the machine, the benchmark and everything else that decides the outcome.
+//! [`crate::simulate`] runs it; [`crate::bound`] knows what no answer to it can beat.
+
+use crate::inputs::Vary;
+use crate::options::{Alignment, Cache, Ethernet, Memory, Order, Paths, Rates, Via};
+use hotlink_bench::is::Class;
+use hotlink_bench::{Calls, Direction, Kernel, Watching, Which};
+use hotlink_fabric::background::BackgroundSpec;
+use hotlink_fabric::technology::Technology;
+use hotlink_message::Algorithm;
+
+/// Everything that decides the outcome of one simulation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// A fabric's name, of the catalog or a file.
+    pub fabric: String,
+    /// Nodes that take part.
+    pub nodes: u32,
+    /// Bytes of a message.
+    pub size: u64,
+    /// The benchmark.
+    pub what: What,
+    /// Rates of the resources.
+    pub capacities: Rates,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Largest payload of a packet, within the fabric's limit.
+    pub packet_size: Option<u32>,
+    /// Messages from which a node takes packets in turn.
+    pub streams: Option<u16>,
+    /// How equal paths are chosen; by default as the fabric does.
+    pub paths: Option<Paths>,
+    /// Whether the uncertain inputs are varied for the answer's interval.
+    pub sensitivity: Vary,
+    /// What a graph's network is, where its file does not state it.
+    pub technology: Option<&'static Technology>,
+    /// What Ethernet does when a buffer fills.
+    pub ethernet: Ethernet,
+    /// Whether every link, bus and adapter has a record of its own.
+    pub links: bool,
+    /// File with the plan of what fails.
+    pub faults: Option<String>,
+}
+
+/// The benchmark with its own parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub enum What {
+    /// One message to and fro.
+    PingPong {
+        /// The two nodes.
+        between: [u32; 2],
+        /// Messages in all, both ways.
+        messages: u64,
+    },
+    /// Pairs that send at once.
+    Saturation {
+        /// Who sends to whom.
+        pairs: Vec<(u32, u32)>,
+        /// Messages of each pair in the measured part, about.
+        messages: u64,
+        /// Messages that a pair keeps under way.
+        window: Option<u32>,
+        /// The key that counts the pairs.
+        counted: &'static str,
+    },
+    /// Every node sends to every other node.
+    AllToAll {
+        /// In what order a node serves the others.
+        order: Order,
+    },
+    /// Open loop.
+    Traffic {
+        /// Who sends to whom.
+        pattern: String,
+        /// Share of the bound that is offered.
+        load: f64,
+        /// Messages that an average node offers in the measured part.
+        messages: u32,
+    },
+    /// A program on ranks.
+    Program(Program),
+}
+
+impl Cell {
+    /// One cell with nothing but its defaults.
+    pub fn plain(fabric: &str, nodes: u32, size: u64, what: What, seed: u64) -> Cell {
+        Cell {
+            fabric: fabric.to_owned(),
+            nodes,
+            size,
+            what,
+            capacities: Rates::Measured,
+            seed,
+            packet_size: None,
+            streams: None,
+            paths: None,
+            technology: None,
+            sensitivity: Vary::No,
+            ethernet: Ethernet::Pause,
+            links: false,
+            faults: None,
+        }
+    }
+}
+
+/// Which benchmark.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ProgramBench {
+    /// One message to and fro.
+    PingPong {
+        /// The two ranks.
+        between: [u32; 2],
+    },
+    /// K98's two flavours of a send.
+    Semantics {
+        /// At any time, at the price of a copy.
+        postal: bool,
+    },
+    /// Computation while a message is under way.
+    Overlap {
+        /// Whether the sender computes, not the receiver.
+        sender: bool,
+        /// Whether it computes on vectors of the message's size.
+        daxpy: bool,
+        /// Computation times as shares of the message's own time.
+        shares: Vec<f64>,
+    },
+    /// A collective.
+    Collective(Which),
+    /// NPB IS.
+    IntegerSort(Class),
+    /// Windows of messages.
+    Stream(Streamed),
+    /// Ping-pong between every two ranks; a pair is slow that takes so many times the median pair's time.
+    Pairs {
+        /// See above.
+        slow: f64,
+    },
+    /// An application bound by barriers.
+    Kernel(Kernel),
+}
+
+/// A benchmark on simulated ranks, with its choices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Program {
+    /// The benchmark.
+    pub bench: ProgramBench,
+    /// Memory that messages lie in.
+    pub memory: Memory,
+    /// Where in a page registered memory begins.
+    pub align: Alignment,
+    /// Which registrations and connections go when resources run out.
+    pub cache: Cache,
+    /// Whether long messages move without buffers.
+    pub zero_copy: bool,
+    /// What carries messages.
+    pub via: Via,
+    /// How a collective runs; by default what the cost model picks.
+    pub algorithm: Option<Algorithm>,
+    /// Rounds before those that count.
+    pub warmup: u64,
+    /// Traffic beside it.
+    pub background: Option<BackgroundSpec>,
+    /// Samples to be taken.
+    pub samples: u32,
+    /// Whether every sample is given.
+    pub raw: bool,
+    /// Observers and faults on the ranks' ports.
+    pub watching: Option<Watching>,
+}
+
+/// One point of a benchmark of streams.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Streamed {
+    /// `stream`, `rate` or `saturation`.
+    pub benchmark: &'static str,
+    /// Pairs that send at once.
+    pub pairs: u32,
+    /// Between whom.
+    pub direction: Direction,
+    /// How the messages of a window are called for.
+    pub calls: Calls,
+    /// Messages before the receiver's answer; by default as `measure`.
+    pub window: Option<u64>,
+}
