@@ -61,7 +61,8 @@ const EVERYWHERE: [(&[&str], usize); 5] = [
     (&["is", "--class", "S"], 1),
 ];
 /// The others: each under one of the MPIs, in turn.
-const IN_TURN: [(&[&str], usize); 6] = [
+const IN_TURN: [(&[&str], usize); 7] = [
+    (&["reduce-scatter", "--size", "1KiB"], 1),
     (&["alltoallv", "--size", "1KiB", "--start", "window", "--background", "uniform:1"], 1),
     (&["stream", "--size", "4KiB"], 2),
     (&["rate", "--size", "8"], 1),

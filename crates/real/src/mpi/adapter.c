@@ -98,6 +98,9 @@ int hl_MPI_Reduce(const void *s, void *d, int n, H t, H op, int root, H c) {
 int hl_MPI_Allreduce(const void *s, void *d, int n, H t, H op, H c) {
   return MPI_Allreduce(s, d, n, TYPE(t), OP(op), COMM(c));
 }
+int hl_MPI_Reduce_scatter_block(const void *s, void *d, int n, H t, H op, H c) {
+  return MPI_Reduce_scatter_block(s, d, n, TYPE(t), OP(op), COMM(c));
+}
 int hl_MPI_Gather(const void *s, int n, H t, void *d, int m, H u, int root, H c) {
   return MPI_Gather(s, n, TYPE(t), d, m, TYPE(u), root, COMM(c));
 }
@@ -120,6 +123,9 @@ int hl_MPI_Ireduce(const void *s, void *d, int n, H t, H op, int root, H c, H *r
 }
 int hl_MPI_Iallreduce(const void *s, void *d, int n, H t, H op, H c, H *r) {
   REQUEST(MPI_Iallreduce(s, d, n, TYPE(t), OP(op), COMM(c), &q));
+}
+int hl_MPI_Ireduce_scatter_block(const void *s, void *d, int n, H t, H op, H c, H *r) {
+  REQUEST(MPI_Ireduce_scatter_block(s, d, n, TYPE(t), OP(op), COMM(c), &q));
 }
 int hl_MPI_Igather(const void *s, int n, H t, void *d, int m, H u, int root, H c, H *r) {
   REQUEST(MPI_Igather(s, n, TYPE(t), d, m, TYPE(u), root, COMM(c), &q));

@@ -161,3 +161,16 @@ fn last_error() -> String {
         CStr::from_ptr(text).to_string_lossy().into_owned()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_adapter_has_every_function() {
+        let own = include_str!("api.rs").split("#[cfg(test)]").next().unwrap();
+        let adapter = include_str!("adapter.c");
+        let names: Vec<&str> = own.split('"').filter(|text| text.starts_with("MPI_")).collect();
+        assert!(names.len() > 40, "{names:?}");
+        let missing = |name: &&&str| !adapter.contains(&format!("hl_{name}("));
+        assert_eq!(names.iter().filter(missing).collect::<Vec<_>>(), Vec::<&&str>::new());
+    }
+}
