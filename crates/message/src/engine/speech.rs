@@ -87,6 +87,10 @@ impl<P: Port> Engine<P> {
             // The answer to an offer whose message came by an announcement: nobody needs it.
             return;
         }
+        if message.words.kind == Kind::Half && self.is_in_halves(message.request) {
+            // The sender will not help; this side's half may be under way, and the receive is not over before it.
+            return self.their_half_over(message.request, false);
+        }
         let received = message.ends && matches!(message.words.kind, Kind::Fetched | Kind::Cts);
         if received && matches!(error, Error::PeerGone(_) | Error::Ended(_)) {
             self.said(message);

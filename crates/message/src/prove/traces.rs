@@ -161,3 +161,38 @@ fn an_announcement_that_cannot_be_said_leaves_its_receive_to_the_report_of_the_d
     };
     holds(&case, "1:step 2:step 2:step 0:die 1:gone0 2:work/1 2:step 2:gone0 2:take1");
 }
+
+/// The wish for the sender's half waited for room, while this side fetched its own. The sender died, the wish was refused,
+/// and the receive failed; then the fetch wrote into memory that the program had again.
+#[test]
+fn a_receive_in_halves_that_fails_waits_for_its_own_half() {
+    let case = Case {
+        shape: Shape { door: Door::Fetch, room: 1, slots: 1, entries: 2 },
+        turns: true,
+        faults: Faults { busy: 1, refuse: 0, fail: 0, die: 1 },
+        ..Case::new(&[
+            &[
+                Send { to: 1, tag: 0, size: Size::Short, mode: Mode::Standard, waits: true },
+                Recv { from: Some(2), tag: Some(0), size: Size::Huge, waits: true },
+                Wait(0),
+                Wait(1),
+            ],
+            &[
+                Recv { from: Some(0), tag: Some(0), size: Size::Huge, waits: true },
+                Send { to: 2, tag: 0, size: Size::Huge, mode: Mode::Restricted, waits: true },
+                Wait(0),
+                Wait(1),
+            ],
+            &[
+                Probe { from: None, tag: None },
+                Recv { from: None, tag: None, size: Size::Huge, waits: false },
+                Send { to: 0, tag: 1, size: Size::Huge, mode: Mode::Standard, waits: false },
+                Wait(0),
+                Wait(1),
+            ],
+        ])
+    };
+    let trace = "0:step 0:step 1:step 1:take0 1:step 1:die 0:gone1 2:take1 2:step/001 2:step 0:take2 2:work/1 2:end0 \
+                 2:gone1";
+    holds(&case, trace);
+}
