@@ -105,19 +105,22 @@ fn of_samples(samples: Vec<Sample>, origin: &str) -> Chosen {
         u64::MAX => format!("{what} never"),
         least => format!("{what} from {} KiB", least >> 10),
     };
-    let parts = [
+    let mut parts = vec![
         named(copying.system_min, "the system's copy"),
-        named(copying.system_max, "and the ring again"),
         named(copying.halves_min, "halves"),
         named(copying.stream_min, "stores past the caches after a row"),
     ];
+    if copying.system_max < u64::MAX {
+        parts.insert(1, named(copying.system_max, "the ring again"));
+    }
     Chosen { copying, why: format!("{}; {origin}", parts.join(", ")), samples }
 }
 
 /// A route must be this much faster than the one before it to be taken: less is the measurement's noise.
 const FASTER: f64 = 0.97;
 
-/// From which lengths each route is the fastest that was measured, and at all greater ones.
+/// The lengths at which each route is the fastest that was measured: the system's copy in the longest row of them, by halves
+/// from a length of that row on, and stores past the caches from a length on.
 fn choose(samples: &[Sample]) -> Copying {
     let mut sizes: Vec<u64> = samples.iter().map(|sample| sample.size).collect();
     sizes.sort_unstable();
@@ -142,8 +145,9 @@ fn choose(samples: &[Sample]) -> Copying {
         system_min,
         system_max: sizes.get(first + count).filter(|_| count > 0).copied().unwrap_or(u64::MAX),
         halves_min: from(&|size| {
-            let outside = count == 0 || size < sizes[first] || size > sizes[first + count - 1];
-            outside || time(CopyWay::Halves, size) < FASTER * time(CopyWay::System, size)
+            // Without the system's copy there are no halves; lengths outside of its row decide nothing.
+            let outside = count > 0 && (size < sizes[first] || size > sizes[first + count - 1]);
+            outside || (count > 0 && time(CopyWay::Halves, size) < FASTER * time(CopyWay::System, size))
         }),
         stream_min: match from(&|size| time(CopyWay::Stream, size) < FASTER * time(CopyWay::Ring, size)) {
             // The shortest is measured with its second half stored so.
@@ -184,7 +188,8 @@ mod tests {
         assert_eq!(choose(&samples(&close)).system_min, u64::MAX, "noise decides nothing");
         for few in [&all[..0], &all[..1]] {
             let never = choose(&samples(few));
-            assert_eq!([never.system_min, never.system_max, never.stream_min], [u64::MAX; 3]);
+            assert_eq!([never.system_min, never.system_max, never.halves_min, never.stream_min], [u64::MAX; 4]);
+            assert!(!of_samples(samples(few), "now").why.contains("again"));
         }
     }
 
