@@ -76,6 +76,10 @@ impl<K: Copy + Ord, V: Copy> Cache<K, V> {
             }
         }
     }
+    /// The set-up of `key` if a use of it is under way; no use of its own.
+    pub(crate) fn in_hand(&self, key: K) -> Option<V> {
+        self.slots.get(&key).filter(|slot| slot.users > 0).map(|slot| slot.value)
+    }
     /// Adds a set-up just made, in use.
     pub(crate) fn insert(&mut self, key: K, value: V, bytes: u64) {
         self.slots.insert(key, Slot { value, bytes, users: 1, uses: 1, last: self.uses, hold: 0 });

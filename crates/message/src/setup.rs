@@ -95,6 +95,10 @@ impl Setup {
         let result = self.attach_anew(port, key, engine);
         self.finish(port, start, result)
     }
+    /// The attachment to `key` that a transfer under way holds.
+    pub(crate) fn attached(&self, key: Key, engine: Engine) -> Option<Attachment> {
+        self.attachments.in_hand((key, engine == Engine::Pio))
+    }
     fn attach_anew(&mut self, port: &mut impl Port, key: Key, engine: Engine) -> Result<Attachment, Refusal> {
         let attachment = self.attach_for_program(port, key, engine)?;
         self.attachments.insert((key, engine == Engine::Pio), attachment, key.bytes);

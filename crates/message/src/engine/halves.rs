@@ -101,10 +101,15 @@ impl<P: Port> Engine<P> {
         };
         Some(op)
     }
-    /// Attaches to the other side's memory, which this request may be attached to already: it is attached again before
-    /// the first attachment is let go, so that it need not be had anew, which may be refused.
+    /// The other side's memory, which this request is attached to already if its half is tried again: that is no new use of
+    /// the attachment, and a trial for which there is no room changes nothing. Where it is attached to other memory, it is
+    /// attached to this before the first is let go.
     fn import_again(&mut self, id: u64, place: &Place) -> Result<RemoteSpan, Refusal> {
-        let before = self.entry(id).and_then(|entry| entry.attached.take());
+        let before = self.entry(id).and_then(|entry| entry.attached);
+        let held = before.filter(|key| *key == place.key).and_then(|key| self.setup.attached(key, self.mover));
+        if let Some(attachment) = held {
+            return Ok(RemoteSpan { attachment, offset: place.offset, layout: place.layout });
+        }
         let imported = self.import(id, place);
         if let Some(key) = before {
             self.setup.attached_done(&mut self.port, key, self.mover);

@@ -196,3 +196,38 @@ fn a_receive_in_halves_that_fails_waits_for_its_own_half() {
                  2:gone1";
     holds(&case, trace);
 }
+
+/// A half for which the port had no room was tried again: it counted as a new use of the attachment each time, so that the
+/// poll changed what the cache releases next and said that it did nothing.
+#[test]
+fn a_half_that_waits_for_room_is_no_new_use_of_its_attachment() {
+    let case = Case {
+        shape: Shape { door: Door::Both, room: 1, slots: 1, entries: 2 },
+        faults: Faults { busy: 1, refuse: 0, fail: 0, die: 1 },
+        ..Case::new(&[
+            &[
+                Send { to: 1, tag: 0, size: Size::Huge, mode: Mode::Restricted, waits: true },
+                Turn,
+                Recv { from: Some(2), tag: Some(0), size: Size::Long, waits: true },
+                Wait(0),
+                Wait(1),
+            ],
+            &[
+                Recv { from: None, tag: None, size: Size::Huge, waits: false },
+                Turn,
+                Send { to: 2, tag: 0, size: Size::Huge, mode: Mode::Standard, waits: false },
+                Wait(0),
+                Wait(1),
+            ],
+            &[
+                Recv { from: Some(1), tag: Some(0), size: Size::Huge, waits: false },
+                Turn,
+                Send { to: 0, tag: 1, size: Size::Long, mode: Mode::Standard, waits: true },
+                Wait(0),
+                Wait(1),
+            ],
+        ])
+    };
+    // All interleavings of this case take minutes.
+    replay(&case, "0:step 1:step 1:step 1:step 1:step 1:take0/01 2:step 1:take2 1:work").unwrap();
+}
