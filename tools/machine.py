@@ -13,6 +13,9 @@ import sys
 import time
 import typing
 
+TOLD_S = 30
+"""From one line of progress to the next where there is no terminal."""
+
 SAME = 1.35
 """Hand-offs that are less than this factor apart are of one state."""
 
@@ -68,16 +71,21 @@ class Machine:
         """
         begun: list[Run] = []
         now, since, kept, again = self.hand_off(), time.monotonic(), 0, 0
+        told = since
         while (whole := sum(run.taken == len(steps) for run in begun)) < runs:
             run = next((run for run in begun if run.is_of(now) and run.taken < len(steps)), None)
             if run is None:
                 run = Run(len(begun), now)
                 begun.append(run)
             name, step = steps[run.taken]
+            # Runs of other states that do not end are not foreseen.
+            left = (time.monotonic() - since) / max(kept, 1) * max(len(steps) - run.taken, 1) / 60
+            progress = f"{whole} of {runs} runs, {left:.0f} min left: {name}"
             if kept and sys.stderr.isatty():
-                # Runs of other states that do not end are not foreseen.
-                left = (time.monotonic() - since) / kept * max(runs * len(steps) - kept, 1) / 60
-                print(f"\r{whole} of {runs} runs, {left:.0f} min left: {name:<60.60}", end="", file=sys.stderr)
+                print(f"\r{progress:<80.80}", end="", file=sys.stderr)
+            elif kept and time.monotonic() - told > TOLD_S:
+                told = time.monotonic()
+                print(progress, file=sys.stderr, flush=True)
             result = step()
             now = self.hand_off()
             if not run.is_of(now) and again < runs * len(steps):

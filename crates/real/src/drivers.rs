@@ -214,7 +214,7 @@ pub fn hand_off(options: &Options) -> Result<Vec<f64>, RunError> {
     serde_json::from_slice(&all).map_err(error)
 }
 
-fn hand_off_here(options: &Options) -> Result<Vec<f64>, RunError> {
+pub(crate) fn hand_off_here(options: &Options) -> Result<Vec<f64>, RunError> {
     let lines = Rc::new(SharedMemory::new(4096).map_err(|error| RunError::Start(error.to_string()))?);
     let program = |port: ShmPort| {
         let lines = lines.clone();

@@ -8,7 +8,9 @@ mod probe;
 use crate::launch::Launched;
 use crate::route::{CopyWay, Copying, hold};
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 use std::sync::Mutex;
+use std::time::Instant;
 
 /// A choice, and how it came about.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +38,8 @@ pub struct Sample {
 static ASKED: Mutex<Option<Chosen>> = Mutex::new(None);
 
 /// From now on messages of this process's ranks, and of those that it forks, move by `way`; `None`: by what the machine is
-/// measured to do. That is measured once and kept in the user's cache; ranks that a launcher started only read it.
+/// measured to do. That is measured once for each distance of its cores and kept in the user's cache. Ranks that a launcher
+/// started only read what was measured last.
 pub fn use_copy(way: Option<CopyWay>) {
     let chosen = match way {
         Some(way) => {
@@ -79,24 +82,37 @@ fn usual(why: &str) -> Chosen {
 
 fn measured() -> Chosen {
     let place = kept::place();
-    if let Some(samples) = place.as_deref().and_then(kept::read) {
-        let path = place.unwrap_or_default();
-        return of_samples(samples, &format!("measured before, kept in {}", path.display()));
-    }
+    let states = place.as_deref().map(kept::read).unwrap_or_default();
+    let kept_in = || format!("kept in {}", place.as_deref().unwrap_or(Path::new("")).display());
     if !matches!(Launched::from_environment(), Ok(None)) {
-        return usual("nothing is kept of this machine, and launched ranks do not measure: run hotlink doctor once");
+        return match states.into_iter().next_back() {
+            Some(state) => of_samples(state.samples, &format!("measured before, {}", kept_in())),
+            None => {
+                usual("nothing is kept of this machine, and launched ranks do not measure: run hotlink doctor once")
+            }
+        };
     }
-    let (samples, took) = match probe::run() {
-        Ok(measured) => measured,
-        Err(why) => return usual(&format!("this machine could not be measured: {why}")),
+    let start = Instant::now();
+    let unmeasured = |why: String| usual(&format!("this machine could not be measured: {why}"));
+    let hand_off_us = match probe::hand_off() {
+        Ok(hand_off) => hand_off,
+        Err(why) => return unmeasured(why),
     };
-    let kept = place.as_deref().map(|path| kept::write(path, &samples).map(|()| path.display().to_string()));
-    let kept = match kept {
-        Some(Ok(path)) => format!("kept in {path}"),
+    if let Some(state) = states.into_iter().find(|state| state.is_now(hand_off_us)) {
+        let origin = format!("measured before with cores {:.3} us apart, {}", state.hand_off_us, kept_in());
+        return of_samples(state.samples, &origin);
+    }
+    let state = match probe::run(hand_off_us) {
+        Ok(state) => state,
+        Err(why) => return unmeasured(why),
+    };
+    let took = start.elapsed().as_millis();
+    let kept = match place.as_deref().map(|path| kept::add(path, state.clone())) {
+        Some(Ok(())) => kept_in(),
         Some(Err(error)) => format!("not kept: {error}"),
         None => "not kept: there is no home directory; name a folder by XDG_CACHE_HOME".to_owned(),
     };
-    of_samples(samples, &format!("measured now in {} ms, {kept}", took.as_millis()))
+    of_samples(state.samples, &format!("measured now in {took} ms with cores {hand_off_us:.3} us apart, {kept}"))
 }
 
 fn of_samples(samples: Vec<Sample>, origin: &str) -> Chosen {

@@ -50,7 +50,7 @@ impl Gathering {
         let world = |host| {
             let group = group(&hosts, host);
             let mut world = World::new(group.len().max(1) as u32)?;
-            world.crowded = crowded;
+            (world.crowded, world.here) = (crowded, ranks);
             // The ranks of a host follow each other.
             let first = group.first().copied().unwrap_or(0);
             world.waits = meeting.waits.clone().map(|waits| (waits, first));

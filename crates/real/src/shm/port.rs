@@ -109,7 +109,7 @@ impl ShmPort {
             scatters: Scatters::default(),
             barriers: Barriers::new(world, rank),
             reductions: Reductions::new(world, rank),
-            idler: Idler::new(world.crowded).sharing(ranks).telling(world.account(rank)),
+            idler: Idler::new(world.crowded).sharing(world.here).telling(world.account(rank)),
             asked: 0,
             world: world.clone(),
         }

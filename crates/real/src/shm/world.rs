@@ -157,6 +157,8 @@ pub struct World {
     shape: Shape,
     /// Ranks share cores. Known from before each is bound to one of its own.
     pub(crate) crowded: bool,
+    /// Ranks of the job on this machine, those of other worlds among them: so many share its cores.
+    pub(crate) here: u32,
     pub(crate) clock: Clock,
     /// How long messages move.
     pub(crate) copying: Copying,
@@ -201,7 +203,8 @@ impl World {
     }
     fn on(block: Pool, ranks: u32, crowded: bool, clock: Clock, watch: Option<Rc<Watch>>) -> World {
         let copying = route::held();
-        World { block: Rc::new(block), ranks, shape: Shape::of(ranks), crowded, clock, copying, waits: None, watch }
+        let (block, shape) = (Rc::new(block), Shape::of(ranks));
+        World { block, ranks, shape, crowded, here: ranks, clock, copying, waits: None, watch }
     }
     /// The world of the first `ranks` of a launched job: made by rank 0, handed to all.
     pub(crate) fn of_crew(crew: &mut Crew, ranks: u32) -> io::Result<World> {
@@ -244,7 +247,8 @@ impl World {
         };
         let watch = Some(Rc::new(Watch::new(pids, own)));
         let clock = Clock::started_at(start_ns);
-        Ok(World { block, ranks, shape: Shape::of(ranks), crowded, clock, copying: route::held(), waits: None, watch })
+        let (shape, copying) = (Shape::of(ranks), route::held());
+        Ok(World { block, ranks, shape, crowded, here: ranks, clock, copying, waits: None, watch })
     }
     /// Where other processes of this user find the shared block.
     pub(crate) fn path(&self) -> Option<String> {

@@ -38,16 +38,20 @@ const OWN_MAX: usize = 256;
 impl Doors for Meeting {
     type Port = TcpPort;
     fn open(&self, rank: Rank) -> io::Result<TcpPort> {
+        let ranks = self.addresses.len() as u32;
+        // Where launched ranks run, only their launcher knows.
+        let here = if self.board.is_some() { ranks } else { 1 };
+        let account = self.waits.as_ref().map(|waits| Account::new(waits, rank));
         Ok(TcpPort {
             rank,
-            ranks: self.addresses.len() as u32,
+            ranks,
             limits: limits(),
             clock: self.clock,
             store: Store::new(None),
             streams: self.streams(rank, |_| true)?,
             own: VecDeque::new(),
             current: None,
-            idler: Idler::new(self.oversubscribed).telling(self.waits.as_ref().map(|waits| Account::new(waits, rank))),
+            idler: Idler::new(self.oversubscribed).sharing(here).telling(account),
         })
     }
     fn bury(&self, rank: Rank) {

@@ -1,12 +1,10 @@
 //! Ranks that a launcher started: Debian's Open MPI and MPICH, and variables set by hand. Ranks killed at any moment,
 //! and systems that forbid what the ports would like to use. Each test runs this very binary as its ranks.
 
-mod free_port;
-
-use free_port::free_port;
+use crate::free_port::free_port;
 use hotlink_message::{Combine, Comm, Element, Error, Operation};
 use hotlink_port::{Driver, Kind, Port, Program, RunError, Span};
-use hotlink_real::{Options, Shm, Tcp};
+use hotlink_real::{Mixed, Options, Shm, Tcp};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -55,7 +53,8 @@ fn rank() {
 
 fn this_test(name: &str) -> Vec<String> {
     let program = std::env::current_exe().unwrap().to_string_lossy().into_owned();
-    vec![program, "--exact".to_owned(), name.to_owned(), "--ignored".to_owned(), "--nocapture".to_owned()]
+    let name = format!("launched::{name}");
+    vec![program, "--exact".to_owned(), name, "--ignored".to_owned(), "--nocapture".to_owned()]
 }
 
 fn launch(launcher: &[&str], ranks: &str) {
@@ -126,22 +125,43 @@ fn far_pair() {
 }
 
 #[test]
-fn between_hosts_that_share_nothing_but_a_cable() {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/two_hosts.sh");
-    let Ok(output) = Command::new("unshare").args(["-rn", "sh", script]).args(this_test("far_pair")).output() else {
+#[ignore = "a rank of the other tests"]
+fn far_four() {
+    let results = Mixed::new(options()).run(4, &Ring).unwrap();
+    assert!(results.iter().all(|result| *result == Ok((6, true))), "{results:?}");
+    let wrong = hotlink_port::conformance::check(&mut Mixed::new(options()));
+    assert_eq!(wrong, [""; 0]);
+}
+
+/// Runs one of the tests above as ranks on two hosts that share nothing but a cable.
+fn between_hosts(name: &str, each: u32) {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/all/data/two_hosts.sh");
+    let mut hosts = Command::new("unshare");
+    hosts.args(["-rn", "sh", script]).args(this_test(name)).env("EACH", each.to_string());
+    let Ok(output) = hosts.output() else {
         eprintln!("unshare is not here: not tested");
         return;
     };
     let told = String::from_utf8_lossy(&output.stderr);
     match output.status.code() {
         Some(0) => {}
-        Some(77) => eprintln!("no network namespaces here: not tested"),
+        Some(77) => eprintln!("no namespaces here: not tested: {told}"),
         // Namespaces of users may be forbidden as a whole.
         _ if told.contains("unshare failed") || told.contains("Operation not permitted") => {
             eprintln!("no namespaces here: not tested: {told}");
         }
         _ => panic!("{}\n{told}", String::from_utf8_lossy(&output.stdout)),
     }
+}
+
+#[test]
+fn over_a_cable() {
+    between_hosts("far_pair", 1);
+}
+
+#[test]
+fn by_shared_memory_on_each_host_and_a_cable_between_them() {
+    between_hosts("far_four", 2);
 }
 
 #[test]

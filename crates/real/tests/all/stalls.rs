@@ -226,7 +226,7 @@ fn launched_ranks_are_told_too() {
         let program = std::env::current_exe().unwrap();
         let start = |rank: u32| {
             let mut command = Command::new(&program);
-            command.args(["--exact", "rank", "--ignored", "--nocapture"]);
+            command.args(["--exact", "stalls::rank", "--ignored", "--nocapture"]);
             command.env("STALLS_VIA", via).env("HOTLINK_RANKS", "3").env("HOTLINK_RANK", rank.to_string());
             command.env("HOTLINK_JOB", format!("stalls-{via}-{}", std::process::id()));
             command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()

@@ -1,9 +1,7 @@
 //! Strangers at the address where a job meets: impostors, scanners, slow and huge senders. The true ranks meet all the same,
 //! nobody else is told anything, and rank 0 stays small.
 
-mod free_port;
-
-use free_port::free_port;
+use crate::free_port::free_port;
 use hotlink_message::{Comm, Error};
 use hotlink_port::{Driver, Port, Program};
 use hotlink_real::{Options, Tcp};
@@ -41,7 +39,7 @@ fn rank() {
 
 fn start(rank: u32, address: &str, secret: &str) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "rank", "--ignored", "--nocapture"]);
+    command.args(["--exact", "strangers::rank", "--ignored", "--nocapture"]);
     command.env("HOTLINK_RANK", rank.to_string()).env("HOTLINK_RANKS", "3").env("HOTLINK_JOB", "besieged");
     command.env("HOTLINK_MEET", address).env("HOTLINK_SECRET", secret);
     command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
@@ -123,7 +121,7 @@ fn a_besieged_job_starts_and_tells_strangers_nothing() {
 fn without_a_secret_nobody_listens_to_other_machines() {
     let rank = |secret: &[(&str, &str)]| {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "rank", "--ignored", "--nocapture"]).envs(secret.iter().copied());
+        command.args(["--exact", "strangers::rank", "--ignored", "--nocapture"]).envs(secret.iter().copied());
         command.envs([("HOTLINK_RANK", "0"), ("HOTLINK_RANKS", "3"), ("HOTLINK_MEET", "192.0.2.1:7000")]);
         told(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap())
     };

@@ -1,0 +1,13 @@
+//! The tests of what ranks do over shared memory, TCP and both: one program, because each would compile the message engine
+//! for every port anew. Tests that count what their process takes, or have an instruction counted, are programs of their own.
+
+mod collectives;
+mod conformance;
+mod free_port;
+mod launched;
+mod messages;
+mod random;
+mod reductions;
+mod stalls;
+mod strangers;
+mod strided;
