@@ -1,7 +1,7 @@
 """Verbs that work with processes and files of this machine, by values.
 
-They run the command inside this process: a measurement starts ranks, a calibration writes a catalog file. Each builds
-the command's words in one place, `_words`.
+A calibration writes a catalog file, a study reads the catalog, a measurement starts ranks. `measure` alone runs the
+command inside this process: its words are built in one place, `_words`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from os import PathLike, fspath
 from typing import Literal
 
 from hotlink import _core
+from hotlink.questions import _result
 from hotlink.result import Result
 
 Path = str | PathLike[str]
@@ -68,7 +69,7 @@ def calibrate(
     *,
     name: str = "this-machine",
     model: Literal["fabric", "loggp"] = "fabric",
-    check: Path | None = None,
+    check: Path | Iterable[Path] | None = None,
     force: bool = False,
     out: Path | None = None,
 ) -> Result:
@@ -78,7 +79,11 @@ def calibrate(
     fabric of that name that comes with hotlink. ``model="loggp"`` also fits L, o, g and G. ``check`` names results that
     the calibration has not seen: records say how well it predicts them. Raises `InputError`.
     """
-    return _run(["calibrate", *_paths(results)], name=name, model=model, check=check, force=force, out=out)
+    files, checked = _paths(results), [] if check is None else _paths(check)
+    place = None if out is None else fspath(out)
+    text = _core.calibrate(files, name, model, checked, force, place)
+    asked = {"name": name, "model": model, "check": checked, "force": force, "out": place}
+    return _result("calibrate", text, results=files, **asked)
 
 
 def import_results(
@@ -89,14 +94,18 @@ def import_results(
     nodes: int | None = None,
     benchmark: str | None = None,
     ranks: int | None = None,
+    report_gbits: bool = False,
 ) -> Result:
     """Results of another measurement program as records, with their bounds.
 
     ``fabric`` is the one that was measured, for the bounds, with ``nodes`` of it (one for each rank if not given).
-    ``benchmark`` and ``ranks`` say what the files do not tell. Raises `InputError`, which names file and line.
+    ``benchmark`` and ``ranks`` say what the files do not tell; ``report_gbits``, that perftest's JSON is in Gbit/s.
+    Raises `InputError`, which names file and line.
     """
-    options: dict[str, Option] = {"fabric": fabric, "nodes": nodes, "benchmark": benchmark, "ranks": ranks}
-    return _run(["import", program, *_paths(files)], **options)
+    paths, measured = _paths(files), None if fabric is None else fspath(fabric)
+    text = _core.import_results(program, paths, measured, nodes, benchmark, ranks, report_gbits)
+    asked = {"fabric": measured, "nodes": nodes, "benchmark": benchmark, "ranks": ranks}
+    return _result("import_results", text, program=program, files=paths, **asked)
 
 
 def reproduce(studies: Study | Iterable[Study], *, measure: bool = False) -> Result:
@@ -106,7 +115,8 @@ def reproduce(studies: Study | Iterable[Study], *, measure: bool = False) -> Res
     ``verdict`` whether the claim holds. Claims that do not hold are records, not exceptions. With ``measure``, K98
     and W01 are measured on this machine, too, for up to a minute. Raises `InputError`.
     """
-    return _run(["reproduce", *([studies] if isinstance(studies, str) else studies)], measure=measure)
+    names: list[str] = [studies] if isinstance(studies, str) else list(studies)
+    return _result("reproduce", _core.reproduce(names, measure), studies=names, measure=measure)
 
 
 def _paths(paths: Path | Iterable[Path]) -> list[str]:

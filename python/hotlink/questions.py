@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 from hotlink import _core
 from hotlink.result import Result
@@ -18,6 +18,16 @@ Paths = Literal["packet", "flow", "destination", "adaptive"]
 Method = Literal["formula", "load", "loggp", "packet", "both", "all"]
 Fault = Literal["busy", "late", "scarce"]
 
+Direction = Literal["uni", "bi", "self"]
+SendMode = Literal["restricted", "postal"]
+Side = Literal["sender", "receiver"]
+Spin = Literal["fixed", "daxpy"]
+SortClass = Literal["S", "W", "A", "B", "C"]
+
+# Choices that are lists to the library, also where one value is given.
+_LISTED = frozenset(("algorithm", "direction", "semantics", "side", "spin", "compute", "class_", "load")) | frozenset(
+    ("strides", "series", "pattern", "generate")
+)
 _METHODS = {"both": ["formula", "load"], "all": ["formula", "load", "loggp", "packet"]}
 
 
@@ -83,42 +93,99 @@ def compare(
     return _result("compare", text, fabrics=names, nodes=listed, method=method, prices=list_of_prices, **pattern)
 
 
+class Choices(TypedDict, total=False):
+    """Choices of single benchmarks of `simulate`. One that the benchmark does not have is an `InputError`."""
+
+    algorithm: str | Iterable[str]  # collectives, barrier: how; by default what the cost model picks
+    messages: int  # pingpong (in all), saturation (of each pair), traffic (of an average node)
+    between: tuple[int, int]  # pingpong: the two nodes
+    direction: Direction | Iterable[Direction]  # stream
+    calls: Literal["windowed", "blocking"]  # stream
+    window: int  # stream, rate: messages before an answer; saturation: messages under way
+    pairs: Numbers  # rate, saturation
+    senders: Numbers  # saturation
+    slow: float  # pairs: times the median pair's time
+    mpi_share: float  # kernel: share of MPI where the application was observed
+    barrier_share: float  # kernel: share of barriers in that
+    barrier_us: float  # kernel: time of a barrier there
+    skew: float  # kernel: microseconds that a rank computes longer than the others, at most
+    iterations: int  # kernel: barriers of a run
+    semantics: SendMode | Iterable[SendMode]  # semantics
+    schedule: Literal["linear-shift", "random"]  # alltoall of bare packets
+    side: Side | Iterable[Side]  # overlap: who computes
+    spin: Spin | Iterable[Spin]  # overlap: how
+    compute: float | Iterable[float]  # overlap: times as shares of the message's own time
+    class_: SortClass | Iterable[SortClass]  # is
+    traffic: str  # traffic: who sends to whom
+    load: float | Iterable[float]  # traffic: offered loads, as shares of the bound
+    partition: bool  # barrier on the fabric's own network: the nodes are a partition
+    repetitions: int  # barrier on the fabric's own network: barriers in a row
+    skew_us: float  # barrier on the fabric's own network: most delay of an arrival
+    strides: int | Iterable[int]  # deposit: distances of stored words, in words of 8 bytes
+    offset: Size  # deposit: bytes from a page's boundary
+    operations: int  # deposit by DMA: operations in a row
+    completion: Literal["poll", "interrupt"]  # deposit by DMA
+    series: str | Iterable[str]  # deposit: local, remote-direct, remote-dma-unpack, fetch, exchange, dma
+    pattern: str | Iterable[str]  # cache-study: loop, hot-cold, phases, stack, uniform, stream
+    buffers: int  # cache-study
+    buffer_size: Size | Iterable[Size]  # cache-study: bytes of the buffers, in turn
+    uses: int  # cache-study: messages
+    pinned: Size  # cache-study: memory that each rank may have registered at a time
+    generate: str | Iterable[str]  # goal: OPERATION:ALGORITHM[:SIZE[:SEGMENT]], recorded from the message stack
+    repeat: int  # goal: how often these are run
+    file: Path  # goal: a schedule in LogGOPSim's text format
+    calc_unit: Literal["ps", "ns", "us"]  # goal: one unit of `calc` in the file
+    loggp: str  # goal: the machine, as "L=2us,o=0.5us,g=50ns,G=0.08ns"
+
+
 def simulate(
     benchmark: str,
-    fabric: Path,
+    fabric: Path | None = None,
     nodes: Numbers | None = None,
     *,
-    size: Size | Iterable[Size] = "64KiB",
-    algorithm: str | None = None,
-    memory: str = "regular",
-    cache: str = "lru",
-    zero_copy: bool = True,
-    via: Literal["adapter", "tcp"] = "adapter",
+    size: Size | Iterable[Size] | None = None,
+    memory: str | Iterable[str] = (),
+    align: str | Iterable[str] = (),
+    cache: str | Iterable[str] = (),
+    zero_copy: bool | Iterable[bool] = (),
+    via: Literal["adapter", "tcp"] | Iterable[Literal["adapter", "tcp"]] = (),
+    warmup: int | None = None,
+    background: str | None = None,
+    samples: int | None = None,
+    raw: bool = False,
     stack: Literal["packet", "message"] | None = None,
     capacities: Capacities = "measured",
+    packet_size: Size | None = None,
+    streams: int | None = None,
     paths: Paths | None = None,
     technology: str | None = None,
+    ethernet: Literal["pause", "drop", "ecn"] = "pause",
+    links: bool = False,
     seed: int = 1,
-    pairs: int | None = None,
-    direction: Iterable[Literal["uni", "bi", "self"]] = ("uni", "bi"),
-    window: int | None = None,
-    traffic: str = "uniform",
-    load: float | Iterable[float] = 1.0,
-    class_: Literal["S", "W", "A", "B", "C"] = "S",
+    without: Iterable[int] = (),
+    faults: Path | None = None,
     sensitivity: bool = False,
     trace: Path | None = None,
     count: bool = False,
     inject: Mapping[Fault, int] | None = None,
     inject_seed: int = 1,
+    **choices: Unpack[Choices],
 ) -> Result:
     """A benchmark in virtual time: packet by packet on a fabric, LogGP on a machine that was calibrated as one.
 
-    ``benchmark`` is pingpong, stream, rate, pairs, semantics, saturation, kernel, is, traffic, or a collective
-    (barrier, bcast, reduce, allreduce, allgather, alltoall, alltoallv, gather, scatter). ``size`` is bytes, text
-    with a unit, or several. ``algorithm``, ``memory``, ``cache``, ``zero_copy``, ``via`` and the observers ask for
-    the message stack; otherwise pingpong and alltoall send bare packets, which ``stack`` decides, too. ``pairs`` is
-    for saturation and rate; ``direction`` and ``window`` for stream; ``traffic`` and ``load`` (share of the bound)
-    for traffic; ``class_`` for is.
+    ``benchmark`` is pingpong, stream, rate, pairs, semantics, saturation, overlap, kernel, is, traffic, barrier,
+    deposit, cache-study, goal, or another collective (bcast, reduce, allreduce, allgather, alltoall, alltoallv, gather,
+    scatter, reduce-scatter). `Choices` lists what only some of them have, such as ``direction`` of stream. ``goal`` is
+    the one without a fabric where ``loggp`` states the machine; its ``nodes`` are the ranks.
+
+    ``size`` is bytes, text with a unit, or several (64 KiB; 512 KiB for deposit, 32 KiB for cache-study). ``memory``,
+    ``align``, ``cache``, ``zero_copy``, ``via``, ``warmup``, ``background`` and the observers ask for the message
+    stack; one value or several, whose combinations all run. Otherwise pingpong and alltoall send bare packets, which
+    ``stack`` decides, too. ``samples`` and ``raw`` say how often a program runs, and give every sample.
+
+    A barrier with ``algorithm="hardware"`` runs on the fabric's own barrier network; without an algorithm it goes by
+    messages. ``without`` (nodes) and ``faults`` (a plan of failing links) are for QsNet's own collectives; ``faults``
+    also for traffic and for bare packets of alltoall.
 
     ``trace`` names a file for the ranks' timeline (Chrome trace events, which Perfetto opens), ``count`` adds how many
     operations the ports had, ``inject`` gives percentages (1 to 90) of faults, drawn from ``inject_seed``.
@@ -130,34 +197,57 @@ def simulate(
     >>> hotlink.simulate("alltoall", fabric="sci-torus2d", nodes=16, size="64KiB")[0]["method"]
     'packet'
     """
+    known = Choices.__annotations__
+    if unknown := [name for name in choices if name not in known]:
+        raise TypeError(f"simulate() has no argument {unknown[0]!r}")
     asked: dict[str, Any] = {
         "benchmark": benchmark,
-        "fabric": fspath(fabric),
+        "fabric": None if fabric is None else fspath(fabric),
         "nodes": None if nodes is None else _numbers(nodes),
-        "size": size if isinstance(size, int | str) else list(size),
-        "algorithm": algorithm,
-        "memory": memory,
-        "cache": cache,
-        "zero_copy": zero_copy,
-        "via": via,
+        "size": size if size is None or isinstance(size, int | str) else list(size),
+        "memory": _list(memory),
+        "align": _list(align),
+        "cache": _list(cache),
+        "zero_copy": _list(zero_copy),
+        "via": _list(via),
+        "warmup": warmup,
+        "background": background,
+        "samples": samples,
+        "raw": raw,
         "stack": stack,
         "capacities": capacities,
+        "packet_size": packet_size,
+        "streams": streams,
         "paths": paths,
         "technology": technology,
+        "ethernet": ethernet,
+        "links": links,
         "seed": seed,
-        "pairs": pairs,
-        "direction": list(direction),
-        "window": window,
-        "traffic": traffic,
-        "load": [load] if isinstance(load, int | float) else list(load),
-        "class": class_,
+        "without": list(without),
+        "faults": None if faults is None else fspath(faults),
         "sensitivity": sensitivity,
         "trace": None if trace is None else fspath(trace),
         "count": count,
         "inject": list((inject or {}).items()),
         "inject_seed": inject_seed,
     }
-    return _result("simulate", _core.simulate(asked), **asked)
+    chosen = {name: _choice(name, choices.get(name)) for name in known}
+    made = {name: value for name, value in chosen.items() if value is not None}
+    shown = {name: value for name, value in asked.items() if value not in ([], False)}
+    return _result("simulate", _core.simulate(asked, chosen), **shown, **made)
+
+
+def _choice(name: str, value: object) -> object:
+    if name in _LISTED and value is not None:
+        return _list(value)
+    if isinstance(value, PathLike):
+        return fspath(value)
+    return list(value) if isinstance(value, Iterable) and not isinstance(value, str) else value
+
+
+def _list(value: object) -> list[object]:
+    """One value, or several, as a list."""
+    return list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
 
 
 def _pattern(

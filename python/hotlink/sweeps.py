@@ -17,10 +17,10 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import cast
+from typing import Literal, cast
 
 from hotlink import _core
-from hotlink.api import run
+from hotlink.questions import _result
 from hotlink.result import Record, Result
 
 Arguments = list[str]
@@ -50,14 +50,20 @@ def sweep(
     measure run before all others, one at a time. ``progress`` is called with the cells done and the cells in all.
     """
     if executor is None:
-        return run("sweep", plan, *([] if out is None else ["--out", out]))
+        return _swept(plan, None if out is None else Path(out), "run")
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch if out is None else out)
         folder.mkdir(parents=True, exist_ok=True)
-        cells = run("sweep", plan, "--list", "--out", folder)
+        cells = _swept(plan, folder, "list")
         engine = Engine(executor, folder, retries, progress or (lambda _done, _total: None))
         engine.run(cells)
-        return engine.explain(run("sweep", plan, "--finished", "--out", folder))
+        return engine.explain(_swept(plan, folder, "gather"))
+
+
+def _swept(plan: str | PathLike[str], out: Path | None, cells: Literal["run", "list", "gather"]) -> Result:
+    folder = None if out is None else os.fspath(out)
+    text = _core.sweep(os.fspath(plan), folder, cells)
+    return _result("sweep", text, plan=os.fspath(plan), out=folder)
 
 
 def run_cell(arguments: Arguments) -> tuple[str, bool]:

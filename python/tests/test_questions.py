@@ -26,6 +26,14 @@ def test_a_simulation_is_what_the_command_says() -> None:
         ("bcast", ["--nodes", "4", "--size", "4KiB", "--algorithm", "binomial"],
          {"nodes": 4, "size": "4KiB", "algorithm": "binomial"}),
         ("pingpong", ["--size", "8", "--memory", "registered"], {"size": 8, "memory": "registered"}),
+        ("is", ["--ranks", "2", "--memory", "private"], {"nodes": 2, "memory": "private"}),
+        ("overlap", ["--side", "sender", "--spin", "fixed,daxpy", "--compute", "0.5,1"],
+         {"side": "sender", "spin": ["fixed", "daxpy"], "compute": [0.5, 1]}),
+        ("deposit", ["--strides", "1,2", "--series", "local"], {"strides": [1, 2], "series": "local"}),
+        ("cache-study", ["--pattern", "phases", "--cache", "lru,random", "--uses", "40"],
+         {"pattern": "phases", "cache": ["lru", "random"], "uses": 40}),
+        ("barrier", ["--nodes", "4", "--algorithm", "tree,dissemination"],
+         {"nodes": 4, "algorithm": ["tree", "dissemination"]}),
         ("traffic", ["--nodes", "4", "--size", "4KiB", "--load", "0.5"], {"nodes": 4, "size": "4KiB", "load": 0.5}),
     ],
 )  # fmt: skip
@@ -35,6 +43,17 @@ def test_every_option_means_what_it_means_to_the_command(
     result = hotlink.simulate(benchmark, "w01-sci-d330", **options)  # type: ignore[arg-type]
     command = hotlink.run("simulate", benchmark, "--fabric", "w01-sci-d330", *words)
     assert [record["trace_hash"] for record in result] == [record["trace_hash"] for record in command]
+
+
+def test_barrier_networks_and_schedules_answer_without_packets() -> None:
+    barrier = hotlink.simulate("barrier", "hwbarr", 4, algorithm="hardware", skew_us=2, repetitions=10)
+    words = ("--nodes", "4", "--skew-us", "2", "--repetitions", "10")
+    assert barrier[0]["trace_hash"] == hotlink.run("simulate", "barrier", "--fabric", "hwbarr", *words)[0]["trace_hash"]
+    machine = "L=2us,o=0.5us,g=50ns,G=0"
+    goal = hotlink.simulate("goal", nodes=[2, 4], generate="barrier:dissemination", loggp=machine)
+    assert [record["latency_us"] for record in goal] == [3.0, 6.0]
+    own = hotlink.simulate("bcast", "qsnet", 8, size=8, algorithm=["hardware", "tree"])
+    assert [record["algorithm"] for record in own] == ["hardware", "tree"]
 
 
 def test_analysis_and_comparison_are_what_the_command_says(tmp_path: Path) -> None:
@@ -54,7 +73,9 @@ def test_analysis_and_comparison_are_what_the_command_says(tmp_path: Path) -> No
         ({"benchmark": "bcast"}, "nodes=64"),
         ({"benchmark": "alltoall", "nodes": 0}, "nodes: must be"),
         ({"benchmark": "pingpong", "inject": {"busy": 100}}, "1 to 90"),
-        ({"benchmark": "traffic", "nodes": 4, "count": True}, 'stack="message"'),
+        ({"benchmark": "traffic", "nodes": 4, "count": True}, "bare packets"),
+        ({"benchmark": "pingpong", "window": 2}, "window: is no choice of pingpong"),
+        ({"benchmark": "barrier", "nodes": 4, "algorithm": "hardware", "skew_us": -1}, "skew_us: -1 is out of range"),
         ({"benchmark": "pingpong", "size": "many"}, "size"),
     ],
 )

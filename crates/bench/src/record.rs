@@ -62,3 +62,9 @@ impl From<Map<String, Value>> for Record {
         Record(fields)
     }
 }
+
+impl From<Record> for Value {
+    fn from(record: Record) -> Value {
+        Value::Object(record.0)
+    }
+}

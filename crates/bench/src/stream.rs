@@ -1,9 +1,9 @@
 //! Streams: windows of messages under way from each sender, one pair or many. One pair is `stream`, many are
-//! `saturation` (their sum is the aggregate bandwidth, as M02 measures it), short messages are `rate`.
+//! `saturation` (the aggregate is the sum of what all moved, over the time until the last has), short messages are `rate`.
 
 use crate::plan::{Buffers, Repeater};
 use crate::tuned::agreed;
-use crate::{Bench, Plan, Record, Samples};
+use crate::{Bench, Plan, Record, Samples, Summary};
 use hotlink_fabric::units::Time;
 use hotlink_message::{Endpoint, Error, Tag};
 use hotlink_port::{Kind, Rank, Span};
@@ -86,27 +86,34 @@ impl Stream {
     pub fn window(&self, size: u64) -> u64 {
         self.window.unwrap_or_else(|| (WINDOW_BYTES / size.max(1)).clamp(2, Stream::WINDOW_MAX))
     }
-    /// Aggregate samples from what the ranks of one run returned: for each size, the sum over the senders of their
-    /// samples, sample by sample.
+    /// Aggregate samples from what the ranks of one run returned: for each size, sample by sample, the bytes of all pairs
+    /// over the time of the slowest. Pairs begin together and move as much, so that no sum of their own rates would do: one
+    /// that has ended leaves its share of a link to the others, and the sum comes out above what the link carries.
     pub fn aggregate(&self, results: &[Vec<Samples>]) -> Vec<Samples> {
         let senders = &results[..(self.pairs as usize).min(results.len())];
         let sizes = senders.iter().map(Vec::len).min().unwrap_or(0);
-        let sum = |size: usize| {
+        let all = |size: usize| {
             let n = senders.iter().map(|sender| sender[size].values.len()).min().unwrap_or(0);
-            let values = (0..n).map(|i| senders.iter().map(|sender| sender[size].values[i]).sum()).collect();
+            let slowest = |i: usize| senders.iter().map(|sender| sender[size].values[i]).fold(f64::INFINITY, f64::min);
+            let values = (0..n).map(|i| slowest(i) * senders.len() as f64).collect();
             Samples { values, ..senders[0][size] }
         };
-        (0..sizes).map(sum).collect()
+        (0..sizes).map(all).collect()
     }
-    /// The record of one size, of which `bandwidth_mbps` is the median.
-    pub fn record(&self, head: Record, size: u64, bandwidth_mbps: f64) -> Record {
-        head.with("pairs", self.pairs)
+    /// The record of the first size from what the ranks of one run returned, and the aggregate's samples; `None` where
+    /// there is no sample.
+    pub fn record(&self, head: Record, results: &[Vec<Samples>]) -> Option<(Record, Samples)> {
+        let samples = self.aggregate(results).into_iter().next()?;
+        let (size, bandwidth_mbps) = (*self.sizes.first()?, Summary::of(&samples.values)?.median);
+        let record = head
+            .with("pairs", self.pairs)
             .with("direction", self.direction.name())
             .with("size_B", size)
             .with("window", self.window(size))
             .with("calls", self.calls.name())
             .with("bandwidth_MBps", bandwidth_mbps)
-            .with("messages_per_s", bandwidth_mbps * 1e6 / size as f64)
+            .with("messages_per_s", bandwidth_mbps * 1e6 / size as f64);
+        Some((record, samples))
     }
     /// Who sends to whom, of `ranks`.
     pub fn flows(&self, ranks: u32) -> Vec<(Rank, Rank)> {
@@ -226,10 +233,11 @@ mod tests {
     }
 
     #[test]
-    fn aggregate_is_the_sum_over_senders() {
+    fn the_aggregate_is_all_bytes_over_the_slowest_pairs_time() {
         let samples = |values: &[f64]| vec![Samples { values: values.to_vec(), inner: 1, ..Samples::default() }];
-        let results = [samples(&[1.0, 2.0]), samples(&[10.0, 20.0]), samples(&[7.0]), samples(&[])];
-        assert_eq!(stream(2).aggregate(&results), samples(&[11.0, 22.0]));
+        let results = [samples(&[1.0, 20.0]), samples(&[10.0, 2.0]), samples(&[7.0]), samples(&[])];
+        assert_eq!(stream(2).aggregate(&results), samples(&[2.0, 4.0]));
+        assert_eq!(stream(1).aggregate(&results), samples(&[1.0, 20.0]));
     }
 
     #[test]

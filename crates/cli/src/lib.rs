@@ -16,7 +16,7 @@ mod verbs;
 mod words;
 
 pub use files::write_whole;
-pub use verbs::{run_cell, write_comparison};
+pub use verbs::{Cells, calibrate, import_files, reproduce, run_cell, sweep, write_comparison};
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser};

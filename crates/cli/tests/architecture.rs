@@ -52,7 +52,7 @@ fn dependencies_point_one_way() {
         ("study", &["fabric", "port", "message", "event", "loggp", "sim", "bench"]),
         ("seeds", &["fabric", "loggp", "sim", "bench", "study"]),
         ("cli", &["fabric", "port", "message", "loggp", "sim", "real", "bench", "study", "seeds"]),
-        ("python", &["fabric", "port", "message", "real", "bench", "study", "cli"]),
+        ("python", &["fabric", "port", "message", "real", "bench", "study", "seeds", "cli"]),
     ] {
         let allowed = allowed.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
         let found = dependencies(name);

@@ -13,6 +13,7 @@ mod lent;
 mod questions;
 mod request;
 mod simulated;
+mod verbs;
 
 use hotlink_cli::Plotter;
 use pyo3::create_exception;
@@ -77,6 +78,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(questions::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(questions::compare, module)?)?;
     module.add_function(wrap_pyfunction!(questions::simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::calibrate, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::import_results, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::reproduce, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::sweep, module)?)?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
     module.add_function(wrap_pyfunction!(json, module)?)?;
     module.add_function(wrap_pyfunction!(cell, module)?)

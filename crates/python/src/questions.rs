@@ -3,15 +3,17 @@
 use crate::InputError;
 use hotlink_bench::{Faults, Record, Watching};
 use hotlink_fabric::technology::{self, Technology};
-use hotlink_fabric::units::Bytes;
+use hotlink_fabric::units::{Bytes, Time};
 use hotlink_study::ask::{Asked, Detail, Method, Question, ask};
 use hotlink_study::comparison::{Comparison, Priced};
 use hotlink_study::inputs::{self, Vary};
 use hotlink_study::model::{self, PatternQuestion, traffic};
+use hotlink_study::options::ZeroCopy;
 use hotlink_study::ranking::Eras;
-use hotlink_study::simulate::cell;
-use hotlink_study::simulate::request::Request;
+use hotlink_study::simulate::programs::Programs;
+use hotlink_study::simulate::request::{Benchmark, Choices, Network, Request, Shared, usual_size};
 use hotlink_study::values::Counts;
+use hotlink_study::words::Word;
 use hotlink_study::{Error, Source, Unwatched, Watch, timeline};
 use pyo3::prelude::*;
 use std::cell::OnceCell;
@@ -77,8 +79,39 @@ fn wrong(argument: &str, what: &str) -> Error {
 }
 
 /// The value of an argument's word.
-fn word<T: FromStr<Err: ToString>>(argument: &str, text: &str) -> Result<T, Error> {
+pub(crate) fn word<T: FromStr<Err: ToString>>(argument: &str, text: &str) -> Result<T, Error> {
     text.parse().map_err(|error: T::Err| wrong(argument, &error.to_string()))
+}
+
+/// The value of a word.
+fn named<T: Word>(argument: &str, name: &str) -> Result<T, Error> {
+    T::of(name).ok_or_else(|| wrong(argument, &T::unknown(name)))
+}
+
+/// The values of words.
+fn listed<T: Word>(argument: &str, names: &[String]) -> Result<Vec<T>, Error> {
+    names.iter().map(|name| named(argument, name)).collect()
+}
+
+/// A text of the library, which names choices as the command's options, with Python's names: `--skew-us 5` is
+/// `skew_us=5`. Command lines between backticks stay.
+fn in_python(text: &str) -> String {
+    let converted = |text: &str| {
+        let mut parts = text.split("--");
+        let mut told = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let end = part.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(part.len());
+            let (name, rest) = part.split_at(end);
+            told += &if name == "class" { "class_".to_owned() } else { name.replace('-', "_") };
+            match rest.strip_prefix(' ').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
+                Some(value) => told = format!("{told}={value}"),
+                None => told += rest,
+            }
+        }
+        told
+    };
+    let between = |(index, part): (usize, &str)| if index % 2 == 0 { converted(part) } else { part.to_owned() };
+    text.split('`').enumerate().map(between).collect::<Vec<_>>().join("`")
 }
 
 fn technology(name: Option<&String>) -> Result<Option<&'static Technology>, Error> {
@@ -125,9 +158,9 @@ impl Watch for Timelines {
 }
 
 /// The records as a JSON list, or an `InputError`.
-fn told(py: Python<'_>, work: impl FnOnce() -> Result<Vec<Record>, Error> + Send) -> PyResult<String> {
+pub(crate) fn told(py: Python<'_>, work: impl FnOnce() -> Result<Vec<Record>, Error> + Send) -> PyResult<String> {
     let records = py.detach(|| hotlink_cli::on_threads_of_this_process(work));
-    let records = records.map_err(|error| InputError::new_err(error.to_string()))?;
+    let records = records.map_err(|error| InputError::new_err(in_python(&error.to_string())))?;
     let texts: Vec<String> = records.iter().map(hotlink_cli::output::line).collect();
     Ok(format!("[{}]", texts.join(",")))
 }
@@ -205,30 +238,34 @@ pub(crate) fn compare(
     })
 }
 
-/// What `simulate` takes.
+/// What `simulate` takes, for any benchmark.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Simulation {
     benchmark: String,
-    fabric: String,
+    fabric: Option<String>,
     nodes: Option<Numbers>,
-    size: Sizes,
-    algorithm: Option<String>,
-    memory: String,
-    cache: String,
-    zero_copy: bool,
-    via: String,
+    size: Option<Sizes>,
+    memory: Vec<String>,
+    align: Vec<String>,
+    cache: Vec<String>,
+    zero_copy: Vec<bool>,
+    via: Vec<String>,
+    warmup: Option<u64>,
+    background: Option<String>,
+    samples: Option<u32>,
+    raw: bool,
     stack: Option<String>,
     capacities: String,
+    packet_size: Option<Size>,
+    streams: Option<u16>,
     paths: Option<String>,
     technology: Option<String>,
+    ethernet: String,
+    links: bool,
     seed: u64,
-    pairs: Option<u32>,
-    direction: Vec<String>,
-    window: Option<u64>,
-    traffic: String,
-    load: Vec<f64>,
-    class: String,
+    without: Vec<u32>,
+    faults: Option<String>,
     sensitivity: bool,
     trace: Option<PathBuf>,
     count: bool,
@@ -237,37 +274,60 @@ pub(crate) struct Simulation {
 }
 
 impl Simulation {
-    fn request(&self) -> Result<Request, Error> {
-        let direction = |name: &String| {
-            hotlink_study::words::Word::of(name).ok_or_else(|| wrong("direction", "must be uni, bi or self"))
+    fn request(&self, chosen: &Chosen) -> Result<Request, Error> {
+        let cache = listed("cache", &self.cache)?;
+        let sizes = match &self.size {
+            Some(sizes) => sizes.list()?,
+            None => vec![usual_size(&self.benchmark)],
+        };
+        let size = sizes.first().copied().ok_or_else(|| wrong("size", "must be one size, or several"))?;
+        let shared = Shared { size, cache: &cache, seed: self.seed };
+        let benchmark = chosen.choices()?.benchmark(&self.benchmark, &shared)?;
+        let one = |only: bool, argument: &str| match only {
+            true => Err(wrong(argument, &format!("{} takes one", self.benchmark))),
+            false => Ok(()),
+        };
+        one(matches!(benchmark, Benchmark::CacheStudy(_)) && sizes.len() > 1, "size")?;
+        let states_machine = matches!(&benchmark, Benchmark::Goal(goal) if goal.machine.is_some());
+        let fabric = match &self.fabric {
+            Some(fabric) => fabric.clone(),
+            None if states_machine => "loggp".to_owned(),
+            None => return Err(wrong("fabric", "say which: a name of the catalog or a file")),
+        };
+        let zero_copy = |&on: &bool| if on { ZeroCopy::On } else { ZeroCopy::Off };
+        let programs = Programs {
+            memory: listed("memory", &self.memory)?,
+            align: listed("align", &self.align)?,
+            // There it is the policies that are compared.
+            cache: if matches!(benchmark, Benchmark::CacheStudy(_)) { Vec::new() } else { cache },
+            zero_copy: self.zero_copy.iter().map(zero_copy).collect(),
+            via: listed("via", &self.via)?,
+            warmup: self.warmup,
+            background: self.background.as_ref().map(|text| word("background", text)).transpose()?,
+            samples: self.samples,
+            raw: self.raw,
+            watching: self.watching()?,
+        };
+        let network = Network {
+            capacities: word("capacities", &self.capacities)?,
+            packet_size: self.packet_size.as_ref().map(Size::bytes).transpose()?,
+            streams: self.streams,
+            paths: self.paths.as_ref().map(|paths| word("paths", paths)).transpose()?,
+            technology: technology(self.technology.as_ref())?,
+            ethernet: word("ethernet", &self.ethernet)?,
+            links: self.links,
         };
         Ok(Request {
             nodes: self.nodes.as_ref().map(Numbers::list).transpose()?,
-            sizes: self.size.list()?,
-            algorithm: self.algorithm.clone(),
-            memory: word("memory", &self.memory)?,
-            cache: word("cache", &self.cache)?,
-            zero_copy: self.zero_copy,
-            via: word("via", &self.via)?,
-            message_stack: match self.stack.as_deref() {
-                None => None,
-                Some("packet") => Some(false),
-                Some("message") => Some(true),
-                Some(other) => return Err(wrong("stack", &format!("`{other}`: must be packet or message"))),
-            },
-            capacities: word("capacities", &self.capacities)?,
-            paths: self.paths.as_ref().map(|paths| word("paths", paths)).transpose()?,
-            technology: technology(self.technology.as_ref())?,
+            sizes,
+            stack: self.stack.as_ref().map(|stack| word("stack", stack)).transpose()?,
+            programs,
+            network,
+            without: self.without.clone(),
+            faults: self.faults.clone(),
             seed: self.seed,
-            pairs: self.pairs,
-            directions: self.direction.iter().map(direction).collect::<Result<_, _>>()?,
-            window: self.window,
-            traffic: self.traffic.clone(),
-            loads: self.load.clone(),
-            class: word("class_", &self.class)?,
-            sensitivity: self.sensitivity,
-            watching: self.watching()?,
-            ..Request::new(&self.benchmark, &self.fabric)
+            sensitivity: if self.sensitivity { Vary::Yes } else { Vary::No },
+            ..Request::new(benchmark, &fabric)
         })
     }
 
@@ -290,17 +350,119 @@ impl Simulation {
     }
 }
 
+/// Choices of single benchmarks, where they are made.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Chosen {
+    algorithm: Option<Vec<String>>,
+    messages: Option<u64>,
+    between: Option<[u32; 2]>,
+    direction: Option<Vec<String>>,
+    calls: Option<String>,
+    window: Option<u64>,
+    pairs: Option<Numbers>,
+    senders: Option<Numbers>,
+    slow: Option<f64>,
+    mpi_share: Option<f64>,
+    barrier_share: Option<f64>,
+    barrier_us: Option<f64>,
+    skew: Option<f64>,
+    iterations: Option<u64>,
+    semantics: Option<Vec<String>>,
+    schedule: Option<String>,
+    side: Option<Vec<String>>,
+    spin: Option<Vec<String>>,
+    compute: Option<Vec<f64>>,
+    class_: Option<Vec<String>>,
+    traffic: Option<String>,
+    load: Option<Vec<f64>>,
+    partition: Option<bool>,
+    repetitions: Option<u32>,
+    skew_us: Option<f64>,
+    strides: Option<Vec<u64>>,
+    offset: Option<Size>,
+    operations: Option<u64>,
+    completion: Option<String>,
+    series: Option<Vec<String>>,
+    pattern: Option<Vec<String>>,
+    buffers: Option<u64>,
+    buffer_size: Option<Sizes>,
+    uses: Option<u64>,
+    pinned: Option<Size>,
+    generate: Option<Vec<String>>,
+    repeat: Option<u32>,
+    file: Option<String>,
+    calc_unit: Option<String>,
+    loggp: Option<String>,
+}
+
+impl Chosen {
+    fn choices(&self) -> Result<Choices, Error> {
+        fn many<T: Word>(argument: &str, names: &Option<Vec<String>>) -> Result<Option<Vec<T>>, Error> {
+            names.as_ref().map(|names| listed(argument, names)).transpose()
+        }
+        fn one<T: Word>(argument: &str, name: &Option<String>) -> Result<Option<T>, Error> {
+            name.as_ref().map(|name| named(argument, name)).transpose()
+        }
+        let numbers = |given: &Option<Numbers>| given.as_ref().map(Numbers::list).transpose();
+        let bytes = |given: &Option<Size>| given.as_ref().map(Size::bytes).transpose();
+        let unit = |name: &String| match name.as_str() {
+            "ps" => Ok(Time(1)),
+            "ns" => Ok(Time(1_000)),
+            "us" => Ok(Time(1_000_000)),
+            other => Err(wrong("calc_unit", &format!("`{other}`: must be ps, ns or us"))),
+        };
+        Ok(Choices {
+            algorithm: self.algorithm.clone(),
+            messages: self.messages,
+            between: self.between,
+            direction: many("direction", &self.direction)?,
+            calls: one("calls", &self.calls)?,
+            window: self.window,
+            pairs: numbers(&self.pairs)?,
+            senders: numbers(&self.senders)?,
+            slow: self.slow,
+            mpi_share: self.mpi_share,
+            barrier_share: self.barrier_share,
+            barrier_us: self.barrier_us,
+            skew: self.skew,
+            iterations: self.iterations,
+            semantics: many("semantics", &self.semantics)?,
+            schedule: one("schedule", &self.schedule)?,
+            side: many("side", &self.side)?,
+            spin: many("spin", &self.spin)?,
+            compute: self.compute.clone(),
+            class: many("class_", &self.class_)?,
+            traffic: self.traffic.clone(),
+            load: self.load.clone(),
+            partition: self.partition,
+            repetitions: self.repetitions,
+            skew_us: self.skew_us,
+            strides: self.strides.clone(),
+            offset: bytes(&self.offset)?,
+            operations: self.operations,
+            completion: one("completion", &self.completion)?,
+            series: many("series", &self.series)?,
+            pattern: self.pattern.clone(),
+            buffers: self.buffers,
+            buffer_size: self.buffer_size.as_ref().map(Sizes::list).transpose()?,
+            uses: self.uses,
+            pinned: bytes(&self.pinned)?,
+            generate: self.generate.clone(),
+            repeat: self.repeat,
+            file: self.file.clone(),
+            calc_unit: self.calc_unit.as_ref().map(unit).transpose()?,
+            loggp: self.loggp.clone(),
+        })
+    }
+}
+
 /// Benchmarks on simulated machines.
 #[pyfunction]
-pub(crate) fn simulate(py: Python<'_>, asked: Simulation) -> PyResult<String> {
+pub(crate) fn simulate(py: Python<'_>, asked: Simulation, chosen: Chosen) -> PyResult<String> {
     told(py, || {
-        let cells = asked.request()?.cells()?;
         let timelines = Timelines::default();
-        let mut records = Vec::new();
-        cell::run(&cells, &timelines, |given| {
-            records.extend(given);
-            true
-        })?;
+        let records = asked.request(&chosen)?.run(&timelines)?;
         if let Some(path) = &asked.trace {
             let mut runs = timelines.0.into_inner().unwrap_or_default();
             runs.sort_by(|a, b| a.0.cmp(&b.0));

@@ -7,12 +7,15 @@
 mod claims;
 mod figures;
 
-use crate::run::{Run, number};
-use crate::{Commands, Report};
+use crate::Report;
+use crate::run::{Question, Run, number};
 use hotlink_fabric::catalog::{Library, Mistake};
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_sim::host::{Deposit, DepositTime, Host, Series};
 use hotlink_study::Error;
+use hotlink_study::options::{SendMode, Via};
+use hotlink_study::simulate::programs::Programs;
+use hotlink_study::simulate::request::{Benchmark, Request};
 use serde_json::{Value, json};
 
 /// K98's platforms: the fabric and what K98 calls it.
@@ -34,6 +37,23 @@ const BARS: &str = "simulate semantics --fabric k98-myrinet,k98-sci,k98-clustar,
 /// s27; the catalog has no TCP/IP for the T3D.
 const SOCKETS: &str =
     "simulate semantics --fabric k98-myrinet,k98-sci,k98-clustar --size 1MiB --semantics restricted --via tcp";
+
+/// What its rows and figures are read from.
+pub(super) fn questions() -> [Question; 3] {
+    let ask = |command, fabrics: &[&str], sizes, modes, programs| {
+        let fabrics = fabrics.iter().map(|&fabric| fabric.to_owned()).collect();
+        let request = Request::new(Benchmark::Semantics(modes), "");
+        Question { command, request: Request { fabrics, sizes, programs, ..request } }
+    };
+    let both = || vec![SendMode::Restricted, SendMode::Postal];
+    let sizes = (2..=20).map(|power| 1 << power).collect();
+    let tcp = Programs { via: vec![Via::Tcp], ..Programs::default() };
+    [
+        ask(CURVES, &["k98-myrinet", "k98-clustar"], sizes, both(), Programs::default()),
+        ask(BARS, &FABRICS, vec![BAR], both(), Programs::default()),
+        ask(SOCKETS, &FABRICS[..3], vec![BAR], vec![SendMode::Restricted], tcp),
+    ]
+}
 
 /// How a program hands a block over; K98's levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,17 +96,18 @@ struct Model {
 }
 
 impl Model {
-    fn open(library: &Library, commands: &dyn Commands) -> Result<Model, Error> {
+    fn open(library: &Library) -> Result<Model, Error> {
         let open = |name| {
             let spec = library.fabric(name).map_err(|mistakes| wrong(&mistakes))?.spec;
             let host = Host::new(&spec).map_err(|error| Error::Input(error.to_string()))?;
             Ok((spec, host))
         };
+        let [curves, bars, sockets] = questions();
         Ok(Model {
             platforms: FABRICS.into_iter().map(open).collect::<Result<_, Error>>()?,
-            curves: Run::new(CURVES, commands)?,
-            bars: Run::new(BARS, commands)?,
-            sockets: Run::new(SOCKETS, commands)?,
+            curves: Run::new(&curves)?,
+            bars: Run::new(&bars)?,
+            sockets: Run::new(&sockets)?,
         })
     }
 
@@ -125,10 +146,10 @@ impl Model {
 }
 
 /// Everything that K98 prints and this project can give.
-pub(super) fn report(commands: &dyn Commands) -> Result<Report, Error> {
+pub(super) fn report() -> Result<Report, Error> {
     let library = Library::embedded();
     let claims = library.published("k98").map_err(|mistakes| wrong(&mistakes))?;
-    let model = Model::open(&library, commands)?;
+    let model = Model::open(&library)?;
     let series = figures::series(&model);
     let claims = claims.iter().flat_map(|claim| claims::rows(&model, claim, &series)).collect();
     let title = "Kurmann and Stricker 1998, A Comparison of Two Gigabit SAN/LAN Technologies: SCI versus Myrinet";

@@ -13,7 +13,7 @@ mod w01;
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::Claim;
 use hotlink_study::Error;
-pub use run::Commands;
+pub use run::{Measure, Question};
 use serde_json::Value;
 
 hotlink_study::words! {
@@ -38,14 +38,23 @@ impl Study {
         matches!(self, Study::K98 | Study::W01)
     }
 
-    /// Its report. `commands` runs command lines, of benchmarks on this machine too where `measured` asks for them.
+    /// The questions to the message stack that its rows and figures are read from.
+    pub fn questions(self) -> Vec<Question> {
+        match self {
+            Study::K98 => k98::questions().to_vec(),
+            Study::W01 => w01::questions(),
+            Study::M02 | Study::H06 | Study::P01 => Vec::new(),
+        }
+    }
+
+    /// Its report; `measure` takes W01's benchmarks on this machine too.
     ///
     /// # Errors
-    /// A command or a catalog entry that is not sound.
-    pub fn report(self, commands: &dyn Commands, measured: bool) -> Result<Report, Error> {
+    /// A question or a catalog entry that is not sound.
+    pub fn report(self, measure: Option<&dyn Measure>) -> Result<Report, Error> {
         match self {
-            Study::K98 => k98::report(commands),
-            Study::W01 => w01::report(commands, measured),
+            Study::K98 => k98::report(),
+            Study::W01 => w01::report(measure),
             Study::M02 => m02::report(),
             Study::H06 => h06::report(),
             Study::P01 => p01::report(),

@@ -1,15 +1,25 @@
-//! Commands of hotlink whose records a study's rows and figures are read from.
+//! Questions whose records a study's rows and figures are read from.
 
-use hotlink_study::Error;
+use hotlink_study::simulate::request::Request;
+use hotlink_study::{Error, Unwatched};
 use serde_json::Value;
 
-/// A face that runs hotlink's command lines.
-pub trait Commands {
-    /// The records of `command`, which names its verb first.
+/// A face that measures on this machine.
+pub trait Measure {
+    /// The records of `command`, a command line of hotlink that starts with `measure`.
     ///
     /// # Errors
     /// The command's own, with the command.
     fn records(&self, command: &str) -> Result<Vec<Value>, Error>;
+}
+
+/// A question, and the words by which rows name it: the command line that asks the same.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The command, its verb first.
+    pub command: &'static str,
+    /// What it asks.
+    pub request: Request,
 }
 
 /// A command and its records.
@@ -19,9 +29,16 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// Runs it.
-    pub(super) fn new(command: &'static str, commands: &dyn Commands) -> Result<Run, Error> {
-        Ok(Run { command, records: commands.records(command)? })
+    /// Simulates.
+    pub(super) fn new(question: &Question) -> Result<Run, Error> {
+        let Question { command, request } = question;
+        let wrong = |error: Error| Error::Input(format!("{command}: {error}"));
+        let records = request.run(&Unwatched).map_err(wrong)?;
+        Ok(Run { command, records: records.into_iter().map(Value::from).collect() })
+    }
+    /// Measures on this machine.
+    pub(super) fn measured(command: &'static str, measure: &dyn Measure) -> Result<Run, Error> {
+        Ok(Run { command, records: measure.records(command)? })
     }
     /// Records whose keys have these values, in the command's order.
     pub(super) fn with<'a>(&'a self, wanted: &'a [(&'a str, Value)]) -> impl Iterator<Item = &'a Value> {

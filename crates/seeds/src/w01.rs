@@ -7,8 +7,8 @@ mod claims;
 mod figures;
 mod runs;
 
-use crate::run::number;
-use crate::{Commands, Kind, Report, Row};
+use crate::run::{Measure, Question, number};
+use crate::{Kind, Report, Row};
 use hotlink_fabric::catalog::{Claim, Library, Mistake};
 use hotlink_sim::host::{Deposit, Host, Series};
 use hotlink_sim::port::Adapter;
@@ -22,13 +22,18 @@ const FABRIC: &str = "w01-sci-d330";
 /// Large enough that set-up no longer counts.
 const LARGE: u64 = 8 << 20;
 
-/// What W01 prints and this project gives; `measure`: the same benchmarks on this machine's shared memory too.
-pub(super) fn report(commands: &dyn Commands, measure: bool) -> Result<Report, Error> {
+/// What its rows and figures are read from.
+pub(super) fn questions() -> Vec<Question> {
+    runs::questions().to_vec()
+}
+
+/// What W01 prints and this project gives; `measure` takes the same benchmarks on this machine's shared memory too.
+pub(super) fn report(measure: Option<&dyn Measure>) -> Result<Report, Error> {
     let library = Library::embedded();
     let claims = library.published("w01").map_err(|mistakes| wrong(&mistakes))?;
     let spec = library.fabric(FABRIC).map_err(|mistakes| wrong(&mistakes))?.spec;
     let host = Host::new(&spec).map_err(|error| Error::Input(error.to_string()))?;
-    let (setups, runs) = (Setups::new()?, Runs::new(commands, measure)?);
+    let (setups, runs) = (Setups::new()?, Runs::new(measure)?);
     let series = figures::series(&runs, &host, &setups);
     let mut rows: Vec<Row> =
         claims.iter().filter(|claim| claim.id == "G027").flat_map(|c| enclosed(&host, c)).collect();

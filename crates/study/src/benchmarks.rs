@@ -1,5 +1,8 @@
 //! Every benchmark, and which side runs it: real ranks, the packet simulator, machines calibrated as LogGP.
 
+use crate::Error;
+use hotlink_bench::{Kernel, Plan, Proportions};
+
 /// A benchmark by its name on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Benchmark {
@@ -81,4 +84,66 @@ pub fn table() -> String {
     };
     let lines: Vec<String> = BENCHMARKS.iter().map(line).collect();
     format!("{:<13} {:<8} {:<9} {:<6}\n{}", "benchmark", "measure", "simulate", "LogGP", lines.join("\n"))
+}
+
+/// Refuses empty messages, which have no bandwidth.
+///
+/// # Errors
+/// There is one.
+pub fn check_sizes(sizes: &[u64]) -> Result<(), Error> {
+    match sizes.contains(&0) {
+        true => Err(Error::Input("--size 0: an empty message has no bandwidth; allowed is 1 and more".to_owned())),
+        false => Ok(()),
+    }
+}
+
+/// Most ranks of `pairs`: the square of that many ping-pongs are run.
+const MOST_IN_PAIRS: u32 = 256;
+
+/// Refuses a number of ranks that `pairs` cannot have.
+///
+/// # Errors
+/// What is allowed.
+pub fn check_pairs(ranks: u32) -> Result<(), Error> {
+    match (2..=MOST_IN_PAIRS).contains(&ranks) {
+        true => Ok(()),
+        false => Err(Error::Input(format!("--ranks {ranks}: must be 2 to {MOST_IN_PAIRS}"))),
+    }
+}
+
+/// Refuses what has no curve of overlap: sizes, and computation times as `shares` of a message's own time.
+///
+/// # Errors
+/// What is allowed.
+pub fn check_overlap(sizes: &[u64], shares: &[f64]) -> Result<(), Error> {
+    if sizes.contains(&0) {
+        let what = "--size 0: an empty message has nothing to hide; allowed is 1 and more";
+        return Err(Error::Input(what.to_owned()));
+    }
+    match shares.iter().find(|share| !(0.01..=100.0).contains(*share)) {
+        Some(share) => Err(Error::Input(format!("--compute {share}: allowed are shares from 0.01 to 100"))),
+        None => Ok(()),
+    }
+}
+
+/// An application bound by barriers: its proportions, the most that a rank computes longer than the others, and how many
+/// barriers it passes.
+///
+/// # Errors
+/// What is out of range, and the range.
+pub fn kernel(of: Proportions, skew_us: f64, iterations: u64, seed: u64, plan: Plan) -> Result<Kernel, Error> {
+    for (option, share) in [("--mpi-share", of.mpi), ("--barrier-share", of.barrier)] {
+        if !(0.0001..=0.9999).contains(&share) {
+            return Err(Error::Input(format!("{option} {share}: allowed is a share from 0.0001 to 0.9999")));
+        }
+    }
+    for (option, us) in [("--barrier-us", of.barrier_us), ("--skew", skew_us)] {
+        if !(0.0..=1e6).contains(&us) {
+            return Err(Error::Input(format!("{option} {us}: allowed are microseconds from 0 to 1000000")));
+        }
+    }
+    if !(1..=1_000_000).contains(&iterations) {
+        return Err(Error::Input(format!("--iterations {iterations}: must be 1 to 1000000")));
+    }
+    Ok(Kernel { compute_us: of.compute_us(), skew_us, sums: of.others_per_barrier(), iterations, seed, plan })
 }

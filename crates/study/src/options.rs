@@ -85,12 +85,12 @@ crate::words! {
 }
 
 crate::words! {
-    /// Memory that messages of a simulation lie in.
+    /// Memory that messages lie in, measured and simulated.
     pub enum Memory {
-        /// Segments allocated for communication (what the port likes best).
-        Regular = "regular" | "shared",
-        /// Ordinary user memory, registered for zero-copy transfers.
-        Registered = "registered" | "private",
+        /// What the port likes best: segments allocated for communication, where it has them.
+        Shared = "shared" | "regular",
+        /// Ordinary user memory, which zero-copy transfers register.
+        Private = "private" | "registered",
     }
 }
 

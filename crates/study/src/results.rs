@@ -1,6 +1,8 @@
 //! Result files read back: what `--json` printed, or a sweep's folder of them.
 
 use crate::Error;
+use crate::options::Memory;
+use crate::words::Word;
 use hotlink_bench::Record;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -63,10 +65,19 @@ pub fn parse(file: &Path, text: &str) -> Result<Results, Error> {
     let environment = document["environment"].as_object().cloned().unwrap_or_default();
     let records = document["records"].as_array().ok_or_else(|| wrong("`records` is not a list".to_owned()))?;
     let records = records.iter().enumerate().map(|(index, record)| match record {
-        Value::Object(fields) => Ok(Record::from(fields.clone())),
+        Value::Object(fields) => Ok(in_todays_words(Record::from(fields.clone()))),
         _ => Err(wrong(format!("records[{index}] is not an object"))),
     });
     Ok(Results { file: file.to_owned(), command, environment, records: records.collect::<Result<_, _>>()? })
+}
+
+/// A record of any version: a value that a later one calls by another word gets that word, so that old and new records of
+/// one point match.
+fn in_todays_words(record: Record) -> Record {
+    match record.text("memory").and_then(Memory::of) {
+        Some(memory) => record.with("memory", memory.name()),
+        None => record,
+    }
 }
 
 #[cfg(test)]
@@ -84,6 +95,18 @@ mod tests {
         ] {
             let said = parse(Path::new("m.json"), text).err().unwrap().to_string();
             assert!(said.contains(told), "{said}");
+        }
+    }
+
+    #[test]
+    fn old_words_for_memory_are_read_as_todays() {
+        let text =
+            |memory: &str| format!(r#"{{"schema": "hotlink/1", "records": [{{"memory": "{memory}", "n": 1}}]}}"#);
+        for (old, today) in
+            [("regular", "shared"), ("registered", "private"), ("shared", "shared"), ("remote", "remote")]
+        {
+            let read = parse(Path::new("m.json"), &text(old)).unwrap();
+            assert_eq!(read.records[0].text("memory"), Some(today));
         }
     }
 

@@ -50,12 +50,12 @@ fn cells(fabric: &str, nodes: u32) -> Vec<Cell> {
     let mut all = Vec::new();
     for size in [8, 64 << 10, 1 << 20] {
         all.push(Cell::plain(fabric, nodes, size, What::PingPong { between: [0, last], messages: 4 }, 1));
-        for memory in [Memory::Regular, Memory::Registered] {
+        for memory in [Memory::Shared, Memory::Private] {
             let pingpong = program(ProgramBench::PingPong { between: [0, last] }, memory);
             all.push(Cell::plain(fabric, nodes, size, pingpong, 1));
         }
         for postal in [false, true] {
-            let semantics = program(ProgramBench::Semantics { postal }, Memory::Regular);
+            let semantics = program(ProgramBench::Semantics { postal }, Memory::Shared);
             all.push(Cell::plain(fabric, nodes, size, semantics, 1));
         }
     }
@@ -67,19 +67,19 @@ fn cells(fabric: &str, nodes: u32) -> Vec<Cell> {
         ("rate", nodes / 2, Direction::Uni, 64 << 10),
     ] {
         let streamed = Streamed { benchmark, pairs, direction, calls: Calls::Windowed, window: Some(8) };
-        for memory in [Memory::Regular, Memory::Registered] {
+        for memory in [Memory::Shared, Memory::Private] {
             let stream = program(ProgramBench::Stream(streamed.clone()), memory);
             all.push(Cell::plain(fabric, nodes, size, stream, 1));
         }
     }
     let kernel = Kernel { compute_us: 5.0, skew_us: 1.0, sums: 0.5, iterations: 10, seed: 1, plan: Plan::once() };
-    all.push(Cell::plain(fabric, nodes, 0, program(ProgramBench::Kernel(kernel), Memory::Regular), 1));
-    all.push(Cell::plain(fabric, nodes, 64, program(ProgramBench::Pairs { slow: 1.25 }, Memory::Regular), 1));
+    all.push(Cell::plain(fabric, nodes, 0, program(ProgramBench::Kernel(kernel), Memory::Shared), 1));
+    all.push(Cell::plain(fabric, nodes, 64, program(ProgramBench::Pairs { slow: 1.25 }, Memory::Shared), 1));
     for size in [8, 64 << 10] {
         all.push(Cell::plain(fabric, nodes, size, What::AllToAll { order: Order::LinearShift }, 1));
         all.push(Cell::plain(fabric, nodes, size, What::AllToAll { order: Order::Random }, 1));
         for which in COLLECTIVES {
-            let collective = program(ProgramBench::Collective(which), Memory::Regular);
+            let collective = program(ProgramBench::Collective(which), Memory::Shared);
             all.push(Cell::plain(fabric, nodes, size, collective, 1));
         }
     }

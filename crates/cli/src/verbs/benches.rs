@@ -1,53 +1,38 @@
 //! Options of the benchmarks that `measure` and `simulate` share: each once, for both sides.
 
+use crate::Failure;
 use crate::words::word;
 use hotlink_bench::{Calls, Direction, Kernel, Plan, Proportions};
+use hotlink_study::benchmarks;
 
 /// Options of `kernel`.
 #[derive(clap::Args, Clone)]
 pub(crate) struct KernelOptions {
     /// Share of the run in MPI where the application was observed (Abinit: 0.08).
-    #[arg(long, value_name = "SHARE", default_value_t = Proportions::ABINIT.mpi, value_parser = share)]
+    #[arg(long, value_name = "SHARE", default_value_t = Proportions::ABINIT.mpi)]
     mpi_share: f64,
     /// Share of that in MPI_Barrier (Abinit: 0.65).
-    #[arg(long, value_name = "SHARE", default_value_t = Proportions::ABINIT.barrier, value_parser = share)]
+    #[arg(long, value_name = "SHARE", default_value_t = Proportions::ABINIT.barrier)]
     barrier_share: f64,
     /// Time of a barrier there, in microseconds (H06's Gigabit Ethernet: 80).
-    #[arg(long, value_name = "US", default_value_t = Proportions::ABINIT.barrier_us, value_parser = microseconds)]
+    #[arg(long, value_name = "US", default_value_t = Proportions::ABINIT.barrier_us)]
     barrier_us: f64,
     /// Most that a rank computes longer than the others before a barrier, in microseconds.
-    #[arg(long, value_name = "US", default_value_t = 0.0, value_parser = microseconds)]
+    #[arg(long, value_name = "US", default_value_t = 0.0)]
     skew: f64,
     /// Barriers of a run.
-    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 200)]
     iterations: u64,
     /// Of the skew.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }
 
-fn share(text: &str) -> Result<f64, String> {
-    let share = text.parse::<f64>().ok().filter(|share| (0.0001..=0.9999).contains(share));
-    share.ok_or_else(|| "allowed is a share from 0.0001 to 0.9999".to_owned())
-}
-
-fn microseconds(text: &str) -> Result<f64, String> {
-    let us = text.parse::<f64>().ok().filter(|us| (0.0..=1e6).contains(us));
-    us.ok_or_else(|| "allowed are microseconds from 0 to 1000000".to_owned())
-}
-
 impl KernelOptions {
     /// The benchmark.
-    pub(crate) fn bench(&self, plan: Plan) -> Kernel {
+    pub(crate) fn bench(&self, plan: Plan) -> Result<Kernel, Failure> {
         let proportions = Proportions { mpi: self.mpi_share, barrier: self.barrier_share, barrier_us: self.barrier_us };
-        Kernel {
-            compute_us: proportions.compute_us(),
-            skew_us: self.skew,
-            sums: proportions.others_per_barrier(),
-            iterations: self.iterations,
-            seed: self.seed,
-            plan,
-        }
+        benchmarks::kernel(proportions, self.skew, self.iterations, self.seed, plan)
     }
 }
 
@@ -83,26 +68,4 @@ pub(crate) struct SlowOptions {
 fn factor(text: &str) -> Result<f64, String> {
     let factor = text.parse::<f64>().ok().filter(|factor| (1.01..=1000.0).contains(factor));
     factor.ok_or_else(|| "allowed is a number from 1.01 to 1000".to_owned())
-}
-
-/// Most ranks of `pairs`: the square of that many ping-pongs are run.
-const MOST_IN_PAIRS: u32 = 256;
-
-/// Refuses a number of ranks that `pairs` cannot have.
-pub(crate) fn check_pairs(ranks: u32) -> Result<(), crate::Failure> {
-    match (2..=MOST_IN_PAIRS).contains(&ranks) {
-        true => Ok(()),
-        false => Err(crate::Failure::Input(format!("--ranks {ranks}: must be 2 to {MOST_IN_PAIRS}"))),
-    }
-}
-
-/// Refuses empty messages, which have no bandwidth.
-pub(crate) fn check_sizes(sizes: &[u64]) -> Result<(), crate::Failure> {
-    match sizes.contains(&0) {
-        true => {
-            let what = "--size 0: an empty message has no bandwidth; allowed is 1 and more";
-            Err(crate::Failure::Input(what.to_owned()))
-        }
-        false => Ok(()),
-    }
 }

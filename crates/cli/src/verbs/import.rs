@@ -1,10 +1,7 @@
 //! `hotlink import`: results of other measurement programs as our records, each with its bound where a fabric is named.
 
 use crate::{Failure, output::Output};
-use hotlink_bench::flag_impossible;
-use hotlink_study::bound::measured::Bounds;
-use hotlink_study::import::{self, Told};
-use std::io::Read;
+use hotlink_study::import::{self, Files};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -38,7 +35,7 @@ enum Program {
     Iperf3(Options),
 }
 
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone)]
 struct Options {
     /// Files that the program printed; - is standard input.
     #[arg(value_name = "FILE", required = true)]
@@ -66,9 +63,6 @@ struct PerftestOptions {
     report_gbits: bool,
 }
 
-/// Largest file that is read.
-const MOST_BYTES: u64 = 256 << 20;
-
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let (options, program) = match &args.program {
         Program::Osu(options) => (options, import::Program::Osu),
@@ -77,40 +71,16 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Program::Perftest(options) => (&options.common, import::Program::Perftest { gbits: options.report_gbits }),
         Program::Iperf3(options) => (options, import::Program::Iperf3),
     };
-    let Options { fabric, benchmark, ranks, .. } = options;
-    let told = Told { fabric: fabric.as_deref(), benchmark: benchmark.as_deref(), ranks: *ranks };
-    let mut bounds = options.fabric.as_deref().map(|name| Bounds::open(name, options.nodes)).transpose()?;
-    for path in &options.files {
-        let file = path.display().to_string();
-        let text = read(path)?;
-        for record in import::read(&file, &text, program, &told)? {
-            let record = match &mut bounds {
-                Some(bounds) => bounds.add(record)?,
-                None => record,
-            };
-            let (record, impossible) = flag_impossible(record);
-            if let Some(what) = impossible {
-                eprintln!("hotlink: impossible: {file}: {what}");
-            }
-            output.push(record);
-        }
-    }
-    Ok(())
+    let Options { files, fabric, nodes, benchmark, ranks } = options.clone();
+    import_files(&Files { program, files, fabric, nodes, benchmark, ranks }, output)
 }
 
-fn read(path: &std::path::Path) -> Result<String, Failure> {
-    let wrong = |what: String| Failure::Input(format!("{}: {what}", path.display()));
-    if path == std::path::Path::new("-") {
-        let mut bytes = Vec::new();
-        let read = std::io::stdin().take(MOST_BYTES).read_to_end(&mut bytes);
-        read.map_err(|error| wrong(format!("standard input cannot be read: {error}")))?;
-        return Ok(String::from_utf8_lossy(&bytes).into_owned());
-    }
-    let size = std::fs::metadata(path).map_err(|error| wrong(format!("cannot be read: {error}")))?.len();
-    if size > MOST_BYTES {
-        return Err(wrong("is larger than a result file may be: 256 MiB".to_owned()));
-    }
-    let bytes = std::fs::read(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
-    // Logs hold what other programs wrote, too: their stray bytes are no reason to refuse the numbers.
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+/// The records of files; what is impossible is told as it is read.
+pub(crate) fn import_files(files: &Files, output: &mut Output) -> Result<(), Failure> {
+    files.each(&mut |record, impossible| {
+        if let Some(what) = impossible {
+            eprintln!("hotlink: impossible: {what}");
+        }
+        output.push(record);
+    })
 }

@@ -20,9 +20,59 @@ mod sweep;
 mod watching;
 
 pub use compare::write_comparison;
-pub use sweep::run_cell;
+pub use sweep::{Cells, run_cell};
 
 use crate::{Failure, output::Output};
+use hotlink_bench::Record;
+use hotlink_seeds::Study;
+use hotlink_study::calibrate::Calibration;
+use hotlink_study::import::Files;
+use std::path::Path;
+
+/// Makes a fabric of measured results and writes it; its values, and what is told of it.
+///
+/// # Errors
+/// What is missing, or does not belong together.
+pub fn calibrate(asked: &Calibration) -> Result<Vec<Record>, Failure> {
+    let mut output = Output::silent();
+    calibrate::calibrate(asked, &mut output)?;
+    Ok(output.records().to_vec())
+}
+
+/// Results of another measurement program as records.
+///
+/// # Errors
+/// The file and line that is none of the program's.
+pub fn import_files(files: &Files) -> Result<Vec<Record>, Failure> {
+    let mut output = Output::silent();
+    import::import_files(files, &mut output)?;
+    Ok(output.records().to_vec())
+}
+
+/// The rows of studies; with `measure` those of this machine, too. A claim that no longer holds is a row that says so.
+///
+/// # Errors
+/// A question or a catalog entry that is not sound.
+pub fn reproduce(studies: &[Study], measure: bool) -> Result<Vec<Record>, Failure> {
+    checked(|output| reproduce::reports(studies, measure, false, output))
+}
+
+/// The cells of a plan. One that failed is a record with `error`.
+///
+/// # Errors
+/// The plan's mistakes, each with its line.
+pub fn sweep(plan: &Path, out: Option<&Path>, cells: Cells) -> Result<Vec<Record>, Failure> {
+    checked(|output| sweep::sweep(plan, out, cells, output))
+}
+
+/// The records of `work`, in which a failed check is told.
+fn checked(work: impl FnOnce(&mut Output) -> Result<(), Failure>) -> Result<Vec<Record>, Failure> {
+    let mut output = Output::silent();
+    match work(&mut output) {
+        Err(failure @ Failure::Input(_)) => Err(failure),
+        _ => Ok(output.records().to_vec()),
+    }
+}
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Verb {

@@ -6,13 +6,12 @@
 mod measured;
 
 use crate::table::{Table, figure};
+use crate::verbs::measure;
 use crate::words::word;
 use crate::{Failure, output::Output};
 use hotlink_bench::Record;
-use hotlink_seeds::{Commands, Report, Row, Study};
+use hotlink_seeds::{Measure, Report, Row, Study};
 use serde_json::Value;
-use std::ffi::OsString;
-use std::io::Write;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -36,45 +35,44 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    if args.measure && !args.studies.iter().any(|study| study.can_be_measured()) {
+    reports(&args.studies, args.measure, args.figures, output)
+}
+
+/// The studies' reports.
+pub(crate) fn reports(studies: &[Study], measure: bool, figures: bool, output: &mut Output) -> Result<(), Failure> {
+    if measure && !studies.iter().any(|study| study.can_be_measured()) {
         return Err(Failure::Input(
             "--measure: of the studies, K98 and W01 have figures to take on this machine".to_owned(),
         ));
     }
     let mut regressed = Vec::new();
-    let progress = output.progress("reproduce", args.studies.len() as u64);
+    let progress = output.progress("reproduce", studies.len() as u64);
     // Measured ranks are forked, which a thread that ticks must not be beside.
-    let _ticking = (!args.measure).then(|| progress.ticking());
-    for study in &args.studies {
-        let report = study.report(&OwnCommands, args.measure)?;
-        print_report(&report, args.figures, output);
+    let _ticking = (!measure).then(|| progress.ticking());
+    for study in studies {
+        let report = study.report(measure.then_some(&Own))?;
+        print_report(&report, figures, output);
         regressed.extend(report.claims.iter().filter(|row| row.regressed()).map(|row| row.id.clone()));
-        if args.measure && matches!(study, Study::K98) {
+        if measure && matches!(study, Study::K98) {
             measured::run(output)?;
         }
         progress.step();
     }
-    if regressed.is_empty() {
-        return Ok(());
+    match regressed.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Check(format!("known to hold, but no longer does: {}", regressed.join(", ")))),
     }
-    // The report is printed all the same: it says what changed.
-    let _ = std::io::stdout().write_all(output.render()?.as_bytes());
-    Err(Failure::Check(format!("known to hold, but no longer does: {}", regressed.join(", "))))
 }
 
-/// Runs the command lines of this very program.
-struct OwnCommands;
+/// Measures with the command lines of this very program.
+struct Own;
 
-impl Commands for OwnCommands {
+impl Measure for Own {
     fn records(&self, command: &str) -> Result<Vec<Value>, Failure> {
-        let words = std::iter::once("hotlink").chain(command.split(' ')).map(OsString::from);
-        let wrong = |what: String| Failure::Input(format!("{command}: {what}"));
-        let text = crate::json(words).map_err(|failure| wrong(failure.to_string()))?;
-        let mut document: Value = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-        match document["records"].take() {
-            Value::Array(records) => Ok(records),
-            _ => Err(wrong("gave no records".to_owned())),
-        }
+        let wrong = |failure: Failure| Failure::Input(format!("{command}: {failure}"));
+        let mut taken = Output::silent();
+        measure::run_line(command.trim_start_matches("measure "), &mut taken).map_err(wrong)?;
+        Ok(taken.records().iter().cloned().map(Value::from).collect())
     }
 }
 
@@ -169,4 +167,22 @@ fn table_of(points: &[Row]) -> Table {
     let title = points.first().map(|row| format!("{}, {}", row.quantity, row.unit)).unwrap_or_default();
     let columns = std::iter::once(axis).chain(curves.iter().copied()).map(str::to_owned).collect();
     Table { title, columns, rows: places.iter().map(|at| row(*at)).collect(), notes: vec![] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verbs::{Verb, simulate};
+
+    #[test]
+    fn a_row_names_the_command_that_asks_its_question() {
+        let questions: Vec<_> = [Study::K98, Study::W01].into_iter().flat_map(Study::questions).collect();
+        assert_eq!(questions.len(), 11);
+        for question in questions {
+            let words = std::iter::once("hotlink").chain(question.command.split(' ')).map(Into::into);
+            let cli = crate::parse(&words.collect::<Vec<_>>()).unwrap();
+            let Verb::Simulate(args) = &cli.verb else { panic!("{}", question.command) };
+            assert_eq!(simulate::request(args).unwrap(), question.request, "{}", question.command);
+        }
+    }
 }

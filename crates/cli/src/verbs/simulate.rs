@@ -8,12 +8,17 @@ mod kernel;
 mod options;
 mod packet;
 mod qsnet;
+mod run;
 mod stack;
 mod streams;
 
 use crate::{Failure, output::Output};
 use hotlink_bench::Which;
 use hotlink_study::benchmarks;
+#[cfg(test)]
+use hotlink_study::simulate::request::Request;
+use packet::Collective;
+use run::Ask;
 
 const EXAMPLES: &str = "Examples:
   hotlink simulate barrier --fabric ib-ndr-fat-tree3 --nodes 65536 --algorithm dissemination
@@ -78,28 +83,52 @@ enum Benchmark {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     match &args.benchmark {
-        Benchmark::Barrier(args) => barrier::run(args, output),
-        Benchmark::Deposit(args) => deposit::run(args, output),
         Benchmark::Goal(args) => goal::run(args, output),
-        Benchmark::Pingpong(args) => packet::run_by(args.packet(), &args.cells()?, output),
-        Benchmark::Stream(args) => packet::run_by(args.packet(), &args.cells()?, output),
-        Benchmark::Rate(args) => packet::run_by(args.packet(), &args.cells()?, output),
-        Benchmark::Pairs(args) => packet::run_by(args.packet(), &args.cells()?, output),
-        Benchmark::Kernel(args) => args.run(output),
-        Benchmark::Semantics(args) => packet::run_by(args.packet(), &args.cells()?, output),
-        Benchmark::Saturation(args) => packet::run_by(args.packet(), &args.cells()?, output),
-        Benchmark::Alltoall(args) => packet::run_by(args.packet(), &args.cells()?, output),
-        Benchmark::CacheStudy(args) => cache_study::run(args, output),
-        Benchmark::Overlap(args) => packet::run_by(args.packet(), &args.cells()?, output),
-        Benchmark::Bcast(args) => args.broadcast(output),
-        Benchmark::Reduce(args) => packet::run_by(args.packet(), &args.cells(Which::Reduce)?, output),
-        Benchmark::Allreduce(args) => packet::run_by(args.packet(), &args.cells(Which::Allreduce)?, output),
-        Benchmark::Allgather(args) => packet::run_by(args.packet(), &args.cells(Which::Allgather)?, output),
-        Benchmark::Gather(args) => packet::run_by(args.packet(), &args.cells(Which::Gather)?, output),
-        Benchmark::Scatter(args) => packet::run_by(args.packet(), &args.cells(Which::Scatter)?, output),
-        Benchmark::ReduceScatter(args) => packet::run_by(args.packet(), &args.cells(Which::ReduceScatter)?, output),
-        Benchmark::Is(args) => kernel::sort(args, output),
-        Benchmark::Alltoallv(args) => packet::run_by(args.packet(), &args.cells(Which::Alltoallv)?, output),
-        Benchmark::Traffic(args) => packet::run_by(args.packet(), &args.cells()?, output),
+        Benchmark::CacheStudy(args) if args.plan().is_some() => {
+            args.plan().map_or(Ok(()), |plan| super::sweep::run_plan(plan, &["simulate", "cache-study"], output))
+        }
+        benchmark => benchmark.ask(&mut |ask| run::run(ask, output)),
+    }
+}
+
+/// The question that the options ask.
+#[cfg(test)]
+pub(crate) fn request(args: &Args) -> Result<Request, Failure> {
+    let mut request = Err(Failure::Input("simulate goal: asks no question of this kind".to_owned()));
+    args.benchmark.ask(&mut |ask| {
+        request = ask.request();
+        Ok(())
+    })?;
+    request
+}
+
+impl Benchmark {
+    /// Calls `then` with the options that ask for a simulation.
+    fn ask(&self, then: &mut dyn FnMut(&dyn Ask) -> Result<(), Failure>) -> Result<(), Failure> {
+        match self {
+            Benchmark::Barrier(args) => then(args),
+            Benchmark::Deposit(args) => then(args),
+            Benchmark::Goal(_) => Ok(()),
+            Benchmark::Pingpong(args) => then(args),
+            Benchmark::Stream(args) => then(args),
+            Benchmark::Rate(args) => then(args),
+            Benchmark::Pairs(args) => then(args),
+            Benchmark::Kernel(args) => then(args),
+            Benchmark::Semantics(args) => then(args),
+            Benchmark::Saturation(args) => then(args),
+            Benchmark::Alltoall(args) => then(args),
+            Benchmark::CacheStudy(args) => then(args),
+            Benchmark::Overlap(args) => then(args),
+            Benchmark::Bcast(args) => then(&Collective(Which::Bcast, args)),
+            Benchmark::Reduce(args) => then(&Collective(Which::Reduce, args)),
+            Benchmark::Allreduce(args) => then(&Collective(Which::Allreduce, args)),
+            Benchmark::Allgather(args) => then(&Collective(Which::Allgather, args)),
+            Benchmark::Gather(args) => then(&Collective(Which::Gather, args)),
+            Benchmark::Scatter(args) => then(&Collective(Which::Scatter, args)),
+            Benchmark::ReduceScatter(args) => then(&Collective(Which::ReduceScatter, args)),
+            Benchmark::Is(args) => then(args),
+            Benchmark::Alltoallv(args) => then(&Collective(Which::Alltoallv, args)),
+            Benchmark::Traffic(args) => then(args),
+        }
     }
 }

@@ -103,6 +103,27 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     gather(&named, &outcomes, output)
 }
 
+/// What is done with a plan's cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cells {
+    /// Those that are not finished run; the records of all are given.
+    Run,
+    /// They are listed.
+    List,
+    /// The records of finished ones are given.
+    Gather,
+}
+
+/// A plan by values: `out` keeps finished cells.
+pub(crate) fn sweep(plan: &Path, out: Option<&Path>, cells: Cells, output: &mut Output) -> Result<(), Failure> {
+    let (plan, out) = (plan.to_owned(), out.map(Path::to_owned));
+    let (list, finished) = (cells == Cells::List, cells == Cells::Gather);
+    if finished && out.is_none() {
+        return Err(Failure::Input("--finished: needs --out, which keeps finished cells".to_owned()));
+    }
+    run(&Args { plan, out, shard: None, jobs: None, list, finished, timed: false }, output)
+}
+
 /// Runs a plan whose studies are all of `verb`, and keeps nothing: a verb's own `--plan`.
 pub(crate) fn run_plan(plan: &Path, verb: &[&str], output: &mut Output) -> Result<(), Failure> {
     let args =

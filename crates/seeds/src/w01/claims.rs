@@ -1,7 +1,7 @@
 //! W01's claims, each beside what the message stack on the simulated fabric gives.
 
 use super::figures::zero_copy;
-use super::runs::Runs;
+use super::runs::{self, Runs};
 use super::{FABRIC, Setups, mib};
 use crate::run::{Run, number};
 use crate::{Kind, Row};
@@ -41,13 +41,13 @@ fn of(run: &Run, claim: &Claim, kind: Kind) -> Row {
 
 /// Sizes that were simulated and move without copies.
 fn long(runs: &Runs) -> Vec<u64> {
-    let wanted = [("memory", json!("regular")), ("cache", json!("lru"))];
+    let wanted = [("memory", runs::memory("regular")), ("cache", json!("lru"))];
     let moved = runs.pingpong.with(&wanted).filter(|record| number(record, "deposited") > 0.0);
     moved.filter_map(|record| record["size_B"].as_u64()).collect()
 }
 
 fn largest(runs: &Runs, claim: &Claim, memory: &str) -> Row {
-    let wanted = [("memory", json!(memory)), ("cache", json!("lru"))];
+    let wanted = [("memory", runs::memory(memory)), ("cache", json!("lru"))];
     let most = runs.pingpong.with(&wanted).map(mib).fold(f64::NAN, f64::max);
     let fitted = if memory == "regular" { "bus_read_wait_clocks" } else { "dma_page_time" };
     let row = of(&runs.pingpong, claim, Kind::Calibrated).reproduced(most).within(2.0);
@@ -55,7 +55,7 @@ fn largest(runs: &Runs, claim: &Claim, memory: &str) -> Row {
 }
 
 fn ping(runs: &Runs, size: u64, memory: &str, cache: &str) -> f64 {
-    let wanted = [("size_B", json!(size)), ("memory", json!(memory)), ("cache", json!(cache))];
+    let wanted = [("size_B", json!(size)), ("memory", runs::memory(memory)), ("cache", json!(cache))];
     runs.pingpong.number(&wanted, "latency_us")
 }
 
@@ -156,14 +156,16 @@ fn exchange(runs: &Runs, claim: &Claim) -> Vec<Row> {
     for memory in ["regular", "registered"] {
         for size in [64_u64 << 10, 128 << 10] {
             let time = |zero_copy: bool| {
-                let wanted = [("size_B", json!(size)), ("memory", json!(memory)), ("zero_copy", json!(zero_copy))];
+                let wanted =
+                    [("size_B", json!(size)), ("memory", runs::memory(memory)), ("zero_copy", json!(zero_copy))];
                 runs.alltoallv.number(&wanted, "latency_us")
             };
             all.push(gain(&runs.alltoallv, claim, &format!("alltoallv {} KiB, {memory}", size >> 10), &time));
         }
         for (what, key) in [("NPB IS class W", "time_s"), ("its communication", "communication_s")] {
-            let time =
-                |zero_copy: bool| runs.sort.number(&[("memory", json!(memory)), ("zero_copy", json!(zero_copy))], key);
+            let time = |zero_copy: bool| {
+                runs.sort.number(&[("memory", runs::memory(memory)), ("zero_copy", json!(zero_copy))], key)
+            };
             all.push(gain(&runs.sort, claim, &format!("{what}, {memory}"), &time));
         }
     }
@@ -185,7 +187,7 @@ fn point<'a>(runs: &'a Runs, memory: &'a str, zero_copy: bool) -> Vec<&'a Value>
     let fixed = |record: &&Value| {
         record["size_B"] == 64 << 10
             && record["spin"] == "fixed"
-            && record["memory"] == memory
+            && record["memory"] == runs::memory(memory)
             && record["zero_copy"] == zero_copy
     };
     runs.overlap.with(&[]).filter(fixed).collect()

@@ -1,7 +1,7 @@
 //! W01's figures, of which only the axes are left: bandwidth (s15), efficiency of N-way copying (s4), mapping (s8),
 //! alltoallv (s17), total against busy time (s23 to s25).
 
-use super::runs::Runs;
+use super::runs::{self, Runs};
 use super::{FABRIC, Setups, mib};
 use crate::run::{Run, number};
 use crate::{Kind, Row};
@@ -44,12 +44,12 @@ fn bandwidth(runs: &Runs) -> Vec<Row> {
     };
     let name = |record: &Value| {
         let cached = if text(record, "cache") == "lru" { "cached" } else { "set up each time" };
-        format!("{}, {cached}", text(record, "memory"))
+        format!("{}, {cached}", runs::word(record))
     };
     let mut all: Vec<Row> = Vec::new();
     for memory in ["regular", "registered"] {
         for cache in ["lru", "immediate"] {
-            let wanted = [("memory", json!(memory)), ("cache", json!(cache))];
+            let wanted = [("memory", runs::memory(memory)), ("cache", json!(cache))];
             all.extend(runs.pingpong.with(&wanted).map(|record| curve(&runs.pingpong, record, name(record))));
         }
     }
@@ -75,7 +75,7 @@ fn efficiency(runs: &Runs, host: &Host) -> Vec<Row> {
         ));
     }
     for copies in 1..=3_u32 {
-        for record in runs.pingpong.with(&[("memory", json!("regular")), ("cache", json!("lru"))]) {
+        for record in runs.pingpong.with(&[("memory", runs::memory("regular")), ("cache", json!("lru"))]) {
             let Some(size) = record["size_B"].as_u64().filter(|&size| size >= LONG) else { continue };
             let copy_us = f64::from(copies) * host.memory().copy(size, 1).us();
             let share = zero(size) / (zero(size) + copy_us);
@@ -88,7 +88,7 @@ fn efficiency(runs: &Runs, host: &Host) -> Vec<Row> {
 
 /// What picks zero-copy from regular segments, cached.
 pub(super) fn zero_copy(size: u64) -> [(&'static str, Value); 3] {
-    [("size_B", json!(size)), ("memory", json!("regular")), ("cache", json!("lru"))]
+    [("size_B", json!(size)), ("memory", runs::memory("regular")), ("cache", json!("lru"))]
 }
 
 fn mapping(setups: &Setups) -> Vec<Row> {
@@ -110,7 +110,7 @@ fn alltoallv(runs: &Runs) -> Vec<Row> {
         let us = number(record, "latency_us");
         point(&runs.alltoallv, "s17", "MPI_Alltoallv, 8 nodes", Kind::Prediction, us, "us")
             .also("fabric", FABRIC)
-            .also("series", format!("{}, {how}", text(record, "memory")))
+            .also("series", format!("{}, {how}", runs::word(record)))
             .also("size_B", record["size_B"].clone())
             .also("ranks", record["nodes"].clone())
     };
@@ -125,7 +125,7 @@ fn busy(run: &Run, id: &str, quantity: &str, size: u64, spin: &str) -> Vec<Row> 
         let wanted = [
             ("size_B", json!(size)),
             ("spin", json!(spin)),
-            ("memory", json!(memory)),
+            ("memory", runs::memory(memory)),
             ("zero_copy", json!(zero_copy)),
         ];
         for record in run.with(&wanted) {

@@ -52,7 +52,7 @@ impl Question {
     fn program(&self, bench: ProgramBench, algorithm: Option<Algorithm>) -> What {
         What::Program(Program {
             bench,
-            memory: Memory::Regular,
+            memory: Memory::Shared,
             align: Alignment::Default,
             cache: Cache::Lru,
             zero_copy: true,

@@ -71,7 +71,7 @@ impl Program {
         let limits = &driver.adapter().limits;
         let by_dma = limits.deposit.is_some_and(|claim| claim.dma);
         let engine = if by_dma && self.zero_copy { Engine::Dma } else { Engine::Pio };
-        let registered = self.memory == Memory::Registered;
+        let registered = self.memory == Memory::Private;
         let pio = limits.deposit.is_some_and(|claim| claim.pio);
         // Shorter ones may come from a cache: the processor's stores are then faster than from memory, or than DMA.
         let sockets = driver.adapter().family == Family::Tcp;

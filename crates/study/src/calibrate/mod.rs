@@ -3,6 +3,7 @@
 pub mod fit;
 mod given;
 pub mod loggp;
+mod request;
 
 use crate::Error;
 pub use given::check as check_record;
@@ -12,6 +13,7 @@ use hotlink_fabric::spec::{
 };
 use hotlink_fabric::technology;
 use hotlink_fabric::units::{Rate, Time};
+pub use request::{Calibrated, Calibration, Site};
 use std::collections::BTreeMap;
 
 crate::words! {

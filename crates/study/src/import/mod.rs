@@ -8,7 +8,10 @@ mod perftest;
 mod text;
 
 use crate::Error;
-use hotlink_bench::Record;
+use crate::bound::measured::Bounds;
+use hotlink_bench::{Record, flag_impossible};
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use text::Text;
 
 /// A program whose results are read.
@@ -30,6 +33,10 @@ pub enum Program {
 }
 
 impl Program {
+    /// All of them; perftest without `--report_gbits`.
+    pub const ALL: [Program; 5] =
+        [Program::Osu, Program::Imb, Program::NcclTests, Program::Perftest { gbits: false }, Program::Iperf3];
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
@@ -40,6 +47,73 @@ impl Program {
             Program::Iperf3 => "iperf3",
         }
     }
+}
+
+/// Files of a program, and what the user says of them.
+#[derive(Clone, Debug)]
+pub struct Files {
+    /// The program that printed them.
+    pub program: Program,
+    /// The files; `-` is standard input.
+    pub files: Vec<PathBuf>,
+    /// The fabric that was measured: each record gets its bound.
+    pub fabric: Option<String>,
+    /// Nodes of that fabric that took part; by default one for each rank.
+    pub nodes: Option<u32>,
+    /// The benchmark, where a file does not tell.
+    pub benchmark: Option<String>,
+    /// Ranks that took part, where a file does not tell.
+    pub ranks: Option<u32>,
+}
+
+/// Largest file that is read.
+const MOST_BYTES: u64 = 256 << 20;
+
+impl Files {
+    /// Hands `give` every record, with what is impossible about it.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is none of the program's, or a fabric that cannot be built.
+    pub fn each(&self, give: &mut dyn FnMut(Record, Option<String>)) -> Result<(), Error> {
+        let Files { program, fabric, nodes, benchmark, ranks, .. } = self;
+        if nodes.is_some_and(|nodes| nodes < 2) || (nodes.is_some() && fabric.is_none()) {
+            return Err(Error::Input("--nodes: must be 2 or more, of --fabric".to_owned()));
+        }
+        if *ranks == Some(0) {
+            return Err(Error::Input("--ranks 0: must be 1 or more".to_owned()));
+        }
+        let told = Told { fabric: fabric.as_deref(), benchmark: benchmark.as_deref(), ranks: *ranks };
+        let mut bounds = fabric.as_deref().map(|name| Bounds::open(name, *nodes)).transpose()?;
+        for path in &self.files {
+            let file = path.display().to_string();
+            for record in read(&file, &text_of(path)?, *program, &told)? {
+                let record = match &mut bounds {
+                    Some(bounds) => bounds.add(record)?,
+                    None => record,
+                };
+                let (record, impossible) = flag_impossible(record);
+                give(record, impossible.map(|what| format!("{file}: {what}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn text_of(path: &Path) -> Result<String, Error> {
+    let wrong = |what: String| Error::Input(format!("{}: {what}", path.display()));
+    if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        let read = std::io::stdin().take(MOST_BYTES).read_to_end(&mut bytes);
+        read.map_err(|error| wrong(format!("standard input cannot be read: {error}")))?;
+        return Ok(String::from_utf8_lossy(&bytes).into_owned());
+    }
+    let size = std::fs::metadata(path).map_err(|error| wrong(format!("cannot be read: {error}")))?.len();
+    if size > MOST_BYTES {
+        return Err(wrong("is larger than a result file may be: 256 MiB".to_owned()));
+    }
+    let bytes = std::fs::read(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    // Logs hold what other programs wrote, too: their stray bytes are no reason to refuse the numbers.
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// What the user says of a run, where its text does not.

@@ -11,7 +11,7 @@ use hotlink_fabric::units::Time;
 use hotlink_sim::barrier::BarrierNetwork;
 
 /// Barriers in a row.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Barriers {
     /// The nodes are a partition with a top of its own, where the network can be cut.
     pub partition: bool,
@@ -22,6 +22,25 @@ pub struct Barriers {
     /// Seed of the delays.
     pub seed: u64,
 }
+
+impl Barriers {
+    /// Refuses what no run has.
+    fn check(&self) -> Result<(), Error> {
+        let Barriers { repetitions, skew_us, .. } = *self;
+        if !(0.0..=MOST_SKEW_US).contains(&skew_us) {
+            return Err(Error::Input(format!("--skew-us: {skew_us} is out of range; allowed: 0 to {MOST_SKEW_US}")));
+        }
+        if !(1..=MOST_REPETITIONS).contains(&repetitions) {
+            return Err(Error::Input(format!("--repetitions: {repetitions}: must be 1 to {MOST_REPETITIONS}")));
+        }
+        Ok(())
+    }
+}
+
+/// Most delay of an arrival.
+const MOST_SKEW_US: f64 = 1e6;
+/// Most barriers in a row.
+pub const MOST_REPETITIONS: u32 = 1_000_000;
 
 /// Barriers on the fabric's own barrier network, a record for each size.
 ///
@@ -34,6 +53,7 @@ pub fn hardware(
     vary: Vary,
     watch: &dyn Watch,
 ) -> Result<Vec<Record>, Error> {
+    what.check()?;
     inputs::told(&Source::open(fabric)?, vary, watch, &|source, watch| of_sizes(source, sizes, what, watch))
 }
 

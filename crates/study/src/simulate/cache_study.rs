@@ -16,7 +16,7 @@ pub const MOST: u64 = 100_000;
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Every pattern with every policy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CacheStudy {
     /// In what order buffers are used.
     pub patterns: Vec<Pattern>,
@@ -53,6 +53,19 @@ struct Run {
 }
 
 impl CacheStudy {
+    /// With the usual values: 60 buffers of 64 KiB to 1 MiB, 300 messages of 32 KiB, 8 MiB registered at most.
+    pub fn usual() -> CacheStudy {
+        CacheStudy {
+            patterns: vec![Pattern::Loop],
+            policies: vec![Cache::Lru],
+            buffers: 60,
+            buffer_sizes: (16..=20).map(|power| 1 << power).collect(),
+            uses: 300,
+            message: 32 << 10,
+            pinned: 8 << 20,
+            seed: 1,
+        }
+    }
     /// How many runs it has.
     pub fn count(&self) -> usize {
         self.patterns.len() * self.policies.len()
@@ -70,6 +83,11 @@ impl CacheStudy {
     fn runs(&self) -> Result<Vec<Run>, String> {
         let CacheStudy { message, pinned, .. } = *self;
         let sizes = &self.buffer_sizes;
+        for (option, count) in [("--buffers", self.buffers), ("--uses", self.uses)] {
+            if !(1..=MOST).contains(&count) {
+                return Err(format!("{option}: {count}: allowed are 1 to {MOST}"));
+            }
+        }
         for (option, bytes) in
             [("--size", message), ("--pinned", pinned)].into_iter().chain(sizes.iter().map(|&b| ("--buffer-size", b)))
         {

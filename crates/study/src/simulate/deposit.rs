@@ -55,7 +55,7 @@ impl Series {
 }
 
 /// What is transferred, in every combination.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Transfers {
     /// Payloads.
     pub sizes: Vec<u64>,
@@ -125,6 +125,17 @@ fn on(source: &Source, what: &Transfers, transfers: &[Transfer], watch: &dyn Wat
 }
 
 impl Transfers {
+    /// With the usual values: 512 KiB, contiguous, from a page's boundary, in K98's three series.
+    pub fn usual() -> Transfers {
+        Transfers {
+            sizes: vec![512 << 10],
+            strides: vec![1],
+            offset: 0,
+            operations: 1,
+            completion: Completion::Poll,
+            series: Vec::new(),
+        }
+    }
     /// How many transfers there are, of each fabric.
     ///
     /// # Errors
@@ -145,6 +156,10 @@ impl Transfers {
         }
         if let Some(stride) = self.strides.iter().find(|&&stride| stride > Deposit::MOST_STRIDE) {
             return input(format!("--strides: {stride} is out of range; allowed are 1 to {}", Deposit::MOST_STRIDE));
+        }
+        if !(1..=Host::MOST_OPERATIONS).contains(&self.operations) {
+            let most = Host::MOST_OPERATIONS;
+            return input(format!("--operations: {} is out of range; allowed are 1 to {most}", self.operations));
         }
         let offset = self.offset;
         if offset >= Deposit::PAGE {

@@ -1,9 +1,10 @@
 //! A schedule on a machine of the LogGP family.
 
 use super::loggp::recorded;
-use crate::{Error, Watch};
+use crate::{Error, Source, Watch};
 use hotlink_bench::Record;
 use hotlink_bench::Step;
+use hotlink_fabric::units::Time;
 use hotlink_loggp::{LogGops, MOST_RANKS, Machine, Missing, Outcome, Schedule, simulate};
 
 /// Most operations that are generated: some gigabytes of memory.
@@ -11,6 +12,76 @@ const MOST_OPERATIONS: u64 = 50_000_000;
 
 fn input(what: String) -> Error {
     Error::Input(what)
+}
+
+/// A schedule, and the machine that runs it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Goal {
+    /// What runs.
+    pub schedule: Scheduled,
+    /// The machine; by default the fabric that is asked, which must be calibrated as LogGP.
+    pub machine: Option<LogGops>,
+}
+
+/// Where a schedule comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scheduled {
+    /// From a file in LogGOPSim's text format; `-` is standard input.
+    File {
+        /// Its path.
+        file: String,
+        /// What one unit of `calc` in it stands for.
+        calc_unit: Time,
+    },
+    /// Recorded from the message stack, for each number of ranks.
+    Generated {
+        /// Collectives, one after the other.
+        steps: Vec<Step>,
+        /// How often they are run.
+        repeat: u32,
+    },
+}
+
+impl Goal {
+    /// Hands `give` every schedule with its record: one for each of `ranks`, or that of the file.
+    ///
+    /// # Errors
+    /// The machine, the file or a collective is not sound; the first of `give`.
+    pub fn each(
+        &self,
+        fabric: &str,
+        ranks: &[u32],
+        watch: &dyn Watch,
+        give: &mut dyn FnMut(&Schedule, Record) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let (fabric, machine) = match self.machine {
+            Some(stated) => ("loggp", Machine::of_messages("loggp", stated)),
+            None => (fabric, Machine::of(Source::open(fabric)?.spec()).map_err(input)?),
+        };
+        match &self.schedule {
+            Scheduled::File { file, calc_unit } => {
+                let text = hotlink_fabric::input::text(file)
+                    .map_err(|error| input(format!("{file}: cannot be read: {error}")))?;
+                let schedule = Schedule::parse(&text).map_err(|error| input(format!("{file}:{error}")))?;
+                let messages = LogGops { calc_unit: *calc_unit, ..machine.messages };
+                give(&schedule, simulated(fabric, file, &schedule, &messages, watch)?)
+            }
+            Scheduled::Generated { steps, repeat } => {
+                let names: Vec<String> = steps.iter().map(Step::to_string).collect();
+                for &ranks in ranks {
+                    let (schedule, missing) = generated(steps, *repeat, ranks, &machine)?;
+                    let mut record = simulated(fabric, &names.join(","), &schedule, &machine.messages, watch)?;
+                    if !missing.is_empty() {
+                        let assumed = missing.iter().map(|missing| format!("free, since {fabric} {}", missing.told()));
+                        record.set("assumed", assumed.collect::<Vec<_>>());
+                    }
+                    give(&schedule, record)?;
+                    watch.step();
+                }
+                Ok(())
+            }
+        }
+    }
 }
 
 /// What collectives, one after the other, `repeat` times, do on a machine: recorded from the message stack that runs

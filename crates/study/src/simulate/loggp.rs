@@ -305,7 +305,7 @@ fn no_network(spec: &FabricSpec) -> String {
 }
 
 fn asks_for_adapters(program: &Program) -> bool {
-    program.memory != Memory::Regular
+    program.memory != Memory::Shared
         || program.align != Alignment::Default
         || program.cache != Cache::Lru
         || !program.zero_copy

@@ -10,6 +10,7 @@ pub mod goal;
 pub mod loggp;
 pub mod pairs;
 pub mod program;
+pub mod programs;
 pub mod qsnet;
 pub mod request;
 pub mod streams;

@@ -131,7 +131,7 @@ impl Course<'_> {
         }
         let tuning = Tuning {
             policy: Some(self.cache.policy(seed)),
-            memory: if self.memory == Memory::Registered { Kind::Private } else { Kind::Default },
+            memory: if self.memory == Memory::Private { Kind::Private } else { Kind::Default },
             align: if self.align == Alignment::None { Align::None } else { Align::Default },
             zero_copy_bytes: (!self.zero_copy).then_some(u64::MAX),
             algorithms,
@@ -193,7 +193,7 @@ impl Course<'_> {
         plan: &NetPlan<'_>,
         between: [u32; 2],
     ) -> Result<Vec<Record>, String> {
-        let private = self.memory == Memory::Registered;
+        let private = self.memory == Memory::Private;
         let bench = PingPong { sizes: vec![cell.size], private, rewrite: false, plan: self.once() };
         let ranks = self.on_ranks(driver, between[1] + 1, &bench)?;
         let latency_us = only(&ranks.results[0][0])?;
@@ -214,7 +214,7 @@ impl Course<'_> {
         plan: &NetPlan<'_>,
         postal: bool,
     ) -> Result<Vec<Record>, String> {
-        let private = self.memory == Memory::Registered;
+        let private = self.memory == Memory::Private;
         let bench = Semantics { postal, sizes: vec![cell.size], private, plan: self.once() };
         let ranks = self.on_ranks(driver, cell.nodes, &bench)?;
         let mbps = only(&ranks.results[0][0])?;
@@ -239,7 +239,7 @@ impl Course<'_> {
             sender: *sender,
             shares: shares.clone(),
             daxpy: *daxpy,
-            private: self.memory == Memory::Registered,
+            private: self.memory == Memory::Private,
             plan: self.once(),
         };
         let mut ranks = self.on_ranks(driver, 2, &bench)?;
@@ -313,7 +313,7 @@ impl Course<'_> {
         if streamed.direction == Direction::Own {
             return Err(NO_WAY_TO_ITSELF.to_owned());
         }
-        let bench = streamed.bench(cell.size, self.memory == Memory::Registered, self.once());
+        let bench = streamed.bench(cell.size, self.memory == Memory::Private, self.once());
         let ranks = self.on_ranks(driver, cell.nodes, &bench)?;
         let least = self.streams(cell, driver, plan, &bench)?;
         let record =
@@ -328,7 +328,7 @@ impl Course<'_> {
         plan: &NetPlan<'_>,
         slow: f64,
     ) -> Result<Vec<Record>, String> {
-        let private = self.memory == Memory::Registered;
+        let private = self.memory == Memory::Private;
         let bench = Pairs { pairs: Pairs::of(cell.nodes), sizes: vec![cell.size], private, plan: self.once() };
         let ranks = self.on_ranks(driver, cell.nodes, &bench)?;
         let head = self.head(cell, plan, driver, "pairs").with("memory", self.memory.name());

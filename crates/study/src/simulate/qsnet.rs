@@ -12,7 +12,7 @@ use hotlink_sim::qsnet::{self, Algorithm, Collective, Elan};
 use hotlink_sim::{Plan, Settings};
 
 /// What takes no part in QsNet's own collectives.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Missing {
     /// Nodes that take no part.
     pub without: Vec<u32>,
@@ -21,6 +21,16 @@ pub struct Missing {
 }
 
 impl Missing {
+    /// Refuses them where another algorithm runs.
+    ///
+    /// # Errors
+    /// There are any.
+    pub fn refuse(&self) -> Result<(), Error> {
+        if self.without.is_empty() && self.faults.is_none() {
+            return Ok(());
+        }
+        Err(Error::Input("--without, --faults: only with QsNet's own algorithms: hardware, tree, nic".to_owned()))
+    }
     /// The nodes that take part of `nodes`.
     fn members(&self, nodes: u32) -> Result<Vec<u32>, String> {
         match self.without.iter().find(|&&node| node >= nodes) {

@@ -12,7 +12,7 @@ impl Streamed {
         Stream { sizes: vec![size], pairs, window, calls, direction, private, plan }
     }
 
-    /// The record of what the ranks returned: the bytes of all pairs over the time of the slowest, and their bound.
+    /// The record of what the ranks returned, and its bound.
     pub(super) fn record(
         &self,
         head: Record,
@@ -20,13 +20,10 @@ impl Streamed {
         ranks: &[Vec<Samples>],
         least: &Least,
     ) -> Result<Record, String> {
-        let rate = |sender: &Vec<Samples>| Some(Summary::of(&sender.first()?.values)?.median);
-        let rates: Option<Vec<f64>> = ranks.iter().take(self.pairs as usize).map(rate).collect();
-        // All begin at one moment and move as much: who shares a link unfairly would sum up to more than it carries.
-        let slowest = rates.iter().flatten().copied().reduce(f64::min).ok_or("no sample was taken")?;
-        let (size, bandwidth_mbps) = (bench.sizes[0], slowest * f64::from(self.pairs));
-        let record = bench
-            .record(head, size, bandwidth_mbps)
+        let (record, samples) = bench.record(head, ranks).ok_or("no sample was taken")?;
+        let (size, bandwidth_mbps) =
+            (bench.sizes[0], Summary::of(&samples.values).map_or(f64::NAN, |summary| summary.median));
+        let record = record
             .with("bound_bandwidth_MBps", least.mbps)
             .with("efficiency", bandwidth_mbps / least.mbps)
             .with("limiting_resource", least.resource.as_str())
@@ -70,4 +67,24 @@ pub(super) fn pairs(
 /// The record of an application bound by barriers.
 pub(super) fn kernel(head: Record, bench: &Kernel, ranks: &[Spent]) -> Result<Record, String> {
     Ok(bench.record(head, ranks).ok_or("no barrier was passed")?.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hotlink_bench::{Calls, Direction};
+
+    /// What `measure` says of the same samples: `cli/src/verbs/measure/stream.rs`.
+    #[test]
+    fn pairs_that_share_a_link_unfairly_do_not_sum_up_to_more_than_it_carries() {
+        let streamed =
+            Streamed { benchmark: "rate", pairs: 2, direction: Direction::Uni, calls: Calls::Windowed, window: None };
+        let bench = streamed.bench(100, true, Plan::once());
+        let ranks = [[100.0].as_slice(), &[50.0], &[], &[]];
+        let ranks = ranks.map(|values| vec![Samples { values: values.to_vec(), inner: 1, ..Samples::default() }]);
+        let least = Least { mbps: 100.0, resource: "link".to_owned(), latency_us: 1.0, is: "a link" };
+        let record = streamed.record(Record::new(), &bench, &ranks, &least).unwrap();
+        assert_eq!((record.number("bandwidth_MBps"), record.number("efficiency")), (Some(100.0), Some(1.0)));
+        assert_eq!(record.number("messages_per_s"), Some(1e6));
+    }
 }

@@ -4,10 +4,10 @@
 use crate::output::Output;
 use crate::progress::When;
 use crate::verbs::measure;
-use crate::{Failure, environment};
+use crate::{Failure, environment, files};
 use clap::ValueEnum;
 use hotlink_bench::Record;
-use hotlink_study::calibrate::{Measured, is};
+use hotlink_study::calibrate::{Measured, Site, is};
 use hotlink_study::results;
 use serde_json::{Map, Value as Json};
 use std::ffi::OsString;
@@ -38,15 +38,33 @@ const PARTS: [Part; 2] = [
     },
 ];
 
+/// This machine, with progress as the output shows it.
+pub(super) struct Here<'a>(pub(super) &'a Output);
+
+impl Site for Here<'_> {
+    fn made(&self, environment: &Map<String, Json>) -> bool {
+        made(environment)
+    }
+    fn can_write(&self, path: &Path) -> Result<(), Failure> {
+        files::can_write("--out", path)
+    }
+    fn complete(&self, measured: &mut Vec<Measured>) -> Result<(), Failure> {
+        complete(measured, self.0)
+    }
+    fn note(&self, text: &str) {
+        eprintln!("hotlink: {text}");
+    }
+}
+
 /// Whether results with this environment are of this machine: its host and processor; without a host, its processor.
-pub(super) fn made(environment: &Map<String, Json>) -> bool {
+fn made(environment: &Map<String, Json>) -> bool {
     let here = environment::describe();
     let same = |key: &str| environment.get(key).is_none_or(|told| here.get(key) == Some(told));
     environment.contains_key("cpu") && same("cpu") && same("host")
 }
 
 /// Adds what is missing, with progress as `output` shows it, or says that and how to get it.
-pub(super) fn complete(measured: &mut Vec<Measured>, output: &Output) -> Result<(), Failure> {
+fn complete(measured: &mut Vec<Measured>, output: &Output) -> Result<(), Failure> {
     let is_here = measured.iter().all(|m| m.is_here);
     let ranks = measured.iter().filter(|m| is(&m.record, "pingpong")).find_map(|m| m.record.number("ranks"));
     for Part { holds, line, what, is_together } in PARTS {

@@ -1,11 +1,13 @@
 //! `hotlink measure barrier`, `bcast`, `reduce`, `allreduce`, `allgather`, `alltoall`, `alltoallv`, `gather`, `scatter`, `reduce-scatter`.
 
-use super::{Memory, Repetition, bound::Bound, carrier::Carrier, summary};
+use super::{Repetition, bound::Bound, carrier::Carrier, summary};
 use crate::values::{Counts, Sizes};
+use crate::words::word;
 use crate::{Failure, output::Output};
 use hotlink_bench::{Collected, Collective, Record, Samples, Start, Summary, Which, part};
 use hotlink_fabric::background::BackgroundSpec;
 use hotlink_message::Algorithm;
+use hotlink_study::options::Memory;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -25,7 +27,7 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value_t = StartArg::Barrier)]
     start: StartArg,
     /// Memory of the parts; shared if not given.
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = word::<Memory>())]
     memory: Option<Memory>,
     /// Other messages under way during each operation: uniform, permutation, hotspot, bursty, ring, pairs or all-to-all, and
     /// which share of 2 messages from each rank, in the mean, as uniform:1.0 or ring:0.5:64KiB [default: none].

@@ -1,9 +1,11 @@
 //! `hotlink measure deposit`.
 
-use super::{Memory, Repetition, carrier::Carrier, summary};
+use super::{Repetition, carrier::Carrier, summary};
 use crate::values::{Counts, Sizes};
+use crate::words::word;
 use crate::{Failure, output::Output};
 use hotlink_bench::{Deposit, Record, Samples, Series};
+use hotlink_study::options::Memory;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -13,19 +15,19 @@ pub(super) struct Args {
     #[arg(long, value_name = "LIST", default_value = "1,2,8,64")]
     strides: Counts,
     /// Bytes of a word: 4 or 8.
-    #[arg(long, value_name = "BYTES", default_value_t = 8, value_parser = word)]
+    #[arg(long, value_name = "BYTES", default_value_t = 8, value_parser = word_bytes)]
     word: u64,
     /// Payload sizes, multiples of the word's: a list or range.
     #[arg(long, value_name = "LIST", default_value = "1MiB")]
     size: Sizes,
     /// Memory that is stored to.
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Memory::Private, Memory::Shared])]
+    #[arg(long, value_parser = word::<Memory>(), value_delimiter = ',', default_values_t = [Memory::Private, Memory::Shared])]
     memory: Vec<Memory>,
     #[command(flatten)]
     pub(super) repetition: Repetition,
 }
 
-fn word(text: &str) -> Result<u64, String> {
+fn word_bytes(text: &str) -> Result<u64, String> {
     text.parse().ok().filter(|bytes| [4, 8].contains(bytes)).ok_or_else(|| "allowed are 4 and 8".to_owned())
 }
 

@@ -23,7 +23,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let asked = args.ranks.as_ref().map(Counts::to_u32).transpose();
     let asked = asked.map_err(|what| Failure::Input(format!("--ranks: {what}")))?;
     let ranks = args.carrier.ranks(asked, &[2])?;
-    let bench = args.kernel.bench(args.repetition.plan()?);
+    let bench = args.kernel.bench(args.repetition.plan()?)?;
     let progress = output.progress("measure kernel", ranks.len() as u64);
     for &ranks in &ranks {
         let over = args.carrier.oversubscribed(ranks);

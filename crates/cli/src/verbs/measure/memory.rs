@@ -1,9 +1,11 @@
 //! `hotlink measure memory`.
 
-use super::{Memory, Repetition, carrier::on_shm, room, summary};
+use super::{Repetition, carrier::on_shm, room, summary};
 use crate::values::{Counts, Sizes};
+use crate::words::word;
 use crate::{Failure, output::Output};
 use hotlink_bench::{MemoryCopy, MemoryPoint, Record, Samples};
+use hotlink_study::options::Memory;
 
 /// Share of this machine's free memory that a point may use.
 const MEMORY_SHARE: f64 = 0.25;
@@ -17,7 +19,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "LIST", default_value = "1..64..x2")]
     strides: Counts,
     /// Memory to copy in.
-    #[arg(long, value_enum, default_value_t = Memory::Private)]
+    #[arg(long, value_parser = word::<Memory>(), default_value_t = Memory::Private)]
     memory: Memory,
     #[command(flatten)]
     pub(super) repetition: Repetition,

@@ -345,26 +345,6 @@ impl Bench {
     }
 }
 
-/// Memory that messages lie in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Memory {
-    /// Ordinary user memory.
-    #[value(alias = "registered")]
-    Private,
-    /// What the port likes best: regular segments, where it has them.
-    #[value(alias = "regular")]
-    Shared,
-}
-
-impl Memory {
-    fn name(self) -> &'static str {
-        match self {
-            Memory::Private => "private",
-            Memory::Shared => "shared",
-        }
-    }
-}
-
 /// Options of every benchmark.
 #[derive(clap::Args)]
 struct Repetition {

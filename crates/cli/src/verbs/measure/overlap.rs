@@ -1,11 +1,12 @@
 //! `hotlink measure overlap`.
 
-use super::{Memory, Repetition, carrier::Carrier};
+use super::{Repetition, carrier::Carrier};
 use crate::values::{Numbers, Sizes};
 use crate::words::word;
 use crate::{Failure, output::Output};
 use hotlink_bench::{Overlap, OverlapTimes, Record, Samples};
-use hotlink_study::options::{Side, Spin};
+use hotlink_study::benchmarks::check_overlap;
+use hotlink_study::options::{Memory, Side, Spin};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -17,7 +18,7 @@ pub(super) struct Args {
     #[command(flatten)]
     curve: CurveArgs,
     /// Memory that the message lies in.
-    #[arg(long, value_enum, default_value_t = Memory::Private)]
+    #[arg(long, value_parser = word::<Memory>(), default_value_t = Memory::Private)]
     memory: Memory,
     #[command(flatten)]
     pub(super) repetition: Repetition,
@@ -28,35 +29,24 @@ pub(super) struct Args {
 pub(crate) struct CurveArgs {
     /// Who computes.
     #[arg(long, value_parser = word::<Side>(), value_delimiter = ',', default_values_t = [Side::Sender, Side::Receiver])]
-    side: Vec<Side>,
+    pub(crate) side: Vec<Side>,
     /// How it computes: on one variable for a fixed time, or DAXPY on vectors of the message's size.
     #[arg(long, value_parser = word::<Spin>(), value_delimiter = ',', default_values_t = [Spin::Fixed])]
-    spin: Vec<Spin>,
+    pub(crate) spin: Vec<Spin>,
     /// Computation times as shares of the message's own time.
     #[arg(long, value_name = "LIST", default_value = "0.25,0.5,1,1.5,2")]
     pub(crate) compute: Numbers,
 }
 
 impl CurveArgs {
-    /// Refuses what has no curve.
-    pub(crate) fn check(&self, sizes: &[u64]) -> Result<(), Failure> {
-        if sizes.contains(&0) {
-            let what = "--size 0: an empty message has nothing to hide; allowed is 1 and more";
-            return Err(Failure::Input(what.to_owned()));
-        }
-        if self.compute.iter().any(|&share| !(0.01..=100.0).contains(&share)) {
-            return Err(Failure::Input(format!("--compute {}: allowed are shares from 0.01 to 100", self.compute)));
-        }
-        Ok(())
-    }
     /// Every side with every way to compute.
-    pub(crate) fn ways(&self) -> impl Iterator<Item = (Side, Spin)> {
+    fn ways(&self) -> impl Iterator<Item = (Side, Spin)> {
         self.side.iter().flat_map(|&side| self.spin.iter().map(move |&spin| (side, spin)))
     }
 }
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    args.curve.check(&args.size)?;
+    check_overlap(&args.size, &args.curve.compute)?;
     args.carrier.fits(&args.size, 2, 2)?;
     let over = args.carrier.oversubscribed(2);
     let progress = output.progress("measure overlap", (args.size.len() * args.curve.ways().count()) as u64);

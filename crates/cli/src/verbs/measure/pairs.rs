@@ -1,10 +1,13 @@
 //! `hotlink measure pairs`: the matrix of all pairs; slow ones are tried again, and named if they stay slow.
 
 use super::bound::{Bound, OF_A_MESSAGE};
-use super::{Memory, Repetition, carrier::Carrier, summary};
-use crate::verbs::benches::{SlowOptions, check_pairs};
+use super::{Repetition, carrier::Carrier, summary};
+use crate::verbs::benches::SlowOptions;
+use crate::words::word;
 use crate::{Failure, output::Output, values::Sizes};
 use hotlink_bench::{Pairs, Record, Samples, slow};
+use hotlink_study::benchmarks::check_pairs;
+use hotlink_study::options::Memory;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -19,7 +22,7 @@ pub(super) struct Args {
     #[command(flatten)]
     slow: SlowOptions,
     /// Memory that messages lie in.
-    #[arg(long, value_enum, default_value_t = Memory::Private)]
+    #[arg(long, value_parser = word::<Memory>(), default_value_t = Memory::Private)]
     memory: Memory,
     #[command(flatten)]
     pub(super) repetition: Repetition,

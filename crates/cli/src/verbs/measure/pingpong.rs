@@ -1,9 +1,11 @@
 //! `hotlink measure pingpong`.
 
 use super::bound::{Bound, OF_A_MESSAGE};
-use super::{Memory, Repetition, carrier::Carrier, summary};
+use super::{Repetition, carrier::Carrier, summary};
+use crate::words::word;
 use crate::{Failure, output::Output, values::Sizes};
 use hotlink_bench::{PingPong, Record, Samples};
+use hotlink_study::options::Memory;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -16,7 +18,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "LIST", default_value = "8,64KiB,1MiB")]
     size: Sizes,
     /// Memory that messages lie in.
-    #[arg(long, value_enum, default_value_t = Memory::Private)]
+    #[arg(long, value_parser = word::<Memory>(), default_value_t = Memory::Private)]
     memory: Memory,
     /// Write each message anew before it is sent; the time of that counts.
     #[arg(long)]

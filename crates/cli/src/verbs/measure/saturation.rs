@@ -1,9 +1,11 @@
 //! `hotlink measure saturation`.
 
-use super::{Memory, Repetition, carrier::Carrier, stream::BOUND_IS, summary};
+use super::{Repetition, carrier::Carrier, stream::BOUND_IS, summary};
 use crate::values::{Counts, Sizes};
+use crate::words::word;
 use crate::{Failure, output::Output};
 use hotlink_bench::{Calls, Direction, PingPong, Plan, Record, Samples, Stream};
+use hotlink_study::options::Memory;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -16,7 +18,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "LIST", default_value = "1MiB")]
     size: Sizes,
     /// Memory that messages lie in.
-    #[arg(long, value_enum, default_value_t = Memory::Private)]
+    #[arg(long, value_parser = word::<Memory>(), default_value_t = Memory::Private)]
     memory: Memory,
     #[command(flatten)]
     pub(super) repetition: Repetition,
@@ -30,7 +32,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     if let Some(many) = pairs.iter().find(|&&pairs| pairs > 32) {
         return Err(Failure::Input(format!("--pairs {many}: allowed are 1 to 32")));
     }
-    crate::verbs::benches::check_sizes(&args.size)?;
+    hotlink_study::benchmarks::check_sizes(&args.size)?;
     args.carrier.fits(&args.size, 2 * pairs.iter().copied().max().unwrap_or(1), 2)?;
     let private = args.memory == Memory::Private;
     let idle = PingPong { sizes: vec![8], private, rewrite: false, plan: args.repetition.bound_plan()? };

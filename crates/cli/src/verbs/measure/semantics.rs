@@ -1,8 +1,10 @@
 //! `hotlink measure semantics`: restricted against full postal (K98).
 
-use super::{Memory, Repetition, carrier::Carrier, summary};
+use super::{Repetition, carrier::Carrier, summary};
+use crate::words::word;
 use crate::{Failure, output::Output, values::Sizes};
 use hotlink_bench::{Samples, Semantics};
+use hotlink_study::options::Memory;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -12,14 +14,14 @@ pub(super) struct Args {
     #[arg(long, value_name = "LIST", default_value = "64,4KiB,64KiB,1MiB")]
     size: Sizes,
     /// Memory that messages lie in.
-    #[arg(long, value_enum, default_value_t = Memory::Private)]
+    #[arg(long, value_parser = word::<Memory>(), default_value_t = Memory::Private)]
     memory: Memory,
     #[command(flatten)]
     pub(super) repetition: Repetition,
 }
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    crate::verbs::benches::check_sizes(&args.size)?;
+    hotlink_study::benchmarks::check_sizes(&args.size)?;
     let ranks = args.carrier.least(2)?;
     args.carrier.fits(&args.size, 2, 2)?;
     let over = args.carrier.oversubscribed(ranks);

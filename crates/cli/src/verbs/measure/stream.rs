@@ -1,10 +1,13 @@
 //! `hotlink measure stream` and `rate`: windows of messages between two ranks, one way and both; short ones counted.
 
-use super::{Memory, Repetition, carrier::Carrier, summary};
+use super::{Repetition, carrier::Carrier, summary};
 use crate::values::{Counts, Sizes};
-use crate::verbs::benches::{StreamOptions, WindowOptions, check_sizes};
+use crate::verbs::benches::{StreamOptions, WindowOptions};
+use crate::words::word;
 use crate::{Failure, output::Output};
 use hotlink_bench::{Calls, Direction, Record, Samples, Stream};
+use hotlink_study::benchmarks::check_sizes;
+use hotlink_study::options::Memory;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -41,7 +44,7 @@ pub(super) struct RateArgs {
 #[derive(clap::Args)]
 pub(super) struct Common {
     /// Memory that messages lie in.
-    #[arg(long, value_enum, default_value_t = Memory::Private)]
+    #[arg(long, value_parser = word::<Memory>(), default_value_t = Memory::Private)]
     memory: Memory,
     #[command(flatten)]
     pub(super) repetition: Repetition,
@@ -79,15 +82,15 @@ impl<'a> Point<'a> {
     fn record(&self, benchmark: &str, over: bool) -> Result<(Record, Samples), Failure> {
         let (bench, carrier, repetition) = (&self.bench, self.carrier, &self.common.repetition);
         let results: Vec<Vec<Samples>> = carrier.run(self.ranks, bench)?;
-        let samples = bench.aggregate(&results).swap_remove(0);
-        let (size, bandwidth) = (bench.sizes[0], summary(&samples)?.median);
+        let size = bench.sizes[0];
         let bound = carrier.copy_rate(size, 2 * bench.pairs, repetition.bound_plan()?)?.unwrap_or(0.0);
         let head = carrier
             .record(&repetition.fabric, benchmark)
             .with("memory", self.common.memory.name())
             .with("ranks", self.ranks);
-        let record = bench
-            .record(head, size, bandwidth)
+        let (record, samples) = told(bench, head, &results)?;
+        let bandwidth = summary(&samples)?.median;
+        let record = record
             .with("bound_bandwidth_MBps", bound)
             .with("efficiency", if bound > 0.0 { bandwidth / bound } else { 0.0 })
             .with("limiting_resource", "memory copy")
@@ -95,6 +98,11 @@ impl<'a> Point<'a> {
             .with("oversubscribed", over);
         Ok((record, samples))
     }
+}
+
+/// What the ranks' samples say.
+fn told(bench: &Stream, head: Record, results: &[Vec<Samples>]) -> Result<(Record, Samples), Failure> {
+    bench.record(head, results).ok_or_else(super::no_sample)
 }
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
@@ -141,4 +149,22 @@ pub(super) fn run_rate(args: &RateArgs, output: &mut Output) -> Result<(), Failu
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hotlink_bench::Plan;
+
+    /// What `simulate` says of the same samples: `study/src/simulate/streams.rs`.
+    #[test]
+    fn pairs_that_share_a_link_unfairly_do_not_sum_up_to_more_than_it_carries() {
+        let (direction, calls, plan) = (Direction::Uni, Calls::Windowed, Plan::once());
+        let bench = Stream { sizes: vec![100], pairs: 2, window: None, calls, direction, private: true, plan };
+        let ranks = [[100.0].as_slice(), &[50.0], &[], &[]];
+        let ranks = ranks.map(|values| vec![Samples { values: values.to_vec(), inner: 1, ..Samples::default() }]);
+        let (record, samples) = told(&bench, Record::new(), &ranks).unwrap();
+        assert_eq!((record.number("bandwidth_MBps"), record.number("messages_per_s")), (Some(100.0), Some(1e6)));
+        assert_eq!(samples.values, [100.0]);
+    }
 }

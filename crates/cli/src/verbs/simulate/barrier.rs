@@ -1,10 +1,12 @@
 //! `hotlink simulate barrier`: barriers on dedicated barrier networks, event by event.
 
+use super::options::asked;
+use super::run::Ask;
 use super::stack::StackArgs;
 use crate::verbs::watching::WatchOptions;
-use crate::{Failure, output::Output, values::Counts};
-use hotlink_study::cell::Cell;
-use hotlink_study::simulate::barrier::{self, Barriers};
+use crate::{Failure, values::Counts};
+use hotlink_study::simulate::barrier::MOST_REPETITIONS;
+use hotlink_study::simulate::request::{Benchmark, Request};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -28,10 +30,10 @@ pub(crate) struct Args {
     #[arg(long)]
     partition: bool,
     /// Barriers in a row; each node arrives up to --skew-us after it left the one before.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_REPETITIONS)))]
     repetitions: u32,
     /// Most delay of a node's arrival in microseconds, each delay equally likely; 0: all arrive as they left.
-    #[arg(long, default_value_t = 0.0, value_parser = skew)]
+    #[arg(long, default_value_t = 0.0)]
     skew_us: f64,
     /// Seed of the delays and of other random choices.
     #[arg(long, default_value_t = 1)]
@@ -46,53 +48,17 @@ pub(crate) struct Args {
     uncertain: super::options::UncertainArgs,
 }
 
-fn skew(text: &str) -> Result<f64, String> {
-    let allowed = "allowed: 0 to 1000000";
-    let skew: f64 = text.parse().map_err(|_| format!("`{text}` is no number of microseconds; {allowed}"))?;
-    if (0.0..=1e6).contains(&skew) { Ok(skew) } else { Err(format!("{text} is out of range; {allowed}")) }
-}
-
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    let nodes = args.nodes.to_u32().map_err(|what| Failure::Input(format!("--nodes: {what}")))?;
-    if args.watching.watching().is_some() {
-        let own = |name: &String| name == "hardware" || super::qsnet::algorithm(&args.fabric, name).is_some();
-        if let Some(name) = args.algorithm.iter().find(|name| own(name)) {
-            let what = "has no ranks and no ports; --trace, --count and --inject need a barrier by messages";
-            return Err(Failure::Input(format!("--algorithm {name}: {what}")));
-        }
+impl Ask for Args {
+    fn watching(&self) -> Option<&WatchOptions> {
+        Some(&self.watching)
     }
-    for algorithm in &args.algorithm {
-        if let Some(own) = super::qsnet::algorithm(&args.fabric, algorithm) {
-            let cells = super::qsnet::barriers(&args.fabric, &nodes, own, (&args.stack, &args.missing), args.seed);
-            super::qsnet::run(&cells, args.uncertain.vary(), output)?;
-            continue;
-        }
-        args.missing.refuse()?;
-        match algorithm.as_str() {
-            "hardware" => hardware(args, &nodes, output)?,
-            _ if nodes.iter().any(|&n| n < 2) => {
-                return Err(Failure::Input("--nodes: allowed are 2 or more".to_owned()));
-            }
-            _ => {
-                let mut cells = super::packet::barriers(&args.fabric, &nodes, algorithm, &args.stack, args.seed)?;
-                super::options::watched(&mut cells, &args.watching)?;
-                let sensitivity = args.uncertain.vary();
-                let cells: Vec<_> = cells.into_iter().map(|cell| Cell { sensitivity, ..cell }).collect();
-                super::packet::run(&cells, &args.watching, output)?;
-            }
-        }
+    fn request(&self) -> Result<Request, Failure> {
+        let Args { partition, repetitions, skew_us, seed, .. } = *self;
+        let benchmark = Benchmark::Barrier { algorithms: self.algorithm.clone(), partition, repetitions, skew_us };
+        let on = (std::slice::from_ref(&self.fabric), Some(&self.nodes));
+        let asked = asked(benchmark, on, &self.stack, (&self.watching, self.uncertain))?;
+        Ok(self.missing.of(Request { seed, ..asked }))
     }
-    Ok(())
-}
-
-/// On the fabric's own barrier network.
-fn hardware(args: &Args, nodes: &[u32], output: &mut Output) -> Result<(), Failure> {
-    let Args { partition, repetitions, skew_us, seed, .. } = *args;
-    let what = Barriers { partition, repetitions, skew_us, seed };
-    let progress = output.progress("simulate barrier", nodes.len() as u64 * u64::from(repetitions));
-    let records = barrier::hardware(&args.fabric, nodes, what, output.vary(args.uncertain.sensitivity), &progress)?;
-    records.into_iter().for_each(|record| output.push(record));
-    Ok(())
 }
 
 #[cfg(test)]
@@ -141,7 +107,10 @@ mod tests {
                 "simulate barrier --fabric hwbarr --nodes 4 --algorithm tre",
                 "`tre` is no algorithm of barrier; allowed: hardware",
             ),
-            ("simulate barrier --fabric hwbarr --nodes 4 --skew-us 2e6", "2e6 is out of range; allowed: 0 to 1000000"),
+            (
+                "simulate barrier --fabric hwbarr --nodes 4 --skew-us 2e6",
+                "2000000 is out of range; allowed: 0 to 1000000",
+            ),
         ] {
             let told = hotlink(line).unwrap_err().to_string();
             assert!(told.contains(expected), "{line}: {told}");

@@ -1,15 +1,15 @@
 //! `hotlink simulate cache-study`: replacement policies of the set-up cache under traces of buffer reuse.
 
 use super::options::UncertainArgs;
-use crate::table::Table;
+use super::run::Ask;
+use crate::Failure;
 use crate::values::{Size, Sizes};
 use crate::words::word;
-use crate::{Failure, output::Output};
 use hotlink_bench::Pattern;
-use hotlink_study::Source;
 use hotlink_study::options::Cache;
 use hotlink_study::simulate::cache_study::{CacheStudy, MOST, pattern};
-use std::path::PathBuf;
+use hotlink_study::simulate::request::{Benchmark, Request};
+use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -56,39 +56,42 @@ pub(crate) struct Args {
 /// What a plan's studies say themselves.
 const OPTIONS: [&str; 9] = ["fabric", "pattern", "cache", "buffers", "buffer_size", "uses", "size", "pinned", "seed"];
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    if let Some(plan) = &args.plan {
-        return crate::verbs::sweep::run_plan(plan, &["simulate", "cache-study"], output);
+/// What the table for people shows.
+const SHOWN: [&str; 9] = [
+    "pattern",
+    "policy",
+    "hit_rate",
+    "evictions",
+    "setup_us",
+    "time_us",
+    "bound_hit_rate",
+    "efficiency",
+    "limiting_resource",
+];
+
+impl Args {
+    /// The plan to run in place of the options.
+    pub(super) fn plan(&self) -> Option<&Path> {
+        self.plan.as_deref()
     }
-    let study = CacheStudy {
-        patterns: args.pattern.clone(),
-        policies: args.cache.clone(),
-        buffers: args.buffers,
-        buffer_sizes: args.buffer_size.to_vec(),
-        uses: args.uses,
-        message: args.size.0,
-        pinned: args.pinned.0,
-        seed: args.seed,
-    };
-    let source = Source::open(&args.fabric)?;
-    let progress = output.progress("simulate cache-study", study.count() as u64);
-    let ticking = progress.ticking();
-    let records = study.run(&source, output.vary(args.uncertain.sensitivity), &progress)?;
-    drop((ticking, progress));
-    output.table(Table::of_keys(
-        &records,
-        &[
-            "pattern",
-            "policy",
-            "hit_rate",
-            "evictions",
-            "setup_us",
-            "time_us",
-            "bound_hit_rate",
-            "efficiency",
-            "limiting_resource",
-        ],
-    ));
-    records.into_iter().for_each(|record| output.push(record));
-    Ok(())
+}
+
+impl Ask for Args {
+    fn shown(&self) -> &'static [&'static str] {
+        &SHOWN
+    }
+    fn request(&self) -> Result<Request, Failure> {
+        let study = CacheStudy {
+            patterns: self.pattern.clone(),
+            policies: self.cache.clone(),
+            buffers: self.buffers,
+            buffer_sizes: self.buffer_size.to_vec(),
+            uses: self.uses,
+            message: self.size.0,
+            pinned: self.pinned.0,
+            seed: self.seed,
+        };
+        let request = Request::new(Benchmark::CacheStudy(study), &self.fabric);
+        Ok(Request { seed: self.seed, sensitivity: self.uncertain.vary(), ..request })
+    }
 }

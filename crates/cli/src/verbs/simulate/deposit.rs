@@ -1,12 +1,13 @@
 //! `hotlink simulate deposit`: a block into local or remote memory, contiguous or with a stride (K98 s17-24).
 
 use super::options::UncertainArgs;
-use crate::table::Table;
+use super::run::Ask;
+use crate::Failure;
 use crate::values::{Counts, Size, Sizes};
 use crate::words::word;
-use crate::{Failure, output::Output};
 use hotlink_sim::host::Host;
-use hotlink_study::simulate::deposit::{self, Completion, Series, Transfers};
+use hotlink_study::simulate::deposit::{Completion, Series, Transfers};
+use hotlink_study::simulate::request::{Benchmark, Request};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -53,20 +54,21 @@ const SHOWN: [&str; 9] = [
     "limiting_resource",
 ];
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    let what = Transfers {
-        sizes: args.sizes.to_vec(),
-        strides: args.strides.to_vec(),
-        offset: args.offset.0,
-        operations: args.operations,
-        completion: args.completion,
-        series: args.series.clone(),
-    };
-    let progress = output.progress("simulate deposit", (args.fabric.len() * what.count()?) as u64);
-    let ticking = progress.ticking();
-    let records = deposit::run(&args.fabric, &what, output.vary(args.uncertain.sensitivity), &progress)?;
-    drop((ticking, progress));
-    output.table(Table::of_keys(&records, &SHOWN));
-    records.into_iter().for_each(|record| output.push(record));
-    Ok(())
+impl Ask for Args {
+    fn shown(&self) -> &'static [&'static str] {
+        &SHOWN
+    }
+    fn request(&self) -> Result<Request, Failure> {
+        let what = Transfers {
+            strides: self.strides.to_vec(),
+            offset: self.offset.0,
+            operations: self.operations,
+            completion: self.completion,
+            series: self.series.clone(),
+            ..Transfers::usual()
+        };
+        let (fabrics, sensitivity) = (self.fabric.clone(), self.uncertain.vary());
+        let request = Request::new(Benchmark::Deposit(what), "");
+        Ok(Request { fabrics, sizes: self.sizes.to_vec(), sensitivity, ..request })
+    }
 }

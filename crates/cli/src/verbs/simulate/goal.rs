@@ -4,9 +4,8 @@ use crate::progress::Stopwatch;
 use crate::{Failure, output::Output, values::Counts};
 use hotlink_bench::Step;
 use hotlink_fabric::units::Time;
-use hotlink_loggp::{LogGops, Machine, Schedule};
-use hotlink_study::Source;
-use hotlink_study::simulate::goal::{generated, simulated};
+use hotlink_loggp::{LogGops, Schedule};
+use hotlink_study::simulate::goal::{Goal, Scheduled};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -52,51 +51,37 @@ enum CalcUnit {
     Us,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    let calc_unit = match args.calc_unit {
-        CalcUnit::Ps => Time(1),
-        CalcUnit::Ns => Time(1_000),
-        CalcUnit::Us => Time(1_000_000),
-    };
-    let machine = machine(args)?;
-    let fabric = args.fabric.as_deref().unwrap_or("loggp");
-    if let Some(file) = &args.file {
-        let name = file.display().to_string();
-        let text =
-            hotlink_fabric::input::text(&name).map_err(|error| input(format!("{name}: cannot be read: {error}")))?;
-        let schedule = Schedule::parse(&text).map_err(|error| input(format!("{name}:{error}")))?;
-        let messages = LogGops { calc_unit, ..machine.messages };
-        output.push(simulated(fabric, &name, &schedule, &messages, &Stopwatch)?);
-        return Ok(());
-    }
-    let sizes = args.ranks.as_ref().map(Counts::to_u32).transpose().map_err(input)?.unwrap_or_default();
-    if args.write.is_some() && sizes.len() != 1 {
-        return Err(input("--write: takes one number of ranks; --ranks gives several".to_owned()));
-    }
-    let names: Vec<String> = args.generate.iter().map(Step::to_string).collect();
-    for ranks in sizes {
-        let (schedule, missing) = generated(&args.generate, args.repeat, ranks, &machine)?;
-        if let Some(path) = &args.write {
-            write(path, &schedule)?;
+impl Args {
+    /// The schedule and its machine, and the machine's fabric.
+    fn goal(&self) -> Result<(Goal, &str), Failure> {
+        let schedule = match &self.file {
+            Some(file) => Scheduled::File {
+                file: file.display().to_string(),
+                calc_unit: match self.calc_unit {
+                    CalcUnit::Ps => Time(1),
+                    CalcUnit::Ns => Time(1_000),
+                    CalcUnit::Us => Time(1_000_000),
+                },
+            },
+            None => Scheduled::Generated { steps: self.generate.clone(), repeat: self.repeat },
+        };
+        if self.loggp.is_none() && self.fabric.is_none() {
+            return Err(input("a machine is needed: --loggp L=..,o=..,g=..,G=.. or --fabric NAME".to_owned()));
         }
-        let mut record = simulated(fabric, &names.join(","), &schedule, &machine.messages, &Stopwatch)?;
-        if !missing.is_empty() {
-            let assumed = missing.iter().map(|missing| format!("free, since {fabric} {}", missing.told()));
-            record.set("assumed", assumed.collect::<Vec<_>>());
-        }
-        output.push(record);
+        Ok((Goal { schedule, machine: self.loggp }, self.fabric.as_deref().unwrap_or("loggp")))
     }
-    Ok(())
 }
 
-/// The machine that the options name.
-fn machine(args: &Args) -> Result<Machine, Failure> {
-    let Some(name) = &args.fabric else {
-        let missing = || input("a machine is needed: --loggp L=..,o=..,g=..,G=.. or --fabric NAME".to_owned());
-        return Ok(Machine::of_messages("loggp", args.loggp.ok_or_else(missing)?));
-    };
-    let source = Source::open(name)?;
-    Machine::of(source.spec()).map_err(input)
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    let (goal, fabric) = args.goal()?;
+    let ranks = args.ranks.as_ref().map(Counts::to_u32).transpose().map_err(input)?.unwrap_or_default();
+    if args.write.is_some() && ranks.len() != 1 {
+        return Err(input("--write: takes one number of ranks; --ranks gives several".to_owned()));
+    }
+    goal.each(fabric, &ranks, &Stopwatch, &mut |schedule, record| {
+        output.push(record);
+        args.write.as_ref().map_or(Ok(()), |path| write(path, schedule))
+    })
 }
 
 fn input(what: String) -> Failure {

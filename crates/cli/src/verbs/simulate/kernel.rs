@@ -1,17 +1,14 @@
 //! `hotlink simulate is`: the kernel over the message stack, on any fabric.
 
-use super::options::watched;
-use super::packet;
+use super::options::asked;
+use super::run::Ask;
 use super::stack::StackArgs;
+use crate::Failure;
 use crate::values::Counts;
 use crate::verbs::watching::WatchOptions;
 use crate::words::word;
-use crate::{Failure, output::Output};
-use hotlink_bench::is::Class;
-use hotlink_study::cell::Cell;
-use hotlink_study::cell::ProgramBench;
 use hotlink_study::options::ClassName;
-use hotlink_study::sort::ranks as is_ranks;
+use hotlink_study::simulate::request::{Benchmark, Request};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -41,30 +38,12 @@ struct OnArgs {
     ranks: Counts,
 }
 
-pub(crate) fn sort(args: &IsArgs, output: &mut Output) -> Result<(), Failure> {
-    let mut cells = args.cells()?;
-    watched(&mut cells, &args.watching)?;
-    packet::run(&cells, &args.watching, output)
-}
-
-impl IsArgs {
-    /// Over the message stack: the size told is that of a rank's keys.
-    fn cells(&self) -> Result<Vec<Cell>, Failure> {
-        if self.message.repeats() {
-            let what = "--warmup, --samples, --raw: the sort repeats itself, ten times after one untimed, as published";
-            return Err(Failure::Input(what.to_owned()));
-        }
-        let mut cells = Vec::new();
-        for &class in &self.class {
-            for &ranks in &is_ranks(&self.on.ranks)? {
-                let class: Class = class.into();
-                let size = class.keys() * size_of::<u32>() as u64 / u64::from(ranks);
-                let programs = self.message.programs(ranks, &ProgramBench::IntegerSort(class), &[None]);
-                let sensitivity = self.uncertain.vary();
-                let plain = |what| Cell { sensitivity, ..Cell::plain(&self.on.fabric, ranks, size, what, 1) };
-                cells.extend(programs.into_iter().map(plain));
-            }
-        }
-        Ok(cells)
+impl Ask for IsArgs {
+    fn watching(&self) -> Option<&WatchOptions> {
+        Some(&self.watching)
+    }
+    fn request(&self) -> Result<Request, Failure> {
+        let on = (std::slice::from_ref(&self.on.fabric), Some(&self.on.ranks));
+        asked(Benchmark::Sort(self.class.clone()), on, &self.message, (&self.watching, self.uncertain))
     }
 }

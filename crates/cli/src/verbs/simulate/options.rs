@@ -1,15 +1,15 @@
 //! Options that every packet simulation takes.
 
+use super::stack::StackArgs;
 use crate::Failure;
 use crate::values::{Counts, Size, Sizes};
 use crate::verbs::question::{MeasuredArgs, Methods};
 use crate::verbs::watching::WatchOptions;
 use crate::words::word;
 use hotlink_fabric::technology::{self, Technology};
-use hotlink_study::cell::{Cell, What};
 use hotlink_study::inputs::Vary;
-use hotlink_study::is_graph;
 use hotlink_study::options::{Ethernet, Paths, Rates};
+use hotlink_study::simulate::request::{Benchmark, Network, Request};
 
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct PacketArgs {
@@ -74,90 +74,36 @@ impl UncertainArgs {
 }
 
 impl PacketArgs {
-    /// What is done with uncertain inputs.
-    pub(crate) fn vary(&self) -> Vary {
-        self.uncertain.vary()
-    }
-    /// The message sizes asked for.
-    pub(crate) fn sizes(&self) -> &[u64] {
-        &self.size
-    }
-    /// The seed.
-    pub(crate) fn seed(&self) -> u64 {
-        self.seed
-    }
-    /// The numbers of nodes asked for, or `or`, all of them 2 or more.
-    pub(crate) fn nodes_or(&self, or: Option<u32>) -> Result<Vec<u32>, Failure> {
-        let nodes = self.nodes(or)?;
-        if nodes.iter().any(|&n| n < 2) {
-            return Err(Failure::Input("--nodes: allowed are 2 or more".to_owned()));
-        }
-        Ok(nodes)
-    }
-    /// One cell for each fabric, number of nodes (`or` where none is given) and size.
-    pub(crate) fn cells(
-        &self,
-        or: Option<u32>,
-        mut what: impl FnMut(&str, u32) -> Result<Vec<What>, Failure>,
-    ) -> Result<Vec<Cell>, Failure> {
-        let nodes = self.nodes_or(or)?;
-        let packet_size = self.packet_size.map(|size| u32::try_from(size.0).ok().filter(|&bytes| bytes > 0));
-        if packet_size == Some(None) {
-            return Err(Failure::Input("--packet-size: allowed are 1 B to 4 GiB".to_owned()));
-        }
-        let mut cells = Vec::new();
-        for fabric in &self.fabric {
-            for &nodes in &nodes {
-                for &size in self.size.iter() {
-                    for what in what(fabric, nodes)? {
-                        cells.push(self.cell(fabric, nodes, size, what, packet_size.flatten()));
-                    }
-                }
-            }
-        }
-        watched(&mut cells, &self.watching)?;
-        Ok(cells)
-    }
-
-    /// The numbers of nodes asked for.
-    pub(crate) fn nodes(&self, or: Option<u32>) -> Result<Vec<u32>, Failure> {
-        let missing = || Failure::Input("say how many nodes: --nodes 64, --nodes 2..128".to_owned());
-        match (&self.nodes, or) {
-            (Some(nodes), _) => nodes.to_u32().map_err(|what| Failure::Input(format!("--nodes: {what}"))),
-            (None, or) => Ok(vec![or.ok_or_else(missing)?]),
-        }
-    }
-
-    fn cell(&self, fabric: &str, nodes: u32, size: u64, what: What, packet_size: Option<u32>) -> Cell {
-        Cell {
-            fabric: fabric.to_owned(),
-            nodes,
-            size,
-            what,
+    /// The question about a benchmark.
+    pub(crate) fn request(&self, benchmark: Benchmark, programs: &StackArgs) -> Result<Request, Failure> {
+        let network = Network {
             capacities: self.capacities,
-            seed: self.seed,
-            packet_size,
+            packet_size: self.packet_size.map(|size| size.0),
             streams: self.streams,
             paths: self.paths,
-            sensitivity: self.uncertain.vary(),
-            technology: self.technology.filter(|_| is_graph(fabric)),
+            technology: self.technology,
             ethernet: self.ethernet,
             links: self.links,
-            faults: None,
-        }
+        };
+        let asked = asked(benchmark, (&self.fabric, self.nodes.as_ref()), programs, (&self.watching, self.uncertain))?;
+        Ok(Request { sizes: self.size.to_vec(), network, seed: self.seed, ..asked })
     }
 }
 
-/// Puts observers and faults on the cells' ports, as asked for.
-pub(super) fn watched(cells: &mut [Cell], options: &WatchOptions) -> Result<(), Failure> {
-    options.check()?;
-    let Some(watching) = options.watching() else { return Ok(()) };
-    for cell in cells {
-        let What::Program(program) = &mut cell.what else {
-            let what = "--trace, --count, --inject: bare packets have no ranks and no ports; allowed with";
-            return Err(Failure::Input(format!("{what} --stack message, where the benchmark has it")));
-        };
-        program.watching = Some(watching);
-    }
-    Ok(())
+/// The question about a benchmark that runs on nodes of fabrics.
+pub(super) fn asked(
+    benchmark: Benchmark,
+    (fabrics, nodes): (&[String], Option<&Counts>),
+    programs: &StackArgs,
+    (watching, uncertain): (&WatchOptions, UncertainArgs),
+) -> Result<Request, Failure> {
+    watching.check()?;
+    let nodes = nodes.map(Counts::to_u32).transpose();
+    Ok(Request {
+        fabrics: fabrics.to_vec(),
+        nodes: nodes.map_err(|what| Failure::Input(format!("--nodes: {what}")))?,
+        programs: programs.programs(watching.watching()),
+        sensitivity: uncertain.vary(),
+        ..Request::new(benchmark, "")
+    })
 }

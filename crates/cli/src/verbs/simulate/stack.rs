@@ -1,12 +1,10 @@
 //! Options of programs on simulated ranks.
 
 use crate::words::word;
+use hotlink_bench::Watching;
 use hotlink_fabric::background::BackgroundSpec;
-use hotlink_fabric::units::Time;
-use hotlink_message::Algorithm;
-use hotlink_study::cell::What;
-use hotlink_study::cell::{Program, ProgramBench};
 use hotlink_study::options::{Alignment, Cache, Memory, Via, ZeroCopy};
+use hotlink_study::simulate::programs::Programs;
 
 /// Options of programs.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -43,77 +41,9 @@ pub(crate) struct StackArgs {
 }
 
 impl StackArgs {
-    /// Whether an option asks for the message-passing stack.
-    pub(crate) fn is_asked_for(&self) -> bool {
-        !self.memory.is_empty()
-            || !self.cache.is_empty()
-            || !self.align.is_empty()
-            || !self.zero_copy.is_empty()
-            || !self.via.is_empty()
-            || self.warmup.is_some()
-            || self.background.is_some()
-    }
-    /// Traffic beside it.
-    pub(crate) fn background(&self) -> Option<BackgroundSpec> {
-        self.background
-    }
-    /// Whether every sample is asked for.
-    pub(crate) fn raw(&self) -> bool {
-        self.raw
-    }
-    /// Whether an option says how often a benchmark is repeated.
-    pub(crate) fn repeats(&self) -> bool {
-        self.warmup.is_some() || self.samples.is_some() || self.raw
-    }
-    /// Samples to be taken of a message of `bytes`: where none are asked for, no more than move 1 MiB.
-    pub(crate) fn samples_of(&self, bytes: u64) -> u32 {
-        let most = ((1 << 20) / bytes.max(1)).clamp(1, 20) as u32;
-        self.samples.unwrap_or(self.samples().min(most))
-    }
-    /// Virtual time after which no further sample begins, beside other traffic that never ends, unless their number is
-    /// asked for.
-    pub(crate) fn limit(&self) -> Option<Time> {
-        (self.samples.is_none() && self.background.is_some()).then_some(ENOUGH)
-    }
-    /// Samples to be taken.
-    pub(crate) fn samples(&self) -> u32 {
-        self.samples.unwrap_or(if self.background.is_some() { 20 } else { 1 })
-    }
-    /// One program for each combination.
-    pub(crate) fn programs(&self, nodes: u32, bench: &ProgramBench, algorithms: &[Option<Algorithm>]) -> Vec<What> {
-        fn or<T: Copy>(given: &[T], usual: T) -> Vec<T> {
-            if given.is_empty() { vec![usual] } else { given.to_vec() }
-        }
-        let warmup = self.warmup.unwrap_or(u64::from(nodes <= 4096));
-        let mut all = Vec::new();
-        for &memory in &or(&self.memory, Memory::Regular) {
-            for &align in &or(&self.align, Alignment::Default) {
-                for &cache in &or(&self.cache, Cache::Lru) {
-                    for &zero_copy in &or(&self.zero_copy, ZeroCopy::On) {
-                        for &via in &or(&self.via, Via::Adapter) {
-                            let of = |&algorithm: &Option<Algorithm>| Program {
-                                bench: bench.clone(),
-                                memory,
-                                align,
-                                cache,
-                                zero_copy: zero_copy == ZeroCopy::On,
-                                via,
-                                algorithm,
-                                warmup,
-                                background: self.background,
-                                samples: self.samples(),
-                                raw: self.raw,
-                                watching: None,
-                            };
-                            all.extend(algorithms.iter().map(of).map(What::Program));
-                        }
-                    }
-                }
-            }
-        }
-        all
+    /// As the library takes them.
+    pub(crate) fn programs(&self, watching: Option<Watching>) -> Programs {
+        let StackArgs { memory, align, cache, zero_copy, via, warmup, background, samples, raw } = self.clone();
+        Programs { memory, align, cache, zero_copy, via, warmup, background, samples, raw, watching }
     }
 }
-
-/// Virtual time of samples beside other traffic on QsNet that is enough.
-const ENOUGH: Time = Time(10_000_000_000);

@@ -1,16 +1,14 @@
 //! `hotlink simulate stream|rate|pairs|kernel`: the code of `measure` on simulated ranks.
 
-use super::options::{PacketArgs, watched};
-use super::packet;
+use super::options::{PacketArgs, asked};
+use super::run::Ask;
 use super::stack::StackArgs;
+use crate::Failure;
 use crate::values::Counts;
 use crate::verbs::benches;
 use crate::verbs::watching::WatchOptions;
-use crate::{Failure, output::Output};
-use hotlink_bench::{Calls, Direction, Plan};
-use hotlink_study::cell::Cell;
-use hotlink_study::cell::ProgramBench;
-use hotlink_study::cell::Streamed;
+use hotlink_bench::Plan;
+use hotlink_study::simulate::request::{Benchmark, Request};
 
 #[derive(clap::Args)]
 #[command(
@@ -69,79 +67,46 @@ pub(crate) struct KernelArgs {
     uncertain: super::options::UncertainArgs,
 }
 
-impl StreamArgs {
-    /// Options of every packet simulation.
-    pub(crate) fn packet(&self) -> &PacketArgs {
-        &self.packet
+impl Ask for StreamArgs {
+    fn packet(&self) -> Option<&PacketArgs> {
+        Some(&self.packet)
     }
-    pub(crate) fn cells(&self) -> Result<Vec<Cell>, Failure> {
-        benches::check_sizes(self.packet.sizes())?;
-        let (calls, window) = (self.stream.calls, self.stream.window.window);
-        self.packet.cells(Some(2), |_, nodes| {
-            let one = |&direction: &Direction| {
-                let streamed = Streamed { benchmark: "stream", pairs: 1, direction, calls, window };
-                self.message.programs(nodes, &ProgramBench::Stream(streamed), &[None])
-            };
-            Ok(self.stream.direction.iter().flat_map(one).collect())
-        })
+    fn request(&self) -> Result<Request, Failure> {
+        let benches::StreamOptions { direction, calls, window } = &self.stream;
+        let (directions, calls, window) = (direction.clone(), *calls, window.window);
+        self.packet.request(Benchmark::Stream { directions, calls, window }, &self.message)
     }
 }
 
-impl RateArgs {
-    /// Options of every packet simulation.
-    pub(crate) fn packet(&self) -> &PacketArgs {
-        &self.packet
+impl Ask for RateArgs {
+    fn packet(&self) -> Option<&PacketArgs> {
+        Some(&self.packet)
     }
-    pub(crate) fn cells(&self) -> Result<Vec<Cell>, Failure> {
-        benches::check_sizes(self.packet.sizes())?;
-        let counts = self.pairs.as_ref().map(Counts::to_u32).transpose();
-        let counts = counts.map_err(|what| Failure::Input(format!("--pairs: {what}")))?;
-        let most = counts.iter().flatten().copied().max().unwrap_or(1);
-        self.packet.cells(Some(2 * most), |fabric, nodes| {
-            let one = |pairs: u32| {
-                if 2 * pairs > nodes {
-                    let needed = 2 * pairs;
-                    return Err(Failure::Input(format!("{fabric}: {pairs} pairs need {needed} nodes, not {nodes}")));
-                }
-                let (direction, calls, window) = (Direction::Uni, Calls::Windowed, self.window.window);
-                let streamed = Streamed { benchmark: "rate", pairs, direction, calls, window };
-                Ok(self.message.programs(nodes, &ProgramBench::Stream(streamed), &[None]))
-            };
-            let counts = counts.clone().unwrap_or_else(|| vec![nodes / 2]);
-            Ok(counts.into_iter().map(one).collect::<Result<Vec<_>, _>>()?.concat())
-        })
+    fn request(&self) -> Result<Request, Failure> {
+        let pairs = self.pairs.as_ref().map(Counts::to_u32).transpose();
+        let pairs = pairs.map_err(|what| Failure::Input(format!("--pairs: {what}")))?;
+        self.packet.request(Benchmark::Rate { pairs, window: self.window.window }, &self.message)
     }
 }
 
-impl PairsArgs {
-    /// Options of every packet simulation.
-    pub(crate) fn packet(&self) -> &PacketArgs {
-        &self.packet
+impl Ask for PairsArgs {
+    fn packet(&self) -> Option<&PacketArgs> {
+        Some(&self.packet)
     }
-    pub(crate) fn cells(&self) -> Result<Vec<Cell>, Failure> {
-        self.packet.cells(Some(4), |_, nodes| {
-            benches::check_pairs(nodes)?;
-            Ok(self.message.programs(nodes, &ProgramBench::Pairs { slow: self.slow.slow }, &[None]))
-        })
+    fn request(&self) -> Result<Request, Failure> {
+        self.packet.request(Benchmark::Pairs { slow: self.slow.slow }, &self.message)
     }
 }
 
-impl KernelArgs {
-    pub(crate) fn run(&self, output: &mut Output) -> Result<(), Failure> {
-        let mut cells = self.cells()?;
-        watched(&mut cells, &self.watching)?;
-        packet::run(&cells, &self.watching, output)
+impl Ask for KernelArgs {
+    fn watching(&self) -> Option<&WatchOptions> {
+        Some(&self.watching)
     }
-    fn cells(&self) -> Result<Vec<Cell>, Failure> {
-        let nodes = self.nodes.to_u32().map_err(|what| Failure::Input(format!("--nodes: {what}")))?;
-        let bench = ProgramBench::Kernel(self.kernel.bench(Plan::once()));
-        let cell = |fabric: &String, nodes: u32| {
-            let programs = self.message.programs(nodes, &bench, &[None]);
-            let sensitivity = self.uncertain.vary();
-            let plain = |what| Cell { sensitivity, ..Cell::plain(fabric, nodes, 0, what, 1) };
-            programs.into_iter().map(plain).collect::<Vec<_>>()
-        };
-        let of = |fabric| nodes.iter().flat_map(move |&nodes| cell(fabric, nodes));
-        Ok(self.fabric.iter().flat_map(of).collect())
+    fn request(&self) -> Result<Request, Failure> {
+        let kernel = self.kernel.bench(Plan::once())?;
+        let seed = kernel.seed;
+        let on = (&self.fabric[..], Some(&self.nodes));
+        let asked = asked(Benchmark::Kernel(kernel), on, &self.message, (&self.watching, self.uncertain))?;
+        Ok(Request { seed, ..asked })
     }
 }

@@ -1,0 +1,158 @@
+//! From options to a question, and from its answers to results and a table.
+
+use super::options::PacketArgs;
+use crate::progress::Stopwatch;
+use crate::table::Table;
+use crate::verbs::question::Methods;
+use crate::verbs::watching::{Recorder, WatchOptions};
+use crate::{Failure, output::Output};
+use hotlink_study::ask::{ENGINES, Engine, Exactly, Measured, ask_engines};
+use hotlink_study::cell::Cell;
+use hotlink_study::simulate::loggp::is_calibrated;
+use hotlink_study::simulate::request::{Part, Request};
+use hotlink_study::{Source, timeline};
+
+/// Options that ask for a simulation.
+pub(crate) trait Ask {
+    /// The question.
+    fn request(&self) -> Result<Request, Failure>;
+    /// Options of every packet simulation, where it has them.
+    fn packet(&self) -> Option<&PacketArgs> {
+        None
+    }
+    /// Options of observers, where it has them.
+    fn watching(&self) -> Option<&WatchOptions> {
+        self.packet().map(|packet| &packet.watching)
+    }
+    /// What the table for people shows; the other formats have every key.
+    fn shown(&self) -> &'static [&'static str] {
+        &SHOWN
+    }
+}
+
+/// What the table for people shows of a packet simulation.
+const SHOWN: [&str; 46] = [
+    "fabric",
+    "benchmark",
+    "nodes",
+    "size_B",
+    "algorithm",
+    "background",
+    "via",
+    "semantics",
+    "memory",
+    "cache",
+    "side",
+    "compute_us",
+    "overlap",
+    "setup_us",
+    "senders",
+    "pairs",
+    "direction",
+    "rank_a",
+    "rank_b",
+    "times_median",
+    "traffic",
+    "load",
+    "resource",
+    "utilisation",
+    "latency_us",
+    "p93",
+    "p99",
+    "under_20us",
+    "class",
+    "time_s",
+    "mops",
+    "barrier_us",
+    "messages_per_s",
+    "mpi_share",
+    "bandwidth_MBps",
+    "bandwidth_per_node_MBps",
+    "bound_bandwidth_MBps",
+    "bound_bandwidth_per_node_MBps",
+    "efficiency",
+    "limiting_resource",
+    "lost",
+    "gone",
+    "unreachable",
+    "kind",
+    "events",
+    "wall_s",
+];
+
+/// Whether a fabric is a LogGP machine; one that cannot be opened says so when it runs.
+fn is_loggp(fabric: &str) -> bool {
+    Source::open(fabric).is_ok_and(|source| is_calibrated(source.spec()))
+}
+
+/// Runs what `ask` asks: by the simulator, or by every engine of `--method`.
+pub(crate) fn run(ask: &dyn Ask, output: &mut Output) -> Result<(), Failure> {
+    let mut runs = Vec::new();
+    for part in ask.request()?.parts()? {
+        match (&part, ask.packet(), ask.packet().and_then(|packet| packet.method)) {
+            // The simulator alone answers every benchmark, but nothing on a machine without a network.
+            (Part::Cells(cells), Some(packet), Some(methods))
+                if methods != Methods::Packet || packet.fabric.iter().any(|fabric| is_loggp(fabric)) =>
+            {
+                runs.extend(by_methods(packet, methods, cells, output)?);
+            }
+            _ => runs.extend(simulate(part, ask.shown(), output)?),
+        }
+    }
+    ask.watching().map_or(Ok(()), |watching| watching.write(&runs, output))
+}
+
+/// By every engine of `methods` that answers.
+fn by_methods(
+    packet: &PacketArgs,
+    methods: Methods,
+    cells: &[Cell],
+    output: &mut Output,
+) -> Result<Vec<timeline::Run>, Failure> {
+    let measured = Measured(packet.measured.records()?);
+    let progress = output.progress("simulate", cells.len() as u64);
+    let ticking = progress.ticking();
+    let recorder = Recorder::new(&Stopwatch);
+    let (mut records, mut notes) = (Vec::new(), Vec::new());
+    for cell in cells {
+        let source = Source::open(&cell.fabric)?;
+        let exactly = Exactly::new(cell.clone(), &source);
+        let question = exactly.question().ok_or_else(|| {
+            Failure::Input(format!("--method {methods}: only the simulator answers this benchmark: --method packet"))
+        })?;
+        let others = ENGINES.into_iter().filter(|engine| engine.method() != exactly.method());
+        let engines: Vec<&dyn Engine> =
+            others.chain([&exactly as &dyn Engine, &measured]).filter(|engine| methods.asks(engine.method())).collect();
+        let answers = ask_engines(&question, &source, &engines, &recorder)?;
+        records.extend(answers.records());
+        records.extend(answers.given.iter().flat_map(|answer| answer.more.clone()));
+        notes.extend(answers.notes().iter().map(|note| format!("{} nodes, {} B: {note}", cell.nodes, cell.size)));
+        progress.step();
+    }
+    drop((ticking, progress));
+    let keys: Vec<&str> = ["fabric", "benchmark", "method"].into_iter().chain(SHOWN.into_iter().skip(2)).collect();
+    output.table(Table { notes, ..Table::of_keys(&records, &keys) });
+    records.into_iter().for_each(|record| output.push(record));
+    Ok(recorder.runs())
+}
+
+/// By the simulator: records in order, as they come.
+fn simulate(part: Part, shown: &[&str], output: &mut Output) -> Result<Vec<timeline::Run>, Failure> {
+    // One answer's inputs are varied unasked, for the line under the table.
+    let part = part.first_varied(output.vary(false));
+    let progress = output.progress("simulate", part.steps());
+    let ticking = progress.ticking();
+    let recorder = Recorder::new(&progress);
+    let mut records = Vec::new();
+    part.run(&recorder, &mut |given| {
+        records.extend(given.clone());
+        given.into_iter().for_each(|record| output.push(record));
+        !output.is_closed()
+    })?;
+    drop(ticking);
+    // A barrier network's few keys are all shown.
+    if !matches!(part, Part::Barrier { .. }) {
+        output.table(Table::of_keys(&records, shown));
+    }
+    Ok(recorder.runs())
+}

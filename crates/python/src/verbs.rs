@@ -1,0 +1,74 @@
+//! Verbs that work with processes and files of this machine, by values.
+
+use crate::questions::{told, word};
+use hotlink_cli::Cells;
+use hotlink_seeds::Study;
+use hotlink_study::Error;
+use hotlink_study::calibrate::Calibration;
+use hotlink_study::import::{Files, Program};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+
+/// A fabric of measured results.
+#[pyfunction]
+pub(crate) fn calibrate(
+    py: Python<'_>,
+    files: Vec<PathBuf>,
+    name: String,
+    model: String,
+    check: Vec<PathBuf>,
+    force: bool,
+    out: Option<PathBuf>,
+) -> PyResult<String> {
+    told(py, || {
+        let model = word("model", &model)?;
+        hotlink_cli::calibrate(&Calibration { files, name, model, check, force, out })
+    })
+}
+
+/// Results of another measurement program.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn import_results(
+    py: Python<'_>,
+    program: String,
+    files: Vec<PathBuf>,
+    fabric: Option<String>,
+    nodes: Option<u32>,
+    benchmark: Option<String>,
+    ranks: Option<u32>,
+    gbits: bool,
+) -> PyResult<String> {
+    told(py, || {
+        let program = match Program::ALL.into_iter().find(|known| known.name() == program) {
+            Some(Program::Perftest { .. }) => Program::Perftest { gbits },
+            Some(_) if gbits => return Err(Error::Input("report_gbits: is perftest's".to_owned())),
+            Some(known) => known,
+            None => {
+                let names = Program::ALL.map(Program::name).join(", ");
+                return Err(Error::Input(format!("program: `{program}`: must be one of {names}")));
+            }
+        };
+        hotlink_cli::import_files(&Files { program, files, fabric, nodes, benchmark, ranks })
+    })
+}
+
+/// The rows of studies.
+#[pyfunction]
+pub(crate) fn reproduce(py: Python<'_>, studies: Vec<String>, measure: bool) -> PyResult<String> {
+    told(py, || {
+        let studies = studies.iter().map(|name| word("studies", name)).collect::<Result<Vec<Study>, _>>()?;
+        hotlink_cli::reproduce(&studies, measure)
+    })
+}
+
+/// The cells of a plan: run, listed, or those that are finished gathered.
+#[pyfunction]
+pub(crate) fn sweep(py: Python<'_>, plan: PathBuf, out: Option<PathBuf>, cells: &str) -> PyResult<String> {
+    let cells = match cells {
+        "list" => Cells::List,
+        "gather" => Cells::Gather,
+        _ => Cells::Run,
+    };
+    told(py, || hotlink_cli::sweep(&plan, out.as_deref(), cells))
+}

@@ -1,0 +1,178 @@
+//! A calibration as every face asks for it: result files in, a fabric's text and records about it out.
+
+use super::{Measured, Model, check_name, check_record, fabric, loggp, values};
+use crate::{Error, results};
+use hotlink_bench::Record;
+use hotlink_fabric::catalog::{self, Library};
+use serde_json::{Map, Value as Json};
+use std::path::{Path, PathBuf};
+
+/// What is calibrated.
+#[derive(Clone, Debug)]
+pub struct Calibration {
+    /// Results; `-` is standard input.
+    pub files: Vec<PathBuf>,
+    /// Name of the fabric.
+    pub name: String,
+    /// What is made of them.
+    pub model: Model,
+    /// Results to predict and compare with, of a LogGP machine.
+    pub check: Vec<PathBuf>,
+    /// Whether it may stand before a fabric of this name that comes with hotlink.
+    pub force: bool,
+    /// Where the fabric is to be written; by default in the user's own catalog.
+    pub out: Option<PathBuf>,
+}
+
+/// The machine that calibrates. A face fills it in: this library starts no process and looks at no clock.
+pub trait Site {
+    /// Whether results with this environment were made on this machine.
+    fn made(&self, environment: &Map<String, Json>) -> bool;
+    /// Refuses a place where the fabric could not be written.
+    ///
+    /// # Errors
+    /// Why not.
+    fn can_write(&self, path: &Path) -> Result<(), Error>;
+    /// Measures what results of this machine lack.
+    ///
+    /// # Errors
+    /// A measurement that failed.
+    fn complete(&self, measured: &mut Vec<Measured>) -> Result<(), Error>;
+    /// Tells people.
+    fn note(&self, text: &str);
+}
+
+/// A calibrated fabric.
+pub struct Calibrated {
+    /// Where it belongs.
+    pub path: PathBuf,
+    /// Its text.
+    pub text: String,
+    /// What is told of it.
+    pub records: Vec<Record>,
+}
+
+impl Calibration {
+    /// Reads the results and makes the fabric.
+    ///
+    /// # Errors
+    /// What is missing, or does not belong together.
+    pub fn make(&self, site: &dyn Site) -> Result<Calibrated, Error> {
+        let path = self.path()?;
+        let (mut measured, seen) = (read_all(&self.files, site)?, read_all(&self.check, site)?);
+        if self.model == Model::Loggp {
+            // What is wrong is told before anything is measured.
+            site.can_write(&path)?;
+            loggp::can_fit(&measured)?;
+            fabric(&self.name, &measured, self.model)?;
+            site.complete(&mut measured)?;
+        }
+        let mut spec = fabric(&self.name, &measured, self.model)?;
+        let mut told = Vec::new();
+        if self.model == Model::Loggp {
+            let fit = loggp::Fit::of(&measured);
+            spec.parameters.extend(fit.parameters(&measured));
+            let (records, notes) = fit.records(&self.name);
+            told = records;
+            notes.iter().for_each(|note| site.note(note));
+            if !seen.is_empty() {
+                told.extend(loggp::check(&spec, &seen)?);
+            }
+        }
+        let text = catalog::to_toml(&spec);
+        catalog::parse(&self.name, &text).map_err(|mistakes| {
+            let told: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+            Error::Check(format!("calibrate: these results do not make a sound fabric:\n{}", told.join("\n")))
+        })?;
+        let values = values(&spec, &path.display().to_string()).into_iter();
+        let records = values.filter(|_| self.model == Model::Fabric).chain(told).collect();
+        Ok(Calibrated { path, text, records })
+    }
+
+    /// Where the fabric belongs, if it may have its name.
+    fn path(&self) -> Result<PathBuf, Error> {
+        let name = &self.name;
+        check_name(name)?;
+        let shipped = Library::embedded().list("fabrics");
+        if self.out.is_none() && !self.force && shipped.iter().any(|listed| listed.name == *name) {
+            let what = "the catalog has a fabric of this name, which yours would replace; choose another name, or say";
+            return Err(Error::Input(format!("--name {name}: {what} --force")));
+        }
+        if self.model == Model::Fabric && !self.check.is_empty() {
+            return Err(Error::Input("--check: needs --model loggp".to_owned()));
+        }
+        match &self.out {
+            Some(path) => Ok(path.clone()),
+            None => {
+                let home = Library::data_home();
+                let no_home = || Error::Input("calibrate: no home directory; say where with --out FILE".to_owned());
+                Ok(home.ok_or_else(no_home)?.join("fabrics").join(format!("{name}.toml")))
+            }
+        }
+    }
+}
+
+/// The measured records of all these.
+fn read_all(files: &[PathBuf], site: &dyn Site) -> Result<Vec<Measured>, Error> {
+    let mut measured = Vec::new();
+    for file in files {
+        measured.extend(read(file, site)?);
+    }
+    Ok(measured)
+}
+
+/// The measured records of one result file, or of a sweep's folder.
+fn read(path: &Path, site: &dyn Site) -> Result<Vec<Measured>, Error> {
+    let mut found = Vec::new();
+    for results in results::read(path)? {
+        let host = results.environment.get("host").and_then(Json::as_str).map(|host| format!(" on {host}"));
+        let source = format!("{}{}, {}", results.command, host.unwrap_or_default(), date(&results.file));
+        let cores =
+            ["cores", "cores_online"].map(|key| (key, results.environment.get(key).cloned().unwrap_or_default()));
+        let is_here = site.made(&results.environment);
+        for (index, mut record) in results.records.into_iter().enumerate() {
+            if record.text("method") == Some("measured") {
+                check_record(&record)
+                    .map_err(|told| Error::Input(format!("{}: records[{index}].{told}", results.file.display())))?;
+                cores.iter().for_each(|(key, count)| record.set(key, count.clone()));
+                found.push(Measured { record, source: source.clone(), is_here });
+            }
+        }
+    }
+    if found.is_empty() {
+        return Err(Error::Input(format!("{}: holds no record with method \"measured\"", path.display())));
+    }
+    Ok(found)
+}
+
+/// The day on which the results were written.
+fn date(file: &Path) -> String {
+    let written = std::fs::metadata(file).and_then(|metadata| metadata.modified());
+    let since = written.ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    since.map_or_else(|| "undated".to_owned(), |since| civil(since.as_secs() / 86_400))
+}
+
+/// The date of a day since 1970-01-01 (H. Hinnant's `civil_from_days`).
+fn civil(days: u64) -> String {
+    let z = days + 719_468;
+    let (era, day_of_era) = (z / 146_097, z % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let (month, carry) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    format!("{:04}-{month:02}-{day:02}", year_of_era + era * 400 + carry)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates() {
+        assert_eq!(
+            (civil(0), civil(11_016), civil(20_513)),
+            ("1970-01-01".into(), "2000-02-29".into(), "2026-03-01".into())
+        );
+    }
+}

@@ -1,0 +1,299 @@
+//! The cells of a request: one for each fabric, number of nodes, size and choice.
+
+use super::super::loggp::is_calibrated;
+use super::super::pairs::Sharing;
+use super::{Benchmark, Request, input};
+use crate::cell::{Cell, ProgramBench, Streamed, What};
+use crate::options::{SendMode, Side, Spin, Stack};
+use crate::{Error, benchmarks, sort};
+use hotlink_bench::is::Class;
+use hotlink_bench::{Calls, Direction, Which};
+use hotlink_message::Algorithm;
+
+impl Request {
+    /// Cells of a benchmark that has them; `bcast` with the algorithms that run over messages.
+    pub(super) fn cells(&self, algorithms: &[String]) -> Result<Vec<Cell>, Error> {
+        self.check(algorithms)?;
+        let message =
+            |bench: &ProgramBench, nodes| -> Result<Vec<What>, Error> { Ok(self.programs.of(nodes, bench, &[None])) };
+        match &self.benchmark {
+            Benchmark::PingPong { messages, between } => self.each(|_, nodes| {
+                let between = match *between {
+                    None => [0, nodes - 1],
+                    Some([a, b]) if a != b => [a, b],
+                    Some(_) => return input("--between: two different nodes, such as 0,5"),
+                };
+                match self.stack_of(false)? {
+                    Stack::Packet => Ok(vec![What::PingPong { between, messages: *messages }]),
+                    Stack::Message if between[0] != 0 || between[1] != nodes - 1 => {
+                        input("--between: the message stack plays between the first and the last node")
+                    }
+                    Stack::Message => message(&ProgramBench::PingPong { between }, nodes),
+                }
+            }),
+            Benchmark::Stream { directions, calls, window } => self.each(|_, nodes| {
+                let one = |&direction: &Direction| {
+                    let streamed =
+                        Streamed { benchmark: "stream", pairs: 1, direction, calls: *calls, window: *window };
+                    self.programs.of(nodes, &ProgramBench::Stream(streamed), &[None])
+                };
+                Ok(directions.iter().flat_map(one).collect())
+            }),
+            Benchmark::Rate { pairs, window } => self.each(|fabric, nodes| self.rate(fabric, nodes, pairs, *window)),
+            Benchmark::Pairs { slow } => self.each(|_, nodes| {
+                benchmarks::check_pairs(nodes)?;
+                message(&ProgramBench::Pairs { slow: *slow }, nodes)
+            }),
+            Benchmark::Kernel(kernel) => {
+                self.plain(0, |nodes| self.programs.of(nodes, &ProgramBench::Kernel(kernel.clone()), &[None]))
+            }
+            Benchmark::Semantics(modes) => self.each(|_, nodes| {
+                let of = |&mode: &SendMode| {
+                    let bench = ProgramBench::Semantics { postal: mode == SendMode::Postal };
+                    self.programs.of(nodes, &bench, &[None])
+                };
+                Ok(modes.iter().flat_map(of).collect())
+            }),
+            Benchmark::Saturation { turning, counts, messages, window } => {
+                let (sharing, counted) = (self.sharing(*turning)?, if *turning { "pairs" } else { "senders" });
+                self.each(|fabric, nodes| {
+                    let one = |&count: &u32| match sharing.pairs(nodes, count) {
+                        Ok(pairs) => Ok(What::Saturation { pairs, messages: *messages, window: *window, counted }),
+                        Err(needed) => {
+                            input(format!("{fabric}: {count} {counted} need {needed} nodes or more, not {nodes}"))
+                        }
+                    };
+                    counts.iter().map(one).collect()
+                })
+            }
+            Benchmark::Collective { which, order, .. } => {
+                let algorithms = named(*which, algorithms)?;
+                self.each(|_, nodes| match self.stack_of(*which != Which::Alltoall || algorithms[0].is_some())? {
+                    Stack::Packet => Ok(vec![What::AllToAll { order: *order }]),
+                    Stack::Message => Ok(self.programs.of(nodes, &ProgramBench::Collective(*which), &algorithms)),
+                })
+            }
+            Benchmark::Overlap { sides, spins, shares } => self.each(|_, nodes| {
+                let ways = sides.iter().flat_map(|&side| spins.iter().map(move |&spin| (side, spin)));
+                let bench = |(side, spin)| {
+                    let (sender, daxpy) = (side == Side::Sender, spin == Spin::Daxpy);
+                    ProgramBench::Overlap { sender, daxpy, shares: shares.clone() }
+                };
+                Ok(ways.flat_map(|way| self.programs.of(nodes, &bench(way), &[None])).collect())
+            }),
+            Benchmark::Sort(classes) => {
+                let mut cells = Vec::new();
+                for &class in classes {
+                    let class: Class = class.into();
+                    let bench = ProgramBench::IntegerSort(class);
+                    for fabric in &self.fabrics {
+                        for nodes in sort::allowed(self.nodes.clone().unwrap_or_else(|| vec![2]))? {
+                            // The size told is that of a rank's keys.
+                            let size = class.keys() * size_of::<u32>() as u64 / u64::from(nodes);
+                            let programs = self.programs.of(nodes, &bench, &[None]);
+                            cells.extend(programs.into_iter().map(|what| self.cell(fabric, nodes, size, what)));
+                        }
+                    }
+                }
+                Ok(cells)
+            }
+            Benchmark::Traffic { pattern, loads, messages } => self.each(|_, _| {
+                let what = |&load: &f64| What::Traffic { pattern: pattern.clone(), load, messages: *messages };
+                Ok(loads.iter().map(what).collect())
+            }),
+            Benchmark::Barrier { .. } => {
+                let algorithms = named(Which::Barrier, algorithms)?;
+                let bench = ProgramBench::Collective(Which::Barrier);
+                self.nodes_or(None)?;
+                self.plain(0, |nodes| self.programs.of(nodes, &bench, &algorithms))
+            }
+            Benchmark::Deposit(_) | Benchmark::CacheStudy(_) | Benchmark::Goal(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Refuses what a benchmark does not have.
+    fn check(&self, algorithms: &[String]) -> Result<(), Error> {
+        let name = self.benchmark.name();
+        match &self.benchmark {
+            Benchmark::Stream { .. } | Benchmark::Rate { .. } | Benchmark::Semantics(_) => {
+                benchmarks::check_sizes(&self.sizes)?;
+            }
+            Benchmark::Overlap { shares, .. } => benchmarks::check_overlap(&self.sizes, shares)?,
+            Benchmark::Collective { which, .. }
+                if self.stack_of(*which != Which::Alltoall || !algorithms.is_empty())? == Stack::Message =>
+            {
+                if let Some(size) = self.sizes.iter().find(|&&size| size % 8 != 0) {
+                    return input(format!("--size {size}: elements have 8 B; allowed are multiples of 8"));
+                }
+            }
+            Benchmark::Traffic { loads, .. } => {
+                if let Some(load) = loads.iter().find(|load| !(**load > 0.0 && **load <= 10.0)) {
+                    return input(format!("--load: {load}: allowed are shares of the bound above 0, up to 10"));
+                }
+            }
+            Benchmark::Sort(_) if self.programs.repeats() => {
+                return input(
+                    "--warmup, --samples, --raw: the sort repeats itself, ten times after one untimed, as published",
+                );
+            }
+            _ => {}
+        }
+        let is_bare = matches!(&self.benchmark, Benchmark::Saturation { .. } | Benchmark::Traffic { .. });
+        let has_bare = matches!(&self.benchmark, Benchmark::PingPong { .. })
+            || matches!(&self.benchmark, Benchmark::Collective { which: Which::Alltoall, .. });
+        if is_bare && (self.stack == Some(Stack::Message) || self.programs.is_asked_for() || self.programs.repeats()) {
+            return input(format!("{name} sends bare packets, which have no ranks and no ports: {ONLY_WITH_MESSAGES}"));
+        }
+        if !is_bare && !has_bare && self.stack == Some(Stack::Packet) {
+            return input(format!("--stack=packet: {name} runs on ranks; bare packets have pingpong and alltoall"));
+        }
+        let fails = matches!(&self.benchmark, Benchmark::Traffic { .. })
+            || matches!(&self.benchmark, Benchmark::Collective { which: Which::Alltoall, .. });
+        match (&self.faults, fails) {
+            (Some(_), true) if self.stack_of(is_asked(&self.benchmark, algorithms))? == Stack::Message => {
+                input("--faults: the message stack knows no failures: --stack packet")
+            }
+            (_, true) if self.without.is_empty() => Ok(()),
+            _ => self.missing().refuse(),
+        }
+    }
+
+    /// What runs: the message stack where `asked`, or a choice, asks for it.
+    fn stack_of(&self, asked: bool) -> Result<Stack, Error> {
+        let asked = asked || self.programs.is_asked_for();
+        match self.stack.unwrap_or(if asked { Stack::Message } else { Stack::Packet }) {
+            Stack::Packet if asked => input(ONLY_WITH_MESSAGES),
+            stack => Ok(stack),
+        }
+    }
+
+    /// Pairs that send short messages.
+    fn rate(
+        &self,
+        fabric: &str,
+        nodes: u32,
+        pairs: &Option<Vec<u32>>,
+        window: Option<u64>,
+    ) -> Result<Vec<What>, Error> {
+        let mut all = Vec::new();
+        for pairs in pairs.clone().unwrap_or_else(|| vec![nodes / 2]) {
+            if 2 * pairs > nodes {
+                return input(format!("{fabric}: {pairs} pairs need {} nodes, not {nodes}", 2 * pairs));
+            }
+            let (direction, calls) = (Direction::Uni, Calls::Windowed);
+            let streamed = Streamed { benchmark: "rate", pairs, direction, calls, window };
+            all.extend(self.programs.of(nodes, &ProgramBench::Stream(streamed), &[None]));
+        }
+        Ok(all)
+    }
+
+    /// What the pairs of a saturation share, on the first fabric.
+    fn sharing(&self, turning: bool) -> Result<Sharing, Error> {
+        let Some(first) = self.fabrics.first() else { return Ok(Sharing::Link) };
+        Ok(Sharing::of(&self.open(first)?.spec().topology, turning))
+    }
+
+    /// Nodes where none are asked for.
+    fn usual_nodes(&self) -> Result<Option<u32>, Error> {
+        let most = |counts: &[u32]| counts.iter().copied().max().unwrap_or(1);
+        Ok(match &self.benchmark {
+            Benchmark::Rate { pairs, .. } => Some(2 * pairs.as_deref().map_or(1, most)),
+            Benchmark::Pairs { .. } => Some(4),
+            Benchmark::Saturation { turning, counts, .. } => Some(self.sharing(*turning)?.usual_nodes(most(counts))),
+            Benchmark::Traffic { .. } => None,
+            // The two of a ping-pong, if every fabric is a machine that was calibrated with one.
+            Benchmark::Collective { .. } | Benchmark::Barrier { .. } => {
+                for fabric in &self.fabrics {
+                    if !is_calibrated(self.open(fabric)?.spec()) {
+                        return Ok(None);
+                    }
+                }
+                Some(2)
+            }
+            _ => Some(2),
+        })
+    }
+
+    /// The numbers of nodes asked for, or what suits the benchmark, or `or`.
+    pub(super) fn nodes_or(&self, or: Option<u32>) -> Result<Vec<u32>, Error> {
+        let nodes = match (&self.nodes, or) {
+            (Some(nodes), _) => nodes.clone(),
+            (None, Some(or)) => vec![or],
+            (None, None) => match self.usual_nodes()? {
+                Some(usual) => vec![usual],
+                None => return input("say how many nodes: --nodes 64, --nodes 2..128"),
+            },
+        };
+        match nodes.iter().any(|&nodes| nodes < 2) {
+            true => input("--nodes: allowed are 2 or more"),
+            false => Ok(nodes),
+        }
+    }
+
+    /// One cell for each fabric, number of nodes and size.
+    fn each(&self, mut what: impl FnMut(&str, u32) -> Result<Vec<What>, Error>) -> Result<Vec<Cell>, Error> {
+        let nodes = self.nodes_or(None)?;
+        let mut cells = Vec::new();
+        for fabric in &self.fabrics {
+            for &nodes in &nodes {
+                for &size in &self.sizes {
+                    let what = what(fabric, nodes)?;
+                    cells.extend(what.into_iter().map(|what| self.cell(fabric, nodes, size, what)));
+                }
+            }
+        }
+        self.packet_size()?;
+        Ok(cells)
+    }
+
+    /// One cell for each fabric and number of nodes, of a benchmark without sizes.
+    fn plain(&self, size: u64, what: impl Fn(u32) -> Vec<What>) -> Result<Vec<Cell>, Error> {
+        let nodes = self.nodes.clone().map_or_else(|| Ok(vec![self.usual_nodes()?.unwrap_or(2)]), Ok)?;
+        let of = |fabric| nodes.iter().map(move |&nodes| (fabric, nodes));
+        let pairs = self.fabrics.iter().flat_map(of);
+        let cells = pairs
+            .flat_map(|(fabric, nodes)| what(nodes).into_iter().map(move |what| self.cell(fabric, nodes, size, what)));
+        self.packet_size()?;
+        Ok(cells.collect())
+    }
+
+    fn packet_size(&self) -> Result<Option<u32>, Error> {
+        let Some(bytes) = self.network.packet_size else { return Ok(None) };
+        match u32::try_from(bytes) {
+            Ok(bytes) if bytes > 0 => Ok(Some(bytes)),
+            _ => input("--packet-size: allowed are 1 B to 4 GiB"),
+        }
+    }
+
+    fn cell(&self, fabric: &str, nodes: u32, size: u64, what: What) -> Cell {
+        let network = &self.network;
+        Cell {
+            capacities: network.capacities,
+            packet_size: self.packet_size().ok().flatten(),
+            streams: network.streams,
+            paths: network.paths,
+            technology: self.technology(fabric),
+            ethernet: network.ethernet,
+            links: network.links,
+            faults: self.faults.clone(),
+            sensitivity: self.sensitivity,
+            ..Cell::plain(fabric, nodes, size, what, self.seed)
+        }
+    }
+}
+
+/// Whether a benchmark's own choices ask for the message stack.
+fn is_asked(benchmark: &Benchmark, algorithms: &[String]) -> bool {
+    matches!(benchmark, Benchmark::Collective { which, .. } if *which != Which::Alltoall || !algorithms.is_empty())
+}
+
+const ONLY_WITH_MESSAGES: &str = "--memory, --cache, --zero-copy, --via, --warmup, --background, --samples, --raw, --trace, --count, --inject and --algorithm are the message stack's: --stack message";
+
+/// The algorithms asked for; one unnamed if the cost model is to pick.
+fn named(which: Which, names: &[String]) -> Result<Vec<Option<Algorithm>>, Error> {
+    if names.is_empty() {
+        return Ok(vec![None]);
+    }
+    let named = |name: &String| Algorithm::named(which.collective(), name).map(Some);
+    names.iter().map(named).collect::<Result<_, _>>().map_err(|what| Error::Input(format!("--algorithm: {what}")))
+}

@@ -1,0 +1,310 @@
+//! A benchmark by its name and its choices by theirs, for faces without a type for each benchmark.
+
+use super::{Benchmark, input};
+use crate::ask::WHICH;
+use crate::options::{Cache, ClassName, Order, SendMode, Side, Spin};
+use crate::simulate::cache_study::{CacheStudy, pattern};
+use crate::simulate::deposit::{Completion, Series, Transfers};
+use crate::simulate::goal::{Goal, Scheduled};
+use crate::{Error, benchmarks};
+use hotlink_bench::{Calls, Direction, Pattern, Plan, Proportions, Step, Which};
+use hotlink_fabric::units::Time;
+use hotlink_loggp::LogGops;
+use std::collections::BTreeSet;
+
+macro_rules! choices {
+    ($($(#[doc = $doc:literal])+ $name:ident: $type:ty,)+) => {
+        /// Choices of all benchmarks. A benchmark takes its own; one that it does not have is an error.
+        #[derive(Clone, Debug, Default)]
+        pub struct Choices {
+            $($(#[doc = $doc])+ pub $name: Option<$type>,)+
+        }
+
+        impl Choices {
+            /// Names of those that are made.
+            fn made(&self) -> BTreeSet<&'static str> {
+                [$((stringify!($name), self.$name.is_some())),+].into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect()
+            }
+        }
+    };
+}
+
+choices! {
+    /// How a collective or barrier runs.
+    algorithm: Vec<String>,
+    /// Messages in all (`pingpong`), of each pair (`saturation`) or of an average node (`traffic`).
+    messages: u64,
+    /// The two nodes of `pingpong`.
+    between: [u32; 2],
+    /// Between whom `stream` sends.
+    direction: Vec<Direction>,
+    /// How the messages of a window of `stream` are called for.
+    calls: Calls,
+    /// Messages before an answer (`stream`, `rate`), or under way (`saturation`).
+    window: u64,
+    /// Pairs of `rate` and `saturation`.
+    pairs: Vec<u32>,
+    /// Senders of `saturation`.
+    senders: Vec<u32>,
+    /// How many times the median pair's time make a pair of `pairs` slow.
+    slow: f64,
+    /// Share of MPI in `kernel`'s application.
+    mpi_share: f64,
+    /// Share of barriers in that.
+    barrier_share: f64,
+    /// Time of a barrier there, in microseconds.
+    barrier_us: f64,
+    /// Most that a rank of `kernel` computes longer than the others, in microseconds.
+    skew: f64,
+    /// Barriers of a run of `kernel`.
+    iterations: u64,
+    /// Flavours of a send of `semantics`.
+    semantics: Vec<SendMode>,
+    /// In what order a node serves the others in `alltoall` of bare packets.
+    schedule: Order,
+    /// Who computes in `overlap`.
+    side: Vec<Side>,
+    /// How it computes.
+    spin: Vec<Spin>,
+    /// For how long, as shares of the message's own time.
+    compute: Vec<f64>,
+    /// Problem classes of `is`.
+    class: Vec<ClassName>,
+    /// Pattern of `traffic`.
+    traffic: String,
+    /// Offered loads of `traffic`.
+    load: Vec<f64>,
+    /// Whether the nodes of `barrier` are a partition.
+    partition: bool,
+    /// Barriers in a row.
+    repetitions: u32,
+    /// Most delay of a node's arrival at `barrier`, in microseconds.
+    skew_us: f64,
+    /// Distances of stored words of `deposit`.
+    strides: Vec<u64>,
+    /// Bytes from a page's boundary.
+    offset: u64,
+    /// DMA operations in a row.
+    operations: u64,
+    /// How their end is seen.
+    completion: Completion,
+    /// How blocks of `deposit` get there.
+    series: Vec<Series>,
+    /// In what order `cache-study` uses buffers.
+    pattern: Vec<String>,
+    /// How many it has.
+    buffers: u64,
+    /// Their bytes, in turn.
+    buffer_size: Vec<u64>,
+    /// Messages of `cache-study`.
+    uses: u64,
+    /// Memory that each rank may have registered at a time.
+    pinned: u64,
+    /// Collectives of `goal`, recorded from the message stack.
+    generate: Vec<String>,
+    /// How often they are run.
+    repeat: u32,
+    /// File with a schedule of `goal`.
+    file: String,
+    /// What one unit of `calc` in it stands for.
+    calc_unit: Time,
+    /// The machine of `goal`.
+    loggp: String,
+}
+
+/// What the benchmarks with one size or policy take from the choices that all benchmarks share.
+pub struct Shared<'a> {
+    /// Bytes of a message.
+    pub size: u64,
+    /// Policies of the cache of registrations.
+    pub cache: &'a [Cache],
+    /// Seed of every random choice.
+    pub seed: u64,
+}
+
+impl Choices {
+    /// The benchmark called `name`, with these choices.
+    ///
+    /// # Errors
+    /// There is none of that name, or it does not have one of the choices.
+    pub fn benchmark(mut self, name: &str, shared: &Shared<'_>) -> Result<Benchmark, Error> {
+        let made = self.made();
+        let benchmark = self.taken(name, shared)?;
+        let left = self.made();
+        if let Some(first) = left.first() {
+            let option = first.replace('_', "-");
+            let own: Vec<&str> = made.difference(&left).copied().collect();
+            let takes = if own.is_empty() { String::new() } else { format!(" (it takes {})", own.join(", ")) };
+            return input(format!("--{option}: is no choice of {name}{takes}"));
+        }
+        Ok(benchmark)
+    }
+
+    fn taken(&mut self, name: &str, shared: &Shared<'_>) -> Result<Benchmark, Error> {
+        let usual = Benchmark::pingpong();
+        Ok(match name {
+            "pingpong" => {
+                let Benchmark::PingPong { messages, .. } = usual else { return Ok(usual) };
+                Benchmark::PingPong {
+                    messages: positive("--messages", self.messages.take(), messages)?,
+                    between: self.between.take(),
+                }
+            }
+            "stream" => Benchmark::Stream {
+                directions: self.direction.take().unwrap_or_else(|| vec![Direction::Uni, Direction::Bi]),
+                calls: self.calls.take().unwrap_or(Calls::Windowed),
+                window: self.window()?,
+            },
+            "rate" => Benchmark::Rate { pairs: self.pairs.take(), window: self.window()? },
+            "pairs" => {
+                let slow = self.slow.take().unwrap_or(1.25);
+                if !(1.01..=1000.0).contains(&slow) {
+                    return input(format!("--slow {slow}: allowed is a number from 1.01 to 1000"));
+                }
+                Benchmark::Pairs { slow }
+            }
+            "kernel" => {
+                let abinit = Proportions::ABINIT;
+                let of = Proportions {
+                    mpi: self.mpi_share.take().unwrap_or(abinit.mpi),
+                    barrier: self.barrier_share.take().unwrap_or(abinit.barrier),
+                    barrier_us: self.barrier_us.take().unwrap_or(abinit.barrier_us),
+                };
+                let (skew, iterations) = (self.skew.take().unwrap_or(0.0), self.iterations.take().unwrap_or(200));
+                Benchmark::Kernel(benchmarks::kernel(of, skew, iterations, shared.seed, Plan::once())?)
+            }
+            "semantics" => {
+                let both = || vec![SendMode::Restricted, SendMode::Postal];
+                Benchmark::Semantics(self.semantics.take().unwrap_or_else(both))
+            }
+            "saturation" => self.saturation()?,
+            "overlap" => Benchmark::Overlap {
+                sides: self.side.take().unwrap_or_else(|| vec![Side::Sender, Side::Receiver]),
+                spins: self.spin.take().unwrap_or_else(|| vec![Spin::Fixed]),
+                shares: self.compute.take().unwrap_or_else(|| vec![0.25, 0.5, 1.0, 1.5, 2.0]),
+            },
+            "is" => Benchmark::Sort(self.class.take().unwrap_or_else(|| vec![ClassName::S])),
+            "traffic" => Benchmark::Traffic {
+                pattern: self.traffic.take().unwrap_or_else(|| "uniform".to_owned()),
+                loads: self.load.take().unwrap_or_else(|| vec![1.0]),
+                messages: narrow("--messages", positive("--messages", self.messages.take(), 200)?)?,
+            },
+            "barrier" => Benchmark::Barrier {
+                algorithms: self.algorithm.take().unwrap_or_default(),
+                partition: self.partition.take().unwrap_or(false),
+                repetitions: self.repetitions.take().unwrap_or(1),
+                skew_us: self.skew_us.take().unwrap_or(0.0),
+            },
+            "deposit" => {
+                let usual = Transfers::usual();
+                Benchmark::Deposit(Transfers {
+                    strides: self.strides.take().unwrap_or(usual.strides),
+                    offset: self.offset.take().unwrap_or(usual.offset),
+                    operations: self.operations.take().unwrap_or(usual.operations),
+                    completion: self.completion.take().unwrap_or(usual.completion),
+                    series: self.series.take().unwrap_or(usual.series),
+                    sizes: usual.sizes,
+                })
+            }
+            "cache-study" => self.cache_study(shared)?,
+            "goal" => Benchmark::Goal(Box::new(self.goal()?)),
+            _ => match WHICH.into_iter().find(|which| which.name() == name) {
+                Some(which) => {
+                    let Benchmark::Collective { order, .. } = Benchmark::collective(which) else { return Ok(usual) };
+                    let is_exchange = which == Which::Alltoall;
+                    let order = self.schedule.take_if(|_| is_exchange).unwrap_or(order);
+                    Benchmark::Collective { which, algorithms: self.algorithm.take().unwrap_or_default(), order }
+                }
+                None => return Err(unknown(name)),
+            },
+        })
+    }
+
+    fn window(&mut self) -> Result<Option<u64>, Error> {
+        match self.window.take() {
+            Some(window) if !(1..=1024).contains(&window) => input(format!("--window {window}: must be 1 to 1024")),
+            window => Ok(window),
+        }
+    }
+
+    fn saturation(&mut self) -> Result<Benchmark, Error> {
+        let (turning, counts) = match (self.senders.take(), self.pairs.take()) {
+            (Some(_), Some(_)) => {
+                return input("--senders, --pairs: either of them; pairs turn at one node of a torus");
+            }
+            (Some(senders), None) => (false, senders),
+            (None, pairs) => (true, pairs.unwrap_or_else(|| vec![1])),
+        };
+        let window = self.window.take().map(|window| positive("--window", Some(window), 1)).transpose()?;
+        let window = window.map(|window| narrow("--window", window)).transpose()?;
+        let messages = positive("--messages", self.messages.take(), 200)?;
+        Ok(Benchmark::Saturation { turning, counts, messages, window })
+    }
+
+    fn cache_study(&mut self, shared: &Shared<'_>) -> Result<Benchmark, Error> {
+        let usual = CacheStudy::usual();
+        let named = |names: Vec<String>| -> Result<Vec<Pattern>, Error> {
+            let named =
+                |name: &String| pattern(name).map_err(|what| Error::Input(format!("--pattern: `{name}`: {what}")));
+            names.iter().map(named).collect()
+        };
+        Ok(Benchmark::CacheStudy(CacheStudy {
+            patterns: self.pattern.take().map(named).transpose()?.unwrap_or(usual.patterns),
+            policies: if shared.cache.is_empty() { usual.policies } else { shared.cache.to_vec() },
+            buffers: self.buffers.take().unwrap_or(usual.buffers),
+            buffer_sizes: self.buffer_size.take().unwrap_or(usual.buffer_sizes),
+            uses: self.uses.take().unwrap_or(usual.uses),
+            message: shared.size,
+            pinned: self.pinned.take().unwrap_or(usual.pinned),
+            seed: shared.seed,
+        }))
+    }
+
+    fn goal(&mut self) -> Result<Goal, Error> {
+        let machine = self.loggp.take().map(|text| text.parse::<LogGops>()).transpose();
+        let machine = machine.map_err(|what| Error::Input(format!("--loggp: {what}")))?;
+        let schedule = match (self.file.take(), self.generate.take()) {
+            (Some(file), None) => Scheduled::File { file, calc_unit: self.calc_unit.take().unwrap_or(Time(1_000)) },
+            (None, Some(names)) => {
+                let steps = names.iter().map(|name| name.parse::<Step>()).collect::<Result<_, _>>();
+                let steps = steps.map_err(|what| Error::Input(format!("--generate: {what}")))?;
+                let repeat = self.repeat.take().unwrap_or(1);
+                if !(1..=1_000_000).contains(&repeat) {
+                    return input(format!("--repeat {repeat}: must be 1 to 1000000"));
+                }
+                Scheduled::Generated { steps, repeat }
+            }
+            _ => return input("--file, --generate: say which schedule runs: either of them"),
+        };
+        Ok(Goal { schedule, machine })
+    }
+}
+
+fn positive(option: &str, given: Option<u64>, usual: u64) -> Result<u64, Error> {
+    match given.unwrap_or(usual) {
+        0 => input(format!("{option} 0: must be 1 or more")),
+        number => Ok(number),
+    }
+}
+
+fn narrow(option: &str, number: u64) -> Result<u32, Error> {
+    u32::try_from(number).map_err(|_| Error::Input(format!("{option} {number}: must be 1 to {}", u32::MAX)))
+}
+
+/// What is said of a benchmark that cannot be simulated.
+fn unknown(name: &str) -> Error {
+    Error::Input(benchmarks::elsewhere(name, "simulate").unwrap_or_else(|| {
+        let has = |of: &&benchmarks::Benchmark| of.packet || of.loggp;
+        let known: Vec<&str> = benchmarks::BENCHMARKS.iter().filter(has).map(|of| of.name).collect();
+        format!("benchmark `{name}`: must be one of {}", known.join(", "))
+    }))
+}
+
+/// Bytes of a message where none are asked for.
+pub fn usual_size(benchmark: &str) -> u64 {
+    match benchmark {
+        "deposit" => 512 << 10,
+        "cache-study" => CacheStudy::usual().message,
+        _ => 64 << 10,
+    }
+}

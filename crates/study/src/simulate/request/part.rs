@@ -1,0 +1,227 @@
+//! What a request becomes: parts, each of one engine, run one after the other.
+
+use super::super::barrier::{self, Barriers};
+use super::super::cache_study::CacheStudy;
+use super::super::deposit::{self, Transfers};
+use super::super::goal::Goal;
+use super::super::{cell, qsnet};
+use super::{Benchmark, Request, input};
+use crate::cell::Cell;
+use crate::inputs::Vary;
+use crate::{Error, Source, Watch};
+use hotlink_bench::{Record, Which};
+use hotlink_sim::qsnet::{Algorithm, Collective};
+
+/// A part of a request.
+#[derive(Clone, Debug)]
+pub enum Part {
+    /// Simulations of the network, bare or under the message stack, or of a LogGP machine.
+    Cells(Vec<Cell>),
+    /// QsNet's own collectives.
+    Qsnet(Vec<qsnet::Cell>),
+    /// Barriers on a fabric's own barrier network.
+    Barrier {
+        /// The fabric.
+        fabric: String,
+        /// Numbers of nodes.
+        nodes: Vec<u32>,
+        /// Which barriers.
+        what: Barriers,
+        /// Whether the uncertain inputs are varied.
+        vary: Vary,
+    },
+    /// Blocks into local and remote memory.
+    Deposit {
+        /// The fabrics.
+        fabrics: Vec<String>,
+        /// Which transfers.
+        what: Transfers,
+        /// Whether the uncertain inputs are varied.
+        vary: Vary,
+    },
+    /// Policies of the cache of registrations.
+    CacheStudy {
+        /// The fabric.
+        fabric: String,
+        /// Which policies and traces.
+        study: CacheStudy,
+        /// Whether the uncertain inputs are varied.
+        vary: Vary,
+    },
+    /// Schedules on a LogGP machine.
+    Goal {
+        /// The machine's fabric, unless the schedule states a machine.
+        fabric: String,
+        /// The schedule.
+        goal: Box<Goal>,
+        /// Numbers of ranks of generated schedules.
+        ranks: Vec<u32>,
+    },
+}
+
+impl Request {
+    /// The parts, in order.
+    ///
+    /// # Errors
+    /// What the benchmark does not have, and what is allowed.
+    pub fn parts(&self) -> Result<Vec<Part>, Error> {
+        let vary = self.sensitivity;
+        match &self.benchmark {
+            Benchmark::Barrier { algorithms, .. } if !algorithms.is_empty() => self.barriers(algorithms),
+            Benchmark::Collective { which: Which::Bcast, algorithms, .. } => self.broadcasts(algorithms),
+            Benchmark::Collective { algorithms, .. } => Ok(vec![Part::Cells(self.cells(algorithms)?)]),
+            Benchmark::Deposit(what) => {
+                let what = Transfers { sizes: self.sizes.clone(), ..what.clone() };
+                what.count()?;
+                Ok(vec![Part::Deposit { fabrics: self.fabrics.clone(), what, vary }])
+            }
+            Benchmark::CacheStudy(study) => {
+                let part = |fabric: &String| Part::CacheStudy { fabric: fabric.clone(), study: study.clone(), vary };
+                Ok(self.fabrics.iter().map(part).collect())
+            }
+            Benchmark::Goal(goal) => {
+                let ranks = self.nodes.clone().unwrap_or_default();
+                let part =
+                    |fabric: &String| Part::Goal { fabric: fabric.clone(), goal: goal.clone(), ranks: ranks.clone() };
+                Ok(self.fabrics.iter().map(part).collect())
+            }
+            _ => Ok(vec![Part::Cells(self.cells(&[])?)]),
+        }
+    }
+
+    /// By the fabric's own network, by QsNet's adapters, by messages: a part for each algorithm.
+    fn barriers(&self, algorithms: &[String]) -> Result<Vec<Part>, Error> {
+        let Benchmark::Barrier { partition, repetitions, skew_us, .. } = self.benchmark else { return Ok(Vec::new()) };
+        let mut parts = Vec::new();
+        for fabric in &self.fabrics {
+            for name in algorithms {
+                let own = qsnet::algorithm(fabric, name);
+                if self.programs.watching.is_some() && (own.is_some() || name == "hardware") {
+                    let what = "has no ranks and no ports; --trace, --count and --inject need a barrier by messages";
+                    return input(format!("--algorithm {name}: {what}"));
+                }
+                let nodes = || match &self.nodes {
+                    Some(nodes) => Ok(nodes.clone()),
+                    None => self.nodes_or(None),
+                };
+                parts.push(match own {
+                    Some(own) => {
+                        Part::Qsnet(nodes()?.into_iter().map(|nodes| self.own(fabric, nodes, own, None)).collect())
+                    }
+                    None if name == "hardware" => {
+                        self.missing().refuse()?;
+                        let what = Barriers { partition, repetitions, skew_us, seed: self.seed };
+                        Part::Barrier { fabric: fabric.clone(), nodes: nodes()?, what, vary: self.sensitivity }
+                    }
+                    None => {
+                        let one = Request { fabrics: vec![fabric.clone()], ..self.clone() };
+                        Part::Cells(one.cells(std::slice::from_ref(name))?)
+                    }
+                });
+            }
+        }
+        Ok(parts)
+    }
+
+    /// QsNet's own where every fabric has it, the others over the message stack.
+    fn broadcasts(&self, algorithms: &[String]) -> Result<Vec<Part>, Error> {
+        let has_own = |name: &String| self.fabrics.iter().all(|fabric| qsnet::algorithm(fabric, name).is_some());
+        let (own, others): (Vec<String>, Vec<String>) = algorithms.iter().cloned().partition(has_own);
+        let mut parts = Vec::new();
+        for fabric in &self.fabrics {
+            for algorithm in own.iter().filter_map(|name| qsnet::algorithm(fabric, name)) {
+                let mut cells = Vec::new();
+                for nodes in self.nodes_or(None)? {
+                    cells.extend(self.sizes.iter().map(|&bytes| self.own(fabric, nodes, algorithm, Some(bytes))));
+                }
+                parts.push(Part::Qsnet(cells));
+            }
+        }
+        if own.is_empty() || !others.is_empty() {
+            parts.push(Part::Cells(self.cells(&others)?));
+        }
+        Ok(parts)
+    }
+
+    /// A collective of QsNet's own: a broadcast of `bytes`, or a barrier.
+    fn own(&self, fabric: &str, nodes: u32, algorithm: Algorithm, bytes: Option<u64>) -> qsnet::Cell {
+        let programs = &self.programs;
+        let samples = bytes.map_or_else(|| programs.samples(), |bytes| programs.samples_of(bytes));
+        let (limit, background) = (programs.limit(), programs.background);
+        qsnet::Cell {
+            fabric: fabric.to_owned(),
+            what: Collective { algorithm, nodes, bytes, samples, limit, background },
+            missing: self.missing(),
+            seed: self.seed,
+            raw: programs.raw,
+            sensitivity: self.sensitivity,
+        }
+    }
+
+    /// What takes no part in QsNet's own collectives.
+    pub(super) fn missing(&self) -> qsnet::Missing {
+        qsnet::Missing { without: self.without.clone(), faults: self.faults.clone() }
+    }
+}
+
+impl Part {
+    /// How often it calls [`Watch::step`].
+    pub fn steps(&self) -> u64 {
+        let steps = match self {
+            Part::Cells(cells) => cells.len(),
+            Part::Qsnet(cells) => cells.len(),
+            Part::Barrier { nodes, what, .. } => return nodes.len() as u64 * u64::from(what.repetitions),
+            Part::Deposit { fabrics, what, .. } => fabrics.len() * what.count().unwrap_or(0),
+            Part::CacheStudy { study, .. } => study.count(),
+            Part::Goal { ranks, .. } => ranks.len(),
+        };
+        steps as u64
+    }
+
+    /// Varies the inputs of the first answer as `quick` says, where no variation is asked for: a face tells how much the
+    /// answer rests on estimates.
+    #[must_use]
+    pub fn first_varied(mut self, quick: Vary) -> Part {
+        let first = match &mut self {
+            Part::Cells(cells) => cells.first_mut().map(|cell| &mut cell.sensitivity),
+            Part::Qsnet(cells) => cells.first_mut().map(|cell| &mut cell.sensitivity),
+            Part::Barrier { vary, .. } | Part::Deposit { vary, .. } | Part::CacheStudy { vary, .. } => Some(vary),
+            Part::Goal { .. } => None,
+        };
+        if let Some(vary) = first.filter(|vary| **vary == Vary::No) {
+            *vary = quick;
+        }
+        self
+    }
+
+    /// Runs it: records go to `give` in order, of cells as soon as they are done. Once `give` says false no further cell
+    /// begins.
+    ///
+    /// # Errors
+    /// Of the first that has no answer; what came before it is given.
+    pub fn run(&self, watch: &dyn Watch, give: &mut (dyn FnMut(Vec<Record>) -> bool + Send)) -> Result<(), Error> {
+        match self {
+            Part::Cells(cells) => cell::run(cells, watch, give),
+            Part::Qsnet(cells) => {
+                give(qsnet::run(cells, watch)?);
+                Ok(())
+            }
+            Part::Barrier { fabric, nodes, what, vary } => {
+                give(barrier::hardware(fabric, nodes, *what, *vary, watch)?);
+                Ok(())
+            }
+            Part::Deposit { fabrics, what, vary } => {
+                give(deposit::run(fabrics, what, *vary, watch)?);
+                Ok(())
+            }
+            Part::CacheStudy { fabric, study, vary } => {
+                give(study.run(&Source::open(fabric)?, *vary, watch)?);
+                Ok(())
+            }
+            Part::Goal { fabric, goal, ranks } => goal.each(fabric, ranks, watch, &mut |_, record| {
+                give(vec![record]);
+                Ok(())
+            }),
+        }
+    }
+}
