@@ -1,0 +1,21 @@
+//! The tests of the simulator: one program, because each would compile the message engine over the simulated port anew.
+
+mod adaptive;
+mod barrier;
+mod buses;
+mod conformance;
+mod deposit;
+mod efficiency;
+mod ethernet;
+mod faults;
+mod feeding;
+mod host;
+mod inputs;
+mod kernel;
+mod messages;
+mod network;
+mod paths;
+mod promises;
+mod saturation;
+mod sharing;
+mod strided;
