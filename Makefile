@@ -102,6 +102,7 @@ $(HOTLINK): .stamps/tools $(RUST)
 
 .stamps/check-rust: .stamps/tools $(RUST)
 	@$(TIMED) "Rust format" cargo fmt --all --check
+	@$(TIMED) "Rust format of the mutants' generator" cargo fmt --manifest-path tools/mutants/Cargo.toml --check
 	@$(TIMED) "Rust lints" cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	@$(TIMED) "Rust documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 	@touch $@

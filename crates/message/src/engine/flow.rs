@@ -146,4 +146,23 @@ mod tests {
         flows.of(1).charge(256);
         assert!(!flows.of(1).admits(0));
     }
+
+    /// What may be kept is shared among the ranks, within its bounds; a row is as long as one wants a row.
+    #[test]
+    fn shares_and_rows_have_bounds() {
+        let limits = hotlink_port::Limits::messages("x");
+        let of =
+            |ranks, kept_bytes| Flows::new(ranks, &Options { eager_bytes: 16, kept_bytes, ..Options::of(&limits) });
+        let share = |ranks, kept_bytes| of(ranks, kept_bytes).share;
+        assert_eq!([share(4, 4000), share(0, 4000), share(4, 4), share(2, 4 << 20)], [1000, 4000, 160, 1 << 20]);
+        let rows = [1, 256, 257].map(|ranks| of(ranks, 4000).near.len());
+        assert_eq!(rows, [1, 256, 0]);
+        let mut far = of(300, 300_000);
+        far.of(299).sent = 7;
+        assert_eq!((far.of(299).sent, far.of(298).sent, far.far.len()), (7, 0, 2));
+        assert!(far.of(0).admits(1000 - ENVELOPE) && !far.of(0).admits(1001 - ENVELOPE));
+        let mut near = of(2, 4000);
+        (near.of(0).sent, near.of(1).sent) = (1, 2);
+        assert_eq!((near.counts(0).0, near.counts(1).0, near.far.len()), (1, 2, 0));
+    }
 }

@@ -536,3 +536,6 @@ pub(crate) fn refused(refusal: Refusal) -> Error {
         other => Error::Refused(other),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -88,7 +88,7 @@ impl<P: Port> Engine<P> {
 }
 
 /// The next piece of a span from byte `sent`: whole blocks if there are gaps, or a part of one block.
-fn piece(span: &Span, most: u64, sent: u64) -> Span {
+pub(super) fn piece(span: &Span, most: u64, sent: u64) -> Span {
     let left = span.bytes() - sent;
     let block = span.layout.block;
     let whole = if span.layout.is_contiguous() { left.min(most) } else { left.min(most / block * block) };

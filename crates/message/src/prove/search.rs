@@ -196,6 +196,7 @@ fn check_end(world: &World, known: &mut Known) -> Result<bool, String> {
     let failed = world.tasks.iter().flat_map(|task| &task.started).any(|one| one.outcome == Outcome::Failed);
     if all_over && !failed && !dead.contains(&true) {
         check_leftovers(world)?;
+        check_counters(world)?;
     }
     Ok(!all_over)
 }
@@ -242,6 +243,18 @@ fn check_modes(world: &World) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Every message went one way and was counted there: at once, fetched, deposited or in pieces. One that both sides move is
+/// counted again if a half fails, since it then comes in pieces.
+fn check_counters(world: &World) -> Result<(), String> {
+    let sum = |of: fn(&crate::Counters) -> u64| world.engines.iter().map(|engine| of(&engine.counters)).sum::<u64>();
+    let gone = sum(|one| one.eager + one.fetched + one.deposited + one.pieces);
+    let (sent, halved) = (world.messages.len() as u64, sum(|one| one.halved));
+    if (sent..=sent + halved).contains(&gone) {
+        return Ok(());
+    }
+    Err(format!("{sent} messages were sent, {halved} of them in halves, but {gone} were counted"))
 }
 
 fn check_leftovers(world: &World) -> Result<(), String> {
