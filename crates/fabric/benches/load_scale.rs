@@ -3,7 +3,8 @@
 //! Each case is built and counted from nothing. With a case's number as argument only that one runs, so that the peak
 //! memory is its own; without, each runs in a process of its own.
 
-use hotlink_fabric::spec::{Extents, FabricSpec, RoutingSpec, TopologySpec};
+use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
+use hotlink_fabric::topology::{CubeSpec, DragonflySpec, Extents, FatTree, Rail};
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::{Fabric, deadlock, load};
 use std::time::Instant;
@@ -21,14 +22,15 @@ struct Case {
 
 fn torus() -> TopologySpec {
     let extents = Extents::Balanced;
-    TopologySpec::Cube { dimensions: 3, bidirectional: true, b_link: false, nodes_per_router: 1, extents }
+    TopologySpec::new(CubeSpec { dimensions: 3, bidirectional: true, b_link: false, nodes_per_router: 1, extents })
 }
 
 fn cases() -> Vec<Case> {
     use RoutingSpec::{DimensionOrder, DragonflyMinimal, DragonflyValiant, ShortestEcmp};
-    let tree = TopologySpec::FatTree { radix: 64, levels: Some(3), oversubscription: 1.0, top_all_down: true };
-    let dragonfly = TopologySpec::Dragonfly { nodes_per_router: 8, routers_per_group: 16, global_per_router: 8 };
-    let rail = TopologySpec::Rail { gpus_per_host: 8, radix: 64 };
+    let tree = TopologySpec::new(FatTree { radix: 64, levels: Some(3), oversubscription: 1.0, top_all_down: true });
+    let dragonfly =
+        TopologySpec::new(DragonflySpec { nodes_per_router: 8, routers_per_group: 16, global_per_router: 8 });
+    let rail = TopologySpec::new(Rail { gpus_per_host: 8, radix: 64 });
     let case = |title, topology: &TopologySpec, routing, nodes, traffic, count| Case {
         title,
         topology: topology.clone(),

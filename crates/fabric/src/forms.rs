@@ -17,7 +17,8 @@
 //! B = B_eff. Eqs. 6-10 average over the inter-switch links: the middle link of a linear array carries more, which
 //! the load count shows. This module never looks at routes, so that each can check the other.
 
-use crate::spec::{Capacities, Extents, FabricSpec, Role, TopologySpec};
+use crate::spec::{Capacities, FabricSpec, Role};
+use crate::topology::{Clos64, Crossbar, CubeSpec, Extents, SwitchArray, SwitchRing};
 
 /// The message size that stands for "large" where none is given: 1 MiB.
 pub const MESSAGE_BYTES: u64 = 1 << 20;
@@ -129,19 +130,22 @@ pub fn for_fabric(spec: &FabricSpec, nodes: u32, capacities: Capacities, message
         return None;
     }
     let case = Case { spec, nodes, capacities, message_bytes };
-    match &spec.topology {
-        TopologySpec::Cube { dimensions, bidirectional: false, b_link, nodes_per_router: 1, extents } => {
-            let r = radix(nodes, *dimensions, extents)?;
-            case.cube(r, *dimensions, *b_link)
-        }
-        TopologySpec::SwitchArray { ports, links } => case.switched(&Switches::array(nodes, *ports, *links)?),
-        TopologySpec::SwitchRing { ports, links, links_per_switch } => {
-            case.switched(&Switches::ring(nodes, *ports, *links, *links_per_switch)?)
-        }
-        TopologySpec::Clos64 => case.switched(&Switches::clos64(nodes)?),
-        TopologySpec::Crossbar { ports } if nodes <= *ports => case.switched(&Switches::one(nodes)),
-        _ => None,
+    let topology = &spec.topology;
+    if let Some(CubeSpec { dimensions, bidirectional: false, b_link, nodes_per_router: 1, extents }) = topology.get() {
+        return case.cube(radix(nodes, *dimensions, extents)?, *dimensions, *b_link);
     }
+    let switches = if let Some(&SwitchArray { ports, links }) = topology.get() {
+        Switches::array(nodes, ports, links)?
+    } else if let Some(&SwitchRing { ports, links, links_per_switch }) = topology.get() {
+        Switches::ring(nodes, ports, links, links_per_switch)?
+    } else if topology.is::<Clos64>() {
+        Switches::clos64(nodes)?
+    } else if topology.get().is_some_and(|crossbar: &Crossbar| nodes <= crossbar.ports) {
+        Switches::one(nodes)
+    } else {
+        return None;
+    };
+    case.switched(&switches)
 }
 
 /// r of the cube that holds `nodes` nodes; `None` if its extents are not all r.

@@ -2,7 +2,7 @@
 
 use crate::built::Fabric;
 use crate::network::{Channel, Resource};
-use crate::spec::{ItemKind, Role, TopologySpec};
+use crate::spec::{ItemKind, Role};
 use crate::topology::Shape;
 use std::collections::BTreeMap;
 
@@ -26,21 +26,13 @@ impl Inventory {
     /// among them come inside their enclosures; a GPU fabric has whole hosts. Scale-up links and processes of one
     /// machine need nothing.
     pub fn of(fabric: &Fabric) -> Inventory {
-        let mut pieces = match (&fabric.shape, &fabric.spec.topology) {
-            (Shape::Cube(cube), _) => {
+        let mut pieces = match &fabric.shape {
+            Shape::Cube(cube) => {
                 let routers = u64::from(fabric.asked.div_ceil(cube.nodes_per_router));
                 let cables = routers * u64::from(cube.dimensions());
                 BTreeMap::from([(ItemKind::Nic, fabric.asked.into()), (ItemKind::CableNode, cables)])
             }
-            (_, TopologySpec::Shared) => BTreeMap::new(),
-            (_, TopologySpec::Clos64) => {
-                let mut pieces = counted(fabric);
-                pieces.remove(&ItemKind::Switch);
-                pieces.remove(&ItemKind::CableSwitch);
-                pieces.insert(ItemKind::Enclosure, u64::from(fabric.asked.div_ceil(64)));
-                pieces
-            }
-            _ => counted(fabric),
+            _ => fabric.spec.topology.bought(counted(fabric), fabric.asked),
         };
         pieces.retain(|_, count| *count > 0);
         Inventory { nodes: fabric.asked.into(), pieces }

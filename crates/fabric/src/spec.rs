@@ -8,8 +8,8 @@ use crate::parameters::Parameters;
 use crate::reduction::ReductionSpec;
 use crate::routing::Paths;
 use crate::technology::{self, Technology};
-pub use crate::terms::{FlowControl, Origin, Role, RoutingSpec, Status, Value};
-pub use crate::topology::{Extents, TopologySpec};
+pub use crate::terms::{FlowControl, ItemKind, Origin, Role, RoutingSpec, Status, Value};
+pub use crate::topology::TopologySpec;
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
 
@@ -115,23 +115,6 @@ pub struct FabricSpec {
     pub reduction: Option<ReductionSpec>,
     /// Which price list and which of its items, if the fabric has prices.
     pub prices: Option<PriceRef>,
-}
-
-/// What is bought, one kind per kind of line in an inventory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ItemKind {
-    /// One adapter per node (or per GPU).
-    Nic,
-    /// One crossbar switch.
-    Switch,
-    /// One box that holds many crossbars (Clos64).
-    Enclosure,
-    /// Cable between a node and its switch or neighbour.
-    CableNode,
-    /// Cable between switches.
-    CableSwitch,
-    /// Cable between groups or enclosures.
-    CableGlobal,
 }
 
 /// The price list of a fabric and the item of that list that each kind of thing is.

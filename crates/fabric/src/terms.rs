@@ -137,3 +137,20 @@ pub enum RoutingSpec {
     /// Explicit routes from the graph's file.
     Source,
 }
+
+/// What is bought, one kind per kind of line in an inventory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ItemKind {
+    /// One adapter per node (or per GPU).
+    Nic,
+    /// One crossbar switch.
+    Switch,
+    /// One box that holds many crossbars (Clos64).
+    Enclosure,
+    /// Cable between a node and its switch or neighbour.
+    CableNode,
+    /// Cable between switches.
+    CableSwitch,
+    /// Cable between groups or enclosures.
+    CableGlobal,
+}

@@ -1,7 +1,10 @@
 //! Fabrics are built or refused: no parameters, however wild, make a generator panic or run away.
 
 use hotlink_fabric::network::Vertex;
-use hotlink_fabric::spec::{Extents, FabricSpec, RoutingSpec, TopologySpec};
+use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
+use hotlink_fabric::topology::{
+    Clos64, Crossbar, CubeSpec, DragonflySpec, Extents, FatTree, Graph, Rail, Shared, SwitchArray, SwitchRing,
+};
 use hotlink_fabric::{Fabric, catalog, load, traffic::Traffic};
 use proptest::prelude::*;
 
@@ -20,27 +23,28 @@ fn any_topology() -> impl Strategy<Value = TopologySpec> {
     prop_oneof![
         (any_count(), any::<bool>(), any::<bool>(), any_count(), extents).prop_map(
             |(dimensions, bidirectional, b_link, nodes_per_router, extents)| {
-                TopologySpec::Cube { dimensions, bidirectional, b_link, nodes_per_router, extents }
+                TopologySpec::new(CubeSpec { dimensions, bidirectional, b_link, nodes_per_router, extents })
             }
         ),
-        (any_count(), any_count()).prop_map(|(ports, links)| TopologySpec::SwitchArray { ports, links }),
-        (any_count(), any_count(), any::<bool>())
-            .prop_map(|(ports, links, links_per_switch)| TopologySpec::SwitchRing { ports, links, links_per_switch }),
-        Just(TopologySpec::Clos64),
+        (any_count(), any_count()).prop_map(|(ports, links)| TopologySpec::new(SwitchArray { ports, links })),
+        (any_count(), any_count(), any::<bool>()).prop_map(|(ports, links, links_per_switch)| TopologySpec::new(
+            SwitchRing { ports, links, links_per_switch }
+        )),
+        Just(TopologySpec::new(Clos64)),
         (any_count(), proptest::option::of(any_count()), oversubscription, any::<bool>()).prop_map(
             |(radix, levels, oversubscription, top_all_down)| {
-                TopologySpec::FatTree { radix, levels, oversubscription, top_all_down }
+                TopologySpec::new(FatTree { radix, levels, oversubscription, top_all_down })
             }
         ),
-        (any_count(), any_count(), any_count()).prop_map(|(p, a, h)| TopologySpec::Dragonfly {
+        (any_count(), any_count(), any_count()).prop_map(|(p, a, h)| TopologySpec::new(DragonflySpec {
             nodes_per_router: p,
             routers_per_group: a,
             global_per_router: h
-        }),
-        (any_count(), any_count()).prop_map(|(gpus_per_host, radix)| TopologySpec::Rail { gpus_per_host, radix }),
-        any_count().prop_map(|ports| TopologySpec::Crossbar { ports }),
-        Just(TopologySpec::Shared),
-        Just(TopologySpec::Graph),
+        })),
+        (any_count(), any_count()).prop_map(|(gpus_per_host, radix)| TopologySpec::new(Rail { gpus_per_host, radix })),
+        any_count().prop_map(|ports| TopologySpec::new(Crossbar { ports })),
+        Just(TopologySpec::new(Shared)),
+        Just(TopologySpec::new(Graph)),
     ]
 }
 
@@ -66,14 +70,13 @@ proptest! {
 
 #[test]
 fn no_switch_has_more_links_than_ports() {
-    let ports = |topology: &TopologySpec| match topology {
-        TopologySpec::SwitchArray { ports, .. } | TopologySpec::SwitchRing { ports, .. } => Some(*ports),
-        TopologySpec::FatTree { radix, .. } => Some(*radix),
-        TopologySpec::Clos64 => Some(16),
-        TopologySpec::Dragonfly { nodes_per_router: p, routers_per_group: a, global_per_router: h } => {
-            Some(p + a - 1 + h)
-        }
-        _ => None,
+    let ports = |topology: &TopologySpec| {
+        let array = topology.get().map(|array: &SwitchArray| array.ports);
+        let ring = topology.get().map(|ring: &SwitchRing| ring.ports);
+        let tree = topology.get().map(|tree: &FatTree| tree.radix);
+        let clos = topology.get().map(|_: &Clos64| 16);
+        let router = |of: &DragonflySpec| of.nodes_per_router + of.routers_per_group - 1 + of.global_per_router;
+        array.or(ring).or(tree).or(clos).or(topology.get().map(router))
     };
     let mut checked = 0;
     let fabrics = [

@@ -4,11 +4,18 @@ use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog;
 use hotlink_fabric::deadlock::{Protection, check};
 use hotlink_fabric::network::Channel;
-use hotlink_fabric::spec::{Extents, FabricSpec, RoutingSpec, TopologySpec};
+use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
 use hotlink_fabric::technology;
+use hotlink_fabric::topology::{Clos64, CubeSpec, DragonflySpec, Extents, FatTree, SwitchRing};
 
 fn torus(dimensions: u32, bidirectional: bool) -> TopologySpec {
-    TopologySpec::Cube { dimensions, bidirectional, b_link: false, nodes_per_router: 1, extents: Extents::Balanced }
+    TopologySpec::new(CubeSpec {
+        dimensions,
+        bidirectional,
+        b_link: false,
+        nodes_per_router: 1,
+        extents: Extents::Balanced,
+    })
 }
 
 fn build(topology: TopologySpec, routing: RoutingSpec, nodes: u32) -> Fabric {
@@ -45,7 +52,7 @@ fn the_same_torus_with_dateline_virtual_channels_cannot() {
 
 #[test]
 fn up_down_never_deadlocks_where_shortest_paths_may() {
-    let ring = TopologySpec::SwitchRing { ports: 8, links: 1, links_per_switch: false };
+    let ring = TopologySpec::new(SwitchRing { ports: 8, links: 1, links_per_switch: false });
     assert!(!check(&build(ring.clone(), RoutingSpec::ShortestEcmp, 40)).unwrap().is_free());
     assert!(check(&build(ring, RoutingSpec::UpDown, 40)).unwrap().is_free());
     for nodes in [4, 9, 13, 25] {
@@ -56,10 +63,11 @@ fn up_down_never_deadlocks_where_shortest_paths_may() {
 #[test]
 fn trees_and_dragonflies_are_free_by_their_own_routing() {
     use RoutingSpec::{DragonflyMinimal, DragonflyValiant, ShortestEcmp};
-    let tree = TopologySpec::FatTree { radix: 4, levels: None, oversubscription: 1.0, top_all_down: true };
+    let tree = TopologySpec::new(FatTree { radix: 4, levels: None, oversubscription: 1.0, top_all_down: true });
     assert!(check(&build(tree, ShortestEcmp, 16)).unwrap().is_free());
-    assert!(check(&build(TopologySpec::Clos64, ShortestEcmp, 128)).unwrap().is_free());
-    let dragonfly = TopologySpec::Dragonfly { nodes_per_router: 2, routers_per_group: 4, global_per_router: 2 };
+    assert!(check(&build(TopologySpec::new(Clos64), ShortestEcmp, 128)).unwrap().is_free());
+    let dragonfly =
+        TopologySpec::new(DragonflySpec { nodes_per_router: 2, routers_per_group: 4, global_per_router: 2 });
     for routing in [DragonflyMinimal, DragonflyValiant] {
         let report = check(&build(dragonfly.clone(), routing, 72)).unwrap();
         assert!(report.cycle.is_none() && report.dependencies > 0, "{routing:?}: {report:?}");
@@ -79,7 +87,7 @@ fn sci_rings_are_said_to_rely_on_their_access_protocol() {
 #[test]
 fn a_large_torus_is_checked_and_what_is_too_large_is_refused() {
     assert!(check(&build(torus(3, true), RoutingSpec::DimensionOrder, 65_536)).unwrap().is_free());
-    let tree = TopologySpec::FatTree { radix: 64, levels: None, oversubscription: 1.0, top_all_down: true };
+    let tree = TopologySpec::new(FatTree { radix: 64, levels: None, oversubscription: 1.0, top_all_down: true });
     let error = check(&build(tree, RoutingSpec::ShortestEcmp, 65_536)).unwrap_err();
     assert!(error.to_string().contains("smaller size"));
 }

@@ -7,10 +7,9 @@ use hotlink_fabric::topology::hyperx::HyperX;
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::{Fabric, catalog, deadlock, load};
 use proptest::prelude::*;
-use std::sync::Arc;
 
 fn build(shape: &HyperX, routing: RoutingSpec) -> Fabric {
-    let topology = TopologySpec::Registered(Arc::new(shape.clone()));
+    let topology = TopologySpec::new(shape.clone());
     let nodes = shape.switches() as u32 * shape.nodes_per_switch;
     Fabric::build(&FabricSpec::bare("hyperx", topology, routing), nodes).expect("a full HyperX")
 }

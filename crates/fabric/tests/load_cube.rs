@@ -3,14 +3,16 @@
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog;
 use hotlink_fabric::load::{count, count_every_destination};
-use hotlink_fabric::spec::{Capacities, Extents, FabricSpec, Role, RoutingSpec, TopologySpec};
+use hotlink_fabric::spec::{Capacities, FabricSpec, Role, RoutingSpec, TopologySpec};
+use hotlink_fabric::topology::{CubeSpec, Extents};
 use hotlink_fabric::traffic::Traffic;
 use proptest::prelude::*;
 
 fn sci(dimensions: u32) -> FabricSpec {
     let mut spec = catalog::load("sci-torus2d").expect("in the catalog");
     let extents = Extents::PaddedCube;
-    spec.topology = TopologySpec::Cube { dimensions, bidirectional: false, b_link: true, nodes_per_router: 1, extents };
+    spec.topology =
+        TopologySpec::new(CubeSpec { dimensions, bidirectional: false, b_link: true, nodes_per_router: 1, extents });
     spec.routing = RoutingSpec::DimensionOrder;
     spec
 }

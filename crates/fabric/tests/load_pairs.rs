@@ -4,17 +4,20 @@ use hotlink_fabric::Fabric;
 use hotlink_fabric::load::{self, Load};
 use hotlink_fabric::network::{Node, Vertex};
 use hotlink_fabric::routing::{State, Trip};
-use hotlink_fabric::spec::{Extents, FabricSpec, RoutingSpec, TopologySpec};
+use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
+use hotlink_fabric::topology::{
+    Clos64, Crossbar, CubeSpec, DragonflySpec, Extents, FatTree, Rail, Shared, SwitchArray, SwitchRing,
+};
 use hotlink_fabric::traffic::{Demand, Traffic};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 fn cube(dimensions: u32, bidirectional: bool, b_link: bool, nodes_per_router: u32, extents: Extents) -> TopologySpec {
-    TopologySpec::Cube { dimensions, bidirectional, b_link, nodes_per_router, extents }
+    TopologySpec::new(CubeSpec { dimensions, bidirectional, b_link, nodes_per_router, extents })
 }
 
 fn fat_tree(radix: u32, levels: Option<u32>, oversubscription: f64, top_all_down: bool) -> TopologySpec {
-    TopologySpec::FatTree { radix, levels, oversubscription, top_all_down }
+    TopologySpec::new(FatTree { radix, levels, oversubscription, top_all_down })
 }
 
 /// Every topology with every routing that suits it.
@@ -25,25 +28,23 @@ fn any_fabric() -> impl Strategy<Value = (TopologySpec, RoutingSpec)> {
             let extents = if pad { Extents::PaddedCube } else { Extents::Balanced };
             cube(f, both && !sci, sci, if sci { 1 } else { per }, extents)
         });
-    let dragonfly = (1u32..=3, 1u32..=4, 1u32..=2).prop_map(|(p, a, h)| TopologySpec::Dragonfly {
-        nodes_per_router: p,
-        routers_per_group: a,
-        global_per_router: h,
+    let dragonfly = (1u32..=3, 1u32..=4, 1u32..=2).prop_map(|(p, a, h)| {
+        TopologySpec::new(DragonflySpec { nodes_per_router: p, routers_per_group: a, global_per_router: h })
     });
     let trees = (2u32..=4, prop_oneof![Just(1.0), Just(2.0), Just(0.5)], any::<bool>())
         .prop_map(|(half, over, down)| fat_tree(2 * half, None, over, down));
     let others = prop_oneof![
-        (4u32..=8, 1u32..=1).prop_map(|(ports, links)| TopologySpec::SwitchArray { ports, links }),
-        (5u32..=8, 1u32..=2).prop_map(|(ports, links)| TopologySpec::SwitchRing {
+        (4u32..=8, 1u32..=1).prop_map(|(ports, links)| TopologySpec::new(SwitchArray { ports, links })),
+        (5u32..=8, 1u32..=2).prop_map(|(ports, links)| TopologySpec::new(SwitchRing {
             ports,
             links,
             links_per_switch: false
-        }),
-        Just(TopologySpec::Clos64),
+        })),
+        Just(TopologySpec::new(Clos64)),
         trees,
-        (1u32..=4, 4u32..=6).prop_map(|(gpus_per_host, radix)| TopologySpec::Rail { gpus_per_host, radix }),
-        Just(TopologySpec::Crossbar { ports: 64 }),
-        Just(TopologySpec::Shared),
+        (1u32..=4, 4u32..=6).prop_map(|(gpus_per_host, radix)| TopologySpec::new(Rail { gpus_per_host, radix })),
+        Just(TopologySpec::new(Crossbar { ports: 64 })),
+        Just(TopologySpec::new(Shared)),
     ];
     let general = || prop_oneof![Just(ShortestEcmp), Just(ShortestSingle), Just(UpDown)];
     prop_oneof![
@@ -186,7 +187,7 @@ proptest! {
 #[test]
 fn every_topology_of_the_test_can_be_built() {
     let build = |topology, routing, n| Fabric::build(&FabricSpec::bare("test", topology, routing), n).unwrap();
-    let fabric = build(TopologySpec::Clos64, RoutingSpec::ShortestEcmp, 128);
+    let fabric = build(TopologySpec::new(Clos64), RoutingSpec::ShortestEcmp, 128);
     assert_eq!(fabric.network.channels(), 2 * (128 + 128 + 64));
     let fabric = build(fat_tree(4, None, 1.0, true), RoutingSpec::UpDown, 16);
     assert_eq!(fabric.network.vertices(), 16 + 8 + 8 + 4, "the 4-port fat tree of 16 hosts has 20 switches");
@@ -197,7 +198,7 @@ fn every_topology_of_the_test_can_be_built() {
 
 #[test]
 fn gpu_traffic_to_another_rail_goes_by_the_scale_up_switch_and_the_right_gpus_nic() {
-    let topology = TopologySpec::Rail { gpus_per_host: 4, radix: 8 };
+    let topology = TopologySpec::new(Rail { gpus_per_host: 4, radix: 8 });
     let fabric = Fabric::build(&FabricSpec::bare("rails", topology, RoutingSpec::ShortestEcmp), 8).unwrap();
     let route = |source: u32, destination: u32| {
         let trip = Trip::new(Node(source), Node(destination));

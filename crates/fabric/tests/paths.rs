@@ -6,11 +6,13 @@ use hotlink_fabric::network::{Channel, Node};
 use hotlink_fabric::routing::choice::Draw;
 use hotlink_fabric::routing::{Paths, State, Trip};
 use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
+use hotlink_fabric::topology::{Clos64, DragonflySpec, FatTree, SwitchRing};
 use hotlink_fabric::traffic::Traffic;
 use proptest::prelude::*;
 
 fn tree(radix: u32, levels: u32) -> FabricSpec {
-    let topology = TopologySpec::FatTree { radix, levels: Some(levels), oversubscription: 1.0, top_all_down: true };
+    let topology =
+        TopologySpec::new(FatTree { radix, levels: Some(levels), oversubscription: 1.0, top_all_down: true });
     FabricSpec::bare("tree", topology, RoutingSpec::ShortestEcmp)
 }
 
@@ -18,14 +20,15 @@ fn any_spec() -> impl Strategy<Value = (FabricSpec, u32)> {
     prop_oneof![
         (2u32..=4, 1u32..=3, 2u32..=40).prop_map(|(k, levels, nodes)| (tree(2 * k, levels), nodes)),
         (1u32..=2, 2u32..=40).prop_map(|(links, nodes)| {
-            let topology = TopologySpec::SwitchRing { ports: 8, links, links_per_switch: false };
+            let topology = TopologySpec::new(SwitchRing { ports: 8, links, links_per_switch: false });
             (FabricSpec::bare("ring", topology, RoutingSpec::ShortestEcmp), nodes)
         }),
         (2u32..=40).prop_map(|nodes| {
-            let topology = TopologySpec::Dragonfly { nodes_per_router: 2, routers_per_group: 3, global_per_router: 1 };
+            let topology =
+                TopologySpec::new(DragonflySpec { nodes_per_router: 2, routers_per_group: 3, global_per_router: 1 });
             (FabricSpec::bare("dragonfly", topology, RoutingSpec::DragonflyMinimal), nodes)
         }),
-        (2u32..=64).prop_map(|nodes| (FabricSpec::bare("clos", TopologySpec::Clos64, RoutingSpec::UpDown), nodes)),
+        (2u32..=64).prop_map(|nodes| (FabricSpec::bare("clos", TopologySpec::new(Clos64), RoutingSpec::UpDown), nodes)),
     ]
 }
 
@@ -111,7 +114,7 @@ fn a_random_permutation_collides_on_tables_and_not_on_an_even_split() {
 
 #[test]
 fn too_many_pairs_are_an_error_that_names_the_way_out() {
-    let topology = TopologySpec::FatTree { radix: 64, levels: Some(3), oversubscription: 1.0, top_all_down: true };
+    let topology = TopologySpec::new(FatTree { radix: 64, levels: Some(3), oversubscription: 1.0, top_all_down: true });
     let fabric = Fabric::build(&FabricSpec::bare("tree", topology, RoutingSpec::ShortestEcmp), 8192).expect("built");
     let demand = Traffic::AllToAll.demand(8192, 1).expect("all-to-all");
     let error = load::count_paths(&fabric, &demand, Paths::Flow, 1).unwrap_err();

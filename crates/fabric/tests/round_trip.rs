@@ -3,6 +3,7 @@
 use hotlink_fabric::catalog::{Library, parse, to_toml, unit::Dimension, vocabulary::PARAMETERS};
 use hotlink_fabric::spec::{FabricSpec, ResourceSpec, Role, RoutingSpec, Status, TopologySpec, Value};
 use hotlink_fabric::technology::TECHNOLOGIES;
+use hotlink_fabric::topology::Shared;
 use hotlink_fabric::units::{Rate, Time};
 use proptest::prelude::*;
 
@@ -38,7 +39,7 @@ proptest! {
         source in "[^\\s]\\PC{0,30}[\"\\\\'\\n\\t]{0,3}",
         half_duplex in any::<bool>(),
     ) {
-        let spec = FabricSpec::bare("this-machine", TopologySpec::Shared, RoutingSpec::ShortestSingle);
+        let spec = FabricSpec::bare("this-machine", TopologySpec::new(Shared), RoutingSpec::ShortestSingle);
         let mut spec = spec.of_technology(TECHNOLOGIES[unit % TECHNOLOGIES.len()]);
         spec.title = source.clone();
         let resource = ResourceSpec {

@@ -5,7 +5,8 @@
 use hotlink_event::random::Random;
 use hotlink_event::{Calendar, Event, Queue};
 use hotlink_fabric::load;
-use hotlink_fabric::spec::{Extents, FabricSpec, RoutingSpec, TopologySpec};
+use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
+use hotlink_fabric::topology::{CubeSpec, Extents, FatTree};
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::{Fabric, catalog};
 use hotlink_sim::net::Stats;
@@ -60,18 +61,18 @@ fn spec(name: &str, topology: TopologySpec, routing: RoutingSpec) -> FabricSpec 
 }
 
 fn torus(dimensions: u32) -> FabricSpec {
-    let topology = TopologySpec::Cube {
+    let topology = TopologySpec::new(CubeSpec {
         dimensions,
         bidirectional: true,
         b_link: false,
         nodes_per_router: 1,
         extents: Extents::Balanced,
-    };
+    });
     spec("ib-ndr-fat-tree2", topology, RoutingSpec::DimensionOrder)
 }
 
 fn fat_tree(radix: u32) -> FabricSpec {
-    let topology = TopologySpec::FatTree { radix, levels: None, oversubscription: 1.0, top_all_down: true };
+    let topology = TopologySpec::new(FatTree { radix, levels: None, oversubscription: 1.0, top_all_down: true });
     spec("ib-ndr-fat-tree2", topology, RoutingSpec::ShortestEcmp)
 }
 

@@ -3,8 +3,9 @@
 use crate::Error;
 use crate::values::Counts;
 use hotlink_fabric::catalog::{self, Mistake};
-use hotlink_fabric::spec::{FabricSpec, TopologySpec};
+use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::technology::Technology;
+use hotlink_fabric::topology::Shared;
 use hotlink_fabric::{Fabric, import, input};
 
 /// Largest graph file that is read.
@@ -120,7 +121,7 @@ impl Source {
             };
         }
         let cores = self.spec.parameters.get("host_processors").map(|cores| cores.value);
-        if let (TopologySpec::Shared, Some(cores)) = (&self.spec.topology, cores)
+        if let Some(cores) = cores.filter(|_| self.spec.topology.is::<Shared>())
             && f64::from(nodes) > cores
         {
             return Err(format!("{nodes} processes: this machine has {cores} cores, one for each process"));

@@ -4,13 +4,13 @@
 //! same tables itself; what stands later replaces what stood before, value by value.
 
 use super::barrier::{read_barrier, read_reduction};
-use super::topology::{read_topology, routing_suits};
+use super::topology::read_topology;
 use super::vocabulary::{PARAMETERS, parameter_named};
 use crate::routing::Paths;
 use crate::sheet::unit::Dimension;
 use crate::sheet::{Sheet, Table, unknown};
 use crate::spec::{
-    Extents, FabricSpec, ItemKind, Origin, PacketSpec, PriceRef, ResourceSpec, Role, RoutingSpec, TopologySpec, Value,
+    FabricSpec, ItemKind, Origin, PacketSpec, PriceRef, ResourceSpec, Role, RoutingSpec, TopologySpec, Value,
 };
 use crate::technology::{self, Technology};
 use crate::units::{Rate, Time};
@@ -391,8 +391,7 @@ fn read_prices(table: Table<'_>, references: &mut dyn References) -> Option<Pric
 /// Refuses a topology that holds no number of nodes up to 64: what `analyze` would refuse at any size.
 fn check_buildable(root: &Table<'_>, topology: &TopologySpec) {
     // A graph has its own file, and fixed extents one size, which may be large.
-    let has_one_size = matches!(topology, TopologySpec::Cube { extents: Extents::Fixed(_), .. });
-    if matches!(topology, TopologySpec::Graph) || has_one_size {
+    if topology.has_one_size() {
         return;
     }
     let mut refused = (1..=64).map(|nodes| crate::topology::build(topology, nodes).err());
@@ -411,15 +410,15 @@ fn read_routing(
 ) -> Option<RoutingSpec> {
     if root.has("routing") {
         let routing = root.choice("routing", ROUTINGS)?;
-        if let Some(topology) = topology.filter(|topology| !routing_suits(topology, routing)) {
-            let suits = ROUTINGS.iter().filter(|(_, routing)| routing_suits(topology, *routing));
+        if let Some(topology) = topology.filter(|topology| !topology.routings().contains(&routing)) {
+            let suits = ROUTINGS.iter().filter(|(_, routing)| topology.routings().contains(routing));
             let allowed: Vec<&str> = suits.map(|(name, _)| *name).collect();
             root.wrong("routing", "does not suit this topology", allowed.join(", "));
         }
         return Some(routing);
     }
     let (topology, technology) = (topology?, technology?);
-    let found = technology.routing.value.iter().find(|routing| routing_suits(topology, **routing)).copied();
+    let found = technology.routing.value.iter().find(|routing| topology.routings().contains(routing)).copied();
     if found.is_none() {
         let names: Vec<&str> = ROUTINGS.iter().map(|(name, _)| *name).collect();
         root.wrong("routing", "is missing, and none of the technology's suits this topology", names.join(", "));

@@ -6,7 +6,7 @@ use crate::barrier::BarrierSpec;
 use crate::routing::Paths;
 use crate::sheet::unit::Dimension;
 use crate::sheet::{STATUSES, name_of};
-use crate::spec::{Extents, FabricSpec, ResourceSpec, TopologySpec, Value};
+use crate::spec::{FabricSpec, ResourceSpec, Value};
 use std::fmt::{Display, Write};
 
 /// The fabric as one self-contained TOML file: all numbers are in it, no part is named.
@@ -100,62 +100,8 @@ fn write_tree(out: &mut String, table: &str, barrier: &BarrierSpec) {
 
 fn topology(out: &mut String, spec: &FabricSpec) {
     heading(out, "topology");
-    match &spec.topology {
-        TopologySpec::Cube { dimensions, bidirectional, b_link, nodes_per_router, extents } => {
-            field(out, "kind", quoted("cube"));
-            field(out, "dimensions", dimensions);
-            field(out, "bidirectional", bidirectional);
-            field(out, "b_link", b_link);
-            field(out, "nodes_per_router", nodes_per_router);
-            match extents {
-                Extents::PaddedCube => field(out, "extents", quoted("padded-cube")),
-                Extents::Balanced => field(out, "extents", quoted("balanced")),
-                Extents::Fixed(list) => field(out, "extents", format!("{list:?}")),
-            }
-        }
-        TopologySpec::SwitchArray { ports, links } => {
-            field(out, "kind", quoted("switch-array"));
-            field(out, "ports", ports);
-            field(out, "links", links);
-        }
-        TopologySpec::SwitchRing { ports, links, links_per_switch } => {
-            field(out, "kind", quoted("switch-ring"));
-            field(out, "ports", ports);
-            field(out, "links", links);
-            field(out, "links_per_switch", links_per_switch);
-        }
-        TopologySpec::Clos64 => field(out, "kind", quoted("clos64")),
-        TopologySpec::FatTree { radix, levels, oversubscription, top_all_down } => {
-            field(out, "kind", quoted("fat-tree"));
-            field(out, "radix", radix);
-            if let Some(levels) = levels {
-                field(out, "levels", levels);
-            }
-            field(out, "oversubscription", number(*oversubscription));
-            field(out, "top_all_down", top_all_down);
-        }
-        TopologySpec::Dragonfly { nodes_per_router, routers_per_group, global_per_router } => {
-            field(out, "kind", quoted("dragonfly"));
-            field(out, "nodes_per_router", nodes_per_router);
-            field(out, "routers_per_group", routers_per_group);
-            field(out, "global_per_router", global_per_router);
-        }
-        TopologySpec::Rail { gpus_per_host, radix } => {
-            field(out, "kind", quoted("rail"));
-            field(out, "gpus_per_host", gpus_per_host);
-            field(out, "radix", radix);
-        }
-        TopologySpec::Crossbar { ports } => {
-            field(out, "kind", quoted("crossbar"));
-            field(out, "ports", ports);
-        }
-        TopologySpec::Shared => field(out, "kind", quoted("shared")),
-        TopologySpec::Graph => field(out, "kind", quoted("graph")),
-        TopologySpec::Registered(topology) => {
-            field(out, "kind", quoted(topology.kind()));
-            topology.fields().iter().for_each(|(key, value)| field(out, key, value));
-        }
-    }
+    field(out, "kind", quoted(spec.topology.kind()));
+    spec.topology.fields().iter().for_each(|(key, value)| field(out, key, value));
     field(out, "source", quoted(&spec.topology_origin.source));
     field(out, "status", quoted(name_of(STATUSES, &spec.topology_origin.status)));
 }

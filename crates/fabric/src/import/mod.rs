@@ -41,6 +41,7 @@ use crate::network::{Builder, Channel, Network, Node, Override, Vertex};
 use crate::routing::{Paths, Routing};
 use crate::spec::{FabricSpec, ResourceSpec, Role, RoutingSpec, Status, TopologySpec, Value};
 use crate::technology::{self, Technology};
+use crate::topology::Graph;
 use crate::topology::Shape;
 use crate::units::{Rate, Time};
 use format::{File, Kind, Link, Names};
@@ -322,7 +323,7 @@ impl Reader<'_> {
         let stem = stem.strip_suffix(".json").unwrap_or(stem);
         let name = self.parsed.name.clone().unwrap_or_else(|| stem.to_owned());
         let parts = self.parts()?;
-        let spec = FabricSpec::bare(&name, TopologySpec::Graph, self.routing()?);
+        let spec = FabricSpec::bare(&name, TopologySpec::new(Graph), self.routing()?);
         let mut spec = spec.of_technology(self.technology(parts.as_ref())?);
         spec.title = self.parsed.title.clone().unwrap_or_else(|| format!("graph of {}", self.file));
         if let Some(paths) = &self.parsed.paths {

@@ -6,14 +6,101 @@
 //! ring stops, then the node; a ring stop's ports are the ring's next stop, then the B-Link. Dimensions of extent 1
 //! have no channels and are dropped. Dimension 0 varies fastest with the router's number.
 
-use super::Extents;
-use super::{check_channels, check_range, invalid};
+use super::{PORTS, Registered, Shape, Topology, TopologySpec, check_channels, check_range, invalid};
 use crate::error::{BuildError, MAX_NODES};
 use crate::network::{Builder, Channel, Network, Vertex};
-use crate::terms::Role;
+use crate::sheet::Table;
+use crate::terms::{Role, RoutingSpec};
 
 /// Most dimensions of a cube.
 pub const MAX_DIMENSIONS: u32 = 16;
+
+/// The registry's entry.
+pub(crate) const ENTRY: Registered =
+    Registered { kind: "cube", meaning: "ring, torus, multicube: routers, or nodes on rings", read };
+
+/// r-ary f-cube: f = 1 is a ring.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CubeSpec {
+    /// f.
+    pub dimensions: u32,
+    /// Channels both ways (torus of routers) or one way (SCI ringlets).
+    pub bidirectional: bool,
+    /// Each node joins its rings by a B-Link bus (Dolphin) instead of a router.
+    pub b_link: bool,
+    /// Nodes on each router (2 on the T3D).
+    pub nodes_per_router: u32,
+    /// How extents follow from the number of nodes.
+    pub extents: Extents,
+}
+
+/// How a cube's extents follow from the number of nodes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Extents {
+    /// r^f, r rounded up: a cube with more positions than nodes asked for is built whole (M02's reading).
+    PaddedCube,
+    /// The most cube-like factors whose product is the number of routers, exactly.
+    Balanced,
+    /// As given; the product is the number of routers.
+    Fixed(Vec<u32>),
+}
+
+fn read(table: &Table<'_>) -> Option<TopologySpec> {
+    let dimensions = table.count("dimensions", 1..=8);
+    let bidirectional = table.flag_opt("bidirectional").unwrap_or(false);
+    let b_link = table.flag_opt("b_link").unwrap_or(false);
+    let nodes_per_router = table.count_opt("nodes_per_router", PORTS).unwrap_or(1);
+    let extents = match table.counts_opt("extents", PORTS) {
+        Some(extents) => {
+            if dimensions.is_some_and(|dimensions| extents.len() != dimensions as usize) {
+                table.wrong("extents", format!("{} numbers", extents.len()), "one number for each dimension");
+            }
+            Some(Extents::Fixed(extents))
+        }
+        None => table.choice("extents", &[("padded-cube", Extents::PaddedCube), ("balanced", Extents::Balanced)]),
+    };
+    if b_link && nodes_per_router != 1 {
+        table.wrong("nodes_per_router", "a B-Link joins the rings of one node", "1");
+    }
+    let (dimensions, extents) = (dimensions?, extents?);
+    Some(TopologySpec::new(CubeSpec { dimensions, bidirectional, b_link, nodes_per_router, extents }))
+}
+
+impl Topology for CubeSpec {
+    fn kind(&self) -> &'static str {
+        ENTRY.kind
+    }
+    fn build(&self, nodes: u32) -> Result<(Network, Shape), BuildError> {
+        let CubeSpec { dimensions, bidirectional, b_link, nodes_per_router, extents } = self;
+        let cube = Cube::new(nodes, *dimensions, *bidirectional, *b_link, *nodes_per_router, extents)?;
+        Ok((cube.network(), Shape::Cube(cube)))
+    }
+    fn routings(&self) -> &'static [RoutingSpec] {
+        use RoutingSpec::{DimensionOrder, ShortestEcmp, ShortestSingle, UpDown};
+        // Up*/down* needs every channel to have its reverse.
+        match self.bidirectional {
+            true => &[DimensionOrder, ShortestEcmp, ShortestSingle, UpDown],
+            false => &[DimensionOrder, ShortestEcmp, ShortestSingle],
+        }
+    }
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        let extents = match &self.extents {
+            Extents::PaddedCube => "\"padded-cube\"".to_owned(),
+            Extents::Balanced => "\"balanced\"".to_owned(),
+            Extents::Fixed(list) => format!("{list:?}"),
+        };
+        vec![
+            ("dimensions", self.dimensions.to_string()),
+            ("bidirectional", self.bidirectional.to_string()),
+            ("b_link", self.b_link.to_string()),
+            ("nodes_per_router", self.nodes_per_router.to_string()),
+            ("extents", extents),
+        ]
+    }
+    fn has_one_size(&self) -> bool {
+        matches!(self.extents, Extents::Fixed(_))
+    }
+}
 
 /// The layout of a cube.
 #[derive(Clone, Debug, PartialEq, Eq)]

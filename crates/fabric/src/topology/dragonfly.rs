@@ -5,10 +5,59 @@
 //! are dealt out to the other groups in turn, so that every pair of groups has the same number of links; ports left
 //! over stay free. A router's ports: the other routers of its group in ascending order, its global links, its nodes.
 
-use super::{check_channels, check_range, invalid};
+use super::{PORTS, Registered, Shape, Topology, TopologySpec, check_channels, check_range, invalid};
 use crate::error::BuildError;
 use crate::network::{Builder, Network, Vertex};
-use crate::terms::Role;
+use crate::sheet::Table;
+use crate::terms::{Role, RoutingSpec};
+
+/// The registry's entry.
+pub(crate) const ENTRY: Registered =
+    Registered { kind: "dragonfly", meaning: "groups of all-to-all routers, all-to-all groups", read };
+
+/// Dragonfly: groups of all-to-all routers, all-to-all groups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DragonflySpec {
+    /// Nodes per router (p).
+    pub nodes_per_router: u32,
+    /// Routers per group (a).
+    pub routers_per_group: u32,
+    /// Global channels per router (h).
+    pub global_per_router: u32,
+}
+
+fn read(table: &Table<'_>) -> Option<TopologySpec> {
+    let nodes_per_router = table.count("nodes_per_router", PORTS);
+    let routers_per_group = table.count("routers_per_group", PORTS);
+    let global_per_router = table.count("global_per_router", PORTS);
+    Some(TopologySpec::new(DragonflySpec {
+        nodes_per_router: nodes_per_router?,
+        routers_per_group: routers_per_group?,
+        global_per_router: global_per_router?,
+    }))
+}
+
+impl Topology for DragonflySpec {
+    fn kind(&self) -> &'static str {
+        ENTRY.kind
+    }
+    fn build(&self, nodes: u32) -> Result<(Network, Shape), BuildError> {
+        let DragonflySpec { nodes_per_router, routers_per_group, global_per_router } = *self;
+        let shape = Dragonfly::new(nodes, nodes_per_router, routers_per_group, global_per_router)?;
+        Ok((shape.network(), Shape::Dragonfly(shape)))
+    }
+    fn routings(&self) -> &'static [RoutingSpec] {
+        use RoutingSpec::{DragonflyMinimal, DragonflyValiant, ShortestEcmp, ShortestSingle, UpDown};
+        &[DragonflyMinimal, DragonflyValiant, ShortestEcmp, ShortestSingle, UpDown]
+    }
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("nodes_per_router", self.nodes_per_router.to_string()),
+            ("routers_per_group", self.routers_per_group.to_string()),
+            ("global_per_router", self.global_per_router.to_string()),
+        ]
+    }
+}
 
 /// The layout of a dragonfly.
 #[derive(Clone, Debug, PartialEq, Eq)]

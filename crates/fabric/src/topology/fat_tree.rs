@@ -8,10 +8,56 @@
 //! in order. An oversubscription that does not divide a leaf's ports is met as nearly as whole ports allow.
 
 use super::switches::MAX_PORTS;
-use super::{Shape, add_tier, check_channels, check_range, invalid};
+use super::{Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, invalid};
 use crate::error::BuildError;
 use crate::network::{Builder, Network, Vertex};
+use crate::sheet::Table;
 use crate::terms::Role;
+
+/// The registry's entry.
+pub(crate) const ENTRY: Registered =
+    Registered { kind: "fat-tree", meaning: "folded Clos in any number of levels; k-ary n-tree", read };
+
+/// Folded Clos of switches with `radix` ports in `levels` levels, as small as the number of nodes allows; also the k-ary
+/// n-tree (`top_all_down = false`, k = radix / 2).
+#[derive(Clone, Debug, PartialEq)]
+pub struct FatTree {
+    /// Ports of a switch.
+    pub radix: u32,
+    /// Most levels of switches (fewer are built where they suffice); `None`: as many as needed.
+    pub levels: Option<u32>,
+    /// Node ports over up ports of a leaf: 1 is full bisection.
+    pub oversubscription: f64,
+    /// The top level turns all its ports down (a vendor's fat tree) or leaves the up ports unused (k-ary n-tree).
+    pub top_all_down: bool,
+}
+
+fn read(table: &Table<'_>) -> Option<TopologySpec> {
+    let radix = table.count("radix", 2..=65_536);
+    if radix.is_some_and(|radix| radix % 2 == 1) {
+        table.wrong("radix", "half of a switch's ports lead up", "an even number");
+    }
+    let levels = table.count_opt("levels", 1..=8);
+    let oversubscription = table.number_opt("oversubscription", 0.01..=1000.0).unwrap_or(1.0);
+    let top_all_down = table.flag_opt("top_all_down").unwrap_or(true);
+    Some(TopologySpec::new(FatTree { radix: radix?, levels, oversubscription, top_all_down }))
+}
+
+impl Topology for FatTree {
+    fn kind(&self) -> &'static str {
+        ENTRY.kind
+    }
+    fn build(&self, nodes: u32) -> Result<(Network, Shape), BuildError> {
+        build(nodes, self.radix, self.levels, self.oversubscription, self.top_all_down)
+    }
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        let mut fields = vec![("radix", self.radix.to_string())];
+        fields.extend(self.levels.map(|levels| ("levels", levels.to_string())));
+        fields.push(("oversubscription", toml::Value::Float(self.oversubscription).to_string()));
+        fields.push(("top_all_down", self.top_all_down.to_string()));
+        fields
+    }
+}
 
 /// Most levels; with radix 4 they hold more nodes than a fabric may have.
 const MAX_LEVELS: u32 = 24;
@@ -31,7 +77,7 @@ struct Plan {
 }
 
 /// Builds the smallest tree of at most `levels` levels that holds the nodes.
-pub(super) fn build(
+fn build(
     nodes: u32,
     radix: u32,
     levels: Option<u32>,

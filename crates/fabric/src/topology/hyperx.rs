@@ -4,15 +4,15 @@
 //! A packet needs one hop for each coordinate in which its ends differ. In dimension order there is one path (but for
 //! parallel links) and no cycle of channels; shortest paths may correct the coordinates in any order.
 
-use super::{Registered, Shape, Tier, Topology, check_channels, check_range, invalid};
+use super::{Registered, Shape, Tier, Topology, TopologySpec, check_channels, check_range, invalid};
 use crate::error::BuildError;
 use crate::network::{Builder, Network, Vertex};
 use crate::sheet::Table;
 use crate::terms::{Role, RoutingSpec};
-use std::sync::Arc;
 
 /// The registry's entry.
-pub(crate) const ENTRY: Registered = Registered { kind: "hyperx", read };
+pub(crate) const ENTRY: Registered =
+    Registered { kind: "hyperx", meaning: "a grid of switches, all of a row joined", read };
 
 /// A grid of fully connected dimensions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,14 +25,14 @@ pub struct HyperX {
     pub nodes_per_switch: u32,
 }
 
-fn read(table: &Table<'_>) -> Option<Arc<dyn Topology>> {
+fn read(table: &Table<'_>) -> Option<TopologySpec> {
     let extents = table.counts_opt("extents", 2..=4096);
     if extents.as_ref().is_none_or(|extents| extents.is_empty() || extents.len() > 6) {
         table.wrong("extents", "is no list of the switches along each dimension", "1 to 6 numbers, such as [12, 8]");
     }
     let links = table.count_opt("links", 1..=256).unwrap_or(1);
     let nodes_per_switch = table.count("nodes_per_switch", 1..=65_536);
-    Some(Arc::new(HyperX { extents: extents?, links, nodes_per_switch: nodes_per_switch? }))
+    Some(TopologySpec::new(HyperX { extents: extents?, links, nodes_per_switch: nodes_per_switch? }))
 }
 
 impl HyperX {

@@ -6,6 +6,7 @@
 pub mod cube;
 pub mod dragonfly;
 mod fat_tree;
+mod graph;
 pub mod hyperx;
 mod rail;
 mod spec;
@@ -15,15 +16,20 @@ pub(crate) use crate::error::invalid;
 use crate::error::{BuildError, MAX_NODES};
 use crate::network::{Builder, Channel, Network, Vertex};
 use crate::sheet::Table;
-use crate::terms::{Role, RoutingSpec};
-pub use cube::Cube;
-pub use dragonfly::Dragonfly;
-pub use spec::{Extents, TopologySpec};
-use std::sync::Arc;
+use crate::terms::{ItemKind, Role, RoutingSpec};
+pub use cube::{Cube, CubeSpec, Extents};
+pub use dragonfly::{Dragonfly, DragonflySpec};
+pub use fat_tree::FatTree;
+pub use graph::Graph;
+pub use rail::Rail;
+pub use spec::TopologySpec;
+use std::any::Any;
+use std::collections::BTreeMap;
+pub use switches::{Clos64, Crossbar, Shared, SwitchArray, SwitchRing};
 
 /// A topology in one file: everything that hotlink asks of one. To add a topology, implement this in a file of its own
 /// and add its entry to `REGISTRY`.
-pub trait Topology: std::fmt::Debug + Send + Sync {
+pub trait Topology: Any + std::fmt::Debug + Send + Sync {
     /// Its `kind` in files.
     fn kind(&self) -> &'static str;
     /// The network for `nodes` nodes, and how it lies.
@@ -31,29 +37,51 @@ pub trait Topology: std::fmt::Debug + Send + Sync {
     /// # Errors
     /// It cannot hold that many, or its parameters contradict each other.
     fn build(&self, nodes: u32) -> Result<(Network, Shape), BuildError>;
-    /// Routings that suit it, the usual one first.
-    fn routings(&self) -> &'static [RoutingSpec];
+    /// Routings that suit it.
+    fn routings(&self) -> &'static [RoutingSpec] {
+        &[RoutingSpec::ShortestEcmp, RoutingSpec::ShortestSingle, RoutingSpec::UpDown]
+    }
     /// Its parameters as a file states them.
     fn fields(&self) -> Vec<(&'static str, String)>;
-}
-
-impl PartialEq for dyn Topology {
-    fn eq(&self, other: &dyn Topology) -> bool {
-        self.kind() == other.kind() && self.fields() == other.fields()
+    /// Whether it is built in one size only, or from a file of its own.
+    fn has_one_size(&self) -> bool {
+        false
+    }
+    /// What a buyer pays for, of the `counted` devices and cables of a network of `nodes` nodes.
+    fn bought(&self, counted: BTreeMap<ItemKind, u64>, nodes: u32) -> BTreeMap<ItemKind, u64> {
+        let _ = nodes;
+        counted
     }
 }
 
-/// How a registered topology is found and read.
+/// How a topology is found and read.
 #[derive(Debug)]
-pub(crate) struct Registered {
+pub struct Registered {
     /// Its `kind` in files.
     pub kind: &'static str,
+    /// What it is, in half a sentence.
+    pub meaning: &'static str,
     /// Reads the rest of its `[topology]` table.
-    pub read: fn(&Table<'_>) -> Option<Arc<dyn Topology>>,
+    pub(crate) read: fn(&Table<'_>) -> Option<TopologySpec>,
 }
 
-/// Every registered topology.
-pub(crate) const REGISTRY: &[Registered] = &[hyperx::ENTRY];
+/// Every topology.
+pub const REGISTRY: &[Registered] = &[
+    cube::ENTRY,
+    switches::ARRAY,
+    switches::RING,
+    switches::CLOS64,
+    fat_tree::ENTRY,
+    dragonfly::ENTRY,
+    rail::ENTRY,
+    switches::CROSSBAR,
+    switches::SHARED,
+    graph::ENTRY,
+    hyperx::ENTRY,
+];
+
+/// Most ports, links or dimensions in a file: enough for any device, small enough that products stay whole numbers.
+const PORTS: std::ops::RangeInclusive<u32> = 1..=65_536;
 
 /// What the vertices of a network are and how they lie.
 #[derive(Clone, Debug)]
@@ -137,31 +165,7 @@ pub fn build(topology: &TopologySpec, nodes: u32) -> Result<(Network, Shape), Bu
     if nodes == 0 || nodes > MAX_NODES {
         return Err(invalid(format!("{nodes} nodes: allowed are 1 to {MAX_NODES}")));
     }
-    match topology {
-        TopologySpec::Cube { dimensions, bidirectional, b_link, nodes_per_router, extents } => {
-            let cube = Cube::new(nodes, *dimensions, *bidirectional, *b_link, *nodes_per_router, extents)?;
-            Ok((cube.network(), Shape::Cube(cube)))
-        }
-        TopologySpec::SwitchArray { ports, links } => switches::array(nodes, *ports, *links),
-        TopologySpec::SwitchRing { ports, links, links_per_switch } => {
-            switches::ring(nodes, *ports, *links, *links_per_switch)
-        }
-        TopologySpec::Clos64 => switches::clos64(nodes),
-        TopologySpec::FatTree { radix, levels, oversubscription, top_all_down } => {
-            fat_tree::build(nodes, *radix, *levels, *oversubscription, *top_all_down)
-        }
-        TopologySpec::Dragonfly { nodes_per_router, routers_per_group, global_per_router } => {
-            let shape = Dragonfly::new(nodes, *nodes_per_router, *routers_per_group, *global_per_router)?;
-            Ok((shape.network(), Shape::Dragonfly(shape)))
-        }
-        TopologySpec::Rail { gpus_per_host, radix } => rail::build(nodes, *gpus_per_host, *radix),
-        TopologySpec::Crossbar { ports } => switches::crossbar(nodes, *ports),
-        TopologySpec::Shared => Ok(switches::shared(nodes)),
-        TopologySpec::Registered(topology) => topology.build(nodes),
-        TopologySpec::Graph => {
-            Err(invalid("a graph comes from its own file (a JSON file with nodes, switches and links)"))
-        }
-    }
+    topology.build(nodes)
 }
 
 /// Adds a tier of devices to a network and to the list of tiers.

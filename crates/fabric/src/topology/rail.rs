@@ -7,13 +7,44 @@
 //! Hosts are built whole, so the fabric may have more nodes than asked for. A rail is one switch where that suffices, else leaves and spines at full bisection.
 
 use super::switches::MAX_PORTS;
-use super::{Shape, add_tier, check_range, invalid};
+use super::{Registered, Shape, Topology, TopologySpec, add_tier, check_range, invalid};
 use crate::error::BuildError;
 use crate::network::{Builder, Network, Vertex};
+use crate::sheet::Table;
 use crate::terms::Role;
 
+/// The registry's entry.
+pub(crate) const ENTRY: Registered =
+    Registered { kind: "rail", meaning: "GPU i of every host on rail i, a scale-up switch inside each host", read };
+
+/// Rail-optimised GPU fabric: GPU i of every host on rail i's leaf switches; a scale-up switch inside each host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rail {
+    /// GPUs (and NICs, and rails) in a host.
+    pub gpus_per_host: u32,
+    /// Ports of a leaf or spine switch.
+    pub radix: u32,
+}
+
+fn read(table: &Table<'_>) -> Option<TopologySpec> {
+    let (gpus_per_host, radix) = (table.count("gpus_per_host", 1..=256), table.count("radix", 2..=65_536));
+    Some(TopologySpec::new(Rail { gpus_per_host: gpus_per_host?, radix: radix? }))
+}
+
+impl Topology for Rail {
+    fn kind(&self) -> &'static str {
+        ENTRY.kind
+    }
+    fn build(&self, nodes: u32) -> Result<(Network, Shape), BuildError> {
+        build(nodes, self.gpus_per_host, self.radix)
+    }
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        vec![("gpus_per_host", self.gpus_per_host.to_string()), ("radix", self.radix.to_string())]
+    }
+}
+
 /// Builds the fabric; `nodes` are GPUs, rounded up to whole hosts.
-pub(super) fn build(nodes: u32, gpus: u32, radix: u32) -> Result<(Network, Shape), BuildError> {
+fn build(nodes: u32, gpus: u32, radix: u32) -> Result<(Network, Shape), BuildError> {
     check_range("gpus_per_host", gpus, 1..=256)?;
     check_range("radix", radix, 2..=MAX_PORTS)?;
     let hosts = nodes.div_ceil(gpus);

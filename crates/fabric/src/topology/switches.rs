@@ -2,15 +2,169 @@
 //!
 //! Nodes fill switches in order: a switch is full before the next one gets nodes.
 
-use super::{Shape, Tier, add_tier, check_channels, check_range, invalid};
+use super::{PORTS, Registered, Shape, Tier, Topology, TopologySpec, add_tier, check_channels, check_range, invalid};
 use crate::error::BuildError;
 use crate::network::{Builder, Network, Vertex};
-use crate::terms::Role;
+use crate::sheet::Table;
+use crate::terms::{ItemKind, Role};
+use std::collections::BTreeMap;
 
 type Built = Result<(Network, Shape), BuildError>;
 
 /// Most ports of a switch.
 pub const MAX_PORTS: u32 = 4096;
+
+/// Entries of the registry.
+pub(crate) const ARRAY: Registered =
+    Registered { kind: "switch-array", meaning: "switches in a line", read: read_array };
+pub(crate) const RING: Registered = Registered { kind: "switch-ring", meaning: "switches in a ring", read: read_ring };
+pub(crate) const CLOS64: Registered = Registered {
+    kind: "clos64",
+    meaning: "Myricom's enclosures of 64 nodes, one or two",
+    read: |_| Some(TopologySpec::new(Clos64)),
+};
+pub(crate) const CROSSBAR: Registered = Registered {
+    kind: "crossbar",
+    meaning: "one switch",
+    read: |table| Some(TopologySpec::new(Crossbar { ports: table.count("ports", PORTS)? })),
+};
+pub(crate) const SHARED: Registered = Registered {
+    kind: "shared",
+    meaning: "processes of one machine on its memory",
+    read: |_| Some(TopologySpec::new(Shared)),
+};
+
+/// Switches in a line (M02's minimally connected Myrinet).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SwitchArray {
+    /// Ports of a switch.
+    pub ports: u32,
+    /// Parallel links between neighbours.
+    pub links: u32,
+}
+
+/// Switches in a ring (M02's ring of switches with n links).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SwitchRing {
+    /// Ports of a switch.
+    pub ports: u32,
+    /// n.
+    pub links: u32,
+    /// `false`: n links between each adjacent pair (2n switch ports); `true`: n switch ports in all.
+    pub links_per_switch: bool,
+}
+
+/// Myricom's Clos64 enclosures: 8 leaf crossbars of 8 nodes, 8 spine crossbars; two enclosures join spine to spine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Clos64;
+
+/// One crossbar for all nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Crossbar {
+    /// Most nodes it holds.
+    pub ports: u32,
+}
+
+/// Nodes are processes of one machine on a shared memory system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shared;
+
+fn read_array(table: &Table<'_>) -> Option<TopologySpec> {
+    let (ports, links) = read_switches(table)?;
+    Some(TopologySpec::new(SwitchArray { ports, links }))
+}
+
+fn read_ring(table: &Table<'_>) -> Option<TopologySpec> {
+    let links_per_switch = table.flag_opt("links_per_switch").unwrap_or(false);
+    let (ports, links) = read_switches(table)?;
+    if links_per_switch && links % 2 == 1 {
+        table.wrong("links", "with links_per_switch, half go each way", "an even number");
+    }
+    Some(TopologySpec::new(SwitchRing { ports, links, links_per_switch }))
+}
+
+/// Ports and links of a switch that needs `links` ports on each side and one for a node.
+fn read_switches(table: &Table<'_>) -> Option<(u32, u32)> {
+    let (ports, links) = (table.count("ports", 3..=65_536), table.count("links", 1..=32_767));
+    let (ports, links) = (ports?, links?);
+    if 2 * links >= ports {
+        let most = (ports - 1) / 2;
+        table.wrong("links", format!("{links} links to each side leave no port for a node"), format!("1 to {most}"));
+    }
+    Some((ports, links))
+}
+
+impl Topology for SwitchArray {
+    fn kind(&self) -> &'static str {
+        ARRAY.kind
+    }
+    fn build(&self, nodes: u32) -> Built {
+        array(nodes, self.ports, self.links)
+    }
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        vec![("ports", self.ports.to_string()), ("links", self.links.to_string())]
+    }
+}
+
+impl Topology for SwitchRing {
+    fn kind(&self) -> &'static str {
+        RING.kind
+    }
+    fn build(&self, nodes: u32) -> Built {
+        ring(nodes, self.ports, self.links, self.links_per_switch)
+    }
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        let per_switch = self.links_per_switch.to_string();
+        vec![("ports", self.ports.to_string()), ("links", self.links.to_string()), ("links_per_switch", per_switch)]
+    }
+}
+
+impl Topology for Clos64 {
+    fn kind(&self) -> &'static str {
+        CLOS64.kind
+    }
+    fn build(&self, nodes: u32) -> Built {
+        clos64(nodes)
+    }
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+    /// Crossbars and the cables among them come inside their enclosures.
+    fn bought(&self, mut counted: BTreeMap<ItemKind, u64>, nodes: u32) -> BTreeMap<ItemKind, u64> {
+        counted.remove(&ItemKind::Switch);
+        counted.remove(&ItemKind::CableSwitch);
+        counted.insert(ItemKind::Enclosure, u64::from(nodes.div_ceil(64)));
+        counted
+    }
+}
+
+impl Topology for Crossbar {
+    fn kind(&self) -> &'static str {
+        CROSSBAR.kind
+    }
+    fn build(&self, nodes: u32) -> Built {
+        crossbar(nodes, self.ports)
+    }
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        vec![("ports", self.ports.to_string())]
+    }
+}
+
+impl Topology for Shared {
+    fn kind(&self) -> &'static str {
+        SHARED.kind
+    }
+    fn build(&self, nodes: u32) -> Built {
+        Ok(shared(nodes))
+    }
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+    /// Processes of one machine need nothing.
+    fn bought(&self, _: BTreeMap<ItemKind, u64>, _: u32) -> BTreeMap<ItemKind, u64> {
+        BTreeMap::new()
+    }
+}
 
 /// Starts a network of `switches` switches and joins nodes to them, `capacity(switch)` to each.
 fn packed(nodes: u32, switches: u32, capacity: impl Fn(u32) -> u32) -> (Builder, Vertex, Vec<Tier>) {
@@ -34,7 +188,7 @@ fn join(b: &mut Builder, nodes: u32, switches: u32, first: Vertex, capacity: imp
 
 /// Switches in a line with `links` links between neighbours (M02's minimally connected Myrinet): as few as hold the
 /// nodes. One holds `ports`, two hold `2 (ports - links)`, every further one `ports - 2 links` more.
-pub(super) fn array(nodes: u32, ports: u32, links: u32) -> Built {
+fn array(nodes: u32, ports: u32, links: u32) -> Built {
     check_range("ports", ports, 2..=MAX_PORTS)?;
     check_range("links", links, 1..=((ports - 1) / 2).max(1))?;
     let inner = ports.saturating_sub(2 * links);
@@ -62,7 +216,7 @@ pub(super) fn array(nodes: u32, ports: u32, links: u32) -> Built {
 
 /// Switches in a ring: `links` links between each adjacent pair, or `links` switch ports in all. Two switches are one
 /// adjacent pair, joined by `links` links under either reading. One switch alone uses all ports for nodes.
-pub(super) fn ring(nodes: u32, ports: u32, links: u32, links_per_switch: bool) -> Built {
+fn ring(nodes: u32, ports: u32, links: u32, links_per_switch: bool) -> Built {
     check_range("ports", ports, 3..=MAX_PORTS)?;
     if links_per_switch && !links.is_multiple_of(2) {
         return Err(invalid(format!("links = {links} per switch: an even number, half of them to each neighbour")));
@@ -89,7 +243,7 @@ pub(super) fn ring(nodes: u32, ports: u32, links: u32, links_per_switch: bool) -
 
 /// Myricom's Clos64 enclosures: 8 leaf crossbars with 8 nodes each under 8 spine crossbars. Two enclosures join spine to
 /// spine by the spines' 8 free ports: 128 nodes.
-pub(super) fn clos64(nodes: u32) -> Built {
+fn clos64(nodes: u32) -> Built {
     if nodes > 128 {
         return Err(invalid(format!("{nodes} nodes: one Clos64 enclosure holds 64, two hold 128")));
     }
@@ -113,7 +267,7 @@ pub(super) fn clos64(nodes: u32) -> Built {
 }
 
 /// One crossbar.
-pub(super) fn crossbar(nodes: u32, ports: u32) -> Built {
+fn crossbar(nodes: u32, ports: u32) -> Built {
     check_range("ports", ports, 1..=1 << 20)?;
     if nodes > ports {
         return Err(invalid(format!("{nodes} nodes: the crossbar has {ports} ports")));
@@ -123,7 +277,7 @@ pub(super) fn crossbar(nodes: u32, ports: u32) -> Built {
 }
 
 /// Processes of one machine on its memory.
-pub(super) fn shared(nodes: u32) -> (Network, Shape) {
+fn shared(nodes: u32) -> (Network, Shape) {
     let mut b = Builder::new(nodes);
     let mut tiers = Vec::new();
     let memory = add_tier(&mut b, &mut tiers, "memory", 1, 0, Role::Memory);

@@ -3,7 +3,8 @@
 
 use super::model::{MYRINET, Model, SCI, SIX, SIZES, Tori};
 use crate::{Kind, Row};
-use hotlink_fabric::spec::{Capacities, Role, TopologySpec};
+use hotlink_fabric::spec::{Capacities, Role};
+use hotlink_fabric::topology::CubeSpec;
 
 /// Every point of every figure, figure by figure.
 pub(super) fn series(model: &Model) -> Vec<Row> {
@@ -86,7 +87,7 @@ fn with_counted_links(model: &Model, row: Row) -> Row {
 
 /// Points of Figs. 2 to 4: whole cubes up to 10,000 nodes, theoretical capacities.
 fn sci_points(model: &Model, figure: u32, fabric: &str) -> Vec<Row> {
-    let TopologySpec::Cube { dimensions, .. } = model.spec(fabric).topology else { return Vec::new() };
+    let Some(&CubeSpec { dimensions, .. }) = model.spec(fabric).topology.get() else { return Vec::new() };
     let (id, what) = match figure {
         2 => ("G099", "Fig. 2: bandwidth per node limited by the SCI links"),
         3 => ("G100", "Fig. 3: bandwidth per node limited by the B-Link"),

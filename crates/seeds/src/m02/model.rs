@@ -6,6 +6,7 @@ use hotlink_fabric::forms::{self, FormResult};
 use hotlink_fabric::inventory::Inventory;
 use hotlink_fabric::price::{Bill, PriceList};
 use hotlink_fabric::spec::{Capacities, FabricSpec, Role, TopologySpec};
+use hotlink_fabric::topology::{CubeSpec, SwitchRing};
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::{Fabric, load};
 use std::cell::RefCell;
@@ -88,8 +89,8 @@ impl Model {
 
     /// Bandwidth per node in MB/s.
     pub(super) fn bandwidth(&self, fabric: &str, nodes: u32, capacities: Capacities, tori: Tori) -> f64 {
-        match &self.spec(fabric).topology {
-            TopologySpec::Cube { dimensions, .. } if tori != Tori::Padded => {
+        match self.spec(fabric).topology.get() {
+            Some(CubeSpec { dimensions, .. }) if tori != Tori::Padded => {
                 self.continuous(f64::from(nodes), *dimensions, capacities, tori)
             }
             _ => self.form(fabric, nodes, capacities).bandwidth_per_node_mbps,
@@ -118,8 +119,9 @@ impl Model {
     /// A ring of switches in either reading of `n links`, bandwidth per node in MB/s.
     pub(super) fn ring_of_switches(&self, fabric: &str, nodes: u32, capacities: Capacities, links: Links) -> f64 {
         let mut spec = self.spec(fabric).clone();
-        if let TopologySpec::SwitchRing { links_per_switch, .. } = &mut spec.topology {
-            *links_per_switch = links == Links::PerSwitch;
+        if let Some(ring) = spec.topology.get::<SwitchRing>().cloned() {
+            let links_per_switch = links == Links::PerSwitch;
+            spec.topology = TopologySpec::new(SwitchRing { links_per_switch, ..ring });
         }
         form(&spec, nodes, capacities).bandwidth_per_node_mbps
     }

@@ -3,8 +3,9 @@
 
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{self, Library};
-use hotlink_fabric::spec::{Capacities, Extents, FabricSpec, RoutingSpec, TopologySpec};
+use hotlink_fabric::spec::{Capacities, FabricSpec, RoutingSpec, TopologySpec};
 use hotlink_fabric::technology;
+use hotlink_fabric::topology::{CubeSpec, Extents};
 use hotlink_fabric::traffic::{Demand, Traffic};
 use hotlink_sim::plan::RouteBuffer;
 use hotlink_sim::workload::{Schedule, exchange};
@@ -173,13 +174,13 @@ fn virtual_channels_keep_a_wormhole_torus_moving() {
     let base = catalog::load("ib-ndr-fat-tree2").expect("a fabric of the catalog");
     for extents in [vec![8], vec![5, 5]] {
         let nodes = extents.iter().product();
-        let topology = TopologySpec::Cube {
+        let topology = TopologySpec::new(CubeSpec {
             dimensions: extents.len() as u32,
             bidirectional: true,
             b_link: false,
             nodes_per_router: 1,
             extents: Extents::Fixed(extents),
-        };
+        });
         let spec = FabricSpec { topology, routing: RoutingSpec::DimensionOrder, ..base.clone() };
         let spec = spec.of_technology(technology::named("t3d").expect("a technology"));
         let fabric = Fabric::build(&spec, nodes).expect("a torus");

@@ -2,7 +2,8 @@
 //! keeps order on a single path, loses nothing whatever is sent, and changes no figure unnoticed (golden table).
 
 use hotlink_fabric::routing::Paths;
-use hotlink_fabric::spec::{Capacities, Extents, FabricSpec, RoutingSpec, TopologySpec};
+use hotlink_fabric::spec::{Capacities, FabricSpec, RoutingSpec, TopologySpec};
+use hotlink_fabric::topology::{CubeSpec, Extents, FatTree};
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::units::Time;
 use hotlink_fabric::{Fabric, catalog, network::Resource};
@@ -17,20 +18,20 @@ fn named(name: &str) -> FabricSpec {
 }
 
 fn torus(extents: &[u32]) -> FabricSpec {
-    let topology = TopologySpec::Cube {
+    let topology = TopologySpec::new(CubeSpec {
         dimensions: extents.len() as u32,
         bidirectional: true,
         b_link: false,
         nodes_per_router: 1,
         extents: Extents::Fixed(extents.to_vec()),
-    };
+    });
     // Ties are split as they come: a table by number would send every even node one way round a ring of four.
     let paths = Paths::Packet;
     FabricSpec { topology, routing: RoutingSpec::DimensionOrder, paths, ..named("ib-ndr-fat-tree2") }
 }
 
 fn fat_tree(radix: u32) -> FabricSpec {
-    let topology = TopologySpec::FatTree { radix, levels: None, oversubscription: 1.0, top_all_down: true };
+    let topology = TopologySpec::new(FatTree { radix, levels: None, oversubscription: 1.0, top_all_down: true });
     FabricSpec { topology, ..named("ib-ndr-fat-tree2") }
 }
 

@@ -1,8 +1,9 @@
 //! How flows share what they contend for: evenly where arbitration promises it, and at what cost where ties do not.
 
 use hotlink_fabric::routing::Paths;
-use hotlink_fabric::spec::{Extents, FabricSpec, RoutingSpec, TopologySpec};
+use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
 use hotlink_fabric::technology;
+use hotlink_fabric::topology::{CubeSpec, Extents};
 use hotlink_fabric::{Fabric, catalog};
 use hotlink_sim::workload::{Schedule, all_to_all};
 use hotlink_sim::{Net, Note, Plan, Settings, SimError};
@@ -13,13 +14,13 @@ fn named(name: &str) -> FabricSpec {
 }
 
 fn ring(nodes: u32) -> FabricSpec {
-    let topology = TopologySpec::Cube {
+    let topology = TopologySpec::new(CubeSpec {
         dimensions: 1,
         bidirectional: true,
         b_link: false,
         nodes_per_router: 1,
         extents: Extents::Fixed(vec![nodes]),
-    };
+    });
     FabricSpec { topology, routing: RoutingSpec::DimensionOrder, ..named("ib-ndr-fat-tree2") }
 }
 

@@ -12,6 +12,7 @@ use hotlink_fabric::spec::{
     FabricSpec, Origin, PacketSpec, ResourceSpec, Role, RoutingSpec, Status, TopologySpec, Value,
 };
 use hotlink_fabric::technology;
+use hotlink_fabric::topology::Shared;
 use hotlink_fabric::units::{Rate, Time};
 pub use request::{Calibrated, Calibration, Site};
 use std::collections::BTreeMap;
@@ -102,7 +103,7 @@ pub fn fabric(name: &str, measured: &[Measured], model: Model) -> Result<FabricS
     Ok(FabricSpec {
         name: name.to_owned(),
         title: format!("processes of one machine over {via}, as measured"),
-        topology: TopologySpec::Shared,
+        topology: TopologySpec::new(Shared),
         topology_origin: origin,
         routing: RoutingSpec::ShortestSingle,
         resources,

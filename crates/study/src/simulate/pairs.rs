@@ -1,6 +1,6 @@
 //! Pairs of nodes that share a resource: the set-ups of M02's saturation experiments.
 
-use hotlink_fabric::spec::{Extents, TopologySpec};
+use hotlink_fabric::topology::{CubeSpec, Extents, SwitchArray, TopologySpec};
 use hotlink_sim::workload::{shared_link_pairs, turning_pairs};
 
 /// What the pairs of a saturation share.
@@ -17,8 +17,8 @@ pub enum Sharing {
 impl Sharing {
     /// On a topology; `turning`: pairs that turn are asked for, where the topology has them.
     pub fn of(topology: &TopologySpec, turning: bool) -> Sharing {
-        match topology {
-            TopologySpec::SwitchArray { ports, links, .. } => Sharing::SwitchLink(2 * (ports - links)),
+        match topology.get() {
+            Some(SwitchArray { ports, links }) => Sharing::SwitchLink(2 * (ports - links)),
             _ if turning && turns(topology) => Sharing::Turn,
             _ => Sharing::Link,
         }
@@ -49,5 +49,5 @@ impl Sharing {
 
 /// Whether pairs can turn at one node: a unidirectional torus of two dimensions whose dimensions meet in a B-Link.
 fn turns(topology: &TopologySpec) -> bool {
-    matches!(topology, TopologySpec::Cube { dimensions: 2, b_link: true, extents: Extents::PaddedCube, .. })
+    matches!(topology.get(), Some(CubeSpec { dimensions: 2, b_link: true, extents: Extents::PaddedCube, .. }))
 }
