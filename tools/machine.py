@@ -42,6 +42,11 @@ def hand_off(command: list[str]) -> float:
     return float(json.loads(done.stdout)["records"][0]["bound_latency_us"])
 
 
+def is_same(one: float, other: float) -> bool:
+    """Whether two hand-offs are of one state."""
+    return 1 / SAME <= other / one <= SAME
+
+
 @dataclasses.dataclass
 class Run:
     """A way through all steps in one state: the hand-off when it began, and how many steps are taken."""
@@ -52,7 +57,7 @@ class Run:
 
     def is_of(self, us: float) -> bool:
         """Whether a hand-off of so many microseconds is of its state."""
-        return 1 / SAME <= us / self.first <= SAME
+        return is_same(self.first, us)
 
 
 class Machine:
