@@ -17,8 +17,7 @@
 //! B = B_eff. Eqs. 6-10 average over the inter-switch links: the middle link of a linear array carries more, which
 //! the load count shows. This module never looks at routes, so that each can check the other.
 
-use crate::spec::{Capacities, FabricSpec, Role};
-use crate::topology::{Clos64, Crossbar, CubeSpec, Extents, SwitchArray, SwitchRing};
+use crate::spec::{Capacities, Clos64, Crossbar, CubeSpec, Extents, FabricSpec, Role, SwitchArray, SwitchRing};
 
 /// The message size that stands for "large" where none is given: 1 MiB.
 pub const MESSAGE_BYTES: u64 = 1 << 20;

@@ -9,7 +9,8 @@ use crate::reduction::ReductionSpec;
 use crate::routing::Paths;
 use crate::technology::{self, Technology};
 pub use crate::terms::{FlowControl, ItemKind, Origin, Role, RoutingSpec, Status, Value};
-pub use crate::topology::TopologySpec;
+// Parameters alone: the closed forms read them here, and never see what builds networks of them.
+pub use crate::topology::{Clos64, Crossbar, CubeSpec, Extents, SwitchArray, SwitchRing, TopologySpec};
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
 
