@@ -23,7 +23,8 @@ demo: build ## measure this machine, then compare M02's eight fabrics, three of 
 
 test: check build ## check everything, then run every test
 	@$(TIMED) "MPIs for the tests" $(MAKE) --no-print-directory -s -C plugins/mpi mpis
-	@$(TIMED) "Rust tests" env HOTLINK_TEST_MPIS=all cargo test --workspace --locked --quiet --no-fail-fast
+	@$(TIMED) "InfiniBand's simulator and subnet manager for the tests" tools/site/need
+	@$(TIMED) "Rust tests" env HOTLINK_TEST_MPIS=all HOTLINK_TEST_IB=all cargo test --workspace --locked --quiet --no-fail-fast
 	@$(TIMED) "hardware barrier: lint, proofs, benches" $(MAKE) --no-print-directory -s -C rtl/barrier test
 	@$(TIMED) "barrier plug-ins under sanitizers and four MPIs" $(MAKE) --no-print-directory -s -C plugins test
 	@$(TIMED) "Python tests" $(VENV)/pytest

@@ -58,7 +58,10 @@ impl Ways<'_> {
             return;
         }
         let network = &self.fabric.network;
-        if state.at == self.home {
+        if let (Guide::Table(view), false) = (&self.guide, network.is_node(state.at)) {
+            // The last switch's own entry counts too.
+            view.hops(state, hops);
+        } else if state.at == self.home {
             hops.push(Hop { channel: self.eject, vc: 0, phase: state.phase, share: 1.0 });
         } else if network.is_node(state.at) && self.fabric.attachment.has_home(Node(state.at.0)) {
             hops.push(Hop { channel: network.port(state.at, 0), vc: 0, phase: state.phase, share: 1.0 });
@@ -120,6 +123,7 @@ impl Fabric {
             Routing::Cube(cube) => cube.has_ties(),
             Routing::Dragonfly { .. } => true,
             Routing::Paths(paths) | Routing::Source { paths, .. } => !paths.is_single(),
+            Routing::Tables(_) => false,
         }
     }
 

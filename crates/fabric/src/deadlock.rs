@@ -10,6 +10,7 @@
 
 use crate::built::Fabric;
 use crate::network::{Channel, Node, Resource, Vertex};
+use crate::routing::forwarding::Forwarding;
 use crate::routing::{Hop, Routing, State, Toward};
 use crate::spec::FlowControl;
 use crate::topology::Cube;
@@ -30,6 +31,8 @@ pub enum Protection {
     RingAccess,
     /// Buffers without bound.
     UnboundedBuffers,
+    /// Perhaps virtual lanes: forwarding tables do not say which lanes packets take.
+    LanesUnknown,
 }
 
 /// What the channel-dependency graph shows.
@@ -66,6 +69,13 @@ pub fn check(fabric: &Fabric) -> Result<Report, TooLarge> {
     let mut graph = Dependencies::new(fabric)?;
     match &fabric.routing {
         Routing::Cube(cube) => graph.follow_one_ring_of_each_dimension(cube),
+        Routing::Tables(tables) => {
+            let steps = u64::from(fabric.nodes()) * (fabric.network.vertices() - fabric.nodes() as usize) as u64;
+            if steps > MAX_STEPS {
+                return Err(TooLarge { steps });
+            }
+            graph.follow_tables(tables);
+        }
         routing => {
             let vias = if routing.is_valiant() { fabric.attachment.homes.len() as u64 } else { 1 };
             let steps = fabric.attachment.homes.len() as u64 * fabric.network.channels() as u64;
@@ -78,14 +88,24 @@ pub fn check(fabric: &Fabric) -> Result<Report, TooLarge> {
     }
     let flow_control = fabric.spec.flow_control;
     let unbounded = (flow_control == FlowControl::StoreAndForward).then_some(Protection::UnboundedBuffers);
-    let protection = if flow_control.is_ring() { Some(Protection::RingAccess) } else { unbounded };
+    let lanes = matches!(fabric.routing, Routing::Tables(_)).then_some(Protection::LanesUnknown);
+    let protection = if flow_control.is_ring() { Some(Protection::RingAccess) } else { unbounded.or(lanes) };
     Ok(Report { channels: graph.used(), dependencies: graph.count(), cycle: graph.cycle(), protection })
 }
 
 impl Report {
-    /// Whether packets cannot deadlock.
+    /// Whether packets cannot deadlock, as far as is known.
     pub fn is_free(&self) -> bool {
-        self.cycle.is_none() || self.protection.is_some()
+        self.known_free() == Some(true)
+    }
+
+    /// Whether packets cannot deadlock; `None` where that hangs on virtual lanes that nobody stated.
+    pub fn known_free(&self) -> Option<bool> {
+        match (&self.cycle, self.protection) {
+            (None, _) => Some(true),
+            (Some(_), Some(Protection::LanesUnknown)) => None,
+            (Some(_), protection) => Some(protection.is_some()),
+        }
     }
 
     /// The finding in a sentence, resources by name.
@@ -105,10 +125,14 @@ impl Report {
             (Some(_), Some(Protection::UnboundedBuffers)) => {
                 "free of deadlock only because buffers are taken to be unbounded; the routes' channels form cycles".to_owned()
             }
-            (Some(cycle), None) => {
+            (Some(cycle), protection) => {
+                let can = match protection {
+                    Some(_) => "can deadlock on one virtual lane (lanes unknown: tables do not state them)",
+                    None => "can deadlock",
+                };
                 let shown: Vec<String> = cycle.iter().take(8).map(name).collect();
                 let more = if cycle.len() > shown.len() { ", ..." } else { "" };
-                format!("can deadlock: a cycle of {} virtual channels: {}{more}", cycle.len(), shown.join(", "))
+                format!("{can}: a cycle of {} virtual channels: {}{more}", cycle.len(), shown.join(", "))
             }
         }
     }
@@ -213,15 +237,47 @@ impl<'a> Dependencies<'a> {
         self.follow_explicit_routes();
     }
 
+    /// Follows the way of every home's packets to every node, switch by switch.
+    fn follow_tables(&mut self, tables: &Forwarding) {
+        let network = &self.fabric.network;
+        let mut seen = vec![u32::MAX; network.vertices()];
+        for destination in network.node_iter() {
+            let view = tables.view(network, destination);
+            for &home in &self.fabric.attachment.homes {
+                let mut held: Option<Channel> = None;
+                let mut at = home;
+                while !network.is_node(at) {
+                    let Some(wanted) = view.step(at) else { break };
+                    if let Some(held) = held {
+                        self.depend(held, wanted);
+                    }
+                    // Another home's packets went on from here.
+                    if std::mem::replace(&mut seen[at.0 as usize], destination.0) == destination.0 {
+                        break;
+                    }
+                    (held, at) = (Some(wanted), network.to(wanted));
+                }
+            }
+        }
+    }
+
+    /// A packet that holds one channel may want the other.
+    fn depend(&mut self, held: Channel, wanted: Channel) {
+        let held = VirtualChannel { channel: held, vc: 0 };
+        let first = self.fabric.network.out_start[self.fabric.network.to(held.channel).0 as usize];
+        let bit = (wanted.0 - first) as usize * self.vcs;
+        let word = self.range(held).start + bit / 64;
+        self.words[word] |= 1 << (bit % 64);
+        let index = self.index(held);
+        self.used[index] = true;
+    }
+
     fn follow_explicit_routes(&mut self) {
         for route in self.fabric.routing.explicit().into_iter().flat_map(|routes| routes.values()) {
             for (i, &channel) in route.iter().enumerate() {
                 let is_first = self.row[channel.0 as usize] == self.row[channel.0 as usize + 1];
                 let Some(&wanted) = route.get(i + 1).filter(|_| !is_first) else { continue };
-                let at = self.fabric.network.to(channel);
-                let mut mask = vec![0; mask_words(self.fabric, at)];
-                set(&mut mask, self.fabric, self.vcs, VirtualChannel { channel: wanted, vc: 0 });
-                self.add(VirtualChannel { channel, vc: 0 }, &mask);
+                self.depend(channel, wanted);
             }
         }
     }

@@ -5,6 +5,7 @@
 //! order: the same bytes on any machine. On a cube with all its nodes and dimension-order routing, uniform traffic looks the same from everywhere:
 //! one home is counted and the sums spread over the translations (a million nodes in a second or so).
 
+mod tables;
 mod valiant;
 
 use crate::built::Fabric;
@@ -108,9 +109,29 @@ pub fn count_every_destination(fabric: &Fabric, demand: &Demand) -> Result<Load,
     count_by(fabric, demand, false)
 }
 
+/// Counts the load of the pairs that have a route under the fabric's forwarding tables, and the pairs with traffic that
+/// have none. What nodes send nowhere still crosses their own links.
+///
+/// # Errors
+/// As [`count`]; without forwarding tables a pair without a route is an error.
+pub fn count_reachable(fabric: &Fabric, demand: &Demand) -> Result<(Load, u64), LoadError> {
+    let Routing::Tables(tables) = &fabric.routing else {
+        return count_paths(fabric, demand, fabric.spec.paths, 0).map(|load| (load, 0));
+    };
+    if demand.nodes != fabric.nodes() {
+        return Err(LoadError::Nodes { demand: demand.nodes, fabric: fabric.nodes() });
+    }
+    let (counts, lost) = tables::count_reachable(fabric, tables, demand)?;
+    Ok((finish(fabric, demand, counts)?, lost))
+}
+
 fn count_by(fabric: &Fabric, demand: &Demand, by_symmetry: bool) -> Result<Load, LoadError> {
     if demand.nodes != fabric.nodes() {
         return Err(LoadError::Nodes { demand: demand.nodes, fabric: fabric.nodes() });
+    }
+    if let Routing::Tables(tables) = &fabric.routing {
+        let counts = tables::count(fabric, tables, demand)?;
+        return finish(fabric, demand, counts);
     }
     let injections = Injections::new(fabric, demand);
     let symmetric = by_symmetry && demand.flows.is_empty() && matches!(fabric.routing, Routing::Cube(_));

@@ -9,6 +9,7 @@
 pub mod choice;
 pub mod cube;
 pub mod dragonfly;
+pub mod forwarding;
 pub mod paths;
 
 use crate::attachment::Attachment;
@@ -19,6 +20,7 @@ use crate::topology::{Cube, Dragonfly, Shape};
 pub use choice::Paths;
 use cube::CubeToward;
 use dragonfly::{DragonflyToward, Goal};
+use forwarding::{Forwarding, View};
 use paths::ShortestPaths;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -91,6 +93,8 @@ pub enum Routing {
         /// Channels from the source's to the destination's vertex.
         routes: BTreeMap<(Node, Node), Vec<Channel>>,
     },
+    /// Forwarding tables as the switches have them.
+    Tables(Forwarding),
 }
 
 impl Routing {
@@ -127,14 +131,14 @@ impl Routing {
         match self {
             Routing::Cube(cube) => 1 + u8::from(!cube.b_link),
             Routing::Dragonfly { valiant, .. } => 2 + u8::from(*valiant),
-            Routing::Paths(_) | Routing::Source { .. } => 1,
+            Routing::Paths(_) | Routing::Source { .. } | Routing::Tables(_) => 1,
         }
     }
 
     /// Number of phases that a packet can be in.
     pub fn phases(&self) -> u8 {
         match self {
-            Routing::Cube(_) | Routing::Source { .. } => 1,
+            Routing::Cube(_) | Routing::Source { .. } | Routing::Tables(_) => 1,
             Routing::Dragonfly { valiant, .. } => 1 + u8::from(*valiant),
             Routing::Paths(paths) => paths.phases(),
         }
@@ -178,6 +182,8 @@ impl Routing {
             Routing::Paths(paths) | Routing::Source { paths, .. } => {
                 Toward::Paths { paths, network, row: Cow::Owned(paths.row(network, target).into_vec()) }
             }
+            // Tables differ among the nodes of a home: what asks per home has asked them before.
+            Routing::Tables(_) => unreachable!("forwarding tables lead to nodes, not to homes"),
         }
     }
 
@@ -227,6 +233,7 @@ impl Routing {
                 Some(route) => Guide::Explicit { route, network },
                 None => kept(paths),
             },
+            (Routing::Tables(tables), _) => Guide::Table(tables.view(network, trip.destination)),
             _ => Guide::Toward(self.toward(network, at, group)),
         }
     }
@@ -244,13 +251,16 @@ pub(crate) enum Guide<'a> {
         /// Their network.
         network: &'a Network,
     },
+    /// The switches' tables.
+    Table(View<'a>),
 }
 
 impl Guide<'_> {
-    /// Appends the ways on from `state`; none at the home itself.
+    /// Appends the ways on from `state`; none at the home itself, but by tables, which know its port too.
     pub fn hops(&self, state: State, hops: &mut Vec<Hop>) {
         match self {
             Guide::Toward(toward) => toward.hops(state, hops),
+            Guide::Table(view) => view.hops(state, hops),
             Guide::Explicit { route, network } => {
                 let next = route.iter().find(|&&channel| network.from(channel) == state.at);
                 hops.extend(next.map(|&channel| Hop { channel, vc: 0, phase: 0, share: 1.0 }));

@@ -94,6 +94,17 @@ pub enum Shape {
     Dragonfly(Dragonfly),
     /// An imported graph: a name for each vertex.
     Named(Vec<String>),
+    /// A site's cables: a name for each vertex and port numbers.
+    Cabled(Cabled),
+}
+
+/// Names and ports of a site's devices.
+#[derive(Clone, Debug, Default)]
+pub struct Cabled {
+    /// Name of each vertex.
+    pub names: Vec<String>,
+    /// Of each channel the port that it leaves by and the port that it enters by.
+    pub ports: Vec<[u8; 2]>,
 }
 
 /// Consecutive vertices of one kind.
@@ -112,7 +123,7 @@ pub struct Tier {
 impl Shape {
     /// Name of a vertex whose role is called `role`.
     pub fn vertex_name(&self, network: &Network, vertex: Vertex, role: &str) -> String {
-        if let Shape::Named(names) = self {
+        if let Shape::Named(names) | Shape::Cabled(Cabled { names, .. }) = self {
             return names[vertex.0 as usize].clone();
         }
         if network.is_node(vertex) {
@@ -129,7 +140,7 @@ impl Shape {
                     _ => format!("{} {}", tier.name, vertex.0 - tier.first.0),
                 }
             }
-            Shape::Named(_) => unreachable!("handled above"),
+            Shape::Named(_) | Shape::Cabled(_) => unreachable!("handled above"),
         }
     }
 
@@ -141,6 +152,12 @@ impl Shape {
             return name;
         }
         let end = |v| self.vertex_name(network, v, &role_of_vertex(network, v));
+        if let Shape::Cabled(Cabled { names, ports }) = self {
+            let name = |v: Vertex| &names[v.0 as usize];
+            let [from, to] = ports[channel.0 as usize];
+            let ends = (name(network.from(channel)), name(network.to(channel)));
+            return format!("{} port {from} -> {} port {to}", ends.0, ends.1);
+        }
         let ends = format!("{} -> {}", end(network.from(channel)), end(network.to(channel)));
         match network.parallel(channel) {
             (rank, count) if count > 1 => format!("{role} {ends} #{}", rank + 1),

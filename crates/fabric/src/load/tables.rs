@@ -1,0 +1,152 @@
+//! Load under forwarding tables: what goes to one destination flows together, switch by switch.
+//!
+//! Each switch has one way on to a destination, so that the flows to it form a tree, besides switches whose way ends
+//! nowhere or goes in a circle. Flows are summed from the leaves of that tree: a step for each switch, however many
+//! nodes send.
+
+use super::{Counts, LoadError, in_chunks};
+use crate::built::Fabric;
+use crate::network::{Channel, Node};
+use crate::routing::forwarding::Forwarding;
+use crate::traffic::Demand;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Counts everything on the switches and between them.
+pub(super) fn count(fabric: &Fabric, tables: &Forwarding, demand: &Demand) -> Result<Counts, LoadError> {
+    let (counts, lost) = count_reachable(fabric, tables, demand)?;
+    match lost {
+        0 => Ok(counts),
+        _ => Err(first_lost(fabric, tables, demand)),
+    }
+}
+
+/// As [`count`] for the pairs that have a route, and how many pairs with traffic have none.
+pub(super) fn count_reachable(
+    fabric: &Fabric,
+    tables: &Forwarding,
+    demand: &Demand,
+) -> Result<(Counts, u64), LoadError> {
+    let lost = AtomicU64::new(0);
+    let mut counts = match demand.all_pairs > 0.0 {
+        true => in_chunks(fabric, fabric.nodes() as usize, |counter, node| {
+            let pairs = Tree::new(fabric, tables, Node(node as u32)).add_to(demand.all_pairs, &mut counter.counts);
+            lost.fetch_add(pairs, Ordering::Relaxed);
+            Ok(())
+        })?,
+        false => Counts::new(fabric),
+    };
+    let mut lost = lost.into_inner();
+    let mut path = Vec::new();
+    for flow in demand.flows.iter().filter(|flow| flow.source != flow.destination && flow.amount > 0.0) {
+        path.clear();
+        match tables.walk(&fabric.network, flow.source, flow.destination, |channel| path.push(channel)) {
+            true => add_path(fabric, &path, flow.amount, &mut counts),
+            false => lost += 1,
+        }
+    }
+    Ok((counts, lost))
+}
+
+/// Adds a path, but for the nodes' own channels, which are counted by what nodes send and receive.
+fn add_path(fabric: &Fabric, path: &[Channel], amount: f64, counts: &mut Counts) {
+    for &channel in path.iter().skip(1) {
+        counts.vertex[fabric.network.from(channel).0 as usize] += amount;
+        if !fabric.network.is_node(fabric.network.to(channel)) {
+            counts.channel[channel.0 as usize] += amount;
+        }
+    }
+}
+
+/// The first pair with traffic that has no route.
+fn first_lost(fabric: &Fabric, tables: &Forwarding, demand: &Demand) -> LoadError {
+    let is_lost = |from: Node, to: Node| from != to && !tables.walk(&fabric.network, from, to, |_| {});
+    let nodes = || fabric.network.node_iter().filter(|_| demand.all_pairs > 0.0);
+    let mut pairs = nodes().flat_map(|to| fabric.network.node_iter().map(move |from| (from, to)));
+    let among = pairs.find(|&(from, to)| is_lost(from, to));
+    let flows = demand.flows.iter().filter(|flow| flow.amount > 0.0).map(|flow| (flow.source, flow.destination));
+    let (sender, receiver) =
+        among.or_else(|| flows.into_iter().find(|&(from, to)| is_lost(from, to))).unwrap_or((Node(0), Node(0)));
+    LoadError::NoRoute { sender, receiver }
+}
+
+/// Whether packets from a switch arrive.
+#[derive(Clone, Copy, PartialEq)]
+enum Arrival {
+    Unknown,
+    /// On the way that is being followed.
+    Open,
+    Yes,
+    No,
+}
+
+/// The ways of all switches to one destination.
+struct Tree<'a> {
+    fabric: &'a Fabric,
+    destination: Node,
+    /// Switches whose packets arrive, each after the switch that it sends to, with the channel taken.
+    order: Vec<(u32, Channel)>,
+    arrival: Vec<Arrival>,
+}
+
+impl<'a> Tree<'a> {
+    fn new(fabric: &'a Fabric, tables: &'a Forwarding, destination: Node) -> Tree<'a> {
+        let network = &fabric.network;
+        let switches = network.vertices() - network.nodes as usize;
+        let view = tables.view(network, destination);
+        let mut tree = Tree { fabric, destination, order: Vec::new(), arrival: vec![Arrival::Unknown; switches] };
+        let mut path = Vec::new();
+        for &home in &fabric.attachment.homes {
+            let mut at = home;
+            let end = loop {
+                if network.is_node(at) {
+                    break if at == destination.vertex() { Arrival::Yes } else { Arrival::No };
+                }
+                match tree.arrival[(at.0 - network.nodes) as usize] {
+                    Arrival::Unknown => {}
+                    Arrival::Open => break Arrival::No,
+                    known => break known,
+                }
+                tree.arrival[(at.0 - network.nodes) as usize] = Arrival::Open;
+                let Some(channel) = view.step(at) else {
+                    path.push((at.0, Channel(0)));
+                    break Arrival::No;
+                };
+                path.push((at.0, channel));
+                at = network.to(channel);
+            };
+            for (vertex, channel) in path.drain(..).rev() {
+                tree.arrival[(vertex - network.nodes) as usize] = end;
+                if end == Arrival::Yes {
+                    tree.order.push((vertex, channel));
+                }
+            }
+        }
+        tree
+    }
+
+    /// Adds what every other node sends to the destination; returns the number of nodes whose packets do not arrive.
+    fn add_to(&self, amount: f64, counts: &mut Counts) -> u64 {
+        let (network, attachment) = (&self.fabric.network, &self.fabric.attachment);
+        let first = network.nodes as usize;
+        let mut senders = vec![0u32; self.arrival.len()];
+        let mut lost = 0;
+        for (group, home) in attachment.homes.iter().enumerate() {
+            let members = attachment.nodes_of(group);
+            let count = members.len() - usize::from(members.contains(&self.destination));
+            match self.fabric.network.is_node(*home) || self.arrival[home.0 as usize - first] != Arrival::Yes {
+                true => lost += count as u64,
+                false => senders[home.0 as usize - first] = count as u32,
+            }
+        }
+        for &(vertex, channel) in self.order.iter().rev() {
+            let flow = senders[vertex as usize - first];
+            counts.vertex[vertex as usize] += amount * f64::from(flow);
+            let to = network.to(channel);
+            if !network.is_node(to) {
+                senders[to.0 as usize - first] += flow;
+                counts.channel[channel.0 as usize] += amount * f64::from(flow);
+            }
+        }
+        lost
+    }
+}

@@ -1,0 +1,93 @@
+//! Forwarding tables as switches have them: the port by destination, a byte for each switch and destination.
+//!
+//! Nothing is worked out here: a table may lead nowhere, or in a circle. [`Forwarding::walk`] tells.
+
+use super::{Hop, State};
+use crate::network::{Channel, Network, Node, Vertex};
+use std::sync::Arc;
+
+/// The tables of all switches.
+#[derive(Clone, Debug)]
+pub struct Forwarding {
+    /// Place of the next channel among those that leave the switch: all switches for node 0, then for node 1, and so on.
+    next: Arc<[u8]>,
+    nodes: u32,
+    switches: usize,
+}
+
+impl Forwarding {
+    /// No way on.
+    pub const NONE: u8 = u8::MAX;
+
+    /// Most channels that may leave a switch.
+    pub const MOST_PORTS: usize = Forwarding::NONE as usize;
+
+    /// Tables by `place`, which says the place of the next channel among those that leave a switch, by destination.
+    /// Places that do not exist count as none.
+    pub fn new(network: &Network, mut place: impl FnMut(Node, Vertex) -> Option<u8>) -> Forwarding {
+        let switches = network.vertices() - network.nodes as usize;
+        let mut next = Vec::with_capacity(switches * network.nodes as usize);
+        for node in network.node_iter() {
+            for v in (network.nodes..network.vertices() as u32).map(Vertex) {
+                let known = place(node, v).filter(|&place| usize::from(place) < network.out(v).len());
+                next.push(known.unwrap_or(Forwarding::NONE));
+            }
+        }
+        Forwarding { next: next.into(), nodes: network.nodes, switches }
+    }
+
+    /// The entries of every switch for a destination, in order of the vertices.
+    pub fn row(&self, destination: Node) -> &[u8] {
+        &self.next[destination.0 as usize * self.switches..][..self.switches]
+    }
+
+    /// The channel that a packet takes from a switch.
+    pub fn step(&self, network: &Network, at: Vertex, destination: Node) -> Option<Channel> {
+        self.view(network, destination).step(at)
+    }
+
+    /// The tables as one destination's packets see them.
+    pub fn view<'a>(&'a self, network: &'a Network, destination: Node) -> View<'a> {
+        View { row: self.row(destination), network, nodes: self.nodes }
+    }
+
+    /// Calls `each` for every channel from a node to another; whether the packet arrives.
+    pub fn walk(&self, network: &Network, source: Node, destination: Node, mut each: impl FnMut(Channel)) -> bool {
+        let view = self.view(network, destination);
+        let Some(mut channel) = network.out(source.vertex()).next() else { return false };
+        // A way that passes more switches than there are goes in a circle.
+        for _ in 0..=self.switches {
+            each(channel);
+            let at = network.to(channel);
+            if network.is_node(at) {
+                return at == destination.vertex();
+            }
+            match view.step(at) {
+                Some(next) => channel = next,
+                None => return false,
+            }
+        }
+        false
+    }
+}
+
+/// The tables as one destination's packets see them.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    row: &'a [u8],
+    network: &'a Network,
+    nodes: u32,
+}
+
+impl View<'_> {
+    /// The channel that a packet takes from a switch.
+    pub fn step(&self, at: Vertex) -> Option<Channel> {
+        let place = *self.row.get(at.0.checked_sub(self.nodes)? as usize)?;
+        (place != Forwarding::NONE).then(|| self.network.port(at, u32::from(place)))
+    }
+
+    /// Appends the way on from `state`.
+    pub(crate) fn hops(&self, state: State, hops: &mut Vec<Hop>) {
+        hops.extend(self.step(state.at).map(|channel| Hop { channel, vc: 0, phase: 0, share: 1.0 }));
+    }
+}

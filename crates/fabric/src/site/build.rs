@@ -1,0 +1,398 @@
+//! From cables and tables to a fabric.
+//!
+//! Nodes are the hosts' ports in order of their names (numbers in a name count as numbers), then of their GUIDs.
+
+use super::cabling::{Cabling, DeviceKind, End};
+use super::rates::{Link, SOURCE};
+use super::tables::Tables;
+use crate::built::{Fabric, MAX_NODES};
+use crate::catalog::Library;
+use crate::error::BuildError;
+use crate::import::ImportError;
+use crate::network::{Builder, Network, Override, Vertex};
+use crate::routing::Routing;
+use crate::routing::forwarding::Forwarding;
+use crate::spec::{FabricSpec, Role, RoutingSpec, Status, TopologySpec, Value};
+use crate::technology;
+use crate::topology::{Cabled, Shape};
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap};
+
+/// A site's network, read and put in order.
+#[derive(Debug)]
+pub struct Site {
+    /// What it is, as a fabric's description.
+    pub spec: FabricSpec,
+    /// What was found on the way.
+    pub findings: Findings,
+    /// The cables as the file has them.
+    pub cabling: Cabling,
+    network: Network,
+    shape: Shape,
+    tables: Option<Forwarding>,
+}
+
+/// What a site's files say besides the fabric.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Findings {
+    /// Adapter ports that compute reductions inside switches.
+    pub aggregation_nodes: usize,
+    /// Routers.
+    pub routers: usize,
+    /// Switches with a cable.
+    pub switches: usize,
+    /// Cables between hosts and switches, and between switches.
+    pub cables: [usize; 2],
+    /// Cables of which the file does not state width and speed; they count as the others of their kind.
+    pub rate_unknown: usize,
+    /// Cables slower than most of their kind, by their ends' names, with what they were trained to.
+    pub slow: Vec<(CableEnd, CableEnd, Link)>,
+    /// Switches without a forwarding table, where there are tables.
+    pub without_table: Vec<String>,
+    /// Hosts that no table knows, where there are tables.
+    pub without_route: Vec<String>,
+}
+
+/// One end of a cable for people.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CableEnd {
+    /// Name of the device.
+    pub name: String,
+    /// Its port.
+    pub port: u8,
+}
+
+/// Links between hosts and switches, and between switches.
+const KINDS: [(Role, &str); 2] = [(Role::Link, "link"), (Role::SwitchLink, "inter-switch link")];
+
+impl Site {
+    /// Puts cables, and tables where there are any, in order. Files are called by their names in messages; the fabric by
+    /// `name`.
+    ///
+    /// # Errors
+    /// What is wrong with the files, or with the two together.
+    pub fn new(name: &str, cables: (&str, Cabling), tables: Option<(&str, Tables)>) -> Result<Site, ImportError> {
+        let (file, cabling) = cables;
+        let order = Order::new(file, &cabling)?;
+        let mut findings = Findings {
+            aggregation_nodes: cabling.devices.iter().filter(|device| device.is_aggregation()).count(),
+            routers: cabling.devices.iter().filter(|device| device.kind == DeviceKind::Router).count(),
+            switches: order.switches.len(),
+            ..Findings::default()
+        };
+        let usual = order.usual(&cabling, &mut findings);
+        let (network, shape) = order.network(&cabling, usual);
+        order.slow(&cabling, usual, &mut findings);
+        let routing = if tables.is_some() { RoutingSpec::Source } else { RoutingSpec::ShortestEcmp };
+        let spec = spec(name, file, usual, routing)?;
+        let tables = match tables {
+            Some((file, tables)) => Some(order.forwarding(file, &cabling, &tables, &network, &mut findings)?),
+            None => None,
+        };
+        Ok(Site { spec, findings, cabling, network, shape, tables })
+    }
+
+    /// Hosts' ports.
+    pub fn nodes(&self) -> u32 {
+        self.network.nodes
+    }
+
+    /// Whether the routes are the site's own tables.
+    pub fn has_tables(&self) -> bool {
+        self.tables.is_some()
+    }
+
+    /// The fabric, with another description's values where `spec` differs from its own.
+    ///
+    /// # Errors
+    /// The routing does not fit the cables.
+    pub fn fabric(&self, spec: &FabricSpec) -> Result<Fabric, BuildError> {
+        let mut fabric = Fabric::assemble(spec, self.nodes(), self.network.clone(), self.shape.clone())?;
+        if let Some(tables) = &self.tables {
+            fabric.routing = Routing::Tables(tables.clone());
+        }
+        Ok(fabric)
+    }
+}
+
+/// Which devices become which vertices.
+struct Order {
+    /// Devices of the nodes, then of the switches.
+    devices: Vec<u32>,
+    hosts: usize,
+    /// Vertex of each device that has one.
+    vertex: Vec<Option<u32>>,
+    names: Vec<String>,
+    switches: std::ops::Range<usize>,
+}
+
+impl Order {
+    fn new(file: &str, cabling: &Cabling) -> Result<Order, ImportError> {
+        let wrong = |place: String, what: String| Err(ImportError { place, what });
+        let mut on_switch = vec![false; cabling.devices.len()];
+        for cable in &cabling.cables {
+            let kinds = cable.ends.map(|end| cabling.devices[end.device as usize].kind);
+            if !kinds.contains(&DeviceKind::Switch) {
+                let names = cable.ends.map(|end| cabling.devices[end.device as usize].name.clone());
+                let what = format!(
+                    "'{}' and '{}' are cabled to each other: hosts are allowed behind a switch only",
+                    names[0], names[1]
+                );
+                return wrong(format!("{file}:{}", cable.line), what);
+            }
+            cable.ends.iter().for_each(|end| on_switch[end.device as usize] = true);
+        }
+        let places = || (0..cabling.devices.len() as u32).filter(|&place| on_switch[place as usize]);
+        let device = |place: u32| &cabling.devices[place as usize];
+        let sorted = |mut chosen: Vec<u32>| {
+            chosen.sort_by(|&a, &b| {
+                let (a, b) = (device(a), device(b));
+                natural(&a.name, &b.name).then((a.guid, a.lid, a.port).cmp(&(b.guid, b.lid, b.port)))
+            });
+            chosen
+        };
+        let mut devices = sorted(places().filter(|&place| device(place).is_host()).collect());
+        let hosts = devices.len();
+        if hosts == 0 || hosts > MAX_NODES as usize {
+            return wrong(file.to_owned(), format!("{hosts} hosts behind switches: allowed are 1 to {MAX_NODES}"));
+        }
+        devices.extend(sorted(places().filter(|&place| device(place).kind == DeviceKind::Switch).collect()));
+        let mut vertex = vec![None; cabling.devices.len()];
+        for (v, &place) in devices.iter().enumerate() {
+            vertex[place as usize] = Some(v as u32);
+        }
+        let mut uses: HashMap<&str, u32> = HashMap::new();
+        devices.iter().for_each(|&place| *uses.entry(&device(place).name).or_default() += 1);
+        let name = |&place: &u32| {
+            let device = device(place);
+            match (uses[device.name.as_str()], device.guid) {
+                (1, _) if !device.name.is_empty() => device.name.clone(),
+                (_, 0) => format!("{} (LID {})", device.name, device.lid),
+                (_, guid) => format!("{} ({guid:#018x})", device.name),
+            }
+        };
+        let names: Vec<String> = devices.iter().map(name).collect();
+        let switches = hosts..devices.len();
+        Ok(Order { devices, hosts, vertex, names, switches })
+    }
+
+    /// 0 for a cable between a host and a switch, 1 between switches; `None` for one that is left out.
+    fn kind(&self, ends: [End; 2]) -> Option<usize> {
+        let [a, b] = ends.map(|end| self.vertex[end.device as usize]);
+        Some(usize::from(a? as usize >= self.hosts && b? as usize >= self.hosts))
+    }
+
+    /// What most cables of each kind were trained to; the faster of equally many.
+    fn usual(&self, cabling: &Cabling, findings: &mut Findings) -> [Option<Link>; 2] {
+        let mut counts: [BTreeMap<u64, (usize, Link)>; 2] = Default::default();
+        for cable in &cabling.cables {
+            let Some(kind) = self.kind(cable.ends) else { continue };
+            findings.cables[kind] += 1;
+            match cable.link {
+                Some(link) => counts[kind].entry(link.rate().0).or_insert((0, link)).0 += 1,
+                None => findings.rate_unknown += 1,
+            }
+        }
+        let most = |counts: &BTreeMap<u64, (usize, Link)>| {
+            counts.iter().max_by_key(|(rate, (count, _))| (*count, **rate)).map(|(_, (_, link))| *link)
+        };
+        let [host, between] = [most(&counts[0]), most(&counts[1])];
+        [host.or(between), between.or(host)]
+    }
+
+    fn slow(&self, cabling: &Cabling, usual: [Option<Link>; 2], findings: &mut Findings) {
+        for cable in &cabling.cables {
+            let (Some(kind), Some(link)) = (self.kind(cable.ends), cable.link) else { continue };
+            if usual[kind].is_some_and(|usual| link.rate() < usual.rate()) {
+                let [a, b] = cable.ends.map(|end| self.end(end));
+                findings.slow.push((a, b, link));
+            }
+        }
+        findings.slow.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
+    }
+
+    fn end(&self, end: End) -> CableEnd {
+        let name = self.vertex[end.device as usize].map(|v| self.names[v as usize].clone());
+        CableEnd { name: name.unwrap_or_default(), port: end.port }
+    }
+
+    fn network(&self, cabling: &Cabling, usual: [Option<Link>; 2]) -> (Network, Shape) {
+        let mut builder = Builder::new(self.hosts as u32);
+        builder.vertices(self.switches.len() as u32, Role::Switch);
+        // Both directions of each cable, in port order at every device.
+        let mut directions = Vec::with_capacity(2 * cabling.cables.len());
+        for cable in &cabling.cables {
+            let Some(kind) = self.kind(cable.ends) else { continue };
+            let own = cable.link.map(Link::rate).filter(|&rate| Some(rate) != usual[kind].map(Link::rate));
+            for [from, to] in [cable.ends, [cable.ends[1], cable.ends[0]]] {
+                let ends = [from, to].map(|end| self.vertex[end.device as usize].unwrap_or_default());
+                directions.push((ends[0], from.port, ends[1], to.port, kind, own));
+            }
+        }
+        directions.sort_unstable_by_key(|&(from, port, ..)| (from, port));
+        for &(from, _, to, _, kind, _) in &directions {
+            builder.channel(Vertex(from), Vertex(to), KINDS[kind].0);
+        }
+        let (mut network, places) = builder.build_ordered();
+        let mut ports = vec![[0, 0]; places.len()];
+        for (&(_, port, _, far, _, own), &channel) in directions.iter().zip(&places) {
+            ports[channel.0 as usize] = [port, far];
+            if let Some(rate) = own {
+                network.overrides.insert(channel, Override { rate: Some(rate), latency: None });
+            }
+        }
+        (network, Shape::Cabled(Cabled { names: self.names.clone(), ports }))
+    }
+
+    /// The tables by vertex, as far as they lead to hosts.
+    fn forwarding(
+        &self,
+        file: &str,
+        cabling: &Cabling,
+        tables: &Tables,
+        network: &Network,
+        findings: &mut Findings,
+    ) -> Result<Forwarding, ImportError> {
+        let wrong = |what: String| Err(ImportError { place: file.to_owned(), what });
+        let device = |vertex: usize| &cabling.devices[self.devices[vertex] as usize];
+        self.check_lids(file, cabling, tables)?;
+        // Place of the channel by port, of every switch; and its table.
+        let mut place = vec![[Forwarding::NONE; 256]; self.switches.len()];
+        let mut next = vec![0u8; network.vertices()];
+        let mut ends: Vec<(u32, u8)> = Vec::new();
+        for cable in cabling.cables.iter().filter(|cable| self.kind(cable.ends).is_some()) {
+            ends.extend(cable.ends.iter().filter_map(|end| Some((self.vertex[end.device as usize]?, end.port))));
+        }
+        ends.sort_unstable();
+        for (vertex, port) in ends {
+            let counter = &mut next[vertex as usize];
+            if let Some(switch) = (vertex as usize).checked_sub(self.hosts) {
+                place[switch][usize::from(port)] = *counter;
+            }
+            *counter = counter.saturating_add(1);
+        }
+        let of: HashMap<u64, usize> = tables.switches.iter().enumerate().map(|(i, table)| (table.guid, i)).collect();
+        let table_of: Vec<Option<&super::Table>> =
+            self.switches.clone().map(|v| of.get(&device(v).guid).map(|&i| &tables.switches[i])).collect();
+        let with = table_of.iter().flatten().count();
+        if with == 0 {
+            return wrong("has tables of no switch of this network: are both files of the same network?".to_owned());
+        }
+        findings.without_table = self
+            .switches
+            .clone()
+            .zip(&table_of)
+            .filter(|(_, t)| t.is_none())
+            .map(|(v, _)| self.names[v].clone())
+            .collect();
+        let longest = tables.switches.iter().map(|table| table.ports.len()).max().unwrap_or(0);
+        for node in 0..self.hosts {
+            let lid = device(node).lid;
+            if lid != 0 && tables.switches.iter().any(|table| table.port(lid).is_some()) {
+                continue;
+            }
+            if lid != 0 && lid % 64 == 0 && usize::from(lid) >= longest {
+                return wrong(format!(
+                    "no table has LID {lid:#x} of '{}': dump_fts leaves out the last LID where it is a multiple of 64; \
+                     use OpenSM's own opensm-lfts.dump, or add the entries of `dump_fts {lid:#x} {lid:#x}`",
+                    self.names[node]
+                ));
+            }
+            findings.without_route.push(self.names[node].clone());
+        }
+        let lids: Vec<u16> = (0..self.hosts).map(|node| device(node).lid).collect();
+        Ok(Forwarding::new(network, |node, switch| {
+            let switch = switch.0 as usize - self.hosts;
+            let port = table_of[switch]?.port(lids[node.0 as usize]).filter(|_| lids[node.0 as usize] != 0)?;
+            Some(place[switch][usize::from(port)]).filter(|&place| place != Forwarding::NONE)
+        }))
+    }
+
+    /// Cables and tables of different days are told by LIDs that changed hands.
+    fn check_lids(&self, file: &str, cabling: &Cabling, tables: &Tables) -> Result<(), ImportError> {
+        let adapters = cabling.devices.iter().filter(|device| device.kind == DeviceKind::Adapter && device.guid != 0);
+        let guid_of: HashMap<u16, u64> =
+            adapters.filter(|device| device.lid != 0).map(|device| (device.lid, device.guid)).collect();
+        let differs = |(lid, guid): &&(u16, u64)| guid_of.get(lid).is_some_and(|own| own != guid);
+        let mut others = tables.named.iter().filter(differs);
+        let Some((lid, guid)) = others.next() else { return Ok(()) };
+        let what = format!(
+            "LID {lid:#x} is {guid:#018x} here and {:#018x} among the cables ({} such LIDs): the files are not of the \
+             same time; take both again",
+            guid_of[lid],
+            others.count() + 1
+        );
+        Err(ImportError { place: file.to_owned(), what })
+    }
+}
+
+/// Names in the order in which people count: `node9` before `node10`.
+fn natural(a: &str, b: &str) -> Ordering {
+    let (mut left, mut right) = (a.as_bytes(), b.as_bytes());
+    while let (Some(x), Some(y)) = (left.first(), right.first()) {
+        let order = if x.is_ascii_digit() && y.is_ascii_digit() {
+            let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let (x, after_x) = left.split_at(digits(left));
+            let (y, after_y) = right.split_at(digits(right));
+            (left, right) = (after_x, after_y);
+            let plain = |text: &[u8]| text.iter().skip_while(|byte| **byte == b'0').copied().collect::<Vec<u8>>();
+            let (x, y) = (plain(x), plain(y));
+            x.len().cmp(&y.len()).then(x.cmp(&y))
+        } else {
+            let order = x.cmp(y);
+            (left, right) = (&left[1..], &right[1..]);
+            order
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+    left.len().cmp(&right.len()).then(a.cmp(b))
+}
+
+/// The description: rates from what the cables were trained to, everything else as InfiniBand parts of the catalog have
+/// it, by analogy.
+fn spec(name: &str, file: &str, usual: [Option<Link>; 2], routing: RoutingSpec) -> Result<FabricSpec, ImportError> {
+    let part = "infiniband-ndr";
+    let mistakes = |all: Vec<crate::catalog::Mistake>| {
+        let what: Vec<String> = all.iter().map(ToString::to_string).collect();
+        ImportError { place: file.to_owned(), what: what.join("; ") }
+    };
+    let parts = Library::user().parts(&[part.to_owned()]).map_err(mistakes)?;
+    let infiniband = technology::named("infiniband").map_err(|what| ImportError { place: file.to_owned(), what })?;
+    let mut spec = FabricSpec::bare(name, TopologySpec::Graph, routing).of_technology(infiniband);
+    spec.title = format!("network of {file}");
+    if let Some(packet) = parts.packet.or(infiniband.packet.map(Into::into)) {
+        spec.packet = packet;
+    }
+    (spec.parameters, spec.ranges) = (parts.parameters.into(), parts.ranges);
+    spec.resources = parts.resources;
+    for resource in spec.resources.values_mut() {
+        resource.latency.source = format!("assumed as of {part}: {}", resource.latency.source);
+        resource.latency.status = Status::Estimated;
+    }
+    for ((role, kind), usual) in KINDS.into_iter().zip(usual) {
+        let Some(resource) = spec.resources.get_mut(&role) else { continue };
+        resource.name = usual.map_or_else(|| kind.to_owned(), |link| format!("{} {kind}", link.name()));
+        resource.measured = None;
+        resource.gross = usual.map(|link| Value {
+            value: link.rate(),
+            unit: "MB/s".to_owned(),
+            source: format!("{file}; {SOURCE}"),
+            status: Status::Published,
+        });
+    }
+    Ok(spec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_ordered_as_people_count() {
+        let mut names = ["node10", "node9", "node09", "node1-2", "node1-10", "a", ""];
+        names.sort_by(|a, b| natural(a, b));
+        assert_eq!(names, ["", "a", "node1-2", "node1-10", "node09", "node9", "node10"]);
+    }
+}

@@ -1,0 +1,191 @@
+//! A site's own InfiniBand network, from what its tools print: cables and forwarding tables.
+//!
+//! | file | made by | says |
+//! |---|---|---|
+//! | `ibnetdiscover.txt` | `ibnetdiscover`, also `-p`, `-g`, `-f` | cables |
+//! | `iblinkinfo.txt` | `iblinkinfo`, also `-l` | cables |
+//! | `opensm-subnet.lst`, `ibdiagnet2.lst` | OpenSM's dump, `ibdiagnet` | cables |
+//! | `opensm-lfts.dump` | OpenSM's dump | tables |
+//! | `dump_fts.txt` | `dump_fts`, `dump_lfts.sh`, `ibroute` | tables |
+//! | `opensm.fdbs`, `ibdiagnet2.fdbs` | OpenSM's dump, `ibdiagnet` | tables |
+//!
+//! [`kind`] recognises a file by what stands in it, whatever it is called. Files are read line by line; a mistake names
+//! its line. Devices are told apart by their GUIDs (by their LIDs in `iblinkinfo`, which prints no others), never by
+//! their descriptions: many adapters may share one.
+//!
+//! A site's files together are one fabric, spelled with `+` between them where a fabric's name is asked for:
+//! `ibnetdiscover.txt+opensm-lfts.dump`.
+//!
+//! An end point is a *port* of an adapter: it has the LID that tables forward to. Aggregation nodes (adapters inside
+//! switches that compute reductions) are adapters but no hosts; they are left out of the network.
+
+mod build;
+mod cabling;
+mod iblinkinfo;
+mod ibnetdiscover;
+mod lines;
+mod ports;
+mod rates;
+mod subnet;
+mod tables;
+
+pub use build::{CableEnd, Findings, Site};
+pub use cabling::{Cable, Cabling, Device, DeviceKind, End};
+pub use rates::{Link, SPEEDS, Speed};
+pub use tables::{Table, Tables};
+
+use crate::import::ImportError;
+use lines::Lines;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `ibnetdiscover`: devices with their cables.
+    Discovered,
+    /// `ibnetdiscover -p`: a line for each port.
+    Ports,
+    /// `iblinkinfo`.
+    LinkInfo,
+    /// `opensm-subnet.lst`.
+    Subnet,
+    /// Tables as `dump_fts` and `opensm-lfts.dump` have them.
+    Lfts,
+    /// Tables as `opensm.fdbs` has them.
+    Fdbs,
+}
+
+impl Kind {
+    /// Whether it states forwarding tables, and not cables.
+    pub fn is_tables(self) -> bool {
+        matches!(self, Kind::Lfts | Kind::Fdbs)
+    }
+
+    /// For messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Discovered => "ibnetdiscover",
+            Kind::Ports => "ibnetdiscover -p",
+            Kind::LinkInfo => "iblinkinfo",
+            Kind::Subnet => "opensm-subnet.lst",
+            Kind::Lfts => "dump_fts or opensm-lfts.dump",
+            Kind::Fdbs => "opensm.fdbs",
+        }
+    }
+}
+
+/// What a file is that begins with `head`; `None`: none of these.
+pub fn kind(head: &[u8]) -> Option<Kind> {
+    head.split(|&byte| byte == b'\n').take(2000).find_map(|line| kind_of_line(&String::from_utf8_lossy(line)))
+}
+
+fn kind_of_line(line: &str) -> Option<Kind> {
+    let line = line.trim_end();
+    let starts = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
+    let words = || line.split_whitespace();
+    if line.starts_with("Unicast lids [") {
+        Some(Kind::Lfts)
+    } else if line.contains("ucast_routes: Switch 0x") {
+        Some(Kind::Fdbs)
+    } else if starts(&["{ CA", "{ SW", "{ Rt", "{ RT"]) && line.contains("NodeGUID:") {
+        Some(Kind::Subnet)
+    } else if line.contains("==(") && line.contains(")==>") || line.starts_with("Switch: 0x") {
+        Some(Kind::LinkInfo)
+    } else if starts(&["vendid=0x", "switchguid=", "caguid=", "# Topology file: generated"])
+        || (starts(&["Switch\t", "Switch ", "Ca\t", "Ca "]) && line.contains('"') && line.contains('#'))
+    {
+        Some(Kind::Discovered)
+    } else if starts(&["CA ", "SW "]) && words().nth(3).is_some_and(|guid| guid.starts_with("0x")) {
+        Some(Kind::Ports)
+    } else {
+        None
+    }
+}
+
+/// Reads cables from a file of this kind, called `file` in messages.
+///
+/// # Errors
+/// The first mistake, with its line.
+pub fn cabling(kind: Kind, file: &str, from: impl BufRead) -> Result<Cabling, ImportError> {
+    let mut lines = Lines::new(file, from);
+    match kind {
+        Kind::Discovered => ibnetdiscover::read(&mut lines),
+        Kind::Ports => ports::read(&mut lines),
+        Kind::LinkInfo => iblinkinfo::read(&mut lines),
+        Kind::Subnet => subnet::read(&mut lines),
+        Kind::Lfts | Kind::Fdbs => {
+            Err(ImportError { place: file.to_owned(), what: format!("{} states no cables", kind.name()) })
+        }
+    }
+}
+
+/// Reads forwarding tables from a file of this kind, called `file` in messages.
+///
+/// # Errors
+/// The first mistake, with its line.
+pub fn tables(kind: Kind, file: &str, from: impl BufRead) -> Result<Tables, ImportError> {
+    let mut lines = Lines::new(file, from);
+    match kind {
+        Kind::Lfts => tables::read_lfts(&mut lines),
+        Kind::Fdbs => tables::read_fdbs(&mut lines),
+        _ => Err(ImportError { place: file.to_owned(), what: format!("{} states no forwarding tables", kind.name()) }),
+    }
+}
+
+/// The files of a site's network that `name` spells; `None`: it is something else (a fabric of the catalog, a graph).
+pub fn files(name: &str) -> Option<Vec<&str>> {
+    let whole = std::path::Path::new(name).is_file();
+    let files: Vec<&str> = if whole { vec![name] } else { name.split('+').collect() };
+    files.iter().any(|file| kind_of(file).is_ok_and(|kind| kind.is_some())).then_some(files)
+}
+
+/// What a file is by its beginning.
+fn kind_of(file: &str) -> std::io::Result<Option<Kind>> {
+    if !std::path::Path::new(file).is_file() {
+        return Ok(None);
+    }
+    let mut head = Vec::new();
+    std::io::Read::read_to_end(&mut std::io::Read::take(File::open(file)?, 1 << 16), &mut head)?;
+    Ok(kind(&head))
+}
+
+/// Reads a site's files: one with cables, and one with forwarding tables or none, in any order.
+///
+/// # Errors
+/// The first mistake, with its place.
+pub fn open(files: &[&str]) -> Result<Site, ImportError> {
+    let (mut cables, mut forwarding) = (None, None);
+    for &file in files {
+        let wrong = |what: String| ImportError { place: file.to_owned(), what };
+        let cannot = |error: std::io::Error| wrong(format!("cannot be read: {error}"));
+        let known = match std::path::Path::new(file).is_file() {
+            true => kind_of(file).map_err(cannot)?,
+            false => return Err(wrong("there is no such file".to_owned())),
+        };
+        let kind = known.ok_or_else(|| {
+            wrong(
+                "is none of: ibnetdiscover (also -p), iblinkinfo, opensm-subnet.lst, opensm-lfts.dump, dump_fts, \
+                 opensm.fdbs"
+                    .to_owned(),
+            )
+        })?;
+        let from = BufReader::with_capacity(1 << 20, File::open(file).map_err(cannot)?);
+        let first = match kind.is_tables() {
+            true => forwarding.replace((file, tables(kind, file, from)?)).map(|(file, _)| file),
+            false => cables.replace((file, cabling(kind, file, from)?)).map(|(file, _)| file),
+        };
+        if let Some(first) = first {
+            let what = if kind.is_tables() { "forwarding tables" } else { "cables" };
+            return Err(wrong(format!("states {what}, as {first} does: one file of them is allowed")));
+        }
+    }
+    let Some((file, cabling)) = cables else {
+        let place = files.join("+");
+        let what = "no file states cables: add ibnetdiscover, iblinkinfo or opensm-subnet.lst".to_owned();
+        return Err(ImportError { place, what });
+    };
+    let stem = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
+    Site::new(stem, (file, cabling), forwarding)
+}
