@@ -238,7 +238,7 @@ fn with_bandwidth(record: Record, bandwidth: f64, bound: Option<f64>) -> Record 
 pub fn add_deadlock(counted: &Counted, record: &mut Record) {
     match deadlock::check(&counted.fabric) {
         Ok(report) => {
-            record.set("deadlock_free", report.is_free());
+            record.set("deadlock_free", report.known_free());
             record.set("deadlock", report.sentence(&counted.fabric));
         }
         Err(why) => {

@@ -1,12 +1,14 @@
-//! Where a fabric comes from: the catalog, a fabric file, or a graph file.
+//! Where a fabric comes from: the catalog, a fabric file, a graph file, or a site's own dumps.
 
 use crate::Error;
 use crate::values::Counts;
 use hotlink_fabric::catalog::{self, Mistake};
+use hotlink_fabric::site::{self, Site};
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::technology::Technology;
 use hotlink_fabric::topology::Shared;
 use hotlink_fabric::{Fabric, import, input};
+use std::sync::Arc;
 
 /// Largest graph file that is read.
 const MOST_BYTES: u64 = 1 << 30;
@@ -16,6 +18,7 @@ const MOST_BYTES: u64 = 1 << 30;
 pub struct Source {
     spec: FabricSpec,
     graph: Option<Graph>,
+    site: Option<Arc<Site>>,
 }
 
 /// A graph file: a fabric of one size.
@@ -44,13 +47,31 @@ impl Source {
         if is_graph(name) {
             return Source::graph(name, technology);
         }
+        if let Some(files) = site::files(name) {
+            return Source::site(&files, technology);
+        }
         if let Some(technology) = technology {
             let what =
                 format!("--technology {}: is for graphs (.json); a catalog file states its own", technology.name);
             return Err(Error::Input(what));
         }
         let spec = catalog::load(name).map_err(|mistakes| Error::Input(explain(name, &mistakes)))?;
-        Ok(Source { spec, graph: None })
+        Ok(Source { spec, graph: None, site: None })
+    }
+
+    /// A site's own network from its dumps; a file of tables may stand beside that of cables.
+    fn site(files: &[&str], technology: Option<&'static Technology>) -> Result<Source, Error> {
+        let site = site::open(files).map_err(|error| Error::Input(error.to_string()))?;
+        if let Some(technology) = technology.filter(|technology| *technology != site.spec.technology) {
+            let (other, own) = (technology.name, site.spec.technology.name);
+            return Err(Error::Input(format!("--technology {other}: {} is a dump of {own}", files.join("+"))));
+        }
+        Ok(Source { spec: site.spec.clone(), graph: None, site: Some(Arc::new(site)) })
+    }
+
+    /// The site's own network, if it is one.
+    pub fn own_site(&self) -> Option<&Site> {
+        self.site.as_deref()
     }
 
     fn graph(file: &str, technology: Option<&'static Technology>) -> Result<Source, Error> {
@@ -64,7 +85,11 @@ impl Source {
         let text = input::text(file).map_err(|error| cannot(format!("cannot be read: {error}")))?;
         let fabric = import::graph(file, &text, technology).map_err(|error| Error::Input(error.to_string()))?;
         let nodes = fabric.nodes();
-        Ok(Source { spec: fabric.spec, graph: Some(Graph { file: file.to_owned(), text, nodes, technology }) })
+        Ok(Source {
+            spec: fabric.spec,
+            graph: Some(Graph { file: file.to_owned(), text, nodes, technology }),
+            site: None,
+        })
     }
 
     /// The fabric's name.
@@ -86,19 +111,25 @@ impl Source {
     #[must_use]
     pub fn unasked(&self) -> Source {
         let parameters = self.spec.parameters.unasked();
-        Source { spec: FabricSpec { parameters, ..self.spec.clone() }, graph: self.graph.clone() }
+        Source { spec: FabricSpec { parameters, ..self.spec.clone() }, ..self.clone() }
     }
 
     /// The same fabric with other values.
     #[must_use]
     pub fn varied(&self, spec: FabricSpec) -> Source {
-        Source { spec, graph: self.graph.clone() }
+        Source { spec, ..self.clone() }
     }
 
-    /// The sizes asked for; a graph has its own.
+    /// The number of nodes of a graph or a site's network.
+    pub fn own_nodes(&self) -> Option<u32> {
+        let of_site = self.site.as_ref().map(|site| site.nodes());
+        of_site.or(self.graph.as_ref().map(|graph| graph.nodes))
+    }
+
+    /// The sizes asked for; a graph and a site's network have their own.
     pub fn sizes(&self, asked: Option<&Counts>) -> Result<Vec<u32>, Error> {
-        match (asked, &self.graph) {
-            (None, Some(graph)) => Ok(vec![graph.nodes]),
+        match (asked, self.own_nodes()) {
+            (None, Some(nodes)) => Ok(vec![nodes]),
             (None, None) => {
                 Err(Error::Input(format!("{}: say how many nodes: --nodes 64, --nodes 2..128", self.name())))
             }
@@ -109,6 +140,12 @@ impl Source {
     /// Builds it. A machine that was measured stands for as many processes as it has cores: beyond, its scheduler
     /// would be modelled as if it were its memory.
     pub fn build(&self, nodes: u32) -> Result<Fabric, String> {
+        if let Some(site) = &self.site {
+            return match nodes == site.nodes() {
+                true => site.fabric(&self.spec).map_err(|error| error.to_string()),
+                false => Err(format!("{} has {} hosts, no other number", self.name(), site.nodes())),
+            };
+        }
         if let Some(graph) = &self.graph {
             return match nodes == graph.nodes {
                 true => import::graph(&graph.file, &graph.text, graph.technology)

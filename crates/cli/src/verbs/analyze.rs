@@ -1,6 +1,6 @@
 //! `hotlink analyze`: one fabric at given sizes, by closed form and by load count, with what limits it.
 
-use super::question::{MeasuredArgs, Methods, PatternArgs, asked};
+use super::question::{MeasuredArgs, Methods, PatternArgs, RoutesArgs, asked};
 use crate::table::Table;
 use crate::words::word;
 use crate::{Failure, output::Output, values::Counts};
@@ -13,11 +13,15 @@ use std::cell::OnceCell;
 #[command(after_help = "Examples:
   hotlink analyze sci-torus2d --nodes 4,9,16,25,64 --capacities measured
   hotlink analyze ib-ndr-fat-tree3 --nodes 16384 --json
-  hotlink analyze my-graph.json --traffic permutation:random --samples 200 --seed 1")]
+  hotlink analyze my-graph.json --traffic permutation:random --samples 200 --seed 1
+  hotlink analyze ibnetdiscover.txt --routes opensm-lfts.dump --traffic permutation:shift:3 --links")]
 pub(crate) struct Args {
-    /// A fabric of the catalog, or a file: a fabric (.toml) or a graph (.json).
+    /// A fabric of the catalog, or a file: a fabric (.toml), a graph (.json), or a dump of your InfiniBand network
+    /// (ibnetdiscover, iblinkinfo, opensm-subnet.lst).
     #[arg(value_name = "FABRIC|FILE")]
     fabric: String,
+    #[command(flatten)]
+    routes: RoutesArgs,
     /// Sizes: a list or range, such as 4,9,16 or 2..128 (a graph has its own size).
     #[arg(long, value_name = "LIST")]
     nodes: Option<Counts>,
@@ -58,13 +62,14 @@ const SHOWN: [(&str, &str); 13] = [
 ];
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    let source = Source::open_as(&args.fabric, args.question.technology)?;
+    let fabric = args.routes.of(&args.fabric);
+    let source = Source::open_as(&fabric, args.question.technology)?;
     let sizes = source.sizes(args.nodes.as_ref())?;
     let measured = Measured(args.measured.records()?);
     let (mut rows, mut resources, mut notes) = (Vec::new(), Vec::new(), Vec::new());
     let progress = output.progress("analyze", sizes.len() as u64 * args.question.pattern()?.draws());
     for nodes in sizes {
-        let question = Question { detail: args.detail(), ..args.question.question(&args.fabric, nodes) };
+        let question = Question { detail: args.detail(), ..args.question.question(&fabric, nodes) };
         let first = OnceCell::new();
         let answer = |source: &Source, watch: &dyn Watch| {
             let answers = asked(&question, source, args.method, &measured, watch)?;

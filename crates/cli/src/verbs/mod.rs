@@ -9,6 +9,7 @@ mod compare;
 mod compare_runs;
 mod completion;
 mod doctor;
+mod fabric;
 mod import;
 mod measure;
 mod plot;
@@ -78,6 +79,9 @@ fn checked(work: impl FnOnce(&mut Output) -> Result<(), Failure>) -> Result<Vec<
 pub(crate) enum Verb {
     /// One fabric at given sizes: bandwidth per node by closed form and load count, and what limits it.
     Analyze(analyze::Args),
+    /// Your own InfiniBand network, from dumps of its cables and forwarding tables: what its routing gives, what its cables
+    /// would allow, and what is wrong.
+    Fabric(fabric::Args),
     /// Several fabrics: the most bandwidth per node and per dollar at each size, what limits each, crossovers.
     Compare(compare::Args),
     /// Results before and after, matched: ratio of medians with its interval, regressions beyond a floor.
@@ -113,6 +117,7 @@ impl Verb {
         output.suits(self.may_have_osu_form())?;
         match self {
             Verb::Analyze(args) => analyze::run(args, output),
+            Verb::Fabric(args) => fabric::run(args, output),
             Verb::Compare(args) => compare::run(args, output),
             Verb::CompareRuns(args) => compare_runs::run(args, output),
             Verb::Simulate(args) => simulate::run(args, output),
@@ -134,7 +139,7 @@ impl Verb {
     fn may_have_osu_form(&self) -> bool {
         match self {
             Verb::Measure(args) => args.has_osu_form(),
-            Verb::Analyze(_) | Verb::Compare(_) | Verb::Calibrate(_) | Verb::Reproduce(_) => false,
+            Verb::Analyze(_) | Verb::Fabric(_) | Verb::Compare(_) | Verb::Calibrate(_) | Verb::Reproduce(_) => false,
             _ => true,
         }
     }

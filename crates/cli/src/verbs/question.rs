@@ -90,6 +90,21 @@ impl Methods {
     }
 }
 
+/// Forwarding tables of a site's network.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct RoutesArgs {
+    /// Forwarding tables of a dumped network (opensm-lfts.dump, dump_fts, opensm.fdbs): packets take these routes.
+    #[arg(long, value_name = "FILE")]
+    routes: Option<String>,
+}
+
+impl RoutesArgs {
+    /// A fabric's name with its tables: files of one network are spelled with `+` between them.
+    pub(crate) fn of(&self, fabric: &str) -> String {
+        self.routes.as_ref().map_or_else(|| fabric.to_owned(), |routes| format!("{fabric}+{routes}"))
+    }
+}
+
 /// What real ranks answered.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct MeasuredArgs {

@@ -14,7 +14,7 @@ use crate::routing::Routing;
 use crate::routing::forwarding::Forwarding;
 use crate::spec::{FabricSpec, Role, RoutingSpec, Status, TopologySpec, Value};
 use crate::technology;
-use crate::topology::{Cabled, Shape};
+use crate::topology::{Cabled, Graph, Shape};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 
@@ -360,7 +360,7 @@ fn spec(name: &str, file: &str, usual: [Option<Link>; 2], routing: RoutingSpec) 
     };
     let parts = Library::user().parts(&[part.to_owned()]).map_err(mistakes)?;
     let infiniband = technology::named("infiniband").map_err(|what| ImportError { place: file.to_owned(), what })?;
-    let mut spec = FabricSpec::bare(name, TopologySpec::Graph, routing).of_technology(infiniband);
+    let mut spec = FabricSpec::bare(name, TopologySpec::new(Graph), routing).of_technology(infiniband);
     spec.title = format!("network of {file}");
     if let Some(packet) = parts.packet.or(infiniband.packet.map(Into::into)) {
         spec.packet = packet;

@@ -3,7 +3,7 @@
 use super::stack::StackArgs;
 use crate::Failure;
 use crate::values::{Counts, Size, Sizes};
-use crate::verbs::question::{MeasuredArgs, Methods};
+use crate::verbs::question::{MeasuredArgs, Methods, RoutesArgs};
 use crate::verbs::watching::WatchOptions;
 use crate::words::word;
 use hotlink_fabric::technology::{self, Technology};
@@ -15,8 +15,10 @@ use hotlink_study::simulate::request::{Benchmark, Network, Request};
 pub(crate) struct PacketArgs {
     /// Fabrics: names of the catalog or files.
     #[arg(long, value_delimiter = ',', required = true, value_name = "LIST")]
-    pub(crate) fabric: Vec<String>,
-    /// Numbers of nodes: a list or range.
+    fabric: Vec<String>,
+    #[command(flatten)]
+    routes: RoutesArgs,
+    /// Numbers of nodes: a list or range (a graph and a dumped network have their own).
     #[arg(long, alias = "ranks", value_name = "LIST")]
     nodes: Option<Counts>,
     /// Message sizes: a list or range.
@@ -74,6 +76,11 @@ impl UncertainArgs {
 }
 
 impl PacketArgs {
+    /// The fabrics, with the forwarding tables given.
+    pub(crate) fn fabrics(&self) -> Vec<String> {
+        self.fabric.iter().map(|fabric| self.routes.of(fabric)).collect()
+    }
+
     /// The question about a benchmark.
     pub(crate) fn request(&self, benchmark: Benchmark, programs: &StackArgs) -> Result<Request, Failure> {
         let network = Network {
@@ -85,7 +92,8 @@ impl PacketArgs {
             ethernet: self.ethernet,
             links: self.links,
         };
-        let asked = asked(benchmark, (&self.fabric, self.nodes.as_ref()), programs, (&self.watching, self.uncertain))?;
+        let asked =
+            asked(benchmark, (&self.fabrics(), self.nodes.as_ref()), programs, (&self.watching, self.uncertain))?;
         Ok(Request { sizes: self.size.to_vec(), network, seed: self.seed, ..asked })
     }
 }

@@ -92,7 +92,7 @@ pub(crate) fn run(ask: &dyn Ask, output: &mut Output) -> Result<(), Failure> {
         match (&part, ask.packet(), ask.packet().and_then(|packet| packet.method)) {
             // The simulator alone answers every benchmark, but nothing on a machine without a network.
             (Part::Cells(cells), Some(packet), Some(methods))
-                if methods != Methods::Packet || packet.fabric.iter().any(|fabric| is_loggp(fabric)) =>
+                if methods != Methods::Packet || packet.fabrics().iter().any(|fabric| is_loggp(fabric)) =>
             {
                 runs.extend(by_methods(packet, methods, cells, output)?);
             }

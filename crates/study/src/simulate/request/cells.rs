@@ -5,9 +5,10 @@ use super::super::pairs::Sharing;
 use super::{Benchmark, Request, input};
 use crate::cell::{Cell, ProgramBench, Streamed, What};
 use crate::options::{SendMode, Side, Spin, Stack};
-use crate::{Error, benchmarks, sort};
+use crate::{Error, benchmarks, is_graph, sort};
 use hotlink_bench::is::Class;
 use hotlink_bench::{Calls, Direction, Which};
+use hotlink_fabric::site;
 use hotlink_message::Algorithm;
 
 impl Request {
@@ -193,8 +194,12 @@ impl Request {
         Ok(Sharing::of(&self.open(first)?.spec().topology, turning))
     }
 
-    /// Nodes where none are asked for.
+    /// Nodes where none are asked for: a graph's and a dumped network's own number, else what suits the benchmark.
     fn usual_nodes(&self) -> Result<Option<u32>, Error> {
+        let has_own = |fabric: &&String| is_graph(fabric) || site::files(fabric).is_some();
+        if let Some(first) = self.fabrics.first().filter(has_own) {
+            return Ok(self.open(first)?.own_nodes());
+        }
         let most = |counts: &[u32]| counts.iter().copied().max().unwrap_or(1);
         Ok(match &self.benchmark {
             Benchmark::Rate { pairs, .. } => Some(2 * pairs.as_deref().map_or(1, most)),

@@ -1,0 +1,365 @@
+//! `hotlink fabric`: what a site's own network is, what its routing gives, and what its cables would allow.
+//!
+//! Shares are of the usual host link's rate (the median over the hosts): 1 means that every host sends at the full rate of
+//! such a link. Packet overhead takes the same part of both and cancels out.
+
+use crate::parallel;
+use crate::{Error, Source, Watch};
+use hotlink_bench::Record;
+use hotlink_fabric::concurrent;
+use hotlink_fabric::load::{self, Load};
+use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
+use hotlink_fabric::routing::Routing;
+use hotlink_fabric::site::Site;
+use hotlink_fabric::spec::Capacities;
+use hotlink_fabric::traffic::{Demand, Traffic, sample_seed};
+use hotlink_fabric::{Fabric, deadlock};
+use std::collections::BTreeMap;
+
+/// What is asked of an inspection.
+#[derive(Clone, Copy, Debug)]
+pub struct Question {
+    /// Random permutations to draw.
+    pub samples: u64,
+    /// Seed of the draws.
+    pub seed: u64,
+    /// How close the two bounds of what the cables allow shall come, such as 0.01.
+    pub gap: f64,
+}
+
+/// Channels that the search for the cables' bound may visit: some seconds.
+const STEPS: u64 = 1 << 29;
+
+/// Most shifts that are tried, evenly spread over all.
+const SHIFTS: u32 = 256;
+
+/// How many names a list shows.
+const SHOWN: usize = 16;
+
+/// The message size of the bounds; it cancels out of the shares.
+const BYTES: u64 = 1 << 20;
+
+/// Inspects the network of a site.
+///
+/// # Errors
+/// The fabric is no site's; its routing does not fit its cables.
+pub fn inspect(source: &Source, question: Question, watch: &dyn Watch) -> Result<Record, Error> {
+    let Some(site) = source.own_site() else {
+        let what = "is no dump of a network: allowed are ibnetdiscover, iblinkinfo, opensm-subnet.lst, with forwarding \
+                    tables (opensm-lfts.dump, dump_fts, opensm.fdbs)";
+        return Err(Error::Input(format!("{}: {what}", source.name())));
+    };
+    let fabric = source.build(site.nodes()).map_err(Error::Input)?;
+    let view = View::new(&fabric)?;
+    let mut record = Record::new()
+        .with("fabric", source.name())
+        .with("benchmark", "inspection")
+        .with("method", "load")
+        .with("nodes", fabric.nodes());
+    counts(site, &view, &mut record);
+    watch.step();
+    all_to_all(&view, &mut record)?;
+    watch.step();
+    cables(&view, question.gap, &mut record);
+    watch.step();
+    permutations(&view, question, &mut record)?;
+    watch.step();
+    shifts(&view, &mut record)?;
+    credit_loop(&fabric, &mut record);
+    watch.step();
+    Ok(record)
+}
+
+/// Steps of progress of an inspection.
+pub const PARTS: u64 = 5;
+
+/// The fabric with what all parts need.
+struct View<'a> {
+    fabric: &'a Fabric,
+    /// Rate of the usual host link, MB/s.
+    usual_mbps: f64,
+    /// Level of each switch: 1 with hosts, 2 a cable further, and so on.
+    level: Vec<u32>,
+}
+
+impl<'a> View<'a> {
+    fn new(fabric: &'a Fabric) -> Result<View<'a>, Error> {
+        let network = &fabric.network;
+        let rate = |node: Node| fabric.gross(Resource::Channel(network.port(node.vertex(), 0)));
+        let mut rates: Vec<f64> = network.node_iter().filter_map(rate).map(|rate| rate.mbps()).collect();
+        rates.sort_by(f64::total_cmp);
+        let Some(&usual_mbps) = rates.get(rates.len() / 2) else {
+            return Err(Error::Input(format!("{}: no cable states its width and speed", fabric.spec.name)));
+        };
+        Ok(View { fabric, usual_mbps, level: levels(fabric) })
+    }
+
+    fn switches(&self) -> impl Iterator<Item = Vertex> + use<> {
+        (self.fabric.nodes()..self.fabric.network.vertices() as u32).map(Vertex)
+    }
+
+    /// Channels between switches.
+    fn between(&self) -> impl Iterator<Item = Channel> + '_ {
+        let network = &self.fabric.network;
+        let channels = (0..network.channels() as u32).map(Channel);
+        channels.filter(|&c| !network.is_node(network.from(c)) && !network.is_node(network.to(c)))
+    }
+
+    fn name(&self, channel: Channel) -> String {
+        self.fabric.resource_name(Resource::Channel(channel))
+    }
+
+    /// What a load allows each sender, as a share of the usual host link; `None` where nothing limits.
+    fn share(&self, load: &Load) -> Option<f64> {
+        let bounds = load.bounds(self.fabric, Capacities::Theoretical, BYTES);
+        let share = bounds.bandwidth_per_node_mbps / (bounds.efficiency * self.usual_mbps);
+        share.is_finite().then_some(share)
+    }
+
+    /// The share of a pattern; pairs without a route do not count.
+    fn share_of(&self, demand: &Demand) -> Result<Option<f64>, Error> {
+        let (load, _) = load::count_reachable(self.fabric, demand).map_err(|error| Error::Input(error.to_string()))?;
+        Ok(self.share(&load))
+    }
+}
+
+fn levels(fabric: &Fabric) -> Vec<u32> {
+    let network = &fabric.network;
+    let mut level = vec![0; network.vertices()];
+    let mut here: Vec<Vertex> =
+        fabric.attachment.homes.iter().copied().filter(|&home| !network.is_node(home)).collect();
+    here.iter().for_each(|home| level[home.0 as usize] = 1);
+    for next in 2.. {
+        let mut reached = Vec::new();
+        for channel in here.iter().flat_map(|&v| network.out(v)) {
+            let to = network.to(channel);
+            if !network.is_node(to) && level[to.0 as usize] == 0 {
+                level[to.0 as usize] = next;
+                reached.push(to);
+            }
+        }
+        if reached.is_empty() {
+            return level;
+        }
+        here = reached;
+    }
+    level
+}
+
+/// What there is.
+fn counts(site: &Site, view: &View<'_>, record: &mut Record) {
+    let (findings, network) = (&site.findings, &view.fabric.network);
+    let levels = view.level.iter().copied().max().unwrap_or(0);
+    let pattern = Pattern::of(view);
+    let pair = |c: Channel| (network.from(c).min(network.to(c)), network.from(c).max(network.to(c)));
+    let mut cables: BTreeMap<(Vertex, Vertex), usize> = BTreeMap::new();
+    view.between().filter(|&c| network.from(c) < network.to(c)).for_each(|c| *cables.entry(pair(c)).or_default() += 1);
+    let parallel: usize = cables.values().filter(|&&count| count > 1).sum();
+    let slow = findings
+        .slow
+        .iter()
+        .map(|(a, b, link)| format!("{} port {} - {} port {} ({})", a.name, a.port, b.name, b.port, link.name()));
+    let missing = pattern.missing(view);
+    record.set("hosts", site.nodes());
+    record.set("switches", findings.switches);
+    record.set("levels", levels);
+    record.set("pattern", pattern.name());
+    record.set("aggregation_nodes", findings.aggregation_nodes);
+    record.set("host_cables", findings.cables[0]);
+    record.set("switch_cables", findings.cables[1]);
+    record.set("parallel_cables", parallel);
+    record.set("host_link_MBps", view.usual_mbps);
+    record
+        .set("routes", if site.has_tables() { "forwarding tables" } else { "assumed: shortest paths by destination" });
+    list(record, "slow_links", slow.collect());
+    list(record, "missing_links", missing);
+    list(record, "switches_without_table", findings.without_table.clone());
+    list(record, "hosts_without_route", findings.without_route.clone());
+}
+
+/// Sets a list with the number of its entries; of long ones the first alone.
+fn list(record: &mut Record, key: &str, mut names: Vec<String>) {
+    record.set(&format!("{key}_count"), names.len());
+    names.truncate(SHOWN);
+    record.set(key, names);
+}
+
+/// The pattern that the cables follow, as far as it is inferred.
+#[derive(Clone, Copy, PartialEq)]
+enum Pattern {
+    /// One switch.
+    Single,
+    /// Every cable joins neighbouring levels.
+    Tree,
+    /// Every switch has hosts: a torus, a mesh, a dragonfly.
+    Direct,
+    /// None of these.
+    Irregular,
+}
+
+impl Pattern {
+    fn of(view: &View<'_>) -> Pattern {
+        let (network, level) = (&view.fabric.network, &view.level);
+        let apart = |c: Channel| level[network.from(c).0 as usize].abs_diff(level[network.to(c).0 as usize]);
+        if view.between().next().is_none() {
+            Pattern::Single
+        } else if view.switches().all(|v| level[v.0 as usize] == 1) {
+            Pattern::Direct
+        } else if view.between().all(|c| apart(c) == 1) {
+            Pattern::Tree
+        } else {
+            Pattern::Irregular
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Pattern::Single => "single switch",
+            Pattern::Tree => "tree",
+            Pattern::Direct => "direct (every switch has hosts)",
+            Pattern::Irregular => "irregular",
+        }
+    }
+
+    /// Switches with fewer cables up or down than most of their level.
+    fn missing(self, view: &View<'_>) -> Vec<String> {
+        if matches!(self, Pattern::Single | Pattern::Irregular) {
+            return Vec::new();
+        }
+        let network = &view.fabric.network;
+        let level = |v: Vertex| view.level[v.0 as usize];
+        let mut found = Vec::new();
+        for (what, is_up) in [("up", true), ("down", false)] {
+            let ways = |v: Vertex| {
+                let wanted = |c: &Channel| {
+                    let to = network.to(*c);
+                    !network.is_node(to) && (self == Pattern::Direct || (level(to) > level(v)) == is_up)
+                };
+                network.out(v).filter(wanted).count()
+            };
+            if self == Pattern::Direct && !is_up {
+                break;
+            }
+            let mut usual: BTreeMap<u32, BTreeMap<usize, usize>> = BTreeMap::new();
+            view.switches().for_each(|v| *usual.entry(level(v)).or_default().entry(ways(v)).or_default() += 1);
+            for v in view.switches() {
+                let most = usual[&level(v)].iter().max_by_key(|(cables, switches)| (**switches, **cables));
+                let most = most.map_or(0, |(cables, _)| *cables);
+                if ways(v) < most {
+                    let name = view.fabric.resource_name(Resource::Vertex(v));
+                    let what = if self == Pattern::Direct { "to switches" } else { what };
+                    found.push(format!("{name}: {} of {most} cables {what}", ways(v)));
+                }
+            }
+        }
+        found
+    }
+}
+
+/// What the routing gives when every host sends to every other, and its hot link.
+fn all_to_all(view: &View<'_>, record: &mut Record) -> Result<(), Error> {
+    let fabric = view.fabric;
+    let demand = Traffic::AllToAll.demand(fabric.nodes(), 0).map_err(|error| Error::Input(error.to_string()))?;
+    let (load, lost) = load::count_reachable(fabric, &demand).map_err(|error| Error::Input(error.to_string()))?;
+    let bounds = load.bounds(fabric, Capacities::Theoretical, BYTES);
+    record.set("unreachable_pairs", lost);
+    record.set("all_to_all_share", view.share(&load));
+    if let Some(limit) = bounds.limiting() {
+        record.set("hot_link", fabric.resource_name(limit.hottest));
+        record.set("hot_links", limit.sharing);
+        record.set("hot_link_load", limit.hottest_load);
+        if let Resource::Channel(channel) = limit.hottest {
+            list(record, "hot_link_destinations", destinations(view, channel));
+        }
+    }
+    let unused = view.between().filter(|&c| load.channel[c.0 as usize] == 0.0).map(|c| view.name(c));
+    list(record, "unused_links", unused.collect());
+    Ok(())
+}
+
+/// Hosts whose packets cross a channel on their way in; under forwarding tables only.
+fn destinations(view: &View<'_>, channel: Channel) -> Vec<String> {
+    let Routing::Tables(tables) = &view.fabric.routing else { return Vec::new() };
+    let network = &view.fabric.network;
+    let (from, to) = (network.from(channel), network.to(channel));
+    let name = |node: Node| view.fabric.resource_name(Resource::Vertex(node.vertex()));
+    if network.is_node(from) || network.is_node(to) {
+        let end = if network.is_node(from) { from } else { to };
+        return vec![name(Node(end.0))];
+    }
+    let crosses = |node: &Node| tables.step(network, from, *node) == Some(channel);
+    network.node_iter().filter(crosses).map(name).collect()
+}
+
+/// What the best routes on the same cables would give.
+fn cables(view: &View<'_>, gap: f64, record: &mut Record) {
+    let Some(bound) = concurrent::all_to_all(view.fabric, gap, STEPS) else { return };
+    let share = |pair: f64| pair * f64::from(view.fabric.nodes() - 1) / (view.usual_mbps * 1e6);
+    record.set("cable_bound_share", share(bound.upper));
+    record.set("cable_reached_share", share(bound.lower));
+    record.set("cable_bound_gap", bound.gap());
+    let mut weights = bound.weights;
+    let total: f64 = weights.iter().map(|(_, weight)| weight).sum();
+    weights.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let named =
+        |(channel, weight): &(Channel, f64)| format!("{} ({:.1} %)", view.name(*channel), 100.0 * weight / total);
+    record.set("cable_bound_by", weights.iter().take(SHOWN).map(named).collect::<Vec<_>>());
+}
+
+/// Random permutations: each draw has a seed of its own, by which `analyze` shows it.
+fn permutations(view: &View<'_>, question: Question, record: &mut Record) -> Result<(), Error> {
+    let draws: Vec<u64> = (0..question.samples).collect();
+    let nodes = view.fabric.nodes();
+    let one = |&draw: &u64| {
+        let seed = sample_seed(question.seed, draw);
+        let demand = Traffic::Random.demand(nodes, seed).map_err(|error| Error::Input(error.to_string()))?;
+        Ok(view.share_of(&demand)?.map(|share| (share, seed)))
+    };
+    let shares: Result<Vec<Option<(f64, u64)>>, Error> = parallel::each(&draws, one).into_iter().collect();
+    let mut shares: Vec<(f64, u64)> = shares?.into_iter().flatten().collect();
+    shares.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    record.set("permutations", shares.len());
+    record.set("seed", question.seed);
+    if let (Some(&(worst, seed)), Some(&(best, _))) = (shares.first(), shares.last()) {
+        record.set("permutation_median_share", shares[(shares.len() - 1) / 2].0);
+        record.set("permutation_worst_share", worst);
+        record.set("permutation_worst_seed", seed.to_string());
+        record.set("permutation_best_share", best);
+    }
+    Ok(())
+}
+
+/// Shifts: the steps of linear exchanges.
+fn shifts(view: &View<'_>, record: &mut Record) -> Result<(), Error> {
+    let nodes = view.fabric.nodes();
+    let tried = nodes.saturating_sub(1).min(SHIFTS);
+    let steps: Vec<u32> =
+        (0..tried).map(|i| 1 + (u64::from(i) * u64::from(nodes - 1) / u64::from(tried)) as u32).collect();
+    let one = |&step: &u32| {
+        let demand = Traffic::Shift(step).demand(nodes, 0).map_err(|error| Error::Input(error.to_string()))?;
+        Ok(view.share_of(&demand)?.map(|share| (share, step)))
+    };
+    let shares: Result<Vec<Option<(f64, u32)>>, Error> = parallel::each(&steps, one).into_iter().collect();
+    let mut shares: Vec<(f64, u32)> = shares?.into_iter().flatten().collect();
+    shares.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    record.set("shifts", shares.len());
+    if let Some(&(worst, step)) = shares.first() {
+        record.set("shift_median_share", shares[(shares.len() - 1) / 2].0);
+        record.set("shift_worst_share", worst);
+        record.set("shift_worst", format!("permutation:shift:{step}"));
+    }
+    Ok(())
+}
+
+fn credit_loop(fabric: &Fabric, record: &mut Record) {
+    match deadlock::check(fabric) {
+        Ok(report) => {
+            record.set("credit_loop", report.cycle.is_some());
+            record.set("deadlock", report.sentence(fabric));
+        }
+        Err(why) => {
+            record.set("credit_loop", serde_json::Value::Null);
+            record.set("deadlock", why.to_string());
+        }
+    }
+}
