@@ -17,7 +17,7 @@ pub struct Speed {
 pub const SOURCE: &str =
     "InfiniBand architecture: signalling rate of a lane times its line code (8b/10b to QDR, 64b/66b from FDR10)";
 
-/// Every speed, the slowest first ([`SOURCE`]).
+/// Every speed, the slowest first.
 pub const SPEEDS: &[Speed] = &[
     Speed { name: "SDR", spellings: &["2.5"], lane_gbps: 2.5 * 8.0 / 10.0 },
     Speed { name: "DDR", spellings: &["5", "5.0"], lane_gbps: 5.0 * 8.0 / 10.0 },
