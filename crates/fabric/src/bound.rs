@@ -78,7 +78,7 @@ impl Load {
         let senders = self.sent.iter().filter(|&&sent| sent > 0.0).count();
         let flow_per_node = if senders > 0 { total / senders as f64 } else { 0.0 };
         let switches_per_route = self.switches_per_route(fabric, total);
-        let efficiency = fabric.spec.packet.efficiency(message_bytes, switches_per_route);
+        let efficiency = fabric.spec.packet().efficiency(message_bytes, switches_per_route);
         let mut roles = Vec::new();
         for (role, tally) in self.tallies(fabric) {
             roles.push(self.role_bound(fabric, capacities, efficiency, flow_per_node, role, &tally));
@@ -177,13 +177,16 @@ impl Fabric {
         let role = self.network.role(resource);
         let efficiency = if role.carries_packets() { efficiency } else { 1.0 };
         let spec = self.spec.resource(role)?;
-        let by_role = spec.payload_rate(capacities, efficiency);
-        match (self.gross(resource), spec.gross.as_ref()) {
-            (Some(own), Some(usual)) if own != usual.value && usual.value.0 > 0 => {
-                by_role.map(|rate| rate * own.0 as f64 / usual.value.0 as f64)
-            }
-            (Some(own), None) => Some(own.0 as f64 * efficiency),
-            _ => by_role,
+        let by_role = || spec.payload_rate(capacities, efficiency);
+        match self.own_rate(resource) {
+            None => by_role(),
+            Some(own) => match spec.gross().map(|usual| usual.value) {
+                Some(usual) if own != usual && usual.0 > 0 => {
+                    by_role().map(|rate| rate * own.0 as f64 / usual.0 as f64)
+                }
+                Some(_) => by_role(),
+                None => Some(own.0 as f64 * efficiency),
+            },
         }
         .map(|bytes_per_s| bytes_per_s / 1e6)
     }

@@ -14,6 +14,7 @@
 pub use crate::attachment::Attachment;
 pub use crate::error::{BuildError, MAX_NODES};
 use crate::network::{Channel, Network, Node, Resource, Vertex};
+use crate::notes::Part;
 use crate::routing::choice::Tables;
 use crate::routing::{Guide, Hop, Routing, State, Trip};
 use crate::spec::{FabricSpec, Role};
@@ -91,6 +92,7 @@ impl Fabric {
         mut network: Network,
         shape: Shape,
     ) -> Result<Fabric, BuildError> {
+        spec.parameters.notes().part(Part::Topology);
         let devices = &network.vertex_role[network.nodes as usize..];
         let in_network = |role: Role| devices.contains(&role) || network.channel_role.contains(&role);
         network.host_roles =
@@ -139,7 +141,7 @@ impl Fabric {
 
     /// What a resource of this role is called: `SCI link`.
     pub fn role_name(&self, role: Role) -> String {
-        self.spec.resource(role).map_or_else(|| default_role_name(role).to_owned(), |r| r.name.clone())
+        self.spec.resource(role).map_or_else(|| default_role_name(role).to_owned(), |r| r.name().to_owned())
     }
 
     /// A name for people: `SCI link d0 (0,0) -> (1,0)`, `B-Link of node 7`, `switch 2 -> switch 3 #1`.
@@ -155,14 +157,19 @@ impl Fabric {
     /// Gross rate of a resource in one direction (both together when half duplex); `None`: never a limit.
     pub fn gross(&self, resource: Resource) -> Option<Rate> {
         let role = self.spec.resource(self.network.role(resource))?;
-        self.override_of(resource).and_then(|own| own.rate).or(role.gross.as_ref().map(|gross| gross.value))
+        self.own_rate(resource).or_else(|| role.gross().map(|gross| gross.value))
     }
 
     /// Latency of a packet's head through the resource, excluding its serialisation.
     pub fn latency(&self, resource: Resource) -> Time {
         let role = self.spec.resource(self.network.role(resource));
         let own = self.override_of(resource).and_then(|own| own.latency);
-        own.or(role.map(|role| role.latency.value)).unwrap_or(Time::ZERO)
+        own.or_else(|| role.map(|role| role.latency().value)).unwrap_or(Time::ZERO)
+    }
+
+    /// The rate that a link has of its own.
+    pub(crate) fn own_rate(&self, resource: Resource) -> Option<Rate> {
+        self.override_of(resource).and_then(|own| own.rate)
     }
 
     fn override_of(&self, resource: Resource) -> Option<crate::network::Override> {

@@ -173,9 +173,9 @@ struct Case<'a> {
 impl Case<'_> {
     /// Payload rate in MB/s over `switches` switches.
     fn rate(&self, role: Role, switches: f64) -> Option<f64> {
-        let of_packets = self.spec.packet.efficiency(self.message_bytes, switches);
+        let of_packets = self.spec.packet().efficiency(self.message_bytes, switches);
         let efficiency = if role.carries_packets() { of_packets } else { 1.0 };
-        Some(self.spec.resources.get(&role)?.payload_rate(self.capacities, efficiency)? / 1e6)
+        Some(self.spec.own_resource(role)?.payload_rate(self.capacities, efficiency)? / 1e6)
     }
 
     fn limit(&self, role: Role, mbps: f64) -> Limit {
@@ -209,7 +209,7 @@ impl Case<'_> {
             switches: None,
             nodes_per_switch: None,
             hops: None,
-            efficiency: self.spec.packet.efficiency(self.message_bytes, 0.0),
+            efficiency: self.spec.packet().efficiency(self.message_bytes, 0.0),
             sw2sw_mbps: None,
             same_switch_mbps: None,
             limits,
@@ -248,7 +248,7 @@ impl Case<'_> {
             switches: Some(switches.count),
             nodes_per_switch: Some(k),
             hops: Some(h),
-            efficiency: self.spec.packet.efficiency(self.message_bytes, h + 1.0),
+            efficiency: self.spec.packet().efficiency(self.message_bytes, h + 1.0),
             sw2sw_mbps: sw2sw,
             same_switch_mbps: Some(same_switch),
             limits,

@@ -11,18 +11,18 @@
 //! let inputs = Inputs::new(&spec);
 //! inputs.require("register_time").unwrap();
 //! assert!(inputs.require("tcp_overhead").unwrap_err().to_string().contains("[parameter]"));
-//! assert_eq!(inputs.ledger().assumed(), ["register_time=5 us (1 to 30; infiniband: system call and table update, by analogy)"]);
+//! assert_eq!(spec.used().assumed(), ["register_time=5 us (1 to 30; infiniband: system call and table update, by analogy)"]);
 //! ```
 //!
 //! [`Technology::assumptions`]: crate::technology::Technology::assumptions
 
-use crate::catalog::role_key;
-use crate::catalog::vocabulary::parameter_named;
+pub use crate::notes::Used;
+
+use crate::catalog::status_name;
+use crate::catalog::vocabulary::{PER_SIZE, parameter_named};
 use crate::spec::{FabricSpec, Status};
-use crate::technology::{Assumption, Technology};
-use crate::units::Time;
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::technology::{self, Assumption, Technology};
+use std::collections::BTreeMap;
 
 /// A value that an engine needs and a machine lacks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,24 +40,7 @@ pub struct Missing {
     pub unit: &'static str,
 }
 
-/// One value that an answer rests on.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Used {
-    /// Value in base units.
-    pub value: f64,
-    /// Unit in which it is stated.
-    pub unit: String,
-    /// Source.
-    pub source: String,
-    /// Status: `Estimated` for every assumption.
-    pub status: Status,
-    /// Least and greatest plausible value in base units, if stated.
-    pub range: Option<[f64; 2]>,
-    /// The technology whose record stood in; `None`: the machine states the value.
-    pub assumed_by: Option<&'static str>,
-}
-
-/// The parameters that an answer used, by name.
+/// The numbers that an answer used, by dotted key.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ledger {
     /// Each once.
@@ -67,32 +50,50 @@ pub struct Ledger {
 impl Ledger {
     /// What was assumed, for people and records: `name=value unit (least to most; technology: why)`.
     pub fn assumed(&self) -> Vec<String> {
-        let assumed = self.used.iter().filter_map(|(name, used)| Some((name, used, used.assumed_by?)));
-        assumed.map(|(name, used, technology)| used.sentence(name, technology)).collect()
+        let assumed = self.used.iter().filter_map(|(key, used)| Some((key, used, used.assumed_by?)));
+        assumed.map(|(key, used, technology)| used.sentence(key, technology)).collect()
     }
 
-    /// Adds the values of another.
-    pub fn extend(&mut self, other: Ledger) {
-        self.used.extend(other.used);
+    /// Keys of the estimates that the machine's description states. A zero says that a value is counted elsewhere.
+    pub fn estimates(&self) -> Vec<String> {
+        let is_one = |used: &Used| used.assumed_by.is_none() && used.status == Status::Estimated && used.value != 0.0;
+        self.used.iter().filter(|(_, used)| is_one(used)).map(|(key, _)| key.clone()).collect()
+    }
+
+    /// All, for records: `key=value unit (status)`; what is stated once for each of many sizes is one line.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut sizes: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        for (key, used) in &self.used {
+            let status = if used.assumed_by.is_some() { "assumed" } else { status_name(used.status) };
+            let per_size = PER_SIZE
+                .iter()
+                .find(|sized| key.strip_prefix("parameter.").is_some_and(|name| name.starts_with(sized.name)));
+            match per_size {
+                Some(sized) => *sizes.entry((sized.name, status)).or_default() += 1,
+                None if used.value.is_nan() => lines.push(format!("{key} ({status})")),
+                None => lines.push(format!("{key}={} {} ({status})", shown(key, used.value, &used.unit), used.unit)),
+            }
+        }
+        lines.extend(sizes.into_iter().map(|((name, status), n)| format!("parameter.{name}*: {n} sizes ({status})")));
+        lines
     }
 }
 
 impl Used {
-    fn sentence(&self, name: &str, technology: &str) -> String {
-        let factor = parameter_named(name).and_then(|parameter| parameter.dimension.factor(&self.unit)).unwrap_or(1.0);
-        // A value such as 0.1 us comes back from picoseconds with an error in the last place.
-        let shown = |base: f64| (base / factor * 1e9).round() / 1e9;
-        let range = self.range.map(|[low, high]| format!("{} to {}; ", shown(low), shown(high))).unwrap_or_default();
-        format!("{name}={} {} ({range}{technology}: {})", shown(self.value), self.unit, self.source)
+    fn sentence(&self, key: &str, technology: &str) -> String {
+        let number = |base: f64| shown(key, base, &self.unit);
+        let range = self.range.map(|[low, high]| format!("{} to {}; ", number(low), number(high))).unwrap_or_default();
+        let name = key.trim_start_matches("parameter.");
+        format!("{name}={} {} ({range}{technology}: {})", number(self.value), self.unit, self.source)
     }
 }
 
-/// A machine's parameters, and a note of each that was asked for.
-#[derive(Debug)]
+/// A machine's parameters as an engine asks for them: what is used is noted ([`FabricSpec::used`]).
+#[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a> {
     spec: &'a FabricSpec,
     technology: &'static Technology,
-    ledger: RefCell<Ledger>,
 }
 
 impl<'a> Inputs<'a> {
@@ -103,22 +104,12 @@ impl<'a> Inputs<'a> {
 
     /// The same with another technology's assumptions (adapters of another model tried on this machine).
     pub fn of_technology(spec: &'a FabricSpec, technology: &'static Technology) -> Inputs<'a> {
-        Inputs { spec, technology, ledger: RefCell::default() }
+        Inputs { spec, technology }
     }
 
     /// The value that the machine states, in base units.
     pub fn stated(&self, name: &str) -> Option<f64> {
-        let value = self.spec.parameters.get(name)?;
-        let used = Used {
-            value: value.value,
-            unit: value.unit.clone(),
-            source: value.source.clone(),
-            status: value.status,
-            range: self.spec.ranges.get(&format!("parameter.{name}")).copied(),
-            assumed_by: None,
-        };
-        self.ledger.borrow_mut().used.insert(name.to_owned(), used);
-        Some(value.value)
+        self.spec.parameters.get(name).map(|value| value.value)
     }
 
     /// The value that the machine states, else `derived` from others that it states, else the technology's assumption.
@@ -130,8 +121,7 @@ impl<'a> Inputs<'a> {
             return Ok(value);
         }
         let assumption = self.technology.assumption(name).ok_or_else(|| self.missing(name))?;
-        self.ledger.borrow_mut().used.insert(name.to_owned(), self.assumed(assumption));
-        Ok(assumption.base().0)
+        Ok(self.assume(assumption))
     }
 
     /// The value that the machine states, else the technology's assumption.
@@ -140,6 +130,18 @@ impl<'a> Inputs<'a> {
     /// Neither.
     pub fn require(&self, name: &str) -> Result<f64, Missing> {
         self.require_or(name, None)
+    }
+
+    /// Input buffer of a switch port and virtual channel in bytes, in a network whose full packets carry `packet_bytes`.
+    pub fn switch_buffer(&self, packet_bytes: u32) -> f64 {
+        let scale = |name: &str| if name == "switch_buffer_packets" { f64::from(packet_bytes) } else { 1.0 };
+        let stated =
+            ["switch_buffer", "switch_buffer_packets"].into_iter().find_map(|name| Some((name, self.stated(name)?)));
+        if let Some((name, value)) = stated {
+            return value * scale(name);
+        }
+        let assumed = technology::buffers(self.spec.flow_control).iter();
+        assumed.map(|assumption| self.assume(assumption) * scale(assumption.parameter)).fold(0.0, f64::max)
     }
 
     /// That `name` is missing and how to give it.
@@ -154,50 +156,34 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    fn assumed(&self, assumption: &Assumption) -> Used {
+    fn assume(&self, assumption: &Assumption) -> f64 {
         let (value, range) = assumption.base();
-        Used {
+        let used = Used {
             value,
             unit: assumption.unit.to_owned(),
             source: assumption.source.to_owned(),
             status: Status::Estimated,
             range: Some(range),
             assumed_by: Some(self.technology.name),
-        }
-    }
-
-    /// What was used so far.
-    pub fn ledger(&self) -> Ledger {
-        self.ledger.borrow().clone()
+        };
+        self.spec.parameters.notes().assume(assumption.parameter, used);
+        value
     }
 }
 
-/// Keys of the estimates that an answer rests on: of the network's description, and of the parameters that were `asked`
-/// for. A rate that a measurement stands in for is none.
-pub fn estimated(spec: &FabricSpec, asked: &BTreeSet<String>) -> Vec<String> {
-    let mut keys = Vec::new();
-    let mut add = |key: String, status: Status, says_something: bool| {
-        if status == Status::Estimated && says_something {
-            keys.push(key);
-        }
-    };
-    add("topology".to_owned(), spec.topology_origin.status, true);
-    for (role, resource) in &spec.resources {
-        let key = |field: &str| format!("resource.{}.{field}", role_key(*role));
-        add(key("latency"), resource.latency.status, resource.latency.value != Time::ZERO);
-        if let Some(gross) = resource.gross.as_ref().filter(|_| resource.measured.is_none()) {
-            add(key("gross"), gross.status, true);
-        }
-        if let Some(measured) = &resource.measured {
-            add(key("measured"), measured.status, true);
-        }
+/// A number in the unit of its dimension that `unit` names, without the error of the last place that base units leave.
+fn shown(key: &str, base: f64, unit: &str) -> f64 {
+    let factor = key.strip_prefix("parameter.").and_then(parameter_named).map(|parameter| parameter.dimension);
+    let factor = factor.or_else(|| dimension_of(key)).and_then(|dimension| dimension.factor(unit)).unwrap_or(1.0);
+    (base / factor * 1e9).round() / 1e9
+}
+
+fn dimension_of(key: &str) -> Option<crate::sheet::unit::Dimension> {
+    use crate::sheet::unit::Dimension::{Rate, Size, Time};
+    match key.rsplit('.').next()? {
+        "gross" | "measured" | "rate" => Some(Rate),
+        "payload_max" | "overhead" | "overhead_per_hop" | "segment" => Some(Size),
+        _ if key.starts_with("topology") => None,
+        _ => Some(Time),
     }
-    let overhead = &spec.packet.overhead_bytes;
-    add("packet.overhead".to_owned(), overhead.status, overhead.value > 0.0);
-    // As a map: telling what was used is no use.
-    let stated: &BTreeMap<_, _> = &spec.parameters;
-    for (name, value) in stated.iter().filter(|(name, _)| asked.contains(*name)) {
-        add(format!("parameter.{name}"), value.status, true);
-    }
-    keys
 }

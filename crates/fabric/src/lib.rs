@@ -24,6 +24,8 @@ pub mod inventory;
 pub mod ledger;
 pub mod load;
 pub mod network;
+mod notes;
+pub mod numbers;
 mod parameters;
 pub mod price;
 pub mod reduction;

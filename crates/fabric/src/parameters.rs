@@ -3,10 +3,11 @@
 //! An engine asks by name ([`Parameters::get`]). The names are noted, also of what the machine does not state, so that an
 //! answer can tell what it rests on, and nothing can be reported as used that no engine reads. Clones share their notes.
 
+use crate::notes::{Notes, Used};
 use crate::terms::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Parameters by the names of [`crate::catalog::vocabulary`], in base units.
 ///
@@ -14,44 +15,52 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone, Debug, Default)]
 pub struct Parameters {
     values: BTreeMap<String, Value<f64>>,
-    asked: Arc<Mutex<BTreeSet<String>>>,
+    notes: Arc<Notes>,
 }
 
 impl Parameters {
     /// The value of `name`, for an engine that needs it.
     pub fn get(&self, name: &str) -> Option<&Value<f64>> {
-        self.note(name);
+        self.notes.parameter(name);
         self.values.get(name)
     }
 
     /// Whether the machine states `name`, for an engine that depends on it.
     pub fn contains_key(&self, name: &str) -> bool {
-        self.note(name);
+        self.notes.parameter(name);
         self.values.contains_key(name)
     }
 
     /// Those whose names begin so, for an engine that needs them all.
     pub fn beginning(&self, prefix: &str) -> impl Iterator<Item = (&String, &Value<f64>)> {
         let found = self.values.iter().filter(move |(name, _)| name.starts_with(prefix));
-        found.inspect(|(name, _)| self.note(name))
+        found.inspect(|(name, _)| self.notes.parameter(name))
     }
 
     /// The names that engines asked for so far, of this machine and its clones.
     pub fn asked(&self) -> BTreeSet<String> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.notes.parameters()
+    }
+
+    /// The assumptions that stood in so far for what the machine does not state.
+    pub fn assumed(&self) -> BTreeMap<String, Used> {
+        self.notes.assumed()
     }
 
     /// The same parameters with notes of their own.
     #[must_use]
     pub fn unasked(&self) -> Parameters {
-        Parameters { values: self.values.clone(), asked: Arc::default() }
+        Parameters { values: self.values.clone(), notes: Arc::default() }
     }
 
-    fn note(&self, name: &str) {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        if !asked.contains(name) {
-            asked.insert(name.to_owned());
-        }
+    /// What was asked of others counts for these, too.
+    pub fn also_asked(&self, others: &Parameters) {
+        self.notes.extend(&others.notes);
+    }
+
+    /// What was asked of the machine.
+    pub(crate) fn notes(&self) -> &Notes {
+        &self.notes
     }
 }
 

@@ -5,9 +5,9 @@
 //! itself, which ranks them; then all go at once to the ends that lower the answer, and to those that raise it, which
 //! gives the interval. Estimates without a stated uncertainty cannot be varied; they are listed.
 
-use crate::catalog::{Entry, role_named};
-use crate::spec::{FabricSpec, ResourceSpec, Status, Value};
-use crate::units::{Rate, Time};
+use crate::catalog::Entry;
+use crate::ledger::{Inputs, Ledger, Used};
+use crate::spec::{FabricSpec, Status};
 use std::collections::BTreeMap;
 
 /// An input that may be off.
@@ -51,86 +51,33 @@ pub struct Sensitivity {
     pub without_effect: Vec<String>,
 }
 
-/// The inputs of a machine that may be off, sorted by key.
+/// The numbers of `used` that may be off, sorted by key: estimates, fitted values and assumptions that state a range.
+pub fn uncertain(used: &Ledger) -> Vec<Input> {
+    let is_open = |used: &Used| matches!(used.status, Status::Estimated | Status::Fitted);
+    let input = |(key, used): (&String, &Used)| {
+        let range = used.range.filter(|range| is_open(used) && range[0] < range[1])?;
+        Some(Input { key: key.clone(), value: used.value, range })
+    };
+    used.used.iter().filter_map(input).collect()
+}
+
+/// The same of all that a machine states, and of all that its technology would assume.
 pub fn inputs(spec: &FabricSpec) -> Vec<Input> {
-    let uncertain = |status: Status| matches!(status, Status::Estimated | Status::Fitted);
-    let of_spec = spec.ranges.iter().filter_map(|(key, range)| {
-        let (value, status) = stated(spec, key)?;
-        uncertain(status).then(|| Input { key: key.clone(), value, range: *range })
-    });
-    // As a map: looking a value up to vary it is no use of it.
-    let stated_parameters: &BTreeMap<_, _> = &spec.parameters;
-    let silent = |name: &str| !stated_parameters.contains_key(name);
-    let assumed = spec.technology.assumptions.iter().filter(|assumption| silent(assumption.parameter));
-    let assumed = assumed.map(|assumption| {
-        let (value, range) = assumption.base();
-        Input { key: format!("parameter.{}", assumption.parameter), value, range }
-    });
-    let mut inputs: Vec<Input> = of_spec.chain(assumed).filter(|input| input.range[0] < input.range[1]).collect();
-    inputs.sort_by(|a, b| a.key.cmp(&b.key));
-    inputs
+    let spec = &FabricSpec { parameters: spec.parameters.unasked(), ..spec.clone() };
+    let asks = Inputs::new(spec);
+    for assumption in spec.technology.assumptions {
+        // Asked for, so that it is noted where the machine states nothing.
+        let _ = asks.require(assumption.parameter);
+    }
+    let mut all = spec.used();
+    all.used.extend(spec.numbers());
+    uncertain(&all)
 }
 
 /// The estimates among `entries` that state no uncertainty, so that they cannot be varied.
 pub fn unstated(entries: &[Entry]) -> Vec<&str> {
     let open = |entry: &&Entry| entry.status == Status::Estimated && entry.range.is_none() && entry.value != 0.0;
     entries.iter().filter(open).map(|entry| entry.key.as_str()).collect()
-}
-
-/// The stated value of `key` in base units.
-fn stated(spec: &FabricSpec, key: &str) -> Option<(f64, Status)> {
-    let of_rate = |rate: &Value<Rate>| (rate.value.0 as f64, rate.status);
-    match key.split('.').collect::<Vec<_>>()[..] {
-        ["parameter", name] => {
-            let stated: &BTreeMap<_, _> = &spec.parameters;
-            stated.get(name).map(|value| (value.value, value.status))
-        }
-        ["packet", "overhead"] => Some((spec.packet.overhead_bytes.value, spec.packet.overhead_bytes.status)),
-        ["resource", role, field] => {
-            let resource = spec.resources.get(&role_named(role)?)?;
-            match field {
-                "latency" => Some((resource.latency.value.0 as f64, resource.latency.status)),
-                "gross" => resource.gross.as_ref().map(of_rate),
-                "measured" => resource.measured.as_ref().map(of_rate),
-                _ => None,
-            }
-        }
-        _ => None,
-    }
-}
-
-/// The machine with the value of `key` in base units changed; a parameter that it does not state is then stated.
-#[must_use]
-pub fn with(mut spec: FabricSpec, key: &str, value: f64) -> FabricSpec {
-    match key.split('.').collect::<Vec<_>>()[..] {
-        ["parameter", name] => {
-            let varied = || Value {
-                value,
-                unit: String::new(),
-                source: "varied within its uncertainty".to_owned(),
-                status: Status::Estimated,
-            };
-            spec.parameters.entry(name.to_owned()).or_insert_with(varied).value = value;
-        }
-        ["packet", "overhead"] => spec.packet.overhead_bytes.value = value,
-        ["resource", role, field] => {
-            if let Some(resource) = role_named(role).and_then(|role| spec.resources.get_mut(&role)) {
-                set(resource, field, value);
-            }
-        }
-        _ => {}
-    }
-    spec
-}
-
-fn set(resource: &mut ResourceSpec, field: &str, value: f64) {
-    let rate = Rate(value.round().max(1.0) as u64);
-    match field {
-        "latency" => resource.latency.value = Time(value.round() as u64),
-        "gross" => resource.gross.iter_mut().for_each(|gross| gross.value = rate),
-        "measured" => resource.measured.iter_mut().for_each(|measured| measured.value = rate),
-        _ => {}
-    }
 }
 
 /// Varies the uncertain inputs of `spec`, for one answer.
@@ -152,7 +99,7 @@ pub fn vary_all<E>(
     answer: impl Fn(&FabricSpec) -> Result<Vec<f64>, E>,
 ) -> Result<Vec<Sensitivity>, E> {
     let stated = answer(spec)?;
-    let at = |input: &Input, value| answer(&with(spec.clone(), &input.key, value));
+    let at = |input: &Input, value| answer(&spec.clone().with_number(&input.key, value));
     let ends = |input: &Input| Ok([at(input, input.range[0])?, at(input, input.range[1])?]);
     let moved: Vec<[Vec<f64>; 2]> = inputs.iter().map(ends).collect::<Result<_, E>>()?;
     // Most answers move the same way with an input: what all at once give is then the same run.
@@ -162,8 +109,8 @@ pub fn vary_all<E>(
         if let Some(known) = together.get(&highs) {
             return Ok(known[index]);
         }
-        let change = |changed, (input, high): (&Input, &Option<bool>)| match high {
-            Some(high) => with(changed, &input.key, input.range[usize::from(*high)]),
+        let change = |changed: FabricSpec, (input, high): (&Input, &Option<bool>)| match high {
+            Some(high) => changed.with_number(&input.key, input.range[usize::from(*high)]),
             None => changed,
         };
         let found = answer(&inputs.iter().zip(&highs).fold(spec.clone(), change))?;

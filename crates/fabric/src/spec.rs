@@ -4,6 +4,7 @@
 //! A `FabricSpec` is plain data. Reading and validating TOML lives in `catalog`.
 
 use crate::barrier::BarrierSpec;
+use crate::notes::{Notes, Part};
 use crate::parameters::Parameters;
 use crate::reduction::ReductionSpec;
 use crate::routing::Paths;
@@ -60,15 +61,54 @@ impl PacketSpec {
     }
 }
 
-impl ResourceSpec {
+/// A resource as an engine asks for it: each number that is read is noted as used ([`FabricSpec::used`]).
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    role: Role,
+    stated: &'a ResourceSpec,
+    notes: &'a Notes,
+}
+
+impl<'a> Asked<'a> {
+    /// As [`ResourceSpec::name`].
+    pub fn name(&self) -> &'a str {
+        &self.stated.name
+    }
+
+    /// As [`ResourceSpec::half_duplex`].
+    pub fn half_duplex(&self) -> bool {
+        self.stated.half_duplex
+    }
+
+    /// Whether it has any rate.
+    pub fn is_rated(&self) -> bool {
+        self.stated.gross.is_some() || self.stated.measured.is_some()
+    }
+
+    /// As [`ResourceSpec::gross`].
+    pub fn gross(&self) -> Option<&'a Value<Rate>> {
+        self.notes.part(Part::Gross(self.role));
+        self.stated.gross.as_ref()
+    }
+
+    /// As [`ResourceSpec::measured`].
+    pub fn measured(&self) -> Option<&'a Value<Rate>> {
+        self.notes.part(Part::Measured(self.role));
+        self.stated.measured.as_ref()
+    }
+
+    /// As [`ResourceSpec::latency`].
+    pub fn latency(&self) -> &'a Value<Time> {
+        self.notes.part(Part::Latency(self.role));
+        &self.stated.latency
+    }
+
     /// Payload rate in bytes per second under `capacities`, one direction (both together when half duplex):
     /// the measured rate where asked for and known, else gross x `efficiency`. `None`: never a limit.
     pub fn payload_rate(&self, capacities: Capacities, efficiency: f64) -> Option<f64> {
-        let theoretical = self.gross.as_ref().map(|gross| gross.value.0 as f64 * efficiency);
-        match capacities {
-            Capacities::Theoretical => theoretical,
-            Capacities::Measured => self.measured.as_ref().map(|rate| rate.value.0 as f64).or(theoretical),
-        }
+        let measured = if capacities == Capacities::Measured { self.measured() } else { None };
+        let measured = measured.map(|rate| rate.value.0 as f64);
+        measured.or_else(|| self.gross().map(|gross| gross.value.0 as f64 * efficiency))
     }
 }
 
@@ -130,13 +170,36 @@ pub struct PriceRef {
 impl FabricSpec {
     /// What is known of a role. Links between switches, groups or enclosures that the description does not tell
     /// apart are like the next plainer kind of link.
-    pub fn resource(&self, role: Role) -> Option<&ResourceSpec> {
+    pub fn resource(&self, role: Role) -> Option<Asked<'_>> {
         let plainer = match role {
             Role::GlobalLink => Some(Role::SwitchLink),
             Role::SwitchLink => Some(Role::Link),
             _ => None,
         };
-        self.resources.get(&role).or_else(|| self.resource(plainer?))
+        self.own_resource(role).or_else(|| self.resource(plainer?))
+    }
+
+    /// What is stated of just this role.
+    pub fn own_resource(&self, role: Role) -> Option<Asked<'_>> {
+        self.resources.get(&role).map(|stated| Asked { role, stated, notes: self.parameters.notes() })
+    }
+
+    /// The packet format, for an engine that uses it.
+    pub fn packet(&self) -> &PacketSpec {
+        self.parameters.notes().part(Part::Packet);
+        &self.packet
+    }
+
+    /// The barrier network, for an engine that uses it.
+    pub fn barrier(&self) -> Option<&BarrierSpec> {
+        self.parameters.notes().part(Part::Barrier);
+        self.barrier.as_ref()
+    }
+
+    /// The reduction network, for an engine that uses it.
+    pub fn reduction(&self) -> Option<&ReductionSpec> {
+        self.parameters.notes().part(Part::Reduction);
+        self.reduction.as_ref()
     }
 
     /// The same with another technology's record: its flow control and paths.

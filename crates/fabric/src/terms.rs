@@ -104,19 +104,6 @@ impl FlowControl {
     pub fn is_wormhole(self) -> bool {
         self == FlowControl::Wormhole
     }
-
-    /// Input buffer of a switch port, per virtual channel, net of the link's round trip, in bytes.
-    pub fn switch_buffer_bytes(self, packet_bytes: u32) -> u32 {
-        match self {
-            // A slack buffer of a worm: Myrinet's and Elite's switches hold a few dozen bytes a port.
-            FlowControl::Wormhole => 128,
-            FlowControl::Credit => 64 * packet_bytes,
-            FlowControl::Ethernet => 256 << 10,
-            // 16 packets in each queue of a link controller (parameters P004).
-            FlowControl::SciRing => 16 * 192,
-            FlowControl::StoreAndForward => u32::MAX,
-        }
-    }
 }
 
 /// How packets find their way.

@@ -64,7 +64,7 @@ fn switch_forms_equal_counts_where_every_switch_is_full_and_k_always() {
             let hops = form.hops.unwrap() * if is_clos { 2.0 } else { 1.0 };
             assert!(close(split.hops, hops), "{name} {nodes}: {split:?} {form:?}");
             let link = spec.resources[&Role::Link].measured.as_ref().unwrap().value.mbps();
-            let between = spec.resource(Role::SwitchLink).unwrap().measured.as_ref().unwrap().value.mbps();
+            let between = spec.resource(Role::SwitchLink).unwrap().measured().unwrap().value.mbps();
             let bandwidth = split.bandwidth(between, link);
             assert!(
                 close(bandwidth.overall_mbps, form.bandwidth_per_node_mbps),

@@ -1,7 +1,7 @@
 //! Sensitivity: inputs move within their stated uncertainty, and the answer with them.
 
 use hotlink_fabric::catalog::{self, Library};
-use hotlink_fabric::sensitivity::{inputs, unstated, vary, with};
+use hotlink_fabric::sensitivity::{inputs, unstated, vary};
 use hotlink_fabric::spec::{FabricSpec, Role};
 use std::convert::Infallible;
 
@@ -66,5 +66,8 @@ fn uncertainty_is_a_share_or_two_ends_that_hold_the_value() {
     assert!(
         unstated(&entries).contains(&"resource.link.latency") && !unstated(&entries).contains(&"resource.link.gross")
     );
-    assert_eq!(with(spec, "resource.link.gross", 5e6).resources[&Role::Link].gross.as_ref().unwrap().value.mbps(), 5.0);
+    assert_eq!(
+        spec.with_number("resource.link.gross", 5e6).resources[&Role::Link].gross.as_ref().unwrap().value.mbps(),
+        5.0
+    );
 }

@@ -1,9 +1,14 @@
 //! A machine that was calibrated as LogGP: what messages, copies and updates of memory take on it.
 
 use super::parameters::{Curve, LogGops, per_size};
+use hotlink_fabric::ledger::Inputs;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
 use hotlink_port::STREAM_BYTES;
+use std::sync::Arc;
+
+/// Up to which size a rank's own part of an exchange is a message to itself, in alltoall and in alltoallv.
+const OWN_MESSAGE_MAX: [&str; 2] = ["alltoall_own_message_max", "alltoallv_own_message_max"];
 
 /// Messages of so many bytes no library takes into buffers of its own: their sender waits for the receiver, and their
 /// time has no more steps of protocols.
@@ -65,10 +70,11 @@ pub struct Machine {
     /// Time of a message to oneself.
     to_self: Curve,
     /// Picoseconds that a call of a collective adds to its messages, on each rank.
-    pub(super) collective: u64,
-    /// Up to which size a rank's own part of an exchange is a message to itself, in alltoall and in alltoallv.
-    pub own_message_max: [u64; 2],
+    collective: u64,
+    own_message_max: [u64; 2],
     name: String,
+    /// Where it is noted what was used.
+    spec: Option<Arc<FabricSpec>>,
 }
 
 /// The time of `bytes` by `curve`, in a program that goes through `working` bytes before it comes back to the same ones.
@@ -96,6 +102,7 @@ impl Machine {
             collective: 0,
             own_message_max: [0; 2],
             name: name.to_owned(),
+            spec: None,
         }
     }
     /// From a fabric that `calibrate --model loggp` wrote.
@@ -103,25 +110,46 @@ impl Machine {
     /// # Errors
     /// Which parameter of LogGP is missing.
     pub fn of(spec: &FabricSpec) -> Result<Machine, String> {
-        let known = |name: &str| spec.parameters.get(name).map(|value| value.value);
+        // What only some programs need is noted when they do.
+        let quiet = FabricSpec { parameters: spec.parameters.unasked(), ..spec.clone() };
+        let quiet = Inputs::new(&quiet);
+        let always = |name: &str| quiet.require(name).expect("an assumption of any technology");
         let curve = |prefix: &str| Curve::through(&per_size(spec, prefix));
         let local = Local {
             copies: curve("copy_time_of_"),
             copies_beside: curve("copy_time_beside_others_of_"),
-            update: known("update_time").map(|ps| Time(ps.round() as u64)),
-            program_copy: known("program_copy_time_per_byte").unwrap_or(0.0),
+            update: quiet.stated("update_time").map(|ps| Time(ps.round() as u64)),
+            program_copy: always("program_copy_time_per_byte"),
         };
-        let is_carried = known("loggp_processor_share").is_some_and(|share| share >= 0.5);
+        let share = spec.parameters.get("loggp_processor_share");
+        let is_carried = share.is_some_and(|share| share.value >= 0.5);
         let carried = Carried { row: curve("row_time_of_"), exchange: curve("exchange_time_of_") };
-        let most = |name: &str| known(name).map_or(0, |value| value as u64);
         Ok(Machine {
             local: Some(local),
             carried: is_carried.then_some(carried),
             to_self: curve("self_time_of_"),
-            collective: known("collective_overhead").map_or(0, |value| value as u64),
-            own_message_max: ["alltoall_own_message_max", "alltoallv_own_message_max"].map(most),
+            collective: always("collective_overhead") as u64,
+            own_message_max: OWN_MESSAGE_MAX.map(|name| always(name) as u64),
+            spec: Some(Arc::new(spec.clone())),
             ..Machine::of_messages(&spec.name, LogGops::of(spec)?)
         })
+    }
+    /// A parameter is used.
+    fn uses(&self, name: &str) {
+        if let Some(spec) = &self.spec {
+            // Its absence is the business of whoever needs it.
+            let _ = Inputs::new(spec).require(name);
+        }
+    }
+    /// Picoseconds that a call of a collective adds to its messages, on each rank.
+    pub(super) fn collective(&self) -> u64 {
+        self.uses("collective_overhead");
+        self.collective
+    }
+    /// Up to which size a rank's own part of an exchange is a message to itself, in alltoall or (`uneven`) alltoallv.
+    pub fn own_message_max(&self, uneven: bool) -> u64 {
+        self.uses(OWN_MESSAGE_MAX[usize::from(uneven)]);
+        self.own_message_max[usize::from(uneven)]
     }
     /// Its name: the fabric's.
     pub fn name(&self) -> &str {
@@ -181,6 +209,7 @@ impl Machine {
         let Some(local) = &self.local else { return 0 };
         let streams = if bytes < STREAM_BYTES { 1.0 } else { 1.5 };
         let shared = self.plain_copy(bytes, ranks, working).unwrap_or(0) as f64 * streams;
+        self.uses("program_copy_time_per_byte");
         shared.max(bytes as f64 * local.program_copy) as u64
     }
     /// Time of a program's own work: bytes that it reads or writes in order, words that it updates in no order.
@@ -188,7 +217,10 @@ impl Machine {
         let Some(local) = &self.local else { return Ok(0) };
         let update = match scattered {
             0 => 0,
-            _ => local.update.ok_or(Missing::Updates)?.0,
+            _ => {
+                self.uses("update_time");
+                local.update.ok_or(Missing::Updates)?.0
+            }
         };
         // A copy's reads and writes are two streams.
         Ok(self.plain_copy(streamed / 2, ranks, 0)? + scattered.saturating_mul(update))

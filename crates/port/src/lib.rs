@@ -37,6 +37,7 @@
 //! - A transfer with a rank that died ends before [`Event::PeerGone`] tells of it. Messages of that rank may come later.
 
 pub mod blocks;
+mod busy;
 pub mod conformance;
 mod contract;
 mod limits;
@@ -48,6 +49,7 @@ mod random;
 mod reduction;
 pub mod safety;
 
+pub use busy::{Busy, Task};
 pub use contract::{Call, Driver, Host, Note, Port, Program, RunError, wait, yield_once};
 pub use limits::{DepositLimits, Limits, ReductionLimits, RegistrationLimits};
 pub use memory::{Align, Attachment, Key, Kind, Layout, Memory, Span};

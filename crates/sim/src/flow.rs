@@ -1,9 +1,10 @@
 //! What the simulator adds to a fabric's description: buffers, streams and packet size.
 //!
-//! A load count needs none of this; none of it raises a capacity. Every value here is a choice of the simulation with
-//! a default by the technology and its flow control, not a measured property of a product.
+//! A load count needs none of this; none of it raises a capacity. What a fabric does not state is an assumption of its
+//! technology or flow control, and answers name it.
 
 use crate::fault::Fault;
+use hotlink_fabric::ledger::Inputs;
 use hotlink_fabric::routing::Paths;
 use hotlink_fabric::spec::{Capacities, FabricSpec};
 
@@ -47,8 +48,8 @@ pub struct Settings {
     pub paths: Paths,
     /// Ethernet's reaction to a full buffer.
     pub congestion: Congestion,
-    /// Time after which a dropped or lost packet is sent again, in picoseconds.
-    pub retransmit_ps: u64,
+    /// Time after which a dropped or lost packet is sent again, in picoseconds; `None`: the fabric's `retransmit_time`.
+    pub retransmit_ps: Option<u64>,
     /// What fails, comes back or degrades, and when.
     pub faults: Vec<Fault>,
 }
@@ -56,22 +57,27 @@ pub struct Settings {
 impl Settings {
     /// Defaults for a fabric.
     pub fn of(spec: &FabricSpec) -> Settings {
-        let packet = spec.packet.payload_max_bytes.as_ref().map_or(4096, |limit| limit.value.min(1 << 20) as u32);
+        let inputs = Inputs::new(spec);
+        // Every technology assumes what is asked for here.
+        let always = |name: &str| inputs.require(name).expect("an assumption of any technology");
+        let packet = match &spec.packet().payload_max_bytes {
+            Some(limit) => limit.value.min(1 << 20) as u32,
+            None => always("segment_size") as u32,
+        };
         let technology = spec.technology;
         Settings {
             seed: 1,
             capacities: Capacities::Theoretical,
-            // Where packets may be of any length, GM's 4 KiB.
             packet_bytes: Some(packet),
-            switch_buffer_bytes: spec.flow_control.switch_buffer_bytes(packet),
-            nic_buffer_bytes: 256 << 10,
+            switch_buffer_bytes: inputs.switch_buffer(packet) as u32,
+            nic_buffer_bytes: always("nic_buffer") as u32,
             streams: technology.streams.value,
             outstanding: technology.outstanding.map_or(u16::MAX, |limit| limit.value),
             unacknowledged: u16::MAX,
             acknowledge_ps: 0,
             paths: spec.paths,
             congestion: Congestion::Pause,
-            retransmit_ps: 100_000_000,
+            retransmit_ps: None,
             faults: Vec::new(),
         }
     }

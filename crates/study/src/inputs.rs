@@ -4,7 +4,7 @@
 use crate::text::figure;
 use crate::{Error, Source, Unwatched, Watch};
 use hotlink_bench::Record;
-use hotlink_fabric::ledger;
+use hotlink_fabric::ledger::Ledger;
 use hotlink_fabric::sensitivity::{self, Input, Sensitivity};
 use hotlink_fabric::spec::FabricSpec;
 
@@ -29,7 +29,8 @@ const QUICK_EVENTS: f64 = 300_000.0;
 /// Nodes whose flows are counted in a moment, again and again.
 const QUICK_NODES: f64 = 32.0;
 
-/// Asks `answer` about the machine, and adds to its records what they rest on (`estimates`). Where `vary` asks for it, the
+/// Asks `answer` about the machine, and adds to its records what they rest on: every number that was used (`inputs`), and
+/// which of them are estimates (`estimates`) or were not stated at all (`assumed`). Where `vary` asks for it, the
 /// uncertain inputs go to their ends: each record gets the interval of its answer (`latency_us_low`, `latency_us_high`)
 /// and the inputs that move it, the strongest first (`sensitivity`). Estimates that state no uncertainty cannot be varied
 /// (`not_varied`).
@@ -37,20 +38,15 @@ const QUICK_NODES: f64 = 32.0;
 /// # Errors
 /// The first of `answer`.
 pub fn told(source: &Source, vary: Vary, watch: &dyn Watch, answer: &Answer<'_>) -> Result<Vec<Record>, Error> {
-    let source = source.unasked();
-    let mut records = answer(&source, watch)?;
-    let asked = source.spec().parameters.asked();
-    let estimated = ledger::estimated(source.spec(), &asked);
+    let asked = source.unasked();
+    let mut records = answer(&asked, watch)?;
+    let used = asked.spec().used();
     for record in records.iter_mut().filter(|record| key(record).is_some()) {
-        let is_timeless = record.text("method").is_some_and(|method| ["formula", "load"].contains(&method));
-        let is_used = |key: &&String| !is_timeless || !(key.ends_with(".latency") || key.starts_with("parameter."));
-        let estimated: Vec<String> = estimated.iter().filter(is_used).cloned().collect();
-        if !estimated.is_empty() {
-            record.set("estimates", estimated);
-        }
+        note(record, &used);
     }
-    let mut inputs = sensitivity::inputs(source.spec());
-    inputs.retain(|input| input.key.strip_prefix("parameter.").is_none_or(|name| asked.contains(name)));
+    source.also_asked(&asked);
+    let source = asked;
+    let inputs = sensitivity::uncertain(&used);
     let count = match vary {
         Vary::No => 0,
         Vary::IfQuick => usize::from(is_quick(&records, &inputs)),
@@ -58,6 +54,18 @@ pub fn told(source: &Source, vary: Vary, watch: &dyn Watch, answer: &Answer<'_>)
     };
     add(&mut records[..count], &source, &inputs, answer)?;
     Ok(records)
+}
+
+/// Writes what an answer used into its record, unless an engine of several has written what it used itself.
+pub(crate) fn note(record: &mut Record, used: &Ledger) {
+    if record.get("inputs").is_some() {
+        return;
+    }
+    for (key, lines) in [("inputs", used.lines()), ("estimates", used.estimates()), ("assumed", used.assumed())] {
+        if !lines.is_empty() {
+            record.set(key, lines);
+        }
+    }
 }
 
 fn key(record: &Record) -> Option<&'static str> {
@@ -120,7 +128,7 @@ fn write(record: &mut Record, key: &str, found: &Sensitivity) {
 /// Keys that the lines under a table tell of: no columns.
 pub fn is_told_below(key: &str) -> bool {
     let interval = key.strip_suffix("_low").or_else(|| key.strip_suffix("_high"));
-    ["estimates", "assumed", "sensitivity", "sensitivity_of", "not_varied"].contains(&key)
+    ["inputs", "estimates", "assumed", "sensitivity", "sensitivity_of", "not_varied"].contains(&key)
         || interval.is_some_and(|of| ANSWERS.contains(&of))
 }
 

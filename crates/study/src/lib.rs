@@ -27,6 +27,7 @@ pub mod sort;
 mod source;
 pub mod text;
 pub mod timeline;
+pub mod uses;
 pub mod values;
 mod watch;
 pub mod words;

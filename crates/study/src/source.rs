@@ -114,6 +114,11 @@ impl Source {
         Source { spec: FabricSpec { parameters, ..self.spec.clone() }, ..self.clone() }
     }
 
+    /// What was asked of another copy of the fabric counts for this one, too.
+    pub fn also_asked(&self, other: &Source) {
+        self.spec.parameters.also_asked(&other.spec.parameters);
+    }
+
     /// The same fabric with other values.
     #[must_use]
     pub fn varied(&self, spec: FabricSpec) -> Source {
@@ -157,8 +162,8 @@ impl Source {
                 false => Err(format!("{} holds {} nodes, no other number", graph.file, graph.nodes)),
             };
         }
-        let cores = self.spec.parameters.get("host_processors").map(|cores| cores.value);
-        if let Some(cores) = cores.filter(|_| self.spec.topology.is::<Shared>())
+        if self.spec.topology.is::<Shared>()
+            && let Some(cores) = self.spec.parameters.get("host_processors").map(|cores| cores.value)
             && f64::from(nodes) > cores
         {
             return Err(format!("{nodes} processes: this machine has {cores} cores, one for each process"));

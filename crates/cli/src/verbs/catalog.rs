@@ -6,7 +6,11 @@ use hotlink_bench::Record;
 use hotlink_fabric::catalog::vocabulary::PARAMETERS;
 use hotlink_fabric::catalog::{Described, Entry, Kind, Library, Mistake, status_name};
 use hotlink_fabric::forms;
+use hotlink_fabric::numbers::TOPOLOGY;
+use hotlink_fabric::sensitivity;
 use hotlink_fabric::spec::{FabricSpec, Role, Status};
+use hotlink_study::{Source, uses};
+use std::collections::BTreeMap;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -114,8 +118,17 @@ fn head(described: &Described) -> Record {
 
 fn show(library: &Library, name: &str, why: bool, output: &mut Output) -> Result<(), Failure> {
     let described = library.describe(name).map_err(|mistakes| Failure::Input(lines(&mistakes)))?;
+    let uses = match described.kind {
+        Kind::Fabric if why => uses::of(&Source::open(name)?),
+        _ => BTreeMap::new(),
+    };
     for entry in &described.entries {
-        output.push(number(&described, entry, why));
+        let record = number(&described, entry);
+        output.push(if why {
+            record.with("place", entry.place.clone()).with("used_for", used_for(&described, entry, &uses))
+        } else {
+            record
+        });
     }
     let keys: &[&str] = match why {
         false => &["key", "value", "unit", "status", "source"],
@@ -126,6 +139,13 @@ fn show(library: &Library, name: &str, why: bool, output: &mut Output) -> Result
     table.notes.push(format!("file: {}", described.file));
     if !described.parts.is_empty() {
         table.notes.push(format!("parts: {}", described.parts.join(", ")));
+    }
+    let fixed = sensitivity::unstated(&described.entries);
+    if !fixed.is_empty() {
+        let (count, names) = (fixed.len(), fixed.join(", "));
+        table
+            .notes
+            .push(format!("{count} estimates state no uncertainty, so that --sensitivity does not vary them: {names}"));
     }
     output.table(table);
     if let Some(spec) = described.spec.as_ref().filter(|_| why) {
@@ -138,33 +158,24 @@ fn show(library: &Library, name: &str, why: bool, output: &mut Output) -> Result
     Ok(())
 }
 
-fn number(described: &Described, entry: &Entry, why: bool) -> Record {
-    let mut record = Record::new()
+fn number(described: &Described, entry: &Entry) -> Record {
+    Record::new()
         .with(kind_name(described.kind), described.name.clone())
         .with("key", entry.key.clone())
         .with("value", entry.value)
         .with("unit", entry.unit.clone())
         .with("status", status_name(entry.status))
-        .with("source", entry.source.clone());
-    if why {
-        record.set("place", entry.place.clone());
-        record.set("used_for", used_for(&entry.key));
-    }
-    record
+        .with("source", entry.source.clone())
 }
 
-/// What a number of this key enters.
-fn used_for(key: &str) -> &'static str {
-    let mut steps = key.split('.');
-    match (steps.next(), steps.next_back()) {
-        (Some("topology"), _) => "the network and its routes",
-        (Some("resource"), Some("gross")) => "theoretical capacity",
-        (Some("resource"), Some("measured")) => "measured capacity",
-        (Some("resource"), _) => "simulated latency",
-        (Some("packet"), _) => "packet efficiency",
-        (Some("parameter"), _) => "simulated hosts and adapters",
-        (Some("item"), _) => "cost",
-        _ => "",
+/// The questions that use a number, as the engines noted it when they were asked.
+fn used_for(described: &Described, entry: &Entry, uses: &BTreeMap<String, Vec<&'static str>>) -> String {
+    let key = if entry.key.starts_with("topology.") { TOPOLOGY } else { entry.key.as_str() };
+    match (described.kind, uses.get(key)) {
+        (Kind::Prices, _) => "compare (cost)".to_owned(),
+        (Kind::Part, _) => "by the fabrics that name this part: hotlink catalog show FABRIC --why".to_owned(),
+        (Kind::Fabric, Some(questions)) => questions.join(", "),
+        (Kind::Fabric, None) => "not used by any engine".to_owned(),
     }
 }
 

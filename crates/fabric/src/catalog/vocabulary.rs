@@ -93,8 +93,15 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("memory_line_write", Time, "time to write a line, or part of one, to memory"),
     parameter("memory_rate", Rate, "peak rate of the host's memory"),
     parameter("message_gap", Time, "least time between short messages of one node (LogP g)"),
+    parameter("message_queue", Count, "short messages that wait at a receiver before their sender must wait"),
     parameter("mpi_bandwidth", Rate, "asymptotic ping-pong bandwidth through MPI as the source prints it"),
     parameter("mpi_latency", Time, "half round trip of a short MPI message as the source prints it"),
+    parameter(
+        "multiply_add_clocks",
+        Count,
+        "clocks of a multiply-add of a long vector (daxpy) whose data are in a cache",
+    ),
+    parameter("nic_buffer", Size, "memory of the adapter for packets, each way"),
     parameter("nic_clock", Frequency, "clock of the adapter's processor"),
     parameter("nic_element_time", Time, "time of the adapter's processor per element of a strided deposit"),
     parameter("nic_receive_time", Time, "time of the adapter's processor per received packet"),
@@ -122,12 +129,27 @@ pub const PARAMETERS: &[Parameter] = &[
         Size,
         "bytes of a response packet, where the packet's overhead does not count them already",
     ),
+    parameter("retransmit_time", Time, "time after which a dropped or lost packet is sent again"),
+    parameter("segment_size", Size, "payload of a packet where the network sets no limit"),
     parameter("stream_buffer_size", Size, "bytes of one stream buffer (write combining)"),
     parameter("stream_buffers", Count, "stream buffers of the adapter"),
+    parameter("switch_buffer", Size, "input buffer of a switch port and virtual channel, net of the link's round trip"),
+    parameter("switch_buffer_packets", Count, "the same in full packets, where switches count credits for them"),
     parameter("tcp_overhead", Time, "processor time of the TCP/IP stack per segment"),
     parameter("tcp_segment", Size, "payload of one TCP segment"),
+    parameter(
+        "tcp_segment_share",
+        Ratio,
+        "processor time of a segment after a message's first over that of a short message, where tcp_overhead is not stated",
+    ),
     parameter("translation_entries", Count, "address translations that the adapter keeps"),
     parameter("translation_miss_time", Time, "time to look up a page whose translation the adapter does not keep"),
+    parameter("unregister_share", Ratio, "time to unregister a buffer over that to register it"),
+    parameter(
+        "update_clocks",
+        Count,
+        "clocks of a program's update of one word in no order, where update_time is not stated",
+    ),
     parameter("update_time", Time, "time of a program's update of one word in no order (NPB IS)"),
     parameter("virtual_channels", Count, "virtual channels per link"),
     parameter(
@@ -141,7 +163,7 @@ pub const PARAMETERS: &[Parameter] = &[
 
 /// Parameters that no engine reads: they stand in the catalog for people and for `catalog show`.
 pub const REPORTED_ONLY: &[&str] =
-    &["dma_read_rate", "dma_write_rate", "mpi_bandwidth", "nic_clock", "queue_message_max"];
+    &["dma_read_rate", "dma_write_rate", "memory_rate", "mpi_bandwidth", "nic_clock", "queue_message_max"];
 
 /// Parameters that are declared once for each size: a name here and the bytes behind it (`copy_time_of_4096`).
 pub const PER_SIZE: &[Parameter] = &[

@@ -29,12 +29,15 @@ pub fn to_toml(spec: &FabricSpec) -> String {
     }
     heading(&mut out, "packet");
     let packet = &spec.packet;
+    let range = |key: &str| spec.ranges.get(key);
     if let Some(most) = &packet.payload_max_bytes {
-        value(&mut out, "payload_max", most, most.value as f64, Dimension::Size);
+        let base = (most.value as f64, range("packet.payload_max"));
+        value_within(&mut out, "payload_max", most, base, Dimension::Size);
     }
-    value(&mut out, "overhead", &packet.overhead_bytes, packet.overhead_bytes.value, Dimension::Size);
-    let per_hop = &packet.overhead_per_hop_bytes;
-    value(&mut out, "overhead_per_hop", per_hop, per_hop.value, Dimension::Size);
+    let (overhead, per_hop) = (&packet.overhead_bytes, &packet.overhead_per_hop_bytes);
+    value_within(&mut out, "overhead", overhead, (overhead.value, range("packet.overhead")), Dimension::Size);
+    let base = (per_hop.value, range("packet.overhead_per_hop"));
+    value_within(&mut out, "overhead_per_hop", per_hop, base, Dimension::Size);
     if !spec.parameters.is_empty() {
         heading(&mut out, "parameter");
     }
@@ -44,12 +47,14 @@ pub fn to_toml(spec: &FabricSpec) -> String {
         value_within(&mut out, name, number, (number.value, range), dimension);
     }
     if let Some(barrier) = &spec.barrier {
-        write_tree(&mut out, "barrier", barrier);
+        write_tree(&mut out, "barrier", barrier, &range);
     }
     if let Some(reduction) = &spec.reduction {
-        write_tree(&mut out, "reduction", &reduction.tree);
-        value(&mut out, "segment", &reduction.segment, reduction.segment.value as f64, Dimension::Size);
-        value(&mut out, "rate", &reduction.rate, reduction.rate.value.0 as f64, Dimension::Rate);
+        write_tree(&mut out, "reduction", &reduction.tree, &range);
+        let base = (reduction.segment.value as f64, range("reduction.segment"));
+        value_within(&mut out, "segment", &reduction.segment, base, Dimension::Size);
+        let base = (reduction.rate.value.0 as f64, range("reduction.rate"));
+        value_within(&mut out, "rate", &reduction.rate, base, Dimension::Rate);
     }
     if let Some(prices) = &spec.prices {
         heading(&mut out, "prices");
@@ -73,7 +78,7 @@ fn write_resource<'r>(out: &mut String, resource: &ResourceSpec, range: &dyn Fn(
     }
 }
 
-fn write_tree(out: &mut String, table: &str, barrier: &BarrierSpec) {
+fn write_tree<'r>(out: &mut String, table: &str, barrier: &BarrierSpec, range: &dyn Fn(&str) -> Option<&'r [f64; 2]>) {
     heading(out, table);
     field(out, "name", quoted(&barrier.name));
     field(out, "arity", barrier.arity);
@@ -88,12 +93,14 @@ fn write_tree(out: &mut String, table: &str, barrier: &BarrierSpec) {
         [("gate_per_input", &barrier.gate_per_input), ("serial", &barrier.serial), ("software", &barrier.software)];
     let sometimes = sometimes.into_iter().filter_map(|(key, time)| Some((key, time.as_ref()?)));
     for (key, time) in always.into_iter().chain(sometimes) {
-        value(out, key, time, time.value.0 as f64, Dimension::Time);
+        let base = (time.value.0 as f64, range(&format!("{table}.{key}")));
+        value_within(out, key, time, base, Dimension::Time);
     }
     if !barrier.processing.is_empty() {
         heading(out, &format!("{table}.processing"));
         for (nodes, time) in &barrier.processing {
-            value(out, &nodes.to_string(), time, time.value.0 as f64, Dimension::Time);
+            let base = (time.value.0 as f64, range(&format!("{table}.processing.{nodes}")));
+            value_within(out, &nodes.to_string(), time, base, Dimension::Time);
         }
     }
 }
@@ -114,12 +121,7 @@ fn field(out: &mut String, key: &str, value: impl Display) {
     let _ = writeln!(out, "{key} = {value}");
 }
 
-/// A value in the unit that it states; `base` is in base units.
-fn value<T>(out: &mut String, key: &str, value: &Value<T>, base: f64, dimension: Dimension) {
-    value_within(out, key, value, (base, None), dimension);
-}
-
-/// The same with the least and greatest plausible value in base units, if known.
+/// A value in the unit that it states; `base` is in base units, with the least and greatest plausible value, if known.
 fn value_within<T>(
     out: &mut String,
     key: &str,

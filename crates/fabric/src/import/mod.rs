@@ -353,7 +353,8 @@ impl Reader<'_> {
     fn links_of(&self, spec: &mut FabricSpec) -> Result<(), ImportError> {
         let rate = self.rate("rate_MBps", self.parsed.rate_mbps)?;
         let latency = self.latency("latency_us", self.parsed.latency_us)?;
-        let of_parts = [spec.resource(Role::Link).cloned(), spec.resource(Role::SwitchLink).cloned()];
+        let link = spec.resources.get(&Role::Link).cloned();
+        let of_parts = [link.clone(), spec.resources.get(&Role::SwitchLink).cloned().or(link)];
         for ((role, name), known) in [(Role::Link, "link"), (Role::SwitchLink, "switch link")].into_iter().zip(of_parts)
         {
             let plain = ResourceSpec {

@@ -502,7 +502,7 @@ impl Load {
     /// Load of one resource; of a part of a host, what the node sends and receives (the greater of the two where each
     /// direction has the rate for itself).
     pub fn of(&self, fabric: &Fabric, resource: Resource) -> f64 {
-        let half = |role| fabric.spec.resource(role).is_some_and(|spec| spec.half_duplex);
+        let half = |role| fabric.spec.resource(role).is_some_and(|spec| spec.half_duplex());
         match resource {
             Resource::Vertex(v) => self.vertex[v.0 as usize],
             Resource::Channel(c) => {

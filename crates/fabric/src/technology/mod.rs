@@ -13,6 +13,7 @@
 //! assert!(technology::named("infinibad").unwrap_err().contains("infiniband"));
 //! ```
 
+mod any;
 mod barrier_network;
 mod bluegene;
 mod gigabit_ethernet;
@@ -173,10 +174,16 @@ impl PartialEq for Technology {
 }
 
 impl Technology {
-    /// What stands in for a parameter that a machine does not state.
+    /// What stands in for a parameter that a machine does not state: of the technology, else what holds for any.
     pub fn assumption(&self, parameter: &str) -> Option<&'static Assumption> {
-        self.assumptions.iter().find(|assumption| assumption.parameter == parameter)
+        self.assumptions.iter().chain(any::ASSUMPTIONS).find(|assumption| assumption.parameter == parameter)
     }
+}
+
+/// What stands in for a network's parameter where a machine and its technology state none: buffers, by how blocked
+/// packets behave.
+pub fn buffers(flow_control: FlowControl) -> &'static [Assumption] {
+    any::buffers(flow_control)
 }
 
 /// The technology called `name`.
@@ -257,6 +264,16 @@ mod tests {
     }
 
     #[test]
+    fn every_kind_of_flow_control_has_buffers_and_their_ranges_hold_them() {
+        use FlowControl::{Credit, Ethernet, SciRing, StoreAndForward, Wormhole};
+        for flow_control in [Credit, Ethernet, SciRing, StoreAndForward, Wormhole] {
+            let [buffer] = buffers(flow_control) else { panic!("{flow_control:?}") };
+            let (value, [low, high]) = buffer.base();
+            assert!(buffer.parameter.starts_with("switch_buffer") && low <= value && value <= high, "{buffer:?}");
+        }
+    }
+
+    #[test]
     fn every_statement_has_a_source_and_every_assumption_a_parameter_and_a_range_that_holds_it() {
         for technology in TECHNOLOGIES {
             let sources = [
@@ -267,7 +284,7 @@ mod tests {
                 technology.streams.source,
             ];
             assert!(sources.iter().all(|source| !source.is_empty()), "{}", technology.name);
-            for assumption in technology.assumptions {
+            for assumption in technology.assumptions.iter().chain(any::ASSUMPTIONS) {
                 let parameter = parameter_named(assumption.parameter).expect(assumption.parameter);
                 assert!(parameter.dimension.factor(assumption.unit).is_some(), "{}", assumption.parameter);
                 let [low, high] = assumption.range;

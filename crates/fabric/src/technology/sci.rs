@@ -33,6 +33,7 @@ const ASSUMPTIONS: &[Assumption] = &[
     assumption("dma_setup_time", 15.0, "us", [5.0, 30.0], "descriptor, start and completion by the driver, by analogy"),
     assumption("host_overhead_recv", 0.3, "us", [0.1, 1.0], "one look at a flag in memory, by analogy"),
     assumption("host_overhead_send", 0.3, "us", [0.1, 1.0], "a few stores to mapped memory, by analogy"),
+    assumption("interrupt_time", 5.0, "us", [2.0, 20.0], "Linux on a PC of the time, by analogy"),
     assumption("map_time", 50.0, "us", [20.0, 200.0], "system call, driver and handshake, by analogy"),
     assumption("map_time_per_byte", 0.48828125, "ns/B", [0.1, 1.0], "2 us for a page of 4 KiB, by analogy"),
     assumption("message_gap", 0.0, "us", [0.0, 1.0], "none beyond the stores, assumed"),

@@ -9,7 +9,7 @@ use hotlink_event::NONE;
 use hotlink_fabric::units::Time;
 use hotlink_port::{
     Align, Attachment, Event, Head, Host, Key, Kind, Layout, Limits, Memory, Note, Op, Payload, Port, Posted, Rank,
-    Refusal, STREAM_BYTES, Span, Work,
+    Refusal, STREAM_BYTES, Span, Task, Work,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -60,7 +60,7 @@ impl LogGpPort {
                 world.ask(self.rank, Job::Own { place, ps });
             }
             Some(ps) => {
-                world.charge(self.rank, ps);
+                world.charge(self.rank, Task::Copy, ps);
                 let at = world.seats[self.rank as usize].now;
                 world.arrive_own(place, at);
             }
@@ -71,10 +71,10 @@ impl LogGpPort {
         }
     }
     /// Spends what something costs; what the machine does not state is free, and noted.
-    fn spend(world: &mut World, rank: Rank, cost: Cost) {
+    fn spend(world: &mut World, rank: Rank, task: Task, cost: Cost) {
         match cost {
             Ok(0) => {}
-            Ok(ps) => world.charge(rank, ps),
+            Ok(ps) => world.charge(rank, task, ps),
             Err(missing) => _ = world.missing.insert(missing),
         }
     }
@@ -85,7 +85,7 @@ impl LogGpPort {
         let working = world.seats[self.rank as usize].uses(memory, offset, bytes);
         world.seats[self.rank as usize].streams(bytes);
         let cost = world.machine.program_copy(bytes, world.seats.len() as u32, working);
-        LogGpPort::spend(world, self.rank, Ok(cost));
+        LogGpPort::spend(world, self.rank, Task::Copy, Ok(cost));
     }
 }
 
@@ -134,6 +134,7 @@ impl Port for LogGpPort {
         let work = if is_own { 0 } else { world.machine.messages.work(over) };
         let seat = &mut world.seats[self.rank as usize];
         (seat.current, seat.now) = (place, seat.now + work);
+        seat.busy.add(Task::Software, work);
         if let Some(work) = &mut seat.work {
             work.breaks_row();
         }
@@ -174,8 +175,8 @@ impl Port for LogGpPort {
         let world = &mut *self.world.borrow_mut();
         match note {
             Note::Calls => {
-                let cost = world.machine.collective;
-                LogGpPort::spend(world, self.rank, Ok(cost));
+                let cost = world.machine.collective();
+                LogGpPort::spend(world, self.rank, Task::Software, Ok(cost));
             }
             Note::EntersBarrier => {
                 let now = world.seats[self.rank as usize].now;
@@ -239,7 +240,7 @@ impl Host for LogGpPort {
                 let alone = world.machine.alone(bytes);
                 world.ask(self.rank, Job::Copy { beside, alone });
             }
-            cost => LogGpPort::spend(world, self.rank, cost),
+            cost => LogGpPort::spend(world, self.rank, Task::Copy, cost),
         }
         Ok(())
     }
@@ -260,7 +261,8 @@ impl Host for LogGpPort {
                 world.machine.own(streamed, scattered, ranks)
             }
         };
-        LogGpPort::spend(world, self.rank, cost);
+        let task = if matches!(work, Work::Own { .. }) { Task::Work } else { Task::Compute };
+        LogGpPort::spend(world, self.rank, task, cost);
     }
 }
 

@@ -6,7 +6,7 @@ use super::world::World;
 use crate::machine::{Machine, Missing};
 use crate::schedule::{MOST_RANKS, Schedule};
 use hotlink_fabric::units::Time;
-use hotlink_port::{Driver, Limits, Program, Rank, RunError};
+use hotlink_port::{Busy, Driver, Limits, Program, Rank, RunError};
 use serde::{Serialize, de::DeserializeOwned};
 use std::cell::RefCell;
 use std::future::Future;
@@ -35,6 +35,8 @@ pub struct Ran {
     pub trace_hash: u64,
     /// What the machine does not state and a program needed: it was free.
     pub missing: Vec<Missing>,
+    /// How long each rank's processor and adapter, the busier of its sides, were busy.
+    pub busy: Vec<Busy>,
 }
 
 /// The driver of a LogGP machine.
@@ -108,6 +110,7 @@ impl Driver for LogGp {
             barriers: world.barriers.over(),
             trace_hash: world.trace.value(),
             missing: world.missing.iter().copied().collect(),
+            busy: world.seats.iter().map(|seat| seat.busy.with_engine(seat.took_ps)).collect(),
         });
         self.schedule = world.recorder.take().map(super::record::Recorder::schedule);
         Ok(tasks.results.into_iter().flatten().collect())

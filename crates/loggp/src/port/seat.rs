@@ -3,7 +3,7 @@
 use super::work::Work;
 use hotlink_event::NONE;
 use hotlink_port::blocks::Blocks;
-use hotlink_port::{Head, Memory, Rank};
+use hotlink_port::{Busy, Head, Memory, Rank};
 use std::collections::BTreeMap;
 
 /// Where a rank's program stands.
@@ -64,6 +64,10 @@ pub(super) struct Seat {
     pub reuse: Option<Box<Reuse>>,
     /// What it waits for, as it says: peer and tag.
     pub awaits: Option<(Option<Rank>, Option<u32>)>,
+    /// How long its processor, and its adapter's sending side, were busy.
+    pub busy: Busy,
+    /// The same of the adapter's receiving side.
+    pub took_ps: u64,
 }
 
 impl Seat {
@@ -86,6 +90,8 @@ impl Seat {
             work: is_carried.then(Box::default),
             reuse: (!forgets_memory).then(Box::default),
             awaits: None,
+            busy: Busy::default(),
+            took_ps: 0,
         }
     }
     pub fn has_news(&self) -> bool {

@@ -7,14 +7,14 @@
 use super::seat::{Flight, State};
 use super::world::World;
 use crate::schedule::Kind;
-use hotlink_port::Rank;
+use hotlink_port::{Rank, Task};
 use std::collections::VecDeque;
 
 /// Something that a processor does.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Job {
     /// Takes this long.
-    Fixed(u64),
+    Fixed(u64, Task),
     /// A long copy: its time beside others, and what is left of that alone.
     Copy { beside: u64, alone: f64 },
     /// Moves a message to another rank, within a working set.
@@ -87,12 +87,13 @@ impl World {
         self.seat(rank).work.get_or_insert_default()
     }
     /// A rank's processor spends so long, now or after what it has yet to do.
-    pub fn charge(&mut self, rank: Rank, ps: u64) {
+    pub fn charge(&mut self, rank: Rank, task: Task, ps: u64) {
         if self.seats[rank as usize].is_working() {
-            return self.work(rank).jobs.push_back(Job::Fixed(ps));
+            return self.work(rank).jobs.push_back(Job::Fixed(ps, task));
         }
         let seat = self.seat(rank);
         seat.now = seat.now.saturating_add(ps);
+        seat.busy.add(task, ps);
         self.pauses(rank, ps);
         self.record(rank, Kind::Calc, rank, ps);
     }
@@ -153,7 +154,7 @@ impl World {
         };
         let now = self.now;
         let (cost, both) = match job {
-            Job::Fixed(ps) | Job::Own { ps, .. } => (ps, false),
+            Job::Fixed(ps, _) | Job::Own { ps, .. } => (ps, false),
             Job::Copy { .. } => return self.begin_copy(rank, job),
             Job::Carry { place, working } => self.carry(rank, place, working),
         };
@@ -170,7 +171,8 @@ impl World {
             let way = self.machine.news();
             let work = self.work(rank);
             // Of a row, also the first: between two there may be what a call costs, or a copy.
-            let mut soon = work.jobs.iter().take(NEXT).take_while(|next| !matches!(next, Job::Fixed(ps) if *ps > way));
+            let mut soon =
+                work.jobs.iter().take(NEXT).take_while(|next| !matches!(next, Job::Fixed(ps, _) if *ps > way));
             let follows = soon.any(|next| matches!(next, Job::Carry { .. }));
             let in_a_row = work.is_row || follows;
             return (self.machine.carry(bytes, in_a_row), false);
@@ -224,8 +226,10 @@ impl World {
     /// A processor has done something, which took so long; the rank's clock has come there.
     fn done(&mut self, rank: Rank, job: Job, took: u64) {
         self.record(rank, Kind::Calc, rank, took);
+        let task = if let Job::Fixed(_, task) = job { task } else { Task::Copy };
+        self.seat(rank).busy.add(task, took);
         match job {
-            Job::Fixed(_) | Job::Copy { .. } => self.pauses(rank, took),
+            Job::Fixed(..) | Job::Copy { .. } => self.pauses(rank, took),
             Job::Carry { place, .. } => {
                 self.send(place);
                 self.work(rank).is_row = true;
@@ -240,7 +244,7 @@ impl World {
     pub fn settle(&mut self, rank: Rank) {
         while let Some(job) = self.seat(rank).work.as_mut().and_then(|work| work.jobs.pop_front()) {
             let took = match job {
-                Job::Fixed(ps) | Job::Own { ps, .. } => ps,
+                Job::Fixed(ps, _) | Job::Own { ps, .. } => ps,
                 Job::Copy { beside, .. } => beside,
                 Job::Carry { place, working } => self.carry(rank, place, working).0,
             };

@@ -9,8 +9,8 @@ use crate::machine::{Machine, Missing};
 use crate::schedule::Kind;
 use hotlink_event::NONE;
 use hotlink_event::{Event, Queue, RadixHeap, TraceHash};
-use hotlink_port::Rank;
 use hotlink_port::safety::Barriers;
+use hotlink_port::{Rank, Task};
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 
@@ -191,6 +191,8 @@ impl World {
         let seat = self.seat(from);
         let start = seat.now.max(seat.send_free);
         (seat.now, seat.send_free) = (start + work, start + gap);
+        seat.busy.add(Task::Software, work);
+        seat.busy.add_engine(gap);
         let at_once = start == now && seat.unsent == 0;
         if !at_once {
             seat.unsent += 1;
@@ -218,6 +220,7 @@ impl World {
         let seat = &mut self.seats[to as usize];
         let served = head.max(seat.recv_free);
         seat.recv_free = served + gap;
+        seat.took_ps += gap;
         // What an adapter hands over keeps its order.
         seat.last_whole = seat.last_whole.max(served + transit);
         let whole = seat.last_whole;

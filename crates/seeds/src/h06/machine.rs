@@ -3,6 +3,7 @@
 use hotlink_bench::Step;
 use hotlink_fabric::barrier::BarrierSpec;
 use hotlink_fabric::catalog::{Library, Mistake};
+use hotlink_fabric::ledger::Inputs;
 use hotlink_fabric::units::Time;
 use hotlink_loggp::{Curve, LogGops, Machine, PerByte};
 use hotlink_sim::barrier::BarrierNetwork;
@@ -42,7 +43,8 @@ impl Machines {
         }
         let loggp = |software: Software| {
             let spec = library.fabric(software.fabric())?.spec;
-            let ps = |name: &str| spec.parameters.get(name).map_or(0.0, |value| value.value);
+            let inputs = Inputs::new(&spec);
+            let ps = |name: &str| inputs.require(name).expect("the embedded catalog or its technology states it");
             let (send, recv) = (ps("host_overhead_send"), ps("host_overhead_recv"));
             // Half a round trip is o_s + L + o_r; what the catalog does not tell apart stays in L.
             let latency = Time((ps("mpi_latency") - send - recv).max(0.0).round() as u64);

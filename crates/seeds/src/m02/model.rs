@@ -111,8 +111,8 @@ impl Model {
     /// B_eff in MB/s of messages of 1 MiB, over one switch where there are switches.
     pub(super) fn rate(&self, fabric: &str, role: Role, capacities: Capacities) -> f64 {
         let spec = self.spec(fabric);
-        let efficiency = spec.packet.efficiency(forms::MESSAGE_BYTES, 1.0);
-        let rate = spec.resources.get(&role).and_then(|resource| resource.payload_rate(capacities, efficiency));
+        let efficiency = spec.packet().efficiency(forms::MESSAGE_BYTES, 1.0);
+        let rate = spec.own_resource(role).and_then(|resource| resource.payload_rate(capacities, efficiency));
         rate.expect("M02 gives the rate") / 1e6
     }
 

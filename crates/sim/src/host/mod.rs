@@ -137,7 +137,7 @@ impl Host {
             memory: Memory::from_parameters(parameters)?,
             adapter,
             interrupt: parameters.time_if("interrupt_time")?,
-            dma_queue: if parameters.has("dma_queue") { parameters.buffers("dma_queue")? } else { 1 },
+            dma_queue: parameters.queue("dma_queue")?,
         })
     }
 
@@ -223,7 +223,7 @@ impl Channel {
     fn new(parameters: Parameters<'_>, role: Role, key: &str) -> Result<Channel, HostError> {
         let resource = parameters.resource(role, key)?;
         Ok(Channel {
-            name: resource.name.clone(),
+            name: resource.name().to_owned(),
             rate: parameters.gross(role, key)?,
             latency: parameters.latency(role, key)?,
         })

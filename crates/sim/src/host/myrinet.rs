@@ -36,7 +36,7 @@ impl Myrinet {
         let page = parameters.piece("page_size")?;
         Ok(Myrinet {
             bus: Bus::from_parameters(parameters)?,
-            bus_name: parameters.resource(Role::HostBus, "host-bus")?.name.clone(),
+            bus_name: parameters.resource(Role::HostBus, "host-bus")?.name().to_owned(),
             burst: parameters.piece("dma_burst")?,
             page,
             // Half of the memory holds the control program and the other direction.

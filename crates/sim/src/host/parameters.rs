@@ -3,7 +3,8 @@
 use super::HostError;
 use super::memory::WORD;
 use hotlink_fabric::catalog::vocabulary::parameter_named;
-use hotlink_fabric::spec::{FabricSpec, ResourceSpec, Role};
+use hotlink_fabric::ledger::Inputs;
+use hotlink_fabric::spec::{Asked, FabricSpec, Role};
 use hotlink_fabric::units::{Rate, Time};
 use std::ops::RangeInclusive;
 
@@ -71,6 +72,12 @@ impl<'a> Parameters<'a> {
         self.parameter(name, 1..=1 << 20, "buffers")
     }
 
+    /// Operations that wait, as stated or as the technology assumes.
+    pub fn queue(self, name: &str) -> Result<u64, HostError> {
+        let base = Inputs::new(self.0).require(name).map_err(|missing| self.missing(&missing.name, missing.meaning))?;
+        self.within(&format!("parameter.{name}"), base, 1..=1 << 20, "operations")
+    }
+
     /// Clocks of a bus transaction, possibly none.
     pub fn clocks(self, name: &str) -> Result<u64, HostError> {
         self.parameter(name, 0..=1000, "clocks")
@@ -83,7 +90,7 @@ impl<'a> Parameters<'a> {
 
     /// Overhead bytes of a packet that passes `switches` switches.
     pub fn overhead(self, switches: f64) -> Result<u64, HostError> {
-        let packet = &self.0.packet;
+        let packet = self.0.packet();
         let bytes = packet.overhead_bytes.value + packet.overhead_per_hop_bytes.value * switches;
         self.within("packet.overhead", bytes, 0..=MOST_PIECE, "B")
     }
@@ -95,24 +102,24 @@ impl<'a> Parameters<'a> {
 
     /// Payload of a full packet, a word where packets have no limit.
     pub fn payload(self) -> Result<u64, HostError> {
-        let most = self.0.packet.payload_max_bytes.as_ref().map_or(WORD, |most| most.value);
+        let most = self.0.packet().payload_max_bytes.as_ref().map_or(WORD, |most| most.value);
         self.within("packet.payload_max", most as f64, 1..=MOST_PIECE, "B")
     }
 
     /// The latency of the resource of `role`.
     pub fn latency(self, role: Role, key: &str) -> Result<Time, HostError> {
-        let latency = self.resource(role, key)?.latency.value.0 as f64;
+        let latency = self.resource(role, key)?.latency().value.0 as f64;
         self.within(&format!("resource.{key}.latency"), latency, 0..=MOST_TIME, "ps").map(Time)
     }
 
     /// The resource of `role`.
-    pub fn resource(self, role: Role, key: &str) -> Result<&'a ResourceSpec, HostError> {
-        self.0.resources.get(&role).ok_or_else(|| self.missing(&format!("resource.{key}"), "its rate and latency"))
+    pub fn resource(self, role: Role, key: &str) -> Result<Asked<'a>, HostError> {
+        self.0.own_resource(role).ok_or_else(|| self.missing(&format!("resource.{key}"), "its rate and latency"))
     }
 
     /// The gross rate of the resource of `role`.
     pub fn gross(self, role: Role, key: &str) -> Result<Rate, HostError> {
-        let gross = self.resource(role, key)?.gross.as_ref().map(|gross| gross.value);
+        let gross = self.resource(role, key)?.gross().map(|gross| gross.value);
         let key = format!("resource.{key}.gross");
         let gross = gross.ok_or_else(|| self.missing(&key, "its gross rate"))?;
         self.within(&key, gross.0 as f64, 1_000_000..=1 << 50, "B/s").map(Rate)

@@ -44,7 +44,7 @@ impl Sci {
     pub fn new(parameters: Parameters<'_>) -> Result<Sci, HostError> {
         Ok(Sci {
             bus: Bus::from_parameters(parameters)?,
-            bus_name: parameters.resource(Role::HostBus, "host-bus")?.name.clone(),
+            bus_name: parameters.resource(Role::HostBus, "host-bus")?.name().to_owned(),
             write_burst: parameters.piece("write_burst")?,
             write_buffers: parameters.buffers("write_buffers")?,
             issue: parameters.time("write_issue_time")?,

@@ -36,12 +36,12 @@ impl T3d {
         Ok(T3d {
             link,
             network,
-            engine: engine.name.clone(),
+            engine: engine.name().to_owned(),
             overhead: parameters.overhead(0.0)?,
             payload: parameters.payload()?,
             issue: parameters.time("write_issue_time")?,
             write_buffers: parameters.buffers("write_buffers")?,
-            annex: parameters.time_if("annex_time")?.unwrap_or_default(),
+            annex: parameters.time("annex_time")?,
             read_latency: parameters.time_if("pio_read_latency")?,
             remote_reads: if parameters.has("remote_reads") { parameters.buffers("remote_reads")? } else { 1 },
         })

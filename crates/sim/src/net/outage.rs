@@ -132,7 +132,7 @@ impl Net<'_> {
             return self.request(packet);
         }
         if self.repair_awaited() {
-            let at = self.now + self.settings.retransmit_ps;
+            let at = self.now + self.retransmit_ps();
             return self.queue.push(at, Event::new(kind::RETRY, packet, 0));
         }
         self.give_up(packet);
@@ -207,7 +207,7 @@ impl Net<'_> {
         if let Some(worm) = self.worms.get_mut(packet as usize) {
             worm.tail = 0;
         }
-        self.queue.push(self.now + self.settings.retransmit_ps, Event::new(kind::RETRY, packet, 0));
+        self.queue.push(self.now + self.retransmit_ps(), Event::new(kind::RETRY, packet, 0));
     }
 
     /// Gives back what a packet holds behind it.

@@ -11,6 +11,7 @@ use super::worm::part;
 use super::{Mode, Net, Note, Packet, kind};
 use crate::plan::{NONE, Stage};
 use hotlink_event::{Event, Queue};
+use hotlink_fabric::ledger::Inputs;
 
 /// What a packet needs that starts whatever the room ([`Net::need`]).
 const NO_NEED: i32 = i32::MIN;
@@ -353,8 +354,14 @@ impl Net<'_> {
         }
         self.stats.drops += 1;
         self.send_again(packet, 0);
-        self.queue.push(self.now + self.settings.retransmit_ps, Event::new(kind::RETRY, packet, 0));
+        self.queue.push(self.now + self.retransmit_ps(), Event::new(kind::RETRY, packet, 0));
         false
+    }
+
+    /// After how long what is gone is sent again.
+    pub(super) fn retransmit_ps(&self) -> u64 {
+        let stated = || Inputs::new(&self.plan.fabric.spec).require("retransmit_time");
+        self.settings.retransmit_ps.unwrap_or_else(|| stated().expect("an assumption of any technology") as u64)
     }
 
     /// Takes a packet back to a stage of its route.

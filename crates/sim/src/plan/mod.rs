@@ -97,7 +97,7 @@ impl<'a> Plan<'a> {
     pub fn new(fabric: &'a Fabric, settings: &Settings) -> Result<Plan<'a>, SimError> {
         let spec = &fabric.spec;
         let limit = spec
-            .packet
+            .packet()
             .payload_max_bytes
             .as_ref()
             .map_or(MOST_PACKET_BYTES, |limit| limit.value.clamp(1, MOST_PACKET_BYTES.into()) as u32);
@@ -250,7 +250,7 @@ impl<'a> Plan<'a> {
     }
 
     fn half_duplex(&self, role: Role) -> bool {
-        self.fabric.spec.resource(role).is_some_and(|resource| resource.half_duplex)
+        self.fabric.spec.resource(role).is_some_and(|resource| resource.half_duplex())
     }
 
     fn add_server(&mut self, resource: Resource, settings: &Settings) -> Result<u32, SimError> {
@@ -288,17 +288,19 @@ impl<'a> Plan<'a> {
     /// Rate of wire bytes: the gross rate, or what gives full packets the measured payload rate. `None`: never a limit.
     fn rate(&self, resource: Resource, capacities: Capacities) -> Option<Rate> {
         let (spec, role) = (&self.fabric.spec, self.fabric.network.role(resource));
-        let (gross, stated) = (self.fabric.gross(resource), spec.resource(role)?);
-        let (Capacities::Measured, Some(measured)) = (capacities, &stated.measured) else { return gross };
-        let (own, usual) = match (gross, &stated.gross) {
+        let stated = spec.resource(role)?;
+        let measured = if capacities == Capacities::Measured { stated.measured() } else { None };
+        let gross = self.fabric.gross(resource);
+        let Some(measured) = measured else { return gross };
+        let (own, usual) = match (gross, stated.gross()) {
             (Some(own), Some(usual)) => (own.0, usual.value.0),
             // What a link has of its own goes before what was measured of all.
             (Some(own), None) => return Some(own),
             // A calibrated machine knows no more than what was measured.
             (None, _) => (1, 1),
         };
-        let full = spec.packet.payload_max_bytes.as_ref().map_or(0, |limit| limit.value);
-        let efficiency = if role.carries_packets() && full > 0 { spec.packet.efficiency(full, 0.0) } else { 1.0 };
+        let full = spec.packet().payload_max_bytes.as_ref().map_or(0, |limit| limit.value);
+        let efficiency = if role.carries_packets() && full > 0 { spec.packet().efficiency(full, 0.0) } else { 1.0 };
         Some(Rate((measured.value.0 as f64 / efficiency * own as f64 / usual as f64).floor() as u64))
     }
 
@@ -377,17 +379,17 @@ fn latency(fabric: &Fabric, resource: Resource) -> Result<u32, SimError> {
 /// Virtual channels of each kind that the routing tells apart: what the fabric's links have beyond its needs serves
 /// adaptive routing (QsNet: two where an ascent and descent needs one).
 fn alike(fabric: &Fabric, settings: &Settings) -> u32 {
-    let stated = fabric.spec.parameters.get("virtual_channels").map_or(1, |parameter| parameter.value as u32);
-    match settings.paths {
-        Paths::Adaptive => (stated / u32::from(fabric.routing.virtual_channels())).clamp(1, 8),
-        _ => 1,
+    if settings.paths != Paths::Adaptive {
+        return 1;
     }
+    let stated = fabric.spec.parameters.get("virtual_channels").map_or(1, |parameter| parameter.value as u32);
+    (stated / u32::from(fabric.routing.virtual_channels())).clamp(1, 8)
 }
 
 /// Lanes that the fabric needs: virtual channels, sending beside receiving on a shared bus, ways out of a B-Link.
 fn lanes(fabric: &Fabric) -> u32 {
     let network = &fabric.network;
-    let rated = |role| fabric.spec.resource(role).is_some_and(|r| r.gross.is_some() || r.measured.is_some());
+    let rated = |role| fabric.spec.resource(role).is_some_and(|r| r.is_rated());
     let exits = (network.nodes..network.vertices() as u32)
         .filter(|&v| rated(network.vertex_role[v as usize]))
         .map(|v| network.out(Vertex(v)).len() as u32);

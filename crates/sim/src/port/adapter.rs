@@ -11,10 +11,10 @@ use super::local::Local;
 use super::pace::{PAGE, Pace, words};
 use crate::host::{BusUse, Buses, Deposit, Host, Series, WORD};
 use crate::plan::{Plan, RouteBuffer};
-use hotlink_fabric::ledger::{Inputs, Ledger, Missing};
+use hotlink_fabric::ledger::{Inputs, Missing};
 use hotlink_fabric::spec::{FabricSpec, Role};
 use hotlink_fabric::units::{Rate, Time};
-use hotlink_port::{DepositLimits, Engine, Layout, Limits, RegistrationLimits};
+use hotlink_port::{DepositLimits, Engine, Layout, Limits, RegistrationLimits, Task};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -24,8 +24,6 @@ pub struct Adapter {
     pub family: Family,
     /// What a port on it claims.
     pub limits: Limits,
-    /// The parameters that all this rests on.
-    pub inputs: Ledger,
     pub(super) local: Local,
     pub(super) host: Option<Host>,
     /// The hosts' buses, where they are clocked ones whose bursts are known.
@@ -33,7 +31,7 @@ pub struct Adapter {
     /// The bus's name, and whether the processor stores over it into remote memory.
     bus_name: Option<(String, bool)>,
     pub(super) carrier: Carrier,
-    /// What an interrupt takes of a processor; none where the catalog does not say.
+    /// What an interrupt takes of a processor: SCI's driver, which connections and callbacks need.
     pub(super) interrupt: Time,
     /// Added to every message's way.
     pub(super) latency_ps: u64,
@@ -57,9 +55,6 @@ pub struct Adapter {
     pub(super) alone: RefCell<BTreeMap<(bool, u64, u64), u64>>,
 }
 
-/// DMA operations of a node under way where its engine's queue is not known: no more than the simulator keeps.
-const DMA_QUEUE: u32 = 64;
-
 /// Parameters as times.
 struct Times<'a>(Inputs<'a>);
 
@@ -72,10 +67,6 @@ impl Times<'_> {
     fn ps_or(&self, name: &str, derived_us: Option<f64>) -> Result<u64, Missing> {
         let derived = derived_us.map(|us| (us * 1e6).trunc());
         Ok(self.0.require_or(name, derived)?.round() as u64)
-    }
-    /// Picoseconds of what a machine need not have: none where it does not state it.
-    fn ps_if(&self, name: &str) -> u64 {
-        self.0.stated(name).map_or(0, |ps| ps.round() as u64)
     }
     /// Picoseconds for a page.
     fn page_ps(&self, name: &str) -> Result<u64, Missing> {
@@ -100,7 +91,8 @@ impl Adapter {
         let spec = &plan.fabric.spec;
         let design = design(family);
         let own = spec.technology.adapter.value;
-        let known = Times(Inputs::of_technology(spec, technology_of(family, spec.technology)));
+        let technology = technology_of(family, spec.technology);
+        let known = Times(Inputs::of_technology(spec, technology));
         let network_ps = network_latency(plan);
         let host = Host::new(spec).ok().filter(|_| matches!(family, Family::Sci | Family::Myrinet | Family::T3d));
         let latency_ps = match &host {
@@ -117,10 +109,10 @@ impl Adapter {
         let mpi = known.0.stated("mpi_latency");
         let left = mpi.map(|mpi| (mpi / 2e6 - (network_ps + latency_ps) as f64 / 2e6).max(0.05));
         let (post, poll) = match known.0.stated("tcp_overhead").filter(|_| family == Family::Tcp) {
-            Some(segment) => (segment as u64, segment as u64 + known.ps_if("interrupt_time")),
+            Some(segment) => (segment as u64, segment as u64 + known.ps("interrupt_time")?),
             None => (known.ps_or("host_overhead_send", left)?, known.ps_or("host_overhead_recv", left)?),
         };
-        let local = Local::new(spec, &known.0)?;
+        let local = Local::new(spec, technology)?;
         let kernel = match family {
             Family::Tcp => Some(Kernel::new(&known.0, Time(post))?),
             _ => None,
@@ -129,10 +121,13 @@ impl Adapter {
         let registers = kernel.is_none();
         let of_page = |name| if registers { known.page_ps(name) } else { Ok(0) };
         let of_call = |name| if registers { known.ps(name) } else { Ok(0) };
+        let limits = claims(family, spec, &known.0, &design)?;
+        let has_dma = limits.deposit.iter().chain(&limits.fetch).any(|claim| claim.dma);
+        // Pages are counted where the adapter's engine is modelled and takes them one by one.
+        let counts_pages = host.is_some() && limits.deposit.is_some_and(|claim| claim.dma_needs_registration);
         let mut adapter = Adapter {
             family,
-            limits: claims(family, spec, &known.0, &design)?,
-            inputs: Ledger::default(),
+            limits,
             local,
             host,
             buses: Buses::of(spec),
@@ -141,16 +136,16 @@ impl Adapter {
                 .get(&Role::HostBus)
                 .map(|bus| (bus.name.clone(), design.carrier == Carrier::Stores)),
             carrier: design.carrier,
-            interrupt: Time(known.ps_if("interrupt_time")),
+            interrupt: if family == Family::Sci { Time(known.ps("interrupt_time")?) } else { Time::ZERO },
             latency_ps,
             gap_ps: known.ps("message_gap")?,
-            queue: 64,
-            dma_queue: known.0.stated("dma_queue").map_or(DMA_QUEUE, |n| n as u32).max(1),
+            queue: (known.0.require("message_queue")? as u32).max(1),
+            dma_queue: if has_dma { (known.0.require("dma_queue")? as u32).max(1) } else { 1 },
             setup_ps: of_call("dma_setup_time")?,
             register_ps: (of_call("register_time")?, of_page("register_time_per_byte")?),
             map_ps: (of_call("map_time")?, of_page("map_time_per_byte")?),
             connect_ps: of_call("connect_time")?,
-            page_ps: known.ps_if("dma_page_time"),
+            page_ps: if counts_pages { known.ps("dma_page_time")? } else { 0 },
             kernel,
             link: link_rate(plan),
             network_ps,
@@ -178,7 +173,6 @@ impl Adapter {
         let (regular, private) = (adapter.pays_from(false), adapter.pays_from(true));
         let registration = &mut adapter.limits.registration;
         (registration.zero_copy_min, registration.private_zero_copy_min) = (regular, private);
-        adapter.inputs = known.0.ledger();
         Ok(adapter)
     }
 
@@ -240,6 +234,14 @@ impl Adapter {
             Carrier::Direct => (Time::ZERO, Pace::AT_ONCE),
         }
     }
+    /// What the processor does while it hands a control message over.
+    pub(super) fn hands_over_by(&self) -> Task {
+        match (&self.kernel, self.carrier) {
+            (Some(_), _) | (None, Carrier::Direct) => Task::Software,
+            (None, Carrier::Stores) => Task::Store,
+            (None, Carrier::Copy) => Task::Copy,
+        }
+    }
     /// How what has no data but a head is fed.
     pub(super) fn word(&self) -> Pace {
         let stores = self.carrier == Carrier::Stores;
@@ -252,6 +254,10 @@ impl Adapter {
     /// Time to register so many bytes of user memory.
     pub fn register_time(&self, bytes: u64) -> Time {
         Time(self.register_ps.0 + self.register_ps.1 * bytes.div_ceil(PAGE))
+    }
+    /// Time to take that back.
+    pub fn unregister_time(&self, bytes: u64) -> Time {
+        Time((self.register_time(bytes).0 as f64 * self.local.unregister_share()) as u64)
     }
     /// Time to map so many bytes of another rank's memory, for stores.
     pub fn map_time(&self, bytes: u64) -> Time {

@@ -9,7 +9,7 @@ use hotlink_fabric::units::Time;
 use hotlink_port::blocks::{PAGE, inside};
 use hotlink_port::{
     Align, Attachment, DepositLimits, Engine, Event, Head, Host, Key, Kind, Layout, Limits, Memory, Note, Op, Payload,
-    Port, Posted, Rank, Refusal, RemoteSpan, Share, Span, Token, Work,
+    Port, Posted, Rank, Refusal, RemoteSpan, Share, Span, Task, Token, Work,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -34,8 +34,8 @@ impl SimPort<'_> {
     fn seat<T>(&self, work: impl FnOnce(&mut Seat) -> T) -> T {
         work(&mut self.world.borrow_mut().seats[self.rank as usize])
     }
-    fn charge(&self, time: Time) {
-        self.seat(|seat| seat.now += time.0);
+    fn charge(&self, task: Task, time: Time) {
+        self.seat(|seat| seat.spend(task, time.0));
     }
 
     /// Must be pinned before the adapter reaches it; ghosts are like the port's usual memory.
@@ -64,7 +64,7 @@ impl SimPort<'_> {
             return Ok(Posted::Busy);
         }
         seat.untaken += 1;
-        seat.now += self.limits.post_overhead.0;
+        seat.spend(Task::Software, self.limits.post_overhead.0);
         let mut flight = Flight { head, bytes, ghost: data.is_none(), ..Flight::new(What::Control, self.rank, to) };
         flight.data = data.unwrap_or_default();
         self.hand_over(&mut world, flight);
@@ -74,9 +74,10 @@ impl SimPort<'_> {
     fn hand_over(&self, world: &mut World<'_>, mut flight: Flight) {
         let (busy, pace) = world.adapter.hand_over(flight.bytes);
         let (latency, gap, to) = (world.adapter.latency_ps, world.adapter.gap_ps, flight.to);
+        let task = world.adapter.hands_over_by();
         let seat = world.seat(self.rank);
         let begun = seat.now;
-        seat.now += busy.0;
+        seat.spend(task, busy.0);
         if to == self.rank {
             flight.phase = Phase::Local;
             let (at, place) = (seat.now, world.add(flight));
@@ -112,7 +113,7 @@ impl SimPort<'_> {
             flight.phase = Phase::Request;
         }
         seat.moving += u32::from(by_dma);
-        seat.now += self.limits.post_overhead.0;
+        seat.spend(Task::Software, self.limits.post_overhead.0);
         flight.transfer =
             Some(Box::new(Transfer { token: what.token, local, key, offset, layout, by_dma, result: Ok(()) }));
         self.launch(&mut world, flight, what);
@@ -190,16 +191,16 @@ impl SimPort<'_> {
         let mut start = seat.now;
         match what.engine {
             // The processor stores until all has left it; a load it waits for.
-            Engine::Pio if !what.deposit => seat.now += busy + 2 * (there + extra),
+            Engine::Pio if !what.deposit => seat.spend(Task::Store, busy + 2 * (there + extra)),
             Engine::Pio => {
-                seat.now += busy;
+                seat.spend(Task::Store, busy);
                 start += lead;
             }
             // A fetch is fed at the other end.
             Engine::Dma if !what.deposit => start = seat.now.max(seat.dma_free) + flight.pace.setup_ps,
             Engine::Dma => {
                 start = seat.now.max(seat.dma_free);
-                seat.dma_free = start + busy;
+                seat.move_by_engine(start, busy);
                 start += lead;
             }
         }
@@ -258,7 +259,8 @@ impl SimPort<'_> {
         };
         let cost = self.limits.poll_overhead + world.adapter.take_over(bytes);
         let seat = world.seat(self.rank);
-        (seat.current, seat.now) = (place, seat.now + cost.0);
+        seat.current = place;
+        seat.spend(Task::Software, cost.0);
         let now = seat.now;
         world.taken(from, now);
         event
@@ -313,7 +315,7 @@ impl Port for SimPort<'_> {
         seat.blocks.unpack(&to, flight.payload().map(|data| &data[at as usize..end as usize]))?;
         let held = seat.blocks.size(to.memory)?;
         let cost = world.adapter.local.take(&to.layout, held);
-        seat.now += cost.0;
+        seat.spend(Task::Copy, cost.0);
         Ok(())
     }
     fn peek(&self, at: u64, into: &mut [u8]) -> usize {
@@ -380,7 +382,7 @@ impl Host for SimPort<'_> {
     fn copy(&mut self, from: Span, to: Span) -> Result<(), Refusal> {
         self.seat(|seat| seat.blocks.copy(&from, &to))?;
         let time = self.world.borrow().adapter.local.copy_at((&from.layout, from.offset), (&to.layout, to.offset));
-        self.charge(time);
+        self.charge(Task::Copy, time);
         Ok(())
     }
     fn register(&mut self, memory: Memory) -> Result<Key, Refusal> {
@@ -395,7 +397,7 @@ impl Host for SimPort<'_> {
         let id = self.seat(|seat| seat.setups().export((memory, bytes), pin, limits))?;
         if pin > 0 {
             let time = self.world.borrow().adapter.register_time(pin);
-            self.charge(time);
+            self.charge(Task::Setup, time);
         }
         Ok(Key { rank: self.rank, id, bytes })
     }
@@ -405,9 +407,8 @@ impl Host for SimPort<'_> {
         }
         let (bytes, pinned, importers) = self.seat(|seat| seat.setups().unexport(key.id))?;
         if pinned > 0 {
-            // Unpinning costs half of pinning, by analogy.
-            let time = self.world.borrow().adapter.register_time(pinned);
-            self.charge(Time(time.0 / 2));
+            let time = self.world.borrow().adapter.unregister_time(pinned);
+            self.charge(Task::Setup, time);
         }
         let mut world = self.world.borrow_mut();
         for to in importers {
@@ -437,7 +438,7 @@ impl Host for SimPort<'_> {
             world.interrupt(key.rank, asked);
         }
         let time = if engine == Engine::Pio { world.adapter.map_time(bytes) } else { world.adapter.connect_time() };
-        world.seat(self.rank).now += time.0;
+        world.seat(self.rank).spend(Task::Setup, time.0);
         Ok(attachment)
     }
     fn detach(&mut self, attachment: Attachment) -> Result<(), Refusal> {
@@ -445,8 +446,9 @@ impl Host for SimPort<'_> {
     }
     fn compute(&mut self, work: Work) {
         let time = self.world.borrow().adapter.local.work(work);
+        let task = if matches!(work, Work::Own { .. }) { Task::Work } else { Task::Compute };
         match time {
-            Ok(time) => self.charge(time),
+            Ok(time) => self.charge(task, time),
             Err(missing) => drop(self.world.borrow_mut().failure.get_or_insert(missing.to_string())),
         }
     }

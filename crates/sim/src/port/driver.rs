@@ -12,7 +12,7 @@ use crate::workload::{Background, Run};
 use hotlink_fabric::background::BackgroundSpec;
 use hotlink_fabric::ledger::Missing;
 use hotlink_fabric::units::Time;
-use hotlink_port::{Driver, Limits, Program, Rank, ReductionLimits, RunError};
+use hotlink_port::{Busy, Driver, Limits, Program, Rank, ReductionLimits, RunError};
 use serde::{Serialize, de::DeserializeOwned};
 use std::cell::RefCell;
 use std::future::Future;
@@ -29,6 +29,8 @@ pub struct Outcome {
     pub resumptions: u64,
     /// Barriers told of and seen to be safe.
     pub barriers: u64,
+    /// How long each rank's processor and adapter were busy.
+    pub busy: Vec<Busy>,
 }
 
 /// The driver of a simulated fabric: rank `i` is on node `i`.
@@ -127,7 +129,8 @@ impl<'a> Driver for VirtualTime<'a> {
         tasks.run(&world)?;
         let world = world.borrow();
         let run = Run::of(&world.net, Time(tasks.end), world.net.stats().delivered_bytes);
-        self.outcome = Some(Outcome { run, resumptions: tasks.resumptions, barriers: world.barriers.over() });
+        let busy = world.seats.iter().map(|seat| seat.busy).collect();
+        self.outcome = Some(Outcome { run, resumptions: tasks.resumptions, barriers: world.barriers.over(), busy });
         Ok(tasks.results.into_iter().flatten().collect())
     }
 }

@@ -12,6 +12,8 @@ impl SimPort<'_> {
         let mut world = self.world.borrow_mut();
         let now = world.seat(self.rank).now;
         let ranks = world.seats.len();
+        // That it is used: the network itself was made at the start.
+        let _ = world.plan.fabric.spec.barrier();
         let Hardware { network, arrived } = world.hardware.as_mut().ok_or(Refusal::Unsupported)?;
         arrived.push((self.rank, token, now));
         if arrived.len() < ranks {
@@ -44,6 +46,7 @@ impl SimPort<'_> {
         operation.check(&from, &to)?;
         let world = &mut *self.world.borrow_mut();
         let ranks = world.seats.len();
+        let _ = world.plan.fabric.spec.reduction();
         let seat = &mut world.seats[self.rank as usize];
         let Reducer { network, parts } = world.reducer.as_mut().ok_or(Refusal::Unsupported)?;
         seat.blocks.check(&to)?;

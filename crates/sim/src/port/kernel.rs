@@ -20,13 +20,16 @@ pub(super) struct Kernel {
 }
 
 impl Kernel {
-    /// From the catalog; `overhead` is a message's own. Where a segment's is not stated it is a quarter of that, by
-    /// analogy, with the interrupt in it.
+    /// From the catalog; `overhead` is a message's own. Where a segment's is not stated it is a share of that, with the
+    /// interrupt in it.
     pub fn new(inputs: &Inputs<'_>, overhead: Time) -> Result<Kernel, Missing> {
         let of_segment = inputs.stated("tcp_overhead");
         Ok(Kernel {
             segment: (inputs.require("tcp_segment")?.round() as u64).max(1),
-            overhead_ps: of_segment.map_or(overhead.0 / 4, |ps| ps.round() as u64),
+            overhead_ps: match of_segment {
+                Some(ps) => ps.round() as u64,
+                None => (overhead.0 as f64 * inputs.require("tcp_segment_share")?) as u64,
+            },
             interrupt_ps: match of_segment {
                 Some(_) => inputs.require("interrupt_time")?.round() as u64,
                 None => 0,

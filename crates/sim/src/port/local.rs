@@ -3,11 +3,9 @@
 use crate::host::{Host, Memory};
 use hotlink_fabric::ledger::{Inputs, Missing};
 use hotlink_fabric::spec::FabricSpec;
+use hotlink_fabric::technology::Technology;
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_port::{Layout, Work};
-
-/// Bytes of a line where the memory system is not known: a stride cannot waste more of a copy than this.
-const LINE: u64 = 64;
 
 /// A processor and its memory.
 #[derive(Clone, Debug)]
@@ -16,10 +14,8 @@ pub(super) struct Local {
     memory: Option<Memory>,
     /// Of a contiguous copy; not used where the memory system is known.
     copy_rate: Rate,
-    /// Time of a multiply-add.
-    multiply_add_ps: Result<u64, Missing>,
-    /// Time of an update of a word in no order.
-    update: Result<Time, Missing>,
+    /// The machine and whose assumptions hold: what only some programs need is asked for when they do.
+    machine: (FabricSpec, &'static Technology),
 }
 
 /// How far apart a layout's blocks are, in blocks.
@@ -28,24 +24,36 @@ fn stride(layout: &Layout) -> u64 {
 }
 
 impl Local {
-    pub fn new(spec: &FabricSpec, inputs: &Inputs<'_>) -> Result<Local, Missing> {
+    /// The processor and memory of `spec`, with the assumptions of `technology`.
+    ///
+    /// # Errors
+    /// The rate of a copy is not stated, and the memory system is not known either.
+    pub fn new(spec: &FabricSpec, technology: &'static Technology) -> Result<Local, Missing> {
         let memory = Host::new(spec).ok().map(|host| host.memory().clone());
-        // A copy reads, fetches and writes each line: a third of the memory's rate.
-        let rate = inputs.stated("copy_rate").or_else(|| inputs.stated("memory_rate").map(|rate| rate / 3.0));
-        let copy_rate = match (rate, &memory) {
-            (Some(rate), _) => Rate(rate as u64),
-            (None, Some(_)) => Rate(0),
-            (None, None) => return Err(inputs.missing("copy_rate")),
+        let copy_rate = match &memory {
+            Some(_) => Rate(0),
+            None => Rate(Inputs::of_technology(spec, technology).require("copy_rate")? as u64),
         };
-        let clock = inputs.stated("cpu_clock").map(|clock| clock.max(1e6));
-        // A load, a store and a miss of the first-level cache.
-        let update = inputs.stated("update_time").or(clock.map(|clock| 12e12 / clock));
-        Ok(Local {
-            memory,
-            copy_rate,
-            multiply_add_ps: clock.map(|clock| (2e12 / clock) as u64).ok_or_else(|| inputs.missing("cpu_clock")),
-            update: update.map(|ps| Time(ps as u64)).ok_or_else(|| inputs.missing("update_time")),
-        })
+        Ok(Local { memory, copy_rate, machine: (spec.clone(), technology) })
+    }
+    fn inputs(&self) -> Inputs<'_> {
+        Inputs::of_technology(&self.machine.0, self.machine.1)
+    }
+    /// Picoseconds of so many clocks of the processor.
+    fn clocks(&self, name: &str) -> Result<f64, Missing> {
+        let inputs = self.inputs();
+        Ok(1e12 * inputs.require(name)? / inputs.require("cpu_clock")?.max(1e6))
+    }
+    /// Share of a registration's time that its end takes.
+    pub fn unregister_share(&self) -> f64 {
+        self.inputs().require("unregister_share").expect("an assumption of any technology")
+    }
+    /// Time of an update of a word in no order.
+    fn update(&self) -> Result<Time, Missing> {
+        let inputs = self.inputs();
+        let stated = inputs.stated("update_time").map_or_else(|| self.clocks("update_clocks"), Ok);
+        // Neither: the time itself is what a calibration gives.
+        stated.map(|ps| Time(ps as u64)).map_err(|_| inputs.missing("update_time"))
     }
     /// Rate of a large contiguous copy.
     pub fn copy_rate(&self) -> Rate {
@@ -83,7 +91,9 @@ impl Local {
         match &self.memory {
             Some(memory) => memory.copy_at(bytes, stride, offset),
             None => {
-                let waste = stride.min(LINE / 8);
+                // A stride cannot waste more of a copy than a line.
+                let line = || self.inputs().require("memory_line").expect("an assumption of any technology") as u64;
+                let waste = if stride > 1 { stride.min((line() / 8).max(1)) } else { stride };
                 self.copy_rate.time_for(bytes.saturating_mul(1 + waste) / 2)
             }
         }
@@ -99,13 +109,13 @@ impl Local {
                 // Two loads and a store for each element, a copy and a half; or the processor's own pace.
                 let block = Layout::contiguous(8 * elements);
                 let memory = self.copy(&block, &block).0 / 2 * 3;
-                let multiply_add_ps = self.multiply_add_ps.clone()?;
+                let multiply_add_ps = self.clocks("multiply_add_clocks")? as u64;
                 Time(memory.max(elements.saturating_mul(multiply_add_ps)).saturating_mul(repeats))
             }
             Work::Own { streamed, scattered } => {
                 // A copy's reads and writes are two streams.
                 let block = Layout::contiguous(streamed / 2);
-                let updates = if scattered == 0 { 0 } else { self.update.clone()?.0.saturating_mul(scattered) };
+                let updates = if scattered == 0 { 0 } else { self.update()?.0.saturating_mul(scattered) };
                 self.copy(&block, &block) + Time(updates)
             }
         })

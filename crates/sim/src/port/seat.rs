@@ -5,7 +5,7 @@ use crate::barrier::{BarrierNetwork, ReductionNetwork};
 use crate::net::List;
 use crate::plan::NONE;
 use hotlink_port::blocks::Blocks;
-use hotlink_port::{Operation, Rank, Span};
+use hotlink_port::{Busy, Operation, Rank, Span, Task};
 
 /// Where a rank's program stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,7 @@ pub(super) struct Seat {
     pub moving: u32,
     pub nic_free: u64,
     pub dma_free: u64,
+    pub busy: Busy,
     pub blocks: Blocks,
     pub setups: Option<Box<Setups>>,
     /// What it waits for, as it says: peer and tag.
@@ -65,10 +66,21 @@ impl Seat {
             moving: 0,
             nic_free: 0,
             dma_free: 0,
+            busy: Busy::default(),
             blocks: Blocks::default(),
             setups: None,
             awaits: None,
         }
+    }
+    /// The processor is busy for so long.
+    pub fn spend(&mut self, task: Task, ps: u64) {
+        self.now += ps;
+        self.busy.add(task, ps);
+    }
+    /// The adapter's engine is busy for so long, from `start` on.
+    pub fn move_by_engine(&mut self, start: u64, ps: u64) {
+        self.dma_free = start + ps;
+        self.busy.add_engine(ps);
     }
     pub fn has_news(&self) -> bool {
         self.inbox.head != NONE || self.roused

@@ -13,7 +13,7 @@ use crate::plan::{NONE, Plan, RouteBuffer};
 use crate::workload::Background;
 use hotlink_fabric::units::Time;
 use hotlink_port::safety::Barriers;
-use hotlink_port::{Rank, Refusal, Span};
+use hotlink_port::{Rank, Refusal, Span, Task};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -134,7 +134,8 @@ impl<'a> World<'a> {
         let took = self.adapter.interrupt.0;
         let seat = self.seat(rank);
         if took > 0 && seat.state != State::Over {
-            seat.now = seat.now.max(at) + took;
+            seat.now = seat.now.max(at);
+            seat.spend(Task::Interrupt, took);
         }
     }
     /// A blocked rank may try again, from `at` on.
@@ -298,7 +299,7 @@ impl<'a> World<'a> {
                 let seat = &mut self.seats[from as usize];
                 let start = now.max(seat.dma_free);
                 let flight = &mut self.flights.items[place as usize];
-                seat.dma_free = start + flight.pace.busy_ps(flight.bytes);
+                seat.move_by_engine(start, flight.pace.busy_ps(flight.bytes));
                 flight.phase = Phase::Back;
                 (flight.ghost, flight.data) = (data.is_none(), data.unwrap_or_default());
                 let at = start + flight.pace.lead_ps;

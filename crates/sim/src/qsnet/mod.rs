@@ -79,6 +79,8 @@ pub struct Elan {
     pub translation: Translation,
     /// First pause after a failed network conditional.
     pub retry: Time,
+    /// Payload of a full packet.
+    pub packet_bytes: u32,
 }
 
 impl Elan {
@@ -90,19 +92,20 @@ impl Elan {
             send: time("put_overhead_send")?,
             receive: time("put_overhead_recv")?,
             thread: time("nic_thread_time")?,
-            bus: spec.resource(hotlink_fabric::spec::Role::HostBus)?.latency.value,
-            adapter: spec.resource(hotlink_fabric::spec::Role::Nic)?.latency.value,
+            bus: spec.resource(hotlink_fabric::spec::Role::HostBus)?.latency().value,
+            adapter: spec.resource(hotlink_fabric::spec::Role::Nic)?.latency().value,
             acknowledge: time("acknowledge_time")?,
             unacknowledged: value("packets_unacknowledged")? as u16,
             translation: Translation::of(spec)?,
             retry: time("conditional_retry")?,
+            packet_bytes: spec.packet().payload_max_bytes.as_ref()?.value as u32,
         })
     }
 
     /// Settings of the network as the Elan uses it: one DMA after another, so many of its packets in the network and one
     /// fetched ahead from memory, and room for two packets in the adapter.
     pub fn settings(&self, base: &Settings) -> Settings {
-        let packet = base.packet_bytes.unwrap_or(320) + 64;
+        let packet = base.packet_bytes.unwrap_or(self.packet_bytes) + 64;
         Settings {
             streams: 1,
             outstanding: self.unacknowledged + 1,

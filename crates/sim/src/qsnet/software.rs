@@ -42,9 +42,10 @@ impl Shape {
     /// A fabric whose links have no rate.
     pub(super) fn best(world: &World<'_>, bytes: u64) -> Result<Shape, SimError> {
         let (World { plan, elan, nodes, .. }, (root, others)) = (world, world.range());
-        let rate = |role| plan.fabric.spec.resource(role).and_then(|resource| resource.gross.as_ref());
+        let rate = |role| plan.fabric.spec.resource(role).and_then(|resource| resource.gross());
         let none = || SimError::Input(format!("{}: its links have no rate", plan.fabric.spec.name));
-        let link = rate(Role::Link).ok_or_else(none)?.value.0 as f64 * plan.fabric.spec.packet.efficiency(320, 1.0);
+        let link = rate(Role::Link).ok_or_else(none)?.value.0 as f64
+            * plan.fabric.spec.packet().efficiency(u64::from(elan.packet_bytes), 1.0);
         let bus = rate(Role::HostBus).map_or(f64::INFINITY, |rate| rate.value.0 as f64);
         let way = plan.broadcast_tree(root, others, false)?.latency_ps as f64;
         let hop = way + (elan.send + elan.receive).0 as f64;

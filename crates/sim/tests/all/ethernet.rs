@@ -26,7 +26,8 @@ const LATE_US: u64 = 2_000;
 fn incast(congestion: Congestion) -> Shared {
     let spec = catalog::load("eth-400g-leaf-spine").expect("a fabric of the catalog");
     let fabric = Fabric::build(&spec, 96).expect("three leaves");
-    let settings = Settings { congestion, paths: Paths::Packet, retransmit_ps: 20_000_000, ..Settings::of(&spec) };
+    let settings =
+        Settings { congestion, paths: Paths::Packet, retransmit_ps: Some(20_000_000), ..Settings::of(&spec) };
     let plan = Plan::new(&fabric, &settings).expect("plan");
     let mut net = Net::new(&plan, &settings);
     let bytes: u64 = 16 << 20;

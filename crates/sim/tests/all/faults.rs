@@ -31,7 +31,7 @@ fn fault(at_us: u64, resource: Resource, condition: Condition) -> Fault {
 }
 
 fn run(fabric: &Fabric, size: u64, faults: Vec<Fault>, congestion: Congestion) -> Run {
-    let settings = Settings { faults, congestion, retransmit_ps: 5_000_000, ..Settings::of(&fabric.spec) };
+    let settings = Settings { faults, congestion, retransmit_ps: Some(5_000_000), ..Settings::of(&fabric.spec) };
     let plan = Plan::new(fabric, &settings).expect("plan");
     all_to_all(&plan, &settings, size, Schedule::LinearShift).expect(&fabric.spec.name)
 }
@@ -141,7 +141,7 @@ proptest! {
             faults,
             congestion: if drop { Congestion::Drop } else { Congestion::Pause },
             paths: if adaptive { Paths::Adaptive } else { base.paths },
-            retransmit_ps: 3_000_000,
+            retransmit_ps: Some(3_000_000),
             ..base
         };
         let plan = Plan::new(&fabric, &settings).expect("plan");

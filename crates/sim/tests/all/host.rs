@@ -75,13 +75,13 @@ fn both_directions_share_pci_and_nothing_on_the_t3d() {
 /// Set-up, end and interrupt are paid for each operation; large operations do not notice.
 #[test]
 fn dma_pays_for_each_operation() {
-    let host = host("k98-sci");
+    let mut spec = load("k98-sci").expect("in the catalog").with_number("parameter.dma_queue", 1.0);
+    let host = Host::new(&spec).expect("a host");
     let dma = |bytes, operations, completion| host.dma(bytes, operations, completion).expect("has DMA");
     let (poll, interrupt) = (dma(4096, 10, Completion::Poll), dma(4096, 10, Completion::Interrupt));
     assert_eq!(interrupt.time.0 - poll.time.0, 10 * 10_000_000, "ten interrupts of 10 us");
     assert_eq!(poll.time.0, 10 * dma(4096, 1, Completion::Poll).time.0, "a queue of one");
     assert!(dma(1 << 20, 1, Completion::Poll).rate > 1.3 * poll.rate);
-    let mut spec = load("k98-sci").expect("in the catalog");
     spec.parameters.get_mut("dma_setup_time").expect("stated").value /= 10.0;
     let quick = Host::new(&spec).expect("a host").dma(4096, 10, Completion::Poll).expect("has DMA");
     assert!(quick.time < poll.time);

@@ -28,41 +28,127 @@ fn sources_of(crates: &[&str]) -> Vec<(String, String)> {
     found
 }
 
-/// Lines that give a number where a parameter is absent, and why each may.
+/// The crates whose answers rest on the catalog.
+const ENGINES: &[&str] = &["fabric", "sim", "loggp", "study", "seeds"];
+
+/// What may stand for a number where a machine states none, and why.
 const ALLOWED: &[(&str, &str)] = &[
-    ("virtual_channels", "a link without virtual channels is one channel"),
-    ("program_copy_time_per_byte", "a calibration without it charges no copies of a program"),
-    ("collective_overhead", "a calibration without it charges no calls"),
-    ("known(name).map_or(0, |value| value as u64)", "a calibration without them knows no own messages"),
-    ("fn ps_if", "what a machine need not have takes no time"),
-    ("self.0.stated(name).map_or(0,", "the same"),
-    ("map_or(DMA_QUEUE", "a bound of the simulator, not a value of the machine"),
-    ("of_segment.map_or(overhead.0 / 4", "worked out from the machine's own overhead"),
+    ("\"virtual_channels\").map_or(1,", "a link without virtual channels is one channel"),
+    ("payload_max_bytes.as_ref().map_or(0,", "0 stands for no limit, and is asked for"),
+    ("payload_max_bytes.as_ref().map_or(MOST_PACKET_BYTES,", "no limit but the simulator's own"),
+    ("payload_max_bytes.as_ref().map_or(WORD,", "the processor's stores, where packets have no limit, are words"),
+    ("count_opt(\"", "a count of a topology that the guide gives a default: one link, one channel, one phase"),
+    ("number_opt(\"oversubscription\"", "a fat tree is full unless its file says otherwise"),
+    ("packet.overhead.unwrap_or(0.0)", "a graph's `packet` without `overhead_B` has none, as the guide says"),
+    ("value.as_ref().map_or(Time::ZERO, |value|", "a barrier network's times that need not be there"),
+    ("self.processing.range(nodes..)", "where no whole network was synthesised, `gate` holds its devices' time"),
+    ("role.latency().value)).unwrap_or(Time::ZERO)", "what a description leaves out is no part of the model"),
+    ("fabric.gross(resource).map_or(0.0, |rate| load", "what has no rate is under no pressure"),
+    ("self.messages.transit.at(1).unwrap_or(0)", "a machine without curves has LogGP's L alone for its news"),
 ];
+
+/// A source's statements: lines of one chain of calls joined, comments and tests left out, with the number of the first.
+fn statements(text: &str) -> Vec<(usize, String)> {
+    let mut found: Vec<(usize, String)> = Vec::new();
+    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+    for (number, line) in code.lines().enumerate() {
+        let line = line.trim();
+        if line.starts_with("//") {
+            continue;
+        }
+        match found.last_mut() {
+            Some((_, statement)) if line.starts_with('.') => statement.push_str(line),
+            _ => found.push((number + 1, line.to_owned())),
+        }
+    }
+    found
+}
+
+/// What follows each of `calls` in a statement.
+fn behind<'s>(statement: &'s str, calls: &'s [&str]) -> impl Iterator<Item = &'s str> {
+    calls.iter().flat_map(move |call| statement.split(*call).skip(1))
+}
 
 #[test]
 fn no_engine_falls_back_to_a_number() {
-    let asks = ["parameters.get(", "stated(", "known(", "known.value(", "require("];
-    let mut wrong = Vec::new();
-    for (file, text) in sources_of(&["sim"]) {
-        for (line, code) in text.lines().enumerate() {
-            let falls_back = ["unwrap_or(", "map_or("].iter().any(|call| {
-                code.split(call)
-                    .skip(1)
-                    .any(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c.is_ascii_uppercase()))
-            });
-            let allowed = ALLOWED.iter().any(|(allowed, _)| code.contains(allowed));
-            if falls_back && asks.iter().any(|ask| code.contains(ask)) && !allowed {
-                wrong.push(format!("{file}:{}: {}", line + 1, code.trim()));
+    let asks = [
+        "parameters.get(",
+        "stated(",
+        "known(",
+        "require(",
+        "payload_max_bytes",
+        "packet.overhead",
+        ".gross",
+        ".measured",
+        ".latency",
+        ".barrier",
+        ".reduction",
+        "_opt(\"",
+        "value.value",
+    ];
+    let is_number = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit() || c.is_ascii_uppercase());
+    let (mut wrong, mut unused) = (Vec::new(), ALLOWED.to_vec());
+    for (file, text) in sources_of(ENGINES) {
+        for (line, code) in statements(&text) {
+            let falls_back = behind(&code, &["unwrap_or(", "map_or("]).any(is_number)
+                || (code.contains("unwrap_or_default()") && !code.contains("as_array()"));
+            if !falls_back || !asks.iter().any(|ask| code.contains(ask)) {
+                continue;
+            }
+            match ALLOWED.iter().find(|(allowed, _)| code.contains(allowed)) {
+                Some(known) => unused.retain(|one| one != known),
+                None => wrong.push(format!("{file}:{line}: {code}")),
             }
         }
     }
-    assert!(wrong.is_empty(), "a number stands in for a parameter:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "a number stands in for a value of the machine:\n{}", wrong.join("\n"));
+    assert!(unused.is_empty(), "allowed, but nowhere to be found: {unused:?}");
+}
+
+/// Constants with the name of a quantity of hardware, and why they are none.
+const CONSTANTS: &[(&str, &str)] = &[
+    ("HEAD_BYTES", "four words of our own protocol before a message"),
+    ("GAP_PS", "pause between the samples of a study"),
+    ("STUCK_PER_BYTE_PS", "after which a simulation counts as stuck"),
+    ("STEP_PS", "the least that a program's turn takes, so that time goes on"),
+    ("REAL_PS", "tells a clock of real time from a simulated one"),
+    ("GIGE_BARRIER_US", "H06 s26 prints it: an input of that study"),
+    ("MOST_", "a limit of the program"),
+    ("UNBUFFERED", "from which size on curves of a calibration have no more steps of protocols"),
+    ("BASE_NS", "H06's application: the unit of its computation"),
+    ("MESSAGE_BYTES", "size of the messages that a capacity is told for"),
+    ("PAGE", "page of a host's memory: what the model of the adapters counts in"),
+    ("LATEST_US", "a limit of the program"),
+    ("SHORT_US", "from which on a latency counts as short in a distribution"),
+    ("BESIDE_REST_US", "how long ranks of a benchmark wait for a common start"),
+];
+
+#[test]
+fn no_constant_is_a_quantity_of_hardware() {
+    let quantities = [
+        "_PS", "_NS", "_US", "_BYTES", "QUEUE", "BUFFER", "LINE", "PAGE", "CLOCK", "RATE", "GAP", "LATENCY", "OVERHEAD",
+    ];
+    let mut wrong = Vec::new();
+    for (file, text) in sources_of(ENGINES) {
+        for (line, code) in statements(&text) {
+            let Some((_, rest)) = code.split_once("const ") else { continue };
+            let Some((name, rest)) = rest.split_once(": ") else { continue };
+            let is_plain =
+                rest.split_once("= ").is_some_and(|(_, value)| value.starts_with(|c: char| c.is_ascii_digit()));
+            let is_one = quantities.iter().any(|quantity| name.contains(quantity));
+            if is_plain && is_one && !CONSTANTS.iter().any(|(known, _)| name.starts_with(known)) {
+                wrong.push(format!("{file}:{line}: {code}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "a quantity of hardware in code:\n{}", wrong.join("\n"));
 }
 
 #[test]
 fn every_parameter_is_read_by_an_engine_or_says_that_it_is_for_reports() {
-    let texts: Vec<(String, String)> = sources_of(&["sim", "study", "seeds"]);
+    let texts: Vec<(String, String)> = sources_of(&["sim", "loggp", "study", "seeds"]);
+    let ledger = sources_of(&["fabric"]).into_iter().filter(|(file, _)| file.ends_with("/ledger.rs"));
+    let texts: Vec<(String, String)> = texts.into_iter().chain(ledger).collect();
     for name in PARAMETERS.iter().chain(PER_SIZE).map(|parameter| parameter.name) {
         let quoted = [format!("\"{name}\""), format!("\"{name}{{")];
         let read = texts.iter().any(|(_, text)| quoted.iter().any(|quoted| text.contains(quoted)));
@@ -73,7 +159,7 @@ fn every_parameter_is_read_by_an_engine_or_says_that_it_is_for_reports() {
 fn adapter(spec: &FabricSpec) -> Result<Vec<String>, String> {
     let fabric = Fabric::build(spec, 8).expect("eight nodes");
     let plan = Plan::new(&fabric, &Settings::of(spec)).expect("plan");
-    Adapter::new(&plan).map(|adapter| adapter.inputs.assumed()).map_err(|missing| missing.to_string())
+    Adapter::new(&plan).map(|_| spec.used().assumed()).map_err(|missing| missing.to_string())
 }
 
 #[test]

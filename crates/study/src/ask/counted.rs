@@ -81,15 +81,14 @@ fn own_network_us(question: &Question, spec: &FabricSpec) -> Result<Option<Resul
     if question.algorithm.as_deref() != Some("hardware") {
         return Ok(None);
     }
-    Ok(match (which, &spec.barrier, &spec.reduction) {
-        (Some(Which::Barrier), Some(own), _) => {
-            Some(own.latency(question.nodes, false).map(|time| time.us()).map_err(|error| error.to_string()))
-        }
-        (Some(Which::Reduce | Which::Allreduce), _, Some(own)) => {
-            Some(own.latency(question.nodes, question.size).map(|time| time.us()).map_err(|error| error.to_string()))
+    let latency = match which {
+        Some(Which::Barrier) => spec.barrier().map(|own| own.latency(question.nodes, false)),
+        Some(Which::Reduce | Which::Allreduce) => {
+            spec.reduction().map(|own| own.latency(question.nodes, question.size))
         }
         _ => None,
-    })
+    };
+    Ok(latency.map(|latency| latency.map(|time| time.us()).map_err(|error| error.to_string())))
 }
 
 impl Engine for Load {

@@ -24,6 +24,7 @@ pub use difference::Difference;
 pub use measured::Measured;
 pub use packet::Exactly;
 
+use crate::inputs;
 use crate::options::{Paths, Rates, Stack};
 use crate::{Error, Source, Watch};
 use hotlink_bench::{Record, Which};
@@ -321,7 +322,10 @@ pub fn ask_engines(
         });
         match claim {
             Ok(claim) => {
-                let Given { record, value, more, why } = engine.answer(question, source, watch)?;
+                let asked = source.unasked();
+                let Given { mut record, value, more, why } = engine.answer(question, &asked, watch)?;
+                inputs::note(&mut record, &asked.spec().used());
+                source.also_asked(&asked);
                 answers.given.push(Answer { method, claim, record, value, more, why });
             }
             Err(why) => answers.withheld.push((method, why)),

@@ -9,6 +9,7 @@ use crate::{Error, Source, Watch};
 use hotlink_bench::Which;
 use hotlink_fabric::traffic::sample_seed;
 use hotlink_message::Algorithm;
+use hotlink_sim::Settings;
 
 /// The simulated network.
 pub(super) struct Packet;
@@ -68,7 +69,9 @@ impl Question {
 
     /// Packets on links, about.
     fn packet_hops(&self, source: &Source) -> f64 {
-        let payload = source.spec().packet.payload_max_bytes.as_ref().map_or(4096.0, |most| most.value as f64);
+        // A guess at the work is no use of the machine's values.
+        let settings = Settings::of(source.unasked().spec());
+        let payload = f64::from(settings.packet_bytes.expect("a default of every fabric"));
         let packets = (self.size as f64 / payload).ceil().max(1.0);
         let nodes = f64::from(self.nodes);
         let messages = match &self.what {

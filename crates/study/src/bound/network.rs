@@ -57,7 +57,7 @@ pub struct Broadcast {
 /// The nodes do not exist.
 pub fn broadcast(plan: &Plan<'_>, [first, last]: [u32; 2], bytes: u64) -> Result<Broadcast, SimError> {
     let way = plan.broadcast_tree(first, [first + 1, last], false)?.latency_ps;
-    let rate = plan.fabric.spec.resource(hotlink_fabric::spec::Role::Link).and_then(|link| link.gross.as_ref());
+    let rate = plan.fabric.spec.resource(hotlink_fabric::spec::Role::Link).and_then(|link| link.gross());
     let packets = bytes.div_ceil(u64::from(plan.packet_bytes));
     let overhead = u64::from(plan.wire_bytes(0, 1)) * packets;
     let wire = rate.map_or(0, |rate| rate.value.time_for(bytes + overhead).0);

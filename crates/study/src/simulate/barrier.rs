@@ -53,13 +53,21 @@ pub fn hardware(
     vary: Vary,
     watch: &dyn Watch,
 ) -> Result<Vec<Record>, Error> {
+    of(&Source::open(fabric)?, sizes, what, vary, watch)
+}
+
+/// The same on a fabric that is open already.
+///
+/// # Errors
+/// As [`hardware`].
+pub fn of(source: &Source, sizes: &[u32], what: Barriers, vary: Vary, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
     what.check()?;
-    inputs::told(&Source::open(fabric)?, vary, watch, &|source, watch| of_sizes(source, sizes, what, watch))
+    inputs::told(source, vary, watch, &|source, watch| of_sizes(source, sizes, what, watch))
 }
 
 fn of_sizes(source: &Source, sizes: &[u32], what: Barriers, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
     let fabric = source.spec();
-    let Some(spec) = &fabric.barrier else {
+    let Some(spec) = fabric.barrier() else {
         let what = format!("--fabric {}: has no barrier network, as --algorithm hardware needs", fabric.name);
         return Err(Error::Input(format!("{what}; allowed: {}", with_barrier(&Library::user()).join(", "))));
     };

@@ -1,5 +1,6 @@
 //! One packet simulation and its records.
 
+use super::limiter;
 use crate::bound::message::alone_us;
 use crate::bound::pattern::{Pattern, flows, with_limit};
 use crate::cell::{Cell, What};
@@ -52,7 +53,8 @@ impl Cell {
         let start = watch.seconds();
         let (record, run) = self.simulate(&plan, &settings, &demand, &bounds)?;
         let record = record.with("paths", settings.paths.name());
-        let record = with_run(with_limit(record, &fabric, &bounds), &run).with("wall_s", watch.seconds() - start);
+        let record = limiter::of_packets(with_limit(record, &fabric, &bounds), &plan, &run);
+        let record = with_run(record, &run).with("wall_s", watch.seconds() - start);
         let mut records = vec![record];
         if self.links {
             records.extend(per_server(&records[0], &plan, &run));

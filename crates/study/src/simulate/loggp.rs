@@ -1,6 +1,7 @@
 //! Programs on a machine that was calibrated as LogGP: the benchmarks of `measure`, over the message stack, on ports of
 //! that machine. One engine for `simulate`, for `calibrate --check` and for what `simulate goal --generate` records.
 
+use super::limiter;
 use super::program::{only, with_seen};
 use super::streams;
 use crate::bound::program::Least;
@@ -48,9 +49,7 @@ pub struct Predicted {
 pub fn usual(machine: &Machine, which: Which, ranks: u32, size: u64) -> Algorithm {
     let uneven = which == Which::Alltoallv;
     match which {
-        Which::Alltoall | Which::Alltoallv if size <= machine.own_message_max[usize::from(uneven)] => {
-            Algorithm::Scattered
-        }
+        Which::Alltoall | Which::Alltoallv if size <= machine.own_message_max(uneven) => Algorithm::Scattered,
         // Where processors move messages, what they copy first delays them; elsewhere it hides behind them.
         Which::Alltoall | Which::Alltoallv if machine.is_carried() => Algorithm::BasicLinear,
         Which::Alltoall | Which::Alltoallv => Algorithm::Linear,
@@ -244,8 +243,14 @@ pub fn run(cell: &Cell, spec: &FabricSpec, watch: &dyn Watch) -> Result<Vec<Reco
         let benchmark = records.first().and_then(|record| record.text("benchmark")).unwrap_or_default();
         watch.saw(&format!("{} {benchmark} {} ranks {} B", cell.fabric, cell.nodes, cell.size), &stage.seen);
     }
+    let which = match &cell.what {
+        What::AllToAll { .. } => Some(Which::Alltoall),
+        What::Program(Program { bench: ProgramBench::Collective(which), .. }) => Some(*which),
+        _ => None,
+    };
     let finish = |record: Record| {
-        with_seen(record, watching.as_ref(), &stage.seen)
+        let record = with_seen(record, watching.as_ref(), &stage.seen);
+        limiter::of_machine(record, &ran.busy, ran.elapsed, which)
             .with("elapsed_us", ran.elapsed.us())
             .with("messages", ran.messages)
             .with("events", ran.events)

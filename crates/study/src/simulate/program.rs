@@ -5,6 +5,7 @@
 //! protocols, set-ups and matching.
 
 use super::distribution::with_distribution;
+use super::limiter;
 use super::streams;
 use crate::Watch;
 use crate::bound::network::{barrier_port, reduced};
@@ -22,7 +23,7 @@ use hotlink_fabric::ledger::Missing;
 use hotlink_message::{Algorithm, Counters, Error, SetupStats};
 use hotlink_port::middleware::Count;
 use hotlink_port::{Align, Driver, Kind};
-use hotlink_sim::port::{Adapter, Family, VirtualTime};
+use hotlink_sim::port::{Family, VirtualTime};
 use hotlink_sim::{Plan as NetPlan, Settings};
 use serde::{Serialize, de::DeserializeOwned};
 use std::cell::RefCell;
@@ -80,11 +81,10 @@ impl Program {
         if !seen.is_empty() {
             watch.saw(&self.run_name(cell, &records), &seen);
         }
-        let assumed = assumed(driver.adapter());
+        let which = if let ProgramBench::Collective(which) = self.bench { Some(which) } else { None };
         let finish = |record: Record| {
             let record = with_seen(record, self.watching.as_ref(), &seen);
-            record
-                .followed_by(assumed.clone())
+            limiter::of_ranks(record, plan, run, &outcome.busy, which)
                 .with("elapsed_us", run.elapsed.us())
                 .with("events", run.stats.events)
                 .with("packet_hops", run.stats.packet_hops)
@@ -273,10 +273,11 @@ impl Course<'_> {
         let spec = &plan.fabric.spec;
         let is_own = ran == Some(Algorithm::Hardware);
         let reduces = matches!(which, Which::Reduce | Which::Allreduce);
-        let reduction = spec.reduction.as_ref().filter(|_| is_own && reduces);
-        let least = match (&reduction, &spec.barrier) {
+        let reduction = if is_own && reduces { spec.reduction() } else { None };
+        let barrier = if is_own && which == Which::Barrier { spec.barrier() } else { None };
+        let least = match (reduction, barrier) {
             (Some(own), _) => reduced(own, cell.nodes, cell.size)?,
-            (None, Some(own)) if is_own && which == Which::Barrier => barrier_port(own),
+            (None, Some(own)) => barrier_port(own),
             _ => self.least(cell, driver, plan, which)?,
         };
         let mut record = self
@@ -384,12 +385,6 @@ pub fn with_seen(record: Record, watching: Option<&Watching>, seen: &[Seen]) -> 
         .with("count_events", sum(|count| count.events))
         .with("count_empty_polls", sum(|count| count.empty_polls))
         .with("count_setups", sum(|count| count.setups))
-}
-
-/// What stood in for values that the fabric does not state.
-pub(super) fn assumed(adapter: &Adapter) -> Record {
-    let assumed = adapter.inputs.assumed();
-    if assumed.is_empty() { Record::new() } else { Record::new().with("assumed", assumed) }
 }
 
 /// The one sample of a run in virtual time.

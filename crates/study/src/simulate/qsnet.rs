@@ -66,8 +66,16 @@ pub struct Cell {
 
 impl Cell {
     fn run(&self, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
+        self.run_from(&Source::open(&self.fabric)?, watch)
+    }
+
+    /// Runs it on a fabric that is open already.
+    ///
+    /// # Errors
+    /// The fabric has no such adapters, or the collective cannot be run.
+    pub fn run_from(&self, source: &Source, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
         let answer = |source: &Source, watch: &dyn Watch| Ok(vec![self.run_on(source, watch).map_err(Error::Input)?]);
-        inputs::told(&Source::open(&self.fabric)?, self.sensitivity, watch, &answer)
+        inputs::told(source, self.sensitivity, watch, &answer)
     }
 
     fn run_on(&self, source: &Source, watch: &dyn Watch) -> Result<Record, String> {
@@ -138,7 +146,7 @@ impl Cell {
 
 /// What sets the time: the link if bytes do and the bound is nearly met, else who forwards, or the traffic beside it.
 fn limit(spec: &FabricSpec, what: &Collective, by_bytes: bool, efficiency: f64) -> String {
-    let link = spec.resource(hotlink_fabric::spec::Role::Link).map_or("link", |link| link.name.as_str());
+    let link = spec.resource(hotlink_fabric::spec::Role::Link).map_or("link", |link| link.name());
     match (what.background, what.algorithm) {
         _ if by_bytes && efficiency > 0.5 => link.to_owned(),
         (Some(_), _) => "background traffic".to_owned(),

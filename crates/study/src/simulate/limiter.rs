@@ -1,0 +1,92 @@
+//! The busiest resource of a run, from the time that each was accounted as busy: host processor, adapter or link. The bound
+//! names the resource that nothing can beat; where another was busier, the answer was held back by that.
+
+use hotlink_bench::{Record, Which};
+use hotlink_fabric::units::Time;
+use hotlink_port::{Busy, Task};
+use hotlink_sim::Plan;
+use hotlink_sim::workload::Run;
+
+/// A resource and the share of the run that it was busy.
+struct Busiest {
+    name: String,
+    share: f64,
+}
+
+/// The record with the busiest resource (`limiter`) and the share of the run that it was busy (`limiter_share`).
+fn with(record: Record, found: impl IntoIterator<Item = Busiest>) -> Record {
+    // Of equals the first, so that the same run names the same one.
+    let busiest = found.into_iter().reduce(|most, one| if one.share > most.share { one } else { most });
+    match busiest.filter(|busiest| busiest.share > 0.0) {
+        Some(busiest) => record.with("limiter", busiest.name).with("limiter_share", busiest.share.min(1.0)),
+        None => record,
+    }
+}
+
+/// Of bare packets: links, buses and adapters.
+pub(super) fn of_packets(record: Record, plan: &Plan<'_>, run: &Run) -> Record {
+    with(record, server(plan, run))
+}
+
+/// The busiest server of the network.
+fn server(plan: &Plan<'_>, run: &Run) -> Option<Busiest> {
+    let servers = run.busy.iter().enumerate();
+    let most = servers.reduce(|most, one| if one.1 > most.1 { one } else { most })?;
+    Some(Busiest { name: plan.server_name(most.0 as u32), share: *most.1 })
+}
+
+/// Of programs on a network: its servers, and each rank's processor and adapter.
+pub(super) fn of_ranks(record: Record, plan: &Plan<'_>, run: &Run, busy: &[Busy], which: Option<Which>) -> Record {
+    with(record, devices(busy, run.elapsed, which).into_iter().chain(server(plan, run)))
+}
+
+/// Of programs on a machine without network.
+pub(super) fn of_machine(record: Record, busy: &[Busy], elapsed: Time, which: Option<Which>) -> Record {
+    with(record, devices(busy, elapsed, which))
+}
+
+/// Each rank's processor, named with what it did most, and adapter.
+fn devices(busy: &[Busy], elapsed: Time, which: Option<Which>) -> Vec<Busiest> {
+    let share = |time: u64| time as f64 / elapsed.0.max(1) as f64;
+    let reduces = matches!(which, Some(Which::Reduce | Which::Allreduce | Which::ReduceScatter));
+    let mut found = Vec::new();
+    for (rank, busy) in busy.iter().enumerate() {
+        // Computing for as long as a benchmark says is not what holds it back.
+        let tasks = Task::ALL.into_iter().filter(|&task| task != Task::Compute);
+        let times: Vec<(Task, u64)> = tasks.map(|task| (task, busy.processor(task).0)).collect();
+        let most = times.iter().copied().reduce(|most, one| if one.1 > most.1 { one } else { most });
+        let does = match most.map_or(Task::Software, |(task, _)| task) {
+            Task::Work if reduces => "reduction",
+            task => task.name(),
+        };
+        let all: u64 = times.iter().map(|(_, ps)| ps).sum();
+        found.push(Busiest { name: format!("processor of rank {rank} ({does})"), share: share(all) });
+        found.push(Busiest { name: format!("adapter of rank {rank}"), share: share(busy.engine().0) });
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_busiest_is_named_with_what_it_did_most_and_its_share() {
+        let mut copies = Busy::default();
+        copies.add(Task::Copy, 600);
+        copies.add(Task::Software, 100);
+        copies.add(Task::Compute, 5000);
+        let mut engine = Busy::default();
+        engine.add_engine(500);
+        let of = |busy: &[Busy], which| of_machine(Record::new(), busy, Time(1000), which);
+        let record = of(&[engine, copies], None);
+        assert_eq!(record.text("limiter"), Some("processor of rank 1 (copies)"));
+        assert_eq!(record.number("limiter_share"), Some(0.7));
+        assert_eq!(of(&[engine], None).text("limiter"), Some("adapter of rank 0"));
+        let mut sums = Busy::default();
+        sums.add(Task::Work, 900);
+        assert_eq!(of(&[sums], Some(Which::Allreduce)).text("limiter"), Some("processor of rank 0 (reduction)"));
+        assert_eq!(of(&[sums], None).text("limiter"), Some("processor of rank 0 (work on memory)"));
+        assert!(of(&[Busy::default()], None).get("limiter").is_none(), "nothing was busy");
+    }
+}
