@@ -80,6 +80,37 @@ fn explicit_routes_are_taken_and_the_hottest_is_told_by_its_own_rate() {
 }
 
 #[test]
+fn routes_over_parallel_links_say_which_they_take() {
+    let text = r#"{
+      "nodes": 4, "switches": 2, "rate_MBps": 10,
+      "links": [
+        {"from": "n0", "to": "s0"}, {"from": "n1", "to": "s0"}, {"from": "n2", "to": "s1"}, {"from": "n3", "to": "s1"},
+        {"from": "s0", "to": "s1", "parallel": 2}
+      ],
+      "routes": [
+        {"from": "n0", "to": "n2", "via": ["s0", "s1"], "cables": [0, 0, 0]},
+        {"from": "n1", "to": "n3", "via": ["s0", "s1"], "cables": [0, 1, 0]}
+      ]
+    }"#;
+    let pairs = Traffic::Shift(2);
+    let bandwidth = |text: &str| {
+        let fabric = graph("two-cables.json", text).unwrap();
+        let load = count(&fabric, &pairs.demand(4, 0).unwrap()).unwrap();
+        load.bounds(&fabric, Capacities::Theoretical, 1024).bandwidth_per_node_mbps
+    };
+    assert_eq!(bandwidth(text), 10.0);
+    assert_eq!(bandwidth(&text.replace("[0, 1, 0]", "[0, 0, 0]")), 5.0, "both over the first cable");
+    for (cables, place, what) in [
+        ("", "routes[1]", "2 parallel links from 's0' to 's1'"),
+        (", \"cables\": [0, 2, 0]", "routes[1].cables", "2 from 's0' to 's1': allowed are 0 to 1"),
+        (", \"cables\": [0, 1]", "routes[1].cables", "2 numbers for 3 hops"),
+    ] {
+        let wrong = graph("two-cables.json", &text.replace(", \"cables\": [0, 1, 0]", cables)).unwrap_err();
+        assert!(wrong.place.ends_with(place) && wrong.what.contains(what), "{wrong}");
+    }
+}
+
+#[test]
 fn a_graph_without_switches_is_a_direct_network_whose_nodes_forward() {
     let text = r#"{
       "nodes": 4, "rate_MBps": 100,

@@ -203,6 +203,8 @@ pub(super) struct Route {
     pub(super) from: Name,
     pub(super) to: Name,
     pub(super) via: Vec<Name>,
+    /// Of each hop: which of its parallel links, from 0.
+    pub(super) cables: Option<Vec<usize>>,
 }
 
 #[derive(Deserialize)]

@@ -20,8 +20,8 @@
 //! `switches` are lists of names or a number (then called `n0`, `s0` and so on). Without any switch the network is
 //! direct: every node forwards, as in a ring or a torus. `routing` is `shortest-ecmp` (as without it),
 //! `shortest-single`, `up-down` or `source`; the last takes `routes`, each with `from`, `to` and the devices between
-//! them in `via` (over the first of parallel links), and all shortest paths where none is given. `packet` may give
-//! `payload_max_B` and `overhead_B`.
+//! them in `via`, and all shortest paths where none is given. Where a hop has parallel links, `cables` says for each hop
+//! of the route which link it takes, from 0 in the order of the file. `packet` may give `payload_max_B` and `overhead_B`.
 //!
 //! `technology` says what the network is (see [`crate::technology`]); the caller may state it in the file's place. Its
 //! record gives flow control, packet format and how packets choose among equal paths (`paths` states another choice).
@@ -257,14 +257,39 @@ impl Reader<'_> {
                 stops.insert(0, Vertex(first));
                 stops.push(Vertex(last));
             }
+            let hops = devices.len() - 1;
+            let cables = route.cables.as_deref();
+            if let Some(stated) = cables.filter(|cables| cables.len() != hops) {
+                let what = format!("{} numbers for {hops} hops: one for each", stated.len());
+                return self.wrong(&format!("{key}.cables"), what);
+            }
+            // A direct network's first and last channel are its nodes' own links.
+            let own = usize::from(self.direct);
             let mut channels = Vec::with_capacity(stops.len() - 1);
-            for pair in stops.windows(2) {
-                let Some(channel) = network.out(pair[0]).find(|&c| network.to(c) == pair[1]) else {
-                    let name = |v: Vertex| &self.names[if self.direct { v.0 - self.nodes } else { v.0 } as usize];
-                    let (a, b) = (name(pair[0]), name(pair[1]));
-                    return self.wrong(&key, format!("there is no link from '{a}' to '{b}'"));
-                };
-                channels.push(channel);
+            for (place, pair) in stops.windows(2).enumerate() {
+                let name = |v: Vertex| &self.names[if self.direct { v.0 - self.nodes } else { v.0 } as usize];
+                let between: Vec<Channel> = network.out(pair[0]).filter(|&c| network.to(c) == pair[1]).collect();
+                let stated = cables.and_then(|cables| cables.get(place.checked_sub(own)?)).copied();
+                let told = || format!("from '{}' to '{}'", name(pair[0]), name(pair[1]));
+                match (stated, &between[..]) {
+                    (_, []) => return self.wrong(&key, format!("there is no link {}", told())),
+                    (None, [only]) => channels.push(*only),
+                    (None, several) => {
+                        let what = format!(
+                            "there are {} parallel links {}: say by cables, a number for each hop, which one it takes",
+                            several.len(),
+                            told()
+                        );
+                        return self.wrong(&key, what);
+                    }
+                    (Some(number), links) => match links.get(number) {
+                        Some(&channel) => channels.push(channel),
+                        None => {
+                            let what = format!("{number} {}: allowed are 0 to {}", told(), links.len() - 1);
+                            return self.wrong(&format!("{key}.cables"), what);
+                        }
+                    },
+                }
             }
             if routes.insert((Node(first), Node(last)), channels).is_some() {
                 return self.wrong(&key, format!("a second route from '{}' to '{}'", route.from.0, route.to.0));
