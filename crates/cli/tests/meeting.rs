@@ -89,7 +89,8 @@ fn a_peer_that_dies_is_told() {
     let start = Instant::now();
     let (status, _, told) = near.ends();
     assert_eq!(status, Some(1), "{told}");
-    assert!(told.contains("rank 1 ended"), "{told}");
+    // Within a round, or while the ranks of the next one find each other.
+    assert!(["rank 1 ended", "rank 1 has ended"].iter().any(|what| told.contains(what)), "{told}");
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 }
 

@@ -1,7 +1,7 @@
 //! Records hold what their schema says: no other key, no value of another kind.
 
 use hotlink_bench::Record;
-use hotlink_study::schema::{RECORDS, of};
+use hotlink_study::schema::{RECORDS, all, named, of};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -23,7 +23,8 @@ fn checked(line: &str, mistakes: &mut Vec<String>) -> BTreeSet<&'static str> {
     let mut names = BTreeSet::new();
     for record in records {
         let record = Record::from(record.as_object().unwrap().clone());
-        let Some(schema) = of(&record) else {
+        let verb = VERBS.iter().find(|(start, _)| line.starts_with(start)).map(|(_, name)| named(name).unwrap());
+        let Some(schema) = verb.or_else(|| of(&record)) else {
             mistakes.push(format!("{line}: no schema for {record:?}"));
             continue;
         };
@@ -84,6 +85,29 @@ const MEASURED: &[&str] = &[
     "measure is --ranks 2 --class S",
 ];
 
+/// How command lines begin whose records are their verb's own.
+const VERBS: &[(&str, &str)] = &[
+    ("doctor", "doctor"),
+    ("catalog", "catalog"),
+    ("import", "import"),
+    ("calibrate", "calibrate"),
+    ("compare-runs", "compare-runs"),
+    ("reproduce", "reproduce"),
+];
+
+/// Command lines of these verbs.
+const OF_VERBS: &[&str] = &[
+    "doctor",
+    "catalog list",
+    "catalog list parameters",
+    "catalog show sci-ring",
+    "catalog show infiniband-qdr",
+    "catalog show m02-2002",
+    "catalog show sci-ring --why",
+    "catalog check ../../catalog/parts/infiniband-qdr.toml",
+    "reproduce H06",
+];
+
 fn checked_all(lines: &[&str]) -> BTreeSet<&'static str> {
     let mut mistakes = Vec::new();
     let seen = lines.iter().flat_map(|line| checked(line, &mut mistakes)).collect();
@@ -109,9 +133,37 @@ fn records_of_every_measurement_hold_what_their_schema_says() {
 }
 
 #[test]
+fn records_of_other_verbs_hold_what_their_schema_says() {
+    let folder = std::env::temp_dir().join(format!("hotlink-schema-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let write = |name: &str, content: &[u8]| {
+        let path = folder.join(name);
+        std::fs::write(&path, content).unwrap();
+        path.display().to_string()
+    };
+    let sizes: String =
+        (0..20).map(|power| format!("{} {:.2}\n", 1 << power, 1.0 + f64::from(1 << power) / 1e3)).collect();
+    let osu = write("osu.txt", format!("# OSU MPI Latency Test v7.3\n# Size Latency (us)\n{sizes}").as_bytes());
+    let measured = ["pingpong", "saturation"].map(|bench| {
+        let line = format!("measure {bench} --size 8,64KiB --time 0.002 --blocks 1 --spread 0 --json");
+        write(&format!("{bench}.json"), &out(&line))
+    });
+    let run = write("run.json", &out("simulate pingpong --fabric ib-qdr --nodes 2 --size 8,64 --json"));
+    let model = folder.join("model.toml").display().to_string();
+    let mut lines: Vec<String> = OF_VERBS.iter().map(|&line| line.to_owned()).collect();
+    lines.push(format!("import osu {osu} --fabric ib-qdr"));
+    lines.push(format!("compare-runs {run} {run}"));
+    lines.push(format!("calibrate {} --out {model} --name mine", measured.join(" ")));
+    let seen = checked_all(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+    let all_of_them: BTreeSet<&str> = hotlink_study::schema::VERBS.iter().map(|records| records.name).collect();
+    assert_eq!(seen, all_of_them);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
 fn the_command_prints_each_schema_and_lists_them() {
     let schema: Value = serde_json::from_slice(&out("schema pingpong")).unwrap();
     assert_eq!(schema["additionalProperties"], false);
     assert_eq!(schema["properties"]["latency_us"]["unit"], "us");
-    assert_eq!(String::from_utf8(out("schema --list --format jsonl")).unwrap().lines().count(), RECORDS.len());
+    assert_eq!(String::from_utf8(out("schema --list --format jsonl")).unwrap().lines().count(), all().count());
 }

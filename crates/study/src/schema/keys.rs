@@ -1,7 +1,7 @@
 //! Every key that a record may hold, with its unit and its meaning: what all benchmarks have, and what each adds.
 
-use super::Key;
 use super::Kind::{self, Any, Count, Flag, Number, Numbers, Text, Texts};
+use super::{Form, Key};
 
 /// The records of a benchmark or a verb.
 pub struct Records {
@@ -9,11 +9,13 @@ pub struct Records {
     pub name: &'static str,
     /// One line for people.
     pub title: &'static str,
-    /// The keys beyond those that all have.
+    /// Which keys it has beyond these.
+    pub(super) form: Form,
+    /// The keys of its own.
     pub(super) own: &'static [&'static [Key]],
 }
 
-const fn key(name: &'static str, kind: Kind, unit: &'static str, meaning: &'static str) -> Key {
+pub(super) const fn key(name: &'static str, kind: Kind, unit: &'static str, meaning: &'static str) -> Key {
     Key { name, kind, unit, meaning }
 }
 
@@ -104,7 +106,7 @@ pub(super) const COMMON: &[Key] = &[
     key("efficiency", Number, "1", "Share of the bound that is reached"),
     key("limiting_resource", Text, "", "What limits the answer"),
     key("limiter", Text, "", "The resource that was busiest in the run, by accounted time"),
-    key("limiter_share", Number, "", "Share of the run that the busiest resource was busy"),
+    key("limiter_share", Number, "1", "Share of the run that the busiest resource was busy"),
     key("impossible", Flag, "", "The efficiency exceeds 1 by more than the measurement's interval"),
     key("hot_link", Text, "", "The first of the resources with most load"),
     key("hot_links", Count, "", "Resources with most load"),
@@ -212,12 +214,13 @@ const WINDOW: &[Key] = &[
 
 /// Every benchmark, and the verbs that answer without one.
 pub const RECORDS: &[Records] = &[
-    Records { name: "pingpong", title: "One message to and fro between two ranks", own: &[] },
-    Records { name: "stream", title: "Windows of messages between two ranks", own: &[WINDOW] },
-    Records { name: "rate", title: "Short messages per second", own: &[WINDOW] },
+    Records { name: "pingpong", title: "One message to and fro between two ranks", form: Form::Benchmark, own: &[] },
+    Records { name: "stream", title: "Windows of messages between two ranks", form: Form::Benchmark, own: &[WINDOW] },
+    Records { name: "rate", title: "Short messages per second", form: Form::Benchmark, own: &[WINDOW] },
     Records {
         name: "pairs",
         title: "Ping-pong between every two ranks",
+        form: Form::Benchmark,
         own: &[&[
             key("first_latency_us", Number, "us", "Latency before the pair was tried again"),
             key("from", Text, "", "Host of the first rank"),
@@ -232,11 +235,13 @@ pub const RECORDS: &[Records] = &[
     Records {
         name: "semantics",
         title: "Messages that a receiver waits for, and messages at any time",
+        form: Form::Benchmark,
         own: &[&[key("semantics", Text, "", "restricted or postal")]],
     },
     Records {
         name: "saturation",
         title: "Pairs of ranks that send at once",
+        form: Form::Benchmark,
         own: &[&[
             key("senders", Count, "", "Senders that share a link"),
             key("pairs", Count, "", "Pairs that send at once"),
@@ -249,6 +254,7 @@ pub const RECORDS: &[Records] = &[
     Records {
         name: "deposit",
         title: "Stores of words into local and remote memory",
+        form: Form::Benchmark,
         own: &[&[
             key("series", Text, "", "How the block gets there"),
             key("stride", Count, "words", "Distance of stored words"),
@@ -261,6 +267,7 @@ pub const RECORDS: &[Records] = &[
     Records {
         name: "overlap",
         title: "Computation while a message is under way",
+        form: Form::Benchmark,
         own: &[&[
             key("side", Text, "", "Whether sender or receiver computes"),
             key("spin", Text, "", "Fixed time or daxpy"),
@@ -276,6 +283,7 @@ pub const RECORDS: &[Records] = &[
     Records {
         name: "sockets",
         title: "The system's TCP and UDP",
+        form: Form::Benchmark,
         own: &[&[
             key("protocol", Text, "", "tcp or udp"),
             key("test", Text, "", "What was tested"),
@@ -293,11 +301,13 @@ pub const RECORDS: &[Records] = &[
     Records {
         name: "memory",
         title: "Copies within memory",
+        form: Form::Benchmark,
         own: &[&[key("stride", Count, "words", "Distance of stored words")]],
     },
     Records {
         name: "registration",
         title: "What set-ups cost that a cache keeps",
+        form: Form::Benchmark,
         own: &[&[
             key("series", Text, "", "What is set up for each copy"),
             key("cached_us", Number, "us", "Copy with set-ups kept"),
@@ -307,6 +317,7 @@ pub const RECORDS: &[Records] = &[
     Records {
         name: "barrier",
         title: "Time until all ranks have met",
+        form: Form::Benchmark,
         own: &[
             &[
                 key("channels", Count, "", "Channels of the barrier network"),
@@ -324,22 +335,25 @@ pub const RECORDS: &[Records] = &[
     Records {
         name: "bcast",
         title: "A broadcast from rank 0",
+        form: Form::Benchmark,
         own: &[&[key("synchronised_us", Number, "us", "Time with a barrier at the end")], OWN_TREE],
     },
-    Records { name: "reduce", title: "A sum at rank 0", own: &[] },
+    Records { name: "reduce", title: "A sum at rank 0", form: Form::Benchmark, own: &[] },
     Records {
         name: "allreduce",
         title: "A sum on every rank",
+        form: Form::Benchmark,
         own: &[&[
             key("bus_bandwidth_MBps", Number, "MB/s", "NCCL's bus bandwidth"),
             key("algorithm_bandwidth_MBps", Number, "MB/s", "NCCL's algorithm bandwidth"),
         ]],
     },
-    Records { name: "reduce-scatter", title: "A part of the sum on every rank", own: &[] },
-    Records { name: "allgather", title: "Every rank's part to all", own: &[] },
+    Records { name: "reduce-scatter", title: "A part of the sum on every rank", form: Form::Benchmark, own: &[] },
+    Records { name: "allgather", title: "Every rank's part to all", form: Form::Benchmark, own: &[] },
     Records {
         name: "alltoall",
         title: "Every rank's part to every other",
+        form: Form::Benchmark,
         own: &[
             &[
                 key("schedule", Text, "", "In what order a node serves the others"),
@@ -349,12 +363,13 @@ pub const RECORDS: &[Records] = &[
             SPLIT,
         ],
     },
-    Records { name: "alltoallv", title: "Parts of different sizes", own: &[] },
-    Records { name: "gather", title: "Every rank's part to rank 0", own: &[] },
-    Records { name: "scatter", title: "A part from rank 0 to every rank", own: &[] },
+    Records { name: "alltoallv", title: "Parts of different sizes", form: Form::Benchmark, own: &[] },
+    Records { name: "gather", title: "Every rank's part to rank 0", form: Form::Benchmark, own: &[] },
+    Records { name: "scatter", title: "A part from rank 0 to every rank", form: Form::Benchmark, own: &[] },
     Records {
         name: "traffic",
         title: "Open loop: accepted load and latency against offered load",
+        form: Form::Benchmark,
         own: &[&[
             key("traffic", Text, "", "Who sends to whom"),
             key("load", Number, "1", "Offered load, as a share of the bound"),
@@ -364,6 +379,7 @@ pub const RECORDS: &[Records] = &[
     Records {
         name: "is",
         title: "NPB's Integer Sort",
+        form: Form::Benchmark,
         own: &[&[
             key("class", Text, "", "Problem class"),
             key("keys", Count, "", "Keys that are sorted"),
@@ -375,6 +391,7 @@ pub const RECORDS: &[Records] = &[
     Records {
         name: "kernel",
         title: "An application bound by barriers",
+        form: Form::Benchmark,
         own: &[&[
             key("barrier_us", Number, "us", "Time of a barrier"),
             key("barrier_and_wait_us", Number, "us", "Time of a barrier and of waiting for the last rank"),
@@ -388,6 +405,7 @@ pub const RECORDS: &[Records] = &[
     Records {
         name: "cache-study",
         title: "Policies of the cache of registrations",
+        form: Form::Benchmark,
         own: &[&[
             key("pattern", Any, "", "In what order buffers are used"),
             key("policy", Text, "", "What is released"),
@@ -403,6 +421,7 @@ pub const RECORDS: &[Records] = &[
     Records {
         name: "goal",
         title: "A schedule on a LogGP machine",
+        form: Form::Benchmark,
         own: &[&[
             key("schedule", Text, "", "Its name"),
             key("L_us", Number, "us", "LogGP's L"),
@@ -418,6 +437,7 @@ pub const RECORDS: &[Records] = &[
     Records {
         name: "analyze",
         title: "A fabric's bandwidth by closed form and load count",
+        form: Form::Benchmark,
         own: &[
             &[
                 key("traffic", Text, "", "Who sends to whom"),
@@ -435,6 +455,7 @@ pub const RECORDS: &[Records] = &[
     Records {
         name: "inspection",
         title: "A site's own network: what its routing gives, what its cables would allow, what is wrong",
+        form: Form::Benchmark,
         own: &[&[
             key("hosts", Count, "", "Hosts' ports with a cable to a switch"),
             key("switches", Count, "", "Switches with a cable"),
@@ -484,6 +505,7 @@ pub const RECORDS: &[Records] = &[
     Records {
         name: "compare",
         title: "Several fabrics at several sizes",
+        form: Form::Benchmark,
         own: &[
             &[
                 key("traffic", Text, "", "Who sends to whom"),

@@ -2,13 +2,31 @@
 //! holds the records of every benchmark to it.
 
 mod keys;
+mod verbs;
 
 pub use keys::{RECORDS, Records};
+pub use verbs::VERBS;
 
 use crate::Error;
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::nearest;
 use serde_json::{Map, Value, json};
+
+/// Which keys records have beyond their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A benchmark's: those that all benchmarks have.
+    Benchmark,
+    /// A verb's: none.
+    Verb,
+    /// Of what other records say: those of benchmarks, and numbers, flags and texts that the row's own meaning names.
+    Open,
+}
+
+/// Every kind of record: the benchmarks', then the verbs'.
+pub fn all() -> impl Iterator<Item = &'static Records> {
+    RECORDS.iter().chain(VERBS)
+}
 
 /// What a key holds. Any may be null: a number that is not finite, a choice that was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +101,10 @@ impl Key {
 impl Records {
     /// The keys that its records may hold.
     pub fn keys(&self) -> impl Iterator<Item = &'static Key> {
-        keys::COMMON.iter().chain(self.own.iter().copied().flatten())
+        let common: &[Key] = if self.form == Form::Verb { &[] } else { keys::COMMON };
+        let own = || self.own.iter().copied().flatten();
+        // Where a row has a key of its own that benchmarks have too, its own meaning holds.
+        common.iter().filter(move |key| !own().any(|own| own.name == key.name)).chain(own())
     }
 
     /// The JSON Schema of a record.
@@ -101,9 +122,14 @@ impl Records {
             "description": self.title,
             "type": "object",
             "properties": exact,
-            "required": ["fabric"],
             "additionalProperties": false,
         });
+        if self.form == Form::Benchmark {
+            schema["required"] = json!(["fabric"]);
+        }
+        if self.form == Form::Open {
+            schema["additionalProperties"] = json!({ "type": ["number", "boolean", "string", "null"] });
+        }
         if !patterns.is_empty() {
             schema["patternProperties"] = patterns.into();
         }
@@ -113,6 +139,7 @@ impl Records {
     /// What in a record is not as the schema says.
     pub fn mistakes(&self, record: &Record) -> Vec<String> {
         let wrong = |(name, value): (&str, &Value)| match self.keys().find(|key| key.is(name)) {
+            None if self.form == Form::Open && !value.is_array() && !value.is_object() => None,
             None => Some(format!("{}: {name} is no key of its records", self.name)),
             Some(key) => (!key.holds(value)).then(|| format!("{}: {name} is {value}, not {:?}", self.name, key.kind)),
         };
@@ -126,8 +153,8 @@ impl Records {
 /// There are none; the text names the nearest and lists all.
 pub fn named(name: &str) -> Result<&'static Records, Error> {
     let plain = name.strip_prefix("non_blocking_").unwrap_or(name);
-    RECORDS.iter().find(|records| records.name == plain).ok_or_else(|| {
-        let names: Vec<&str> = RECORDS.iter().map(|records| records.name).collect();
+    all().find(|records| records.name == plain).ok_or_else(|| {
+        let names: Vec<&str> = all().map(|records| records.name).collect();
         let near = nearest(name, names.iter().copied());
         let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
         Error::Input(format!(
@@ -150,7 +177,7 @@ mod tests {
 
     #[test]
     fn each_key_stands_once_and_says_what_it_means() {
-        for records in RECORDS {
+        for records in all() {
             let mut seen = std::collections::BTreeSet::new();
             for key in records.keys() {
                 assert!(seen.insert(key.name), "{}: {} stands twice", records.name, key.name);
@@ -162,7 +189,7 @@ mod tests {
     #[test]
     fn units_agree_with_the_endings_of_names() {
         let endings = [("_us", "us"), ("_MBps", "MB/s"), ("_B", "B"), ("_per_s", "1/s")];
-        for key in RECORDS.iter().flat_map(Records::keys) {
+        for key in all().flat_map(Records::keys) {
             if let Some((_, unit)) = endings.iter().find(|(ending, _)| key.name.ends_with(ending)) {
                 let is_share = ["under_20us", "G_ns_per_B", "O_ns_per_B"].contains(&key.name);
                 assert!(is_share || key.unit == *unit, "{}: {}", key.name, key.unit);
