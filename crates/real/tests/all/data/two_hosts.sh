@@ -3,8 +3,10 @@
 # Exit status 77: this system does not let us. Run under `unshare -rn`.
 ip link add hl0 type veth peer name hl1 || exit 77
 unshare -n -p -m --mount-proc --fork --kill-child sleep 120 & keeper=$!
-sleep 0.3
-far=$(pgrep -P $keeper) || exit 77
+trap 'kill $keeper 2>/dev/null' EXIT
+# Its processes are apart once it sleeps.
+for trial in $(seq 100); do far=$(pgrep -x -P $keeper sleep) && break; sleep 0.1; done
+[ -n "$far" ] || exit 77
 ip link set hl1 netns $far || exit 77
 ip addr add 10.99.0.1/24 dev hl0 && ip link set hl0 up && ip link set lo up
 there="nsenter -t $far -n -p -m"
@@ -20,5 +22,4 @@ for place in $(seq 0 $((each - 1))); do
 done
 failed=0
 for rank in $all; do wait $rank || failed=1; done
-kill $keeper
 exit $failed
