@@ -1,4 +1,4 @@
-//! A site of 10,368 hosts and 1,440 switches: time and memory to read its dumps and to count on its tables.
+//! A site of 11,664 hosts and 1,620 switches: time and memory to read its dumps and to count on its tables.
 //!
 //! The dumps are written to a folder first (a three-level fat tree of 36-port switches, routed by destination): about
 //! 1.3 GB of text. `cargo bench -p hotlink-fabric --bench site_scale [-- HALF]`, where HALF is half the ports of a
