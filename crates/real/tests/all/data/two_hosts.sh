@@ -2,8 +2,9 @@
 # with processes of its own, so that its ranks share no memory with the first's. EACH (1): ranks on each host.
 # Exit status 77: this system does not let us. Run under `unshare -rn`.
 ip link add hl0 type veth peer name hl1 || exit 77
-unshare -n -p -m --mount-proc --fork --kill-child sleep 120 & keeper=$!
-trap 'kill $keeper 2>/dev/null' EXIT
+unshare -n -p -m --mount-proc --fork --kill-child sleep 120 >/dev/null 2>&1 & keeper=$!
+# It ignores what could be ignored.
+trap 'kill -KILL $keeper' EXIT
 # Its processes are apart once it sleeps.
 for trial in $(seq 100); do far=$(pgrep -x -P $keeper sleep) && break; sleep 0.1; done
 [ -n "$far" ] || exit 77
