@@ -231,6 +231,8 @@ impl Streams {
     }
     /// What happens seldom: new connections, proofs, ends of ranks to which there is no connection.
     pub(crate) fn tend(&mut self) {
+        // Whoever has left by now has said before all that it had to say: what follows finds it.
+        let ended = self.ended();
         while let Ok((stream, from)) = self.listener.accept() {
             self.door.take(stream, from.to_string());
         }
@@ -243,7 +245,7 @@ impl Streams {
         for at in (0..self.live.len()).rev() {
             self.prove(self.live[at]);
         }
-        self.notice_ends();
+        self.notice_ends(&ended);
     }
     fn admit(&mut self, admitted: Admitted<TcpStream>) {
         let from = admitted.claim.rank;
@@ -276,17 +278,18 @@ impl Streams {
             self.events.push_back(Event::PeerGone(to));
         }
     }
-    fn notice_ends(&mut self) {
-        let Some(board) = self.board.clone() else { return };
+    /// Ranks that have ended, and whether they died; none if nobody did since the last look.
+    fn ended(&mut self) -> Vec<(Rank, bool)> {
+        let Some(board) = &self.board else { return Vec::new() };
         if board.ends() == self.ends {
-            return;
+            return Vec::new();
         }
         self.ends = board.ends();
-        for rank in 0..self.addresses.len() as u32 {
-            let (dead, left) = (board.is_dead(rank), board.has_left(rank));
-            if !dead && !left {
-                continue;
-            }
+        let end = |rank| (board.is_dead(rank) || board.has_left(rank)).then(|| (rank, board.is_dead(rank)));
+        (0..self.addresses.len() as u32).filter_map(end).collect()
+    }
+    fn notice_ends(&mut self, ended: &[(Rank, bool)]) {
+        for &(rank, dead) in ended {
             // A connection that is ready ends by itself, after what came before.
             let silent = match &self.contacts[rank as usize] {
                 Contact::Unknown => true,
@@ -329,8 +332,10 @@ impl Streams {
             for &rank in &self.live {
                 if let Contact::Open(peer) = &mut self.contacts[rank as usize] {
                     peer.flush();
-                    // However long the other side computes before it reads.
-                    let may_come = peer.is_ready() || start.elapsed() < CONNECT_LIMIT;
+                    // However long the other side computes before it reads. A connection that is still being proven may
+                    // come for as long as the other side is there; where no board tells that, for some time.
+                    let is_there = self.board.as_ref().map(|board| !board.is_dead(rank) && !board.has_left(rank));
+                    let may_come = peer.is_ready() || is_there.unwrap_or(start.elapsed() < CONNECT_LIMIT);
                     pending |= peer.is_pending() && !peer.over && !peer.is_broken && may_come;
                 }
             }
