@@ -21,6 +21,7 @@
 
 mod build;
 mod cabling;
+pub mod hostlist;
 mod iblinkinfo;
 mod ibnetdiscover;
 mod lines;
