@@ -63,7 +63,7 @@ const SIMULATED: &[&str] = &[
     "simulate goal --generate barrier:dissemination --ranks 4 --loggp L=2us,o=0.5us,g=50ns,G=0,S=64KiB",
     "analyze sci-torus2d --nodes 16 --why --links",
     "analyze ib-qdr --nodes 8 --traffic permutation:random --samples 3 --method all",
-    "fabric ../fabric/tests/data/site/tree2/ibnetdiscover.txt ../fabric/tests/data/site/tree2/opensm-lfts.dump",
+    "fabric ../site/tests/data/tree2/ibnetdiscover.txt ../site/tests/data/tree2/opensm-lfts.dump",
     "compare sci-ring ib-qdr --nodes 4,9",
 ];
 

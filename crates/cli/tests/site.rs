@@ -1,11 +1,11 @@
-//! A site's own network: dumps of ibsim and OpenSM (`crates/fabric/tests/data/site`) through the command.
+//! A site's own network: dumps of ibsim and OpenSM (`crates/site/tests/data`) through the command.
 
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
 fn file(name: &str) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fabric/tests/data/site/tree2").canonicalize().unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../site/tests/data/tree2").canonicalize().unwrap();
     root.join(name).to_str().unwrap().to_owned()
 }
 

@@ -82,16 +82,11 @@ impl Fabric {
         Fabric::assemble(spec, nodes, network, shape)
     }
 
-    /// Puts a fabric together from a network that is built already (an imported graph).
+    /// Puts a fabric together from a network that is built already (an imported graph, a site's cables).
     ///
     /// # Errors
     /// The routing does not fit the topology.
-    pub(crate) fn assemble(
-        spec: &FabricSpec,
-        asked: u32,
-        mut network: Network,
-        shape: Shape,
-    ) -> Result<Fabric, BuildError> {
+    pub fn assemble(spec: &FabricSpec, asked: u32, mut network: Network, shape: Shape) -> Result<Fabric, BuildError> {
         spec.parameters.notes().part(Part::Topology);
         let devices = &network.vertex_role[network.nodes as usize..];
         let in_network = |role: Role| devices.contains(&role) || network.channel_role.contains(&role);

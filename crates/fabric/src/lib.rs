@@ -33,7 +33,6 @@ pub mod rng;
 pub mod routing;
 pub mod sensitivity;
 mod sheet;
-pub mod site;
 pub mod spec;
 pub mod split;
 pub mod technology;

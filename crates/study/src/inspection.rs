@@ -10,10 +10,10 @@ use hotlink_fabric::concurrent;
 use hotlink_fabric::load::{self, Load};
 use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
 use hotlink_fabric::routing::Routing;
-use hotlink_fabric::site::Site;
 use hotlink_fabric::spec::Capacities;
 use hotlink_fabric::traffic::{Demand, Traffic, sample_seed};
 use hotlink_fabric::{Fabric, deadlock};
+use hotlink_site::Site;
 use std::collections::BTreeMap;
 
 /// What is asked of an inspection.

@@ -3,11 +3,11 @@
 use crate::Error;
 use crate::values::Counts;
 use hotlink_fabric::catalog::{self, Mistake};
-use hotlink_fabric::site::{self, Site};
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::technology::Technology;
 use hotlink_fabric::topology::Shared;
 use hotlink_fabric::{Fabric, import, input};
+use hotlink_site::{self as site, Site};
 use std::sync::Arc;
 
 /// Largest graph file that is read.

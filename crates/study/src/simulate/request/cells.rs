@@ -8,8 +8,8 @@ use crate::options::{SendMode, Side, Spin, Stack};
 use crate::{Error, benchmarks, is_graph, sort};
 use hotlink_bench::is::Class;
 use hotlink_bench::{Calls, Direction, Which};
-use hotlink_fabric::site;
 use hotlink_message::Algorithm;
+use hotlink_site as site;
 
 impl Request {
     /// Cells of a benchmark that has them; `bcast` with the algorithms that run over messages.

@@ -3,7 +3,7 @@
 //! A comma outside of brackets separates hosts. Brackets hold numbers and ranges; a number keeps the width that the first
 //! end of its range has. Several brackets of one name give every combination, the last changing fastest.
 
-use crate::import::ImportError;
+use hotlink_fabric::import::ImportError;
 use std::collections::BTreeSet;
 
 /// Most hosts of a list.

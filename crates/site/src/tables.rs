@@ -1,7 +1,7 @@
 //! Forwarding tables: of each switch the port by destination LID, a byte each, as switches have them.
 
 use super::lines::{Lines, hex};
-use crate::import::ImportError;
+use hotlink_fabric::import::ImportError;
 use std::collections::HashMap;
 use std::io::BufRead;
 

@@ -35,7 +35,7 @@ pub use cabling::{Cable, Cabling, Device, DeviceKind, End};
 pub use rates::{Link, SPEEDS, Speed};
 pub use tables::{Table, Tables};
 
-use crate::import::ImportError;
+use hotlink_fabric::import::ImportError;
 use lines::Lines;
 use std::fs::File;
 use std::io::{BufRead, BufReader};

@@ -1,18 +1,18 @@
-//! Dumps of InfiniBand's tools: real ones (`tests/data/site`, made by `tools/site/dumps`) in every format say the same,
+//! Dumps of InfiniBand's tools: real ones (`tests/data`, made by `tools/site/dumps`) in every format say the same,
 //! and wrong ones are refused with their line.
 
 use hotlink_fabric::network::{Node, Resource};
 use hotlink_fabric::routing::Routing;
-use hotlink_fabric::site::{self, Kind, Site};
 use hotlink_fabric::spec::Capacities;
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::{Fabric, load};
+use hotlink_site::{self as site, Kind, Site};
 use proptest::prelude::*;
 use std::path::Path;
 
 /// `tools/site/dumps tree2:hosts=4,leaves=3,spines=2,cables=2,slow=5 --engine updn --all`
 fn dump(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/site/tree2").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tree2").join(name);
     std::fs::read_to_string(path).expect(name)
 }
 

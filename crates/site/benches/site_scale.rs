@@ -1,13 +1,13 @@
 //! A site of 11,664 hosts and 1,620 switches: time and memory to read its dumps and to count on its tables.
 //!
 //! The dumps are written to a folder first (a three-level fat tree of 36-port switches, routed by destination): about
-//! 1.3 GB of text. `cargo bench -p hotlink-fabric --bench site_scale [-- HALF]`, where HALF is half the ports of a
+//! 1.3 GB of text. `cargo bench -p hotlink-site --bench site_scale [-- HALF]`, where HALF is half the ports of a
 //! switch (18; 6 makes a small one).
 
-use hotlink_fabric::site;
 use hotlink_fabric::spec::Capacities;
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::{concurrent, deadlock, load};
+use hotlink_site as site;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufWriter, Write};

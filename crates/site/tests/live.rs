@@ -4,7 +4,8 @@
 
 use hotlink_fabric::network::Channel;
 use hotlink_fabric::routing::Routing;
-use hotlink_fabric::{Fabric, deadlock, site};
+use hotlink_fabric::{Fabric, deadlock};
+use hotlink_site as site;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -7,7 +7,7 @@
 use super::cabling::{Cabling, Collector, DeviceKind, End, Named};
 use super::lines::{Lines, hex};
 use super::rates::Link;
-use crate::import::ImportError;
+use hotlink_fabric::import::ImportError;
 use std::collections::BTreeSet;
 use std::io::BufRead;
 

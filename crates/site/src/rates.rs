@@ -1,6 +1,6 @@
 //! Rate of a link from its width and speed.
 
-use crate::units::Rate;
+use hotlink_fabric::units::Rate;
 
 /// A speed of InfiniBand: what each lane carries after its line code.
 #[derive(Debug, PartialEq)]

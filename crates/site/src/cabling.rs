@@ -2,7 +2,7 @@
 
 use super::lines::Lines;
 use super::rates::Link;
-use crate::import::ImportError;
+use hotlink_fabric::import::ImportError;
 use std::collections::HashMap;
 use std::io::BufRead;
 

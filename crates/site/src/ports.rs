@@ -5,7 +5,7 @@
 use super::cabling::{Cabling, Collector, DeviceKind, End, Named};
 use super::lines::{Lines, hex};
 use super::rates::Link;
-use crate::import::ImportError;
+use hotlink_fabric::import::ImportError;
 use std::io::BufRead;
 
 pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Cabling, ImportError> {

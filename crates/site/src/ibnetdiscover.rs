@@ -6,7 +6,7 @@
 use super::cabling::{Cabling, Collector, DeviceKind, End, Named};
 use super::lines::{Lines, between, hex};
 use super::rates::Link;
-use crate::import::ImportError;
+use hotlink_fabric::import::ImportError;
 use std::io::BufRead;
 
 /// Beginnings of lines that say nothing about cables.

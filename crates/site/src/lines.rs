@@ -1,6 +1,6 @@
 //! A file line by line, with the number of each.
 
-use crate::import::ImportError;
+use hotlink_fabric::import::ImportError;
 use std::io::{BufRead, Read};
 
 /// Longest line that is read: what is longer is no text.

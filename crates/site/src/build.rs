@@ -5,16 +5,16 @@
 use super::cabling::{Cabling, DeviceKind, End};
 use super::rates::{Link, SOURCE};
 use super::tables::Tables;
-use crate::built::{Fabric, MAX_NODES};
-use crate::catalog::Library;
-use crate::error::BuildError;
-use crate::import::ImportError;
-use crate::network::{Builder, Network, Override, Vertex};
-use crate::routing::Routing;
-use crate::routing::forwarding::Forwarding;
-use crate::spec::{FabricSpec, Role, RoutingSpec, Status, TopologySpec, Value};
-use crate::technology;
-use crate::topology::{Cabled, Graph, Shape};
+use hotlink_fabric::built::MAX_NODES;
+use hotlink_fabric::catalog::Library;
+use hotlink_fabric::import::ImportError;
+use hotlink_fabric::network::{Builder, Network, Override, Vertex};
+use hotlink_fabric::routing::Routing;
+use hotlink_fabric::routing::forwarding::Forwarding;
+use hotlink_fabric::spec::{FabricSpec, Role, RoutingSpec, Status, TopologySpec, Value};
+use hotlink_fabric::technology;
+use hotlink_fabric::topology::{Cabled, Graph, Shape};
+use hotlink_fabric::{BuildError, Fabric};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 
@@ -354,7 +354,7 @@ fn natural(a: &str, b: &str) -> Ordering {
 /// it, by analogy.
 fn spec(name: &str, file: &str, usual: [Option<Link>; 2], routing: RoutingSpec) -> Result<FabricSpec, ImportError> {
     let part = "infiniband-ndr";
-    let mistakes = |all: Vec<crate::catalog::Mistake>| {
+    let mistakes = |all: Vec<hotlink_fabric::catalog::Mistake>| {
         let what: Vec<String> = all.iter().map(ToString::to_string).collect();
         ImportError { place: file.to_owned(), what: what.join("; ") }
     };
