@@ -19,13 +19,14 @@ mod direct;
 mod piece;
 mod staged;
 
-use super::lane::{Counter, FLAT, FLATS, Lane, NOTES, Note, TINY};
+use super::lane::{BLOCK, Counter, FLAT, FLATS, Lane, NOTES, Note, TINY};
 use super::world::{World, state};
 use crate::combine::combine;
 use crate::copy;
 use crate::store::Store;
 use crate::sys;
 use hotlink_port::{Event, Operation, Posted, Rank, Refusal, Share, Span, Token};
+use piece::blocks;
 use std::cell::UnsafeCell;
 use std::io;
 use std::ptr::null_mut;
@@ -379,16 +380,18 @@ impl Reductions {
         // SAFETY: the note of the reduction under way, which has come.
         unsafe { (*self.note_of(rank, self.begun)).words }
     }
-    /// A rank has died: the reduction under way ends now, and no other rank touches its memory any more.
+    /// A rank has died. The reduction under way goes on if that rank had done its whole part of it, as all others then
+    /// see; else it ends now, and no other rank touches its memory any more.
     pub(crate) fn give_up(&mut self, died: Rank) -> Option<Event> {
         let current = self.current?;
-        // It may have come to its end before.
-        if matches!(current.stage, Stage::Finish) || current.bytes <= FLAT {
-            while let (true, event) = self.go_on(0) {
-                if event.is_some() {
-                    return event;
-                }
+        // No deaths known: of a direct reduction nothing more is combined here.
+        while let (true, event) = self.go_on(0) {
+            if event.is_some() {
+                return event;
             }
+        }
+        if self.has_done_its_part(died) {
+            return None;
         }
         self.current = None;
         fence(SeqCst);
@@ -402,6 +405,28 @@ impl Reductions {
             }
         }
         Some(Event::Failed(current.token, Refusal::PeerGone(died)))
+    }
+    /// Whether nobody needs anything more of `rank` for the reduction under way.
+    fn has_done_its_part(&self, rank: Rank) -> bool {
+        let Some(current) = self.current else { return true };
+        if self.lane(rank).is_null() {
+            return false;
+        }
+        // SAFETY: a known lane; counters and the number of a note are atomics.
+        let lane = unsafe { &*self.lane(rank) };
+        match current.stage {
+            Stage::Direct(_) | Stage::Finish => lane.finished.0.load(Acquire) >= self.begun,
+            Stage::Staged { .. } => {
+                let count = blocks((current.share, current.bytes, BLOCK), self.ranks());
+                lane.combined.0.load(Acquire) >= self.blocks + count
+            }
+            // SAFETY: as above.
+            Stage::Room { .. } | Stage::Notes(_) if current.bytes <= FLAT => unsafe {
+                (*self.note_of(rank, self.begun)).number.load(Acquire) >= self.begun
+            },
+            // Of a long one nobody begins before all notes are there.
+            Stage::Room { .. } | Stage::Notes(_) => false,
+        }
     }
 }
 
