@@ -35,24 +35,29 @@ pub(crate) struct Joining {
     challenge: Incoming<NONCE>,
     answer: Incoming<ANSWER>,
     proven: bool,
-    deadline: Instant,
+    /// None: as long as the connection lasts.
+    deadline: Option<Instant>,
 }
 
 impl Joining {
-    /// Says hello on a connection that does not block.
+    /// Says hello on a connection that does not block. `limit`: how long the whole exchange may take; none where the other
+    /// side may compute for long before it answers.
     ///
     /// # Errors
     /// The connection's.
-    pub(crate) fn begin(wire: &mut impl Wire, claim: &Claim) -> io::Result<Joining> {
+    pub(crate) fn begin(wire: &mut impl Wire, claim: &Claim, limit: Option<Duration>) -> io::Result<Joining> {
         let hello = hello(claim, &random()?);
         write_small(wire, &hello)?;
         let (challenge, answer) = (Incoming::new(), Incoming::new());
-        Ok(Joining { hello, challenge, answer, proven: false, deadline: Instant::now() + LIMIT })
+        let deadline = limit.map(|limit| Instant::now() + limit);
+        Ok(Joining { hello, challenge, answer, proven: false, deadline })
     }
     /// Goes on as far as it can without waiting.
     pub(crate) fn step(&mut self, wire: &mut impl Wire, secret: &Secret) -> Progress {
         match self.advance(wire, secret) {
-            Ok(Progress::Waits) if Instant::now() >= self.deadline => Progress::Refused(Refused::Gone),
+            Ok(Progress::Waits) if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) => {
+                Progress::Refused(Refused::Gone)
+            }
             Ok(progress) => progress,
             Err(_) => Progress::Refused(Refused::Gone),
         }
@@ -90,7 +95,7 @@ impl Joining {
     pub(crate) fn wait(wire: &mut impl Wire, claim: &Claim, secret: &Secret) -> Result<Session, Refused> {
         let gone = |_| Refused::Gone;
         wire.set_nonblocking(true).map_err(gone)?;
-        let mut joining = Joining::begin(wire, claim).map_err(gone)?;
+        let mut joining = Joining::begin(wire, claim, Some(LIMIT)).map_err(gone)?;
         loop {
             match joining.step(wire, secret) {
                 Progress::Admitted(session) => {
@@ -100,7 +105,7 @@ impl Joining {
                 Progress::Refused(why) => return Err(why),
                 Progress::Waits => {}
             }
-            let left = joining.deadline.saturating_duration_since(Instant::now());
+            let left = joining.deadline.map_or(LIMIT, |deadline| deadline.saturating_duration_since(Instant::now()));
             sys::wait_readable(&[wire.as_raw_fd()], left.max(Duration::from_millis(1)));
         }
     }

@@ -125,7 +125,9 @@ impl Streams {
         let mut stream = TcpStream::connect_timeout(&self.addresses[to as usize], CONNECT_LIMIT)?;
         stream.set_nonblocking(true)?;
         let claim = Meeting::claim(self.rank, to, self.addresses.len() as u32);
-        let joining = Joining::begin(&mut stream, &claim)?;
+        // Without a limit: the other side may compute for long before it looks. And one that admits this side takes the
+        // connection for the pair's from then on, so this side must not give it up before it knows.
+        let joining = Joining::begin(&mut stream, &claim, None)?;
         Ok((stream, Stage::Joining(joining)))
     }
     fn connect(&mut self, to: Rank) -> io::Result<()> {
@@ -144,6 +146,9 @@ impl Streams {
             Some(contact) => matches!(contact, Contact::Unknown),
         };
         if is_unknown && self.connect(to).is_err() {
+            if self.is_there(to) == Some(true) {
+                return Posted::Busy;
+            }
             self.lose(to);
         }
         let Contact::Open(peer) = &mut self.contacts[to as usize] else {
@@ -273,10 +278,16 @@ impl Streams {
             (Contact::Open(peer), Ok((stream, stage))) => peer.move_to(stream, stage),
             (_, again) => again.map(drop),
         };
-        if moved.is_err() {
+        // A rank that is there can be reached sooner or later, and something waits to be sent to it: the next look tries
+        // again.
+        if moved.is_err() && self.is_there(to) != Some(true) {
             self.lose(to);
             self.events.push_back(Event::PeerGone(to));
         }
+    }
+    /// Whether a rank has neither died nor left, where a board tells that.
+    fn is_there(&self, rank: Rank) -> Option<bool> {
+        self.board.as_ref().map(|board| !board.is_dead(rank) && !board.has_left(rank))
     }
     /// Ranks that have ended, and whether they died; none if nobody did since the last look.
     fn ended(&mut self) -> Vec<(Rank, bool)> {
