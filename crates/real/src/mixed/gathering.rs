@@ -11,6 +11,7 @@ use crate::tcp::Meeting;
 use crate::waits::Waits;
 use hotlink_port::{Port, Rank};
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 use std::io;
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,7 +21,7 @@ pub struct Gathering {
     /// The host of every rank: 0, 1, ...
     hosts: Vec<u32>,
     /// Of every host: what its ranks share, if this process has it.
-    worlds: Vec<Option<World>>,
+    worlds: RefCell<Vec<Option<World>>>,
     meeting: Meeting,
 }
 
@@ -56,7 +57,7 @@ impl Gathering {
             world.waits = meeting.waits.clone().map(|waits| (waits, first));
             Ok(Some(world))
         };
-        let worlds = (0..count).map(world).collect::<io::Result<_>>()?;
+        let worlds = RefCell::new((0..count).map(world).collect::<io::Result<_>>()?);
         Ok(Gathering { worlds, meeting, hosts })
     }
     /// Of the first `ranks` of a launched job. All of the job call this.
@@ -92,7 +93,7 @@ impl Gathering {
             world.waits = meeting.waits.clone().map(|waits| (waits, crew.rank - own as u32));
             worlds[leader as usize] = Some(world);
         }
-        Ok(Gathering { hosts: leaders, worlds, meeting })
+        Ok(Gathering { hosts: leaders, worlds: RefCell::new(worlds), meeting })
     }
 }
 
@@ -110,7 +111,12 @@ impl Doors for Gathering {
         let group = group(&self.hosts, host);
         let mut place = vec![None; self.hosts.len()];
         (0..).zip(&group).for_each(|(local, &rank)| place[rank as usize] = Some(local));
-        let world = self.worlds[host as usize].as_ref().ok_or(io::ErrorKind::NotConnected)?;
+        let mut worlds = self.worlds.borrow_mut();
+        // What other hosts share takes address space that this process, a rank of one host, has no use for.
+        for (_, other) in (0..).zip(worlds.iter_mut()).filter(|&(number, _)| number != host) {
+            *other = None;
+        }
+        let world = worlds[host as usize].as_ref().ok_or(io::ErrorKind::NotConnected)?;
         let shm = world.open(place[rank as usize].unwrap_or(0))?;
         let streams = self.meeting.streams(rank, |other| self.hosts[other as usize] != host)?;
         let limits = limits(shm.limits());
@@ -119,7 +125,7 @@ impl Doors for Gathering {
     fn bury(&self, rank: Rank) {
         let host = self.hosts[rank as usize];
         let local = group(&self.hosts, host).iter().position(|&other| other == rank);
-        if let (Some(world), Some(local)) = (&self.worlds[host as usize], local) {
+        if let (Some(world), Some(local)) = (&self.worlds.borrow()[host as usize], local) {
             world.bury(local as Rank);
         }
         self.meeting.mark_dead(rank);
