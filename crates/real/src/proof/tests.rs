@@ -190,3 +190,24 @@ fn a_secret_that_others_may_read_is_none() {
     assert!(refused(&path).contains("No such file"));
     assert!(refused(&std::env::temp_dir()).contains("regular file"));
 }
+
+/// One that gave up between its proof and the answer would be admitted by a side that it has left.
+#[test]
+fn a_joiner_without_a_limit_waits_for_a_slow_answer() {
+    let (ours, mut door) = (secret("ours"), Door::new(Purpose::Crew, 2));
+    let began = |limit| {
+        let (near, mut far) = UnixStream::pair().unwrap();
+        far.set_nonblocking(true).unwrap();
+        let joining = Joining::begin(&mut far, &claim(1), limit).unwrap();
+        (near, far, joining)
+    };
+    let (_near, mut far, mut hasty) = began(Some(Duration::ZERO));
+    assert_eq!(hasty.step(&mut far, &ours), Progress::Refused(Refused::Gone));
+    let (near, mut far, mut patient) = began(None);
+    assert_eq!(patient.step(&mut far, &ours), Progress::Waits);
+    door.take(near, "the joiner".to_owned());
+    assert!(open(&mut door, &ours).is_none(), "a challenge is out");
+    assert_eq!(patient.step(&mut far, &ours), Progress::Waits, "a proof is");
+    let admitted = open(&mut door, &ours).unwrap();
+    assert_eq!(patient.step(&mut far, &ours), Progress::Admitted(admitted.session));
+}
