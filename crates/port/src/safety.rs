@@ -68,9 +68,11 @@ mod tests {
     #[test]
     fn leaving_early_is_seen() {
         let mut barriers = Barriers::new(2);
+        assert_eq!(barriers.over(), 0);
         barriers.enter(0, 10);
         barriers.enter(1, 20);
         assert_eq!(barriers.leave(1, 25), None);
+        assert_eq!(barriers.over(), 0, "rank 0 is still in it");
         barriers.enter(1, 30);
         assert_eq!(barriers.leave(0, 25), None);
         assert_eq!(barriers.over(), 1);

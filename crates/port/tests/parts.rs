@@ -91,6 +91,8 @@ fn copies_touch_but_do_not_overlap() {
     assert_eq!(blocks.copy(&part(4), &Span::new(other, 4, 8)), Ok(()));
     assert_eq!(blocks.copy(&part(0), &Span::new(other, 0, 9)), Err(Refusal::OutOfBounds));
     assert_eq!(blocks.copy(&part(25), &Span::new(other, 0, 8)), Err(Refusal::OutOfBounds));
+    assert_eq!(blocks.copy(&part(u64::MAX), &part(0)), Err(Refusal::OutOfBounds));
+    assert_eq!(blocks.copy(&part(0), &part(u64::MAX)), Err(Refusal::OutOfBounds));
     assert_eq!(blocks.copy(&part(0), &Span::new(other, 25, 8)), Err(Refusal::OutOfBounds));
     assert_eq!((blocks.free(other), blocks.free(other)), (Ok(()), Err(Refusal::Gone)));
     assert_eq!(blocks.copy(&part(0), &Span::new(other, 0, 8)), Err(Refusal::Gone));

@@ -260,6 +260,52 @@ impl Port for Bare {
     fn close(&mut self) {
         self.ask("close");
     }
+    fn note(&mut self, note: Note) {
+        self.ask(format!("{note:?}"));
+    }
+}
+
+/// Lets nothing be polled, and counts what it should not see.
+#[derive(Default)]
+struct Shut {
+    took: u32,
+}
+
+impl Layer for Shut {
+    fn lets_poll(&mut self) -> bool {
+        false
+    }
+    fn took(&mut self, _: Step<'_>, _: Time, _: Time) {
+        self.took += 1;
+    }
+}
+
+/// What a layer kept back comes without an event that would wake the rank.
+#[test]
+fn who_was_kept_from_polling_looks_again_at_once() {
+    let bare = Bare::new(false);
+    let asked = bare.asked.clone();
+    let mut port = Wrapped::new(bare, Shut::default());
+    assert_eq!(port.poll(), None);
+    port.idle(Time(99));
+    port.idle(Time(99));
+    assert_eq!(*asked.borrow(), ["idle 77", "idle 99"]);
+    assert_eq!(port.post(&word(1)), Posted::Busy);
+    assert_eq!(port.layer().took, 0, "a layer without a clock is not told what takes time");
+}
+
+/// A wait begins with its first rest.
+#[test]
+fn a_wait_in_several_rests_is_one() {
+    async fn program(mut port: Wrapped<LoopbackPort, Watch>) -> Vec<String> {
+        for until in [200, 700] {
+            wait(&mut port, Time(until)).await;
+        }
+        port.compute(Work::Fixed(Time(1)));
+        port.layer().told.take()
+    }
+    let told = Layered::new(Loopback::default(), |_| Watch::default()).run(1, &program).unwrap().remove(0);
+    assert_eq!(told, ["Wait(None) 0-700", "Local(\"compute\", None) 700-701"]);
 }
 
 #[test]
@@ -280,9 +326,10 @@ fn a_wrapper_passes_on_what_its_layer_leaves() {
     assert_eq!((port.deliver(0, span), port.peek(0, &mut [0; 2])), (Err(Refusal::TooLong(5)), 3));
     port.compute(Work::Fixed(Time(9)));
     port.settle();
+    port.note(Note::Calls);
     port.idle(Time(8));
     port.close();
-    assert_eq!(*asked.borrow(), ["Fixed(Time(9))", "settle", "idle 8", "close"]);
+    assert_eq!(*asked.borrow(), ["Fixed(Time(9))", "settle", "Calls", "idle 8", "close"]);
 }
 
 #[test]
