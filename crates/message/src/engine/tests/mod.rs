@@ -1,6 +1,7 @@
 //! What the checker's worlds do not have: the fabric's barriers, reductions and broadcasts, operations of the program,
 //! and which way a message takes. Against a port that answers as a test says, and notes what it is asked.
 
+mod ends;
 mod ways;
 
 use super::*;
@@ -19,6 +20,9 @@ struct Scripted {
     copies: Result<(), Refusal>,
     registers: Result<(), Refusal>,
     said: RefCell<Vec<Words>>,
+    /// The places that control messages carried, and the tokens of other operations.
+    places: RefCell<Vec<Place>>,
+    tokens: RefCell<Vec<u64>>,
     log: RefCell<Vec<String>>,
 }
 
@@ -87,7 +91,14 @@ impl Port for Scripted {
             Op::Control { to, head, payload } => {
                 let words = Words::parse(&head).unwrap();
                 self.said.borrow_mut().push(words);
+                if let Payload::Bytes(bytes) = payload {
+                    self.places.borrow_mut().extend(Place::parse(self.rank(), bytes, words.total));
+                }
                 self.log(format!("{:?} to {to}: {} of {} B", words.kind, payload.bytes(), words.total));
+            }
+            Op::Deposit { token, .. } | Op::Fetch { token, .. } | Op::Barrier { token } => {
+                self.tokens.borrow_mut().push(token);
+                self.log("post");
             }
             _ => self.log("post"),
         }
@@ -134,6 +145,8 @@ fn engine_of(limits: Limits) -> Engine<Scripted> {
         copies: Ok(()),
         registers: Ok(()),
         said: RefCell::default(),
+        places: RefCell::default(),
+        tokens: RefCell::default(),
         log: RefCell::default(),
     };
     Engine::new(port, options)
@@ -148,6 +161,10 @@ impl Engine<Scripted> {
     }
     fn answer(&mut self, answers: &[Posted]) {
         self.port.answers.extend(answers);
+    }
+    /// The token of the operation posted last.
+    fn token(&self) -> u64 {
+        *self.port.tokens.borrow().last().unwrap()
     }
     fn happens(&mut self, event: Event) {
         self.port.events.push_back(event);
@@ -167,17 +184,18 @@ fn barriers_are_left_in_the_order_in_which_they_were_entered() {
     engine.answer(&[Posted::Accepted, Posted::Busy, Posted::Accepted, Posted::Accepted]);
     assert_eq!([(); 3].map(|()| engine.enter_barrier()), [Ok(Some(1)), Ok(None), Ok(Some(2))]);
     assert_eq!(engine.left_barrier(1), None);
-    engine.happens(Event::Done(BARRIER));
+    let barrier = engine.token();
+    engine.happens(Event::Done(barrier));
     assert_eq!([1, 2].map(|number| engine.left_barrier(number)), [Some(Ok(())), None]);
     // One that ends while a receive looks for its message.
     let pattern = Pattern { from: Some(1), tag: None, context: Context::USER };
-    engine.port.events.push_back(Event::Done(BARRIER));
+    engine.port.events.push_back(Event::Done(barrier));
     assert!(matches!(engine.recv_now(&pattern, &row(8)), Direct::Started(_)));
     assert_eq!([1, 2, 3].map(|number| engine.left_barrier(number)), [Some(Ok(())), Some(Ok(())), None]);
     assert_eq!(engine.enter_barrier(), Ok(Some(3)));
     // Whoever is gone may have ended well.
     engine.happens(Event::PeerLeft(1));
-    engine.happens(Event::Failed(BARRIER, Refusal::PeerGone(1)));
+    engine.happens(Event::Failed(barrier, Refusal::PeerGone(1)));
     assert_eq!(engine.left_barrier(3), Some(Err(Error::Ended(1))));
     engine.answer(&[GONE, Posted::Refused(Refusal::PeerGone(2)), Posted::Refused(Refusal::Unsupported)]);
     let refused = [Error::Ended(1), Error::PeerGone(2), Error::Refused(Refusal::Unsupported)];
@@ -190,9 +208,10 @@ fn a_reduction_of_the_port_begins_and_ends() {
     engine.answer(&[Posted::Accepted, Posted::Busy, GONE]);
     let mut begin = || engine.begin_reduction(|token| Op::Barrier { token });
     assert_eq!([begin(), begin(), begin()], [Ok(true), Ok(false), Err(Error::PeerGone(1))]);
-    engine.happens(Event::Done(REDUCTION));
+    let reduction = engine.token();
+    engine.happens(Event::Done(reduction));
     assert_eq!(engine.reduced.take(), Some(Ok(())));
-    engine.happens(Event::Failed(REDUCTION, Refusal::PeerGone(2)));
+    engine.happens(Event::Failed(reduction, Refusal::PeerGone(2)));
     assert_eq!((engine.reduced, engine.barred), (Some(Err(Error::PeerGone(2))), None));
 }
 
