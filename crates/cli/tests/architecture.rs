@@ -52,7 +52,7 @@ fn dependencies_point_one_way() {
         ("bench", &["fabric", "port", "message"]),
         ("study", &["fabric", "site", "port", "message", "event", "loggp", "sim", "bench", "site"]),
         ("seeds", &["fabric", "loggp", "sim", "bench", "study"]),
-        ("cli", &["fabric", "port", "message", "loggp", "sim", "real", "bench", "study", "seeds"]),
+        ("cli", &["fabric", "site", "port", "message", "loggp", "sim", "real", "bench", "study", "seeds"]),
         ("python", &["fabric", "port", "message", "real", "bench", "study", "seeds", "cli"]),
     ] {
         let allowed = allowed.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();

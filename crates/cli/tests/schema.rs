@@ -9,6 +9,8 @@ use std::process::Command;
 fn out(line: &str) -> Vec<u8> {
     let home = std::env::temp_dir().join("hotlink-no-home");
     let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
+    let temporary = std::env::temp_dir();
+    let line = line.replace("{tmp}", temporary.to_str().unwrap());
     command.args(line.split_whitespace()).env("HOME", home).env_remove("HOTLINK_CATALOG").env_remove("XDG_DATA_HOME");
     let output = command.output().unwrap();
     assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
@@ -64,6 +66,9 @@ const SIMULATED: &[&str] = &[
     "analyze sci-torus2d --nodes 16 --why --links",
     "analyze ib-qdr --nodes 8 --traffic permutation:random --samples 3 --method all",
     "fabric ../site/tests/data/tree2/ibnetdiscover.txt ../site/tests/data/tree2/opensm-lfts.dump",
+    "fabric ../site/tests/data/tree2/ibnetdiscover.txt ../site/tests/data/tree2/opensm-lfts.dump --failures",
+    "fabric ../site/tests/data/tree2/ibnetdiscover.txt ../site/tests/data/tree2/opensm-lfts.dump --reroute {tmp}/hotlink-schema-tables",
+    "fabric ../site/tests/data/tree2/ibnetdiscover.txt ../site/tests/data/tree2/opensm-lfts.dump --hosts host[0-2]-0 --samples 5",
     "compare sci-ring ib-qdr --nodes 4,9",
 ];
 

@@ -10,12 +10,17 @@ fn file(name: &str) -> String {
 }
 
 fn run(line: &str) -> Result<Vec<Value>, String> {
+    with(line, &[])
+}
+
+/// A line, and further words as they are.
+fn with(line: &str, further: &[&str]) -> Result<Vec<Value>, String> {
     let words: Vec<String> = line
         .split_whitespace()
         .map(|word| if word.ends_with(".txt") || word.contains("opensm") { file(word) } else { word.to_owned() })
         .collect();
     let mut hotlink = Command::new(env!("CARGO_BIN_EXE_hotlink"));
-    hotlink.args(&words).arg("--json").env("HOME", std::env::temp_dir().join("hotlink-no-home"));
+    hotlink.args(&words).args(further).arg("--json").env("HOME", std::env::temp_dir().join("hotlink-no-home"));
     let output = hotlink.env_remove("XDG_DATA_HOME").env_remove("HOTLINK_CATALOG").output().unwrap();
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());
@@ -77,6 +82,85 @@ fn tables_steer_analyze_and_simulate() {
     let simulated = run("simulate alltoall --fabric ibnetdiscover.txt --routes opensm-lfts.dump --size 64KiB").unwrap();
     let simulated = simulated[0]["bandwidth_per_node_MBps"].as_f64().unwrap();
     assert!(simulated <= bound * 1.001 && simulated > 0.6 * bound, "simulated {simulated}, bound {bound}");
+}
+
+/// By hand: leaf0's cable to spine0 carries what its 4 hosts send to 2 of leaf 1 and 2 of leaf 2, and what 8 send to some.
+#[test]
+fn failures_are_ranked() {
+    let records = run("fabric ibnetdiscover.txt opensm-lfts.dump --failures").unwrap();
+    assert_eq!((&records[0]["switch_cables"], &records[0]["switches"]), (&12.into(), &5.into()));
+    assert_eq!(records.len(), 1 + 12 + 5);
+    // A leaf costs its four hosts; nothing else costs a host.
+    let ranked = &records[1..];
+    assert!(ranked[..3].iter().all(|record| record["part"] == "switch" && record["hosts_lost"] == 4), "{ranked:?}");
+    assert!(ranked.iter().enumerate().all(|(i, record)| record["rank"] == i + 1));
+    // With tables as they are, each spine costs what crosses it; of the 96 pairs of different leaves all cross one.
+    let spines: Vec<&Value> =
+        ranked.iter().filter(|record| record["failed"].as_str().unwrap().starts_with("spine")).collect();
+    assert_eq!(spines.iter().map(|record| record["lost_pairs"].as_u64().unwrap()).sum::<u64>(), 96);
+    assert!(spines.iter().all(|record| record["rerouted_lost_pairs"] == 0));
+    let one = ranked.iter().find(|record| record["failed"] == "leaf0 port 5 -> spine0 port 1").unwrap();
+    let lost = one["lost_pairs"].as_u64().unwrap();
+    // The same by analyze, which counts the network without the cable whole.
+    let line = "analyze ibnetdiscover.txt --routes opensm-lfts.dump --method load --capacities theoretical --size 1MiB";
+    let kept = with(line, &["--fail", "leaf0 port 5 -> spine0 port 1"]).unwrap();
+    assert_eq!(kept[0]["unreachable_pairs"], lost);
+    assert!(kept[0]["unreachable"].as_str().unwrap().contains("host1-0 -> host0-0"), "{kept:?}");
+    let share = kept[0]["bandwidth_per_node_MBps"].as_f64().unwrap() / (1000.0 * 4096.0 / (4096.0 + 26.0));
+    assert!((share - one["kept_share"].as_f64().unwrap()).abs() < 1e-9, "{share} {one}");
+    let rerouted = with(line, &["--fail", "leaf0 port 5", "--rerouted"]).unwrap();
+    assert!(rerouted[0].get("unreachable_pairs").is_none_or(Value::is_null));
+    assert_eq!(rerouted[0]["deadlock_free"], true);
+}
+
+/// What fails is gone for a simulation, too.
+#[test]
+fn failures_reach_the_simulation() {
+    let line = "simulate alltoall --fabric ibnetdiscover.txt --routes opensm-lfts.dump --size 4KiB";
+    let error = with(line, &["--fail", "spine0"]).unwrap_err();
+    assert!(error.contains("pairs have no route: host") && error.contains("--rerouted"), "{error}");
+    let whole = with(line, &["--rerouted"]).unwrap();
+    let left = with(line, &["--fail", "spine0", "--rerouted"]).unwrap();
+    let rate = |records: &[Value]| records[0]["bandwidth_per_node_MBps"].as_f64().unwrap();
+    assert!(rate(&left) <= rate(&whole), "{} {}", rate(&left), rate(&whole));
+    let hot = |records: &[Value]| records[0]["hot_link"].as_str().unwrap().to_owned();
+    assert!(hot(&whole).contains("spine0 port") && !hot(&left).contains("spine0"), "{} {}", hot(&whole), hot(&left));
+    let error = with(line, &["--fail", "spine7"]).unwrap_err();
+    assert!(error.contains("fail:spine7: is no switch or host of this network"), "{error}");
+    let error = run("analyze sci-ring --nodes 8 --fail x").unwrap_err();
+    assert!(error.contains("dumps of a network"), "{error}");
+}
+
+#[test]
+fn a_job_is_looked_at() {
+    let records = run("fabric ibnetdiscover.txt opensm-lfts.dump --hosts host[0-2]-0,host1-3 --samples 20").unwrap();
+    let [given, ordered, best, random] = &records[..] else { panic!("{records:?}") };
+    assert_eq!((&given["hosts"], &given["nodes"]), (&"host0-0,host1-0,host2-0,host1-3".into(), &4.into()));
+    let share = |record: &Value, key: &str| record[key].as_f64().unwrap_or_else(|| panic!("{key}: {record}"));
+    assert!(share(given, "all_to_all_share") <= share(given, "cable_bound_share") + 1e-9);
+    assert!(share(ordered, "ring_share") >= share(given, "ring_share"));
+    // Four hosts fit on a leaf.
+    assert!(["all_to_all_share", "ring_share"].iter().all(|key| (share(best, key) - 1.0).abs() < 1e-9), "{best}");
+    assert_eq!(random["samples"], 20);
+    assert!(share(random, "worst_share") <= share(random, "all_to_all_share"));
+    let error = run("fabric ibnetdiscover.txt opensm-lfts.dump --hosts nobody").unwrap_err();
+    assert!(error.contains("host 'nobody': no host of this network has this name"), "{error}");
+}
+
+#[test]
+fn better_tables_are_written_and_read() {
+    let file = std::env::temp_dir().join(format!("hotlink-reroute-{}.out", std::process::id()));
+    let line = "fabric ibnetdiscover.txt opensm-lfts.dump --reroute";
+    let records = with(line, &[file.to_str().unwrap()]).unwrap();
+    let share = |place: usize| records[place]["all_to_all_share"].as_f64().unwrap();
+    assert!(
+        share(1) >= share(0) && share(1) <= records[1]["cable_bound_share"].as_f64().unwrap() + 1e-9,
+        "{records:?}"
+    );
+    assert_eq!((&records[1]["credit_loop"], &records[1]["unreachable_pairs"]), (&false.into(), &0.into()));
+    let again = with("fabric ibnetdiscover.txt", &[file.to_str().unwrap(), "--samples", "5"]).unwrap();
+    assert_eq!(again[0]["all_to_all_share"], records[1]["all_to_all_share"]);
+    std::fs::remove_file(file).unwrap();
 }
 
 #[test]

@@ -1,5 +1,17 @@
 //! What can go wrong in a simulation.
 
+use hotlink_fabric::Fabric;
+use hotlink_fabric::network::{Node, Resource};
+use hotlink_fabric::routing::Trip;
+
+impl SimError {
+    /// No route for a trip.
+    pub(crate) fn no_route(fabric: &Fabric, trip: Trip) -> SimError {
+        let name = |node: Node| fabric.resource_name(Resource::Vertex(node.vertex()));
+        SimError::NoRoute { from: name(trip.source), to: name(trip.destination) }
+    }
+}
+
 /// Why a simulation cannot start or did not end.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SimError {
@@ -7,12 +19,12 @@ pub enum SimError {
     #[error("{0}")]
     Input(String),
     /// The routing (with what has failed) leaves no way.
-    #[error("no route from node {from} to node {to}")]
+    #[error("no route from {from} to {to}")]
     NoRoute {
-        /// Sender.
-        from: u32,
-        /// Receiver.
-        to: u32,
+        /// Name of the sender.
+        from: String,
+        /// Name of the receiver.
+        to: String,
     },
     /// Packets wait for one another for ever.
     #[error("deadlock at {at_us} us with {packets} packets undelivered: {}", cycle.join(" -> "))]

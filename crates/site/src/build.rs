@@ -8,15 +8,17 @@ use super::tables::Tables;
 use hotlink_fabric::built::MAX_NODES;
 use hotlink_fabric::catalog::Library;
 use hotlink_fabric::import::ImportError;
-use hotlink_fabric::network::{Builder, Network, Override, Vertex};
+use hotlink_fabric::network::{Builder, Channel, Network, Override, Resource, Vertex};
 use hotlink_fabric::routing::Routing;
 use hotlink_fabric::routing::forwarding::Forwarding;
 use hotlink_fabric::spec::{FabricSpec, Role, RoutingSpec, Status, TopologySpec, Value};
 use hotlink_fabric::technology;
 use hotlink_fabric::topology::{Cabled, Graph, Shape};
+use hotlink_fabric::units::Rate;
 use hotlink_fabric::{BuildError, Fabric};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// A site's network, read and put in order.
 #[derive(Debug)]
@@ -27,9 +29,20 @@ pub struct Site {
     pub findings: Findings,
     /// The cables as the file has them.
     pub cabling: Cabling,
-    network: Network,
-    shape: Shape,
-    tables: Option<Forwarding>,
+    pub(crate) network: Network,
+    pub(crate) shape: Shape,
+    forwarding: Option<Forwarding>,
+    /// Names of the files, and the tables as they have them.
+    pub(crate) files: Files,
+    /// Place among the cabling's devices of each vertex.
+    pub(crate) devices: Vec<u32>,
+}
+
+/// What a site was made of, besides its cables.
+#[derive(Clone, Debug)]
+pub(crate) struct Files {
+    pub cables: String,
+    pub tables: Option<(String, Arc<Tables>)>,
 }
 
 /// What a site's files say besides the fabric.
@@ -73,6 +86,12 @@ impl Site {
     /// What is wrong with the files, or with the two together.
     pub fn new(name: &str, cables: (&str, Cabling), tables: Option<(&str, Tables)>) -> Result<Site, ImportError> {
         let (file, cabling) = cables;
+        let tables = tables.map(|(file, tables)| (file.to_owned(), Arc::new(tables)));
+        Site::of(name, cabling, Files { cables: file.to_owned(), tables })
+    }
+
+    pub(crate) fn of(name: &str, cabling: Cabling, files: Files) -> Result<Site, ImportError> {
+        let file = files.cables.as_str();
         let order = Order::new(file, &cabling)?;
         let mut findings = Findings {
             aggregation_nodes: cabling.devices.iter().filter(|device| device.is_aggregation()).count(),
@@ -83,13 +102,14 @@ impl Site {
         let usual = order.usual(&cabling, &mut findings);
         let (network, shape) = order.network(&cabling, usual);
         order.slow(&cabling, usual, &mut findings);
-        let routing = if tables.is_some() { RoutingSpec::Source } else { RoutingSpec::ShortestEcmp };
+        let routing = if files.tables.is_some() { RoutingSpec::Source } else { RoutingSpec::ShortestEcmp };
         let spec = spec(name, file, usual, routing)?;
-        let tables = match tables {
-            Some((file, tables)) => Some(order.forwarding(file, &cabling, &tables, &network, &mut findings)?),
+        let forwarding = match &files.tables {
+            Some((file, tables)) => Some(order.forwarding(file, &cabling, tables, &network, &mut findings)?),
             None => None,
         };
-        Ok(Site { spec, findings, cabling, network, shape, tables })
+        let devices = order.devices;
+        Ok(Site { spec, findings, cabling, network, shape, forwarding, files, devices })
     }
 
     /// Hosts' ports.
@@ -97,9 +117,16 @@ impl Site {
         self.network.nodes
     }
 
+    /// Rate of a channel; `None` where no file states it.
+    pub fn rate(&self, channel: Channel) -> Option<Rate> {
+        let own = self.network.overrides.get(&channel).and_then(|own| own.rate);
+        let role = self.network.role(Resource::Channel(channel));
+        own.or_else(|| self.spec.resource(role)?.gross().map(|gross| gross.value))
+    }
+
     /// Whether the routes are the site's own tables.
     pub fn has_tables(&self) -> bool {
-        self.tables.is_some()
+        self.forwarding.is_some()
     }
 
     /// The fabric, with another description's values where `spec` differs from its own.
@@ -108,7 +135,7 @@ impl Site {
     /// The routing does not fit the cables.
     pub fn fabric(&self, spec: &FabricSpec) -> Result<Fabric, BuildError> {
         let mut fabric = Fabric::assemble(spec, self.nodes(), self.network.clone(), self.shape.clone())?;
-        if let Some(tables) = &self.tables {
+        if let Some(tables) = &self.forwarding {
             fabric.routing = Routing::Tables(tables.clone());
         }
         Ok(fabric)

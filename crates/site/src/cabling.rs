@@ -17,6 +17,17 @@ pub enum DeviceKind {
     Router,
 }
 
+impl DeviceKind {
+    /// As OpenSM's dumps call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            DeviceKind::Switch => "Switch",
+            DeviceKind::Adapter => "Channel Adapter",
+            DeviceKind::Router => "Router",
+        }
+    }
+}
+
 /// A device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {

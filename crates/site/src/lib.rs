@@ -14,27 +14,39 @@
 //! their descriptions: many adapters may share one.
 //!
 //! A site's files together are one fabric, spelled with `+` between them where a fabric's name is asked for:
-//! `ibnetdiscover.txt+opensm-lfts.dump`.
+//! `ibnetdiscover.txt+opensm-lfts.dump`. Changes stand there too: `+fail:leaf1 port 5` (parts fail, tables stay),
+//! `+reroute` (tables made anew), `+hosts:node[001-016]` (a job's hosts alone).
 //!
 //! An end point is a *port* of an adapter: it has the LID that tables forward to. Aggregation nodes (adapters inside
 //! switches that compute reductions) are adapters but no hosts; they are left out of the network.
 
 mod build;
 mod cabling;
+mod change;
+mod failures;
 pub mod hostlist;
 mod iblinkinfo;
 mod ibnetdiscover;
+mod job;
+mod lfts;
 mod lines;
 mod ports;
 mod rates;
+mod reroute;
+mod routes;
 mod subnet;
 mod tables;
 
 pub use build::{CableEnd, Findings, Site};
 pub use cabling::{Cable, Cabling, Device, DeviceKind, End};
+pub use failures::{Failure, Failures, Outcome, Part};
+pub use job::{Job, Placement};
+pub use lfts::write as write_lfts;
 pub use rates::{Link, SPEEDS, Speed};
+pub use reroute::{Proposal, propose};
 pub use tables::{Table, Tables};
 
+use change::Change;
 use hotlink_fabric::import::ImportError;
 use lines::Lines;
 use std::fs::File;
@@ -138,7 +150,11 @@ pub fn tables(kind: Kind, file: &str, from: impl BufRead) -> Result<Tables, Impo
 pub fn files(name: &str) -> Option<Vec<&str>> {
     let whole = std::path::Path::new(name).is_file();
     let files: Vec<&str> = if whole { vec![name] } else { name.split('+').collect() };
-    files.iter().any(|file| kind_of(file).is_ok_and(|kind| kind.is_some())).then_some(files)
+    files
+        .iter()
+        .filter(|file| Change::of(file).is_none())
+        .any(|file| kind_of(file).is_ok_and(|kind| kind.is_some()))
+        .then_some(files)
 }
 
 /// What a file is by its beginning.
@@ -151,13 +167,16 @@ fn kind_of(file: &str) -> std::io::Result<Option<Kind>> {
     Ok(kind(&head))
 }
 
-/// Reads a site's files: one with cables, and one with forwarding tables or none, in any order.
+/// Reads a site's files: one with cables, and one with forwarding tables or none, in any order. Beside files stand changes:
+/// `fail:PART`, `hosts:LIST`, `reroute`.
 ///
 /// # Errors
 /// The first mistake, with its place.
 pub fn open(files: &[&str]) -> Result<Site, ImportError> {
+    let changes: Vec<Change<'_>> = files.iter().filter_map(|word| Change::of(word)).collect();
+    let files: Vec<&str> = files.iter().copied().filter(|word| Change::of(word).is_none()).collect();
     let (mut cables, mut forwarding) = (None, None);
-    for &file in files {
+    for &file in &files {
         let wrong = |what: String| ImportError { place: file.to_owned(), what };
         let cannot = |error: std::io::Error| wrong(format!("cannot be read: {error}"));
         let known = match std::path::Path::new(file).is_file() {
@@ -188,5 +207,5 @@ pub fn open(files: &[&str]) -> Result<Site, ImportError> {
     };
     let stem = file.rsplit(['/', '\\']).next().unwrap_or(file);
     let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
-    Site::new(stem, (file, cabling), forwarding)
+    Site::new(stem, (file, cabling), forwarding)?.changed(&changes)
 }

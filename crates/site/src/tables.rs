@@ -34,7 +34,7 @@ pub struct Tables {
 }
 
 /// The largest LID of a unicast destination.
-const MAX_LID: u64 = 0xbfff;
+pub(super) const MAX_LID: u64 = 0xbfff;
 /// Ports with a number of their own.
 const MAX_PORT: u64 = 254;
 

@@ -1,6 +1,6 @@
 //! What closed form and load count say about a fabric of some size, as records.
 
-use crate::bound::pattern::{Pattern, derivation};
+use crate::bound::pattern::{Lost, Pattern, derivation};
 use crate::options::{Paths, Rates};
 use hotlink_bench::Record;
 use hotlink_fabric::bound::Bounds;
@@ -56,6 +56,8 @@ pub struct Counted {
     pub load: Load,
     /// What it allows.
     pub bounds: Bounds,
+    /// Pairs without a route, which do not count.
+    lost: Option<Lost>,
     /// What the first draw of the traffic allows: MB/s of each node.
     pub first_mbps: f64,
 }
@@ -140,9 +142,10 @@ impl PatternQuestion {
         let seed = sample_seed(self.seed, draw);
         let demand = self.traffic.demand(fabric.nodes(), seed).map_err(|e| e.to_string())?;
         let routes = (self.paths_on(&fabric), seed);
-        let Pattern { load, bounds } = Pattern::of_paths(&fabric, &demand, self.capacities, self.size, routes)?;
+        let (Pattern { load, bounds }, lost) =
+            Pattern::of_reachable(&fabric, &demand, self.capacities, self.size, routes)?;
         let first_mbps = bounds.bandwidth_per_node_mbps;
-        Ok(Counted { fabric, demand, load, bounds, first_mbps })
+        Ok(Counted { fabric, demand, load, bounds, lost, first_mbps })
     }
 
     /// The load count's record, and the load of the draw in the middle. Random traffic is drawn `samples` times: the
@@ -195,6 +198,10 @@ impl PatternQuestion {
             record.set("hot_links", limit.sharing);
             record.set("hot_link_load", limit.hottest_load);
             record.set("average_bandwidth_per_node_MBps", limit.average_bandwidth_per_node_mbps);
+        }
+        if let Some(lost) = &counted.lost {
+            record.set("unreachable_pairs", lost.pairs);
+            record.set("unreachable", lost.named.as_str());
         }
         self.add_split(counted, &mut record);
         record

@@ -50,6 +50,11 @@ impl Source {
         if let Some(files) = site::files(name) {
             return Source::site(&files, technology);
         }
+        if ["+fail:", "+reroute", "+hosts:"].iter().any(|change| name.contains(change)) {
+            let what =
+                format!("{name}: parts fail, and tables are made anew, in dumps of a network (ibnetdiscover, ...)");
+            return Err(Error::Input(what));
+        }
         if let Some(technology) = technology {
             let what =
                 format!("--technology {}: is for graphs (.json); a catalog file states its own", technology.name);

@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
             break;
         }
     }
-    let notes = deadlocks(&rows).into_iter().chain(notes).collect();
+    let notes = deadlocks(&rows).into_iter().chain(unreachable(&rows)).chain(notes).collect();
     output.table(Table { notes, ..Table::of_columns(&rows, &SHOWN) });
     if args.links {
         output.table(Table::of(&resources));
@@ -106,6 +106,15 @@ impl Args {
     fn detail(&self) -> Detail {
         Detail { deadlock: true, links: self.links, why: self.why }
     }
+}
+
+/// Pairs that were left out, since they have no route.
+fn unreachable(rows: &[Record]) -> Vec<String> {
+    let told = |row: &Record| {
+        let (pairs, named) = (row.number("unreachable_pairs")?, row.text("unreachable")?);
+        Some(format!("{pairs} pairs have no route and are left out: {named}"))
+    };
+    rows.iter().filter_map(told).collect()
 }
 
 /// What people need to know of deadlock: nothing, where every size is free of it.

@@ -1,15 +1,23 @@
-//! `hotlink fabric`: a site's own network on one screen.
+//! `hotlink fabric`: a site's own network on one screen, what its failures cost, where a job would get more, and better
+//! tables.
 
+use super::question::FailArgs;
 use crate::table::Table;
-use crate::{Failure, output::Output};
+use crate::{Failure, files, output::Output};
 use hotlink_bench::Record;
-use hotlink_study::Source;
-use hotlink_study::inspection::{PARTS, Question, inspect};
+use hotlink_fabric::input;
+use hotlink_site::hostlist;
+use hotlink_study::inspection::{self, JOB_PARTS, JobQuestion, PARTS, Question};
+use hotlink_study::{Error, Source, Watch};
+use std::path::PathBuf;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   hotlink fabric ibnetdiscover.txt opensm-lfts.dump
   hotlink fabric iblinkinfo.txt dump_fts.txt --samples 1000 --seed 7 --json
+  hotlink fabric ibnetdiscover.txt opensm-lfts.dump --failures
+  hotlink fabric ibnetdiscover.txt opensm-lfts.dump --hosts 'node[001-016]'
+  hotlink fabric ibnetdiscover.txt opensm-lfts.dump --reroute tables.out
 
 Shares are of the usual host link: 1 means that every host sends at that rate. `cable_bound_share` is proved: no routing
 gives more on these cables; `cable_reached_share` is what a routing was found for.")]
@@ -18,7 +26,22 @@ pub(crate) struct Args {
     /// (opensm-lfts.dump, dump_fts, opensm.fdbs) if there are any.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<String>,
-    /// Random permutations to draw.
+    #[command(flatten)]
+    failed: FailArgs,
+    /// Let every cable and every switch fail in turn; rank them by what that costs, tables as they are and re-routed.
+    #[arg(long, conflicts_with_all = ["hosts", "reroute"])]
+    failures: bool,
+    /// How many failures the table shows; the other formats have all.
+    #[arg(long, value_name = "N", default_value_t = 20, requires = "failures")]
+    top: usize,
+    /// Look at a job on these hosts, in order of its ranks: a Slurm host list such as node[001-016], or @FILE with hosts
+    /// or host lists on its lines.
+    #[arg(long, value_name = "LIST|@FILE", conflicts_with = "reroute")]
+    hosts: Option<String>,
+    /// Write better tables (balanced by destination, up*/down*) to a file that `opensm -R file -U FILE` loads.
+    #[arg(long, value_name = "FILE")]
+    reroute: Option<PathBuf>,
+    /// Random permutations to draw, and random placements.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     samples: u64,
     /// Seed of the draws.
@@ -29,17 +52,72 @@ pub(crate) struct Args {
 /// How close the two bounds of what the cables allow shall come.
 const GAP: f64 = 0.01;
 
+/// What the table of failures shows.
+const FAILURES: [(&str, &str); 8] = [
+    ("rank", "rank"),
+    ("part", "part"),
+    ("failed", "failed"),
+    ("hosts_lost", "hosts lost"),
+    ("lost_pairs", "pairs lost"),
+    ("kept_share", "share"),
+    ("rerouted_lost_pairs", "re-routed: pairs lost"),
+    ("rerouted_share", "share re-routed"),
+];
+
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    let source = Source::open(&args.files.join("+"))?;
-    let progress = output.progress("fabric", PARTS);
-    let ticking = progress.ticking();
+    if let Some(file) = &args.reroute {
+        files::can_write("--reroute", file)?;
+    }
+    let source = Source::open(&format!("{}{}", args.files.join("+"), args.failed.spelled()))?;
     let question = Question { samples: args.samples, seed: args.seed, gap: GAP };
-    let record = inspect(&source, question, &progress)?;
-    drop(ticking);
-    let notes = notes(args, &record);
-    output.table(Table { notes, ..Table::of(std::slice::from_ref(&record)) });
-    output.push(record);
+    if args.failures {
+        let records = watched(output, 2, |watch| inspection::failures(&source, watch))?;
+        let shown: Vec<Record> = records.iter().skip(1).take(args.top).cloned().collect();
+        let whole = Table::of(&records[..1]);
+        let hidden = records.len() - 1 - shown.len();
+        let notes = if hidden > 0 { vec![format!("{hidden} more: --top {}", records.len() - 1)] } else { Vec::new() };
+        output.table(whole);
+        output.table(Table { notes, ..Table::of_columns(&shown, &FAILURES) });
+        records.into_iter().for_each(|record| output.push(record));
+    } else if let Some(hosts) = &args.hosts {
+        let job = JobQuestion { hosts: hosts_of(hosts)?, draws: question };
+        let records = watched(output, JOB_PARTS, |watch| inspection::job(&source, &job, watch))?;
+        output.table(Table::of(&records));
+        records.into_iter().for_each(|record| output.push(record));
+    } else if let Some(file) = &args.reroute {
+        let (records, text) = watched(output, 3, |watch| inspection::reroute(&source, question, watch))?;
+        files::write_whole("--reroute", file, &String::from_utf8_lossy(&text))?;
+        let notes = vec![format!("load them: opensm -R file -U {}", file.display())];
+        output.table(Table { notes, ..Table::of(&records) });
+        records.into_iter().for_each(|record| output.push(record));
+    } else {
+        let record = watched(output, PARTS, |watch| inspection::inspect(&source, question, watch))?;
+        let notes = notes(args, &record);
+        output.table(Table { notes, ..Table::of(std::slice::from_ref(&record)) });
+        output.push(record);
+    }
     Ok(())
+}
+
+/// Runs a question under a line of progress.
+fn watched<T>(output: &Output, parts: u64, ask: impl FnOnce(&dyn Watch) -> Result<T, Error>) -> Result<T, Failure> {
+    let progress = output.progress("fabric", parts);
+    let ticking = progress.ticking();
+    let answer = ask(&progress)?;
+    drop(ticking);
+    Ok(answer)
+}
+
+/// The hosts of a list, or of a file behind `@`.
+fn hosts_of(list: &str) -> Result<Vec<String>, Failure> {
+    let wrong = |what: String| Failure::Input(format!("--hosts {what}"));
+    match list.strip_prefix('@') {
+        Some(file) => {
+            let text = input::text(file).map_err(|error| wrong(format!("{file}: cannot be read: {error}")))?;
+            hostlist::read(file, &text).map_err(|error| wrong(error.to_string()))
+        }
+        None => hostlist::expand(list).map_err(|what| wrong(format!("'{list}': {what}"))),
+    }
 }
 
 /// The command that shows each finding.
@@ -55,5 +133,8 @@ fn notes(args: &Args, record: &Record) -> Vec<String> {
     if let Some(shift) = record.text("shift_worst") {
         notes.push(format!("the worst shift: {analyze} --traffic {shift} --links"));
     }
+    let fabric = format!("hotlink fabric {}", args.files.join(" "));
+    notes.push(format!("what each failure costs: {fabric} --failures"));
+    notes.push(format!("better tables: {fabric} --reroute tables.out"));
     notes
 }

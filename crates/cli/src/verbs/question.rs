@@ -90,18 +90,42 @@ impl Methods {
     }
 }
 
-/// Forwarding tables of a site's network.
+/// Forwarding tables of a site's network, and what fails there.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct RoutesArgs {
     /// Forwarding tables of a dumped network (opensm-lfts.dump, dump_fts, opensm.fdbs): packets take these routes.
     #[arg(long, value_name = "FILE")]
     routes: Option<String>,
+    #[command(flatten)]
+    failed: FailArgs,
+    /// Replace the tables of a dumped network, after what fails, by balanced up*/down* ones.
+    #[arg(long)]
+    rerouted: bool,
+}
+
+/// Parts of a dumped network that fail.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct FailArgs {
+    /// Let a part of a dumped network fail before anything else; tables stay. PART is a cable by one end or both
+    /// ('leaf1 port 5', 'leaf1 port 5 -> spine0 port 3'), a switch or host by its name, or random:K[:SEED], K cables
+    /// between switches. May be given several times.
+    #[arg(long, value_name = "PART")]
+    fail: Vec<String>,
+}
+
+impl FailArgs {
+    /// As a fabric's name spells it.
+    pub(crate) fn spelled(&self) -> String {
+        self.fail.iter().map(|part| format!("+fail:{part}")).collect()
+    }
 }
 
 impl RoutesArgs {
     /// A fabric's name with its tables: files of one network are spelled with `+` between them.
     pub(crate) fn of(&self, fabric: &str) -> String {
-        self.routes.as_ref().map_or_else(|| fabric.to_owned(), |routes| format!("{fabric}+{routes}"))
+        let routes = self.routes.iter().map(|routes| format!("+{routes}")).collect::<String>();
+        let reroute = if self.rerouted { "+reroute" } else { "" };
+        format!("{fabric}{routes}{}{reroute}", self.failed.spelled())
     }
 }
 

@@ -125,6 +125,27 @@ pub fn count_reachable(fabric: &Fabric, demand: &Demand) -> Result<(Load, u64), 
     Ok((finish(fabric, demand, counts)?, lost))
 }
 
+/// The first pairs with traffic that have no route under the fabric's forwarding tables, at most so many.
+pub fn unreachable(fabric: &Fabric, demand: &Demand, most: usize) -> Vec<(Node, Node)> {
+    match &fabric.routing {
+        Routing::Tables(tables) => tables::lost_pairs(fabric, tables, demand).take(most).collect(),
+        _ => Vec::new(),
+    }
+}
+
+impl LoadError {
+    /// The error with the nodes' names.
+    pub fn told(&self, fabric: &Fabric) -> String {
+        let name = |node: Node| fabric.resource_name(Resource::Vertex(node.vertex()));
+        match self {
+            LoadError::NoRoute { sender, receiver } => {
+                format!("no route from {} to {}", name(*sender), name(*receiver))
+            }
+            other => other.to_string(),
+        }
+    }
+}
+
 fn count_by(fabric: &Fabric, demand: &Demand, by_symmetry: bool) -> Result<Load, LoadError> {
     if demand.nodes != fabric.nodes() {
         return Err(LoadError::Nodes { demand: demand.nodes, fabric: fabric.nodes() });

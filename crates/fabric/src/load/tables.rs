@@ -57,15 +57,21 @@ fn add_path(fabric: &Fabric, path: &[Channel], amount: f64, counts: &mut Counts)
     }
 }
 
-/// The first pair with traffic that has no route.
-fn first_lost(fabric: &Fabric, tables: &Forwarding, demand: &Demand) -> LoadError {
-    let is_lost = |from: Node, to: Node| from != to && !tables.walk(&fabric.network, from, to, |_| {});
-    let nodes = || fabric.network.node_iter().filter(|_| demand.all_pairs > 0.0);
-    let mut pairs = nodes().flat_map(|to| fabric.network.node_iter().map(move |from| (from, to)));
-    let among = pairs.find(|&(from, to)| is_lost(from, to));
+/// Pairs with traffic that have no route.
+pub(super) fn lost_pairs<'a>(
+    fabric: &'a Fabric,
+    tables: &'a Forwarding,
+    demand: &'a Demand,
+) -> impl Iterator<Item = (Node, Node)> + 'a {
+    let nodes = fabric.network.node_iter().filter(|_| demand.all_pairs > 0.0);
+    let pairs = nodes.flat_map(|to| fabric.network.node_iter().map(move |from| (from, to)));
     let flows = demand.flows.iter().filter(|flow| flow.amount > 0.0).map(|flow| (flow.source, flow.destination));
-    let (sender, receiver) =
-        among.or_else(|| flows.into_iter().find(|&(from, to)| is_lost(from, to))).unwrap_or((Node(0), Node(0)));
+    let is_lost = |&(from, to): &(Node, Node)| from != to && !tables.walk(&fabric.network, from, to, |_| {});
+    pairs.chain(flows).filter(is_lost)
+}
+
+fn first_lost(fabric: &Fabric, tables: &Forwarding, demand: &Demand) -> LoadError {
+    let (sender, receiver) = lost_pairs(fabric, tables, demand).next().unwrap_or((Node(0), Node(0)));
     LoadError::NoRoute { sender, receiver }
 }
 

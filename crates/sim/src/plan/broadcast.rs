@@ -179,7 +179,7 @@ impl Plan<'_> {
             ways.hops(state, &mut hops);
             let hop = hops.get(way % hops.len().max(1)).copied();
             out.hops = hops;
-            let hop = hop.ok_or(SimError::NoRoute { from: trip.source.0, to: trip.destination.0 })?;
+            let hop = hop.ok_or_else(|| SimError::no_route(self.fabric, trip))?;
             state = self.cross(state.at, hop, super::NO_CHOICE, trip, out);
         }
         Ok(state)

@@ -134,7 +134,7 @@ impl Plan<'_> {
             let hop = draw.pick(&self.fabric.network, self.fabric.tables(), &hops).map(|place| hops[place]);
             out.hops = hops;
             let Some(hop) = hop else {
-                return Err(SimError::NoRoute { from: trip.source.0, to: trip.destination.0 });
+                return Err(SimError::no_route(self.fabric, trip));
             };
             state = self.cross(state.at, hop, chosen_at, trip, out);
         }

@@ -5,9 +5,9 @@ use crate::text::figure;
 use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::bound::{Bounds, RoleBound};
-use hotlink_fabric::load::{self, Load};
-use hotlink_fabric::network::Node;
-use hotlink_fabric::routing::Paths;
+use hotlink_fabric::load::{self, Load, LoadError};
+use hotlink_fabric::network::{Node, Resource};
+use hotlink_fabric::routing::{Paths, Routing};
 use hotlink_fabric::traffic::{Demand, Flow};
 
 /// A pattern counted over the routes of a fabric.
@@ -17,6 +17,31 @@ pub struct Pattern {
     /// What it allows.
     pub bounds: Bounds,
 }
+
+/// Pairs with traffic and without a route.
+#[derive(Clone, Debug)]
+pub struct Lost {
+    /// How many.
+    pub pairs: u64,
+    /// The first of them by the names of their hosts.
+    pub named: String,
+}
+
+impl Lost {
+    fn new(fabric: &Fabric, demand: &Demand, pairs: u64) -> Lost {
+        let name = |node: Node| fabric.resource_name(Resource::Vertex(node.vertex()));
+        let first = load::unreachable(fabric, demand, SHOWN);
+        let mut named: Vec<String> =
+            first.iter().map(|&(from, to)| format!("{} -> {}", name(from), name(to))).collect();
+        if pairs > named.len() as u64 {
+            named.push(format!("{} more", pairs - named.len() as u64));
+        }
+        Lost { pairs, named: named.join(", ") }
+    }
+}
+
+/// How many pairs are named.
+const SHOWN: usize = 8;
 
 impl Pattern {
     /// Counts it on the routes that the fabric's technology gives packets.
@@ -38,9 +63,37 @@ impl Pattern {
         size: u64,
         (paths, seed): (Paths, u64),
     ) -> Result<Pattern, String> {
-        let load = load::count_paths(fabric, demand, paths, seed).map_err(|error| error.to_string())?;
+        match Pattern::of_reachable(fabric, demand, capacities, size, (paths, seed))? {
+            (pattern, None) => Ok(pattern),
+            (_, Some(lost)) => Err(format!(
+                "{} pairs have no route: {}; only `analyze` leaves them out; --rerouted makes tables that reach all that \
+                 can be reached",
+                lost.pairs, lost.named
+            )),
+        }
+    }
+
+    /// The same for the pairs that have a route under forwarding tables, and those that have none.
+    ///
+    /// # Errors
+    /// As [`Pattern::of`].
+    pub fn of_reachable(
+        fabric: &Fabric,
+        demand: &Demand,
+        capacities: Rates,
+        size: u64,
+        (paths, seed): (Paths, u64),
+    ) -> Result<(Pattern, Option<Lost>), String> {
+        let (load, lost) = match (load::count_paths(fabric, demand, paths, seed), &fabric.routing) {
+            (Ok(load), _) => (load, None),
+            (Err(LoadError::NoRoute { .. }), Routing::Tables(_)) => {
+                let (load, pairs) = load::count_reachable(fabric, demand).map_err(|error| error.told(fabric))?;
+                (load, Some(Lost::new(fabric, demand, pairs)))
+            }
+            (Err(error), _) => return Err(error.told(fabric)),
+        };
         let bounds = load.bounds(fabric, capacities.into(), size);
-        Ok(Pattern { load, bounds })
+        Ok((Pattern { load, bounds }, lost))
     }
 
     /// MB/s of each sending node, and what sets it; infinite where nothing does.

@@ -3,6 +3,14 @@
 //! Shares are of the usual host link's rate (the median over the hosts): 1 means that every host sends at the full rate of
 //! such a link. Packet overhead takes the same part of both and cancels out.
 
+mod failures;
+mod job;
+mod reroute;
+
+pub use failures::failures;
+pub use job::{JOB_PARTS, JobQuestion, job};
+pub use reroute::reroute;
+
 use crate::parallel;
 use crate::{Error, Source, Watch};
 use hotlink_bench::Record;
@@ -44,11 +52,7 @@ const BYTES: u64 = 1 << 20;
 /// # Errors
 /// The fabric is no site's; its routing does not fit its cables.
 pub fn inspect(source: &Source, question: Question, watch: &dyn Watch) -> Result<Record, Error> {
-    let Some(site) = source.own_site() else {
-        let what = "is no dump of a network: allowed are ibnetdiscover, iblinkinfo, opensm-subnet.lst, with forwarding \
-                    tables (opensm-lfts.dump, dump_fts, opensm.fdbs)";
-        return Err(Error::Input(format!("{}: {what}", source.name())));
-    };
+    let site = site_of(source)?;
     let fabric = source.build(site.nodes()).map_err(Error::Input)?;
     let view = View::new(&fabric)?;
     let mut record = Record::new()
@@ -68,6 +72,33 @@ pub fn inspect(source: &Source, question: Question, watch: &dyn Watch) -> Result
     credit_loop(&fabric, &mut record);
     watch.step();
     Ok(record)
+}
+
+/// The site's network that a source is.
+fn site_of(source: &Source) -> Result<&Site, Error> {
+    source.own_site().ok_or_else(|| {
+        let what = "is no dump of a network: allowed are ibnetdiscover, iblinkinfo, opensm-subnet.lst, with forwarding \
+                    tables (opensm-lfts.dump, dump_fts, opensm.fdbs)";
+        Error::Input(format!("{}: {what}", source.name()))
+    })
+}
+
+/// A site with forwarding tables: its own, or balanced ones where its files state none; and where they come from.
+fn with_tables(site: &Site) -> Result<(Option<Site>, &'static str), Error> {
+    match site.has_tables() {
+        true => Ok((None, OWN_TABLES)),
+        false => match site.rerouted() {
+            Ok(made) => Ok((Some(made), "assumed: balanced tables by destination")),
+            Err(error) => Err(Error::Input(error.to_string())),
+        },
+    }
+}
+
+const OWN_TABLES: &str = "forwarding tables";
+
+/// The fabric of a site.
+fn fabric_of(site: &Site) -> Result<Fabric, Error> {
+    site.fabric(&site.spec).map_err(|error| Error::Input(error.to_string()))
 }
 
 /// Steps of progress of an inspection.
@@ -169,8 +200,7 @@ fn counts(site: &Site, view: &View<'_>, record: &mut Record) {
     record.set("switch_cables", findings.cables[1]);
     record.set("parallel_cables", parallel);
     record.set("host_link_MBps", view.usual_mbps);
-    record
-        .set("routes", if site.has_tables() { "forwarding tables" } else { "assumed: shortest paths by destination" });
+    record.set("routes", if site.has_tables() { OWN_TABLES } else { "assumed: shortest paths by destination" });
     list(record, "slow_links", slow.collect());
     list(record, "missing_links", missing);
     list(record, "switches_without_table", findings.without_table.clone());

@@ -1,0 +1,480 @@
+//! What each single cable and switch costs when it fails: under the tables as they are, and with the destinations that lose
+//! their way moved to others.
+//!
+//! Nothing is counted whole again. The load of all-to-all is known; a failure takes away, for each destination whose way
+//! leads over the part, the flow of the switches behind it (a subtree of that destination's tree). To re-route, these
+//! switches alone get new ways for these destinations: shortest ones over what is left, over the cables that carry least.
+//! All other entries stay, as a subnet manager would wish. Whether the new ways wait for each other in a circle is not
+//! asked here.
+
+use crate::routes::Routes;
+use hotlink_fabric::Fabric;
+use hotlink_fabric::network::{Channel, Node, Vertex};
+use rayon::prelude::*;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// A cable between switches, by the direction that comes first.
+    Cable(Channel),
+    /// A switch, with the hosts behind it.
+    Switch(Vertex),
+}
+
+/// What all-to-all gets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcome {
+    /// Ordered pairs of hosts that are left and lost their way.
+    pub lost: u64,
+    /// Bytes per second of each pair; infinite where no rate limits.
+    pub pair_rate: f64,
+}
+
+/// What one failure costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Failure {
+    /// The part.
+    pub part: Part,
+    /// Hosts that go with it.
+    pub hosts_lost: u32,
+    /// With the tables as they are.
+    pub kept: Outcome,
+    /// With the destinations concerned moved.
+    pub rerouted: Outcome,
+}
+
+/// A fabric whose parts may fail.
+pub struct Failures<'a> {
+    routes: Routes<'a>,
+    /// Place of the next channel by switch and node: the tables the other way round.
+    columns: Vec<u8>,
+    /// Channels that enter each switch from a switch: channel, switch, place.
+    entering: Vec<(Channel, u32, u8)>,
+    start: Vec<u32>,
+    load: Vec<f64>,
+    /// Channels between switches, the fullest first.
+    fullest: Vec<u32>,
+    /// Nodes by their link's time for a byte, the slowest first.
+    slowest: Vec<Node>,
+    lost: u64,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl<'a> Failures<'a> {
+    /// `None`: the fabric has no forwarding tables.
+    pub fn new(fabric: &'a Fabric) -> Option<Failures<'a>> {
+        let routes = Routes::new(fabric)?;
+        let (network, switches) = (routes.network, routes.switches() as usize);
+        let nodes = network.nodes as usize;
+        let mut columns = vec![0; switches * nodes];
+        for node in network.node_iter() {
+            let row = routes.tables.row(node);
+            (0..switches).for_each(|s| columns[s * nodes + node.0 as usize] = row[s]);
+        }
+        let mut all = Vec::new();
+        for from in 0..switches as u32 {
+            for (place, channel) in network.out(Vertex(routes.first + from)).enumerate() {
+                if let Some(to) = routes.switch_at(channel) {
+                    all.push((to, (channel, from, place as u8)));
+                }
+            }
+        }
+        all.sort_unstable();
+        let mut start = vec![0u32; switches + 1];
+        all.iter().for_each(|(to, _)| start[*to as usize + 1] += 1);
+        (0..switches).for_each(|s| start[s + 1] += start[s]);
+        let entering = all.into_iter().map(|(_, entry)| entry).collect();
+        let (mut load, mut lost) = (vec![0.0; network.channels()], 0);
+        for node in network.node_iter() {
+            lost += add_all(&routes, node, &mut load);
+        }
+        let mut fullest: Vec<u32> = (0..network.channels() as u32).filter(|&c| load[c as usize] > 0.0).collect();
+        let full = |c: u32| load[c as usize] * routes.inverse[c as usize];
+        fullest.sort_by(|&a, &b| full(b).total_cmp(&full(a)).then(a.cmp(&b)));
+        let mut slowest: Vec<Node> = network.node_iter().collect();
+        slowest.sort_by(|&a, &b| routes.link(b).total_cmp(&routes.link(a)).then(a.cmp(&b)));
+        Some(Failures { routes, columns, entering, start, load, fullest, slowest, lost })
+    }
+
+    /// Every cable between switches, then every switch.
+    pub fn parts(&self) -> Vec<Part> {
+        let network = self.routes.network;
+        let is_first = |&c: &Channel| {
+            let (from, to) = (network.from(c), network.to(c));
+            !network.is_node(from) && !network.is_node(to) && network.reverse(c).is_some_and(|back| c < back)
+        };
+        let cables = (0..network.channels() as u32).map(Channel).filter(is_first).map(Part::Cable);
+        let switches = (self.routes.first..network.vertices() as u32).map(|v| Part::Switch(Vertex(v)));
+        cables.chain(switches).collect()
+    }
+
+    /// With nothing failed; pairs without a way are those of the tables.
+    pub fn intact(&self) -> Outcome {
+        let full = self.fullest.first().map_or(0.0, |&c| self.load[c as usize] * self.routes.inverse[c as usize]);
+        Outcome { lost: self.lost, pair_rate: self.pair_rate(full, None) }
+    }
+
+    /// Each part in turn; `step` is called after each.
+    pub fn all(&self, parts: &[Part], step: &(dyn Fn() + Sync)) -> Vec<Failure> {
+        let one = |scratch: &mut Scratch, &part: &Part| {
+            let failure = self.one(scratch, part);
+            step();
+            failure
+        };
+        parts.par_iter().map_init(|| Scratch::new(self), one).collect()
+    }
+
+    fn one(&self, scratch: &mut Scratch, part: Part) -> Failure {
+        let network = self.routes.network;
+        let affected = self.affected(part);
+        let (broken, dead) = match part {
+            Part::Cable(channel) => ([Some(channel), network.reverse(channel)], None),
+            Part::Switch(vertex) => ([None, None], Some(vertex.0 - self.routes.first)),
+        };
+        let hosts_lost = dead.map_or(0, |dead| self.routes.hosts[dead as usize]);
+        let mut lost = 0;
+        for &(node, at) in &affected {
+            lost += self.remove(scratch, node, at, dead);
+        }
+        let kept = Outcome { lost, pair_rate: self.pair_rate(scratch.full(self), dead) };
+        let mut lost = 0;
+        for &(node, at) in affected.iter().filter(|(node, _)| dead != Some(self.routes.home[node.0 as usize])) {
+            lost += self.repair(scratch, node, at, dead, broken);
+        }
+        let rerouted = Outcome { lost, pair_rate: self.pair_rate(scratch.full(self), dead) };
+        scratch.restore(self);
+        Failure { part, hosts_lost, kept, rerouted }
+    }
+
+    /// Destinations whose ways lead over a part, each with the switch from which they do.
+    fn affected(&self, part: Part) -> Vec<(Node, u32)> {
+        let nodes = self.routes.network.nodes as usize;
+        match part {
+            Part::Cable(channel) => {
+                let directions = [Some(channel), self.routes.network.reverse(channel)];
+                let of = |channel: Channel| {
+                    let from = self.routes.network.from(channel);
+                    let place = (channel.0 - self.routes.network.out_start[from.0 as usize]) as u8;
+                    let switch = from.0 - self.routes.first;
+                    let column = &self.columns[switch as usize * nodes..][..nodes];
+                    let on = column.iter().enumerate().filter(move |(_, next)| **next == place);
+                    on.map(move |(node, _)| (Node(node as u32), switch))
+                };
+                directions.into_iter().flatten().flat_map(of).collect()
+            }
+            Part::Switch(vertex) => (0..nodes as u32).map(|node| (Node(node), vertex.0 - self.routes.first)).collect(),
+        }
+    }
+
+    /// What each pair gets where the fullest channel between switches takes `full` seconds a byte of every pair.
+    fn pair_rate(&self, full: f64, dead: Option<u32>) -> f64 {
+        let gone = dead.map_or(0, |dead| self.routes.hosts[dead as usize]);
+        let others = f64::from((self.routes.network.nodes - gone).saturating_sub(1));
+        let left = self.slowest.iter().find(|node| Some(self.routes.home[node.0 as usize]) != dead);
+        1.0 / full.max(left.map_or(0.0, |&node| self.routes.link(node) * others))
+    }
+
+    /// The switches whose ways to a node lead through `at`, from there outwards, with the channel of each; marked.
+    fn subtree(&self, scratch: &mut Scratch, node: Node, at: u32) {
+        let row = self.routes.tables.row(node);
+        scratch.epoch += 1;
+        scratch.subtree.clear();
+        scratch.enter(at);
+        let mut done = 0;
+        while let Some(&switch) = scratch.subtree.get(done) {
+            done += 1;
+            let s = switch as usize;
+            for &(_, from, place) in &self.entering[self.start[s] as usize..self.start[s + 1] as usize] {
+                if row[from as usize] == place && scratch.inside[from as usize] != scratch.epoch {
+                    scratch.enter(from);
+                }
+            }
+        }
+    }
+
+    /// Takes away all that goes to a node through a switch; the number of pairs, those of hosts that are gone aside.
+    fn remove(&self, scratch: &mut Scratch, node: Node, at: u32, dead: Option<u32>) -> u64 {
+        let routes = &self.routes;
+        let row = routes.tables.row(node);
+        scratch.path.clear();
+        let path = &mut scratch.path;
+        if !routes.walk(row, at, node, |channel| path.push(channel)) {
+            return 0;
+        }
+        self.subtree(scratch, node, at);
+        let home = routes.home[node.0 as usize];
+        for &s in &scratch.subtree {
+            scratch.flow[s as usize] = f64::from(routes.hosts[s as usize] - u32::from(s == home));
+        }
+        for place in (1..scratch.subtree.len()).rev() {
+            let s = scratch.subtree[place];
+            let Some(channel) = routes.next(row, s) else { continue };
+            let flow = scratch.flow[s as usize];
+            scratch.change(channel, -flow);
+            if let Some(to) = routes.switch_at(channel) {
+                scratch.flow[to as usize] += flow;
+            }
+        }
+        let flow = scratch.flow[at as usize];
+        for place in 0..scratch.path.len() {
+            scratch.change(scratch.path[place], -flow);
+        }
+        let gone = match dead {
+            Some(dead) if dead == home => flow,
+            Some(dead) => f64::from(routes.hosts[dead as usize]),
+            None => 0.0,
+        };
+        (flow - gone) as u64
+    }
+
+    /// Gives the switches whose ways to a node led through `at` other ways; the number of pairs without one.
+    fn repair(
+        &self,
+        scratch: &mut Scratch,
+        node: Node,
+        at: u32,
+        dead: Option<u32>,
+        broken: [Option<Channel>; 2],
+    ) -> u64 {
+        let routes = &self.routes;
+        let row = routes.tables.row(node);
+        // What had no way before has none to lose.
+        if !routes.walk(row, at, node, |_| {}) {
+            return 0;
+        }
+        self.subtree(scratch, node, at);
+        self.measure(scratch, row, node, dead, broken);
+        let behind = scratch.subtree.len();
+        let is_cut = |&s: &u32| scratch.hops[s as usize] == NONE && routes.hosts[s as usize] > 0 && dead != Some(s);
+        if scratch.subtree.iter().any(is_cut) {
+            // Switches to which the tables give no way can carry it, too.
+            for s in 0..routes.switches() {
+                let is_new = scratch.inside[s as usize] != scratch.epoch;
+                if is_new && self.known(scratch, row, s, node) == NONE {
+                    scratch.enter(s);
+                }
+            }
+            self.measure(scratch, row, node, dead, broken);
+        }
+        let mut lost = 0;
+        let places = scratch.subtree.iter().enumerate();
+        let mut order: Vec<(u32, u32, bool)> =
+            places.map(|(place, &s)| (scratch.hops[s as usize], s, place < behind)).collect();
+        order.sort_unstable();
+        for (hops, s, lost_its_way) in order {
+            let count = if dead == Some(s) || !lost_its_way { 0 } else { routes.hosts[s as usize] };
+            if hops == NONE {
+                lost += u64::from(count);
+                continue;
+            }
+            let leads = |scratch: &Scratch, channel: Channel| {
+                let to = routes.switch_at(channel)?;
+                let known = scratch.inside[to as usize] == scratch.epoch || scratch.seen[to as usize] == scratch.epoch;
+                (known && !broken.contains(&Some(channel)) && scratch.hops[to as usize] == hops - 1).then_some(to)
+            };
+            // Who can leave its entry as it is does.
+            let kept = routes.next(row, s).filter(|&channel| leads(scratch, channel).is_some());
+            let best = kept.or_else(|| {
+                let all = routes.network.out(Vertex(routes.first + s));
+                let priced = all.filter_map(|channel| {
+                    leads(scratch, channel)?;
+                    let mut price = (0.0, 0.0);
+                    self.way(scratch, row, channel, |channel| price = self.add_price(scratch, channel, price));
+                    Some((price, channel))
+                });
+                let least = priced.min_by(|(a, _), (b, _)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+                least.map(|(_, channel)| channel)
+            });
+            let Some(best) = best else { continue };
+            scratch.next[s as usize] = best;
+            if count > 0 {
+                let mut path = std::mem::take(&mut scratch.path);
+                path.clear();
+                self.way(scratch, row, best, |channel| path.push(channel));
+                path.iter().for_each(|&channel| scratch.change(channel, f64::from(count)));
+                scratch.path = path;
+            }
+        }
+        lost
+    }
+
+    /// Hops to a node from the switches of the subtree, over what is left.
+    fn measure(&self, scratch: &mut Scratch, row: &[u8], node: Node, dead: Option<u32>, broken: [Option<Channel>; 2]) {
+        let routes = &self.routes;
+        scratch.heap.clear();
+        for place in 0..scratch.subtree.len() {
+            scratch.hops[scratch.subtree[place] as usize] = NONE;
+        }
+        for place in 0..scratch.subtree.len() {
+            let s = scratch.subtree[place];
+            if dead == Some(s) {
+                continue;
+            }
+            let mut least = NONE;
+            for channel in routes.network.out(Vertex(routes.first + s)) {
+                let Some(to) = routes.switch_at(channel) else { continue };
+                if !broken.contains(&Some(channel)) && scratch.inside[to as usize] != scratch.epoch {
+                    least = least.min(self.known(scratch, row, to, node).saturating_add(1));
+                }
+            }
+            if least != NONE {
+                scratch.hops[s as usize] = least;
+                scratch.heap.push(Reverse((least, s)));
+            }
+        }
+        while let Some(Reverse((hops, s))) = scratch.heap.pop() {
+            if hops != scratch.hops[s as usize] {
+                continue;
+            }
+            let entering = self.start[s as usize] as usize..self.start[s as usize + 1] as usize;
+            for &(channel, from, _) in &self.entering[entering] {
+                let usable = scratch.inside[from as usize] == scratch.epoch && dead != Some(from);
+                if usable && !broken.contains(&Some(channel)) && hops + 1 < scratch.hops[from as usize] {
+                    scratch.hops[from as usize] = hops + 1;
+                    scratch.heap.push(Reverse((hops + 1, from)));
+                }
+            }
+        }
+    }
+
+    /// The fullest channel of a way, and all of them together.
+    fn add_price(&self, scratch: &Scratch, channel: Channel, (most, sum): (f64, f64)) -> (f64, f64) {
+        let full = (scratch.load[channel.0 as usize] + 1.0) * self.routes.inverse[channel.0 as usize];
+        (full.max(most), sum + full)
+    }
+
+    /// Calls `each` with the channels between switches from `first` on: by the new entries, then by the tables.
+    fn way(&self, scratch: &Scratch, row: &[u8], first: Channel, mut each: impl FnMut(Channel)) {
+        let mut channel = first;
+        while let Some(at) = self.routes.switch_at(channel) {
+            each(channel);
+            channel = match scratch.inside[at as usize] == scratch.epoch {
+                true => scratch.next[at as usize],
+                false => match self.routes.next(row, at) {
+                    Some(next) => next,
+                    None => return,
+                },
+            };
+        }
+    }
+
+    /// Hops of the tables' way from a switch that they serve still; [`NONE`]: none.
+    fn known(&self, scratch: &mut Scratch, row: &[u8], from: u32, node: Node) -> u32 {
+        let routes = &self.routes;
+        scratch.trail.clear();
+        let mut at = from;
+        let mut hops = loop {
+            if scratch.seen[at as usize] == scratch.epoch {
+                break scratch.hops[at as usize];
+            }
+            // Until its way is known a switch has none: so has a circle.
+            scratch.seen[at as usize] = scratch.epoch;
+            scratch.hops[at as usize] = NONE;
+            let Some(channel) = routes.next(row, at) else { break NONE };
+            match routes.switch_at(channel) {
+                Some(to) => {
+                    scratch.trail.push(at);
+                    at = to;
+                }
+                None if routes.network.to(channel) == node.vertex() => {
+                    scratch.hops[at as usize] = 1;
+                    break 1;
+                }
+                None => break NONE,
+            }
+        };
+        while let Some(switch) = scratch.trail.pop() {
+            hops = hops.saturating_add(1);
+            scratch.hops[switch as usize] = hops;
+        }
+        hops
+    }
+}
+
+/// Adds what every host sends to one node; pairs without a way.
+fn add_all(routes: &Routes<'_>, node: Node, load: &mut [f64]) -> u64 {
+    let row = routes.tables.row(node);
+    let (mut lost, mut path) = (0, Vec::new());
+    for s in 0..routes.switches() {
+        let count = routes.hosts[s as usize] - u32::from(s == routes.home[node.0 as usize]);
+        if count == 0 {
+            continue;
+        }
+        path.clear();
+        match routes.walk(row, s, node, |channel| path.push(channel)) {
+            true => path.iter().for_each(|channel: &Channel| load[channel.0 as usize] += f64::from(count)),
+            false => lost += u64::from(count),
+        }
+    }
+    lost
+}
+
+/// What one thread needs, kept from failure to failure. A mark is the epoch in which it was set.
+struct Scratch {
+    load: Vec<f64>,
+    touched: Vec<u32>,
+    is_touched: Vec<bool>,
+    epoch: u32,
+    inside: Vec<u32>,
+    subtree: Vec<u32>,
+    flow: Vec<f64>,
+    seen: Vec<u32>,
+    /// Hops to the node in question, of switches that are inside or were seen.
+    hops: Vec<u32>,
+    trail: Vec<u32>,
+    /// New entries of those inside.
+    next: Vec<Channel>,
+    heap: BinaryHeap<Reverse<(u32, u32)>>,
+    path: Vec<Channel>,
+}
+
+impl Scratch {
+    fn new(of: &Failures<'_>) -> Scratch {
+        let switches = of.routes.hosts.len();
+        Scratch {
+            load: of.load.clone(),
+            touched: Vec::new(),
+            is_touched: vec![false; of.load.len()],
+            epoch: 0,
+            inside: vec![0; switches],
+            subtree: Vec::new(),
+            flow: vec![0.0; switches],
+            seen: vec![0; switches],
+            hops: vec![NONE; switches],
+            trail: Vec::new(),
+            next: vec![Channel(NONE); switches],
+            heap: BinaryHeap::new(),
+            path: Vec::new(),
+        }
+    }
+
+    fn enter(&mut self, switch: u32) {
+        self.inside[switch as usize] = self.epoch;
+        self.subtree.push(switch);
+    }
+
+    fn change(&mut self, channel: Channel, by: f64) {
+        let c = channel.0 as usize;
+        if !std::mem::replace(&mut self.is_touched[c], true) {
+            self.touched.push(channel.0);
+        }
+        self.load[c] += by;
+    }
+
+    /// Seconds a byte of every pair that the fullest channel takes.
+    fn full(&self, of: &Failures<'_>) -> f64 {
+        let full = |c: u32| self.load[c as usize] * of.routes.inverse[c as usize];
+        let untouched = of.fullest.iter().find(|&&c| !self.is_touched[c as usize]);
+        self.touched.iter().chain(untouched).map(|&c| full(c)).fold(0.0, f64::max)
+    }
+
+    fn restore(&mut self, of: &Failures<'_>) {
+        for c in self.touched.drain(..) {
+            self.load[c as usize] = of.load[c as usize];
+            self.is_touched[c as usize] = false;
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Tables made anew, beside those of the site and what the cables allow.
+
+use super::{OWN_TABLES, Question, STEPS, View, fabric_of, permutations, shifts, site_of};
+use crate::{Error, Source, Watch};
+use hotlink_bench::Record;
+use hotlink_fabric::traffic::Traffic;
+use hotlink_fabric::{concurrent, deadlock, load};
+use hotlink_site::{Site, propose, write_lfts};
+
+/// Proposes tables: a record of what the site's own give, one of what these give, and their text as OpenSM loads it.
+///
+/// # Errors
+/// As [`super::inspect`]; the files state no LIDs.
+pub fn reroute(source: &Source, question: Question, watch: &dyn Watch) -> Result<(Vec<Record>, Vec<u8>), Error> {
+    let site = site_of(source)?;
+    if !site.states_lids() {
+        let what = "the files do not state the LID of every host and the GUID of every switch, which tables need";
+        return Err(Error::Input(format!("{}: {what}", source.name())));
+    }
+    let own = if site.has_tables() { OWN_TABLES } else { "assumed: shortest paths by destination" };
+    let mut records = vec![number(source, site, question, own, site)?];
+    watch.step();
+    let proposal = propose(site);
+    let mut text = Vec::new();
+    write_lfts(site, &proposal.tables, &mut text).map_err(|error| Error::Input(error.to_string()))?;
+    watch.step();
+    let made = site.rerouted().map_err(|error| Error::Input(error.to_string()))?;
+    let new = number(source, site, question, "proposed: balanced up*/down* tables", &made)?;
+    records.push(new.with("order", proposal.order));
+    watch.step();
+    Ok((records, text))
+}
+
+/// What tables give, and what the cables allow.
+fn number(source: &Source, site: &Site, question: Question, routes: &str, of: &Site) -> Result<Record, Error> {
+    let fabric = fabric_of(of)?;
+    let view = View::new(&fabric)?;
+    let mut record = Record::new()
+        .with("fabric", source.name())
+        .with("benchmark", "reroute")
+        .with("method", "load")
+        .with("nodes", site.nodes())
+        .with("routes", routes);
+    let demand = Traffic::AllToAll.demand(fabric.nodes(), 0).map_err(|error| Error::Input(error.to_string()))?;
+    let (load, lost) = load::count_reachable(&fabric, &demand).map_err(|error| Error::Input(error.to_string()))?;
+    record.set("unreachable_pairs", lost);
+    record.set("all_to_all_share", view.share(&load));
+    if let Some(bound) = concurrent::all_to_all(&fabric, question.gap, STEPS) {
+        let share = bound.upper * f64::from(fabric.nodes() - 1) / (view.usual_mbps * 1e6);
+        record.set("cable_bound_share", share);
+    }
+    permutations(&view, question, &mut record)?;
+    shifts(&view, &mut record)?;
+    let cycle = deadlock::check(&fabric).map(|report| report.cycle.is_some());
+    record.set("credit_loop", cycle.ok());
+    Ok(record)
+}
