@@ -125,3 +125,51 @@ fn names_that_would_mislead_are_refused() {
         ],
     );
 }
+
+/// Options and names say the same; a variant can stand wherever a fabric is named.
+#[test]
+fn a_variant_of_a_fabric_is_a_fabric() {
+    let folder = place("variants");
+    let by_option = record("analyze ib-ndr-fat-tree2 --oversubscription 2 --nodes 96 --json", &folder);
+    let by_name = record("analyze ib-ndr-fat-tree2:oversubscription=2 --nodes 96 --json", &folder);
+    assert_eq!(by_option["fabric"], "ib-ndr-fat-tree2:oversubscription=2");
+    let rate = |told: &Value| told["bandwidth_per_node_MBps"].as_f64().unwrap();
+    assert_eq!(rate(&by_option), rate(&by_name));
+    let plain = record("analyze ib-ndr-fat-tree2 --nodes 96 --json", &folder);
+    assert!(rate(&by_option) < 0.8 * rate(&plain), "{by_option} {plain}");
+    let inputs = by_option["inputs"].as_array().unwrap();
+    assert!(inputs.iter().any(|input| input.to_string().contains("estimated")), "{by_option}");
+    refuses(
+        &folder,
+        &[
+            ("analyze ib-ndr-fat-tree2 --nodes 64 --radix 7", "an even number"),
+            ("analyze sci-ring --nodes 4 --oversubscription 2", "oversubscription"),
+            ("compare sci-ring:radix=4 --nodes 4", "radix"),
+            ("simulate alltoall --fabric ib-ndr-fat-tree2 --nodes 4 --link copper", "is no part that is a network"),
+        ],
+    );
+    let output = hotlink("compare ib-ndr-fat-tree2 ib-ndr-fat-tree2:oversubscription=2 --nodes 96", &folder);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// What is printed to begin with works as it is.
+#[test]
+fn templates_are_sound() {
+    let folder = place("templates");
+    for (what, file) in [("fabric", "f.toml"), ("prices", "p.toml"), ("plan", "plan.toml"), ("schedule", "s.goal")] {
+        let output = hotlink(&format!("new {what}"), &folder);
+        assert!(output.status.success());
+        std::fs::write(folder.join(file), output.stdout).unwrap();
+    }
+    for line in [
+        "catalog check f.toml",
+        "catalog check p.toml",
+        "analyze f.toml --nodes 64",
+        "compare ib-ndr-fat-tree2 --nodes 64 --prices p.toml",
+        "sweep plan.toml --list",
+        "simulate goal s.goal --loggp L=2us,o=0.5us,g=50ns,G=0.08ns",
+    ] {
+        let output = hotlink(line, &folder);
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}

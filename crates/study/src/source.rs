@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::values::Counts;
-use hotlink_fabric::catalog::{self, Mistake};
+use hotlink_fabric::catalog::{self, Mistake, variant};
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::technology::Technology;
 use hotlink_fabric::topology::Shared;
@@ -44,6 +44,12 @@ impl Source {
     /// # Errors
     /// As [`Source::open`]; a technology for a catalog file.
     pub fn open_as(name: &str, technology: Option<&'static Technology>) -> Result<Source, Error> {
+        let (base, settings) = variant::split(name);
+        if let Some((key, _)) = settings.first().filter(|_| is_graph(base) || site::files(base).is_some()) {
+            return Err(Error::Input(format!(
+                "{key}: {base} says which cables there are; only catalog files have variants"
+            )));
+        }
         if is_graph(name) {
             return Source::graph(name, technology);
         }

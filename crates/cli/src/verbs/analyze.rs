@@ -1,6 +1,6 @@
 //! `hotlink analyze`: one fabric at given sizes, by closed form and by load count, with what limits it.
 
-use super::question::{MeasuredArgs, Methods, PatternArgs, RoutesArgs, asked};
+use super::question::{MeasuredArgs, Methods, PatternArgs, RoutesArgs, VariantArgs, asked};
 use crate::table::Table;
 use crate::words::word;
 use crate::{Failure, output::Output, values::Counts};
@@ -13,6 +13,7 @@ use std::cell::OnceCell;
 #[command(after_help = "Examples:
   hotlink analyze sci-torus2d --nodes 4,9,16,25,64 --capacities measured
   hotlink analyze ib-ndr-fat-tree3 --nodes 16384 --json
+  hotlink analyze eth-400g-leaf-spine --nodes 4096 --oversubscription 2
   hotlink analyze my-graph.json --traffic permutation:random --samples 200 --seed 1
   hotlink analyze ibnetdiscover.txt --routes opensm-lfts.dump --traffic permutation:shift:3 --links")]
 pub(crate) struct Args {
@@ -22,6 +23,8 @@ pub(crate) struct Args {
     fabric: String,
     #[command(flatten)]
     routes: RoutesArgs,
+    #[command(flatten)]
+    variant: VariantArgs,
     /// Sizes: a list or range, such as 4,9,16 or 2..128 (a graph has its own size).
     #[arg(long, value_name = "LIST")]
     nodes: Option<Counts>,
@@ -62,7 +65,7 @@ const SHOWN: [(&str, &str); 13] = [
 ];
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    let fabric = args.routes.of(&args.fabric);
+    let fabric = args.routes.of(&args.variant.of(&args.fabric));
     let source = Source::open_as(&fabric, args.question.technology)?;
     let sizes = source.sizes(args.nodes.as_ref())?;
     let measured = Measured(args.measured.records()?);

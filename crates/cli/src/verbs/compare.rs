@@ -2,7 +2,7 @@
 
 mod paper;
 
-use super::question::PatternArgs;
+use super::question::{PatternArgs, VariantArgs};
 use crate::words::word;
 use crate::{Failure, files::Batch, output::Output, values::Counts};
 use hotlink_study::comparison::{Comparison, Priced};
@@ -21,9 +21,11 @@ use std::path::{Path, PathBuf};
 With --out: compare.json, compare.csv, summary.md, and where the installed command runs (pip install .) the plots
 bandwidth, cost and cost-per-MBps as PNG and SVG.")]
 pub(crate) struct Args {
-    /// Fabrics of the catalog, or fabric files (.toml).
+    /// Fabrics of the catalog, fabric files (.toml), or variants (ib-ndr-fat-tree2:oversubscription=2).
     #[arg(value_name = "FABRIC", required = true)]
     fabrics: Vec<String>,
+    #[command(flatten)]
+    variant: VariantArgs,
     /// Sizes: a list or range, such as 16,64 or 2..128.
     #[arg(long, value_name = "LIST", default_value = "2..128")]
     nodes: Counts,
@@ -52,7 +54,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let mut sources: Vec<Priced> = Vec::new();
     for name in &args.fabrics {
         let technology = args.question.technology.filter(|_| is_graph(name));
-        let source = Source::open_as(name, technology)?;
+        let source = Source::open_as(&args.variant.of(name), technology)?;
         if sources.iter().any(|known| known.source.name() == source.name()) {
             return Err(Failure::Input(format!("{}: named twice; name each fabric once", source.name())));
         }

@@ -12,6 +12,7 @@ mod doctor;
 mod fabric;
 mod import;
 mod measure;
+mod new;
 mod plot;
 mod question;
 mod reproduce;
@@ -98,6 +99,8 @@ pub(crate) enum Verb {
     Plot(plot::Args),
     /// List, show and check fabrics, parts and prices.
     Catalog(catalog::Args),
+    /// A file to begin with, each key explained: a fabric, prices, a plan, a schedule.
+    New(new::Args),
     /// The tables, figures and claims of a study beside what the models give.
     Reproduce(reproduce::Args),
     /// A plan of studies, cell by cell: resumable, on all cores, or in shares on several machines.
@@ -131,6 +134,10 @@ impl Verb {
             Verb::Barrier(args) => barrier::run(args, output),
             Verb::Schema(args) => schema::run(args, output),
             Verb::Doctor(args) => doctor::run(args, output),
+            Verb::New(args) => {
+                new::run(args, output);
+                Ok(())
+            }
             Verb::Reproduce(args) => reproduce::run(args, output),
         }
     }

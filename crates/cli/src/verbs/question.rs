@@ -129,6 +129,37 @@ impl RoutesArgs {
     }
 }
 
+/// What is other than in the fabric's file.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct VariantArgs {
+    /// Node ports over up ports of a leaf switch: 2 leaves half of full bisection.
+    #[arg(long, value_name = "RATIO", value_parser = clap::value_parser!(f64))]
+    oversubscription: Option<f64>,
+    /// Ports of a switch. Prices are left out: they are of other switches.
+    #[arg(long, value_name = "PORTS")]
+    radix: Option<u32>,
+    /// Most levels of switches.
+    #[arg(long, value_name = "COUNT")]
+    levels: Option<u32>,
+    /// The part of the catalog that says what the links are (infiniband-ndr, ethernet-400g, ...). Prices are left out.
+    #[arg(long, value_name = "PART")]
+    link: Option<String>,
+}
+
+impl VariantArgs {
+    /// The name of the variant of `fabric`: `NAME:oversubscription=2`, which can stand wherever a fabric is named.
+    pub(crate) fn of(&self, fabric: &str) -> String {
+        let settings = [
+            ("oversubscription", self.oversubscription.map(|ratio| ratio.to_string())),
+            ("radix", self.radix.map(|ports| ports.to_string())),
+            ("levels", self.levels.map(|levels| levels.to_string())),
+            ("link", self.link.clone()),
+        ];
+        let words = settings.into_iter().filter_map(|(key, value)| Some(format!(":{key}={}", value?)));
+        std::iter::once(fabric.to_owned()).chain(words).collect()
+    }
+}
+
 /// What real ranks answered.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct MeasuredArgs {

@@ -2,6 +2,7 @@
 
 use super::price_list::{parse_price_list, read_price_list};
 use super::read::{Parts, References, Stated, read_fabric, read_part};
+use super::variant;
 use crate::input;
 use crate::price::PriceList;
 use crate::sheet::{Entry, Sheet, Table, unknown};
@@ -156,13 +157,22 @@ impl Library {
         })
     }
 
-    /// A fabric by name or path.
+    /// A fabric by name or path, or a variant of one ([`super::variant`]).
     ///
     /// # Errors
-    /// Every mistake of the file and of the parts it names.
+    /// Every mistake of the file and of the parts it names; of a variant, what it cannot have.
     pub fn fabric(&self, name_or_path: &str) -> Result<Loaded, Vec<Mistake>> {
-        let (file, text) = self.open("fabrics", name_or_path).map_err(|mistake| vec![mistake])?;
-        self.parse_fabric(&file, &text)
+        let (base, settings) = variant::split(name_or_path);
+        let (file, text) = self.open("fabrics", base).map_err(|mistake| vec![mistake])?;
+        let loaded = self.parse_fabric(&file, &text)?;
+        if settings.is_empty() {
+            return Ok(loaded);
+        }
+        let text = variant::text(self, name_or_path, &text, &settings)?;
+        // Its lines are those of no file.
+        let unplaced = |mistake: Mistake| Mistake { line: 0, column: 0, ..mistake };
+        let varied = self.parse_fabric(name_or_path, &text);
+        varied.map_err(|mistakes| mistakes.into_iter().map(unplaced).collect())
     }
 
     /// The fabric that `text` describes, called `file` in messages.

@@ -16,6 +16,7 @@ mod price_list;
 mod published;
 mod read;
 mod topology;
+pub mod variant;
 pub mod vocabulary;
 mod write;
 

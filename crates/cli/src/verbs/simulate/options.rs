@@ -3,7 +3,7 @@
 use super::stack::StackArgs;
 use crate::Failure;
 use crate::values::{Counts, Size, Sizes};
-use crate::verbs::question::{MeasuredArgs, Methods, RoutesArgs};
+use crate::verbs::question::{MeasuredArgs, Methods, RoutesArgs, VariantArgs};
 use crate::verbs::watching::WatchOptions;
 use crate::words::word;
 use hotlink_fabric::technology::{self, Technology};
@@ -18,6 +18,8 @@ pub(crate) struct PacketArgs {
     fabric: Vec<String>,
     #[command(flatten)]
     routes: RoutesArgs,
+    #[command(flatten)]
+    variant: VariantArgs,
     /// Numbers of nodes: a list or range (a graph and a dumped network have their own).
     #[arg(long, alias = "ranks", value_name = "LIST")]
     nodes: Option<Counts>,
@@ -76,9 +78,9 @@ impl UncertainArgs {
 }
 
 impl PacketArgs {
-    /// The fabrics, with the forwarding tables given.
+    /// The fabrics, with what is other in them and the forwarding tables given.
     pub(crate) fn fabrics(&self) -> Vec<String> {
-        self.fabric.iter().map(|fabric| self.routes.of(fabric)).collect()
+        self.fabric.iter().map(|fabric| self.routes.of(&self.variant.of(fabric))).collect()
     }
 
     /// The question about a benchmark.

@@ -1,0 +1,48 @@
+//! `hotlink new`: files to begin with, each key explained.
+
+use crate::output::Output;
+use crate::words::word;
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  hotlink new fabric > mine.toml && hotlink catalog check mine.toml
+  hotlink new prices > quotation.toml
+  hotlink new plan > plan.toml && hotlink sweep plan.toml --list
+  hotlink new schedule > steps.goal
+
+Each file works as it is: change what is other at your site. Options change a fabric of the catalog without a file
+(--oversubscription, --radix, --levels, --link).")]
+pub(crate) struct Args {
+    /// What to begin.
+    #[arg(value_name = "WHAT", value_parser = word::<Template>())]
+    what: Template,
+}
+
+hotlink_study::words! {
+    /// A file to begin with.
+    pub(crate) enum Template {
+        /// A network: its parts, topology, routes and prices.
+        Fabric = "fabric",
+        /// A price list.
+        Prices = "prices",
+        /// Studies for `hotlink sweep`.
+        Plan = "plan",
+        /// Messages and computation of ranks, for `hotlink simulate goal`.
+        Schedule = "schedule",
+    }
+}
+
+impl Template {
+    fn text(self) -> &'static str {
+        match self {
+            Template::Fabric => include_str!("../../templates/fabric.toml"),
+            Template::Prices => include_str!("../../templates/prices.toml"),
+            Template::Plan => include_str!("../../templates/plan.toml"),
+            Template::Schedule => include_str!("../../templates/schedule.goal"),
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) {
+    output.only(args.what.text().trim_end().to_owned());
+}

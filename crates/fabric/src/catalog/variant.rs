@@ -1,0 +1,141 @@
+//! Variants of a fabric: its file with other counts of the topology, or with another kind of link.
+//!
+//! A variant is named by its fabric and what is other: `ib-ndr-fat-tree2:oversubscription=2:levels=3`. So it can stand
+//! wherever a fabric is named, and results say what they are of.
+
+use super::library::Library;
+use crate::sheet::Mistake;
+use toml::{Table, Value};
+
+/// What the values of a variant may be called, beside the keys of the topology.
+const LINK: &str = "link";
+/// Keys of `[topology]` that say what it is, not how large.
+const FIXED: [&str; 3] = ["kind", "source", "status"];
+
+/// A fabric's name, and what is other in the variant: keys and values as they were written.
+pub fn split(name: &str) -> (&str, Vec<(&str, &str)>) {
+    let mut words = name.split(':');
+    let base = words.next().unwrap_or_default();
+    let settings: Option<Vec<_>> = words.map(|word| word.split_once('=').filter(|(key, _)| is_key(key))).collect();
+    match settings {
+        Some(settings) if !settings.is_empty() => (base, settings),
+        _ => (name, Vec::new()),
+    }
+}
+
+fn is_key(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+}
+
+/// The text of the variant `name` of the fabric that `text` describes.
+///
+/// # Errors
+/// A key or value that cannot be. What the topology does not have is found when the text is read.
+pub(super) fn text(
+    library: &Library,
+    name: &str,
+    text: &str,
+    settings: &[(&str, &str)],
+) -> Result<String, Vec<Mistake>> {
+    let wrong = |what: String, allowed: &str| vec![Mistake::of_file(name, what, allowed)];
+    let mut table: Table = text.parse().map_err(|error: toml::de::Error| wrong(error.message().to_owned(), ""))?;
+    for &(key, value) in settings {
+        if key == LINK {
+            relink(library, name, &mut table, value)?;
+            continue;
+        }
+        let topology = table.get_mut("topology").and_then(Value::as_table_mut);
+        let topology =
+            topology.ok_or_else(|| wrong("has no [topology] to change".to_owned(), "a fabric that has one"))?;
+        if FIXED.contains(&key) {
+            return Err(wrong(format!("{key}: a variant has its fabric's own"), "counts of the topology, or link"));
+        }
+        let number = format!("value = {value}").parse::<Table>().ok().and_then(|mut line| line.remove("value"));
+        let number =
+            number.ok_or_else(|| wrong(format!("{key} = {value}: is no number"), "a number, or true or false"))?;
+        topology.insert(key.to_owned(), number);
+        let source = topology.get("source").and_then(Value::as_str).unwrap_or_default();
+        topology.insert("source".to_owned(), Value::String(format!("{source}; {key} = {value} as asked")));
+        topology.insert("status".to_owned(), Value::String("estimated".to_owned()));
+    }
+    if settings.iter().any(|(key, _)| [LINK, "radix"].contains(key)) {
+        // Those are of other switches and cables.
+        table.remove("prices");
+    }
+    let told: Vec<String> = settings.iter().map(|(key, value)| format!("{key} {value}")).collect();
+    let title = table.get("title").and_then(Value::as_str).unwrap_or_default();
+    let title = format!("{title}, with {}", told.join(", "));
+    table.insert("title".to_owned(), Value::String(title));
+    table.insert("name".to_owned(), Value::String(name.to_owned()));
+    Ok(table.to_string())
+}
+
+/// Puts the part `link` in the place of the one that says what the network is.
+fn relink(library: &Library, name: &str, table: &mut Table, link: &str) -> Result<(), Vec<Mistake>> {
+    let networks: Vec<String> = library.list("parts").into_iter().map(|part| part.name).collect();
+    let networks: Vec<String> = networks.into_iter().filter(|part| is_network(library, part)).collect();
+    let wrong = |what: &str| vec![Mistake::of_file(name, what, networks.join(", "))];
+    if !networks.iter().any(|part| part == link) {
+        return Err(wrong(&format!("link = {link}: is no part that is a network")));
+    }
+    let parts = table.get_mut("parts").and_then(Value::as_array_mut);
+    let parts = parts.ok_or_else(|| wrong("stands on no parts: its links are its own"))?;
+    let place = parts.iter_mut().find(|part| part.as_str().is_some_and(|part| is_network(library, part)));
+    *place.ok_or_else(|| wrong("stands on no part that is a network"))? = Value::String(link.to_owned());
+    Ok(())
+}
+
+/// Whether a part states a technology, and so is what others are joined by.
+fn is_network(library: &Library, part: &str) -> bool {
+    let found = library.find("parts", part).and_then(Result::ok);
+    let table = found.and_then(|(_, text)| text.parse::<Table>().ok());
+    table.is_some_and(|table| table.contains_key("technology"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::load;
+    use super::split;
+    use crate::Fabric;
+    use crate::inventory::Inventory;
+    use crate::spec::{ItemKind, Role};
+
+    #[test]
+    fn names_are_split_into_fabric_and_settings() {
+        assert_eq!(split("a:radix=32:levels=2"), ("a", vec![("radix", "32"), ("levels", "2")]));
+        for name in ["a", "a:b", "C:/x.toml", "a:=2", "a.txt+b.dump", "a:radix=2:x"] {
+            assert_eq!(split(name), (name, Vec::new()));
+        }
+    }
+
+    #[test]
+    fn a_variant_has_other_counts_and_says_so() {
+        let spec = load("ib-ndr-fat-tree2:oversubscription=3").unwrap();
+        assert_eq!(spec.name, "ib-ndr-fat-tree2:oversubscription=3");
+        assert!(spec.title.ends_with("with oversubscription 3") && spec.prices.is_some());
+        // 48 of 64 ports lead down: 480 nodes on ten leaves with 16 ports up each.
+        let fabric = Fabric::build(&spec, 480).unwrap();
+        assert_eq!(Inventory::of(&fabric).count(ItemKind::CableSwitch), 10 * 16);
+        let small = load("ib-ndr-fat-tree2:radix=8:levels=3").unwrap();
+        assert!(small.prices.is_none(), "a switch of 8 ports has another price");
+        assert!(Fabric::build(&small, 128).is_ok() && Fabric::build(&small, 129).is_err());
+    }
+
+    #[test]
+    fn a_variant_may_have_other_links() {
+        let rate = |name: &str| load(name).unwrap().resources[&Role::Link].gross.as_ref().unwrap().value;
+        assert_eq!(rate("ib-ndr-fat-tree2:link=infiniband-qdr"), rate("ib-qdr"));
+        assert_ne!(rate("ib-ndr-fat-tree2:link=infiniband-qdr"), rate("ib-ndr-fat-tree2"));
+    }
+
+    #[test]
+    fn what_cannot_be_is_told_with_what_can() {
+        let told = |name: &str| load(name).unwrap_err().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        assert!(told("ib-ndr-fat-tree2:radix=3").contains("an even number"), "{}", told("ib-ndr-fat-tree2:radix=3"));
+        assert!(told("ib-ndr-fat-tree2:dims=3").contains("dims"));
+        assert!(told("ib-ndr-fat-tree2:radix=many").contains("is no number"));
+        assert!(told("ib-ndr-fat-tree2:kind=torus").contains("its fabric's own"));
+        assert!(told("ib-ndr-fat-tree2:link=copper").contains("infiniband-qdr"));
+        assert!(told("ib-ndr-fat-tre2:radix=32").contains("did you mean"));
+    }
+}
