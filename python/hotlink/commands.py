@@ -86,6 +86,18 @@ def calibrate(
     return _result("calibrate", text, results=files, **asked)
 
 
+def diagnose(files: Path | Iterable[Path], *, fabric: Path | None = None, nodes: int | None = None) -> Result:
+    """What holds a site's network back, from outputs of OSU, IMB, nccl-tests, perftest, iperf3 and tools.
+
+    Records by ``kind``: one ``verdict``, then each ``finding``, each ``explanation`` (the most likely first), what is
+    ``unknown``, each ``flag`` (a file that does not count, a number that cannot be), and each ``number`` beside its
+    bound. ``fabric`` is the one that was measured, if the files hold no dump of the network; ``nodes``, the machine's
+    size. Raises `InputError`, which lists the fabrics where none is named.
+    """
+    paths, measured = _paths(files), None if fabric is None else fspath(fabric)
+    return _result("diagnose", _core.diagnose(paths, measured, nodes), files=paths, fabric=measured, nodes=nodes)
+
+
 def import_results(
     program: Program,
     files: Path | Iterable[Path],

@@ -52,8 +52,9 @@ fn dependencies_point_one_way() {
         ("bench", &["fabric", "port", "message"]),
         ("study", &["fabric", "site", "port", "message", "event", "loggp", "sim", "bench", "site"]),
         ("seeds", &["fabric", "loggp", "sim", "bench", "study"]),
-        ("cli", &["fabric", "site", "port", "message", "loggp", "sim", "real", "bench", "study", "seeds"]),
-        ("python", &["fabric", "port", "message", "real", "bench", "study", "seeds", "cli"]),
+        ("diagnose", &["fabric", "site", "bench", "study"]),
+        ("cli", &["fabric", "site", "port", "message", "loggp", "sim", "real", "bench", "study", "seeds", "diagnose"]),
+        ("python", &["fabric", "port", "message", "real", "bench", "study", "seeds", "cli", "diagnose"]),
     ] {
         let allowed = allowed.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
         let found = dependencies(name);
@@ -63,7 +64,7 @@ fn dependencies_point_one_way() {
 
 #[test]
 fn only_real_knows_a_clock_or_a_socket() {
-    for name in ["fabric", "site", "port", "message", "event", "loggp", "sim", "bench", "study", "seeds"] {
+    for name in ["fabric", "site", "port", "message", "event", "loggp", "sim", "bench", "study", "seeds", "diagnose"] {
         let found = lines_with(name, &["Instant", "SystemTime", "std::net", "std::process"]);
         assert!(found.is_empty(), "{name}:\n{}", found.join("\n"));
     }
@@ -72,7 +73,7 @@ fn only_real_knows_a_clock_or_a_socket() {
 /// A library answers; its face reads words and prints. A line printed by a library would stand in the middle of a result.
 #[test]
 fn libraries_print_nothing_and_read_no_command_line() {
-    for name in ["fabric", "site", "port", "message", "event", "loggp", "sim", "bench", "study", "seeds"] {
+    for name in ["fabric", "site", "port", "message", "event", "loggp", "sim", "bench", "study", "seeds", "diagnose"] {
         let mut found = lines_with(name, &["println!", "print!(", "clap", "std::env::args"]);
         // A file of tests may say what it saw.
         found.retain(|line| !line.contains("/tests.rs: "));
@@ -93,9 +94,10 @@ fn the_closed_forms_never_look_at_routes() {
 /// And where Python lends its memory, and where the simulator asks memory ahead of time (a prefetch).
 #[test]
 fn unsafe_code_is_in_real_alone() {
-    for name in
-        ["fabric", "site", "port", "message", "event", "loggp", "sim", "bench", "study", "seeds", "cli", "python"]
-    {
+    for name in [
+        "fabric", "site", "port", "message", "event", "loggp", "sim", "bench", "study", "seeds", "diagnose", "cli",
+        "python",
+    ] {
         let mut found = lines_with(name, &["unsafe ", "allow(unsafe_code)"]);
         found.retain(|line| !["python/src/lent.rs", "sim/src/net/ahead.rs"].iter().any(|file| line.contains(file)));
         assert!(found.is_empty(), "{name}:\n{}", found.join("\n"));

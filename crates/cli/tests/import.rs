@@ -202,3 +202,34 @@ fn what_no_fabric_can_do_is_flagged() {
     let told = String::from_utf8_lossy(&hotlink(&line).stderr).into_owned();
     assert!(told.contains("impossible:") && told.contains("pingpong of 8 B") && told.contains("wrong unit"), "{told}");
 }
+
+#[test]
+fn a_diagnosis_asks_for_the_fabric_and_then_names_the_cause() {
+    let asked = hotlink("diagnose osu.txt");
+    assert_eq!(asked.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&asked.stderr).into_owned();
+    assert!(told.contains("--fabric NAME") && told.contains("ib-ndr-fat-tree2"), "{told}");
+    let folder = std::env::temp_dir().join(format!("hotlink-diagnose-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut files = Vec::new();
+    for (a, b, share) in [("a1", "a2", 1.0), ("a2", "a3", 0.5), ("a3", "a4", 0.5), ("a4", "a5", 1.0), ("a5", "a1", 1.0)]
+    {
+        let rows = (10..23).map(|power| format!("{} {:.2}\n", 1 << power, share * 47_000.0)).collect::<String>();
+        let path = folder.join(format!("osu_bw.{a}.{b}.txt"));
+        std::fs::write(&path, format!("# OSU MPI Bandwidth Test v7.4\n# Size Bandwidth (MB/s)\n{rows}")).unwrap();
+        files.push(path.display().to_string());
+    }
+    let line = format!("diagnose {} --fabric ib-ndr-fat-tree2 --nodes 64", files.join(" "));
+    let all = records(&line);
+    let of = |kind: &str| all.iter().filter(|record| record["kind"] == kind).collect::<Vec<_>>();
+    assert_eq!((of("finding").len(), &of("finding")[0]["subject"]), (1, &"a3".into()));
+    assert_eq!(told_of(of("explanation")[0]), "1 host-link a3");
+    assert_eq!(of("number").len(), 5 * 13);
+    let table = String::from_utf8(hotlink(&line).stdout).unwrap();
+    assert!(table.contains("on a3: ibstat") && table.contains("not told: no time of short messages"), "{table}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+fn told_of(record: &Value) -> String {
+    told(record, "rank signature subject")
+}

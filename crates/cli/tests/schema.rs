@@ -95,6 +95,7 @@ const VERBS: &[(&str, &str)] = &[
     ("doctor", "doctor"),
     ("catalog", "catalog"),
     ("import", "import"),
+    ("diagnose", "diagnose"),
     ("calibrate", "calibrate"),
     ("compare-runs", "compare-runs"),
     ("reproduce", "reproduce"),
@@ -157,6 +158,7 @@ fn records_of_other_verbs_hold_what_their_schema_says() {
     let model = folder.join("model.toml").display().to_string();
     let mut lines: Vec<String> = OF_VERBS.iter().map(|&line| line.to_owned()).collect();
     lines.push(format!("import osu {osu} --fabric ib-qdr"));
+    lines.push(format!("diagnose {osu} --fabric ib-qdr --nodes 16"));
     lines.push(format!("compare-runs {run} {run}"));
     lines.push(format!("calibrate {} --out {model} --name mine", measured.join(" ")));
     let seen = checked_all(&lines.iter().map(String::as_str).collect::<Vec<_>>());

@@ -53,6 +53,17 @@ pub(crate) fn import_results(
     })
 }
 
+/// What holds a site's network back.
+#[pyfunction]
+pub(crate) fn diagnose(
+    py: Python<'_>,
+    files: Vec<String>,
+    fabric: Option<String>,
+    nodes: Option<u32>,
+) -> PyResult<String> {
+    told(py, || Ok(hotlink_diagnose::diagnose(&hotlink_diagnose::Question { files, fabric, nodes })?.records()))
+}
+
 /// The rows of studies.
 #[pyfunction]
 pub(crate) fn reproduce(py: Python<'_>, studies: Vec<String>, measure: bool) -> PyResult<String> {

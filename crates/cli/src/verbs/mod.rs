@@ -8,6 +8,7 @@ mod catalog;
 mod compare;
 mod compare_runs;
 mod completion;
+mod diagnose;
 mod doctor;
 mod fabric;
 mod import;
@@ -95,6 +96,8 @@ pub(crate) enum Verb {
     Measure(measure::Args),
     /// Results of other measurement programs (OSU, IMB, nccl-tests, perftest, iperf3) as records, with their bounds.
     Import(import::Args),
+    /// What holds your network back: outputs of measurement programs and tools in, outliers and ranked explanations out.
+    Diagnose(diagnose::Args),
     /// Results as curves in a picture, with bounds and intervals (the installed command only).
     Plot(plot::Args),
     /// List, show and check fabrics, parts and prices.
@@ -128,6 +131,7 @@ impl Verb {
             Verb::Calibrate(args) => calibrate::run(args, output),
             Verb::Measure(args) => measure::run(args, output),
             Verb::Import(args) => import::run(args, output),
+            Verb::Diagnose(args) => diagnose::run(args, output),
             Verb::Plot(args) => plot::run(args, output),
             Verb::Catalog(args) => catalog::run(args, output),
             Verb::Completion(args) => completion::run(args, output),
@@ -146,7 +150,12 @@ impl Verb {
     fn may_have_osu_form(&self) -> bool {
         match self {
             Verb::Measure(args) => args.has_osu_form(),
-            Verb::Analyze(_) | Verb::Fabric(_) | Verb::Compare(_) | Verb::Calibrate(_) | Verb::Reproduce(_) => false,
+            Verb::Analyze(_)
+            | Verb::Diagnose(_)
+            | Verb::Fabric(_)
+            | Verb::Compare(_)
+            | Verb::Calibrate(_)
+            | Verb::Reproduce(_) => false,
             _ => true,
         }
     }

@@ -18,12 +18,21 @@ pub struct Bounds {
     source: Source,
     nodes: Option<u32>,
     built: BTreeMap<u32, Fabric>,
+    idle: Idle,
 }
+
+/// Times of one message through the idle network that are known, by nodes, ends and size: they take a simulation each.
+type Idle = BTreeMap<(u32, [u32; 2], u64), f64>;
 
 impl Bounds {
     /// The fabric `name`, with `nodes` where they are not what the rows say.
     pub fn open(name: &str, nodes: Option<u32>) -> Result<Bounds, Error> {
-        Ok(Bounds { source: Source::open(name)?, nodes, built: BTreeMap::new() })
+        Ok(Bounds::of(Source::open(name)?, nodes))
+    }
+
+    /// The same of a fabric that is open already.
+    pub fn of(source: Source, nodes: Option<u32>) -> Bounds {
+        Bounds { source, nodes, built: BTreeMap::new(), idle: Idle::new() }
     }
 
     /// What a node's own devices let it inject at large sizes: MB/s.
@@ -37,7 +46,9 @@ impl Bounds {
         let nodes = self.nodes.unwrap_or(ranks);
         let name = self.source.name().to_owned();
         let what = |error: String| Error::Input(format!("--fabric {name}: {error}"));
-        let bounded = bounded(self.at(nodes)?, record.clone().with("nodes", nodes)).map_err(what)?;
+        self.at(nodes)?;
+        let (fabric, idle) = (&self.built[&nodes], &mut self.idle);
+        let bounded = bounded(fabric, record.clone().with("nodes", nodes), idle).map_err(what)?;
         Ok(bounded.unwrap_or_else(|| record.with("bound_is", "none: no bound is known for this benchmark")))
     }
 
@@ -55,7 +66,7 @@ fn plain(benchmark: &str) -> &str {
     benchmark.strip_prefix("non_blocking_").unwrap_or(benchmark)
 }
 
-fn bounded(fabric: &Fabric, record: Record) -> Result<Option<Record>, String> {
+fn bounded(fabric: &Fabric, record: Record, idle: &mut Idle) -> Result<Option<Record>, String> {
     let size = record.number("size_B").map_or(ANY_SIZE, |size| size as u64);
     // What nothing is sent of has no rate.
     let sent = size.max(1);
@@ -73,16 +84,16 @@ fn bounded(fabric: &Fabric, record: Record) -> Result<Option<Record>, String> {
         "barrier" => {
             let news = limits(fabric, &pairs(nodes, 1, false), 1)?;
             let steps = f64::from(nodes.next_power_of_two().trailing_zeros());
-            let us = steps * idle_us(fabric, 1, &news)?;
+            let us = steps * idle_us(fabric, [0, nodes - 1], 1, &news, idle)?;
             Ok(by_time(record, us).map(|record| {
                 let record = with_limit(record, fabric, &news);
                 record.with("bound_is", "ceil(log2 nodes) messages of 1 B through the idle network, without software")
             }))
         }
         "pingpong" | "fetch" | "pairs" | "put" | "get" if timed => {
-            let limits = limits(fabric, &between(&record, nodes), sent)?;
+            let limits = limits(fabric, &between(&record, nodes, false), sent)?;
             let Some(us) = record.number("latency_us").filter(|us| *us > 0.0) else { return Ok(None) };
-            let idle_us = idle_us(fabric, size, &limits)?
+            let idle_us = idle_us(fabric, ends(&record, nodes).unwrap_or([0, nodes - 1]), size, &limits, idle)?
                 * if ["fetch", "get"].contains(&benchmark.as_str()) { 2.0 } else { 1.0 };
             let record = record.with("bound_latency_us", idle_us).with("efficiency", idle_us / us);
             let record = with_limit(record, fabric, &limits);
@@ -97,7 +108,11 @@ fn bounded(fabric: &Fabric, record: Record) -> Result<Option<Record>, String> {
                 || benchmark == "sendrecv"
                 || benchmark == "exchange";
             let count = record.number("pairs").map_or(1, |pairs| pairs as u32).clamp(1, (nodes / 2).max(1));
-            let limits = limits(fabric, &pairs(nodes, count, both), sent)?;
+            let demand = match count {
+                1 => between(&record, nodes, both),
+                _ => pairs(nodes, count, both),
+            };
+            let limits = limits(fabric, &demand, sent)?;
             let Some(rate) = record.number("bandwidth_MBps") else { return Ok(None) };
             let bound = limits.bandwidth_per_node_mbps * f64::from(count) * if both { 2.0 } else { 1.0 };
             let record = record.with("bound_bandwidth_MBps", bound).with("efficiency", rate / bound);
@@ -141,13 +156,19 @@ fn by_injection(fabric: &Fabric, size: u64) -> Option<f64> {
     injection_mbps(fabric, Rates::Measured, size)
 }
 
-/// One message between the pair that the record names, or the first and the last node.
-fn between(record: &Record, nodes: u32) -> Demand {
-    let end = |key: &str| record.number(key).map(|rank| rank as u32).filter(|node| *node < nodes);
-    match (end("rank_a"), end("rank_b")) {
-        (Some(source), Some(destination)) => one(nodes, source, destination),
-        _ => pairs(nodes, 1, false),
+/// One message between the pair that the record names, or the first and the last node; with `both` one each way.
+fn between(record: &Record, nodes: u32, both: bool) -> Demand {
+    match ends(record, nodes) {
+        Some([a, b]) if both => flows(nodes, [(a, b), (b, a)]),
+        Some([source, destination]) => one(nodes, source, destination),
+        None => pairs(nodes, 1, both),
     }
+}
+
+/// The pair that a record names.
+fn ends(record: &Record, nodes: u32) -> Option<[u32; 2]> {
+    let end = |key: &str| record.number(key).map(|rank| rank as u32).filter(|node| *node < nodes);
+    Some([end("rank_a")?, end("rank_b")?])
 }
 
 /// Node i of the first half to node i of the second; the last pair of two is the first and the last node.
@@ -162,6 +183,12 @@ fn limits(fabric: &Fabric, demand: &Demand, size: u64) -> Result<Limits, String>
 }
 
 /// The time of one message through the idle network.
-fn idle_us(fabric: &Fabric, size: u64, limits: &Limits) -> Result<f64, String> {
-    message::idle_us(fabric, size, limits.bandwidth_per_node_mbps)
+fn idle_us(fabric: &Fabric, ends: [u32; 2], size: u64, limits: &Limits, known: &mut Idle) -> Result<f64, String> {
+    let key = (fabric.nodes(), ends, size);
+    if let Some(&us) = known.get(&key) {
+        return Ok(us);
+    }
+    let us = message::idle_us(fabric, ends, size, limits.bandwidth_per_node_mbps)?;
+    known.insert(key, us);
+    Ok(us)
 }

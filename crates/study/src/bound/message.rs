@@ -19,17 +19,16 @@ pub fn alone_us(plan: &Plan<'_>, settings: &Settings, between: [u32; 2], size: u
     Ok(ping_pong(plan, settings, what).map_err(|error| error.to_string())?.elapsed.us())
 }
 
-/// As [`alone_us`], between the first and the last node of a fabric; of a long message, the bytes beyond
-/// what is simulated at `mbps`.
+/// As [`alone_us`] on an idle fabric; of a long message, the bytes beyond what is simulated at `mbps`.
 ///
 /// # Errors
 /// The fabric cannot be simulated.
-pub fn idle_us(fabric: &Fabric, size: u64, mbps: f64) -> Result<f64, String> {
+pub fn idle_us(fabric: &Fabric, between: [u32; 2], size: u64, mbps: f64) -> Result<f64, String> {
     // An empty message has its header.
     let simulated = size.clamp(1, MOST_SIMULATED_BYTES);
     let settings = Settings { capacities: Rates::Measured.into(), ..Settings::of(&fabric.spec) };
     let plan = Plan::new(fabric, &settings).map_err(|error| error.to_string())?;
-    let us = alone_us(&plan, &settings, [0, fabric.nodes() - 1], simulated)?;
+    let us = alone_us(&plan, &settings, between, simulated)?;
     Ok(us + size.saturating_sub(simulated) as f64 / mbps)
 }
 

@@ -99,7 +99,11 @@ impl Files {
     }
 }
 
-fn text_of(path: &Path) -> Result<String, Error> {
+/// The text of a result file; `-` is standard input.
+///
+/// # Errors
+/// A file that cannot be read, or is larger than any result file.
+pub fn text_of(path: &Path) -> Result<String, Error> {
     let wrong = |what: String| Error::Input(format!("{}: {what}", path.display()));
     if path == Path::new("-") {
         let mut bytes = Vec::new();

@@ -1,0 +1,87 @@
+//! Outputs that must not be trusted: of programs that crashed, and those that were cut short.
+
+use hotlink_study::import::Program;
+
+/// What programs and launchers print when a run fails. Chosen so that no sound output holds them.
+const FAILURES: [&str; 22] = [
+    "Segmentation fault",
+    "MPI_ABORT was invoked",
+    "MPI_Abort(",
+    "Abort(",
+    "mpirun noticed that process",
+    "BAD TERMINATION",
+    "srun: error:",
+    "slurmstepd: error:",
+    "DUE TO TIME LIMIT",
+    "exited on signal",
+    "Signal: Aborted",
+    "Signal: Bus error",
+    "Test NCCL failure",
+    "NCCL WARN",
+    "NCCL error",
+    "Test CUDA failure",
+    "Failed status ",
+    "Completion with error",
+    "Couldn't connect to",
+    "iperf3: error",
+    "transport retry counter exceeded",
+    "Out of memory",
+];
+
+/// Why a file's numbers do not count, with the line; `None`: nothing speaks against them.
+pub fn doubt(text: &str, program: Program) -> Option<(usize, String)> {
+    if let Some((index, line)) = text.lines().enumerate().find(|(_, line)| failed(line)) {
+        let shown: String = line.trim().chars().take(80).collect();
+        return Some((index + 1, format!("the run failed: '{shown}'")));
+    }
+    let last = text.lines().count().max(1);
+    let cut = |what: &str| Some((last, format!("the output is cut short: {what}")));
+    if text.trim_start().starts_with('{') {
+        return (!text.trim_end().ends_with('}')).then(|| cut("its JSON does not end")).flatten();
+    }
+    if !text.ends_with('\n') {
+        return cut("its last line does not end");
+    }
+    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    match program {
+        Program::NcclTests if !has(&["Avg bus bandwidth", "Collective test concluded"]) => {
+            cut("its average at the end is missing")
+        }
+        Program::Iperf3 if !has(&["iperf Done.", "receiver"]) => cut("its sum at the end is missing"),
+        Program::Imb if !has(&["All processes entering MPI_Finalize"]) => {
+            cut("'All processes entering MPI_Finalize' is missing")
+        }
+        Program::Perftest { .. } if !ends_with_rule(text) => cut("the line of dashes at its end is missing"),
+        _ => None,
+    }
+}
+
+fn failed(line: &str) -> bool {
+    FAILURES.iter().any(|word| line.contains(word))
+}
+
+/// Whether a line of dashes follows the last row.
+fn ends_with_rule(text: &str) -> bool {
+    let row = |line: &&str| line.trim_start().starts_with(|c: char| c.is_ascii_digit());
+    let after = text.lines().rev().take_while(|line| !row(line));
+    after.into_iter().any(|line| line.trim().len() > 9 && line.trim().bytes().all(|byte| byte == b'-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_or_cut_output_is_doubted() {
+        let doubted = |text: &str, program| doubt(text, program).map(|(line, what)| format!("{line}: {what}"));
+        assert_eq!(doubted("# OSU MPI Latency Test\n1 2.0\n", Program::Osu), None);
+        assert!(doubted("# OSU MPI Latency Test\n1 2.0\n2 2.", Program::Osu).unwrap().contains("last line"));
+        assert!(
+            doubted("1 2.0\nsrun: error: node3: task 1: Killed\n", Program::Osu).unwrap().starts_with("2: the run")
+        );
+        assert!(doubted("{\"end\": ", Program::Iperf3).unwrap().contains("JSON"));
+        assert!(doubted("#bytes\n 2 1000 1.0\n", Program::Perftest { gbits: false }).unwrap().contains("dashes"));
+        assert_eq!(doubted("#bytes\n 2 1000 1.0\n----------------\n", Program::Perftest { gbits: false }), None);
+        assert!(doubted("# nccl-tests\n 8 2\n", Program::NcclTests).unwrap().contains("average"));
+    }
+}

@@ -1,0 +1,213 @@
+//! The files of a site: what each is, and what it says.
+
+use crate::condition;
+use crate::hardware::{self, Narrow, Port};
+use crate::hosts;
+use hotlink_bench::Record;
+use hotlink_study::import::{self, Program, Told};
+use hotlink_study::{Error, results};
+use std::path::Path;
+
+/// Beginning of a file by which dumps of networks are told.
+const HEAD: usize = 1 << 16;
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// Results of a program.
+    Results(Program),
+    /// Results of `hotlink ... --json`.
+    Own,
+    /// A dump of a network: cables or tables.
+    Network,
+    /// `lspci -vv`.
+    Lspci,
+    /// `ibstat`.
+    Ibstat,
+}
+
+/// What to give, for messages.
+pub const ALLOWED: &str = "outputs of OSU, IMB, nccl-tests, perftest, iperf3; hotlink's own --json; ibnetdiscover, \
+                           iblinkinfo, lspci -vv, ibstat";
+
+/// What a text is.
+pub fn recognise(text: &str) -> Option<What> {
+    let has = |word: &str| text.contains(word);
+    let head = &text.as_bytes()[..text.len().min(HEAD)];
+    if hotlink_site::kind(head).is_some() {
+        return Some(What::Network);
+    }
+    let program = if text.trim_start().starts_with('{') {
+        match () {
+            () if has("\"hotlink/1\"") => return Some(What::Own),
+            () if has("\"test_info\"") => Program::Perftest { gbits: false },
+            () if has("\"nccl_version\"") || has("\"bus_bw\"") => Program::NcclTests,
+            () if has("\"test_start\"") || (has("\"intervals\"") && has("\"start\"")) => Program::Iperf3,
+            () => return None,
+        }
+    } else if hardware::is_lspci(text) {
+        return Some(What::Lspci);
+    } else if hardware::is_ibstat(text) {
+        return Some(What::Ibstat);
+    } else if has("# OSU ") {
+        Program::Osu
+    } else if has("MPI Benchmarks ") {
+        Program::Imb
+    } else if has("nccl-tests") || (has("busbw") && has("algbw")) {
+        Program::NcclTests
+    } else if has("#bytes") && (has("/sec]") || has("[usec]")) {
+        Program::Perftest { gbits: false }
+    } else if has("Interval") && has("Transfer") {
+        Program::Iperf3
+    } else {
+        return None;
+    };
+    Some(What::Results(program))
+}
+
+/// Results of one file.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// The file.
+    pub file: String,
+    /// The hosts that took part, as far as file and name tell.
+    pub hosts: Vec<String>,
+    /// The records.
+    pub records: Vec<Record>,
+}
+
+/// A file whose numbers do not count, or that says nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flag {
+    /// File, with the line where there is one.
+    pub place: String,
+    /// Why.
+    pub what: String,
+}
+
+/// Everything that the files say.
+#[derive(Clone, Debug, Default)]
+pub struct Evidence {
+    /// Results, in order of the files.
+    pub results: Vec<Results>,
+    /// Files of a network's cables and tables.
+    pub network: Vec<String>,
+    /// Narrow adapters, by host and place.
+    pub narrow: Vec<(String, String, Narrow)>,
+    /// Ports of adapters, by host and place.
+    pub ports: Vec<(String, String, Port)>,
+    /// Files that do not count.
+    pub flags: Vec<Flag>,
+}
+
+impl Evidence {
+    /// Reads the files. What is wrong with a file of results is a flag: the others count all the same.
+    ///
+    /// # Errors
+    /// A file that cannot be read; no file that says anything.
+    pub fn read(files: &[String]) -> Result<Evidence, Error> {
+        let mut evidence = Evidence::default();
+        for file in files {
+            let text = import::text_of(Path::new(file))?;
+            evidence.add(file, &text);
+        }
+        let is_empty = evidence.results.is_empty() && evidence.narrow.is_empty() && evidence.ports.is_empty();
+        if is_empty && evidence.network.is_empty() {
+            let flags: Vec<String> =
+                evidence.flags.iter().map(|flag| format!("{}: {}", flag.place, flag.what)).collect();
+            return Err(Error::Input(format!("no file says anything that counts\n{}", flags.join("\n"))));
+        }
+        Ok(evidence)
+    }
+
+    /// Adds one file's text.
+    pub fn add(&mut self, file: &str, text: &str) {
+        let place = |line: usize| format!("{file}:{line}");
+        let host = || hosts::of(file, text, None).into_iter().next_back().unwrap_or_else(|| file.to_owned());
+        match recognise(text) {
+            Some(What::Network) => self.network.push(file.to_owned()),
+            Some(What::Lspci) => {
+                let found = hardware::narrow(text).into_iter();
+                self.narrow.extend(found.map(|narrow| (host(), place(narrow.line), narrow)));
+            }
+            Some(What::Ibstat) => {
+                let found = hardware::ports(text).into_iter();
+                self.ports.extend(found.map(|port| (host(), place(port.line), port)));
+            }
+            Some(What::Own) => match results::parse(Path::new(file), text) {
+                Ok(own) => self.keep(file, hosts::of(file, text, None), own.records),
+                Err(error) => self.flag(file.to_owned(), error.to_string()),
+            },
+            Some(What::Results(program)) => self.results(file, text, program),
+            None if text.trim().is_empty() => {
+                self.flag(file.to_owned(), "is empty: the run printed nothing".to_owned())
+            }
+            None => match condition::doubt(text, Program::Osu) {
+                Some((line, what)) if what.contains("failed") => self.flag(place(line), what),
+                _ => self.flag(file.to_owned(), format!("is none of: {ALLOWED}")),
+            },
+        }
+    }
+
+    fn results(&mut self, file: &str, text: &str, program: Program) {
+        if let Some((line, what)) = condition::doubt(text, program) {
+            return self.flag(format!("{file}:{line}"), format!("{what}; its numbers do not count"));
+        }
+        match import::read(file, text, program, &Told::default()) {
+            Ok(records) => {
+                let wrong = records.iter().filter(|record| record.get("verified") == Some(&false.into())).count();
+                if wrong > 0 {
+                    self.flag(
+                        file.to_owned(),
+                        format!("{wrong} results arrived with wrong data: check memory and cables"),
+                    );
+                }
+                self.keep(file, hosts::of(file, text, Some(program)), records);
+            }
+            Err(error) => self.flag(file.to_owned(), format!("does not count: {error}")),
+        }
+    }
+
+    fn keep(&mut self, file: &str, hosts: Vec<String>, records: Vec<Record>) {
+        self.results.push(Results { file: file.to_owned(), hosts, records });
+    }
+
+    fn flag(&mut self, place: String, what: String) {
+        self.flags.push(Flag { place, what });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_recognised_by_content() {
+        let program = |text: &str| match recognise(text) {
+            Some(What::Results(program)) => program.name().to_owned(),
+            other => format!("{other:?}"),
+        };
+        assert_eq!(program("# OSU MPI Latency Test v7.4\n# Size  Latency (us)\n1 1.0\n"), "osu");
+        assert_eq!(program("#    Intel(R) MPI Benchmarks 2021.11, MPI-1 part\n"), "imb");
+        assert_eq!(program("# nccl-tests version 2.17.6\n"), "nccl-tests");
+        assert_eq!(program(" #bytes     #iterations    BW peak[MiB/sec]\n"), "perftest");
+        assert_eq!(program("[ ID] Interval           Transfer     Bitrate\n"), "iperf3");
+        assert_eq!(program("{\"start\":{\"test_start\":{}}}"), "iperf3");
+        assert_eq!(program("{\"test_info\":{}}"), "perftest");
+        assert_eq!(recognise("vendid=0x2c9\ndevid=0xcb84\n"), Some(What::Network));
+        assert_eq!(recognise("hello\n"), None);
+    }
+
+    #[test]
+    fn a_bad_file_is_flagged_and_the_others_count() {
+        let mut evidence = Evidence::default();
+        evidence.add("a.txt", "# OSU MPI Bandwidth Test v7.4\n# Size  Bandwidth (MB/s)\n1048576 100.0\n");
+        evidence.add("b.txt", "# OSU MPI Bandwidth Test v7.4\n# Size  Bandwidth (MB/s)\n1048576 10");
+        evidence.add("c.txt", "srun: error: node3: task 0: Exited with exit code 1\n");
+        evidence.add("d.txt", "some words\n");
+        evidence.add("e.txt", "");
+        assert_eq!(evidence.results.len(), 1);
+        let places: Vec<&str> = evidence.flags.iter().map(|flag| flag.place.as_str()).collect();
+        assert_eq!(places, ["b.txt:3", "c.txt:1", "d.txt", "e.txt"]);
+    }
+}

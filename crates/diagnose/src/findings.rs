@@ -1,0 +1,323 @@
+//! What stands out: of all runs against the bound, of hosts and pairs against each other.
+
+use crate::robust::{Spread, median};
+use crate::series::Series;
+use crate::signatures::{Facts, Thresholds};
+use crate::units::{Unit, units};
+use hotlink_bench::Record;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Something that stands out.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// Its kind, as signatures name it.
+    pub kind: &'static str,
+    /// The host or pair; `all`.
+    pub subject: String,
+    /// The hosts that it is about; none for all.
+    pub hosts: Vec<String>,
+    /// The pairs that it is about, as they were measured.
+    pub pairs: Vec<Vec<String>>,
+    /// What was seen, in words.
+    pub what: String,
+    /// Its facts.
+    pub facts: Facts,
+    /// The files that show it.
+    pub files: Vec<String>,
+    /// A number of large messages that shows it.
+    pub largest: Option<Record>,
+}
+
+impl Finding {
+    fn new(kind: &'static str, hosts: Vec<String>, what: String, facts: Facts) -> Finding {
+        let subject = if hosts.is_empty() { "all".to_owned() } else { hosts.join(" - ") };
+        Finding { kind, subject, hosts, pairs: Vec::new(), what, facts, files: Vec::new(), largest: None }
+    }
+}
+
+/// Everything that stands out in the numbers. Times of short messages may differ by the factor `distance`.
+pub fn findings(series: &[Series], limits: &Thresholds, distance: f64) -> Vec<Finding> {
+    let mut found = of_all(series, limits);
+    let is_beyond = found.iter().any(|finding| finding.kind == "beyond");
+    if !is_beyond {
+        let units = units(series, limits, distance);
+        let low = Culprits::of(&units, |unit| unit.is_low, |unit| unit.large.is_some());
+        let slow = Culprits::of(&units, |unit| unit.is_slow, |unit| unit.small.is_some());
+        found.extend(of_hosts(&units, &low, &slow));
+        found.extend(of_pairs(&units, &low, &slow));
+    }
+    found
+}
+
+/// Series of one benchmark with the same settings.
+fn groups(series: &[Series]) -> BTreeMap<&str, Vec<&Series>> {
+    let mut groups: BTreeMap<&str, Vec<&Series>> = BTreeMap::new();
+    series.iter().for_each(|one| groups.entry(one.key.as_str()).or_default().push(one));
+    groups
+}
+
+fn of_all(series: &[Series], limits: &Thresholds) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut facts = Facts::from([("runs", series.len() as f64)]);
+    let streams: Vec<&Series> = series.iter().filter(|one| one.is_stream && !one.is_both).collect();
+    let counted = if streams.is_empty() { series.iter().collect() } else { streams };
+    let levels: Vec<f64> = counted.iter().filter_map(|one| one.large(limits)).collect();
+    let smalls: Vec<f64> = series.iter().filter_map(|one| one.small(limits)).collect();
+    let large = Spread::of(&levels);
+    if let Some(large) = large {
+        facts.extend([("large", large.median), ("spread", large.deviation)]);
+    }
+    facts.extend(median(&smalls).map(|small| ("small", small)));
+    if let Some(one) = counted.first() {
+        let is = |program: &str| f64::from(u8::from(one.largest.text("program") == Some(program)));
+        facts.extend([("tcp", is("iperf3")), ("nccl", is("nccl-tests"))]);
+        facts.extend(one.largest.number("streams").map(|streams| ("streams", streams)));
+        facts.insert("flows", one.largest.number("pairs").unwrap_or(1.0));
+    }
+    let mut all = |kind, what: String, facts: &Facts| {
+        let largest = counted.iter().filter(|one| one.large(limits).is_some()).map(|one| one.largest.clone()).next();
+        let files = series.iter().map(|one| one.file.clone()).collect::<BTreeSet<_>>().into_iter().collect();
+        found.push(Finding { files, largest, ..Finding::new(kind, Vec::new(), what, facts.clone()) });
+    };
+    let share = |value: f64| hotlink_study::text::figure(value);
+    let (top, small) = (large.map(|large| large.median), median(&smalls));
+    let is_beyond = [top, small].into_iter().flatten().any(|level| level > limits.beyond);
+    if is_beyond {
+        let of = |level: Option<f64>| level.map_or("unknown".to_owned(), share);
+        let what =
+            format!("numbers beat the bound: large messages reach {} of it, short messages {}", of(top), of(small));
+        all("beyond", what, &facts);
+        return found;
+    }
+    let healthy = levels.iter().filter(|level| **level >= limits.healthy_large).count();
+    if let Some(top) = top.filter(|top| *top < limits.healthy_large && 5 * healthy < levels.len()) {
+        all("low", format!("large messages reach {} of the bound in most runs", share(top)), &facts);
+    }
+    if let Some(small) = small.filter(|small| *small < limits.healthy_small) {
+        let times = share(1.0 / small);
+        all("slow", format!("short messages take {times} times what the network needs, in most runs"), &facts);
+    }
+    for (key, group) in groups(series) {
+        if let Some(knee) = knee(&group, limits) {
+            let mut facts = facts.clone();
+            facts.extend([("knee", knee.loss), ("recovers", knee.recovers)]);
+            let (loss, before, after) = (share(100.0 * knee.loss), knee.before, knee.after);
+            all("knee", format!("{key}: {loss} % of the rate are lost between {before} and {after} B"), &facts);
+        }
+    }
+    found.extend(both_ways(series, limits));
+    // A host that took part in every run may be the reason for all of them.
+    let bad = found.iter().find(|finding| ["low", "slow"].contains(&finding.kind)).cloned();
+    if let (Some(bad), Some(host)) = (bad, common(series)) {
+        let kind = if bad.kind == "low" { "host-low" } else { "host-slow" };
+        let what = format!("took part in every run: {}", bad.what);
+        let facts = Facts::from_iter(bad.facts.into_iter().filter(|(fact, _)| ["large", "runs"].contains(fact)));
+        let finding = Finding::new(kind, vec![host], what, facts);
+        found.push(Finding { files: bad.files, largest: bad.largest, ..finding });
+    }
+    found
+}
+
+/// The one host that took part in every run of two hosts, where there are runs of several pairs.
+fn common(series: &[Series]) -> Option<String> {
+    let mut hosts = series.iter().map(|one| one.hosts.iter().collect::<BTreeSet<_>>());
+    let first = hosts.next()?;
+    let left = hosts.fold(first, |left, next| left.intersection(&next).copied().collect());
+    (left.len() == 1).then(|| left.into_iter().next().cloned()).flatten()
+}
+
+/// A loss from one size to the next.
+struct Knee {
+    before: u64,
+    after: u64,
+    loss: f64,
+    recovers: f64,
+}
+
+/// The deepest, in the middle over the runs; a single size that is low is none.
+fn knee(group: &[&Series], limits: &Thresholds) -> Option<Knee> {
+    let mut at: BTreeMap<u64, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
+    for point in group.iter().flat_map(|one| &one.curve) {
+        let (levels, times) = at.entry(point.size?).or_default();
+        levels.push(point.level);
+        times.extend(point.us);
+    }
+    let curve: Option<Vec<(u64, f64, f64)>> =
+        at.iter().map(|(size, (levels, times))| Some((*size, median(levels)?, median(times)?))).collect();
+    let curve = curve?;
+    let last = curve.last()?.1;
+    // How the time grows from one size to the next: at a knee by more than before and after.
+    let growth: Vec<f64> = curve.windows(2).map(|two| two[1].2 / two[0].2).collect();
+    let is_jump = |at: usize| {
+        let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| growth.get(at));
+        let beside = beside.copied().fold(1.0, f64::max);
+        growth[at] * (1.0 - limits.knee) > beside
+    };
+    let steps = curve.windows(3).enumerate().filter(|(at, _)| is_jump(*at)).map(|(_, three)| {
+        let [(before, high, _), (after, next, _), (_, later, _)] = [three[0], three[1], three[2]];
+        Knee { before, after, loss: 1.0 - next.max(later) / high, recovers: last / high }
+    });
+    let deepest = steps.max_by(|a, b| a.loss.total_cmp(&b.loss))?;
+    (deepest.loss > limits.knee).then_some(deepest)
+}
+
+/// Both directions at once against one, between the same hosts.
+fn both_ways(series: &[Series], limits: &Thresholds) -> Option<Finding> {
+    let of = |is_both: bool| {
+        let mine = series.iter().filter(move |one| one.is_stream && one.is_both == is_both);
+        median(&mine.filter_map(|one| one.large(limits)).collect::<Vec<_>>())
+    };
+    let (one, both) = (of(false)?, of(true)?);
+    let ratio = both / one;
+    if ratio >= limits.both {
+        return None;
+    }
+    let what = format!(
+        "both directions at once reach {} of twice the rate of one direction",
+        hotlink_study::text::figure(ratio)
+    );
+    Some(Finding::new("both-ways", Vec::new(), what, Facts::from([("both", ratio), ("large", one)])))
+}
+
+/// Hosts and pairs that explain which units are bad.
+#[derive(Default)]
+struct Culprits {
+    /// Hosts all of whose units are bad, of two or more; or the one host of a bad unit that no other unit clears.
+    hosts: BTreeSet<String>,
+    /// Units that no such host explains.
+    rest: Vec<usize>,
+}
+
+impl Culprits {
+    fn of(units: &[Unit], is_bad: impl Fn(&Unit) -> bool, is_known: impl Fn(&Unit) -> bool) -> Culprits {
+        let mut left: Vec<usize> = (0..units.len()).filter(|&at| is_bad(&units[at])).collect();
+        let mut found = Culprits::default();
+        let of = |host: &String| units.iter().filter(|unit| is_known(unit) && unit.hosts.contains(host)).count();
+        loop {
+            let mut bad: BTreeMap<&String, usize> = BTreeMap::new();
+            for host in left.iter().flat_map(|&at| units[at].hosts.iter().collect::<BTreeSet<_>>()) {
+                *bad.entry(host).or_default() += 1;
+            }
+            // As sender or as receiver alone: half of the host's units are bad then.
+            let one_way = |host: &String| {
+                [0, 1].into_iter().any(|end| {
+                    let mine = units.iter().filter(|unit| is_known(unit) && unit.hosts.get(end) == Some(host));
+                    let (all, bad) = mine.fold((0, 0), |(all, bad), unit| (all + 1, bad + usize::from(is_bad(unit))));
+                    all >= 2 && all == bad
+                })
+            };
+            let is_whole = |host: &String, count: usize| 4 * count >= 3 * of(host) || one_way(host);
+            let worst = bad.iter().filter(|&(host, &count)| count >= 2 && is_whole(host, count));
+            let Some((host, _)) = worst.max_by_key(|&(host, &count)| (count, count * 1000 / of(host).max(1))) else {
+                break;
+            };
+            let host = (*host).clone();
+            left.retain(|&at| !units[at].hosts.contains(&host));
+            found.hosts.insert(host);
+        }
+        for at in left {
+            let is_cleared = |host: &&String| of(host) > 1 || found.hosts.contains(*host);
+            let open: Vec<&String> = units[at].hosts.iter().filter(|host| !is_cleared(host)).collect();
+            match open[..] {
+                [one] if units[at].hosts.len() <= 2 => drop(found.hosts.insert(one.clone())),
+                _ => found.rest.push(at),
+            }
+        }
+        found
+    }
+}
+
+/// Of several values the middle; how one end does against the other.
+fn ratio(top: &[f64], under: &[f64]) -> Option<f64> {
+    Some(median(top)? / median(under)?)
+}
+
+/// Large messages there and back over a stream of them: near 1 where both directions are alike.
+fn round<'u>(units: impl Iterator<Item = &'u Unit>) -> Option<(&'static str, f64)> {
+    let ratios = units.filter(|unit| unit.is_directed).filter_map(|unit| Some(unit.round? / unit.large?));
+    Some(("round", median(&ratios.collect::<Vec<_>>())?))
+}
+
+fn of_hosts(units: &[Unit], low: &Culprits, slow: &Culprits) -> Vec<Finding> {
+    let one = |host: &String| {
+        let mine: Vec<&Unit> = units.iter().filter(|unit| unit.hosts.contains(host)).collect();
+        let large = |end: Option<usize>| {
+            let mine =
+                mine.iter().filter(|unit| end.is_none_or(|end| unit.is_directed && unit.hosts.get(end) == Some(host)));
+            mine.filter_map(|unit| unit.large).collect::<Vec<_>>()
+        };
+        let bad = mine.iter().filter(|unit| unit.is_low).filter_map(|unit| unit.large);
+        let level = median(&bad.collect::<Vec<_>>()).or_else(|| median(&large(None)));
+        let small = median(&mine.iter().filter_map(|unit| unit.small).collect::<Vec<_>>());
+        let mut facts =
+            Facts::from([("partners", mine.iter().map(|unit| unit.pair()).collect::<BTreeSet<_>>().len() as f64)]);
+        facts.extend(level.map(|level| ("large", level)));
+        facts.extend(small.map(|small| ("small", small)));
+        facts.extend(ratio(&large(Some(0)), &large(Some(1))).map(|ratio| ("sending", ratio)));
+        facts.extend(round(mine.iter().copied().filter(|unit| unit.is_low)));
+        let is_low = low.hosts.contains(host);
+        let kind = if is_low { "host-low" } else { "host-slow" };
+        let share = |value: Option<f64>| value.map_or("unknown".to_owned(), hotlink_study::text::figure);
+        let what = format!("{} of what others reach at large messages, {} at short ones", share(level), share(small));
+        let mut finding = Finding::new(kind, vec![host.clone()], what, facts);
+        finding.files = mine.iter().flat_map(|unit| unit.files.iter().cloned()).collect();
+        finding.largest = mine.iter().find_map(|unit| unit.largest.clone());
+        finding
+    };
+    low.hosts.union(&slow.hosts).map(one).collect()
+}
+
+/// Pairs: each whose hosts were measured nowhere else alone, all others together.
+fn of_pairs(units: &[Unit], low: &Culprits, slow: &Culprits) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (kind, culprits, of_low) in [("pair-low", low, true), ("pair-slow", slow, false)] {
+        // What is low, too, is told once.
+        let told: BTreeSet<&Vec<String>> =
+            if of_low { BTreeSet::new() } else { low.rest.iter().map(|&at| &units[at].hosts).collect() };
+        let mine = culprits.rest.iter().map(|&at| &units[at]).filter(|unit| !told.contains(&unit.hosts));
+        let (lone, met): (Vec<&Unit>, Vec<&Unit>) = mine.partition(|unit| {
+            let others = |host: &String| {
+                units.iter().filter(|other| other.hosts.contains(host)).any(|other| !other.is_same_pair(unit))
+            };
+            !unit.hosts.iter().any(others)
+        });
+        let mut pairs: BTreeMap<Vec<String>, Vec<&Unit>> = BTreeMap::new();
+        lone.iter().for_each(|unit| pairs.entry(unit.pair()).or_default().push(unit));
+        found.extend(pairs.values().map(|mine| pair_finding(kind, units, mine, true)));
+        if !met.is_empty() {
+            found.push(pair_finding(kind, units, &met, false));
+        }
+    }
+    found
+}
+
+fn pair_finding(kind: &'static str, units: &[Unit], mine: &[&Unit], is_lone: bool) -> Finding {
+    let pairs: BTreeSet<Vec<String>> = mine.iter().map(|unit| unit.pair()).collect();
+    let large = median(&mine.iter().filter_map(|unit| unit.large).collect::<Vec<_>>());
+    let small = median(&mine.iter().filter_map(|unit| unit.small).collect::<Vec<_>>());
+    let flows = mine.iter().find_map(|unit| unit.largest.as_ref()?.number("pairs")).unwrap_or(1.0);
+    let mut facts =
+        Facts::from([("runs", mine.len() as f64), ("flows", flows), ("lone", f64::from(u8::from(is_lone)))]);
+    facts.extend(large.map(|large| ("large", large)));
+    facts.extend(small.map(|small| ("small", small)));
+    facts.extend(round(mine.iter().copied()));
+    // The way back of each pair, where it was measured: whether it is as bad.
+    let back = |unit: &&&Unit| {
+        units.iter().find(|other| unit.is_directed && other.is_back_of(unit)).and_then(|other| other.large)
+    };
+    let backs: Vec<f64> = mine.iter().filter_map(|unit| back(&unit)).collect();
+    facts.extend(large.zip(median(&backs)).map(|(large, back)| ("sending", large / back)));
+    const SHOWN: usize = 3;
+    let mut subject = pairs.iter().take(SHOWN).map(|pair| pair.join(" - ")).collect::<Vec<_>>().join(", ");
+    if pairs.len() > SHOWN {
+        subject += &format!(" and {} more pairs", pairs.len() - SHOWN);
+    }
+    let share = |value: Option<f64>| value.map_or("unknown".to_owned(), hotlink_study::text::figure);
+    let what = format!("{} of what others reach at large messages, {} at short ones", share(large), share(small));
+    let hosts = pairs.iter().flatten().cloned().collect::<BTreeSet<_>>().into_iter().collect();
+    let measured = mine.iter().map(|unit| unit.hosts.clone()).collect();
+    let mut finding = Finding { subject, pairs: measured, ..Finding::new(kind, hosts, what, facts) };
+    finding.files = mine.iter().flat_map(|unit| unit.files.iter().cloned()).collect();
+    finding.largest = mine.iter().find_map(|unit| unit.largest.clone());
+    finding
+}

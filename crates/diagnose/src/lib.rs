@@ -1,0 +1,73 @@
+//! What holds a site's network back, from what the site has: outputs of measurement programs, and what its tools print.
+//!
+//! 1. [`files`] tells what each file is and reads it; [`condition`] refuses outputs of crashed and cut runs; [`hosts`]
+//!    says who took part.
+//! 2. [`series`] puts each number beside its bound, which [`hotlink_study::bound`] alone knows, [`units`] beside what
+//!    the other hosts and pairs reach (median and median deviation).
+//! 3. [`findings`] are what stands out. [`signatures`], which are data, weigh the causes that may explain each; [`predict`]
+//!    asks the bound what it would be if a cause were so.
+//! 4. [`report`] ranks the explanations, names the next command, and says what the files cannot tell.
+
+pub mod bounded;
+pub mod cables;
+pub mod condition;
+pub mod files;
+pub mod findings;
+pub mod hardware;
+pub mod hosts;
+pub mod predict;
+pub mod report;
+pub mod robust;
+pub mod series;
+pub mod signatures;
+pub mod units;
+
+pub use report::Diagnosis;
+
+use bounded::Bounded;
+use files::Evidence;
+use hotlink_study::{Error, Source};
+use signatures::Knowledge;
+
+/// What is asked.
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    /// The files.
+    pub files: Vec<String>,
+    /// The fabric that was measured; by default the network that the files hold.
+    pub fabric: Option<String>,
+    /// Nodes of the machine: they decide how far apart two hosts may lie, and the bounds of runs on more than two ranks; by
+    /// default unknown, and one for each rank.
+    pub nodes: Option<u32>,
+}
+
+/// Diagnoses the files.
+///
+/// # Errors
+/// A file that cannot be read; no file that counts; no fabric: the error lists those that fit.
+pub fn diagnose(question: &Question) -> Result<Diagnosis, Error> {
+    let evidence = Evidence::read(&question.files)?;
+    let source = fabric(question, &evidence)?;
+    of(&evidence, &source, question.nodes, &Knowledge::embedded())
+}
+
+/// Diagnoses what was read, measured on `source`.
+///
+/// # Errors
+/// The fabric cannot be built for the nodes.
+pub fn of(evidence: &Evidence, source: &Source, nodes: Option<u32>, known: &Knowledge) -> Result<Diagnosis, Error> {
+    let nodes = nodes.or(source.own_nodes());
+    let numbers = series::numbers(&evidence.results, &mut Bounded::of(source, nodes))?;
+    let mut found = findings::findings(&numbers.series, &known.threshold, bounded::distance(source, nodes));
+    cables::name(&mut found, &numbers.series, source);
+    Ok(report::Reporter { evidence, source, nodes, known }.report(numbers, found))
+}
+
+/// The fabric that is named, or the network that the files hold.
+fn fabric(question: &Question, evidence: &Evidence) -> Result<Source, Error> {
+    match &question.fabric {
+        Some(name) => Source::open(name),
+        None if !evidence.network.is_empty() => Source::open(&evidence.network.join("+")),
+        None => Err(Error::Input(report::which_fabric(evidence))),
+    }
+}

@@ -1,0 +1,181 @@
+//! Numbers of one benchmark in one file, each beside its bound, and the two levels that they are judged by.
+
+use crate::bounded::Bounded;
+use crate::files::Results;
+use crate::robust::median;
+use crate::signatures::Thresholds;
+use hotlink_bench::{Record, flag_impossible};
+use hotlink_fabric::network::Node;
+use hotlink_study::{Error, Source};
+use std::collections::BTreeMap;
+
+/// What two runs must share to be compared.
+const KEYS: [&str; 12] = [
+    "program",
+    "benchmark",
+    "direction",
+    "operation",
+    "placement",
+    "groups",
+    "mode",
+    "datatype",
+    "streams",
+    "ranks",
+    "pairs",
+    "connection",
+];
+/// Benchmarks that time single messages.
+const TIMED: [&str; 5] = ["pingpong", "fetch", "pairs", "put", "get"];
+/// Large sizes count down to this part of the largest: the last few sizes of a sweep by doubling.
+const LARGE_PART: u64 = 16;
+
+/// One number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Bytes of a message; `None` where messages have no ends.
+    pub size: Option<u64>,
+    /// The share of the bound that is reached.
+    pub level: f64,
+    /// Time of a message.
+    pub us: Option<f64>,
+}
+
+/// One benchmark of one file.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// The file.
+    pub file: String,
+    /// Its hosts.
+    pub hosts: Vec<String>,
+    /// What runs must share to be compared.
+    pub key: String,
+    /// The benchmark.
+    pub benchmark: String,
+    /// Whether both directions are used at once.
+    pub is_both: bool,
+    /// In order of size; a number without size stands at the end.
+    pub curve: Vec<Point>,
+    /// Whether times of single messages were measured.
+    pub is_latency: bool,
+    /// Whether messages followed each other without a pause.
+    pub is_stream: bool,
+    /// The record of the largest size, for questions about other fabrics.
+    pub largest: Record,
+}
+
+impl Series {
+    /// The share of the bound that large messages reach.
+    pub fn large(&self, limits: &Thresholds) -> Option<f64> {
+        let most = self.curve.iter().filter_map(|point| point.size).max().unwrap_or(u64::MAX);
+        let least = limits.large_least_B.max(most / LARGE_PART);
+        let large = self.curve.iter().filter(|point| point.size.is_none_or(|size| size >= least));
+        median(&large.map(|point| point.level).collect::<Vec<_>>())
+    }
+
+    /// The same of the time of short messages.
+    pub fn small(&self, limits: &Thresholds) -> Option<f64> {
+        let is_small = |size: Option<u64>| size.is_some_and(|size| size <= limits.small_most_B);
+        let small = self.curve.iter().filter(|point| self.is_latency && is_small(point.size));
+        median(&small.map(|point| point.level).collect::<Vec<_>>())
+    }
+}
+
+/// Places of hosts among the nodes of a site's own network.
+pub struct Places(BTreeMap<String, u32>);
+
+impl Places {
+    /// By the names of adapters, of which the first word counts, too (`node01 mlx5_0`).
+    pub fn of(source: &Source) -> Places {
+        let mut places = BTreeMap::new();
+        if let Some(nodes) = source.own_site().map(|site| site.nodes())
+            && let Ok(fabric) = source.build(nodes)
+        {
+            for node in (0..nodes).rev() {
+                let name = fabric.shape.vertex_name(&fabric.network, Node(node).vertex(), "");
+                let first = name.split_whitespace().next().unwrap_or_default().to_owned();
+                places.insert(first, node);
+                places.insert(name, node);
+            }
+        }
+        Places(places)
+    }
+
+    /// The node of a host, by its whole name or that before the first dot.
+    pub fn node(&self, host: &str) -> Option<u32> {
+        self.0.get(host).or_else(|| self.0.get(host.split('.').next()?)).copied()
+    }
+}
+
+/// All numbers beside their bounds: as series, as records, and what is impossible among them.
+pub struct Numbers {
+    /// By file and benchmark.
+    pub series: Vec<Series>,
+    /// Every number.
+    pub records: Vec<Record>,
+    /// Numbers that no measurement can reach.
+    pub impossible: Vec<(String, String)>,
+}
+
+/// Puts the bound beside every number.
+///
+/// # Errors
+/// The fabric cannot be built for the nodes.
+pub fn numbers(results: &[Results], bounds: &mut Bounded) -> Result<Numbers, Error> {
+    let mut numbers = Numbers { series: Vec::new(), records: Vec::new(), impossible: Vec::new() };
+    for one in results {
+        let mut series: BTreeMap<String, Series> = BTreeMap::new();
+        for record in &one.records {
+            let record = bounds.add(record, &one.hosts)?;
+            let (record, impossible) = flag_impossible(record);
+            numbers.impossible.extend(impossible.map(|what| (one.file.clone(), what)));
+            let key = key_of(&record);
+            if let Some(level) = record.number("efficiency").filter(|level| *level > 0.0) {
+                let size = size_of(&record);
+                let new = || fresh(one, key.clone(), &record);
+                let series = series.entry(key.clone()).or_insert_with(new);
+                series.curve.push(Point { size, level, us: time_of(&record) });
+                if size >= size_of(&series.largest) {
+                    series.largest.clone_from(&record);
+                }
+            }
+            let hosts = one.hosts.join(" ");
+            numbers.records.push(if hosts.is_empty() { record } else { record.with("hosts", hosts) });
+        }
+        numbers.series.extend(series.into_values().map(|mut series| {
+            series.curve.sort_by_key(|point| (point.size.is_none(), point.size));
+            series
+        }));
+    }
+    Ok(numbers)
+}
+
+/// The size of a message. What iperf3 calls a block is the length of a call: TCP has no messages.
+fn size_of(record: &Record) -> Option<u64> {
+    record.number("size_B").filter(|_| record.text("program") != Some("iperf3")).map(|size| size as u64)
+}
+
+fn time_of(record: &Record) -> Option<f64> {
+    let by_rate = || Some(record.number("size_B")? / record.number("bandwidth_MBps")?);
+    record.number("latency_us").or_else(by_rate).filter(|us| us.is_finite())
+}
+
+fn key_of(record: &Record) -> String {
+    let parts = KEYS.iter().filter_map(|key| record.get(key));
+    parts.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).collect::<Vec<_>>().join(" ")
+}
+
+fn fresh(one: &Results, key: String, record: &Record) -> Series {
+    let benchmark = record.text("benchmark").unwrap_or_default().to_owned();
+    let direction = record.text("direction").unwrap_or_default();
+    Series {
+        file: one.file.clone(),
+        hosts: one.hosts.clone(),
+        key,
+        is_both: direction.starts_with("bi") || ["sendrecv", "exchange"].contains(&benchmark.as_str()),
+        is_latency: TIMED.contains(&benchmark.as_str()) && record.number("bound_latency_us").is_some(),
+        is_stream: record.number("bound_latency_us").is_none(),
+        benchmark,
+        curve: Vec::new(),
+        largest: record.clone(),
+    }
+}

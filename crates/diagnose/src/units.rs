@@ -1,0 +1,152 @@
+//! What was measured between the same hosts, whatever the benchmark, beside what the others reach.
+
+use crate::robust::{Spread, median};
+use crate::series::Series;
+use crate::signatures::Thresholds;
+use hotlink_bench::Record;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Runs between the same hosts, in the same direction.
+#[derive(Clone, Debug, Default)]
+pub struct Unit {
+    /// Its hosts; the first sends where one side sends.
+    pub hosts: Vec<String>,
+    /// Whether one side sent only.
+    pub is_directed: bool,
+    /// Rate of large messages over what the others reach.
+    pub large: Option<f64>,
+    /// The same of large messages there and back.
+    pub round: Option<f64>,
+    /// The same of short messages.
+    pub small: Option<f64>,
+    /// Whether large messages are an outlier.
+    pub is_low: bool,
+    /// Whether short messages are.
+    pub is_slow: bool,
+    /// The files.
+    pub files: Vec<String>,
+    /// A number of large messages.
+    pub largest: Option<Record>,
+}
+
+impl Unit {
+    /// Its hosts without direction.
+    pub fn pair(&self) -> Vec<String> {
+        self.hosts.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// Whether it has the same hosts.
+    pub fn is_same_pair(&self, other: &Unit) -> bool {
+        self.pair() == other.pair()
+    }
+
+    /// Whether it is the other's way back.
+    pub fn is_back_of(&self, other: &Unit) -> bool {
+        self.hosts.len() == 2 && self.hosts.iter().rev().eq(other.hosts.iter())
+    }
+}
+
+/// Few runs spread by chance: what stands out among fewer must do so by so many times as much.
+const FEW: usize = 4;
+const FEW_TIMES: f64 = 2.0;
+
+/// Judges values that belong together: each over the reference, and whether it is an outlier. `None`: nothing to compare.
+fn judged(values: &[f64], healthy: f64, apart: f64, deviations: f64, explained: f64) -> Option<Vec<(f64, bool)>> {
+    if values.len() < 2 {
+        return None;
+    }
+    // Where some runs are near the bound, they are the measure of the others, even where most are not.
+    let sound: Vec<f64> = values.iter().copied().filter(|value| *value >= healthy).collect();
+    let has_sound = sound.len() >= 2 && 5 * sound.len() >= values.len();
+    let reference = Spread::beyond(if has_sound { &sound } else { values }, explained)?;
+    let apart = if values.len() < FEW { FEW_TIMES * apart } else { apart };
+    // Of two runs the better one is the measure.
+    let best = values.iter().copied().fold(f64::NAN, f64::max);
+    let reference = if values.len() == 2 { Spread { median: best, deviation: 0.0 } } else { reference };
+    Some(
+        values
+            .iter()
+            .map(|&value| (value / reference.median, reference.is_below(value, apart, deviations, explained)))
+            .collect(),
+    )
+}
+
+/// Of one group of comparable runs: whether they stream, the value over what others reach, and whether it is an outlier.
+type Said = (bool, f64, bool);
+
+/// What all groups say of the same hosts.
+#[derive(Default)]
+struct Heard<'a> {
+    large: Vec<Said>,
+    small: Vec<Said>,
+    runs: Vec<&'a Series>,
+}
+
+/// All runs of one or two hosts by their hosts. Times of short messages may differ by the factor `distance`.
+pub fn units(series: &[Series], limits: &Thresholds, distance: f64) -> Vec<Unit> {
+    let mut groups: BTreeMap<&str, Vec<&Series>> = BTreeMap::new();
+    let few = series.iter().filter(|one| (1..=2).contains(&one.hosts.len()));
+    few.for_each(|one| groups.entry(one.key.as_str()).or_default().push(one));
+    // By hosts: what each group says of large and of short messages. Streams speak for large messages before others.
+    let mut said: BTreeMap<Vec<String>, Heard<'_>> = BTreeMap::new();
+    for group in groups.values() {
+        let compared = |level: &dyn Fn(&Series) -> Option<f64>, healthy: f64, apart: f64, explained: f64| {
+            let known: Vec<(&Series, f64)> = group.iter().filter_map(|one| Some((*one, level(one)?))).collect();
+            let values: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
+            let all = judged(&values, healthy, apart, limits.deviations, explained).unwrap_or_default();
+            known.into_iter().map(|(one, _)| one).zip(all).collect::<Vec<_>>()
+        };
+        for (one, (relative, is_bad)) in
+            compared(&|one| one.large(limits), limits.healthy_large, limits.apart_large, 1.0)
+        {
+            let entry = said.entry(one.hosts.clone()).or_default();
+            entry.large.push((one.is_stream, relative, is_bad));
+            entry.runs.push(one);
+        }
+        for (one, (relative, is_bad)) in compared(&|one| one.small(limits), f64::INFINITY, limits.apart_small, distance)
+        {
+            let entry = said.entry(one.hosts.clone()).or_default();
+            entry.small.push((true, relative, is_bad));
+            entry.runs.push(one);
+        }
+    }
+    let middle = |said: &[Said]| {
+        let has_stream = said.iter().any(|(is_stream, ..)| *is_stream);
+        let mine: Vec<&Said> = said.iter().filter(|(is_stream, ..)| *is_stream || !has_stream).collect();
+        let value = median(&mine.iter().map(|(_, value, _)| *value).collect::<Vec<_>>());
+        (value, mine.iter().any(|(_, _, is_bad)| *is_bad))
+    };
+    let one = |(hosts, Heard { large, small, runs }): (Vec<String>, Heard<'_>)| {
+        let rounds: Vec<f64> = large.iter().filter(|(is_stream, ..)| !is_stream).map(|(_, value, _)| *value).collect();
+        let ((large, is_low), (small, is_slow)) = (middle(&large), middle(&small));
+        let streams = || runs.iter().filter(|one| one.is_stream && !one.is_both);
+        Unit {
+            is_directed: hosts.len() == 2 && streams().next().is_some(),
+            hosts,
+            large,
+            round: median(&rounds),
+            small,
+            is_low,
+            is_slow,
+            files: runs.iter().map(|one| one.file.clone()).collect::<BTreeSet<_>>().into_iter().collect(),
+            largest: streams().next().or(runs.first()).map(|one| one.largest.clone()),
+        }
+    };
+    said.into_iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sound_runs_are_the_measure_even_where_most_are_bad() {
+        let values = [0.95, 0.94, 0.5, 0.5, 0.5];
+        let all = judged(&values, 0.8, 0.12, 6.0, 1.0).unwrap();
+        assert_eq!(all.iter().map(|(_, is_bad)| *is_bad).collect::<Vec<_>>(), [false, false, true, true, true]);
+        // Where none is near the bound, all are alike.
+        assert!(judged(&[0.5, 0.51, 0.5, 0.49], 0.8, 0.12, 6.0, 1.0).unwrap().iter().all(|(_, is_bad)| !is_bad));
+        assert_eq!(judged(&[0.5], 0.8, 0.12, 6.0, 1.0), None);
+        assert!(judged(&[0.5, 0.9], 0.8, 0.12, 6.0, 1.0).unwrap()[0].1);
+    }
+}
