@@ -28,11 +28,13 @@ class Job:
     name: str
     top: str
     params: str = ""
-    engine: str = "pdr"  # pdr | bmc | induction
+    engine: str = "pdr"  # pdr | bmc | induction | any state
     cover: bool = False
-    mutant: tuple = ()  # (file, old text, new text)
+    mutant: tuple = ()  # (file, old text, new text); no old text: the whole file anew
     expect: str = "proved"  # proved | cex
     depth: int | None = None  # the shortest counterexample, where it is pinned
+    frames: int = 60  # clocks that a bounded search looks ahead
+    limit_s: int = LIMIT_S
 
 
 PROOFS = [
@@ -46,7 +48,14 @@ PROOFS = [
     Job("one device, guarded start, P = 2", "f_flat", "P=2 START=2"),
     Job("one device, guarded start, P = 4", "f_flat", "P=4 START=2"),
     Job("one device, write-back + outside sync, P = 3", "f_flat", "P=3 START=1"),
-    Job("bus and pin hosts together", "f_bus"),
+    *[Job(f"device, {'root' if root else 'inner'}{', after a reset' if reset else ''}", "f_device", f"ROOT={root} RESET={reset}")
+      for root in (0, 1) for reset in (0, 1)],
+    *[Job(f"device, {'root' if root else 'inner'}, released in time", "f_device", f"ROOT={root} LIVE=1") for root in (0, 1)],
+    *[Job(f"a reset reaches everything, {'root' if root else 'inner'}", "f_reset", f"ROOT={root}") for root in (0, 1)],
+    # Registers and interrupts for any port of any barrier, from any state.
+    *[Job(f"registers, {p} ports, {b} barriers", "f_regs", f"P={p} B={b} ROOT={p & 1} ARM={b & 1}", "any state", frames=3)
+      for p, b in ((2, 1), (2, 32), (34, 2))],
+    Job("interrupts", "f_irq", "B=32", "any state", frames=4),
     Job("selected groups, P = 2", "f_groups", "P=2"),
     Job("selected groups, P = 3", "f_groups", "P=3"),
     Job("barriers are independent, inner node", "f_independent", "ROOT=0"),
@@ -66,7 +75,7 @@ REGRESSIONS = [
 COVERS = [
     Job(f"cover {top} {params}".strip(), top, params, "bmc", cover=True, expect="cex")
     for top, params in (("f_node", "P=4"), ("f_link", ""), ("f_wire", ""), ("f_flat", "P=4 START=2"),
-                        ("f_flat", "P=3 START=1"), ("f_tree", ""), ("f_bus", ""), ("f_independent", ""), ("f_groups", "P=3"))
+                        ("f_flat", "P=3 START=1"), ("f_tree", ""), ("f_device", "ROOT=0"), ("f_device", "ROOT=1"), ("f_reset", ""), ("f_regs", "P=34 B=1"), ("f_irq", ""), ("f_independent", ""), ("f_groups", "P=3"))
 ]
 
 FLAT, NODE, TREE = ("f_flat", "P=3 START=2"), ("f_node", "P=4"), ("f_tree", "STAGGERED=1")
@@ -94,6 +103,17 @@ MUTANTS = [
     ("a stale port is believed", "hb_groups.v", "stale_reg | (take_write ? write_members_reg : {P{1'b0}})", "stale_reg", (("f_groups", "P=3"),)),
     ("a dead job's group moves a resting port", "hb_groups.v", "member_reg & waiting", "member_reg", (("f_groups", "P=3"),)),
     ("counted for the next group picked", "hb_groups.v", "take_write ? write_number_reg : group_reg", "take_write ? write_number_reg : group", (("f_groups", "P=3"),)),
+    # What an earlier set of harnesses let through: devices below a root, registers, interrupts, resets.
+    ("the uplink shows the release", "hb_device.v", "assign up_out = up", "assign up_out = down", (("f_device", "ROOT=0 LIVE=1"),)),
+    ("a bus level outlives the start", "hb_regs.v", "level_reg[b*P+p] <= down[b]", "level_reg[b*P+p] <= level_reg[b*P+p]", (("f_device", "ROOT=1 LIVE=1"), ("f_regs", "P=34 B=1"))),
+    ("groups of 16 ports a word", "hb_regs.v", "{5'd0, p[11:5]}", "{4'd0, p[11:4]}", (("f_regs", "P=34 B=1"),)),
+    ("an interrupt lost at its clearing", "hb_irq.v", "(status_reg & ~clear) | (down ^ down_reg)", "(status_reg | (down ^ down_reg)) & ~clear", (("f_irq", ""),)),
+    ("UP shows the release", "hb_regs.v", "rdata_next[B-1:0] = up", "rdata_next[B-1:0] = down", (("f_regs", "P=34 B=1"),)),
+    ("ARMED shows the members", "hb_regs.v", "= armed[rb*P+32*rw+rp]", "= member_reg[rb*P+32*rw+rp]", (("f_regs", "P=34 B=1"),)),
+    ("a reset leaves the machine", "hb_celement.v", "if (rst) out_reg <= 1'b0", "if (rst) out_reg <= out_reg", (("f_reset", ""),)),
+    ("a reset leaves the guard", "hb_arm.v", "if (rst || start)", "if (start)", (("f_reset", ""),)),
+    ("a reset leaves the inner level", "hb_node.v", "if (rst) down_reg <= 1'b0", "if (rst) down_reg <= down_reg", (("f_reset", ""),)),
+    ("a reset leaves the interrupts", "hb_irq.v", "status_reg <= {B{1'b0}};\n        end", "status_reg <= status_reg;\n        end", (("f_reset", ""),)),
     ("another barrier's start", "hb_device.v", ".start(start[g])", ".start(|start)", (("f_independent", ""),)),
     ("another barrier's parent", "hb_device.v", "parent_down[g]", "parent_down[B-1]", (("f_independent", ""),)),
     ("another barrier's toggle", "hb_regs.v", "^ bus_wdata[b[4:0]]", "^ |bus_wdata", (("f_independent", ""),)),
@@ -113,6 +133,9 @@ def sources(job, folder):
         return files
     name, old, new = job.mutant
     text = (HERE / "src" / name).read_text()
+    if old is None:
+        (folder / name).write_text(new)
+        return [folder / f.name if f.name == name else f for f in files]
     if text.count(old) != 1:
         raise SystemExit(f"prove.py: mutant text occurs {text.count(old)} times, not once, in src/{name}: {old!r}")
     (folder / name).write_text(text.replace(old, new))
@@ -130,10 +153,11 @@ def elaborate(job, folder):
     define = "-DCOVER" if job.cover else "-DMUTANT" if job.mutant else ""
     chparam = "".join(f" -set {p.replace('=', ' ')}" for p in job.params.split())
     free = "setattr -unset init w:*stale_*"
-    if job.top in ("f_flat", "f_node", "f_tree", "f_bus", "f_wire", "f_groups"):
+    if job.top in ("f_flat", "f_node", "f_tree", "f_device", "f_regs", "f_irq", "f_reset", "f_wire", "f_groups"):
         free = f"select -assert-min 1 w:*stale_*_reg; {free}"
     script = f"read_verilog -formal {define} {verilog}; " + (f"chparam{chparam} {job.top}; " if chparam else "")
-    script += f"prep -flatten -top {job.top}; memory_map; {free}; async2sync; "
+    # The power-on values go before anything is optimised: else registers that differ in them alone would be merged.
+    script += f"hierarchy -top {job.top}; proc; flatten; {free}; prep -flatten -top {job.top}; memory_map; async2sync; "
     if job.engine == "induction":
         script += "dffunmap; setundef -undriven -anyseq; write_smt2 -wires model.smt2"
     else:
@@ -152,7 +176,14 @@ def decide(job, folder):
             if "Status: PASSED" not in done.stdout:
                 return "cex" if "-i" not in arguments else "undecided", None
         return "proved", None
-    engine = f"pdr -T {LIMIT_S}" if job.engine == "pdr" else f"bmc3 -F 60 -T {LIMIT_S}"
+    if job.engine == "any state":
+        # All of the design's registers may hold anything and the property spans `frames` clocks: what holds in the first
+        # clocks from any state holds always.
+        out = run(["yosys-abc", "-c", f"read_aiger model.aig; fold; strash; bmc3 -F {job.frames}"], folder).stdout
+        found = re.search(r"was asserted in frame (\d+)", out)
+        done = f"No output asserted in {job.frames} frames" in out
+        return ("cex", int(found.group(1))) if found else ("proved" if done else "undecided", None)
+    engine = f"pdr -T {job.limit_s}" if job.engine == "pdr" else f"bmc3 -F {job.frames} -T {job.limit_s}"
     out = run(["yosys-abc", "-c", f"read_aiger model.aig; fold; strash; {engine}"], folder).stdout
     if "Property proved" in out:
         return "proved", None

@@ -11,6 +11,7 @@ module f_rank #(parameter WRITE_BACK = 1) (
     output reg        pin,
     output reg  [1:0] entered,     // barriers entered, modulo 4
     output wire       settled,
+    output wire       inside,      // in a barrier, released or not
     output wire       released     // this rank leaves the barrier that it entered last
 );
     localparam OFF = 2'd0, SETTLE = 2'd1, READY = 2'd2, WAIT = 2'd3;
@@ -20,6 +21,7 @@ module f_rank #(parameter WRITE_BACK = 1) (
     initial entered = 2'd0;
 
     assign settled = state == READY || state == WAIT || (state == SETTLE && pin == pin_seen);
+    assign inside = state == WAIT;
     assign released = state == WAIT && status_seen == pin;
 
     always @(posedge clk)

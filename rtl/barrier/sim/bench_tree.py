@@ -14,11 +14,12 @@ MOVES = {((0, 0), (1, 0)), ((1, 0), (1, 1)), ((1, 1), (0, 1)), ((0, 1), (0, 0))}
 
 
 class Ranks:
-    """All ranks' software: work for a while, toggle the pin, wait until the status equals it."""
+    """The members' software: work for a while, toggle the pin, wait until the status equals it. Other pins stay."""
 
-    def __init__(self, rng, count, work):
-        self.rng, self.count, self.work = rng, count, work
-        self.pin = [0] * count
+    def __init__(self, rng, pins, members, work):
+        count = len(pins)
+        self.rng, self.count, self.work, self.members = rng, count, work, members
+        self.pin = pins
         self.left = [rng.randrange(1, work) for _ in range(count)]  # clocks of work left, 0 while waiting
         self.entered = [0] * count
         self.glitch = [0] * count  # clocks for which the pin still shows the wrong level
@@ -26,13 +27,13 @@ class Ranks:
 
     def step(self, status, glitches, samples):
         """One clock; returns the number of ranks released. Asserts that none of them is early."""
-        released = [k for k in range(self.count) if self.left[k] == 0 and status[k] == self.pin[k]]
+        released = [k for k in self.members if self.left[k] == 0 and status[k] == self.pin[k]]
         if released:
-            slowest = min(self.entered)
+            slowest = min(self.entered[k] for k in self.members)
             for k in released:
                 assert self.entered[k] <= slowest, f"rank {k} left barrier {self.entered[k]} early: {self.entered}"
                 self.left[k] = self.rng.randrange(1, self.work)
-        for k in range(self.count):
+        for k in self.members:
             if self.left[k] > 0:
                 self.left[k] -= 1
                 if self.left[k] == 0:
@@ -53,12 +54,20 @@ class Coverage:
     """Which (up, down) states and moves each node has shown; anything else is an error."""
 
     def __init__(self, nodes):
-        self.nodes, self.last = nodes, [(0, 0)] * nodes
-        self.states = [{(0, 0)} for _ in range(nodes)]
+        self.nodes, self.last = nodes, None
+        self.states = [set() for _ in range(nodes)]
         self.moves = [set() for _ in range(nodes)]
 
+    def begin(self, up, down, present):
+        """A job begins: what happened between jobs counts for nothing, nor do nodes without a member (they show the
+        parent's answers and ask for nothing)."""
+        self.present = present
+        self.last = [(up >> n & 1, down >> n & 1) for n in range(self.nodes)]
+        for n in present:
+            self.states[n].add(self.last[n])
+
     def sample(self, up, down):
-        for n in range(self.nodes):
+        for n in self.present:
             state = (up >> n & 1, down >> n & 1)
             if state == self.last[n]:
                 continue
@@ -77,8 +86,23 @@ class Coverage:
         return sum(map(len, self.states)), sum(map(len, self.moves))
 
 
+async def start(dut, rng, nodes, leaves, members, reset):
+    """What a launcher does over whatever the last job left: every device's group, in any order, perhaps a reset."""
+    if reset:
+        dut.rst.value = 1
+        await FallingEdge(dut.clk)
+        dut.rst.value = 0
+    dut.member.value = sum(1 << k for k in members)
+    for n in rng.sample(range(nodes), nodes) if nodes < 30 else [None]:
+        dut.start.value = (1 << nodes) - 1 if n is None else 1 << n
+        await FallingEdge(dut.clk)
+    dut.start.value = 0
+
+
 @cocotb.test()
 async def random_arrival(dut):
+    """Jobs one after the other. The first has all ranks; later ones have some, so that whole subtrees may be absent,
+    and start over pins that the job before left anyhow."""
     seed, barriers = int(os.environ["HB_SEED"]), int(os.environ["HB_BARRIERS"])
     glitches = float(os.environ["HB_GLITCHES"])
     radix, depth = int(dut.RADIX.value), int(dut.DEPTH.value)
@@ -88,32 +112,56 @@ async def random_arrival(dut):
     hop = stages + samples + 1
     # A glitch at the moment of arrival delays the level by at most the glitch and the filter window.
     bound = hop * (2 * depth - 1) + 1 + (2 * samples if glitches else 0)
-    ranks, coverage = Ranks(rng, leaves, 6 * hop), Coverage(nodes)
+    coverage = Coverage(nodes)
+    pins = [rng.randrange(2) for _ in range(leaves)]
+    done, worst = 0, 0
+
+    def shown():
+        out = int(dut.pin_out.value)
+        return [out >> k // radix & 1 for k in range(leaves)]
 
     cocotb.start_soon(Clock(dut.clk, PERIOD_PS, unit="ps").start())
-    dut.rst.value = 1
-    dut.start.value = 0
-    dut.member.value = (1 << leaves) - 1
-    dut.pin_in.value = 0
-    await FallingEdge(dut.clk)
-    dut.rst.value = 0
-    dut.start.value = (1 << nodes) - 1
-    await FallingEdge(dut.clk)
-    dut.start.value = 0
-    for _ in range(2 * hop):
+    dut.rst.value = dut.start.value = dut.member.value = 0
+    for job in range(3):
+        members = list(range(leaves))
+        if job:
+            # Some subtrees of the root, some ranks of each: down to one rank.
+            there = rng.sample(range(radix), rng.randrange(1, radix))
+            part = leaves // radix
+            members = [k for k in members if k // part in there]
+            members = sorted(rng.sample(members, rng.randrange(1, len(members) + 1)))
+        dut.pin_in.value = sum(level << k for k, level in enumerate(pins))
+        for _ in range(3 * hop * depth):
+            await FallingEdge(dut.clk)
+        await start(dut, rng, nodes, leaves, members, reset=job != 1)
+        for _ in range(3 * hop * depth):
+            await FallingEdge(dut.clk)
+        # Each rank writes back and holds; the stale pins of those who are no members stay.
+        for k in members:
+            pins[k] = shown()[k]
+        dut.pin_in.value = sum(level << k for k, level in enumerate(pins))
+        for _ in range(2 * hop):
+            await FallingEdge(dut.clk)
+        ranks = Ranks(rng, pins, members, 6 * hop)
+        first = nodes - radix ** (depth - 1)
+        present = {first + k // radix for k in members}
+        for n in range(nodes - 1, 0, -1):
+            present |= {(n - 1) // radix} if n in present else set()
+        coverage.begin(int(dut.up.value), int(dut.down.value), present)
+        released, waited = 0, 0
+        while released < (barriers if job == 0 else 4) * len(members):
+            await RisingEdge(dut.clk)
+            await Timer(rng.randrange(1, PERIOD_PS), unit="ps")  # arrivals fall anywhere in the clock's period
+            coverage.sample(int(dut.up.value), int(dut.down.value))
+            released += ranks.step(shown(), glitches, samples)
+            dut.pin_in.value = ranks.pins()
+            waited = waited + 1 if not any(ranks.left[k] for k in members) else 0
+            worst = max(worst, waited)
+            assert waited <= bound, f"all ranks have waited {waited} clocks, bound {bound}"
+        done += released
+        # The job dies anywhere between two barriers.
+        pins = [level if k in members and rng.randrange(2) else rng.randrange(2) for k, level in enumerate(pins)]
         await FallingEdge(dut.clk)
-
-    done, waited, worst = 0, 0, 0
-    while done < barriers * leaves:
-        await RisingEdge(dut.clk)
-        await Timer(rng.randrange(1, PERIOD_PS), unit="ps")  # arrivals fall anywhere in the clock's period
-        out = int(dut.pin_out.value)
-        coverage.sample(int(dut.up.value), int(dut.down.value))
-        done += ranks.step([out >> k // radix & 1 for k in range(leaves)], glitches, samples)
-        dut.pin_in.value = ranks.pins()
-        waited = waited + 1 if not any(ranks.left) else 0
-        worst = max(worst, waited)
-        assert waited <= bound, f"all ranks have waited {waited} clocks, bound {bound}"
     states, moves = coverage.check()
     cocotb.log.info(
         f"seed {seed}: {leaves} ranks, {done} releases, slowest {worst} of {bound} clocks, "

@@ -3,14 +3,17 @@
 import argparse
 import os
 import pathlib
+import re
+import subprocess
 import sys
 import time
 import xml.etree.ElementTree
 
+import replay
 from cocotb_tools.runner import get_runner
 
 HERE = pathlib.Path(__file__).resolve().parent
-SOURCES = sorted((HERE.parent / "src").glob("hb_*.v"))
+SOURCES = [*sorted((HERE.parent / "src").glob("hb_*.v")), HERE / "boards.v"]
 BUILD = HERE.parent / "build" / "sim"
 
 # name, Verilog parameters, barriers, chance of a glitch per rank and clock
@@ -30,12 +33,29 @@ DEVICES = [
     ("bare", {"P": 4, "B": 1, "ARM": 0}, 1),
     ("guarded-pins", {"P": 4, "B": 1}, 1),
 ]
+# parameters of a device that is held to the model, clocks
+MODELS = [
+    ("root", {"P": 6, "B": 3, "BUS_PORTS": 3}, 3000),
+    ("inner", {"P": 4, "B": 2, "ROOT": 0, "BUS_PORTS": 1}, 3000),
+    ("inner and bare", {"P": 3, "B": 1, "ROOT": 0, "ARM": 0, "STAGES": 3, "SAMPLES": 0}, 2000),
+    ("256 ports, inner", {"P": 256, "B": 1, "ROOT": 0, "STAGES": 2, "SAMPLES": 1, "BUS_PORTS": 7 << 60}, 1500),
+    ("32 barriers", {"P": 3, "B": 32, "STAGES": 1, "SAMPLES": 2, "BUS_PORTS": 2}, 1000),
+    ("40 ports", {"P": 40, "B": 2, "SAMPLES": 4, "BUS_PORTS": 1 << 39 | 1 << 17}, 1000),
+]
+BOARDS = [
+    ("4 nodes over SPI and wires", "one", "hb_board", {"P": 4}),
+    ("any SPI frame", "registers", "hb_board", {"P": 32, "B": 1, "ROOT": 0}),
+    ("3 boards, 3 clocks", "tree", "boards", {"P": 2, "B": 2, "INNER": 2}),
+]
 
 
-def run(name, top, bench, parameters, settings):
+def run(name, top, bench, parameters, settings, sources=SOURCES, build=BUILD, quiet=False):
+    """(tests that ran, those that failed)."""
+    folder = build / re.sub(r"\W+", "_", name)
+    if bench == "replay":
+        return play(folder, parameters, settings, sources, quiet)
     runner = get_runner("icarus")
-    folder = BUILD / name.replace(" ", "_").replace(",", "")
-    runner.build(sources=SOURCES, hdl_toplevel=top, parameters=parameters, build_dir=folder,
+    runner.build(sources=sources, hdl_toplevel=top, parameters=parameters, build_dir=folder,
                  build_args=["-g2005"], timescale=("1ps", "1ps"),
                  always=True, log_file=folder / "build.log")
     environment = {f"HB_{key}": str(value) for key, value in settings.items()}
@@ -53,25 +73,53 @@ def run(name, top, bench, parameters, settings):
     return ran, bad
 
 
+def play(folder, parameters, settings, sources, quiet):
+    """A device against the model's trace. Needs no cocotb, so that the mutants meet it first."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lines, program = folder / "lines.hex", folder / "replay.vvp"
+    text, note = replay.vectors(tuple(parameters.items()), settings["SEED"], settings["CLOCKS"])
+    lines.write_text("\n".join(text) + "\n")
+    chosen = [f"-Preplay.{name}={value}" for name, value in {**parameters, "CLOCKS": settings["CLOCKS"]}.items()]
+    built = subprocess.run(["iverilog", "-g2005", "-s", "replay", *chosen, "-o", program, *sources, HERE / "replay.v"],
+                           capture_output=True, text=True)
+    if built.returncode != 0:
+        return 1, [built.stderr.strip()]
+    out = subprocess.run(["vvp", program, f"+lines={lines}"], capture_output=True, text=True, timeout=300).stdout.strip()
+    if out != "as the model":
+        return 1, [out]
+    if not quiet:
+        print(f"      seed {settings['SEED']}: {note}")
+    return 1, []
+
+
+def jobs():
+    """(name, top, bench, parameters, settings) of each bench."""
+    yield from ((f"tree: {name}", "hb_tree", "bench_tree", parameters, {"BARRIERS": n, "GLITCHES": g})
+                for name, parameters, n, g in TREES)
+    yield from ((f"device: {name}", "hb_device", "bench_device", parameters, {"BARRIERS": n, "CONFIG": name})
+                for name, parameters, n in DEVICES)
+    yield from ((f"model: {name}", "replay", "replay", parameters, {"CLOCKS": n})
+                for name, parameters, n in MODELS)
+    yield from ((f"groups: {p} ports, {2**bits} groups", "hb_groups", "bench_groups", {"P": p, "BITS": bits},
+                 {"BARRIERS": n}) for p, bits, n in GROUPS)
+    yield from ((f"board: {name}", top, "bench_board", parameters, {"CONFIG": config})
+                for name, config, top, parameters in BOARDS)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="", help="run the benches whose name contains this text")
     args = parser.parse_args()
     BUILD.mkdir(parents=True, exist_ok=True)
-    sys.path.insert(0, str(HERE))
     os.environ["PYTHONPATH"] = str(HERE)
-    jobs = [(f"tree: {name}", "hb_tree", "bench_tree", parameters, {"BARRIERS": n, "GLITCHES": g})
-            for name, parameters, n, g in TREES]
-    jobs += [(f"device: {name}", "hb_device", "bench_device", parameters, {"BARRIERS": n, "CONFIG": name})
-             for name, parameters, n in DEVICES]
-    jobs += [(f"groups: {p} ports, {2**bits} groups", "hb_groups", "bench_groups", {"P": p, "BITS": bits},
-              {"BARRIERS": n}) for p, bits, n in GROUPS]
-    jobs += [("board: 4 nodes over SPI and wires", "hb_board", "bench_board", {"P": 4}, {})]
     print(f"seed {args.seed} (repeat with --seed {args.seed})")
     failed = 0
-    for name, top, bench, parameters, settings in jobs:
+    for name, top, bench, parameters, settings in jobs():
+        if args.only not in name:
+            continue
         begin = time.monotonic()
-        ran, bad = run(name.replace(": ", "_"), top, bench, parameters, {"SEED": args.seed, **settings})
+        ran, bad = run(name, top, bench, parameters, {"SEED": args.seed, **settings})
         good = ran > 0 and not bad
         failed += not good
         note = f"{ran} tests" if good else f"failed: {', '.join(bad) or 'nothing ran'}"

@@ -9,7 +9,8 @@ module hb_sync #(
     input  wire [W-1:0] async_in,
     output wire [W-1:0] sync_out
 );
-    reg [W*STAGES-1:0] chain_reg = {W * STAGES{1'b0}};
+    // The attribute keeps tools from sharing, moving or absorbing these flip-flops; crossings.py asks for it.
+    (* ASYNC_REG = "TRUE" *) reg [W*STAGES-1:0] chain_reg = {W * STAGES{1'b0}};
 
     generate
         if (STAGES > 1) begin : g_chain
