@@ -1,67 +1,151 @@
 """Verbs that work with processes and files of this machine, by values.
 
-A calibration writes a catalog file, a study reads the catalog, a measurement starts ranks. `measure` alone runs the
-command inside this process: its words are built in one place, `_words`.
+A calibration writes a catalog file, a study reads the catalog, a measurement starts ranks.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
-from typing import Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 from hotlink import _core
-from hotlink.questions import _result
+from hotlink.questions import (
+    Direction,
+    Fault,
+    Numbers,
+    Side,
+    Size,
+    SortClass,
+    Spin,
+    _choice,
+    _given,
+    _list,
+    _numbers,
+    _result,
+)
 from hotlink.result import Result
 
 Path = str | PathLike[str]
-Option = str | int | float | bool | PathLike[str] | Iterable[str | int | float | PathLike[str]] | None
 Program = Literal["osu", "imb", "nccl-tests", "perftest", "iperf3"]
 Study = Literal["K98", "W01", "M02", "H06", "P01"]
+
+
+class Picked(TypedDict, total=False):
+    """Choices of single benchmarks of `measure`. One that the benchmark does not have is an `InputError`."""
+
+    rewrite: bool  # pingpong: write each message anew
+    direction: Direction | Iterable[Direction]  # stream
+    calls: Literal["windowed", "blocking"]  # stream
+    window: int  # stream, rate: messages before an answer
+    pairs: Numbers  # rate, saturation
+    slow: float  # pairs: times the median pair's time
+    strides: Numbers  # deposit, memory: distances of stored words
+    word: Literal[4, 8]  # deposit: bytes of a word
+    side: Side | Iterable[Side]  # overlap: who computes
+    spin: Spin | Iterable[Spin]  # overlap: how
+    compute: float | Iterable[float]  # overlap: times as shares of the message's own time
+    protocol: Literal["stream", "datagram"] | Iterable[Literal["stream", "datagram"]]  # sockets
+    test: Literal["latency", "bandwidth"] | Iterable[Literal["latency", "bandwidth"]]  # sockets
+    nagle: Literal["on", "off"] | Iterable[Literal["on", "off"]]  # sockets
+    socket_buffer: Size | Iterable[Size]  # sockets: bytes asked for; 0: the system's own choice
+    writes: int  # sockets: calls in which a message of a stream is written
+    pace: float  # sockets: MB/s at which datagrams are sent
+    line_rate: float  # sockets: the line's rate in MB/s, as the bound
+    algorithm: str | Iterable[str]  # collectives, barrier: how; by default what the cost model picks
+    start: Literal["barrier", "each", "window"]  # collectives, barrier: how ranks begin together
+    background: str  # collectives, barrier: other messages under way, as "ring:0.5:64KiB"
+    device: Literal["rtl", "flags"] | Iterable[Literal["rtl", "flags"]]  # barrier
+    mpi_share: float  # kernel: share of MPI where the application was observed
+    barrier_share: float  # kernel: share of barriers in that
+    barrier_us: float  # kernel: time of a barrier there
+    skew: float  # kernel: microseconds that a rank computes longer than the others, at most
+    iterations: int  # kernel: barriers of a run
+    seed: int  # kernel: of the skew
+    class_: SortClass | Iterable[SortClass]  # is
 
 
 def measure(
     benchmark: str,
     *,
-    via: Literal["shm", "tcp", "mixed"] = "shm",
-    ranks: int | Iterable[int] | None = None,
-    size: int | str | Iterable[int | str] | None = None,
+    via: Literal["shm", "tcp", "mixed", "mpi"] = "shm",
+    ranks: Numbers | None = None,
+    size: Size | Iterable[Size] | None = None,
+    memory: str | Iterable[str] | None = None,
     time: float = 0.5,
     blocks: int = 12,
     spread: float | None = None,
+    rounds: int = 1,
+    raw: bool = False,
+    buffers: Literal["kept", "rewritten"] = "kept",
     fabric: Path | None = None,
-    memory: str | None = None,
+    copy: Literal["auto", "ring", "stream", "system", "halves"] | None = None,
+    mpi: str | None = None,
+    stall: float | None = None,
+    listen: str | None = None,
+    connect: str | None = None,
+    as_rank: int = 1,
+    processes: int = 2,
+    secret_file: Path | None = None,
     trace: Path | None = None,
     count: bool = False,
-    inject: Mapping[Literal["busy", "late", "scarce"], int] | None = None,
-    **more: Option,
+    inject: Mapping[Fault, int] | None = None,
+    inject_seed: int = 1,
+    **choices: Unpack[Picked],
 ) -> Result:
     """A benchmark between real ranks of this machine, which are started for it.
 
-    ``time`` is in seconds for each point, in ``blocks`` that are spread over ``spread`` seconds (20 times ``time`` if
-    not given). ``fabric`` is the fabric that is measured, for its bound. ``more`` are options of the one benchmark,
-    by their names with underscores: ``measure("stream", direction="bi")``. ``trace``, ``count`` and ``inject`` are
-    as for `simulate`.
+    ``benchmark`` is pingpong, stream, rate, pairs, semantics, saturation, deposit, overlap, sockets, memory,
+    registration, barrier, kernel, is, or a collective (bcast, reduce, allreduce, allgather, alltoall, alltoallv, gather,
+    scatter, reduce-scatter). `Picked` lists what only some of them have, such as ``direction`` of stream.
+
+    ``size`` is bytes, text (``"64KiB"``, ``"8..1MiB"``), or several; ``ranks`` a number, several, or text. ``time`` is
+    in seconds for each point, in ``blocks`` that are spread over ``spread`` seconds (20 times ``time`` if not given),
+    all ``rounds`` times. ``fabric`` is the fabric that is measured, for its bound, or ``"label:NAME"``. ``copy`` says
+    how long messages move over shared memory (else ``HOTLINK_COPY``, or as this machine was measured to do best).
+    ``stall`` is the time in seconds after which ranks that all wait end with an error. ``via="mpi"`` needs an MPI's
+    launcher. ``listen`` or ``connect``, with ``as_rank``, ``processes`` and ``secret_file``, join processes of several
+    machines. ``trace``, ``count``, ``inject`` and ``inject_seed`` are as for `simulate`.
 
     Records hold ``latency_us`` (microseconds) or ``bandwidth_MBps`` (10^6 bytes a second) with ``n``, ``median``,
-    ``min``, ``p99`` and the 95 % interval ``ci95_low`` to ``ci95_high``. Raises `InputError`.
+    ``min``, ``p99`` and the 95 % interval ``ci95_low`` to ``ci95_high``; with ``raw`` every sample. Raises `InputError`.
     """
-    faults = [f"{name}:{percent}" for name, percent in (inject or {}).items()]
-    return _run(
-        ["measure", benchmark],
-        via=via,
-        ranks=ranks,
-        size=size,
-        time=time,
-        blocks=blocks,
-        spread=spread,
-        fabric=fabric,
-        memory=memory,
-        trace=trace,
-        count=count,
-        inject=faults or None,
-        **more,
-    )
+    known = Picked.__annotations__
+    if unknown := [name for name in choices if name not in known]:
+        raise TypeError(f"measure() has no argument {unknown[0]!r}")
+    asked: dict[str, Any] = {
+        "benchmark": benchmark,
+        "via": via,
+        "ranks": None if ranks is None else _numbers(ranks),
+        "size": _several(size),
+        "memory": None if memory is None else _list(memory),
+        "fabric": None if fabric is None else fspath(fabric),
+        "time": time,
+        "blocks": blocks,
+        "spread": spread,
+        "rounds": rounds,
+        "raw": raw,
+        "buffers": buffers,
+        "copy": copy,
+        "mpi": mpi,
+        "stall": stall,
+        "listen": listen,
+        "connect": connect,
+        "as_rank": as_rank,
+        "processes": processes,
+        "secret_file": None if secret_file is None else fspath(secret_file),
+        "trace": None if trace is None else fspath(trace),
+        "count": count,
+        "inject": list((inject or {}).items()),
+        "inject_seed": inject_seed,
+    }
+    picked = {name: _choice(name, choices.get(name)) for name in known}
+    made = {name: value for name, value in picked.items() if value is not None}
+    shown = {name: value for name, value in asked.items() if value not in ([], False)}
+    measured = json.loads(_core.measure(asked, picked))
+    given = _given(**shown, **made)
+    return Result(measured["records"], [f"hotlink.measure({given})"], measured["environment"])
 
 
 def calibrate(
@@ -135,21 +219,5 @@ def _paths(paths: Path | Iterable[Path]) -> list[str]:
     return [fspath(paths)] if isinstance(paths, str | PathLike) else [fspath(path) for path in paths]
 
 
-def _run(words: list[str], **options: Option) -> Result:
-    return Result.from_json(_core.json(["hotlink", *words, *_words(options)]))
-
-
-def _words(options: Mapping[str, Option]) -> list[str]:
-    words: list[str] = []
-    for name, value in options.items():
-        option = "--" + name.rstrip("_").replace("_", "-")
-        if value is None or value is False:
-            continue
-        if value is True:
-            words.append(option)
-        elif isinstance(value, str | int | float | PathLike):
-            words.append(f"{option}={fspath(value) if isinstance(value, PathLike) else value}")
-        else:
-            listed = ",".join(fspath(one) if isinstance(one, PathLike) else str(one) for one in value)
-            words.append(f"{option}={listed}")
-    return words
+def _several(size: Size | Iterable[Size] | None) -> object:
+    return size if size is None or isinstance(size, int | str) else list(size)

@@ -26,7 +26,7 @@ SortClass = Literal["S", "W", "A", "B", "C"]
 
 # Choices that are lists to the library, also where one value is given.
 _LISTED = frozenset(("algorithm", "direction", "semantics", "side", "spin", "compute", "class_", "load")) | frozenset(
-    ("strides", "series", "pattern", "generate")
+    ("series", "pattern", "generate", "protocol", "test", "nagle", "device")
 )
 _METHODS = {"both": ["formula", "load"], "all": ["formula", "load", "loggp", "packet"]}
 
@@ -121,7 +121,7 @@ class Choices(TypedDict, total=False):
     partition: bool  # barrier on the fabric's own network: the nodes are a partition
     repetitions: int  # barrier on the fabric's own network: barriers in a row
     skew_us: float  # barrier on the fabric's own network: most delay of an arrival
-    strides: int | Iterable[int]  # deposit: distances of stored words, in words of 8 bytes
+    strides: Numbers  # deposit: distances of stored words, in words of 8 bytes
     offset: Size  # deposit: bytes from a page's boundary
     operations: int  # deposit by DMA: operations in a row
     completion: Literal["poll", "interrupt"]  # deposit by DMA
@@ -275,5 +275,8 @@ def _numbers(numbers: Numbers) -> int | str | list[int]:
 
 
 def _result(function: str, text: str, **asked: object) -> Result:
-    given = ", ".join(f"{name}={value!r}" for name, value in asked.items() if value is not None)
-    return Result(json.loads(text), [f"hotlink.{function}({given})"], {"hotlink": _core.__version__})
+    return Result(json.loads(text), [f"hotlink.{function}({_given(**asked)})"], {"hotlink": _core.__version__})
+
+
+def _given(**asked: object) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in asked.items() if value is not None)

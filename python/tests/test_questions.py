@@ -106,6 +106,39 @@ def test_a_large_result_is_short_for_people() -> None:
     assert len(table) < 50_000
 
 
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        ({"benchmark": "traffic"}, "hotlink simulate"),
+        ({"benchmark": "pingpong", "memory": "warm"}, "memory: `warm` is unknown"),
+        ({"benchmark": "pingpong", "direction": "bi"}, "direction: is no choice of pingpong"),
+        ({"benchmark": "pingpong", "time": 0}, "time=0: must be"),
+        ({"benchmark": "pingpong", "ranks": [2, 4]}, "ranks: must be one number"),
+        ({"benchmark": "pingpong", "fabric": "no-such"}, "label:no-such"),
+        ({"benchmark": "pingpong", "copy": "ferry"}, "copy: `ferry`"),
+        ({"benchmark": "pingpong", "via": "mpi", "stall": 1}, "stall"),
+        ({"benchmark": "barrier", "size": 8}, "size: is no choice of barrier"),
+        ({"benchmark": "deposit", "word": 5}, "word=5"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(options: dict[str, Any], part: str) -> None:
+    with pytest.raises(hotlink.InputError) as refused:
+        hotlink.measure(**options)
+    assert part in str(refused.value)
+
+
+def test_a_measurement_is_asked_for_by_values(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    measured = hotlink.measure("stream", direction="bi", size=[8, "64KiB"], time=0.01, blocks=1, count=True, trace=trace)
+    assert [record["size_B"] for record in measured] == [8, 65536]
+    assert {record["direction"] for record in measured} == {"bi"}
+    assert measured[0]["count_controls"] is not None
+    assert "cores" in measured.environment
+    assert "stream run" in trace.read_text()
+    with pytest.raises(TypeError, match="no argument 'bogus'"):
+        hotlink.measure("stream", bogus=1)  # type: ignore[call-arg]
+
+
 def test_ranks_are_measured_and_become_a_machine(tmp_path: Path) -> None:
     measured = hotlink.measure("saturation", via="tcp", size="64KiB", time=0.01, blocks=1, pairs="1..2")
     assert measured[0]["method"] == "measured"

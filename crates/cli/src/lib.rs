@@ -4,10 +4,8 @@
 //! One file per verb in `verbs/`: its `Args` (clap) and `run(args, output)`. Results go to stdout through
 //! [`output::Output`], all else to stderr. Exit status: 0 done, 1 a check or reference failed, 2 bad usage or input.
 
-mod environment;
+mod face;
 mod files;
-mod native;
-mod osu;
 pub mod output;
 pub mod progress;
 pub mod table;
@@ -16,7 +14,7 @@ mod verbs;
 mod words;
 
 pub use files::write_whole;
-pub use verbs::{Cells, calibrate, import_files, reproduce, run_cell, sweep, write_comparison};
+pub use verbs::{Cells, calibrate, import_files, measure, reproduce, run_cell, sweep, write_comparison};
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser};
@@ -48,14 +46,6 @@ struct Cli {
 /// usage or input (2).
 pub use hotlink_study::Error as Failure;
 
-/// The exit status of a failure.
-fn status(failure: &Failure) -> u8 {
-    match failure {
-        Failure::Check(_) => 1,
-        Failure::Input(_) => 2,
-    }
-}
-
 /// Draws the plots of the result file it is handed beside that file, where the face that runs the command can.
 pub type Plotter = Box<dyn Fn(&Path) -> Result<(), String> + Send>;
 
@@ -78,7 +68,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, plotter: Option<Plotter>) 
         Ok(()) => 0,
         Err(failure) => {
             eprintln!("hotlink: {failure}");
-            status(&failure)
+            failure.status()
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Results to stdout in the format asked for, all at once at the end, so that a failure leaves nothing half-written.
 //! Only the records of `--format jsonl` are printed as they come: each line is whole by itself.
 
+use crate::face::Terminal;
 use crate::progress::{Progress, When};
 use crate::table::{Table, keys};
-use crate::{Failure, Plotter, environment, osu};
+use crate::{Failure, Plotter};
 use hotlink_bench::Record;
+use hotlink_measure::{environment, osu};
 use hotlink_study::inputs::{self, Vary};
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
@@ -107,14 +109,6 @@ impl Output {
             stream: Stream::Held,
         }
     }
-    /// As [`Output::silent`], for a part of this verb's own work.
-    pub(crate) fn inner(&self) -> Output {
-        Output { anonymous: self.anonymous, ..Output::silent() }
-    }
-    /// As [`Output::silent`], with this one's progress: for what this verb lets another do.
-    pub(crate) fn part(&self) -> Output {
-        Output { progress: self.progress, ..Output::silent() }
-    }
     /// When progress is shown.
     pub(crate) fn shows_progress(&self) -> When {
         self.progress
@@ -173,14 +167,17 @@ impl Output {
     pub fn records(&self) -> &[Record] {
         &self.records
     }
-    /// Changes every result so far.
-    pub(crate) fn revise(&mut self, mut with: impl FnMut(Record) -> Result<Record, Failure>) -> Result<(), Failure> {
-        self.records = std::mem::take(&mut self.records).into_iter().map(&mut with).collect::<Result<_, _>>()?;
-        Ok(())
-    }
     /// Says more about the environment (`"mpi": "Open MPI 4.1.4"`).
     pub fn describe(&mut self, key: &str, value: impl Into<Value>) {
         self.environment.insert(key.to_owned(), value.into());
+    }
+    /// Says more about the environment, key by key.
+    pub(crate) fn describe_all(&mut self, more: Map<String, Value>) {
+        self.environment.extend(more);
+    }
+    /// What a measurement shows and says on the way.
+    pub(crate) fn face(&self) -> Terminal {
+        Terminal(self.progress)
     }
     /// Adds a table that stands in place of the records under `table` and `md`.
     pub fn table(&mut self, table: Table) {
@@ -358,14 +355,6 @@ mod tests {
     }
 
     #[test]
-    fn a_part_collects_by_itself_and_tells_progress_as_the_whole() {
-        let whole = Output { progress: When::Always, ..output(Format::Json) };
-        let part = whole.part();
-        assert_eq!((part.shows_progress(), part.records().len(), part.is_muted()), (When::Always, 0, true));
-        assert_eq!(Output::silent().shows_progress(), When::Never);
-    }
-
-    #[test]
     fn anonymous_results_name_no_machine() {
         let options = OutputArgs { format: Format::Json, json: true, progress: When::Never, anonymous: true };
         let words =
@@ -407,7 +396,7 @@ mod tests {
 
     #[test]
     fn osu_text_is_for_the_verb_that_writes_it() {
-        assert_eq!(output(Format::Osu).render().map_err(|failure| crate::status(&failure)), Err(2));
+        assert_eq!(output(Format::Osu).render().map_err(|failure| failure.status()), Err(2));
         let mut output = output(Format::Osu);
         output.text("# OSU\n");
         assert_eq!(output.render().unwrap(), "# OSU\n");

@@ -4,19 +4,50 @@ use crate::comm::Comm;
 use crate::desk::Desk;
 use crate::lent::{InPlace, Own, detached};
 use crate::{CommError, InputError};
-use hotlink_port::{Driver, RunError};
-use hotlink_real::{
-    COPY_VARIABLE, Doors, Gathering, Launched, Lend, Meeting, Mixed, Options, Shm, Tcp, Watch, World, die_with,
-};
+use hotlink_port::RunError;
+use hotlink_real::{COPY_VARIABLE, Doors, Launched, Lend, Options, Transport, Via, Watch, With, die_with};
 use pyo3::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-enum Shared {
-    Shm(World),
-    Tcp(Meeting),
-    Mixed(Gathering),
+/// What ranks share, whatever their port.
+trait Shared {
+    fn comm(&self, py: Python<'_>, rank: u32) -> PyResult<Comm>;
+    fn gone(&self, rank: u32);
+    fn watch(&self, patience: Duration) -> Option<Watch>;
+}
+
+impl<D: Doors<Port: Lend + 'static>> Shared for D {
+    fn comm(&self, py: Python<'_>, rank: u32) -> PyResult<Comm> {
+        Ok(comm_on(detached(py, || self.open(rank))?))
+    }
+    fn gone(&self, rank: u32) {
+        self.bury(rank);
+    }
+    fn watch(&self, patience: Duration) -> Option<Watch> {
+        Some(self.waits()?.watch(patience))
+    }
+}
+
+/// Makes what so many ranks share.
+struct Share(u32);
+
+impl With for Share {
+    type Output = Result<Box<dyn Shared>, RunError>;
+    fn on<D: Transport>(self, driver: D) -> Self::Output {
+        Ok(Box::new(driver.share(self.0)?))
+    }
+}
+
+/// Calls a program on so many ranks that a launcher started.
+struct Call<'a, 'py>(&'a Bound<'py, PyAny>, u32);
+
+impl With for Call<'_, '_> {
+    type Output = Result<Vec<Vec<u8>>, RunError>;
+    fn on<D: Transport>(self, mut driver: D) -> Self::Output {
+        driver.run(self.1, &async |port| call(self.0, port))
+    }
 }
 
 /// What the ranks of a job share, made before they are forked.
@@ -24,7 +55,7 @@ enum Shared {
 pub(crate) struct Job(Own<Opened>);
 
 struct Opened {
-    shared: Shared,
+    shared: Box<dyn Shared>,
     /// Sees waits that cannot end, where that was asked for.
     watch: RefCell<Option<Watch>>,
 }
@@ -35,37 +66,19 @@ impl Job {
     #[pyo3(signature = (via, ranks, stall = None))]
     fn new(via: &str, ranks: u32, stall: Option<f64>) -> PyResult<Job> {
         let stall = patience(stall)?;
-        let shared = match via {
-            "shm" => Shm::doors(ranks).map(Shared::Shm),
-            "tcp" => Tcp::doors(ranks).map(Shared::Tcp),
-            "mixed" => Mixed::new(Options::default()).doors(ranks).map(Shared::Mixed),
-            _ => return Err(unknown(via)),
-        };
+        let shared = named(via)?.with(Options::default(), Share(ranks));
         let shared = shared.map_err(|error| InputError::new_err(error.to_string()))?;
-        let waits = match &shared {
-            Shared::Shm(world) => world.waits(),
-            Shared::Tcp(meeting) => meeting.waits(),
-            Shared::Mixed(gathering) => gathering.waits(),
-        };
-        let watch = RefCell::new(stall.and_then(|stall| Some(waits?.watch(stall))));
+        let watch = RefCell::new(stall.and_then(|stall| shared.watch(stall)));
         Ok(Job(Own::new(Opened { shared, watch })))
     }
     /// In the process of `rank`, which `parent` has just forked: its communicator.
     fn open(&self, py: Python<'_>, rank: u32, parent: u32) -> PyResult<Comm> {
         die_with(parent)?;
-        Ok(match &self.0.get()?.shared {
-            Shared::Shm(world) => comm_on(world.open(rank)?),
-            Shared::Tcp(meeting) => comm_on(detached(py, || meeting.open(rank))?),
-            Shared::Mixed(gathering) => comm_on(detached(py, || gathering.open(rank))?),
-        })
+        self.0.get()?.shared.comm(py, rank)
     }
     /// In the process that forked them: `rank` has died, and the others are told.
     fn bury(&self, rank: u32) -> PyResult<()> {
-        match &self.0.get()?.shared {
-            Shared::Shm(world) => world.bury(rank),
-            Shared::Tcp(meeting) => meeting.bury(rank),
-            Shared::Mixed(gathering) => gathering.bury(rank),
-        }
+        self.0.get()?.shared.gone(rank);
         Ok(())
     }
     /// In the process that forked them, now and then; `over`: of each rank, whether it has ended well. Who waits for whom,
@@ -103,8 +116,11 @@ fn comm_on(port: impl Lend + 'static) -> Comm {
     Comm::new(Rc::new(desk), place)
 }
 
-fn unknown(via: &str) -> PyErr {
-    InputError::new_err(format!("via={via:?}; allowed: \"shm\", \"tcp\", \"mixed\""))
+fn named(via: &str) -> PyResult<Via> {
+    Via::ALL.iter().copied().find(|known| known.name() == via).ok_or_else(|| {
+        let known: Vec<String> = Via::ALL.iter().map(|via| format!("{:?}", via.name())).collect();
+        InputError::new_err(format!("via={via:?}; allowed: {}", known.join(", ")))
+    })
 }
 
 /// The ranks of the job that a launcher (`mpirun`, `srun`) started this process as one of; `None`: it was started alone.
@@ -125,17 +141,14 @@ pub(crate) fn run_launched(
 ) -> PyResult<Vec<Vec<u8>>> {
     let options = Options { pin, stall: patience(stall)?, ..Options::default() };
     let several = Launched::from_environment().map_err(InputError::new_err)?.is_some_and(|place| place.meet.is_some());
-    let results = match via {
-        "shm" if several => {
-            let what =
-                "via=\"shm\": the ranks may be on several machines (HOTLINK_MEET); allowed there: \"tcp\", \"mixed\"";
-            return Err(InputError::new_err(what));
-        }
-        "shm" => Shm::new(options).run(ranks, &async |port| call(program, port)),
-        "tcp" => Tcp::new(options).run(ranks, &async |port| call(program, port)),
-        "mixed" => Mixed::new(options).run(ranks, &async |port| call(program, port)),
-        _ => return Err(unknown(via)),
-    };
+    let via = named(via)?;
+    if several && via.is_one_machine() {
+        let allowed: Vec<String> =
+            Via::ALL.iter().filter(|via| !via.is_one_machine()).map(|via| format!("{:?}", via.name())).collect();
+        let what = format!("via={:?}: the ranks may be on several machines (HOTLINK_MEET)", via.name());
+        return Err(InputError::new_err(format!("{what}; allowed there: {}", allowed.join(", "))));
+    }
+    let results = via.with(options, Call(program, ranks));
     results.map_err(|error| match error {
         RunError::Ranks { .. } | RunError::Setting(_) => InputError::new_err(error.to_string()),
         other => CommError::new_err(other.to_string()),

@@ -10,6 +10,7 @@ mod comm;
 mod desk;
 mod job;
 mod lent;
+mod measuring;
 mod questions;
 mod request;
 mod simulated;
@@ -78,6 +79,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(questions::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(questions::compare, module)?)?;
     module.add_function(wrap_pyfunction!(questions::simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(measuring::measure, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::calibrate, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::diagnose, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::import_results, module)?)?;

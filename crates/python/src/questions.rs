@@ -44,14 +44,18 @@ pub(crate) enum Sizes {
 
 impl Numbers {
     fn list(&self) -> Result<Vec<u32>, Error> {
+        self.list_of("nodes")
+    }
+    /// Of the argument of that name.
+    pub(crate) fn list_of(&self, argument: &str) -> Result<Vec<u32>, Error> {
         let numbers = match self {
             Numbers::One(one) => vec![*one],
             Numbers::Many(many) => many.clone(),
-            Numbers::Text(text) => word::<Counts>("nodes", text)?.to_u32().map_err(|what| wrong("nodes", &what))?,
+            Numbers::Text(text) => word::<Counts>(argument, text)?.to_u32().map_err(|what| wrong(argument, &what))?,
         };
         match numbers.iter().all(|&nodes| nodes > 0) && !numbers.is_empty() {
             true => Ok(numbers),
-            false => Err(wrong("nodes", "must be one number from 1 on, or several")),
+            false => Err(wrong(argument, "must be one number from 1 on, or several")),
         }
     }
 }
@@ -66,7 +70,14 @@ impl Size {
 }
 
 impl Sizes {
-    fn list(&self) -> Result<Vec<u64>, Error> {
+    /// One text, which may stand for several sizes.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match self {
+            Sizes::One(Size::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+    pub(crate) fn list(&self) -> Result<Vec<u64>, Error> {
         match self {
             Sizes::One(one) => Ok(vec![one.bytes()?]),
             Sizes::Many(many) => many.iter().map(Size::bytes).collect(),
@@ -74,7 +85,7 @@ impl Sizes {
     }
 }
 
-fn wrong(argument: &str, what: &str) -> Error {
+pub(crate) fn wrong(argument: &str, what: &str) -> Error {
     Error::Input(format!("{argument}: {what}"))
 }
 
@@ -84,18 +95,18 @@ pub(crate) fn word<T: FromStr<Err: ToString>>(argument: &str, text: &str) -> Res
 }
 
 /// The value of a word.
-fn named<T: Word>(argument: &str, name: &str) -> Result<T, Error> {
+pub(crate) fn named<T: Word>(argument: &str, name: &str) -> Result<T, Error> {
     T::of(name).ok_or_else(|| wrong(argument, &T::unknown(name)))
 }
 
 /// The values of words.
-fn listed<T: Word>(argument: &str, names: &[String]) -> Result<Vec<T>, Error> {
+pub(crate) fn listed<T: Word>(argument: &str, names: &[String]) -> Result<Vec<T>, Error> {
     names.iter().map(|name| named(argument, name)).collect()
 }
 
 /// A text of the library, which names choices as the command's options, with Python's names: `--skew-us 5` is
 /// `skew_us=5`. Command lines between backticks stay.
-fn in_python(text: &str) -> String {
+pub(crate) fn in_python(text: &str) -> String {
     let converted = |text: &str| {
         let mut parts = text.split("--");
         let mut told = parts.next().unwrap_or_default().to_owned();
@@ -161,8 +172,36 @@ impl Watch for Timelines {
 pub(crate) fn told(py: Python<'_>, work: impl FnOnce() -> Result<Vec<Record>, Error> + Send) -> PyResult<String> {
     let records = py.detach(|| hotlink_cli::on_threads_of_this_process(work));
     let records = records.map_err(|error| InputError::new_err(in_python(&error.to_string())))?;
+    Ok(records_as_json(&records))
+}
+
+pub(crate) fn records_as_json(records: &[Record]) -> String {
     let texts: Vec<String> = records.iter().map(hotlink_cli::output::line).collect();
-    Ok(format!("[{}]", texts.join(",")))
+    format!("[{}]", texts.join(","))
+}
+
+/// What is asked of the observers; `None`: there need be none.
+pub(crate) fn watching(
+    inject: &[(String, u64)],
+    seed: u64,
+    trace: bool,
+    count: bool,
+) -> Result<Option<Watching>, Error> {
+    let mut faults = Faults { seed, ..Faults::default() };
+    for (name, percent) in inject {
+        if !(1..=90).contains(percent) {
+            return Err(wrong("inject", &format!("{name}: {percent}: must be 1 to 90 percent")));
+        }
+        match name.as_str() {
+            "busy" => faults.busy = *percent,
+            "late" => faults.late = *percent,
+            "scarce" => faults.scarce = *percent,
+            _ => return Err(wrong("inject", &format!("`{name}`: must be busy, late or scarce"))),
+        }
+    }
+    let faults = Some(faults).filter(|_| !inject.is_empty());
+    let watching = Watching { trace, count, faults };
+    Ok((watching != Watching::default()).then_some(watching))
 }
 
 /// Every engine of `methods` that answers, for each number of nodes.
@@ -306,7 +345,7 @@ impl Simulation {
             background: self.background.as_ref().map(|text| word("background", text)).transpose()?,
             samples: self.samples,
             raw: self.raw,
-            watching: self.watching()?,
+            watching: watching(&self.inject, self.inject_seed, self.trace.is_some(), self.count)?,
         };
         let network = Network {
             capacities: word("capacities", &self.capacities)?,
@@ -329,24 +368,6 @@ impl Simulation {
             sensitivity: if self.sensitivity { Vary::Yes } else { Vary::No },
             ..Request::new(benchmark, &fabric)
         })
-    }
-
-    fn watching(&self) -> Result<Option<Watching>, Error> {
-        let mut faults = Faults { seed: self.inject_seed, ..Faults::default() };
-        for (name, percent) in &self.inject {
-            if !(1..=90).contains(percent) {
-                return Err(wrong("inject", &format!("{name}: {percent}: must be 1 to 90 percent")));
-            }
-            match name.as_str() {
-                "busy" => faults.busy = *percent,
-                "late" => faults.late = *percent,
-                "scarce" => faults.scarce = *percent,
-                _ => return Err(wrong("inject", &format!("`{name}`: must be busy, late or scarce"))),
-            }
-        }
-        let faults = Some(faults).filter(|_| !self.inject.is_empty());
-        let watching = Watching { trace: self.trace.is_some(), count: self.count, faults };
-        Ok((watching != Watching::default()).then_some(watching))
     }
 }
 
@@ -379,7 +400,7 @@ pub(crate) struct Chosen {
     partition: Option<bool>,
     repetitions: Option<u32>,
     skew_us: Option<f64>,
-    strides: Option<Vec<u64>>,
+    strides: Option<Numbers>,
     offset: Option<Size>,
     operations: Option<u64>,
     completion: Option<String>,
@@ -438,7 +459,7 @@ impl Chosen {
             partition: self.partition,
             repetitions: self.repetitions,
             skew_us: self.skew_us,
-            strides: self.strides.clone(),
+            strides: numbers(&self.strides)?.map(|strides| strides.into_iter().map(u64::from).collect()),
             offset: bytes(&self.offset)?,
             operations: self.operations,
             completion: one("completion", &self.completion)?,

@@ -6,6 +6,7 @@ use crate::ranks::{self, Doors, Options};
 use crate::shm::{MAX_RANKS, ShmPort, World};
 use crate::sys::{self, SharedMemory};
 use crate::tcp::{self, Meeting, TcpPort};
+use crate::transport::Transport;
 use crate::waits::Waits;
 use hotlink_port::{Driver, Program, Rank, RunError};
 use serde::{Serialize, de::DeserializeOwned};
@@ -76,11 +77,16 @@ impl Shm {
     pub fn new(options: Options) -> Shm {
         Shm { options }
     }
-    /// What `ranks` ranks share that the caller forks itself.
-    ///
-    /// # Errors
-    /// Too many ranks; the system's, of making it.
-    pub fn doors(ranks: u32) -> Result<World, RunError> {
+}
+
+impl Transport for Shm {
+    type Shared = World;
+    const IS_ONE_MACHINE: bool = true;
+    const SHARES_MEMORY: bool = true;
+    fn with(options: Options) -> Shm {
+        Shm::new(options)
+    }
+    fn share(&self, ranks: u32) -> Result<World, RunError> {
         check_ranks(ranks, MAX_RANKS)?;
         World::new(ranks).map_err(|error| RunError::Start(error.to_string()))
     }
@@ -98,7 +104,7 @@ impl Driver for Shm {
         if let Some(mut crew) = launched_crew()?.filter(|crew| crew.is_local()) {
             return ranks::run_launched(&mut crew, ranks, &self.options, |crew| World::of_crew(crew, ranks), program);
         }
-        ranks::run(ranks, &self.options, &Shm::doors(ranks)?, program)
+        ranks::run(ranks, &self.options, &self.share(ranks)?, program)
     }
 }
 
@@ -127,11 +133,14 @@ impl Tcp {
     pub fn new(options: Options) -> Tcp {
         Tcp { options }
     }
-    /// What `ranks` ranks share that the caller forks itself.
-    ///
-    /// # Errors
-    /// Too many ranks; the system's, of making it.
-    pub fn doors(ranks: u32) -> Result<Meeting, RunError> {
+}
+
+impl Transport for Tcp {
+    type Shared = Meeting;
+    fn with(options: Options) -> Tcp {
+        Tcp::new(options)
+    }
+    fn share(&self, ranks: u32) -> Result<Meeting, RunError> {
         check_ranks(ranks, tcp::MAX_RANKS)?;
         Meeting::new(ranks, is_oversubscribed(ranks)).map_err(|error| RunError::Start(error.to_string()))
     }
@@ -148,7 +157,7 @@ impl Driver for Tcp {
         if let Some(mut crew) = launched_crew()? {
             return ranks::run_launched(&mut crew, ranks, &self.options, |crew| Meeting::of_crew(crew, ranks), program);
         }
-        ranks::run(ranks, &self.options, &Tcp::doors(ranks)?, program)
+        ranks::run(ranks, &self.options, &self.share(ranks)?, program)
     }
 }
 
@@ -169,11 +178,15 @@ impl Mixed {
     pub fn playing(self, hosts: u32) -> Mixed {
         Mixed { hosts: hosts.max(1), ..self }
     }
-    /// What `ranks` ranks share that the caller forks itself.
-    ///
-    /// # Errors
-    /// Too many ranks; the system's, of making it.
-    pub fn doors(&self, ranks: u32) -> Result<Gathering, RunError> {
+}
+
+impl Transport for Mixed {
+    type Shared = Gathering;
+    const SHARES_MEMORY: bool = true;
+    fn with(options: Options) -> Mixed {
+        Mixed::new(options)
+    }
+    fn share(&self, ranks: u32) -> Result<Gathering, RunError> {
         check_ranks(ranks, MAX_RANKS.min(tcp::MAX_RANKS))?;
         Gathering::new(ranks, self.hosts).map_err(|error| RunError::Start(error.to_string()))
     }
@@ -196,7 +209,7 @@ impl Driver for Mixed {
                 program,
             );
         }
-        ranks::run(ranks, &self.options, &self.doors(ranks)?, program)
+        ranks::run(ranks, &self.options, &self.share(ranks)?, program)
     }
 }
 

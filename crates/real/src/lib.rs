@@ -36,6 +36,8 @@ mod sockets;
 mod store;
 mod sys;
 mod tcp;
+mod transport;
+mod via;
 mod waits;
 
 pub use copy::STREAM_BYTES;
@@ -57,4 +59,6 @@ pub use sockets::{
 };
 pub use store::Lend;
 pub use tcp::{Meeting, TcpPort};
+pub use transport::{Transport, With};
+pub use via::Via;
 pub use waits::{Waits, Watch};

@@ -10,3 +10,13 @@ pub enum Error {
     #[error("{0}")]
     Input(String),
 }
+
+impl Error {
+    /// The exit status of a program that ends with it.
+    pub fn status(&self) -> u8 {
+        match self {
+            Error::Check(_) => 1,
+            Error::Input(_) => 2,
+        }
+    }
+}

@@ -8,6 +8,7 @@ pub mod benchmarks;
 pub mod bound;
 pub mod calibrate;
 pub mod cell;
+pub mod choices;
 pub mod compare_pairs;
 pub mod compare_runs;
 pub mod comparison;

@@ -1,10 +1,8 @@
 //! `hotlink barrier`: the hardware barrier at work: its compiled RTL as a device, and the plug-in for real MPIs.
 
-pub(super) mod mpi;
-pub(super) mod parts;
-
 use crate::{Failure, output::Output};
 use hotlink_bench::Record;
+use hotlink_measure::native::{device, plugin};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -30,7 +28,7 @@ enum What {
 #[derive(clap::Args)]
 struct Serve {
     /// Ranks of the group.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(parts::MOST_PORTS)))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(device::MOST_PORTS)))]
     ranks: u32,
     /// Name of the shared memory that holds pins and registers.
     #[arg(long, value_name = "/NAME", default_value = "/hotlink-barrier")]
@@ -49,17 +47,17 @@ struct Plugin {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     match &args.what {
-        What::Serve(serve) => Err(run_server(serve)?),
+        What::Serve(serve) => Err(run_server(serve, output)?),
         What::Plugin(plugin) => print_plugin(plugin, output),
     }
 }
 
 /// Becomes the server, so that its end and its signals are this process's. Returns only if it cannot.
-fn run_server(args: &Serve) -> Result<Failure, Failure> {
+fn run_server(args: &Serve, output: &Output) -> Result<Failure, Failure> {
     if !args.shm.starts_with('/') || args.shm.len() > 250 || args.shm[1..].contains('/') || args.shm.len() < 2 {
         return Err(Failure::Input(format!("--shm {}: allowed is a slash and a name without one", args.shm)));
     }
-    let program = parts::server(args.ranks)?;
+    let program = device::server(args.ranks, &output.face())?;
     let mut command = Command::new(&program);
     command.args(["--ranks", &args.ranks.to_string(), "--shm", &args.shm, "--seconds", &args.seconds.to_string()]);
     let error = command.exec();
@@ -67,8 +65,8 @@ fn run_server(args: &Serve) -> Result<Failure, Failure> {
 }
 
 fn print_plugin(args: &Plugin, output: &mut Output) -> Result<(), Failure> {
-    let compilers = mpi::find(&args.mpi)?;
-    let path = mpi::plugin(&compilers)?;
+    let compilers = plugin::find(&args.mpi)?;
+    let path = plugin::plugin(&compilers, &output.face())?;
     let path = path.display().to_string();
     for compiler in &compilers {
         let record = Record::new().with("plugin", path.as_str()).with("interface", compiler.interface.name());

@@ -1,9 +1,12 @@
 //! Options of the benchmarks that `measure` and `simulate` share: each once, for both sides.
 
 use crate::Failure;
+use crate::values::Numbers;
 use crate::words::word;
 use hotlink_bench::{Calls, Direction, Kernel, Plan, Proportions};
+use hotlink_measure::request::usual;
 use hotlink_study::benchmarks;
+use hotlink_study::options::{Side, Spin};
 
 /// Options of `kernel`.
 #[derive(clap::Args, Clone)]
@@ -21,7 +24,7 @@ pub(crate) struct KernelOptions {
     #[arg(long, value_name = "US", default_value_t = 0.0)]
     skew: f64,
     /// Barriers of a run.
-    #[arg(long, value_name = "N", default_value_t = 200)]
+    #[arg(long, value_name = "N", default_value_t = usual::ITERATIONS)]
     iterations: u64,
     /// Of the skew.
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -61,8 +64,22 @@ pub(crate) struct WindowOptions {
 #[derive(clap::Args, Clone)]
 pub(crate) struct SlowOptions {
     /// A pair is slow that takes this many times the median pair's time.
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.25, value_parser = factor)]
+    #[arg(long, value_name = "FACTOR", default_value_t = usual::SLOW, value_parser = factor)]
     pub(crate) slow: f64,
+}
+
+/// What is overlapped with what, measured and simulated alike.
+#[derive(clap::Args)]
+pub(crate) struct CurveArgs {
+    /// Who computes.
+    #[arg(long, value_parser = word::<Side>(), value_delimiter = ',', default_values_t = [Side::Sender, Side::Receiver])]
+    pub(crate) side: Vec<Side>,
+    /// How it computes: on one variable for a fixed time, or DAXPY on vectors of the message's size.
+    #[arg(long, value_parser = word::<Spin>(), value_delimiter = ',', default_values_t = [Spin::Fixed])]
+    pub(crate) spin: Vec<Spin>,
+    /// Computation times as shares of the message's own time.
+    #[arg(long, value_name = "LIST", default_value = usual::SHARES)]
+    pub(crate) compute: Numbers,
 }
 
 fn factor(text: &str) -> Result<f64, String> {

@@ -1,10 +1,10 @@
 //! `hotlink doctor`: what this machine lacks for measuring and building, and how to get it.
 
-use crate::environment::{cores, line};
 use crate::table::Table;
 use crate::{Failure, output::Output};
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::Library;
+use hotlink_measure::environment::{cores, line};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -25,8 +25,11 @@ mod watching;
 pub use compare::write_comparison;
 pub use sweep::{Cells, run_cell};
 
+use crate::face::Terminal;
+use crate::progress::When;
 use crate::{Failure, output::Output};
 use hotlink_bench::Record;
+use hotlink_measure::{Measured, Request, environment};
 use hotlink_seeds::Study;
 use hotlink_study::calibrate::Calibration;
 use hotlink_study::import::Files;
@@ -40,6 +43,18 @@ pub fn calibrate(asked: &Calibration) -> Result<Vec<Record>, Failure> {
     let mut output = Output::silent();
     calibrate::calibrate(asked, &mut output)?;
     Ok(output.records().to_vec())
+}
+
+/// Measures. A failed check keeps what was measured before it.
+///
+/// # Errors
+/// What cannot be asked.
+pub fn measure(request: &Request) -> Result<Measured, Failure> {
+    let mut measured = Measured { environment: environment::describe(), ..Measured::default() };
+    match request.run_into(&mut measured, &Terminal(When::Auto)) {
+        Err(failure @ Failure::Input(_)) => Err(failure),
+        _ => Ok(measured),
+    }
 }
 
 /// Results of another measurement program as records.

@@ -5,6 +5,8 @@
 
 mod measured;
 
+use crate::face::Terminal;
+use crate::progress::When;
 use crate::table::{Table, figure};
 use crate::verbs::measure;
 use crate::words::word;
@@ -70,9 +72,9 @@ struct Own;
 impl Measure for Own {
     fn records(&self, command: &str) -> Result<Vec<Value>, Failure> {
         let wrong = |failure: Failure| Failure::Input(format!("{command}: {failure}"));
-        let mut taken = Output::silent();
-        measure::run_line(command.trim_start_matches("measure "), &mut taken).map_err(wrong)?;
-        Ok(taken.records().iter().cloned().map(Value::from).collect())
+        let records =
+            measure::of_line(command.trim_start_matches("measure "), &Terminal(When::Never)).map_err(wrong)?;
+        Ok(records.into_iter().map(Value::from).collect())
     }
 }
 

@@ -149,7 +149,7 @@ impl Question {
 }
 
 /// Every collective.
-pub(crate) const WHICH: [Which; 10] = [
+pub const WHICH: [Which; 10] = [
     Which::Barrier,
     Which::Bcast,
     Which::Reduce,

@@ -4,9 +4,10 @@
 use crate::output::Output;
 use crate::progress::When;
 use crate::verbs::measure;
-use crate::{Failure, environment, files};
+use crate::{Failure, files};
 use clap::ValueEnum;
 use hotlink_bench::Record;
+use hotlink_measure::environment;
 use hotlink_study::calibrate::{Measured, Site, is};
 use hotlink_study::results;
 use serde_json::{Map, Value as Json};
@@ -90,9 +91,7 @@ fn complete(measured: &mut Vec<Measured>, output: &Output) -> Result<(), Failure
 fn taken(line: &str, processes: u32, output: &Output) -> Result<Vec<Record>, Failure> {
     let program = environment::program("calibrate", std::env::args_os());
     if processes == 1 || program.is_empty() {
-        let mut output = output.part();
-        measure::run_line(line, &mut output)?;
-        return Ok(output.records().to_vec());
+        return measure::of_line(line, &output.face());
     }
     let (program, when) = (&program, output.shows_progress());
     let one = |core| {

@@ -1,9 +1,12 @@
 //! K98's figures taken on this machine: the benchmarks of `hotlink measure`, with K98's sizes and strides.
 
+use crate::face::Terminal;
+use crate::progress::When;
 use crate::table::{Table, figure};
 use crate::verbs::measure;
 use crate::{Failure, output::Output};
 use hotlink_bench::Record;
+use serde_json::Map;
 
 /// What a slide asks of this machine. The ports stand for K98's networks; the kernel's TCP is its third level.
 const FIGURES: [(&str, &str); 5] = [
@@ -19,13 +22,13 @@ const SECONDS: &str = "--time 0.02";
 /// Pushes the records of every figure, each with the study and the figure it stands beside, and a table for people.
 pub(super) fn run(output: &mut Output) -> Result<(), Failure> {
     let first = output.records().len();
-    measure::describe(output);
+    let (face, mut environment) = (Terminal(When::Never), Map::new());
+    hotlink_measure::describe(&mut environment, &face);
+    output.describe_all(environment);
     for (name, line) in FIGURES {
-        let mut taken = Output::silent();
-        measure::run_line(&format!("{line} {SECONDS}"), &mut taken)?;
-        for record in taken.records() {
+        for record in measure::of_line(&format!("{line} {SECONDS}"), &face)? {
             let place = Record::new().with("study", "K98").with("quantity", name);
-            output.push(place.followed_by(record.clone()));
+            output.push(place.followed_by(record));
         }
     }
     let table = table(&output.records()[first..]);

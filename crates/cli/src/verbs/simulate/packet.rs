@@ -6,7 +6,7 @@ use super::run::Ask;
 use super::stack::StackArgs;
 use crate::Failure;
 use crate::values::{Counts, Numbers};
-use crate::verbs::measure::CurveArgs;
+use crate::verbs::benches::CurveArgs;
 use crate::words::word;
 use hotlink_bench::Which;
 use hotlink_study::options::{Order, SendMode, Stack};

@@ -1,8 +1,9 @@
 //! Finished cells: one result file each, named by the hash of everything that decides its result.
 
 use super::plan::Cell;
-use crate::{Cli, Failure, environment, output};
+use crate::{Cli, Failure, output};
 use hotlink_fabric::catalog::Library;
+use hotlink_measure::environment;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::ffi::OsString;

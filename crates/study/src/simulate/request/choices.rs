@@ -6,30 +6,14 @@ use crate::options::{Cache, ClassName, Order, SendMode, Side, Spin};
 use crate::simulate::cache_study::{CacheStudy, pattern};
 use crate::simulate::deposit::{Completion, Series, Transfers};
 use crate::simulate::goal::{Goal, Scheduled};
-use crate::{Error, benchmarks};
+use crate::{Error, benchmarks, choices};
 use hotlink_bench::{Calls, Direction, Pattern, Plan, Proportions, Step, Which};
 use hotlink_fabric::units::Time;
 use hotlink_loggp::LogGops;
-use std::collections::BTreeSet;
 
-macro_rules! choices {
-    ($($(#[doc = $doc:literal])+ $name:ident: $type:ty,)+) => {
-        /// Choices of all benchmarks. A benchmark takes its own; one that it does not have is an error.
-        #[derive(Clone, Debug, Default)]
-        pub struct Choices {
-            $($(#[doc = $doc])+ pub $name: Option<$type>,)+
-        }
-
-        impl Choices {
-            /// Names of those that are made.
-            fn made(&self) -> BTreeSet<&'static str> {
-                [$((stringify!($name), self.$name.is_some())),+].into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect()
-            }
-        }
-    };
-}
-
-choices! {
+crate::choices! {
+    /// Choices of all benchmarks. A benchmark takes its own; one that it does not have is an error.
+    pub struct Choices;
     /// How a collective or barrier runs.
     algorithm: Vec<String>,
     /// Messages in all (`pingpong`), of each pair (`saturation`) or of an average node (`traffic`).
@@ -130,13 +114,7 @@ impl Choices {
     pub fn benchmark(mut self, name: &str, shared: &Shared<'_>) -> Result<Benchmark, Error> {
         let made = self.made();
         let benchmark = self.taken(name, shared)?;
-        let left = self.made();
-        if let Some(first) = left.first() {
-            let option = first.replace('_', "-");
-            let own: Vec<&str> = made.difference(&left).copied().collect();
-            let takes = if own.is_empty() { String::new() } else { format!(" (it takes {})", own.join(", ")) };
-            return input(format!("--{option}: is no choice of {name}{takes}"));
-        }
+        choices::none_left(name, &made, &self.made())?;
         Ok(benchmark)
     }
 

@@ -1,0 +1,420 @@
+//! Options of each benchmark of `measure`, and the request that they make.
+
+use super::options::{Carrier, Repetition};
+use crate::Failure;
+use crate::values::{Counts, Sizes};
+use crate::verbs::benches::{CurveArgs, KernelOptions, SlowOptions, StreamOptions, WindowOptions};
+use crate::words::word;
+use hotlink_bench::Plan;
+use hotlink_fabric::background::BackgroundSpec;
+use hotlink_measure::request::{self, Beginning, Benchmark, Device, Nagle, Protocol, Test, usual};
+use hotlink_study::options::{ClassName, Memory};
+
+/// The counts of a list, as the engines take ranks.
+fn counts(option: &str, list: Option<&Counts>) -> Result<Option<Vec<u32>>, Failure> {
+    list.map(Counts::to_u32).transpose().map_err(|what| Failure::Input(format!("{option}: {what}")))
+}
+
+fn word_bytes(text: &str) -> Result<u64, String> {
+    text.parse().ok().filter(|bytes| [4, 8].contains(bytes)).ok_or_else(|| "allowed are 4 and 8".to_owned())
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let rate = text.parse::<f64>().ok().filter(|rate| (0.001..=1e6).contains(rate));
+    rate.ok_or_else(|| "allowed are MB/s from 0.001 to 1000000".to_owned())
+}
+
+#[derive(clap::Args)]
+pub(super) struct PingPong {
+    #[command(flatten)]
+    pub(super) carrier: Carrier,
+    /// Ranks; the first and the last play, the others wait. 2 if not given, under a launcher all that it started.
+    #[arg(long, value_name = "N")]
+    ranks: Option<u32>,
+    /// Message sizes: a list or range, such as 8,64KiB or 8..1MiB.
+    #[arg(long, value_name = "LIST", default_value = usual::PINGPONG_SIZES)]
+    size: Sizes,
+    /// Memory that messages lie in.
+    #[arg(long, value_parser = word::<Memory>(), default_value_t = Memory::Private)]
+    memory: Memory,
+    /// Write each message anew before it is sent; the time of that counts.
+    #[arg(long)]
+    rewrite: bool,
+    #[command(flatten)]
+    pub(super) repetition: Repetition,
+}
+
+impl PingPong {
+    pub(super) fn asked(&self) -> Benchmark {
+        let (ranks, sizes) = (self.ranks, self.size.to_vec());
+        Benchmark::PingPong(request::PingPong { ranks, sizes, memory: self.memory, rewrite: self.rewrite })
+    }
+}
+
+#[derive(clap::Args)]
+pub(super) struct Stream {
+    #[command(flatten)]
+    pub(super) carrier: Carrier,
+    /// Ranks; the first sends to the last, the others wait. 2 if not given, under a launcher all that it started.
+    #[arg(long, value_name = "N")]
+    ranks: Option<u32>,
+    /// Message sizes: a list or range.
+    #[arg(long, value_name = "LIST", default_value = usual::STREAM_SIZES)]
+    size: Sizes,
+    #[command(flatten)]
+    stream: StreamOptions,
+    /// Memory that messages lie in.
+    #[arg(long, value_parser = word::<Memory>(), default_value_t = Memory::Private)]
+    memory: Memory,
+    #[command(flatten)]
+    pub(super) repetition: Repetition,
+}
+
+impl Stream {
+    pub(super) fn asked(&self) -> Benchmark {
+        let StreamOptions { direction, calls, window } = &self.stream;
+        Benchmark::Stream(request::Stream {
+            ranks: self.ranks,
+            sizes: self.size.to_vec(),
+            directions: direction.clone(),
+            calls: *calls,
+            window: window.window,
+            memory: self.memory,
+        })
+    }
+}
+
+#[derive(clap::Args)]
+pub(super) struct Rate {
+    #[command(flatten)]
+    pub(super) carrier: Carrier,
+    /// Pairs of ranks that send at once: a list or range. 1 if not given, under MPI half of all that were started.
+    #[arg(long, value_name = "LIST")]
+    pairs: Option<Counts>,
+    /// Message sizes: a list or range.
+    #[arg(long, value_name = "LIST", default_value = usual::RATE_SIZES)]
+    size: Sizes,
+    #[command(flatten)]
+    window: WindowOptions,
+    /// Memory that messages lie in.
+    #[arg(long, value_parser = word::<Memory>(), default_value_t = Memory::Private)]
+    memory: Memory,
+    #[command(flatten)]
+    pub(super) repetition: Repetition,
+}
+
+impl Rate {
+    pub(super) fn asked(&self) -> Result<Benchmark, Failure> {
+        let (pairs, sizes) = (counts("--pairs", self.pairs.as_ref())?, self.size.to_vec());
+        Ok(Benchmark::Rate(request::Rate { pairs, sizes, window: self.window.window, memory: self.memory }))
+    }
+}
+
+#[derive(clap::Args)]
+pub(super) struct Pairs {
+    #[command(flatten)]
+    pub(super) carrier: Carrier,
+    /// Ranks. 4 if not given, under a launcher all that it started.
+    #[arg(long, value_name = "N")]
+    ranks: Option<u32>,
+    /// Message sizes: a list or range.
+    #[arg(long, value_name = "LIST", default_value = usual::PAIRS_SIZES)]
+    size: Sizes,
+    #[command(flatten)]
+    slow: SlowOptions,
+    /// Memory that messages lie in.
+    #[arg(long, value_parser = word::<Memory>(), default_value_t = Memory::Private)]
+    memory: Memory,
+    #[command(flatten)]
+    pub(super) repetition: Repetition,
+}
+
+impl Pairs {
+    pub(super) fn asked(&self) -> Benchmark {
+        let (ranks, sizes) = (self.ranks, self.size.to_vec());
+        Benchmark::Pairs(request::Pairs { ranks, sizes, slow: self.slow.slow, memory: self.memory })
+    }
+}
+
+#[derive(clap::Args)]
+pub(super) struct Semantics {
+    #[command(flatten)]
+    pub(super) carrier: Carrier,
+    /// Message sizes: a list or range.
+    #[arg(long, value_name = "LIST", default_value = usual::SEMANTICS_SIZES)]
+    size: Sizes,
+    /// Memory that messages lie in.
+    #[arg(long, value_parser = word::<Memory>(), default_value_t = Memory::Private)]
+    memory: Memory,
+    #[command(flatten)]
+    pub(super) repetition: Repetition,
+}
+
+impl Semantics {
+    pub(super) fn asked(&self) -> Benchmark {
+        Benchmark::Semantics(request::Semantics { sizes: self.size.to_vec(), memory: self.memory })
+    }
+}
+
+#[derive(clap::Args)]
+pub(super) struct Saturation {
+    #[command(flatten)]
+    pub(super) carrier: Carrier,
+    /// Pairs of ranks that send at once: a list or range. 1..4 if not given, under MPI half of all that were started.
+    #[arg(long, value_name = "LIST")]
+    pairs: Option<Counts>,
+    /// Message sizes: a list or range, such as 64KiB,1MiB.
+    #[arg(long, value_name = "LIST", default_value = usual::SATURATION_SIZES)]
+    size: Sizes,
+    /// Memory that messages lie in.
+    #[arg(long, value_parser = word::<Memory>(), default_value_t = Memory::Private)]
+    memory: Memory,
+    #[command(flatten)]
+    pub(super) repetition: Repetition,
+}
+
+impl Saturation {
+    pub(super) fn asked(&self) -> Result<Benchmark, Failure> {
+        let (pairs, sizes) = (counts("--pairs", self.pairs.as_ref())?, self.size.to_vec());
+        Ok(Benchmark::Saturation(request::Saturation { pairs, sizes, memory: self.memory }))
+    }
+}
+
+#[derive(clap::Args)]
+pub(super) struct Deposit {
+    #[command(flatten)]
+    pub(super) carrier: Carrier,
+    /// Distances between stored words, in words: a list or range; 1 is contiguous.
+    #[arg(long, value_name = "LIST", default_value = usual::DEPOSIT_STRIDES)]
+    strides: Counts,
+    /// Bytes of a word: 4 or 8.
+    #[arg(long, value_name = "BYTES", default_value_t = usual::WORD, value_parser = word_bytes)]
+    word: u64,
+    /// Payload sizes, multiples of the word's: a list or range.
+    #[arg(long, value_name = "LIST", default_value = usual::DEPOSIT_SIZES)]
+    size: Sizes,
+    /// Memory that is stored to.
+    #[arg(long, value_parser = word::<Memory>(), value_delimiter = ',', default_values_t = [Memory::Private, Memory::Shared])]
+    memory: Vec<Memory>,
+    #[command(flatten)]
+    pub(super) repetition: Repetition,
+}
+
+impl Deposit {
+    pub(super) fn asked(&self) -> Benchmark {
+        let (strides, sizes) = (self.strides.to_vec(), self.size.to_vec());
+        Benchmark::Deposit(request::Deposit { strides, word: self.word, sizes, memory: self.memory.clone() })
+    }
+}
+
+#[derive(clap::Args)]
+pub(super) struct Overlap {
+    #[command(flatten)]
+    pub(super) carrier: Carrier,
+    /// Message sizes: a list or range.
+    #[arg(long, value_name = "LIST", default_value = usual::OVERLAP_SIZES)]
+    size: Sizes,
+    #[command(flatten)]
+    curve: CurveArgs,
+    /// Memory that the message lies in.
+    #[arg(long, value_parser = word::<Memory>(), default_value_t = Memory::Private)]
+    memory: Memory,
+    #[command(flatten)]
+    pub(super) repetition: Repetition,
+}
+
+impl Overlap {
+    pub(super) fn asked(&self) -> Benchmark {
+        let CurveArgs { side, spin, compute } = &self.curve;
+        let (sides, spins, shares) = (side.clone(), spin.clone(), compute.to_vec());
+        Benchmark::Overlap(request::Overlap { sizes: self.size.to_vec(), sides, spins, shares, memory: self.memory })
+    }
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  hotlink measure sockets --protocol stream,datagram --size 8,1400
+  hotlink measure sockets --listen 10.0.0.1:7000 --json      # on one host; prints
+  hotlink measure sockets --connect 10.0.0.1:7000            # on the other
+  hotlink measure sockets --test latency --nagle on,off --writes 2    # what Nagle and delayed acknowledgement cost")]
+pub(super) struct Sockets {
+    /// Streams (TCP) or datagrams (UDP).
+    #[arg(long, value_parser = word::<Protocol>(), value_delimiter = ',', default_values_t = [Protocol::Stream, Protocol::Datagram])]
+    protocol: Vec<Protocol>,
+    /// What is measured.
+    #[arg(long, value_parser = word::<Test>(), value_delimiter = ',', default_values_t = [Test::Latency, Test::Bandwidth])]
+    test: Vec<Test>,
+    /// Message sizes: a list or range; those from 8 to 65507 as datagrams, too.
+    #[arg(long, value_name = "LIST", default_value = usual::SOCKETS_SIZES)]
+    size: Sizes,
+    /// Nagle's algorithm in streams.
+    #[arg(long, value_parser = word::<Nagle>(), value_delimiter = ',', default_values_t = [Nagle::Off])]
+    nagle: Vec<Nagle>,
+    /// Bytes asked for as send and receive buffers; 0: the system's own choice.
+    #[arg(long, value_name = "LIST", default_value = "0")]
+    socket_buffer: Sizes,
+    /// A message of a stream is written in so many calls.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    writes: u64,
+    /// Send datagrams at this many MB/s, not as fast as they go.
+    #[arg(long, value_name = "MB/s", value_parser = positive)]
+    pace: Option<f64>,
+    /// The line's rate in MB/s, as the bound; by default what the interface says of itself.
+    #[arg(long, value_name = "MB/s", value_parser = positive)]
+    line_rate: Option<f64>,
+    #[command(flatten)]
+    pub(super) repetition: Repetition,
+}
+
+impl Sockets {
+    pub(super) fn asked(&self) -> Benchmark {
+        Benchmark::Sockets(request::Sockets {
+            protocols: self.protocol.clone(),
+            tests: self.test.clone(),
+            sizes: self.size.to_vec(),
+            nagle: self.nagle.clone(),
+            buffers: self.socket_buffer.to_vec(),
+            writes: self.writes,
+            pace: self.pace,
+            line_rate: self.line_rate,
+        })
+    }
+}
+
+#[derive(clap::Args)]
+pub(super) struct Copying {
+    /// Payload sizes: a list or range.
+    #[arg(long, value_name = "LIST", default_value = usual::MEMORY_SIZES)]
+    size: Sizes,
+    /// Distances between stored 8-byte words, in words: a list or range; 1 is contiguous.
+    #[arg(long, value_name = "LIST", default_value = usual::MEMORY_STRIDES)]
+    strides: Counts,
+    /// Memory to copy in.
+    #[arg(long, value_parser = word::<Memory>(), default_value_t = Memory::Private)]
+    memory: Memory,
+    #[command(flatten)]
+    pub(super) repetition: Repetition,
+}
+
+impl Copying {
+    pub(super) fn asked(&self) -> Benchmark {
+        let (sizes, strides) = (self.size.to_vec(), self.strides.to_vec());
+        Benchmark::Memory(request::Copying { sizes, strides, memory: self.memory })
+    }
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "Example:
+  hotlink measure registration --size 64KiB,1MiB,16MiB --json")]
+pub(super) struct Registration {
+    /// Block sizes: a list or range.
+    #[arg(long, value_name = "LIST", default_value = usual::REGISTRATION_SIZES)]
+    size: Sizes,
+    #[command(flatten)]
+    pub(super) repetition: Repetition,
+}
+
+impl Registration {
+    pub(super) fn asked(&self) -> Benchmark {
+        Benchmark::Registration(request::Registration { sizes: self.size.to_vec() })
+    }
+}
+
+#[derive(clap::Args)]
+pub(super) struct Collective {
+    #[command(flatten)]
+    pub(super) carrier: Carrier,
+    /// Ranks: a list or range. 2 if not given, under a launcher all that it started.
+    #[arg(long, value_name = "LIST")]
+    ranks: Option<Counts>,
+    /// Bytes of each rank's part: a list or range, multiples of 8; a barrier has none.
+    #[arg(long, value_name = "LIST", default_value = usual::COLLECTIVE_SIZES)]
+    size: Sizes,
+    /// How, over this project's messages: by default what the cost model picks; a wrong name is told what there is.
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    algorithm: Vec<String>,
+    /// How ranks begin together: leaving a barrier before a row of operations or before each, or at an agreed moment of
+    /// synchronised clocks.
+    #[arg(long, value_parser = word::<Beginning>(), default_value_t = Beginning::Barrier)]
+    start: Beginning,
+    /// Memory of the parts; shared if not given.
+    #[arg(long, value_parser = word::<Memory>())]
+    memory: Option<Memory>,
+    /// Other messages under way during each operation: uniform, permutation, hotspot, bursty, ring, pairs or all-to-all, and
+    /// which share of 2 messages from each rank, in the mean, as uniform:1.0 or ring:0.5:64KiB [default: none].
+    #[arg(long, value_name = "PATTERN:LOAD[:BYTES]")]
+    background: Option<BackgroundSpec>,
+    #[command(flatten)]
+    pub(super) repetition: Repetition,
+}
+
+impl Collective {
+    pub(super) fn asked(&self) -> Result<request::Collective, Failure> {
+        Ok(request::Collective {
+            ranks: counts("--ranks", self.ranks.as_ref())?,
+            sizes: self.size.to_vec(),
+            algorithms: self.algorithm.clone(),
+            start: self.start.into(),
+            memory: self.memory,
+            background: self.background,
+        })
+    }
+}
+
+#[derive(clap::Args)]
+#[group(skip)]
+pub(super) struct Barrier {
+    #[command(flatten)]
+    pub(super) collective: Collective,
+    /// Barrier devices between processes, instead of messages.
+    #[arg(long, value_parser = word::<Device>(), value_delimiter = ',')]
+    device: Vec<Device>,
+}
+
+impl Barrier {
+    pub(super) fn asked(&self) -> Result<Benchmark, Failure> {
+        let (collective, devices) = (self.collective.asked()?, self.device.clone());
+        Ok(Benchmark::Barrier(request::Barrier { collective, devices }))
+    }
+}
+
+#[derive(clap::Args)]
+pub(super) struct Kernel {
+    #[command(flatten)]
+    pub(super) carrier: Carrier,
+    /// Ranks: a list or range. 2 if not given, under a launcher all that it started.
+    #[arg(long, value_name = "LIST")]
+    ranks: Option<Counts>,
+    #[command(flatten)]
+    kernel: KernelOptions,
+    #[command(flatten)]
+    pub(super) repetition: Repetition,
+}
+
+impl Kernel {
+    pub(super) fn asked(&self) -> Result<Benchmark, Failure> {
+        let (ranks, kernel) = (counts("--ranks", self.ranks.as_ref())?, self.kernel.bench(Plan::once())?);
+        Ok(Benchmark::Kernel(request::Application { ranks, kernel }))
+    }
+}
+
+#[derive(clap::Args)]
+pub(super) struct Sort {
+    #[command(flatten)]
+    pub(super) carrier: Carrier,
+    /// Ranks: a list or range of powers of two. 2 if not given, under a launcher all that it started.
+    #[arg(long, value_name = "LIST")]
+    ranks: Option<Counts>,
+    /// Problem classes, from 2^16 keys (S) to 2^27 (C).
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = word::<ClassName>(), default_value = "S")]
+    class: Vec<ClassName>,
+    #[command(flatten)]
+    pub(super) repetition: Repetition,
+}
+
+impl Sort {
+    pub(super) fn asked(&self) -> Result<Benchmark, Failure> {
+        let ranks = counts("--ranks", self.ranks.as_ref())?;
+        Ok(Benchmark::Sort(request::Sort { ranks, classes: self.class.clone() }))
+    }
+}

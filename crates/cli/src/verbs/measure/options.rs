@@ -1,0 +1,127 @@
+//! Options of every benchmark between ranks: what carries the messages, how often, on which machines.
+
+use crate::Failure;
+use crate::values::{Numbers, address};
+use crate::verbs::watching::WatchOptions;
+use crate::words::word;
+use hotlink_bench::Watching;
+use hotlink_measure::request::{self, SendBuffers, Via, fabric_or_label, usual};
+use hotlink_real::CopyWay;
+
+/// Options of every benchmark between ranks.
+#[derive(clap::Args)]
+pub(super) struct Carrier {
+    /// What carries the messages.
+    #[arg(long, value_parser = word::<Via>(), default_value_t = request::Carrier::default().via)]
+    via: Via,
+    /// How long messages of ordinary memory move over shared memory: auto (what this machine was measured to do, once),
+    /// ring, stream, system or halves.
+    #[arg(long, value_name = "ROUTE", env = hotlink_real::COPY_VARIABLE, default_value = "auto", value_parser = route)]
+    copy: Route,
+    /// Which MPI, if not the launcher's own: openmpi, mpich, an mpicc, a libmpi_abi.so, or an MPI's folder.
+    #[arg(long, value_name = "MPI", env = "HOTLINK_MPICC", help_heading = "MPI")]
+    mpi: Option<String>,
+    /// With --via mpi: start the ranks by this command, anew for each block (`mpirun -n 2`; words for /bin/sh).
+    #[arg(long, value_name = "COMMAND", help_heading = "MPI", conflicts_with = "slurm")]
+    pub(super) launcher: Option<String>,
+    /// Print a Slurm script that runs this command with --via mpi, instead of running it.
+    #[arg(long, help_heading = "MPI")]
+    pub(super) slurm: bool,
+    #[command(flatten)]
+    pub(super) watching: WatchOptions,
+}
+
+/// A route of long messages; none: the machine decides.
+#[derive(Clone, Copy, Debug)]
+struct Route(Option<CopyWay>);
+
+fn route(text: &str) -> Result<Route, String> {
+    hotlink_real::copy_named(text).map(Route)
+}
+
+impl Carrier {
+    /// As values; the launcher's words are the verb's.
+    pub(super) fn asked(&self) -> request::Carrier {
+        let watching: Option<Watching> = self.watching.watching();
+        request::Carrier { via: self.via, copy: self.copy.0, mpi: self.mpi.clone(), launcher: None, watching }
+    }
+}
+
+/// Options of every benchmark.
+#[derive(clap::Args)]
+pub(super) struct Repetition {
+    /// The fabric that is measured: one of the catalog, a file, or label:NAME for a mere name of the results.
+    #[arg(long, value_name = "NAME", default_value = usual::FABRIC, value_parser = fabric_or_label)]
+    fabric: String,
+    /// Seconds for each point, all blocks of a round together.
+    #[arg(long, value_name = "SECONDS", default_value = "0.5")]
+    time: Numbers,
+    /// Measure all points in N blocks, one block of each point after the other; the 95 % interval is of the blocks' medians
+    /// and needs 6 or more. 1: the interval is of the samples, and holds for one short moment only.
+    #[arg(long, value_name = "N", default_value_t = usual::BLOCKS, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    blocks: u32,
+    /// Spread the blocks of a round over this many seconds at least, idle in between: the interval does not hold noise
+    /// that lasts longer [default: 20 times --time].
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    spread: Option<f64>,
+    /// Keep every sample and every block's median in the records.
+    #[arg(long)]
+    raw: bool,
+    /// Send buffers between messages: left as they are, or written anew before each, outside of the time that counts.
+    #[arg(long, value_parser = word::<SendBuffers>(), default_value_t = SendBuffers::Kept)]
+    buffers: SendBuffers,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.0..=86_400.0).contains(seconds));
+    seconds.ok_or_else(|| "must be seconds from 0 to 86400".to_owned())
+}
+
+impl Repetition {
+    pub(super) fn asked(&self, rounds: u32) -> Result<request::Repetition, Failure> {
+        let Repetition { fabric, blocks, spread, raw, buffers, .. } = self;
+        let time_s = match self.time[..] {
+            [time] if (0.001..=3600.0).contains(&time) => time,
+            _ => return Err(Failure::Input(format!("--time {}: must be one number from 0.001 to 3600", self.time))),
+        };
+        Ok(request::Repetition {
+            fabric: fabric.clone(),
+            time_s,
+            blocks: *blocks,
+            spread_s: *spread,
+            rounds,
+            raw: *raw,
+            buffers: (*buffers).into(),
+        })
+    }
+}
+
+/// Ranks on several machines without a launcher. Under mpirun or srun none of this is needed on one machine; across
+/// machines, the variable HOTLINK_MEET=host:port says where rank 0 listens.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Several machines (with --via tcp or mixed, or sockets; the same command on each)")]
+pub(super) struct Hosts {
+    /// Be rank 0 and wait for the others at this address.
+    #[arg(long, global = true, value_name = "HOST:PORT", value_parser = address, conflicts_with = "connect")]
+    listen: Option<String>,
+    /// Join rank 0 at this address.
+    #[arg(long, global = true, value_name = "HOST:PORT", value_parser = address)]
+    connect: Option<String>,
+    /// This process's rank, with --connect.
+    #[arg(long, global = true, value_name = "RANK", default_value_t = 1)]
+    as_rank: u32,
+    /// Processes that meet, with --listen and --connect.
+    #[arg(long, global = true, value_name = "N", default_value_t = 2)]
+    processes: u32,
+    /// Prove the secret in this file (mode 600, the same on all machines); without it, HOTLINK_SECRET_FILE or HOTLINK_SECRET.
+    #[arg(long, global = true, value_name = "FILE")]
+    secret_file: Option<std::path::PathBuf>,
+}
+
+impl Hosts {
+    pub(super) fn asked(&self) -> request::Hosts {
+        let Hosts { listen, connect, as_rank, processes, secret_file } = self;
+        let (listen, connect, secret_file) = (listen.clone(), connect.clone(), secret_file.clone());
+        request::Hosts { listen, connect, as_rank: *as_rank, processes: *processes, secret_file }
+    }
+}

@@ -1,0 +1,100 @@
+//! This command as words for others: a Slurm script, a line to be started under a launcher, the ranks of one block.
+
+use crate::output::Format;
+use hotlink_measure::environment::program;
+
+/// Options of the whole measurement, which a block's ranks do not get: with a value, and without one.
+const VALUED: [&str; 7] = ["--launcher", "--rounds", "--blocks", "--spread", "--time", "--format", "--progress"];
+const PLAIN: [&str; 2] = ["--json", "--raw"];
+
+/// The program of a block's ranks, for the command line `command` (the program's name first) of a process that was called
+/// by `words`.
+pub(super) fn of_a_block(command: &[String], words: impl Iterator<Item = std::ffi::OsString>) -> Vec<String> {
+    let called = program("measure", words).into_iter().map(|word| word.to_string_lossy().into_owned());
+    let mut words = without_options(&called.collect::<Vec<_>>());
+    if words.is_empty() {
+        words.push("hotlink".to_owned());
+    }
+    words
+        .extend(without_options(command.get(1..).unwrap_or_default()).into_iter().skip_while(|word| word != "measure"));
+    words
+}
+
+fn without_options(words: &[String]) -> Vec<String> {
+    let mut kept = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if VALUED.contains(&word.as_str()) {
+            words.next();
+        } else if !PLAIN.contains(&word.as_str())
+            && !VALUED.iter().any(|option| word.starts_with(&format!("{option}=")))
+        {
+            kept.push(word.clone());
+        }
+    }
+    kept
+}
+
+/// The command line as a shell takes it.
+pub(super) fn plain(command: &[String]) -> String {
+    let harmless = |c: char| c.is_ascii_alphanumeric() || "-_./,=:+%@".contains(c);
+    let quoted = |word: &String| {
+        if !word.is_empty() && word.chars().all(harmless) {
+            word.clone()
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        }
+    };
+    command.iter().filter(|word| *word != "--slurm").map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+pub(super) fn script(command: &[String], format: Format) -> String {
+    let name = command.iter().skip_while(|word| *word != "measure").nth(1).map_or("measure", String::as_str);
+    let ending = match format {
+        Format::Json => "json",
+        Format::Jsonl => "jsonl",
+        Format::Csv => "csv",
+        Format::Md => "md",
+        Format::Table | Format::Osu => "txt",
+    };
+    format!(
+        "#!/bin/sh
+#SBATCH --job-name=hotlink-{name}
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+#SBATCH --exclusive
+#SBATCH --time=00:30:00
+#SBATCH --output=hotlink-{name}-%j.{ending}
+# Adapt nodes and tasks; --mpi=pmix or pmi2, or mpirun in place of srun, where the site's MPI wants it.
+srun --cpu-bind=cores {}
+",
+        plain(command)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_runs_the_same_command() {
+        let command = ["hotlink", "measure", "pingpong", "--via", "mpi", "--fabric", "it's", "--slurm"];
+        let script = |format| script(&command.map(str::to_owned), format);
+        assert!(script(Format::Json).contains("--output=hotlink-pingpong-%j.json"));
+        let script = script(Format::Table);
+        assert!(script.ends_with("srun --cpu-bind=cores hotlink measure pingpong --via mpi --fabric 'it'\\''s'\n"));
+        assert!(script.contains("--output=hotlink-pingpong-%j.txt"));
+    }
+
+    #[test]
+    fn a_block_gets_the_measurement_without_its_repetition() {
+        let line =
+            "hotlink --json measure pingpong --via mpi --launcher L --size 8 --time=0.5 --blocks 12 --rounds=2 --raw";
+        let command: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let called = |line: &str| line.split(' ').map(std::ffi::OsString::from).collect::<Vec<_>>();
+        let words = of_a_block(&command, called("own-tests").into_iter()).join(" ");
+        assert_eq!(words, "hotlink measure pingpong --via mpi --size 8");
+        let words = of_a_block(&command, called("python3 /bin/hotlink --json measure").into_iter()).join(" ");
+        assert_eq!(words, "python3 /bin/hotlink measure pingpong --via mpi --size 8");
+    }
+}

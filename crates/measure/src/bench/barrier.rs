@@ -1,0 +1,177 @@
+//! `barrier`: hotlink's own messages (collective.rs), or with `--device` the barrier devices of
+//! `plugins/barrier/hotlink_barrier.h`: flags in shared memory, and the compiled RTL behind shared pins.
+
+use super::collective;
+use crate::native::device as parts;
+use crate::pass::Pass;
+use crate::request::{self as asked, Device, Via};
+use crate::session::{SAMPLES, Session, summary};
+use hotlink_bench::{Record, Samples, Summary, Which};
+use hotlink_real::Via as Port;
+use hotlink_study::Error;
+use std::process::{Command, Stdio};
+
+/// The name of [`Device::Flags`] among the algorithms: it, too, is a way without a device.
+const FLAG: &str = "flag";
+
+/// Clocks from a level at the device's pin to the release at its output: synchroniser 2, filter 3, machine 1 (proved
+/// in rtl/barrier/formal/f_latency.v).
+const RTL_CLOCKS: f64 = 6.0;
+
+pub(crate) fn run(asked: &asked::Barrier, pass: &mut Pass<'_>) -> Result<(), Error> {
+    let session = pass.session;
+    let (flags, messages): (Vec<&String>, Vec<&String>) =
+        asked.collective.algorithms.iter().partition(|name| *name == FLAG);
+    let algorithms = collective::algorithms(session, Which::Barrier, messages.iter().copied()).map_err(also_flag)?;
+    let mut devices = asked.devices.clone();
+    devices.extend((!flags.is_empty() && !devices.contains(&Device::Flags)).then_some(Device::Flags));
+    if devices.is_empty() || !messages.is_empty() {
+        collective::by(Which::Barrier, &asked.collective, &algorithms, pass)?;
+    }
+    on_devices(asked, &devices, pass)
+}
+
+fn also_flag(failure: Error) -> Error {
+    match failure {
+        Error::Input(what) => Error::Input(format!("{what}; also {FLAG}, which is --device flags")),
+        other => other,
+    }
+}
+
+fn on_devices(asked: &asked::Barrier, devices: &[Device], pass: &mut Pass<'_>) -> Result<(), Error> {
+    let session = pass.session;
+    if !devices.is_empty() && session.request.carrier.via != Via::Own(Port::Shm) {
+        let via = session.via();
+        return Err(Error::Input(format!("--device with --via {via}: devices are reached by --via shm")));
+    }
+    if devices.is_empty() {
+        return Ok(());
+    }
+    let ranks = collective::ranks(&asked.collective, session)?;
+    for (device, most) in [(Device::Rtl, parts::MOST_PORTS), (Device::Flags, 256)] {
+        let wrong = ranks.iter().find(|&&ranks| devices.contains(&device) && !(2..=most).contains(&ranks));
+        if let Some(ranks) = wrong {
+            let what = format!("--ranks {ranks} with --device {}: allowed are 2 to {most}", device.name());
+            return Err(Error::Input(what));
+        }
+    }
+    pass.expect(ranks.len() * devices.len());
+    for &ranks in &ranks {
+        for &device in devices {
+            let over = session.oversubscribed(ranks + u32::from(device == Device::Rtl));
+            pass.push(record(session, device, ranks, &blocks(session, device, ranks)?, over)?);
+            pass.step();
+        }
+    }
+    Ok(())
+}
+
+/// What the benchmark printed: per block, times in microseconds.
+struct Blocks {
+    inner: u64,
+    bare: Vec<f64>,
+    device: Vec<f64>,
+    clocks: Vec<f64>,
+    clock: Vec<f64>,
+}
+
+fn blocks(session: &Session<'_>, device: Device, ranks: u32) -> Result<Blocks, Error> {
+    let seconds = session.plan().time_us / 1e6;
+    let mut command = Command::new(parts::bench(session.face)?);
+    command.args([device.name(), &ranks.to_string(), &seconds.to_string()]).stderr(Stdio::inherit());
+    if device == Device::Rtl {
+        command.arg(parts::server(ranks, session.face)?);
+    }
+    let done = command.output().map_err(|error| Error::Check(format!("measure barrier: {error}")))?;
+    let text = String::from_utf8_lossy(&done.stdout);
+    if !done.status.success() {
+        return Err(Error::Check(format!("measure barrier --device {}: the benchmark failed", device.name())));
+    }
+    read(&text).ok_or_else(|| Error::Check(format!("measure barrier: the benchmark printed `{text}`")))
+}
+
+fn read(text: &str) -> Option<Blocks> {
+    let mut lines = text.lines();
+    let inner = lines.next()?.strip_prefix("count ")?.split(' ').nth(1)?.parse().ok()?;
+    let rows = lines.map(|line| line.split(' ').map(|word| word.parse().ok()).collect::<Option<Vec<f64>>>());
+    let rows: Vec<Vec<f64>> = rows.collect::<Option<_>>()?;
+    if rows.is_empty() || rows.iter().any(|row| row.len() != 4) {
+        return None;
+    }
+    let column = |k: usize, unit: f64| rows.iter().map(|row| row[k] * unit).collect();
+    Some(Blocks {
+        inner,
+        bare: column(0, 1e-3),
+        device: column(1, 1e-3),
+        clocks: column(2, 1.0),
+        clock: column(3, 1e-3),
+    })
+}
+
+/// The bound of a device and what sets it, both from the same run.
+fn bound(device: Device, ranks: u32, bare_us: f64, clock_us: f64) -> (f64, &'static str, &'static str) {
+    match device {
+        Device::Flags => {
+            let steps = f64::from(ranks.next_power_of_two().trailing_zeros());
+            let what = "ceil(log2 ranks) barriers of two ranks that store one line and spin on the other's";
+            (steps * bare_us, "cache-line hand-off", what)
+        }
+        Device::Rtl => {
+            let (lines, clocks) = (2.0 * bare_us, RTL_CLOCKS * clock_us);
+            let limit = if lines > clocks { "cache-line hand-off" } else { "the compiled RTL's clock" };
+            (lines + clocks, limit, "a line to the device and one back, and 6 clocks of the compiled RTL")
+        }
+    }
+}
+
+fn record(session: &Session<'_>, device: Device, ranks: u32, blocks: &Blocks, over: bool) -> Result<Record, Error> {
+    let least = |values: &[f64]| Summary::of(values).map_or(0.0, |summary| summary.min);
+    let samples = Samples { values: blocks.device.clone(), inner: blocks.inner, ..Samples::default() };
+    let summary = summary(&samples)?;
+    let bare = Summary::of(&blocks.bare).map_or(0.0, |summary| summary.median);
+    let (bound_us, limit, bound_is) = bound(device, ranks, least(&blocks.bare), least(&blocks.clock));
+    let mut record = session
+        .bare_record()
+        .with("via", "shm")
+        .with("device", device.name())
+        .with("ranks", ranks)
+        .with("latency_us", summary.median)
+        .with("bound_latency_us", bound_us)
+        .with("efficiency", bound_us / summary.median)
+        .with("limiting_resource", limit)
+        .with("bound_is", bound_is)
+        .with("bare_us", bare);
+    if device == Device::Flags {
+        record.set("algorithm", FLAG);
+    }
+    if device == Device::Rtl {
+        let clocks = Summary::of(&blocks.clocks).map_or(0.0, |summary| summary.median);
+        record = record.with("clocks_per_barrier", clocks).with("clock_us", least(&blocks.clock));
+    }
+    record = summary.into(record.with("oversubscribed", over));
+    record = record.with("statistic_of", "latency_us").with("inner", blocks.inner);
+    Ok(record.with(SAMPLES, blocks.device.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_benchmarks_text_is_read_or_refused() {
+        let blocks = read("count 9 7\n100 250 6.5 10\n110 240 6.25 11\n").unwrap();
+        assert_eq!((blocks.inner, &blocks.bare[..], &blocks.device[..]), (7, &[0.1, 0.11][..], &[0.25, 0.24][..]));
+        assert_eq!((&blocks.clocks[..], &blocks.clock[..]), (&[6.5, 6.25][..], &[0.01, 0.011][..]));
+        for wrong in ["", "count 9 7\n", "count 9 7\n1 2 3\n", "count 9 7\n1 2 3 x\n", "1 2 3 4\n"] {
+            assert!(read(wrong).is_none(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn bounds_add_up_what_is_in_the_way() {
+        assert_eq!(bound(Device::Flags, 2, 0.2, 0.0).0, 0.2);
+        assert_eq!(bound(Device::Flags, 5, 0.2, 0.0).0, 0.2 * 3.0);
+        let (rtl_us, limit, _) = bound(Device::Rtl, 2, 0.2, 0.1);
+        assert!((rtl_us - 1.0).abs() < 1e-12 && limit == "the compiled RTL's clock");
+    }
+}

@@ -1,0 +1,109 @@
+//! `pairs`: the matrix of all pairs; slow ones are tried again, and named if they stay slow.
+
+use crate::bound::{Bound, OF_A_MESSAGE};
+use crate::pass::Pass;
+use crate::request as asked;
+use crate::session::{Session, summary};
+use hotlink_bench::{Pairs, Record, Samples, Summary, slow};
+use hotlink_study::Error;
+use hotlink_study::benchmarks::check_pairs;
+use hotlink_study::options::Memory;
+
+/// Hosts by number instead of name.
+fn numbered(hosts: &[String]) -> Vec<String> {
+    let number = |host: &String| hosts.iter().position(|other| other == host).unwrap_or_default();
+    hosts.iter().map(|host| format!("host of rank {}", number(host))).collect()
+}
+
+/// One pair at one size.
+struct Found {
+    samples: Samples,
+    median: f64,
+    first: Option<f64>,
+}
+
+pub(crate) fn run(asked: &asked::Pairs, pass: &mut Pass<'_>) -> Result<(), Error> {
+    let session = pass.session;
+    let ranks = session.ranks(asked.ranks.map(|ranks| vec![ranks]), &[4])?[0];
+    check_pairs(ranks)?;
+    session.fits(&asked.sizes, ranks, 2)?;
+    let over = session.oversubscribed(ranks);
+    let hosts = session.hosts()?;
+    let hosts = if session.request.anonymous { numbered(&hosts) } else { hosts };
+    let pairs = Pairs::of(ranks);
+    let hand_off_us = session.hand_off_us()?.unwrap_or(0.0);
+    pass.expect(asked.sizes.len());
+    for &size in asked.sizes.iter() {
+        let copy_mbps = session.copy_rate(size, 2)?;
+        let copy_us = copy_mbps.map_or(0.0, |rate| size as f64 / rate);
+        let mut found = measure(asked, session, ranks, &pairs, size)?;
+        let medians = |found: &[Found]| found.iter().map(|pair| pair.median).collect::<Vec<_>>();
+        let again = slow(&medians(&found), asked.slow);
+        if !again.is_empty() {
+            let pairs: Vec<_> = again.iter().map(|&index| pairs[index]).collect();
+            for (second, &index) in measure(asked, session, ranks, &pairs, size)?.into_iter().zip(&again) {
+                found[index] = Found { first: Some(found[index].median), ..second };
+            }
+        }
+        let still = slow(&medians(&found), asked.slow);
+        let typical = Summary::of(&medians(&found)).map_or(0.0, |summary| summary.median);
+        for (index, (pair, &(a, b))) in found.iter().zip(&pairs).enumerate() {
+            let is_slow = still.contains(&index) && pair.first.is_some();
+            let name = |rank: u32| match hosts.get(rank as usize) {
+                Some(host) => format!("rank {rank} on {host}"),
+                None => format!("rank {rank}"),
+            };
+            if is_slow && session.is_speaker() {
+                session.face.say(&format!("slow: {} with {} at {size} B", name(a), name(b)));
+            }
+            let record = record(asked, session, (ranks, size), (a, b), pair, (hand_off_us, copy_us))
+                .with("from", name(a))
+                .with("to", name(b))
+                .with("times_median", pair.median / typical)
+                .with("slow", is_slow)
+                .with("retested", pair.first.is_some())
+                .with("first_latency_us", pair.first)
+                .with("oversubscribed", over);
+            pass.push(session.finish(record, &pair.samples, "latency_us")?);
+        }
+        pass.step();
+    }
+    Ok(())
+}
+
+fn measure(
+    asked: &asked::Pairs,
+    session: &Session<'_>,
+    ranks: u32,
+    pairs: &[(u32, u32)],
+    size: u64,
+) -> Result<Vec<Found>, Error> {
+    let (private, plan) = (asked.memory == Memory::Private, session.plan());
+    let bench = Pairs { pairs: pairs.to_vec(), sizes: vec![size], private, plan };
+    let results: Vec<Vec<Vec<Samples>>> = session.run(ranks, &bench)?;
+    let one = |mut sizes: Vec<Samples>| {
+        let samples = sizes.swap_remove(0);
+        Ok(Found { median: summary(&samples)?.median, samples, first: None })
+    };
+    bench.collect(&results).into_iter().map(one).collect()
+}
+
+fn record(
+    asked: &asked::Pairs,
+    session: &Session<'_>,
+    (ranks, size): (u32, u64),
+    (a, b): (u32, u32),
+    pair: &Found,
+    (hand_off_us, copy_us): (f64, f64),
+) -> Record {
+    let record = session
+        .record()
+        .with("memory", asked.memory.name())
+        .with("ranks", ranks)
+        .with("rank_a", a)
+        .with("rank_b", b)
+        .with("size_B", size)
+        .with("latency_us", pair.median)
+        .with("bandwidth_MBps", size as f64 / pair.median);
+    Bound::larger(hand_off_us, copy_us, OF_A_MESSAGE).add_to(record, pair.median)
+}

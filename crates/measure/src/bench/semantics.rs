@@ -1,0 +1,47 @@
+//! `semantics`: restricted against full postal (K98).
+
+use crate::pass::Pass;
+use crate::request as asked;
+use crate::session::summary;
+use hotlink_bench::{Samples, Semantics};
+use hotlink_study::Error;
+use hotlink_study::benchmarks::check_sizes;
+use hotlink_study::options::Memory;
+
+pub(crate) fn run(asked: &asked::Semantics, pass: &mut Pass<'_>) -> Result<(), Error> {
+    let session = pass.session;
+    check_sizes(&asked.sizes)?;
+    let ranks = session.least(2)?;
+    session.fits(&asked.sizes, 2, 2)?;
+    let over = session.oversubscribed(ranks);
+    pass.expect(2 * asked.sizes.len());
+    let hand_off_us = session.hand_off_us()?.unwrap_or(0.0);
+    for &size in asked.sizes.iter() {
+        let copy_mbps = session.copy_rate(size, 2)?.unwrap_or(0.0);
+        // Two empty messages go with the data, each a hand-off at least.
+        let (bytes_us, words_us) = (size as f64 / copy_mbps.max(1e-9), 2.0 * hand_off_us);
+        let bound = size as f64 / (bytes_us + words_us);
+        for postal in [false, true] {
+            let (private, plan) = (asked.memory == Memory::Private, session.plan());
+            let bench = Semantics { postal, sizes: vec![size], private, plan };
+            let results: Vec<Vec<Samples>> = session.run(ranks, &bench)?;
+            let samples = &results[0][0];
+            let bandwidth = summary(samples)?.median;
+            let record = session
+                .record()
+                .with("semantics", if postal { "postal" } else { "restricted" })
+                .with("memory", asked.memory.name())
+                .with("ranks", ranks)
+                .with("size_B", size)
+                .with("bandwidth_MBps", bandwidth)
+                .with("bound_bandwidth_MBps", bound)
+                .with("efficiency", bandwidth / bound)
+                .with("limiting_resource", if bytes_us > words_us { "memory copy" } else { "cache-line hand-off" })
+                .with("bound_is", "both ranks copying the message, and a cache line's hand-off for each empty message")
+                .with("oversubscribed", over);
+            pass.push(session.finish(record, samples, "bandwidth_MBps")?);
+            pass.step();
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,28 @@
+//! Benchmarks between real ranks of this machine, or of several: a [`Request`] goes in, [`Measured`] records come out,
+//! each with its bound.
+//!
+//! This crate starts processes and reads clocks, but reads no command line and prints nothing: what people should see on
+//! the way, it hands to the [`Face`] that asked. `study` puts questions to models; this crate puts them to machines.
+
+mod bench;
+mod bound;
+mod clock;
+pub mod environment;
+mod face;
+mod launch;
+mod machine;
+mod mpi;
+pub mod native;
+pub mod osu;
+mod pass;
+pub mod request;
+mod room;
+mod rounds;
+mod run;
+mod session;
+mod wire;
+
+pub use face::{Face, Quiet};
+pub use machine::describe;
+pub use request::Request;
+pub use run::Measured;

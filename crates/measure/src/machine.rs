@@ -1,0 +1,39 @@
+//! What may disturb a measurement on this machine, told in the environment and to people.
+
+use crate::environment::line;
+use crate::face::Face;
+use serde_json::{Map, Value};
+
+/// Load above which results are not to be trusted without a second look.
+const NOISY: f64 = 0.5;
+
+/// What the kernel says of the processor's states, each in a line of its own.
+const STATES: [(&str, &str); 5] = [
+    ("governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+    ("turbo_off", "/sys/devices/system/cpu/intel_pstate/no_turbo"),
+    ("hyperthreads", "/sys/devices/system/cpu/smt/active"),
+    ("memory_nodes", "/sys/devices/system/node/online"),
+    ("huge_pages", "/sys/kernel/mm/transparent_hugepage/enabled"),
+];
+
+/// Adds the processor's states (null where the system does not tell), affinity and load, and warns of a busy machine.
+pub fn describe(environment: &mut Map<String, Value>, face: &dyn Face) {
+    let mut tell = |key: &str, value: Value| _ = environment.insert(key.to_owned(), value);
+    for (name, path) in STATES {
+        tell(name, line(path).into());
+    }
+    tell("affinity", affinity().into());
+    let load = line("/proc/loadavg").and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
+    if let Some(load) = load {
+        tell("load_1min", load.into());
+        if load > NOISY {
+            face.say(&format!("the machine is busy (load {load} in the last minute): results may be noisy"));
+        }
+    }
+}
+
+/// Cores on which this process may run, before ranks are bound to one each.
+fn affinity() -> Option<String> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).map(|list| list.trim().to_owned())
+}

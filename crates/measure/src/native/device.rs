@@ -1,0 +1,76 @@
+//! The sources of the barrier's native parts, as they stand in `rtl/barrier` and `plugins`, and how each is compiled.
+
+use super::{Recipe, Source};
+use crate::face::Face;
+use hotlink_study::Error as Failure;
+use std::path::PathBuf;
+
+/// Most ranks of the compiled RTL.
+pub const MOST_PORTS: u32 = 32;
+
+macro_rules! source {
+    ($name:literal, $path:literal) => {
+        ($name, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../", $path)))
+    };
+}
+
+const RTL: [Source; 9] = [
+    source!("hb_arm.v", "rtl/barrier/src/hb_arm.v"),
+    source!("hb_celement.v", "rtl/barrier/src/hb_celement.v"),
+    source!("hb_device.v", "rtl/barrier/src/hb_device.v"),
+    source!("hb_filter.v", "rtl/barrier/src/hb_filter.v"),
+    source!("hb_irq.v", "rtl/barrier/src/hb_irq.v"),
+    source!("hb_link.v", "rtl/barrier/src/hb_link.v"),
+    source!("hb_node.v", "rtl/barrier/src/hb_node.v"),
+    source!("hb_regs.v", "rtl/barrier/src/hb_regs.v"),
+    source!("hb_sync.v", "rtl/barrier/src/hb_sync.v"),
+];
+const HEADER: Source = source!("barrier/hotlink_barrier.h", "plugins/barrier/hotlink_barrier.h");
+const SERVER: Source = source!("barrier/serve.cpp", "plugins/barrier/serve.cpp");
+const BENCH: Source = source!("barrier/bench_device.c", "plugins/barrier/bench_device.c");
+/// The plug-in's parts, which include the header by its place beside them.
+pub(super) const PLUGIN: [Source; 4] = [
+    HEADER,
+    source!("mpi/plugin.h", "plugins/mpi/plugin.h"),
+    source!("mpi/front.c", "plugins/mpi/front.c"),
+    source!("mpi/takeover.c", "plugins/mpi/takeover.c"),
+];
+
+pub(super) fn words(line: &str) -> Vec<String> {
+    line.split_whitespace().map(str::to_owned).collect()
+}
+
+/// The RTL (hb_device) translated by Verilator, as a server for at least `ranks` ranks.
+///
+/// # Errors
+/// What cannot be compiled, and what it needs.
+pub fn server(ranks: u32, face: &dyn Face) -> Result<PathBuf, Failure> {
+    let ports = ranks.next_power_of_two().clamp(4, MOST_PORTS);
+    let translate = format!(
+        "verilator --cc --exe -O3 --Mdir translated --top-module hb_device -GP={ports} -o ../barrier-serve -CFLAGS -O2 \
+         -CFLAGS -D_GNU_SOURCE -CFLAGS -I../barrier -CFLAGS -DHB_PORTS={ports}"
+    );
+    let mut translate = words(&translate);
+    translate.extend(RTL.iter().map(|(name, _)| (*name).to_owned()));
+    translate.push("../barrier/serve.cpp".to_owned());
+    let recipe = Recipe {
+        name: "barrier-serve",
+        sources: RTL.into_iter().chain([HEADER, SERVER]).collect(),
+        steps: vec![translate, words("make -s -C translated -f Vhb_device.mk")],
+        product: "barrier-serve",
+        tools: "verilator, make and g++ (apt-get install verilator make g++)",
+    };
+    recipe.make(face)
+}
+
+/// The benchmark of a device beside the bare limit.
+pub(crate) fn bench(face: &dyn Face) -> Result<PathBuf, Failure> {
+    let recipe = Recipe {
+        name: "barrier-bench",
+        sources: vec![HEADER, BENCH],
+        steps: vec![words("cc -std=gnu11 -O2 -Ibarrier barrier/bench_device.c -o barrier-bench -pthread -lrt")],
+        product: "barrier-bench",
+        tools: "a C compiler (apt-get install gcc libc6-dev)",
+    };
+    recipe.make(face)
+}

@@ -1,0 +1,155 @@
+//! A request from its first check to its records.
+
+use crate::face::Face;
+use crate::machine;
+use crate::mpi;
+use crate::request::{Benchmark, Request, Via};
+use crate::rounds;
+use crate::session::{Session, failure};
+use crate::wire::Wire;
+use hotlink_bench::{Record, flag_impossible};
+use hotlink_real::Launched;
+use hotlink_study::{Error, timeline};
+use serde_json::{Map, Value};
+
+/// What came of a request.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// One record a point.
+    pub records: Vec<Record>,
+    /// What may have disturbed the measurement, and what it ran on, besides [`crate::environment`].
+    pub environment: Map<String, Value>,
+    /// What every rank's port did, run by run, where observers were asked for.
+    pub timelines: Vec<timeline::Run>,
+    /// Whether this process speaks for all ranks of its job: the records of the others are not the result.
+    pub speaks: bool,
+}
+
+impl Default for Measured {
+    /// Nothing yet.
+    fn default() -> Measured {
+        Measured { records: Vec::new(), environment: Map::new(), timelines: Vec::new(), speaks: true }
+    }
+}
+
+impl Request {
+    /// Measures.
+    ///
+    /// # Errors
+    /// What cannot be asked, or did not work out.
+    pub fn run(&self, face: &dyn Face) -> Result<Measured, Error> {
+        let mut measured = Measured::default();
+        self.run_into(&mut measured, face).map(|()| measured)
+    }
+
+    /// The same, into a place that keeps what was measured before an error.
+    ///
+    /// # Errors
+    /// As of [`Request::run`].
+    pub fn run_into(&self, measured: &mut Measured, face: &dyn Face) -> Result<(), Error> {
+        self.check()?;
+        let mut session = Session::new(self, face);
+        if let Some(launcher) = self.carried().and_then(|carrier| carrier.launcher.as_ref()) {
+            machine::describe(&mut measured.environment, face);
+            rounds::launched(&session, launcher, &mut measured.records, &mut measured.environment)?;
+            return flag(measured, face);
+        }
+        if self.carried().is_some_and(|carrier| carrier.via == Via::Mpi) {
+            measured.speaks = !mpi::is_other_speaker();
+            session.mpi = Some(mpi::join(&self.carrier, &mut measured.environment, face)?);
+            measured.speaks = session.is_speaker();
+        } else {
+            measured.speaks = self.meet(face)?;
+        }
+        let result = session.measure(measured);
+        match session.mpi.take() {
+            Some(joined) => joined.leave(result, face),
+            None => result,
+        }
+    }
+
+    /// The records of ranks that this process starts on this machine, and nothing beside: for a program that measures as
+    /// a part of its own work.
+    ///
+    /// # Errors
+    /// As of [`Request::run`].
+    pub fn here(&self, face: &dyn Face) -> Result<Vec<Record>, Error> {
+        self.check()?;
+        let mut records = Vec::new();
+        rounds::run(&Session::new(self, face), &mut records)?;
+        Ok(records)
+    }
+
+    /// Joins the ranks that the request or a launcher names; whether this process speaks for all.
+    fn meet(&self, face: &dyn Face) -> Result<bool, Error> {
+        let hosts = &self.hosts;
+        if let Some(path) = &hosts.secret_file {
+            hotlink_real::use_secret_file(path).map_err(|what| Error::Input(format!("--secret-file: {what}")))?;
+        }
+        if matches!(self.benchmark, Benchmark::Sockets(_)) {
+            return Ok(hosts.connect.is_none());
+        }
+        let place = match (&hosts.listen, &hosts.connect) {
+            (Some(address), _) => Some((0, address)),
+            (None, Some(address)) => Some((hosts.as_rank, address)),
+            (None, None) => None,
+        };
+        if let Some((rank, address)) = place {
+            let job = format!("hotlink measure {}", self.benchmark.name());
+            if rank == 0 {
+                let more = hosts.processes.saturating_sub(1);
+                face.say(&format!("waits at {address} for `{job} --connect ...` on {more} more"));
+            }
+            let (ranks, meet, origin) = (hosts.processes, Some(address.clone()), "the options".to_owned());
+            hotlink_real::join(Launched { rank, ranks, job, meet, origin })
+                .map_err(|what| Error::Input(format!("--listen, --connect: {what}")))?;
+        }
+        Ok(hotlink_real::launched().map_err(failure)?.is_none_or(|(rank, _)| rank == 0))
+    }
+}
+
+impl Session<'_> {
+    fn measure(&self, measured: &mut Measured) -> Result<(), Error> {
+        let is_carried = self.request.carried().is_some();
+        if is_carried {
+            self.check()?;
+            self.choose_route();
+        }
+        if measured.speaks {
+            machine::describe(&mut measured.environment, self.face);
+        }
+        let taken = rounds::run(self, &mut measured.records);
+        let runs = self.seen.take();
+        taken?;
+        if is_carried && let Some(mut wire) = Wire::of(self)? {
+            revise(&mut measured.records, |record| wire.beside(record))?;
+        }
+        flag(measured, self.face)?;
+        let width = runs.len().to_string().len();
+        let named = |(run, seen)| (format!("{} run {run:0width$}", self.request.benchmark.name()), seen);
+        measured.timelines = runs.into_iter().enumerate().map(named).collect();
+        // Whatever was open to others stands in the record.
+        let listening = hotlink_real::listening();
+        if !listening.is_empty() {
+            measured.environment.insert("listened_at".to_owned(), listening.into());
+        }
+        Ok(())
+    }
+}
+
+/// Marks what exceeds its bound, and says so.
+fn flag(measured: &mut Measured, face: &dyn Face) -> Result<(), Error> {
+    let speaks = measured.speaks;
+    revise(&mut measured.records, |record| {
+        let (record, told) = flag_impossible(record);
+        if let Some(told) = told.filter(|_| speaks) {
+            face.say(&format!("impossible: {told}"));
+        }
+        Ok(record)
+    })
+}
+
+fn revise(records: &mut Vec<Record>, with: impl FnMut(Record) -> Result<Record, Error>) -> Result<(), Error> {
+    *records = std::mem::take(records).into_iter().map(with).collect::<Result<_, _>>()?;
+    Ok(())
+}

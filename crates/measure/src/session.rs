@@ -1,0 +1,302 @@
+//! One measurement under way: its request, its face, and the job that it runs in. Benchmarks run by it: on this project's
+//! stack between processes of this machine, or on the MPI that launched this process.
+
+use crate::face::Face;
+use crate::mpi::Joined;
+use crate::request::{Request, Via};
+use crate::room;
+use hotlink_bench::{
+    Bench, Buffers, CopyRate, OnPort, Plan, Record, Samples, Seen, Summary, Told, Tuned, Tuning, copy_bound_mbps,
+};
+use hotlink_message::{Algorithm, Collective, Error as Failed};
+use hotlink_port::{Driver, RunError};
+use hotlink_real::{Options, Shm, Transport, With};
+use hotlink_study::Error;
+use hotlink_study::simulate::program::with_seen;
+use serde::{Serialize, de::DeserializeOwned};
+use std::cell::RefCell;
+use std::time::Duration;
+
+/// Where a pass keeps the samples of a record.
+pub(crate) const SAMPLES: &str = "samples";
+
+pub(crate) struct Session<'a> {
+    pub(crate) request: &'a Request,
+    pub(crate) face: &'a dyn Face,
+    /// The MPI's job, with `--via mpi`.
+    pub(crate) mpi: Option<Joined>,
+    /// What the ports' observers saw of each run so far.
+    pub(crate) seen: RefCell<Vec<Vec<Seen>>>,
+}
+
+/// How often and how long.
+impl<'a> Session<'a> {
+    pub(crate) fn new(request: &'a Request, face: &'a dyn Face) -> Session<'a> {
+        Session { request, face, mpi: None, seen: RefCell::default() }
+    }
+    /// Of one block.
+    pub(crate) fn plan(&self) -> Plan {
+        let repetition = &self.request.repetition;
+        let time_us = repetition.time_s * 1e6 / f64::from(repetition.blocks);
+        Plan { time_us, buffers: repetition.buffers, ..Plan::default() }
+    }
+    /// A shorter plan for the bound of a point.
+    pub(crate) fn bound_plan(&self) -> Plan {
+        let plan = self.plan();
+        Plan { time_us: (plan.time_us / 4.0).min(200_000.0), buffers: Buffers::Kept, ..plan }
+    }
+    /// For a benchmark whose buffers are what its program makes of them.
+    pub(crate) fn without_buffers(&self) -> Result<(), Error> {
+        match self.request.repetition.buffers {
+            Buffers::Kept => Ok(()),
+            Buffers::Rewritten => {
+                let (name, why) = (self.request.benchmark.name(), "its program itself decides what is written when");
+                Err(Error::Input(format!("--buffers rewritten: allowed for {name} is kept: {why}")))
+            }
+        }
+    }
+    /// A record with the statistics of one block's samples, of which `key` is the median, how they were taken, and the
+    /// samples themselves, which `rounds` puts together.
+    pub(crate) fn finish(&self, record: Record, samples: &Samples, key: &str) -> Result<Record, Error> {
+        Ok(summary(samples)?
+            .into(record)
+            .with("statistic_of", key)
+            .with("inner", samples.inner)
+            .with("warmup", samples.warmup)
+            .with("buffers", self.request.repetition.buffers.name())
+            .with("clock_overhead_us", samples.timer.overhead_us)
+            .with("clock_resolution_us", samples.timer.resolution_us)
+            .with(SAMPLES, samples.values.clone()))
+    }
+    /// Ranks are killed after some hours: no benchmark point takes so long.
+    pub(crate) fn limits(&self) -> Options {
+        let stall = self.request.stall_s.map(Duration::from_secs_f64);
+        Options { limit: Some(Duration::from_secs(2 * 3600)), stall, ..Options::default() }
+    }
+}
+
+/// Where it runs.
+impl Session<'_> {
+    pub(crate) fn is_mpi(&self) -> bool {
+        self.request.carrier.via == Via::Mpi
+    }
+    pub(crate) fn via(&self) -> &'static str {
+        self.request.carrier.via.name()
+    }
+    /// Has long messages move as asked, where they move over shared memory.
+    pub(crate) fn choose_route(&self) {
+        if self.request.carrier.via.shares_memory() {
+            hotlink_real::use_copy(self.request.carrier.copy);
+        }
+    }
+    /// Refuses shared memory between ranks of several machines.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if !self.request.carrier.via.is_one_machine() || hotlink_real::is_one_machine().map_err(failure)? {
+            return Ok(());
+        }
+        let what = "--via shm: these ranks met over the network, and shared memory is one machine's";
+        Err(Error::Input(format!("{what}; allowed are --via tcp, mixed and mpi")))
+    }
+    /// Refuses sizes of which `ranks` ranks cannot have `blocks` blocks each in their machines' memory.
+    pub(crate) fn fits(&self, sizes: &[u64], ranks: u32, blocks: u64) -> Result<(), Error> {
+        let here = match self.is_mpi() {
+            true => self.local(ranks).0,
+            false if hotlink_real::is_one_machine().map_err(failure)? => ranks,
+            false => 1,
+        };
+        room::check(sizes, here, blocks)
+    }
+    /// Ranks of the MPI's job; none without one.
+    fn started(&self) -> Option<u32> {
+        self.mpi.as_ref().map(Joined::ranks)
+    }
+    /// The numbers of ranks to run on: those asked for; under a launcher all that it started.
+    pub(crate) fn ranks(&self, asked: Option<Vec<u32>>, usual: &[u32]) -> Result<Vec<u32>, Error> {
+        let Some(started) = self.started() else {
+            let usual = launched()?.map_or_else(|| usual.to_vec(), |started| vec![started]);
+            return Ok(asked.unwrap_or(usual));
+        };
+        match asked {
+            Some(asked) if asked != [started] => {
+                let what = format!("--ranks: the launcher started {started}, and all of them take part");
+                Err(Error::Input(what + "; leave --ranks out, or start as many"))
+            }
+            _ => Ok(vec![started]),
+        }
+    }
+    /// Ranks for a benchmark that plays on the first and the last of `ranks`: under a launcher all, those between look on.
+    pub(crate) fn least(&self, ranks: u32) -> Result<u32, Error> {
+        Ok(self.started().or(launched()?).unwrap_or(0).max(ranks))
+    }
+    /// Every rank's host, where the ranks are a launcher's.
+    pub(crate) fn hosts(&self) -> Result<Vec<String>, Error> {
+        self.mpi.as_ref().map_or_else(|| Ok(Vec::new()), Joined::hosts)
+    }
+    /// Whether this process speaks for all ranks.
+    pub(crate) fn is_speaker(&self) -> bool {
+        self.mpi.as_ref().is_none_or(Joined::is_speaker)
+            && !matches!(hotlink_real::launched(), Ok(Some((rank, _))) if rank > 0 && !self.is_mpi())
+    }
+    /// Ranks on this machine, as far as is known, and the cores that they share.
+    fn local(&self, ranks: u32) -> (u32, u32) {
+        match (&self.mpi, self.is_mpi()) {
+            (Some(joined), _) => joined.local(ranks),
+            (None, true) => (ranks, hotlink_real::cores_of_machine()),
+            (None, false) => (ranks, hotlink_real::cores()),
+        }
+    }
+    /// Says, and returns, whether there are more ranks than cores.
+    pub(crate) fn oversubscribed(&self, ranks: u32) -> bool {
+        let (ranks, cores) = self.local(ranks);
+        if ranks > cores && self.is_speaker() {
+            let what = "results tell of the scheduler as much as of the fabric";
+            self.face.say(&format!("{ranks} ranks share {cores} cores: {what}"));
+        }
+        ranks > cores
+    }
+    /// The beginning of a record of this benchmark: where and how it was measured.
+    pub(crate) fn record(&self) -> Record {
+        let record = self.bare_record().with("via", self.via());
+        let watching = self.request.carrier.watching.as_ref();
+        let record = with_seen(record, watching, self.seen.borrow().last().map_or(&[], Vec::as_slice));
+        match &self.mpi {
+            Some(joined) => record.with("mpi", joined.version()),
+            None => record,
+        }
+    }
+    /// The same for a benchmark that sends no messages by a carrier.
+    pub(crate) fn bare_record(&self) -> Record {
+        Record::new()
+            .with("fabric", self.request.repetition.fabric.as_str())
+            .with("benchmark", self.request.benchmark.name())
+            .with("method", "measured")
+    }
+}
+
+/// Runs on ranks.
+impl Session<'_> {
+    /// Runs a benchmark on `ranks` ranks; every rank's result.
+    pub(crate) fn run<B: Bench>(&self, ranks: u32, bench: &B) -> Result<Vec<B::Result>, Error>
+    where
+        B::Result: Serialize + DeserializeOwned,
+    {
+        match self.is_mpi() {
+            true => self.run_mpi(ranks, bench),
+            false => self.run_tuned(ranks, bench, Vec::new()),
+        }
+    }
+    /// The same with a collective's algorithm forced, where the messages are this project's.
+    pub(crate) fn run_by<B: Bench>(
+        &self,
+        ranks: u32,
+        bench: &B,
+        forced: (Collective, Algorithm),
+    ) -> Result<Vec<B::Result>, Error>
+    where
+        B::Result: Serialize + DeserializeOwned,
+    {
+        self.run_tuned(ranks, bench, vec![forced])
+    }
+    fn run_mpi<B: Bench>(&self, ranks: u32, bench: &B) -> Result<Vec<B::Result>, Error>
+    where
+        B::Result: Serialize + DeserializeOwned,
+    {
+        match &self.mpi {
+            Some(joined) => joined.run(ranks, bench),
+            None => Err(Error::Check("measure: no MPI job was joined".to_owned())),
+        }
+    }
+    fn run_tuned<B: Bench>(
+        &self,
+        ranks: u32,
+        bench: &B,
+        algorithms: Vec<(Collective, Algorithm)>,
+    ) -> Result<Vec<B::Result>, Error>
+    where
+        B::Result: Serialize + DeserializeOwned,
+    {
+        let watching = self.request.carrier.watching;
+        let tuned = Tuned { bench, tuning: Tuning { algorithms, watching, ..Tuning::default() } };
+        let results: Vec<Result<Told<B::Result>, Failed>> = match self.request.carrier.via {
+            Via::Own(port) => port.with(self.limits(), OnRanks(ranks, &tuned)).map_err(failure)?,
+            Via::Mpi => return Err(Error::Input("--via mpi: that MPI chooses for itself".to_owned())),
+        };
+        let told = of_all(results)?;
+        if watching.is_some() {
+            let seen = told.iter().filter_map(|told| told.seen.clone()).collect();
+            self.seen.borrow_mut().push(seen);
+        }
+        Ok(told.into_iter().map(|told| told.result).collect())
+    }
+    /// Runs a benchmark over shared memory, whatever carries the messages; every rank's result.
+    pub(crate) fn on_shm<B: Bench>(&self, ranks: u32, bench: &B) -> Result<Vec<B::Result>, Error>
+    where
+        B::Result: Serialize + DeserializeOwned,
+    {
+        of_all(Shm::new(self.limits()).run(ranks, &OnPort(bench)).map_err(failure)?)
+    }
+    /// The least time of any message between the first and the last rank, in microseconds: a cache line's hand-off.
+    /// `None` where they share no memory.
+    pub(crate) fn hand_off_us(&self) -> Result<Option<f64>, Error> {
+        if let Some(joined) = &self.mpi {
+            return joined.hand_off_us();
+        }
+        let samples = hotlink_real::hand_off(&self.limits()).map_err(failure)?;
+        Ok(Summary::of(&samples).map(|summary| summary.min))
+    }
+    /// The lesser of that and what it is now: between two points the system may move ranks closer together.
+    pub(crate) fn least_hand_off_us(&self, before_us: f64) -> Result<f64, Error> {
+        Ok(self.hand_off_us()?.map_or(before_us, |now_us| now_us.min(before_us)))
+    }
+    /// The rate at which `ranks` ranks together copy blocks of `size`, in their own memory: MB/s.
+    pub(crate) fn copy_rate(&self, size: u64, ranks: u32) -> Result<Option<f64>, Error> {
+        if size == 0 {
+            return Ok(None);
+        }
+        let bench = CopyRate { sizes: vec![size], plan: self.bound_plan() };
+        let copies: Vec<Vec<Samples>> = match self.is_mpi() {
+            true => self.run_mpi(self.started().unwrap_or(ranks), &bench)?,
+            // The bound of TCP is what it is without the network: the machine's memory.
+            false => self.on_shm(ranks.min(hotlink_real::cores()), &bench)?,
+        };
+        Ok(copy_bound_mbps(&copies, 0))
+    }
+}
+
+/// Runs a benchmark on so many ranks of the port that is asked for.
+struct OnRanks<'a, B>(u32, &'a Tuned<'a, B>);
+
+impl<B: Bench> With for OnRanks<'_, B>
+where
+    B::Result: Serialize + DeserializeOwned,
+{
+    type Output = Result<Vec<Result<Told<B::Result>, Failed>>, RunError>;
+    fn on<D: Transport>(self, mut driver: D) -> Self::Output {
+        driver.run(self.0, self.1)
+    }
+}
+
+/// Ranks that a launcher started for this project's own stack.
+fn launched() -> Result<Option<u32>, Error> {
+    Ok(hotlink_real::launched().map_err(failure)?.map(|(_, ranks)| ranks))
+}
+
+/// Every rank's result, or the first that failed.
+fn of_all<T>(results: Vec<Result<T, Failed>>) -> Result<Vec<T>, Error> {
+    results.into_iter().collect::<Result<_, _>>().map_err(|error| Error::Check(format!("measure: {error}")))
+}
+
+pub(crate) fn failure(error: RunError) -> Error {
+    match error {
+        RunError::Ranks { .. } | RunError::Setting(_) => Error::Input(format!("measure: {error}")),
+        _ => Error::Check(format!("measure: {error}")),
+    }
+}
+
+pub(crate) fn summary(samples: &Samples) -> Result<Summary, Error> {
+    Summary::of(&samples.values).ok_or_else(no_sample)
+}
+
+pub(crate) fn no_sample() -> Error {
+    Error::Check("measure: no sample was taken".to_owned())
+}
