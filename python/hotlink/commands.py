@@ -97,8 +97,8 @@ def measure(
     """A benchmark between real ranks of this machine, which are started for it.
 
     ``benchmark`` is pingpong, stream, rate, pairs, semantics, saturation, deposit, overlap, sockets, memory,
-    registration, barrier, kernel, is, or a collective (bcast, reduce, allreduce, allgather, alltoall, alltoallv, gather,
-    scatter, reduce-scatter). `Picked` lists what only some of them have, such as ``direction`` of stream.
+    registration, barrier, kernel, is, or a collective (bcast, reduce, allreduce, allgather, alltoall, alltoallv,
+    gather, scatter, reduce-scatter). `Picked` lists what only some of them have, such as ``direction`` of stream.
 
     ``size`` is bytes, text (``"64KiB"``, ``"8..1MiB"``), or several; ``ranks`` a number, several, or text. ``time`` is
     in seconds for each point, in ``blocks`` that are spread over ``spread`` seconds (20 times ``time`` if not given),
@@ -109,7 +109,8 @@ def measure(
     machines. ``trace``, ``count``, ``inject`` and ``inject_seed`` are as for `simulate`.
 
     Records hold ``latency_us`` (microseconds) or ``bandwidth_MBps`` (10^6 bytes a second) with ``n``, ``median``,
-    ``min``, ``p99`` and the 95 % interval ``ci95_low`` to ``ci95_high``; with ``raw`` every sample. Raises `InputError`.
+    ``min``, ``p99`` and the 95 % interval ``ci95_low`` to ``ci95_high``; with ``raw`` every sample. Raises
+    `InputError`.
     """
     known = Picked.__annotations__
     if unknown := [name for name in choices if name not in known]:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -129,7 +130,9 @@ def test_what_cannot_be_measured_is_refused(options: dict[str, Any], part: str) 
 
 def test_a_measurement_is_asked_for_by_values(tmp_path: Path) -> None:
     trace = tmp_path / "trace.json"
-    measured = hotlink.measure("stream", direction="bi", size=[8, "64KiB"], time=0.01, blocks=1, count=True, trace=trace)
+    measured = hotlink.measure(
+        "stream", direction="bi", size=[8, "64KiB"], time=0.01, blocks=1, count=True, trace=trace
+    )
     assert [record["size_B"] for record in measured] == [8, 65536]
     assert {record["direction"] for record in measured} == {"bi"}
     assert measured[0]["count_controls"] is not None

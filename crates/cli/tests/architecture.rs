@@ -54,7 +54,13 @@ fn dependencies_point_one_way() {
         ("seeds", &["fabric", "loggp", "sim", "bench", "study"]),
         ("diagnose", &["fabric", "site", "bench", "study"]),
         ("measure", &["fabric", "port", "message", "real", "bench", "study"]),
-        ("cli", &["fabric", "site", "port", "message", "loggp", "sim", "real", "bench", "study", "measure", "seeds", "diagnose"]),
+        (
+            "cli",
+            &[
+                "fabric", "site", "port", "message", "loggp", "sim", "real", "bench", "study", "measure", "seeds",
+                "diagnose",
+            ],
+        ),
         ("python", &["fabric", "port", "message", "real", "bench", "study", "measure", "seeds", "cli", "diagnose"]),
     ] {
         let allowed = allowed.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
@@ -74,7 +80,9 @@ fn only_real_knows_a_clock_or_a_socket() {
 /// A library answers; its face reads words and prints. A line printed by a library would stand in the middle of a result.
 #[test]
 fn libraries_print_nothing_and_read_no_command_line() {
-    for name in ["fabric", "site", "port", "message", "event", "loggp", "sim", "bench", "study", "measure", "seeds", "diagnose"] {
+    for name in
+        ["fabric", "site", "port", "message", "event", "loggp", "sim", "bench", "study", "measure", "seeds", "diagnose"]
+    {
         let mut found = lines_with(name, &["println!", "print!(", "clap", "std::env::args"]);
         // A file of tests may say what it saw.
         found.retain(|line| !line.contains("/tests.rs: "));
@@ -96,8 +104,8 @@ fn the_closed_forms_never_look_at_routes() {
 #[test]
 fn unsafe_code_is_in_real_alone() {
     for name in [
-        "fabric", "site", "port", "message", "event", "loggp", "sim", "bench", "study", "measure", "seeds", "diagnose", "cli",
-        "python",
+        "fabric", "site", "port", "message", "event", "loggp", "sim", "bench", "study", "measure", "seeds", "diagnose",
+        "cli", "python",
     ] {
         let mut found = lines_with(name, &["unsafe ", "allow(unsafe_code)"]);
         found.retain(|line| !["python/src/lent.rs", "sim/src/net/ahead.rs"].iter().any(|file| line.contains(file)));
