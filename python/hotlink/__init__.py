@@ -26,6 +26,7 @@ from hotlink.commands import calibrate, diagnose, import_results, measure, repro
 from hotlink.questions import analyze, compare, simulate
 from hotlink.ranks import RankError
 from hotlink.result import Record, Result
+from hotlink.site import SiteFabric, load_fabric
 from hotlink.sweeps import sweep
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "Record",
     "Request",
     "Result",
+    "SiteFabric",
     "Status",
     "TruncatedError",
     "__version__",
@@ -47,6 +49,7 @@ __all__ = [
     "compare",
     "diagnose",
     "import_results",
+    "load_fabric",
     "measure",
     "reproduce",
     "run",

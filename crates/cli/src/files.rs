@@ -2,6 +2,7 @@
 
 use crate::Failure;
 use std::fs;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// Files on their way into a folder.
@@ -66,8 +67,23 @@ pub(crate) fn can_write(option: &str, path: &Path) -> Result<(), Failure> {
 
 /// Writes one file, whole or not at all; `option` is named if the path is not that of a file.
 pub fn write_whole(option: &str, path: &Path, text: &str) -> Result<(), Failure> {
+    write_with(option, path, |file| file.write_all(text.as_bytes()))
+}
+
+/// The same of what `write` writes.
+pub fn write_with(
+    option: &str,
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<(), Failure> {
     let (batch, name) = place(option, path)?;
-    batch.write(name, text)?;
+    let staged = batch.write(name, "")?;
+    let written = fs::File::create(&staged).and_then(|file| {
+        let mut file = BufWriter::with_capacity(1 << 20, file);
+        write(&mut file)?;
+        file.flush()
+    });
+    written.map_err(|error| cannot("write", path, &error))?;
     batch.commit()
 }
 

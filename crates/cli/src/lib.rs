@@ -13,7 +13,7 @@ pub mod values;
 mod verbs;
 mod words;
 
-pub use files::write_whole;
+pub use files::{write_whole, write_with};
 pub use verbs::{Cells, calibrate, import_files, measure, reproduce, run_cell, sweep, write_comparison};
 
 use clap::error::{ContextKind, ContextValue};

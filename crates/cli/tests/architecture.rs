@@ -56,10 +56,7 @@ fn dependencies_point_one_way() {
         ("measure", &["fabric", "port", "message", "real", "bench", "study"]),
         (
             "cli",
-            &[
-                "fabric", "site", "port", "message", "loggp", "sim", "real", "bench", "study", "measure", "seeds",
-                "diagnose",
-            ],
+            &["fabric", "port", "message", "loggp", "sim", "real", "bench", "study", "measure", "seeds", "diagnose"],
         ),
         ("python", &["fabric", "port", "message", "real", "bench", "study", "measure", "seeds", "cli", "diagnose"]),
     ] {

@@ -14,6 +14,7 @@ mod measuring;
 mod questions;
 mod request;
 mod simulated;
+mod site;
 mod verbs;
 
 use hotlink_cli::Plotter;
@@ -80,6 +81,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(questions::compare, module)?)?;
     module.add_function(wrap_pyfunction!(questions::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(measuring::measure, module)?)?;
+    module.add_function(wrap_pyfunction!(site::site_nodes, module)?)?;
+    module.add_function(wrap_pyfunction!(site::site_inspect, module)?)?;
+    module.add_function(wrap_pyfunction!(site::site_failures, module)?)?;
+    module.add_function(wrap_pyfunction!(site::site_place, module)?)?;
+    module.add_function(wrap_pyfunction!(site::site_reroute, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::calibrate, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::diagnose, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::import_results, module)?)?;

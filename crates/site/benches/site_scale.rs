@@ -7,11 +7,12 @@
 use hotlink_fabric::spec::Capacities;
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::{concurrent, deadlock, load};
-use hotlink_site as site;
+use hotlink_site::{self as site, Failures, Job, propose, write_lfts};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// `pods` = 2 x half pods of half leaves and half middles; half x half tops.
@@ -208,5 +209,27 @@ fn main() {
         cables.gap(),
         cables.rounds
     );
+    let failures = timed("failures: what they need", || Failures::new(&fabric).unwrap());
+    let parts = failures.parts();
+    let found = timed(&format!("{} failures, kept and re-routed", parts.len()), || failures.all(&parts, &|| {}));
+    let lost = found.iter().map(|failure| failure.kept.lost).max().unwrap_or(0);
+    println!(
+        "the costliest loses {lost} pairs, and {} re-routed",
+        found.iter().map(|f| f.rerouted.lost).max().unwrap_or(0)
+    );
+    let job = timed("jobs: what they need", || Job::new(&fabric).unwrap());
+    let hosts = fabric.nodes() as usize / 16;
+    let best = timed(&format!("the best place for {hosts} hosts"), || job.best(hosts, 1));
+    println!("all-to-all {:.4}, ring {:.4}", best.all_to_all / 25e9, best.ring / 25e9);
+    let proposal = timed("new tables", || propose(&site));
+    timed("writing them", || {
+        let out = BufWriter::with_capacity(1 << 20, File::create(folder.join("tables.out")).unwrap());
+        write_lfts(&site, &proposal.tables, out).unwrap();
+    });
+    let made = timed("as a fabric", || site.with_tables(Arc::new(proposal.tables)).unwrap());
+    let made = made.fabric(&made.spec).unwrap();
+    let load = load::count(&made, &Traffic::AllToAll.demand(made.nodes(), 0).unwrap()).unwrap();
+    let bounds = load.bounds(&made, Capacities::Theoretical, 1 << 20);
+    println!("all-to-all by them: {:.4}", bounds.bandwidth_per_node_mbps / bounds.efficiency / 25000.0);
     std::fs::remove_dir_all(folder).unwrap();
 }

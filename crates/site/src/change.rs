@@ -6,6 +6,7 @@
 
 use crate::build::{Files, Site};
 use crate::cabling::{Cabling, DeviceKind, End};
+use crate::tables::Tables;
 use crate::{hostlist, reroute};
 use hotlink_fabric::catalog::nearest;
 use hotlink_fabric::import::ImportError;
@@ -100,9 +101,16 @@ impl Site {
     pub fn rerouted(&self) -> Result<Site, ImportError> {
         let numbered = self.numbered()?;
         let tables = reroute::propose(&numbered).tables;
-        let files = Files { tables: Some(("reroute".to_owned(), Arc::new(tables))), ..self.files.clone() };
-        let name = format!("{}, rerouted", self.spec.name);
-        Site::of(&name, numbered.cabling, files)
+        numbered.with_tables(Arc::new(tables))
+    }
+
+    /// The same cables with other tables.
+    ///
+    /// # Errors
+    /// The tables are not of these switches.
+    pub fn with_tables(&self, tables: Arc<Tables>) -> Result<Site, ImportError> {
+        let files = Files { tables: Some(("reroute".to_owned(), tables)), ..self.files.clone() };
+        Site::of(&format!("{}, rerouted", self.spec.name), self.cabling.clone(), files)
     }
 
     /// The site with a LID for every port: its own where the files state them.
@@ -140,7 +148,7 @@ impl Site {
     }
 
     /// Name of each vertex.
-    pub(crate) fn names(&self) -> &[String] {
+    pub fn names(&self) -> &[String] {
         match &self.shape {
             Shape::Cabled(cabled) => &cabled.names,
             _ => &[],

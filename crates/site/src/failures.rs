@@ -50,6 +50,12 @@ pub struct Failures<'a> {
     routes: Routes<'a>,
     /// Place of the next channel by switch and node: the tables the other way round.
     columns: Vec<u8>,
+    /// For each node the switches whose packets arrive, each before those that send to it: `switches` long, the rest
+    /// unused. Who sends through a switch stands right behind it.
+    order: Vec<u16>,
+    /// Place of each switch in that order, [`NOWHERE`] where packets do not arrive; and how many stand there with it.
+    place: Vec<u16>,
+    size: Vec<u16>,
     /// Channels that enter each switch from a switch: channel, switch, place.
     entering: Vec<(Channel, u32, u8)>,
     start: Vec<u32>,
@@ -62,13 +68,17 @@ pub struct Failures<'a> {
 }
 
 const NONE: u32 = u32::MAX;
+const NOWHERE: u16 = u16::MAX;
 
 impl<'a> Failures<'a> {
-    /// `None`: the fabric has no forwarding tables.
+    /// `None`: the fabric has no forwarding tables, or more than 65,534 switches.
     pub fn new(fabric: &'a Fabric) -> Option<Failures<'a>> {
         let routes = Routes::new(fabric)?;
         let (network, switches) = (routes.network, routes.switches() as usize);
         let nodes = network.nodes as usize;
+        if switches >= usize::from(NOWHERE) {
+            return None;
+        }
         let mut columns = vec![0; switches * nodes];
         for node in network.node_iter() {
             let row = routes.tables.row(node);
@@ -91,12 +101,15 @@ impl<'a> Failures<'a> {
         for node in network.node_iter() {
             lost += add_all(&routes, node, &mut load);
         }
+        let mut trees = Trees::new(&routes);
+        network.node_iter().for_each(|node| trees.add(&routes, node));
+        let Trees { order, place, size, .. } = trees;
         let mut fullest: Vec<u32> = (0..network.channels() as u32).filter(|&c| load[c as usize] > 0.0).collect();
         let full = |c: u32| load[c as usize] * routes.inverse[c as usize];
         fullest.sort_by(|&a, &b| full(b).total_cmp(&full(a)).then(a.cmp(&b)));
         let mut slowest: Vec<Node> = network.node_iter().collect();
         slowest.sort_by(|&a, &b| routes.link(b).total_cmp(&routes.link(a)).then(a.cmp(&b)));
-        Some(Failures { routes, columns, entering, start, load, fullest, slowest, lost })
+        Some(Failures { routes, columns, order, place, size, entering, start, load, fullest, slowest, lost })
     }
 
     /// Every cable between switches, then every switch.
@@ -177,20 +190,25 @@ impl<'a> Failures<'a> {
         1.0 / full.max(left.map_or(0.0, |&node| self.routes.link(node) * others))
     }
 
-    /// The switches whose ways to a node lead through `at`, from there outwards, with the channel of each; marked.
-    fn subtree(&self, scratch: &mut Scratch, node: Node, at: u32) {
-        let row = self.routes.tables.row(node);
-        scratch.epoch += 1;
-        scratch.subtree.clear();
-        scratch.enter(at);
-        let mut done = 0;
-        while let Some(&switch) = scratch.subtree.get(done) {
-            done += 1;
-            let s = switch as usize;
-            for &(_, from, place) in &self.entering[self.start[s] as usize..self.start[s + 1] as usize] {
-                if row[from as usize] == place && scratch.inside[from as usize] != scratch.epoch {
-                    scratch.enter(from);
-                }
+    /// The switches whose ways to a node lead through `at`, each before those that send to it; `None`: they do not arrive.
+    fn subtree(&self, node: Node, at: u32) -> Option<&[u16]> {
+        let start = node.0 as usize * self.routes.hosts.len();
+        let place = self.place[start + at as usize];
+        let size = self.size[start + at as usize];
+        (place != NOWHERE).then(|| &self.order[start + usize::from(place)..][..usize::from(size)])
+    }
+
+    /// What each switch of a subtree sends to a node, with what it hands on.
+    fn flows(&self, scratch: &mut Scratch, node: Node, subtree: &[u16], row: &[u8]) {
+        let home = self.routes.home[node.0 as usize];
+        for &s in subtree {
+            scratch.flow[usize::from(s)] =
+                f64::from(self.routes.hosts[usize::from(s)] - u32::from(u32::from(s) == home));
+        }
+        for &s in subtree[1..].iter().rev() {
+            let to = self.routes.next(row, u32::from(s)).and_then(|channel| self.routes.switch_at(channel));
+            if let Some(to) = to {
+                scratch.flow[to as usize] += scratch.flow[usize::from(s)];
             }
         }
     }
@@ -199,29 +217,16 @@ impl<'a> Failures<'a> {
     fn remove(&self, scratch: &mut Scratch, node: Node, at: u32, dead: Option<u32>) -> u64 {
         let routes = &self.routes;
         let row = routes.tables.row(node);
-        scratch.path.clear();
-        let path = &mut scratch.path;
-        if !routes.walk(row, at, node, |channel| path.push(channel)) {
-            return 0;
-        }
-        self.subtree(scratch, node, at);
-        let home = routes.home[node.0 as usize];
-        for &s in &scratch.subtree {
-            scratch.flow[s as usize] = f64::from(routes.hosts[s as usize] - u32::from(s == home));
-        }
-        for place in (1..scratch.subtree.len()).rev() {
-            let s = scratch.subtree[place];
-            let Some(channel) = routes.next(row, s) else { continue };
-            let flow = scratch.flow[s as usize];
-            scratch.change(channel, -flow);
-            if let Some(to) = routes.switch_at(channel) {
-                scratch.flow[to as usize] += flow;
+        let Some(subtree) = self.subtree(node, at) else { return 0 };
+        self.flows(scratch, node, subtree, row);
+        for &s in &subtree[1..] {
+            if let Some(channel) = routes.next(row, u32::from(s)) {
+                scratch.change(channel, -scratch.flow[usize::from(s)]);
             }
         }
         let flow = scratch.flow[at as usize];
-        for place in 0..scratch.path.len() {
-            scratch.change(scratch.path[place], -flow);
-        }
+        routes.walk(row, at, node, |channel| scratch.change(channel, -flow));
+        let home = routes.home[node.0 as usize];
         let gone = match dead {
             Some(dead) if dead == home => flow,
             Some(dead) => f64::from(routes.hosts[dead as usize]),
@@ -242,10 +247,13 @@ impl<'a> Failures<'a> {
         let routes = &self.routes;
         let row = routes.tables.row(node);
         // What had no way before has none to lose.
-        if !routes.walk(row, at, node, |_| {}) {
+        let Some(subtree) = self.subtree(node, at) else { return 0 };
+        scratch.epoch += 1;
+        scratch.subtree.clear();
+        subtree.iter().for_each(|&s| scratch.enter(u32::from(s)));
+        if self.step_aside(scratch, row, node, subtree, dead, broken) {
             return 0;
         }
-        self.subtree(scratch, node, at);
         self.measure(scratch, row, node, dead, broken);
         let behind = scratch.subtree.len();
         let is_cut = |&s: &u32| scratch.hops[s as usize] == NONE && routes.hosts[s as usize] > 0 && dead != Some(s);
@@ -299,6 +307,87 @@ impl<'a> Failures<'a> {
             }
         }
         lost
+    }
+
+    /// The common case: some switches of the subtree have another channel on a way that is no longer than theirs was, and
+    /// every other stays behind them. Whether that serves all hosts; if not nothing is changed.
+    fn step_aside(
+        &self,
+        scratch: &mut Scratch,
+        row: &[u8],
+        node: Node,
+        subtree: &[u16],
+        dead: Option<u32>,
+        broken: [Option<Channel>; 2],
+    ) -> bool {
+        let routes = &self.routes;
+        let start = node.0 as usize * routes.hosts.len();
+        let mut hops = 1;
+        routes.walk(row, u32::from(subtree[0]), node, |_| hops += 1);
+        // Who steps aside, and the least hops behind its other channels.
+        let mut aside: Vec<(usize, u32)> = Vec::new();
+        let mut at = 0;
+        while let Some(&switch) = subtree.get(at) {
+            let s = u32::from(switch);
+            // Hops before the failure: one more than those of the switch that it sent to, which stands before it.
+            let own = match at {
+                0 => hops,
+                _ => {
+                    let to = routes.next(row, s).and_then(|channel| routes.switch_at(channel));
+                    to.map_or(NONE, |to| scratch.before[to as usize] + 1)
+                }
+            };
+            scratch.before[s as usize] = own;
+            let mut least = NONE;
+            if dead != Some(s) {
+                for channel in routes.network.out(Vertex(routes.first + s)) {
+                    let Some(to) = routes.switch_at(channel) else { continue };
+                    if !broken.contains(&Some(channel)) && scratch.inside[to as usize] != scratch.epoch {
+                        least = least.min(self.known(scratch, row, to, node).saturating_add(1));
+                    }
+                }
+            }
+            if least <= own {
+                aside.push((at, least));
+                at += usize::from(self.size[start + s as usize]);
+            } else if routes.hosts[s as usize] > 0 && dead != Some(s) {
+                return false;
+            } else {
+                at += 1;
+            }
+        }
+        for (first, least) in aside {
+            let s = u32::from(subtree[first]);
+            let behind = &subtree[first..][..usize::from(self.size[start + s as usize])];
+            self.flows(scratch, node, behind, row);
+            for &other in &behind[1..] {
+                if let Some(channel) = routes.next(row, u32::from(other)) {
+                    scratch.change(channel, scratch.flow[usize::from(other)]);
+                }
+            }
+            let flow = scratch.flow[s as usize];
+            let mut best: Option<((f64, f64), Channel)> = None;
+            for channel in routes.network.out(Vertex(routes.first + s)) {
+                let Some(to) = routes.switch_at(channel) else { continue };
+                let leads = scratch.inside[to as usize] != scratch.epoch && scratch.hops[to as usize] == least - 1;
+                if !leads || broken.contains(&Some(channel)) {
+                    continue;
+                }
+                let mut price = (0.0, 0.0);
+                self.way(scratch, row, channel, |channel| price = self.add_price(scratch, channel, price));
+                let is_less = |than: &(f64, f64)| price.0.total_cmp(&than.0).then(price.1.total_cmp(&than.1)).is_lt();
+                if best.as_ref().is_none_or(|(than, _)| is_less(than)) {
+                    best = Some((price, channel));
+                }
+            }
+            if let Some((_, channel)) = best {
+                scratch.change(channel, flow);
+                if let Some(to) = routes.switch_at(channel) {
+                    routes.walk(row, to, node, |channel| scratch.change(channel, flow));
+                }
+            }
+        }
+        true
     }
 
     /// Hops to a node from the switches of the subtree, over what is left.
@@ -394,6 +483,60 @@ impl<'a> Failures<'a> {
     }
 }
 
+/// The switches in order of each node's tree.
+struct Trees {
+    order: Vec<u16>,
+    place: Vec<u16>,
+    size: Vec<u16>,
+    /// Of each switch, who sends to it: the first, and of each the next.
+    first: Vec<u16>,
+    next: Vec<u16>,
+}
+
+impl Trees {
+    fn new(routes: &Routes<'_>) -> Trees {
+        let switches = routes.hosts.len();
+        let all = switches * routes.network.nodes as usize;
+        let (first, next) = (vec![NOWHERE; switches], vec![NOWHERE; switches]);
+        Trees { order: Vec::with_capacity(all), place: vec![NOWHERE; all], size: vec![0; all], first, next }
+    }
+
+    /// The tree of the next node.
+    fn add(&mut self, routes: &Routes<'_>, node: Node) {
+        let (row, switches) = (routes.tables.row(node), routes.hosts.len());
+        let start = node.0 as usize * switches;
+        let home = routes.home[node.0 as usize];
+        self.first.fill(NOWHERE);
+        for s in (0..switches as u32).rev().filter(|&s| s != home) {
+            let to = routes.next(row, s).and_then(|channel| routes.switch_at(channel));
+            if let Some(to) = to {
+                self.next[s as usize] = std::mem::replace(&mut self.first[to as usize], s as u16);
+            }
+        }
+        // The last switch's own entry must lead to the node.
+        let is_home = routes.next(row, home).is_some_and(|channel| routes.network.to(channel) == node.vertex());
+        let mut open: Vec<u16> = if is_home { vec![home as u16] } else { Vec::new() };
+        while let Some(s) = open.pop() {
+            self.place[start + usize::from(s)] = (self.order.len() - start) as u16;
+            self.order.push(s);
+            let mut child = self.first[usize::from(s)];
+            while child != NOWHERE {
+                open.push(child);
+                child = self.next[usize::from(child)];
+            }
+        }
+        for place in (start..self.order.len()).rev() {
+            let s = usize::from(self.order[place]);
+            self.size[start + s] += 1;
+            let to = routes.next(row, s as u32).and_then(|channel| routes.switch_at(channel));
+            if let Some(to) = to {
+                self.size[start + to as usize] += self.size[start + s];
+            }
+        }
+        self.order.resize(start + switches, NOWHERE);
+    }
+}
+
 /// Adds what every host sends to one node; pairs without a way.
 fn add_all(routes: &Routes<'_>, node: Node, load: &mut [f64]) -> u64 {
     let row = routes.tables.row(node);
@@ -425,6 +568,8 @@ struct Scratch {
     /// Hops to the node in question, of switches that are inside or were seen.
     hops: Vec<u32>,
     trail: Vec<u32>,
+    /// Hops before the failure, of those inside.
+    before: Vec<u32>,
     /// New entries of those inside.
     next: Vec<Channel>,
     heap: BinaryHeap<Reverse<(u32, u32)>>,
@@ -445,6 +590,7 @@ impl Scratch {
             seen: vec![0; switches],
             hops: vec![NONE; switches],
             trail: Vec::new(),
+            before: vec![NONE; switches],
             next: vec![Channel(NONE); switches],
             heap: BinaryHeap::new(),
             path: Vec::new(),

@@ -5,20 +5,30 @@ use crate::build::Site;
 use crate::cabling::Device;
 use crate::tables::{Table, Tables};
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
 /// Writes the tables of a site.
 ///
 /// # Errors
 /// The writer's.
-pub fn write(site: &Site, tables: &Tables, out: &mut impl Write) -> io::Result<()> {
+pub fn write(site: &Site, tables: &Tables, mut out: impl Write) -> io::Result<()> {
     let devices = &site.cabling.devices;
-    let mut owner: HashMap<u16, &Device> = HashMap::new();
+    // What stands behind every entry of a LID.
+    let mut tails: Vec<String> = Vec::new();
     let mut switches: HashMap<u64, &Device> = HashMap::new();
     for device in devices.iter().filter(|device| device.lid != 0) {
-        owner.insert(device.lid, device);
+        let lid = usize::from(device.lid);
+        if tails.len() <= lid {
+            tails.resize(lid + 1, String::new());
+        }
+        if device.guid != 0 {
+            tails[lid] = format!(" # {} portguid {:#018x}: '{}'", device.kind.name(), device.guid, device.name);
+        }
         switches.insert(device.guid, device);
     }
+    let plain = String::new();
+    let mut text = String::new();
     for table in &tables.switches {
         let Some(own) = switches.get(&table.guid) else { continue };
         let last = table.ports.len().saturating_sub(1);
@@ -26,16 +36,12 @@ pub fn write(site: &Site, tables: &Tables, out: &mut impl Write) -> io::Result<(
         writeln!(out, "Unicast lids [0-{last}] of switch Lid {lid} guid {guid:#018x} ('{}'):", own.name)?;
         let entries = table.ports.iter().enumerate().filter(|(_, port)| **port != Table::NONE);
         let mut count = 0;
+        text.clear();
         for (lid, port) in entries {
             count += 1;
-            write!(out, "{lid:#06x} {port:03}")?;
-            match owner.get(&(lid as u16)).filter(|device| device.guid != 0) {
-                Some(device) => {
-                    writeln!(out, " # {} portguid {:#018x}: '{}'", device.kind.name(), device.guid, device.name)?;
-                }
-                None => writeln!(out)?,
-            }
+            let _ = writeln!(text, "{lid:#06x} {port:03}{}", tails.get(lid).unwrap_or(&plain));
         }
+        out.write_all(text.as_bytes())?;
         writeln!(out, "{count} lids dumped")?;
     }
     Ok(())

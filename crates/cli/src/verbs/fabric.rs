@@ -5,8 +5,6 @@ use super::question::FailArgs;
 use crate::table::Table;
 use crate::{Failure, files, output::Output};
 use hotlink_bench::Record;
-use hotlink_fabric::input;
-use hotlink_site::hostlist;
 use hotlink_study::inspection::{self, JOB_PARTS, JobQuestion, PARTS, Question};
 use hotlink_study::{Error, Source, Watch};
 use std::path::PathBuf;
@@ -80,13 +78,13 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         output.table(Table { notes, ..Table::of_columns(&shown, &FAILURES) });
         records.into_iter().for_each(|record| output.push(record));
     } else if let Some(hosts) = &args.hosts {
-        let job = JobQuestion { hosts: hosts_of(hosts)?, draws: question };
+        let job = JobQuestion { hosts: inspection::hosts(hosts)?, draws: question };
         let records = watched(output, JOB_PARTS, |watch| inspection::job(&source, &job, watch))?;
         output.table(Table::of(&records));
         records.into_iter().for_each(|record| output.push(record));
     } else if let Some(file) = &args.reroute {
-        let (records, text) = watched(output, 3, |watch| inspection::reroute(&source, question, watch))?;
-        files::write_whole("--reroute", file, &String::from_utf8_lossy(&text))?;
+        let (records, tables) = watched(output, 3, |watch| inspection::reroute(&source, question, watch))?;
+        files::write_with("--reroute", file, |out| tables.write(out))?;
         let notes = vec![format!("load them: opensm -R file -U {}", file.display())];
         output.table(Table { notes, ..Table::of(&records) });
         records.into_iter().for_each(|record| output.push(record));
@@ -106,18 +104,6 @@ fn watched<T>(output: &Output, parts: u64, ask: impl FnOnce(&dyn Watch) -> Resul
     let answer = ask(&progress)?;
     drop(ticking);
     Ok(answer)
-}
-
-/// The hosts of a list, or of a file behind `@`.
-fn hosts_of(list: &str) -> Result<Vec<String>, Failure> {
-    let wrong = |what: String| Failure::Input(format!("--hosts {what}"));
-    match list.strip_prefix('@') {
-        Some(file) => {
-            let text = input::text(file).map_err(|error| wrong(format!("{file}: cannot be read: {error}")))?;
-            hostlist::read(file, &text).map_err(|error| wrong(error.to_string()))
-        }
-        None => hostlist::expand(list).map_err(|what| wrong(format!("'{list}': {what}"))),
-    }
 }
 
 /// The command that shows each finding.

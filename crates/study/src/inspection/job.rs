@@ -3,10 +3,10 @@
 use super::{Question, STEPS, View, fabric_of, site_of, with_tables};
 use crate::{Error, Source, Watch, parallel};
 use hotlink_bench::Record;
-use hotlink_fabric::concurrent;
 use hotlink_fabric::network::{Node, Resource};
 use hotlink_fabric::rng::SplitMix64;
 use hotlink_fabric::traffic::sample_seed;
+use hotlink_fabric::{concurrent, input};
 use hotlink_site::{Job, Placement, Site, hostlist};
 
 /// What is asked about a job.
@@ -16,6 +16,21 @@ pub struct JobQuestion {
     pub hosts: Vec<String>,
     /// Draws of permutations and of placements, their seed, and the gap of the bound.
     pub draws: Question,
+}
+
+/// The hosts of a list as Slurm writes it, or of a file behind `@`.
+///
+/// # Errors
+/// What is wrong with the list, and where.
+pub fn hosts(list: &str) -> Result<Vec<String>, Error> {
+    let wrong = |what: String| Error::Input(format!("--hosts {what}"));
+    match list.strip_prefix('@') {
+        Some(file) => {
+            let text = input::text(file).map_err(|error| wrong(format!("{file}: cannot be read: {error}")))?;
+            hostlist::read(file, &text).map_err(|error| wrong(error.to_string()))
+        }
+        None => hostlist::expand(list).map_err(|what| wrong(format!("'{list}': {what}"))),
+    }
 }
 
 /// The job where it is, with its ranks in a better order for rings, on the best hosts that were found, and on random ones.

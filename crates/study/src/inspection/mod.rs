@@ -8,8 +8,8 @@ mod job;
 mod reroute;
 
 pub use failures::failures;
-pub use job::{JOB_PARTS, JobQuestion, job};
-pub use reroute::reroute;
+pub use job::{JOB_PARTS, JobQuestion, hosts, job};
+pub use reroute::{Rerouted, reroute};
 
 use crate::parallel;
 use crate::{Error, Source, Watch};
@@ -21,7 +21,7 @@ use hotlink_fabric::routing::Routing;
 use hotlink_fabric::spec::Capacities;
 use hotlink_fabric::traffic::{Demand, Traffic, sample_seed};
 use hotlink_fabric::{Fabric, deadlock};
-use hotlink_site::Site;
+use hotlink_site::{Pattern, Site};
 use std::collections::BTreeMap;
 
 /// What is asked of an inspection.
@@ -109,8 +109,6 @@ struct View<'a> {
     fabric: &'a Fabric,
     /// Rate of the usual host link, MB/s.
     usual_mbps: f64,
-    /// Level of each switch: 1 with hosts, 2 a cable further, and so on.
-    level: Vec<u32>,
 }
 
 impl<'a> View<'a> {
@@ -122,11 +120,7 @@ impl<'a> View<'a> {
         let Some(&usual_mbps) = rates.get(rates.len() / 2) else {
             return Err(Error::Input(format!("{}: no cable states its width and speed", fabric.spec.name)));
         };
-        Ok(View { fabric, usual_mbps, level: levels(fabric) })
-    }
-
-    fn switches(&self) -> impl Iterator<Item = Vertex> + use<> {
-        (self.fabric.nodes()..self.fabric.network.vertices() as u32).map(Vertex)
+        Ok(View { fabric, usual_mbps })
     }
 
     /// Channels between switches.
@@ -154,34 +148,11 @@ impl<'a> View<'a> {
     }
 }
 
-fn levels(fabric: &Fabric) -> Vec<u32> {
-    let network = &fabric.network;
-    let mut level = vec![0; network.vertices()];
-    let mut here: Vec<Vertex> =
-        fabric.attachment.homes.iter().copied().filter(|&home| !network.is_node(home)).collect();
-    here.iter().for_each(|home| level[home.0 as usize] = 1);
-    for next in 2.. {
-        let mut reached = Vec::new();
-        for channel in here.iter().flat_map(|&v| network.out(v)) {
-            let to = network.to(channel);
-            if !network.is_node(to) && level[to.0 as usize] == 0 {
-                level[to.0 as usize] = next;
-                reached.push(to);
-            }
-        }
-        if reached.is_empty() {
-            return level;
-        }
-        here = reached;
-    }
-    level
-}
-
 /// What there is.
 fn counts(site: &Site, view: &View<'_>, record: &mut Record) {
     let (findings, network) = (&site.findings, &view.fabric.network);
-    let levels = view.level.iter().copied().max().unwrap_or(0);
-    let pattern = Pattern::of(view);
+    let pattern = Pattern::of(view.fabric, site.names());
+    let levels = pattern.level.iter().copied().max().unwrap_or(0);
     let pair = |c: Channel| (network.from(c).min(network.to(c)), network.from(c).max(network.to(c)));
     let mut cables: BTreeMap<(Vertex, Vertex), usize> = BTreeMap::new();
     view.between().filter(|&c| network.from(c) < network.to(c)).for_each(|c| *cables.entry(pair(c)).or_default() += 1);
@@ -190,11 +161,10 @@ fn counts(site: &Site, view: &View<'_>, record: &mut Record) {
         .slow
         .iter()
         .map(|(a, b, link)| format!("{} port {} - {} port {} ({})", a.name, a.port, b.name, b.port, link.name()));
-    let missing = pattern.missing(view);
     record.set("hosts", site.nodes());
     record.set("switches", findings.switches);
     record.set("levels", levels);
-    record.set("pattern", pattern.name());
+    record.set("pattern", pattern.name);
     record.set("aggregation_nodes", findings.aggregation_nodes);
     record.set("host_cables", findings.cables[0]);
     record.set("switch_cables", findings.cables[1]);
@@ -202,7 +172,7 @@ fn counts(site: &Site, view: &View<'_>, record: &mut Record) {
     record.set("host_link_MBps", view.usual_mbps);
     record.set("routes", if site.has_tables() { OWN_TABLES } else { "assumed: shortest paths by destination" });
     list(record, "slow_links", slow.collect());
-    list(record, "missing_links", missing);
+    list(record, "missing_links", pattern.missing);
     list(record, "switches_without_table", findings.without_table.clone());
     list(record, "hosts_without_route", findings.without_route.clone());
 }
@@ -212,78 +182,6 @@ fn list(record: &mut Record, key: &str, mut names: Vec<String>) {
     record.set(&format!("{key}_count"), names.len());
     names.truncate(SHOWN);
     record.set(key, names);
-}
-
-/// The pattern that the cables follow, as far as it is inferred.
-#[derive(Clone, Copy, PartialEq)]
-enum Pattern {
-    /// One switch.
-    Single,
-    /// Every cable joins neighbouring levels.
-    Tree,
-    /// Every switch has hosts: a torus, a mesh, a dragonfly.
-    Direct,
-    /// None of these.
-    Irregular,
-}
-
-impl Pattern {
-    fn of(view: &View<'_>) -> Pattern {
-        let (network, level) = (&view.fabric.network, &view.level);
-        let apart = |c: Channel| level[network.from(c).0 as usize].abs_diff(level[network.to(c).0 as usize]);
-        if view.between().next().is_none() {
-            Pattern::Single
-        } else if view.switches().all(|v| level[v.0 as usize] == 1) {
-            Pattern::Direct
-        } else if view.between().all(|c| apart(c) == 1) {
-            Pattern::Tree
-        } else {
-            Pattern::Irregular
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Pattern::Single => "single switch",
-            Pattern::Tree => "tree",
-            Pattern::Direct => "direct (every switch has hosts)",
-            Pattern::Irregular => "irregular",
-        }
-    }
-
-    /// Switches with fewer cables up or down than most of their level.
-    fn missing(self, view: &View<'_>) -> Vec<String> {
-        if matches!(self, Pattern::Single | Pattern::Irregular) {
-            return Vec::new();
-        }
-        let network = &view.fabric.network;
-        let level = |v: Vertex| view.level[v.0 as usize];
-        let mut found = Vec::new();
-        for (what, is_up) in [("up", true), ("down", false)] {
-            let ways = |v: Vertex| {
-                let wanted = |c: &Channel| {
-                    let to = network.to(*c);
-                    !network.is_node(to) && (self == Pattern::Direct || (level(to) > level(v)) == is_up)
-                };
-                network.out(v).filter(wanted).count()
-            };
-            if self == Pattern::Direct && !is_up {
-                break;
-            }
-            let mut usual: BTreeMap<u32, BTreeMap<usize, usize>> = BTreeMap::new();
-            view.switches().for_each(|v| *usual.entry(level(v)).or_default().entry(ways(v)).or_default() += 1);
-            for v in view.switches() {
-                let most = usual[&level(v)].iter().max_by_key(|(cables, switches)| (**switches, **cables));
-                let most = most.map_or(0, |(cables, _)| *cables);
-                if ways(v) < most {
-                    let name = view.fabric.resource_name(Resource::Vertex(v));
-                    let what = if self == Pattern::Direct { "to switches" } else { what };
-                    found.push(format!("{name}: {} of {most} cables {what}", ways(v)));
-                }
-            }
-        }
-        found
-    }
 }
 
 /// What the routing gives when every host sends to every other, and its hot link.

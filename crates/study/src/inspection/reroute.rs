@@ -5,13 +5,35 @@ use crate::{Error, Source, Watch};
 use hotlink_bench::Record;
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::{concurrent, deadlock, load};
-use hotlink_site::{Site, propose, write_lfts};
+use hotlink_site::{Proposal, Site, Tables, propose, write_lfts};
+use std::io;
+use std::sync::Arc;
 
-/// Proposes tables: a record of what the site's own give, one of what these give, and their text as OpenSM loads it.
+/// Tables that were made.
+pub struct Rerouted<'a> {
+    site: &'a Site,
+    tables: Arc<Tables>,
+}
+
+impl Rerouted<'_> {
+    /// Writes them as OpenSM's `file` routing engine loads them.
+    ///
+    /// # Errors
+    /// The writer's.
+    pub fn write(&self, out: impl io::Write) -> io::Result<()> {
+        write_lfts(self.site, &self.tables, out)
+    }
+}
+
+/// Proposes tables: a record of what the site's own give, one of what these give, and the tables.
 ///
 /// # Errors
 /// As [`super::inspect`]; the files state no LIDs.
-pub fn reroute(source: &Source, question: Question, watch: &dyn Watch) -> Result<(Vec<Record>, Vec<u8>), Error> {
+pub fn reroute<'a>(
+    source: &'a Source,
+    question: Question,
+    watch: &dyn Watch,
+) -> Result<(Vec<Record>, Rerouted<'a>), Error> {
     let site = site_of(source)?;
     if !site.states_lids() {
         let what = "the files do not state the LID of every host and the GUID of every switch, which tables need";
@@ -20,15 +42,14 @@ pub fn reroute(source: &Source, question: Question, watch: &dyn Watch) -> Result
     let own = if site.has_tables() { OWN_TABLES } else { "assumed: shortest paths by destination" };
     let mut records = vec![number(source, site, question, own, site)?];
     watch.step();
-    let proposal = propose(site);
-    let mut text = Vec::new();
-    write_lfts(site, &proposal.tables, &mut text).map_err(|error| Error::Input(error.to_string()))?;
+    let Proposal { tables, order, .. } = propose(site);
+    let tables = Arc::new(tables);
     watch.step();
-    let made = site.rerouted().map_err(|error| Error::Input(error.to_string()))?;
+    let made = site.with_tables(Arc::clone(&tables)).map_err(|error| Error::Input(error.to_string()))?;
     let new = number(source, site, question, "proposed: balanced up*/down* tables", &made)?;
-    records.push(new.with("order", proposal.order));
+    records.push(new.with("order", order));
     watch.step();
-    Ok((records, text))
+    Ok((records, Rerouted { site, tables }))
 }
 
 /// What tables give, and what the cables allow.
