@@ -3,7 +3,7 @@
 
 Each mutant is one row of results.csv: killed (by the first bench, check or proof that fails), equivalent (why), no
 Verilog (it does not compile) or survived. A mutant that a row calls killed first meets its killer again, then all
-others. Rows are written as they come; an interrupted run goes on where it stopped (--again: from the start).
+others. What nothing killed before is first tried for equivalence. Rows are written as they come; an interrupted run goes on where it stopped (--again: from the start).
 
 --sample N is for CI: N mutants that the table calls killed, others every day but the same for one day, must die by their
 killer; how many were never run or survived is printed.
@@ -16,6 +16,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -109,12 +110,15 @@ class Trial:
         code = ("import sys; sys.path[:0] = [sys.argv[1]]; import run, json, pathlib; a = json.loads(sys.argv[2]); "
                 "r, b = run.run(*a[:5], [pathlib.Path(s) for s in a[5]], pathlib.Path(a[6])); sys.exit(r == 0 or bool(b))")
         words = [name, top, bench, parameters, settings, list(map(str, self.sources)), str(self.folder)]
+        child = subprocess.Popen([sys.executable, "-c", code, str(ROOT / "sim"), json.dumps(words)],
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+                                 env={**os.environ, "PYTHONPATH": str(ROOT / "sim")})
         try:
-            done = subprocess.run([sys.executable, "-c", code, str(ROOT / "sim"), json.dumps(words)], capture_output=True,
-                                  timeout=LIMIT_S, env={**os.environ, "PYTHONPATH": str(ROOT / "sim")})
+            return child.wait(LIMIT_S) != 0
         except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)  # the simulator too
+            child.wait()
             return True
-        return done.returncode != 0
 
     def crossing(self):
         try:
@@ -190,7 +194,7 @@ def judge(work):
     elif fast:
         name = trial.killed_by(first, fast=True)
         verdict, by = ("killed", name) if name else ("survived", "")
-    elif row and row["verdict"] == "equivalent" and (why := reason or trial.same()) is not None:
+    elif row and row["verdict"] != "killed" and (why := reason or trial.same()) is not None:
         verdict, by = "equivalent", why
     elif (name := trial.killed_by(first)) is not None:
         verdict, by = "killed", name

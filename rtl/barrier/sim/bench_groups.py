@@ -17,7 +17,7 @@ class Groups:
 
     def __init__(self, dut):
         self.dut, self.ports, self.bits = dut, int(dut.P.value), int(dut.BITS.value)
-        self.level, self.select = 0, 0
+        self.level, self.select, self.left = 0, 0, 0  # left: barriers that ranks have left
 
     async def begin(self, level):
         cocotb.start_soon(Clock(self.dut.clk, 10, unit="ns").start())
@@ -63,12 +63,12 @@ async def rank(groups, port, plan, arrived, rng):
         level ^= 1
         arrived.setdefault((group, visit(plan, number)), set()).add(port)
         groups.set_level(port, level)
-        for _ in range(100_000):
+        idle, seen = 0, groups.left
+        while groups.released(port) != level:
             await FallingEdge(groups.dut.clk)
-            if groups.released(port) == level:
-                break
-        else:
-            raise AssertionError(f"port {port} is not released from group {group}")
+            idle, seen = (idle + 1, seen) if groups.left == seen else (0, groups.left)
+            assert idle < 1000, f"port {port} waits in group {group}, and nobody has left any for {idle} clocks"
+        groups.left += 1
         together = arrived[group, visit(plan, number)]
         assert together >= members, f"port {port} left group {group} when only {together} of {members} had arrived"
 

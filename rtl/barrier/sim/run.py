@@ -81,10 +81,10 @@ def play(folder, parameters, settings, sources, quiet):
     lines.write_text("\n".join(text) + "\n")
     chosen = [f"-Preplay.{name}={value}" for name, value in {**parameters, "CLOCKS": settings["CLOCKS"]}.items()]
     built = subprocess.run(["iverilog", "-g2005", "-s", "replay", *chosen, "-o", program, *sources, HERE / "replay.v"],
-                           capture_output=True, text=True)
+                           capture_output=True, text=True, timeout=60)
     if built.returncode != 0:
         return 1, [built.stderr.strip()]
-    out = subprocess.run(["vvp", program, f"+lines={lines}"], capture_output=True, text=True, timeout=300).stdout.strip()
+    out = subprocess.run(["vvp", program, f"+lines={lines}"], capture_output=True, text=True, timeout=60).stdout.strip()
     if out != "as the model":
         return 1, [out]
     if not quiet:
