@@ -3,7 +3,6 @@
 use crate::questions::{told, word};
 use hotlink_cli::Cells;
 use hotlink_seeds::Study;
-use hotlink_study::Error;
 use hotlink_study::calibrate::Calibration;
 use hotlink_study::import::{Files, Program};
 use pyo3::prelude::*;
@@ -40,16 +39,9 @@ pub(crate) fn import_results(
     gbits: bool,
 ) -> PyResult<String> {
     told(py, || {
-        let program = match Program::ALL.into_iter().find(|known| known.name() == program) {
-            Some(Program::Perftest { .. }) => Program::Perftest { gbits },
-            Some(_) if gbits => return Err(Error::Input("report_gbits: is perftest's".to_owned())),
-            Some(known) => known,
-            None => {
-                let names = Program::ALL.map(Program::name).join(", ");
-                return Err(Error::Input(format!("program: `{program}`: must be one of {names}")));
-            }
-        };
-        hotlink_cli::import_files(&Files { program, files, fabric, nodes, benchmark, ranks })
+        let program = Program::named(&program)?;
+        let flags = if gbits { vec!["report-gbits"] } else { Vec::new() };
+        hotlink_cli::import_files(&Files { program, flags, files, fabric, nodes, benchmark, ranks })
     })
 }
 

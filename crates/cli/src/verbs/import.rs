@@ -1,7 +1,8 @@
 //! `hotlink import`: results of other measurement programs as our records, each with its bound where a fabric is named.
 
 use crate::{Failure, output::Output};
-use hotlink_study::import::{self, Files};
+use clap::Args as _;
+use hotlink_study::import::{Files, Flag, PROGRAMS, Program};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -18,21 +19,47 @@ None of these programs tells how fast the links are, so bound_* and efficiency a
 measured. What iperf3 was told to send at (-b; of UDP 1 Mbit/s unless told) stands as target_bandwidth_MBps.")]
 pub(crate) struct Args {
     #[command(subcommand)]
-    program: Program,
+    program: Chosen,
 }
 
-#[derive(clap::Subcommand)]
-enum Program {
-    /// OSU micro-benchmarks: text of any of them.
-    Osu(Options),
-    /// Intel MPI Benchmarks: text of one run with any number of benchmarks.
-    Imb(Options),
-    /// NCCL or RCCL tests: text, or the JSON of -J.
-    NcclTests(Options),
-    /// perftest (ib_write_bw, ib_send_lat, ...): text, or the JSON of --out_json.
-    Perftest(PerftestOptions),
-    /// iperf3: text, or the JSON of -J.
-    Iperf3(Options),
+/// A program of the library's list, with what the user says of its files: a subcommand for each.
+struct Chosen {
+    program: &'static Program,
+    flags: Vec<&'static str>,
+    options: Options,
+}
+
+impl clap::Subcommand for Chosen {
+    fn augment_subcommands(command: clap::Command) -> clap::Command {
+        let of = |program: &&'static Program| {
+            let flag = |flag: &'static Flag| {
+                clap::Arg::new(flag.name).long(flag.name).action(clap::ArgAction::SetTrue).help(flag.meaning)
+            };
+            let command = clap::Command::new(program.name).about(program.meaning);
+            Options::augment_args(command).args(program.flags.iter().map(flag))
+        };
+        command.subcommand_required(true).arg_required_else_help(true).subcommands(PROGRAMS.iter().map(of))
+    }
+    fn augment_subcommands_for_update(command: clap::Command) -> clap::Command {
+        Chosen::augment_subcommands(command)
+    }
+    fn has_subcommand(name: &str) -> bool {
+        Program::named(name).is_ok()
+    }
+}
+
+impl clap::FromArgMatches for Chosen {
+    fn from_arg_matches(matches: &clap::ArgMatches) -> Result<Chosen, clap::Error> {
+        let missing = || clap::Error::new(clap::error::ErrorKind::MissingSubcommand);
+        let (name, matches) = matches.subcommand().ok_or_else(missing)?;
+        let program = Program::named(name).map_err(|_| missing())?;
+        let flags = program.flags.iter().map(|flag| flag.name).filter(|name| matches.get_flag(name)).collect();
+        Ok(Chosen { program, flags, options: Options::from_arg_matches(matches)? })
+    }
+    fn update_from_arg_matches(&mut self, matches: &clap::ArgMatches) -> Result<(), clap::Error> {
+        *self = Chosen::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 #[derive(clap::Args, Clone)]
@@ -54,25 +81,10 @@ struct Options {
     ranks: Option<u32>,
 }
 
-#[derive(clap::Args)]
-struct PerftestOptions {
-    #[command(flatten)]
-    common: Options,
-    /// The JSON is of a run with --report_gbits: it does not tell itself.
-    #[arg(long)]
-    report_gbits: bool,
-}
-
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    let (options, program) = match &args.program {
-        Program::Osu(options) => (options, import::Program::Osu),
-        Program::Imb(options) => (options, import::Program::Imb),
-        Program::NcclTests(options) => (options, import::Program::NcclTests),
-        Program::Perftest(options) => (&options.common, import::Program::Perftest { gbits: options.report_gbits }),
-        Program::Iperf3(options) => (options, import::Program::Iperf3),
-    };
+    let Chosen { program, flags, options } = &args.program;
     let Options { files, fabric, nodes, benchmark, ranks } = options.clone();
-    import_files(&Files { program, files, fabric, nodes, benchmark, ranks }, output)
+    import_files(&Files { program, flags: flags.clone(), files, fabric, nodes, benchmark, ranks }, output)
 }
 
 /// The records of files; what is impossible is told as it is read.

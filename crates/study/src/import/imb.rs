@@ -1,11 +1,20 @@
 //! Intel MPI Benchmarks: `# Benchmarking NAME`, `# #processes = N`, heads of columns, rows. MB is 10^6 B from version
 //! 2018 on, 2^20 B before. Ping-pong's time is half the round trip; the greatest over the ranks is `latency_us`.
 
+use super::Program;
 use super::text::{Text, is_row, plain};
 use crate::Error;
 use hotlink_bench::Record;
 
-pub fn read(text: &Text<'_>) -> Result<Vec<Record>, Error> {
+/// How it is found and read.
+pub(super) const ENTRY: Program = Program {
+    name: "imb",
+    meaning: "Intel MPI Benchmarks: text of one run with any number of benchmarks",
+    flags: &[],
+    read: |text, _| read(text),
+};
+
+fn read(text: &Text<'_>) -> Result<Vec<Record>, Error> {
     let mut records = Vec::new();
     let mut mega = 1.0;
     let (mut version, mut head, mut heads) = (None, Record::new(), Vec::new());

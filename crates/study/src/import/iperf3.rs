@@ -1,6 +1,7 @@
 //! iperf3, text and `-J` JSON: what the receiver got, with the median over the intervals where they are told. Bits
 //! count in 10^3, bytes (`-f K`, `-f M`) in 2^10.
 
+use super::Program;
 use super::text::Text;
 use crate::Error;
 use hotlink_bench::{Record, Summary};
@@ -9,7 +10,11 @@ use serde_json::Value;
 /// MB/s of a bit/s.
 const BIT: f64 = 1.0 / 8e6;
 
-pub fn read(text: &Text<'_>) -> Result<Vec<Record>, Error> {
+/// How it is found and read.
+pub(super) const ENTRY: Program =
+    Program { name: "iperf3", meaning: "iperf3: text, or the JSON of -J", flags: &[], read: |text, _| read(text) };
+
+fn read(text: &Text<'_>) -> Result<Vec<Record>, Error> {
     if text.is_json() { json(text) } else { lines(text) }
 }
 

@@ -14,38 +14,43 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use text::Text;
 
-/// A program whose results are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Program {
-    /// OSU micro-benchmarks.
-    Osu,
-    /// Intel MPI Benchmarks.
-    Imb,
-    /// NCCL or RCCL tests.
-    NcclTests,
-    /// perftest.
-    Perftest {
-        /// Its JSON is in Gbit/s, which it does not tell itself.
-        gbits: bool,
-    },
-    /// iperf3.
-    Iperf3,
+/// A program whose results are read. To add one: a file with its entry, which reads its text, and a line in
+/// [`PROGRAMS`]. The command and Python have it from then on.
+#[derive(Debug)]
+pub struct Program {
+    /// Its name, in the command and in records.
+    pub name: &'static str,
+    /// What it is, and what of it is read.
+    pub meaning: &'static str,
+    /// What a user must say where its text does not tell.
+    pub flags: &'static [Flag],
+    /// Reads its text, with the flags that are set.
+    read: fn(&Text<'_>, &[&str]) -> Result<Vec<Record>, Error>,
 }
 
-impl Program {
-    /// All of them; perftest without `--report_gbits`.
-    pub const ALL: [Program; 5] =
-        [Program::Osu, Program::Imb, Program::NcclTests, Program::Perftest { gbits: false }, Program::Iperf3];
+/// A flag of one program.
+#[derive(Debug)]
+pub struct Flag {
+    /// Its name, as an option.
+    pub name: &'static str,
+    /// What it says.
+    pub meaning: &'static str,
+}
 
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Program::Osu => "osu",
-            Program::Imb => "imb",
-            Program::NcclTests => "nccl-tests",
-            Program::Perftest { .. } => "perftest",
-            Program::Iperf3 => "iperf3",
-        }
+/// Every program.
+pub static PROGRAMS: [&Program; 5] = [&osu::ENTRY, &imb::ENTRY, &nccl::ENTRY, &perftest::ENTRY, &iperf3::ENTRY];
+
+impl Program {
+    /// The program of that name.
+    ///
+    /// # Errors
+    /// There is none, with those that there are.
+    pub fn named(name: &str) -> Result<&'static Program, Error> {
+        let found = PROGRAMS.into_iter().find(|program| program.name == name);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
+            Error::Input(format!("program: `{name}`: must be one of {}", names.join(", ")))
+        })
     }
 }
 
@@ -53,7 +58,9 @@ impl Program {
 #[derive(Clone, Debug)]
 pub struct Files {
     /// The program that printed them.
-    pub program: Program,
+    pub program: &'static Program,
+    /// Flags of that program that are set.
+    pub flags: Vec<&'static str>,
     /// The files; `-` is standard input.
     pub files: Vec<PathBuf>,
     /// The fabric that was measured: each record gets its bound.
@@ -75,7 +82,10 @@ impl Files {
     /// # Errors
     /// A file that cannot be read or is none of the program's, or a fabric that cannot be built.
     pub fn each(&self, give: &mut dyn FnMut(Record, Option<String>)) -> Result<(), Error> {
-        let Files { program, fabric, nodes, benchmark, ranks, .. } = self;
+        let Files { program, flags, fabric, nodes, benchmark, ranks, .. } = self;
+        if let Some(flag) = flags.iter().find(|flag| program.flags.iter().all(|own| own.name != **flag)) {
+            return Err(Error::Input(format!("--{flag}: is no flag of {}", program.name)));
+        }
         if nodes.is_some_and(|nodes| nodes < 2) || (nodes.is_some() && fabric.is_none()) {
             return Err(Error::Input("--nodes: must be 2 or more, of --fabric".to_owned()));
         }
@@ -86,7 +96,7 @@ impl Files {
         let mut bounds = fabric.as_deref().map(|name| Bounds::open(name, *nodes)).transpose()?;
         for path in &self.files {
             let file = path.display().to_string();
-            for record in read(&file, &text_of(path)?, *program, &told)? {
+            for record in read(&file, &text_of(path)?, program, flags, &told)? {
                 let record = match &mut bounds {
                     Some(bounds) => bounds.add(record)?,
                     None => record,
@@ -122,37 +132,28 @@ pub fn text_of(path: &Path) -> Result<String, Error> {
 
 /// What the user says of a run, where its text does not.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Told<'a> {
+struct Told<'a> {
     /// The fabric that was measured.
-    pub fabric: Option<&'a str>,
+    fabric: Option<&'a str>,
     /// The benchmark.
-    pub benchmark: Option<&'a str>,
+    benchmark: Option<&'a str>,
     /// Ranks that took part.
-    pub ranks: Option<u32>,
+    ranks: Option<u32>,
 }
 
 /// The records of what `program` printed into `file`.
-///
-/// # Errors
-/// The line that is none of the program's, or what the text does not tell.
-pub fn read(file: &str, text: &str, program: Program, told: &Told<'_>) -> Result<Vec<Record>, Error> {
+fn read(file: &str, text: &str, program: &Program, flags: &[&str], told: &Told<'_>) -> Result<Vec<Record>, Error> {
     let text = Text::new(file, text);
-    let records = match program {
-        Program::Osu => osu::read(&text)?,
-        Program::Imb => imb::read(&text)?,
-        Program::NcclTests => nccl::read(&text)?,
-        Program::Perftest { gbits } => perftest::read(&text, gbits)?,
-        Program::Iperf3 => iperf3::read(&text)?,
-    };
+    let records = (program.read)(&text, flags)?;
     if records.is_empty() {
-        return Err(text.wrong(0, "holds no result", &format!("what {} prints", program.name())));
+        return Err(text.wrong(0, "holds no result", &format!("what {} prints", program.name)));
     }
     let finish = |record: Record| {
         let record = with_told(record, told);
         if record.text("benchmark").is_none() {
             return Err(text.wrong(0, "does not tell which benchmark it is of", "--benchmark NAME"));
         }
-        Ok(head(told, program.name()).followed_by(record).with("file", file))
+        Ok(head(told, program.name).followed_by(record).with("file", file))
     };
     records.into_iter().map(finish).collect()
 }
@@ -183,8 +184,9 @@ mod tests {
 
     fn all(text: &str) {
         let text = Text::new("f", text);
-        let _ =
-            (osu::read(&text), imb::read(&text), nccl::read(&text), perftest::read(&text, false), iperf3::read(&text));
+        for program in PROGRAMS {
+            let _ = (program.read)(&text, &[]);
+        }
     }
 
     /// The sample files, for mutation.

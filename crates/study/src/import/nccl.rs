@@ -1,12 +1,21 @@
 //! NCCL tests, text and `-J` JSON: time of an operation, algorithm bandwidth (size over time) and bus bandwidth (what
 //! the slowest link carries), out of place and in place. GB is 10^9 B.
 
+use super::Program;
 use super::text::{Text, is_row, plain};
 use crate::Error;
 use hotlink_bench::Record;
 use serde_json::Value;
 
-pub fn read(text: &Text<'_>) -> Result<Vec<Record>, Error> {
+/// How it is found and read.
+pub(super) const ENTRY: Program = Program {
+    name: "nccl-tests",
+    meaning: "NCCL or RCCL tests: text, or the JSON of -J",
+    flags: &[],
+    read: |text, _| read(text),
+};
+
+fn read(text: &Text<'_>) -> Result<Vec<Record>, Error> {
     if text.is_json() { json(text) } else { lines(text) }
 }
 

@@ -1,5 +1,6 @@
 //! OSU micro-benchmarks, from 3.x to 7.x: a title, options as comments, heads of columns, rows. MB is 10^6 B.
 
+use super::Program;
 use super::text::{Text, columns, is_row, plain, with_bandwidth};
 use crate::Error;
 use hotlink_bench::Record;
@@ -7,7 +8,15 @@ use hotlink_bench::Record;
 /// Heads without a unit in brackets.
 const WHOLE: [&str; 6] = ["Size", "MB/s", "Messages/s", "Iterations", "Validation", "Pairs"];
 
-pub fn read(text: &Text<'_>) -> Result<Vec<Record>, Error> {
+/// How it is found and read.
+pub(super) const ENTRY: Program = Program {
+    name: "osu",
+    meaning: "OSU micro-benchmarks: text of any of them",
+    flags: &[],
+    read: |text, _| read(text),
+};
+
+fn read(text: &Text<'_>) -> Result<Vec<Record>, Error> {
     let mut records = Vec::new();
     let (mut head, mut heads): (Record, Vec<String>) = (Record::new(), Vec::new());
     for (number, line) in text.lines() {

@@ -2,6 +2,7 @@
 //! put right in 2023), Gb 10^9 bits. The latency of sends and writes is half the round trip.
 
 use super::text::{Text, columns, is_row, plain, with_bandwidth};
+use super::{Flag, Program};
 use crate::Error;
 use hotlink_bench::Record;
 use serde_json::Value;
@@ -10,7 +11,18 @@ use serde_json::Value;
 const MIB: f64 = 1.048_576;
 const GBIT: f64 = 125.0;
 
-pub fn read(text: &Text<'_>, gbits: bool) -> Result<Vec<Record>, Error> {
+/// How it is found and read.
+pub(super) const ENTRY: Program = Program {
+    name: "perftest",
+    meaning: "perftest (ib_write_bw, ib_send_lat, ...): text, or the JSON of --out_json",
+    flags: &[Flag {
+        name: "report-gbits",
+        meaning: "The JSON is of a run with --report_gbits: it does not tell itself",
+    }],
+    read: |text, flags| read(text, flags.contains(&"report-gbits")),
+};
+
+fn read(text: &Text<'_>, gbits: bool) -> Result<Vec<Record>, Error> {
     if text.is_json() { json(text, gbits) } else { lines(text) }
 }
 
