@@ -29,7 +29,7 @@ const FAILURES: [&str; 22] = [
 ];
 
 /// Why a file's numbers do not count, with the line; `None`: nothing speaks against them.
-pub fn doubt(text: &str, program: Program) -> Option<(usize, String)> {
+pub fn doubt(text: &str, program: Option<&Program>) -> Option<(usize, String)> {
     if let Some((index, line)) = text.lines().enumerate().find(|(_, line)| failed(line)) {
         let shown: String = line.trim().chars().take(80).collect();
         return Some((index + 1, format!("the run failed: '{shown}'")));
@@ -42,29 +42,11 @@ pub fn doubt(text: &str, program: Program) -> Option<(usize, String)> {
     if !text.ends_with('\n') {
         return cut("its last line does not end");
     }
-    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    match program {
-        Program::NcclTests if !has(&["Avg bus bandwidth", "Collective test concluded"]) => {
-            cut("its average at the end is missing")
-        }
-        Program::Iperf3 if !has(&["iperf Done.", "receiver"]) => cut("its sum at the end is missing"),
-        Program::Imb if !has(&["All processes entering MPI_Finalize"]) => {
-            cut("'All processes entering MPI_Finalize' is missing")
-        }
-        Program::Perftest { .. } if !ends_with_rule(text) => cut("the line of dashes at its end is missing"),
-        _ => None,
-    }
+    program.and_then(|program| (program.lacks)(text)).and_then(|what| cut(&format!("{what} is missing")))
 }
 
 fn failed(line: &str) -> bool {
     FAILURES.iter().any(|word| line.contains(word))
-}
-
-/// Whether a line of dashes follows the last row.
-fn ends_with_rule(text: &str) -> bool {
-    let row = |line: &&str| line.trim_start().starts_with(|c: char| c.is_ascii_digit());
-    let after = text.lines().rev().take_while(|line| !row(line));
-    after.into_iter().any(|line| line.trim().len() > 9 && line.trim().bytes().all(|byte| byte == b'-'))
 }
 
 #[cfg(test)]
@@ -73,15 +55,14 @@ mod tests {
 
     #[test]
     fn a_failed_or_cut_output_is_doubted() {
-        let doubted = |text: &str, program| doubt(text, program).map(|(line, what)| format!("{line}: {what}"));
-        assert_eq!(doubted("# OSU MPI Latency Test\n1 2.0\n", Program::Osu), None);
-        assert!(doubted("# OSU MPI Latency Test\n1 2.0\n2 2.", Program::Osu).unwrap().contains("last line"));
-        assert!(
-            doubted("1 2.0\nsrun: error: node3: task 1: Killed\n", Program::Osu).unwrap().starts_with("2: the run")
-        );
-        assert!(doubted("{\"end\": ", Program::Iperf3).unwrap().contains("JSON"));
-        assert!(doubted("#bytes\n 2 1000 1.0\n", Program::Perftest { gbits: false }).unwrap().contains("dashes"));
-        assert_eq!(doubted("#bytes\n 2 1000 1.0\n----------------\n", Program::Perftest { gbits: false }), None);
-        assert!(doubted("# nccl-tests\n 8 2\n", Program::NcclTests).unwrap().contains("average"));
+        let doubted =
+            |text: &str, name| doubt(text, Program::named(name).ok()).map(|(line, what)| format!("{line}: {what}"));
+        assert_eq!(doubted("# OSU MPI Latency Test\n1 2.0\n", "osu"), None);
+        assert!(doubted("# OSU MPI Latency Test\n1 2.0\n2 2.", "osu").unwrap().contains("last line"));
+        assert!(doubted("1 2.0\nsrun: error: node3: task 1: Killed\n", "osu").unwrap().starts_with("2: the run"));
+        assert!(doubted("{\"end\": ", "iperf3").unwrap().contains("JSON"));
+        assert!(doubted("#bytes\n 2 1000 1.0\n", "perftest").unwrap().contains("dashes"));
+        assert_eq!(doubted("#bytes\n 2 1000 1.0\n----------------\n", "perftest"), None);
+        assert!(doubted("# nccl-tests\n 8 2\n", "nccl-tests").unwrap().contains("average"));
     }
 }

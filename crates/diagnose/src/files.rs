@@ -15,7 +15,7 @@ const HEAD: usize = 1 << 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// Results of a program.
-    Results(Program),
+    Results(&'static Program),
     /// Results of `hotlink ... --json`.
     Own,
     /// A dump of a network: cables or tables.
@@ -32,37 +32,20 @@ pub const ALLOWED: &str = "outputs of OSU, IMB, nccl-tests, perftest, iperf3; ho
 
 /// What a text is.
 pub fn recognise(text: &str) -> Option<What> {
-    let has = |word: &str| text.contains(word);
     let head = &text.as_bytes()[..text.len().min(HEAD)];
     if hotlink_site::kind(head).is_some() {
         return Some(What::Network);
     }
-    let program = if text.trim_start().starts_with('{') {
-        match () {
-            () if has("\"hotlink/1\"") => return Some(What::Own),
-            () if has("\"test_info\"") => Program::Perftest { gbits: false },
-            () if has("\"nccl_version\"") || has("\"bus_bw\"") => Program::NcclTests,
-            () if has("\"test_start\"") || (has("\"intervals\"") && has("\"start\"")) => Program::Iperf3,
-            () => return None,
-        }
-    } else if hardware::is_lspci(text) {
+    if text.trim_start().starts_with('{') && text.contains("\"hotlink/1\"") {
+        return Some(What::Own);
+    }
+    if hardware::is_lspci(text) {
         return Some(What::Lspci);
-    } else if hardware::is_ibstat(text) {
+    }
+    if hardware::is_ibstat(text) {
         return Some(What::Ibstat);
-    } else if has("# OSU ") {
-        Program::Osu
-    } else if has("MPI Benchmarks ") {
-        Program::Imb
-    } else if has("nccl-tests") || (has("busbw") && has("algbw")) {
-        Program::NcclTests
-    } else if has("#bytes") && (has("/sec]") || has("[usec]")) {
-        Program::Perftest { gbits: false }
-    } else if has("Interval") && has("Transfer") {
-        Program::Iperf3
-    } else {
-        return None;
-    };
-    Some(What::Results(program))
+    }
+    Program::of(text).map(What::Results)
 }
 
 /// Results of one file.
@@ -142,18 +125,18 @@ impl Evidence {
             None if text.trim().is_empty() => {
                 self.flag(file.to_owned(), "is empty: the run printed nothing".to_owned())
             }
-            None => match condition::doubt(text, Program::Osu) {
+            None => match condition::doubt(text, None) {
                 Some((line, what)) if what.contains("failed") => self.flag(place(line), what),
                 _ => self.flag(file.to_owned(), format!("is none of: {ALLOWED}")),
             },
         }
     }
 
-    fn results(&mut self, file: &str, text: &str, program: Program) {
-        if let Some((line, what)) = condition::doubt(text, program) {
+    fn results(&mut self, file: &str, text: &str, program: &'static Program) {
+        if let Some((line, what)) = condition::doubt(text, Some(program)) {
             return self.flag(format!("{file}:{line}"), format!("{what}; its numbers do not count"));
         }
-        match import::read(file, text, program, &Told::default()) {
+        match import::read(file, text, program, &[], &Told::default()) {
             Ok(records) => {
                 let wrong = records.iter().filter(|record| record.get("verified") == Some(&false.into())).count();
                 if wrong > 0 {
@@ -184,7 +167,7 @@ mod tests {
     #[test]
     fn files_are_recognised_by_content() {
         let program = |text: &str| match recognise(text) {
-            Some(What::Results(program)) => program.name().to_owned(),
+            Some(What::Results(program)) => program.name.to_owned(),
             other => format!("{other:?}"),
         };
         assert_eq!(program("# OSU MPI Latency Test v7.4\n# Size  Latency (us)\n1 1.0\n"), "osu");

@@ -17,11 +17,11 @@ const LAUNCHERS: [&str; 5] = ["srun", "mpirun", "mpiexec", "mpiexec.hydra", "pru
 const LINES: usize = 200;
 
 /// The hosts of a file of results, and of any other file with `program` left out.
-pub fn of(file: &str, text: &str, program: Option<Program>) -> Vec<String> {
+pub fn of(file: &str, text: &str, program: Option<&Program>) -> Vec<String> {
     let told = text.lines().take(LINES).find_map(stated);
-    let own = || match program {
-        Some(Program::NcclTests) => unique(text.lines().filter_map(nccl_device)),
-        Some(Program::Iperf3) => iperf3(text),
+    let own = || match program.map(|program| program.name) {
+        Some("nccl-tests") => unique(text.lines().filter_map(nccl_device)),
+        Some("iperf3") => iperf3(text),
         _ => None,
     };
     told.or_else(own).or_else(|| text.lines().take(LINES).find_map(launched)).unwrap_or_else(|| named(file))
@@ -105,9 +105,9 @@ mod tests {
         assert_eq!(of("x.txt", "/usr/bin/mpirun -np 2 --host a:1,b:1 osu_bw\n", None), "a b");
         let nccl = "#  Rank  0 Group  0 Pid 4711 on      node0 device  0 [0000:17:00] GPU\n\
                     #  Rank  1 Group  0 Pid 4711 on      node1 device  0 [0000:17:00] GPU\n";
-        assert_eq!(of("x.txt", nccl, Some(Program::NcclTests)), "node0 node1");
+        assert_eq!(of("x.txt", nccl, Program::named("nccl-tests").ok()), "node0 node1");
         let iperf = r#"{"start":{"connecting_to":{"host":"b7","port":5201},"system_info":"Linux a3 6.1"}}"#;
-        assert_eq!(of("x.json", iperf, Some(Program::Iperf3)), "a3 b7");
-        assert_eq!(of("i.a.b.json", "{}", Some(Program::Iperf3)), "a b");
+        assert_eq!(of("x.json", iperf, Program::named("iperf3").ok()), "a3 b7");
+        assert_eq!(of("i.a.b.json", "{}", Program::named("iperf3").ok()), "a b");
     }
 }

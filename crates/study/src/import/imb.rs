@@ -1,8 +1,8 @@
 //! Intel MPI Benchmarks: `# Benchmarking NAME`, `# #processes = N`, heads of columns, rows. MB is 10^6 B from version
 //! 2018 on, 2^20 B before. Ping-pong's time is half the round trip; the greatest over the ranks is `latency_us`.
 
-use super::Program;
 use super::text::{Text, is_row, plain};
+use super::{Program, is_json};
 use crate::Error;
 use hotlink_bench::Record;
 
@@ -11,6 +11,11 @@ pub(super) const ENTRY: Program = Program {
     name: "imb",
     meaning: "Intel MPI Benchmarks: text of one run with any number of benchmarks",
     flags: &[],
+    recognises: |text| !is_json(text) && text.contains("MPI Benchmarks "),
+    lacks: |text| {
+        let is_whole = text.contains("All processes entering MPI_Finalize");
+        (!is_whole).then_some("'All processes entering MPI_Finalize'")
+    },
     read: |text, _| read(text),
 };
 

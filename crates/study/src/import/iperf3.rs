@@ -1,8 +1,8 @@
 //! iperf3, text and `-J` JSON: what the receiver got, with the median over the intervals where they are told. Bits
 //! count in 10^3, bytes (`-f K`, `-f M`) in 2^10.
 
-use super::Program;
 use super::text::Text;
+use super::{Program, is_json};
 use crate::Error;
 use hotlink_bench::{Record, Summary};
 use serde_json::Value;
@@ -11,8 +11,20 @@ use serde_json::Value;
 const BIT: f64 = 1.0 / 8e6;
 
 /// How it is found and read.
-pub(super) const ENTRY: Program =
-    Program { name: "iperf3", meaning: "iperf3: text, or the JSON of -J", flags: &[], read: |text, _| read(text) };
+pub(super) const ENTRY: Program = Program {
+    name: "iperf3",
+    meaning: "iperf3: text, or the JSON of -J",
+    flags: &[],
+    recognises: |text| match is_json(text) {
+        true => text.contains("\"test_start\"") || (text.contains("\"intervals\"") && text.contains("\"start\"")),
+        false => text.contains("Interval") && text.contains("Transfer"),
+    },
+    lacks: |text| {
+        let is_whole = text.contains("iperf Done.") || text.contains("receiver");
+        (!is_whole).then_some("its sum at the end")
+    },
+    read: |text, _| read(text),
+};
 
 fn read(text: &Text<'_>) -> Result<Vec<Record>, Error> {
     if text.is_json() { json(text) } else { lines(text) }

@@ -24,6 +24,10 @@ pub struct Program {
     pub meaning: &'static str,
     /// What a user must say where its text does not tell.
     pub flags: &'static [Flag],
+    /// Whether a text is what it prints.
+    pub recognises: fn(&str) -> bool,
+    /// What the end of a whole text of it has and this one lacks (`its sum at the end`).
+    pub lacks: fn(&str) -> Option<&'static str>,
     /// Reads its text, with the flags that are set.
     read: fn(&Text<'_>, &[&str]) -> Result<Vec<Record>, Error>,
 }
@@ -40,7 +44,19 @@ pub struct Flag {
 /// Every program.
 pub static PROGRAMS: [&Program; 5] = [&osu::ENTRY, &imb::ENTRY, &nccl::ENTRY, &perftest::ENTRY, &iperf3::ENTRY];
 
+impl PartialEq for Program {
+    fn eq(&self, other: &Program) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Program {}
+
 impl Program {
+    /// The program that a text is of.
+    pub fn of(text: &str) -> Option<&'static Program> {
+        PROGRAMS.into_iter().find(|program| (program.recognises)(text))
+    }
     /// The program of that name.
     ///
     /// # Errors
@@ -52,6 +68,10 @@ impl Program {
             Error::Input(format!("program: `{name}`: must be one of {}", names.join(", ")))
         })
     }
+}
+
+fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with('{')
 }
 
 /// Files of a program, and what the user says of them.
@@ -132,17 +152,20 @@ pub fn text_of(path: &Path) -> Result<String, Error> {
 
 /// What the user says of a run, where its text does not.
 #[derive(Clone, Copy, Debug, Default)]
-struct Told<'a> {
+pub struct Told<'a> {
     /// The fabric that was measured.
-    fabric: Option<&'a str>,
+    pub fabric: Option<&'a str>,
     /// The benchmark.
-    benchmark: Option<&'a str>,
+    pub benchmark: Option<&'a str>,
     /// Ranks that took part.
-    ranks: Option<u32>,
+    pub ranks: Option<u32>,
 }
 
 /// The records of what `program` printed into `file`.
-fn read(file: &str, text: &str, program: &Program, flags: &[&str], told: &Told<'_>) -> Result<Vec<Record>, Error> {
+///
+/// # Errors
+/// The line that is none of the program's, or what the text does not tell.
+pub fn read(file: &str, text: &str, program: &Program, flags: &[&str], told: &Told<'_>) -> Result<Vec<Record>, Error> {
     let text = Text::new(file, text);
     let records = (program.read)(&text, flags)?;
     if records.is_empty() {

@@ -1,8 +1,8 @@
 //! NCCL tests, text and `-J` JSON: time of an operation, algorithm bandwidth (size over time) and bus bandwidth (what
 //! the slowest link carries), out of place and in place. GB is 10^9 B.
 
-use super::Program;
 use super::text::{Text, is_row, plain};
+use super::{Program, is_json};
 use crate::Error;
 use hotlink_bench::Record;
 use serde_json::Value;
@@ -12,6 +12,14 @@ pub(super) const ENTRY: Program = Program {
     name: "nccl-tests",
     meaning: "NCCL or RCCL tests: text, or the JSON of -J",
     flags: &[],
+    recognises: |text| match is_json(text) {
+        true => text.contains("\"nccl_version\"") || text.contains("\"bus_bw\""),
+        false => text.contains("nccl-tests") || (text.contains("busbw") && text.contains("algbw")),
+    },
+    lacks: |text| {
+        let is_whole = text.contains("Avg bus bandwidth") || text.contains("Collective test concluded");
+        (!is_whole).then_some("its average at the end")
+    },
     read: |text, _| read(text),
 };
 

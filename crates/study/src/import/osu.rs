@@ -1,7 +1,7 @@
 //! OSU micro-benchmarks, from 3.x to 7.x: a title, options as comments, heads of columns, rows. MB is 10^6 B.
 
-use super::Program;
 use super::text::{Text, columns, is_row, plain, with_bandwidth};
+use super::{Program, is_json};
 use crate::Error;
 use hotlink_bench::Record;
 
@@ -13,6 +13,8 @@ pub(super) const ENTRY: Program = Program {
     name: "osu",
     meaning: "OSU micro-benchmarks: text of any of them",
     flags: &[],
+    recognises: |text| !is_json(text) && text.contains("# OSU "),
+    lacks: |_| None,
     read: |text, _| read(text),
 };
 

@@ -2,7 +2,7 @@
 //! put right in 2023), Gb 10^9 bits. The latency of sends and writes is half the round trip.
 
 use super::text::{Text, columns, is_row, plain, with_bandwidth};
-use super::{Flag, Program};
+use super::{Flag, Program, is_json};
 use crate::Error;
 use hotlink_bench::Record;
 use serde_json::Value;
@@ -19,11 +19,23 @@ pub(super) const ENTRY: Program = Program {
         name: "report-gbits",
         meaning: "The JSON is of a run with --report_gbits: it does not tell itself",
     }],
+    recognises: |text| match is_json(text) {
+        true => text.contains("\"test_info\""),
+        false => text.contains("#bytes") && (text.contains("/sec]") || text.contains("[usec]")),
+    },
+    lacks: |text| (!ends_with_rule(text)).then_some("the line of dashes at its end"),
     read: |text, flags| read(text, flags.contains(&"report-gbits")),
 };
 
 fn read(text: &Text<'_>, gbits: bool) -> Result<Vec<Record>, Error> {
     if text.is_json() { json(text, gbits) } else { lines(text) }
+}
+
+/// Whether a line of dashes follows the last row.
+fn ends_with_rule(text: &str) -> bool {
+    let row = |line: &&str| line.trim_start().starts_with(|c: char| c.is_ascii_digit());
+    let mut after = text.lines().rev().take_while(|line| !row(line));
+    after.any(|line| line.trim().len() > 9 && line.trim().bytes().all(|byte| byte == b'-'))
 }
 
 fn lines(text: &Text<'_>) -> Result<Vec<Record>, Error> {
