@@ -31,6 +31,22 @@ fn a_graph_says_what_its_network_is() {
     assert_eq!(import::graph("g.json", &stated, None).unwrap().spec.packet.overhead_bytes.value, 82.0);
 }
 
+#[test]
+fn a_packet_s_overhead_is_stated_or_known_and_never_none() {
+    let of = |technology: &str, packet: &str| {
+        let head = format!(r#"{{"technology": "{technology}", "packet": {packet}, "rate_MBps": 100, "#);
+        let text = head + r#""nodes": 2, "switches": 1, "links": [["n0", "s0"], ["n1", "s0"]]}"#;
+        import::graph("g.json", &text, None).map(|fabric| fabric.spec.packet.overhead_bytes.value)
+    };
+    assert_eq!(of("roce", r#"{"payload_max_B": 1024, "overhead_B": 40}"#).unwrap(), 40.0);
+    // The technology's record says it.
+    assert_eq!(of("roce", r#"{"payload_max_B": 1024}"#).unwrap(), 82.0);
+    let bare = technology::TECHNOLOGIES.iter().find(|one| one.packet.is_none()).unwrap().name;
+    let refused = of(bare, r#"{"payload_max_B": 1024}"#).unwrap_err().to_string();
+    assert!(refused.starts_with("g.json: packet: overhead_B is missing"), "{refused}");
+    assert_eq!(of(bare, r#"{"payload_max_B": 1024, "overhead_B": 0}"#).unwrap(), 0.0);
+}
+
 /// Two switches with two nodes each; the link between them is the narrow place.
 const DUMBBELL: &str = r#"{
   "nodes": ["a", "b", "c", "d"], "switches": ["left", "right"], "rate_MBps": 100, "latency_us": 1,

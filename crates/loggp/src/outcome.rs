@@ -23,6 +23,8 @@ pub struct Outcome {
     pub bound: Time,
     /// What gives the bound.
     pub limit: Limit,
+    /// The processor or adapter that was busiest, and for how long; none where nothing was done.
+    pub busiest: Option<(Limit, Time)>,
 }
 
 impl Outcome {

@@ -416,7 +416,7 @@ impl<'a> Machine<'a> {
             return Err(Stuck::Late);
         }
         self.check_ended()?;
-        let (bound, limit) = self.bound();
+        let ((bound, limit), busiest) = (self.bound(), self.busiest());
         Ok(Outcome {
             finish: self.finish.into_iter().map(Time).collect(),
             operations: self.schedule.ops().len() as u64,
@@ -426,6 +426,7 @@ impl<'a> Machine<'a> {
             trace_hash: self.trace.value(),
             bound: Time(bound),
             limit,
+            busiest,
         })
     }
 
@@ -444,6 +445,20 @@ impl<'a> Machine<'a> {
             return Err(Stuck::Unreceived { messages: ids().filter(|&id| lost(id)).count() as u64, first: op, number });
         }
         Ok(())
+    }
+
+    /// Of equals the first.
+    fn busiest(&self) -> Option<(Limit, Time)> {
+        let cpus = self.cpus.iter().enumerate().map(|(at, cpu)| {
+            let at = at as u32;
+            (cpu.work, Limit::Cpu { rank: at / self.cpus_each, cpu: at % self.cpus_each })
+        });
+        let nics = self.nics.iter().enumerate().flat_map(|(at, gaps)| {
+            let (rank, nic) = (at as u32 / self.nics_each, at as u32 % self.nics_each);
+            [(gaps.sent.sum, Limit::Send { rank, nic }), (gaps.received.sum, Limit::Recv { rank, nic })]
+        });
+        let most = cpus.chain(nics).reduce(|most, one| if one.0 > most.0 { one } else { most });
+        most.filter(|most| most.0 > 0).map(|(time, limit)| (limit, Time(time)))
     }
 
     /// The largest of the longest chain and each rank's work. Of an adapter's gaps the last may reach past the end,

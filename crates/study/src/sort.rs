@@ -1,16 +1,13 @@
 //! NPB's Integer Sort: where it is defined, and its record.
 
 use crate::Error;
-use crate::values::Counts;
 use hotlink_bench::Record;
 use hotlink_bench::is::{ITERATIONS, IntegerSort, Sorted};
 
-/// The ranks on which the sort is defined.
-pub fn ranks(counts: &Counts) -> Result<Vec<u32>, Error> {
-    allowed(counts.to_u32().map_err(|what| Error::Input(format!("--ranks: {what}")))?)
-}
-
-/// The same, whether they were asked for or started by a launcher.
+/// The ranks on which the sort is defined, whether they were asked for or started by a launcher.
+///
+/// # Errors
+/// Which is not.
 pub fn allowed(ranks: Vec<u32>) -> Result<Vec<u32>, Error> {
     match ranks.iter().find(|ranks| !ranks.is_power_of_two() || **ranks > 512) {
         Some(wrong) => Err(Error::Input(format!("--ranks {wrong}: allowed are powers of two up to 512"))),

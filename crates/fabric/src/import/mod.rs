@@ -21,7 +21,8 @@
 //! direct: every node forwards, as in a ring or a torus. `routing` is `shortest-ecmp` (as without it),
 //! `shortest-single`, `up-down` or `source`; the last takes `routes`, each with `from`, `to` and the devices between
 //! them in `via`, and all shortest paths where none is given. Where a hop has parallel links, `cables` says for each hop
-//! of the route which link it takes, from 0 in the order of the file. `packet` may give `payload_max_B` and `overhead_B`.
+//! of the route which link it takes, from 0 in the order of the file. `packet` may give `payload_max_B` and `overhead_B`; without
+//! `overhead_B` that of the parts or the technology holds, and where neither states one the file is refused.
 //!
 //! `technology` says what the network is (see [`crate::technology`]); the caller may state it in the file's place. Its
 //! record gives flow control, packet format and how packets choose among equal paths (`paths` states another choice).
@@ -355,7 +356,9 @@ impl Reader<'_> {
             spec.paths = Paths::named(paths).or_else(|what| self.wrong("paths", what))?;
         }
         let framed = spec.technology.packet.map(Into::into);
-        if let Some(packet) = parts.as_ref().and_then(|parts| parts.packet.clone()).or(framed) {
+        let known = parts.as_ref().and_then(|parts| parts.packet.clone()).or(framed);
+        let is_framed = known.is_some();
+        if let Some(packet) = known {
             spec.packet = packet;
         }
         if let Some(parts) = parts {
@@ -363,13 +366,25 @@ impl Reader<'_> {
         }
         self.links_of(&mut spec)?;
         if let Some(packet) = &self.parsed.packet {
-            let overhead = packet.overhead.unwrap_or(0.0);
-            if !(0.0..=1e9).contains(&overhead) || packet.payload_max == Some(0) {
+            if !packet.overhead.is_none_or(|bytes| (0.0..=1e9).contains(&bytes)) || packet.payload_max == Some(0) {
                 return self.wrong("packet", "payload_max_B from 1 up, overhead_B from 0 to 1e9");
             }
             spec.packet.payload_max_bytes = packet.payload_max.map(|bytes| self.stated(bytes, "B"));
-            spec.packet.overhead_bytes = self.stated(overhead, "B");
-            spec.packet.overhead_per_hop_bytes = self.stated(0.0, "B");
+            match packet.overhead {
+                Some(overhead) => {
+                    spec.packet.overhead_bytes = self.stated(overhead, "B");
+                    spec.packet.overhead_per_hop_bytes = self.stated(0.0, "B");
+                }
+                None if is_framed => {}
+                None => {
+                    let name = spec.technology.name;
+                    let what = format!(
+                        "overhead_B is missing, and neither `parts` nor {name}'s record states it: give the bytes \
+                         of header and trailer of a packet, 0 to 1e9"
+                    );
+                    return self.wrong("packet", what);
+                }
+            }
         }
         Ok(spec)
     }

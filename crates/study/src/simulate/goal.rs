@@ -1,5 +1,6 @@
 //! A schedule on a machine of the LogGP family.
 
+use super::limiter;
 use super::loggp::recorded;
 use crate::{Error, Source, Watch};
 use hotlink_bench::Record;
@@ -145,7 +146,7 @@ fn record(name: &str, machine: &LogGops, outcome: &Outcome) -> Record {
     if machine.eager_max != u64::MAX {
         record.set("S_B", machine.eager_max);
     }
-    record
+    let record = record
         .with("latency_us", latency.us())
         .with("n", finish.len())
         .with("min", quantile(0.0))
@@ -157,7 +158,8 @@ fn record(name: &str, machine: &LogGops, outcome: &Outcome) -> Record {
         .with("bytes", outcome.bytes)
         .with("bound_latency_us", bound.us())
         .with("efficiency", efficiency)
-        .with("limiting_resource", outcome.limit.to_string())
+        .with("limiting_resource", outcome.limit.to_string());
+    limiter::of_schedule(record, outcome)
         .with("events", outcome.events)
         // The LogGP machine has no network to hop through.
         .with("packet_hops", 0)

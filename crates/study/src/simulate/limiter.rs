@@ -3,6 +3,7 @@
 
 use hotlink_bench::{Record, Which};
 use hotlink_fabric::units::Time;
+use hotlink_loggp::Outcome;
 use hotlink_port::{Busy, Task};
 use hotlink_sim::Plan;
 use hotlink_sim::workload::Run;
@@ -43,6 +44,12 @@ pub(super) fn of_ranks(record: Record, plan: &Plan<'_>, run: &Run, busy: &[Busy]
 /// Of programs on a machine without network.
 pub(super) fn of_machine(record: Record, busy: &[Busy], elapsed: Time, which: Option<Which>) -> Record {
     with(record, devices(busy, elapsed, which))
+}
+
+/// Of a schedule on a LogGP machine.
+pub(super) fn of_schedule(record: Record, outcome: &Outcome) -> Record {
+    let share = |time: Time| time.0 as f64 / outcome.latency().0.max(1) as f64;
+    with(record, outcome.busiest.map(|(what, time)| Busiest { name: what.to_string(), share: share(time) }))
 }
 
 /// Each rank's processor, named with what it did most, and adapter.
