@@ -74,6 +74,9 @@ prove-messages: .stamps/tools ## every interleaving of small message programs, f
 mutants-messages: .stamps/tools ## generated mutants of the message engine, resumable (ARGS="--shard 0/8 --minutes 30")
 	@$(TIMED) "mutants of the message engine and the port contract" tools/mutants/run $(ARGS)
 
+fuzz-site: .stamps/tools ## ten million damaged files for the readers of networks (HOTLINK_FUZZ=1000000 HOTLINK_SEED=2)
+	@$(TIMED) "damaged files" cargo test --release --locked --quiet --package hotlink-site --test fuzz -- --ignored
+
 fuzz-messages: .stamps/tools ## random message programs on every port and beside mpi4py (ARGS="--port shm --messages 1e6 --seed 7")
 	@$(TIMED) "building the fuzzer" \
 	    cargo build --locked --quiet --release --package hotlink-real --example fuzz_messages

@@ -30,6 +30,7 @@ mod ibnetdiscover;
 mod job;
 mod lfts;
 mod lines;
+pub mod outline;
 mod pattern;
 mod ports;
 mod rates;

@@ -1,4 +1,4 @@
-//! Where a fabric comes from: the catalog, a fabric file, a graph file, or a site's own dumps.
+//! Where a fabric comes from: the catalog, a fabric file, a graph file, a description of cables, or a site's own dumps.
 
 use crate::Error;
 use crate::values::Counts;
@@ -44,6 +44,10 @@ impl Source {
     /// # Errors
     /// As [`Source::open`]; a technology for a catalog file.
     pub fn open_as(name: &str, technology: Option<&'static Technology>) -> Result<Source, Error> {
+        let described = site::outline::open(name).map_err(|error| Error::Input(error.to_string()))?;
+        if let Some((file, graph)) = described {
+            return Source::graph_of(&file, graph, technology);
+        }
         let (base, settings) = variant::split(name);
         if let Some((key, _)) = settings.first().filter(|_| is_graph(base) || site::files(base).is_some()) {
             return Err(Error::Input(format!(
@@ -94,6 +98,10 @@ impl Source {
             }
         }
         let text = input::text(file).map_err(|error| cannot(format!("cannot be read: {error}")))?;
+        Source::graph_of(file, text, technology)
+    }
+
+    fn graph_of(file: &str, text: String, technology: Option<&'static Technology>) -> Result<Source, Error> {
         let fabric = import::graph(file, &text, technology).map_err(|error| Error::Input(error.to_string()))?;
         let nodes = fabric.nodes();
         Ok(Source {

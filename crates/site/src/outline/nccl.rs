@@ -1,0 +1,116 @@
+//! NCCL's topology XML (`NCCL_TOPO_DUMP_FILE`): processors, PCI Express switches, GPUs and adapters inside one host.
+//!
+//! GPUs and adapters (`net`) are the end points; processors and PCI Express devices forward. Rates: a `pci` element's
+//! `link_speed` times its `link_width`; NVLinks have none in the file.
+
+use super::xml::{line, needed, parse};
+use super::{Link, Outline, wrong};
+use hotlink_fabric::import::ImportError;
+use roxmltree::Node;
+use std::collections::BTreeMap;
+
+pub(super) fn read(file: &str, text: &str) -> Result<Outline, ImportError> {
+    let document = parse(file, text)?;
+    let root = document.root_element();
+    let mut outline = Outline::default();
+    let mut gpus: BTreeMap<String, String> = BTreeMap::new();
+    let mut processors = Vec::new();
+    for cpu in root.children().filter(|node| node.has_tag_name("cpu")) {
+        let name = format!("cpu{}", needed(file, cpu, "numaid")?);
+        outline.switches.push(name.clone());
+        inside(file, cpu, &name, &mut outline, &mut gpus)?;
+        processors.push((name, line(cpu)));
+    }
+    // Processors reach each other, at a rate that the file does not state.
+    for (index, (a, at)) in processors.iter().enumerate() {
+        processors[..index].iter().for_each(|(b, _)| outline.link([b, a], None, *at));
+    }
+    for gpu in root.descendants().filter(|node| node.has_tag_name("gpu")) {
+        let own = gpu.parent().and_then(|pci| pci.attribute("busid")).and_then(|bus| gpus.get(bus)).cloned();
+        for link in gpu.children().filter(|node| node.has_tag_name("nvlink")) {
+            let far = gpus.get(needed(file, link, "target")?);
+            // Each link between two GPUs is named by both.
+            if let (Some(own), Some(far)) = (&own, far)
+                && own < far
+            {
+                outline.link([own, far], None, line(link));
+            }
+        }
+    }
+    Ok(outline)
+}
+
+/// What stands below a processor or a PCI Express device.
+fn inside(
+    file: &str,
+    node: Node<'_, '_>,
+    above: &str,
+    outline: &mut Outline,
+    gpus: &mut BTreeMap<String, String>,
+) -> Result<(), ImportError> {
+    // Nesting is as deep as PCI Express trees are: a few levels. Deeper files are none.
+    let depth = node.ancestors().count();
+    if depth > 32 {
+        return wrong(file, line(node), "is nested deeper than PCI Express trees are");
+    }
+    for pci in node.children().filter(|child| child.has_tag_name("pci")) {
+        let bus = needed(file, pci, "busid")?;
+        let rate = rate(file, pci)?;
+        let ends: Vec<Node<'_, '_>> = pci.children().filter(|child| child.has_tag_name("gpu")).collect();
+        let nets: Vec<Node<'_, '_>> = pci
+            .children()
+            .filter(|child| child.has_tag_name("nic"))
+            .flat_map(|nic| nic.children().filter(|child| child.has_tag_name("net")))
+            .collect();
+        let mut link = |ends: [&str; 2]| {
+            outline.links.push(Link {
+                ends: ends.map(str::to_owned),
+                rate_mbps: rate,
+                latency_us: None,
+                is_one_way: false,
+                line: line(pci),
+            });
+        };
+        let name = match (&ends[..], &nets[..]) {
+            ([gpu, ..], _) => format!("gpu{}", needed(file, *gpu, "dev")?),
+            (_, [net, ..]) => needed(file, *net, "name")?.to_owned(),
+            _ => format!("pci {bus}"),
+        };
+        link([&name, above]);
+        let is_end = !ends.is_empty() || !nets.is_empty();
+        let names = if is_end { &mut outline.nodes } else { &mut outline.switches };
+        if names.contains(&name) {
+            return wrong(file, line(pci), format!("'{name}' stands twice"));
+        }
+        names.push(name.clone());
+        if !ends.is_empty() {
+            gpus.insert(bus.to_owned(), name.clone());
+        }
+        if !is_end {
+            inside(file, pci, &name, outline, gpus)?;
+        }
+    }
+    Ok(())
+}
+
+/// MB/s of `link_speed="16.0 GT/s PCIe" link_width="16"`; none where the file has no speed (0 or empty).
+fn rate(file: &str, pci: Node<'_, '_>) -> Result<Option<f64>, ImportError> {
+    let speed = pci.attribute("link_speed").unwrap_or_default().trim();
+    let width = pci.attribute("link_width").unwrap_or_default().trim();
+    let Some(number) = speed.split_whitespace().next() else { return Ok(None) };
+    let (Ok(transfers), Ok(lanes)) = (number.parse::<f64>(), width.parse::<u32>()) else {
+        return wrong(
+            file,
+            line(pci),
+            format!("'{speed}' and '{width}' are no link: allowed are 16.0 GT/s PCIe and 16"),
+        );
+    };
+    // Up to 5 GT/s a byte takes ten bits on the wire, then 128 bits take 130 (PCI Express 1 to 5; 6 has no line code).
+    let code = match transfers {
+        low if low <= 5.0 => 0.8,
+        high if high > 32.0 => 1.0,
+        _ => 128.0 / 130.0,
+    };
+    let rate = transfers * f64::from(lanes) * code * 1e3 / 8.0;
+    Ok((rate.is_finite() && rate > 0.0).then_some(rate))
+}
