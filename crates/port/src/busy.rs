@@ -75,3 +75,31 @@ impl Busy {
         Time(self.engine_ps)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_added_is_told_by_task() {
+        let mut busy = Busy::default();
+        busy.add(Task::Copy, 5);
+        busy.add(Task::Copy, 7);
+        busy.add(Task::Setup, u64::MAX);
+        busy.add(Task::Setup, 1);
+        busy.add_engine(3);
+        busy.add_engine(4);
+        let told = Task::ALL.map(|task| busy.processor(task).0);
+        assert_eq!(told, [0, 12, 0, u64::MAX, 0, 0, 0]);
+        // What is known otherwise of the adapter counts where it is more.
+        let engines = [busy, busy.with_engine(6), busy.with_engine(9)].map(|busy| busy.engine().0);
+        assert_eq!((engines, busy.with_engine(9).processor(Task::Copy).0), ([7, 7, 9], 12));
+    }
+
+    #[test]
+    fn tasks_have_names_of_their_own() {
+        let names = Task::ALL.map(Task::name);
+        let words = ["software", "copies", "stores", "registration", "interrupts", "work on memory", "computation"];
+        assert_eq!(names, words);
+    }
+}

@@ -144,7 +144,7 @@ fn a_sender_that_is_asked_to_help_deposits_its_half() {
     engine.log();
     let rest = Words { id, at: 9, total: 1808, ..words(Kind::Half) };
     engine.on_half(rest, Some(Place { layout: Layout::contiguous(1808), ..place() }));
-    assert_eq!((engine.log(), engine.token()), (vec!["post".to_owned()], id));
+    assert_eq!((engine.log(), engine.token()), (["attach 5", "post"].map(str::to_owned).into(), id));
     engine.happens(Event::Done(id));
     assert_eq!((engine.log(), engine.is_done(id)), (vec!["Landed to 1: 0 of 0 B".to_owned()], false));
     engine.happens(Event::Control { from: 1, head: Words { id, ..words(Kind::Fetched) }.head(), bytes: 0 });
@@ -169,16 +169,30 @@ fn halves_that_failed_leave_nothing_behind() {
     assert!(matches!(engine.take(id), Some(Ok(Status { from: 1, tag: 3, bytes: BYTES }))));
 }
 
-/// The other side keeps nothing for an export that is gone.
 #[test]
 fn an_attachment_to_memory_that_is_gone_is_forgotten() {
     let mut engine = engine();
-    let id = fetching(&mut engine);
-    let kept = |engine: &Engine<Scripted>| engine.setup.attached(place().key, engine.mover).is_some();
-    assert!(kept(&engine));
-    engine.happens(Event::Failed(id, Refusal::Gone));
-    engine.happens(Event::Revoked(place().key));
-    assert!(!kept(&engine));
+    let mut attaches = |revoked: bool| {
+        if revoked {
+            engine.happens(Event::Revoked(place().key));
+        }
+        let id = engine.open(1, row(BYTES), waiting());
+        engine.import(id, &place()).unwrap();
+        engine.release_setups(id);
+        engine.log().contains(&"attach 5".to_owned())
+    };
+    assert_eq!([attaches(false), attaches(false), attaches(true)], [true, false, true]);
+}
+
+/// What is refused for another reason than the sender's end fails the receive.
+#[test]
+fn a_half_whose_end_cannot_be_said_fails() {
+    let mut engine = engine();
+    let id = engine.open(1, row(BYTES), waiting());
+    assert!(engine.fetch_or_share(id, &Words { at: 1, ..words(Kind::Rts) }, &place(), row(BYTES)));
+    engine.answer(&[Posted::Refused(Refusal::NoMemory)]);
+    engine.happens(Event::Done(id));
+    assert_eq!(engine.take(id), Some(Err(Error::Refused(Refusal::NoMemory))));
 }
 
 #[test]

@@ -65,6 +65,7 @@ impl Host for Scripted {
         Ok(())
     }
     fn attach(&mut self, key: Key, _: port::Engine) -> Result<Attachment, Refusal> {
+        self.log(format!("attach {}", key.id));
         Ok(Attachment(key.id))
     }
     fn detach(&mut self, _: Attachment) -> Result<(), Refusal> {
