@@ -15,6 +15,7 @@ pub mod files;
 pub mod findings;
 pub mod hardware;
 pub mod hosts;
+pub mod inspection;
 pub mod predict;
 pub mod report;
 pub mod robust;

@@ -1,7 +1,7 @@
 //! A site's own network: what it is, what its failures cost, where a job would get more, better tables.
 
 use crate::questions::told;
-use hotlink_study::inspection::{self, JobQuestion, Question};
+use hotlink_diagnose::inspection::{self, JobQuestion, Question};
 use hotlink_study::{Error, Source, Unwatched};
 use pyo3::prelude::*;
 use std::path::PathBuf;

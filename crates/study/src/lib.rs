@@ -15,7 +15,6 @@ pub mod comparison;
 mod error;
 pub mod import;
 pub mod inputs;
-pub mod inspection;
 pub mod model;
 pub mod options;
 pub mod parallel;

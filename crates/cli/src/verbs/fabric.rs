@@ -5,7 +5,7 @@ use super::question::FailArgs;
 use crate::table::Table;
 use crate::{Failure, files, output::Output};
 use hotlink_bench::Record;
-use hotlink_study::inspection::{self, JOB_PARTS, JobQuestion, PARTS, Question};
+use hotlink_diagnose::inspection::{self, JOB_PARTS, JobQuestion, PARTS, Question};
 use hotlink_study::{Error, Source, Watch};
 use std::path::PathBuf;
 

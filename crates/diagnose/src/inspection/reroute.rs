@@ -1,11 +1,11 @@
 //! Tables made anew, beside those of the site and what the cables allow.
 
 use super::{OWN_TABLES, Question, STEPS, View, fabric_of, permutations, shifts, site_of};
-use crate::{Error, Source, Watch};
 use hotlink_bench::Record;
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::{concurrent, deadlock, load};
 use hotlink_site::{Proposal, Site, Tables, propose, write_lfts};
+use hotlink_study::{Error, Source, Watch};
 use std::io;
 use std::sync::Arc;
 

@@ -11,8 +11,6 @@ pub use failures::failures;
 pub use job::{JOB_PARTS, JobQuestion, hosts, job};
 pub use reroute::{Rerouted, reroute};
 
-use crate::parallel;
-use crate::{Error, Source, Watch};
 use hotlink_bench::Record;
 use hotlink_fabric::concurrent;
 use hotlink_fabric::load::{self, Load};
@@ -22,6 +20,8 @@ use hotlink_fabric::spec::Capacities;
 use hotlink_fabric::traffic::{Demand, Traffic, sample_seed};
 use hotlink_fabric::{Fabric, deadlock};
 use hotlink_site::{Pattern, Site};
+use hotlink_study::parallel;
+use hotlink_study::{Error, Source, Watch};
 use std::collections::BTreeMap;
 
 /// What is asked of an inspection.

@@ -1,13 +1,13 @@
 //! A job's hosts: what they get, what their cables would allow, and where the job would get more.
 
 use super::{Question, STEPS, View, fabric_of, site_of, with_tables};
-use crate::{Error, Source, Watch, parallel};
 use hotlink_bench::Record;
 use hotlink_fabric::network::{Node, Resource};
 use hotlink_fabric::rng::SplitMix64;
 use hotlink_fabric::traffic::sample_seed;
 use hotlink_fabric::{concurrent, input};
 use hotlink_site::{Job, Placement, Site, hostlist};
+use hotlink_study::{Error, Source, Watch, parallel};
 
 /// What is asked about a job.
 #[derive(Clone, Debug)]

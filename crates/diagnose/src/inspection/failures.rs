@@ -1,10 +1,10 @@
 //! What every single cable and switch costs when it fails.
 
 use super::{View, fabric_of, site_of, with_tables};
-use crate::{Error, Source, Watch};
 use hotlink_bench::Record;
 use hotlink_fabric::network::Resource;
 use hotlink_site::{Failure, Failures, Outcome, Part};
+use hotlink_study::{Error, Source, Watch};
 
 /// Every failure of one cable between switches or of one switch, the costliest first, behind a record of the whole: what
 /// all-to-all gets with the tables as they are, and with the destinations concerned moved.
