@@ -21,7 +21,7 @@ Fault = Literal["busy", "late", "scarce"]
 Direction = Literal["uni", "bi", "self"]
 SendMode = Literal["restricted", "postal"]
 Side = Literal["sender", "receiver"]
-Spin = Literal["fixed", "daxpy"]
+Spin = Literal["fixed", "daxpy", "stress"]
 SortClass = Literal["S", "W", "A", "B", "C"]
 
 # Choices that are lists to the library, also where one value is given.

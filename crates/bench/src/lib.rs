@@ -29,7 +29,7 @@ pub use collective::{Collected, Collective, Start, Which, part};
 pub use deposit::{Deposit, Series};
 pub use kernel::{Kernel, Proportions, Spent};
 pub use memory::{MemoryCopy, MemoryPoint};
-pub use overlap::{Overlap, OverlapTimes};
+pub use overlap::{Overlap, OverlapTimes, Spinning};
 pub use pairs::{Pairs, slow};
 pub use pingpong::PingPong;
 pub use plan::{Buffers, Plan, Samples, Timer};

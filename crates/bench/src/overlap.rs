@@ -18,12 +18,23 @@ pub struct Overlap {
     pub sender: bool,
     /// Computation times as shares of the message's own time.
     pub shares: Vec<f64>,
-    /// Compute by DAXPY over vectors of the message's size (W01's DAXPY), else on one variable (FIXED).
-    pub daxpy: bool,
+    /// How it computes.
+    pub spin: Spinning,
     /// What memory the message lies in.
     pub private: bool,
     /// Repetitions.
     pub plan: Plan,
+}
+
+/// How a rank computes (W01 slide 22).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Spinning {
+    /// On one variable for a fixed time.
+    Fixed,
+    /// DAXPY over vectors of the message's size.
+    Daxpy,
+    /// Copies within a block that no cache holds.
+    Stress,
 }
 
 /// What rank 0 saw, all in microseconds.
@@ -35,8 +46,19 @@ pub struct OverlapTimes {
     pub points: Vec<(f64, Samples)>,
 }
 
-/// The total counts as longer than the message alone from this factor on: saturation.
+/// The total counts as longer than the message alone from this factor on.
 const LONGER: f64 = 1.05;
+/// Bytes of a copy by which the rate of copies is found.
+const TIMED: u64 = 1 << 20;
+
+/// W01's saturation: the busy time from which on the total grows. What is computed beyond it is waited for in full: the
+/// total is then the busy time and a rest that nothing hides. This line meets the message's own time at the saturation,
+/// wherever the points lie. `None` where no total was longer.
+fn saturation(message_us: f64, totals: &[(f64, f64)]) -> Option<f64> {
+    totals.iter().find(|&&(_, total_us)| total_us > LONGER * message_us)?;
+    let rest_us = totals.iter().map(|(busy_us, total_us)| total_us - busy_us).fold(f64::INFINITY, f64::min);
+    Some((message_us - rest_us).max(0.0))
+}
 
 impl OverlapTimes {
     /// W01's curve: a record of each point, from `compute_us` to `limiting_resource`. `None` where no sample was taken.
@@ -48,8 +70,7 @@ impl OverlapTimes {
         let least_us = self.points.iter().map(|(_, total)| least(total)).fold(least(&self.message), f64::min);
         let totals: Vec<(f64, f64)> =
             self.points.iter().map(|(busy_us, total)| Some((*busy_us, median(total)?))).collect::<Option<_>>()?;
-        let saturated = totals.iter().find(|(_, total_us)| *total_us > LONGER * message_us);
-        let saturation_us = saturated.map(|(busy_us, _)| *busy_us);
+        let saturation_us = saturation(message_us, &totals);
         let point = |(&(busy_us, total_us), (_, samples)): (&(f64, f64), &(f64, Samples))| {
             // What can be hidden is the shorter of the two.
             let hidden = (message_us + busy_us - total_us) / message_us.min(busy_us);
@@ -96,12 +117,17 @@ impl Bench for Overlap {
 
 impl Overlap {
     fn work<E: Endpoint>(&self, comm: &E, us: f64) -> Work {
-        if !self.daxpy {
-            return Work::Fixed(Time::from_us(us));
-        }
         let elements = (self.size / 8).max(1);
-        let once = time_of(comm, Work::Daxpy { elements, repeats: 1 });
-        Work::Daxpy { elements, repeats: (us / once.max(1e-3)).round().max(1.0) as u64 }
+        // So much of it is timed, then as much taken as lasts `us`: a computation may end within a pass.
+        let lasting = |unit: u64, work: &dyn Fn(u64) -> Work| {
+            let each = time_of(comm, work(unit)) / unit as f64;
+            work((us / each.max(1e-9)).round().max(1.0) as u64)
+        };
+        match self.spin {
+            Spinning::Fixed => Work::Fixed(Time::from_us(us)),
+            Spinning::Daxpy => lasting(elements, &|turns| Work::Daxpy { elements, turns }),
+            Spinning::Stress => lasting(TIMED, &|bytes| Work::Stress { bytes }),
+        }
     }
     /// Where only the sender can move data, it must know where to before it computes: the receiver waits first, as it
     /// does in W01's loop, where nothing makes the ranks start together. Its request, at the receiver.
@@ -173,4 +199,21 @@ fn time_of<E: Endpoint>(comm: &E, work: Work) -> f64 {
         (comm.now() - start).us()
     };
     (0..5).map(once).fold(f64::INFINITY, f64::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Wherever the points lie, the knee of a curve that is level and then goes up one for one is found.
+    #[test]
+    fn saturation_is_the_knee_and_not_a_point() {
+        let total = |busy_us: f64| 500.0_f64.max(busy_us + 120.0);
+        for shares in [vec![0.1, 0.5, 1.0, 3.0], vec![0.2, 0.76, 0.9], vec![2.0], vec![0.0, 0.5, 10.0]] {
+            let totals: Vec<(f64, f64)> = shares.iter().map(|share| (500.0 * share, total(500.0 * share))).collect();
+            let found = saturation(500.0, &totals).expect("it grows");
+            assert!((found - 380.0).abs() < 1e-9, "{found} from {shares:?}");
+        }
+        assert_eq!(saturation(500.0, &[(100.0, 500.0), (300.0, 500.0)]), None);
+    }
 }

@@ -47,7 +47,8 @@ fn dependencies_point_one_way() {
         ("message", &["fabric", "port"]),
         ("event", &["fabric"]),
         ("loggp", &["fabric", "port", "event"]),
-        ("sim", &["fabric", "port", "event"]),
+        ("sim", &["fabric", "port", "event", "memory"]),
+        ("memory", &["fabric"]),
         ("real", &["fabric", "port", "message"]),
         ("bench", &["fabric", "port", "message"]),
         ("study", &["fabric", "site", "port", "message", "event", "loggp", "sim", "bench", "site"]),
@@ -68,7 +69,9 @@ fn dependencies_point_one_way() {
 
 #[test]
 fn only_real_knows_a_clock_or_a_socket() {
-    for name in ["fabric", "site", "port", "message", "event", "loggp", "sim", "bench", "study", "seeds", "diagnose"] {
+    for name in
+        ["fabric", "site", "port", "message", "event", "memory", "loggp", "sim", "bench", "study", "seeds", "diagnose"]
+    {
         let found = lines_with(name, &["Instant", "SystemTime", "std::net", "std::process"]);
         assert!(found.is_empty(), "{name}:\n{}", found.join("\n"));
     }
@@ -77,9 +80,10 @@ fn only_real_knows_a_clock_or_a_socket() {
 /// A library answers; its face reads words and prints. A line printed by a library would stand in the middle of a result.
 #[test]
 fn libraries_print_nothing_and_read_no_command_line() {
-    for name in
-        ["fabric", "site", "port", "message", "event", "loggp", "sim", "bench", "study", "measure", "seeds", "diagnose"]
-    {
+    for name in [
+        "fabric", "site", "port", "message", "event", "memory", "loggp", "sim", "bench", "study", "measure", "seeds",
+        "diagnose",
+    ] {
         let mut found = lines_with(name, &["println!", "print!(", "clap", "std::env::args"]);
         // A file of tests may say what it saw.
         found.retain(|line| !line.contains("/tests.rs: "));
@@ -101,8 +105,8 @@ fn the_closed_forms_never_look_at_routes() {
 #[test]
 fn unsafe_code_is_in_real_alone() {
     for name in [
-        "fabric", "site", "port", "message", "event", "loggp", "sim", "bench", "study", "measure", "seeds", "diagnose",
-        "cli", "python",
+        "fabric", "site", "port", "message", "event", "memory", "loggp", "sim", "bench", "study", "measure", "seeds",
+        "diagnose", "cli", "python",
     ] {
         let mut found = lines_with(name, &["unsafe ", "allow(unsafe_code)"]);
         found.retain(|line| !["python/src/lent.rs", "sim/src/net/ahead.rs"].iter().any(|file| line.contains(file)));

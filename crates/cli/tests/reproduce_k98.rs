@@ -36,12 +36,13 @@ fn what_holds_and_what_does_not_is_as_known() {
     for record in records() {
         assert_eq!(record["holds"], record["known_to_hold"], "{record}");
     }
-    let failing: Vec<(&str, f64)> = records()
+    let failing: Vec<(&str, Option<f64>)> = records()
         .iter()
         .filter(|record| record["holds"] == false)
-        .map(|record| (record["id"].as_str().expect("an id"), record["published"].as_f64().expect("an axis")))
+        .map(|record| (record["id"].as_str().expect("an id"), record["published"].as_f64()))
         .collect();
-    assert_eq!(failing, [("G017", 90.0), ("G017", 120.0), ("G021", 80.0)]);
+    let known = [("G016", 126.0), ("G017", 90.0), ("G017", 120.0), ("G021", 80.0)].map(|(id, axis)| (id, Some(axis)));
+    assert_eq!(failing, [&known[..], &[("G023", None)]].concat());
 }
 
 #[test]
@@ -53,10 +54,9 @@ fn no_figure_changes_unseen() {
 fn the_label_126_is_a_prediction_with_its_sensitivity() {
     let record = of("G016").next().expect("a row");
     assert_eq!((record["kind"].as_str(), record["published"].as_f64()), (Some("prediction"), Some(126.0)));
-    assert!(record["error_pct"].as_f64().expect("a number").abs() < 0.5, "{record}");
     let value = |key: &str| record[key].as_f64().expect("a number");
-    assert!((value("if_reads_wait_8_clocks_MBps") - 112.6).abs() < 0.5, "{record}");
-    assert!(value("if_reads_wait_4_clocks_MBps") < value("reproduced"));
+    assert!(value("error_pct") < -10.0, "the bursts of later cards give too little: {record}");
+    assert!(value("interval_low") < value("reproduced") && value("interval_high") > 126.0, "{record}");
 }
 
 #[test]

@@ -211,12 +211,17 @@ pub enum Event {
 pub enum Work {
     /// FIXED: the processor is busy for this long, memory is not.
     Fixed(Time),
-    /// DAXPY: this many multiply-adds over two vectors of `elements` doubles, `repeats` times.
+    /// DAXPY: this many multiply-adds over two vectors of `elements` doubles, from their start again and again.
     Daxpy {
         /// Length of a vector.
         elements: u64,
-        /// Sweeps over it.
-        repeats: u64,
+        /// Multiply-adds.
+        turns: u64,
+    },
+    /// STRESS: so many bytes are copied within a block that no cache holds.
+    Stress {
+        /// Bytes read, and as many written.
+        bytes: u64,
     },
     /// OWN: the program has just computed by itself, on memory of its own. A real port has nothing to do, its clock saw
     /// the time pass; a simulated one lets that much time pass.

@@ -192,7 +192,8 @@ fn hosts_combine_and_compute() {
         assert_eq!([port.combine(sum, ghost, into), port.combine(sum, into, ghost)], [Ok(()); 2]);
         let works = [
             Work::Fixed(Time(123)),
-            Work::Daxpy { elements: 3, repeats: 5 },
+            Work::Daxpy { elements: 3, turns: 15 },
+            Work::Stress { bytes: 9 },
             Work::Own { streamed: 7, scattered: 0 },
             Work::Own { streamed: 0, scattered: 3 },
         ];
@@ -204,5 +205,5 @@ fn hosts_combine_and_compute() {
         }
         took
     }
-    assert_eq!(Loopback::default().run(1, &program), Ok(vec![vec![123, 15_000, 700, 15_000]]));
+    assert_eq!(Loopback::default().run(1, &program), Ok(vec![vec![123, 15_000, 1800, 700, 15_000]]));
 }

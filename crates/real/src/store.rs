@@ -149,11 +149,16 @@ pub(crate) struct Store {
     vacant: Vec<u32>,
     arena: Option<Arena>,
     vectors: Vec<f64>,
+    /// Where in them the next copy of a computation that stresses memory begins.
+    stressed: usize,
 }
+
+/// Elements of the block of such computations, 128 MiB: no cache holds it.
+const STRESSED: usize = 16 << 20;
 
 impl Store {
     pub(crate) fn new(arena: Option<Arena>) -> Store {
-        Store { slots: Vec::new(), vacant: Vec::new(), arena, vectors: Vec::new() }
+        Store { slots: Vec::new(), vacant: Vec::new(), arena, vectors: Vec::new(), stressed: 0 }
     }
     #[inline]
     fn block(&self, memory: Memory) -> Result<&Block, Refusal> {
@@ -356,15 +361,33 @@ impl Store {
                     std::hint::spin_loop();
                 }
             }
-            Work::Daxpy { elements, repeats } => {
-                let elements = elements as usize;
+            Work::Daxpy { elements, turns } => {
+                let elements = elements.max(1) as usize;
                 if self.vectors.len() < 2 * elements {
                     self.vectors.resize(2 * elements, 1.0);
                 }
                 let (x, y) = self.vectors.split_at_mut(elements);
-                for _ in 0..repeats {
-                    x.iter().zip(&mut *y).for_each(|(x, y)| *y += 0.5 * x);
+                let mut left = turns as usize;
+                while left > 0 {
+                    let part = left.min(elements);
+                    x[..part].iter().zip(&mut y[..part]).for_each(|(x, y)| *y += 0.5 * x);
                     std::hint::black_box(&mut *y);
+                    left -= part;
+                }
+            }
+            Work::Stress { bytes } => {
+                if self.vectors.len() < STRESSED {
+                    self.vectors.resize(STRESSED, 1.0);
+                }
+                let (x, y) = self.vectors.split_at_mut(STRESSED / 2);
+                let mut left = (bytes as usize).div_ceil(size_of::<f64>());
+                while left > 0 {
+                    // On from where the last copy ended: no part is used again before all others were.
+                    let at = self.stressed % y.len().min(x.len());
+                    let part = left.min(x.len().min(y.len()) - at);
+                    y[at..at + part].copy_from_slice(&x[at..at + part]);
+                    std::hint::black_box(&mut *y);
+                    (left, self.stressed) = (left - part, at + part);
                 }
             }
             Work::Own { .. } => {}

@@ -2,7 +2,7 @@
 //! [`crate::simulate`] runs it; [`crate::bound`] knows what no answer to it can beat.
 
 use crate::inputs::Vary;
-use crate::options::{Alignment, Cache, Ethernet, Memory, Order, Paths, Rates, Via};
+use crate::options::{Alignment, Cache, Ethernet, Memory, Order, Paths, Rates, Spin, Via};
 use hotlink_bench::is::Class;
 use hotlink_bench::{Calls, Direction, Kernel, Watching, Which};
 use hotlink_fabric::background::BackgroundSpec;
@@ -120,8 +120,8 @@ pub enum ProgramBench {
     Overlap {
         /// Whether the sender computes, not the receiver.
         sender: bool,
-        /// Whether it computes on vectors of the message's size.
-        daxpy: bool,
+        /// How it computes.
+        spin: Spin,
         /// Computation times as shares of the message's own time.
         shares: Vec<f64>,
     },

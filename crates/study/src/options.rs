@@ -2,7 +2,7 @@
 
 use crate::words::Word;
 use hotlink_bench::is::Class;
-use hotlink_bench::{Calls, Direction};
+use hotlink_bench::{Calls, Direction, Spinning};
 use hotlink_fabric::routing;
 use hotlink_fabric::spec::Capacities;
 use hotlink_message::Policy;
@@ -170,6 +170,18 @@ crate::words! {
         Fixed = "fixed",
         /// W01's DAXPY.
         Daxpy = "daxpy",
+        /// Copies within a block that no cache holds.
+        Stress = "stress",
+    }
+}
+
+impl From<Spin> for Spinning {
+    fn from(spin: Spin) -> Spinning {
+        match spin {
+            Spin::Fixed => Spinning::Fixed,
+            Spin::Daxpy => Spinning::Daxpy,
+            Spin::Stress => Spinning::Stress,
+        }
     }
 }
 

@@ -4,9 +4,10 @@
 use crate::ask::{Asked, Method, Question, WHICH, ask};
 use crate::cell::{Cell, Program, ProgramBench, Streamed, What};
 use crate::inputs::Vary;
-use crate::options::{Alignment, Cache, Ethernet, Memory, Order, Rates, Via};
+use crate::options::{Alignment, Cache, Ethernet, Memory, Order, Rates, Spin, Via};
 use crate::simulate::deposit::{self, Completion, Series, Transfers};
 use crate::simulate::{barrier, qsnet};
+use crate::words::Word;
 use crate::{Error, Source, Unwatched};
 use hotlink_bench::is::Class;
 use hotlink_bench::{Calls, Direction, Record, Which};
@@ -123,9 +124,9 @@ fn questions() -> Vec<(&'static str, Form)> {
             all.push((collective(which), timed(what, 4096)));
         }
     }
-    let overlap = |daxpy| ProgramBench::Overlap { sender: true, daxpy, shares: vec![0.5, 1.0] };
-    for daxpy in [false, true] {
-        all.push(("simulate overlap", timed(program(overlap(daxpy), Memory::Private), 64 << 10)));
+    let overlap = |spin| ProgramBench::Overlap { sender: true, spin, shares: vec![0.5, 1.0] };
+    for &spin in Spin::ALL {
+        all.push(("simulate overlap", timed(program(overlap(spin), Memory::Private), 64 << 10)));
     }
     all.push(("simulate is", timed(program(ProgramBench::IntegerSort(Class::S), Memory::Shared), 0)));
     all.push(("simulate deposit", Form::Deposits));

@@ -24,6 +24,13 @@ const STILL: &[(&str, &str)] = &[
     ("parameter.translation_entries", "a long buffer finds none of its translations kept, however many there are"),
     ("parameter.l1_size", "a working set between the old size and the new is needed"),
     ("parameter.l2_size", "the same"),
+    ("parameter.l1_ways", "the same, and lines that meet in a set"),
+    ("parameter.l2_ways", "the same"),
+    ("parameter.tlb_entries", "blocks of more pages than it knows, used again and again, are needed"),
+    ("parameter.tlb_page", "the same; where pages lie follows from it, which moves rows by little"),
+    ("parameter.bridge_lines", "where the bus is faster than one line after the other comes"),
+    ("parameter.memory_allocate", "a machine that allocates does so at one as at two"),
+    ("parameter.memory_misses", "where the controller works on one request at a time, others wait there"),
     ("parameter.write_buffers", "where another stage holds the stores back"),
 ];
 

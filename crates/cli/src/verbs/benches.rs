@@ -74,7 +74,7 @@ pub(crate) struct CurveArgs {
     /// Who computes.
     #[arg(long, value_parser = word::<Side>(), value_delimiter = ',', default_values_t = [Side::Sender, Side::Receiver])]
     pub(crate) side: Vec<Side>,
-    /// How it computes: on one variable for a fixed time, or DAXPY on vectors of the message's size.
+    /// How it computes: on one variable for a fixed time, DAXPY on vectors of the message's size, or copies that stress memory.
     #[arg(long, value_parser = word::<Spin>(), value_delimiter = ',', default_values_t = [Spin::Fixed])]
     pub(crate) spin: Vec<Spin>,
     /// Computation times as shares of the message's own time.

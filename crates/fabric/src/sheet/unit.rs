@@ -38,6 +38,9 @@ const COUNTS: &[(&str, f64)] = &[
     ("nodes", 1.0),
     ("bits", 1.0),
     ("clocks", 1.0),
+    ("lines", 1.0),
+    ("banks", 1.0),
+    ("requests", 1.0),
 ];
 
 impl Dimension {

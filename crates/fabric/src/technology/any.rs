@@ -25,7 +25,6 @@ pub(super) const ASSUMPTIONS: &[Assumption] = &[
         [0.0, 2.0],
         "no calibration measured what a call adds to its messages",
     ),
-    assumption("dma_page_time", 0.0, "us", [0.0, 4.0], "the adapter keeps its translations; W01's D330 took 3.57 us"),
     assumption("dma_queue", 64.0, "operations", [1.0, 1024.0], "a short queue of descriptors, by analogy"),
     assumption("memory_line", 64.0, "B", [32.0, 128.0], "cache line of most processors since 2000"),
     assumption(

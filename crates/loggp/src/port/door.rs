@@ -256,6 +256,7 @@ impl Host for LogGpPort {
         let cost = match work {
             Work::Fixed(time) => Ok(time.0),
             Work::Daxpy { .. } => world.machine.daxpy(),
+            Work::Stress { bytes } => world.machine.copy(bytes, ranks, 2 * bytes),
             Work::Own { streamed, scattered } => {
                 world.seats[self.rank as usize].streams(streamed);
                 world.machine.own(streamed, scattered, ranks)

@@ -25,7 +25,7 @@ pub(crate) fn run(asked: &asked::Overlap, pass: &mut Pass<'_>) -> Result<(), Err
                 size,
                 sender: side == Side::Sender,
                 shares: asked.shares.clone(),
-                daxpy: spin == Spin::Daxpy,
+                spin: spin.into(),
                 private: asked.memory == Memory::Private,
                 plan: session.plan(),
             };

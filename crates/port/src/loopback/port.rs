@@ -255,7 +255,8 @@ impl Host for LoopbackPort {
     fn compute(&mut self, work: Work) {
         let time = match work {
             Work::Fixed(time) => time,
-            Work::Daxpy { elements, repeats } => Time(elements * repeats * 1000),
+            Work::Daxpy { turns, .. } => Time(turns * 1000),
+            Work::Stress { bytes } => Time(bytes * 200),
             Work::Own { streamed, scattered } => Time(streamed * 100 + scattered * 5000),
         };
         self.seat(|seat| seat.now += time.0);

@@ -33,9 +33,7 @@ fn point(run: &Run, id: &str, quantity: &str, kind: Kind, value: f64, unit: &str
 
 fn bandwidth(runs: &Runs) -> Vec<Row> {
     let curve = |run: &Run, record: &Value, series: String| {
-        // Rates of DMA, from both kinds of memory, were fitted to s27.
-        let kind = if number(record, "deposited") > 0.0 { Kind::Calibrated } else { Kind::Prediction };
-        point(run, "s15", "bandwidth against size", kind, mib(record), "MiB/s")
+        point(run, "s15", "bandwidth against size", Kind::Prediction, mib(record), "MiB/s")
             .also("fabric", FABRIC)
             .also("series", series)
             .also("size_B", record["size_B"].clone())

@@ -3,6 +3,7 @@
 use super::Host;
 use super::pipeline::Outcome;
 use hotlink_fabric::units::Time;
+use hotlink_memory::Kernel;
 
 /// How the block gets there; K98's three series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -117,6 +118,22 @@ impl Host {
             Series::RemoteDmaUnpack => outcome.then(UNPACK, self.memory().copy_uncached(bytes, stride, offset)),
         }
         DepositTime::new(bytes, &outcome, self.bound(bytes, series))
+    }
+
+    /// Why a deposit takes another time than the one `before` it, which differs in its stride alone: what each word came
+    /// to at the memory, or the resource that holds words back; each with the resource that limits it.
+    pub fn why(&self, now: (&Deposit, &str), before: (&Deposit, &str)) -> String {
+        let copy = |of: &Deposit| Kernel::Copy { bytes: of.bytes, stride: of.stride, offset: of.offset };
+        let ((deposit, limiting), (earlier, limited)) = (now, before);
+        match deposit.series {
+            Series::Local => self.memory.why(copy(deposit), copy(earlier), true),
+            Series::RemoteDmaUnpack => self.memory.why(copy(deposit), copy(earlier), false),
+            Series::RemoteDirect if earlier.stride <= 1 && deposit.stride > 1 => {
+                format!("each word travels by itself: {limiting}; a block is limited by {limited}")
+            }
+            Series::RemoteDirect if limiting == limited => format!("as at the stride before: {limiting}"),
+            Series::RemoteDirect => format!("{limiting}; {limited} before"),
+        }
     }
 
     /// Moves a contiguous block into remote memory by the adapter's engine, where it has one.

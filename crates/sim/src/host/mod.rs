@@ -12,8 +12,8 @@
 //! | feature | where | test |
 //! |---|---|---|
 //! | processor: issue of stores, multiply-add, update | `sci`, `t3d`, `port::local` | `every_feature_of_the_host_reaches_the_stack`, golden tables |
-//! | memory: copy rate by size (caches), stride, alignment | [`Memory`] | `what_fits_a_cache_is_copied_faster`, `more_stride_is_never_faster`, `a_copy_off_a_line_touches_one_more` |
-//! | bus: bursts, turnaround, waits | [`Bus`] | `a_burst_of_64_data_phases_takes_67_clocks`, `a_wait_on_reads_costs_what_the_bus_says` |
+//! | memory: caches, translation, rows, misses under way, allocation, read-ahead | [`Memory`] | crate `memory`, `tests/machines.rs` |
+//! | bus: bursts, turnaround, waits that follow from the memory | [`Bus`] | `a_burst_of_64_data_phases_takes_67_clocks`, `a_wait_on_reads_costs_what_the_bus_says` |
 //! | bus: one for both directions | `pipeline` (`both_ways`), in programs `Buses` | `both_directions_share_pci_and_nothing_on_the_t3d`, `tests/buses.rs` |
 //! | stores: write combining, stream buffers | `sci` | `part_of_a_stream_buffer_takes_longer_than_a_full_one`, `fewer_stream_buffers_hold_a_block_back` |
 //! | DMA: set-up, alignment, queue | `queue`, `sci` | `dma_pays_for_each_operation`, `an_offset_costs_and_a_wrong_one_costs_dma`, `a_queue_takes_its_closed_form` |
@@ -43,53 +43,29 @@
 //! assert!(contiguous.time < strided.time);
 //! ```
 
-mod bus;
 mod deposit;
-mod memory;
 mod myrinet;
-mod parameters;
 mod pipeline;
 mod queue;
 mod sci;
 mod t3d;
 
-pub use bus::Bus;
-pub(crate) use bus::{BusUse, Buses};
 pub use deposit::{Deposit, DepositTime, Series};
-pub use memory::{Memory, WORD};
+pub use hotlink_memory::{Bus, Memory, WORD};
 pub use queue::Completion;
 
 use hotlink_fabric::spec::{FabricSpec, Role};
 use hotlink_fabric::technology::AdapterModel;
 use hotlink_fabric::units::{Rate, Time};
-use parameters::Parameters;
+use hotlink_memory::{Parameters, Unfit};
 use pipeline::Pipeline;
 
 /// Why a fabric has no host model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {
-    /// A value that the model needs is not in the catalog.
-    #[error("{fabric}: {key} is missing{}: the host model needs it", if meaning.is_empty() { String::new() } else { format!(" ({meaning})") })]
-    Missing {
-        /// The fabric.
-        fabric: String,
-        /// Dotted key.
-        key: String,
-        /// What it means.
-        meaning: String,
-    },
-    /// A value is no adapter's: times would not fit.
-    #[error("{fabric}: {key}: {value} is out of range (allowed: {allowed})")]
-    OutOfRange {
-        /// The fabric.
-        fabric: String,
-        /// Dotted key.
-        key: String,
-        /// The value in base units.
-        value: String,
-        /// What is allowed.
-        allowed: String,
-    },
+    /// A value is missing or no machine's.
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
     /// No family of adapters fits the fabric.
     #[error(
         "{fabric}: no host model for its adapters; there are models for SCI rings, Myrinet on a host bus and the Cray T3D (k98-sci, k98-clustar, k98-myrinet, k98-t3d, w01-sci-d330)"
@@ -134,7 +110,7 @@ impl Host {
             }
         };
         Ok(Host {
-            memory: Memory::from_parameters(parameters)?,
+            memory: Memory::of(fabric)?,
             adapter,
             interrupt: parameters.time_if("interrupt_time")?,
             dma_queue: parameters.queue("dma_queue")?,
@@ -166,11 +142,20 @@ impl Host {
         self
     }
 
+    /// Time beyond its rate that the adapter's engine takes for each page of memory whose pages lie apart. Myrinet's sends
+    /// pages anyway; the T3D has no pages.
+    pub fn page_time(&self) -> Time {
+        match &self.adapter {
+            Adapter::Sci(sci) => sci.page_time(),
+            Adapter::Myrinet(_) | Adapter::T3d(_) => Time::ZERO,
+        }
+    }
+
     /// Straight into the receiver's memory at `stride` words.
     fn direct(&self, bytes: u64, stride: u64, offset: u64) -> Pipeline {
         match &self.adapter {
             Adapter::Sci(sci) => sci.store(&self.memory, bytes, stride, offset),
-            Adapter::Myrinet(myrinet) => myrinet.deposit(bytes, stride, offset),
+            Adapter::Myrinet(myrinet) => myrinet.deposit(&self.memory, bytes, stride, offset),
             Adapter::T3d(t3d) => t3d.store(&self.memory, bytes, stride, offset),
         }
     }
@@ -179,7 +164,7 @@ impl Host {
     fn block(&self, bytes: u64, offset: u64) -> Pipeline {
         match &self.adapter {
             Adapter::Sci(sci) => sci.dma(&self.memory, bytes, offset),
-            Adapter::Myrinet(myrinet) => myrinet.deposit(bytes, 1, offset),
+            Adapter::Myrinet(myrinet) => myrinet.deposit(&self.memory, bytes, 1, offset),
             Adapter::T3d(t3d) => t3d.store(&self.memory, bytes, 1, offset),
         }
     }
@@ -220,7 +205,7 @@ struct Channel {
 }
 
 impl Channel {
-    fn new(parameters: Parameters<'_>, role: Role, key: &str) -> Result<Channel, HostError> {
+    fn new(parameters: Parameters<'_>, role: Role, key: &str) -> Result<Channel, Unfit> {
         let resource = parameters.resource(role, key)?;
         Ok(Channel {
             name: resource.name().to_owned(),

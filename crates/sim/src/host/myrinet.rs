@@ -5,12 +5,11 @@
 //! for both directions, on the host bus; the two network DMAs have a channel each. A strided deposit makes the
 //! receiver's LANai start one DMA for each word. There are no remote loads.
 
-use super::memory::WORD;
-use super::parameters::Parameters;
 use super::pipeline::{Pieces, Pipeline, Window};
-use super::{Bus, Channel, HostError};
+use super::{Bus, Channel};
 use hotlink_fabric::spec::Role;
 use hotlink_fabric::units::Time;
+use hotlink_memory::{Memory, Parameters, Unfit, WORD};
 
 #[derive(Clone, Debug)]
 pub(super) struct Myrinet {
@@ -29,7 +28,7 @@ pub(super) struct Myrinet {
 }
 
 impl Myrinet {
-    pub fn new(parameters: Parameters<'_>) -> Result<Myrinet, HostError> {
+    pub fn new(parameters: Parameters<'_>) -> Result<Myrinet, Unfit> {
         let mut link = Channel::new(parameters, Role::Link, "link")?;
         // Node, crossbar, node: the head passes two cables and a switch, cut through.
         link.latency = link.latency + link.latency + parameters.latency(Role::Switch, "switch")?;
@@ -55,8 +54,13 @@ impl Myrinet {
     }
 
     /// A deposit of words `stride` apart, `offset` bytes into a page.
-    pub fn deposit(&self, bytes: u64, stride: u64, offset: u64) -> Pipeline {
-        if stride <= 1 { self.contiguous(bytes, offset) } else { self.strided(bytes) }
+    pub fn deposit(&self, memory: &Memory, bytes: u64, stride: u64, offset: u64) -> Pipeline {
+        if stride <= 1 {
+            return self.contiguous(bytes, offset);
+        }
+        let mut pipeline = self.strided(bytes);
+        pipeline.no_faster(pipeline.arrival, memory.store_word(stride));
+        pipeline
     }
 
     fn contiguous(&self, bytes: u64, offset: u64) -> Pipeline {

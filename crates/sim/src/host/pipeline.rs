@@ -149,6 +149,12 @@ impl Pipeline {
         self.steps.len() - 1
     }
 
+    /// Items between the first and the last take at least `least` of the step: what is behind it cannot take more.
+    pub fn no_faster(&mut self, step: usize, least: Time) {
+        let [_, between, _] = &mut self.steps[step].service;
+        *between = (*between).max(least);
+    }
+
     /// The same transfer while the receiver sends as much back: each node's devices do the sender's part of one transfer
     /// and the receiver's of the other, and one channel carries requests one way and responses to the other way's. By
     /// symmetry one transfer is simulated, on servers that do both.

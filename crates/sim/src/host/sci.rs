@@ -5,12 +5,11 @@
 //! response is back: stream buffers times payload, over the round trip, bounds the rate. Bus-master DMA makes full
 //! packets after a set-up.
 
-use super::memory::{Memory, WORD};
-use super::parameters::Parameters;
 use super::pipeline::{Pieces, Pipeline, Window};
-use super::{Bus, Channel, HostError};
+use super::{Bus, Channel};
 use hotlink_fabric::spec::Role;
 use hotlink_fabric::units::Time;
+use hotlink_memory::{Memory, Parameters, Unfit, WORD};
 
 #[derive(Clone, Debug)]
 pub(super) struct Sci {
@@ -41,7 +40,7 @@ enum Source<'a> {
 }
 
 impl Sci {
-    pub fn new(parameters: Parameters<'_>) -> Result<Sci, HostError> {
+    pub fn new(parameters: Parameters<'_>) -> Result<Sci, Unfit> {
         Ok(Sci {
             bus: Bus::from_parameters(parameters)?,
             bus_name: parameters.resource(Role::HostBus, "host-bus")?.name().to_owned(),
@@ -66,7 +65,14 @@ impl Sci {
     pub fn store(&self, memory: &Memory, bytes: u64, stride: u64, offset: u64) -> Pipeline {
         match stride {
             0 | 1 => self.packets(&Source::Stores(memory), bytes, self.buffer_bytes, offset),
-            _ => self.packets(&Source::Stores(memory), bytes, WORD, 0),
+            _ => {
+                let mut pipeline = self.packets(&Source::Stores(memory), bytes, WORD, 0);
+                // The first step is the processor's; words that arrive each open what they need.
+                let work = pipeline.steps[0].service[1] + memory.translate_word(stride);
+                pipeline.no_faster(0, work);
+                pipeline.no_faster(pipeline.arrival, memory.store_word(stride));
+                pipeline
+            }
         }
     }
 
@@ -149,11 +155,19 @@ impl Sci {
         pipeline
     }
 
+    /// Time that the engine takes between two pages that do not lie beside each other, which are two operations of its
+    /// chain: it waits for the responses of the first and reads the descriptor of the second.
+    pub fn page_time(&self) -> Time {
+        let last = self.packets(&Source::Dma, self.buffer_bytes, self.buffer_bytes, 0);
+        let round: u64 = last.steps.iter().skip(1).map(|step| step.service[0].0 + step.latency.0).sum();
+        Time(round) + self.bus.read(self.write_burst, self.write_burst)
+    }
+
     /// Load from memory, store through write combining: the step on the bus.
     fn stores(&self, pipeline: &mut Pipeline, bus: usize, memory: &Memory, unit: u64) -> usize {
         let bursts = |bytes: u64| bytes.div_ceil(self.write_burst);
         let processor = pipeline.server("processor (sender)");
-        let work = |bytes| Time(memory.read(bytes).0 + bursts(bytes) * self.issue.0);
+        let work = |bytes| Time(memory.read_to_store(bytes).0 + bursts(bytes) * self.issue.0);
         let write = |bytes| self.bus.write(bytes, self.write_burst);
         let load = pipeline.step(processor, work, Time::ZERO);
         let store = pipeline.step(bus, write, Time::ZERO);

@@ -4,12 +4,11 @@
 //! The network interface sends what the processor's write buffer holds: a line of a contiguous run, else a word. The
 //! receiving processor has no part in it, so that a stride costs only its packets' headers.
 
-use super::memory::{Memory, WORD};
-use super::parameters::Parameters;
+use super::Channel;
 use super::pipeline::{Pieces, Pipeline, Window};
-use super::{Channel, HostError};
 use hotlink_fabric::spec::Role;
 use hotlink_fabric::units::Time;
+use hotlink_memory::{Memory, Parameters, Unfit, WORD};
 
 #[derive(Clone, Debug)]
 pub(super) struct T3d {
@@ -28,7 +27,7 @@ pub(super) struct T3d {
 }
 
 impl T3d {
-    pub fn new(parameters: Parameters<'_>) -> Result<T3d, HostError> {
+    pub fn new(parameters: Parameters<'_>) -> Result<T3d, Unfit> {
         let mut link = Channel::new(parameters, Role::Link, "link")?;
         let engine = parameters.resource(Role::Nic, "nic")?;
         let network = link.latency + parameters.latency(Role::Switch, "switch")?;
@@ -55,12 +54,15 @@ impl T3d {
         let processor = pipeline.server("processor (sender)");
         let link = pipeline.server(&self.link.name);
         let engine = pipeline.server(&format!("{} (receiver)", self.engine));
-        let work = |bytes| memory.read(bytes) + self.issue;
+        let work = |bytes| memory.read_to_store(bytes) + self.issue;
         let wire = |bytes| self.link.rate.time_for(bytes + self.overhead);
         let load = pipeline.step(processor, work, Time::ZERO);
         let send = pipeline.step(link, wire, self.link.latency);
         pipeline.windows.push(Window { name: "write buffers", from: load, to: send, size: self.write_buffers });
         pipeline.arrival = pipeline.step(engine, |_| memory.store_line(), Time::ZERO);
+        if stride > 1 {
+            pipeline.no_faster(pipeline.arrival, memory.store_word(stride));
+        }
         pipeline
     }
 

@@ -9,10 +9,10 @@ use super::pool::{AGAIN, Aside, Message, Packet, Worm};
 use super::worm::part;
 use super::{Mode, Net, Note, kind};
 use crate::error::SimError;
-use crate::host::BusUse;
 use crate::plan::NONE;
 use hotlink_event::{Event, Queue};
 use hotlink_fabric::units::Time;
+use hotlink_memory::BusUse;
 
 impl<'a> Net<'a> {
     /// Posts a message of `bytes` from node `from` to node `to` now; `tag` comes back with it.

@@ -32,7 +32,6 @@ pub(crate) use pool::{Linked, List, Pool};
 
 use crate::error::SimError;
 use crate::flow::{Congestion, Settings};
-use crate::host::Buses;
 use crate::plan::{NONE, Plan, RouteBuffer, Stage, UNLIMITED};
 use broadcast::Casts;
 use hotlink_event::{Calendar, Event, Queue, TraceHash};
@@ -40,6 +39,7 @@ use hotlink_fabric::routing::Hop;
 use hotlink_fabric::routing::Paths;
 use hotlink_fabric::spec::{FlowControl, Role};
 use hotlink_fabric::units::{Rate, Time};
+use hotlink_memory::Buses;
 use outage::Outage;
 use pool::{Aside, Packet, Worm};
 use routes::{Routes, Rows};

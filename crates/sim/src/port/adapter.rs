@@ -9,12 +9,13 @@ use super::family::{Carrier, Design, Family, design, technology_of};
 use super::kernel::Kernel;
 use super::local::Local;
 use super::pace::{PAGE, Pace, words};
-use crate::host::{BusUse, Buses, Deposit, Host, Series, WORD};
+use crate::host::{Deposit, Host, Series, WORD};
 use crate::plan::{Plan, RouteBuffer};
 use hotlink_fabric::ledger::{Inputs, Missing};
 use hotlink_fabric::spec::{FabricSpec, Role};
 use hotlink_fabric::units::{Rate, Time};
-use hotlink_port::{DepositLimits, Engine, Layout, Limits, RegistrationLimits, Task};
+use hotlink_memory::{BusUse, Buses, Flow, Slowed};
+use hotlink_port::{DepositLimits, Engine, Layout, Limits, RegistrationLimits, Task, Work};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -54,6 +55,9 @@ pub struct Adapter {
     /// What the host's model has said of transfers: by stores or not, stride, bytes.
     pub(super) alone: RefCell<BTreeMap<(bool, u64, u64), u64>>,
 }
+
+/// A transfer whose pace that of longer ones is.
+const STEADY: u64 = 1 << 20;
 
 /// Parameters as times.
 struct Times<'a>(Inputs<'a>);
@@ -124,7 +128,8 @@ impl Adapter {
         let limits = claims(family, spec, &known.0, &design)?;
         let has_dma = limits.deposit.iter().chain(&limits.fetch).any(|claim| claim.dma);
         // Pages are counted where the adapter's engine is modelled and takes them one by one.
-        let counts_pages = host.is_some() && limits.deposit.is_some_and(|claim| claim.dma_needs_registration);
+        let paged = host.as_ref().filter(|_| limits.deposit.is_some_and(|claim| claim.dma_needs_registration));
+        let page_ps = paged.map_or(0, |host| host.page_time().0);
         let mut adapter = Adapter {
             family,
             limits,
@@ -145,7 +150,7 @@ impl Adapter {
             register_ps: (of_call("register_time")?, of_page("register_time_per_byte")?),
             map_ps: (of_call("map_time")?, of_page("map_time_per_byte")?),
             connect_ps: of_call("connect_time")?,
-            page_ps: if counts_pages { known.ps("dma_page_time")? } else { 0 },
+            page_ps,
             kernel,
             link: link_rate(plan),
             network_ps,
@@ -208,6 +213,18 @@ impl Adapter {
             f64::from(1 << 20) / (sent + received).s()
         };
         Some((name, if stores { rate(true).max(rate(false)) } else { rate(false) }))
+    }
+
+    /// How a computation and a transfer by the node's engine slow each other down.
+    pub(super) fn slowed(&self, work: Work) -> Slowed {
+        let Some(((memory, kernel), buses)) = self.local.kernel(work).zip(self.buses) else { return Slowed::NOT };
+        let pace = self.pace(Engine::Dma, &Layout::contiguous(STEADY));
+        if pace.chunk_ps == 0 || pace.bus.stores {
+            return Slowed::NOT;
+        }
+        let burst = buses.burst();
+        let every = Time((u128::from(pace.chunk_ps) * u128::from(burst) / u128::from(pace.chunk)) as u64);
+        memory.beside(kernel, Flow { burst, every, data: buses.bus().data(burst), reads: true })
     }
 
     /// Processor time to hand a control message of `bytes` over, beside the post overhead; how it is fed into the

@@ -202,6 +202,8 @@ impl SimPort<'_> {
                 start = seat.now.max(seat.dma_free);
                 seat.move_by_engine(start, busy);
                 start += lead;
+                let there = world.seat(flight.to);
+                there.receives = there.receives.max(start + busy);
             }
         }
         if flight.to == self.rank {
@@ -445,11 +447,18 @@ impl Host for SimPort<'_> {
         self.seat(|seat| seat.setups().unimport(attachment).map(|_| ()))
     }
     fn compute(&mut self, work: Work) {
-        let time = self.world.borrow().adapter.local.work(work);
+        let world = &mut *self.world.borrow_mut();
+        let time = world.adapter.local.work(work);
         let task = if matches!(work, Work::Own { .. }) { Task::Work } else { Task::Compute };
         match time {
-            Ok(time) => self.charge(task, time),
-            Err(missing) => drop(self.world.borrow_mut().failure.get_or_insert(missing.to_string())),
+            Ok(time) => {
+                let adapter = world.adapter.clone();
+                let seat = world.seat(self.rank);
+                // What a transfer beside it costs is worked out where there is one.
+                let took = if seat.is_moving() { seat.work_beside(time.0, adapter.slowed(work)) } else { time.0 };
+                seat.spend(task, took);
+            }
+            Err(missing) => drop(world.failure.get_or_insert(missing.to_string())),
         }
     }
 }

@@ -5,6 +5,7 @@ use hotlink_fabric::ledger::{Inputs, Missing};
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::technology::Technology;
 use hotlink_fabric::units::{Rate, Time};
+use hotlink_memory::Kernel;
 use hotlink_port::{Layout, Work};
 
 /// A processor and its memory.
@@ -17,6 +18,9 @@ pub(super) struct Local {
     /// The machine and whose assumptions hold: what only some programs need is asked for when they do.
     machine: (FabricSpec, &'static Technology),
 }
+
+/// A copy that no cache holds, whose rate that of a longer one is.
+const STREAM: u64 = 64 << 20;
 
 /// How far apart a layout's blocks are, in blocks.
 fn stride(layout: &Layout) -> u64 {
@@ -98,6 +102,21 @@ impl Local {
             }
         }
     }
+    /// What a computation does with memory; nothing where it uses none, or where the memory is not known.
+    pub fn kernel(&self, work: Work) -> Option<(&Memory, Kernel)> {
+        let kernel = match work {
+            Work::Fixed(_) => return None,
+            Work::Daxpy { elements, .. } => {
+                Kernel::Daxpy { elements, each: Time(self.clocks("multiply_add_clocks").ok()? as u64) }
+            }
+            Work::Stress { .. } => Kernel::Copy { bytes: STREAM, stride: 1, offset: 0 },
+            // In steps of a doubling: what decides is which cache holds it.
+            Work::Own { streamed, .. } => {
+                Kernel::Copy { bytes: (streamed / 2).next_power_of_two(), stride: 1, offset: 0 }
+            }
+        };
+        Some((self.memory.as_ref()?, kernel))
+    }
     /// A computation.
     ///
     /// # Errors
@@ -105,12 +124,21 @@ impl Local {
     pub fn work(&self, work: Work) -> Result<Time, Missing> {
         Ok(match work {
             Work::Fixed(time) => time,
-            Work::Daxpy { elements, repeats } => {
-                // Two loads and a store for each element, a copy and a half; or the processor's own pace.
-                let block = Layout::contiguous(8 * elements);
-                let memory = self.copy(&block, &block).0 / 2 * 3;
-                let multiply_add_ps = self.clocks("multiply_add_clocks")? as u64;
-                Time(memory.max(elements.saturating_mul(multiply_add_ps)).saturating_mul(repeats))
+            Work::Daxpy { elements, turns } => {
+                let each = Time(self.clocks("multiply_add_clocks")? as u64);
+                let pass = match &self.memory {
+                    Some(memory) => memory.run(Kernel::Daxpy { elements, each }).0,
+                    // Two loads and a store for each element, a copy and a half; or the processor's own pace.
+                    None => {
+                        let block = Layout::contiguous(8 * elements);
+                        (self.copy(&block, &block).0 / 2 * 3).max(elements.saturating_mul(each.0))
+                    }
+                };
+                Time((u128::from(pass) * u128::from(turns) / u128::from(elements.max(1))) as u64)
+            }
+            Work::Stress { bytes } => {
+                let long = Layout::contiguous(STREAM);
+                Time((u128::from(self.copy(&long, &long).0) * u128::from(bytes) / u128::from(STREAM)) as u64)
             }
             Work::Own { streamed, scattered } => {
                 // A copy's reads and writes are two streams.

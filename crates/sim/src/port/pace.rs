@@ -7,8 +7,9 @@
 
 use super::adapter::Adapter;
 use super::family::Family;
-use crate::host::{BusUse, Deposit, Host, Series};
+use crate::host::{Deposit, Host, Series};
 use hotlink_fabric::units::Time;
+use hotlink_memory::BusUse;
 use hotlink_port::{Engine, Layout};
 
 /// Chunks are pages: what address translation leaves contiguous.

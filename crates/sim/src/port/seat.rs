@@ -4,6 +4,7 @@ use super::setups::Setups;
 use crate::barrier::{BarrierNetwork, ReductionNetwork};
 use crate::net::List;
 use crate::plan::NONE;
+use hotlink_memory::Slowed;
 use hotlink_port::blocks::Blocks;
 use hotlink_port::{Busy, Operation, Rank, Span, Task};
 
@@ -42,6 +43,10 @@ pub(super) struct Seat {
     pub moving: u32,
     pub nic_free: u64,
     pub dma_free: u64,
+    /// Until when what others send here is written into its memory.
+    pub receives: u64,
+    /// From when to when its processor uses the memory, and what a transfer then takes longer, in 1/1024.
+    pub stressed: (u64, u64, u64),
     pub busy: Busy,
     pub blocks: Blocks,
     pub setups: Option<Box<Setups>>,
@@ -66,6 +71,8 @@ impl Seat {
             moving: 0,
             nic_free: 0,
             dma_free: 0,
+            receives: 0,
+            stressed: (0, 0, 1024),
             busy: Busy::default(),
             blocks: Blocks::default(),
             setups: None,
@@ -81,6 +88,36 @@ impl Seat {
     pub fn move_by_engine(&mut self, start: u64, ps: u64) {
         self.dma_free = start + ps;
         self.busy.add_engine(ps);
+    }
+    /// What a transfer at `now` takes of this memory, in 1/1024 of what it takes alone.
+    pub fn stress(&self, now: u64) -> u64 {
+        let (from, until, longer) = self.stressed;
+        if (from..until).contains(&now) { longer } else { 1024 }
+    }
+    /// Whether the adapter's engine moves data of this rank, or another's comes here.
+    pub fn is_moving(&self) -> bool {
+        self.dma_free.max(self.receives) > self.now
+    }
+    /// The processor works with memory for `ps` alone, from now on, while transfers of its adapter go on: how long it
+    /// takes beside them. They take longer until it ends.
+    pub fn work_beside(&mut self, ps: u64, slowed: Slowed) -> u64 {
+        let moving = self.dma_free.max(self.receives).saturating_sub(self.now);
+        if moving == 0 || slowed == Slowed::NOT {
+            return ps;
+        }
+        // Both at once until the first of them ends, then the other alone.
+        let transfer = moving as f64 * slowed.transfer;
+        let work = ps as f64 * slowed.program;
+        let both = transfer.min(work);
+        let took = if work <= transfer { work } else { both + (work - both) / slowed.program };
+        let later = (both - both / slowed.transfer) as u64;
+        for free in [&mut self.dma_free, &mut self.receives] {
+            if *free > self.now {
+                *free += later;
+            }
+        }
+        self.stressed = (self.now, self.now + took as u64, (slowed.transfer * 1024.0) as u64);
+        took as u64
     }
     pub fn has_news(&self) -> bool {
         self.inbox.head != NONE || self.roused

@@ -256,7 +256,13 @@ impl<'a> World<'a> {
             let first = flight.fed == 0;
             let head = if first && flight.what == What::Control { HEAD_BYTES } else { 0 };
             flight.fed += chunk;
-            let (more, pause) = (flight.fed < flight.bytes, pace.chunk_ps);
+            let (more, by_dma) = (flight.fed < flight.bytes, !pace.bus.stores);
+            // A computation that uses the memory of either end holds the engine back.
+            let longer = |rank: Rank| self.seats[rank as usize].stress(now);
+            let pause = match by_dma && pace.chunk_ps > 0 {
+                true => (u128::from(pace.chunk_ps) * u128::from(longer(ends.0).max(longer(ends.1))) / 1024) as u64,
+                false => pace.chunk_ps,
+            };
             let bus = self.adapter.on_buses(&pace, head + chunk, first);
             self.cross(place, ends, head + chunk * pace.stretch / 256, bus);
             if !more {

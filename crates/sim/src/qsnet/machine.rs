@@ -7,12 +7,12 @@ use super::translation::Span;
 use super::{Algorithm, Collective, Elan, Outcome};
 use crate::error::SimError;
 use crate::flow::Settings;
-use crate::host::Buses;
 use crate::net::{Message, Net, Note};
 use crate::plan::Plan;
 use crate::workload::{Background, Run};
 use hotlink_event::random::Random;
 use hotlink_fabric::units::Time;
+use hotlink_memory::Buses;
 use hotlink_port::safety::Barriers;
 
 /// Longest pause between samples, so that they meet the background at any phase of it.

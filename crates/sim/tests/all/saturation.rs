@@ -47,7 +47,7 @@ fn switches(senders: u32, size: u64) -> f64 {
 fn two_senders_double_one_and_the_third_saturates_the_sci_link() {
     let [one, two, three, four] = [1, 2, 3, 4].map(|senders| ring(senders, 64 << 10));
     assert!((two / one - 2.0).abs() < 0.1, "{one} {two}");
-    assert!(three > 0.99 * 390.0 && three < 2.0 * one, "{three}");
+    assert!(three > 0.99 * 390.0 && three < 2.1 * one, "{three}");
     assert!((four / three - 1.0).abs() < 0.01 && (four - 390.0).abs() < 1.0, "{three} {four}");
 }
 
@@ -88,7 +88,7 @@ fn the_load_count_names_the_host_or_link_that_limits_one_sender() {
         let load = hotlink_fabric::load::count(&fabric, &demand).expect("routes");
         let bounds = load.bounds(&fabric, Capacities::Measured, 1 << 16);
         let limit = bounds.limiting().expect("something limits");
-        let (role, mbps) = if name.starts_with("sci") { (Role::Engine, 202.5) } else { (Role::Link, 144.0) };
+        let (role, mbps) = if name.starts_with("sci") { (Role::Engine, 192.8) } else { (Role::Link, 144.0) };
         assert_eq!((limit.role, bounds.bandwidth_per_node_mbps), (role, mbps), "{name}");
         assert!(role != Role::Engine || limit.name.contains("PCI"), "{}", limit.name);
         let engine = bounds.roles.iter().find(|bound| bound.role == Role::Engine).expect("each has an engine");

@@ -258,6 +258,7 @@ pub const RECORDS: &[Records] = &[
         own: &[&[
             key("series", Text, "", "How the block gets there"),
             key("stride", Count, "words", "Distance of stored words"),
+            key("stride_reason", Text, "", "Why it takes another time than the stride before it"),
             key("offset_B", Count, "B", "Distance from a page's boundary"),
             key("word_B", Count, "B", "Bytes of a word"),
             key("operations", Count, "", "DMA operations in a row"),
@@ -270,7 +271,7 @@ pub const RECORDS: &[Records] = &[
         form: Form::Benchmark,
         own: &[&[
             key("side", Text, "", "Whether sender or receiver computes"),
-            key("spin", Text, "", "Fixed time or daxpy"),
+            key("spin", Text, "", "Fixed time, daxpy, or copies that stress memory"),
             key("compute_us", Number, "us", "Computation"),
             key("message_us", Number, "us", "Message alone"),
             key("overlap", Number, "1", "Share of the shorter one that hides"),

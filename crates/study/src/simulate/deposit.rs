@@ -48,6 +48,16 @@ impl Series {
     /// K98's three.
     pub const USUAL: [Series; 3] = [Series::Local, Series::RemoteDirect, Series::RemoteDmaUnpack];
 
+    /// K98's, as the host's model calls it.
+    fn of_host(self) -> Option<HostSeries> {
+        match self {
+            Series::Local => Some(HostSeries::Local),
+            Series::RemoteDirect => Some(HostSeries::RemoteDirect),
+            Series::RemoteDmaUnpack => Some(HostSeries::RemoteDmaUnpack),
+            _ => None,
+        }
+    }
+
     /// Whether it has a stride.
     fn is_strided(self) -> bool {
         !matches!(self, Series::Exchange | Series::Dma)
@@ -84,11 +94,11 @@ impl Transfer {
     fn run(self, what: &Transfers, host: &Host) -> Option<DepositTime> {
         let Transfer { series, bytes, stride } = self;
         let offset = what.offset;
-        let deposit = |series| Some(host.deposit(&Deposit { offset, ..Deposit::new(bytes, stride, series) }));
+        if let Some(series) = series.of_host() {
+            return Some(host.deposit(&Deposit { offset, ..Deposit::new(bytes, stride, series) }));
+        }
         match series {
-            Series::Local => deposit(HostSeries::Local),
-            Series::RemoteDirect => deposit(HostSeries::RemoteDirect),
-            Series::RemoteDmaUnpack => deposit(HostSeries::RemoteDmaUnpack),
+            Series::Local | Series::RemoteDirect | Series::RemoteDmaUnpack => None,
             Series::Fetch => host.fetch(bytes, stride, offset),
             Series::Exchange => Some(host.exchange(bytes)),
             Series::Dma => host.dma(bytes, what.operations, what.completion.into()),
@@ -129,7 +139,20 @@ fn on(source: &Source, what: &Transfers, transfers: &[Transfer], watch: &dyn Wat
         watch.step();
         Ok(record(name, what, transfer, &time).with("wall_s", watch.seconds() - started))
     };
-    transfers.iter().map(one).collect()
+    let mut records = transfers.iter().map(one).collect::<Result<Vec<_>, _>>()?;
+    // From one stride of a series and size to the next.
+    for (at, pair) in transfers.windows(2).enumerate() {
+        let [before, now] = pair else { continue };
+        let series = now.series.of_host().filter(|_| (now.series, now.bytes) == (before.series, before.bytes));
+        if let Some(series) = series {
+            let [now, before] =
+                [now, before].map(|of| Deposit { offset: what.offset, ..Deposit::new(of.bytes, of.stride, series) });
+            let limiting = |at: usize| records[at].text("limiting_resource").unwrap_or_default();
+            let why = host.why((&now, limiting(at + 1)), (&before, limiting(at)));
+            records[at + 1].set("stride_reason", why);
+        }
+    }
+    Ok(records)
 }
 
 impl Transfers {

@@ -233,12 +233,12 @@ impl Course<'_> {
     }
 
     fn overlap(&self, cell: &Cell, driver: &mut VirtualTime<'_>, plan: &NetPlan<'_>) -> Result<Vec<Record>, String> {
-        let ProgramBench::Overlap { sender, daxpy, shares } = &self.bench else { return Ok(Vec::new()) };
+        let ProgramBench::Overlap { sender, spin, shares } = &self.bench else { return Ok(Vec::new()) };
         let bench = Overlap {
             size: cell.size,
             sender: *sender,
             shares: shares.clone(),
-            daxpy: *daxpy,
+            spin: (*spin).into(),
             private: self.memory == Memory::Private,
             plan: self.once(),
         };
@@ -247,7 +247,7 @@ impl Course<'_> {
         let head = self
             .head(cell, plan, driver, "overlap")
             .with("side", if *sender { "sender" } else { "receiver" })
-            .with("spin", if *daxpy { "daxpy" } else { "fixed" });
+            .with("spin", spin.name());
         let points = times.curve().ok_or("no sample was taken")?;
         let finish =
             |point: Record| self.with_protocols(head.clone().followed_by(point), &ranks.counters, &ranks.setups);

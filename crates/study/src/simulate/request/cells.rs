@@ -4,7 +4,7 @@ use super::super::loggp::is_calibrated;
 use super::super::pairs::Sharing;
 use super::{Benchmark, Request, input};
 use crate::cell::{Cell, ProgramBench, Streamed, What};
-use crate::options::{SendMode, Side, Spin, Stack};
+use crate::options::{SendMode, Side, Stack};
 use crate::{Error, benchmarks, is_graph, sort};
 use hotlink_bench::is::Class;
 use hotlink_bench::{Calls, Direction, Which};
@@ -76,10 +76,8 @@ impl Request {
             }
             Benchmark::Overlap { sides, spins, shares } => self.each(|_, nodes| {
                 let ways = sides.iter().flat_map(|&side| spins.iter().map(move |&spin| (side, spin)));
-                let bench = |(side, spin)| {
-                    let (sender, daxpy) = (side == Side::Sender, spin == Spin::Daxpy);
-                    ProgramBench::Overlap { sender, daxpy, shares: shares.clone() }
-                };
+                let bench =
+                    |(side, spin)| ProgramBench::Overlap { sender: side == Side::Sender, spin, shares: shares.clone() };
                 Ok(ways.flat_map(|way| self.programs.of(nodes, &bench(way), &[None])).collect())
             }),
             Benchmark::Sort(classes) => {

@@ -5,9 +5,10 @@
 //! the turn of the address/data lines in the place of the wait. So 64 data phases (a burst of 256 bytes on 32 bits)
 //! take 67 clocks: 132 MB/s become 126.1.
 
-use super::HostError;
-use super::memory::WORD;
-use super::parameters::Parameters;
+use crate::WORD;
+use crate::engine::waits;
+use crate::machine::Machine;
+use crate::parameters::{Parameters, Unfit};
 use hotlink_fabric::spec::{FabricSpec, Role};
 use hotlink_fabric::technology::AdapterModel;
 use hotlink_fabric::units::Time;
@@ -20,19 +21,50 @@ pub struct Bus {
     address: u64,
     turnaround: u64,
     write_wait: u64,
+    /// Of a read: for its first data, and in picoseconds for each further line where the memory lags behind.
     read_wait: u64,
+    line: u64,
+    lag_ps: u64,
 }
 
+/// Lines of the bursts by which the memory's lag is found.
+const MANY: u64 = 16;
+
 impl Bus {
-    pub(super) fn from_parameters(parameters: Parameters<'_>) -> Result<Bus, HostError> {
-        Ok(Bus {
+    /// The bus of a fabric's machines. How long its reads wait follows from the memory behind the bridge, unless the
+    /// machine states it (`bus_read_wait_clocks`).
+    ///
+    /// # Errors
+    /// The first value that is missing or out of range.
+    pub fn from_parameters(parameters: Parameters<'_>) -> Result<Bus, Unfit> {
+        let mut bus = Bus {
             clock_hz: parameters.frequency("bus_clock")?,
             width: parameters.piece("bus_width")?,
             address: parameters.clocks("bus_address_clocks")?,
             turnaround: parameters.clocks("bus_turnaround_clocks")?,
             write_wait: parameters.clocks("bus_write_wait_clocks")?,
-            read_wait: parameters.clocks("bus_read_wait_clocks")?,
-        })
+            read_wait: 0,
+            line: 1,
+            lag_ps: 0,
+        };
+        if parameters.has("bus_read_wait_clocks") {
+            bus.read_wait = parameters.clocks("bus_read_wait_clocks")?;
+            return Ok(bus);
+        }
+        // Asked for by name, so that its absence is told.
+        parameters.time("bridge_time")?;
+        Ok(bus.before(&Machine::new(parameters)?))
+    }
+
+    /// The same bus before the memory of `machine`: waits as they follow from its lines, rows and bridge.
+    #[must_use]
+    pub fn before(mut self, machine: &Machine) -> Bus {
+        let data = self.clocks(machine.line.div_ceil(self.width));
+        let [first, many] = [1, MANY].map(|lines| waits(machine, lines, data).unwrap_or(Time::ZERO));
+        self.read_wait = (u128::from(first.0) * u128::from(self.clock_hz)).div_ceil(1_000_000_000_000) as u64;
+        self.line = machine.line;
+        self.lag_ps = many.0.saturating_sub(first.0) / (MANY - 1);
+        self
     }
 
     /// Bytes per second if every clock moved data.
@@ -48,7 +80,7 @@ impl Bus {
     /// The same bus whose targets let a read wait `clocks` more than the protocol's least.
     #[must_use]
     pub fn with_read_wait(self, clocks: u64) -> Bus {
-        Bus { read_wait: clocks, ..self }
+        Bus { read_wait: clocks, lag_ps: 0, ..self }
     }
 
     /// Time on the bus to write `bytes` in bursts of at most `burst` bytes.
@@ -58,7 +90,15 @@ impl Bus {
 
     /// Time on the bus to read `bytes` in bursts of at most `burst` bytes.
     pub fn read(&self, bytes: u64, burst: u64) -> Time {
-        self.bursts(bytes, burst, self.address + self.turnaround + self.read_wait + self.turnaround)
+        let least = self.bursts(bytes, burst, self.address + self.turnaround + self.read_wait + self.turnaround);
+        let further = |bytes: u64| bytes.div_ceil(self.line).saturating_sub(1);
+        let lines = bytes / burst * further(burst) + further(bytes % burst);
+        least + Time(if self.lag_ps == 0 { 0 } else { lines * self.lag_ps })
+    }
+
+    /// Time on the bus of a burst's data alone.
+    pub fn data(&self, bytes: u64) -> Time {
+        self.clocks(bytes.div_ceil(self.width))
     }
 
     fn bursts(&self, bytes: u64, burst: u64, extra: u64) -> Time {
@@ -75,7 +115,7 @@ impl Bus {
 
 /// Who puts data on the sender's bus, and in which pieces they reach the receiver's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BusUse {
+pub struct BusUse {
     /// The processor's stores, in bursts of write combining; else the adapter reads memory (DMA).
     pub stores: bool,
     /// Word by word (a stride): each is a burst of its own.
@@ -90,7 +130,7 @@ impl BusUse {
 /// What transfers between two nodes take of both their buses: the bus with the bursts of those that use it. Every family
 /// of adapters on a clocked bus has one, whether or not there is a model of the rest.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Buses {
+pub struct Buses {
     bus: Bus,
     /// Longest burst of the adapter.
     adapter: u64,
@@ -99,6 +139,16 @@ pub(crate) struct Buses {
 }
 
 impl Buses {
+    /// Longest burst of the adapter.
+    pub fn burst(&self) -> u64 {
+        self.adapter
+    }
+
+    /// The bus.
+    pub fn bus(&self) -> Bus {
+        self.bus
+    }
+
     /// Those of a fabric whose bus and bursts are known.
     pub fn of(fabric: &FabricSpec) -> Option<Buses> {
         let parameters = Parameters(fabric);
@@ -133,7 +183,16 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const PCI: Bus = Bus { clock_hz: 33_000_000, width: 4, address: 1, turnaround: 1, write_wait: 1, read_wait: 0 };
+    const PCI: Bus = Bus {
+        clock_hz: 33_000_000,
+        width: 4,
+        address: 1,
+        turnaround: 1,
+        write_wait: 1,
+        read_wait: 0,
+        line: 32,
+        lag_ps: 0,
+    };
 
     #[test]
     fn a_burst_of_64_data_phases_takes_67_clocks() {

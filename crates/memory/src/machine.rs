@@ -1,0 +1,140 @@
+//! The values of one machine's memory system.
+
+use crate::parameters::{Parameters, Unfit};
+use hotlink_fabric::units::Time;
+
+/// One level of cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// Bytes it holds.
+    pub size: u64,
+    /// Lines of one set.
+    pub ways: u64,
+    /// Time to read or write a line that it holds.
+    pub line_time: Time,
+}
+
+/// Address translation of the processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Translation {
+    /// Pages that it knows at a time.
+    pub entries: u64,
+    /// Bytes of a page.
+    pub page: u64,
+    /// Time to look up a page that it does not know.
+    pub miss: Time,
+}
+
+/// The memory chips and their controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dram {
+    /// Bytes of the row that a bank holds open.
+    pub row: u64,
+    /// Banks, each with an open row.
+    pub banks: u64,
+    /// From a request to its first data, the row being open.
+    pub open: Time,
+    /// The same beyond that, where another row must be closed and this one opened.
+    pub opening: Time,
+    /// Time that a line takes of the data path when it is read.
+    pub read: Time,
+    /// The same of a line or a part of one that is written.
+    pub write: Time,
+    /// Requests that the controller works on at a time.
+    pub requests: u64,
+}
+
+/// Between the memory and the host bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bridge {
+    /// From a transaction on the bus to its request at the memory: decoding, both clocks, the look into the caches.
+    pub time: Time,
+    /// Lines that it fetches ahead of the bus.
+    pub lines: u64,
+}
+
+/// The memory system of one machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// Bytes of a line.
+    pub line: u64,
+    /// From the nearest to the processor.
+    pub caches: Vec<Level>,
+    /// `None` where programs use the memory's own addresses.
+    pub translation: Option<Translation>,
+    /// The memory.
+    pub dram: Dram,
+    /// Of a request's latency what lies between processor and memory, there and back.
+    pub path: Time,
+    /// Lines under way between processor and memory.
+    pub misses: u64,
+    /// Whether a store that misses fetches its line first.
+    pub allocates: bool,
+    /// Lines of stores that wait where stores do not allocate.
+    pub write_buffers: u64,
+    /// What a line takes instead of the memory's time where the one after it was fetched ahead.
+    pub read_ahead: Option<Time>,
+    /// `None` where adapters do not sit behind a bus.
+    pub bridge: Option<Bridge>,
+}
+
+impl Machine {
+    /// The values that a fabric's machines state.
+    ///
+    /// # Errors
+    /// The first that is missing or out of range.
+    pub fn new(parameters: Parameters<'_>) -> Result<Machine, Unfit> {
+        let line = parameters.line("memory_line")?;
+        let mut caches = Vec::new();
+        for [size, ways, time] in [["l1_size", "l1_ways", "l1_line_time"], ["l2_size", "l2_ways", "l2_line_time"]] {
+            if parameters.has(size) {
+                let (size, ways) = (parameters.cache(size)?, parameters.buffers(ways)?);
+                caches.push(Level { size, ways, line_time: parameters.time(time)? });
+            }
+        }
+        let translation = match parameters.has("tlb_entries") {
+            false => None,
+            true => Some(Translation {
+                entries: parameters.buffers("tlb_entries")?,
+                page: parameters.line("tlb_page")?,
+                miss: parameters.time("tlb_miss_time")?,
+            }),
+        };
+        let bridge = match parameters.has("bridge_time") {
+            false => None,
+            true => Some(Bridge { time: parameters.time("bridge_time")?, lines: parameters.buffers("bridge_lines")? }),
+        };
+        let dram = Dram {
+            row: parameters.line("memory_row")?,
+            banks: parameters.buffers("memory_banks")?,
+            open: parameters.time("memory_open_time")?,
+            opening: parameters.time("memory_row_time")?,
+            read: parameters.time("memory_line_time")?,
+            write: parameters.time("memory_write_time")?,
+            requests: parameters.buffers("memory_requests")?,
+        };
+        let allocates = parameters.clocks("memory_allocate")? > 0;
+        Ok(Machine {
+            line,
+            caches,
+            translation,
+            dram,
+            path: parameters.time("memory_path_time")?,
+            misses: parameters.buffers("memory_misses")?,
+            allocates,
+            write_buffers: if allocates { 1 } else { parameters.buffers("write_buffers")? },
+            read_ahead: parameters.time_if("memory_read_ahead_time")?,
+            bridge,
+        })
+    }
+
+    /// Bytes of the largest cache; 0 without.
+    pub fn largest_cache(&self) -> u64 {
+        self.caches.iter().map(|level| level.size).max().unwrap_or(0)
+    }
+
+    /// Time of one load or store of a word that the nearest cache holds.
+    pub(crate) fn issue_ps(&self) -> u64 {
+        self.caches.first().map_or(0, |level| level.line_time.0 * crate::WORD / self.line)
+    }
+}

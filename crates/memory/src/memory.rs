@@ -1,0 +1,185 @@
+//! The memory system as others ask for it: times of copies, reads and computations, alone and beside a transfer.
+
+use crate::beside::{self, Flow, Slowed};
+use crate::kernel::Kernel;
+use crate::machine::Machine;
+use crate::parameters::{Parameters, Unfit};
+use crate::processor::Counts;
+use hotlink_fabric::spec::FabricSpec;
+use hotlink_fabric::units::Time;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What the caches hold when a loop begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Before {
+    /// What it left there itself: it was run before.
+    Itself,
+    /// Nothing of it: an adapter has put it into memory.
+    Nothing,
+    /// A block of so many bytes at its destination.
+    Destination(u64),
+}
+
+/// Times that were asked for, in picoseconds.
+type Known = BTreeMap<(Kernel, Before), u64>;
+
+/// The memory system of one machine. Clones share what they have worked out.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    machine: Arc<Machine>,
+    known: Arc<Mutex<Known>>,
+    slowed: Arc<Mutex<BTreeMap<(Kernel, Flow), Slowed>>>,
+    /// Of the processor to read a line of many, in picoseconds.
+    line_ps: u64,
+    /// The same where stores on their way to the bus hold all of its other buffers.
+    line_alone_ps: u64,
+}
+
+/// A loop of more turns than this is taken to go on as between this and half of it, where caches are not larger.
+const LONG: u64 = 32 << 10;
+/// Up to so many turns each length is run by itself; from there on eight of a doubling, and lines between them.
+const EACH: u64 = 512;
+
+impl Memory {
+    /// The memory system that a fabric's machines have.
+    ///
+    /// # Errors
+    /// The first value that is missing or out of range.
+    pub fn of(fabric: &FabricSpec) -> Result<Memory, Unfit> {
+        Ok(Memory::new(Machine::new(Parameters(fabric))?))
+    }
+
+    /// That of a machine.
+    pub fn new(machine: Machine) -> Memory {
+        let lines = 256;
+        let line = |machine: &Machine| Kernel::Read { bytes: lines * machine.line }.run(machine, &[]).0 / lines;
+        let (line_ps, line_alone_ps) = (line(&machine), line(&Machine { misses: 1, ..machine.clone() }));
+        Memory { line_ps, line_alone_ps, machine: Arc::new(machine), known: Arc::default(), slowed: Arc::default() }
+    }
+
+    /// Its values.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// Bytes of a line.
+    pub fn line(&self) -> u64 {
+        self.machine.line
+    }
+
+    /// Time to copy `bytes` from contiguous memory to words `stride` words apart, from the start of a line.
+    pub fn copy(&self, bytes: u64, stride: u64) -> Time {
+        self.copy_at(bytes, stride, 0)
+    }
+
+    /// The same to words that begin `offset` bytes after the start of a line.
+    pub fn copy_at(&self, bytes: u64, stride: u64, offset: u64) -> Time {
+        self.time(self.copying(bytes, stride, offset), Before::Itself)
+    }
+
+    /// The same where no cache holds anything of it: after DMA or a deposit engine has put the block into memory.
+    pub fn copy_uncached(&self, bytes: u64, stride: u64, offset: u64) -> Time {
+        self.time(self.copying(bytes, stride, offset), Before::Nothing)
+    }
+
+    /// Time to take `bytes` that an adapter has put into memory, whose lines no cache holds, to words `stride` words
+    /// apart in a block of `held` bytes that the program has used before.
+    pub fn copy_arrived(&self, bytes: u64, stride: u64, held: u64) -> Time {
+        // What does not fit is as if nothing had been there.
+        let fits = held.saturating_mul(2) <= self.machine.largest_cache();
+        let before = if fits { Before::Destination(held.max(bytes)) } else { Before::Nothing };
+        self.time(self.copying(bytes, stride, 0), before)
+    }
+
+    /// Time of a loop that has been run before.
+    pub fn run(&self, kernel: Kernel) -> Time {
+        self.time(kernel, Before::Itself)
+    }
+
+    /// What the accesses of a loop come to: of one that has been run before, or that finds nothing in the caches.
+    pub fn counts(&self, kernel: Kernel, cached: bool) -> Counts {
+        let kernel = kernel.of_turns(kernel.turns().min(self.long()));
+        kernel.run(&self.machine, if cached { std::slice::from_ref(&kernel) } else { &[] }).1
+    }
+
+    /// Time to read `bytes` of a long block from memory, a part of a line at its share.
+    pub fn read(&self, bytes: u64) -> Time {
+        Time((bytes * self.line_ps).div_ceil(self.machine.line))
+    }
+
+    /// The same while the processor stores what it reads to an adapter: its buffers, in which lines wait for memory, are
+    /// those in which combined stores wait for the bus, so that one line is under way at a time.
+    pub fn read_to_store(&self, bytes: u64) -> Time {
+        Time((bytes * self.line_alone_ps).div_ceil(self.machine.line))
+    }
+
+    /// Time that an engine at the memory takes to read what is one line or a part of one, its row open.
+    pub fn read_line(&self) -> Time {
+        self.machine.dram.open + self.machine.dram.read
+    }
+
+    /// Time that an engine at the memory takes to store what is one line or a part of one, its row open.
+    pub fn store_line(&self) -> Time {
+        self.machine.dram.open + self.machine.dram.write
+    }
+
+    /// Time that the memory takes, word after word `stride` words apart, for a word that an adapter or an engine stores:
+    /// the more stride, the more words open a row.
+    pub fn store_word(&self, stride: u64) -> Time {
+        let apart = (stride * crate::WORD).min(self.machine.dram.row);
+        self.store_line() + Time(self.machine.dram.opening.0 * apart / self.machine.dram.row)
+    }
+
+    /// Time that the processor spends on translations for a word of many that are `stride` words apart.
+    pub fn translate_word(&self, stride: u64) -> Time {
+        let share = |page: u64, miss: u64| miss * (stride * crate::WORD).min(page) / page;
+        self.machine.translation.map_or(Time::ZERO, |known| Time(share(known.page, known.miss.0)))
+    }
+
+    /// How a loop and a transfer slow each other down.
+    pub fn beside(&self, kernel: Kernel, flow: Flow) -> Slowed {
+        // A pass that no cache holds goes on like its part.
+        let kernel = kernel.of_turns(kernel.turns().min(self.long()).max(1));
+        let mut slowed = self.slowed.lock().unwrap_or_else(PoisonError::into_inner);
+        *slowed.entry((kernel, flow)).or_insert_with(|| beside::beside(&self.machine, kernel, flow))
+    }
+
+    fn copying(&self, bytes: u64, stride: u64, offset: u64) -> Kernel {
+        // A page on, lines and pages lie as before.
+        let period = self.machine.translation.map_or(self.machine.line, |translation| translation.page);
+        Kernel::Copy { bytes, stride: stride.max(1), offset: offset % period }
+    }
+
+    /// Turns from which on a loop goes on as before: more than all caches hold.
+    fn long(&self) -> u64 {
+        (2 * self.machine.largest_cache() / crate::WORD).max(LONG).next_power_of_two()
+    }
+
+    fn time(&self, kernel: Kernel, before: Before) -> Time {
+        let (turns, long) = (kernel.turns(), self.long());
+        let at = |turns: u64| u128::from(self.worked_out(kernel.of_turns(turns), before));
+        let between = |low: u64, high: u64, turns: u64| {
+            let (from, to) = (at(low), at(high));
+            (from + to.saturating_sub(from) * u128::from(turns - low) / u128::from(high - low)) as u64
+        };
+        if turns > long {
+            return Time(between(long / 2, long, turns));
+        }
+        let step = (turns.next_power_of_two() / 16).max(1);
+        if turns <= EACH || turns.is_multiple_of(step) {
+            return Time(at(turns) as u64);
+        }
+        Time(between(turns / step * step, turns.next_multiple_of(step), turns))
+    }
+
+    /// Runs a loop, unless its time is known.
+    fn worked_out(&self, kernel: Kernel, before: Before) -> u64 {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        *known.entry((kernel, before)).or_insert_with(|| match before {
+            Before::Itself => kernel.run(&self.machine, &[kernel]).0,
+            Before::Nothing => kernel.run(&self.machine, &[]).0,
+            Before::Destination(bytes) => kernel.at_destination(&self.machine, bytes),
+        })
+    }
+}
