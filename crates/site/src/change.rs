@@ -62,7 +62,7 @@ impl Site {
         Ok(site)
     }
 
-    /// The site without some parts, each spelled as in the [module](self); its tables lead where they led.
+    /// The site without some parts, each spelled as after `fail:` in its name; its tables lead where they led.
     ///
     /// # Errors
     /// A part that is not there; no host is left.
@@ -94,7 +94,7 @@ impl Site {
         self.keeping(&format!("{}, {} hosts", self.spec.name, chosen.len()), stays, self.files.clone())
     }
 
-    /// The same cables with balanced tables that cannot deadlock ([`reroute`]).
+    /// The same cables with balanced tables that cannot deadlock (up*/down*).
     ///
     /// # Errors
     /// More destinations than LIDs.

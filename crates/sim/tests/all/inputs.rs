@@ -39,7 +39,6 @@ const ALLOWED: &[(&str, &str)] = &[
     ("payload_max_bytes.as_ref().map_or(WORD,", "the processor's stores, where packets have no limit, are words"),
     ("count_opt(\"", "a count of a topology that the guide gives a default: one link, one channel, one phase"),
     ("number_opt(\"oversubscription\"", "a fat tree is full unless its file says otherwise"),
-    ("packet.overhead.unwrap_or(0.0)", "a graph's `packet` without `overhead_B` has none, as the guide says"),
     ("value.as_ref().map_or(Time::ZERO, |value|", "a barrier network's times that need not be there"),
     ("self.processing.range(nodes..)", "where no whole network was synthesised, `gate` holds its devices' time"),
     ("role.latency().value)).unwrap_or(Time::ZERO)", "what a description leaves out is no part of the model"),
