@@ -77,7 +77,7 @@ impl Joined {
             let rank = self.mpi.endpoint().rank();
             if rank > 0 {
                 // What all ranks find, rank 0 tells.
-                std::thread::sleep(Duration::from_secs(2));
+                std::thread::sleep(Duration::from_millis(500));
             }
             face.say(&format!("rank {rank}: {failure}"));
             // MPICH's launcher drops what it has not yet passed on when the job is aborted.

@@ -126,7 +126,8 @@ impl Session<'_> {
     }
     /// Ranks for a benchmark that plays on the first and the last of `ranks`: under a launcher all, those between look on.
     pub(crate) fn least(&self, ranks: u32) -> Result<u32, Error> {
-        Ok(self.started().or(launched()?).unwrap_or(0).max(ranks))
+        let started = self.started().map_or_else(launched, |started| Ok(Some(started)))?;
+        Ok(started.unwrap_or(0).max(ranks))
     }
     /// Every rank's host, where the ranks are a launcher's.
     pub(crate) fn hosts(&self) -> Result<Vec<String>, Error> {
@@ -134,8 +135,12 @@ impl Session<'_> {
     }
     /// Whether this process speaks for all ranks.
     pub(crate) fn is_speaker(&self) -> bool {
-        self.mpi.as_ref().is_none_or(Joined::is_speaker)
-            && !matches!(hotlink_real::launched(), Ok(Some((rank, _))) if rank > 0 && !self.is_mpi())
+        match &self.mpi {
+            Some(joined) => joined.is_speaker(),
+            // Ranks of an MPI do not meet by this project's own start-up: the first would wait for the others.
+            None if self.is_mpi() => true,
+            None => !matches!(hotlink_real::launched(), Ok(Some((rank, _))) if rank > 0),
+        }
     }
     /// Ranks on this machine, as far as is known, and the cores that they share.
     fn local(&self, ranks: u32) -> (u32, u32) {
