@@ -18,7 +18,7 @@ help: ## list the targets
 
 build: $(HOTLINK) .stamps/wheel ## build target/release/hotlink and .venv/bin/hotlink (with Python and plots)
 
-demo: build ## measure this machine, then compare M02's eight fabrics, three of today's and this machine into report/
+demo: build ## measure this machine, compare three networks of today for 512 nodes, and one finding of the studies, into report/
 	@$(TIMED) "the main job" .ci/demo $(VENV)/hotlink report
 
 test: check build ## check everything, then run every test
