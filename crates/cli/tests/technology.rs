@@ -148,8 +148,14 @@ fn a_variant_of_a_fabric_is_a_fabric() {
             ("simulate alltoall --fabric ib-ndr-fat-tree2 --nodes 4 --link copper", "is no part that is a network"),
         ],
     );
-    let output = hotlink("compare ib-ndr-fat-tree2 ib-ndr-fat-tree2:oversubscription=2 --nodes 96", &folder);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for line in [
+        "compare ib-ndr-fat-tree2 ib-ndr-fat-tree2:oversubscription=2 --nodes 96",
+        "catalog show ib-ndr-fat-tree2:oversubscription=2 --why",
+        "catalog check ib-ndr-fat-tree2:oversubscription=2",
+    ] {
+        let output = hotlink(line, &folder);
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    }
 }
 
 /// What is printed to begin with works as it is.

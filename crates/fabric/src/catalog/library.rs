@@ -67,6 +67,13 @@ pub struct Described {
     pub spec: Option<FabricSpec>,
 }
 
+impl Described {
+    fn of(Loaded { spec, entries, file, parts }: Loaded) -> Described {
+        let (name, title) = (spec.name.clone(), spec.title.clone());
+        Described { kind: Kind::Fabric, name, title, file, parts, entries, spec: Some(spec) }
+    }
+}
+
 /// One name of the catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
@@ -228,11 +235,15 @@ impl Library {
         parse_price_list(&file, &text)
     }
 
-    /// Whatever `name_or_path` is: a fabric, else a part, else a price list; a path by what stands in the file.
+    /// Whatever `name_or_path` is: a fabric or a variant of one, else a part, else a price list; a path by what stands in
+    /// the file.
     ///
     /// # Errors
     /// Every mistake of the file and of the parts it names.
     pub fn describe(&self, name_or_path: &str) -> Result<Described, Vec<Mistake>> {
+        if !variant::split(name_or_path).1.is_empty() {
+            return Ok(Described::of(self.fabric(name_or_path)?));
+        }
         let folders = ["fabrics", "parts", "prices"];
         let found = folders.iter().find(|folder| self.find(folder, name_or_path).is_some());
         let (file, text) = match found {
@@ -243,18 +254,7 @@ impl Library {
         let kind = found.map_or_else(|| kind_of(&text), |folder| kind_in(folder));
         let name = Path::new(&file).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         match kind {
-            Kind::Fabric => {
-                let Loaded { spec, entries, parts, .. } = self.parse_fabric(&file, &text)?;
-                Ok(Described {
-                    kind,
-                    name: spec.name.clone(),
-                    title: spec.title.clone(),
-                    file,
-                    parts,
-                    entries,
-                    spec: Some(spec),
-                })
-            }
+            Kind::Fabric => Ok(Described::of(self.parse_fabric(&file, &text)?)),
             Kind::Part => {
                 let sheet = Sheet::new(&file, &text);
                 let title = read_part(&name, &sheet, &mut Stated::default());
