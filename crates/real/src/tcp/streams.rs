@@ -341,12 +341,12 @@ impl Streams {
             self.tend();
             let mut pending = false;
             for &rank in &self.live {
+                // However long the other side computes before it reads. A connection that is still being proven may come
+                // for as long as the other side is there; where no board tells that, for some time.
+                let is_there = self.is_there(rank).unwrap_or(start.elapsed() < CONNECT_LIMIT);
                 if let Contact::Open(peer) = &mut self.contacts[rank as usize] {
                     peer.flush();
-                    // However long the other side computes before it reads. A connection that is still being proven may
-                    // come for as long as the other side is there; where no board tells that, for some time.
-                    let is_there = self.board.as_ref().map(|board| !board.is_dead(rank) && !board.has_left(rank));
-                    let may_come = peer.is_ready() || is_there.unwrap_or(start.elapsed() < CONNECT_LIMIT);
+                    let may_come = peer.is_ready() || is_there;
                     pending |= peer.is_pending() && !peer.over && !peer.is_broken && may_come;
                 }
             }
