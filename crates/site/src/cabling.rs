@@ -98,6 +98,13 @@ pub(super) struct Named<'t> {
     pub name: Option<&'t str>,
 }
 
+/// One line of a file that lists ports: a port, the one at the other end of its cable if it has one, and what that runs at.
+pub(super) struct Port<'t> {
+    pub near: Named<'t>,
+    pub far: Option<Named<'t>>,
+    pub link: Option<Link>,
+}
+
 /// Collects devices and cables while a file is read.
 #[derive(Default)]
 pub(super) struct Collector {

@@ -4,7 +4,7 @@
 //! no line says what a device is: a LID with cables at two ports is a switch's, since each port of an adapter has its
 //! own. What "could be" faster counts for nothing: it compares what both ports support, which 12x ports always do.
 
-use super::cabling::{Cabling, Collector, DeviceKind, End, Named};
+use super::cabling::{Cabling, Collector, DeviceKind, End, Named, Port};
 use super::lines::{Lines, hex};
 use super::rates::Link;
 use hotlink_fabric::import::ImportError;
@@ -29,7 +29,7 @@ pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Cabling, Impo
             (heading, has_headings) = (Some(next), true);
             continue;
         }
-        let Some(port) = Port::of(line) else {
+        let Some(port) = port(line) else {
             return lines.wrong(format!(
                 "'{}' is no port: allowed is LID PORT[  ] ==( 4X 53.125 Gbps Active/ LinkUp)==> LID PORT[  ] \"NAME\"",
                 lines.shown()
@@ -76,24 +76,16 @@ impl Heading {
     }
 }
 
-struct Port<'t> {
-    near: Named<'t>,
-    far: Option<Named<'t>>,
-    link: Option<Link>,
-}
-
-impl<'t> Port<'t> {
-    fn of(line: &'t str) -> Option<Port<'t>> {
-        let (near, rest) = line.split_once("==(")?;
-        let (state, far) = rest.split_once(")==>")?;
-        let near = named(near)?;
-        let mut words = state.split_whitespace();
-        let link = Link::of(words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        // A port without cable leaves the far end empty.
-        let is_empty = far.trim_start().starts_with('[');
-        let far = if is_empty { None } else { Some(named(far)?) };
-        Some(Port { near, far, link })
-    }
+fn port(line: &str) -> Option<Port<'_>> {
+    let (near, rest) = line.split_once("==(")?;
+    let (state, far) = rest.split_once(")==>")?;
+    let near = named(near)?;
+    let mut words = state.split_whitespace();
+    let link = Link::of(words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    // A port without cable leaves the far end empty.
+    let is_empty = far.trim_start().starts_with('[');
+    let far = if is_empty { None } else { Some(named(far)?) };
+    Some(Port { near, far, link })
 }
 
 /// `0xGUID "NAME" LID PORT[EXT] "NAME" (remarks)`, GUID and one of the names left out as it may be.

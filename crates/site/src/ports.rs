@@ -2,7 +2,7 @@
 //! `CA 17 1 0x0000000000100017 4x SDR - SW 4 4 0x0000000000200002 ( 'host2-3' - 'leaf2' )`. The numbers are LID and port;
 //! a port without cable ends after its speed and the device's name.
 
-use super::cabling::{Cabling, Collector, DeviceKind, End, Named};
+use super::cabling::{Cabling, Collector, DeviceKind, End, Named, Port};
 use super::lines::{Lines, hex};
 use super::rates::Link;
 use hotlink_fabric::import::ImportError;
@@ -16,7 +16,7 @@ pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Cabling, Impo
         if line.is_empty() || line.starts_with('#') || line.starts_with("ibwarn:") {
             continue;
         }
-        let Some(port) = Port::of(line) else {
+        let Some(port) = port(line) else {
             return lines.wrong(format!(
                 "'{}' is no port: allowed is CA|SW LID PORT 0xGUID 4x HDR - CA|SW LID PORT 0xGUID ( 'NAME' - 'NAME' )",
                 lines.shown()
@@ -34,26 +34,18 @@ pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Cabling, Impo
     found.finish(lines, true)
 }
 
-struct Port<'t> {
-    near: Named<'t>,
-    far: Option<Named<'t>>,
-    link: Option<Link>,
-}
-
-impl<'t> Port<'t> {
-    fn of(line: &'t str) -> Option<Port<'t>> {
-        let mut words = line.split_whitespace();
-        let near = named(&mut words)?;
-        let (width, speed) = (words.next()?, words.next()?);
-        if words.next() != Some("-") {
-            return Some(Port { near, far: None, link: None });
-        }
-        let far = named(&mut words)?;
-        let (_, names) = line.split_once("( '")?;
-        let (near_name, far_name) = names.strip_suffix("' )")?.split_once("' - '")?;
-        let near = Named { name: Some(near_name), ..near };
-        Some(Port { near, far: Some(Named { name: Some(far_name), ..far }), link: Link::of(width, speed) })
+fn port(line: &str) -> Option<Port<'_>> {
+    let mut words = line.split_whitespace();
+    let near = named(&mut words)?;
+    let (width, speed) = (words.next()?, words.next()?);
+    if words.next() != Some("-") {
+        return Some(Port { near, far: None, link: None });
     }
+    let far = named(&mut words)?;
+    let (_, names) = line.split_once("( '")?;
+    let (near_name, far_name) = names.strip_suffix("' )")?.split_once("' - '")?;
+    let near = Named { name: Some(near_name), ..near };
+    Some(Port { near, far: Some(Named { name: Some(far_name), ..far }), link: Link::of(width, speed) })
 }
 
 /// Kind, LID, port and GUID. A port of an adapter has a GUID of its own.
