@@ -7,12 +7,16 @@
 //! All other entries stay, as a subnet manager would wish. Whether the new ways wait for each other in a circle is not
 //! asked here.
 
+mod scratch;
+mod trees;
+
 use crate::routes::Routes;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Channel, Node, Vertex};
 use rayon::prelude::*;
+use scratch::Scratch;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use trees::Trees;
 
 /// What fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -483,60 +487,6 @@ impl<'a> Failures<'a> {
     }
 }
 
-/// The switches in order of each node's tree.
-struct Trees {
-    order: Vec<u16>,
-    place: Vec<u16>,
-    size: Vec<u16>,
-    /// Of each switch, who sends to it: the first, and of each the next.
-    first: Vec<u16>,
-    next: Vec<u16>,
-}
-
-impl Trees {
-    fn new(routes: &Routes<'_>) -> Trees {
-        let switches = routes.hosts.len();
-        let all = switches * routes.network.nodes as usize;
-        let (first, next) = (vec![NOWHERE; switches], vec![NOWHERE; switches]);
-        Trees { order: Vec::with_capacity(all), place: vec![NOWHERE; all], size: vec![0; all], first, next }
-    }
-
-    /// The tree of the next node.
-    fn add(&mut self, routes: &Routes<'_>, node: Node) {
-        let (row, switches) = (routes.tables.row(node), routes.hosts.len());
-        let start = node.0 as usize * switches;
-        let home = routes.home[node.0 as usize];
-        self.first.fill(NOWHERE);
-        for s in (0..switches as u32).rev().filter(|&s| s != home) {
-            let to = routes.next(row, s).and_then(|channel| routes.switch_at(channel));
-            if let Some(to) = to {
-                self.next[s as usize] = std::mem::replace(&mut self.first[to as usize], s as u16);
-            }
-        }
-        // The last switch's own entry must lead to the node.
-        let is_home = routes.next(row, home).is_some_and(|channel| routes.network.to(channel) == node.vertex());
-        let mut open: Vec<u16> = if is_home { vec![home as u16] } else { Vec::new() };
-        while let Some(s) = open.pop() {
-            self.place[start + usize::from(s)] = (self.order.len() - start) as u16;
-            self.order.push(s);
-            let mut child = self.first[usize::from(s)];
-            while child != NOWHERE {
-                open.push(child);
-                child = self.next[usize::from(child)];
-            }
-        }
-        for place in (start..self.order.len()).rev() {
-            let s = usize::from(self.order[place]);
-            self.size[start + s] += 1;
-            let to = routes.next(row, s as u32).and_then(|channel| routes.switch_at(channel));
-            if let Some(to) = to {
-                self.size[start + to as usize] += self.size[start + s];
-            }
-        }
-        self.order.resize(start + switches, NOWHERE);
-    }
-}
-
 /// Adds what every host sends to one node; pairs without a way.
 fn add_all(routes: &Routes<'_>, node: Node, load: &mut [f64]) -> u64 {
     let row = routes.tables.row(node);
@@ -553,74 +503,4 @@ fn add_all(routes: &Routes<'_>, node: Node, load: &mut [f64]) -> u64 {
         }
     }
     lost
-}
-
-/// What one thread needs, kept from failure to failure. A mark is the epoch in which it was set.
-struct Scratch {
-    load: Vec<f64>,
-    touched: Vec<u32>,
-    is_touched: Vec<bool>,
-    epoch: u32,
-    inside: Vec<u32>,
-    subtree: Vec<u32>,
-    flow: Vec<f64>,
-    seen: Vec<u32>,
-    /// Hops to the node in question, of switches that are inside or were seen.
-    hops: Vec<u32>,
-    trail: Vec<u32>,
-    /// Hops before the failure, of those inside.
-    before: Vec<u32>,
-    /// New entries of those inside.
-    next: Vec<Channel>,
-    heap: BinaryHeap<Reverse<(u32, u32)>>,
-    path: Vec<Channel>,
-}
-
-impl Scratch {
-    fn new(of: &Failures<'_>) -> Scratch {
-        let switches = of.routes.hosts.len();
-        Scratch {
-            load: of.load.clone(),
-            touched: Vec::new(),
-            is_touched: vec![false; of.load.len()],
-            epoch: 0,
-            inside: vec![0; switches],
-            subtree: Vec::new(),
-            flow: vec![0.0; switches],
-            seen: vec![0; switches],
-            hops: vec![NONE; switches],
-            trail: Vec::new(),
-            before: vec![NONE; switches],
-            next: vec![Channel(NONE); switches],
-            heap: BinaryHeap::new(),
-            path: Vec::new(),
-        }
-    }
-
-    fn enter(&mut self, switch: u32) {
-        self.inside[switch as usize] = self.epoch;
-        self.subtree.push(switch);
-    }
-
-    fn change(&mut self, channel: Channel, by: f64) {
-        let c = channel.0 as usize;
-        if !std::mem::replace(&mut self.is_touched[c], true) {
-            self.touched.push(channel.0);
-        }
-        self.load[c] += by;
-    }
-
-    /// Seconds a byte of every pair that the fullest channel takes.
-    fn full(&self, of: &Failures<'_>) -> f64 {
-        let full = |c: u32| self.load[c as usize] * of.routes.inverse[c as usize];
-        let untouched = of.fullest.iter().find(|&&c| !self.is_touched[c as usize]);
-        self.touched.iter().chain(untouched).map(|&c| full(c)).fold(0.0, f64::max)
-    }
-
-    fn restore(&mut self, of: &Failures<'_>) {
-        for c in self.touched.drain(..) {
-            self.load[c as usize] = of.load[c as usize];
-            self.is_touched[c as usize] = false;
-        }
-    }
 }
