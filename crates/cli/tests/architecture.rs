@@ -51,7 +51,7 @@ fn dependencies_point_one_way() {
         ("memory", &["fabric"]),
         ("real", &["fabric", "port", "message"]),
         ("bench", &["fabric", "port", "message"]),
-        ("study", &["fabric", "site", "port", "message", "event", "loggp", "sim", "bench", "site"]),
+        ("study", &["fabric", "site", "port", "message", "event", "loggp", "sim", "bench"]),
         ("seeds", &["fabric", "loggp", "sim", "bench", "study"]),
         ("diagnose", &["fabric", "site", "bench", "study"]),
         ("measure", &["fabric", "port", "message", "real", "bench", "study"]),
