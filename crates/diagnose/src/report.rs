@@ -64,8 +64,6 @@ fn merged(all: impl Iterator<Item = Explained>) -> Vec<Explained> {
     merged
 }
 
-/// Explanations that are this near to each other are not told apart.
-const ALIKE: f64 = 0.5;
 /// Impossible numbers and files that one list shows.
 const SHOWN: usize = 8;
 
@@ -88,13 +86,7 @@ impl Reporter<'_> {
         let record = || self.head();
         let mut all = merged(found.iter().flat_map(|finding| self.explain(finding)));
         all.sort_by(|a, b| b.belief.total_cmp(&a.belief));
-        let near = all
-            .iter()
-            .skip(1)
-            .map(|next| next.belief)
-            .next()
-            .zip(all.first())
-            .is_some_and(|(next, first)| next > ALIKE * first.belief);
+        let near = all.get(1).is_some_and(|next| next.belief > self.known.threshold.alike * all[0].belief);
         let ranked = all.into_iter().enumerate().map(|(at, one)| one.record.with("rank", at + 1)).collect::<Vec<_>>();
         let hosts: BTreeSet<&String> = numbers.series.iter().flat_map(|one| &one.hosts).collect();
         let findings = found.iter().map(|finding| self.finding(finding)).collect::<Vec<_>>();

@@ -26,8 +26,6 @@ const KEYS: [&str; 12] = [
 ];
 /// Benchmarks that time single messages.
 const TIMED: [&str; 5] = ["pingpong", "fetch", "pairs", "put", "get"];
-/// Large sizes count down to this part of the largest: the last few sizes of a sweep by doubling.
-const LARGE_PART: u64 = 16;
 
 /// One number.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,7 +65,7 @@ impl Series {
     /// The share of the bound that large messages reach.
     pub fn large(&self, limits: &Thresholds) -> Option<f64> {
         let most = self.curve.iter().filter_map(|point| point.size).max().unwrap_or(u64::MAX);
-        let least = limits.large_least_B.max(most / LARGE_PART);
+        let least = limits.large_least_B.max(most / limits.large_part);
         let large = self.curve.iter().filter(|point| point.size.is_none_or(|size| size >= least));
         median(&large.map(|point| point.level).collect::<Vec<_>>())
     }

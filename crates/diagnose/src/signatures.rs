@@ -14,12 +14,17 @@ pub type Facts = BTreeMap<&'static str, f64>;
 #[allow(missing_docs, non_snake_case)]
 pub struct Thresholds {
     pub large_least_B: u64,
+    pub large_part: u64,
     pub small_most_B: u64,
     pub healthy_large: f64,
     pub healthy_small: f64,
     pub apart_large: f64,
     pub apart_small: f64,
     pub deviations: f64,
+    pub few: usize,
+    pub few_times: f64,
+    pub sound_part: f64,
+    pub alike: f64,
     pub beyond: f64,
     pub knee: f64,
     pub both: f64,

@@ -46,27 +46,23 @@ impl Unit {
     }
 }
 
-/// Few runs spread by chance: what stands out among fewer must do so by so many times as much.
-const FEW: usize = 4;
-const FEW_TIMES: f64 = 2.0;
-
 /// Judges values that belong together: each over the reference, and whether it is an outlier. `None`: nothing to compare.
-fn judged(values: &[f64], healthy: f64, apart: f64, deviations: f64, explained: f64) -> Option<Vec<(f64, bool)>> {
+fn judged(values: &[f64], limits: &Thresholds, healthy: f64, apart: f64, explained: f64) -> Option<Vec<(f64, bool)>> {
     if values.len() < 2 {
         return None;
     }
     // Where some runs are near the bound, they are the measure of the others, even where most are not.
     let sound: Vec<f64> = values.iter().copied().filter(|value| *value >= healthy).collect();
-    let has_sound = sound.len() >= 2 && 5 * sound.len() >= values.len();
+    let has_sound = sound.len() >= 2 && sound.len() as f64 / values.len() as f64 >= limits.sound_part;
     let reference = Spread::beyond(if has_sound { &sound } else { values }, explained)?;
-    let apart = if values.len() < FEW { FEW_TIMES * apart } else { apart };
+    let apart = if values.len() < limits.few { limits.few_times * apart } else { apart };
     // Of two runs the better one is the measure.
     let best = values.iter().copied().fold(f64::NAN, f64::max);
     let reference = if values.len() == 2 { Spread { median: best, deviation: 0.0 } } else { reference };
     Some(
         values
             .iter()
-            .map(|&value| (value / reference.median, reference.is_below(value, apart, deviations, explained)))
+            .map(|&value| (value / reference.median, reference.is_below(value, apart, limits.deviations, explained)))
             .collect(),
     )
 }
@@ -93,7 +89,7 @@ pub fn units(series: &[Series], limits: &Thresholds, distance: f64) -> Vec<Unit>
         let compared = |level: &dyn Fn(&Series) -> Option<f64>, healthy: f64, apart: f64, explained: f64| {
             let known: Vec<(&Series, f64)> = group.iter().filter_map(|one| Some((*one, level(one)?))).collect();
             let values: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
-            let all = judged(&values, healthy, apart, limits.deviations, explained).unwrap_or_default();
+            let all = judged(&values, limits, healthy, apart, explained).unwrap_or_default();
             known.into_iter().map(|(one, _)| one).zip(all).collect::<Vec<_>>()
         };
         for (one, (relative, is_bad)) in
@@ -138,15 +134,17 @@ pub fn units(series: &[Series], limits: &Thresholds, distance: f64) -> Vec<Unit>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::signatures::Knowledge;
 
     #[test]
     fn sound_runs_are_the_measure_even_where_most_are_bad() {
+        let limits = &Knowledge::embedded().threshold;
         let values = [0.95, 0.94, 0.5, 0.5, 0.5];
-        let all = judged(&values, 0.8, 0.12, 6.0, 1.0).unwrap();
+        let all = judged(&values, limits, 0.8, 0.12, 1.0).unwrap();
         assert_eq!(all.iter().map(|(_, is_bad)| *is_bad).collect::<Vec<_>>(), [false, false, true, true, true]);
         // Where none is near the bound, all are alike.
-        assert!(judged(&[0.5, 0.51, 0.5, 0.49], 0.8, 0.12, 6.0, 1.0).unwrap().iter().all(|(_, is_bad)| !is_bad));
-        assert_eq!(judged(&[0.5], 0.8, 0.12, 6.0, 1.0), None);
-        assert!(judged(&[0.5, 0.9], 0.8, 0.12, 6.0, 1.0).unwrap()[0].1);
+        assert!(judged(&[0.5, 0.51, 0.5, 0.49], limits, 0.8, 0.12, 1.0).unwrap().iter().all(|(_, is_bad)| !is_bad));
+        assert_eq!(judged(&[0.5], limits, 0.8, 0.12, 1.0), None);
+        assert!(judged(&[0.5, 0.9], limits, 0.8, 0.12, 1.0).unwrap()[0].1);
     }
 }
