@@ -1,5 +1,6 @@
 //! `hotlink reproduce M02`: every claim is answered, and what holds and what does not stays known.
 
+use crate::common::records_of;
 use serde_json::Value;
 use std::process::Command;
 use std::sync::OnceLock;
@@ -7,10 +8,7 @@ use std::sync::OnceLock;
 fn records() -> &'static [Value] {
     static RECORDS: OnceLock<Vec<Value>> = OnceLock::new();
     RECORDS.get_or_init(|| {
-        let run = Command::new(env!("CARGO_BIN_EXE_hotlink")).args(["reproduce", "M02", "--json"]).output().unwrap();
-        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-        let document: Value = serde_json::from_slice(&run.stdout).unwrap();
-        document["records"].as_array().unwrap().clone()
+        records_of(&Command::new(env!("CARGO_BIN_EXE_hotlink")).args(["reproduce", "M02", "--json"]).output().unwrap())
     })
 }
 

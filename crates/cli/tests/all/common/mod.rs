@@ -19,6 +19,13 @@ pub fn hotlink(line: &str, folder: &Path) -> Output {
     command.env_remove("XDG_DATA_HOME").env_remove("HOTLINK_CATALOG").output().unwrap()
 }
 
+/// The records of a run with `--json` that succeeded.
+pub fn records_of(output: &Output) -> Vec<Value> {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    document["records"].as_array().expect("records").clone()
+}
+
 /// Each command is refused as bad input, with words that contain the second.
 pub fn refuses(folder: &Path, lines: &[(&str, &str)]) {
     for (line, told) in lines {
@@ -38,7 +45,6 @@ pub fn write(folder: &Path, name: &str, records: &[Value]) {
 }
 
 /// Measurements of a machine of L = 1 us, o = g = 0.25 us, G = 0.1 ns/B over an adapter, copies at 10 GB/s.
-#[allow(dead_code, reason = "not every test calibrates")]
 pub fn machine() -> Vec<Value> {
     let sizes: Vec<u64> = (3..24).map(|power| 1 << power).collect();
     let base = |benchmark: &str, size: u64| json!({"benchmark": benchmark, "method": "measured", "size_B": size});

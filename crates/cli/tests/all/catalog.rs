@@ -1,5 +1,6 @@
 //! `hotlink catalog`: list, show, check.
 
+use crate::common::records_of;
 use serde_json::Value;
 use std::process::{Command, Output};
 
@@ -10,10 +11,7 @@ fn hotlink(args: &[&str]) -> Output {
 }
 
 fn records(args: &[&str]) -> Vec<Value> {
-    let run = hotlink(args);
-    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-    let document: Value = serde_json::from_slice(&run.stdout).unwrap();
-    document["records"].as_array().unwrap().clone()
+    records_of(&hotlink(args))
 }
 
 #[test]

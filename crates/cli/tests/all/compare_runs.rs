@@ -1,8 +1,6 @@
 //! `compare-runs` as an acceptance test meets it: statuses, verdicts, what has no partner.
 
-mod common;
-
-use common::{hotlink, place, refuses, write};
+use crate::common::{hotlink, place, refuses, write};
 use serde_json::{Value, json};
 
 fn pingpong(size: u64, latency_us: f64, noise: f64) -> Value {

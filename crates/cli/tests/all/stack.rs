@@ -1,5 +1,6 @@
 //! `simulate` over the message-passing stack: the benchmarks of `measure` in virtual time.
 
+use crate::common::records_of;
 use serde_json::Value;
 use std::process::{Command, Output};
 
@@ -8,10 +9,7 @@ fn hotlink(line: &str) -> Output {
 }
 
 fn records(line: &str) -> Vec<Value> {
-    let output = hotlink(&format!("{line} --json"));
-    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    document["records"].as_array().unwrap().clone()
+    records_of(&hotlink(&format!("{line} --json")))
 }
 
 fn number(record: &Value, key: &str) -> f64 {

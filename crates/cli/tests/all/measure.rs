@@ -1,5 +1,6 @@
 //! `measure` and `calibrate` on this machine: what records hold, not how fast it is.
 
+use crate::common::records_of;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -9,10 +10,7 @@ fn hotlink(args: &[&str]) -> Output {
 }
 
 fn records(args: &[&str]) -> Vec<Value> {
-    let output = hotlink(args);
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    document["records"].as_array().unwrap().clone()
+    records_of(&hotlink(args))
 }
 
 fn assert_sound(record: &Value) {

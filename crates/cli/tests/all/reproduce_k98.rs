@@ -1,6 +1,6 @@
 //! `hotlink reproduce K98`: every claim is answered, and what holds and what does not stays known.
 
-mod golden;
+use crate::golden;
 
 use serde_json::Value;
 use std::ffi::OsString;

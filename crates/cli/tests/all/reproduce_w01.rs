@@ -1,6 +1,6 @@
 //! `hotlink reproduce W01`: every claim is answered or a gap that says why; fitted is called so.
 
-mod golden;
+use crate::golden;
 
 use serde_json::Value;
 use std::ffi::OsString;

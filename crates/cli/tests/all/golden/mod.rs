@@ -15,7 +15,7 @@ pub fn check(study: &str, records: &[Value]) {
         }
         writeln!(table, "{},{}", text(&record["reproduced"]), text(&record["limiting_resource"])).expect("as above");
     }
-    let path = format!("{}/tests/golden/{study}.csv", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/tests/all/golden/{study}.csv", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("HOTLINK_GOLDEN").is_some() {
         std::fs::write(&path, &table).expect("the golden table can be written");
     }

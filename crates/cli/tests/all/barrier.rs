@@ -1,6 +1,7 @@
 //! `hotlink barrier` and `measure barrier --device`: the compiled RTL, the plug-in and the flags, with what this machine
 //! has. What needs Verilator or an MPI is left out, and says so, where there is none.
 
+use crate::common::records_of;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -15,10 +16,7 @@ fn hotlink(args: &[&str]) -> Output {
 }
 
 fn records(args: &[&str]) -> Vec<Value> {
-    let output = hotlink(args);
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    document["records"].as_array().unwrap().clone()
+    records_of(&hotlink(args))
 }
 
 fn has(tool: &str) -> bool {

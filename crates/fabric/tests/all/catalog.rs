@@ -174,7 +174,7 @@ proptest! {
 /// What the catalog's README shows works as shown.
 #[test]
 fn the_examples_of_the_readme_are_right() {
-    let blocks: Vec<&str> = include_str!("../../../catalog/README.md")
+    let blocks: Vec<&str> = include_str!("../../../../catalog/README.md")
         .split("```toml\n")
         .skip(1)
         .map(|rest| rest.split("```").next().unwrap_or_default())

@@ -1,8 +1,6 @@
 //! Technology, paths, uncertainty and prices as the command has them.
 
-mod common;
-
-use common::{hotlink, place, refuses};
+use crate::common::{hotlink, machine, place, refuses, write};
 use serde_json::Value;
 use std::path::Path;
 
@@ -108,7 +106,7 @@ fn prices_of_two_eras_are_ranked_together_only_when_asked() {
 #[test]
 fn names_that_would_mislead_are_refused() {
     let folder = place("names");
-    common::write(&folder, "m.json", &common::machine());
+    write(&folder, "m.json", &machine());
     std::fs::write(
         folder.join("odd.toml"),
         "name = \"odd\"\ntitle = \"odd\"\nparts = [\"infiniband-ndr\"]\n[topology]\nkind = \"fat-tree\"\nradix = 3\n\

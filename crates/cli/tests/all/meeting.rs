@@ -1,7 +1,7 @@
 //! Processes that people start on several machines, `--listen` on one and `--connect` on the other: who does not belong is
 //! told, and nobody waits for what cannot come.
 
-#[path = "../../real/tests/all/free_port.rs"]
+#[path = "../../../real/tests/all/free_port.rs"]
 mod free_port;
 
 use free_port::free_port;

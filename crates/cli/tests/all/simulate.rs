@@ -1,8 +1,6 @@
 //! What every benchmark of `simulate` promises.
 
-mod common;
-
-use common::{hotlink, machine, place, refuses, write};
+use crate::common::{hotlink, machine, place, refuses, write};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,17 +1,12 @@
 //! `calibrate --model loggp` finds the machine that made the numbers, writes it as a fabric that `simulate` takes, and
 //! tells the error of its predictions.
 
-mod common;
-
-use common::{hotlink, machine, place, refuses, write};
+use crate::common::{hotlink, machine, place, records_of, refuses, write};
 use serde_json::{Value, json};
 use std::path::Path;
 
 fn records(line: &str, folder: &Path) -> Vec<Value> {
-    let output = hotlink(line, folder);
-    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    document["records"].as_array().unwrap().clone()
+    records_of(&hotlink(line, folder))
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `import`: every program's own text gives numbers in our units. The sample files of the study crate are made by hand.
 
+use crate::common::records_of;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -10,10 +11,7 @@ fn hotlink(line: &str) -> Output {
 }
 
 fn records(line: &str) -> Vec<Value> {
-    let output = hotlink(&format!("{line} --json"));
-    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    document["records"].as_array().unwrap().clone()
+    records_of(&hotlink(&format!("{line} --json")))
 }
 
 /// The record's values of these keys, one after the other.

@@ -1,0 +1,30 @@
+//! The command, as its users run it: one binary, so that the libraries below it are linked once.
+
+mod architecture;
+mod barrier;
+mod calibrate_loggp;
+mod catalog;
+mod circles;
+mod command;
+mod common;
+mod compare_runs;
+mod deposit;
+mod documents;
+mod golden;
+mod import;
+mod inputs;
+mod measure;
+mod meeting;
+mod mpi;
+mod reproduce;
+mod reproduce_k98;
+mod reproduce_w01;
+mod schema;
+mod several_machines;
+mod simulate;
+mod site;
+mod sockets;
+mod stack;
+mod sweep;
+mod technology;
+mod traffic;

@@ -1,0 +1,18 @@
+//! What the crate promises its callers; one binary, so that it is linked once.
+
+mod bounds;
+mod build;
+mod catalog;
+mod concurrent;
+mod deadlock;
+mod forms;
+mod forms_and_load;
+mod hyperx;
+mod import;
+mod load_cube;
+mod load_pairs;
+mod paths;
+mod prices;
+mod round_trip;
+mod sensitivity;
+mod traffic;
