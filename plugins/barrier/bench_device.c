@@ -1,20 +1,20 @@
 /* A barrier device beside the bare limit, in interleaved blocks so that the machine's moods hit both alike:
  *
  *   bench_device flags RANKS SECONDS              flags in shared memory
- *   bench_device rtl RANKS SECONDS SERVER         the compiled RTL, served by SERVER (serve.cpp)
+ *   bench_device rtl RANKS SECONDS SERVER         the compiled RTL: of the daemon that runs, else of SERVER (serve.cpp)
  *
- * Prints `count BARE DEVICE`, the barriers in a block of each, then a line per block: ns per barrier of the bare limit
- * (ranks 0 and 1: a store to one's own line and a spin on the other's), ns per barrier of the device (the slowest
- * rank's), and for the RTL its clocks and ns per clock in that block. Run by `hotlink measure barrier --device`. */
+ * Every rank is a node of the device. Prints `count BARE DEVICE WHOSE`, the barriers in a block of each and whose device
+ * it is (daemon or own), then a line per block:
+ * ns per barrier of the bare limit (ranks 0 and 1: a store to one's own line and a spin on the other's), ns per barrier
+ * of the device (the slowest rank's), and for the RTL its clocks and ns per clock in that block, and rank 0's ns for one
+ * write of its pin (ow) and one read of a line that the device has written since (or). Run by `hotlink measure barrier
+ * --device`. */
 #define _GNU_SOURCE
-#include "hotlink_barrier.h"
+#include "hotlink_device.h"
 
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -23,6 +23,8 @@
 #define FEWEST 20
 #define MOST 20000
 #define CALIBRATION 50
+#define OPERATIONS 51
+#define REST_NS 2000 /* the device looks at its pins again */
 #define LIMIT_NS (20 * SECOND) /* of one barrier: a dead rank must not hold the others for ever */
 
 enum { BARE, DEVICE, SERIES };
@@ -32,9 +34,11 @@ static struct shared {
     struct hlb_word bare[2];
     double ns[SERIES][HLB_MAX_RANKS];
     int count[SERIES], more;
+    uint32_t port[HLB_MAX_RANKS], group; /* of the device: error + 1 beyond its ports */
 } *shared;
 static struct hlb meeting, device;
-static struct hlb_pins *pins;
+static struct hlb_session session;
+static int rtl, own = 1; /* own: no daemon but ours is asked */
 static uint32_t bare_epoch;
 static int rank, ranks;
 
@@ -76,18 +80,61 @@ static double slowest(int series) {
     return worst;
 }
 
-static uint64_t clocks(void) { return pins ? __atomic_load_n(&pins->clocks, __ATOMIC_RELAXED) : 0; }
+static uint64_t clocks(void) { return rtl ? __atomic_load_n(&session.pins->clocks, __ATOMIC_RELAXED) : 0; }
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void nothing(void) {}
+static void write_pin(void) { device.write(&device); } /* the level that it has: no arrival */
+static void read_line(void) { (void)clocks(); }
+
+/* The median time of an operation, each on a line that the device has touched since. */
+static double operation_ns(void (*operation)(void)) {
+    double ns[OPERATIONS];
+    for (int k = 0; k < OPERATIONS; k++) {
+        for (uint64_t before = clocks(), begin = hlb_now_ns(); clocks() < before + 4 && hlb_now_ns() - begin < SECOND;) HLB_PAUSE();
+        uint64_t at = hlb_now_ns();
+        while (hlb_now_ns() - at < REST_NS) HLB_PAUSE();
+        at = hlb_now_ns();
+        operation();
+        ns[k] = (double)(hlb_now_ns() - at);
+    }
+    qsort(ns, OPERATIONS, sizeof *ns, ascending);
+    return ns[OPERATIONS / 2];
+}
+
+/* Makes this rank a node of the device, and all a group. */
+static int attach_rtl(void) {
+    char node[64];
+    int error = hlb_device_attach(&session);
+    snprintf(node, sizeof node, "bench %d rank %d", (int)getppid(), rank);
+    if (!error && !session.pins) error = ENODEV;
+    if (!error) error = hlb_device_claim(&session, node, HLB_ANY_PORT);
+    shared->port[rank] = error ? HLB_PORTS + (uint32_t)error : session.port;
+    barrier(&meeting);
+    uint32_t members = 0;
+    for (int k = 0; k < ranks; k++) {
+        if (shared->port[k] >= HLB_PORTS) return (int)(shared->port[k] - HLB_PORTS);
+        members |= 1u << shared->port[k];
+    }
+    if (rank == 0 && (error = hlb_device_group(&session, members, &shared->group)) != 0) shared->group = HLB_GROUPS + (uint32_t)error;
+    barrier(&meeting);
+    if (shared->group >= HLB_GROUPS) return (int)(shared->group - HLB_GROUPS);
+    return hlb_device_join(&session, shared->group, &device, LIMIT_NS);
+}
 
 static int attach(void) {
     int error = hlb_flags_attach(&meeting, &shared->meeting, ranks, rank);
     meeting.oversubscribed = 1; /* whoever waits for the next block leaves its core to those who are measured */
     if (error) return error;
-    return pins ? hlb_pins_attach(&device, pins, ranks, rank, LIMIT_NS)
-                : hlb_flags_attach(&device, &shared->flags, ranks, rank);
+    return rtl ? attach_rtl() : hlb_flags_attach(&device, &shared->flags, ranks, rank);
 }
 
 /* Each rank on a core of its own, as launchers bind them: two that the scheduler puts on one core would measure it. */
-static void bind(void) {
+static void pin(void) {
     cpu_set_t allowed, mine;
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
     int left = rank % CPU_COUNT(&allowed);
@@ -110,12 +157,12 @@ static void calibrate(int series) {
 }
 
 static int run_rank(double seconds) {
-    bind();
+    pin();
     int error = attach();
     if (error) return fprintf(stderr, "bench_device: rank %d: %s\n", rank, hlb_error(error)), 1;
     calibrate(BARE);
     calibrate(DEVICE);
-    if (rank == 0) printf("count %d %d\n", shared->count[BARE], shared->count[DEVICE]);
+    if (rank == 0) printf("count %d %d %s\n", shared->count[BARE], shared->count[DEVICE], own ? "own" : "daemon");
     uint64_t begin = hlb_now_ns();
     do {
         block(BARE, shared->count[BARE]);
@@ -123,8 +170,10 @@ static int run_rank(double seconds) {
         block(DEVICE, shared->count[DEVICE]);
         uint64_t ticks = clocks() - before, took = hlb_now_ns() - at;
         if (rank == 0) {
-            printf("%.2f %.2f %.2f %.2f\n", slowest(BARE), slowest(DEVICE), (double)ticks / shared->count[DEVICE],
-                   ticks ? (double)took / (double)ticks : 0.0);
+            double timer = rtl ? operation_ns(nothing) : 0;
+            printf("%.2f %.2f %.2f %.2f %.2f %.2f\n", slowest(BARE), slowest(DEVICE), (double)ticks / shared->count[DEVICE],
+                   ticks ? (double)took / (double)ticks : 0.0, rtl ? operation_ns(write_pin) - timer : 0.0,
+                   rtl ? operation_ns(read_line) - timer : 0.0);
             shared->more = (double)(hlb_now_ns() - begin) < seconds * 1e9;
         }
         barrier(&meeting);
@@ -132,23 +181,11 @@ static int run_rank(double seconds) {
     return 0;
 }
 
-/* The server's shared memory, once it is there and whole. */
-static struct hlb_pins *pins_of(const char *name, pid_t server) {
-    for (int k = 0; k < 2000; k++, usleep(5000)) {
-        if (waitpid(server, NULL, WNOHANG) == server) return NULL;
-        int file = shm_open(name, O_RDWR, 0);
-        if (file < 0) continue;
-        int whole = lseek(file, 0, SEEK_END) >= (off_t)sizeof(struct hlb_pins);
-        void *memory = whole ? mmap(NULL, sizeof *pins, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
-        close(file);
-        if (memory != MAP_FAILED) return memory;
-    }
-    return NULL;
-}
-
+/* A daemon of our own, once it listens. */
 static pid_t serve(const char *program, const char *count, const char *seconds) {
-    char name[64];
-    snprintf(name, sizeof name, "/hotlink-bench-%d", (int)getpid());
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/hotlink-bench-%d", (int)getpid());
+    setenv("HOTLINK_BARRIER_DEVICE", path, 1);
     fflush(stdout);
     pid_t server = fork();
     if (server == 0) {
@@ -156,26 +193,29 @@ static pid_t serve(const char *program, const char *count, const char *seconds) 
         dup2(STDERR_FILENO, STDOUT_FILENO);
         char limit[32];
         snprintf(limit, sizeof limit, "%d", atoi(seconds) + 60);
-        execl(program, program, "--quiet", "1", "--ranks", count, "--shm", name, "--seconds", limit, NULL);
+        execl(program, program, "--quiet", "1", "--nodes", count, "--socket", path, "--seconds", limit, NULL);
         perror(program);
         _exit(1);
     }
-    if ((pins = pins_of(name, server)) == NULL) {
-        fprintf(stderr, "bench_device: %s did not start\n", program);
-        exit(1);
-    }
+    for (int k = 0; k < 4000 && access(path, F_OK) != 0; k++, usleep(5000))
+        if (waitpid(server, NULL, WNOHANG) == server) break;
     return server;
 }
 
 int main(int argc, char **argv) {
-    int rtl = argc == 5 && strcmp(argv[1], "rtl") == 0, failed = 0, status;
+    int failed = 0, status;
+    rtl = argc == 5 && strcmp(argv[1], "rtl") == 0;
     if (!rtl && !(argc == 4 && strcmp(argv[1], "flags") == 0))
         return fprintf(stderr, "usage: bench_device flags RANKS SECONDS | rtl RANKS SECONDS SERVER\n"), 2;
     ranks = atoi(argv[2]);
-    if (ranks < 2 || ranks > (rtl ? 32 : HLB_MAX_RANKS)) return fprintf(stderr, "bench_device: ranks: %s\n", argv[2]), 2;
+    if (ranks < 2 || ranks > (rtl ? HLB_PORTS : HLB_MAX_RANKS)) return fprintf(stderr, "bench_device: ranks: %s\n", argv[2]), 2;
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) return perror("bench_device: mmap"), 1;
-    pid_t server = rtl ? serve(argv[4], argv[2], argv[3]) : 0, child[HLB_MAX_RANKS];
+    if (rtl && hlb_device_attach(&session) == 0) {
+        own = !session.pins || (int)session.facts.ports < ranks;
+        hlb_device_detach(&session);
+    }
+    pid_t server = rtl && own ? serve(argv[4], argv[2], argv[3]) : 0, child[HLB_MAX_RANKS];
     for (rank = 0; rank < ranks; rank++)
         if ((child[rank] = fork()) == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);

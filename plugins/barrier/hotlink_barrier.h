@@ -1,6 +1,6 @@
 /* A barrier device in one header: H06's protocol (slides 14, 15, 22) over exchangeable back ends. C11 or C++, Linux.
  *
- *   once:         read the status, write it back, hold it until the device has seen it   (hlb_..._attach)
+ *   once:         read the status, write it back, hold it until the device has seen it   (hlb_device_join)
  *   per barrier:  toggle, write                                                          (hlb_enter)
  *                 read until toggled                                                     (hlb_released, hlb_wait)
  *
@@ -8,10 +8,8 @@
  * On the guarded device (rtl/barrier) it suffices, on a bare one the ranks must synchronise once more by other means
  * after attaching (proofs: rtl/barrier/formal/f_flat.v).
  *
- * Back ends:
- *   hlb_port_attach   a PC's parallel port, as H06 had (ioperm, inb, outb)
- *   hlb_pins_attach   pins in shared memory: the compiled RTL in a process of its own (serve.cpp)
- *   hlb_flags_attach  no device: flags in shared memory for the ranks of one node
+ * Here are the protocol and the barrier of the ranks of one node, flags in shared memory (hlb_flags_attach). Devices
+ * between nodes are in hotlink_device.h.
  *
  * One `struct hlb` belongs to one thread of one rank at a time. All calls return 0 or an errno value; none blocks
  * without the limit that the caller gives. */
@@ -28,7 +26,6 @@
 #include <time.h>
 #include <unistd.h>
 #if defined(__x86_64__) || defined(__i386__)
-#include <sys/io.h>
 #define HLB_PAUSE() __builtin_ia32_pause()
 #else
 #define HLB_PAUSE() ((void)0)
@@ -41,6 +38,7 @@
 #define HLB_YIELDS 100   /* yields before parking when ranks share cores */
 #define HLB_PARK_NS 1000000  /* longest nap: also bounds the delay of a wake-up that hlb_store_fast misses */
 #define HLB_QUICK 64     /* reads before the idle hook first runs: a barrier whose ranks are all there ends within them */
+#define HLB_PATIENCE 64  /* calls of the idle hook between two yields where every rank has a core */
 #define HLB_READS 4      /* reads between two calls of the idle hook */
 
 /* ---- what shared memory holds; zeroed memory is a valid start -------------------------------------------------- */
@@ -61,16 +59,6 @@ struct hlb_flags { /* the flags device: counters, not single bits, so that a ran
     struct { struct hlb_word arrived; struct hlb_cpus cpus; } rank[HLB_MAX_RANKS];
 };
 
-struct hlb_pins { /* the RTL's pins and its register bus; written by serve.cpp but for pin and request */
-    struct hlb_word status;               /* the released level, H06's IN wire */
-    struct hlb_word ready;                /* 1 once the device runs */
-    struct hlb_word armed;                /* bit k: the start-up guard has admitted rank k (of the first 32) */
-    struct hlb_word request, answer;      /* bus: request.value counts, answer.value follows when done */
-    uint32_t write, address, data;        /* of the request; a read leaves its result in data */
-    uint64_t clocks __attribute__((aligned(HLB_LINE))); /* of the RTL since its start */
-    struct hlb_word pin[HLB_MAX_RANKS];   /* each rank's OUT wire */
-};
-
 /* ---- one rank's door ------------------------------------------------------------------------------------------- */
 
 struct hlb {
@@ -85,7 +73,7 @@ struct hlb {
     void *memory;
     struct hlb_word *up[HLB_FANIN];          /* flags: children (or the one peer) */
     int children, reported;
-    unsigned base, in_bit;                   /* port */
+    unsigned group, base, in_bit;            /* a device's group; a parallel port's address and bit */
     uint32_t naps;                           /* times parked, for whoever wonders where the time went */
     uint64_t reads, idles;                   /* reads of long waits, and calls of their idle hooks */
 };
@@ -154,7 +142,10 @@ static inline int hlb_wait_busy(struct hlb *b, uint64_t limit_ns, void (*idle)(v
             if (!b->oversubscribed) HLB_PAUSE();
             else sched_yield(), k = HLB_READS;
         }
-        if (limit_ns && round % 64 == 0 && hlb_now_ns() - begin >= limit_ns) return ETIMEDOUT;
+        if (round % HLB_PATIENCE == 0) { /* others may need this core, whatever is known of them */
+            sched_yield();
+            if (limit_ns && hlb_now_ns() - begin >= limit_ns) return ETIMEDOUT;
+        }
     }
 }
 
@@ -318,105 +309,6 @@ static inline int hlb_flags_attach(struct hlb *b, void *memory, int ranks, int r
         for (int k = 0; k < HLB_FANIN && HLB_FANIN * rank + 1 + k < ranks; k++)
             b->up[b->children++] = &f->rank[HLB_FANIN * rank + 1 + k].arrived;
     return 0;
-}
-
-/* ---- pins: the compiled RTL behind shared memory --------------------------------------------------------------- */
-
-static inline unsigned hlb_pins_status(struct hlb *b) {
-    return hlb_load(&((struct hlb_pins *)b->memory)->status.value) & 1u;
-}
-
-static inline void hlb_pins_write(struct hlb *b) {
-    hlb_store(&((struct hlb_pins *)b->memory)->pin[b->rank], b->epoch & 1u);
-}
-
-static inline int hlb_pins_read(struct hlb *b) { return hlb_pins_status(b) == (b->epoch & 1u); }
-
-static inline struct hlb_word *hlb_pins_awaited(struct hlb *b, uint32_t *seen) {
-    struct hlb_word *word = &((struct hlb_pins *)b->memory)->status;
-    *seen = hlb_load(&word->value);
-    return (*seen & 1u) == (b->epoch & 1u) ? NULL : word;
-}
-
-/* One access to the RTL's register file (addresses: rtl/barrier/src/hb_regs.v). One caller at a time. */
-static inline int hlb_pins_bus(struct hlb_pins *p, int write, uint32_t address, uint32_t *data, uint64_t limit_ns) {
-    uint32_t ticket = hlb_load(&p->request.value) + 1;
-    uint64_t begin = hlb_now_ns();
-    p->write = (uint32_t)write;
-    p->address = address;
-    p->data = *data;
-    hlb_store(&p->request, ticket);
-    while (hlb_load(&p->answer.value) != ticket) {
-        if (hlb_now_ns() - begin >= limit_ns) return ETIMEDOUT;
-        sched_yield();
-    }
-    *data = p->data;
-    return 0;
-}
-
-/* Joins the device in `pins`: waits until it runs, writes the status back and holds it until the guard has seen it. */
-static inline int hlb_pins_attach(struct hlb *b, struct hlb_pins *pins, int ranks, int rank, uint64_t limit_ns) {
-    int error = hlb_begin(b, ranks, rank);
-    if (error) return error;
-    b->memory = pins;
-    b->write = hlb_pins_write;
-    b->read = hlb_pins_read;
-    b->awaited = hlb_pins_awaited;
-    b->oversubscribed = hlb_guess_oversubscribed(ranks + 1); /* the device is a process too */
-    uint64_t begin = hlb_now_ns();
-    while (hlb_load(&pins->ready.value) == 0) {
-        if (hlb_now_ns() - begin >= limit_ns) return ETIMEDOUT;
-        sched_yield();
-    }
-    b->epoch = hlb_pins_status(b);
-    hlb_pins_write(b);
-    while (rank < 32 && !(hlb_load(&pins->armed.value) >> rank & 1u)) { /* the hold time, ended by the guard's answer */
-        if (hlb_now_ns() - begin >= limit_ns) return ETIMEDOUT;
-        sched_yield();
-    }
-    return 0;
-}
-
-/* ---- the parallel port ----------------------------------------------------------------------------------------- */
-
-#if defined(__x86_64__) || defined(__i386__)
-static inline void hlb_port_write(struct hlb *b) { outb((unsigned char)(b->epoch & 1u), (unsigned short)b->base); }
-
-static inline unsigned hlb_port_status(struct hlb *b) {
-    return (unsigned)inb((unsigned short)(b->base + 1)) >> b->in_bit & 1u;
-}
-
-static inline int hlb_port_read(struct hlb *b) { return hlb_port_status(b) == (b->epoch & 1u); }
-
-/* Joins by the parallel port at `base` (0x378 is the usual one): OUT is data bit 0 (pin 2), IN status bit `in_bit`
- * (6: pin 10, not inverted). Needs ioperm, so CAP_SYS_RAWIO; the errno of the refusal is returned. hold_ns is how long
- * the write-back must stand before the first barrier: more than the device's synchroniser and filter take. */
-static inline int hlb_port_attach(struct hlb *b, unsigned base, unsigned in_bit, int ranks, int rank, uint64_t hold_ns) {
-    int error = hlb_begin(b, ranks, rank);
-    if (error) return error;
-    if (base > 0xfff0 || in_bit < 3 || in_bit > 6) return EINVAL; /* bits 0-2 are no wires, 7 is inverted */
-    if (ioperm(base, 3, 1) != 0) return errno;
-    b->base = base;
-    b->in_bit = in_bit;
-    b->write = hlb_port_write;
-    b->read = hlb_port_read;
-    b->epoch = hlb_port_status(b);
-    hlb_port_write(b);
-    for (uint64_t begin = hlb_now_ns(); hlb_now_ns() - begin < hold_ns;) HLB_PAUSE();
-    return 0;
-}
-#endif
-
-/* What an error of an attach means, for people. */
-static inline const char *hlb_error(int error) {
-    switch (error) {
-    case 0: return "no error";
-    case EPERM: case EACCES: return "the kernel forbids port access here (ioperm needs CAP_SYS_RAWIO and a kernel that is not locked down)";
-    case ENOSYS: return "this kernel has no port access (ioperm)";
-    case ETIMEDOUT: return "the device or a rank did not answer in time";
-    case EINVAL: return "rank, rank count (1 to 256), port base or status bit (3 to 6) out of range, or memory not aligned";
-    default: return strerror(error);
-    }
 }
 
 #endif

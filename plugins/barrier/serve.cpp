@@ -1,143 +1,180 @@
-// The compiled RTL as a device: hb_device (rtl/barrier) translated by Verilator, its pins and its register bus in a
-// named shared memory (struct hlb_pins). Ranks join with hlb_pins_attach.
+// The compiled RTL as a device: hb_device (rtl/barrier) translated by Verilator, its pins in memory that is shared with
+// the processes that attach (hotlink_device.h), its registers the daemon's own.
 //
-//   barrier-serve --ranks N [--shm /NAME] [--seconds S] [--stale MASK] [--quiet 1]
+//   barrier-serve --nodes N [--ranks-per-node M] [--standing 1] [--socket PATH] [--seconds S] [--stale MASK] [--quiet 1]
 //
-// --stale sets pins before the start, as a dead job may leave them. Ends on SIGTERM, SIGINT or after S seconds
-// (default 600; 0: never) and removes the shared memory.
-#include "hotlink_barrier.h"
+// --standing: all ports are one group from the start. --stale sets pins before that, as a dead job may leave them. Ends
+// on SIGTERM, SIGINT or after S seconds (0: never). For tests SIGUSR1 holds the RTL's output, SIGUSR2 lets it go.
+#include "daemon.hpp"
 #include "Vhb_device.h"
 
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <fcntl.h>
-#include <sys/mman.h>
 
 namespace {
 
-constexpr uint32_t STATUS_IDLE_CLOCKS = 64; // clocks without a change after which the core is offered to others
-constexpr uint32_t GROUP = 0x200, ARMED = 0x300;
-volatile sig_atomic_t stop = 0;
+constexpr uint32_t CLOCKS = 6;           // from a pin to the output: synchroniser 2, filter 3, machine 1 (f_latency.v)
+constexpr uint32_t REST = 64;            // clocks without a change after which nothing can move any more
+constexpr uint32_t PATIENCE = 2000;      // rests before the device sleeps until a pin moves
+constexpr uint32_t TURN = 4096;          // clocks after which connections are looked at, whatever moves
+constexpr uint64_t NAP_NS = 1000000;
+volatile sig_atomic_t stop = 0, held = 0;
 
-struct Device {
-    Vhb_device rtl;
-    hlb_pins *pins = nullptr;
-    int ranks = 0;
-    bool reading_armed = false;
+// The RTL's inputs are numbers or arrays of words, by their width.
+template <typename T> void set_bit(T &to, uint32_t bit, uint32_t level) {
+    to = static_cast<T>((to & ~(T(1) << bit)) | T(level) << bit);
+}
+template <size_t N> void set_bit(VlWide<N> &to, uint32_t bit, uint32_t level) {
+    to[bit / 32] = (to[bit / 32] & ~(1u << bit % 32)) | level << bit % 32;
+}
+
+class Rtl : public Registers {
+public:
+    Rtl(hlb_pins *pins, uint32_t nodes) : pins(pins), nodes(nodes) {}
+
+    // Pins of these groups are looked at.
+    void watch(uint32_t groups) { watched = groups; }
 
     // One clock: pins in, edges, pins out. Returns whether anything moved.
     bool clock() {
-        uint32_t level = 0;
-        for (int k = 0; k < ranks; k++) level |= (hlb_load(&pins->pin[k].value) & 1u) << k;
-        bool moved = level != rtl.pin_in;
-        rtl.pin_in = level;
+        bool moved = false;
+        for (uint32_t g = 0; g < HLB_GROUPS; g++) {
+            if (!(watched >> g & 1u)) continue;
+            uint32_t now = 0;
+            for (uint32_t p = 0; p < nodes; p++) now |= (hlb_load(&pins->pin[g][p].value) & 1u) << p;
+            for (uint32_t p = 0; p < nodes && now != level[g]; p++) set_bit(rtl.pin_in, g * HB_PORTS + p, now >> p & 1u);
+            moved |= now != level[g];
+            level[g] = now;
+        }
         rtl.clk = 0;
         rtl.eval();
         rtl.clk = 1;
         rtl.eval();
+        __atomic_store_n(&pins->clocks, ++clocks, __ATOMIC_RELAXED);
         uint32_t out = rtl.pin_out;
-        if (out != hlb_load(&pins->status.value)) {
+        if (out != hlb_load(&pins->status.value) && !held) {
             hlb_store(&pins->status, out);
-            moved = true;
-        }
-        if (reading_armed && rtl.bus_rdata != hlb_load(&pins->armed.value)) {
-            hlb_store(&pins->armed, rtl.bus_rdata);
             moved = true;
         }
         return moved;
     }
-
-    void bus(bool write, uint32_t address, uint32_t data) {
-        rtl.bus_valid = 1;
-        rtl.bus_write = write;
+    uint32_t read(uint32_t address) override {
+        rtl.bus_addr = address & 0xfffu;
+        clock();
+        return rtl.bus_rdata;
+    }
+    void write(uint32_t address, uint32_t data) override {
+        rtl.bus_valid = rtl.bus_write = 1;
         rtl.bus_addr = address & 0xfffu;
         rtl.bus_wdata = data;
-        reading_armed = false;
         clock();
-        rtl.bus_valid = 0;
-        rtl.bus_write = 0;
+        rtl.bus_valid = rtl.bus_write = 0;
+        for (uint32_t k = 0; k < REST; k++) clock();
     }
 
-    // A host's access, if one is pending; between accesses the bus shows ARMED.
-    bool serve_bus() {
-        uint32_t ticket = hlb_load(&pins->request.value);
-        if (ticket == hlb_load(&pins->answer.value)) {
-            reading_armed = rtl.bus_addr == ARMED;
-            rtl.bus_addr = ARMED;
-            return false;
-        }
-        bus(pins->write != 0, pins->address, pins->data);
-        if (!pins->write) pins->data = rtl.bus_rdata;
-        hlb_store(&pins->answer, ticket);
-        return true;
+    // Until a pin moves, or for a nap.
+    void sleep() {
+        uint32_t seen = hlb_load(&pins->bell.value);
+        __atomic_fetch_add(&pins->bell.parked, 1, __ATOMIC_SEQ_CST);
+        timespec nap{0, NAP_NS};
+        if (!clock()) syscall(SYS_futex, &pins->bell.value, FUTEX_WAIT, seen, &nap, nullptr, 0);
+        __atomic_fetch_sub(&pins->bell.parked, 1, __ATOMIC_SEQ_CST);
     }
+    uint64_t clocks = 0;
+
+private:
+    Vhb_device rtl;
+    hlb_pins *pins;
+    const uint32_t nodes;
+    uint32_t watched = 0, level[HLB_GROUPS] = {};
 };
 
 int usage(const char *why) {
-    std::fprintf(stderr, "barrier-serve: %s\nusage: barrier-serve --ranks 1..%d [--shm /NAME] [--seconds S] [--stale MASK] [--quiet 1]\n",
-                 why, HB_PORTS);
+    std::fprintf(stderr, "barrier-serve: %s\nusage: barrier-serve --nodes 1..%d [--ranks-per-node M] [--standing 1] "
+                 "[--socket PATH] [--seconds S] [--stale MASK] [--quiet 1]\n", why, HB_PORTS);
     return 2;
+}
+
+int failed(const char *what, int error) {
+    std::fprintf(stderr, "barrier-serve: %s: %s\n", what, std::strerror(error));
+    return 1;
+}
+
+// What a clock costs here, over all groups: part of the device's facts.
+uint32_t clock_ps(Rtl &device) {
+    constexpr uint32_t COUNT = 20000;
+    device.watch((1u << HLB_GROUPS) - 1u);
+    uint64_t begin = hlb_now_ns();
+    for (uint32_t k = 0; k < COUNT; k++) device.clock();
+    uint64_t ps = (hlb_now_ns() - begin) * 1000 / COUNT;
+    return static_cast<uint32_t>(ps < UINT32_MAX ? ps : UINT32_MAX);
+}
+
+void run(Rtl &device, Daemon &daemon, uint64_t limit_ns) {
+    uint64_t begin = hlb_now_ns();
+    uint32_t still = 0, since = 0, rests = 0;
+    while (!stop) {
+        still = device.clock() ? 0 : still + 1;
+        if (still < REST && ++since < TURN) continue;
+        rests = still < REST ? 0 : rests + 1;
+        bool asleep = daemon.used() == 0 || rests > PATIENCE;
+        if (since >= TURN || asleep || rests % 16 == 0) {
+            daemon.turn(daemon.used() == 0 ? 200 : 0);
+            device.watch(daemon.used());
+            since = 0;
+            if (limit_ns && hlb_now_ns() - begin > limit_ns) break;
+        }
+        if (daemon.used() && rests > PATIENCE) device.sleep();
+        else if (still >= REST) sched_yield();
+        still = 0;
+    }
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
-    const char *name = "/hotlink-barrier";
-    long ranks = 0, seconds = 600, stale = 0, quiet = 0;
+    const char *path = nullptr;
+    long nodes = 0, each = 0, standing = 0, seconds = 0, stale = 0, quiet = 0;
     for (int k = 1; k < argc; k += 2) {
         if (k + 1 == argc) return usage("an option lacks its value");
-        if (!std::strcmp(argv[k], "--shm")) { name = argv[k + 1]; continue; }
+        if (!std::strcmp(argv[k], "--socket")) { path = argv[k + 1]; continue; }
         char *end;
         long value = std::strtol(argv[k + 1], &end, 0);
         if (*end || value < 0) return usage("a value is not a number");
-        if (!std::strcmp(argv[k], "--ranks")) ranks = value;
+        if (!std::strcmp(argv[k], "--nodes")) nodes = value;
+        else if (!std::strcmp(argv[k], "--ranks-per-node")) each = value;
+        else if (!std::strcmp(argv[k], "--standing")) standing = value;
         else if (!std::strcmp(argv[k], "--seconds")) seconds = value;
         else if (!std::strcmp(argv[k], "--stale")) stale = value;
         else if (!std::strcmp(argv[k], "--quiet")) quiet = value;
         else return usage("unknown option");
     }
-    if (ranks < 1 || ranks > HB_PORTS) return usage("--ranks is missing or out of range");
+    if (nodes < 1 || nodes > HB_PORTS) return usage("--nodes is missing or out of range");
 
-    int file = shm_open(name, O_CREAT | O_EXCL | O_RDWR, 0600);
-    if (file < 0 || ftruncate(file, sizeof(hlb_pins)) != 0) {
-        std::fprintf(stderr, "barrier-serve: shared memory %s: %s\n", name, std::strerror(errno));
-        return 1;
-    }
-    auto *pins = static_cast<hlb_pins *>(mmap(nullptr, sizeof(hlb_pins), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
-    if (pins == MAP_FAILED) {
-        std::fprintf(stderr, "barrier-serve: mmap: %s\n", std::strerror(errno));
-        shm_unlink(name);
-        return 1;
-    }
+    int memory = memfd_create("hotlink-barrier-pins", MFD_CLOEXEC);
+    if (memory < 0 || ftruncate(memory, sizeof(hlb_pins)) != 0) return failed("shared memory", errno);
+    auto *pins = static_cast<hlb_pins *>(mmap(nullptr, sizeof(hlb_pins), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0));
+    if (pins == MAP_FAILED) return failed("mmap", errno);
     std::signal(SIGTERM, [](int) { stop = 1; });
     std::signal(SIGINT, [](int) { stop = 1; });
+    std::signal(SIGUSR1, [](int) { held = 1; });
+    std::signal(SIGUSR2, [](int) { held = 0; });
 
-    Device device;
-    device.pins = pins;
-    device.ranks = static_cast<int>(ranks);
-    for (long k = 0; k < ranks; k++) pins->pin[k].value = static_cast<uint32_t>(stale >> k) & 1u;
-    for (int k = 0; k < 16; k++) device.clock(); // let stale pins through before the group is started
-    device.bus(true, GROUP, ranks == 32 ? 0xffffffffu : (1u << ranks) - 1u);
-    for (int k = 0; k < 16; k++) device.clock();
-    hlb_store(&pins->ready, 1);
-    if (!quiet) std::printf("barrier device: %ld ranks at %s\n", ranks, name);
+    for (uint32_t p = 0; p < HLB_PORTS; p++)
+        for (uint32_t g = 0; g < HLB_GROUPS; g++) pins->pin[g][p].value = static_cast<uint32_t>(stale >> p) & 1u;
+    Rtl device(pins, static_cast<uint32_t>(nodes));
+    hlb_facts facts{"rtl", HLB_VERSION, static_cast<uint32_t>(nodes), HLB_GROUPS, static_cast<uint32_t>(each), CLOCKS, 0};
+    facts.clock_ps = clock_ps(device); // long enough to let stale pins through
+    Daemon daemon(device, facts, memory);
+    if (int error = daemon.listen_at(path)) return failed(path ? path : "socket", error);
+    if (standing) daemon.stand(static_cast<uint32_t>(nodes));
+    device.watch(daemon.used());
+    if (!quiet) std::printf("barrier device: %ld nodes at %s\n", nodes, daemon.path());
     std::fflush(stdout);
-
-    uint64_t begin = hlb_now_ns(), clocks = 0;
-    for (uint32_t idle = 0; !stop; clocks++) {
-        __atomic_store_n(&pins->clocks, clocks, __ATOMIC_RELAXED);
-        bool moved = device.serve_bus();
-        idle = device.clock() || moved ? 0 : idle + 1;
-        if (idle >= STATUS_IDLE_CLOCKS) {
-            idle = 0;
-            sched_yield();
-            if (seconds && hlb_now_ns() - begin > static_cast<uint64_t>(seconds) * 1000000000u) break;
-        }
-    }
-    shm_unlink(name);
-    if (!quiet) std::printf("barrier device: %llu clocks in %.3f s\n", static_cast<unsigned long long>(clocks),
+    uint64_t begin = hlb_now_ns(), clocks = device.clocks;
+    run(device, daemon, static_cast<uint64_t>(seconds) * 1000000000u);
+    if (!quiet) std::printf("barrier device: %llu clocks in %.3f s\n", static_cast<unsigned long long>(device.clocks - clocks),
                 static_cast<double>(hlb_now_ns() - begin) * 1e-9);
     return 0;
 }

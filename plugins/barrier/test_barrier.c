@@ -1,5 +1,6 @@
-/* Tests of hotlink_barrier.h: run by `make -C plugins test` plain, under ASan + UBSan and under TSan. */
-#include "hotlink_barrier.h"
+/* Tests of hotlink_barrier.h, and of the parallel port's refusals: run by `make -C plugins test` plain, under ASan + UBSan and under TSan. */
+#define _GNU_SOURCE
+#include "hotlink_device.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -175,49 +176,6 @@ static void affinity_decides_who_shares_cores(void) {
     CHECK(must_share(1, (uint64_t[]){0}), "no processor known");
 }
 
-/* ---- the pins' protocol against a model of the guarded machine in a thread ---- */
-
-struct model { struct hlb_pins *pins; int ranks; uint32_t stop; };
-
-static void *run_model(void *argument) {
-    struct model *m = argument;
-    uint32_t armed = 0, all = (1u << m->ranks) - 1, out = 0;
-    hlb_store(&m->pins->ready, 1);
-    while (!__atomic_load_n(&m->stop, __ATOMIC_ACQUIRE)) {
-        uint32_t level = 0;
-        for (int k = 0; k < m->ranks; k++) level |= (hlb_load(&m->pins->pin[k].value) & 1u) << k;
-        armed |= out ? level : ~level;
-        hlb_store(&m->pins->armed, armed);
-        if (((out ? ~level : level) & armed & all) == all) hlb_store(&m->pins->status, out = !out);
-        sched_yield();
-    }
-    return NULL;
-}
-
-static void stale_pins_do_not_release(void) {
-    struct hlb_pins *pins = shared(sizeof *pins);
-    struct model m = {pins, 3, 0};
-    struct hlb b[3];
-    pthread_t thread;
-    pins->pin[2].value = 1; /* a dead job's */
-    CHECK(hlb_pins_attach(&b[0], pins, 3, 0, SECOND / 50) == ETIMEDOUT, "no device, yet attached");
-    CHECK(pthread_create(&thread, NULL, run_model, &m) == 0, "thread");
-    for (int k = 0; k < 2; k++) {
-        CHECK(hlb_pins_attach(&b[k], pins, 3, k, 5 * SECOND) == 0, "attach");
-        hlb_enter(&b[k]);
-    }
-    CHECK(hlb_wait(&b[0], SECOND / 10, NULL, NULL) == ETIMEDOUT, "released by a stale pin");
-    CHECK(hlb_pins_attach(&b[2], pins, 3, 2, 5 * SECOND) == 0, "attach");
-    hlb_enter(&b[2]);
-    for (int round = 0; round < 20; round++) {
-        for (int k = 0; k < 3; k++) CHECK(hlb_wait(&b[k], 5 * SECOND, NULL, NULL) == 0, "round %d", round);
-        for (int k = 0; k < 3; k++) hlb_enter(&b[k]);
-    }
-    __atomic_store_n(&m.stop, 1, __ATOMIC_RELEASE);
-    pthread_join(thread, NULL);
-    munmap(pins, sizeof *pins);
-}
-
 static void bad_arguments_are_refused(void) {
     struct hlb b;
     char *memory = shared(4096);
@@ -247,7 +205,6 @@ int main(void) {
     lapping_is_no_deadlock();
     affinity_decides_who_shares_cores();
     a_missing_rank_times_out_and_may_come_late();
-    stale_pins_do_not_release();
     flags_keep_the_promise();
     flags_between_processes();
     puts("hotlink_barrier.h: all tests passed");

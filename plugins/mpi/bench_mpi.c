@@ -3,6 +3,8 @@
  *   flags    hotlink_barrier.h without the plug-in
  *   plugin   MPI_Barrier with the plug-in loaded
  *   own      the MPI's own barrier (PMPI_Barrier)
+ * With a second argument `life`: whole lives of communicators of LIFE barriers (duplicated, used, freed) with the plug-in,
+ * which then chooses by itself what it takes over, and without; ns per barrier.
  * Prints CSV: MPI, ranks, series, median and quartiles over blocks of ns per barrier, and the median of the paired
  * ratios to `own`. Run under LD_PRELOAD (make bench). */
 #define _GNU_SOURCE
@@ -13,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BLOCKS = 41, SERIES = 4, CALIBRATION = 20 };
+enum { BLOCKS = 41, SERIES = 4, CALIBRATION = 20, LIFE = 100 };
 #define BLOCK_NS 4e6
 
 static struct hlb barrier;
@@ -47,6 +49,30 @@ static double quantile(const double *values, double q) {
     return sorted[(int)(q * (BLOCKS - 1) + 0.5)];
 }
 
+static double life_ns(int (*run)(MPI_Comm)) {
+    MPI_Comm copy;
+    PMPI_Barrier(MPI_COMM_WORLD);
+    uint64_t begin = hlb_now_ns();
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    for (int k = 0; k < LIFE; k++) run(copy);
+    MPI_Comm_free(&copy);
+    return (double)(hlb_now_ns() - begin) / LIFE;
+}
+
+static void lives(const char *mpi, int rank, int ranks, unsigned long (*taken)(void)) {
+    double plug[BLOCKS], without[BLOCKS], ratio[BLOCKS];
+    for (int b = 0; b < BLOCKS; b++) {
+        if (b % 2) without[b] = life_ns(PMPI_Barrier);
+        plug[b] = life_ns(MPI_Barrier);
+        if (b % 2 == 0) without[b] = life_ns(PMPI_Barrier);
+        ratio[b] = plug[b] / without[b];
+    }
+    if (rank) return;
+    printf("%s,%d,life,%.1f,%.1f,%.1f,%.3f\n", mpi, ranks, quantile(plug, 0.5), quantile(plug, 0.25), quantile(plug, 0.75),
+           quantile(ratio, 0.5));
+    printf("# %s, %d ranks: %lu of %d barriers taken over\n", mpi, ranks, taken ? taken() : 0, BLOCKS * LIFE);
+}
+
 int main(int argc, char **argv) {
     static const char *name[SERIES] = {"bare", "flags", "plugin", "own"};
     static void (*const run[SERIES])(void) = {bare, flags, plugin, own};
@@ -62,6 +88,11 @@ int main(int argc, char **argv) {
     if (rank == 0 && getloadavg(&load, 1) == 1 && load > 0.5)
         printf("# load average %.1f on %ld cores: other work disturbs these figures\n", load, sysconf(_SC_NPROCESSORS_ONLN));
 
+    if (argc > 2) {
+        lives(mpi, rank, ranks, taken);
+        MPI_Finalize();
+        return 0;
+    }
     size_t bytes = hlb_flags_bytes(ranks) + 3 * HLB_LINE;
     char *memory;
     MPI_Win window;

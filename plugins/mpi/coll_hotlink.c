@@ -30,9 +30,6 @@ static void destruct(module_t *m) {
 }
 OBJ_CLASS_INSTANCE(module_t, mca_coll_base_module_t, construct, destruct);
 
-unsigned long hl_taken;
-uint32_t hl_naps;
-uint32_t hl_generation = 1;
 
 static int barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *module) {
     (void)module;
@@ -55,12 +52,7 @@ static void *symbol(const char *name) {
 }
 void *(*hl_symbol)(const char *name) = symbol;
 
-__attribute__((visibility("default"))) unsigned hotlink_barrier_naps(void) {
-    return __atomic_load_n(&hl_naps, __ATOMIC_RELAXED);
-}
-__attribute__((visibility("default"))) unsigned long hotlink_barriers_taken(void) {
-    return __atomic_load_n(&hl_taken, __ATOMIC_RELAXED);
-}
+HL_COUNTERS
 
 static int enable(mca_coll_base_module_t *module, struct ompi_communicator_t *comm) {
     module_t *m = (module_t *)module;

@@ -2,7 +2,7 @@
  * loaded locally (RTLD_LOCAL), whose symbols no ordinary lookup finds. No MPI symbol is referenced at link time: the
  * library must load into every process of a job, the launcher's shells included.
  *
- * HOTLINK_BARRIER=off leaves all barriers to the MPI. */
+ * HOTLINK_BARRIER=off leaves all barriers to the MPI, always takes over without asking whether that pays. */
 #define _GNU_SOURCE
 #include "plugin.h"
 
@@ -18,9 +18,6 @@ static char library_name[4096];
 static int (*barrier)(void *comm);
 static int handles_are_ints;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-unsigned long hl_taken;
-uint32_t hl_naps;
-uint32_t hl_generation = 1;
 
 struct names { char *name[1024]; int count; };
 
@@ -107,10 +104,4 @@ static void fortran(const int *comm, int *error) {
 FORTRAN(mpi_barrier) FORTRAN(mpi_barrier_) FORTRAN(mpi_barrier__) FORTRAN(MPI_BARRIER)
 FORTRAN(mpi_barrier_f08) FORTRAN(mpi_barrier_f08_)
 
-/* How many barriers of this process the plug-in has taken over: lets a test or a user see that it is at work. */
-__attribute__((visibility("default"))) unsigned hotlink_barrier_naps(void) {
-    return __atomic_load_n(&hl_naps, __ATOMIC_RELAXED);
-}
-__attribute__((visibility("default"))) unsigned long hotlink_barriers_taken(void) {
-    return __atomic_load_n(&hl_taken, __ATOMIC_RELAXED);
-}
+HL_COUNTERS

@@ -9,8 +9,22 @@
 extern void *(*hl_symbol)(const char *name);
 
 extern unsigned long hl_taken;      /* barriers taken over in this process */
-extern uint32_t hl_naps;            /* times a waiting rank slept, when others may have needed its progress: stays 0 */
+extern unsigned long hl_across;     /* of these, met by a device between nodes */
+extern unsigned long hl_reads, hl_idles; /* of long waits: reads of flags or pins, and calls of the MPI's progress */
+extern unsigned long hl_naps;       /* times a waiting rank slept, when others may have needed its progress: stays 0 */
 extern uint32_t hl_generation;      /* counts deleted states, so that no thread trusts a stale cache */
+
+/* What both faces of the take-over define and export, so that a test or a user sees it at work. */
+#define HL_COUNTERS \
+    unsigned long hl_taken, hl_across, hl_reads, hl_idles, hl_naps; \
+    uint32_t hl_generation = 1; \
+    HL_COUNTER(hotlink_barriers_taken, hl_taken) \
+    HL_COUNTER(hotlink_barriers_by_device, hl_across) \
+    HL_COUNTER(hotlink_barrier_reads, hl_reads) \
+    HL_COUNTER(hotlink_barrier_progress, hl_idles) \
+    HL_COUNTER(hotlink_barrier_naps, hl_naps)
+#define HL_COUNTER(name, counter) \
+    __attribute__((visibility("default"))) unsigned long name(void) { return __atomic_load_n(&counter, __ATOMIC_RELAXED); }
 
 /* Weak: a build has those whose mpicc it was made with. */
 int hl_barrier_openmpi(void *comm) __attribute__((weak)); /* handles are pointers */

@@ -2,23 +2,22 @@
  * guest's port accesses on to a host port (`-chardev parallel,path=/dev/null`) that this library plays. Data bit 0
  * drives the rank's pin, status bit 6 shows the released level, as wired in docs/barrier.md.
  *
- *   HB_SHM   shared memory of the device (barrier-serve --shm)
- *   HB_RANK  this PC's pin
+ *   HB_DEVICE         socket of the device's daemon
+ *   HB_WATCH          shared memory of all wires
+ *   HB_RANK, HB_RANKS this PC's pin, and their number
  *
  * Watches the protocol from outside: counts arrivals and aborts if a PC reads its release before all have arrived. */
 #define _GNU_SOURCE
-#include "../hotlink_barrier.h"
+#include "../hotlink_device.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/ioctl.h>
 #include <linux/ppdev.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 
 static struct { uint32_t arrivals[HLB_MAX_RANKS]; } *watch;
+static struct hlb_session device;
 static struct hlb_pins *pins;
 static int rank, ranks;
 static uint32_t level, started;
@@ -31,15 +30,19 @@ static void *map(const char *name, size_t bytes, int flags) {
     return memory;
 }
 
-__attribute__((constructor)) static void connect(void) {
-    const char *name = getenv("HB_SHM"), *number = getenv("HB_RANK"), *count = getenv("HB_RANKS");
-    char watched[128];
-    if (!name || !number || !count) return;
+__attribute__((constructor)) static void connect_wires(void) {
+    const char *socket = getenv("HB_DEVICE"), *watched = getenv("HB_WATCH"), *number = getenv("HB_RANK"), *count = getenv("HB_RANKS");
+    char node[32];
+    if (!socket || !watched || !number || !count) return;
     rank = atoi(number), ranks = atoi(count);
-    pins = map(name, sizeof *pins, 0);
-    snprintf(watched, sizeof watched, "%s-watch", name);
+    snprintf(node, sizeof node, "PC %d", rank);
+    setenv("HOTLINK_BARRIER_DEVICE", socket, 1);
+    int error = hlb_device_attach(&device);
+    if (!error) error = hlb_device_claim(&device, node, (uint32_t)rank);
+    if (error) fprintf(stderr, "wires: %s\n", hlb_error(error)), exit(1);
+    pins = device.pins;
     watch = map(watched, sizeof *watch, O_CREAT);
-    level = hlb_load(&pins->pin[rank].value);
+    level = hlb_load(&pins->pin[0][rank].value);
 }
 
 static void write_data(unsigned char data) {
@@ -50,7 +53,7 @@ static void write_data(unsigned char data) {
         started = 1;
         __atomic_fetch_add(&watch->arrivals[rank], 1, __ATOMIC_SEQ_CST);
     }
-    hlb_store(&pins->pin[rank], level);
+    hlb_pin_set(pins, 0, (uint32_t)rank, level);
 }
 
 static unsigned char read_status(void) {

@@ -8,7 +8,7 @@ use std::process::Command;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  hotlink barrier serve --ranks 4 &
+  hotlink barrier serve --device rtl --nodes 4 --ranks-per-node 2 &
   LD_PRELOAD=$(hotlink barrier plugin --mpi auto) mpirun -n 2 ./any-mpi-program
   hotlink measure barrier --device rtl,flags --ranks 2
 Both are compiled from source at first use and kept; docs/barrier.md tells how they work.")]
@@ -19,7 +19,7 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum What {
-    /// Runs the compiled RTL of the barrier device: ranks join by its pins in shared memory.
+    /// Owns a barrier device: writes its groups, hands them out to MPI jobs and takes them back when processes die.
     Serve(Serve),
     /// Prints the path of the library that takes MPI_Barrier over, for LD_PRELOAD.
     Plugin(Plugin),
@@ -27,15 +27,27 @@ enum What {
 
 #[derive(clap::Args)]
 struct Serve {
-    /// Ranks of the group.
+    /// The device.
+    #[arg(long, value_enum, default_value_t = Served::Rtl)]
+    device: Served,
+    /// Nodes that the device joins, one port each.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(device::MOST_PORTS)))]
-    ranks: u32,
-    /// Name of the shared memory that holds pins and registers.
-    #[arg(long, value_name = "/NAME", default_value = "/hotlink-barrier")]
-    shm: String,
-    /// Ends after so many seconds; 0: never.
-    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    nodes: u32,
+    /// Have MPI jobs of this machine pretend nodes of M consecutive ranks; 0: nodes are what the MPI says.
+    #[arg(long, value_name = "M", default_value_t = 0)]
+    ranks_per_node: u32,
+    /// Listen at this socket instead of the user's own (/tmp/hotlink-barrier-UID); clients find it by HOTLINK_BARRIER_DEVICE.
+    #[arg(long, value_name = "PATH")]
+    socket: Option<String>,
+    /// End after so many seconds; 0: never.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     seconds: u32,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Served {
+    /// The Verilog of rtl/barrier, compiled by Verilator.
+    Rtl,
 }
 
 #[derive(clap::Args)]
@@ -44,6 +56,9 @@ struct Plugin {
     #[arg(long, value_name = "auto|openmpi|mpich|PATH", default_value = "auto")]
     mpi: String,
 }
+
+/// Bytes of a Unix socket's path.
+const MOST_PATH: usize = 107;
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     match &args.what {
@@ -54,12 +69,16 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 
 /// Becomes the server, so that its end and its signals are this process's. Returns only if it cannot.
 fn run_server(args: &Serve, output: &Output) -> Result<Failure, Failure> {
-    if !args.shm.starts_with('/') || args.shm.len() > 250 || args.shm[1..].contains('/') || args.shm.len() < 2 {
-        return Err(Failure::Input(format!("--shm {}: allowed is a slash and a name without one", args.shm)));
+    if let Some(path) = args.socket.as_ref().filter(|path| path.is_empty() || path.len() > MOST_PATH) {
+        return Err(Failure::Input(format!("--socket {path}: allowed are paths of 1 to {MOST_PATH} bytes")));
     }
-    let program = device::server(args.ranks, &output.face())?;
+    let program = match args.device {
+        Served::Rtl => device::server(args.nodes, &output.face())?,
+    };
     let mut command = Command::new(&program);
-    command.args(["--ranks", &args.ranks.to_string(), "--shm", &args.shm, "--seconds", &args.seconds.to_string()]);
+    command.args(["--nodes", &args.nodes.to_string(), "--seconds", &args.seconds.to_string()]);
+    command.args(["--ranks-per-node", &args.ranks_per_node.to_string()]);
+    command.args(args.socket.iter().flat_map(|path| ["--socket", path]));
     let error = command.exec();
     Ok(Failure::Check(format!("{}: {error}", program.display())))
 }

@@ -4,15 +4,22 @@
 use crate::common::records_of;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// What is compiled is kept for the next run of the tests.
 fn cache() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache")
 }
 
+/// The command, which no user's daemon serves.
+fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
+    command.args(args).env("XDG_CACHE_HOME", cache()).env("HOTLINK_BARRIER_DEVICE", "none");
+    command
+}
+
 fn hotlink(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_hotlink")).args(args).env("XDG_CACHE_HOME", cache()).output().unwrap()
+    command(args).output().unwrap()
 }
 
 fn records(args: &[&str]) -> Vec<Value> {
@@ -50,8 +57,35 @@ fn devices_are_measured_beside_their_bound() {
         if device == "rtl" {
             // The proved least; one more where an arrival just misses an edge, many where the device shares a core.
             assert!(number("clocks_per_barrier") >= 6.0, "{record}");
+            let sum = number("write_us") + number("process_us") + number("read_us");
+            assert!((number("sum_us") - sum).abs() < 1e-9 && number("process_us") > 0.0, "{record}");
+            assert_eq!(record["served_by"], "benchmark", "{record}");
         }
     }
+}
+
+#[test]
+fn a_running_daemon_is_measured() {
+    if !has("verilator") {
+        return;
+    }
+    let socket = std::env::temp_dir().join(format!("hotlink-daemon-{}", std::process::id()));
+    let path = socket.display().to_string();
+    let serve = ["barrier", "serve", "--device", "rtl", "--nodes", "4", "--ranks-per-node", "2", "--seconds", "300"];
+    let mut daemon = command(&serve).args(["--socket", &path]).stdout(Stdio::null()).spawn().unwrap();
+    while !socket.exists() {
+        assert!(daemon.try_wait().unwrap().is_none(), "the daemon ended");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let second = hotlink(&[&serve[..], &["--socket", &path]].concat());
+    let told = String::from_utf8_lossy(&second.stderr).into_owned();
+    let line = "measure barrier --device rtl --via shm --ranks 2 --time 0.02 --blocks 1 --json";
+    let measured = command(&line.split(' ').collect::<Vec<_>>()).env("HOTLINK_BARRIER_DEVICE", &path).output().unwrap();
+    daemon.kill().unwrap();
+    daemon.wait().unwrap();
+    std::fs::remove_file(&socket).unwrap();
+    assert_eq!(records_of(&measured)[0]["served_by"], "daemon");
+    assert!(!second.status.success() && told.contains("in use"), "a second daemon at the same socket: {told}");
 }
 
 #[test]
@@ -82,7 +116,7 @@ fn the_plugin_is_compiled_once_and_exports_what_it_takes_over() {
 #[test]
 fn a_missing_tool_is_named_with_the_way_to_get_it() {
     let output = Command::new(env!("CARGO_BIN_EXE_hotlink"))
-        .args(["barrier", "serve", "--ranks", "4"])
+        .args(["barrier", "serve", "--nodes", "4"])
         .env("XDG_CACHE_HOME", cache())
         .env("PATH", "/nonexistent")
         .output()
@@ -95,8 +129,8 @@ fn a_missing_tool_is_named_with_the_way_to_get_it() {
 #[test]
 fn bad_requests_are_told() {
     for (line, expected) in [
-        ("barrier serve --ranks 33", "33 is not in 1..=32"),
-        ("barrier serve --ranks 4 --shm nowhere", "--shm nowhere: allowed is a slash and a name without one"),
+        ("barrier serve --nodes 33", "33 is not in 1..=32"),
+        ("barrier serve --device leds --nodes 4", "[possible values: rtl]"),
         ("barrier plugin --mpi lam", "--mpi lam: no such file or folder; allowed: auto, openmpi, mpich"),
         ("measure barrier --device rtl --ranks 2,40", "--ranks 40 with --device rtl: allowed are 2 to 32"),
         ("measure barrier --device flags --ranks 1", "--ranks 1 with --device flags: allowed are 2 to 256"),

@@ -17,6 +17,8 @@ const FLAG: &str = "flag";
 /// Clocks from a level at the device's pin to the release at its output: synchroniser 2, filter 3, machine 1 (proved
 /// in rtl/barrier/formal/f_latency.v).
 const RTL_CLOCKS: f64 = 6.0;
+/// An arrival falls between two clock edges: so many clocks more in the mean.
+const MEAN_PHASE: f64 = 0.5;
 
 pub(crate) fn run(asked: &asked::Barrier, pass: &mut Pass<'_>) -> Result<(), Error> {
     let session = pass.session;
@@ -73,6 +75,10 @@ struct Blocks {
     device: Vec<f64>,
     clocks: Vec<f64>,
     clock: Vec<f64>,
+    write: Vec<f64>,
+    read: Vec<f64>,
+    /// A daemon's that was running; else the device is the benchmark's own.
+    by_daemon: bool,
 }
 
 fn blocks(session: &Session<'_>, device: Device, ranks: u32) -> Result<Blocks, Error> {
@@ -92,10 +98,12 @@ fn blocks(session: &Session<'_>, device: Device, ranks: u32) -> Result<Blocks, E
 
 fn read(text: &str) -> Option<Blocks> {
     let mut lines = text.lines();
-    let inner = lines.next()?.strip_prefix("count ")?.split(' ').nth(1)?.parse().ok()?;
+    let head: Vec<&str> = lines.next()?.strip_prefix("count ")?.split(' ').collect();
+    let [_, inner, whose] = head[..] else { return None };
+    let inner = inner.parse().ok()?;
     let rows = lines.map(|line| line.split(' ').map(|word| word.parse().ok()).collect::<Option<Vec<f64>>>());
     let rows: Vec<Vec<f64>> = rows.collect::<Option<_>>()?;
-    if rows.is_empty() || rows.iter().any(|row| row.len() != 4) {
+    if rows.is_empty() || rows.iter().any(|row| row.len() != 6) {
         return None;
     }
     let column = |k: usize, unit: f64| rows.iter().map(|row| row[k] * unit).collect();
@@ -105,6 +113,9 @@ fn read(text: &str) -> Option<Blocks> {
         device: column(1, 1e-3),
         clocks: column(2, 1.0),
         clock: column(3, 1e-3),
+        write: column(4, 1e-3),
+        read: column(5, 1e-3),
+        by_daemon: whose == "daemon",
     })
 }
 
@@ -145,8 +156,15 @@ fn record(session: &Session<'_>, device: Device, ranks: u32, blocks: &Blocks, ov
         record.set("algorithm", FLAG);
     }
     if device == Device::Rtl {
-        let clocks = Summary::of(&blocks.clocks).map_or(0.0, |summary| summary.median);
-        record = record.with("clocks_per_barrier", clocks).with("clock_us", least(&blocks.clock));
+        let median = |values: &[f64]| Summary::of(values).map_or(0.0, |summary| summary.median);
+        record = record.with("clocks_per_barrier", median(&blocks.clocks)).with("clock_us", least(&blocks.clock));
+        // H06 slide 22: each part measured by itself, and their sum beside the whole.
+        let (write, read) = (median(&blocks.write), median(&blocks.read));
+        let process = (RTL_CLOCKS + MEAN_PHASE) * median(&blocks.clock);
+        record = record.with("write_us", write).with("process_us", process).with("read_us", read);
+        let sum = write + process + read;
+        record = record.with("sum_us", sum).with("sum_over_latency", sum / summary.median);
+        record = record.with("served_by", if blocks.by_daemon { "daemon" } else { "benchmark" });
     }
     record = summary.into(record.with("oversubscribed", over));
     record = record.with("statistic_of", "latency_us").with("inner", blocks.inner);
@@ -159,10 +177,14 @@ mod tests {
 
     #[test]
     fn the_benchmarks_text_is_read_or_refused() {
-        let blocks = read("count 9 7\n100 250 6.5 10\n110 240 6.25 11\n").unwrap();
+        let blocks = read("count 9 7 own\n100 250 6.5 10 80 60\n110 240 6.25 11 82 62\n").unwrap();
         assert_eq!((blocks.inner, &blocks.bare[..], &blocks.device[..]), (7, &[0.1, 0.11][..], &[0.25, 0.24][..]));
         assert_eq!((&blocks.clocks[..], &blocks.clock[..]), (&[6.5, 6.25][..], &[0.01, 0.011][..]));
-        for wrong in ["", "count 9 7\n", "count 9 7\n1 2 3\n", "count 9 7\n1 2 3 x\n", "1 2 3 4\n"] {
+        assert_eq!((&blocks.write[..], &blocks.read[..]), (&[0.08, 0.082][..], &[0.06, 0.062][..]));
+        assert!(!blocks.by_daemon && read("count 9 7 daemon\n1 2 3 4 5 6\n").is_some_and(|blocks| blocks.by_daemon));
+        for wrong in
+            ["", "count 9 7\n1 2 3 4 5 6\n", "count 9 7 own\n1 2 3\n", "count 9 7 own\n1 2 3 4 5 x\n", "1 2 3 4 5 6\n"]
+        {
             assert!(read(wrong).is_none(), "{wrong:?}");
         }
     }

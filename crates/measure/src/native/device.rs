@@ -5,8 +5,10 @@ use crate::face::Face;
 use hotlink_study::Error as Failure;
 use std::path::PathBuf;
 
-/// Most ranks of the compiled RTL.
+/// Most nodes of the compiled RTL.
 pub const MOST_PORTS: u32 = 32;
+/// Groups of nodes that it holds at once.
+const GROUPS: u32 = 8;
 
 macro_rules! source {
     ($name:literal, $path:literal) => {
@@ -26,12 +28,16 @@ const RTL: [Source; 9] = [
     source!("hb_sync.v", "rtl/barrier/src/hb_sync.v"),
 ];
 const HEADER: Source = source!("barrier/hotlink_barrier.h", "plugins/barrier/hotlink_barrier.h");
+const DEVICE: Source = source!("barrier/hotlink_device.h", "plugins/barrier/hotlink_device.h");
+const DAEMON: Source = source!("barrier/daemon.hpp", "plugins/barrier/daemon.hpp");
 const SERVER: Source = source!("barrier/serve.cpp", "plugins/barrier/serve.cpp");
 const BENCH: Source = source!("barrier/bench_device.c", "plugins/barrier/bench_device.c");
 /// The plug-in's parts, which include the header by its place beside them.
-pub(super) const PLUGIN: [Source; 4] = [
+pub(super) const PLUGIN: [Source; 6] = [
     HEADER,
+    DEVICE,
     source!("mpi/plugin.h", "plugins/mpi/plugin.h"),
+    source!("mpi/setup.h", "plugins/mpi/setup.h"),
     source!("mpi/front.c", "plugins/mpi/front.c"),
     source!("mpi/takeover.c", "plugins/mpi/takeover.c"),
 ];
@@ -40,14 +46,14 @@ pub(super) fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()
 }
 
-/// The RTL (hb_device) translated by Verilator, as a server for at least `ranks` ranks.
+/// The RTL (hb_device) translated by Verilator, as a daemon for at least `nodes` nodes.
 ///
 /// # Errors
 /// What cannot be compiled, and what it needs.
-pub fn server(ranks: u32, face: &dyn Face) -> Result<PathBuf, Failure> {
-    let ports = ranks.next_power_of_two().clamp(4, MOST_PORTS);
+pub fn server(nodes: u32, face: &dyn Face) -> Result<PathBuf, Failure> {
+    let ports = nodes.next_power_of_two().clamp(4, MOST_PORTS);
     let translate = format!(
-        "verilator --cc --exe -O3 --Mdir translated --top-module hb_device -GP={ports} -o ../barrier-serve -CFLAGS -O2 \
+        "verilator --cc --exe -O3 --Mdir translated --top-module hb_device -GP={ports} -GB={GROUPS} -o ../barrier-serve -CFLAGS -O2 \
          -CFLAGS -D_GNU_SOURCE -CFLAGS -I../barrier -CFLAGS -DHB_PORTS={ports}"
     );
     let mut translate = words(&translate);
@@ -55,7 +61,7 @@ pub fn server(ranks: u32, face: &dyn Face) -> Result<PathBuf, Failure> {
     translate.push("../barrier/serve.cpp".to_owned());
     let recipe = Recipe {
         name: "barrier-serve",
-        sources: RTL.into_iter().chain([HEADER, SERVER]).collect(),
+        sources: RTL.into_iter().chain([HEADER, DEVICE, DAEMON, SERVER]).collect(),
         steps: vec![translate, words("make -s -C translated -f Vhb_device.mk")],
         product: "barrier-serve",
         tools: "verilator, make and g++ (apt-get install verilator make g++)",
@@ -67,7 +73,7 @@ pub fn server(ranks: u32, face: &dyn Face) -> Result<PathBuf, Failure> {
 pub(crate) fn bench(face: &dyn Face) -> Result<PathBuf, Failure> {
     let recipe = Recipe {
         name: "barrier-bench",
-        sources: vec![HEADER, BENCH],
+        sources: vec![HEADER, DEVICE, BENCH],
         steps: vec![words("cc -std=gnu11 -O2 -Ibarrier barrier/bench_device.c -o barrier-bench -pthread -lrt")],
         product: "barrier-bench",
         tools: "a C compiler (apt-get install gcc libc6-dev)",
