@@ -27,7 +27,8 @@ test: check build ## check everything, then run every test
 	@$(TIMED) "Rust tests" env HOTLINK_TEST_MPIS=all HOTLINK_TEST_IB=all cargo test --workspace --locked --quiet --no-fail-fast
 	@$(TIMED) "hardware barrier: lint, proofs, benches" $(MAKE) --no-print-directory -s -C rtl/barrier test
 	@$(TIMED) "barrier plug-ins under sanitizers and four MPIs" $(MAKE) --no-print-directory -s -C plugins test
-	@$(TIMED) "Python tests" $(VENV)/pytest
+	@$(TIMED) "a browser for the tests of the report" tools/browser/need
+	@$(TIMED) "Python tests" env HOTLINK_TEST_BROWSER=1 $(VENV)/pytest
 
 check: .stamps/check-rust .stamps/check-wasm .stamps/check-python ## formats, lints and types, with no test run
 

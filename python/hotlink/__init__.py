@@ -22,7 +22,7 @@ from hotlink._core import (
     wait_any,
 )
 from hotlink.api import run
-from hotlink.commands import calibrate, diagnose, import_results, measure, reproduce
+from hotlink.commands import calibrate, diagnose, import_results, measure, report, reproduce
 from hotlink.questions import analyze, compare, simulate
 from hotlink.ranks import RankError
 from hotlink.result import Record, Result
@@ -51,6 +51,7 @@ __all__ = [
     "import_results",
     "load_fabric",
     "measure",
+    "report",
     "reproduce",
     "run",
     "simulate",

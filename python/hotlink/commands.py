@@ -205,6 +205,24 @@ def import_results(
     return _result("import_results", text, program=program, files=paths, **asked)
 
 
+def report(
+    results: Path | Iterable[Path],
+    *,
+    out: Path = "report.html",
+    require: Path | None = None,
+    title: str | None = None,
+) -> Result:
+    """Writes one HTML page of result files, and judges them by their bounds and by what ``require`` (TOML) asks.
+
+    The first record holds the ``verdict``: pass, suspicious or fail. Then comes each ``check`` of a requirement and
+    each ``finding``, by ``kind``. A missed requirement is a record, not an exception. Raises `InputError`, with file
+    and line.
+    """
+    files, required = _paths(results), None if require is None else fspath(require)
+    text = _core.report(files, fspath(out), required, title)
+    return _result("report", text, results=files, out=fspath(out), require=required, title=title)
+
+
 def reproduce(studies: Study | Iterable[Study], *, measure: bool = False) -> Result:
     """The tables, figures and claims of studies, each with the published and the reproduced value.
 

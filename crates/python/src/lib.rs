@@ -88,6 +88,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(site::site_reroute, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::calibrate, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::diagnose, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::report, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::import_results, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::reproduce, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::sweep, module)?)?;

@@ -56,6 +56,18 @@ pub(crate) fn diagnose(
     told(py, || Ok(hotlink_diagnose::diagnose(&hotlink_diagnose::Question { files, fabric, nodes })?.records()))
 }
 
+/// The page of results, and the verdict on them.
+#[pyfunction]
+pub(crate) fn report(
+    py: Python<'_>,
+    results: Vec<PathBuf>,
+    out: PathBuf,
+    require: Option<PathBuf>,
+    title: Option<String>,
+) -> PyResult<String> {
+    told(py, || hotlink_cli::report(results, out, require, title))
+}
+
 /// The rows of studies.
 #[pyfunction]
 pub(crate) fn reproduce(py: Python<'_>, studies: Vec<String>, measure: bool) -> PyResult<String> {

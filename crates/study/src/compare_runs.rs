@@ -24,8 +24,9 @@ impl FromStr for Share {
 }
 
 /// Keys of text that tell what came out, not what was asked.
-const TOLD: [&str; 12] = [
+const TOLD: [&str; 13] = [
     "limiting_resource",
+    "limiter",
     "hot_link",
     "trace_hash",
     "statistic_of",
@@ -62,7 +63,7 @@ const COUNTED: [&str; 18] = [
 /// Fractions that were asked for.
 const ASKED: [&str; 3] = ["load", "compute_us", "skew_us"];
 /// What is compared, and whether less is better.
-const QUANTITIES: [(&str, bool); 12] = [
+pub const QUANTITIES: [(&str, bool); 12] = [
     ("latency_us", true),
     ("time_s", true),
     ("time_us", true),
@@ -85,6 +86,16 @@ fn is_parameter(key: &str, value: &Value) -> bool {
         Value::Number(_) => !COUNTED.contains(&key) && QUANTITIES.iter().all(|(quantity, _)| *quantity != key),
         _ => false,
     }
+}
+
+/// The fields of a record that say what was asked.
+pub fn parameters(record: &Record) -> impl Iterator<Item = (&str, &Value)> {
+    record.fields().filter(|(key, value)| is_parameter(key, value))
+}
+
+/// Whether a quantity is the better, the less it is.
+pub fn less_is_better(quantity: &str) -> bool {
+    QUANTITIES.iter().any(|(key, less)| *key == quantity && *less)
 }
 
 /// What a record is about, as sorted text: two records with the same are partners. Records that say the same of
@@ -305,7 +316,7 @@ pub(crate) fn compared(
 /// What a row is of, and whether less of it is better.
 fn quantity(identity: &BTreeMap<String, String>) -> (&str, bool) {
     let quantity = identity.get("quantity").map_or("", String::as_str);
-    (quantity, QUANTITIES.iter().any(|(key, less)| *key == quantity && *less))
+    (quantity, less_is_better(quantity))
 }
 
 /// Rows by their parameters.

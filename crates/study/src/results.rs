@@ -5,6 +5,7 @@ use crate::options::Memory;
 use crate::words::Word;
 use hotlink_bench::Record;
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
 /// One result file.
@@ -15,6 +16,8 @@ pub struct Results {
     pub command: String,
     /// Where it was made.
     pub environment: Map<String, Value>,
+    /// The fingerprint of its text, as `sha256sum` prints it.
+    pub sha256: String,
     /// The records.
     pub records: Vec<Record>,
 }
@@ -68,7 +71,13 @@ pub fn parse(file: &Path, text: &str) -> Result<Results, Error> {
         Value::Object(fields) => Ok(in_todays_words(Record::from(fields.clone()))),
         _ => Err(wrong(format!("records[{index}] is not an object"))),
     });
-    Ok(Results { file: file.to_owned(), command, environment, records: records.collect::<Result<_, _>>()? })
+    let sha256 = sha256(text);
+    Ok(Results { file: file.to_owned(), command, environment, sha256, records: records.collect::<Result<_, _>>()? })
+}
+
+/// The fingerprint of a file's text, as `sha256sum` prints it.
+pub fn sha256(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A record of any version: a value that a later one calls by another word gets that word, so that old and new records of
@@ -84,6 +93,11 @@ fn in_todays_words(record: Record) -> Record {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_fingerprint_is_that_of_sha256sum() {
+        assert_eq!(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
 
     #[test]
     fn what_is_no_result_is_told_with_its_place() {

@@ -16,6 +16,7 @@ mod measure;
 mod new;
 mod plot;
 mod question;
+mod report;
 mod reproduce;
 mod schema;
 mod simulate;
@@ -33,7 +34,7 @@ use hotlink_measure::{Measured, Request, environment};
 use hotlink_seeds::Study;
 use hotlink_study::calibrate::Calibration;
 use hotlink_study::import::Files;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Makes a fabric of measured results and writes it; its values, and what is told of it.
 ///
@@ -65,6 +66,19 @@ pub fn import_files(files: &Files) -> Result<Vec<Record>, Failure> {
     let mut output = Output::silent();
     import::import_files(files, &mut output)?;
     Ok(output.records().to_vec())
+}
+
+/// Judges results and writes their page; the verdict, then what was required and found. A missed requirement is a record.
+///
+/// # Errors
+/// What is no result or no requirement, by its place.
+pub fn report(
+    results: Vec<PathBuf>,
+    out: PathBuf,
+    require: Option<PathBuf>,
+    title: Option<String>,
+) -> Result<Vec<Record>, Failure> {
+    checked(|output| report::run(&report::Args { results, out, require, title, junit: None }, output))
 }
 
 /// The rows of studies; with `measure` those of this machine, too. A claim that no longer holds is a row that says so.
@@ -115,6 +129,8 @@ pub(crate) enum Verb {
     Diagnose(diagnose::Args),
     /// Results as curves in a picture, with bounds and intervals (the installed command only).
     Plot(plot::Args),
+    /// Results as one page that one can sign: the verdict, curves beside bounds, what limits, what it rests on.
+    Report(report::Args),
     /// List, show and check fabrics, parts and prices.
     Catalog(catalog::Args),
     /// A file to begin with, each key explained: a fabric, prices, a plan, a schedule.
@@ -148,6 +164,7 @@ impl Verb {
             Verb::Import(args) => import::run(args, output),
             Verb::Diagnose(args) => diagnose::run(args, output),
             Verb::Plot(args) => plot::run(args, output),
+            Verb::Report(args) => report::run(args, output),
             Verb::Catalog(args) => catalog::run(args, output),
             Verb::Completion(args) => completion::run(args, output),
             Verb::Barrier(args) => barrier::run(args, output),

@@ -9,6 +9,7 @@ use crate::words::word;
   hotlink new prices > quotation.toml
   hotlink new plan > plan.toml && hotlink sweep plan.toml --list
   hotlink new schedule > steps.goal
+  hotlink new acceptance > acceptance.toml && hotlink report m.json --require acceptance.toml
 
 Each file works as it is: change what is other at your site. Options change a fabric of the catalog without a file
 (--oversubscription, --radix, --levels, --link).")]
@@ -29,6 +30,8 @@ hotlink_study::words! {
         Plan = "plan",
         /// Messages and computation of ranks, for `hotlink simulate goal`.
         Schedule = "schedule",
+        /// What is required of results, for `hotlink report`.
+        Acceptance = "acceptance",
     }
 }
 
@@ -39,6 +42,7 @@ impl Template {
             Template::Prices => include_str!("../../templates/prices.toml"),
             Template::Plan => include_str!("../../templates/plan.toml"),
             Template::Schedule => include_str!("../../templates/schedule.goal"),
+            Template::Acceptance => include_str!("../../templates/acceptance.toml"),
         }
     }
 }

@@ -54,10 +54,14 @@ fn dependencies_point_one_way() {
         ("study", &["fabric", "site", "port", "message", "event", "loggp", "sim", "bench"]),
         ("seeds", &["fabric", "loggp", "sim", "bench", "study"]),
         ("diagnose", &["fabric", "site", "bench", "study"]),
+        ("report", &["fabric", "bench", "study"]),
         ("measure", &["fabric", "port", "message", "real", "bench", "study"]),
         (
             "cli",
-            &["fabric", "port", "message", "loggp", "sim", "real", "bench", "study", "measure", "seeds", "diagnose"],
+            &[
+                "fabric", "port", "message", "loggp", "sim", "real", "bench", "study", "measure", "seeds", "diagnose",
+                "report",
+            ],
         ),
         ("python", &["fabric", "port", "message", "real", "bench", "study", "measure", "seeds", "cli", "diagnose"]),
     ] {
@@ -69,9 +73,10 @@ fn dependencies_point_one_way() {
 
 #[test]
 fn only_real_knows_a_clock_or_a_socket() {
-    for name in
-        ["fabric", "site", "port", "message", "event", "memory", "loggp", "sim", "bench", "study", "seeds", "diagnose"]
-    {
+    for name in [
+        "fabric", "site", "port", "message", "event", "memory", "loggp", "sim", "bench", "study", "seeds", "diagnose",
+        "report",
+    ] {
         let found = lines_with(name, &["Instant", "SystemTime", "std::net", "std::process"]);
         assert!(found.is_empty(), "{name}:\n{}", found.join("\n"));
     }
@@ -82,7 +87,7 @@ fn only_real_knows_a_clock_or_a_socket() {
 fn libraries_print_nothing_and_read_no_command_line() {
     for name in [
         "fabric", "site", "port", "message", "event", "memory", "loggp", "sim", "bench", "study", "measure", "seeds",
-        "diagnose",
+        "diagnose", "report",
     ] {
         let mut found = lines_with(name, &["println!", "print!(", "clap", "std::env::args"]);
         // A file of tests may say what it saw.
@@ -106,7 +111,7 @@ fn the_closed_forms_never_look_at_routes() {
 fn unsafe_code_is_in_real_alone() {
     for name in [
         "fabric", "site", "port", "message", "event", "memory", "loggp", "sim", "bench", "study", "measure", "seeds",
-        "diagnose", "cli", "python",
+        "diagnose", "report", "cli", "python",
     ] {
         let mut found = lines_with(name, &["unsafe ", "allow(unsafe_code)"]);
         found.retain(|line| !["python/src/lent.rs", "sim/src/net/ahead.rs"].iter().any(|file| line.contains(file)));

@@ -16,6 +16,7 @@ mod inputs;
 mod measure;
 mod meeting;
 mod mpi;
+mod report;
 mod reproduce;
 mod reproduce_k98;
 mod reproduce_w01;

@@ -160,6 +160,8 @@ fn records_of_other_verbs_hold_what_their_schema_says() {
     lines.push(format!("import osu {osu} --fabric ib-qdr"));
     lines.push(format!("diagnose {osu} --fabric ib-qdr --nodes 16"));
     lines.push(format!("compare-runs {run} {run}"));
+    let page = folder.join("report.html").display().to_string();
+    lines.push(format!("report {run} --out {page}"));
     lines.push(format!("calibrate {} --out {model} --name mine", measured.join(" ")));
     let seen = checked_all(&lines.iter().map(String::as_str).collect::<Vec<_>>());
     let all_of_them: BTreeSet<&str> = hotlink_study::schema::VERBS.iter().map(|records| records.name).collect();

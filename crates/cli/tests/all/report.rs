@@ -1,0 +1,71 @@
+//! `hotlink report`: verdict and exit status, a page without markup of others, nothing half-written.
+
+use crate::common::{hotlink, place, records_of, refuses, write};
+use serde_json::{Value, json};
+
+fn pingpong(latency: f64, low: f64, high: f64) -> Value {
+    json!({"fabric": "this-machine", "benchmark": "pingpong", "method": "measured", "via": "shm", "ranks": 2,
+        "size_B": 8, "latency_us": latency, "bound_latency_us": 0.1, "efficiency": 0.1 / latency, "n": 100,
+        "median": latency, "ci95_low": low, "ci95_high": high, "statistic_of": "latency_us"})
+}
+
+const REQUIRED: &str = "[[require]]\nname = 'short'\nwhere = { benchmark = 'pingpong', size_B = 8 }\n\
+                        latency_us = { at_most = 1.0 }\n";
+
+#[test]
+fn the_verdict_is_the_exit_status_and_stands_in_the_page() {
+    let folder = place("report");
+    std::fs::write(folder.join("a.toml"), REQUIRED).unwrap();
+    for (latency, low, high, verdict, status) in
+        [(0.5, 0.4, 0.9, "pass", 0), (0.9, 0.8, 1.1, "suspicious", 1), (1.5, 1.2, 1.6, "fail", 1)]
+    {
+        write(&folder, "m.json", &[pingpong(latency, low, high)]);
+        let done = hotlink("report m.json --require a.toml --junit j.xml --json", &folder);
+        assert_eq!(done.status.code(), Some(status), "{}", String::from_utf8_lossy(&done.stderr));
+        let document: Value = serde_json::from_slice(&done.stdout).unwrap();
+        assert_eq!(document["records"][0]["verdict"], verdict);
+        assert_eq!(document["records"][1]["requirement"], "short");
+        let page = std::fs::read_to_string(folder.join("report.html")).unwrap();
+        assert!(page.contains(&format!("<strong>{verdict}</strong>")));
+        let junit = std::fs::read_to_string(folder.join("j.xml")).unwrap();
+        assert!(junit.contains(&format!("failures=\"{status}\"")));
+    }
+}
+
+#[test]
+fn without_requirements_a_sound_result_passes_and_the_page_is_the_same_again() {
+    let folder = place("report-plain");
+    write(&folder, "m.json", &[pingpong(0.5, 0.4, 0.9)]);
+    let page = || std::fs::read(folder.join("out.html")).unwrap();
+    assert_eq!(records_of(&hotlink("report m.json --out out.html --json", &folder))[0]["verdict"], "pass");
+    let first = page();
+    records_of(&hotlink("report m.json --out out.html --json", &folder));
+    assert!(first == page() && !first.is_empty());
+    // Its own records can be read again.
+    let done = hotlink("report m.json --out out.html --json", &folder);
+    std::fs::write(folder.join("own.json"), done.stdout).unwrap();
+    assert_eq!(records_of(&hotlink("report own.json --out own.html --json", &folder))[0]["verdict"], "pass");
+}
+
+#[test]
+fn bad_input_is_told_and_leaves_no_page() {
+    let folder = place("report-bad");
+    write(&folder, "m.json", &[pingpong(0.5, 0.4, 0.9)]);
+    std::fs::write(folder.join("no.json"), "{").unwrap();
+    std::fs::write(folder.join("a.toml"), "[[require]]\neficiency = { at_least = 1 }\n").unwrap();
+    refuses(
+        &folder,
+        &[
+            ("report", "RESULTS"),
+            ("report gone.json", "gone.json: cannot be read"),
+            ("report no.json", "no.json:1: is not JSON"),
+            ("report m.json --require gone.toml", "gone.toml: cannot be read"),
+            (
+                "report m.json --require a.toml",
+                "a.toml:2: eficiency: no record has this key; did you mean `efficiency`?",
+            ),
+            ("report m.json --out .", "is a folder"),
+        ],
+    );
+    assert!(!folder.join("report.html").exists());
+}

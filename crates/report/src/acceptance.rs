@@ -1,0 +1,302 @@
+//! What a site requires of results before it accepts a machine, as TOML:
+//!
+//! ```toml
+//! title = "Acceptance of the new cluster"
+//!
+//! [[require]]
+//! name = "short messages"
+//! where = { benchmark = "pingpong", size_B = 8 }
+//! latency_us = { at_most = 2.0 }
+//!
+//! [[require]]
+//! name = "long messages reach nine tenths of what the network allows"
+//! where = { benchmark = "pingpong", size_B = { at_least = "1MiB" } }
+//! efficiency = { at_least = 0.9 }
+//! ```
+//!
+//! A requirement holds for every record that `where` chooses. One that chooses none has failed: what was not shown is not
+//! accepted.
+
+use hotlink_bench::Record;
+use hotlink_fabric::catalog::nearest;
+use hotlink_fabric::units::Bytes;
+use hotlink_study::Error;
+use hotlink_study::schema;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use toml::{Spanned, Value};
+
+/// A file of requirements.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Acceptance {
+    /// Where it was read.
+    pub file: PathBuf,
+    /// What the report is called.
+    pub title: Option<String>,
+    pub(crate) requirements: Vec<Requirement>,
+    pub(crate) sha256: String,
+}
+
+/// One requirement.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Requirement {
+    pub(crate) name: String,
+    /// What a record must be for this to be required of it.
+    pub(crate) chosen: Vec<(String, Condition)>,
+    /// What is then required of its numbers.
+    pub(crate) limits: Vec<(String, Limit)>,
+    /// Where it stands.
+    pub(crate) line: usize,
+}
+
+/// What a field must be.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Condition {
+    Text(String),
+    Flag(bool),
+    Number(f64),
+    Range(Limit),
+}
+
+/// Between which numbers; either end may be open.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Limit {
+    pub(crate) at_least: Option<f64>,
+    pub(crate) at_most: Option<f64>,
+}
+
+impl Limit {
+    pub(crate) fn holds(&self, value: f64) -> bool {
+        self.at_least.is_none_or(|least| value >= least) && self.at_most.is_none_or(|most| value <= most)
+    }
+}
+
+impl Requirement {
+    /// Whether it speaks of a record.
+    pub(crate) fn chooses(&self, record: &Record) -> bool {
+        self.chosen.iter().all(|(key, condition)| match condition {
+            Condition::Text(text) => record.text(key) == Some(text),
+            Condition::Flag(flag) => record.get(key).and_then(serde_json::Value::as_bool) == Some(*flag),
+            Condition::Number(number) => record.number(key) == Some(*number),
+            Condition::Range(limit) => record.number(key).is_some_and(|value| limit.holds(value)),
+        })
+    }
+}
+
+impl Acceptance {
+    /// Reads requirements; `file` is their name in messages.
+    ///
+    /// # Errors
+    /// The line that is no requirement, what is wrong with it and what is allowed.
+    pub fn parse(file: &Path, text: &str) -> Result<Acceptance, Error> {
+        let place = Place { file, text };
+        let found: BTreeMap<Spanned<String>, Spanned<Value>> =
+            toml::from_str(text).map_err(|error| place.wrong(error.span(), error.message()))?;
+        let (mut title, mut requirements) = (None, Vec::new());
+        for (key, value) in found {
+            let span = Some(key.span());
+            match (key.get_ref().as_str(), value.get_ref()) {
+                ("title", Value::String(text)) => title = Some(text.clone()),
+                ("require", Value::Array(_)) => requirements = place.requirements()?,
+                ("title", _) => return Err(place.wrong(span, "title: allowed is a text")),
+                ("require", _) => return Err(place.wrong(span, "require: allowed are tables, each after [[require]]")),
+                (other, _) => {
+                    return Err(place.wrong(span, format!("{other}: unknown (allowed: title, [[require]])")));
+                }
+            }
+        }
+        match requirements.is_empty() {
+            true => Err(place.wrong(None, "requires nothing: at least one [[require]] is needed")),
+            false => Ok(Acceptance {
+                file: file.to_owned(),
+                title,
+                requirements,
+                sha256: hotlink_study::results::sha256(text),
+            }),
+        }
+    }
+}
+
+/// A file and its text, for messages.
+struct Place<'a> {
+    file: &'a Path,
+    text: &'a str,
+}
+
+/// The tables of requirements, with their places.
+#[derive(Default)]
+struct Tables(Vec<Spanned<BTreeMap<Spanned<String>, Spanned<Value>>>>);
+
+impl Place<'_> {
+    fn line(&self, at: usize) -> usize {
+        self.text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1
+    }
+
+    fn wrong(&self, span: Option<Range<usize>>, what: impl fmt::Display) -> Error {
+        let line = span.map_or_else(String::new, |span| format!("{}:", self.line(span.start)));
+        Error::Input(format!("{}:{line} {what}", self.file.display()))
+    }
+
+    fn requirements(&self) -> Result<Vec<Requirement>, Error> {
+        let tables = Tables::read(self.text).map_err(|error| self.wrong(error.span(), error.message()))?;
+        tables.0.iter().enumerate().map(|(index, table)| self.requirement(index, table)).collect()
+    }
+
+    fn requirement(
+        &self,
+        index: usize,
+        table: &Spanned<BTreeMap<Spanned<String>, Spanned<Value>>>,
+    ) -> Result<Requirement, Error> {
+        let line = self.line(table.span().start);
+        let mut made =
+            Requirement { name: format!("requirement {}", index + 1), chosen: Vec::new(), limits: Vec::new(), line };
+        for (key, value) in table.get_ref() {
+            let (name, span) = (key.get_ref().as_str(), key.span());
+            let wrong = |what: String| self.wrong(Some(span.clone()), format!("{name}: {what}"));
+            match (name, value.get_ref()) {
+                ("name", Value::String(text)) => made.name.clone_from(text),
+                ("name", _) => return Err(wrong("allowed is a text".to_owned())),
+                ("where", Value::Table(fields)) => {
+                    for (key, value) in fields {
+                        let condition = condition(key, value).map_err(|what| wrong(format!("{key}: {what}")))?;
+                        made.chosen.push((key.clone(), condition));
+                    }
+                }
+                ("where", _) => return Err(wrong("allowed is a table, { KEY = VALUE, ... }".to_owned())),
+                (_, Value::Table(ends)) => {
+                    known(name).map_err(wrong)?;
+                    made.limits.push((name.to_owned(), limit(name, ends).map_err(wrong)?));
+                }
+                _ => {
+                    known(name).map_err(wrong)?;
+                    return Err(wrong("allowed is { at_least = NUMBER, at_most = NUMBER }, one or both".to_owned()));
+                }
+            }
+        }
+        match made.limits.is_empty() {
+            true => Err(self.wrong(Some(table.span()), "limits no number: such as efficiency = { at_least = 0.9 }")),
+            false => Ok(made),
+        }
+    }
+}
+
+impl Tables {
+    fn read(text: &str) -> Result<Tables, toml::de::Error> {
+        #[derive(serde::Deserialize)]
+        struct File {
+            require: Vec<Spanned<BTreeMap<Spanned<String>, Spanned<Value>>>>,
+        }
+        toml::from_str::<File>(text).map(|file| Tables(file.require))
+    }
+}
+
+/// Refuses a key that no record has: misspelt, it would choose or limit nothing.
+fn known(key: &str) -> Result<(), String> {
+    let keys: BTreeSet<&str> = schema::all().flat_map(schema::Records::keys).map(|key| key.name).collect();
+    let is = |name: &&str| name.strip_suffix('*').map_or(*name == key, |prefix| key.starts_with(prefix));
+    if keys.iter().any(is) {
+        return Ok(());
+    }
+    let near = nearest(key, keys.iter().copied()).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+    Err(format!("no record has this key{near} (`hotlink schema BENCHMARK` lists those that it has)"))
+}
+
+fn condition(key: &str, value: &Value) -> Result<Condition, String> {
+    known(key)?;
+    match value {
+        Value::String(_) if key.ends_with("_B") => Ok(Condition::Number(number(key, value)?)),
+        Value::String(text) => Ok(Condition::Text(text.clone())),
+        Value::Boolean(flag) => Ok(Condition::Flag(*flag)),
+        Value::Table(ends) => Ok(Condition::Range(limit(key, ends)?)),
+        _ => number(key, value).map(Condition::Number),
+    }
+}
+
+fn limit(key: &str, ends: &toml::Table) -> Result<Limit, String> {
+    let mut limit = Limit::default();
+    for (end, value) in ends {
+        let value = Some(number(key, value)?);
+        match end.as_str() {
+            "at_least" => limit.at_least = value,
+            "at_most" => limit.at_most = value,
+            other => return Err(format!("{other}: unknown (allowed: at_least, at_most)")),
+        }
+    }
+    match limit {
+        Limit { at_least: None, at_most: None } => Err("allowed is at_least, at_most or both".to_owned()),
+        Limit { at_least: Some(least), at_most: Some(most) } if least > most => {
+            Err(format!("nothing is at least {least} and at most {most}"))
+        }
+        limit => Ok(limit),
+    }
+}
+
+/// A number; of bytes also with a unit, as in `1MiB`.
+fn number(key: &str, value: &Value) -> Result<f64, String> {
+    let found = match value {
+        Value::Integer(number) => Some(*number as f64),
+        Value::Float(number) => Some(*number),
+        Value::String(text) if key.ends_with("_B") => Some(text.parse::<Bytes>()?.0 as f64),
+        _ => None,
+    };
+    found.filter(|number| number.is_finite()).ok_or_else(|| format!("`{value}`: allowed is a number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parse(text: &str) -> Result<Acceptance, Error> {
+        Acceptance::parse(Path::new("a.toml"), text)
+    }
+
+    #[test]
+    fn a_requirement_chooses_and_limits() {
+        let text = "title = 'x'\n[[require]]\nname = 'long'\nwhere = { benchmark = 'pingpong', size_B = { at_least = '1MiB' } }\n\
+                    efficiency = { at_least = 0.9 }\n";
+        let read = parse(text).unwrap();
+        let one = &read.requirements[0];
+        assert_eq!((read.title.as_deref(), one.name.as_str(), one.line), (Some("x"), "long", 2));
+        let record = |size: u64| Record::new().with("benchmark", "pingpong").with("size_B", size);
+        assert!(one.chooses(&record(1 << 20)) && !one.chooses(&record(1 << 19)));
+        assert!(!one.chooses(&record(1 << 20).with("benchmark", "bcast")));
+        assert_eq!(one.limits, [("efficiency".to_owned(), Limit { at_least: Some(0.9), at_most: None })]);
+    }
+
+    #[test]
+    fn what_is_no_requirement_is_told_by_its_line() {
+        for (text, told) in [
+            ("", "a.toml: requires nothing"),
+            ("title = 1", "a.toml:1: title: allowed is a text"),
+            ("title = 'x'\nrequired = 1", "a.toml:2: required: unknown"),
+            ("[[require]]\nname = 'x'\n", "a.toml:1: limits no number"),
+            (
+                "[[require]]\neficiency = { at_least = 1 }",
+                "a.toml:2: eficiency: no record has this key; did you mean `efficiency`?",
+            ),
+            ("[[require]]\n\nefficiency = { at_lest = 1 }", "a.toml:3: efficiency: at_lest: unknown"),
+            ("[[require]]\nefficiency = 0.9", "a.toml:2: efficiency: allowed is { at_least"),
+            ("[[require]]\nefficiency = { }", "a.toml:2: efficiency: allowed is at_least"),
+            ("[[require]]\nefficiency = { at_least = 2, at_most = 1 }", "a.toml:2: efficiency: nothing is at least 2"),
+            ("[[require]]\nwhere = { size_B = '1MiX' }\nefficiency = { at_least = 1 }", "a.toml:2: where: size_B: "),
+            (
+                "[[require]]\nwhere = { benchmrk = 'x' }\nefficiency = { at_least = 1 }",
+                "a.toml:2: where: benchmrk: no record",
+            ),
+            ("[[require]\n", "a.toml:1:"),
+        ] {
+            let said = parse(text).err().unwrap_or_else(|| panic!("{text}")).to_string();
+            assert!(said.starts_with(told), "{text}: {said}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "\\PC{0,40}|\\[\\[require\\]\\]\n\\PC{0,40}|\\[\\[require\\]\\]\nwhere = \\{\\PC{0,20}\\}\nefficiency = \\{ at_least = [0-9.]{0,4} \\}") {
+            let _ = parse(&text);
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! What is wrong with results, and whether they reach what is required. No threshold stands here: a number is held to its
+//! bound or to what the site requires, and what its interval leaves open is undecided.
+
+use crate::acceptance::{Acceptance, Limit, Requirement};
+use crate::junit::{Became, Case};
+use crate::quantity::{Between, between};
+use crate::scale;
+use hotlink_bench::{Record, flag_impossible};
+use hotlink_study::compare_runs;
+use hotlink_study::results::Results;
+use serde_json::Value;
+
+/// What a report comes to; the last is the worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// Nothing speaks against it.
+    Pass,
+    /// Something needs a look before anybody signs.
+    Suspicious,
+    /// A requirement is missed, or a result is wrong in itself.
+    Fail,
+}
+
+impl Verdict {
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Pass => "pass",
+            Verdict::Suspicious => "suspicious",
+            Verdict::Fail => "fail",
+        }
+    }
+}
+
+/// Something in a result that needs a look.
+pub struct Finding {
+    /// How bad it is.
+    pub verdict: Verdict,
+    /// Which result.
+    pub subject: String,
+    /// What about it.
+    pub what: String,
+    file: usize,
+}
+
+/// A requirement beside a result.
+pub struct Outcome {
+    /// Whether it is reached.
+    pub verdict: Verdict,
+    /// The requirement's name.
+    pub requirement: String,
+    /// Which result; empty where none was chosen.
+    pub subject: String,
+    /// What is limited.
+    pub quantity: String,
+    /// The limit in words.
+    pub required: String,
+    pub(crate) reached: Option<Between>,
+    file: Option<usize>,
+}
+
+/// What tells a result from others, for people.
+pub(crate) const NAMING: [&str; 20] = [
+    "fabric",
+    "benchmark",
+    "traffic",
+    "study",
+    "id",
+    "via",
+    "mpi",
+    "memory",
+    "direction",
+    "algorithm",
+    "paths",
+    "nodes",
+    "ranks",
+    "senders",
+    "pairs",
+    "size_B",
+    "stride",
+    "load",
+    "failed",
+    "quantity",
+];
+
+/// What a record is about, as text.
+pub(crate) fn subject(record: &Record) -> String {
+    let said = |key: &&str| match record.get(key)? {
+        Value::Null => None,
+        Value::String(text) => Some(format!("{key}={text}")),
+        other => Some(format!("{key}={other}")),
+    };
+    NAMING.iter().filter_map(said).collect::<Vec<_>>().join(" ")
+}
+
+/// What needs a look in a file's results.
+pub(crate) fn findings(file: usize, results: &Results) -> Vec<Finding> {
+    let of = |record: &Record| {
+        let subject = subject(record);
+        let one = move |(verdict, what): (Verdict, String)| Finding { verdict, subject: subject.clone(), what, file };
+        faults(record).into_iter().map(one).collect::<Vec<_>>()
+    };
+    results.records.iter().flat_map(of).collect()
+}
+
+fn faults(record: &Record) -> Vec<(Verdict, String)> {
+    let is = |key: &str, wanted: bool| record.get(key).and_then(Value::as_bool) == Some(wanted);
+    let count = |key: &str| record.number(key).filter(|count| *count > 0.0);
+    let names = |key: &str| {
+        let list = record.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        list.collect::<Vec<_>>().join(", ")
+    };
+    let mut found = Vec::new();
+    let mut fail = |what: String| found.push((Verdict::Fail, what));
+    if let Some(error) = record.text("error") {
+        fail(format!("it failed: {error}"));
+    }
+    if is("verified", false) {
+        fail("its result is wrong: the benchmark's own check failed".to_owned());
+    }
+    if record.text("verdict") == Some("regression") {
+        fail(format!("it became worse: {}", compare_runs::sentence(record)));
+    }
+    if is("credit_loop", true) {
+        fail("its routes can deadlock: they form a credit loop".to_owned());
+    }
+    if let Some(pairs) = count("unreachable_pairs") {
+        fail(format!("{pairs} pairs of hosts cannot reach each other"));
+    }
+    let mut look = |what: String| found.push((Verdict::Suspicious, what));
+    if let (_, Some(what)) = flag_impossible(record.clone()) {
+        look(what);
+    }
+    if is("oversubscribed", true) {
+        look("more ranks than cores: it measured the scheduler, too".to_owned());
+    }
+    if is("holds", false) {
+        look("a claim of the study does not hold".to_owned());
+    }
+    if record.text("kind") == Some("finding") && record.get("finding").is_some() {
+        look(format!("{}: {}", record.text("subject").unwrap_or("?"), record.text("what").unwrap_or("?")));
+    }
+    for (number, list, what) in [
+        ("slow_links_count", "slow_links", "links run below their rate"),
+        ("missing_links_count", "missing_links", "cables are missing from the pattern"),
+        ("switches_without_table_count", "switches_without_table", "switches have no table"),
+        ("hosts_without_route_count", "hosts_without_route", "hosts have no route"),
+    ] {
+        if let Some(count) = count(number) {
+            look(format!("{count} {what}: {}", names(list)));
+        }
+    }
+    found
+}
+
+/// Every requirement beside every result that it speaks of.
+pub(crate) fn outcomes(acceptance: &Acceptance, inputs: &[Results]) -> Vec<Outcome> {
+    acceptance.requirements.iter().flat_map(|requirement| of_one(requirement, inputs)).collect()
+}
+
+fn of_one(requirement: &Requirement, inputs: &[Results]) -> Vec<Outcome> {
+    let all = inputs.iter().enumerate().flat_map(|(file, results)| results.records.iter().map(move |r| (file, r)));
+    let chosen: Vec<(usize, &Record)> = all.filter(|(_, record)| requirement.chooses(record)).collect();
+    let mut outcomes = Vec::new();
+    for (key, limit) in &requirement.limits {
+        let outcome = |verdict, subject, reached, file| Outcome {
+            verdict,
+            requirement: requirement.name.clone(),
+            subject,
+            quantity: key.clone(),
+            required: said(key, limit),
+            reached,
+            file,
+        };
+        if chosen.is_empty() {
+            outcomes.push(outcome(Verdict::Fail, String::new(), None, None));
+        }
+        outcomes.extend(chosen.iter().map(|(file, record)| {
+            let reached = between(record, key);
+            let verdict = reached.map_or(Verdict::Fail, |reached| held(limit, reached));
+            outcome(verdict, subject(record), reached, Some(*file))
+        }));
+    }
+    outcomes
+}
+
+/// Reached where the whole interval is within the limit, missed where all of it is beyond, undecided between.
+fn held(limit: &Limit, reached: Between) -> Verdict {
+    let is_beyond = limit.at_least.is_some_and(|least| reached.high < least)
+        || limit.at_most.is_some_and(|most| reached.low > most);
+    match limit.holds(reached.low) && limit.holds(reached.high) {
+        true => Verdict::Pass,
+        false if is_beyond || !reached.is_interval() => Verdict::Fail,
+        false => Verdict::Suspicious,
+    }
+}
+
+fn said(key: &str, limit: &Limit) -> String {
+    let end = |word: &str, value: Option<f64>| value.map(|value| format!("{word} {}", scale::told(key, value)));
+    let ends: Vec<String> =
+        [end("at least", limit.at_least), end("at most", limit.at_most)].into_iter().flatten().collect();
+    ends.join(", ")
+}
+
+impl Finding {
+    pub(crate) fn record(&self, inputs: &[Results]) -> Record {
+        Record::new()
+            .with("benchmark", "report")
+            .with("kind", "finding")
+            .with("verdict", self.verdict.name())
+            .with("subject", self.subject.as_str())
+            .with("what", self.what.as_str())
+            .with("file", inputs[self.file].file.display().to_string())
+    }
+
+    pub(crate) fn case(&self, inputs: &[Results]) -> Case {
+        let name = format!("{}: {}", inputs[self.file].file.display(), self.subject);
+        Case {
+            class: "finding".to_owned(),
+            name,
+            became: Became::Failed(self.verdict.name().to_owned(), self.what.clone()),
+        }
+    }
+}
+
+impl Outcome {
+    /// What was reached, in words.
+    pub(crate) fn reached(&self) -> String {
+        match (self.reached, self.file) {
+            (_, None) => "no result shows it".to_owned(),
+            (None, _) => format!("the result has no {}", self.quantity),
+            (Some(reached), _) => interval(&self.quantity, reached),
+        }
+    }
+
+    pub(crate) fn record(&self, inputs: &[Results]) -> Record {
+        let mut record = Record::new()
+            .with("benchmark", "report")
+            .with("kind", "check")
+            .with("verdict", self.verdict.name())
+            .with("requirement", self.requirement.as_str())
+            .with("subject", self.subject.as_str())
+            .with("quantity", self.quantity.as_str())
+            .with("required", self.required.as_str())
+            .with("what", self.reached());
+        if let Some(reached) = self.reached {
+            record = record.with("reached", reached.value).with("low", reached.low).with("high", reached.high);
+        }
+        match self.file {
+            Some(file) => record.with("file", inputs[file].file.display().to_string()),
+            None => record,
+        }
+    }
+
+    pub(crate) fn case(&self, inputs: &[Results]) -> Case {
+        let file = self.file.map_or_else(String::new, |file| format!("{}: ", inputs[file].file.display()));
+        let said = format!("{} {}: {}", self.quantity, self.required, self.reached());
+        let became = match self.verdict {
+            Verdict::Pass => Became::Passed(said),
+            verdict => Became::Failed(verdict.name().to_owned(), said),
+        };
+        Case { class: self.requirement.clone(), name: format!("{file}{} {}", self.subject, self.quantity), became }
+    }
+}
+
+/// A number with its interval, in words.
+pub(crate) fn interval(key: &str, between: Between) -> String {
+    let told = |value| scale::told(key, value);
+    match between.is_interval() {
+        true => format!("{} ({} to {})", told(between.value), told(between.low), told(between.high)),
+        false => told(between.value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn an_interval_that_straddles_its_limit_is_undecided() {
+        let reached = |low, value, high| Between { low, value, high };
+        let least = Limit { at_least: Some(1.0), at_most: None };
+        let most = Limit { at_least: None, at_most: Some(1.0) };
+        for (limit, reached, verdict) in [
+            (least, reached(1.0, 1.5, 2.0), Verdict::Pass),
+            (least, reached(0.9, 1.5, 2.0), Verdict::Suspicious),
+            (least, reached(0.5, 0.6, 0.9), Verdict::Fail),
+            (least, reached(0.9, 0.9, 0.9), Verdict::Fail),
+            (most, reached(0.5, 0.6, 1.0), Verdict::Pass),
+            (most, reached(0.5, 1.1, 1.2), Verdict::Suspicious),
+            (most, reached(1.1, 1.2, 1.3), Verdict::Fail),
+        ] {
+            assert_eq!(held(&limit, reached), verdict, "{limit:?} {reached:?}");
+        }
+    }
+
+    #[test]
+    fn each_fault_of_a_result_is_found() {
+        let base = || Record::new().with("benchmark", "pingpong").with("size_B", 8);
+        assert!(faults(&base().with("efficiency", 0.9).with("verified", true).with("unreachable_pairs", 0)).is_empty());
+        for (record, verdict) in [
+            (base().with("error", "no such fabric"), Verdict::Fail),
+            (base().with("verified", false), Verdict::Fail),
+            (base().with("verdict", "regression"), Verdict::Fail),
+            (base().with("credit_loop", true), Verdict::Fail),
+            (base().with("unreachable_pairs", 3), Verdict::Fail),
+            (base().with("efficiency", 1.2), Verdict::Suspicious),
+            (base().with("oversubscribed", true), Verdict::Suspicious),
+            (base().with("holds", false), Verdict::Suspicious),
+            (base().with("kind", "finding").with("finding", "slow").with("what", "x"), Verdict::Suspicious),
+            (base().with("slow_links_count", 1), Verdict::Suspicious),
+        ] {
+            let found = faults(&record);
+            assert_eq!((found.len(), found[0].0), (1, verdict), "{record:?}");
+        }
+    }
+
+    #[test]
+    fn what_no_result_shows_has_failed() {
+        let text = "[[require]]\nwhere = { benchmark = 'bcast' }\nlatency_us = { at_most = 1 }\n\
+                    [[require]]\nwhere = { benchmark = 'pingpong' }\nlatency_us = { at_most = 3 }\nefficiency = { at_least = 0.5 }\n";
+        let acceptance = Acceptance::parse(Path::new("a.toml"), text).unwrap();
+        let json = r#"{"schema": "hotlink/1", "records": [{"benchmark": "pingpong", "size_B": 8, "latency_us": 2.0}]}"#;
+        let inputs = [hotlink_study::results::parse(Path::new("m.json"), json).unwrap()];
+        let told: Vec<(Verdict, String)> =
+            outcomes(&acceptance, &inputs).iter().map(|outcome| (outcome.verdict, outcome.reached())).collect();
+        assert_eq!(
+            told,
+            [
+                (Verdict::Fail, "no result shows it".to_owned()),
+                (Verdict::Fail, "the result has no efficiency".to_owned()),
+                (Verdict::Pass, "2 us".to_owned()),
+            ]
+        );
+    }
+}

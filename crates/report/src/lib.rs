@@ -1,0 +1,92 @@
+//! Results as one page that one can sign: the verdict first, then curves beside their bounds, what limits, what the numbers
+//! rest on, and the commands that make them again.
+//!
+//! The page is one HTML file that needs no network. It is plain text to whoever has no script: tables hold every number that
+//! a chart draws. The same inputs give the same bytes, so a page carries no date but the one that is signed.
+
+#![forbid(unsafe_code)]
+
+mod acceptance;
+mod chart;
+mod judge;
+pub mod junit;
+mod page;
+mod quantity;
+mod scale;
+mod series;
+
+pub use acceptance::Acceptance;
+pub use judge::{Finding, Outcome, Verdict};
+
+use hotlink_bench::Record;
+use hotlink_study::results::Results;
+
+/// What a report says of its results.
+pub struct Report {
+    title: String,
+    /// The command that makes the page again.
+    command: String,
+    inputs: Vec<Results>,
+    acceptance: Option<Acceptance>,
+    /// What was required, and whether it was reached.
+    pub outcomes: Vec<Outcome>,
+    /// What stands out in the results themselves.
+    pub findings: Vec<Finding>,
+}
+
+impl Report {
+    /// Judges `inputs`, by what `acceptance` requires of them if it is given. `command` makes the report again.
+    pub fn new(inputs: Vec<Results>, acceptance: Option<Acceptance>, title: Option<String>, command: String) -> Report {
+        let findings = inputs.iter().enumerate().flat_map(|(file, results)| judge::findings(file, results)).collect();
+        let outcomes = acceptance.as_ref().map_or_else(Vec::new, |acceptance| judge::outcomes(acceptance, &inputs));
+        let title = title.or_else(|| acceptance.as_ref().and_then(|acceptance| acceptance.title.clone()));
+        let title = title.unwrap_or_else(|| "Network report".to_owned());
+        Report { title, command, inputs, acceptance, outcomes, findings }
+    }
+
+    /// The worst of what was found; a pass where nothing was.
+    pub fn verdict(&self) -> Verdict {
+        let required = self.outcomes.iter().map(|outcome| outcome.verdict);
+        required.chain(self.findings.iter().map(|finding| finding.verdict)).max().unwrap_or(Verdict::Pass)
+    }
+
+    /// The verdict in a sentence.
+    pub fn sentence(&self) -> String {
+        let of = |verdict: Verdict| {
+            let outcomes = self.outcomes.iter().filter(|outcome| outcome.verdict == verdict).count();
+            (outcomes, self.findings.iter().filter(|finding| finding.verdict == verdict).count())
+        };
+        let ((failed, broken), (unsure, odd)) = (of(Verdict::Fail), of(Verdict::Suspicious));
+        let records: usize = self.inputs.iter().map(|results| results.records.len()).sum();
+        let required = match (&self.acceptance, self.outcomes.len()) {
+            (None, _) => format!("{records} results, nothing required of them"),
+            (Some(_), all) => format!("{all} checks of {records} results: {failed} failed, {unsure} undecided"),
+        };
+        format!("{required}; {broken} results are wrong in themselves, {odd} need a look")
+    }
+
+    /// The verdict, then a record for each check and each finding.
+    pub fn records(&self) -> Vec<Record> {
+        let head = Record::new()
+            .with("benchmark", "report")
+            .with("kind", "verdict")
+            .with("verdict", self.verdict().name())
+            .with("what", self.sentence());
+        let outcomes = self.outcomes.iter().map(|outcome| outcome.record(&self.inputs));
+        let findings = self.findings.iter().map(|finding| finding.record(&self.inputs));
+        std::iter::once(head).chain(outcomes).chain(findings).collect()
+    }
+
+    /// The page.
+    pub fn html(&self) -> String {
+        page::html(self)
+    }
+
+    /// The checks and findings as JUnit, which continuous-integration servers read.
+    pub fn junit(&self) -> String {
+        let cases = self.outcomes.iter().map(|outcome| outcome.case(&self.inputs));
+        let cases: Vec<junit::Case> =
+            cases.chain(self.findings.iter().map(|finding| finding.case(&self.inputs))).collect();
+        junit::suite("hotlink report", &cases)
+    }
+}

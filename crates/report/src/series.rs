@@ -1,0 +1,122 @@
+//! Records as curves: what varies is the axis, what else differs tells the curves apart.
+
+use crate::judge::NAMING;
+use crate::quantity::{Between, between};
+use hotlink_bench::Record;
+use hotlink_study::compare_runs::{QUANTITIES, parameters};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What may be an axis, by the order in which it is preferred.
+const AXES: [&str; 9] = ["size_B", "nodes", "ranks", "senders", "pairs", "stride", "load", "compute_us", "message_B"];
+/// With fewer points a table says more than a curve.
+const FEWEST: usize = 3;
+
+/// Curves of one quantity.
+pub(crate) struct Figure {
+    pub(crate) x_key: &'static str,
+    pub(crate) y_key: &'static str,
+    pub(crate) curves: Vec<Curve>,
+}
+
+/// One curve, and its bound where it has one.
+pub(crate) struct Curve {
+    /// What tells it from the others; empty if there are none.
+    pub(crate) name: String,
+    /// By x.
+    pub(crate) points: Vec<(f64, Between)>,
+    /// By x.
+    pub(crate) bound: Vec<(f64, f64)>,
+    /// Whether the value holds up to the next x, as a count of load by whole nodes does.
+    pub(crate) steps: bool,
+}
+
+/// The figures of one benchmark's records: of each quantity that enough of them have.
+pub(crate) fn figures(records: &[&Record]) -> Vec<Figure> {
+    let Some(x_key) = axis(records) else { return Vec::new() };
+    let of = |y_key: &'static str| {
+        let curves = curves(records, x_key, y_key);
+        curves.iter().any(|curve| curve.points.len() >= FEWEST).then_some(Figure { x_key, y_key, curves })
+    };
+    QUANTITIES.iter().filter_map(|(key, _)| of(key)).collect()
+}
+
+/// The field with most values.
+fn axis(records: &[&Record]) -> Option<&'static str> {
+    let values = |key: &str| {
+        let all: BTreeSet<u64> = records.iter().filter_map(|record| record.number(key)).map(f64::to_bits).collect();
+        all.len()
+    };
+    let most = AXES.iter().rev().max_by_key(|key| values(key))?;
+    (values(most) >= FEWEST).then_some(*most)
+}
+
+fn curves(records: &[&Record], x_key: &str, y_key: &'static str) -> Vec<Curve> {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let mut groups: BTreeMap<Vec<(String, String)>, Vec<&Record>> = BTreeMap::new();
+    let mut order: Vec<Vec<(String, String)>> = Vec::new();
+    for record in records.iter().filter(|record| record.number(x_key).is_some() && record.number(y_key).is_some()) {
+        let own = named(record).filter(|(key, _)| *key != x_key && !follows_axis(key));
+        let own: Vec<(String, String)> = own.map(|(key, value)| (key.to_owned(), text(value))).collect();
+        if !groups.contains_key(&own) {
+            order.push(own.clone());
+        }
+        groups.entry(own).or_default().push(record);
+    }
+    let shared = |pair: &(String, String)| order.iter().all(|group| group.contains(pair));
+    let curve = |group: &Vec<(String, String)>| {
+        let name = group.iter().filter(|pair| !shared(pair)).map(|(_, value)| value.as_str());
+        let name = name.collect::<Vec<_>>().join(", ");
+        let mut rows: Vec<&Record> = groups[group].clone();
+        rows.sort_by(|a, b| a.number(x_key).partial_cmp(&b.number(x_key)).unwrap_or(std::cmp::Ordering::Equal));
+        let at = |record: &Record| record.number(x_key);
+        let bound_key = format!("bound_{y_key}");
+        Curve {
+            name,
+            points: rows.iter().filter_map(|record| Some((at(record)?, between(record, y_key)?))).collect(),
+            bound: rows.iter().filter_map(|record| Some((at(record)?, record.number(&bound_key)?))).collect(),
+            steps: x_key == "nodes"
+                && rows.iter().all(|record| matches!(record.text("method"), Some("load" | "formula"))),
+        }
+    };
+    order.iter().map(curve).collect()
+}
+
+/// The parameters that name a result: words, and the counts that people ask for. Other whole numbers came out.
+pub(crate) fn named(record: &Record) -> impl Iterator<Item = (&str, &Value)> {
+    parameters(record).filter(|(key, value)| value.is_string() || NAMING.contains(key))
+}
+
+/// Whether a parameter changes with the axis, and so tells no curves apart.
+fn follows_axis(key: &str) -> bool {
+    ["packet_B", "nodes_built", "algorithm", "algorithm_by", "seed"].contains(&key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(fabric: &str, size: u64, rate: f64) -> Record {
+        let row =
+            Record::new().with("fabric", fabric).with("benchmark", "pingpong").with("ranks", 2).with("size_B", size);
+        row.with("bandwidth_MBps", rate).with("bound_bandwidth_MBps", 2.0 * rate)
+    }
+
+    #[test]
+    fn what_varies_is_the_axis_and_what_differs_names_the_curves() {
+        let rows = [row("a", 8, 1.0), row("b", 8, 3.0), row("a", 64, 5.0), row("a", 16, 2.0), row("b", 16, 4.0)];
+        let found = figures(&rows.iter().collect::<Vec<_>>());
+        assert_eq!((found.len(), found[0].x_key, found[0].y_key), (1, "size_B", "bandwidth_MBps"));
+        let names: Vec<&str> = found[0].curves.iter().map(|curve| curve.name.as_str()).collect();
+        assert_eq!(names, ["a", "b"]);
+        let first: Vec<(f64, f64)> = found[0].curves[0].points.iter().map(|(x, y)| (*x, y.value)).collect();
+        assert_eq!(first, [(8.0, 1.0), (16.0, 2.0), (64.0, 5.0)]);
+        assert_eq!(found[0].curves[0].bound[2], (64.0, 10.0));
+    }
+
+    #[test]
+    fn two_points_are_no_curve() {
+        let rows = [row("a", 8, 1.0), row("a", 16, 2.0)];
+        assert!(figures(&rows.iter().collect::<Vec<_>>()).is_empty());
+    }
+}
