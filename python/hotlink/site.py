@@ -73,6 +73,10 @@ class SiteFabric:
         """Every single cable between switches and every switch, the costliest first, behind a record of the whole."""
         return _result("failures", _core.site_failures(self.name), fabric=self.name)
 
+    def groups(self) -> Result:
+        """From each switch with hosts, what all-to-all reaches to those of each other (``shares``, in this order)."""
+        return _result("groups", _core.site_groups(self.name), fabric=self.name)
+
     def place(self, hosts: str | Iterable[str], *, samples: int = 200, seed: int = 1) -> Result:
         """A job on these hosts, in order of its ranks: where it is, better ranks for rings, best and random places.
 

@@ -22,6 +22,7 @@ def test_a_site_answers_as_the_command_does(tmp_path: Path) -> None:
     words = [str(file) for file in FILES]
     assert site.nodes == 12
     assert list(site.failures()) == list(hotlink.run("fabric", *words, "--failures"))
+    assert list(site.groups()) == list(hotlink.run("fabric", *words, "--groups"))
     assert list(site.inspect(samples=5)) == list(hotlink.run("fabric", *words, "--samples", "5"))
     placed = site.place(["host0-0", "host1-0", "host2-0"], samples=5)
     assert list(placed) == list(hotlink.run("fabric", *words, "--hosts", "host[0-2]-0", "--samples", "5"))

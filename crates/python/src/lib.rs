@@ -84,6 +84,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(site::site_nodes, module)?)?;
     module.add_function(wrap_pyfunction!(site::site_inspect, module)?)?;
     module.add_function(wrap_pyfunction!(site::site_failures, module)?)?;
+    module.add_function(wrap_pyfunction!(site::site_groups, module)?)?;
     module.add_function(wrap_pyfunction!(site::site_place, module)?)?;
     module.add_function(wrap_pyfunction!(site::site_reroute, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::calibrate, module)?)?;

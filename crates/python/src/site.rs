@@ -43,6 +43,12 @@ pub(crate) fn site_failures(py: Python<'_>, fabric: String) -> PyResult<String> 
     told(py, || inspection::failures(&Source::open(&fabric)?, &Unwatched))
 }
 
+/// What groups of hosts reach.
+#[pyfunction]
+pub(crate) fn site_groups(py: Python<'_>, fabric: String) -> PyResult<String> {
+    told(py, || inspection::groups(&Source::open(&fabric)?, &Unwatched))
+}
+
 /// A job on some hosts.
 #[pyfunction]
 pub(crate) fn site_place(

@@ -10,6 +10,7 @@ mod acceptance;
 mod chart;
 mod judge;
 pub mod junit;
+mod matrix;
 mod page;
 mod quantity;
 mod scale;

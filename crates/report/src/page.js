@@ -23,3 +23,44 @@ for (const table of document.querySelectorAll("table.sortable")) {
   });
 }
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
+
+// Matrices: one pixel-exact cell a pair of groups, drawn once; the cell under the pointer or the keys is said below.
+for (const figure of document.querySelectorAll("figure.matrix")) {
+  const { names, shares } = JSON.parse(figure.querySelector("script").textContent);
+  const canvas = figure.querySelector("canvas");
+  const said = figure.querySelector("p");
+  const size = Math.max(1, Math.min(32, Math.floor(640 / names.length)));
+  canvas.width = canvas.height = size * names.length;
+  const paint = canvas.getContext("2d");
+  // Light to dark by heat, in steps that colour-blind people can tell; what cannot be reached is black.
+  const colour = (share) => {
+    if (share === null) { return "#000"; }
+    const heat = 1 - Math.max(0, Math.min(1, share));
+    return `hsl(${45 - 40 * heat} ${60 + 30 * heat}% ${94 - 62 * heat}%)`;
+  };
+  shares.forEach((row, from) => row.forEach((share, to) => {
+    paint.fillStyle = colour(share);
+    paint.fillRect(to * size, from * size, size, size);
+  }));
+  let at = [0, 0];
+  const say = () => {
+    const share = shares[at[0]][at[1]];
+    const worth = share === null ? "unreachable" : `${(100 * share).toFixed(1)} %`;
+    said.textContent = `from ${names[at[0]]} to ${names[at[1]]}: ${worth}`;
+  };
+  const within = (index) => Math.max(0, Math.min(names.length - 1, index));
+  canvas.addEventListener("pointermove", (event) => {
+    const box = canvas.getBoundingClientRect();
+    const place = (offset, length) => within(Math.floor(names.length * offset / length));
+    at = [place(event.clientY - box.top, box.height), place(event.clientX - box.left, box.width)];
+    say();
+  });
+  canvas.addEventListener("keydown", (event) => {
+    const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+    const step = steps[event.key];
+    if (step === undefined) { return; }
+    event.preventDefault();
+    at = [within(at[0] + step[0]), within(at[1] + step[1])];
+    say();
+  });
+}

@@ -3,7 +3,7 @@
 use crate::acceptance::Acceptance;
 use crate::judge::{Verdict, interval};
 use crate::quantity::between;
-use crate::{Report, chart, scale, series};
+use crate::{Report, chart, matrix, scale, series};
 use hotlink_bench::Record;
 use hotlink_study::compare_runs::QUANTITIES;
 use hotlink_study::results::Results;
@@ -125,7 +125,10 @@ fn file(index: usize, results: &Results) -> Markup {
             @for (name, records) in &groups {
                 h4 { (name) }
                 @for figure in series::figures(records) { (chart::charts(&figure)) }
-                (table(records))
+                @match matrix::matrix(records) {
+                    Some(matrix) => (matrix),
+                    None => (table(records)),
+                }
             }
             (environment(results))
         }

@@ -14,6 +14,7 @@ use std::path::PathBuf;
   hotlink fabric ibnetdiscover.txt opensm-lfts.dump
   hotlink fabric iblinkinfo.txt dump_fts.txt --samples 1000 --seed 7 --json
   hotlink fabric ibnetdiscover.txt opensm-lfts.dump --failures
+  hotlink fabric ibnetdiscover.txt opensm-lfts.dump --groups --json > groups.json && hotlink report groups.json
   hotlink fabric ibnetdiscover.txt opensm-lfts.dump --hosts 'node[001-016]'
   hotlink fabric ibnetdiscover.txt opensm-lfts.dump --reroute tables.out
 
@@ -29,6 +30,9 @@ pub(crate) struct Args {
     /// Let every cable and every switch fail in turn; rank them by what that costs, tables as they are and re-routed.
     #[arg(long, conflicts_with_all = ["hosts", "reroute"])]
     failures: bool,
+    /// From each switch with hosts to each other: the share that its hosts reach. `hotlink report` draws it.
+    #[arg(long, conflicts_with_all = ["failures", "hosts", "reroute"])]
+    groups: bool,
     /// How many failures the table shows; the other formats have all.
     #[arg(long, value_name = "N", default_value_t = 20, requires = "failures")]
     top: usize,
@@ -76,6 +80,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         let notes = if hidden > 0 { vec![format!("{hidden} more: --top {}", records.len() - 1)] } else { Vec::new() };
         output.table(whole);
         output.table(Table { notes, ..Table::of_columns(&shown, &FAILURES) });
+        records.into_iter().for_each(|record| output.push(record));
+    } else if args.groups {
+        let records = watched(output, 2, |watch| inspection::groups(&source, watch))?;
+        output.table(Table::of(&records));
         records.into_iter().for_each(|record| output.push(record));
     } else if let Some(hosts) = &args.hosts {
         let job = JobQuestion { hosts: inspection::hosts(hosts)?, draws: question };

@@ -67,6 +67,7 @@ const SIMULATED: &[&str] = &[
     "analyze ib-qdr --nodes 8 --traffic permutation:random --samples 3 --method all",
     "fabric ../site/tests/data/tree2/ibnetdiscover.txt ../site/tests/data/tree2/opensm-lfts.dump",
     "fabric ../site/tests/data/tree2/ibnetdiscover.txt ../site/tests/data/tree2/opensm-lfts.dump --failures",
+    "fabric ../site/tests/data/tree2/ibnetdiscover.txt ../site/tests/data/tree2/opensm-lfts.dump --groups",
     "fabric ../site/tests/data/tree2/ibnetdiscover.txt ../site/tests/data/tree2/opensm-lfts.dump --reroute {tmp}/hotlink-schema-tables",
     "fabric ../site/tests/data/tree2/ibnetdiscover.txt ../site/tests/data/tree2/opensm-lfts.dump --hosts host[0-2]-0 --samples 5",
     "compare sci-ring ib-qdr --nodes 4,9",

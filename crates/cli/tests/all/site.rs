@@ -174,3 +174,21 @@ fn what_is_missing_is_named() {
     let error = run("fabric sci-ring").unwrap_err();
     assert!(error.contains("is no dump of a network"), "{error}");
 }
+
+/// The worst cell of all groups is what the network gives as a whole, for its hot link is between switches.
+#[test]
+fn the_hottest_cell_of_the_groups_is_the_network_s_share() {
+    let groups = run("fabric ibnetdiscover.txt opensm-lfts.dump --groups").unwrap();
+    let whole = run("fabric ibnetdiscover.txt opensm-lfts.dump --samples 1").unwrap();
+    let whole = whole[0]["all_to_all_share"].as_f64().unwrap();
+    assert_eq!(groups.len(), 3);
+    let shares = |record: &Value| -> Vec<f64> {
+        record["shares"].as_array().unwrap().iter().map(|share| share.as_f64().unwrap()).collect()
+    };
+    let all: Vec<f64> = groups.iter().flat_map(shares).collect();
+    assert_eq!(all.len(), 9);
+    let least = all.iter().copied().fold(f64::INFINITY, f64::min);
+    assert!((least - whole).abs() < 1e-12, "{least} and {whole}");
+    // Hosts of one switch reach each other over their own cables alone: no worse than across the tree.
+    assert!(groups.iter().enumerate().all(|(i, record)| shares(record)[i] >= whole));
+}

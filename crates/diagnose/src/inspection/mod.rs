@@ -4,10 +4,12 @@
 //! such a link. Packet overhead takes the same part of both and cancels out.
 
 mod failures;
+mod groups;
 mod job;
 mod reroute;
 
 pub use failures::failures;
+pub use groups::groups;
 pub use job::{JOB_PARTS, JobQuestion, hosts, job};
 pub use reroute::{Rerouted, reroute};
 
@@ -184,11 +186,15 @@ fn list(record: &mut Record, key: &str, mut names: Vec<String>) {
     record.set(key, names);
 }
 
+fn all_to_all_demand(fabric: &Fabric) -> Result<Demand, Error> {
+    Traffic::AllToAll.demand(fabric.nodes(), 0).map_err(|error| Error::Input(error.to_string()))
+}
+
 /// What the routing gives when every host sends to every other, and its hot link.
 fn all_to_all(view: &View<'_>, record: &mut Record) -> Result<(), Error> {
     let fabric = view.fabric;
-    let demand = Traffic::AllToAll.demand(fabric.nodes(), 0).map_err(|error| Error::Input(error.to_string()))?;
-    let (load, lost) = load::count_reachable(fabric, &demand).map_err(|error| Error::Input(error.to_string()))?;
+    let (load, lost) =
+        load::count_reachable(fabric, &all_to_all_demand(fabric)?).map_err(|error| Error::Input(error.to_string()))?;
     let bounds = load.bounds(fabric, Capacities::Theoretical, BYTES);
     record.set("unreachable_pairs", lost);
     record.set("all_to_all_share", view.share(&load));

@@ -551,6 +551,23 @@ pub const RECORDS: &[Records] = &[
         ]],
     },
     Records {
+        name: "groups",
+        title: "What the hosts of one switch of a site's network reach to those of each other, under all-to-all",
+        form: Form::Benchmark,
+        own: &[&[
+            key("group", Text, "", "The switch that the sending hosts are cabled to"),
+            key("hosts", Count, "", "Its hosts"),
+            key("routes", Text, "", "Where the routes come from"),
+            key("all_to_all_share", Number, "1", "What all-to-all gets, of the usual host link"),
+            key(
+                "shares",
+                Numbers,
+                "1",
+                "What it would get by the slowest cable on the ways to each group, in the records' order",
+            ),
+        ]],
+    },
+    Records {
         name: "reroute",
         title: "Tables made anew, beside those of the site",
         form: Form::Benchmark,
