@@ -34,9 +34,8 @@ check: .stamps/check-rust .stamps/check-wasm .stamps/check-python ## formats, li
 
 bench: $(HOTLINK) ## the engines' speed and memory on this machine, beside other simulators
 	@$(TIMED) "load count at scale" cargo bench --locked --quiet --package hotlink-fabric --bench load_scale
-	@for half in 6 13 18; do \
-	    $(TIMED) "dumps of a site, switches of $$((2 * half)) ports" cargo bench --locked --quiet --package hotlink-site --bench site_scale -- $$half; \
-	done
+	@$(TIMED) "dumps of a site: each step" cargo bench --locked --quiet --package hotlink-site --bench site_scale -- 18 32
+	@$(TIMED) "fabric: 542, 4,096 and 10,368 hosts" tools/site/bench $(HOTLINK)
 	@for example in event:event_rates sim:network_rates loggp:goal_rates; do \
 	    $(TIMED) "simulator: $$example" cargo run --locked --quiet --release \
 	        --package hotlink-$${example%:*} --example $${example#*:}; \

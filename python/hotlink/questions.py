@@ -40,6 +40,7 @@ def analyze(
     method: Method = "both",
     size: Size = "1MiB",
     samples: int = 100,
+    hash_seeds: int = 0,
     seed: int = 1,
     paths: Paths | None = None,
     technology: str | None = None,
@@ -49,12 +50,13 @@ def analyze(
 
     ``fabric`` is a name from the catalog or a file (TOML fabric, JSON graph). ``nodes`` is a number, several, or the
     command's notation (``"2..128"``); a graph has its own. ``size`` is bytes, or text with a unit (``"64KiB"``).
-    ``samples`` draws of random ``traffic`` are taken from ``seed``. ``method="all"`` asks every engine that can answer.
+    ``samples`` draws of random ``traffic`` are taken from ``seed``; ``hash_seeds`` draws of the hash by which
+    flows choose among equal paths. ``method="all"`` asks every engine that can answer.
 
     One record for each number of nodes and engine: ``bandwidth_per_node_MBps`` (10^6 bytes a second), ``efficiency``
     (0 to 1), ``limiting_resource``, ``hot_link``; with ``links`` also one for each resource. Raises `InputError`.
     """
-    pattern = _pattern(traffic, capacities, size, samples, seed, paths, technology)
+    pattern = _pattern(traffic, capacities, size, samples, seed, paths, technology, hash_seeds)
     listed = None if nodes is None else _numbers(nodes)
     text = _core.analyze(fspath(fabric), listed, _METHODS.get(method, [method]), pattern, links)
     return _result("analyze", text, fabric=fspath(fabric), nodes=listed, method=method, **pattern)
@@ -258,12 +260,14 @@ def _pattern(
     seed: int,
     paths: str | None,
     technology: str | None,
+    hash_seeds: int = 0,
 ) -> dict[str, Any]:
     return {
         "traffic": traffic,
         "capacities": capacities,
         "size": size,
         "samples": samples,
+        "hash_seeds": hash_seeds,
         "seed": seed,
         "paths": paths,
         "technology": technology,

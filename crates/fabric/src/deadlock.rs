@@ -11,6 +11,7 @@
 use crate::built::Fabric;
 use crate::network::{Channel, Node, Resource, Vertex};
 use crate::routing::forwarding::Forwarding;
+use crate::routing::lanes::{LEVELS, Lanes};
 use crate::routing::{Hop, Routing, State, Toward};
 use crate::spec::FlowControl;
 use crate::topology::Cube;
@@ -46,6 +47,8 @@ pub struct Report {
     pub cycle: Option<Vec<VirtualChannel>>,
     /// What prevents deadlock in spite of a cycle.
     pub protection: Option<Protection>,
+    /// Virtual channels of each channel that were told apart.
+    pub lanes: u8,
 }
 
 /// The fabric is too large to follow every route.
@@ -70,11 +73,15 @@ pub fn check(fabric: &Fabric) -> Result<Report, TooLarge> {
     match &fabric.routing {
         Routing::Cube(cube) => graph.follow_one_ring_of_each_dimension(cube),
         Routing::Tables(tables) => {
-            let steps = u64::from(fabric.nodes()) * (fabric.network.vertices() - fabric.nodes() as usize) as u64;
+            let rows = u64::from(fabric.nodes()) * u64::from(tables.addresses());
+            let steps = rows * (fabric.network.vertices() - fabric.nodes() as usize) as u64;
             if steps > MAX_STEPS {
                 return Err(TooLarge { steps });
             }
-            graph.follow_tables(tables);
+            match tables.lanes() {
+                Some(lanes) => graph.follow_lanes(tables, lanes),
+                None => graph.follow_tables(tables),
+            }
         }
         routing => {
             let vias = if routing.is_valiant() { fabric.attachment.homes.len() as u64 } else { 1 };
@@ -88,9 +95,11 @@ pub fn check(fabric: &Fabric) -> Result<Report, TooLarge> {
     }
     let flow_control = fabric.spec.flow_control;
     let unbounded = (flow_control == FlowControl::StoreAndForward).then_some(Protection::UnboundedBuffers);
-    let lanes = matches!(fabric.routing, Routing::Tables(_)).then_some(Protection::LanesUnknown);
+    let is_unknown = matches!(&fabric.routing, Routing::Tables(tables) if tables.lanes().is_none());
+    let lanes = is_unknown.then_some(Protection::LanesUnknown);
     let protection = if flow_control.is_ring() { Some(Protection::RingAccess) } else { unbounded.or(lanes) };
-    Ok(Report { channels: graph.used(), dependencies: graph.count(), cycle: graph.cycle(), protection })
+    let (channels, dependencies, cycle) = (graph.used(), graph.count(), graph.cycle());
+    Ok(Report { channels, dependencies, cycle, protection, lanes: graph.vcs as u8 })
 }
 
 impl Report {
@@ -110,7 +119,7 @@ impl Report {
 
     /// The finding in a sentence, resources by name.
     pub fn sentence(&self, fabric: &Fabric) -> String {
-        let name = |c: &VirtualChannel| match fabric.routing.virtual_channels() {
+        let name = |c: &VirtualChannel| match self.lanes {
             1 => fabric.resource_name(Resource::Channel(c.channel)),
             _ => format!("{} (virtual channel {})", fabric.resource_name(Resource::Channel(c.channel)), c.vc),
         };
@@ -155,7 +164,10 @@ const MAX_WORDS: u64 = 1 << 27;
 impl<'a> Dependencies<'a> {
     fn new(fabric: &'a Fabric) -> Result<Dependencies<'a>, TooLarge> {
         let network = &fabric.network;
-        let vcs = usize::from(fabric.routing.virtual_channels());
+        let vcs = match &fabric.routing {
+            Routing::Tables(tables) => usize::from(tables.lanes().map_or(1, Lanes::count)),
+            routing => usize::from(routing.virtual_channels()),
+        };
         let mut row = Vec::with_capacity(network.channels() + 1);
         let mut words = 0;
         for channel in (0..network.channels() as u32).map(Channel) {
@@ -163,7 +175,7 @@ impl<'a> Dependencies<'a> {
             let is_first =
                 network.is_node(network.from(channel)) && fabric.attachment.has_home(Node(network.from(channel).0));
             if !is_first {
-                words += (vcs * mask_words(fabric, network.to(channel))) as u64;
+                words += (vcs * mask_words(fabric, vcs, network.to(channel))) as u64;
             }
         }
         row.push(words);
@@ -241,18 +253,20 @@ impl<'a> Dependencies<'a> {
     fn follow_tables(&mut self, tables: &Forwarding) {
         let network = &self.fabric.network;
         let mut seen = vec![u32::MAX; network.vertices()];
-        for destination in network.node_iter() {
-            let view = tables.view(network, destination);
+        let addresses = tables.addresses();
+        let all = network.node_iter().flat_map(|node| (0..addresses).map(move |address| (node, address)));
+        for (round, (destination, address)) in all.enumerate() {
+            let (view, round) = (tables.view(network, destination, address), round as u32);
             for &home in &self.fabric.attachment.homes {
                 let mut held: Option<Channel> = None;
                 let mut at = home;
                 while !network.is_node(at) {
                     let Some(wanted) = view.step(at) else { break };
                     if let Some(held) = held {
-                        self.depend(held, wanted);
+                        self.depend(only(held), only(wanted));
                     }
                     // Another home's packets went on from here.
-                    if std::mem::replace(&mut seen[at.0 as usize], destination.0) == destination.0 {
+                    if std::mem::replace(&mut seen[at.0 as usize], round) == round {
                         break;
                     }
                     (held, at) = (Some(wanted), network.to(wanted));
@@ -261,11 +275,42 @@ impl<'a> Dependencies<'a> {
         }
     }
 
+    /// The same on the lanes that packets take, pair by pair: a packet's level and the ports that it passes choose them.
+    fn follow_lanes(&mut self, tables: &Forwarding, lanes: &Lanes) {
+        let network = &self.fabric.network;
+        // Destination for which a virtual channel was last held at a level: from there packets went on before.
+        let mut seen = vec![u32::MAX; self.used.len() * LEVELS];
+        for destination in network.node_iter() {
+            for source in network.node_iter().filter(|&source| source != destination) {
+                let address = tables.address_for(source);
+                let view = tables.view(network, destination, address);
+                let first = network.out(source.vertex()).next();
+                let (Some(mut came), Some(level)) = (first, lanes.level(source, destination)) else { continue };
+                let mut held: Option<VirtualChannel> = None;
+                while let Some(channel) = view.step(network.to(came)) {
+                    let vc = lanes.lane(network, came, channel, level);
+                    if vc == Lanes::DROP {
+                        break;
+                    }
+                    let wanted = VirtualChannel { channel, vc };
+                    if let Some(held) = held {
+                        self.depend(held, wanted);
+                    }
+                    let place = self.index(wanted) * LEVELS + usize::from(level);
+                    let round = destination.0 * tables.addresses() + address;
+                    if std::mem::replace(&mut seen[place], round) == round {
+                        break;
+                    }
+                    (held, came) = (Some(wanted), channel);
+                }
+            }
+        }
+    }
+
     /// A packet that holds one channel may want the other.
-    fn depend(&mut self, held: Channel, wanted: Channel) {
-        let held = VirtualChannel { channel: held, vc: 0 };
+    fn depend(&mut self, held: VirtualChannel, wanted: VirtualChannel) {
         let first = self.fabric.network.out_start[self.fabric.network.to(held.channel).0 as usize];
-        let bit = (wanted.0 - first) as usize * self.vcs;
+        let bit = (wanted.channel.0 - first) as usize * self.vcs + usize::from(wanted.vc);
         let word = self.range(held).start + bit / 64;
         self.words[word] |= 1 << (bit % 64);
         let index = self.index(held);
@@ -277,7 +322,7 @@ impl<'a> Dependencies<'a> {
             for (i, &channel) in route.iter().enumerate() {
                 let is_first = self.row[channel.0 as usize] == self.row[channel.0 as usize + 1];
                 let Some(&wanted) = route.get(i + 1).filter(|_| !is_first) else { continue };
-                self.depend(channel, wanted);
+                self.depend(only(channel), only(wanted));
             }
         }
     }
@@ -336,9 +381,14 @@ impl<'a> Dependencies<'a> {
     }
 }
 
+/// The only virtual channel of a channel.
+fn only(channel: Channel) -> VirtualChannel {
+    VirtualChannel { channel, vc: 0 }
+}
+
 /// Words of a mask of the virtual channels that leave `vertex`.
-fn mask_words(fabric: &Fabric, vertex: Vertex) -> usize {
-    (fabric.network.out(vertex).len() * usize::from(fabric.routing.virtual_channels())).div_ceil(64)
+fn mask_words(fabric: &Fabric, vcs: usize, vertex: Vertex) -> usize {
+    (fabric.network.out(vertex).len() * vcs).div_ceil(64)
 }
 
 /// Sets the bit of a virtual channel in the mask of the vertex that it leaves.
@@ -400,7 +450,7 @@ impl Walk {
             let start = self.masks.len();
             let index = self.reach(state);
             self.mask_start[index] = start;
-            self.masks.resize(start + mask_words(fabric, state.at), 0);
+            self.masks.resize(start + mask_words(fabric, graph.vcs, state.at), 0);
             hops.clear();
             toward.hops(state, &mut hops);
             for hop in &hops {
@@ -411,7 +461,7 @@ impl Walk {
             }
         }
         for &(held, next) in &self.taken {
-            let words = mask_words(fabric, fabric.network.to(held.channel));
+            let words = mask_words(fabric, graph.vcs, fabric.network.to(held.channel));
             graph.add(held, &self.masks[self.mask_start[next]..][..words]);
         }
     }

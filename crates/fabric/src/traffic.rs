@@ -22,8 +22,8 @@ use std::str::FromStr;
 pub struct TrafficError(pub String);
 
 /// All spellings, for help texts and errors.
-pub const SPELLINGS: &str = "all-to-all, uniform, permutation:random, permutation:shift[:K], permutation:transpose, \
-     permutation:bit-reversal, bisection, nearest-neighbour[:D], hot-spot[:PERCENT], matrix:FILE.csv";
+pub const SPELLINGS: &str = "all-to-all, uniform, permutation:random, permutation:ring, permutation:shift[:K], \
+     permutation:transpose, permutation:bit-reversal, bisection, nearest-neighbour[:D], hot-spot[:PERCENT], matrix:FILE.csv";
 
 /// A traffic pattern.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +34,8 @@ pub enum Traffic {
     Uniform,
     /// A random permutation, each equally likely; a node that maps to itself sends nothing.
     Random,
+    /// All nodes on one ring in a random order, each order equally likely: each sends to the next.
+    Ring,
     /// Node i sends to i + K (modulo the number of nodes).
     Shift(u32),
     /// Nodes in a square, row by row: (row, column) sends to (column, row). The number of nodes is a square.
@@ -77,7 +79,7 @@ pub struct Demand {
 impl Traffic {
     /// Whether the pattern depends on the seed, so that several samples make sense.
     pub fn is_random(&self) -> bool {
-        matches!(self, Traffic::Random)
+        matches!(self, Traffic::Random | Traffic::Ring)
     }
 
     /// Reads a pattern; `matrix:FILE` reads its file by `read`.
@@ -146,6 +148,14 @@ impl Traffic {
                 let mut order: Vec<u32> = (0..nodes).collect();
                 SplitMix64::new(seed).shuffle(&mut order);
                 permutation(&|i| order[i as usize])
+            }
+            Traffic::Ring => {
+                let mut order: Vec<u32> = (0..nodes).collect();
+                SplitMix64::new(seed).shuffle(&mut order);
+                let next = order.iter().cycle().skip(1);
+                let mut flows: Vec<Flow> = order.iter().zip(next).map(|(&from, &to)| flow(from, to, 1.0)).collect();
+                flows.sort_by_key(|flow| flow.source);
+                Ok(Demand { nodes, all_pairs: 0.0, flows })
             }
             Traffic::Shift(k) => permutation(&|i| ((u64::from(i) + u64::from(*k)) % u64::from(nodes)) as u32),
             Traffic::Transpose => {
@@ -257,13 +267,14 @@ impl FromStr for Traffic {
             ["all-to-all"] => Traffic::AllToAll,
             ["uniform"] => Traffic::Uniform,
             ["permutation", "random"] => Traffic::Random,
+            ["permutation", "ring"] => Traffic::Ring,
             ["permutation", "shift"] => Traffic::Shift(1),
             ["permutation", "shift", k] => Traffic::Shift(number(k, "permutation:shift:K, K", 1..=u32::MAX)?),
             ["permutation", "transpose"] => Traffic::Transpose,
             ["permutation", "bit-reversal"] => Traffic::BitReversal,
             ["permutation", ..] => {
-                let allowed =
-                    "permutation:random, permutation:shift[:K], permutation:transpose, permutation:bit-reversal";
+                let allowed = "permutation:random, permutation:ring, permutation:shift[:K], permutation:transpose, \
+                     permutation:bit-reversal";
                 return Err(TrafficError(format!("traffic '{text}' is not known: {allowed}")));
             }
             ["bisection"] => Traffic::Bisection,
@@ -284,6 +295,7 @@ impl fmt::Display for Traffic {
             Traffic::AllToAll => f.write_str("all-to-all"),
             Traffic::Uniform => f.write_str("uniform"),
             Traffic::Random => f.write_str("permutation:random"),
+            Traffic::Ring => f.write_str("permutation:ring"),
             Traffic::Shift(k) => write!(f, "permutation:shift:{k}"),
             Traffic::Transpose => f.write_str("permutation:transpose"),
             Traffic::BitReversal => f.write_str("permutation:bit-reversal"),

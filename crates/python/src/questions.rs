@@ -137,6 +137,7 @@ pub(crate) struct Pattern {
     capacities: String,
     size: Size,
     samples: u64,
+    hash_seeds: u64,
     seed: u64,
     paths: Option<String>,
     technology: Option<String>,
@@ -151,8 +152,8 @@ impl Pattern {
         if !(1..=100_000).contains(&self.samples) {
             return Err(wrong("samples", "must be 1 to 100000"));
         }
-        let Pattern { seed, samples, .. } = *self;
-        Ok(Question { size, capacities, paths, seed, samples, ..Question::new(what, machine, nodes) })
+        let Pattern { seed, samples, hash_seeds, .. } = *self;
+        Ok(Question { size, capacities, paths, seed, samples, hash_seeds, ..Question::new(what, machine, nodes) })
     }
 }
 
@@ -264,9 +265,9 @@ pub(crate) fn compare(
             }
             sources.push(Priced::new(source, prices.as_deref())?);
         }
-        let Question { capacities, size, seed, samples, paths, .. } = pattern.question("", 2)?;
+        let Question { capacities, size, seed, samples, hash_seeds, paths, .. } = pattern.question("", 2)?;
         let traffic = traffic(&pattern.traffic).map_err(|what| wrong("traffic", &what))?;
-        let question = PatternQuestion { traffic, capacities, size, seed, samples, paths };
+        let question = PatternQuestion { traffic, capacities, size, seed, samples, hash_seeds, paths };
         let method: model::Method = word("method", &method)?;
         let eras = if across_eras { Eras::Together } else { Eras::Apart };
         let comparison = Comparison::make(&sources, &nodes.list()?, &question, method, eras, Vary::No, &|| ())?;

@@ -1,8 +1,8 @@
 //! A site of 11,664 hosts and 1,620 switches: time and memory to read its dumps and to count on its tables.
 //!
 //! The dumps are written to a folder first (a three-level fat tree of 36-port switches, routed by destination): about
-//! 1.3 GB of text. `cargo bench -p hotlink-site --bench site_scale [-- HALF]`, where HALF is half the ports of a
-//! switch (18; 6 makes a small one).
+//! 1.3 GB of text. `cargo bench -p hotlink-site --bench site_scale [-- HALF [PODS [HOSTS]]]`, where HALF is half the
+//! ports of a switch (18; 6 makes a small one). `--write FOLDER` writes the dumps there and ends.
 
 use hotlink_fabric::spec::Capacities;
 use hotlink_fabric::traffic::Traffic;
@@ -15,9 +15,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// `pods` = 2 x half pods of half leaves and half middles; half x half tops.
+/// Pods, 2 x half of them unless stated, of half leaves and half middles; half x half tops. The last hosts may be missing.
 struct Tree {
     half: u64,
+    pods: u64,
+    hosts: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -29,10 +31,10 @@ enum Place {
 
 impl Tree {
     fn hosts(&self) -> u64 {
-        2 * self.half * self.half * self.half
+        self.hosts
     }
     fn leaves(&self) -> u64 {
-        2 * self.half * self.half
+        self.pods * self.half
     }
     fn switches(&self) -> u64 {
         2 * self.leaves() + self.half * self.half
@@ -95,6 +97,9 @@ fn cables(tree: &Tree, file: &Path) {
                 (0..half).for_each(|up| to_switch(1 + half + up, tree.middle(pod, up), 1 + leaf));
                 for at in 0..half {
                     let host = switch * half + at;
+                    if host >= tree.hosts() {
+                        break;
+                    }
                     let _ = writeln!(
                         text,
                         "[{}]\t\"H-{1:016x}\"[1]({1:x}) \t\t# \"node{host:05} HCA-1\" lid {2} 4xHDR",
@@ -109,7 +114,7 @@ fn cables(tree: &Tree, file: &Path) {
                 (0..half).for_each(|up| to_switch(1 + half + up, tree.top(middle, up), 1 + pod));
             }
             Place::Top(middle, top) => {
-                (0..2 * half).for_each(|pod| to_switch(1 + pod, tree.middle(pod, middle), 1 + half + top));
+                (0..tree.pods).for_each(|pod| to_switch(1 + pod, tree.middle(pod, middle), 1 + half + top));
             }
         }
         writeln!(out, "{text}").unwrap();
@@ -170,8 +175,16 @@ fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {
 }
 
 fn main() {
-    let half = std::env::args().skip(1).find_map(|word| word.parse().ok()).unwrap_or(18);
-    let tree = Tree { half };
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let written = words.iter().position(|word| word == "--write").and_then(|place| words.get(place + 1));
+    let numbers: Vec<u64> = words.iter().filter_map(|word| word.parse().ok()).collect();
+    let half = numbers.first().copied().unwrap_or(18);
+    let pods = numbers.get(1).copied().unwrap_or(2 * half);
+    let tree = Tree { half, pods, hosts: numbers.get(2).copied().unwrap_or(pods * half * half) };
+    if let Some(folder) = written {
+        cables(&tree, &Path::new(folder).join("ibnetdiscover.txt"));
+        return tables(&tree, &Path::new(folder).join("opensm-lfts.dump"));
+    }
     let folder = std::env::temp_dir().join(format!("hotlink-site-scale-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let files = ["ibnetdiscover.txt", "opensm-lfts.dump"].map(|name| folder.join(name));
@@ -190,6 +203,11 @@ fn main() {
         site.nodes(),
         site.findings.switches
     );
+    let kept = folder.join("site.hotlink");
+    timed("keeping it", || site.keep(BufWriter::new(File::create(&kept).unwrap())).unwrap());
+    let again = timed("reading what was kept", || site::open(&[kept.to_str().unwrap()]).unwrap());
+    assert_eq!(again.cabling, site.cabling);
+    drop(again);
     let fabric = timed("the fabric", || site.fabric(&site.spec).unwrap());
     let share = |demand| {
         let load = load::count(&fabric, &demand).unwrap();
@@ -198,8 +216,8 @@ fn main() {
     };
     let all = timed("all-to-all", || share(Traffic::AllToAll.demand(fabric.nodes(), 0).unwrap()));
     println!("all-to-all: {all:.4} of injection");
-    timed("100 random permutations", || {
-        (0..100).map(|seed| share(Traffic::Random.demand(fabric.nodes(), seed).unwrap())).fold(1.0, f64::min)
+    timed("1,000 random permutations", || {
+        (0..1000).map(|seed| share(Traffic::Random.demand(fabric.nodes(), seed).unwrap())).fold(1.0, f64::min)
     });
     timed("credit loops", || deadlock::check(&fabric).map(|report| report.cycle.is_some())).ok();
     let cables = timed("what the cables allow", || concurrent::all_to_all(&fabric, 0.01, 1 << 29)).unwrap();

@@ -3,21 +3,23 @@
 //! Nodes are the hosts' ports in order of their names (numbers in a name count as numbers), then of their GUIDs.
 
 use super::cabling::{Cabling, DeviceKind, End};
+use super::lanes::{LaneTables, Levels};
 use super::rates::{Link, SOURCE};
 use super::tables::Tables;
 use hotlink_fabric::built::MAX_NODES;
 use hotlink_fabric::catalog::Library;
 use hotlink_fabric::import::ImportError;
-use hotlink_fabric::network::{Builder, Channel, Network, Override, Resource, Vertex};
+use hotlink_fabric::network::{Builder, Channel, Network, Node, Override, Resource, Vertex};
 use hotlink_fabric::routing::Routing;
 use hotlink_fabric::routing::forwarding::Forwarding;
+use hotlink_fabric::routing::lanes::{LEVELS, Lanes};
 use hotlink_fabric::spec::{FabricSpec, Role, RoutingSpec, Status, TopologySpec, Value};
 use hotlink_fabric::technology;
 use hotlink_fabric::topology::{Cabled, Graph, Shape};
 use hotlink_fabric::units::Rate;
 use hotlink_fabric::{BuildError, Fabric};
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// A site's network, read and put in order.
@@ -43,6 +45,10 @@ pub struct Site {
 pub(crate) struct Files {
     pub cables: String,
     pub tables: Option<(String, Arc<Tables>)>,
+    /// Virtual lanes by service level, and service levels.
+    pub lanes: (Option<Arc<LaneTables>>, Option<Arc<Levels>>),
+    /// Whether senders use all LIDs of a port, and not the first alone.
+    pub all_lids: bool,
 }
 
 /// What a site's files say besides the fabric.
@@ -64,6 +70,10 @@ pub struct Findings {
     pub without_table: Vec<String>,
     /// Hosts that no table knows, where there are tables.
     pub without_route: Vec<String>,
+    /// Whether it is known which virtual lanes packets take, and if not why.
+    pub lanes: String,
+    /// Most LIDs of a host's port.
+    pub lids_per_port: u32,
 }
 
 /// One end of a cable for people.
@@ -87,7 +97,7 @@ impl Site {
     pub fn new(name: &str, cables: (&str, Cabling), tables: Option<(&str, Tables)>) -> Result<Site, ImportError> {
         let (file, cabling) = cables;
         let tables = tables.map(|(file, tables)| (file.to_owned(), Arc::new(tables)));
-        Site::of(name, cabling, Files { cables: file.to_owned(), tables })
+        Site::of(name, cabling, Files { cables: file.to_owned(), tables, lanes: (None, None), all_lids: false })
     }
 
     pub(crate) fn of(name: &str, cabling: Cabling, files: Files) -> Result<Site, ImportError> {
@@ -100,16 +110,47 @@ impl Site {
             ..Findings::default()
         };
         let usual = order.usual(&cabling, &mut findings);
+        let lids = order.lids(&cabling, files.tables.as_ref().map(|(_, tables)| tables.as_ref()));
+        findings.lids_per_port = lids;
+        let addresses = if files.all_lids { lids } else { 1 };
         let (network, shape) = order.network(&cabling, usual);
         order.slow(&cabling, usual, &mut findings);
         let routing = if files.tables.is_some() { RoutingSpec::Source } else { RoutingSpec::ShortestEcmp };
         let spec = spec(name, file, usual, routing)?;
-        let forwarding = match &files.tables {
-            Some((file, tables)) => Some(order.forwarding(file, &cabling, tables, &network, &mut findings)?),
+        let mut forwarding = match &files.tables {
+            Some((file, tables)) => {
+                Some(order.forwarding((file, tables), &cabling, &network, addresses, &mut findings)?)
+            }
             None => None,
+        };
+        findings.lanes = match (&files.lanes, &forwarding) {
+            (_, None) => "unknown: there are no forwarding tables".to_owned(),
+            ((Some(lanes), Some(levels)), Some(tables)) => {
+                let lanes = order.lanes(&cabling, (lanes, levels), (&network, tables), &shape)?;
+                let known = format!("known: {} lanes by service level", lanes.count());
+                forwarding = forwarding.map(|tables| tables.with_lanes(lanes));
+                known
+            }
+            ((None, None), _) => "unknown: no file states them".to_owned(),
+            ((Some(_), None), _) => "unknown: no file states service levels (saquery -p, ibdiagnet.psl)".to_owned(),
+            ((None, Some(_)), _) => {
+                "unknown: no file states lanes of service levels (opensm-sl2vl.dump, ibdiagnet.slvl)".to_owned()
+            }
         };
         let devices = order.devices;
         Ok(Site { spec, findings, cabling, network, shape, forwarding, files, devices })
+    }
+
+    /// The same network with virtual lanes by service level, and service levels of paths: as far as files state them.
+    ///
+    /// # Errors
+    /// They lack a pair of hosts with a route, or ports that a route passes.
+    pub fn with_lanes(self, lanes: Option<LaneTables>, levels: Option<Levels>) -> Result<Site, ImportError> {
+        if lanes.is_none() && levels.is_none() {
+            return Ok(self);
+        }
+        let files = Files { lanes: (lanes.map(Arc::new), levels.map(Arc::new)), ..self.files.clone() };
+        Site::of(&self.spec.name, self.cabling, files)
     }
 
     /// Hosts' ports.
@@ -271,13 +312,23 @@ impl Order {
         (network, Shape::Cabled(Cabled { names: self.names.clone(), ports }))
     }
 
-    /// The tables by vertex, as far as they lead to hosts.
+    /// Most LIDs of a host's port: as the cables' file says, or as the tables' first switch names ports by GUID.
+    fn lids(&self, cabling: &Cabling, tables: Option<&Tables>) -> u32 {
+        let hosts = || self.devices[..self.hosts].iter().map(|&place| &cabling.devices[place as usize]);
+        let stated = hosts().map(|host| 1 << host.lmc).max().unwrap_or(1);
+        let mut named: BTreeMap<u64, u32> = BTreeMap::new();
+        tables.iter().flat_map(|tables| &tables.named).for_each(|(_, guid)| *named.entry(*guid).or_default() += 1);
+        let named = hosts().filter_map(|host| named.get(&host.guid)).copied().max().unwrap_or(1);
+        stated.max(named.min(128).next_power_of_two())
+    }
+
+    /// The tables by vertex, as far as they lead to hosts. Of ports with fewer LIDs than others the first is used again.
     fn forwarding(
         &self,
-        file: &str,
+        (file, tables): (&str, &Tables),
         cabling: &Cabling,
-        tables: &Tables,
         network: &Network,
+        addresses: u32,
         findings: &mut Findings,
     ) -> Result<Forwarding, ImportError> {
         let wrong = |what: String| Err(ImportError { place: file.to_owned(), what });
@@ -328,11 +379,68 @@ impl Order {
             findings.without_route.push(self.names[node].clone());
         }
         let lids: Vec<u16> = (0..self.hosts).map(|node| device(node).lid).collect();
-        Ok(Forwarding::new(network, |node, switch| {
+        // Which LIDs are whose: the first of another port ends those of this one.
+        let firsts: BTreeSet<u16> = cabling.devices.iter().map(|device| device.lid).filter(|&lid| lid != 0).collect();
+        Ok(Forwarding::addressed(network, addresses, |node, address, switch| {
             let switch = switch.0 as usize - self.hosts;
-            let port = table_of[switch]?.port(lids[node.0 as usize]).filter(|_| lids[node.0 as usize] != 0)?;
+            let first = lids[node.0 as usize];
+            let own = first.saturating_add(address as u16);
+            let is_own = firsts.range(first.saturating_add(1)..).next().is_none_or(|&next| own < next);
+            let table = table_of[switch].filter(|_| first != 0)?;
+            let port = if is_own { table.port(own).or_else(|| table.port(first)) } else { table.port(first) }?;
             Some(place[switch][usize::from(port)]).filter(|&place| place != Forwarding::NONE)
         }))
+    }
+
+    /// The lanes that packets take.
+    fn lanes(
+        &self,
+        cabling: &Cabling,
+        (rows, levels): (&LaneTables, &Levels),
+        (network, tables): (&Network, &Forwarding),
+        shape: &Shape,
+    ) -> Result<Lanes, ImportError> {
+        let Shape::Cabled(cabled) = shape else { unreachable!("a site is made of cables") };
+        let device = |vertex: Vertex| &cabling.devices[self.devices[vertex.0 as usize] as usize];
+        let level = |from: Node, to: Node| {
+            let to = device(to.vertex()).lid.saturating_add(tables.address_for(from) as u16);
+            let from = device(from.vertex());
+            let by_guid = [from.guid, from.key].into_iter().find_map(|guid| levels.by_guid.get(&(guid, to)));
+            levels.by_lid.get(&(from.lid, to)).or(by_guid).copied()
+        };
+        let ports = |channel: Channel| cabled.ports[channel.0 as usize];
+        let stated = |back: Channel, on: Channel| {
+            rows.rows.get(&(device(network.from(on)).guid, ports(back)[0], ports(on)[0])).copied()
+        };
+        // What no file states no packet may need: that is asked below.
+        let row = |back, on| stated(back, on).unwrap_or([Lanes::DROP; LEVELS]);
+        let back = |channel: u32| {
+            let own = ports(Channel(channel));
+            let mut far = network.out(network.to(Channel(channel)));
+            far.position(|channel| ports(channel)[0] == own[1]).unwrap_or(0) as u8
+        };
+        let lanes = Lanes::new(network, level, row, (0..network.channels() as u32).map(back).collect());
+        let wrong = |what: String| Err(ImportError { place: "virtual lanes".to_owned(), what });
+        let name = |vertex: Vertex| self.names[vertex.0 as usize].as_str();
+        let mut path = Vec::new();
+        for (from, to) in network.node_iter().flat_map(|to| network.node_iter().map(move |from| (from, to))) {
+            path.clear();
+            if from == to || !tables.walk(network, from, to, |channel| path.push(channel)) {
+                continue;
+            }
+            if lanes.level(from, to).is_none() {
+                let (from, to) = (name(from.vertex()), name(to.vertex()));
+                return wrong(format!("no file states the service level from '{from}' to '{to}'"));
+            }
+            for hop in path.windows(2) {
+                let back = Channel(network.port(network.to(hop[0]), u32::from(back(hop[0].0))).0);
+                if stated(back, hop[1]).is_none() {
+                    let (at, ports) = (name(network.from(hop[1])), [ports(back)[0], ports(hop[1])[0]]);
+                    return wrong(format!("no file states the lanes of '{at}' from port {} to {}", ports[0], ports[1]));
+                }
+            }
+        }
+        Ok(lanes)
     }
 
     /// Cables and tables of different days are told by LIDs that changed hands.

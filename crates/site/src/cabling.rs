@@ -41,6 +41,10 @@ pub struct Device {
     pub name: String,
     /// Port number of an adapter; 0 for a switch.
     pub port: u8,
+    /// The port has 2 to the power of this LIDs, from [`Device::lid`] on; 0 where the file does not state it.
+    pub lmc: u8,
+    /// By what the file knows the whole device: its GUID, an adapter's own and not its ports', or a LID.
+    pub key: u64,
 }
 
 impl Device {
@@ -95,6 +99,7 @@ pub(super) struct Named<'t> {
     pub port: u8,
     pub guid: Option<u64>,
     pub lid: Option<u16>,
+    pub lmc: u8,
     pub name: Option<&'t str>,
 }
 
@@ -131,7 +136,8 @@ impl Collector {
             if next == MOST {
                 return lines.wrong(format!("at most {MOST} devices"));
             }
-            let device = Device { kind: named.kind, guid: 0, lid: 0, name: String::new(), port };
+            let device =
+                Device { kind: named.kind, guid: 0, lid: 0, name: String::new(), port, lmc: 0, key: named.key };
             self.found.devices.push(device);
             self.own.push((false, lines.number()));
         }
@@ -149,6 +155,7 @@ impl Collector {
             }
             device.lid = lid;
         }
+        device.lmc = device.lmc.max(named.lmc);
         if let Some(name) = named.name.filter(|name| !name.is_empty() && device.name.is_empty()) {
             name.clone_into(&mut device.name);
         }

@@ -25,6 +25,8 @@ pub(crate) enum Change<'a> {
     Hosts(&'a str),
     /// Tables are made anew.
     Reroute,
+    /// Senders use all LIDs of a port.
+    AllLids,
 }
 
 impl<'a> Change<'a> {
@@ -33,6 +35,7 @@ impl<'a> Change<'a> {
         match word.split_once(':') {
             Some(("fail", parts)) => Some(Change::Fail(parts)),
             Some(("hosts", list)) => Some(Change::Hosts(list)),
+            Some(("lids", "all")) => Some(Change::AllLids),
             _ => (word == "reroute").then_some(Change::Reroute),
         }
     }
@@ -51,6 +54,9 @@ impl Site {
         }
         if changes.contains(&Change::Reroute) {
             site = site.rerouted()?;
+        }
+        if changes.contains(&Change::AllLids) {
+            site = site.spread()?;
         }
         for change in changes {
             if let Change::Hosts(list) = change {
@@ -104,12 +110,22 @@ impl Site {
         numbered.with_tables(Arc::new(tables))
     }
 
+    /// The same network where sender i uses LID i modulo their number of every port, and not the first alone.
+    ///
+    /// # Errors
+    /// None of its own.
+    pub fn spread(&self) -> Result<Site, ImportError> {
+        let name = format!("{}, all LIDs", self.spec.name);
+        Site::of(&name, self.cabling.clone(), Files { all_lids: true, ..self.files.clone() })
+    }
+
     /// The same cables with other tables.
     ///
     /// # Errors
     /// The tables are not of these switches.
     pub fn with_tables(&self, tables: Arc<Tables>) -> Result<Site, ImportError> {
-        let files = Files { tables: Some(("reroute".to_owned(), tables)), ..self.files.clone() };
+        // Lanes were chosen for the other tables.
+        let files = Files { tables: Some(("reroute".to_owned(), tables)), lanes: (None, None), ..self.files.clone() };
         Site::of(&format!("{}, rerouted", self.spec.name), self.cabling.clone(), files)
     }
 

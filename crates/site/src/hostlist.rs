@@ -211,6 +211,29 @@ mod tests {
         expand(list).unwrap().join(" ")
     }
 
+    /// Printed by `scontrol show hostnames` and `show hostlist` of Slurm 22.05.8.
+    #[test]
+    fn lists_are_those_that_scontrol_prints() {
+        for (list, expanded) in [
+            ("node[001-003,7-8]", "node001 node002 node003 node7 node8"),
+            ("gpu[1-2]x[1-2]", "gpu1x1 gpu1x2 gpu2x1 gpu2x2"),
+            ("a[08-11],b", "a08 a09 a10 a11 b"),
+            ("n[1,3,5-6]", "n1 n3 n5 n6"),
+            ("c[098-101]", "c098 c099 c100 c101"),
+        ] {
+            assert_eq!(hosts(list), expanded);
+        }
+        for (hosts, folded) in [
+            ("n1,n2,n3", "n[1-3]"),
+            ("n01,n02,n10", "n[01-02,10]"),
+            ("a08,a09,a10,b", "a[08-10],b"),
+            ("n9,n10,n11", "n[9-11]"),
+            ("n3,n1", "n[3,1]"),
+        ] {
+            assert_eq!(fold(&hosts.split(',').collect::<Vec<_>>()), folded);
+        }
+    }
+
     #[test]
     fn lists_expand_as_slurm_does() {
         assert_eq!(hosts("node[001-003,010],login"), "node001 node002 node003 node010 login");

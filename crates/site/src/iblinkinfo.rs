@@ -109,5 +109,5 @@ fn named(text: &str) -> Option<Named<'_>> {
     }
     let lid = lid.parse().ok().filter(|&lid| lid > 0)?;
     let port = port.trim().parse().ok().filter(|&port| port > 0)?;
-    Some(Named { kind: DeviceKind::Switch, key: u64::from(lid), port, guid, lid: Some(lid), name })
+    Some(Named { kind: DeviceKind::Switch, key: u64::from(lid), port, guid, lid: Some(lid), lmc: 0, name })
 }

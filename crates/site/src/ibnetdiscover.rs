@@ -23,6 +23,9 @@ const IDLE: &[&str] = &[
     "ibwarn:",
 ];
 
+/// InfiniBand's greatest LMC: 128 LIDs of a port.
+const MOST_LMC: u16 = 7;
+
 pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Cabling, ImportError> {
     let mut found = Collector::default();
     let mut own: Option<Header> = None;
@@ -84,7 +87,7 @@ impl Header {
         let is_switch = self.kind == DeviceKind::Switch;
         let guid = is_switch.then_some(self.guid);
         let lid = self.lid.filter(|_| is_switch);
-        Named { kind: self.kind, key: self.guid, port, guid, lid, name: Some(&self.name) }
+        Named { kind: self.kind, key: self.guid, port, guid, lid, lmc: 0, name: Some(&self.name) }
     }
 }
 
@@ -93,6 +96,7 @@ struct Port<'t> {
     number: u8,
     guid: Option<u64>,
     own_lid: Option<u16>,
+    own_lmc: u8,
     kind: DeviceKind,
     far: u64,
     far_port: u8,
@@ -113,7 +117,8 @@ impl<'t> Port<'t> {
         let (far_name, after) = quoted(comment);
         let link = after.split_whitespace().find_map(Link::joined);
         let (own_lid, far_lid) = (number_after(before, "lid"), number_after(after, "lid"));
-        Some(Port { number, guid, own_lid, kind, far, far_port, far_guid, far_name, far_lid, link })
+        let own_lmc = number_after(before, "lmc").filter(|&lmc| lmc <= MOST_LMC).unwrap_or(0) as u8;
+        Some(Port { number, guid, own_lid, own_lmc, kind, far, far_port, far_guid, far_name, far_lid, link })
     }
 
     fn collect<R: BufRead>(
@@ -124,7 +129,7 @@ impl<'t> Port<'t> {
     ) -> Result<(), ImportError> {
         let mut near = own.named(self.number);
         if own.kind != DeviceKind::Switch {
-            (near.guid, near.lid) = (self.guid, self.own_lid);
+            (near.guid, near.lid, near.lmc) = (self.guid, self.own_lid, self.own_lmc);
         }
         let far_is_switch = self.kind == DeviceKind::Switch;
         let far = Named {
@@ -133,6 +138,7 @@ impl<'t> Port<'t> {
             port: self.far_port,
             guid: if far_is_switch { Some(self.far) } else { self.far_guid },
             lid: self.far_lid,
+            lmc: 0,
             name: Some(self.far_name),
         };
         let near = End { device: found.device(lines, &near, true)?, port: self.number };

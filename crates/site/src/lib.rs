@@ -8,14 +8,19 @@
 //! | `opensm-lfts.dump` | OpenSM's dump | tables |
 //! | `dump_fts.txt` | `dump_fts`, `dump_lfts.sh`, `ibroute` | tables |
 //! | `opensm.fdbs`, `ibdiagnet2.fdbs` | OpenSM's dump, `ibdiagnet` | tables |
+//! | `opensm-sl2vl.dump`, `ibdiagnet.slvl` | OpenSM's dump, `ibdiagnet -vlr` | virtual lanes by service level |
+//! | path records, `ibdiagnet.psl` | `saquery -p`, `ibdiagnet -vlr` | service levels |
 //!
 //! [`kind`] recognises a file by what stands in it, whatever it is called. Files are read line by line; a mistake names
 //! its line. Devices are told apart by their GUIDs (by their LIDs in `iblinkinfo`, which prints no others), never by
 //! their descriptions: many adapters may share one.
 //!
+//! [`Site::keep`] writes all that files say into one, which is read faster.
+//!
 //! A site's files together are one fabric, spelled with `+` between them where a fabric's name is asked for:
 //! `ibnetdiscover.txt+opensm-lfts.dump`. Changes stand there too: `+fail:leaf1 port 5` (parts fail, tables stay),
-//! `+reroute` (tables made anew), `+hosts:node[001-016]` (a job's hosts alone).
+//! `+reroute` (tables made anew), `+hosts:node[001-016]` (a job's hosts alone), `+lids:all` (senders use
+//! all LIDs of a port).
 //!
 //! An end point is a *port* of an adapter: it has the LID that tables forward to. Aggregation nodes (adapters inside
 //! switches that compute reductions) are adapters but no hosts; they are left out of the network.
@@ -28,6 +33,8 @@ pub mod hostlist;
 mod iblinkinfo;
 mod ibnetdiscover;
 mod job;
+mod kept;
+mod lanes;
 mod lfts;
 mod lines;
 pub mod outline;
@@ -43,6 +50,7 @@ pub use build::{CableEnd, Findings, Site};
 pub use cabling::{Cable, Cabling, Device, DeviceKind, End};
 pub use failures::{Failure, Failures, Outcome, Part};
 pub use job::{Job, Placement};
+pub use lanes::{LaneTables, Levels};
 pub use lfts::write as write_lfts;
 pub use pattern::Pattern;
 pub use rates::{Link, SPEEDS, Speed};
@@ -70,10 +78,16 @@ pub enum Kind {
     Lfts,
     /// Tables as `opensm.fdbs` has them.
     Fdbs,
+    /// Virtual lanes by service level.
+    Lanes,
+    /// Service levels of paths.
+    Levels,
+    /// All of them, as [`Site::keep`] writes them.
+    Kept,
 }
 
 impl Kind {
-    /// Whether it states forwarding tables, and not cables.
+    /// Whether it states forwarding tables.
     pub fn is_tables(self) -> bool {
         matches!(self, Kind::Lfts | Kind::Fdbs)
     }
@@ -87,12 +101,18 @@ impl Kind {
             Kind::Subnet => "opensm-subnet.lst",
             Kind::Lfts => "dump_fts or opensm-lfts.dump",
             Kind::Fdbs => "opensm.fdbs",
+            Kind::Lanes => "opensm-sl2vl.dump or ibdiagnet.slvl",
+            Kind::Levels => "saquery -p or ibdiagnet.psl",
+            Kind::Kept => "a kept network",
         }
     }
 }
 
 /// What a file is that begins with `head`; `None`: none of these.
 pub fn kind(head: &[u8]) -> Option<Kind> {
+    if head.starts_with(kept::MARK) {
+        return Some(Kind::Kept);
+    }
     head.split(|&byte| byte == b'\n').take(2000).find_map(|line| kind_of_line(&String::from_utf8_lossy(line)))
 }
 
@@ -106,6 +126,10 @@ fn kind_of_line(line: &str) -> Option<Kind> {
         Some(Kind::Fdbs)
     } else if starts(&["{ CA", "{ SW", "{ Rt", "{ RT"]) && line.contains("NodeGUID:") {
         Some(Kind::Subnet)
+    } else if lanes::is_tables(line) {
+        Some(Kind::Lanes)
+    } else if lanes::is_levels(line) {
+        Some(Kind::Levels)
     } else if line.contains("==(") && line.contains(")==>") || line.starts_with("Switch: 0x") {
         Some(Kind::LinkInfo)
     } else if starts(&["vendid=0x", "switchguid=", "caguid=", "# Topology file: generated"])
@@ -130,7 +154,7 @@ pub fn cabling(kind: Kind, file: &str, from: impl BufRead) -> Result<Cabling, Im
         Kind::Ports => ports::read(&mut lines),
         Kind::LinkInfo => iblinkinfo::read(&mut lines),
         Kind::Subnet => subnet::read(&mut lines),
-        Kind::Lfts | Kind::Fdbs => {
+        Kind::Lfts | Kind::Fdbs | Kind::Lanes | Kind::Levels | Kind::Kept => {
             Err(ImportError { place: file.to_owned(), what: format!("{} states no cables", kind.name()) })
         }
     }
@@ -147,6 +171,30 @@ pub fn tables(kind: Kind, file: &str, from: impl BufRead) -> Result<Tables, Impo
         Kind::Fdbs => tables::read_fdbs(&mut lines),
         _ => Err(ImportError { place: file.to_owned(), what: format!("{} states no forwarding tables", kind.name()) }),
     }
+}
+
+/// Reads virtual lanes by service level, from a file called `file` in messages.
+///
+/// # Errors
+/// The first mistake, with its line.
+pub fn lane_tables(file: &str, from: impl BufRead) -> Result<LaneTables, ImportError> {
+    lanes::read_tables(&mut Lines::new(file, from))
+}
+
+/// Reads service levels of paths, from a file called `file` in messages.
+///
+/// # Errors
+/// The first mistake, with its line.
+pub fn levels(file: &str, from: impl BufRead) -> Result<Levels, ImportError> {
+    lanes::read_levels(&mut Lines::new(file, from))
+}
+
+/// Reads a network that [`Site::keep`] wrote, called `file` in messages.
+///
+/// # Errors
+/// The first mistake, with its byte.
+pub fn kept(file: &str, from: impl std::io::Read) -> Result<Site, ImportError> {
+    kept::read(file, from)
 }
 
 /// The files of a site's network that `name` spells; `None`: it is something else (a fabric of the catalog, a graph).
@@ -178,37 +226,68 @@ fn kind_of(file: &str) -> std::io::Result<Option<Kind>> {
 pub fn open(files: &[&str]) -> Result<Site, ImportError> {
     let changes: Vec<Change<'_>> = files.iter().filter_map(|word| Change::of(word)).collect();
     let files: Vec<&str> = files.iter().copied().filter(|word| Change::of(word).is_none()).collect();
-    let (mut cables, mut forwarding) = (None, None);
+    if let [file] = files[..]
+        && kind_of(file).is_ok_and(|kind| kind == Some(Kind::Kept))
+    {
+        let from = File::open(file).map_err(|error| wrong(file, format!("cannot be read: {error}")))?;
+        return kept(file, from)?.changed(&changes);
+    }
+    let mut read = Read::default();
     for &file in &files {
-        let wrong = |what: String| ImportError { place: file.to_owned(), what };
-        let cannot = |error: std::io::Error| wrong(format!("cannot be read: {error}"));
+        let cannot = |error: std::io::Error| wrong(file, format!("cannot be read: {error}"));
         let known = match std::path::Path::new(file).is_file() {
             true => kind_of(file).map_err(cannot)?,
-            false => return Err(wrong("there is no such file".to_owned())),
+            false => return Err(wrong(file, "there is no such file")),
         };
         let kind = known.ok_or_else(|| {
             wrong(
+                file,
                 "is none of: ibnetdiscover (also -p), iblinkinfo, opensm-subnet.lst, opensm-lfts.dump, dump_fts, \
-                 opensm.fdbs"
-                    .to_owned(),
+                 opensm.fdbs, opensm-sl2vl.dump, ibdiagnet.slvl, saquery -p, ibdiagnet.psl",
             )
         })?;
-        let from = BufReader::with_capacity(1 << 20, File::open(file).map_err(cannot)?);
-        let first = match kind.is_tables() {
-            true => forwarding.replace((file, tables(kind, file, from)?)).map(|(file, _)| file),
-            false => cables.replace((file, cabling(kind, file, from)?)).map(|(file, _)| file),
-        };
-        if let Some(first) = first {
-            let what = if kind.is_tables() { "forwarding tables" } else { "cables" };
-            return Err(wrong(format!("states {what}, as {first} does: one file of them is allowed")));
-        }
+        read.add(kind, file, BufReader::with_capacity(1 << 20, File::open(file).map_err(cannot)?))?;
     }
-    let Some((file, cabling)) = cables else {
-        let place = files.join("+");
-        let what = "no file states cables: add ibnetdiscover, iblinkinfo or opensm-subnet.lst".to_owned();
-        return Err(ImportError { place, what });
+    let Some((file, cabling)) = read.cables else {
+        let what = "no file states cables: add ibnetdiscover, iblinkinfo or opensm-subnet.lst";
+        return Err(wrong(&files.join("+"), what));
     };
     let stem = file.rsplit(['/', '\\']).next().unwrap_or(file);
     let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
-    Site::new(stem, (file, cabling), forwarding)?.changed(&changes)
+    let site = Site::new(stem, (file, cabling), read.tables)?;
+    site.with_lanes(read.lanes.map(|(_, lanes)| lanes), read.levels.map(|(_, levels)| levels))?.changed(&changes)
+}
+
+fn wrong(place: &str, what: impl Into<String>) -> ImportError {
+    ImportError { place: place.to_owned(), what: what.into() }
+}
+
+/// What the files of a site say, one of each kind.
+#[derive(Default)]
+struct Read<'a> {
+    cables: Option<(&'a str, Cabling)>,
+    tables: Option<(&'a str, Tables)>,
+    lanes: Option<(&'a str, LaneTables)>,
+    levels: Option<(&'a str, Levels)>,
+}
+
+impl<'a> Read<'a> {
+    fn add(&mut self, kind: Kind, file: &'a str, from: impl BufRead) -> Result<(), ImportError> {
+        let (what, first) = match kind {
+            Kind::Lfts | Kind::Fdbs => ("forwarding tables", put(&mut self.tables, file, tables(kind, file, from)?)),
+            Kind::Lanes => ("virtual lanes", put(&mut self.lanes, file, lane_tables(file, from)?)),
+            Kind::Levels => ("service levels", put(&mut self.levels, file, levels(file, from)?)),
+            Kind::Kept => return Err(wrong(file, "is a whole network: no other file is allowed beside it")),
+            _ => ("cables", put(&mut self.cables, file, cabling(kind, file, from)?)),
+        };
+        match first {
+            Some(first) => Err(wrong(file, format!("states {what}, as {first} does: one file of them is allowed"))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Keeps what a file says; the file that said it before.
+fn put<'a, T>(place: &mut Option<(&'a str, T)>, file: &'a str, said: T) -> Option<&'a str> {
+    place.replace((file, said)).map(|(file, _)| file)
 }

@@ -21,7 +21,8 @@ pub struct Pattern {
     pub level: Vec<u32>,
 }
 
-/// Share of a pattern's cables that may be missing.
+/// Share of a pattern's cables that may be missing. It decides what is named, not a number: beyond it a pattern of another
+/// name is as good a reading (docs/your-network.md, "What is assumed").
 const MISSING: f64 = 0.1;
 
 impl Pattern {

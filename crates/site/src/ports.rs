@@ -58,5 +58,5 @@ fn named<'t>(words: &mut std::str::SplitWhitespace<'t>) -> Option<Named<'t>> {
     };
     let (lid, port) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
     let guid = hex(words.next()?.strip_prefix("0x")?)?;
-    Some(Named { kind, key: guid, port, guid: Some(guid), lid: Some(lid), name: None })
+    Some(Named { kind, key: guid, port, guid: Some(guid), lid: Some(lid), lmc: 0, name: None })
 }

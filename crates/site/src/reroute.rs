@@ -354,7 +354,10 @@ impl Writer<'_> {
                 Some(&host) => &self.found.next[host * switches..][..switches],
                 None => &self.found.to_switches[switch as usize * switches..][..switches],
             };
-            self.enter(&mut tables, own.lid, row, (switch, port));
+            // All LIDs of a port lead the same way.
+            for lid in (0..1u16 << own.lmc).map_while(|more| own.lid.checked_add(more)) {
+                self.enter(&mut tables, if own.lid == 0 { 0 } else { lid }, row, (switch, port));
+            }
         }
         for s in 0..switches {
             let row = &self.found.to_switches[s * switches..][..switches];

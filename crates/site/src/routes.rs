@@ -20,9 +20,12 @@ pub(crate) struct Routes<'a> {
 }
 
 impl<'a> Routes<'a> {
-    /// `None`: the fabric has no forwarding tables, or a host without a switch.
+    /// `None`: the fabric has no forwarding tables, tables for several addresses of a host, or a host without a switch.
     pub fn new(fabric: &'a Fabric) -> Option<Routes<'a>> {
         let Routing::Tables(tables) = &fabric.routing else { return None };
+        if tables.addresses() > 1 {
+            return None;
+        }
         let network = &fabric.network;
         let first = network.nodes;
         if network.node_iter().any(|node| !fabric.attachment.has_home(node)) {

@@ -54,5 +54,5 @@ fn device(text: &str) -> Option<(Named<'_>, &str)> {
     let guid = if kind == DeviceKind::Switch { node } else { field("PortGUID:")? };
     let lid = u16::try_from(hex(lid.trim())?).ok()?;
     let port = u8::try_from(hex(port.trim())?).ok().filter(|&port| port > 0)?;
-    Some((Named { kind, key: node, port, guid: Some(guid), lid: Some(lid), name: Some(name) }, rest))
+    Some((Named { kind, key: node, port, guid: Some(guid), lid: Some(lid), lmc: 0, name: Some(name) }, rest))
 }

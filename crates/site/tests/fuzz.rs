@@ -4,19 +4,24 @@
 
 use hotlink_fabric::rng::SplitMix64;
 use hotlink_site::outline::{Form, Outline};
-use hotlink_site::{cabling, hostlist, kind, tables};
+use hotlink_site::{Kind, cabling, hostlist, kept, kind, lane_tables, levels, open, tables};
 use std::path::Path;
 
 /// Every sample file of the crate.
 fn samples() -> Vec<(String, Vec<u8>)> {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let mut all = Vec::new();
-    for folder in ["tree2", "outline"] {
+    for folder in ["tree2", "ring5", "lldpd", "outline"] {
         let files = std::fs::read_dir(data.join(folder)).unwrap().map(|entry| entry.unwrap().path());
         all.extend(
             files.map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read(&path).unwrap())),
         );
     }
+    let dumps = ["ibnetdiscover.txt", "opensm-lfts.dump", "opensm-sl2vl.dump", "saquery.txt"];
+    let paths = dumps.map(|name| data.join("ring5").join(name).to_str().unwrap().to_owned());
+    let (mut whole, site) = (Vec::new(), open(&paths.each_ref().map(String::as_str)).unwrap());
+    site.keep(&mut whole).unwrap();
+    all.push(("kept".to_owned(), whole));
     all.sort();
     all
 }
@@ -71,7 +76,13 @@ fn damaged(text: &[u8], other: &[u8], rng: &mut SplitMix64) -> Vec<u8> {
 
 fn read(text: &[u8]) {
     if let Some(kind) = kind(text) {
-        let _ = if kind.is_tables() { tables(kind, "f", text).map(drop) } else { cabling(kind, "f", text).map(drop) };
+        let _ = match kind {
+            Kind::Lfts | Kind::Fdbs => tables(kind, "f", text).map(drop),
+            Kind::Lanes => lane_tables("f", text).map(drop),
+            Kind::Levels => levels("f", text).map(drop),
+            Kind::Kept => kept("f", text).map(drop),
+            _ => cabling(kind, "f", text).map(drop),
+        };
     }
     let text = String::from_utf8_lossy(text);
     if let Some(form) = Form::of(&text)

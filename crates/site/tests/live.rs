@@ -20,7 +20,7 @@ const REROUTED: [&str; 3] = [
 ];
 
 /// Networks and routing engines, with hosts, switches and cables between switches.
-const RUNS: [(&str, &str, [usize; 3]); 11] = [
+const RUNS: [(&str, &str, [usize; 3]); 12] = [
     ("tree2:hosts=4,leaves=3,spines=2,cables=2", "minhop", [12, 5, 12]),
     ("tree2:hosts=4,leaves=3,spines=2,cables=2", "updn", [12, 5, 12]),
     ("tree2:hosts=4,leaves=4,spines=4", "ftree", [16, 8, 16]),
@@ -34,6 +34,16 @@ const RUNS: [(&str, &str, [usize; 3]); 11] = [
     ("torus:x=3,y=3,z=3", "torus-2QoS", [27, 27, 81]),
     ("torus:x=5,y=5,hosts=2", "dor", [50, 25, 50]),
     ("torus:x=3,y=3,z=3", "minhop", [27, 27, 81]),
+    ("dragonfly:groups=4,switches=3", "minhop", [12, 12, 18]),
+];
+
+/// Networks whose pairs are asked for their service levels.
+const WITH_LANES: [(&str, &str); 5] = [
+    ("torus:x=5,y=1", "dfsssp"),
+    ("torus:x=5,y=1", "minhop"),
+    ("torus:x=3,y=3", "lash"),
+    ("torus:x=3,y=3", "torus-2QoS"),
+    ("dragonfly:groups=4,switches=3", "dfsssp"),
 ];
 
 fn tool() -> PathBuf {
@@ -132,6 +142,38 @@ fn opensm_takes_the_tables_that_are_made() {
         counted(&fabric);
         assert_eq!(deadlock::check(&fabric).unwrap().cycle, None, "{network}");
     }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn loops_on_virtual_lanes_are_those_that_ibdmchk_finds() {
+    if !is_possible() {
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("hotlink-lanes-{}", std::process::id()));
+    let mut loops = BTreeSet::new();
+    for (network, engine) in WITH_LANES {
+        let out = folder.join(format!("{network}-{engine}").replace([':', '=', ','], "-"));
+        run(&tool(), &[network, "--engine", engine, "--out", out.to_str().unwrap(), "--levels"], false);
+        let path = |name: &str| out.join(name).to_str().unwrap().to_owned();
+        let (lanes, paths) = (path("opensm-sl2vl.dump"), path("paths.psl"));
+        let words = ["-s", &path("opensm-subnet.lst"), "-f", &path("opensm.fdbs"), "-m", &path("opensm.mcfdbs")];
+        let words = [&words[..], &["-c", &paths, "-d", &lanes]].concat();
+        let report = run(Path::new("/usr/bin/ibdmchk"), &words, true);
+        for levels in [&paths, &path("saquery.txt")] {
+            let files = [&path("ibnetdiscover.txt"), &path("opensm-lfts.dump"), &lanes, levels];
+            let read = site::open(&files.map(String::as_str)).unwrap_or_else(|error| panic!("{network}: {error}"));
+            let found = deadlock::check(&read.fabric(&read.spec).unwrap()).unwrap();
+            assert!(found.protection.is_none() && found.lanes > 1, "{network} by {engine}");
+            assert_eq!(
+                found.cycle.is_none(),
+                report.contains("no credit loops found"),
+                "{network} by {engine}\n{report}"
+            );
+            loops.insert(found.cycle.is_some());
+        }
+    }
+    assert_eq!(loops.len(), 2, "some networks have credit loops and some have none");
     std::fs::remove_dir_all(folder).unwrap();
 }
 

@@ -26,6 +26,8 @@ pub struct PatternQuestion {
     pub seed: u64,
     /// Draws of random traffic.
     pub samples: u64,
+    /// Draws of the hash by which flows choose among equal paths; 0: the seed's alone.
+    pub hash_seeds: u64,
     /// Which of equal paths a packet takes; `None`: as the technology has it.
     pub paths: Option<Paths>,
 }
@@ -142,15 +144,25 @@ impl PatternQuestion {
         let seed = sample_seed(self.seed, draw);
         let demand = self.traffic.demand(fabric.nodes(), seed).map_err(|e| e.to_string())?;
         let routes = (self.paths_on(&fabric), seed);
-        let (Pattern { load, bounds }, lost) =
-            Pattern::of_reachable(&fabric, &demand, self.capacities, self.size, routes)?;
+        let (Pattern { load, bounds }, lost) = self.pattern(&fabric, &demand, routes)?;
         let first_mbps = bounds.bandwidth_per_node_mbps;
         Ok(Counted { fabric, demand, load, bounds, lost, first_mbps })
     }
 
-    /// The load count's record, and the load of the draw in the middle. Random traffic is drawn `samples` times: the
+    fn pattern(
+        &self,
+        fabric: &Fabric,
+        demand: &Demand,
+        routes: (routing::Paths, u64),
+    ) -> Result<(Pattern, Option<Lost>), String> {
+        Pattern::of_reachable(fabric, demand, self.capacities, self.size, routes)
+    }
+
+    /// The load count's record, and the load of the draw in the middle. Random traffic is drawn `samples` times, and
+    /// the hash of flows `hash_seeds` times: the
     /// bandwidth is the median, and all else is of the draw whose bandwidth is that or next below.
     pub fn by_load(&self, fabric: Fabric, step: &(dyn Fn() + Sync)) -> Result<(Record, Counted), String> {
+        self.check_hashes(&fabric)?;
         let mut counted = self.count(fabric, 0)?;
         let first_mbps = counted.first_mbps;
         step();
@@ -172,13 +184,34 @@ impl PatternQuestion {
             add_spread(&mut record, draws);
             record.set("samples", self.samples);
             record.set("seed", self.seed);
+        } else if self.hash_seeds > 0 {
+            add_spread(&mut record, draws);
+            record.set("hash_seeds", self.hash_seeds);
+            record.set("seed", self.seed);
+            let (sprayed, _) = self.pattern(&counted.fabric, &counted.demand, (routing::Paths::Packet, self.seed))?;
+            record.set("sprayed_bandwidth_per_node_MBps", sprayed.bounds.bandwidth_per_node_mbps);
         }
         Ok((record, counted))
     }
 
     /// How many draws a size takes: steps of progress.
     pub fn draws(&self) -> u64 {
-        if self.traffic.is_random() { self.samples } else { 1 }
+        if self.traffic.is_random() { self.samples } else { self.hash_seeds.max(1) }
+    }
+
+    /// Whether there is a hash whose seeds can be drawn.
+    fn check_hashes(&self, fabric: &Fabric) -> Result<(), String> {
+        let paths = self.paths_on(fabric);
+        match self.hash_seeds > 0 {
+            true if self.traffic.is_random() => {
+                Err("hash seeds: each draw of random traffic has a hash of its own: ask for more samples".to_owned())
+            }
+            true if paths != routing::Paths::Flow => Err(format!(
+                "hash seeds: no hash chooses among equal paths here, which are chosen by {} (allowed: flow)",
+                paths.name()
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// How the bound of the load comes about, a step a line.

@@ -17,12 +17,14 @@ use std::path::PathBuf;
   hotlink fabric ibnetdiscover.txt opensm-lfts.dump --groups --json > groups.json && hotlink report groups.json
   hotlink fabric ibnetdiscover.txt opensm-lfts.dump --hosts 'node[001-016]'
   hotlink fabric ibnetdiscover.txt opensm-lfts.dump --reroute tables.out
+  hotlink fabric ibnetdiscover.txt opensm-lfts.dump --keep site.hotlink
 
 Shares are of the usual host link: 1 means that every host sends at that rate. `cable_bound_share` is proved: no routing
 gives more on these cables; `cable_reached_share` is what a routing was found for.")]
 pub(crate) struct Args {
-    /// Dumps of one network: its cables (ibnetdiscover, iblinkinfo, opensm-subnet.lst), and its forwarding tables
-    /// (opensm-lfts.dump, dump_fts, opensm.fdbs) if there are any.
+    /// Dumps of one network: its cables (ibnetdiscover, iblinkinfo, opensm-subnet.lst); if there are any, its forwarding
+    /// tables (opensm-lfts.dump, dump_fts, opensm.fdbs), virtual lanes (opensm-sl2vl.dump, ibdiagnet.slvl) and service
+    /// levels (saquery -p, ibdiagnet.psl).
     #[arg(value_name = "FILE", required = true)]
     files: Vec<String>,
     #[command(flatten)]
@@ -43,6 +45,9 @@ pub(crate) struct Args {
     /// Write better tables (balanced by destination, up*/down*) to a file that `opensm -R file -U FILE` loads.
     #[arg(long, value_name = "FILE")]
     reroute: Option<PathBuf>,
+    /// Write the network to one binary file, which takes the place of its dumps and is read much faster; then inspect it.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["failures", "hosts", "reroute"])]
+    keep: Option<PathBuf>,
     /// Random permutations to draw, and random placements.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     samples: u64,
@@ -67,10 +72,17 @@ const FAILURES: [(&str, &str); 8] = [
 ];
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    if let Some(file) = &args.reroute {
-        files::can_write("--reroute", file)?;
+    for (option, file) in [("--reroute", &args.reroute), ("--keep", &args.keep)] {
+        if let Some(file) = file {
+            files::can_write(option, file)?;
+        }
     }
     let source = Source::open(&format!("{}{}", args.files.join("+"), args.failed.spelled()))?;
+    if let Some(file) = &args.keep {
+        files::write_with("--keep", file, |out| {
+            inspection::keep(&source, out).map_err(|error| std::io::Error::other(error.to_string()))
+        })?;
+    }
     let question = Question { samples: args.samples, seed: args.seed, gap: GAP };
     if args.failures {
         let records = watched(output, 2, |watch| inspection::failures(&source, watch))?;
@@ -116,13 +128,16 @@ fn watched<T>(output: &Output, parts: u64, ask: impl FnOnce(&dyn Watch) -> Resul
 
 /// The command that shows each finding.
 fn notes(args: &Args, record: &Record) -> Vec<String> {
-    let routes = args.files.get(1).map_or_else(String::new, |_| format!(" --routes {}", args.files[1..].join(" ")));
+    let routes: String = args.files[1..].iter().map(|file| format!(" --routes {file}")).collect();
     let analyze = format!("hotlink analyze {}{routes}", args.files[0]);
     let mut notes = vec![format!("what every cable carries: {analyze} --links")];
-    if let Some(seed) = record.text("permutation_worst_seed") {
-        notes.push(format!(
-            "the worst permutation: {analyze} --traffic permutation:random --samples 1 --seed {seed} --links"
-        ));
+    for (key, what, traffic) in [
+        ("permutation_worst_seed", "permutation", "permutation:random"),
+        ("ring_worst_seed", "ring", "permutation:ring"),
+    ] {
+        if let Some(seed) = record.text(key) {
+            notes.push(format!("the worst {what}: {analyze} --traffic {traffic} --samples 1 --seed {seed} --links"));
+        }
     }
     if let Some(shift) = record.text("shift_worst") {
         notes.push(format!("the worst shift: {analyze} --traffic {shift} --links"));

@@ -14,8 +14,8 @@ use std::path::PathBuf;
 /// Who sends to whom, and by which rates.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct PatternArgs {
-    /// Who sends to whom: all-to-all, uniform, permutation:random, permutation:shift:K, permutation:transpose,
-    /// permutation:bit-reversal, bisection, nearest-neighbour, hot-spot, or matrix:FILE.csv.
+    /// Who sends to whom: all-to-all, uniform, permutation:random, permutation:ring, permutation:shift:K,
+    /// permutation:transpose, permutation:bit-reversal, bisection, nearest-neighbour, hot-spot, or matrix:FILE.csv.
     #[arg(long, value_name = "PATTERN", default_value = "all-to-all", value_parser = pattern)]
     traffic: String,
     /// Rates of the resources: theoretical (gross rate x packet efficiency) or measured where a measurement is known.
@@ -36,6 +36,10 @@ pub(crate) struct PatternArgs {
     /// Draws of random traffic; the records give median, least and greatest.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     samples: u64,
+    /// Draw the hash by which flows choose among equal paths (ECMP) N times; the records give median, least and greatest,
+    /// and what packets get that are spread evenly (spraying).
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = clap::value_parser!(u64).range(0..=100_000))]
+    hash_seeds: u64,
 }
 
 /// A pattern as it was written, which must be one.
@@ -47,15 +51,15 @@ impl PatternArgs {
     /// As closed form and load count take it.
     pub(crate) fn pattern(&self) -> Result<PatternQuestion, Failure> {
         let traffic = traffic(&self.traffic).map_err(|what| Failure::Input(format!("--traffic: {what}")))?;
-        let PatternArgs { capacities, size, seed, samples, paths, .. } = *self;
-        Ok(PatternQuestion { traffic, capacities, size: size.0, seed, samples, paths })
+        let PatternArgs { capacities, size, seed, samples, hash_seeds, paths, .. } = *self;
+        Ok(PatternQuestion { traffic, capacities, size: size.0, seed, samples, hash_seeds, paths })
     }
 
     /// The question that it puts to a machine.
     pub(crate) fn question(&self, machine: &str, nodes: u32) -> Question {
-        let PatternArgs { capacities, size, seed, samples, paths, .. } = *self;
+        let PatternArgs { capacities, size, seed, samples, hash_seeds, paths, .. } = *self;
         let what = Asked::Traffic(self.traffic.clone());
-        Question { capacities, size: size.0, seed, samples, paths, ..Question::new(what, machine, nodes) }
+        Question { capacities, size: size.0, seed, samples, hash_seeds, paths, ..Question::new(what, machine, nodes) }
     }
 }
 
@@ -93,9 +97,10 @@ impl Methods {
 /// Forwarding tables of a site's network, and what fails there.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct RoutesArgs {
-    /// Forwarding tables of a dumped network (opensm-lfts.dump, dump_fts, opensm.fdbs): packets take these routes.
+    /// Forwarding tables of a dumped network (opensm-lfts.dump, dump_fts, opensm.fdbs): packets take these routes. May
+    /// be given again, with its virtual lanes (opensm-sl2vl.dump) and service levels (saquery -p) for the deadlock check.
     #[arg(long, value_name = "FILE")]
-    routes: Option<String>,
+    routes: Vec<String>,
     #[command(flatten)]
     failed: FailArgs,
     /// Replace the tables of a dumped network, after what fails, by balanced up*/down* ones.

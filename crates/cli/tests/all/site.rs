@@ -52,6 +52,16 @@ fn a_network_is_inspected() {
     assert!(number("cable_bound_share") >= cut.min(1.0) - 1e-9 && number("cable_bound_share") <= cut.min(1.0) * 1.01);
     assert!(number("cable_reached_share") <= number("cable_bound_share"));
     assert!(number("permutation_worst_share") <= number("permutation_median_share"));
+    assert!(number("ring_worst_share") <= number("ring_median_share"));
+    assert_eq!(record["rings"], 50);
+    assert_eq!(record["lanes"], "unknown: no file states them");
+    let seed = record["ring_worst_seed"].as_str().unwrap();
+    let again = run(&format!(
+        "analyze ibnetdiscover.txt --routes opensm-lfts.dump --traffic permutation:ring --samples 1 --seed {seed} \
+         --method load --capacities theoretical --size 1MiB"
+    ));
+    let share = again.unwrap()[0]["efficiency"].as_f64().unwrap();
+    assert!((share - number("ring_worst_share")).abs() < 1e-9, "{share}");
     // The worst draw is found again.
     let seed = record["permutation_worst_seed"].as_str().unwrap();
     let again = run(&format!(

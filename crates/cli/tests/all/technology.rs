@@ -51,6 +51,32 @@ fn analyze_counts_the_routes_that_simulate_uses() {
 }
 
 #[test]
+fn the_hash_of_flows_is_drawn_and_held_against_spraying() {
+    let folder = place("hash_seeds");
+    let line = "analyze eth-400g-leaf-spine --nodes 512 --traffic permutation:shift:256 --method load --json";
+    let drawn = record(&format!("{line} --hash-seeds 20 --seed 5"), &folder);
+    let value = |key: &str| drawn[key].as_f64().unwrap_or_else(|| panic!("{key}: {drawn}"));
+    assert_eq!((&drawn["n"], &drawn["hash_seeds"]), (&20.into(), &20.into()));
+    let [least, middle, most] = ["min", "median", "max"].map(|key| value(&format!("{key}_bandwidth_per_node_MBps")));
+    assert!(least < most && least <= middle && middle <= most, "{drawn}");
+    assert!(value("sprayed_bandwidth_per_node_MBps") > 1.5 * middle, "flows collide: {drawn}");
+    let one = record(&format!("{line} --seed 5"), &folder)["bandwidth_per_node_MBps"].as_f64().unwrap();
+    assert!(least <= one && one <= most, "the first draw is the seed's own");
+    let sprayed = record(&format!("{line} --paths packet"), &folder);
+    assert_eq!(sprayed["bandwidth_per_node_MBps"], drawn["sprayed_bandwidth_per_node_MBps"]);
+    refuses(
+        &folder,
+        &[
+            ("analyze ib-ndr-fat-tree2 --nodes 8 --hash-seeds 3 --method load", "which are chosen by destination"),
+            (
+                "analyze eth-400g-leaf-spine --nodes 8 --traffic permutation:random --hash-seeds 3 --method load",
+                "ask for more samples",
+            ),
+        ],
+    );
+}
+
+#[test]
 fn sensitivity_gives_an_interval_and_the_inputs_that_move_the_answer() {
     let folder = place("sensitivity");
     let told =

@@ -34,11 +34,14 @@ pub fn groups(source: &Source, watch: &dyn Watch) -> Result<Vec<Record>, Error> 
     let Routing::Tables(tables) = &fabric.routing else {
         return Err(Error::Input(format!("{}: has no forwarding tables", source.name())));
     };
+    if tables.addresses() > 1 {
+        return Err(Error::Input(format!("{}: groups are counted on the first LID of each port", source.name())));
+    }
     // The time of the slowest channel on the way to each node, then the slowest of each group's nodes.
     let slowest = |from: Vertex, to: Node| {
         let (mut at, mut slowest) = (from, 0.0f64);
         for _ in 0..MOST_HOPS {
-            let channel = tables.step(&fabric.network, at, to)?;
+            let channel = tables.view(&fabric.network, to, 0).step(at)?;
             slowest = slowest.max(times[channel.0 as usize]);
             at = fabric.network.to(channel);
             if at == to.vertex() {

@@ -65,6 +65,12 @@ pub fn inspect(source: &Source, question: Question, watch: &dyn Watch) -> Result
     counts(site, &view, &mut record);
     watch.step();
     all_to_all(&view, &mut record)?;
+    if site.findings.lids_per_port > 1 {
+        let spread = site.spread().map_err(|error| Error::Input(error.to_string()))?;
+        let fabric = fabric_of(&spread)?;
+        let all = Traffic::AllToAll.demand(fabric.nodes(), 0).map_err(|error| Error::Input(error.to_string()))?;
+        record.set("all_lids_share", View::new(&fabric)?.share_of(&all)?);
+    }
     watch.step();
     cables(&view, question.gap, &mut record);
     watch.step();
@@ -72,6 +78,7 @@ pub fn inspect(source: &Source, question: Question, watch: &dyn Watch) -> Result
     watch.step();
     shifts(&view, &mut record)?;
     credit_loop(&fabric, &mut record);
+    record.set("lanes", site.findings.lanes.as_str());
     watch.step();
     Ok(record)
 }
@@ -83,6 +90,14 @@ fn site_of(source: &Source) -> Result<&Site, Error> {
                     tables (opensm-lfts.dump, dump_fts, opensm.fdbs)";
         Error::Input(format!("{}: {what}", source.name()))
     })
+}
+
+/// Writes the network of a site as one binary file, which takes the place of its dumps.
+///
+/// # Errors
+/// The fabric is no site's; the writer's.
+pub fn keep(source: &Source, out: impl std::io::Write) -> Result<(), Error> {
+    site_of(source)?.keep(out).map_err(|error| Error::Input(format!("cannot be kept: {error}")))
 }
 
 /// A site with forwarding tables: its own, or balanced ones where its files state none; and where they come from.
@@ -168,6 +183,7 @@ fn counts(site: &Site, view: &View<'_>, record: &mut Record) {
     record.set("levels", levels);
     record.set("pattern", pattern.name);
     record.set("aggregation_nodes", findings.aggregation_nodes);
+    record.set("lids_per_port", findings.lids_per_port);
     record.set("host_cables", findings.cables[0]);
     record.set("switch_cables", findings.cables[1]);
     record.set("parallel_cables", parallel);
@@ -221,7 +237,9 @@ fn destinations(view: &View<'_>, channel: Channel) -> Vec<String> {
         let end = if network.is_node(from) { from } else { to };
         return vec![name(Node(end.0))];
     }
-    let crosses = |node: &Node| tables.step(network, from, *node) == Some(channel);
+    let crosses = |node: &Node| {
+        (0..tables.addresses()).any(|address| tables.view(network, *node, address).step(from) == Some(channel))
+    };
     network.node_iter().filter(crosses).map(name).collect()
 }
 
@@ -240,27 +258,35 @@ fn cables(view: &View<'_>, gap: f64, record: &mut Record) {
     record.set("cable_bound_by", weights.iter().take(SHOWN).map(named).collect::<Vec<_>>());
 }
 
-/// Random permutations: each draw has a seed of its own, by which `analyze` shows it.
+/// Random permutations and rings in random orders: each draw has a seed of its own, by which `analyze` shows it.
 fn permutations(view: &View<'_>, question: Question, record: &mut Record) -> Result<(), Error> {
+    record.set("seed", question.seed);
+    for (traffic, one, all) in [(Traffic::Random, "permutation", "permutations"), (Traffic::Ring, "ring", "rings")] {
+        let shares = drawn(view, &traffic, question)?;
+        record.set(all, shares.len());
+        if let (Some(&(worst, seed)), Some(&(best, _))) = (shares.first(), shares.last()) {
+            record.set(&format!("{one}_median_share"), shares[(shares.len() - 1) / 2].0);
+            record.set(&format!("{one}_worst_share"), worst);
+            record.set(&format!("{one}_worst_seed"), seed.to_string());
+            record.set(&format!("{one}_best_share"), best);
+        }
+    }
+    Ok(())
+}
+
+/// The shares of a random pattern with the seeds of their draws, the worst first.
+fn drawn(view: &View<'_>, traffic: &Traffic, question: Question) -> Result<Vec<(f64, u64)>, Error> {
     let draws: Vec<u64> = (0..question.samples).collect();
     let nodes = view.fabric.nodes();
     let one = |&draw: &u64| {
         let seed = sample_seed(question.seed, draw);
-        let demand = Traffic::Random.demand(nodes, seed).map_err(|error| Error::Input(error.to_string()))?;
+        let demand = traffic.demand(nodes, seed).map_err(|error| Error::Input(error.to_string()))?;
         Ok(view.share_of(&demand)?.map(|share| (share, seed)))
     };
     let shares: Result<Vec<Option<(f64, u64)>>, Error> = parallel::each(&draws, one).into_iter().collect();
     let mut shares: Vec<(f64, u64)> = shares?.into_iter().flatten().collect();
     shares.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    record.set("permutations", shares.len());
-    record.set("seed", question.seed);
-    if let (Some(&(worst, seed)), Some(&(best, _))) = (shares.first(), shares.last()) {
-        record.set("permutation_median_share", shares[(shares.len() - 1) / 2].0);
-        record.set("permutation_worst_share", worst);
-        record.set("permutation_worst_seed", seed.to_string());
-        record.set("permutation_best_share", best);
-    }
-    Ok(())
+    Ok(shares)
 }
 
 /// Shifts: the steps of linear exchanges.
@@ -277,6 +303,9 @@ fn shifts(view: &View<'_>, record: &mut Record) -> Result<(), Error> {
     let mut shares: Vec<(f64, u32)> = shares?.into_iter().flatten().collect();
     shares.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     record.set("shifts", shares.len());
+    if let Some(in_order) = shares.iter().find(|(_, step)| *step == 1) {
+        record.set("ring_in_order_share", in_order.0);
+    }
     if let Some(&(worst, step)) = shares.first() {
         record.set("shift_median_share", shares[(shares.len() - 1) / 2].0);
         record.set("shift_worst_share", worst);

@@ -29,8 +29,11 @@ pub(super) fn count_reachable(
     let lost = AtomicU64::new(0);
     let mut counts = match demand.all_pairs > 0.0 {
         true => in_chunks(fabric, fabric.nodes() as usize, |counter, node| {
-            let pairs = Tree::new(fabric, tables, Node(node as u32)).add_to(demand.all_pairs, &mut counter.counts);
-            lost.fetch_add(pairs, Ordering::Relaxed);
+            for address in 0..tables.addresses() {
+                let tree = Tree::new(fabric, tables, Node(node as u32), address);
+                let pairs = tree.add_to(demand.all_pairs, &mut counter.counts);
+                lost.fetch_add(pairs, Ordering::Relaxed);
+            }
             Ok(())
         })?,
         false => Counts::new(fabric),
@@ -85,21 +88,24 @@ enum Arrival {
     No,
 }
 
-/// The ways of all switches to one destination.
+/// The ways of all switches to one address of a destination.
 struct Tree<'a> {
     fabric: &'a Fabric,
+    tables: &'a Forwarding,
     destination: Node,
+    address: u32,
     /// Switches whose packets arrive, each after the switch that it sends to, with the channel taken.
     order: Vec<(u32, Channel)>,
     arrival: Vec<Arrival>,
 }
 
 impl<'a> Tree<'a> {
-    fn new(fabric: &'a Fabric, tables: &'a Forwarding, destination: Node) -> Tree<'a> {
+    fn new(fabric: &'a Fabric, tables: &'a Forwarding, destination: Node, address: u32) -> Tree<'a> {
         let network = &fabric.network;
         let switches = network.vertices() - network.nodes as usize;
-        let view = tables.view(network, destination);
-        let mut tree = Tree { fabric, destination, order: Vec::new(), arrival: vec![Arrival::Unknown; switches] };
+        let view = tables.view(network, destination, address);
+        let arrival = vec![Arrival::Unknown; switches];
+        let mut tree = Tree { fabric, tables, destination, address, order: Vec::new(), arrival };
         let mut path = Vec::new();
         for &home in &fabric.attachment.homes {
             let mut at = home;
@@ -130,7 +136,7 @@ impl<'a> Tree<'a> {
         tree
     }
 
-    /// Adds what every other node sends to the destination; returns the number of nodes whose packets do not arrive.
+    /// Adds what every other node sends to this address of the destination; returns the number of nodes whose packets do not arrive.
     fn add_to(&self, amount: f64, counts: &mut Counts) -> u64 {
         let (network, attachment) = (&self.fabric.network, &self.fabric.attachment);
         let first = network.nodes as usize;
@@ -138,7 +144,11 @@ impl<'a> Tree<'a> {
         let mut lost = 0;
         for (group, home) in attachment.homes.iter().enumerate() {
             let members = attachment.nodes_of(group);
-            let count = members.len() - usize::from(members.contains(&self.destination));
+            let sends = |&&node: &&Node| node != self.destination && self.tables.address_for(node) == self.address;
+            let count = match self.tables.addresses() {
+                1 => members.len() - usize::from(members.contains(&self.destination)),
+                _ => members.iter().filter(sends).count(),
+            };
             match self.fabric.network.is_node(*home) || self.arrival[home.0 as usize - first] != Arrival::Yes {
                 true => lost += count as u64,
                 false => senders[home.0 as usize - first] = count as u32,

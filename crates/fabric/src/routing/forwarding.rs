@@ -1,7 +1,11 @@
 //! Forwarding tables as switches have them: the port by destination, a byte for each switch and destination.
 //!
+//! A node may have several addresses (InfiniBand's LIDs under an LMC), each with entries of its own. A sender uses one of
+//! them for all its packets to a node: sender i the address i modulo their number.
+//!
 //! Nothing is worked out here: a table may lead nowhere, or in a circle. [`Forwarding::walk`] tells.
 
+use super::lanes::Lanes;
 use super::{Hop, State};
 use crate::network::{Channel, Network, Node, Vertex};
 use std::sync::Arc;
@@ -9,10 +13,13 @@ use std::sync::Arc;
 /// The tables of all switches.
 #[derive(Clone, Debug)]
 pub struct Forwarding {
-    /// Place of the next channel among those that leave the switch: all switches for node 0, then for node 1, and so on.
+    /// Place of the next channel among those that leave the switch: all switches for node 0's first address, then for its
+    /// next, then for node 1, and so on.
     next: Arc<[u8]>,
+    addresses: u32,
     nodes: u32,
     switches: usize,
+    lanes: Option<Arc<Lanes>>,
 }
 
 impl Forwarding {
@@ -25,35 +32,65 @@ impl Forwarding {
     /// Tables by `place`, which says the place of the next channel among those that leave a switch, by destination.
     /// Places that do not exist count as none.
     pub fn new(network: &Network, mut place: impl FnMut(Node, Vertex) -> Option<u8>) -> Forwarding {
+        Forwarding::addressed(network, 1, |node, _, switch| place(node, switch))
+    }
+
+    /// The same for nodes with several addresses each, which `place` is told as numbers from 0.
+    pub fn addressed(
+        network: &Network,
+        addresses: u32,
+        mut place: impl FnMut(Node, u32, Vertex) -> Option<u8>,
+    ) -> Forwarding {
+        let addresses = addresses.max(1);
         let switches = network.vertices() - network.nodes as usize;
-        let mut next = Vec::with_capacity(switches * network.nodes as usize);
-        for node in network.node_iter() {
+        let mut next = Vec::with_capacity(switches * network.nodes as usize * addresses as usize);
+        for (node, address) in network.node_iter().flat_map(|node| (0..addresses).map(move |address| (node, address))) {
             for v in (network.nodes..network.vertices() as u32).map(Vertex) {
-                let known = place(node, v).filter(|&place| usize::from(place) < network.out(v).len());
+                let known = place(node, address, v).filter(|&place| usize::from(place) < network.out(v).len());
                 next.push(known.unwrap_or(Forwarding::NONE));
             }
         }
-        Forwarding { next: next.into(), nodes: network.nodes, switches }
+        Forwarding { next: next.into(), addresses, nodes: network.nodes, switches, lanes: None }
     }
 
-    /// The entries of every switch for a destination, in order of the vertices.
+    /// The same tables with the virtual lanes that packets take.
+    pub fn with_lanes(self, lanes: Lanes) -> Forwarding {
+        Forwarding { lanes: Some(Arc::new(lanes)), ..self }
+    }
+
+    /// The virtual lanes that packets take, where they are known.
+    pub fn lanes(&self) -> Option<&Lanes> {
+        self.lanes.as_deref()
+    }
+
+    /// Addresses of each node.
+    pub fn addresses(&self) -> u32 {
+        self.addresses
+    }
+
+    /// The address of every node that a sender uses.
+    pub fn address_for(&self, source: Node) -> u32 {
+        source.0 % self.addresses
+    }
+
+    /// The entries of every switch for a destination's first address, in order of the vertices.
     pub fn row(&self, destination: Node) -> &[u8] {
-        &self.next[destination.0 as usize * self.switches..][..self.switches]
+        self.row_of(destination, 0)
     }
 
-    /// The channel that a packet takes from a switch.
-    pub fn step(&self, network: &Network, at: Vertex, destination: Node) -> Option<Channel> {
-        self.view(network, destination).step(at)
+    fn row_of(&self, destination: Node, address: u32) -> &[u8] {
+        let place = destination.0 as usize * self.addresses as usize + address as usize;
+        &self.next[place * self.switches..][..self.switches]
     }
 
-    /// The tables as one destination's packets see them.
-    pub fn view<'a>(&'a self, network: &'a Network, destination: Node) -> View<'a> {
-        View { row: self.row(destination), network, nodes: self.nodes }
+    /// The tables as packets to one address of a destination see them.
+    pub fn view<'a>(&'a self, network: &'a Network, destination: Node, address: u32) -> View<'a> {
+        View { row: self.row_of(destination, address), network, nodes: self.nodes }
     }
 
     /// Calls `each` for every channel from a node to another; whether the packet arrives.
     pub fn walk(&self, network: &Network, source: Node, destination: Node, mut each: impl FnMut(Channel)) -> bool {
-        let view = self.view(network, destination);
+        let view = self.view(network, destination, self.address_for(source));
         let Some(mut channel) = network.out(source.vertex()).next() else { return false };
         // A way that passes more switches than there are goes in a circle.
         for _ in 0..=self.switches {

@@ -10,6 +10,7 @@ pub mod choice;
 pub mod cube;
 pub mod dragonfly;
 pub mod forwarding;
+pub mod lanes;
 pub mod paths;
 
 use crate::attachment::Attachment;
@@ -233,7 +234,9 @@ impl Routing {
                 Some(route) => Guide::Explicit { route, network },
                 None => kept(paths),
             },
-            (Routing::Tables(tables), _) => Guide::Table(tables.view(network, trip.destination)),
+            (Routing::Tables(tables), _) => {
+                Guide::Table(tables.view(network, trip.destination, tables.address_for(trip.source)))
+            }
             _ => Guide::Toward(self.toward(network, at, group)),
         }
     }

@@ -63,8 +63,21 @@ proptest! {
     }
 
     #[test]
+    fn a_random_ring_is_one_ring_of_all_nodes(nodes in 1u32..300, seed: u64) {
+        let demand = Traffic::Ring.demand(nodes, seed).unwrap();
+        prop_assert_eq!(&demand, &Traffic::Ring.demand(nodes, seed).unwrap());
+        let (mut at, mut steps) = (0, 0);
+        while steps == 0 || at != 0 {
+            let flow = demand.flows[at as usize];
+            prop_assert_eq!((flow.source.0, flow.amount), (at, 1.0));
+            (at, steps) = (flow.destination.0, steps + 1);
+        }
+        prop_assert_eq!(steps, nodes);
+    }
+
+    #[test]
     fn every_pattern_is_read_back_from_what_it_prints(k in 1u32.., d in 1u32..=16, percent in 1u32..=100) {
-        let all = [Traffic::AllToAll, Traffic::Uniform, Traffic::Random, Traffic::Shift(k), Traffic::Transpose,
+        let all = [Traffic::AllToAll, Traffic::Uniform, Traffic::Random, Traffic::Ring, Traffic::Shift(k), Traffic::Transpose,
             Traffic::BitReversal, Traffic::Bisection, Traffic::NearestNeighbour(d), Traffic::HotSpot(percent)];
         for traffic in all {
             prop_assert_eq!(parse(&traffic.to_string()), traffic);

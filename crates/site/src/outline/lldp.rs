@@ -22,8 +22,9 @@ fn members(value: &Value) -> Vec<(&String, &Value)> {
 pub(super) fn read(files: &[(&str, &str)]) -> Result<Outline, ImportError> {
     let mut outline = Outline::default();
     let (mut names, mut switches): (Vec<String>, BTreeSet<String>) = (Vec::new(), BTreeSet::new());
-    // A cable is named from both ends where both were asked.
-    let mut seen: BTreeMap<[(String, String); 2], ()> = BTreeMap::new();
+    // Links by the machine that was asked and the one that it names. Where both were asked, each names the same cables:
+    // the ports by which they do are often spelled differently.
+    let mut links: BTreeMap<(String, String), BTreeMap<String, Option<f64>>> = BTreeMap::new();
     let add = |name: &str, names: &mut Vec<String>| {
         if !names.iter().any(|known| known == name) {
             names.push(name.to_owned());
@@ -52,7 +53,6 @@ pub(super) fn read(files: &[(&str, &str)]) -> Result<Outline, ImportError> {
             if name == own {
                 continue;
             }
-            let port = said["port"]["id"]["value"].as_str().unwrap_or_default().to_owned();
             let abilities =
                 fields["capability"].as_array().map_or_else(|| vec![&fields["capability"]], |all| all.iter().collect());
             let is_switch = abilities.iter().any(|one| {
@@ -62,14 +62,16 @@ pub(super) fn read(files: &[(&str, &str)]) -> Result<Outline, ImportError> {
                 switches.insert(name.clone());
             }
             add(&name, &mut names);
-            let mut ends = [(own.clone(), interface.clone()), (name.clone(), port)];
-            ends.sort();
-            if seen.insert(ends, ()).is_some() {
-                continue;
-            }
             let current = said["port"]["auto-negotiation"]["current"].as_str().unwrap_or_default();
-            outline.link([&own, &name], speed(current), 0);
+            links.entry((own.clone(), name)).or_default().insert(interface.clone(), speed(current));
         }
+    }
+    for ((own, name), cables) in &links {
+        let back = links.get(&(name.clone(), own.clone())).map_or(0, BTreeMap::len);
+        if back > cables.len() || (back == cables.len() && name < own) {
+            continue;
+        }
+        cables.values().for_each(|&rate| outline.link([own, name], rate, 0));
     }
     outline.sort_devices(&names, |name| Some(!switches.contains(name)));
     Ok(outline)

@@ -7,16 +7,17 @@
 //! | Slurm's `topology.conf`, `topology.yaml` | switches and hosts, no rates |
 //! | SimGrid platform XML | hosts, routers, links with bandwidth and latency |
 //! | GraphML | nodes and edges |
-//! | NCCL's topology XML | devices inside one host |
+//! | NCCL's topology XML, `nvidia-smi topo -m` | devices inside one host |
 //!
 //! Each becomes an [`Outline`], which is written as the graph file that [`hotlink_fabric::import`] reads. What a file does
 //! not state stays unstated: `+rate:400Gbit/s` behind the file's name gives links without a rate theirs, `+technology:roce`
-//! says what the network is.
+//! says what the network is, `+nvlink:25GB/s` gives NVLinks theirs.
 
 mod csv;
 mod graphml;
 mod lldp;
 mod nccl;
+mod nvidia;
 mod simgrid;
 mod slurm;
 mod xml;
@@ -42,12 +43,22 @@ pub enum Form {
     GraphMl,
     /// NCCL's topology XML.
     Nccl,
+    /// `nvidia-smi topo -m`.
+    Nvidia,
 }
 
 impl Form {
     /// All of them.
-    pub const ALL: [Form; 7] =
-        [Form::Csv, Form::Lldp, Form::SlurmConf, Form::SlurmYaml, Form::SimGrid, Form::GraphMl, Form::Nccl];
+    pub const ALL: [Form; 8] = [
+        Form::Csv,
+        Form::Lldp,
+        Form::SlurmConf,
+        Form::SlurmYaml,
+        Form::SimGrid,
+        Form::GraphMl,
+        Form::Nccl,
+        Form::Nvidia,
+    ];
 
     /// What a text is; `None`: none of these.
     pub fn of(text: &str) -> Option<Form> {
@@ -63,6 +74,7 @@ impl Form {
             () if text.starts_with('<') => None,
             () if first.contains('=') && (word == "switchname" || word == "blockname") => Some(Form::SlurmConf),
             () if first.starts_with("- topology:") || (first == "---" && has("\n- topology:")) => Some(Form::SlurmYaml),
+            () if text.lines().take(20).any(nvidia::is_head) => Some(Form::Nvidia),
             () if csv::is_head(first) => Some(Form::Csv),
             () => None,
         }
@@ -80,6 +92,8 @@ pub struct Link {
     pub latency_us: Option<f64>,
     /// Whether it carries from the first end to the second only.
     pub is_one_way: bool,
+    /// Whether it is an NVLink.
+    pub is_nvlink: bool,
     /// Line of the file.
     pub line: usize,
 }
@@ -94,6 +108,9 @@ pub struct Outline {
     /// Links.
     pub links: Vec<Link>,
 }
+
+/// What joins NVLinks, whatever its chips are.
+const NVLINK_SWITCH: &str = "nvlink switch";
 
 /// Most devices and links.
 const MOST: usize = 1 << 20;
@@ -112,6 +129,7 @@ impl Outline {
             Form::SimGrid => simgrid::read(file, text),
             Form::GraphMl => graphml::read(file, text),
             Form::Nccl => nccl::read(file, text),
+            Form::Nvidia => nvidia::read(file, text),
         }?;
         outline.checked(file)
     }
@@ -161,7 +179,14 @@ impl Outline {
 
     fn link(&mut self, ends: [&str; 2], rate_mbps: Option<f64>, line: usize) {
         let ends = ends.map(str::to_owned);
-        self.links.push(Link { ends, rate_mbps, latency_us: None, is_one_way: false, line });
+        self.links.push(Link { ends, rate_mbps, latency_us: None, is_one_way: false, is_nvlink: false, line });
+    }
+
+    /// Some NVLinks between two devices.
+    fn nvlinks(&mut self, ends: [&str; 2], count: u32, line: usize) {
+        let ends = ends.map(str::to_owned);
+        let link = Link { ends, rate_mbps: None, latency_us: None, is_one_way: false, is_nvlink: true, line };
+        self.links.extend(std::iter::repeat_n(link, count as usize));
     }
 
     /// Sorts devices into hosts and switches: a host is what `is_host` says, and where it says nothing, what has one link.
@@ -189,16 +214,20 @@ pub fn open(name: &str) -> Result<Option<(String, String)>, ImportError> {
     let words: Vec<&str> = if is_file(name) { vec![name] } else { name.split('+').collect() };
     let (rates, files): (Vec<&str>, Vec<&str>) = words.into_iter().partition(|word| word.starts_with("rate:"));
     let (kinds, files): (Vec<&str>, Vec<&str>) = files.into_iter().partition(|word| word.starts_with("technology:"));
+    let (own, files): (Vec<&str>, Vec<&str>) = files.into_iter().partition(|word| word.starts_with("nvlink:"));
     let technology = kinds.last().and_then(|word| word.strip_prefix("technology:"));
     let forms: Option<Vec<Form>> = files.iter().map(|file| form_of(file)).collect();
     let Some(form) = forms.as_ref().and_then(|forms| forms.first()).copied() else { return Ok(None) };
     let texts = files.iter().map(|file| Ok((*file, text_of(file)?))).collect::<Result<Vec<_>, ImportError>>()?;
-    let rate = rates.last().map(|word| (word, rate_mbps(&word[5..], false)));
-    let rate = match rate {
-        Some((word, None)) => return wrong(word, 0, "is no rate: allowed are rate:400Gbit/s, rate:50GB/s"),
-        other => other.and_then(|(_, rate)| rate),
+    let rate = |words: &[&str]| match words.last().map(|word| (word, word.split_once(':'))) {
+        Some((word, stated)) => match stated.and_then(|(_, rate)| rate_mbps(rate, false)) {
+            None => wrong(word, 0, "is no rate: allowed are rate:400Gbit/s, rate:50GB/s, nvlink:25GB/s"),
+            known => Ok(known),
+        },
+        None => Ok(None),
     };
-    let outline = match &texts[..] {
+    let (rate, own) = (rate(&rates)?, rate(&own)?);
+    let mut outline = match &texts[..] {
         [(file, text)] => Outline::read(form, file, text)?,
         _ if forms.is_some_and(|forms| forms.iter().all(|form| *form == Form::Lldp)) => {
             let texts: Vec<(&str, &str)> = texts.iter().map(|(file, text)| (*file, text.as_str())).collect();
@@ -206,6 +235,7 @@ pub fn open(name: &str) -> Result<Option<(String, String)>, ImportError> {
         }
         _ => return wrong(files[1], 0, "only outputs of lldpctl may stand beside each other"),
     };
+    outline.links.iter_mut().filter(|link| link.is_nvlink).for_each(|link| link.rate_mbps = link.rate_mbps.or(own));
     Ok(Some((files[0].to_owned(), outline.graph(rate, technology))))
 }
 

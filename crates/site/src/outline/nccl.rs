@@ -2,9 +2,10 @@
 //!
 //! GPUs and adapters (`net`) are the end points; processors and PCI Express devices forward. Rates: a `pci` element's
 //! `link_speed` times its `link_width`; NVLinks have none in the file.
+//! An NVLink that leads to a switch of NVLinks (class 0x0680) leads to one switch, whichever chip it names.
 
 use super::xml::{line, needed, parse};
-use super::{Link, Outline, wrong};
+use super::{Link, NVLINK_SWITCH, Outline, wrong};
 use hotlink_fabric::import::ImportError;
 use roxmltree::Node;
 use std::collections::BTreeMap;
@@ -29,11 +30,21 @@ pub(super) fn read(file: &str, text: &str) -> Result<Outline, ImportError> {
         let own = gpu.parent().and_then(|pci| pci.attribute("busid")).and_then(|bus| gpus.get(bus)).cloned();
         for link in gpu.children().filter(|node| node.has_tag_name("nvlink")) {
             let far = gpus.get(needed(file, link, "target")?);
-            // Each link between two GPUs is named by both.
-            if let (Some(own), Some(far)) = (&own, far)
-                && own < far
-            {
-                outline.link([own, far], None, line(link));
+            let count = match link.attribute("count").map_or(Ok(1), str::parse::<u32>) {
+                Ok(count @ 1..=64) => count,
+                _ => return wrong(file, line(link), "count: a number of NVLinks from 1 to 64"),
+            };
+            let is_switch = link.attribute("tclass").is_some_and(|class| class.starts_with("0x0680"));
+            match (&own, far) {
+                // Each link between two GPUs is named by both.
+                (Some(own), Some(far)) if own < far => outline.nvlinks([own, far], count, line(link)),
+                (Some(own), None) if is_switch => {
+                    if !outline.switches.iter().any(|name| name == NVLINK_SWITCH) {
+                        outline.switches.push(NVLINK_SWITCH.to_owned());
+                    }
+                    outline.nvlinks([own, NVLINK_SWITCH], count, line(link));
+                }
+                _ => {}
             }
         }
     }
@@ -68,6 +79,7 @@ fn inside(
                 rate_mbps: rate,
                 latency_us: None,
                 is_one_way: false,
+                is_nvlink: false,
                 line: line(pci),
             });
         };

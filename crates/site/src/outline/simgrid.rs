@@ -88,6 +88,7 @@ fn cluster(file: &str, node: Node<'_, '_>, outline: &mut Outline) -> Result<(), 
             rate_mbps: Some(rate),
             latency_us: Some(us),
             is_one_way: true,
+            is_nvlink: false,
             line: line(node),
         });
     }
@@ -99,6 +100,7 @@ fn cluster(file: &str, node: Node<'_, '_>, outline: &mut Outline) -> Result<(), 
                 rate_mbps: Some(rate),
                 latency_us: Some(us),
                 is_one_way,
+                is_nvlink: false,
                 line: line(node),
             });
         };
@@ -135,7 +137,14 @@ fn routes(file: &str, root: Node<'_, '_>, outline: &mut Outline) -> Result<(), I
         outline.switches.extend(ends.clone());
         let is_shared = link.attribute("sharing_policy") != Some("FATPIPE");
         let rate_mbps = is_shared.then_some(rate);
-        outline.links.push(Link { ends, rate_mbps, latency_us: Some(us), is_one_way: false, line: line(link) });
+        outline.links.push(Link {
+            ends,
+            rate_mbps,
+            latency_us: Some(us),
+            is_one_way: false,
+            is_nvlink: false,
+            line: line(link),
+        });
     }
     let mut joined = BTreeSet::new();
     let routers: BTreeSet<&str> =
@@ -171,6 +180,13 @@ fn join(outline: &mut Outline, joined: &mut BTreeSet<[String; 2]>, mut ends: [St
     }
     ends.sort();
     if joined.insert(ends.clone()) {
-        outline.links.push(Link { ends, rate_mbps: None, latency_us: Some(0.0), is_one_way: false, line });
+        outline.links.push(Link {
+            ends,
+            rate_mbps: None,
+            latency_us: Some(0.0),
+            is_one_way: false,
+            is_nvlink: false,
+            line,
+        });
     }
 }

@@ -1,5 +1,6 @@
 //! Slurm's `topology.conf` and `topology.yaml`: which switch has which hosts and which other switches below it. Neither
-//! states rates, nor how many cables join two switches: each pair counts with one.
+//! states rates, nor how many cables join two switches: each pair counts with one. `scontrol show topology` prints the
+//! first form, too, and names for a switch of switches all hosts below it.
 
 use super::{Outline, wrong};
 use crate::hostlist;
@@ -51,7 +52,7 @@ fn of_line(file: &str, number: usize, line: &str) -> Result<Switch, ImportError>
             "switchname" => value.clone_into(&mut switch.name),
             "switches" => switch.children = list(file, number, value)?,
             "nodes" => switch.hosts = list(file, number, value)?,
-            "linkspeed" => {}
+            "linkspeed" | "level" => {}
             "blockname" | "blocksizes" => {
                 return wrong(file, number, "blocks say nothing about cables: allowed is a tree of SwitchName lines");
             }
@@ -63,6 +64,10 @@ fn of_line(file: &str, number: usize, line: &str) -> Result<Switch, ImportError>
                 );
             }
         }
+    }
+    // What `scontrol` prints: the hosts are those of the switches below.
+    if !switch.children.is_empty() {
+        switch.hosts.clear();
     }
     match switch.name.is_empty() {
         true => wrong(file, number, "has no SwitchName"),

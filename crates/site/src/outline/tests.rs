@@ -1,4 +1,5 @@
-//! Examples are written from the formats' documentation; none was printed by the program itself.
+//! Examples are written from the formats' documentation, but for those in `lldpd` (lldpd 1.0.16 on three machines) and
+//! `topology-shown.txt` (Slurm 22.05.8), which these programs printed.
 
 use super::*;
 use hotlink_fabric::import::graph;
@@ -55,8 +56,29 @@ fn neighbours_of_a_host_are_read() {
 }
 
 #[test]
+fn a_cable_that_both_ends_name_is_one() {
+    let sample = |name: &'static str, text: &'static str| (name, text);
+    let [a, b, leaf] = [
+        sample("lldp.node01.json", include_str!("../../tests/data/lldpd/lldp.node01.json")),
+        sample("lldp.node02.json", include_str!("../../tests/data/lldpd/lldp.node02.json")),
+        sample("lldp.leaf.json", include_str!("../../tests/data/lldpd/lldp.leaf.json")),
+    ];
+    // Two cables of node01, one of node02; the switch is known by what it can, or by being named by hosts.
+    for files in [&[a, b][..], &[a, b, leaf], &[leaf, b, a]] {
+        let outline = Outline::of_neighbours(files).unwrap();
+        assert_eq!((outline.nodes.len(), &outline.switches[..], outline.links.len()), (2, &["leaf".to_owned()][..], 3));
+        assert_eq!(rates(&outline), [Some(1_250.0); 3]);
+    }
+    let outline = Outline::of_neighbours(&[leaf]).unwrap();
+    assert_eq!((outline.nodes, outline.links.len()), (vec!["leaf".into(), "node01".into(), "node02".into()], 3));
+}
+
+#[test]
 fn topologies_of_slurm_are_read() {
+    let shown = read(sample!("topology-shown.txt"));
     let outline = read(sample!("topology.conf"));
+    assert_eq!((shown.nodes, shown.switches), (outline.nodes.clone(), outline.switches.clone()));
+    assert_eq!(shown.links.len(), outline.links.len());
     assert_eq!((outline.nodes.len(), outline.switches.len(), outline.links.len()), (18, 4, 21));
     assert_eq!(nodes(&outline, Some(50_000.0)), 18);
     let outline = read(sample!("topology.yaml"));
@@ -102,8 +124,50 @@ fn the_inside_of_a_host_is_read() {
     // 16 lanes of 16 GT/s: 31.5 GB/s; processors and NVLink state no rate.
     let rate = outline.links[0].rate_mbps.unwrap();
     assert!((rate - 31_507.7).abs() < 0.1, "{rate}");
-    assert_eq!(outline.links.len(), 6);
+    // Twelve of them are the NVLinks between the two GPUs.
+    assert_eq!(outline.links.len(), 17);
     assert_eq!(nodes(&outline, Some(1e5)), 3);
+    let (_, text) = sample!("nccl.xml");
+    let switched = text.replace(
+        "target=\"0000:83:00.0\" count=\"12\" tclass=\"0x030200\"",
+        "target=\"x\" count=\"6\" tclass=\"0x068000\"",
+    );
+    let outline = Outline::read(Form::Nccl, "f", &switched).unwrap();
+    assert_eq!(outline.links.iter().filter(|link| link.is_nvlink && link.ends[1] == "nvlink switch").count(), 6);
+    assert!(refused(Form::Nccl, &text.replace("count=\"12\"", "count=\"no\"")).contains("count: a number of NVLinks"));
+}
+
+#[test]
+fn a_matrix_of_gpus_and_adapters_is_read() {
+    let outline = read(sample!("topo.txt"));
+    assert_eq!(outline.nodes, ["GPU0", "GPU1", "GPU2", "GPU3", "mlx5_0", "mlx5_1"]);
+    assert_eq!(outline.switches, ["pci switch 0", "pci switches 0", "cpu 0", "host 0"]);
+    let ends = |of: &Outline| -> Vec<String> {
+        of.links.iter().filter(|link| !link.is_nvlink).map(|link| link.ends.join(" - ")).collect()
+    };
+    let own = [
+        "GPU2 - pci switch 0",
+        "mlx5_1 - pci switch 0",
+        "GPU0 - pci switches 0",
+        "GPU1 - pci switches 0",
+        "mlx5_0 - pci switches 0",
+        "GPU3 - cpu 0",
+        "pci switch 0 - cpu 0",
+        "cpu 0 - host 0",
+        "pci switches 0 - host 0",
+    ];
+    assert_eq!(ends(&outline), own);
+    assert_eq!(outline.links.iter().filter(|link| link.is_nvlink).count(), 24);
+    assert_eq!(nodes(&outline, Some(1e5)), 6);
+    let (_, text) = sample!("topo.txt");
+    // Three GPUs at 12 links each are more than a GPU has: there is a switch.
+    let many = text.replace("SYS", "NV12").replace("NODE", "NV12").replace("PXB", "SYS").replace("PIX", "SYS");
+    assert!(Outline::read(Form::Nvidia, "f", &many).unwrap().switches.contains(&"nvlink switch".to_owned()));
+    assert!(refused(Form::Nvidia, &text.replace("\tPIX", "\tPIY")).starts_with("f:4: 'PIY' between GPU2 and NIC1"));
+    assert!(refused(Form::Nvidia, &text.replacen("\tPIX", "\tPXB", 1)).contains("not the same in both directions"));
+    assert!(refused(Form::Nvidia, text.split("NIC1\tSYS").next().unwrap()).contains("has no row of NIC1"));
+    let coloured = text.replacen("\tGPU0\tGPU1", "\t\u{1b}[4mGPU0\tGPU1\u{1b}[0m", 1);
+    assert_eq!(Outline::read(Form::of(&coloured).unwrap(), "f", &coloured).unwrap(), outline);
 }
 
 #[test]

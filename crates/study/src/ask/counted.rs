@@ -28,8 +28,8 @@ impl Question {
             Asked::Pingpong => return Err(WhyNot("counts patterns of traffic, not single messages".to_owned())),
         };
         let traffic = traffic(name).map_err(WhyNot)?;
-        let Question { capacities, size, seed, samples, paths, .. } = *self;
-        Ok(PatternQuestion { traffic, capacities, size, seed, samples, paths })
+        let Question { capacities, size, seed, samples, hash_seeds, paths, .. } = *self;
+        Ok(PatternQuestion { traffic, capacities, size, seed, samples, hash_seeds, paths })
     }
 }
 

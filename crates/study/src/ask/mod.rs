@@ -81,6 +81,9 @@ pub struct Question {
     pub seed: u64,
     /// Draws of random traffic.
     pub samples: u64,
+    /// Draws of the hash by which flows choose among equal paths; 0: the seed's alone.
+    #[serde(default)]
+    pub hash_seeds: u64,
     /// What is told beside the answer.
     #[serde(default)]
     pub detail: Detail,
@@ -111,6 +114,7 @@ impl Question {
             paths: None,
             seed: 1,
             samples: 100,
+            hash_seeds: 0,
             detail: Detail::default(),
         }
     }

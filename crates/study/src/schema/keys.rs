@@ -189,6 +189,8 @@ const SPLIT: &[Key] = &[
 /// Draws of random traffic.
 const DRAWS: &[Key] = &[
     key("hot_link_is_of", Text, "", "The draw of random traffic that the hot link is of"),
+    key("hash_seeds", Count, "", "Draws of the hash by which flows choose among equal paths"),
+    key("sprayed_bandwidth_per_node_MBps", Number, "MB/s", "The same with packets spread evenly over equal paths"),
     key("median_bandwidth_per_node_MBps", Number, "MB/s", "Median of the draws"),
     key("min_bandwidth_per_node_MBps", Number, "MB/s", "Least of the draws"),
     key("max_bandwidth_per_node_MBps", Number, "MB/s", "Greatest of the draws"),
@@ -204,13 +206,19 @@ const OWN_TREE: &[Key] = &[
     key("translation_misses", Count, "", "Pages that it had to walk for"),
 ];
 
-/// What random permutations and shifts get on a site's network.
+/// What random permutations, rings and shifts get on a site's network.
 const DRAWN: &[Key] = &[
     key("permutations", Count, "", "Random permutations that were drawn"),
     key("permutation_median_share", Number, "1", "Share of the permutation in the middle"),
     key("permutation_worst_share", Number, "1", "Share of the worst permutation"),
     key("permutation_best_share", Number, "1", "Share of the best permutation"),
     key("permutation_worst_seed", Text, "", "Seed by which `analyze` draws the worst permutation"),
+    key("rings", Count, "", "Rings of all hosts in random orders that were drawn"),
+    key("ring_median_share", Number, "1", "Share of the ring in the middle"),
+    key("ring_worst_share", Number, "1", "Share of the worst ring"),
+    key("ring_best_share", Number, "1", "Share of the best ring"),
+    key("ring_worst_seed", Text, "", "Seed by which `analyze` draws the worst ring"),
+    key("ring_in_order_share", Number, "1", "Share of the ring of hosts in order of their names"),
     key("shifts", Count, "", "Shifts that were tried"),
     key("shift_median_share", Number, "1", "Share of the shift in the middle"),
     key("shift_worst_share", Number, "1", "Share of the worst shift"),
@@ -483,6 +491,8 @@ pub const RECORDS: &[Records] = &[
                 key("levels", Count, "", "Levels of switches: 1 has hosts, 2 is a cable further, and so on"),
                 key("pattern", Text, "", "Pattern that the cables follow"),
                 key("aggregation_nodes", Count, "", "Adapters inside switches that compute reductions"),
+                key("lids_per_port", Count, "", "LIDs of a host's port (2 to the power of the LMC)"),
+                key("all_lids_share", Number, "1", "All-to-all where host i sends to LID i modulo their number"),
                 key("host_cables", Count, "", "Cables between hosts and switches"),
                 key("switch_cables", Count, "", "Cables between switches"),
                 key("parallel_cables", Count, "", "Cables between switches that have another between the same two"),
@@ -523,8 +533,14 @@ pub const RECORDS: &[Records] = &[
             ],
             DRAWN,
             &[
-                key("credit_loop", Flag, "", "Whether routes wait for each other in a circle on one virtual lane"),
+                key(
+                    "credit_loop",
+                    Flag,
+                    "",
+                    "Whether routes wait for each other in a circle on the lanes that are known, else on one",
+                ),
                 key("deadlock", Text, "", "The circle, or why there is none"),
+                key("lanes", Text, "", "Whether the virtual lanes of packets are known, and if not why"),
             ],
         ],
     },

@@ -1,0 +1,85 @@
+//! Virtual lanes under forwarding tables: each pair of nodes has a service level, each switch a lane for a level by the ports
+//! that a packet comes and goes by.
+
+use crate::network::{Channel, Network, Node, Vertex};
+use std::collections::BTreeMap;
+
+/// Service levels, and lanes of a port.
+pub const LEVELS: usize = 16;
+
+/// Lane by service level.
+pub type Row = [u8; LEVELS];
+
+/// The lanes of a network.
+#[derive(Debug)]
+pub struct Lanes {
+    /// Level by destination, then by source.
+    levels: Vec<u8>,
+    nodes: u32,
+    /// Every row that a switch has, once.
+    rows: Vec<Row>,
+    /// Of each switch the row by the place of the channel back to where a packet came from, then of the one it takes.
+    row_of: Vec<Vec<u32>>,
+    /// Of each channel, the place of the one back, at the switch that it leads to.
+    back: Vec<u8>,
+    count: u8,
+}
+
+impl Lanes {
+    /// The lane by which a switch discards packets.
+    pub const DROP: u8 = 15;
+    const UNKNOWN: u8 = u8::MAX;
+
+    /// From the level of each pair (source first) that has one; the row of each pair of channels that leave a switch, the
+    /// one back to where a packet came from and the one it takes; and of each channel the place of the one back, which is
+    /// the other direction of the same cable.
+    pub fn new(
+        network: &Network,
+        level: impl Fn(Node, Node) -> Option<u8>,
+        row: impl Fn(Channel, Channel) -> Row,
+        back: Vec<u8>,
+    ) -> Lanes {
+        let mut levels = Vec::with_capacity(network.nodes as usize * network.nodes as usize);
+        for to in network.node_iter() {
+            let known = |from: Node| level(from, to).filter(|&level| usize::from(level) < LEVELS);
+            levels.extend(network.node_iter().map(|from| known(from).unwrap_or(Lanes::UNKNOWN)));
+        }
+        let (mut rows, mut places) = (Vec::new(), BTreeMap::new());
+        let mut place = |row: Row| {
+            *places.entry(row).or_insert_with(|| {
+                rows.push(row);
+                rows.len() as u32 - 1
+            })
+        };
+        let switches = (network.nodes..network.vertices() as u32).map(Vertex);
+        let row_of = switches
+            .map(|v| {
+                let pairs = network.out(v).flat_map(move |back| network.out(v).map(move |on| (back, on)));
+                pairs.map(|(back, on)| place(row(back, on))).collect()
+            })
+            .collect();
+        let used = rows.iter().flatten().copied().filter(|&lane| lane < Lanes::DROP).max();
+        Lanes { levels, nodes: network.nodes, rows, row_of, back, count: 1 + used.unwrap_or(0) }
+    }
+
+    /// Lanes that any packet may use.
+    pub fn count(&self) -> u8 {
+        self.count
+    }
+
+    /// The service level of a pair; `None` where nobody states it.
+    pub fn level(&self, source: Node, destination: Node) -> Option<u8> {
+        let level = self.levels[destination.0 as usize * self.nodes as usize + source.0 as usize];
+        (level != Lanes::UNKNOWN).then_some(level)
+    }
+
+    /// The lane of a packet that came to a switch by one channel and leaves by another.
+    pub fn lane(&self, network: &Network, came: Channel, leaves: Channel, level: u8) -> u8 {
+        let at = network.from(leaves);
+        let first = network.port(at, 0).0;
+        let ports = network.out(at).len();
+        let back = usize::from(self.back[came.0 as usize]);
+        let row = self.row_of[(at.0 - self.nodes) as usize][back * ports + (leaves.0 - first) as usize];
+        self.rows[row as usize][usize::from(level)]
+    }
+}
