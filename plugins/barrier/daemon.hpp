@@ -5,7 +5,10 @@
 
 #include "hotlink_device.h"
 
+#include <csignal>
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <poll.h>
 #include <string>
@@ -237,5 +240,48 @@ private:
     std::vector<Client> clients;
     Group groups[HLB_GROUPS];
 };
+
+// The daemon's command line, for any device.
+struct Options {
+    const char *path = nullptr, *device = nullptr;
+    long nodes = 0, each = 0, standing = 0, seconds = 0, stale = 0, quiet = 0;
+
+    // What is wrong, or null.
+    const char *read(int argc, char **argv, int most) {
+        for (int k = 1; k < argc; k += 2) {
+            const char *name = argv[k];
+            if (k + 1 == argc) return "an option lacks its value";
+            if (!std::strcmp(name, "--socket")) { path = argv[k + 1]; continue; }
+            if (!std::strcmp(name, "--device")) { device = argv[k + 1]; continue; }
+            char *end;
+            long value = std::strtol(argv[k + 1], &end, 0);
+            if (*end || value < 0) return "a value is not a number";
+            if (!std::strcmp(name, "--nodes")) nodes = value;
+            else if (!std::strcmp(name, "--ranks-per-node")) each = value;
+            else if (!std::strcmp(name, "--standing")) standing = value;
+            else if (!std::strcmp(name, "--seconds")) seconds = value;
+            else if (!std::strcmp(name, "--stale")) stale = value;
+            else if (!std::strcmp(name, "--quiet")) quiet = value;
+            else return "unknown option";
+        }
+        return nodes < 1 || nodes > most ? "--nodes is missing or out of range" : nullptr;
+    }
+    static int usage(const char *why, int most) {
+        std::fprintf(stderr, "barrier-serve: %s\nusage: barrier-serve --nodes 1..%d [--device PATH] [--ranks-per-node M] "
+                     "[--standing 1] [--socket PATH] [--seconds S] [--stale MASK] [--quiet 1]\n", why, most);
+        return 2;
+    }
+    uint64_t limit_ns() const { return static_cast<uint64_t>(seconds) * 1000000000u; }
+};
+
+inline volatile sig_atomic_t ended = 0;
+inline void end_on_signals() {
+    std::signal(SIGTERM, [](int) { ended = 1; });
+    std::signal(SIGINT, [](int) { ended = 1; });
+}
+inline int failed(const char *what, int error) {
+    std::fprintf(stderr, "barrier-serve: %s: %s\n", what, std::strerror(error));
+    return 1;
+}
 
 #endif

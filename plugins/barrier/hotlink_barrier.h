@@ -66,6 +66,7 @@ struct hlb {
     int (*read)(struct hlb *);               /* 1 if the barrier entered last is released */
     struct hlb_word *(*awaited)(struct hlb *, uint32_t *seen); /* where to park, or NULL */
     void (*settle)(struct hlb *);            /* finds out whether ranks share cores, or NULL */
+    void (*shut)(struct hlb *);              /* gives wires back, or NULL */
     uint32_t epoch;                          /* barriers entered; its lowest bit is H06's level */
     int ranks, rank;
     int oversubscribed;                      /* ranks share cores, as far as is known */
@@ -74,6 +75,7 @@ struct hlb {
     struct hlb_word *up[HLB_FANIN];          /* flags: children (or the one peer) */
     int children, reported;
     unsigned group, base, in_bit;            /* a device's group; a parallel port's address and bit */
+    int out_file, in_file;                   /* lines of a GPIO chip */
     uint32_t naps;                           /* times parked, for whoever wonders where the time went */
     uint64_t reads, idles;                   /* reads of long waits, and calls of their idle hooks */
 };

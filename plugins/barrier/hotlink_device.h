@@ -8,13 +8,12 @@
  *   hlb_device_leave    closes the door
  *
  * The daemon (`hotlink barrier serve`) alone reaches the device's registers: it writes GROUP, knows who lives by their
- * connections, and hands a group out again once all who joined it have left or died. A node's own wires are one of
- *   pins   shared memory that the daemon passes: the compiled RTL
- *   port   a PC's parallel port, as H06 had (ioperm, inb, outb) */
+ * connections, and hands a group out again once all who joined it have left or died. A node's own wires are those that
+ * HOTLINK_BARRIER_WIRES names (hotlink_wires.h), else pins in memory that the daemon passes: the compiled RTL. */
 #ifndef HOTLINK_DEVICE_H
 #define HOTLINK_DEVICE_H
 
-#include "hotlink_barrier.h"
+#include "hotlink_wires.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -24,12 +23,7 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
-#if defined(__x86_64__) || defined(__i386__)
-#include <sys/io.h>
-#endif
 
-#define HLB_PORTS 32         /* most nodes of a device */
-#define HLB_GROUPS 8         /* groups that a device holds at once */
 #define HLB_ANSWER_S 60      /* how long an answer of the daemon may take on a machine with much to do */
 #define HLB_ANY_PORT 0xffffffffu
 
@@ -61,14 +55,6 @@ struct hlb_message {
     struct hlb_facts facts;
 };
 
-/* The RTL's pins, in shared memory. */
-struct hlb_pins {
-    struct hlb_word status;  /* bit g: the released level of group g, H06's IN wires */
-    struct hlb_word bell;    /* the device sleeps on it when nothing moves */
-    uint64_t clocks __attribute__((aligned(HLB_LINE))); /* of the RTL since its start */
-    struct hlb_word pin[HLB_GROUPS][HLB_PORTS];         /* each node's OUT wires */
-};
-
 struct hlb_session { /* a process's attachment to a device */
     int socket;
     uint32_t port;
@@ -77,64 +63,6 @@ struct hlb_session { /* a process's attachment to a device */
     struct hlb_pins *pins;
     pthread_mutex_t lock;
 };
-
-/* ---- wires: pins in shared memory --------------------------------------------------------------------------------- */
-
-/* Shows a level at a pin. The exchange orders it before the look at `parked`; the device counts itself parked before its
- * last look at the pins, so one of the two sees the other. */
-static inline void hlb_pin_set(struct hlb_pins *pins, uint32_t group, uint32_t port, uint32_t level) {
-    __atomic_exchange_n(&pins->pin[group][port].value, level, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&pins->bell.parked, __ATOMIC_SEQ_CST) != 0) hlb_store(&pins->bell, hlb_load(&pins->bell.value) + 1);
-}
-
-static inline unsigned hlb_pins_status(struct hlb *b) {
-    return hlb_load(&((struct hlb_pins *)b->memory)->status.value) >> b->group & 1u;
-}
-static inline void hlb_pins_write(struct hlb *b) {
-    hlb_pin_set((struct hlb_pins *)b->memory, b->group, (uint32_t)b->rank, b->epoch & 1u);
-}
-static inline int hlb_pins_read(struct hlb *b) { return hlb_pins_status(b) == (b->epoch & 1u); }
-
-static inline struct hlb_word *hlb_pins_awaited(struct hlb *b, uint32_t *seen) {
-    struct hlb_word *word = &((struct hlb_pins *)b->memory)->status;
-    *seen = hlb_load(&word->value);
-    return (*seen >> b->group & 1u) == (b->epoch & 1u) ? NULL : word;
-}
-
-/* ---- wires: the parallel port --------------------------------------------------------------------------------------- */
-
-#if defined(__x86_64__) || defined(__i386__)
-static inline void hlb_port_write(struct hlb *b) { outb((unsigned char)(b->epoch & 1u), (unsigned short)b->base); }
-
-static inline unsigned hlb_port_status(struct hlb *b) {
-    return (unsigned)inb((unsigned short)(b->base + 1)) >> b->in_bit & 1u;
-}
-
-static inline int hlb_port_read(struct hlb *b) { return hlb_port_status(b) == (b->epoch & 1u); }
-
-/* Opens the parallel port at `base` (0x378 is the usual one): OUT is data bit 0 (pin 2), IN status bit `in_bit` (6: pin
- * 10, not inverted). Needs ioperm, so CAP_SYS_RAWIO; the errno of the refusal is returned. Writes the status back. */
-static inline int hlb_port_open(struct hlb *b, unsigned base, unsigned in_bit) {
-    if (base > 0xfff0 || in_bit < 3 || in_bit > 6) return EINVAL; /* bits 0-2 are no wires, 7 is inverted */
-    if (ioperm(base, 3, 1) != 0) return errno;
-    b->base = base;
-    b->in_bit = in_bit;
-    b->write = hlb_port_write;
-    b->read = hlb_port_read;
-    b->epoch = hlb_port_status(b);
-    hlb_port_write(b);
-    return 0;
-}
-
-/* The same without a daemon: hold_ns is how long the write-back must stand before the first barrier, more than the
- * device's synchroniser and filter take. */
-static inline int hlb_port_attach(struct hlb *b, unsigned base, unsigned in_bit, int ranks, int rank, uint64_t hold_ns) {
-    int error = hlb_begin(b, ranks, rank);
-    if (!error) error = hlb_port_open(b, base, in_bit);
-    for (uint64_t begin = hlb_now_ns(); !error && hlb_now_ns() - begin < hold_ns;) HLB_PAUSE();
-    return error;
-}
-#endif
 
 /* ---- the daemon ---------------------------------------------------------------------------------------------------- */
 
@@ -275,7 +203,8 @@ static inline int hlb_device_ungroup(struct hlb_session *s, uint32_t group) {
     return hlb_ask_of_group(s, HLB_UNGROUP, group, NULL);
 }
 
-static inline int hlb_device_leave(struct hlb_session *s, const struct hlb *b) {
+static inline int hlb_device_leave(struct hlb_session *s, struct hlb *b) {
+    if (b->shut) b->shut(b);
     return hlb_ask_of_group(s, HLB_LEAVE, b->group, NULL);
 }
 
@@ -291,20 +220,10 @@ static inline int hlb_device_join(struct hlb_session *s, uint32_t group, struct 
     s->broken &= ~(1u << group); /* news of the group's last life */
     pthread_mutex_unlock(&s->lock);
     b->group = group;
-    if (wires && strncmp(wires, "port:", 5) == 0) {
-#if defined(__x86_64__) || defined(__i386__)
-        error = group == 0 ? hlb_port_open(b, (unsigned)strtoul(wires + 5, NULL, 0), 6) : ENOTSUP; /* one OUT, one IN */
-#else
-        error = ENOSYS;
-#endif
-    } else if (s->pins) {
-        b->memory = s->pins;
-        b->write = hlb_pins_write;
-        b->read = hlb_pins_read;
-        b->awaited = hlb_pins_awaited;
+    if (wires && *wires) error = hlb_wires_open(b, wires);
+    else if (s->pins) {
         b->oversubscribed = hlb_guess_oversubscribed((int)s->facts.ports + 1); /* the device is a process too */
-        b->epoch = hlb_pins_status(b);
-        hlb_pins_write(b);
+        hlb_pins_open(b, s->pins);
     } else error = ENODEV;
     for (uint64_t begin = hlb_now_ns(); !error && !(armed >> s->port & 1u); sched_yield()) {
         error = hlb_ask_of_group(s, HLB_ARMED, group, &armed);
@@ -333,6 +252,7 @@ static inline const char *hlb_error(int error) {
     case 0: return "no error";
     case EPERM: case EACCES: return "not permitted: ports need CAP_SYS_RAWIO and a kernel that is not locked down, a daemon must be this user's or root's";
     case ENOSYS: return "this kernel has no port access (ioperm)";
+    case ENOTSUP: return "HOTLINK_BARRIER_WIRES: allowed are port:0x378 and gpio:/dev/gpiochip0:OUT/IN[,OUT/IN ...], a pair a group";
     case ENOENT: case ECONNREFUSED: return "no daemon listens there; start one with `hotlink barrier serve`";
     case ECONNRESET: return "the daemon is gone";
     case EPIPE: return "a member of the group died";

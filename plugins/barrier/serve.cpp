@@ -8,10 +8,6 @@
 #include "daemon.hpp"
 #include "Vhb_device.h"
 
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
-
 namespace {
 
 constexpr uint32_t CLOCKS = 6;           // from a pin to the output: synchroniser 2, filter 3, machine 1 (f_latency.v)
@@ -19,7 +15,7 @@ constexpr uint32_t REST = 64;            // clocks without a change after which 
 constexpr uint32_t PATIENCE = 2000;      // rests before the device sleeps until a pin moves
 constexpr uint32_t TURN = 4096;          // clocks after which connections are looked at, whatever moves
 constexpr uint64_t NAP_NS = 1000000;
-volatile sig_atomic_t stop = 0, held = 0;
+volatile sig_atomic_t held = 0;
 
 // The RTL's inputs are numbers or arrays of words, by their width.
 template <typename T> void set_bit(T &to, uint32_t bit, uint32_t level) {
@@ -90,17 +86,6 @@ private:
     uint32_t watched = 0, level[HLB_GROUPS] = {};
 };
 
-int usage(const char *why) {
-    std::fprintf(stderr, "barrier-serve: %s\nusage: barrier-serve --nodes 1..%d [--ranks-per-node M] [--standing 1] "
-                 "[--socket PATH] [--seconds S] [--stale MASK] [--quiet 1]\n", why, HB_PORTS);
-    return 2;
-}
-
-int failed(const char *what, int error) {
-    std::fprintf(stderr, "barrier-serve: %s: %s\n", what, std::strerror(error));
-    return 1;
-}
-
 // What a clock costs here, over all groups: part of the device's facts.
 uint32_t clock_ps(Rtl &device) {
     constexpr uint32_t COUNT = 20000;
@@ -114,7 +99,7 @@ uint32_t clock_ps(Rtl &device) {
 void run(Rtl &device, Daemon &daemon, uint64_t limit_ns) {
     uint64_t begin = hlb_now_ns();
     uint32_t still = 0, since = 0, rests = 0;
-    while (!stop) {
+    while (!ended) {
         still = device.clock() ? 0 : still + 1;
         if (still < REST && ++since < TURN) continue;
         rests = still < REST ? 0 : rests + 1;
@@ -134,47 +119,32 @@ void run(Rtl &device, Daemon &daemon, uint64_t limit_ns) {
 } // namespace
 
 int main(int argc, char **argv) {
-    const char *path = nullptr;
-    long nodes = 0, each = 0, standing = 0, seconds = 0, stale = 0, quiet = 0;
-    for (int k = 1; k < argc; k += 2) {
-        if (k + 1 == argc) return usage("an option lacks its value");
-        if (!std::strcmp(argv[k], "--socket")) { path = argv[k + 1]; continue; }
-        char *end;
-        long value = std::strtol(argv[k + 1], &end, 0);
-        if (*end || value < 0) return usage("a value is not a number");
-        if (!std::strcmp(argv[k], "--nodes")) nodes = value;
-        else if (!std::strcmp(argv[k], "--ranks-per-node")) each = value;
-        else if (!std::strcmp(argv[k], "--standing")) standing = value;
-        else if (!std::strcmp(argv[k], "--seconds")) seconds = value;
-        else if (!std::strcmp(argv[k], "--stale")) stale = value;
-        else if (!std::strcmp(argv[k], "--quiet")) quiet = value;
-        else return usage("unknown option");
-    }
-    if (nodes < 1 || nodes > HB_PORTS) return usage("--nodes is missing or out of range");
+    Options options;
+    if (const char *why = options.read(argc, argv, HB_PORTS)) return options.usage(why, HB_PORTS);
+    const long nodes = options.nodes, stale = options.stale;
 
     int memory = memfd_create("hotlink-barrier-pins", MFD_CLOEXEC);
     if (memory < 0 || ftruncate(memory, sizeof(hlb_pins)) != 0) return failed("shared memory", errno);
     auto *pins = static_cast<hlb_pins *>(mmap(nullptr, sizeof(hlb_pins), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0));
     if (pins == MAP_FAILED) return failed("mmap", errno);
-    std::signal(SIGTERM, [](int) { stop = 1; });
-    std::signal(SIGINT, [](int) { stop = 1; });
+    end_on_signals();
     std::signal(SIGUSR1, [](int) { held = 1; });
     std::signal(SIGUSR2, [](int) { held = 0; });
 
     for (uint32_t p = 0; p < HLB_PORTS; p++)
         for (uint32_t g = 0; g < HLB_GROUPS; g++) pins->pin[g][p].value = static_cast<uint32_t>(stale >> p) & 1u;
     Rtl device(pins, static_cast<uint32_t>(nodes));
-    hlb_facts facts{"rtl", HLB_VERSION, static_cast<uint32_t>(nodes), HLB_GROUPS, static_cast<uint32_t>(each), CLOCKS, 0};
+    hlb_facts facts{"rtl", HLB_VERSION, static_cast<uint32_t>(nodes), HLB_GROUPS, static_cast<uint32_t>(options.each), CLOCKS, 0};
     facts.clock_ps = clock_ps(device); // long enough to let stale pins through
     Daemon daemon(device, facts, memory);
-    if (int error = daemon.listen_at(path)) return failed(path ? path : "socket", error);
-    if (standing) daemon.stand(static_cast<uint32_t>(nodes));
+    if (int error = daemon.listen_at(options.path)) return failed(options.path ? options.path : "socket", error);
+    if (options.standing) daemon.stand(static_cast<uint32_t>(nodes));
     device.watch(daemon.used());
-    if (!quiet) std::printf("barrier device: %ld nodes at %s\n", nodes, daemon.path());
+    if (!options.quiet) std::printf("barrier device: %ld nodes at %s\n", nodes, daemon.path());
     std::fflush(stdout);
     uint64_t begin = hlb_now_ns(), clocks = device.clocks;
-    run(device, daemon, static_cast<uint64_t>(seconds) * 1000000000u);
-    if (!quiet) std::printf("barrier device: %llu clocks in %.3f s\n", static_cast<unsigned long long>(device.clocks - clocks),
+    run(device, daemon, options.limit_ns());
+    if (!options.quiet) std::printf("barrier device: %llu clocks in %.3f s\n", static_cast<unsigned long long>(device.clocks - clocks),
                 static_cast<double>(hlb_now_ns() - begin) * 1e-9);
     return 0;
 }

@@ -42,6 +42,12 @@ MODELS = [
     ("32 barriers", {"P": 3, "B": 32, "STAGES": 1, "SAMPLES": 2, "BUS_PORTS": 2}, 1000),
     ("40 ports", {"P": 40, "B": 2, "SAMPLES": 4, "BUS_PORTS": 1 << 39 | 1 << 17}, 1000),
 ]
+# modules that are held to a model: name, top, parameters, clocks
+PARTS = [
+    ("groups: as the model, 3 ports, 4 groups", "groups", "hb_groups", {"P": 3, "BITS": 2}, 4000),
+    ("groups: as the model, 5 ports, 2 groups", "groups", "hb_groups", {"P": 5, "BITS": 1}, 3000),
+    ("spi: as the model", "spi", "hb_spi", {}, 12000),
+]
 BOARDS = [
     ("4 nodes over SPI and wires", "one", "hb_board", {"P": 4}),
     ("any SPI frame", "registers", "hb_board", {"P": 32, "B": 1, "ROOT": 0}),
@@ -102,6 +108,8 @@ def jobs():
                 for name, parameters, n in MODELS)
     yield from ((f"groups: {p} ports, {2**bits} groups", "hb_groups", "bench_groups", {"P": p, "BITS": bits},
                  {"BARRIERS": n}) for p, bits, n in GROUPS)
+    yield from ((name, top, "bench_parts", parameters, {"CLOCKS": n, "CONFIG": config})
+                for name, config, top, parameters, n in PARTS)
     yield from ((f"board: {name}", top, "bench_board", parameters, {"CONFIG": config})
                 for name, config, top, parameters in BOARDS)
 

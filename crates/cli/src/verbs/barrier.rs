@@ -27,8 +27,8 @@ enum What {
 
 #[derive(clap::Args)]
 struct Serve {
-    /// The device.
-    #[arg(long, value_enum, default_value_t = Served::Rtl)]
+    /// The device: rtl (the Verilog of rtl/barrier, compiled by Verilator), or spi:PATH (a board's registers by SPI).
+    #[arg(long, value_name = "rtl|spi:PATH", default_value = "rtl", value_parser = served)]
     device: Served,
     /// Nodes that the device joins, one port each.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(device::MOST_PORTS)))]
@@ -44,10 +44,18 @@ struct Serve {
     seconds: u32,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
+#[derive(Clone)]
 enum Served {
-    /// The Verilog of rtl/barrier, compiled by Verilator.
     Rtl,
+    Spi(String),
+}
+
+fn served(word: &str) -> Result<Served, String> {
+    match word.strip_prefix("spi:") {
+        Some(path) if path.starts_with('/') => Ok(Served::Spi(path.to_owned())),
+        None if word == "rtl" => Ok(Served::Rtl),
+        _ => Err("allowed are rtl and spi:PATH, such as spi:/dev/spidev0.0".to_owned()),
+    }
 }
 
 #[derive(clap::Args)]
@@ -72,10 +80,14 @@ fn run_server(args: &Serve, output: &Output) -> Result<Failure, Failure> {
     if let Some(path) = args.socket.as_ref().filter(|path| path.is_empty() || path.len() > MOST_PATH) {
         return Err(Failure::Input(format!("--socket {path}: allowed are paths of 1 to {MOST_PATH} bytes")));
     }
-    let program = match args.device {
+    let program = match &args.device {
         Served::Rtl => device::server(args.nodes, &output.face())?,
+        Served::Spi(_) => device::spi_server(&output.face())?,
     };
     let mut command = Command::new(&program);
+    if let Served::Spi(path) = &args.device {
+        command.args(["--device", path]);
+    }
     command.args(["--nodes", &args.nodes.to_string(), "--seconds", &args.seconds.to_string()]);
     command.args(["--ranks-per-node", &args.ranks_per_node.to_string()]);
     command.args(args.socket.iter().flat_map(|path| ["--socket", path]));

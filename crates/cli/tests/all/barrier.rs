@@ -89,6 +89,16 @@ fn a_running_daemon_is_measured() {
 }
 
 #[test]
+fn a_board_that_is_not_there_is_told() {
+    if !has("c++") {
+        return;
+    }
+    let output = hotlink(&["barrier", "serve", "--device", "spi:/dev/no-such-spidev", "--nodes", "4"]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && told.contains("/dev/no-such-spidev: No such file or directory"), "{told}");
+}
+
+#[test]
 fn flags_stand_beside_messages() {
     let args = ["measure", "barrier", "--via", "shm", "--ranks", "2", "--algorithm", "dissemination,flag"];
     let records = records(&[&args[..], &["--time", "0.02", "--blocks", "1", "--json"]].concat());
@@ -130,7 +140,7 @@ fn a_missing_tool_is_named_with_the_way_to_get_it() {
 fn bad_requests_are_told() {
     for (line, expected) in [
         ("barrier serve --nodes 33", "33 is not in 1..=32"),
-        ("barrier serve --device leds --nodes 4", "[possible values: rtl]"),
+        ("barrier serve --device leds --nodes 4", "allowed are rtl and spi:PATH"),
         ("barrier plugin --mpi lam", "--mpi lam: no such file or folder; allowed: auto, openmpi, mpich"),
         ("measure barrier --device rtl --ranks 2,40", "--ranks 40 with --device rtl: allowed are 2 to 32"),
         ("measure barrier --device flags --ranks 1", "--ranks 1 with --device flags: allowed are 2 to 256"),

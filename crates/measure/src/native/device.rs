@@ -28,13 +28,16 @@ const RTL: [Source; 9] = [
     source!("hb_sync.v", "rtl/barrier/src/hb_sync.v"),
 ];
 const HEADER: Source = source!("barrier/hotlink_barrier.h", "plugins/barrier/hotlink_barrier.h");
+const WIRES: Source = source!("barrier/hotlink_wires.h", "plugins/barrier/hotlink_wires.h");
 const DEVICE: Source = source!("barrier/hotlink_device.h", "plugins/barrier/hotlink_device.h");
 const DAEMON: Source = source!("barrier/daemon.hpp", "plugins/barrier/daemon.hpp");
 const SERVER: Source = source!("barrier/serve.cpp", "plugins/barrier/serve.cpp");
+const SPI: Source = source!("barrier/serve_spi.cpp", "plugins/barrier/serve_spi.cpp");
 const BENCH: Source = source!("barrier/bench_device.c", "plugins/barrier/bench_device.c");
 /// The plug-in's parts, which include the header by its place beside them.
-pub(super) const PLUGIN: [Source; 6] = [
+pub(super) const PLUGIN: [Source; 7] = [
     HEADER,
+    WIRES,
     DEVICE,
     source!("mpi/plugin.h", "plugins/mpi/plugin.h"),
     source!("mpi/setup.h", "plugins/mpi/setup.h"),
@@ -61,10 +64,26 @@ pub fn server(nodes: u32, face: &dyn Face) -> Result<PathBuf, Failure> {
     translate.push("../barrier/serve.cpp".to_owned());
     let recipe = Recipe {
         name: "barrier-serve",
-        sources: RTL.into_iter().chain([HEADER, DEVICE, DAEMON, SERVER]).collect(),
+        sources: RTL.into_iter().chain([HEADER, WIRES, DEVICE, DAEMON, SERVER]).collect(),
         steps: vec![translate, words("make -s -C translated -f Vhb_device.mk")],
         product: "barrier-serve",
         tools: "verilator, make and g++ (apt-get install verilator make g++)",
+    };
+    recipe.make(face)
+}
+
+/// The daemon for a board whose registers are reached over SPI.
+///
+/// # Errors
+/// What cannot be compiled, and what it needs.
+pub fn spi_server(face: &dyn Face) -> Result<PathBuf, Failure> {
+    let step = "c++ -std=c++17 -O2 -D_GNU_SOURCE barrier/serve_spi.cpp -o barrier-serve-spi -pthread";
+    let recipe = Recipe {
+        name: "barrier-serve-spi",
+        sources: vec![HEADER, WIRES, DEVICE, DAEMON, SPI],
+        steps: vec![words(step)],
+        product: "barrier-serve-spi",
+        tools: "a C++ compiler (apt-get install g++)",
     };
     recipe.make(face)
 }
@@ -73,7 +92,7 @@ pub fn server(nodes: u32, face: &dyn Face) -> Result<PathBuf, Failure> {
 pub(crate) fn bench(face: &dyn Face) -> Result<PathBuf, Failure> {
     let recipe = Recipe {
         name: "barrier-bench",
-        sources: vec![HEADER, DEVICE, BENCH],
+        sources: vec![HEADER, WIRES, DEVICE, BENCH],
         steps: vec![words("cc -std=gnu11 -O2 -Ibarrier barrier/bench_device.c -o barrier-bench -pthread -lrt")],
         product: "barrier-bench",
         tools: "a C compiler (apt-get install gcc libc6-dev)",
