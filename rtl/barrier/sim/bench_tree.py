@@ -53,8 +53,9 @@ class Ranks:
 class Coverage:
     """Which (up, down) states and moves each node has shown; anything else is an error."""
 
-    def __init__(self, nodes):
-        self.nodes, self.last = nodes, None
+    def __init__(self, nodes, radix, hop):
+        self.nodes, self.radix, self.hop, self.last = nodes, radix, hop, None
+        self.clock, self.moved = 0, {}  # when each node's release last moved
         self.states = [set() for _ in range(nodes)]
         self.moves = [set() for _ in range(nodes)]
 
@@ -67,7 +68,13 @@ class Coverage:
             self.states[n].add(self.last[n])
 
     def sample(self, up, down):
+        self.clock += 1
         for n in self.present:
+            if down >> n & 1 != self.last[n][1]:
+                # A release goes down level by level: a link and a register each.
+                late = self.clock - self.moved.get((n - 1) // self.radix, 0)
+                assert n == 0 or late == self.hop, f"node {n} was released {late} clocks after its parent, not {self.hop}"
+                self.moved[n] = self.clock
             state = (up >> n & 1, down >> n & 1)
             if state == self.last[n]:
                 continue
@@ -92,6 +99,7 @@ async def start(dut, rng, nodes, leaves, members, reset):
         dut.rst.value = 1
         await FallingEdge(dut.clk)
         dut.rst.value = 0
+        assert int(dut.up.value) == 0 and int(dut.down.value) == 0, "a reset left a node's state"
     dut.member.value = sum(1 << k for k in members)
     for n in rng.sample(range(nodes), nodes) if nodes < 30 else [None]:
         dut.start.value = (1 << nodes) - 1 if n is None else 1 << n
@@ -112,7 +120,7 @@ async def random_arrival(dut):
     hop = stages + samples + 1
     # A glitch at the moment of arrival delays the level by at most the glitch and the filter window.
     bound = hop * (2 * depth - 1) + 1 + (2 * samples if glitches else 0)
-    coverage = Coverage(nodes)
+    coverage = Coverage(nodes, radix, hop)
     pins = [rng.randrange(2) for _ in range(leaves)]
     done, worst = 0, 0
 
