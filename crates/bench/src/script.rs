@@ -40,7 +40,7 @@ impl Step {
     /// About how many operations it is on `ranks` ranks, never far too few.
     pub fn operations(&self, ranks: u32) -> u64 {
         use Algorithm::{Binomial, Bruck, Central, Dissemination, Linear, NWay, Pipelined, RecursiveDoubling};
-        use Algorithm::{Rabenseifner, Tournament, Tree};
+        use Algorithm::{Rabenseifner, ScatterDoubling, SegmentedRing, Tournament, Tree};
         let (ranks, rounds) = (u64::from(ranks), u64::from(ranks.max(1).ilog2()) + 1);
         let is_everybody =
             matches!(self.which.collective(), Collective::Allgather | Collective::Alltoall | Collective::ReduceScatter);
@@ -50,7 +50,10 @@ impl Step {
             Binomial => 6,
             Dissemination | NWay => 6 * rounds + 2,
             Bruck | RecursiveDoubling | Rabenseifner => 4 * rounds + 4,
-            Pipelined => 2 * self.size.div_ceil(self.segment.unwrap_or(1024)).max(1),
+            Pipelined if self.which == Which::Bcast => 2 * self.size.div_ceil(self.segment.unwrap_or(1024)).max(1),
+            SegmentedRing => (4 * ranks + 2) * (self.size / ranks).div_ceil(self.segment.unwrap_or(1 << 20)).max(1),
+            ScatterDoubling if ranks.is_power_of_two() => 4 * rounds + 4,
+            by_tree if by_tree.is_segmented() => 4 + 6 * self.size.div_ceil(self.segment.unwrap_or(self.size)).max(1),
             _ => 4 * ranks + 2,
         };
         ranks * each
@@ -103,8 +106,12 @@ impl FromStr for Step {
         let reduces = matches!(which, Which::Reduce | Which::Allreduce | Which::ReduceScatter);
         let size = sizes.next().transpose()?.unwrap_or(if reduces { ELEMENT } else { 1 });
         let segment = sizes.next().transpose()?;
-        if sizes.next().is_some() || (segment.is_some() && algorithm != Algorithm::Pipelined) {
-            return Err(format!("`{text}` has too many sizes: only pipelined takes a segment"));
+        if sizes.next().is_some() || (segment.is_some() && !algorithm.is_segmented()) {
+            let segmented = which.collective().algorithms().iter().filter(|algorithm| algorithm.is_segmented());
+            let names: Vec<&str> = segmented.map(|algorithm| algorithm.name()).collect();
+            let taken =
+                if names.is_empty() { "none takes".to_owned() } else { format!("only {} take", names.join(", ")) };
+            return Err(format!("`{text}` has too many sizes: of {}'s algorithms {taken} a segment", which.name()));
         }
         if segment.is_some_and(|segment| size.div_ceil(segment) > MOST_SEGMENTS) {
             return Err(format!("`{text}` has more than {MOST_SEGMENTS} segments"));

@@ -151,7 +151,10 @@ fn bad_requests_are_told() {
         (&["measure", "pingpong", "--ranks", "1"][..], "at least 2"),
         (&["measure", "pingpong", "--ranks", "100000"], "1 to 1024"),
         (&["measure", "saturation", "--size", "0"], "empty message"),
-        (&["measure", "barrier", "--algorithm", "trees"], "tree, dissemination, n-way, tournament; also flag"),
+        (
+            &["measure", "barrier", "--algorithm", "trees"],
+            "n-way, tournament, recursive-doubling, double-ring; also flag",
+        ),
         (&["measure", "bcast", "--algorithm", "hardware"], "--via shm has none"),
         (&["measure", "memory", "--size", "4", "--strides", "2"], "no point left"),
         (&["measure", "memory", "--size", "1TiB"], "allowed here"),

@@ -68,11 +68,35 @@ pub enum Algorithm {
     Bruck,
     /// n - 1 exchanges, each with another rank.
     Pairwise,
+    /// Round the ring and back, twice (Open MPI's "doublering" of two rounds).
+    DoubleRing,
+    /// Four chains from the root (Open MPI).
+    Chain,
+    /// A tree of two children each, the odd ranks under one and the even ones under the other (Open MPI).
+    Binary,
+    /// Down a binary tree, a half to each side; then the sides exchange (Open MPI).
+    SplitBinary,
+    /// A tree of radix 4 (Open MPI's default radix).
+    KNomial,
+    /// Scattered by a binomial tree, then gathered everywhere by doubling; where ranks are no power of two, as
+    /// `ScatterRing` (MPICH; Open MPI's "scatter_allgather").
+    ScatterDoubling,
+    /// The same, gathered round the ring (MPICH; Open MPI's "scatter_allgather_ring").
+    ScatterRing,
+    /// A ring for each segment of the parts (Open MPI's "segmented_ring").
+    SegmentedRing,
+    /// All vectors come to all, which combine them rank by rank (Open MPI).
+    AllgatherReduce,
+    /// Pairs of blocks, with the neighbours in turn; odd counts go round the ring (Open MPI).
+    NeighborExchange,
+    /// Halves over distances n/2, n/4 ... (MPICH; Open MPI).
+    RecursiveHalving,
 }
 
 use Algorithm::{
-    BasicLinear, Binomial, Bruck, Central, Dissemination, Hardware, Linear, NWay, Pairwise, Pipelined, Rabenseifner,
-    RecursiveDoubling, Ring, ScatterAllgather, Scattered, Tournament, Tree,
+    AllgatherReduce, BasicLinear, Binary, Binomial, Bruck, Central, Chain, Dissemination, DoubleRing, Hardware,
+    KNomial, Linear, NWay, NeighborExchange, Pairwise, Pipelined, Rabenseifner, RecursiveDoubling, RecursiveHalving,
+    Ring, ScatterAllgather, ScatterDoubling, ScatterRing, Scattered, SegmentedRing, SplitBinary, Tournament, Tree,
 };
 
 impl Collective {
@@ -102,18 +126,45 @@ impl Collective {
             Collective::ReduceScatter => "reduce-scatter",
         }
     }
+    /// Its algorithms: first those that the cost model picks from, and how many these are; then what foreign MPIs do
+    /// besides, for predictions of them, only if asked for.
+    fn own_and_foreign(self) -> (usize, &'static [Algorithm]) {
+        match self {
+            Collective::Barrier => {
+                (6, &[Hardware, Central, Tree, Dissemination, NWay, Tournament, RecursiveDoubling, DoubleRing])
+            }
+            Collective::Bcast => (
+                5,
+                &[
+                    Hardware,
+                    Linear,
+                    Binomial,
+                    Pipelined,
+                    ScatterAllgather,
+                    Chain,
+                    Binary,
+                    SplitBinary,
+                    KNomial,
+                    ScatterDoubling,
+                    ScatterRing,
+                ],
+            ),
+            Collective::Reduce => {
+                (4, &[Hardware, Binomial, Rabenseifner, Ring, Linear, Pipelined, Chain, Binary, KNomial])
+            }
+            Collective::Allreduce => (
+                5,
+                &[Hardware, Binomial, RecursiveDoubling, Rabenseifner, Ring, Linear, SegmentedRing, AllgatherReduce],
+            ),
+            Collective::ReduceScatter => (3, &[Hardware, Binomial, Ring, RecursiveHalving, Pairwise]),
+            Collective::Gather | Collective::Scatter => (2, &[Linear, Binomial]),
+            Collective::Allgather => (4, &[Linear, RecursiveDoubling, Bruck, Ring, NeighborExchange]),
+            Collective::Alltoall => (4, &[Linear, Pairwise, Bruck, Ring, BasicLinear, Scattered]),
+        }
+    }
     /// Its algorithms.
     pub fn algorithms(self) -> &'static [Algorithm] {
-        match self {
-            Collective::Barrier => &[Hardware, Central, Tree, Dissemination, NWay, Tournament],
-            Collective::Bcast => &[Hardware, Linear, Binomial, Pipelined, ScatterAllgather],
-            Collective::Reduce => &[Hardware, Binomial, Rabenseifner, Ring],
-            Collective::Allreduce => &[Hardware, Binomial, RecursiveDoubling, Rabenseifner, Ring],
-            Collective::ReduceScatter => &[Hardware, Binomial, Ring],
-            Collective::Gather | Collective::Scatter => &[Linear, Binomial],
-            Collective::Allgather => &[Linear, RecursiveDoubling, Bruck, Ring],
-            Collective::Alltoall => &[Linear, BasicLinear, Scattered, Pairwise, Bruck, Ring],
-        }
+        self.own_and_foreign().1
     }
 }
 
@@ -138,6 +189,17 @@ impl Algorithm {
             Ring => "ring",
             Bruck => "bruck",
             Pairwise => "pairwise",
+            DoubleRing => "double-ring",
+            Chain => "chain",
+            Binary => "binary",
+            SplitBinary => "split-binary",
+            KNomial => "k-nomial",
+            ScatterDoubling => "scatter-doubling",
+            ScatterRing => "scatter-ring",
+            SegmentedRing => "segmented-ring",
+            AllgatherReduce => "allgather-reduce",
+            NeighborExchange => "neighbor-exchange",
+            RecursiveHalving => "recursive-halving",
         }
     }
     /// The algorithm of `collective` called `name`.
@@ -151,9 +213,9 @@ impl Algorithm {
             format!("`{name}` is no algorithm of {}; allowed: {}", collective.name(), names.join(", "))
         })
     }
-    /// What foreign MPIs do, for predictions of them: never picked, only asked for.
-    pub fn is_foreign(self) -> bool {
-        matches!(self, BasicLinear | Scattered)
+    /// Whether it moves segments ([`Comm::set_segment`](crate::Comm::set_segment)).
+    pub fn is_segmented(self) -> bool {
+        matches!(self, Pipelined | Chain | Binary | SplitBinary | KNomial | SegmentedRing)
     }
     /// The one that the cost model picks for `bytes` (see [`Comm::force`](crate::Comm::force)).
     pub fn chosen(collective: Collective, ranks: u32, bytes: u64, limits: &Limits) -> Algorithm {
@@ -276,8 +338,8 @@ impl Costs {
         limits: &Limits,
         allowed: impl Fn(Algorithm) -> bool,
     ) -> Algorithm {
-        let all = collective.algorithms().iter().copied();
-        let all = all.filter(|algorithm| !algorithm.is_foreign());
+        let (own, all) = collective.own_and_foreign();
+        let all = all[..own].iter().copied();
         let possible = all.filter(|&algorithm| algorithm.is_possible(collective, limits) && allowed(algorithm));
         let cost = |algorithm: &Algorithm| self.of_algorithm(*algorithm, collective, ranks, bytes);
         possible.min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap_or(Linear)

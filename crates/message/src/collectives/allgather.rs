@@ -1,10 +1,11 @@
 //! Everybody's part to everybody.
 
 use super::algorithm::{Algorithm, Collective};
+use super::reduce::joined;
 use super::tags::ALLGATHER;
-use crate::Error;
 use crate::comm::{Comm, Side};
-use hotlink_port::{Layout, Port, Refusal, Span};
+use crate::{Error, Tag};
+use hotlink_port::{Layout, Port, Rank, Refusal, Span};
 
 impl<P: Port> Comm<P> {
     /// Every rank's `send` goes to its part of everybody's `recv`: round the ring.
@@ -28,6 +29,8 @@ impl<P: Port> Comm<P> {
             Algorithm::RecursiveDoubling if power => self.in_a_row(recv, Row::Doubling).await,
             // Doubling needs a power of two; Bruck's rounds are its like for any count.
             Algorithm::RecursiveDoubling | Algorithm::Bruck => self.in_a_row(recv, Row::Bruck).await,
+            Algorithm::NeighborExchange if !self.ranks().is_multiple_of(2) => self.allgather_ring(&parts).await,
+            Algorithm::NeighborExchange => self.in_a_row(recv, Row::Neighbors).await,
             _ => Err(Refusal::Unsupported.into()),
         }
     }
@@ -67,8 +70,9 @@ impl<P: Port> Comm<P> {
             self.keep(own, Span::new(row.memory, row.offset + mine, part))?;
         }
         match how {
-            Row::Doubling => self.allgather_doubling(row, part).await?,
+            Row::Doubling => self.doubling(ALLGATHER, self.rank(), &self.parts(row)?, |number| number).await?,
             Row::Bruck => self.allgather_bruck(row, part).await?,
+            Row::Neighbors => self.allgather_neighbors(&self.parts(row)?).await?,
         }
         if row.memory != recv.memory {
             self.keep(row, recv)?;
@@ -76,17 +80,47 @@ impl<P: Port> Comm<P> {
         }
         Ok(())
     }
-    async fn allgather_doubling(&self, row: Span, part: u64) -> Result<(), Error> {
-        let rank = self.rank();
+    /// What each has grows by exchanges over distances 1, 2, 4 ... `number`: this rank's among those of `parts`, which are a
+    /// power of two and lie in a row.
+    pub(super) async fn doubling(
+        &self,
+        tag: Tag,
+        number: u32,
+        parts: &[Span],
+        rank_of: impl Fn(u32) -> Rank,
+    ) -> Result<(), Error> {
         let mut step = 1;
-        while step < self.ranks() {
-            let block = |rank: u32| {
-                let first = u64::from(rank & !(step - 1));
-                Span::new(row.memory, row.offset + first * part, u64::from(step) * part)
+        while (step as usize) < parts.len() {
+            let block = |number: u32| {
+                let first = (number & !(step - 1)) as usize;
+                joined(&parts[first..first + step as usize])
             };
-            let peer = rank ^ step;
-            self.exchange(ALLGATHER, (peer, block(rank)), (peer, block(peer))).await?;
+            let (peer, to) = (number ^ step, rank_of(number ^ step));
+            self.exchange(tag, (to, block(number)), (to, block(peer))).await?;
             step *= 2;
+        }
+        Ok(())
+    }
+    /// One's own part with one neighbour; then, with each in turn, the pair of parts that came last.
+    async fn allgather_neighbors(&self, parts: &[Span]) -> Result<(), Error> {
+        let (rank, ranks) = (self.rank(), self.ranks());
+        let (right, left) = ((rank + 1) % ranks, (rank + ranks - 1) % ranks);
+        let first = rank & !1;
+        let neighbors = if rank == first { [right, left] } else { [left, right] };
+        let pair = |at: u32| joined(&parts[at as usize..at as usize + 2]);
+        let (rank, other) = (rank as usize, neighbors[0]);
+        self.exchange(ALLGATHER, (other, parts[rank]), (other, parts[other as usize])).await?;
+        let mut last = first;
+        // Even ranks receive from the right what lies ever further to the right, from the left to the left; odd ones the
+        // other way round.
+        let mut at = [first; 2];
+        for round in 1..ranks / 2 {
+            let way = (round % 2) as usize;
+            let is_right = neighbors[way] == right;
+            at[way] = if is_right { (at[way] + 2) % ranks } else { (at[way] + ranks - 2) % ranks };
+            let other = neighbors[way];
+            self.exchange(ALLGATHER, (other, pair(last)), (other, pair(at[way]))).await?;
+            last = at[way];
         }
         Ok(())
     }
@@ -124,4 +158,5 @@ impl<P: Port> Comm<P> {
 enum Row {
     Doubling,
     Bruck,
+    Neighbors,
 }

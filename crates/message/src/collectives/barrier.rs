@@ -25,6 +25,8 @@ impl<P: Port> Comm<P> {
             Algorithm::Dissemination => self.dissemination(2).await?,
             Algorithm::NWay => self.dissemination(WAYS).await?,
             Algorithm::Tournament => self.tournament().await?,
+            Algorithm::RecursiveDoubling => self.doubling_signals().await?,
+            Algorithm::DoubleRing => self.double_ring().await?,
             _ => return Err(Refusal::Unsupported.into()),
         }
         self.with_port(|port| port.note(Note::LeavesBarrier));
@@ -147,6 +149,43 @@ impl<P: Port> Comm<P> {
             if rank + step < ranks {
                 let request = self.start(Side::Send, rank + step, BARRIER, Span::new(NOWHERE, 0, 0))?;
                 self.wait(request).await?;
+            }
+        }
+        Ok(())
+    }
+    /// Ranks beyond a power of two tell one below it first, and are told at the end.
+    async fn doubling_signals(&self) -> Result<(), Error> {
+        let (rank, power) = (self.rank(), 1 << self.ranks().ilog2());
+        let empty = Span::new(NOWHERE, 0, 0);
+        if rank >= power {
+            self.signal(rank - power).await?;
+            return self.hear(rank - power).await;
+        }
+        let beyond = (rank + power < self.ranks()).then_some(rank + power);
+        if let Some(other) = beyond {
+            self.hear(other).await?;
+        }
+        let mut step = 1;
+        while step < power {
+            self.exchange(BARRIER, (rank ^ step, empty), (rank ^ step, empty)).await?;
+            step *= 2;
+        }
+        match beyond {
+            Some(other) => self.signal(other).await,
+            None => Ok(()),
+        }
+    }
+    /// The first time round all have come, the second time all know.
+    async fn double_ring(&self) -> Result<(), Error> {
+        let (rank, ranks) = (self.rank(), self.ranks());
+        let (left, right) = ((rank + ranks - 1) % ranks, (rank + 1) % ranks);
+        for _ in 0..if ranks > 1 { 2 } else { 0 } {
+            if rank > 0 {
+                self.hear(left).await?;
+            }
+            self.signal(right).await?;
+            if rank == 0 {
+                self.hear(left).await?;
             }
         }
         Ok(())

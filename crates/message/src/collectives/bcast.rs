@@ -1,7 +1,9 @@
 //! Broadcasts.
 
 use super::algorithm::{Algorithm, Collective, Costs};
-use super::tags::BCAST;
+use super::reduce;
+use super::tags::{ALLGATHER, BCAST};
+use super::tree::Shape;
 use crate::Error;
 use crate::comm::{Comm, Side};
 use crate::request::Request;
@@ -37,6 +39,11 @@ impl<P: Port> Comm<P> {
             Algorithm::Binomial => self.bcast_binomial(root, span).await,
             Algorithm::Pipelined => self.bcast_pipelined(root, span).await,
             Algorithm::ScatterAllgather => self.bcast_in_parts(root, span).await,
+            Algorithm::Chain => self.bcast_down(root, Shape::CHAIN, span).await,
+            Algorithm::Binary => self.bcast_down(root, Shape::Binary, span).await,
+            Algorithm::KNomial => self.bcast_down(root, Shape::K_NOMIAL, span).await,
+            Algorithm::SplitBinary => self.bcast_split(root, span).await,
+            Algorithm::ScatterDoubling | Algorithm::ScatterRing => self.bcast_scattered(root, span, algorithm).await,
             _ => Err(Refusal::Unsupported.into()),
         }
     }
@@ -58,7 +65,7 @@ impl<P: Port> Comm<P> {
             }
         }
     }
-    async fn bcast_linear(&self, root: Rank, span: Span) -> Result<(), Error> {
+    pub(super) async fn bcast_linear(&self, root: Rank, span: Span) -> Result<(), Error> {
         if self.rank() != root {
             return self.into(root, BCAST, span).await;
         }
@@ -84,32 +91,52 @@ impl<P: Port> Comm<P> {
         }
         self.wait_all(sends).await.map(|_| ())
     }
-    /// A segment goes on along the chain while the next one comes.
     async fn bcast_pipelined(&self, root: Rank, span: Span) -> Result<(), Error> {
-        let (me, ranks) = (self.relative(root), self.ranks());
-        let chosen = || Costs::of(self.limits()).segment(span.bytes(), ranks.saturating_sub(2));
+        let chosen = || Costs::of(self.limits()).segment(span.bytes(), self.ranks().saturating_sub(2));
         let segment = self.segment().unwrap_or_else(chosen);
-        let (before, after) = (self.absolute(root, (me + ranks - 1) % ranks), self.absolute(root, (me + 1) % ranks));
-        let piece = |at: u64| Span::new(span.memory, span.offset + at, segment.min(span.bytes() - at));
-        let starts = (0..span.bytes().max(1)).step_by(segment as usize);
-        let mut sends: Vec<Request> = Vec::new();
-        let mut coming = None;
-        for at in starts {
-            if me > 0 {
-                let now = match coming.take() {
-                    Some(request) => request,
-                    None => self.start(Side::Recv, before, BCAST, piece(at))?,
-                };
-                if at + segment < span.bytes() {
-                    coming = Some(self.start(Side::Recv, before, BCAST, piece(at + segment))?);
-                }
-                self.wait(now).await?;
-            }
-            if me + 1 < ranks {
-                sends.push(self.start(Side::Send, after, BCAST, piece(at))?);
-            }
+        let (parent, children) = self.relatives(root, Shape::PIPELINE);
+        let children: Vec<_> = children.into_iter().map(|child| (child, span)).collect();
+        self.down(parent, span, &children, segment).await
+    }
+    async fn bcast_down(&self, root: Rank, shape: Shape, span: Span) -> Result<(), Error> {
+        let (parent, children) = self.relatives(root, shape);
+        let children: Vec<_> = children.into_iter().map(|child| (child, span)).collect();
+        self.down(parent, span, &children, self.segment().unwrap_or(u64::MAX)).await
+    }
+    /// The first half goes to the odd side of a binary tree, the second to the even one. Then each odd rank exchanges with
+    /// the next; where the last has no other, the root sends it what it lacks.
+    async fn bcast_split(&self, root: Rank, span: Span) -> Result<(), Error> {
+        let halves = reduce::cut(span, 2, 1);
+        let (me, ranks) = (self.relative(root), self.ranks());
+        let side = |number: u32| usize::from(number.is_multiple_of(2));
+        let (parent, children) = self.relatives(root, Shape::Binary);
+        let half = |child: Rank| halves[if me == 0 { side((child + ranks - root) % ranks) } else { side(me) }];
+        let children: Vec<_> = children.into_iter().map(|child| (child, half(child))).collect();
+        let mine = halves[side(me)];
+        self.down(parent, mine, &children, self.segment().unwrap_or(u64::MAX)).await?;
+        let lonely = ranks.is_multiple_of(2).then_some(ranks - 1);
+        if me == 0 {
+            return match lonely {
+                Some(last) => self.out(self.absolute(root, last), BCAST, halves[1]).await,
+                None => Ok(()),
+            };
         }
-        self.wait_all(sends).await.map(|_| ())
+        if lonely == Some(me) {
+            return self.into(root, BCAST, halves[1]).await;
+        }
+        let other = self.absolute(root, if me.is_multiple_of(2) { me - 1 } else { me + 1 });
+        self.exchange(BCAST, (other, mine), (other, halves[1 - side(me)])).await
+    }
+    /// Parts are counted from the root, so that each subtree's lie in a row.
+    async fn bcast_scattered(&self, root: Rank, span: Span, how: Algorithm) -> Result<(), Error> {
+        let parts = self.cut(span, 1);
+        self.scatter_down(root, &parts).await?;
+        let me = self.relative(root);
+        if how == Algorithm::ScatterDoubling && self.ranks().is_power_of_two() {
+            return self.doubling(ALLGATHER, me, &parts, |number| self.absolute(root, number)).await;
+        }
+        let of = |rank: Rank| parts[((rank + self.ranks() - root) % self.ranks()) as usize];
+        self.allgather_ring(&(0..self.ranks()).map(of).collect::<Vec<_>>()).await
     }
     async fn bcast_in_parts(&self, root: Rank, span: Span) -> Result<(), Error> {
         let parts = self.cut(span, 1);

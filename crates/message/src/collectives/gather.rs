@@ -1,6 +1,7 @@
 //! Gathers and scatters.
 
 use super::algorithm::{Algorithm, Collective};
+use super::reduce::joined;
 use super::tags::{GATHER, SCATTER};
 use crate::Error;
 use crate::comm::{Comm, Side};
@@ -112,5 +113,19 @@ impl<P: Port> Comm<P> {
         }
         self.keep(piece(0, 1), recv)?;
         self.free(all.memory)
+    }
+    /// Down a binomial tree, in place: `parts` are counted from the root.
+    pub(super) async fn scatter_down(&self, root: Rank, parts: &[Span]) -> Result<(), Error> {
+        let (parent, under) = self.subtree(root);
+        let me = self.relative(root);
+        let piece = |first: u32, count: u32| joined(&parts[(me + first) as usize..(me + first + count) as usize]);
+        if me != 0 {
+            self.into(parent, SCATTER, piece(0, under)).await?;
+        }
+        let children: Vec<_> = self.children(root, under).collect();
+        for (child, first, count) in children.into_iter().rev() {
+            self.out(child, SCATTER, piece(first, count)).await?;
+        }
+        Ok(())
     }
 }

@@ -1,16 +1,19 @@
 //! Collectives on point-to-point messages. Every rank of the communicator calls them, in the same order and with the
 //! same sizes.
 //!
-//! | collective | algorithms |
-//! |---|---|
-//! | barrier | the fabric's own, central, tree, dissemination, n-way dissemination, tournament |
-//! | bcast | the fabric's own, linear, binomial, pipelined chain, scatter and allgather |
-//! | reduce | the fabric's own, binomial, Rabenseifner, ring |
-//! | allreduce | the fabric's own, binomial (reduce and bcast), recursive doubling, Rabenseifner, ring |
-//! | reduce-scatter | the fabric's own, binomial (reduce and scatter), ring |
-//! | gather, scatter | linear, binomial; gatherv and scatterv linear |
-//! | allgather | linear, recursive doubling, Bruck, ring; allgatherv ring |
-//! | alltoall | linear, pairwise, Bruck, ring; alltoallv the last two only if forced; as foreign MPIs do it, only if forced: basic linear, scattered |
+//! | collective | algorithms | only if forced: what foreign MPIs do |
+//! |---|---|---|
+//! | barrier | the fabric's own, central, tree, dissemination, n-way dissemination, tournament | recursive doubling, double ring |
+//! | bcast | the fabric's own, linear, binomial, pipelined chain, scatter and allgather | chain, binary, split binary, k-nomial; binomial scatter with doubling or ring |
+//! | reduce | the fabric's own, binomial, Rabenseifner, ring | linear, pipelined, chain, binary, k-nomial |
+//! | allreduce | the fabric's own, binomial (reduce and bcast), recursive doubling, Rabenseifner, ring | linear, segmented ring, allgather and reduce |
+//! | reduce-scatter | the fabric's own, binomial (reduce and scatter), ring | recursive halving, pairwise |
+//! | gather, scatter | linear, binomial; gatherv and scatterv linear | |
+//! | allgather | linear, recursive doubling, Bruck, ring; allgatherv ring | neighbour exchange |
+//! | alltoall | linear, pairwise; of equal parts also Bruck, ring | alltoallv by Bruck, ring; basic linear, scattered |
+//!
+//! Which of them Open MPI and MPICH take at which size is in `docs/collectives.md`. Those of Open MPI that move segments
+//! move whole messages unless a segment is set, as Open MPI 5 does by default.
 //!
 //! One cost model picks by size and count ([`algorithm`]); [`Comm::force`] overrides it. The v-variants take one
 //! [`Span`] per rank; the plain ones cut a span into equal parts.
@@ -23,6 +26,7 @@ mod bcast;
 mod gather;
 mod reduce;
 pub(crate) mod tags;
+mod tree;
 
 use crate::comm::{Comm, Side};
 use crate::{Combine, Element, Error, Operation, Tag};

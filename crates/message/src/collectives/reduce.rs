@@ -2,10 +2,14 @@
 //! allreduce get the same bits, and every run again.
 
 use super::algorithm::{Algorithm, Collective};
-use super::tags::{GATHER, REDUCE};
+use super::tags::{GATHER, REDUCE, SCATTER};
+use super::tree::Shape;
 use crate::Error;
 use crate::comm::{Comm, Side};
 use hotlink_port::{Call, Op, Operation, Port, Rank, Refusal, Share, Span, Work};
+
+/// Segments of [`Algorithm::SegmentedRing`]: Open MPI's, where none is set.
+const RING_SEGMENT: u64 = 1 << 20;
 
 impl<P: Port> Comm<P> {
     /// Combines every rank's `send` element by element into `recv` of `root`; `recv` is scratch elsewhere.
@@ -23,12 +27,23 @@ impl<P: Port> Comm<P> {
             return self.by_fabric(operation, share, send, recv).await;
         }
         self.keep(send, recv)?;
+        let segment = self.segment().unwrap_or(u64::MAX);
         match algorithm {
             Algorithm::Binomial => self.reduce_binomial(root, operation, recv).await,
             Algorithm::Rabenseifner => {
-                let (mine, parts) = self.reduce_scatter_halving(operation, recv).await?;
-                self.bring(root, mine, &parts).await
+                let parts = cut(recv, 1 << self.ranks().ilog2(), operation.element_bytes());
+                let number = self.halving(operation, recv, &parts).await?;
+                let mut owners = vec![None; self.ranks() as usize];
+                for (number, part) in (0..).zip(&parts) {
+                    owners[self.unfolded(number) as usize] = Some(*part);
+                }
+                self.bring(root, number.map(|number| parts[number as usize]), &owners).await
             }
+            Algorithm::Linear => self.reduce_linear(root, operation, recv).await,
+            Algorithm::Pipelined => self.up(root, Shape::PIPELINE, operation, recv, segment).await,
+            Algorithm::Chain => self.up(root, Shape::CHAIN, operation, recv, segment).await,
+            Algorithm::Binary => self.up(root, Shape::Binary, operation, recv, segment).await,
+            Algorithm::KNomial => self.up(root, Shape::K_NOMIAL, operation, recv, segment).await,
             Algorithm::Ring => {
                 let parts = self.cut(recv, operation.element_bytes());
                 self.reduce_scatter_ring(operation, &parts).await?;
@@ -61,6 +76,12 @@ impl<P: Port> Comm<P> {
                 self.reduce_scatter_ring(operation, &parts).await?;
                 self.allgather_ring(&parts).await
             }
+            Algorithm::Linear => {
+                self.reduce_linear(0, operation, recv).await?;
+                self.bcast_linear(0, recv).await
+            }
+            Algorithm::SegmentedRing => self.allreduce_segmented(operation, recv).await,
+            Algorithm::AllgatherReduce => self.allreduce_gathered(operation, recv).await,
             _ => Err(Refusal::Unsupported.into()),
         }
     }
@@ -89,6 +110,8 @@ impl<P: Port> Comm<P> {
                 self.keep(parts[self.rank() as usize], recv)?;
                 self.free(whole.memory)
             }
+            Algorithm::RecursiveHalving => self.reduce_scatter_halving(operation, send, recv).await,
+            Algorithm::Pairwise => self.reduce_scatter_pairwise(operation, send, recv).await,
             _ => Err(Refusal::Unsupported.into()),
         }
     }
@@ -116,7 +139,7 @@ impl<P: Port> Comm<P> {
         }
         self.until(Call::Reduce, |engine| engine.reduced.take()).await
     }
-    fn combine(&self, operation: Operation, other: Span, into: Span) -> Result<(), Error> {
+    pub(super) fn combine(&self, operation: Operation, other: Span, into: Span) -> Result<(), Error> {
         Ok(self.with_port(|port| {
             port.compute(Work::Own { streamed: 3 * into.bytes(), scattered: 0 });
             port.combine(operation, other, into)
@@ -185,16 +208,11 @@ impl<P: Port> Comm<P> {
         self.free(other.memory)?;
         self.unfold(recv).await
     }
-    /// Reduce-scatter by recursive halving: which part of `recv` this rank has whole now (none if it sits out), and
-    /// which each rank has.
-    async fn reduce_scatter_halving(
-        &self,
-        operation: Operation,
-        recv: Span,
-    ) -> Result<(Option<Span>, Vec<Option<Span>>), Error> {
+    /// Reduce-scatter by recursive halving: this rank's number among those of `parts` of `recv`, a power of two in a row, of
+    /// which it has that one whole now (none if it sits out).
+    async fn halving(&self, operation: Operation, recv: Span, parts: &[Span]) -> Result<Option<u32>, Error> {
         let other = self.scratch(recv, recv.bytes())?;
         let (number, power) = self.fold(operation, recv, other).await?;
-        let parts = cut(recv, power, operation.element_bytes());
         let within = |from: u32, to: u32| joined(&parts[from as usize..to as usize]);
         if let Some(number) = number {
             let (mut first, mut count) = (0, power);
@@ -211,32 +229,82 @@ impl<P: Port> Comm<P> {
             }
         }
         self.free(other.memory)?;
-        let mut owners = vec![None; self.ranks() as usize];
-        for (number, part) in parts.iter().enumerate() {
-            owners[self.unfolded(number as u32) as usize] = Some(*part);
-        }
-        Ok((number.map(|number| parts[number as usize]), owners))
+        Ok(number)
     }
     async fn allreduce_rabenseifner(&self, operation: Operation, recv: Span) -> Result<(), Error> {
-        let (mine, _) = self.reduce_scatter_halving(operation, recv).await?;
-        let power = 1 << self.ranks().ilog2();
-        let parts = cut(recv, power, operation.element_bytes());
-        if mine.is_some() {
-            let extra = self.ranks() - power;
-            let number = if self.rank() < 2 * extra { self.rank() / 2 } else { self.rank() - extra };
-            let mut step = 1;
-            while step < power {
-                let peer = number ^ step;
-                let block = |number: u32| {
-                    let first = number & !(step - 1);
-                    joined(&parts[first as usize..(first + step) as usize])
-                };
-                let to = self.unfolded(peer);
-                self.exchange(REDUCE, (to, block(number)), (to, block(peer))).await?;
-                step *= 2;
-            }
+        let parts = cut(recv, 1 << self.ranks().ilog2(), operation.element_bytes());
+        if let Some(number) = self.halving(operation, recv, &parts).await? {
+            self.doubling(REDUCE, number, &parts, |number| self.unfolded(number)).await?;
         }
         self.unfold(recv).await
+    }
+    /// A rank that goes on stands for the one before it that sits out as well, and sends it its part.
+    async fn reduce_scatter_halving(&self, operation: Operation, send: Span, recv: Span) -> Result<(), Error> {
+        let whole = self.scratch(send, send.bytes())?;
+        self.keep(send, whole)?;
+        let (rank, power) = (self.rank() as usize, 1 << self.ranks().ilog2());
+        let (parts, folded) = (self.parts(whole)?, 2 * (self.ranks() as usize - power));
+        let group = |number: u32| match self.unfolded(number) as usize {
+            rank if rank < folded => joined(&parts[rank - 1..=rank]),
+            rank => parts[rank],
+        };
+        let groups: Vec<Span> = (0..power as u32).map(group).collect();
+        match self.halving(operation, whole, &groups).await? {
+            None => self.into(self.rank() + 1, SCATTER, recv).await?,
+            Some(_) => {
+                if rank < folded {
+                    self.out(self.rank() - 1, SCATTER, parts[rank - 1]).await?;
+                }
+                self.keep(parts[rank], recv)?;
+            }
+        }
+        self.free(whole.memory)
+    }
+    /// One's own part, then those of the ranks before, the nearest first.
+    async fn reduce_scatter_pairwise(&self, operation: Operation, send: Span, recv: Span) -> Result<(), Error> {
+        let (rank, ranks) = (self.rank(), self.ranks());
+        let parts = self.parts(send)?;
+        self.keep(parts[rank as usize], recv)?;
+        let other = self.scratch(recv, recv.bytes())?;
+        for round in 1..ranks {
+            let (to, from) = ((rank + round) % ranks, (rank + ranks - round) % ranks);
+            self.exchange(REDUCE, (to, parts[to as usize]), (from, other)).await?;
+            self.combine(operation, other, recv)?;
+        }
+        self.free(other.memory)
+    }
+    /// The root combines with its own those of the others, the last rank first.
+    async fn reduce_linear(&self, root: Rank, operation: Operation, recv: Span) -> Result<(), Error> {
+        if self.rank() != root {
+            return self.out(root, REDUCE, recv).await;
+        }
+        let other = self.scratch(recv, recv.bytes())?;
+        for from in (0..self.ranks()).rev().filter(|&from| from != root) {
+            self.into(from, REDUCE, other).await?;
+            self.combine(operation, other, recv)?;
+        }
+        self.free(other.memory)
+    }
+    /// The ring's first time round for each segment of the parts, then once more for whole parts.
+    async fn allreduce_segmented(&self, operation: Operation, recv: Span) -> Result<(), Error> {
+        let element = operation.element_bytes();
+        let parts = self.cut(recv, element);
+        let phases = parts[0].bytes().div_ceil(self.segment().unwrap_or(RING_SEGMENT)).max(1) as u32;
+        for phase in 0..phases as usize {
+            let slices: Vec<Span> = parts.iter().map(|&part| cut(part, phases, element)[phase]).collect();
+            self.reduce_scatter_ring(operation, &slices).await?;
+        }
+        self.allgather_ring(&parts).await
+    }
+    /// Everybody combines all vectors in the order of the ranks.
+    async fn allreduce_gathered(&self, operation: Operation, recv: Span) -> Result<(), Error> {
+        let all = self.scratch(recv, recv.bytes() * u64::from(self.ranks()))?;
+        let vectors = self.parts(all)?;
+        self.keep(recv, vectors[self.rank() as usize])?;
+        self.allgather_ring(&vectors).await?;
+        self.keep(vectors[0], recv)?;
+        vectors[1..].iter().try_for_each(|&vector| self.combine(operation, vector, recv))?;
+        self.free(all.memory)
     }
     /// Round the ring: each part is combined on its way to the rank that it is named after.
     async fn reduce_scatter_ring(&self, operation: Operation, parts: &[Span]) -> Result<(), Error> {
@@ -287,7 +355,7 @@ pub(super) fn cut(span: Span, count: u32, element: u64) -> Vec<Span> {
 }
 
 /// Neighbouring parts as one span.
-fn joined(parts: &[Span]) -> Span {
+pub(super) fn joined(parts: &[Span]) -> Span {
     let bytes = parts.iter().map(Span::bytes).sum();
     Span::new(parts[0].memory, parts[0].offset, bytes)
 }
