@@ -136,7 +136,7 @@ impl Stated {
         if let Some(table) = root.table_opt("parameter") {
             for name in table.keys() {
                 if let Some(parameter) = parameter_named(&name)
-                    && let Some(value) = table.value_opt(&name, parameter.dimension, 0.0..=MOST)
+                    && let Some(value) = table.value_opt(&name, parameter.dimension, parameter.allowed())
                 {
                     self.parameters.insert(name, value);
                 }

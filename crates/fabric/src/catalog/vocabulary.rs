@@ -1,7 +1,9 @@
 //! The parameters of hosts and adapters that files may state under `[parameter]`, for the simulator and for
 //! reports. A name says what is meant, the dimension which units are allowed; nothing else is accepted.
 
+use super::read::MOST;
 use crate::sheet::unit::Dimension;
+use std::ops::RangeInclusive;
 
 /// One declared parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +14,14 @@ pub struct Parameter {
     pub dimension: Dimension,
     /// What it means.
     pub meaning: &'static str,
+}
+
+impl Parameter {
+    /// Values that a file may state, in the base unit.
+    pub(super) fn allowed(&self) -> RangeInclusive<f64> {
+        // A source that stops for good, or that never slows down, is no answer to marks.
+        if self.name.starts_with("ecn_") { 1e-4..=1.0 } else { 0.0..=MOST }
+    }
 }
 
 const fn parameter(name: &'static str, dimension: Dimension, meaning: &'static str) -> Parameter {
@@ -69,6 +79,14 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("dma_read_rate", Rate, "DMA from host memory to the adapter"),
     parameter("dma_setup_time", Time, "time to prepare and start one DMA operation"),
     parameter("dma_write_rate", Rate, "DMA from the adapter to host memory"),
+    parameter("ecn_least_rate", Ratio, "least rate of a source that is told of marks, over its link's"),
+    parameter(
+        "ecn_mark_share",
+        Ratio,
+        "share of a buffer that waits before a packet from where on packets are marked (ECN)",
+    ),
+    parameter("ecn_rate_cut", Ratio, "rate of a source after a mark over that before"),
+    parameter("ecn_recovery", Ratio, "share of its pause that a source takes away for a packet without a mark"),
     parameter("host_overhead_recv", Time, "processor time to receive a short message (LogP o_r)"),
     parameter("host_overhead_send", Time, "processor time to send a short message (LogP o_s)"),
     parameter("host_processors", Count, "processors per node"),

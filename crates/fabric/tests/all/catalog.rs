@@ -29,6 +29,44 @@ fn every_embedded_part_loads_and_some_fabric_stands_on_it() {
     }
 }
 
+/// Else `--sensitivity` could not vary it, and an interval would leave it out.
+#[test]
+fn every_estimate_states_how_far_it_may_be_off() {
+    let library = Library::embedded();
+    let folders = ["fabrics", "parts", "prices"].into_iter().flat_map(|folder| library.list(folder));
+    let mut without = Vec::new();
+    for listed in folders {
+        let described = library.describe(&listed.name).unwrap_or_else(|mistakes| panic!("{}", told(&mistakes)));
+        // How many of what is where, is no quantity that could be a little off: nothing varies a shape.
+        let is_count = |key: &str| {
+            key.starts_with("topology.")
+                || ["barrier", "reduction"].iter().any(|tree| {
+                    ["arity", "machine_nodes", "partition_nodes", "channels", "phases"]
+                        .iter()
+                        .any(|count| key == format!("{tree}.{count}"))
+                })
+        };
+        // A price has its own keys for that.
+        let prices = library.price_list(&listed.name).map(|list| list.items).unwrap_or_default();
+        let is_between = |key: &str| {
+            let item = key.strip_prefix("item.").and_then(|key| key.strip_suffix(".price"));
+            item.and_then(|item| prices.get(item)).is_some_and(|item| item.low.is_some() && item.high.is_some())
+        };
+        let is_open = |entry: &&catalog::Entry| {
+            let is_estimate = entry.status == Status::Estimated && entry.range.is_none();
+            is_estimate && !is_count(&entry.key) && !is_between(&entry.key)
+        };
+        without.extend(described.entries.iter().filter(is_open).map(|entry| format!("{}: {}", listed.name, entry.key)));
+    }
+    assert!(without.is_empty(), "estimates without an uncertainty:\n{}", without.join("\n"));
+    for technology in hotlink_fabric::technology::TECHNOLOGIES {
+        for assumption in technology.assumptions {
+            let [low, high] = assumption.range;
+            assert!((low..=high).contains(&assumption.value), "{}: {}", technology.name, assumption.parameter);
+        }
+    }
+}
+
 #[test]
 fn every_claim_of_the_five_studies_is_there_once() {
     let studies = ["k98", "w01", "p01", "h06", "m02"];

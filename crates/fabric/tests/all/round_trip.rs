@@ -51,7 +51,10 @@ proptest! {
         };
         spec.resources.insert(Role::Memory, resource);
         let declared = PARAMETERS[parameter];
-        let plain = value(1000.0 * rate.trailing_zeros() as f64, declared.dimension, 0, &source);
+        // Shares of sources that heed marks are above 0 and at most 1.
+        let is_share = declared.name.starts_with("ecn_");
+        let number = if is_share { 1.0 } else { 1000.0 * f64::from(rate.trailing_zeros()) };
+        let plain = value(number, declared.dimension, 0, &source);
         spec.parameters.insert(declared.name.to_owned(), plain);
         let text = to_toml(&spec);
         let back = parse("written.toml", &text).map_err(told);

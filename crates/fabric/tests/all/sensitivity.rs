@@ -19,10 +19,10 @@ fn an_estimate_moves_the_answer_within_its_range_and_a_published_value_does_not_
     let spec = qdr();
     let found = vary(&spec, nic_and_link).unwrap();
     let keys: Vec<&str> = found.ranking.iter().map(|effect| effect.input.key.as_str()).collect();
-    assert_eq!(keys, ["resource.nic.latency"]);
+    assert_eq!(keys, ["resource.nic.latency", "resource.link.latency"]);
     let [low, high] = found.interval;
     assert!(low < found.answer && found.answer < high, "{low} {} {high}", found.answer);
-    assert!((high - low - 2.0 * (1.6 - 0.6)).abs() < 1e-9, "{low} to {high}");
+    assert!((high - low - 2.0 * (1.6 - 0.6) - (0.015 - 0.005)).abs() < 1e-9, "{low} to {high}");
     assert!(inputs(&spec).iter().all(|input| input.key != "parameter.host_overhead_send"), "published");
     // What the technology would assume varies, too, where the machine states nothing.
     assert!(inputs(&spec).iter().any(|input| input.key == "parameter.register_time"));

@@ -1,24 +1,59 @@
 //! Ethernet with marks (ECN) above pause: sources slow down before buffers fill, so that pauses stay rare.
 //!
 //! Coarse, in the manner of DCTCP (Alizadeh et al. 2010) and DCQCN (Zhu et al. 2015), not a model of either. A packet is
-//! marked when it has waited for a server as long as that takes for a quarter of a buffer (marking by time in the queue:
-//! Bai et al. 2016), and its delivery tells the source at once. A message pauses between its packets: a mark halves its
-//! rate, once for all that was under way then; a packet without one shortens the pause by an eighth. Every message begins
-//! at full rate: a short one is over before it learns anything.
+//! marked when it has waited for a server as long as that takes for a share of a buffer (marking by time in the queue:
+//! Bai et al. 2016), and its delivery tells the source at once. A message pauses between its packets: a mark cuts its
+//! rate, once for all that was under way then; a packet without one shortens the pause. Every message begins at full rate:
+//! a short one is over before it learns anything. A machine states shares and cuts (`ecn_*`), or its technology's record
+//! assumes them.
 
 use super::pool::{AGAIN, Packet};
 use super::{Net, kind};
 use crate::plan::{Class, Plan};
 use hotlink_event::{Event, Queue};
+use hotlink_fabric::ledger::Inputs;
+use hotlink_fabric::spec::FabricSpec;
 
-/// A pause of this many packet times at most: a share of 1/256 of the link.
-const LONGEST: u64 = 255;
+/// One, as shares are counted: whole numbers keep the arithmetic the same on every machine.
+const ONE: f64 = 65536.0;
+const SHIFT: u32 = 16;
+
+/// How sources heed marks, in shares of [`ONE`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Heeding {
+    /// Time between two packets after a mark over that before.
+    slower: u64,
+    /// Of its pause that a packet without a mark takes away, and of a packet's time.
+    recovery: u64,
+    least: u64,
+    /// Longest pause, in packet times.
+    longest: u64,
+}
+
+impl Heeding {
+    pub(super) fn of(spec: &FabricSpec) -> Heeding {
+        let value = |name: &str| Inputs::new(spec).require(name).expect("an assumption of any technology");
+        let share = |value: f64| (value * ONE).round() as u64;
+        let least = value("ecn_least_rate");
+        Heeding {
+            slower: share(1.0 / value("ecn_rate_cut")),
+            recovery: share(value("ecn_recovery")),
+            least: share(least),
+            longest: (1.0 / least).round() as u64 - 1,
+        }
+    }
+}
 
 impl Net<'_> {
     /// How long a packet waits for a server of each class before it is marked; empty where nothing is marked.
     pub(super) fn patience(plan: &Plan<'_>, on: bool) -> Vec<u64> {
-        let quarter = |class: &Class| class.rate.time_for(u64::from(class.buffer / 4)).0.max(1);
-        if on { plan.classes.iter().map(quarter).collect() } else { Vec::new() }
+        if !on {
+            return Vec::new();
+        }
+        let inputs = Inputs::new(&plan.fabric.spec);
+        let share = inputs.require("ecn_mark_share").expect("an assumption of any technology");
+        let part = |class: &Class| class.rate.time_for((f64::from(class.buffer) * share) as u64).0.max(1);
+        plan.classes.iter().map(part).collect()
     }
 
     /// Marks a packet that starts on a server if it has waited there too long.
@@ -37,20 +72,20 @@ impl Net<'_> {
     pub(super) fn heed(&mut self, packet: u32, p: &Packet) {
         let first = self.server_of(self.routes.stage(packet, 0).lane);
         let class = self.servers[first as usize].class;
-        let base = self.paces[class as usize].packet_time(p);
+        let (base, heeding) = (self.paces[class as usize].packet_time(p), self.heeding);
         let m = &mut self.messages.items[p.message as usize];
         let aside = &mut self.asides[p.message as usize];
         let pause = u64::from(m.pause_ps);
         let index = p.index & !AGAIN;
         let next = match p.marked {
             true if index < aside.heed_from => return,
-            true => base + 2 * pause,
-            false => pause.saturating_sub(pause / 8 + base / 256),
+            true => (((base + pause) * heeding.slower) >> SHIFT) - base,
+            false => pause.saturating_sub(((pause * heeding.recovery) >> SHIFT) + ((base * heeding.least) >> SHIFT)),
         };
         if p.marked {
             aside.heed_from = m.made;
         }
-        m.pause_ps = next.min(base * LONGEST).min(u64::from(u32::MAX)) as u32;
+        m.pause_ps = next.min(base * heeding.longest).min(u64::from(u32::MAX)) as u32;
     }
 
     /// Lets the next packet of a message wait for its pause, if it has one; `took`: serialisation of the one before.

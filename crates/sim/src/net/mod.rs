@@ -199,6 +199,8 @@ pub struct Net<'a> {
     mode: Mode,
     /// How long a packet waits for a server of each class before it is marked (ECN only).
     patience: Vec<u64>,
+    /// How sources heed marks, where there are any.
+    heeding: mark::Heeding,
     /// Packets waiting for each server, to choose the least occupied (adaptive routing only).
     crowds: Option<Vec<u32>>,
     settings: Settings,
@@ -277,10 +279,12 @@ impl<'a> Net<'a> {
             bytes: 0,
             ps: 0,
         };
+        let marks = mode == Mode::Pause && settings.congestion == Congestion::Mark;
         let mut net = Net {
             plan,
             mode,
-            patience: Net::patience(plan, mode == Mode::Pause && settings.congestion == Congestion::Mark),
+            patience: Net::patience(plan, marks),
+            heeding: if marks { mark::Heeding::of(&plan.fabric.spec) } else { mark::Heeding::default() },
             crowds: (settings.paths == Paths::Adaptive).then(|| vec![0; plan.servers()]),
             settings: settings.clone(),
             now: 0,

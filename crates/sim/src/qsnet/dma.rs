@@ -52,6 +52,8 @@ struct Queue {
     /// The first that waits is being translated.
     looks_up: bool,
     translations: Buffer,
+    /// Time that its translations took.
+    translated: Time,
 }
 
 /// A DMA that the network has.
@@ -80,6 +82,11 @@ impl Dmas {
         Dmas { elan, nodes, under_way: Vec::new(), free: Vec::new(), lookups: Lookups::default() }
     }
 
+    /// Time that a node's translations have taken.
+    pub fn translated(&self, node: u32) -> Time {
+        self.nodes[node as usize].translated
+    }
+
     /// A program's message, as the background's.
     ///
     /// # Errors
@@ -104,6 +111,7 @@ impl Dmas {
             let own = &mut self.nodes[from as usize];
             if !std::mem::take(&mut own.looks_up) {
                 let time = own.translations.look_up(self.elan.translation, what.source, &mut self.lookups);
+                own.translated = own.translated + time;
                 if time > Time::ZERO {
                     own.looks_up = true;
                     net.timer(net.now() + time, SEND | from);
@@ -161,8 +169,10 @@ impl Dmas {
         let Descriptor { to, source, into, .. } = self.under_way[place as usize].what;
         let span = Span { buffer: into, ..source };
         let one = |node: u32| {
-            let translations = &mut self.nodes[node as usize].translations;
-            translations.look_up(self.elan.translation, span, &mut self.lookups)
+            let own = &mut self.nodes[node as usize];
+            let time = own.translations.look_up(self.elan.translation, span, &mut self.lookups);
+            own.translated = own.translated + time;
+            time
         };
         (to[0]..=to[1]).filter(|&node| node != from).map(one).max().unwrap_or(Time::ZERO)
     }

@@ -73,12 +73,17 @@ impl Phase for Hardware {
         let Elan { send, bus, thread, retry, .. } = world.elan;
         let now = world.net.now();
         (self.set, self.pause) = (0, retry);
+        world.host(0, send);
+        world.thread(0, thread);
         if self.bytes.is_some() {
             world.net.timer(now + send + bus + thread, step::SET);
             return Ok(());
         }
         for node in 0..self.nodes {
             world.net.timer(now + send + bus, NODE + node);
+            if node > 0 {
+                world.host(node, send);
+            }
         }
         world.net.timer(now + send + bus + thread, step::QUERY);
         Ok(())
@@ -90,6 +95,7 @@ impl Phase for Hardware {
         match id {
             step::QUERY => _ = world.net.post_broadcast(root, others, 8, QUERY, true)?,
             step::ANSWER if self.holds => {
+                world.thread(0, thread);
                 world.net.timer(now + thread, step::SET);
             }
             step::ANSWER => {
@@ -103,10 +109,12 @@ impl Phase for Hardware {
                     // The thread's own: past the DMA queue.
                     None => _ = world.net.post_broadcast(root, others, 8, SET, true)?,
                 }
+                world.host(0, receive);
                 world.net.timer(now + bus + receive, step::OWN);
             }
             step::END => {
                 for node in 1..self.nodes {
+                    world.host(node, receive);
                     world.end(node, self.bytes.is_none())?;
                 }
             }
@@ -122,6 +130,7 @@ impl Phase for Hardware {
             // Each node tests its word as its copy arrives; what is set when the last one does counts for all.
             QUERY => {
                 self.holds = self.set == self.nodes;
+                (1..self.nodes).for_each(|node| world.thread(node, thread));
                 world.net.timer(now + thread + self.answer, step::ANSWER);
             }
             _ if self.bytes.is_some() => world.net.timer(now + receive, step::END),

@@ -14,6 +14,7 @@ use hotlink_event::random::Random;
 use hotlink_fabric::units::Time;
 use hotlink_memory::Buses;
 use hotlink_port::safety::Barriers;
+use hotlink_port::{Busy, Task};
 
 /// Longest pause between samples, so that they meet the background at any phase of it.
 const GAP_PS: u32 = 10_000_000;
@@ -33,6 +34,8 @@ pub(super) struct World<'a> {
     background: Option<Background>,
     dmas: Dmas,
     barriers: Barriers,
+    /// What each rank's processor and its Elan's threads have worked.
+    busy: Vec<Busy>,
     /// Nodes that have not ended this sample's phase.
     left: u32,
     /// When that is given up.
@@ -85,6 +88,23 @@ impl World<'_> {
     pub fn dma(&mut self, rank: u32, to: [u32; 2], source: Span, tag: u64) -> Result<(), SimError> {
         let node = self.node(rank);
         self.dmas.post(&mut self.net, node, Descriptor { to, source, into: source.buffer, tag })
+    }
+    /// A rank's processor works for so long.
+    pub fn host(&mut self, rank: u32, time: Time) {
+        self.busy[rank as usize].add(Task::Software, time.0);
+    }
+    /// Its Elan does.
+    pub fn thread(&mut self, rank: u32, time: Time) {
+        self.busy[rank as usize].add_engine(time.0);
+    }
+    /// What all have worked, their Elans' translations with it.
+    fn busy(&self) -> Vec<Busy> {
+        let of = |(rank, busy): (u32, &Busy)| {
+            let mut busy = *busy;
+            busy.add_engine(self.dmas.translated(self.node(rank)).0);
+            busy
+        };
+        (0..).zip(&self.busy).map(of).collect()
     }
     /// A node ends the phase now; in a barrier it leaves.
     pub fn end(&mut self, node: u32, barrier: bool) -> Result<(), SimError> {
@@ -139,8 +159,9 @@ impl<'a> Machine<'a> {
         let nodes = what.nodes;
         let dmas = Dmas::new(elan, plan.fabric.nodes());
         let (members, barriers) = (members.to_vec(), Barriers::new(nodes));
+        let busy = vec![Busy::default(); members.len()];
         let world =
-            World { net, plan, elan, nodes, members, background, dmas, barriers, left: 0, late: Time(u64::MAX) };
+            World { net, plan, elan, nodes, members, background, dmas, barriers, busy, left: 0, late: Time(u64::MAX) };
         let hardware = Hardware::new(&world)?;
         Ok(Machine { world, hardware, software: Software::new(elan, nodes, what.algorithm), what: *what })
     }
@@ -181,6 +202,7 @@ impl<'a> Machine<'a> {
             latencies,
             synchronised,
             run,
+            busy: self.world.busy(),
             barriers,
             retries: self.hardware.retries,
             lookups,

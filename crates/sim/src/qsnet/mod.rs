@@ -33,6 +33,7 @@ use crate::workload::Run;
 use hotlink_fabric::background::BackgroundSpec;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
+use hotlink_port::Busy;
 
 /// What carries a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +82,8 @@ pub struct Elan {
     pub retry: Time,
     /// Payload of a full packet.
     pub packet_bytes: u32,
+    /// What each packet has beside its payload.
+    pub overhead_bytes: u32,
 }
 
 impl Elan {
@@ -99,13 +102,14 @@ impl Elan {
             translation: Translation::of(spec)?,
             retry: time("conditional_retry")?,
             packet_bytes: spec.packet().payload_max_bytes.as_ref()?.value as u32,
+            overhead_bytes: spec.packet().overhead_bytes.value.ceil() as u32,
         })
     }
 
     /// Settings of the network as the Elan uses it: one DMA after another, so many of its packets in the network and one
     /// fetched ahead from memory, and room for two packets in the adapter.
     pub fn settings(&self, base: &Settings) -> Settings {
-        let packet = base.packet_bytes.unwrap_or(self.packet_bytes) + 64;
+        let packet = base.packet_bytes.unwrap_or(self.packet_bytes) + self.overhead_bytes;
         Settings {
             streams: 1,
             outstanding: self.unacknowledged + 1,
@@ -144,6 +148,8 @@ pub struct Outcome {
     pub synchronised: Vec<Time>,
     /// The network.
     pub run: Run,
+    /// What each rank's processor and its adapter's threads worked, in the whole run.
+    pub busy: Vec<Busy>,
     /// Barriers seen to be safe.
     pub barriers: u64,
     /// Network conditionals that failed and were tried again.
@@ -216,6 +222,21 @@ mod tests {
             background: None,
         };
         run(&plan, &settings, elan, &what(barrier)).unwrap()
+    }
+
+    /// One barrier before, and three: who forwards hears and tells each neighbour in the tree once.
+    #[test]
+    fn what_each_end_works_is_accounted() {
+        let elan = Elan::of(&catalog::load("qsnet").unwrap()).unwrap();
+        let [host, nic] =
+            [Algorithm::Tree, Algorithm::Nic].map(|algorithm| on(16, |what| Collective { algorithm, ..what }).busy);
+        let software = |busy: &Busy| busy.processor(hotlink_port::Task::Software);
+        // Of 16, node 1 has four children and a parent, node 15 a parent alone.
+        for (node, neighbours) in [(0, 4), (1, 5), (15, 1)] {
+            assert_eq!(software(&host[node]).0, 4 * neighbours * (elan.send + elan.receive).0, "{node}");
+            assert_eq!(nic[node].engine().0, 4 * 2 * neighbours * elan.thread.0, "{node}");
+            assert_eq!(software(&nic[node]).0, 4 * (elan.send + elan.receive).0, "{node}");
+        }
     }
 
     #[test]

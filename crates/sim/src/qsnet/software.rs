@@ -118,8 +118,14 @@ impl Software {
         if self.nic { (self.elan.thread, self.elan.thread) } else { (self.elan.send, self.elan.receive) }
     }
 
+    /// Who forwards works for so long.
+    fn works(&self, world: &mut World<'_>, node: u32, time: Time) {
+        if self.nic { world.thread(node, time) } else { world.host(node, time) }
+    }
+
     fn put(&mut self, world: &mut World<'_>, node: u32, put: Put) {
         let send = self.costs().0;
+        self.works(world, node, send);
         let agent = &mut self.agents[node as usize];
         agent.free = agent.free.max(world.net.now()) + send;
         agent.out.push_back(put);
@@ -190,11 +196,15 @@ impl Phase for Software {
             }
             // Its own arrival: the host acts at once, or tells its adapter.
             let at = if self.nic { now + self.elan.send + self.elan.bus } else { now };
+            if self.nic {
+                world.host(node, self.elan.send);
+            }
             agent.inbox.push_back((0, 0));
             world.net.timer(at, HANDLE + node);
         }
         if let Some((bytes, chunk)) = self.bytes {
             if self.nic {
+                world.host(0, self.elan.send);
                 self.agents[0].free = now + self.elan.send + self.elan.bus;
             }
             let chunks = bytes.div_ceil(chunk).max(1);
@@ -217,13 +227,20 @@ impl Phase for Software {
                 Some((DOWN, _)) => self.release(world, node),
                 _ => self.arrived(world, node),
             },
-            _ => world.end(node, self.bytes.is_none())?,
+            _ => {
+                // The host hears it from its adapter; one that forwards itself is done.
+                if self.nic {
+                    world.host(node, self.elan.receive);
+                }
+                world.end(node, self.bytes.is_none())?
+            }
         }
         Ok(())
     }
 
     fn on_message(&mut self, world: &mut World<'_>, message: &Message) -> Result<(), SimError> {
         let receive = self.costs().1;
+        self.works(world, message.to, receive);
         let agent = &mut self.agents[message.to as usize];
         agent.free = agent.free.max(world.net.now()) + receive;
         agent.inbox.push_back((message.tag, message.bytes));

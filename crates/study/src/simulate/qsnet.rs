@@ -1,6 +1,7 @@
 //! QsNet's own collectives, by its hardware, by a tree of puts, by its adapters.
 
 use super::distribution::with_distribution;
+use super::limiter;
 use crate::bound::network;
 use crate::inputs::{self, Vary};
 use crate::{Error, Source, Watch, parallel};
@@ -130,6 +131,7 @@ impl Cell {
                 "bound_is",
                 "the way to the farthest node through both adapters and buses, and the bytes at the link's rate",
             );
+        let record = limiter::of_ranks(record, &plan, &outcome.run, &outcome.busy, None);
         Ok(with_distribution(record, &values, self.raw)
             .with("retries", outcome.retries)
             .with("translations", outcome.lookups.pages)
@@ -178,4 +180,44 @@ pub fn run(cells: &[Cell], watch: &dyn Watch) -> Result<Vec<Record>, Error> {
         record
     });
     results.into_iter().collect::<Result<Vec<_>, _>>().map(|records| records.into_iter().flatten().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::Unwatched;
+
+    /// The limiter is what was accounted: what each end works by hand, over the run.
+    #[test]
+    fn the_limiter_is_who_worked_longest() {
+        let source = Source::open("qsnet").unwrap();
+        let elan = Elan::of(source.spec()).unwrap();
+        let record = |algorithm, bytes| {
+            let what = Collective { algorithm, nodes: 16, bytes, samples: 3, limit: None, background: None };
+            let missing = Missing::default();
+            let cell = Cell { fabric: "qsnet".to_owned(), what, missing, seed: 1, raw: false, sensitivity: Vary::No };
+            cell.run_from(&source, &Unwatched).unwrap().remove(0)
+        };
+        let us = |record: &Record| record.number("limiter_share").unwrap() * record.number("elapsed_us").unwrap();
+        // One before and three samples: node 0's adapter asks and ends each, node 1's only answers.
+        let hardware = record(Algorithm::Hardware, None);
+        let [host, adapter] = [(elan.send + elan.receive).us(), 2.0 * elan.thread.us()].map(|each| 4.0 * each);
+        let limiter = hardware.text("limiter").unwrap();
+        let (name, most) = if host > adapter { ("processor of rank 0", host) } else { ("adapter of rank 0", adapter) };
+        assert!(limiter.starts_with(name), "{limiter}: {host} {adapter}");
+        assert!((us(&hardware) - most).abs() < 1e-3, "{} {most}", us(&hardware));
+        // By the hosts: node 1 hears four children and its parent, and tells as many. The link that its children share is
+        // held for longer, until each put is acknowledged.
+        let tree = record(Algorithm::Tree, None);
+        let each = 4.0 * 5.0 * (elan.send + elan.receive).us();
+        assert!(tree.text("limiter").unwrap().contains("link") && us(&tree) > each, "{each} {tree:?}");
+        // By the adapters: they work longer than any link is held.
+        let nic = record(Algorithm::Nic, None);
+        assert_eq!(nic.text("limiter"), Some("adapter of rank 1"));
+        assert!((us(&nic) - 4.0 * 10.0 * elan.thread.us()).abs() < 1e-3, "{}", us(&nic));
+        // A long broadcast: what carries it.
+        let long = record(Algorithm::Hardware, Some(1 << 20));
+        let limiter = long.text("limiter").unwrap();
+        assert!(!limiter.contains("rank") && long.number("limiter_share").unwrap() > 0.5, "{limiter}");
+    }
 }
