@@ -7,9 +7,12 @@
 //! 3. [`findings`] are what stands out. [`signatures`], which are data, weigh the causes that may explain each; [`predict`]
 //!    asks the bound what it would be if a cause were so.
 //! 4. [`report`] ranks the explanations, names the next command, and says what the files cannot tell.
+//!
+//! Beside that: two commands compared by pairs of runs ([`compare_pairs`]).
 
 pub mod bounded;
 pub mod cables;
+pub mod compare_pairs;
 pub mod condition;
 pub mod files;
 pub mod findings;

@@ -9,11 +9,11 @@
 //! busy retry) keeps packets moving, and unbounded buffers never block.
 
 use crate::built::Fabric;
+use crate::flow_control::Admission;
 use crate::network::{Channel, Node, Resource, Vertex};
 use crate::routing::forwarding::Forwarding;
 use crate::routing::lanes::{LEVELS, Lanes};
 use crate::routing::{Hop, Routing, State, Toward};
-use crate::spec::FlowControl;
 use crate::topology::Cube;
 
 /// A virtual channel of a channel.
@@ -94,7 +94,7 @@ pub fn check(fabric: &Fabric) -> Result<Report, TooLarge> {
         }
     }
     let flow_control = fabric.spec.flow_control;
-    let unbounded = (flow_control == FlowControl::StoreAndForward).then_some(Protection::UnboundedBuffers);
+    let unbounded = (flow_control.admission == Admission::Unbounded).then_some(Protection::UnboundedBuffers);
     let is_unknown = matches!(&fabric.routing, Routing::Tables(tables) if tables.lanes().is_none());
     let lanes = is_unknown.then_some(Protection::LanesUnknown);
     let protection = if flow_control.is_ring() { Some(Protection::RingAccess) } else { unbounded.or(lanes) };

@@ -21,7 +21,7 @@ pub use crate::notes::Used;
 use crate::catalog::status_name;
 use crate::catalog::vocabulary::{PER_SIZE, parameter_named};
 use crate::spec::{FabricSpec, Status};
-use crate::technology::{self, Assumption, Technology};
+use crate::technology::{Assumption, Technology};
 use std::collections::BTreeMap;
 
 /// A value that an engine needs and a machine lacks.
@@ -140,7 +140,7 @@ impl<'a> Inputs<'a> {
         if let Some((name, value)) = stated {
             return value * scale(name);
         }
-        let assumed = technology::buffers(self.spec.flow_control).iter();
+        let assumed = self.spec.flow_control.buffers.iter();
         assumed.map(|assumption| self.assume(assumption) * scale(assumption.parameter)).fold(0.0, f64::max)
     }
 

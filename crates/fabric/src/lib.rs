@@ -7,6 +7,7 @@
 //! This crate is pure: no clock, no simulator, and no file but those of the catalog and those that the caller names
 //! (standard input among them, [`input`]).
 
+pub mod assumption;
 mod attachment;
 pub mod background;
 pub mod barrier;
@@ -16,6 +17,7 @@ pub mod catalog;
 pub mod concurrent;
 pub mod deadlock;
 mod error;
+pub mod flow_control;
 pub mod forms;
 pub mod import;
 mod injection;

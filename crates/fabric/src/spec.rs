@@ -4,12 +4,13 @@
 //! A `FabricSpec` is plain data. Reading and validating TOML lives in `catalog`.
 
 use crate::barrier::BarrierSpec;
+use crate::flow_control::{FlowControl, store_and_forward};
 use crate::notes::{Notes, Part};
 use crate::parameters::Parameters;
 use crate::reduction::ReductionSpec;
 use crate::routing::Paths;
 use crate::technology::{self, Technology};
-pub use crate::terms::{FlowControl, ItemKind, Origin, Role, RoutingSpec, Status, Value};
+pub use crate::terms::{ItemKind, Origin, Role, RoutingSpec, Status, Value};
 // Parameters alone: the closed forms read them here, and never see what builds networks of them.
 pub use crate::topology::{Clos64, Crossbar, CubeSpec, Extents, SwitchArray, SwitchRing, TopologySpec};
 use crate::units::{Rate, Time};
@@ -141,7 +142,7 @@ pub struct FabricSpec {
     /// What the network is: the record behind everything that the file does not state.
     pub technology: &'static Technology,
     /// Flow control: the technology's.
-    pub flow_control: FlowControl,
+    pub flow_control: &'static FlowControl,
     /// Which of equal paths a packet takes: the technology's, unless the file states another.
     pub paths: Paths,
     /// Parameters of hosts and adapters that the simulator needs, by the names of
@@ -229,7 +230,7 @@ impl FabricSpec {
                 overhead_per_hop_bytes: none(0.0, "B"),
             },
             technology: technology::named("ideal").expect("in the registry"),
-            flow_control: FlowControl::StoreAndForward,
+            flow_control: &store_and_forward::RECORD,
             paths: Paths::Packet,
             parameters: Parameters::default(),
             ranges: BTreeMap::new(),

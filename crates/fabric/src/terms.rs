@@ -78,34 +78,6 @@ impl Role {
     }
 }
 
-/// How blocked packets behave. The simulator's business; the load count ignores it. A technology's record says which
-/// one applies; what tells them apart stands in the methods here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FlowControl {
-    /// A blocked packet holds its channels (Myrinet, Elite).
-    Wormhole,
-    /// Per-virtual-channel credits, whole packets buffered (InfiniBand-like).
-    Credit,
-    /// SCI ring: request, echo, response; bypass FIFO; busy retry.
-    SciRing,
-    /// Ethernet: drop or pause.
-    Ethernet,
-    /// Whole packets stored at every hop, unbounded buffers.
-    StoreAndForward,
-}
-
-impl FlowControl {
-    /// Packets on a ring pass before those that want to enter it, and what cannot be taken is sent again.
-    pub fn is_ring(self) -> bool {
-        self == FlowControl::SciRing
-    }
-
-    /// A packet may lie across several switches, so that no buffer need hold a whole one.
-    pub fn is_wormhole(self) -> bool {
-        self == FlowControl::Wormhole
-    }
-}
-
 /// How packets find their way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RoutingSpec {

@@ -100,14 +100,17 @@ pub fn less_is_better(quantity: &str) -> bool {
 
 /// What a record is about, as sorted text: two records with the same are partners. Records that say the same of
 /// themselves are told apart by their order.
-pub(crate) type Identity = (BTreeMap<String, String>, usize);
+pub type Identity = (BTreeMap<String, String>, usize);
 
 /// One quantity of a record: median and the 95 % interval around it; the value thrice where nothing was sampled.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Estimate {
-    pub(crate) low: f64,
-    pub(crate) median: f64,
-    pub(crate) high: f64,
+pub struct Estimate {
+    /// Its lower end.
+    pub low: f64,
+    /// The median.
+    pub median: f64,
+    /// Its upper end.
+    pub high: f64,
 }
 
 /// What became of a quantity.
@@ -177,10 +180,7 @@ pub fn rows(before: Side<'_>, after: Side<'_>, floor: Share, ignore: &[String]) 
 }
 
 /// Refuses a key to leave out that no record has: misspelt, it would leave nothing out.
-pub(crate) fn check_ignored<'a>(
-    ignore: &[String],
-    results: impl Iterator<Item = &'a Results> + Clone,
-) -> Result<(), Error> {
+pub fn check_ignored<'a>(ignore: &[String], results: impl Iterator<Item = &'a Results> + Clone) -> Result<(), Error> {
     let mut records = results.flat_map(|result| &result.records);
     let keys: BTreeSet<&str> = records.by_ref().flat_map(|record| record.fields().map(|(key, _)| key)).collect();
     match ignore.iter().find(|key| !keys.contains(key.as_str())) {
@@ -193,7 +193,7 @@ pub(crate) fn check_ignored<'a>(
 }
 
 /// The records of a side by what they are about, one quantity each.
-pub(crate) fn side((name, results): Side<'_>, ignore: &[String]) -> Result<BTreeMap<Identity, Record>, Error> {
+pub fn side((name, results): Side<'_>, ignore: &[String]) -> Result<BTreeMap<Identity, Record>, Error> {
     let mut records = BTreeMap::new();
     for result in results {
         for record in &result.records {
@@ -231,7 +231,7 @@ fn quantities(record: &Record) -> Vec<&'static str> {
 const LEAST: f64 = 1e-9;
 
 /// `None`: no ratio has a meaning. Of times, where less is better, 0 and below are no values.
-pub(crate) fn estimate(identity: &BTreeMap<String, String>, record: &Record) -> Option<Estimate> {
+pub fn estimate(identity: &BTreeMap<String, String>, record: &Record) -> Option<Estimate> {
     let (quantity, less_is_better) = quantity(identity);
     let value = record.number(quantity)?;
     let sampled = record.text("statistic_of") == Some(quantity);
@@ -288,13 +288,13 @@ fn compare(before: &BTreeMap<Identity, Record>, after: &BTreeMap<Identity, Recor
 }
 
 /// A result without a partner.
-pub(crate) fn alone(identity: &BTreeMap<String, String>, record: &Record, verdict: Verdict) -> Row {
+pub fn alone(identity: &BTreeMap<String, String>, record: &Record, verdict: Verdict) -> Row {
     let record = head(identity, record).with("verdict", verdict.name());
     Row { identity: identity.clone(), verdict, record }
 }
 
 /// The row of a ratio.
-pub(crate) fn compared(
+pub fn compared(
     identity: &BTreeMap<String, String>,
     record: &Record,
     (before, after): (f64, f64),
@@ -320,7 +320,7 @@ fn quantity(identity: &BTreeMap<String, String>) -> (&str, bool) {
 }
 
 /// Rows by their parameters.
-pub(crate) fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
+pub fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
     rows.sort_by(|a, b| natural(&a.identity).partial_cmp(&natural(&b.identity)).unwrap_or(std::cmp::Ordering::Equal));
     rows
 }

@@ -9,7 +9,6 @@ pub mod bound;
 pub mod calibrate;
 pub mod cell;
 pub mod choices;
-pub mod compare_pairs;
 pub mod compare_runs;
 pub mod comparison;
 mod error;

@@ -32,6 +32,13 @@ const STILL: &[(&str, &str)] = &[
     ("parameter.memory_allocate", "a machine that allocates does so at one as at two"),
     ("parameter.memory_misses", "where the controller works on one request at a time, others wait there"),
     ("parameter.write_buffers", "where another stage holds the stores back"),
+    ("parameter.deposit_alignment", "only where a deposit begins off such a boundary, or ends there"),
+    ("parameter.remote_reads", "where loads are issued too slowly for the queue of remote reads to fill"),
+    (
+        "resource.memory.gross",
+        "where the bus, or the memory's own rows and banks, hold a node back: it is a bound alone",
+    ),
+    ("resource.switch-link.gross", "where a node's own bus or link gives less than its share of the switches' links"),
 ];
 
 /// What a record says beside its answer.

@@ -5,7 +5,7 @@ mod junit;
 
 use crate::{Failure, files, output::Output, table::Table};
 use hotlink_bench::Record;
-use hotlink_study::compare_pairs::{self, PAIRS_LEAST};
+use hotlink_diagnose::compare_pairs::{self, PAIRS_LEAST};
 use hotlink_study::compare_runs::{Row, Share, Verdict, rows, sentence, told};
 use hotlink_study::results;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! The `[barrier]` and `[reduction]` tables.
 
-use super::read::MOST;
+use super::vocabulary::MOST;
 use crate::barrier::{BarrierSpec, MOST_NODES};
 use crate::reduction::ReductionSpec;
 use crate::sheet::unit::Dimension;

@@ -5,7 +5,7 @@
 
 use super::barrier::{read_barrier, read_reduction};
 use super::topology::read_topology;
-use super::vocabulary::{PARAMETERS, parameter_named};
+use super::vocabulary::{MOST, PARAMETERS, parameter_named};
 use crate::routing::Paths;
 use crate::sheet::unit::Dimension;
 use crate::sheet::{Sheet, Table, unknown};
@@ -66,9 +66,6 @@ pub(super) const ITEMS: &[(&str, ItemKind)] = &[
 /// What parts describe, and whether such a part must state its technology.
 const PART_KINDS: &[(&str, bool)] =
     &[("host", false), ("adapter", true), ("switch", true), ("cable", false), ("system", true)];
-
-/// Largest number in base units: 10^15 is exact in a float and far beyond every real rate (B/s) and time (ps).
-pub(super) const MOST: f64 = 1e15;
 
 /// What parts and fabric state so far.
 #[derive(Clone, Debug, Default)]

@@ -1,9 +1,11 @@
 //! The parameters of hosts and adapters that files may state under `[parameter]`, for the simulator and for
 //! reports. A name says what is meant, the dimension which units are allowed; nothing else is accepted.
 
-use super::read::MOST;
 use crate::sheet::unit::Dimension;
 use std::ops::RangeInclusive;
+
+/// Largest number in base units: 10^15 is exact in a float and far beyond every real rate (B/s) and time (ps).
+pub(super) const MOST: f64 = 1e15;
 
 /// One declared parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

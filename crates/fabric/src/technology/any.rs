@@ -1,7 +1,6 @@
 //! What stands in whatever the technology, where neither a machine nor its technology's record says better.
 
 use super::{Assumption, assumption};
-use crate::terms::FlowControl;
 
 pub(super) const ASSUMPTIONS: &[Assumption] = &[
     assumption(
@@ -101,49 +100,3 @@ pub(super) const ASSUMPTIONS: &[Assumption] = &[
         "a load, a store and a miss of the first-level cache, by analogy",
     ),
 ];
-
-/// Input buffer of a switch port and virtual channel, net of the link's round trip.
-pub(super) fn buffers(flow_control: FlowControl) -> &'static [Assumption] {
-    match flow_control {
-        FlowControl::Wormhole => WORM,
-        FlowControl::Credit => CREDITS,
-        FlowControl::Ethernet => SHARED,
-        FlowControl::SciRing => QUEUES,
-        FlowControl::StoreAndForward => UNBOUNDED,
-    }
-}
-
-const WORM: &[Assumption] = &[assumption(
-    "switch_buffer",
-    128.0,
-    "B",
-    [16.0, 512.0],
-    "slack buffer of a worm: Myrinet's and Elite's switches hold a few dozen bytes a port, recalled",
-)];
-
-const CREDITS: &[Assumption] = &[assumption(
-    "switch_buffer_packets",
-    64.0,
-    "packets",
-    [8.0, 256.0],
-    "credits of a port and virtual channel, by analogy",
-)];
-
-const SHARED: &[Assumption] =
-    &[assumption("switch_buffer", 256.0, "KiB", [64.0, 1024.0], "share of a port in a switch's memory, by analogy")];
-
-const QUEUES: &[Assumption] = &[assumption(
-    "switch_buffer",
-    3.0,
-    "KiB",
-    [1.5, 6.0],
-    "16 packets of 192 B in each queue of a link controller (parameters P004)",
-)];
-
-const UNBOUNDED: &[Assumption] = &[assumption(
-    "switch_buffer",
-    4_294_967_295.0,
-    "B",
-    [4_294_967_295.0, 4_294_967_295.0],
-    "unbounded, by definition",
-)];

@@ -2,14 +2,15 @@
 
 use super::tcp::{ASSUMPTIONS, FRAME, SOCKETS};
 use super::{Technology, estimated, published};
+use crate::flow_control::ethernet;
 use crate::routing::Paths;
-use crate::terms::{FlowControl, RoutingSpec};
+use crate::terms::RoutingSpec;
 
 /// What is known of it.
 pub const RECORD: Technology = Technology {
     name: "gigabit-ethernet",
     title: "Gigabit Ethernet with kernel TCP/IP",
-    flow_control: published(FlowControl::Ethernet, "IEEE 802.3x: pause, or frames are dropped"),
+    flow_control: published(&ethernet::RECORD, "IEEE 802.3x: pause, or frames are dropped"),
     adapter: SOCKETS,
     packet: Some(FRAME),
     routing: estimated(&[RoutingSpec::ShortestEcmp], "shortest paths; uplinks are aggregated"),

@@ -30,9 +30,12 @@ mod slingshot;
 mod t3d;
 mod tcp;
 
+pub use crate::assumption::Assumption;
+use crate::assumption::assumption;
+use crate::flow_control::FlowControl;
 use crate::routing::Paths;
 use crate::sheet::nearest;
-use crate::terms::{FlowControl, RoutingSpec, Status};
+use crate::terms::{RoutingSpec, Status};
 
 /// Every technology, sorted by name.
 pub const TECHNOLOGIES: &[&Technology] = &[
@@ -116,30 +119,6 @@ pub struct PacketFormat {
     pub overhead_per_hop_bytes: f64,
 }
 
-/// A parameter that stands in where a machine states none. Each use is an assumption and is reported as one.
-#[derive(Clone, Copy, Debug)]
-pub struct Assumption {
-    /// A name of [`crate::catalog::vocabulary`].
-    pub parameter: &'static str,
-    /// The value in `unit`.
-    pub value: f64,
-    /// A unit of the parameter's dimension.
-    pub unit: &'static str,
-    /// The least and the most that is plausible, in `unit`.
-    pub range: [f64; 2],
-    /// Why this value.
-    pub source: &'static str,
-}
-
-impl Assumption {
-    /// The value and its range in base units.
-    pub fn base(&self) -> (f64, [f64; 2]) {
-        let parameter = crate::catalog::vocabulary::parameter_named(self.parameter);
-        let factor = parameter.and_then(|parameter| parameter.dimension.factor(self.unit)).unwrap_or(f64::NAN);
-        (self.value * factor, self.range.map(|end| end * factor))
-    }
-}
-
 /// What is known of a technology.
 #[derive(Debug)]
 pub struct Technology {
@@ -148,7 +127,7 @@ pub struct Technology {
     /// One line for people.
     pub title: &'static str,
     /// How blocked packets behave.
-    pub flow_control: Statement<FlowControl>,
+    pub flow_control: Statement<&'static FlowControl>,
     /// Model of adapter and host.
     pub adapter: Statement<AdapterModel>,
     /// Packet format where neither part nor graph states one. `None`: it must be stated.
@@ -178,12 +157,6 @@ impl Technology {
     pub fn assumption(&self, parameter: &str) -> Option<&'static Assumption> {
         self.assumptions.iter().chain(any::ASSUMPTIONS).find(|assumption| assumption.parameter == parameter)
     }
-}
-
-/// What stands in for a network's parameter where a machine and its technology state none: buffers, by how blocked
-/// packets behave.
-pub fn buffers(flow_control: FlowControl) -> &'static [Assumption] {
-    any::buffers(flow_control)
 }
 
 /// The technology called `name`.
@@ -243,16 +216,6 @@ const RDMA: &[Assumption] = &[
     assumption("register_time_per_byte", 0.0244140625, "ns/B", [0.005, 0.1], "0.1 us for a page of 4 KiB, by analogy"),
 ];
 
-const fn assumption(
-    parameter: &'static str,
-    value: f64,
-    unit: &'static str,
-    range: [f64; 2],
-    source: &'static str,
-) -> Assumption {
-    Assumption { parameter, value, unit, range, source }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -261,16 +224,6 @@ mod tests {
     #[test]
     fn names_are_sorted_and_unique() {
         assert!(TECHNOLOGIES.windows(2).all(|pair| pair[0].name < pair[1].name));
-    }
-
-    #[test]
-    fn every_kind_of_flow_control_has_buffers_and_their_ranges_hold_them() {
-        use FlowControl::{Credit, Ethernet, SciRing, StoreAndForward, Wormhole};
-        for flow_control in [Credit, Ethernet, SciRing, StoreAndForward, Wormhole] {
-            let [buffer] = buffers(flow_control) else { panic!("{flow_control:?}") };
-            let (value, [low, high]) = buffer.base();
-            assert!(buffer.parameter.starts_with("switch_buffer") && low <= value && value <= high, "{buffer:?}");
-        }
     }
 
     #[test]

@@ -1,14 +1,15 @@
 //! Myricom's Myrinet.
 
 use super::{AdapterModel, Assumption, PacketFormat, Technology, assumption, estimated, published};
+use crate::flow_control::wormhole;
 use crate::routing::Paths;
-use crate::terms::{FlowControl, RoutingSpec};
+use crate::terms::RoutingSpec;
 
 /// What is known of it.
 pub const RECORD: Technology = Technology {
     name: "myrinet",
     title: "Myrinet: source-routed worms, a processor on the adapter",
-    flow_control: published(FlowControl::Wormhole, "K98 s11: wormhole routing with back-pressure"),
+    flow_control: published(&wormhole::RECORD, "K98 s11: wormhole routing with back-pressure"),
     adapter: published(AdapterModel::Myrinet, "K98 s12: LANai processor and DMA engines"),
     packet: Some(published(
         PacketFormat { payload_max_bytes: None, overhead_bytes: 5.0, overhead_per_hop_bytes: 1.0 },

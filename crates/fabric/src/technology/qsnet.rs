@@ -1,14 +1,15 @@
 //! Quadrics QsNet.
 
 use super::{AdapterModel, Assumption, PacketFormat, Technology, assumption, estimated, published};
+use crate::flow_control::wormhole;
 use crate::routing::Paths;
-use crate::terms::{FlowControl, RoutingSpec};
+use crate::terms::RoutingSpec;
 
 /// What is known of it.
 pub const RECORD: Technology = Technology {
     name: "qsnet",
     title: "QsNet: Elan adapters, Elite switches that replicate packets",
-    flow_control: estimated(FlowControl::Wormhole, "recalled (Petrini et al., IEEE Micro 2002)"),
+    flow_control: estimated(&wormhole::RECORD, "recalled (Petrini et al., IEEE Micro 2002)"),
     adapter: published(AdapterModel::Elan, "P01: DMA from and to virtual memory by the adapter"),
     packet: Some(estimated(
         PacketFormat { payload_max_bytes: Some(320), overhead_bytes: 56.0, overhead_per_hop_bytes: 0.0 },

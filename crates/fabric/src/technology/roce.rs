@@ -1,14 +1,15 @@
 //! RDMA over Converged Ethernet.
 
 use super::{AdapterModel, PacketFormat, RDMA, Technology, estimated, published};
+use crate::flow_control::ethernet;
 use crate::routing::Paths;
-use crate::terms::{FlowControl, RoutingSpec};
+use crate::terms::RoutingSpec;
 
 /// What is known of it.
 pub const RECORD: Technology = Technology {
     name: "roce",
     title: "RoCEv2: remote DMA in UDP over Ethernet",
-    flow_control: published(FlowControl::Ethernet, "IEEE 802.1Qbb: priority flow control, as RoCEv2 needs it"),
+    flow_control: published(&ethernet::RECORD, "IEEE 802.1Qbb: priority flow control, as RoCEv2 needs it"),
     adapter: published(AdapterModel::Rdma, "InfiniBand architecture, annex A17 (RoCEv2): verbs on registered memory"),
     packet: Some(published(
         PacketFormat { payload_max_bytes: Some(4096), overhead_bytes: 82.0, overhead_per_hop_bytes: 0.0 },

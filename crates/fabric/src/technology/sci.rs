@@ -1,14 +1,15 @@
 //! Dolphin's Scalable Coherent Interface.
 
 use super::{AdapterModel, Assumption, PacketFormat, Technology, assumption, estimated, published};
+use crate::flow_control::sci_ring;
 use crate::routing::Paths;
-use crate::terms::{FlowControl, RoutingSpec};
+use crate::terms::RoutingSpec;
 
 /// What is known of it.
 pub const RECORD: Technology = Technology {
     name: "sci",
     title: "Scalable Coherent Interface: rings with request, echo and response",
-    flow_control: published(FlowControl::SciRing, "IEEE 1596: bypass FIFO, echoes, retry of busy requests"),
+    flow_control: published(&sci_ring::RECORD, "IEEE 1596: bypass FIFO, echoes, retry of busy requests"),
     adapter: published(AdapterModel::Sci, "K98 s14-15: stores through stream buffers, DMA"),
     packet: Some(published(
         PacketFormat { payload_max_bytes: Some(64), overhead_bytes: 18.0, overhead_per_hop_bytes: 0.0 },

@@ -1,14 +1,15 @@
 //! Cray T3D.
 
 use super::{AdapterModel, Assumption, PacketFormat, Technology, assumption, estimated, published};
+use crate::flow_control::wormhole;
 use crate::routing::Paths;
-use crate::terms::{FlowControl, RoutingSpec};
+use crate::terms::RoutingSpec;
 
 /// What is known of it.
 pub const RECORD: Technology = Technology {
     name: "t3d",
     title: "Cray T3D: a torus of routers with a deposit engine at each node",
-    flow_control: estimated(FlowControl::Wormhole, "recalled"),
+    flow_control: estimated(&wormhole::RECORD, "recalled"),
     adapter: published(AdapterModel::T3d, "K98 s16: fetch and deposit engine"),
     packet: Some(estimated(
         PacketFormat { payload_max_bytes: Some(32), overhead_bytes: 16.0, overhead_per_hop_bytes: 0.0 },

@@ -1,14 +1,15 @@
 //! Kernel TCP/IP over Ethernet of any speed.
 
 use super::{AdapterModel, Assumption, PacketFormat, Statement, Technology, assumption, estimated, published};
+use crate::flow_control::ethernet;
 use crate::routing::Paths;
-use crate::terms::{FlowControl, RoutingSpec};
+use crate::terms::RoutingSpec;
 
 /// What is known of it.
 pub const RECORD: Technology = Technology {
     name: "tcp",
     title: "kernel TCP/IP over Ethernet",
-    flow_control: published(FlowControl::Ethernet, "IEEE 802.3x: pause, or frames are dropped"),
+    flow_control: published(&ethernet::RECORD, "IEEE 802.3x: pause, or frames are dropped"),
     adapter: SOCKETS,
     packet: Some(FRAME),
     routing: published(&[RoutingSpec::ShortestEcmp], "RFC 2992: equal-cost paths"),

@@ -9,6 +9,7 @@
 use super::Net;
 use crate::net::pool::AGAIN;
 use crate::plan::{NO_CHOICE, NONE};
+use hotlink_fabric::flow_control::Admission;
 use hotlink_fabric::rng::mix;
 use hotlink_fabric::routing::{Hop, State};
 
@@ -91,7 +92,7 @@ impl Net<'_> {
             let s = &self.servers[server as usize];
             let channel = u32::from(hop.vc) * self.plan.alike;
             let behind = &self.lanes[((server << self.plan.lane_shift) + channel) as usize];
-            let shut = self.mode == super::Mode::Pause && s.closed >> channel & 1 != 0;
+            let shut = self.admission == Admission::UntilPaused && s.closed >> channel & 1 != 0;
             (crowds[server as usize] + u32::from(s.busy || shut), std::cmp::Reverse(behind.room))
         };
         rated.min_by_key(occupied).copied()

@@ -9,9 +9,10 @@
 //! Not for networks in which an arrival decides anything (SCI receivers, dropping switches, adaptive ways, marks,
 //! broadcasts), that something may fail in, or whose ways may come by the same link twice (Valiant routing).
 
-use super::{Mode, Net, Packet, kind, worm};
+use super::{Net, Packet, kind, worm};
 use crate::plan::NONE;
 use hotlink_event::{Event, Queue};
+use hotlink_fabric::flow_control::{Admission, Passage};
 
 /// A virtual channel that a worm holds.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +26,7 @@ pub(super) struct Held {
 impl Net<'_> {
     /// Whether packets may cross in one step at all.
     pub(super) fn may_express(&self) -> bool {
-        matches!(self.mode, Mode::Credit | Mode::Pause | Mode::Store | Mode::Worm)
+        !matches!(self.admission, Admission::RingAccess | Admission::OnArrival)
             && self.crowds.is_none()
             && self.patience.is_empty()
             && self.settings.faults.is_empty()
@@ -52,9 +53,9 @@ impl Net<'_> {
         let mut held = std::mem::take(&mut self.held);
         held.clear();
         let input = self.input_lane(p.came);
-        match self.mode {
-            Mode::Worm => self.take_up(packet, &p, input, &mut held),
-            Mode::Store => {}
+        match self.admission {
+            _ if self.passage == Passage::Worm => self.take_up(packet, &p, input, &mut held),
+            Admission::Unbounded => {}
             _ => self.free_room(input, p.wire()),
         }
         let (mut at, mut freed) = (self.now, 0);
@@ -64,10 +65,10 @@ impl Net<'_> {
             let took = self.packet_time(self.servers[server].class, &p, lane);
             let s = &mut self.servers[server];
             s.last_lane = (lane - ((server as u32) << self.plan.lane_shift)) as u8;
-            if self.mode != Mode::Worm || self.plan.channels_each > 1 {
+            if self.passage != Passage::Worm || self.plan.channels_each > 1 {
                 s.busy_ps += took;
             }
-            if self.mode == Mode::Worm {
+            if self.passage == Passage::Worm {
                 held.push(Held { channel: self.input_lane(lane), begun: Some(at), bound: at + took });
                 freed = self.let_go_alone(&mut held, freed, (at, took), &p);
             }
@@ -75,7 +76,8 @@ impl Net<'_> {
                 self.queue.push(at + took + p.here.latency_ps(), Event::new(kind::DELIVER, packet, 0));
                 break;
             }
-            at += p.here.latency_ps() + if self.mode == Mode::Store { took } else { self.lag(&p, p.ahead.lane, took) };
+            at += p.here.latency_ps()
+                + if self.passage == Passage::Stored { took } else { self.lag(&p, p.ahead.lane, took) };
             (p.came, p.here, p.stage) = (lane, p.ahead, p.stage + 1);
             p.ahead = self.routes.after(packet, u32::from(p.stage), p.here);
         }

@@ -7,10 +7,11 @@
 
 use super::pool::{AGAIN, Aside, Message, Packet, Worm};
 use super::worm::part;
-use super::{Mode, Net, Note, kind};
+use super::{Net, Note, kind};
 use crate::error::SimError;
 use crate::plan::NONE;
 use hotlink_event::{Event, Queue};
+use hotlink_fabric::flow_control::Passage;
 use hotlink_fabric::units::Time;
 use hotlink_memory::BusUse;
 
@@ -194,7 +195,7 @@ impl<'a> Net<'a> {
             since_ns: 0,
         });
         self.routes.write(packet, 0, &self.buffer.stages, &self.buffer.states);
-        if self.mode == Mode::Worm {
+        if self.passage == Passage::Worm {
             let places = self.packets.items.len();
             self.worms.resize(places, Worm::default());
             self.worms[packet as usize] = Worm::default();

@@ -35,9 +35,10 @@ use crate::flow::{Congestion, Settings};
 use crate::plan::{NONE, Plan, RouteBuffer, Stage, UNLIMITED};
 use broadcast::Casts;
 use hotlink_event::{Calendar, Event, Queue, TraceHash};
+use hotlink_fabric::flow_control::{Admission, Passage};
 use hotlink_fabric::routing::Hop;
 use hotlink_fabric::routing::Paths;
-use hotlink_fabric::spec::{FlowControl, Role};
+use hotlink_fabric::spec::Role;
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_memory::Buses;
 use outage::Outage;
@@ -69,18 +70,6 @@ mod kind {
     pub const RESUME: u8 = 11;
     /// A packet is acknowledged (node that sent it).
     pub const ACKNOWLEDGE: u8 = 10;
-}
-
-/// How packets behave, worked out once from the fabric and the settings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
-    /// Virtual cut-through with credits.
-    Credit,
-    Worm,
-    Sci,
-    Pause,
-    Drop,
-    Store,
 }
 
 /// A rated resource at work.
@@ -196,7 +185,8 @@ pub enum Note {
 /// A packet network in operation.
 pub struct Net<'a> {
     plan: &'a Plan<'a>,
-    mode: Mode,
+    admission: Admission,
+    passage: Passage,
     /// How long a packet waits for a server of each class before it is marked (ECN only).
     patience: Vec<u64>,
     /// How sources heed marks, where there are any.
@@ -248,14 +238,9 @@ type Supply<'a> = Box<dyn FnMut(u32) -> Option<(u32, u64)> + 'a>;
 impl<'a> Net<'a> {
     /// An idle network.
     pub fn new(plan: &'a Plan<'a>, settings: &Settings) -> Net<'a> {
-        let mode = match (plan.fabric.spec.flow_control, settings.congestion) {
-            (FlowControl::Wormhole, _) => Mode::Worm,
-            (FlowControl::Credit, _) => Mode::Credit,
-            (FlowControl::SciRing, _) => Mode::Sci,
-            (FlowControl::Ethernet, Congestion::Pause | Congestion::Mark) => Mode::Pause,
-            (FlowControl::Ethernet, Congestion::Drop) => Mode::Drop,
-            (FlowControl::StoreAndForward, _) => Mode::Store,
-        };
+        let flow = plan.fabric.spec.flow_control;
+        let drops = flow.dropping.filter(|_| settings.congestion == Congestion::Drop);
+        let (admission, passage) = (drops.unwrap_or(flow.admission), flow.passage);
         let server = |&class: &u8| Server {
             busy_ps: 0,
             feeder: NONE,
@@ -279,10 +264,11 @@ impl<'a> Net<'a> {
             bytes: 0,
             ps: 0,
         };
-        let marks = mode == Mode::Pause && settings.congestion == Congestion::Mark;
+        let marks = admission == Admission::UntilPaused && settings.congestion == Congestion::Mark;
         let mut net = Net {
             plan,
-            mode,
+            admission,
+            passage,
             patience: Net::patience(plan, marks),
             heeding: if marks { mark::Heeding::of(&plan.fabric.spec) } else { mark::Heeding::default() },
             crowds: (settings.paths == Paths::Adaptive).then(|| vec![0; plan.servers()]),
@@ -295,7 +281,11 @@ impl<'a> Net<'a> {
             lanes: (0..plan.servers() << plan.lane_shift)
                 .map(|at| lane(&plan.server_class[at >> plan.lane_shift]))
                 .collect(),
-            holds: if mode == Mode::Worm { vec![Hold::default(); plan.servers() * lanes_each] } else { Vec::new() },
+            holds: if passage == Passage::Worm {
+                vec![Hold::default(); plan.servers() * lanes_each]
+            } else {
+                Vec::new()
+            },
             worms: Vec::new(),
             paces: plan.classes.iter().map(pace).collect(),
             packets: Pool::default(),
@@ -357,7 +347,7 @@ impl<'a> Net<'a> {
 
     /// Time that each server has been busy, in picoseconds, in order of [`Plan::server_resource`].
     pub fn busy_ps(&self) -> impl Iterator<Item = u64> + '_ {
-        let holds = self.mode == Mode::Worm && self.plan.channels_each == 1;
+        let holds = self.passage == Passage::Worm && self.plan.channels_each == 1;
         let held = move |server: &Server| if server.busy && holds { self.now } else { 0 };
         self.servers.iter().map(move |server| server.busy_ps.wrapping_add(held(server)))
     }

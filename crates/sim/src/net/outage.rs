@@ -7,10 +7,11 @@
 //! repair is to come, the rest of a message is given up and its pair of nodes noted.
 
 use super::pool::{AGAIN, Message};
-use super::{Mode, Net, Pace, kind};
+use super::{Net, Pace, kind};
 use crate::fault::{Condition, Fault};
 use crate::plan::{NO_CHOICE, NONE};
 use hotlink_event::{Event, Queue};
+use hotlink_fabric::flow_control::{Admission, Passage};
 use hotlink_fabric::network::Channel;
 use hotlink_fabric::units::Rate;
 use std::collections::BTreeSet;
@@ -142,7 +143,7 @@ impl Net<'_> {
     fn turn_away(&mut self, packet: u32) -> bool {
         let p = self.packets.items[packet as usize];
         let state = self.routes.chosen_at(packet, u32::from(p.stage));
-        if state == NO_CHOICE || self.mode == Mode::Sci {
+        if state == NO_CHOICE || self.admission == Admission::RingAccess {
             return false;
         }
         let m = &self.messages.items[p.message as usize];
@@ -193,14 +194,14 @@ impl Net<'_> {
     pub(super) fn lose_at_end(&mut self, packet: u32) {
         self.stats.lost += 1;
         let p = self.packets.items[packet as usize];
-        if self.mode == Mode::Sci {
+        if self.admission == Admission::RingAccess {
             self.end_of_ring(packet, u32::from(p.stage), p.wire());
         }
         self.send_lost(packet);
     }
 
     fn send_lost(&mut self, packet: u32) {
-        if self.mode == Mode::Store {
+        if self.admission == Admission::Unbounded {
             return self.remove_lost(packet);
         }
         self.send_again(packet, 0);
@@ -215,12 +216,12 @@ impl Net<'_> {
         let p = self.packets.items[packet as usize];
         let stage = u32::from(p.stage);
         let input = self.input_lane(p.came);
-        match self.mode {
-            Mode::Worm => self.forget_worm(packet, input, waits),
-            Mode::Credit | Mode::Pause => self.free_room(input, p.wire()),
-            Mode::Drop if waits => self.free_room(input, p.wire()),
-            Mode::Drop | Mode::Store => {}
-            Mode::Sci => {
+        match self.admission {
+            _ if self.passage == Passage::Worm => self.forget_worm(packet, input, waits),
+            Admission::Whole | Admission::Part | Admission::UntilPaused => self.free_room(input, p.wire()),
+            Admission::OnArrival if waits => self.free_room(input, p.wire()),
+            Admission::OnArrival | Admission::Unbounded => {}
+            Admission::RingAccess => {
                 let on_ring = self.is_ring_stage(packet, stage - 1);
                 let passes = self.is_ring_stage(packet, stage) && !self.enters_ring(packet, stage);
                 if on_ring && (passes || !waits) {

@@ -8,9 +8,10 @@
 
 use super::pool::AGAIN;
 use super::worm::part;
-use super::{Mode, Net, Note, Packet, kind};
+use super::{Net, Note, Packet, kind};
 use crate::plan::{NONE, Stage};
 use hotlink_event::{Event, Queue};
+use hotlink_fabric::flow_control::{Admission, Passage};
 use hotlink_fabric::ledger::Inputs;
 
 /// What a packet needs that starts whatever the room ([`Net::need`]).
@@ -26,10 +27,10 @@ impl Net<'_> {
         if self.express(packet) {
             return;
         }
-        let goes_on = match self.mode {
-            Mode::Worm => return self.arrive_worm(packet),
-            Mode::Sci => self.accept(packet),
-            Mode::Drop => self.admit(packet),
+        let goes_on = match self.admission {
+            _ if self.passage == Passage::Worm => return self.arrive_worm(packet),
+            Admission::RingAccess => self.accept(packet),
+            Admission::OnArrival => self.admit(packet),
             _ => true,
         };
         if !goes_on {
@@ -76,15 +77,14 @@ impl Net<'_> {
     #[inline]
     fn need(&self, p: &Packet, here: Stage) -> i32 {
         let pace = || &self.paces[self.plan.server_class[self.server_of(here.lane) as usize] as usize];
-        match self.mode {
+        match self.admission {
             _ if here.is_last() => NO_NEED,
-            Mode::Credit => p.wire() as i32,
-            Mode::Worm => p.wire().min(pace().buffer) as i32,
-            Mode::Sci if pace().ring => NO_NEED,
-            Mode::Sci => p.wire() as i32,
+            Admission::Part => p.wire().min(pace().buffer) as i32,
+            Admission::RingAccess if pace().ring => NO_NEED,
+            Admission::Whole | Admission::RingAccess => p.wire() as i32,
             // Any room at all, into the headroom, unless the lane is closed.
-            Mode::Pause => NO_NEED + 1,
-            Mode::Drop | Mode::Store => NO_NEED,
+            Admission::UntilPaused => NO_NEED + 1,
+            Admission::OnArrival | Admission::Unbounded => NO_NEED,
         }
     }
 
@@ -113,9 +113,9 @@ impl Net<'_> {
     fn can_start(&self, server: u32) -> u16 {
         let s = &self.servers[server as usize];
         let own_lanes = self.plan.own_lanes;
-        let shut = match self.mode {
-            Mode::Worm => s.held,
-            Mode::Pause => s.closed,
+        let shut = match self.admission {
+            _ if self.passage == Passage::Worm => s.held,
+            Admission::UntilPaused => s.closed,
             _ => 0,
         };
         let from = (server << self.plan.lane_shift) as usize;
@@ -127,7 +127,7 @@ impl Net<'_> {
             let need = lanes[bit as usize].need;
             can |= u16::from(lanes[account as usize].room >= need) << bit;
             // Nobody pauses a packet's last stage; a worm's channel may be held there, too.
-            if shut >> account & 1 != 0 && (self.mode == Mode::Worm || need != NO_NEED) {
+            if shut >> account & 1 != 0 && (self.passage == Passage::Worm || need != NO_NEED) {
                 can &= !(1 << bit);
             }
             set &= set - 1;
@@ -154,7 +154,7 @@ impl Net<'_> {
         let s = &self.servers[server as usize];
         let own_lanes = (1 << self.plan.own_lanes) - 1;
         let (passing, own) = (s.waiting & own_lanes, s.waiting & !own_lanes);
-        if self.mode == Mode::Sci {
+        if self.admission == Admission::RingAccess {
             let ring = self.paces[s.class as usize].ring;
             return if ring || self.is_crowded(server, passing) { passing } else { s.waiting };
         }
@@ -215,7 +215,7 @@ impl Net<'_> {
             self.reserve(lane, class, p.wire());
         }
         let mut copied = false;
-        if self.mode == Mode::Worm {
+        if self.passage == Passage::Worm {
             self.acknowledge_on_arrival(packet);
             copied = self.hold(packet, lane, took, last);
         } else {
@@ -229,7 +229,7 @@ impl Net<'_> {
             self.queue.push(self.now + took + here.latency_ps(), Event::new(kind::DELIVER, packet, 0));
         } else {
             let next = p.ahead;
-            let wait = if self.mode == Mode::Store { took } else { self.lag(&p, next.lane, took) };
+            let wait = if self.passage == Passage::Stored { took } else { self.lag(&p, next.lane, took) };
             let p = &mut self.packets.items[packet as usize];
             (p.stage, p.came, p.here) = (p.stage + 1, here.lane, next);
             p.ahead = self.routes.after(packet, stage + 1, next);
@@ -271,11 +271,11 @@ impl Net<'_> {
         let pace = &self.paces[class as usize];
         let account = self.input_lane(lane);
         let here = &mut self.lanes[account as usize];
-        match self.mode {
-            Mode::Credit => here.room -= wire as i32,
-            Mode::Worm => here.room -= wire.min(pace.buffer) as i32,
-            Mode::Sci if !pace.ring => here.room -= wire as i32,
-            Mode::Pause => {
+        match self.admission {
+            Admission::Whole => here.room -= wire as i32,
+            Admission::Part => here.room -= wire.min(pace.buffer) as i32,
+            Admission::RingAccess if !pace.ring => here.room -= wire as i32,
+            Admission::UntilPaused => {
                 // A paused link still ends its packet: that goes to the headroom.
                 here.room -= wire as i32;
                 let closed = here.room <= 0;
@@ -290,7 +290,7 @@ impl Net<'_> {
     #[inline]
     fn set_feeder(&mut self, server: u32, packet: u32, p: &Packet) {
         let stage = u32::from(p.stage);
-        let feeder = if stage == 0 || self.mode == Mode::Store || self.keeps_copy(packet, stage) {
+        let feeder = if stage == 0 || self.admission == Admission::Unbounded || self.keeps_copy(packet, stage) {
             NONE
         } else {
             self.input_lane(p.came)
@@ -304,7 +304,7 @@ impl Net<'_> {
     #[inline]
     fn keeps_copy(&self, packet: u32, stage: u32) -> bool {
         let turns = || self.enters_ring(packet, stage) && self.is_ring_stage(packet, stage - 1);
-        self.mode == Mode::Sci && self.is_ring_stage(packet, stage) && !turns()
+        self.admission == Admission::RingAccess && self.is_ring_stage(packet, stage) && !turns()
     }
 
     /// The lane that keeps the account of the buffer behind `lane`: that of passing packets.
@@ -329,7 +329,7 @@ impl Net<'_> {
     #[inline]
     pub(super) fn free_room(&mut self, lane: u32, bytes: u32) {
         self.lanes[lane as usize].room += bytes as i32;
-        if self.mode == Mode::Pause {
+        if self.admission == Admission::UntilPaused {
             self.resume(lane);
         }
         self.try_start(self.server_of(lane));
@@ -385,10 +385,10 @@ impl Net<'_> {
             self.lose_at_end(packet);
             return None;
         }
-        if self.mode == Mode::Sci {
+        if self.admission == Admission::RingAccess {
             self.deliver_sci(packet);
         }
-        if self.mode == Mode::Worm {
+        if self.passage == Passage::Worm {
             self.copy_arrived(packet);
         }
         if !self.patience.is_empty() {

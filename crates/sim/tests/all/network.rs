@@ -2,9 +2,10 @@
 //! the picosecond, nothing is lost, nothing beats the load count's bound, and the same inputs give the same trace.
 
 use hotlink_fabric::catalog::{self, Library};
+use hotlink_fabric::flow_control::{Admission, FlowControl, Passage};
 use hotlink_fabric::network::Node;
 use hotlink_fabric::routing::{State, Trip};
-use hotlink_fabric::spec::{Capacities, FabricSpec, FlowControl, Role, RoutingSpec};
+use hotlink_fabric::spec::{Capacities, FabricSpec, Role, RoutingSpec};
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::units::Rate;
 use hotlink_fabric::{Fabric, load, network::Resource};
@@ -51,10 +52,48 @@ fn closed_form_ps(fabric: &Fabric, payload: u64, from: u32, to: u32) -> u64 {
         .collect();
     let latency: u64 = way.iter().map(|&r| fabric.latency(r).0).sum();
     let rises: u64 = times.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).sum();
-    match fabric.spec.flow_control {
-        FlowControl::StoreAndForward => latency + times.iter().sum::<u64>(),
+    match fabric.spec.flow_control.passage {
+        Passage::Stored => latency + times.iter().sum::<u64>(),
         _ => latency + times.first().unwrap_or(&0) + rises,
     }
+}
+
+/// A flow control that no technology has, of mechanics that there are: whole packets stored at each hop, with credits.
+static STORED_WITH_CREDITS: FlowControl = FlowControl {
+    name: "stored-with-credits",
+    admission: Admission::Whole,
+    dropping: None,
+    passage: Passage::Stored,
+    buffers: hotlink_fabric::flow_control::credit::RECORD.buffers,
+};
+
+#[test]
+fn a_flow_control_is_a_record() {
+    let spec = FabricSpec {
+        flow_control: &STORED_WITH_CREDITS,
+        ..hotlink_fabric::catalog::load("ib-ndr-fat-tree2").expect("of the catalog")
+    };
+    let fabric = Fabric::build(&spec, 130).expect("two levels");
+    let settings = Settings { switch_buffer_bytes: 2 * 4200, ..Settings::of(&spec) };
+    let plan = Plan::new(&fabric, &settings).expect("plan");
+    let mut net = Net::new(&plan, &settings);
+    // Alone it takes the sum of its links.
+    net.post(0, 129, 4096, 0).expect("valid");
+    while net.advance().expect("no deadlock").is_some() {}
+    let through = hotlink_fabric::catalog::load("ib-ndr-fat-tree2").expect("of the catalog");
+    let through = Fabric::build(&through, 130).expect("two levels");
+    let plan_through = Plan::new(&through, &settings).expect("plan");
+    let mut cut = Net::new(&plan_through, &settings);
+    cut.post(0, 129, 4096, 0).expect("valid");
+    while cut.advance().expect("no deadlock").is_some() {}
+    assert!(net.now() > cut.now(), "{:?} {:?}", net.now(), cut.now());
+    // Many to one with room for two packets a port: all arrive, and every buffer is empty again.
+    let mut net = Net::new(&plan, &settings);
+    for from in 1..130 {
+        net.post(from, 0, 64 << 10, 0).expect("valid");
+    }
+    while net.advance().expect("no deadlock").is_some() {}
+    assert_eq!((net.stats().delivered_bytes, net.pending(), net.stats().drops), (129 * (64 << 10), 0, 0));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Two commands run in turn for their results.
 
 use crate::{Failure, output::Output};
-use hotlink_study::compare_pairs::Pair;
+use hotlink_diagnose::compare_pairs::Pair;
 use hotlink_study::results::{self, Results};
 use std::path::Path;
 use std::process::{Command, Stdio};
