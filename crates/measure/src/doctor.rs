@@ -40,12 +40,12 @@ impl Verdict {
     }
 }
 
-/// Looks at everything.
-pub fn examine() -> Vec<Finding> {
+/// Looks at everything. `program`: what runs this, in case it is a Python.
+pub fn examine(program: Option<&Path>) -> Vec<Finding> {
     let mut findings =
         vec![cores_found(), governor(), shared_memory(), ptrace_scope(), copy_route(), locked_memory(), calibration()];
     findings.extend(programs());
-    findings.extend(python());
+    findings.extend(python(program));
     findings
 }
 
@@ -176,9 +176,9 @@ fn programs() -> Vec<Finding> {
 }
 
 /// Python's own packages that the installed command adds to this one.
-fn python() -> Vec<Finding> {
+fn python(program: Option<&Path>) -> Vec<Finding> {
     // The installed command runs inside the Python that it should look at.
-    let own = std::env::args_os().next().map(PathBuf::from);
+    let own = program.map(Path::to_owned);
     let own = own.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python")));
     let Some(python) = own.or_else(|| which("python3")) else {
         let advice = "plots and the Python package: sudo apt-get install python3 python3-venv";

@@ -14,7 +14,7 @@ The status is 0 even where something is missing: each line says what it is neede
 pub(crate) struct Args {}
 
 pub(crate) fn run(_args: &Args, output: &mut Output) -> Result<(), Failure> {
-    let findings = examine();
+    let findings = examine(std::env::args_os().next().as_deref().map(std::path::Path::new));
     for finding in &findings {
         let verdict = finding.verdict.name();
         let record = Record::new().with("check", finding.check).with("verdict", verdict);
