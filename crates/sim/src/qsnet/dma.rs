@@ -111,7 +111,7 @@ impl Dmas {
             let own = &mut self.nodes[from as usize];
             if !std::mem::take(&mut own.looks_up) {
                 let time = own.translations.look_up(self.elan.translation, what.source, &mut self.lookups);
-                own.translated = own.translated + time;
+                own.translated += time;
                 if time > Time::ZERO {
                     own.looks_up = true;
                     net.timer(net.now() + time, SEND | from);
@@ -171,7 +171,7 @@ impl Dmas {
         let one = |node: u32| {
             let own = &mut self.nodes[node as usize];
             let time = own.translations.look_up(self.elan.translation, span, &mut self.lookups);
-            own.translated = own.translated + time;
+            own.translated += time;
             time
         };
         (to[0]..=to[1]).filter(|&node| node != from).map(one).max().unwrap_or(Time::ZERO)
