@@ -1,5 +1,6 @@
 //! What a port claims. The conformance suite exercises every claim on every port.
 
+use crate::Engine;
 use hotlink_fabric::units::{Rate, Time};
 use serde::{Deserialize, Serialize};
 
@@ -93,6 +94,10 @@ pub struct DepositLimits {
     pub dma: bool,
     /// DMA from or to private memory needs it to be registered first.
     pub dma_needs_registration: bool,
+    /// Rate of long operations by [`Engine::Pio`]; 0: not known.
+    pub pio_rate: Rate,
+    /// Rate of long operations by [`Engine::Dma`]; 0: not known.
+    pub dma_rate: Rate,
 }
 
 impl DepositLimits {
@@ -104,7 +109,16 @@ impl DepositLimits {
         pio: true,
         dma: true,
         dma_needs_registration: false,
+        pio_rate: Rate(0),
+        dma_rate: Rate(0),
     };
+
+    /// Who moves long operations: the faster of the two where both can; the DMA engine, which lets the processor compute,
+    /// where they are alike. `mappable`: a mapping of the remote memory can be had.
+    pub fn mover(&self, mappable: bool) -> Engine {
+        let faster = mappable && self.pio_rate > self.dma_rate;
+        if self.pio && (faster || !self.dma) { Engine::Pio } else { Engine::Dma }
+    }
 }
 
 /// What a network that combines data, or memory that all ranks share, claims of itself.

@@ -284,15 +284,16 @@ fn each_level_of_k98_costs_its_copies() {
     for fabric in fabrics.split(',') {
         let deposit = &records(&format!("simulate deposit --fabric {fabric} --size 256KiB --series remote-direct"))[0];
         let (raw, restricted) = (number(deposit, "bandwidth_MBps"), rate(fabric, "restricted", "adapter"));
-        // Known not to hold (G023): the stack moves long messages by the adapter's engine or through buffers, and the engine
-        // of K98's SCI waits for memory at each read of 64 bytes. Stores of the processor would match.
-        let holds = if ["k98-sci", "k98-clustar"].contains(&fabric) { 0.7..0.95 } else { 0.95..1.05 };
-        assert!(holds.contains(&(restricted / raw)), "{fabric}: {restricted} of {raw}");
+        assert!((0.95..1.05).contains(&(restricted / raw)), "{fabric}: {restricted} of {raw}");
         let postal = rate(fabric, "postal", "adapter");
         assert!(postal < 0.7 * restricted, "{fabric}: {postal} of {restricted}");
         let tcp = rate(fabric, "restricted", "tcp");
-        // The catalog has no TCP/IP of the T3D; usual values stand in.
-        assert!(tcp < postal && (tcp < 0.6 * postal || fabric == "k98-t3d"), "{fabric}: {tcp} of {postal}");
+        // A postal message is copied once more than a restricted one, and one of TCP/IP at both ends, besides its checksums
+        // and segments. How much less that leaves of the rate depends on how fast a node copies (0.51 of a postal message
+        // on K98's first SCI, where a copy of 256 KiB takes 5.9 ms of memory). The catalog has no TCP/IP of the T3D; usual
+        // values stand in.
+        let copies = 2.0 / postal - 1.0 / restricted;
+        assert!(tcp < postal && (1.0 / tcp > copies || fabric == "k98-t3d"), "{fabric}: {tcp} of {postal}");
     }
     let buffered = |semantics: &str| {
         let of = messages.iter().filter(|r| r["semantics"] == semantics);
@@ -316,12 +317,10 @@ fn without_buffers_is_never_slower_where_it_is_chosen() {
             let off = all.iter().find(same).expect("both were run");
             let times = (number(on, "latency_us"), number(off, "latency_us"));
             assert!(times.0 <= 1.01 * times.1, "{fabric}: {times:?} in {on}");
-            // K98's SCI fills buffers by stores faster than its engine reads memory.
-            assert_eq!(
-                moved(on),
-                fabric != "k98-sci" && (moved(on) || number(on, "size_B") >= 32768.0),
-                "{fabric}: {on}"
-            );
+            // Memory that the processor cannot map is the engine's alone, and that of K98's SCI waits for memory at each read
+            // of 64 bytes: stores fill buffers sooner (71 against 58 MB/s).
+            let engine_alone = fabric == "k98-sci" && on["memory"] == "private";
+            assert!(moved(on) != engine_alone || number(on, "size_B") < 32768.0, "{fabric}: {on}");
             if fabric == "w01-sci-d330" && on["memory"] == "shared" {
                 let bandwidth = number(on, "bandwidth_MBps");
                 assert!(bandwidth > rate, "bandwidth grows with the size: {bandwidth} after {rate} in {on}");

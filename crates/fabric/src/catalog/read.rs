@@ -399,7 +399,8 @@ fn check_buildable(root: &Table<'_>, topology: &TopologySpec) {
     }
 }
 
-/// The stated routing, which must suit the topology; without one, the first of the technology's that does.
+/// The stated routing, which must suit the topology; without one, the first of the technology's that does: up*/down*
+/// before others where switches close circles.
 fn read_routing(
     root: &Table<'_>,
     topology: Option<&TopologySpec>,
@@ -415,7 +416,9 @@ fn read_routing(
         return Some(routing);
     }
     let (topology, technology) = (topology?, technology?);
-    let found = technology.routing.value.iter().find(|routing| topology.routings().contains(routing)).copied();
+    let suits = || technology.routing.value.iter().filter(|routing| topology.routings().contains(routing));
+    let up_down = suits().find(|&&routing| topology.has_circles() && routing == RoutingSpec::UpDown);
+    let found = up_down.or_else(|| suits().next()).copied();
     if found.is_none() {
         let names: Vec<&str> = ROUTINGS.iter().map(|(name, _)| *name).collect();
         root.wrong("routing", "is missing, and none of the technology's suits this topology", names.join(", "));

@@ -41,6 +41,10 @@ pub trait Topology: Any + std::fmt::Debug + Send + Sync {
     fn routings(&self) -> &'static [RoutingSpec] {
         &[RoutingSpec::ShortestEcmp, RoutingSpec::ShortestSingle, RoutingSpec::UpDown]
     }
+    /// Whether shortest paths between its switches close circles, in which packets that hold buffers wait for each other.
+    fn has_circles(&self) -> bool {
+        false
+    }
     /// Its parameters as a file states them.
     fn fields(&self) -> Vec<(&'static str, String)>;
     /// Whether it is built in one size only, or from a file of its own.

@@ -110,6 +110,9 @@ impl Topology for SwitchRing {
     fn kind(&self) -> &'static str {
         RING.kind
     }
+    fn has_circles(&self) -> bool {
+        true
+    }
     fn build(&self, nodes: u32) -> Built {
         ring(nodes, self.ports, self.links, self.links_per_switch)
     }

@@ -55,6 +55,11 @@ fn up_down_never_deadlocks_where_shortest_paths_may() {
     let ring = TopologySpec::new(SwitchRing { ports: 8, links: 1, links_per_switch: false });
     assert!(!check(&build(ring.clone(), RoutingSpec::ShortestEcmp, 40)).unwrap().is_free());
     assert!(check(&build(ring, RoutingSpec::UpDown, 40)).unwrap().is_free());
+    // So it is what a ring of switches takes whose file does not say.
+    for name in ["myrinet-ring2", "myrinet-ring4"] {
+        let spec = hotlink_fabric::catalog::load(name).unwrap();
+        assert!(check(&hotlink_fabric::Fabric::build(&spec, 64).unwrap()).unwrap().is_free());
+    }
     for nodes in [4, 9, 13, 25] {
         assert!(check(&build(torus(2, true), RoutingSpec::UpDown, nodes)).unwrap().is_free());
     }

@@ -2,7 +2,7 @@
 
 use hotlink_fabric::load::count;
 use hotlink_fabric::network::Node;
-use hotlink_fabric::spec::{Capacities, FabricSpec, Role};
+use hotlink_fabric::spec::{Capacities, FabricSpec, Role, RoutingSpec};
 use hotlink_fabric::split::SwitchSplit;
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::{Fabric, catalog, forms};
@@ -40,10 +40,15 @@ fn sci_forms_equal_counts_at_every_size() {
     }
 }
 
+/// As the equations take it.
+fn by_shortest_routes(name: &str) -> FabricSpec {
+    FabricSpec { routing: RoutingSpec::ShortestEcmp, ..catalog::load(name).unwrap() }
+}
+
 #[test]
 fn switch_forms_equal_counts_where_every_switch_is_full_and_k_always() {
     for name in ["myrinet-minimal", "myrinet-ring2", "myrinet-ring4", "myrinet-clos64"] {
-        let spec = catalog::load(name).unwrap();
+        let spec = by_shortest_routes(name);
         let mut compared = 0;
         for nodes in 2..=128 {
             let (fabric, split) = split(&spec, nodes);
@@ -80,7 +85,7 @@ fn switch_forms_equal_counts_where_every_switch_is_full_and_k_always() {
 #[test]
 fn counted_hops_are_the_mean_over_pairs_of_nodes_at_every_size() {
     for (name, ring) in [("myrinet-minimal", false), ("myrinet-ring2", true), ("myrinet-ring4", true)] {
-        let spec = catalog::load(name).unwrap();
+        let spec = by_shortest_routes(name);
         for nodes in 17..=128 {
             let (fabric, split) = split(&spec, nodes);
             let switches = fabric.attachment.homes.len() as i64;

@@ -90,7 +90,8 @@ impl<P: Port> Engine<P> {
         let fits = words.total > 0 && words.total <= early.room && self.takes(&span, &early.place);
         let Some(place) = early.place.part(words.total).filter(|_| fits) else { return Ok(false) };
         let Ok(remote) = self.import(id, &place) else { return Ok(false) };
-        if !self.pin(id, &span, self.port.limits().deposit) {
+        let engine = self.mover(&place);
+        if !self.pin(id, &span, self.port.limits().deposit, engine) {
             self.release_setups(id);
             return Ok(false);
         }
@@ -98,7 +99,7 @@ impl<P: Port> Engine<P> {
         self.say(Saying { to, words: claim, payload: Carried::Nothing, request: id, ends: false })?;
         self.counters.early += 1;
         self.entries[id as u32 as usize].state = State::Depositing { peer: early.id };
-        let op = Op::Deposit { from: span, to: remote, engine: self.mover, token: id };
+        let op = Op::Deposit { from: span, to: remote, engine, token: id };
         if self.port.post(&op) != Posted::Accepted {
             self.release_setups(id);
             self.start_pieces(id, early.id);

@@ -83,7 +83,7 @@ impl<P: Port> Engine<P> {
         let entry = self.entry(id)?;
         let (span, place, state) = (entry.span, entry.announced, entry.state);
         let Some(place) = place else { return Some(Err(Refusal::NotReady)) };
-        let (engine, token) = (self.mover, id);
+        let (engine, token) = (self.mover(&place), id);
         let op = match state {
             State::Fetching { words } => {
                 let first = first_half(words.total);
@@ -106,13 +106,14 @@ impl<P: Port> Engine<P> {
     /// attached to this before the first is let go.
     fn import_again(&mut self, id: u64, place: &Place) -> Result<RemoteSpan, Refusal> {
         let before = self.entry(id).and_then(|entry| entry.attached);
-        let held = before.filter(|key| *key == place.key).and_then(|key| self.setup.attached(key, self.mover));
+        let mover = self.mover(place);
+        let held = before.filter(|held| *held == (place.key, mover)).and_then(|_| self.setup.attached(place.key, mover));
         if let Some(attachment) = held {
             return Ok(RemoteSpan { attachment, offset: place.offset, layout: place.layout });
         }
         let imported = self.import(id, place);
-        if let Some(key) = before {
-            self.setup.attached_done(&mut self.port, key, self.mover);
+        if let Some((key, mover)) = before {
+            self.setup.attached_done(&mut self.port, key, mover);
         }
         imported
     }

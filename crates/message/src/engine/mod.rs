@@ -47,8 +47,8 @@ pub(crate) enum Direct {
 #[derive(Clone)]
 pub(crate) struct Engine<P: Port> {
     pub(crate) port: P,
-    /// Who moves messages without buffers: the adapter, which lets this side compute, where it can.
-    pub(crate) mover: hotlink_port::Engine,
+    /// Who moves messages without buffers: from or to other ranks' memory that cannot be mapped, and that can.
+    movers: [port::Engine; 2],
     /// The port has remote stores but no loads.
     only_puts: bool,
     eager_always: u64,
@@ -95,7 +95,9 @@ impl<P: Port> Engine<P> {
         let most = port.limits().control_bytes_max;
         let (eager_bytes, piece_bytes) = (options.eager_bytes.min(most), options.piece_bytes.clamp(1, most));
         let setup = Setup::new(options.policy);
-        let by_dma = port.limits().deposit.or(port.limits().fetch).is_none_or(|claim| claim.dma);
+        let claim = port.limits().deposit.or(port.limits().fetch);
+        let mover = |mappable| claim.map_or(port::Engine::Dma, |claim| claim.mover(mappable));
+        let movers = [mover(port.limits().registration.private_mappable), mover(true)];
         let options = Options { eager_bytes, piece_bytes, ..options };
         Engine {
             flows: Flows::new(port.ranks(), &options),
@@ -103,7 +105,7 @@ impl<P: Port> Engine<P> {
             only_puts: port.limits().deposit.is_some() && port.limits().fetch.is_none(),
             short_places: port.limits().real_time && port.limits().inline_bytes >= Place::PLAIN as u64,
             port,
-            mover: if by_dma { port::Engine::Dma } else { port::Engine::Pio },
+            movers,
             options,
             setup,
             counters: Counters::default(),
@@ -250,10 +252,11 @@ impl<P: Port> Engine<P> {
         }
     }
     /// Whether a receive is announced even when its program waits: where only the sender can move data, it could not
-    /// do so beside a computation if it first had to be told where to (W01's asynchronous rendezvous).
+    /// do so beside a computation if it first had to be told where to (W01's asynchronous rendezvous). Memory that buffers
+    /// reach sooner is not.
     #[inline]
     pub(crate) fn announces(&self, span: &Span) -> bool {
-        self.only_puts && span.bytes() >= self.options.zero_copy_bytes
+        self.only_puts && self.offers(span, true)
     }
     /// Receives while nothing else is expected: a short message goes straight to its place.
     #[inline(always)]

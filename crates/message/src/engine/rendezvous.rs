@@ -63,9 +63,13 @@ impl<P: Port> Engine<P> {
         self.entries[id as u32 as usize].registered = true;
         Some(Place { key, offset: span.offset, layout: span.layout, regular: self.is_regular(&span) })
     }
+    /// Who moves messages from or to a place of another rank.
+    pub(super) fn mover(&self, place: &Place) -> port::Engine {
+        self.movers[usize::from(place.regular)]
+    }
     /// Registers this side's memory where the adapter's engine needs it; `false`: that is refused.
-    pub(super) fn pin(&mut self, id: u64, span: &Span, claim: Option<DepositLimits>) -> bool {
-        let needs = claim.is_some_and(|claim| claim.dma_needs_registration) && self.mover == port::Engine::Dma;
+    pub(super) fn pin(&mut self, id: u64, span: &Span, claim: Option<DepositLimits>, mover: port::Engine) -> bool {
+        let needs = claim.is_some_and(|claim| claim.dma_needs_registration) && mover == port::Engine::Dma;
         !needs
             || self.is_regular(span)
             || self.entries[id as u32 as usize].registered
@@ -73,8 +77,9 @@ impl<P: Port> Engine<P> {
     }
     /// Attaches to a place for request `id`.
     pub(super) fn import(&mut self, id: u64, place: &Place) -> Result<RemoteSpan, Refusal> {
-        let attachment = self.setup.attach(&mut self.port, place.key, self.mover)?;
-        self.entries[id as u32 as usize].attached = Some(place.key);
+        let mover = self.mover(place);
+        let attachment = self.setup.attach(&mut self.port, place.key, mover)?;
+        self.entries[id as u32 as usize].attached = Some((place.key, mover));
         Ok(RemoteSpan { attachment, offset: place.offset, layout: place.layout })
     }
     /// The set-ups of a request are no longer in use.
@@ -85,8 +90,8 @@ impl<P: Port> Engine<P> {
         if registered {
             self.setup.registered_done(&mut self.port, memory);
         }
-        if let Some(key) = attached {
-            self.setup.attached_done(&mut self.port, key, self.mover);
+        if let Some((key, mover)) = attached {
+            self.setup.attached_done(&mut self.port, key, mover);
         }
     }
     /// Frees memory of the program.
@@ -129,11 +134,12 @@ impl<P: Port> Engine<P> {
     /// Fetches a message; `false` if it must come another way.
     pub(super) fn fetch(&mut self, id: u64, words: &Words, place: &Place, into: Span) -> bool {
         let Ok(from) = self.import(id, place) else { return false };
-        if !self.pin(id, &into, self.port.limits().fetch) {
+        let engine = self.mover(place);
+        if !self.pin(id, &into, self.port.limits().fetch, engine) {
             self.release_setups(id);
             return false;
         }
-        let op = Op::Fetch { from, to: into, engine: self.mover, token: id };
+        let op = Op::Fetch { from, to: into, engine, token: id };
         if self.port.post(&op) != Posted::Accepted {
             self.release_setups(id);
             return false;
@@ -171,11 +177,12 @@ impl<P: Port> Engine<P> {
             return false;
         }
         let Ok(to) = self.import(id, place) else { return false };
-        if !self.pin(id, &span, self.port.limits().deposit) {
+        let engine = self.mover(place);
+        if !self.pin(id, &span, self.port.limits().deposit, engine) {
             self.release_setups(id);
             return false;
         }
-        let op = Op::Deposit { from: span, to, engine: self.mover, token: id };
+        let op = Op::Deposit { from: span, to, engine, token: id };
         if self.port.post(&op) != Posted::Accepted {
             self.release_setups(id);
             return false;

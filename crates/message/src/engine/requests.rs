@@ -5,7 +5,7 @@ use crate::collectives::tags;
 use crate::request::SENT;
 use crate::wire::{Context, Place, Words};
 use crate::{Error, Status, Tag};
-use hotlink_port::{Call, Key, Memory, Note, Port, Rank, Span};
+use hotlink_port::{Call, Engine as Mover, Key, Memory, Note, Port, Rank, Span};
 
 /// Who may match a receive.
 #[derive(Clone, Copy, Debug, Hash)]
@@ -57,8 +57,8 @@ pub(crate) struct Entry {
     pub(crate) registered: bool,
     /// Where its message may go, as the sender was told; of a message in halves, where the sender has it.
     pub(crate) announced: Option<Place>,
-    /// It uses the attachment to this key.
-    pub(crate) attached: Option<Key>,
+    /// It uses the attachment to this key, mapped or connected as the engine needs.
+    pub(crate) attached: Option<(Key, Mover)>,
     /// Of a message that both sides move: how its halves stand (see `halves`). 0: of no such message.
     pub(super) halves: u8,
     /// It sends this copy of its message, and nobody waits for it.

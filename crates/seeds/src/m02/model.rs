@@ -6,6 +6,7 @@ use hotlink_fabric::forms::{self, FormResult};
 use hotlink_fabric::inventory::Inventory;
 use hotlink_fabric::price::{Bill, PriceList};
 use hotlink_fabric::spec::{Capacities, FabricSpec, Role, TopologySpec};
+use hotlink_fabric::terms::RoutingSpec;
 use hotlink_fabric::topology::{CubeSpec, SwitchRing};
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::{Fabric, load};
@@ -69,7 +70,12 @@ pub(super) struct Model {
 impl Model {
     pub(super) fn open(library: &Library) -> Result<Model, Vec<Mistake>> {
         let names = SCI.iter().chain(&MYRINET);
-        let specs = names.map(|name| library.fabric(name).map(|loaded| loaded.spec)).collect::<Result<_, _>>()?;
+        let mut specs = names
+            .map(|name| library.fabric(name).map(|loaded| loaded.spec))
+            .collect::<Result<Vec<FabricSpec>, Vec<Mistake>>>()?;
+        // Eqs. 7 to 12 count shortest routes around a ring of switches, where packets would wait for each other for ever.
+        let rings = specs.iter_mut().filter(|spec| spec.topology.get::<SwitchRing>().is_some());
+        rings.for_each(|spec| spec.routing = RoutingSpec::ShortestEcmp);
         Ok(Model {
             specs,
             prices: library.price_list("m02-2002")?,

@@ -156,9 +156,19 @@ impl Adapter {
             network_ps,
             alone: RefCell::default(),
         };
+        let of_engine = |engine, has| match has {
+            true => adapter.rate(adapter.pace(engine, &Layout::contiguous(STEADY))),
+            false => Rate(0),
+        };
+        let rated = |claim: DepositLimits| DepositLimits {
+            pio_rate: of_engine(Engine::Pio, claim.pio),
+            dma_rate: of_engine(Engine::Dma, claim.dma),
+            ..claim
+        };
+        let (deposit, fetch) = (adapter.limits.deposit.map(rated), adapter.limits.fetch.map(rated));
         let rate = match &adapter.kernel {
             Some(kernel) => Rate((kernel.peak(&adapter.local) as u64).min(adapter.link.0)),
-            None => adapter.rate(adapter.pace(Engine::Dma, &Layout::contiguous(1 << 20))),
+            None => deposit.or(fetch).map_or(adapter.link, |claim| claim.pio_rate.max(claim.dma_rate)),
         };
         let registration = RegistrationLimits {
             register_time: adapter.register_time(PAGE),
@@ -167,6 +177,8 @@ impl Adapter {
             ..adapter.limits.registration
         };
         adapter.limits = Limits {
+            deposit,
+            fetch,
             registration,
             post_overhead: Time(post),
             poll_overhead: Time(poll),
@@ -320,6 +332,8 @@ fn claims(family: Family, spec: &FabricSpec, known: &Inputs<'_>, design: &Design
         pio: false,
         dma: false,
         dma_needs_registration: false,
+        // Worked out once the adapter stands.
+        ..DepositLimits::ANY
     };
     let (deposit, fetch) = match family {
         // Reads of remote memory are much slower than writes (parameters P009), so data are always put.

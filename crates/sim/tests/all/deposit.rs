@@ -24,10 +24,18 @@ fn mbps(fabric: &str, stride: u64, series: Series) -> f64 {
 /// K98 s28, G026: "excellent performance for contiguous blocks".
 #[test]
 fn contiguous_deposits_come_near_the_bus_or_the_link() {
-    for (fabric, share) in [("k98-myrinet", 0.7), ("k98-clustar", 0.7), ("k98-sci", 0.65), ("k98-t3d", 0.95)] {
-        let deposit = run(&host(fabric), BLOCK, 1, Series::RemoteDirect);
-        assert!(deposit.rate >= share * deposit.bound, "{fabric}: {} of {}", deposit.rate, deposit.bound);
+    let share = |host: &Host| {
+        let deposit = run(host, BLOCK, 1, Series::RemoteDirect);
+        deposit.rate / deposit.bound
+    };
+    for (fabric, least) in [("k98-myrinet", 0.7), ("k98-clustar", 0.7), ("k98-sci", 0.65), ("k98-t3d", 0.95)] {
+        let share = share(&host(fabric));
+        assert!(share >= least, "{fabric}: {share}");
     }
+    // What Myrinet lacks are waits for memory at each burst: of a page instead of 256 bytes, they are few.
+    let paged = load("k98-myrinet").expect("in the catalog").with_number("parameter.dma_burst", 4096.0);
+    let share = share(&Host::new(&paged).expect("a host"));
+    assert!(share >= 0.88, "{share}");
 }
 
 /// K98 s19: 126 MB/s. The length of the adapter's bursts is not known; the label lies where long ones come to, and not
@@ -185,6 +193,14 @@ proptest! {
     }
 
     /// One stride may be faster than a smaller one, where its words meet less in banks and sets; none than a block.
+    /// Where each word travels by itself, its place in memory does not matter.
+    #[test]
+    fn more_stride_is_never_faster_over_the_network(fabric in any_fabric(), bytes in 8u64..40_000, stride in 1u64..70) {
+        let host = host(fabric);
+        let [near, far] = [stride, stride + 1].map(|stride| run(&host, bytes, stride, Series::RemoteDirect).time);
+        prop_assert!(far >= near);
+    }
+
     #[test]
     fn no_stride_is_faster_than_a_block(fabric in any_fabric(), index in 0usize..3, bytes in 256u64..40_000, stride in 2u64..70) {
         let (host, series) = (host(fabric), Series::ALL[index]);

@@ -37,16 +37,17 @@ const TURNS: &str = "receive queues of turning packets and busy retries";
 const SAME_STEP: &str = "linear shift sends a whole router's nodes over one local link";
 /// In random order a receiver is idle at times and cannot make up for it.
 const RANDOM_ORDER: &str = "random order leaves receivers idle at times";
-/// Shortest ways round a ring of wormhole switches without virtual channels wait for one another in a circle.
-const RING: &str = "deadlock on a ring of wormhole switches";
+/// Worms on their way through the root of a ring of switches hold the links on which others wait.
+const RING: &str = "head-of-line blocking around the root";
 
 /// Fabric, traffics (indices of [`TRAFFICS`], all if empty), the share reached at least, and why no more.
 type Exception = (&'static str, &'static [usize], f64, &'static str);
 
 /// What stays below nine tenths. The first that fits counts.
 const EXCEPTIONS: &[Exception] = &[
-    ("myrinet-ring2", &[], 0.0, RING),
-    ("myrinet-ring4", &[], 0.0, RING),
+    ("myrinet-ring2", &[], 0.4, RING),
+    ("myrinet-ring4", &[0, 1], 0.4, RING),
+    ("myrinet-ring4", &[3, 5, 6, 7], 0.65, RING),
     ("myrinet-clos64", &[3, 4, 7], 0.14, STATIC_PATHS),
     ("myrinet-clos64", &[1], 0.3, HEAD_OF_LINE),
     ("myrinet-minimal", &[0, 1, 3, 4, 6, 7], 0.5, HEAD_OF_LINE),
@@ -159,6 +160,7 @@ fn every_fabric_reaches_nine_tenths_of_the_bound_under_every_traffic_or_says_why
 #[test]
 fn a_ring_of_wormhole_switches_without_virtual_channels_names_its_deadlock() {
     let spec = catalog::load("myrinet-ring2").expect("a fabric of the catalog");
+    let spec = FabricSpec { routing: RoutingSpec::ShortestEcmp, ..spec };
     let fabric = Fabric::build(&spec, 64).expect("64 nodes");
     let settings = Settings::of(&spec);
     let plan = Plan::new(&fabric, &settings).expect("plan");

@@ -47,7 +47,8 @@ fn switches(senders: u32, size: u64) -> f64 {
 fn two_senders_double_one_and_the_third_saturates_the_sci_link() {
     let [one, two, three, four] = [1, 2, 3, 4].map(|senders| ring(senders, 64 << 10));
     assert!((two / one - 2.0).abs() < 0.1, "{one} {two}");
-    assert!(three > 0.99 * 390.0 && three < 2.1 * one, "{three}");
+    // One sender's host feeds 192.8 MB/s (below), so that two leave 1 % of the link to the third.
+    assert!((one / 192.8 - 1.0).abs() < 0.05 && three > 0.99 * 390.0 && three < 1.05 * two, "{one} {two} {three}");
     assert!((four / three - 1.0).abs() < 0.01 && (four - 390.0).abs() < 1.0, "{three} {four}");
 }
 

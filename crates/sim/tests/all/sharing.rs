@@ -103,7 +103,7 @@ fn an_unbalanced_tie_costs_a_quarter_more_on_a_ring_of_eight() {
 fn a_ring_with_credits_and_no_virtual_channels_names_its_deadlock() {
     for name in ["infiniband", "roce"] {
         let spec = named("myrinet-ring2").of_technology(technology::named(name).expect("a technology"));
-        let spec = FabricSpec { paths: Paths::Packet, ..spec };
+        let spec = FabricSpec { paths: Paths::Packet, routing: RoutingSpec::ShortestEcmp, ..spec };
         let fabric = Fabric::build(&spec, 64).expect("64 nodes");
         let settings = Settings { packet_bytes: Some(4096), switch_buffer_bytes: 4096, ..Settings::of(&spec) };
         let plan = Plan::new(&fabric, &settings).expect("plan");

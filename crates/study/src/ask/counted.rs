@@ -49,7 +49,8 @@ impl Engine for Formula {
             return Err(none());
         }
         forms::for_fabric(source.spec(), question.nodes, question.capacities.into(), question.size).ok_or_else(none)?;
-        let leaves_out = vec![Omission::HotLinks, Omission::Blocking, Omission::Ends, Omission::Protocol];
+        let mut leaves_out = vec![Omission::HotLinks, Omission::Blocking, Omission::Ends, Omission::Protocol];
+        leaves_out.extend(source.spec().topology.has_circles().then_some(Omission::Routes));
         Ok(Claim { leaves_out, steps: 0.0 })
     }
 

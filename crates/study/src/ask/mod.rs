@@ -169,6 +169,8 @@ pub const WHICH: [Which; 10] = [
 crate::words! {
     /// What a model leaves out, as the reason of a difference. Each can only make its answer better than the machine is.
     pub enum Omission {
+        /// The shortest routes are not taken, since they could deadlock.
+        Routes = "takes routes that could deadlock",
         /// One link of a kind is hotter than the average.
         HotLinks = "averages over links",
         /// Packets wait behind others and for full buffers.

@@ -6,7 +6,7 @@ use crate::cell::{Cell, Program};
 use crate::options::Memory;
 use hotlink_bench::{Direction, Record, Stream, Which};
 use hotlink_fabric::traffic::Traffic;
-use hotlink_port::{Engine, Layout};
+use hotlink_port::{Engine, Layout, RegistrationLimits};
 use hotlink_sim::Plan as NetPlan;
 use hotlink_sim::port::{Family, VirtualTime};
 
@@ -69,13 +69,15 @@ impl Program {
     ) -> Result<(f64, String), String> {
         let (mut mbps, mut resource) = message::rate(plan, cell.capacities, between, cell.size)?;
         let limits = &driver.adapter().limits;
-        let by_dma = limits.deposit.is_some_and(|claim| claim.dma);
-        let engine = if by_dma && self.zero_copy { Engine::Dma } else { Engine::Pio };
         let registered = self.memory == Memory::Private;
-        let pio = limits.deposit.is_some_and(|claim| claim.pio);
+        let RegistrationLimits { zero_copy_min, private_zero_copy_min, .. } = limits.registration;
+        // What goes through buffers is stored there, or is no faster than if it were.
+        let without_buffers = self.zero_copy && (!registered || cell.size >= private_zero_copy_min);
+        let claim = limits.deposit.filter(|_| without_buffers);
+        let engine = claim.map_or(Engine::Pio, |claim| claim.mover(!registered));
         // Shorter ones may come from a cache: the processor's stores are then faster than from memory, or than DMA.
         let sockets = driver.adapter().family == Family::Tcp;
-        let long = sockets || (cell.size >= limits.registration.zero_copy_min && (by_dma || pio));
+        let long = sockets || (cell.size >= zero_copy_min && limits.deposit.is_some());
         if let Some((name, peak)) =
             driver.adapter().peak(engine, &Layout::contiguous(1 << 20), registered).filter(|_| long)
             && peak / 1e6 < mbps

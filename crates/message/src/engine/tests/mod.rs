@@ -5,7 +5,7 @@ mod ends;
 mod ways;
 
 use super::*;
-use hotlink_fabric::units::Time;
+use hotlink_fabric::units::{Rate, Time};
 use hotlink_port::{Attachment, DepositLimits, Host, Limits, Posted, RegistrationLimits, Work};
 use std::cell::RefCell;
 
@@ -361,11 +361,17 @@ fn the_port_decides_who_moves_and_how_places_travel() {
         [false, true, true, false, false]
     );
     let pio = Some(DepositLimits { dma: false, ..DepositLimits::ANY });
-    let mover = |deposit, fetch| engine_of(Limits { deposit, fetch, ..limits() }).mover;
+    let movers = |deposit, fetch| engine_of(Limits { deposit, fetch, ..limits() }).movers;
     let any = Some(DepositLimits::ANY);
-    let movers = [mover(any, any), mover(pio, any), mover(None, pio), mover(None, any), mover(None, None)];
+    let each = [movers(any, any), movers(pio, any), movers(None, pio), movers(None, any), movers(None, None)];
     use port::Engine::{Dma, Pio};
-    assert_eq!(movers, [Dma, Pio, Pio, Dma, Dma]);
+    assert_eq!(each, [[Dma; 2], [Pio; 2], [Pio; 2], [Dma; 2], [Dma; 2]]);
+    // Where both are known, the faster; the processor only where it can map the memory.
+    let rates = |pio, dma| {
+        let claim = DepositLimits { pio_rate: Rate(pio), dma_rate: Rate(dma), ..DepositLimits::ANY };
+        movers(Some(claim), None)
+    };
+    assert_eq!([rates(5, 4), rates(4, 4), rates(4, 5)], [[Dma, Pio], [Dma; 2], [Dma; 2]]);
     // Where only the sender can move data, a receive is announced even by a program that waits.
     let announces = |deposit, fetch| {
         [999, 1000, 1001].map(|bytes| engine_of(Limits { deposit, fetch, ..limits() }).announces(&row(bytes)))

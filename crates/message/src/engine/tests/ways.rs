@@ -67,18 +67,17 @@ fn a_place_is_taken_in_blocks_that_are_long_enough() {
 
 #[test]
 fn memory_is_pinned_once_and_only_where_the_adapter_needs_it() {
-    let pins = |engine: &mut Engine<Scripted>, claim| {
+    let by = |engine: &mut Engine<Scripted>, claim, mover| {
         let id = engine.open(1, row(2000), State::Moving);
-        let pinned = [(); 2].map(|()| engine.pin(id, &row(2000), claim));
+        let pinned = [(); 2].map(|()| engine.pin(id, &row(2000), claim, mover));
         (pinned, engine.log().len())
     };
+    let pins = |engine: &mut Engine<Scripted>, claim| by(engine, claim, port::Engine::Dma);
     let (needs, free) = (limits().deposit, Some(DepositLimits::ANY));
     assert_eq!(pins(&mut private(), needs), ([true; 2], 1));
     assert_eq!([free, None].map(|claim| pins(&mut private(), claim)), [([true; 2], 0); 2]);
     assert_eq!(pins(&mut engine(), needs), ([true; 2], 0), "regular memory");
-    let mut by_processor = private();
-    by_processor.mover = port::Engine::Pio;
-    assert_eq!(pins(&mut by_processor, needs), ([true; 2], 0));
+    assert_eq!(by(&mut private(), needs, port::Engine::Pio), ([true; 2], 0));
     let mut scarce = private();
     scarce.port.registers = Err(Refusal::PinLimit);
     assert_eq!(pins(&mut scarce, needs).0, [false; 2]);
