@@ -68,7 +68,7 @@ def compare(
     *,
     traffic: str = "all-to-all",
     capacities: Capacities = "measured",
-    method: Literal["formula", "load"] = "load",
+    method: Literal["formula", "load", "packet"] | Iterable[Literal["formula", "load", "packet"]] = "load",
     size: Size = "1MiB",
     samples: int = 100,
     seed: int = 1,
@@ -81,7 +81,8 @@ def compare(
     """Bandwidth per node, what limits it, and cost of several fabrics at each size; the best of each; crossovers.
 
     Records of ``kind`` "fabric" hold bandwidths in MB/s and costs in the list's currency (``cost_USD``); those of
-    ``kind`` "crossover" tell from which number of nodes on another fabric leads. ``prices`` is a price file, or a
+    ``kind`` "crossover" tell from which number of nodes on another fabric leads, by each ``method``; those of ``kind``
+    "disagreement", where the methods put different fabrics ahead. ``prices`` is a price file, or a
     list of the catalog, that overrides the fabrics' own. Prices of different years are ranked together only with
     ``across_eras``. With ``out``, tables and data are also written to that folder, as by ``hotlink compare --out``;
     plots are made from the result: see `Result.plot` and `Result.save_plots`. Raises `InputError`.
@@ -91,8 +92,9 @@ def compare(
     list_of_prices = None if prices is None else fspath(prices)
     folder = None if out is None else fspath(out)
     listed = _numbers(nodes)
-    text = _core.compare(names, listed, pattern, method, list_of_prices, across_eras, folder)
-    return _result("compare", text, fabrics=names, nodes=listed, method=method, prices=list_of_prices, **pattern)
+    methods = method if isinstance(method, str) else ",".join(method)
+    text = _core.compare(names, listed, pattern, methods, list_of_prices, across_eras, folder)
+    return _result("compare", text, fabrics=names, nodes=listed, method=methods, prices=list_of_prices, **pattern)
 
 
 class Choices(TypedDict, total=False):

@@ -14,7 +14,9 @@ mod verbs;
 mod words;
 
 pub use files::{write_whole, write_with};
-pub use verbs::{Cells, calibrate, import_files, measure, report, reproduce, run_cell, sweep, write_comparison};
+pub use verbs::{
+    Cells, Judged, calibrate, import_files, measure, report, reproduce, run_cell, sweep, write_comparison,
+};
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser};

@@ -2,6 +2,7 @@
 
 use crate::InputError;
 use hotlink_bench::{Faults, Record, Watching};
+use hotlink_cli::Judged;
 use hotlink_fabric::technology::{self, Technology};
 use hotlink_fabric::units::{Bytes, Time};
 use hotlink_study::ask::{Asked, Detail, Method, Question, ask};
@@ -268,13 +269,16 @@ pub(crate) fn compare(
         let Question { capacities, size, seed, samples, hash_seeds, paths, .. } = pattern.question("", 2)?;
         let traffic = traffic(&pattern.traffic).map_err(|what| wrong("traffic", &what))?;
         let question = PatternQuestion { traffic, capacities, size, seed, samples, hash_seeds, paths };
-        let method: model::Method = word("method", &method)?;
+        let methods: Vec<model::Method> =
+            method.split(',').map(|name| word("method", name)).collect::<Result<_, _>>()?;
         let eras = if across_eras { Eras::Together } else { Eras::Apart };
-        let comparison = Comparison::make(&sources, &nodes.list()?, &question, method, eras, Vary::No, &|| ())?;
+        let sizes = nodes.list()?;
+        let make = |method| Comparison::make(&sources, &sizes, &question, method, eras, Vary::No, &|| ());
+        let judged = Judged(methods.into_iter().map(make).collect::<Result<_, _>>()?);
         if let Some(folder) = &out {
-            hotlink_cli::write_comparison(&comparison, folder)?;
+            hotlink_cli::write_comparison(&judged, folder)?;
         }
-        Ok(comparison.records())
+        Ok(judged.records())
     })
 }
 

@@ -3,11 +3,13 @@
 //!
 //! It is a report: what does not hold is said, with the numbers.
 
+pub mod draw;
 mod h06;
 mod k98;
 mod m02;
 mod p01;
 mod run;
+pub mod score;
 mod w01;
 
 use hotlink_bench::Record;

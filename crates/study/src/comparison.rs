@@ -133,6 +133,8 @@ fn as_path(name_or_path: &str) -> String {
 
 /// The whole comparison.
 pub struct Comparison {
+    /// Who answered.
+    pub method: Method,
     /// Names and titles of the fabrics.
     pub titles: Vec<(String, String)>,
     /// The sizes.
@@ -180,7 +182,7 @@ impl Comparison {
             (quantity, grid)
         };
         let quantities = Quantity::all(&cells, eras).into_iter().map(with_grid).collect();
-        Ok(Comparison { titles, nodes: sizes.to_vec(), cells, quantities })
+        Ok(Comparison { method, titles, nodes: sizes.to_vec(), cells, quantities })
     }
 
     /// A record for every fabric and size (`kind` = `fabric`, with a mark where it is best), then the crossovers
@@ -191,6 +193,7 @@ impl Comparison {
             records.extend(grid.crossovers().into_iter().map(|crossover| {
                 Record::new()
                     .with("kind", "crossover")
+                    .with("method", self.method.name())
                     .with("quantity", quantity.key.as_str())
                     .with("nodes", crossover.nodes)
                     .with("ahead_before", crossover.before)
@@ -226,11 +229,20 @@ fn cell(
     step: &(dyn Fn() + Sync),
 ) -> Result<Record, String> {
     let fabric = source.build(nodes)?;
-    let spec = Some(source.spec()).filter(|_| method == Method::Formula);
-    let (mut record, fabric) = match spec.and_then(|spec| question.by_formula(spec, nodes)) {
-        Some(record) => (record, fabric),
+    let other = match method {
+        Method::Formula => question.by_formula(source.spec(), nodes),
+        Method::Packet => Some(question.by_packets(source, nodes)?),
+        Method::Load => None,
+    };
+    let (mut record, fabric) = match other {
+        Some(record) => {
+            (0..question.draws()).for_each(|_| step());
+            (record, fabric)
+        }
         None => question.by_load(fabric, step).map(|(record, counted)| (record, counted.fabric))?,
     };
     priced.price(&fabric, &mut record)?;
+    // A simulation's record has a kind of its own.
+    record.set("kind", "fabric");
     Ok(Record::new().with("kind", "fabric").followed_by(record))
 }

@@ -1,7 +1,9 @@
 //! What closed form and load count say about a fabric of some size, as records.
 
+use crate::ask::{Asked, Question};
 use crate::bound::pattern::{Lost, Pattern, derivation};
 use crate::options::{Paths, Rates};
+use crate::{Source, Unwatched};
 use hotlink_bench::Record;
 use hotlink_fabric::bound::Bounds;
 use hotlink_fabric::load::Load;
@@ -38,14 +40,14 @@ pub fn traffic(text: &str) -> Result<Traffic, String> {
 }
 
 crate::words! {
-    /// The engines that count without time.
+    /// The engines that compare fabrics.
     pub enum Method {
         /// M02's closed forms, where there is one.
         Formula = "formula",
         /// Flows counted over real routes.
         Load = "load",
-        /// Both.
-        Both = "both",
+        /// The simulated network, packet by packet.
+        Packet = "packet",
     }
 }
 
@@ -103,6 +105,14 @@ impl PatternQuestion {
             }
         }
         Some(record)
+    }
+
+    /// The simulated network's record.
+    pub fn by_packets(&self, source: &Source, nodes: u32) -> Result<Record, String> {
+        let question = Question::new(Asked::Traffic(self.traffic.to_string()), source.name(), nodes);
+        let PatternQuestion { capacities, size, seed, samples, paths, .. } = *self;
+        let cell = Question { capacities, size, seed, samples, paths, ..question }.cell()?;
+        cell.run_from(source, &Unwatched)?.into_iter().next().ok_or_else(|| "the simulation gave no record".to_owned())
     }
 
     /// The row of a size that has no answer, with the reason.

@@ -150,6 +150,8 @@ crate::words! {
         Adapter = "adapter",
         /// The kernel's TCP/IP over the same adapter and network.
         Tcp = "tcp",
+        /// The adapters' own processors, which carry a barrier, broadcast or reduction by themselves.
+        Nic = "nic",
     }
 }
 

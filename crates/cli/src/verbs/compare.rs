@@ -1,5 +1,6 @@
 //! `hotlink compare`: which of several fabrics gives the most bandwidth per node, and per dollar, at which size.
 
+mod judged;
 mod paper;
 
 use super::question::{PatternArgs, VariantArgs};
@@ -9,7 +10,7 @@ use hotlink_study::comparison::{Comparison, Priced};
 use hotlink_study::model::Method;
 use hotlink_study::ranking::Eras;
 use hotlink_study::{Source, is_graph};
-use paper::Paper;
+pub use judged::Judged;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
   hotlink compare sci-ring sci-torus2d myrinet-clos64 --nodes 2..128
   hotlink compare ib-ndr-fat-tree2 eth-400g-leaf-spine --nodes 64..4096..x2 --traffic permutation:random
   hotlink compare sci-ring this-machine --nodes 2..128 --out report/
+  hotlink compare sci-torus2d myrinet-clos64 --nodes 16..64..x2 --method formula,load,packet
 
 With --out: compare.json, compare.csv, summary.md, and where the installed command runs (pip install .) the plots
 bandwidth, cost and cost-per-MBps as PNG and SVG.")]
@@ -31,9 +33,10 @@ pub(crate) struct Args {
     nodes: Counts,
     #[command(flatten)]
     question: PatternArgs,
-    /// Load count, or closed form where there is one (both: the load count).
-    #[arg(long, value_parser = word::<Method>(), default_value_t = Method::Load)]
-    method: Method,
+    /// Engines that judge, one comparison each: load count, closed form where there is one (else the load count), simulated
+    /// packets. Of several, the sizes at which they put another fabric ahead are listed.
+    #[arg(long, value_name = "LIST", value_parser = word::<Method>(), value_delimiter = ',', default_values_t = [Method::Load])]
+    method: Vec<Method>,
     /// Prices that override the catalog's: a file, or a list of the catalog.
     #[arg(long, value_name = "NAME|FILE")]
     prices: Option<PathBuf>,
@@ -60,20 +63,26 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         }
         sources.push(Priced::new(source, args.prices.as_deref())?);
     }
-    let question = args.question.pattern()?;
-    let steps = (sources.len() * sizes.len()) as u64 * question.draws();
+    let mut question = args.question.pattern()?;
+    if args.method.contains(&Method::Packet) {
+        question.size = args.question.size_or(64 << 10);
+    }
+    let steps = (args.method.len() * sources.len() * sizes.len()) as u64 * question.draws();
     let progress = output.progress("compare", steps);
-    let comparison = {
+    let judged = {
         let eras = if args.across_eras { Eras::Together } else { Eras::Apart };
-        Comparison::make(&sources, &sizes, &question, args.method, eras, output.vary_all(args.sensitivity), &|| {
-            progress.step()
-        })?
+        let vary = output.vary_all(args.sensitivity);
+        let made = args
+            .method
+            .iter()
+            .map(|&method| Comparison::make(&sources, &sizes, &question, method, eras, vary, &|| progress.step()));
+        Judged(made.collect::<Result<_, _>>()?)
     };
     drop(progress);
-    comparison.records().into_iter().for_each(|record| output.push(record));
-    Paper(&comparison).tables().into_iter().for_each(|table| output.table(table));
+    judged.records().into_iter().for_each(|record| output.push(record));
+    paper::tables(&judged).into_iter().for_each(|table| output.table(table));
     match &args.out {
-        Some(folder) => write(&comparison, folder, output),
+        Some(folder) => write(&judged, folder, output),
         None => Ok(()),
     }
 }
@@ -82,16 +91,16 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 ///
 /// # Errors
 /// A file cannot be written.
-pub fn write_comparison(comparison: &Comparison, folder: &Path) -> Result<(), Failure> {
+pub fn write_comparison(judged: &Judged, folder: &Path) -> Result<(), Failure> {
     let mut output = Output::silent();
-    comparison.records().into_iter().for_each(|record| output.push(record));
-    write(comparison, folder, &output)
+    judged.records().into_iter().for_each(|record| output.push(record));
+    write(judged, folder, &output)
 }
 
-fn write(comparison: &Comparison, folder: &Path, output: &Output) -> Result<(), Failure> {
+fn write(judged: &Judged, folder: &Path, output: &Output) -> Result<(), Failure> {
     let batch = Batch::new(folder)?;
     let data = batch.write("compare.json", &output.json())?;
-    batch.write("compare.csv", &Paper(comparison).csv())?;
+    batch.write("compare.csv", &paper::csv(judged))?;
     match output.plotter() {
         Some(plot) => {
             if let Err(why) = plot(&data) {
@@ -103,7 +112,7 @@ fn write(comparison: &Comparison, folder: &Path, output: &Output) -> Result<(), 
         ),
     }
     let plots: Vec<String> = batch.names().into_iter().filter(|name| name.ends_with(".png")).collect();
-    batch.write("summary.md", &Paper(comparison).summary(&plots))?;
+    batch.write("summary.md", &paper::summary(judged, &plots))?;
     let names = batch.names();
     batch.commit()?;
     eprintln!("hotlink: wrote {} to {}", names.join(", "), folder.display());

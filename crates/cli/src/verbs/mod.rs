@@ -23,7 +23,7 @@ mod simulate;
 mod sweep;
 mod watching;
 
-pub use compare::write_comparison;
+pub use compare::{Judged, write_comparison};
 pub use sweep::{Cells, run_cell};
 
 use crate::face::Terminal;
@@ -86,7 +86,7 @@ pub fn report(
 /// # Errors
 /// A question or a catalog entry that is not sound.
 pub fn reproduce(studies: &[Study], measure: bool) -> Result<Vec<Record>, Failure> {
-    checked(|output| reproduce::reports(studies, measure, false, output))
+    checked(|output| reproduce::reports(studies, measure, (false, None), output))
 }
 
 /// The cells of a plan. One that failed is a record with `error`.

@@ -21,9 +21,9 @@ pub(crate) struct PatternArgs {
     /// Rates of the resources: theoretical (gross rate x packet efficiency) or measured where a measurement is known.
     #[arg(long, value_parser = word::<Rates>(), default_value_t = Rates::Measured)]
     capacities: Rates,
-    /// Message size; packet overhead depends on it.
-    #[arg(long, value_name = "SIZE", default_value = "1MiB")]
-    size: Size,
+    /// Message size; packet overhead depends on it. Default: 1 MiB, or 64 KiB where `compare` simulates packets.
+    #[arg(long, value_name = "SIZE")]
+    size: Option<Size>,
     /// Seed of random traffic.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -51,15 +51,21 @@ impl PatternArgs {
     /// As closed form and load count take it.
     pub(crate) fn pattern(&self) -> Result<PatternQuestion, Failure> {
         let traffic = traffic(&self.traffic).map_err(|what| Failure::Input(format!("--traffic: {what}")))?;
-        let PatternArgs { capacities, size, seed, samples, hash_seeds, paths, .. } = *self;
-        Ok(PatternQuestion { traffic, capacities, size: size.0, seed, samples, hash_seeds, paths })
+        let PatternArgs { capacities, seed, samples, hash_seeds, paths, .. } = *self;
+        let size = self.size_or(1 << 20);
+        Ok(PatternQuestion { traffic, capacities, size, seed, samples, hash_seeds, paths })
+    }
+
+    /// The message size that was asked for, or else this one.
+    pub(crate) fn size_or(&self, usual: u64) -> u64 {
+        self.size.map_or(usual, |size| size.0)
     }
 
     /// The question that it puts to a machine.
     pub(crate) fn question(&self, machine: &str, nodes: u32) -> Question {
-        let PatternArgs { capacities, size, seed, samples, hash_seeds, paths, .. } = *self;
-        let what = Asked::Traffic(self.traffic.clone());
-        Question { capacities, size: size.0, seed, samples, hash_seeds, paths, ..Question::new(what, machine, nodes) }
+        let PatternArgs { capacities, seed, samples, hash_seeds, paths, .. } = *self;
+        let (what, size) = (Asked::Traffic(self.traffic.clone()), self.size_or(1 << 20));
+        Question { capacities, size, seed, samples, hash_seeds, paths, ..Question::new(what, machine, nodes) }
     }
 }
 

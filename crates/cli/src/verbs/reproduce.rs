@@ -6,30 +6,43 @@
 mod measured;
 
 use crate::face::Terminal;
+use crate::files::Batch;
 use crate::progress::When;
 use crate::table::{Table, figure};
 use crate::verbs::measure;
 use crate::words::word;
 use crate::{Failure, output::Output};
 use hotlink_bench::Record;
-use hotlink_seeds::{Measure, Report, Row, Study};
+use hotlink_seeds::{Measure, Report, Row, Study, draw, score};
+use hotlink_study::words::Word;
 use serde_json::Value;
+use std::path::PathBuf;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   hotlink reproduce M02
   hotlink reproduce M02 K98 --json > studies.json
+  hotlink reproduce K98 W01 P01 H06 M02 --figures figures/
+  hotlink reproduce --score --json
   hotlink reproduce K98 --measure --json")]
 pub(crate) struct Args {
     /// The studies: K98 (SCI, Myrinet and T3D at three levels, Kurmann and Stricker 1998), W01 (zero-copy message
     /// passing over SCI, Worringen, Seifert and Bemmerl 2001), M02 (throughput and cost of SCI and Myrinet, Millich,
     /// George and Oral 2002), H06 (hardware barrier, Hoefler 2006), P01 (collectives on QsNet, Petrini, Coll, Frachtenberg
     /// and Hoisie 2001).
-    #[arg(value_parser = word::<Study>(), ignore_case = true, required = true)]
+    #[arg(value_parser = word::<Study>(), ignore_case = true, required_unless_present = "score")]
     studies: Vec<Study>,
+    /// Print one line for each study instead of its rows (all studies if none is named): predictions, how many of them come
+    /// within 10 % or lie within their own interval where that is within 25 %, orderings, fits, identities, gaps. Then every
+    /// prediction, the largest error first.
+    #[arg(long, conflicts_with_all = ["figures", "series", "measure"])]
+    score: bool,
+    /// Draw every figure as SVG into this folder: packets solid, counted loads dotted, closed forms dashed.
+    #[arg(long, value_name = "DIR")]
+    figures: Option<PathBuf>,
     /// In the table for people, print the figures' series too (the other formats always have them).
     #[arg(long)]
-    figures: bool,
+    series: bool,
     /// K98 and W01: measure on this machine too, beside the simulated figures. K98: deposit over shared memory, messages
     /// over shared memory and TCP, sockets, up to a minute; W01: the same benchmarks over shared memory.
     #[arg(long)]
@@ -37,11 +50,63 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    reports(&args.studies, args.measure, args.figures, output)
+    if args.score {
+        let studies = if args.studies.is_empty() { Study::ALL.to_vec() } else { args.studies.clone() };
+        return score(&studies, output);
+    }
+    let batch = args.figures.as_deref().map(Batch::new).transpose()?;
+    reports(&args.studies, args.measure, (args.series, batch.as_ref()), output)?;
+    let Some(batch) = batch else { return Ok(()) };
+    let count = batch.names().len();
+    batch.commit()?;
+    eprintln!("hotlink: drew {count} figures");
+    Ok(())
+}
+
+/// A line for each study, and all predictions.
+fn score(studies: &[Study], output: &mut Output) -> Result<(), Failure> {
+    let progress = output.progress("reproduce", studies.len() as u64);
+    let mut reports = Vec::new();
+    for study in studies {
+        reports.push(study.report(None)?);
+        progress.step();
+    }
+    drop(progress);
+    let lines: Vec<Record> = reports.iter().map(score::line).collect();
+    let predictions = score::predictions(&reports);
+    let cells =
+        |record: &Record, keys: &[&str]| keys.iter().map(|key| record.get(key).map(text).unwrap_or_default()).collect();
+    let table = |title: &str, keys: &[&str], records: &[Record]| Table {
+        title: title.to_owned(),
+        columns: keys.iter().map(|key| key.replace('_', " ")).collect(),
+        rows: records.iter().map(|record| cells(record, keys)).collect(),
+        notes: Vec::new(),
+    };
+    let counts = [
+        "study",
+        "predictions",
+        "predictions_met",
+        "orderings_held",
+        "orderings_not_held",
+        "fits",
+        "identities",
+        "gaps",
+    ];
+    output.table(table("How the studies come out", &counts, &lines));
+    let keys =
+        ["study", "id", "quantity", "published", "reproduced", "unit", "error_pct", "interval_low", "interval_high"];
+    output.table(table("Predictions, the largest error first", &keys, &predictions));
+    lines.into_iter().chain(predictions).for_each(|record| output.push(record));
+    Ok(())
 }
 
 /// The studies' reports.
-pub(crate) fn reports(studies: &[Study], measure: bool, figures: bool, output: &mut Output) -> Result<(), Failure> {
+pub(crate) fn reports(
+    studies: &[Study],
+    measure: bool,
+    (series, figures): (bool, Option<&Batch>),
+    output: &mut Output,
+) -> Result<(), Failure> {
     if measure && !studies.iter().any(|study| study.can_be_measured()) {
         return Err(Failure::Input(
             "--measure: of the studies, K98 and W01 have figures to take on this machine".to_owned(),
@@ -53,7 +118,10 @@ pub(crate) fn reports(studies: &[Study], measure: bool, figures: bool, output: &
     let _ticking = (!measure).then(|| progress.ticking());
     for study in studies {
         let report = study.report(measure.then_some(&Own))?;
-        print_report(&report, figures, output);
+        print_report(&report, series, output);
+        for drawing in figures.map_or_else(Vec::new, |_| draw::drawings(&report)) {
+            figures.map(|batch| batch.write(&drawing.name, &drawing.svg)).transpose()?;
+        }
         regressed.extend(report.claims.iter().filter(|row| row.regressed()).map(|row| row.id.clone()));
         if measure && matches!(study, Study::K98) {
             measured::run(output)?;
@@ -78,11 +146,11 @@ impl Measure for Own {
     }
 }
 
-fn print_report(report: &Report, figures: bool, output: &mut Output) {
+fn print_report(report: &Report, with_series: bool, output: &mut Output) {
     let claims: Vec<Record> = report.claims.iter().map(|row| row.record(report.name)).collect();
     let series: Vec<Record> = report.series.iter().map(|row| row.record(report.name)).collect();
     output.table(summary(report));
-    if figures {
+    if with_series {
         for figure in tables_of(&report.series) {
             output.table(figure);
         }
@@ -115,7 +183,7 @@ fn summary(report: &Report) -> Table {
         count("NO"),
         count("gap")
     ));
-    notes.push("--json has every row with its conditions, and the figures' series; --figures prints those.".to_owned());
+    notes.push("--json has every row with its conditions, and the figures' series; --series prints those, --figures draws them.".to_owned());
     let columns = heads.map(str::to_owned).to_vec();
     Table { title: format!("{}: {}", report.name, report.title), columns, rows: rows.collect(), notes }
 }

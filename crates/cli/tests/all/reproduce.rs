@@ -79,6 +79,36 @@ fn rows_from_fitted_prices_or_inputs_are_no_predictions() {
 }
 
 /// Figs. 6, 8, 12 and 13 in time: what M02's text states of them, and no simulated exchange above its bound.
+/// Every point that a report has an axis for is on one of the figures, and nothing is left beside them.
+#[test]
+fn figures_are_drawn_and_scores_add_up() {
+    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("figures-of-h06");
+    let _ = std::fs::remove_dir_all(&folder);
+    let line = format!("hotlink reproduce H06 --json --figures {}", folder.display());
+    let ask = |line: &str| {
+        let words = line.split(' ').skip(1);
+        Command::new(env!("CARGO_BIN_EXE_hotlink")).args(words).output().expect("the command")
+    };
+    records_of(&ask(&line));
+    let drawn: Vec<String> = std::fs::read_dir(&folder)
+        .expect("a folder")
+        .map(|file| std::fs::read_to_string(file.expect("a file").path()).expect("text"))
+        .collect();
+    assert!(!drawn.is_empty());
+    for svg in &drawn {
+        assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && svg.contains("<polyline"), "{svg}");
+    }
+    let records = records_of(&ask("hotlink reproduce H06 P01 --score --json"));
+    let (lines, predictions): (Vec<&Value>, Vec<&Value>) = records.iter().partition(|record| record["kind"] == "score");
+    let sum = |key: &str| lines.iter().map(|line| line[key].as_u64().expect(key)).sum::<u64>();
+    assert_eq!((lines.len(), predictions.len() as u64), (2, sum("predictions")));
+    let met = predictions.iter().filter(|record| record["met"] == true).count() as u64;
+    assert_eq!(met, sum("predictions_met"));
+    let errors: Vec<f64> =
+        predictions.iter().map(|record| record["error_pct"].as_f64().expect("a number").abs()).collect();
+    assert!(errors.windows(2).all(|two| two[0] >= two[1]), "{errors:?}");
+}
+
 #[test]
 fn the_figures_in_time_are_simulated() {
     let number = |record: &Value| record["reproduced"].as_f64().unwrap();

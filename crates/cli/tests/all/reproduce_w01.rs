@@ -36,8 +36,15 @@ fn every_claim_of_w01_is_answered_and_fitted_is_called_calibrated() {
         let checked = |row: &Value| row["kind"] == "ordering" && row["holds"] == true;
         assert!(of(id).iter().any(checked), "{id}: no ordering is checked");
     }
-    for figure in ["s4", "s8", "s15", "s17", "s23", "s24", "s25"] {
+    for figure in ["s4", "s8", "s15", "s17", "s23", "s24", "s25", "s26"] {
         assert!(of(figure).len() >= 9, "figure {figure} has {} points", of(figure).len());
+    }
+    // Copying while the next piece is under way is never slower than copying afterwards.
+    for pipelined in of("s4").iter().filter(|row| row["series"] == "one copy, pipelined") {
+        let same =
+            |row: &&Value| row["series"] == "1 copies, one after another" && row["size_B"] == pipelined["size_B"];
+        let after = of("s4").iter().find(same).expect("every size")["reproduced"].as_f64();
+        assert!(pipelined["reproduced"].as_f64() >= after, "{pipelined}: {after:?} one after another");
     }
     // Each copy costs: the more, the less remains; at 4 MiB in this order.
     let share = |series: &str| {

@@ -361,3 +361,48 @@ fn a_message_that_nobody_waits_for_is_copied_and_the_kernel_costs_more() {
         assert!(rate(fabric, "postal", "adapter") > rate(fabric, "restricted", "tcp"));
     }
 }
+
+/// Adapters with a processor of their own carry barriers, broadcasts and reductions: the hosts post them and see the end.
+#[test]
+fn adapters_with_a_processor_carry_collectives_by_themselves() {
+    let all = records("simulate barrier --fabric k98-myrinet --nodes 2..32..x2 --algorithm dissemination,nic");
+    all.iter().for_each(assert_sound);
+    let of = |algorithm: &str| all.iter().filter(|r| r["algorithm"] == algorithm).cloned().collect::<Vec<Value>>();
+    let (hosts, adapters) = (of("dissemination"), of("nic"));
+    assert_eq!((hosts.len(), adapters.len()), (5, 5));
+    for (host, adapter) in hosts.iter().zip(&adapters) {
+        let [us, hosts_us] = ["latency_us", "hosts_latency_us"].map(|key| number(adapter, key));
+        assert!((number(adapter, "factor_over_hosts") - hosts_us / us).abs() < 1e-9, "{adapter}");
+        // By the algorithm that suits the hosts best, which is no slower than this one.
+        assert!(hosts_us < 1.01 * number(host, "latency_us"), "{adapter}");
+        // Of the same schedule each step of the hosts crosses both buses, and none of the adapters'.
+        let same = number(host, "latency_us") / us;
+        assert!((1.05..2.0).contains(&same), "{same} of {adapter}");
+        assert!(number(adapter, "efficiency") <= 1.0, "{adapter}");
+    }
+    let parts = ["post_us", "bus_us", "adapter_us", "wire_us", "poll_us"].map(|key| number(&adapters[0], key));
+    let message: f64 = parts.iter().sum();
+    assert!(
+        (0.85..1.0).contains(&(message / number(&hosts[0], "latency_us"))),
+        "{parts:?}: a message, without its head"
+    );
+    let others =
+        records("simulate allreduce --fabric k98-myrinet,qsnet,ib-qdr --nodes 8 --size 8,4KiB --algorithm nic");
+    assert_eq!(others.len(), 6);
+    for record in
+        others.iter().chain(&records("simulate bcast --fabric k98-myrinet --nodes 8 --size 4KiB --algorithm nic"))
+    {
+        assert_sound(record);
+        assert!(number(record, "factor_over_hosts") > 0.0 && record["algorithm"] == "nic", "{record}");
+    }
+    for (line, told) in [
+        ("simulate barrier --fabric k98-sci --nodes 4 --algorithm nic", "nic_thread_time is missing"),
+        ("simulate pingpong --fabric k98-myrinet --via nic", "barrier, bcast, reduce and allreduce"),
+        ("simulate bcast --fabric k98-myrinet --nodes 4 --size 64KiB --algorithm nic", "up to 16384 B"),
+        ("simulate barrier --fabric k98-myrinet --nodes 4 --algorithm nics", "`nics` is no algorithm of barrier"),
+    ] {
+        let output = hotlink(line);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && text.contains(told), "{line}: {text}");
+    }
+}

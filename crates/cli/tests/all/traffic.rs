@@ -131,3 +131,34 @@ fn the_seed_decides_which_permutation_is_sent_and_bounded() {
     assert_eq!(of(1)["trace_hash"], of(1)["trace_hash"]);
     assert_ne!(of(1)["trace_hash"], of(2)["trace_hash"]);
 }
+
+/// Around a ring of switches packets go up*/down*, or they would wait for each other for ever.
+#[test]
+fn rings_of_switches_do_not_deadlock() {
+    for (fabric, size) in [("myrinet-ring4", "8KiB"), ("myrinet-ring2", "4KiB")] {
+        let record = run(&format!("hotlink simulate alltoall --fabric {fabric} --nodes 64 --size {size}")).remove(0);
+        let efficiency = record["efficiency"].as_f64().expect("a share");
+        assert!((0.4..1.0).contains(&efficiency), "{record}");
+    }
+}
+
+/// M02's averages put Myrinet's Clos ahead at 25 nodes; its packets queue for routes that are given, and SCI's do not.
+#[test]
+fn each_engine_judges_crossovers_and_where_they_disagree_is_said() {
+    let records =
+        run("hotlink compare sci-torus2d myrinet-clos64 --nodes 16,25,64 --method formula,load,packet --size 4KiB");
+    let of = |kind: &str| records.iter().filter(|r| r["kind"] == kind).collect::<Vec<_>>();
+    let cells = of("fabric");
+    assert_eq!(cells.len(), 3 * 2 * 3);
+    for cell in &cells {
+        let of = |key: &str| cell[key].as_f64().unwrap_or_else(|| panic!("{key} in {cell}"));
+        let share = of("bandwidth_per_node_MBps") / of("bound_bandwidth_per_node_MBps");
+        assert!((share - of("efficiency")).abs() < 1e-9 && share < 1.0 + 1e-9, "{cell}");
+    }
+    let crossovers = of("crossover");
+    assert!(crossovers.iter().all(|crossover| crossover["method"].is_string()), "{crossovers:?}");
+    let told = of("disagreement").into_iter().filter(|r| r["quantity"] == "bandwidth_per_node_MBps");
+    let told: Vec<_> =
+        told.map(|r| (r["nodes"].as_u64(), r["ahead_by_load"].as_str(), r["ahead_by_packet"].as_str())).collect();
+    assert_eq!(told, [(Some(25), Some("myrinet-clos64"), Some("sci-torus2d"))]);
+}

@@ -150,6 +150,7 @@ pub const PARAMETERS: &[Parameter] = &[
     ),
     parameter("nic_buffer", Size, "memory of the adapter for packets, each way"),
     parameter("nic_clock", Frequency, "clock of the adapter's processor"),
+    parameter("nic_combine_clocks", Count, "clocks of the adapter's processor to combine two elements of 8 bytes"),
     parameter("nic_element_time", Time, "time of the adapter's processor per element of a strided deposit"),
     parameter("nic_receive_time", Time, "time of the adapter's processor per received packet"),
     parameter("nic_send_time", Time, "time of the adapter's processor per sent packet"),
@@ -213,7 +214,7 @@ pub const PARAMETERS: &[Parameter] = &[
 
 /// Parameters that no engine reads: they stand in the catalog for people and for `catalog show`.
 pub const REPORTED_ONLY: &[&str] =
-    &["dma_read_rate", "dma_write_rate", "memory_rate", "mpi_bandwidth", "nic_clock", "queue_message_max"];
+    &["dma_read_rate", "dma_write_rate", "memory_rate", "mpi_bandwidth", "queue_message_max"];
 
 /// Parameters that are declared once for each size: a name here and the bytes behind it (`copy_time_of_4096`).
 pub const PER_SIZE: &[Parameter] = &[

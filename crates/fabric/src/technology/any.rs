@@ -68,6 +68,13 @@ pub(super) const ASSUMPTIONS: &[Assumption] = &[
         [0.125, 4.0],
         "two loads and a store through one port each; vector units of today do eight in a clock",
     ),
+    assumption(
+        "nic_combine_clocks",
+        10.0,
+        "clocks",
+        [5.0, 100.0],
+        "two loads, an addition, a store and the loop; without a floating-point unit more",
+    ),
     assumption("nic_buffer", 256.0, "KiB", [32.0, 4096.0], "memory of an adapter for packets, each way, by analogy"),
     assumption(
         "program_copy_time_per_byte",

@@ -107,7 +107,8 @@ impl<P: Port> Engine<P> {
     fn import_again(&mut self, id: u64, place: &Place) -> Result<RemoteSpan, Refusal> {
         let before = self.entry(id).and_then(|entry| entry.attached);
         let mover = self.mover(place);
-        let held = before.filter(|held| *held == (place.key, mover)).and_then(|_| self.setup.attached(place.key, mover));
+        let held =
+            before.filter(|held| *held == (place.key, mover)).and_then(|_| self.setup.attached(place.key, mover));
         if let Some(attachment) = held {
             return Ok(RemoteSpan { attachment, offset: place.offset, layout: place.layout });
         }

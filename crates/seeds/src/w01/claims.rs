@@ -78,12 +78,18 @@ fn cache_hides(runs: &Runs, claim: &Claim) -> Row {
     let long = long(runs);
     let memories = ["regular", "registered"];
     let gain = |size, memory| ping(runs, size, memory, "immediate") / ping(runs, size, memory, "lru");
-    let gains = || long.iter().flat_map(|&size| memories.map(|memory| gain(size, memory)));
+    // What goes through buffers sets nothing up.
+    let moved = |&(size, memory): &(u64, &str)| {
+        let wanted = [("size_B", json!(size)), ("memory", runs::memory(memory)), ("cache", json!("lru"))];
+        runs.pingpong.number(&wanted, "deposited") > 0.0
+    };
+    let points = || long.iter().flat_map(|&size| memories.map(|memory| (size, memory))).filter(moved);
+    let gains = || points().map(|(size, memory)| gain(size, memory));
     of(&runs.pingpong, claim, Kind::Ordering)
         .reading("time set up each time / cached, greatest of all sizes and both memories")
         .published(1.0, "ratio")
         .reproduced(gains().fold(f64::NAN, f64::max))
-        .holds(!long.is_empty() && gains().all(|gain| gain > 1.0))
+        .holds(points().next().is_some() && gains().all(|gain| gain > 1.0))
         .under("set-up times are estimated by analogy")
 }
 

@@ -5,7 +5,7 @@ use super::runs::{self, Runs};
 use super::{FABRIC, Setups, mib};
 use crate::run::{Run, number};
 use crate::{Kind, Row};
-use hotlink_sim::host::Host;
+use hotlink_sim::host::{Deposit, Host, Series};
 use serde_json::{Value, json};
 
 /// Sizes that move without copies, if they may.
@@ -19,6 +19,7 @@ pub(super) fn series(runs: &Runs, host: &Host, setups: &Setups) -> Vec<Row> {
     all.extend(busy(&runs.overlap, "s25", "FIXED 64 KiB", 64 << 10, "fixed"));
     all.extend(busy(&runs.overlap, "s23", "DAXPY 64 KiB", 64 << 10, "daxpy"));
     all.extend(busy(&runs.overlap, "s24", "DAXPY 256 KiB", 256 << 10, "daxpy"));
+    all.extend(saturations(&runs.overlap));
     all.extend(runs.measured.iter().flat_map(measured));
     all
 }
@@ -55,8 +56,8 @@ fn bandwidth(runs: &Runs) -> Vec<Row> {
     all
 }
 
-/// s3 and s4: the effective rate as a share of the rate without copies. The closed form copies after the transfer, the
-/// simulated stack while the next piece is under way.
+/// s3 and s4: the effective rate as a share of the rate without copies. The closed form stores into a buffer, copies what has
+/// arrived there, and copies again what is copied; the simulated stack copies while the next piece is under way.
 fn efficiency(runs: &Runs, host: &Host) -> Vec<Row> {
     let row =
         |row: Row, size: u64, series: &str| row.also("fabric", FABRIC).also("series", series).also("size_B", size);
@@ -75,8 +76,11 @@ fn efficiency(runs: &Runs, host: &Host) -> Vec<Row> {
     for copies in 1..=3_u32 {
         for record in runs.pingpong.with(&[("memory", runs::memory("regular")), ("cache", json!("lru"))]) {
             let Some(size) = record["size_B"].as_u64().filter(|&size| size >= LONG) else { continue };
-            let copy_us = f64::from(copies) * host.memory().copy(size, 1).us();
-            let share = zero(size) / (zero(size) + copy_us);
+            let stores = host.deposit(&Deposit::new(size, 1, Series::RemoteDirect)).time.us();
+            let instead_us = stores - host.block_by_engine(size).time.us();
+            let arrived_us = host.memory().copy_arrived(size, 1, size).us();
+            let copied_us = f64::from(copies - 1) * host.memory().copy(size, 1).us();
+            let share = zero(size) / (zero(size) + instead_us + arrived_us + copied_us);
             let formula = Row::point("s4", quantity, Kind::Prediction, share, "ratio");
             all.push(row(formula, size, &format!("{copies} copies, one after another")));
         }
@@ -137,6 +141,41 @@ fn busy(run: &Run, id: &str, quantity: &str, size: u64, spin: &str) -> Vec<Row> 
             all.push(row);
         }
     }
+    all
+}
+
+/// s26: saturation and both readings of the efficiency, where the computation takes as long as the message; of what moves
+/// beside the processor and of what goes through buffers, by the processor.
+fn saturations(run: &Run) -> Vec<Row> {
+    let mut all = Vec::new();
+    for (spin, size) in [("fixed", 64 << 10), ("daxpy", 64 << 10), ("daxpy", 256 << 10)] {
+        let of = |memory: &str, zero_copy: bool| {
+            let kind = [("spin", json!(spin)), ("size_B", json!(size))];
+            let wanted =
+                [kind[0].clone(), kind[1].clone(), ("memory", runs::memory(memory)), ("zero_copy", json!(zero_copy))];
+            run.with(&wanted).cloned().collect::<Vec<Value>>()
+        };
+        let synchronous_us = of("regular", false).first().map_or(f64::NAN, |record| number(record, "message_us"));
+        for (memory, zero_copy) in [("regular", true), ("registered", true), ("regular", false)] {
+            let how = if zero_copy { format!("{memory}, asynchronous") } else { "synchronous".to_owned() };
+            let points = of(memory, zero_copy);
+            let as_long = |record: &&Value| number(record, "compute_us") >= 0.999 * number(record, "message_us");
+            let Some(record) = points.iter().find(as_long) else { continue };
+            let overhead = (number(record, "total_us") - number(record, "compute_us")) / synchronous_us;
+            let values = [
+                ("saturation s", record["saturation_us"].as_f64(), "us"),
+                ("efficiency e: overhead / synchronous message", Some(overhead), "ratio"),
+                ("1 - e", Some(1.0 - overhead), "ratio"),
+            ];
+            for (quantity, value, unit) in values {
+                let Some(value) = value else { continue };
+                let row = point(run, "s26", quantity, Kind::Prediction, value, unit).also("fabric", FABRIC);
+                all.push(row.also("series", format!("{}, {how}", spin.to_uppercase())).also("size_B", size));
+            }
+        }
+    }
+    // One table for each quantity.
+    all.sort_by(|a, b| a.quantity.cmp(&b.quantity));
     all
 }
 

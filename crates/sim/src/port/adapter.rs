@@ -52,6 +52,14 @@ pub struct Adapter {
     pub(super) link: Rate,
     /// The network's latency to the neighbour.
     pub(super) network_ps: u64,
+    /// Of that, what lies between the two adapters.
+    inner_ps: u64,
+    /// The adapter's own processor: per message sent and received, where the adapter has one.
+    nic_ps: Option<[u64; 2]>,
+    /// The ranks are programs of the adapters' processors: what they send never crosses a host.
+    pub(super) inner: bool,
+    /// Then: what of the way between hosts they do not cross.
+    skipped_ps: u64,
     /// What the host's model has said of transfers: by stores or not, stride, bytes.
     pub(super) alone: RefCell<BTreeMap<(bool, u64, u64), u64>>,
 }
@@ -97,7 +105,7 @@ impl Adapter {
         let own = spec.technology.adapter.value;
         let technology = technology_of(family, spec.technology);
         let known = Times(Inputs::of_technology(spec, technology));
-        let network_ps = network_latency(plan);
+        let (network_ps, inner_ps) = (network_latency(plan, false), network_latency(plan, true));
         let host = Host::new(spec).ok().filter(|_| matches!(family, Family::Sci | Family::Myrinet | Family::T3d));
         let latency_ps = match &host {
             // One way of a word, all in: what the network does not explain is the adapters'.
@@ -154,6 +162,10 @@ impl Adapter {
             kernel,
             link: link_rate(plan),
             network_ps,
+            inner_ps,
+            nic_ps: processor_of(&known.0).ok(),
+            inner: false,
+            skipped_ps: 0,
             alone: RefCell::default(),
         };
         let of_engine = |engine, has| match has {
@@ -191,6 +203,78 @@ impl Adapter {
         let registration = &mut adapter.limits.registration;
         (registration.zero_copy_min, registration.private_zero_copy_min) = (regular, private);
         Ok(adapter)
+    }
+
+    /// The same machine as programs of the adapters' own processors see it: they take and hand over messages at their pace,
+    /// combine data at theirs, and nothing crosses a host.
+    ///
+    /// # Errors
+    /// The adapter has no such processor, or how fast it is is not stated.
+    pub fn offloaded(plan: &Plan<'_>) -> Result<Adapter, Missing> {
+        let spec = &plan.fabric.spec;
+        let technology = spec.technology;
+        let [send, receive] = processor_of(&Inputs::of_technology(spec, technology))?;
+        let whole = Adapter::new(plan)?;
+        let limits = Limits {
+            // What it has taken lies in its memory, whence it goes on: it is not copied.
+            inline_bytes: whole.limits.control_bytes_max,
+            post_overhead: Time(send),
+            poll_overhead: Time(receive),
+            latency: Time(send + whole.inner_ps + receive),
+            rate: whole.link,
+            copy_rate: Rate(u64::MAX >> 20),
+            control_bytes_max: whole.limits.control_bytes_max,
+            real_time: false,
+            clock_step: Time(1),
+            ghosts: true,
+            ..Limits::messages(format!("adapters of {}", spec.name))
+        };
+        Ok(Adapter {
+            limits,
+            local: Local::of_adapter(spec, technology),
+            host: None,
+            buses: None,
+            carrier: Carrier::Direct,
+            latency_ps: 0,
+            gap_ps: 0,
+            setup_ps: 0,
+            page_ps: 0,
+            skipped_ps: whole.network_ps - whole.inner_ps,
+            network_ps: whole.inner_ps,
+            inner: true,
+            ..whole
+        })
+    }
+
+    /// Where the time of an empty message between neighbours goes: the sending processor, both hosts' buses, both adapters,
+    /// the wire between them, the receiving processor.
+    pub fn split(&self) -> [(&'static str, Time); 5] {
+        let adapters = self.nic_ps.map_or(self.latency_ps, |[send, receive]| (send + receive).min(self.latency_ps));
+        let bus = self.latency_ps - adapters + (self.network_ps - self.inner_ps);
+        let (post, poll) = (self.limits.post_overhead, self.limits.poll_overhead);
+        [
+            ("post_us", post),
+            ("bus_us", Time(bus)),
+            ("adapter_us", Time(adapters)),
+            ("wire_us", Time(self.inner_ps)),
+            ("poll_us", poll),
+        ]
+    }
+
+    /// What of the way between two hosts the ranks' messages do not cross.
+    pub fn skipped(&self) -> Time {
+        Time(self.skipped_ps)
+    }
+
+    /// What a collective of the adapters takes besides: each host posts it, `bytes` cross its bus to the adapter and back,
+    /// and the host sees the end.
+    pub fn around_offloaded(&self, bytes: u64) -> Time {
+        let [post, bus, _, _, poll] = self.split().map(|(_, time)| time);
+        let data = self.buses.filter(|_| bytes > 0).map_or(Time::ZERO, |buses| {
+            let [out, back] = buses.transfer(BusUse::DMA, bytes);
+            out + back
+        });
+        post + bus + data + poll
     }
 
     fn rate(&self, pace: Pace) -> Rate {
@@ -298,9 +382,19 @@ impl Adapter {
     }
 }
 
-/// From one node to its neighbour, without serialisation.
-fn network_latency(plan: &Plan<'_>) -> u64 {
+/// The adapter's own processor's time for a message that it sends, and for one that it receives.
+fn processor_of(known: &Inputs<'_>) -> Result<[u64; 2], Missing> {
+    let time = |name: &str| match known.stated(name) {
+        Some(ps) => Ok(ps.round() as u64),
+        None => known.require("nic_thread_time").map(|ps| ps.round() as u64),
+    };
+    Ok([time("nic_send_time")?, time("nic_receive_time")?])
+}
+
+/// From one node to its neighbour, without serialisation; `inner`: from adapter to adapter.
+fn network_latency(plan: &Plan<'_>, inner: bool) -> u64 {
     let mut way = RouteBuffer::default();
+    way.inner = inner;
     if plan.fabric.nodes() < 2 || plan.route(0, 1, 0, &mut way).is_err() {
         return 0;
     }

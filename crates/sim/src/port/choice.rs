@@ -38,7 +38,11 @@ impl Adapter {
         let claim = self.limits.fetch.or(self.limits.deposit)?;
         let engine = claim.mover(!private || self.limits.registration.private_mappable);
         let pace = self.pace(engine, &Layout::contiguous(bytes));
-        let pace = if private && engine == Engine::Dma && claim.dma_needs_registration { self.paged(pace, bytes, [Some(0); 2]) } else { pace };
+        let pace = if private && engine == Engine::Dma && claim.dma_needs_registration {
+            self.paged(pace, bytes, [Some(0); 2])
+        } else {
+            pace
+        };
         // A fetch is asked for in the offer's answer, and its end seen where the data are wanted.
         let messages = if self.limits.fetch.is_some() { 3 } else { 5 };
         Some(Time(self.fed(&pace, bytes) + messages * self.limits.latency.0))

@@ -67,6 +67,14 @@ impl<'a> VirtualTime<'a> {
         let adapter = Rc::new(Adapter::of_family(self.plan, family)?);
         Ok(VirtualTime { limits: adapter.limits.clone(), adapter, ..self })
     }
+    /// The ranks as programs of the adapters' own processors.
+    ///
+    /// # Errors
+    /// As [`Adapter::offloaded`].
+    pub fn on_adapters(self) -> Result<VirtualTime<'a>, Missing> {
+        let adapter = Rc::new(Adapter::offloaded(self.plan)?);
+        Ok(VirtualTime { limits: adapter.limits.clone(), adapter, ..self })
+    }
     /// The same with other claims, within what the adapters can do: less memory to pin, fewer entries.
     #[must_use]
     pub fn with_limits(mut self, change: impl FnOnce(&mut Limits)) -> VirtualTime<'a> {

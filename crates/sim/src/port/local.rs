@@ -15,6 +15,8 @@ pub(super) struct Local {
     memory: Option<Memory>,
     /// Of a contiguous copy; not used where the memory system is known.
     copy_rate: Rate,
+    /// The adapter's own processor works: what it takes stays in its memory, and only combining data takes time.
+    of_adapter: bool,
     /// The machine and whose assumptions hold: what only some programs need is asked for when they do.
     machine: (FabricSpec, &'static Technology),
 }
@@ -38,7 +40,11 @@ impl Local {
             Some(_) => Rate(0),
             None => Rate(Inputs::of_technology(spec, technology).require("copy_rate")? as u64),
         };
-        Ok(Local { memory, copy_rate, machine: (spec.clone(), technology) })
+        Ok(Local { memory, copy_rate, of_adapter: false, machine: (spec.clone(), technology) })
+    }
+    /// The adapter's own processor.
+    pub fn of_adapter(spec: &FabricSpec, technology: &'static Technology) -> Local {
+        Local { memory: None, copy_rate: Rate(0), of_adapter: true, machine: (spec.clone(), technology) }
     }
     fn inputs(&self) -> Inputs<'_> {
         Inputs::of_technology(&self.machine.0, self.machine.1)
@@ -87,7 +93,7 @@ impl Local {
     /// A copy from one layout to another, each so many bytes after the start of a line.
     pub fn copy_at(&self, (from, from_offset): (&Layout, u64), (to, to_offset): (&Layout, u64)) -> Time {
         let bytes = to.bytes();
-        if bytes == 0 {
+        if bytes == 0 || self.of_adapter {
             return Time::ZERO;
         }
         // The more scattered side decides: each of its lines moves whole for the few bytes used of it.
@@ -139,6 +145,12 @@ impl Local {
             Work::Stress { bytes } => {
                 let long = Layout::contiguous(STREAM);
                 Time((u128::from(self.copy(&long, &long).0) * u128::from(bytes) / u128::from(STREAM)) as u64)
+            }
+            // Two operands and a result of 8 bytes each.
+            Work::Own { streamed, .. } if self.of_adapter => {
+                let inputs = self.inputs();
+                let each = 1e12 * inputs.require("nic_combine_clocks")? / inputs.require("nic_clock")?.max(1e6);
+                Time((each * streamed as f64 / 24.0) as u64)
             }
             Work::Own { streamed, scattered } => {
                 // A copy's reads and writes are two streams.

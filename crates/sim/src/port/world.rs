@@ -276,7 +276,11 @@ impl<'a> World<'a> {
     /// Sends `bytes` of a flight through the network, which take `bus` on the buses of both nodes.
     fn cross(&mut self, place: u32, (from, to): (Rank, Rank), bytes: u64, bus: [Time; 2]) {
         self.flight(place).crossing += 1;
-        if let Err(error) = self.net.post_taking([from, to], bytes, u64::from(place), bus) {
+        let posted = match self.adapter.inner {
+            true => self.net.post_inner(from, to, bytes, u64::from(place)),
+            false => self.net.post_taking([from, to], bytes, u64::from(place), bus),
+        };
+        if let Err(error) = posted {
             self.failure = Some(error.to_string());
         }
     }

@@ -94,7 +94,10 @@ fn the_engines_reads_and_what_it_receives_share_the_bus() {
         // While the engine turns to the next page, the other side's data may use the bus, or may just have done so.
         let clocks = bus.read(BYTES, burst) + bus.write(BYTES, burst);
         let [most, least] = [clocks, clocks + pages].map(|time| BYTES as f64 / time.us());
-        assert!((0.99 * least..1.01 * most).contains(&both), "{name}: {both} each way, {least} to {most} by the clocks");
+        assert!(
+            (0.99 * least..1.01 * most).contains(&both),
+            "{name}: {both} each way, {least} to {most} by the clocks"
+        );
     }
     let qsnet = catalog::load("qsnet").expect("in the catalog");
     let (_, both) = one_and_both(&qsnet, Kind::Private);

@@ -51,6 +51,7 @@ const EXCEPTIONS: &[Exception] = &[
     ("myrinet-clos64", &[3, 4, 7], 0.14, STATIC_PATHS),
     ("myrinet-clos64", &[1], 0.3, HEAD_OF_LINE),
     ("myrinet-minimal", &[0, 1, 3, 4, 6, 7], 0.5, HEAD_OF_LINE),
+    ("k98-myrinet", &[0, 1, 3, 4, 6, 7], 0.5, HEAD_OF_LINE),
     ("qsnet", &[0, 1], 0.4, HEAD_OF_LINE),
     ("qsnet", &[3, 4, 7], 0.7, DESCENT),
     ("k98-t3d", &[0, 1, 2, 4], 0.35, HEAD_OF_LINE),

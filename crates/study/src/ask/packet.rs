@@ -30,7 +30,7 @@ impl Question {
     }
 
     /// The cell that answers in time.
-    pub(super) fn cell(&self) -> Result<Cell, String> {
+    pub(crate) fn cell(&self) -> Result<Cell, String> {
         let what = match &self.what {
             Asked::Pingpong if self.is_bare() => What::PingPong { between: [0, self.nodes - 1], messages: 1 },
             Asked::Pingpong => self.program(ProgramBench::PingPong { between: [0, self.nodes - 1] }, None),

@@ -143,6 +143,7 @@ impl Program {
         for to in 1..cell.nodes.min(plan.fabric.nodes()) {
             far_us = far_us.max(message::way_us(plan, 0, to)?);
         }
+        let far_us = (far_us - driver.adapter().skipped().us()).max(0.0);
         let idle_us = limits.post_overhead.us() + far_us + limits.poll_overhead.us();
         let (mut mbps, mut resource) = (f64::INFINITY, String::new());
         if bytes > 0.0 {

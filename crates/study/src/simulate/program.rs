@@ -7,12 +7,12 @@
 use super::distribution::with_distribution;
 use super::limiter;
 use super::streams;
-use crate::Watch;
 use crate::bound::network::{barrier_port, reduced};
 use crate::bound::program::{NO_WAY_TO_ITSELF, idle_us, with_least};
 use crate::cell::{Cell, Program, ProgramBench, Streamed};
 use crate::options::{Alignment, Memory, Via};
 use crate::sort;
+use crate::{Unwatched, Watch};
 use hotlink_bench::is::{Class, IntegerSort};
 use hotlink_bench::{
     Bench, Collected, Collective, Direction, Kernel, Overlap, Pairs, PingPong, Plan, Record, Samples, Semantics, Start,
@@ -32,6 +32,8 @@ use std::ops::Deref;
 /// A program on its way: it and what its ports' observers saw.
 struct Course<'p> {
     program: &'p Program,
+    /// Of what the adapters carry: what the hosts take before and after.
+    around_us: f64,
     seen: RefCell<Vec<Seen>>,
 }
 
@@ -61,10 +63,20 @@ impl Program {
         let start = watch.seconds();
         let missing = |missing: Missing| missing.to_string();
         let mut driver = VirtualTime::new(plan, settings).map_err(missing)?.with_background(self.background);
-        if self.via == Via::Tcp {
-            driver = driver.with_family(Family::Tcp).map_err(missing)?;
+        let (mut around_us, mut by_nic) = (0.0, None);
+        match self.via {
+            Via::Adapter => {}
+            Via::Tcp => driver = driver.with_family(Family::Tcp).map_err(missing)?,
+            Via::Nic => {
+                self.check_offloaded(cell, driver.adapter().limits.control_bytes_max)?;
+                let by_hosts = Program { via: Via::Adapter, algorithm: None, watching: None, ..self.clone() };
+                let by_hosts = by_hosts.run(cell, plan, settings, &Unwatched)?.into_iter().next();
+                around_us = driver.adapter().around_offloaded(cell.size).us();
+                by_nic = Some((driver.adapter().split(), by_hosts));
+                driver = driver.on_adapters().map_err(missing)?;
+            }
         }
-        let course = Course { program: self, seen: RefCell::default() };
+        let course = Course { program: self, around_us, seen: RefCell::default() };
         let records = match &self.bench {
             ProgramBench::PingPong { between } => course.pingpong(cell, &mut driver, plan, *between),
             ProgramBench::Semantics { postal } => course.semantics(cell, &mut driver, plan, *postal),
@@ -84,7 +96,15 @@ impl Program {
         let which = if let ProgramBench::Collective(which) = self.bench { Some(which) } else { None };
         let finish = |record: Record| {
             let record = with_seen(record, self.watching.as_ref(), &seen);
-            limiter::of_ranks(record, plan, run, &outcome.busy, which)
+            let mut record = limiter::of_ranks(record, plan, run, &outcome.busy, which);
+            if let Some((split, by_hosts)) = &by_nic {
+                record = split.iter().fold(record, |record, (key, time)| record.with(key, time.us()));
+                record = with_hosts(record, by_hosts.as_ref());
+                let limiter =
+                    record.text("limiter").unwrap_or_default().replace("processor of", "adapter's processor of");
+                record.set("limiter", limiter);
+            }
+            record
                 .with("elapsed_us", run.elapsed.us())
                 .with("events", run.stats.events)
                 .with("packet_hops", run.stats.packet_hops)
@@ -95,6 +115,19 @@ impl Program {
                 .with("wall_s", watch.seconds() - start)
         };
         Ok(records.into_iter().map(finish).collect())
+    }
+
+    /// Refuses what adapters do not carry by themselves.
+    fn check_offloaded(&self, cell: &Cell, most: u64) -> Result<(), String> {
+        use Which::{Allreduce, Barrier, Bcast, Reduce};
+        if !matches!(self.bench, ProgramBench::Collective(Barrier | Bcast | Allreduce | Reduce)) {
+            return Err("nic: adapters carry barrier, bcast, reduce and allreduce by themselves".to_owned());
+        }
+        if cell.size > most {
+            let size = cell.size;
+            return Err(format!("nic: {size} B: allowed are up to {most} B, which an adapter keeps to pass on"));
+        }
+        Ok(())
     }
 
     /// The name of a run's timeline.
@@ -265,9 +298,10 @@ impl Course<'_> {
         let bench = Collective { which, size: cell.size, private: false, start, background, plan: self.once() };
         let ranks = self.on_ranks(driver, cell.nodes, &bench)?;
         let each = Collected::samples(&ranks.results);
-        let rounds = Collective::slowest(&each).values;
+        let rounds: Vec<f64> = Collective::slowest(&each).values.iter().map(|us| us + self.around_us).collect();
         let slowest = Summary::of(&rounds).ok_or("no sample was taken")?.median;
-        let times: Vec<f64> = each.iter().map(only).collect::<Result<_, _>>()?;
+        let times =
+            each.iter().map(|samples| Ok(only(samples)? + self.around_us)).collect::<Result<Vec<f64>, String>>()?;
         let summary = Summary::of(&times).ok_or("no rank")?;
         let ran = ranks.counters.algorithms[which.collective() as usize].or(self.algorithm);
         let spec = &plan.fabric.spec;
@@ -278,12 +312,14 @@ impl Course<'_> {
         let least = match (reduction, barrier) {
             (Some(own), _) => reduced(own, cell.nodes, cell.size)?,
             (None, Some(own)) => barrier_port(own),
-            _ => self.least(cell, driver, plan, which)?,
+            _ => self.least(cell, driver, plan, which)?.after(self.around_us),
         };
+        let by_nic = self.via == Via::Nic;
+        let name = if by_nic { Some("nic") } else { ran.map(Algorithm::name) };
         let mut record = self
             .head(cell, plan, driver, which.name())
-            .with("algorithm", ran.map(Algorithm::name))
-            .with("algorithm_by", if self.algorithm.is_some() { "asked" } else { "cost model" })
+            .with("algorithm", name)
+            .with("algorithm_by", if self.algorithm.is_some() || by_nic { "asked" } else { "cost model" })
             .with("latency_us", slowest);
         if let Some(own) = reduction {
             let formula = own.latency(cell.nodes, cell.size).map_err(|error| error.to_string())?;
@@ -362,6 +398,14 @@ impl Course<'_> {
         let record = sort::record(head, &sort, &ranks.results).map_err(|error| error.to_string())?;
         Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups)])
     }
+}
+
+/// The record with what the hosts take for the same, by the algorithm that their cost model picks, and how many times longer
+/// that is.
+pub(super) fn with_hosts(record: Record, by_hosts: Option<&Record>) -> Record {
+    let Some(us) = by_hosts.and_then(|hosts| hosts.number("latency_us")) else { return record };
+    let factor = record.number("latency_us").map(|own| us / own);
+    record.with("hosts_latency_us", us).with("factor_over_hosts", factor)
 }
 
 /// The record with what the ports' observers counted, and the faults that there were.

@@ -1,8 +1,9 @@
 //! Choices of programs on simulated ranks: every combination of them is one program.
 
+use crate::Error;
 use crate::cell::{Program, ProgramBench, What};
 use crate::options::{Alignment, Cache, Memory, Via, ZeroCopy};
-use hotlink_bench::Watching;
+use hotlink_bench::{Watching, Which};
 use hotlink_fabric::background::BackgroundSpec;
 use hotlink_fabric::units::Time;
 use hotlink_message::Algorithm;
@@ -61,6 +62,24 @@ impl Programs {
     /// Samples to be taken.
     pub fn samples(&self) -> u32 {
         self.samples.unwrap_or(if self.background.is_some() { 20 } else { 1 })
+    }
+    /// Programs of a collective by these algorithms, `nic` among them; by one that the cost model picks if none is named.
+    pub fn by(&self, nodes: u32, which: Which, names: &[String]) -> Result<Vec<What>, Error> {
+        let bench = ProgramBench::Collective(which);
+        let named = |name: &String| match name == Via::Nic.name() {
+            true => Ok((Via::Nic, None)),
+            false => Algorithm::named(which.collective(), name).map(|algorithm| (Via::Adapter, Some(algorithm))),
+        };
+        let named: Result<Vec<_>, String> = names.iter().map(named).collect();
+        let named = named.map_err(|what| Error::Input(format!("--algorithm: {what}, and nic")))?;
+        if named.is_empty() {
+            return Ok(self.of(nodes, &bench, &[None]));
+        }
+        let of = |(via, algorithm): (Via, Option<Algorithm>)| match via {
+            Via::Nic => Programs { via: vec![via], ..self.clone() }.of(nodes, &bench, &[None]),
+            _ => self.of(nodes, &bench, &[algorithm]),
+        };
+        Ok(named.into_iter().flat_map(of).collect())
     }
     /// One program for each combination.
     pub fn of(&self, nodes: u32, bench: &ProgramBench, algorithms: &[Option<Algorithm>]) -> Vec<What> {

@@ -2,6 +2,7 @@
 
 use super::distribution::with_distribution;
 use super::limiter;
+use super::program::with_hosts;
 use crate::bound::network;
 use crate::inputs::{self, Vary};
 use crate::{Error, Source, Watch, parallel};
@@ -90,6 +91,15 @@ impl Cell {
         let what = &self.what;
         let failed = |error: hotlink_sim::SimError| format!("{} with {} nodes: {error}", self.fabric, what.nodes);
         let outcome = qsnet::run_among(&plan, &settings, elan, what, &members).map_err(failed)?;
+        let by_hosts = match what.algorithm {
+            Algorithm::Nic => {
+                let by_hosts = Collective { algorithm: Algorithm::Tree, ..*what };
+                let outcome = qsnet::run_among(&plan, &settings, elan, &by_hosts, &members).map_err(failed)?;
+                let values = us(&outcome.latencies);
+                Some(Record::new().with("latency_us", sorted(&values)[values.len() / 2]))
+            }
+            _ => None,
+        };
         let ends = [members[0], members[members.len() - 1]];
         let bound = network::broadcast(&plan, ends, what.bytes.unwrap_or(0)).map_err(failed)?;
         let values = us(&outcome.latencies);
@@ -120,7 +130,7 @@ impl Cell {
         if let Some(why) = outcome.fallback {
             record.set("fallback", format!("tree of puts: {why}"));
         }
-        let record = record
+        let record = with_hosts(record, by_hosts.as_ref())
             .with("bound_latency_us", bound.latency.us())
             .with("efficiency", bound.latency.us() / median)
             .with(

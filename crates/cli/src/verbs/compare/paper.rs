@@ -1,6 +1,6 @@
 //! What people read of a comparison: a table a quantity, what limits, the best by size, crossovers, a page to keep.
 
-use crate::output::csv;
+use super::Judged;
 use crate::table::{Table, figure};
 use hotlink_bench::Record;
 use hotlink_fabric::inventory::Inventory;
@@ -17,17 +17,64 @@ const MOST_CROSSOVERS: usize = 24;
 /// Most steps of a fabric's inventory that are listed for people.
 const MOST_STEPS: usize = 8;
 
+/// One row for every fabric and size, by engine.
+pub(super) fn csv(judged: &Judged) -> String {
+    crate::output::csv(&judged.0.iter().flat_map(Comparison::marked_cells).collect::<Vec<_>>())
+}
+
+/// What people read: the tables of each engine, and where engines disagree.
+pub(super) fn tables(judged: &Judged) -> Vec<Table> {
+    let [one] = &judged.0[..] else {
+        let titled = |comparison: &Comparison| {
+            let method = comparison.method.name();
+            let titled = move |table: Table| Table { title: format!("By {method}: {}", table.title), ..table };
+            Paper(comparison).tables().into_iter().map(titled).collect::<Vec<_>>()
+        };
+        let mut tables: Vec<Table> = judged.0.iter().flat_map(titled).collect();
+        let found = judged.disagreements();
+        let methods: Vec<&str> = judged.0.iter().map(|comparison| comparison.method.name()).collect();
+        let row = |record: &Record| {
+            let text = |key: &str| record.text(key).unwrap_or("-").to_owned();
+            let nodes = record.number("nodes").unwrap_or_default().to_string();
+            let ahead = methods.iter().map(|method| text(&format!("ahead_by_{method}")));
+            [text("quantity"), nodes].into_iter().chain(ahead).collect()
+        };
+        let columns = ["quantity", "nodes"].into_iter().map(str::to_owned);
+        let columns = columns.chain(methods.iter().map(|method| format!("ahead by {method}"))).collect();
+        let rows: Vec<Vec<String>> = found.iter().map(row).collect();
+        let notes = if rows.is_empty() { vec!["none: each engine puts the same ahead".to_owned()] } else { Vec::new() };
+        tables.push(Table { title: "Where engines disagree".to_owned(), columns, rows, notes });
+        return tables;
+    };
+    Paper(one).tables()
+}
+
+/// A page to keep.
+pub(super) fn summary(judged: &Judged, plots: &[String]) -> String {
+    let Some(first) = judged.0.first() else { return String::new() };
+    let mut text = format!("# Comparison of {} interconnects\n\n", first.titles.len());
+    for (name, title) in &first.titles {
+        let _ = writeln!(text, "- `{name}`: {title}");
+    }
+    let shared = Table::of_keys(&first.cells, &["traffic", "capacities", "size_B"]);
+    let _ = writeln!(text, "\n{}\n", shared.title);
+    for table in tables(judged) {
+        text.push_str(&Table { title: format!("## {}", table.title), ..table }.markdown());
+        text.push('\n');
+    }
+    for plot in plots {
+        let _ = writeln!(text, "![{}]({plot})\n", plot.trim_end_matches(".png"));
+    }
+    text.push_str("Every size and value is in `compare.csv` and, with where it was made, in `compare.json`.\n");
+    text
+}
+
 /// A comparison on paper.
-pub(super) struct Paper<'a>(pub(super) &'a Comparison);
+struct Paper<'a>(&'a Comparison);
 
 impl Paper<'_> {
-    /// One row for every fabric and size.
-    pub(super) fn csv(&self) -> String {
-        csv(&self.0.marked_cells())
-    }
-
-    /// What people read: a table a quantity, what limits, the best by size, crossovers.
-    pub(super) fn tables(&self) -> Vec<Table> {
+    /// A table a quantity, what limits, the best by size, crossovers.
+    fn tables(&self) -> Vec<Table> {
         let shown = self.shown();
         let mut tables: Vec<Table> =
             self.0.quantities.iter().map(|(quantity, grid)| self.table(quantity, grid, &shown)).collect();
@@ -39,25 +86,6 @@ impl Paper<'_> {
             last.notes.extend(notes);
         }
         tables
-    }
-
-    /// A page to keep.
-    pub(super) fn summary(&self, plots: &[String]) -> String {
-        let mut text = format!("# Comparison of {} interconnects\n\n", self.0.titles.len());
-        for (name, title) in &self.0.titles {
-            let _ = writeln!(text, "- `{name}`: {title}");
-        }
-        let shared = Table::of_keys(&self.0.cells, &["traffic", "capacities", "size_B"]);
-        let _ = writeln!(text, "\n{}\n", shared.title);
-        for table in self.tables() {
-            text.push_str(&Table { title: format!("## {}", table.title), ..table }.markdown());
-            text.push('\n');
-        }
-        for plot in plots {
-            let _ = writeln!(text, "![{}]({plot})\n", plot.trim_end_matches(".png"));
-        }
-        text.push_str("Every size and value is in `compare.csv` and, with where it was made, in `compare.json`.\n");
-        text
     }
 
     /// Indices of the sizes that tables show: all if few, else the powers of two and the ends.

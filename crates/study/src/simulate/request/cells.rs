@@ -8,7 +8,6 @@ use crate::options::{SendMode, Side, Stack};
 use crate::{Error, benchmarks, is_graph, sort};
 use hotlink_bench::is::Class;
 use hotlink_bench::{Calls, Direction, Which};
-use hotlink_message::Algorithm;
 use hotlink_site as site;
 
 impl Request {
@@ -68,10 +67,9 @@ impl Request {
                 })
             }
             Benchmark::Collective { which, order, .. } => {
-                let algorithms = named(*which, algorithms)?;
-                self.each(|_, nodes| match self.stack_of(*which != Which::Alltoall || algorithms[0].is_some())? {
+                self.each(|_, nodes| match self.stack_of(is_asked(&self.benchmark, algorithms))? {
                     Stack::Packet => Ok(vec![What::AllToAll { order: *order }]),
-                    Stack::Message => Ok(self.programs.of(nodes, &ProgramBench::Collective(*which), &algorithms)),
+                    Stack::Message => self.programs.by(nodes, *which, algorithms),
                 })
             }
             Benchmark::Overlap { sides, spins, shares } => self.each(|_, nodes| {
@@ -101,10 +99,9 @@ impl Request {
                 Ok(loads.iter().map(what).collect())
             }),
             Benchmark::Barrier { .. } => {
-                let algorithms = named(Which::Barrier, algorithms)?;
-                let bench = ProgramBench::Collective(Which::Barrier);
+                self.programs.by(2, Which::Barrier, algorithms)?;
                 self.nodes_or(None)?;
-                self.plain(0, |nodes| self.programs.of(nodes, &bench, &algorithms))
+                self.plain(0, |nodes| self.programs.by(nodes, Which::Barrier, algorithms).unwrap_or_default())
             }
             Benchmark::Deposit(_) | Benchmark::CacheStudy(_) | Benchmark::Goal(_) => Ok(Vec::new()),
         }
@@ -291,12 +288,3 @@ fn is_asked(benchmark: &Benchmark, algorithms: &[String]) -> bool {
 }
 
 const ONLY_WITH_MESSAGES: &str = "--memory, --cache, --zero-copy, --via, --warmup, --background, --samples, --raw, --trace, --count, --inject and --algorithm are the message stack's: --stack message";
-
-/// The algorithms asked for; one unnamed if the cost model is to pick.
-fn named(which: Which, names: &[String]) -> Result<Vec<Option<Algorithm>>, Error> {
-    if names.is_empty() {
-        return Ok(vec![None]);
-    }
-    let named = |name: &String| Algorithm::named(which.collective(), name).map(Some);
-    names.iter().map(named).collect::<Result<_, _>>().map_err(|what| Error::Input(format!("--algorithm: {what}")))
-}

@@ -1,0 +1,4 @@
+//! What needs no more than what the crate shows, in one program.
+
+mod ranking;
+mod values;
