@@ -19,7 +19,7 @@ NEEDED = os.environ.get("HOTLINK_TEST_BROWSER") == "1"
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page of simulated results, one of which misses what is required."""
     folder = tmp_path_factory.mktemp("report")
-    result = hotlink.simulate("pingpong", fabric="ib-ndr-fat-tree2", nodes=2, size="8..64KiB")
+    result = hotlink.simulate("pingpong", fabric="ib-ndr-fat-tree2", nodes=2, size=[8, 256, 4096, 65536])
     document = {"schema": "hotlink/1", "command": ["hotlink"], "environment": {}, "records": list(result)}
     (folder / "m.json").write_text(json.dumps(document))
     (folder / "a.toml").write_text("[[require]]\nwhere = { size_B = 8 }\nlatency_us = { at_most = 0.001 }\n")
