@@ -41,8 +41,8 @@ impl Lanes {
     ) -> Lanes {
         let mut levels = Vec::with_capacity(network.nodes as usize * network.nodes as usize);
         for to in network.node_iter() {
-            let known = |from: Node| level(from, to).filter(|&level| usize::from(level) < LEVELS);
-            levels.extend(network.node_iter().map(|from| known(from).unwrap_or(Lanes::UNKNOWN)));
+            let usable = |from: Node| level(from, to).filter(|&level| usize::from(level) < LEVELS);
+            levels.extend(network.node_iter().map(|from| usable(from).unwrap_or(Lanes::UNKNOWN)));
         }
         let (mut rows, mut places) = (Vec::new(), BTreeMap::new());
         let mut place = |row: Row| {
