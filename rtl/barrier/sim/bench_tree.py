@@ -148,7 +148,8 @@ async def random_arrival(dut):
         for k in members:
             pins[k] = shown()[k]
         dut.pin_in.value = sum(level << k for k, level in enumerate(pins))
-        for _ in range(2 * hop):
+        # What stale pins had claimed is taken back level by level: nothing is judged before that has reached the root.
+        for _ in range(2 * hop * depth):
             await FallingEdge(dut.clk)
         ranks = Ranks(rng, pins, members, 6 * hop)
         first = nodes - radix ** (depth - 1)
