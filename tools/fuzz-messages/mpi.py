@@ -3,7 +3,7 @@
 Usage: mpiexec -n 4 python mpi.py PROGRAMS RESULTS
 
 PROGRAMS comes from ``fuzz_messages --out``: a JSON object a line. RESULTS is the same with ``there`` added, for
-``fuzz_messages --judge``. The steps are those of `hotlink_message::fuzz::Step`.
+``fuzz_messages --judge``. The steps are those of `hotlink_fuzz::Step`.
 """
 
 import json
@@ -19,7 +19,7 @@ WORLD = MPI.COMM_WORLD
 
 
 def message_key(seed: int, source: int, number: int) -> int:
-    """What makes a message's contents: as `hotlink_message::fuzz::message_key`."""
+    """What makes a message's contents: as `hotlink_fuzz::message_key`."""
     z = ((seed ^ source << 48 ^ number << 16) + GAMMA) & MASK
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK

@@ -26,7 +26,6 @@ mod comm;
 pub mod conformance;
 mod endpoint;
 mod engine;
-pub mod fuzz;
 mod indexed;
 mod onesided;
 mod options;

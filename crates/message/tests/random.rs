@@ -1,7 +1,7 @@
 //! Random programs on the loopback, under every schedule, back-pressure, delay and want of resources that seeds give:
 //! what they receive is what MPI's matching rules allow. The long run is `make fuzz-messages`.
 
-use hotlink_message::fuzz::{Faults, Ground, Run, Script, as_test, hunt, limits_of, run};
+use hotlink_fuzz::{Faults, Ground, Run, Script, as_test, hunt, limits_of, run};
 use hotlink_port::loopback::{Loopback, Random};
 
 /// The loopback and its faults, drawn from a seed.

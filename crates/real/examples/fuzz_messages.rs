@@ -6,7 +6,7 @@
 //! the ranks received over shared memory), `--judge FILE` (judges such lines with what other ranks received).
 
 use hotlink_fabric::{Fabric, catalog};
-use hotlink_message::fuzz::{
+use hotlink_fuzz::{
     Faults, Ground, Hunted, Promise, Report, Run, Script, Scripts, Seen, as_test, generate, hunt, judge, limits_of, run,
 };
 use hotlink_port::loopback::{Loopback, Random};

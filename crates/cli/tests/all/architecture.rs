@@ -46,6 +46,7 @@ fn dependencies_point_one_way() {
         ("port", &["fabric"]),
         ("message", &["fabric", "port"]),
         ("event", &["fabric"]),
+        ("fuzz", &["fabric", "port", "message"]),
         ("loggp", &["fabric", "port", "event"]),
         ("sim", &["fabric", "port", "event", "memory"]),
         ("memory", &["fabric"]),
@@ -74,8 +75,8 @@ fn dependencies_point_one_way() {
 #[test]
 fn only_real_knows_a_clock_or_a_socket() {
     for name in [
-        "fabric", "site", "port", "message", "event", "memory", "loggp", "sim", "bench", "study", "seeds", "diagnose",
-        "report",
+        "fabric", "site", "port", "message", "fuzz", "event", "memory", "loggp", "sim", "bench", "study", "seeds",
+        "diagnose", "report",
     ] {
         let found = lines_with(name, &["Instant", "SystemTime", "std::net", "std::process"]);
         assert!(found.is_empty(), "{name}:\n{}", found.join("\n"));
@@ -86,8 +87,8 @@ fn only_real_knows_a_clock_or_a_socket() {
 #[test]
 fn libraries_print_nothing_and_read_no_command_line() {
     for name in [
-        "fabric", "site", "port", "message", "event", "memory", "loggp", "sim", "bench", "study", "measure", "seeds",
-        "diagnose", "report",
+        "fabric", "site", "port", "message", "fuzz", "event", "memory", "loggp", "sim", "bench", "study", "measure",
+        "seeds", "diagnose", "report",
     ] {
         let mut found = lines_with(name, &["println!", "print!(", "clap", "std::env::args"]);
         // A file of tests may say what it saw.
@@ -110,8 +111,8 @@ fn the_closed_forms_never_look_at_routes() {
 #[test]
 fn unsafe_code_is_in_real_alone() {
     for name in [
-        "fabric", "site", "port", "message", "event", "memory", "loggp", "sim", "bench", "study", "measure", "seeds",
-        "diagnose", "report", "cli", "python",
+        "fabric", "site", "port", "message", "fuzz", "event", "memory", "loggp", "sim", "bench", "study", "measure",
+        "seeds", "diagnose", "report", "cli", "python",
     ] {
         let mut found = lines_with(name, &["unsafe ", "allow(unsafe_code)"]);
         found.retain(|line| !["python/src/lent.rs", "sim/src/net/ahead.rs"].iter().any(|file| line.contains(file)));

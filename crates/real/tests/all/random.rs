@@ -1,7 +1,7 @@
 //! Random programs between real processes: what they receive is what MPI's matching rules allow. The long run is
 //! `make fuzz-messages`.
 
-use hotlink_message::fuzz::{Faults, Ground, Hunted, Script, as_test, hunt, limits_of, run};
+use hotlink_fuzz::{Faults, Ground, Hunted, Script, as_test, hunt, limits_of, run};
 use hotlink_real::{Options, Shm, Tcp};
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 
 use super::model::Matcher;
 use super::script::{Collectively, Form, Message, Posting, Script, Step, Tuning, Waiting, message_key};
-use crate::{Mode, Tag};
+use hotlink_message::{Mode, Tag};
 use hotlink_port::loopback::Random;
 use hotlink_port::{Limits, Rank};
 use std::collections::BTreeSet;

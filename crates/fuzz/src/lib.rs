@@ -1,7 +1,7 @@
 //! Random message-passing programs and the rules that their results must keep, for any port.
 //!
 //! A [`Script`] is such a program as data: the steps of each rank. [`generate`] draws a legal one from a seed (no
-//! matching that MPI allows makes it deadlock), [`play()`] runs it as one rank of a [`Comm`](crate::Comm) and reports what each receive
+//! matching that MPI allows makes it deadlock), [`play()`] runs it as one rank of a [`Comm`](hotlink_message::Comm) and reports what each receive
 //! [`Seen`], and [`judge`] says what is wrong with that by MPI's matching rules. [`shrink`] makes a failing script
 //! small. Scripts are plain data so that another library can run the same one: `tools/fuzz-messages` runs them
 //! under mpi4py.

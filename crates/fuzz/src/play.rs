@@ -2,8 +2,8 @@
 
 use super::judge::{Promise, judge};
 use super::script::{Collectively, Form, Posting, Script, Seen, Step, Waiting, contents, key_of, message_key};
-use crate::{Combine, Comm, Counters, Element, Error, Operation, Persistent, Request, Status, Tag};
 use hotlink_fabric::units::Time;
+use hotlink_message::{Combine, Comm, Counters, Element, Error, Operation, Persistent, Request, Status, Tag};
 use hotlink_port::{Kind, Memory, Port, Program, Rank, Span, Work, yield_once};
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;

@@ -4,7 +4,7 @@ use super::draw::{Ground, generate, setting};
 use super::play::{Report, Scripts};
 use super::script::Script;
 use super::shrink::shrink;
-use crate::Counters;
+use hotlink_message::Counters;
 use hotlink_port::loopback::Random;
 use hotlink_port::middleware::{Fault, Layered};
 use hotlink_port::{Driver, Limits, Port, Rank, RunError};

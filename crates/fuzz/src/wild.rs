@@ -4,7 +4,7 @@
 use super::draw::{Draw, Open, What};
 use super::model::takes;
 use super::script::{Collectively, Message, Posting, Step};
-use crate::Tag;
+use hotlink_message::Tag;
 use hotlink_port::Rank;
 
 type Pattern = (Option<Rank>, Option<Tag>);

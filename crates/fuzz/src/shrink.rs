@@ -2,7 +2,7 @@
 
 use super::model::rehearse;
 use super::script::{Form, Posting, Script, Step, Tuning, Waiting};
-use crate::Mode;
+use hotlink_message::Mode;
 use hotlink_port::loopback::Random;
 
 /// The smallest script found that still `fails` and still ends by MPI's rules, after at most so many tries.

@@ -2,7 +2,7 @@
 //! its receive.
 
 use super::script::{Message, Posting, Script, Seen, Step, prefix};
-use crate::{Mode, Status, Tag};
+use hotlink_message::{Mode, Status, Tag};
 use hotlink_port::Rank;
 use hotlink_port::loopback::Random;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

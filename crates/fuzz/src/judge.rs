@@ -7,7 +7,7 @@
 
 use super::model::takes;
 use super::script::{Message, Script, Seen, Step, prefix};
-use crate::Tag;
+use hotlink_message::Tag;
 use hotlink_port::Rank;
 
 /// What is promised of messages from different senders.
@@ -200,7 +200,7 @@ mod tests {
         let script = overtaking();
         let got = |number: usize| {
             let message = script.messages_to(1)[number];
-            let status = crate::Status { from: 0, tag: message.tag, bytes: message.bytes };
+            let status = hotlink_message::Status { from: 0, tag: message.tag, bytes: message.bytes };
             Seen { status: Ok(status), truncated: None, prefix: message.key, damage: None }
         };
         assert_eq!(text(&[got(0), got(1)]), "");
@@ -213,7 +213,14 @@ mod tests {
     fn overtaking() -> Script {
         use super::super::{Form, Posting, Tuning};
         let form = Form { place: 0, private: true, offset: 64, block: 0, stride: 0 };
-        let send = || Step::Send { to: 1, tag: 3, bytes: 8, mode: crate::Mode::Standard, form, how: Posting::Blocking };
+        let send = || Step::Send {
+            to: 1,
+            tag: 3,
+            bytes: 8,
+            mode: hotlink_message::Mode::Standard,
+            form,
+            how: Posting::Blocking,
+        };
         let receive = |tag| Step::Recv { from: Some(0), tag, room: 8, form, how: Posting::Blocking, probe: false };
         let ranks = vec![vec![send(), send()], vec![receive(None), receive(Some(3))]];
         Script { seed: 1, tuning: Tuning::default(), ranks }

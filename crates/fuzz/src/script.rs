@@ -1,6 +1,6 @@
 //! A program as data, and the contents of its messages.
 
-use crate::{Mode, Options, Policy, Status, Tag};
+use hotlink_message::{Mode, Options, Policy, Status, Tag};
 use hotlink_port::loopback::Random;
 use hotlink_port::{Layout, Limits, Memory, Rank, Span};
 use serde::{Deserialize, Serialize};

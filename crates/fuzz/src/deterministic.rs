@@ -3,7 +3,7 @@
 
 use super::draw::{Draw, Open, What};
 use super::script::{Collectively, Posting, Step};
-use crate::{Mode, Tag};
+use hotlink_message::{Mode, Tag};
 use hotlink_port::Rank;
 
 /// Messages without receives and receives without messages, at most, of a rank.
