@@ -6,6 +6,7 @@ use crate::engine::{Direct, Engine, Pattern};
 use crate::options::{Counters, Mode, Options};
 use crate::request::{Request, SENT, Status};
 use crate::setup::SetupStats;
+use crate::view::Members;
 use crate::wire::Context;
 use crate::{Error, Tag};
 use hotlink_fabric::units::Time;
@@ -23,9 +24,17 @@ type OnRevoked = Box<dyn FnMut(Key)>;
 pub struct Comm<P: Port> {
     pub(crate) engine: Rc<RefCell<Engine<P>>>,
     revoked: Rc<RefCell<Option<OnRevoked>>>,
-    rank: Rank,
-    ranks: u32,
-    limits: Rc<Limits>,
+    pub(crate) rank: Rank,
+    pub(crate) ranks: u32,
+    /// Ranks of the port.
+    pub(crate) all: u32,
+    /// Which of them are of this communicator; `None`: all, in their order.
+    pub(crate) members: Option<Rc<Members>>,
+    /// Of its own messages; see [`Context::collective`].
+    pub(crate) context: Context,
+    /// What its collectives' tags are marked with: the number of the call.
+    pub(crate) call: Tag,
+    pub(crate) limits: Rc<Limits>,
     /// What a send that was over at once gives; made once, because a result is long.
     sent: Result<Status, Error>,
     /// Times that a waiting program looks for a message before it gives way to what else runs in its process.
@@ -46,6 +55,7 @@ impl<P: Port> Clone for Comm<P> {
         Comm {
             engine: self.engine.clone(),
             revoked: self.revoked.clone(),
+            members: self.members.clone(),
             limits: self.limits.clone(),
             forced: self.forced.clone(),
             segment: self.segment.clone(),
@@ -70,6 +80,10 @@ impl<P: Port> Comm<P> {
             revoked: Rc::default(),
             rank,
             ranks,
+            all: ranks,
+            members: None,
+            context: Context::USER,
+            call: 0,
             sent: Ok(Status { from: rank, tag: 0, bytes: 0 }),
             patience: if limits.real_time { 64 } else { 1 },
             limits,
@@ -144,18 +158,20 @@ impl<P: Port> Comm<P> {
     }
     /// Starts a send with the semantics of `mode`.
     pub fn isend_as(&self, mode: Mode, to: Rank, tag: Tag, span: Span) -> Result<Request, Error> {
-        self.engine.borrow_mut().send_as(mode, to, tag, span, false).map(Request)
+        let to = self.port_rank(to);
+        self.engine.borrow_mut().send_as(mode, to, (tag, self.context), span, false).map(Request)
     }
     /// Sends; `span` may be used again afterwards. A short message goes when this is called: a future is more to go
     /// through than the message itself.
     #[inline]
     pub fn send(&self, to: Rank, tag: Tag, span: Span) -> impl Future<Output = Result<(), Error>> {
-        let sent = self.engine.borrow_mut().send_now(to, tag, Context::USER, &span, true);
+        let sent = self.engine.borrow_mut().send_now(self.port_rank(to), tag, self.context, &span, true);
         async move { if sent { Ok(()) } else { self.send_as(Mode::Standard, to, tag, span).await } }
     }
     /// Sends with the semantics of `mode`.
     pub async fn send_as(&self, mode: Mode, to: Rank, tag: Tag, span: Span) -> Result<(), Error> {
-        let id = self.engine.borrow_mut().send_as(mode, to, tag, span, true)?;
+        let to = self.port_rank(to);
+        let id = self.engine.borrow_mut().send_as(mode, to, (tag, self.context), span, true)?;
         self.wait_id(id).await.map(|_| ())
     }
     /// Waits until nothing that this rank sent by [`Mode::Postal`] is still here: call it before the port is closed. Nothing
@@ -258,8 +274,7 @@ impl<P: Port> Comm<P> {
     }
     /// Starts a receive from `from` (or any rank) with `tag` (or any tag).
     pub fn irecv(&self, from: Option<Rank>, tag: Option<Tag>, span: Span) -> Result<Request, Error> {
-        let pattern = Pattern { from, tag, context: Context::USER };
-        self.engine.borrow_mut().recv(pattern, span, true).map(Request)
+        self.engine.borrow_mut().recv(self.pattern(from, tag), span, true).map(Request)
     }
     /// Waits until the request is over: a send's memory is free, a receive's message is there, and the other rank has been
     /// told what it needs to end its own request. So a program may end when its requests are over.
@@ -279,10 +294,10 @@ impl<P: Port> Comm<P> {
         span: Span,
     ) -> impl Future<Output = Result<Status, Error>> {
         // The very future, not one around it: each costs a short message some nanoseconds.
-        self.receive(Pattern { from, tag, context: Context::USER }, span)
+        self.receive(self.pattern(from, tag), span)
     }
     async fn receive(&self, pattern: Pattern, span: Span) -> Result<Status, Error> {
-        if pattern.from.is_some_and(|from| from >= self.ranks) {
+        if pattern.from.is_some_and(|from| from >= self.all) {
             return Err(Refusal::NoRank.into());
         }
         self.engine.borrow_mut().settle(span.bytes());
@@ -320,7 +335,7 @@ impl<P: Port> Comm<P> {
     /// Whether a message has come that such a receive would take, and which.
     pub fn iprobe(&self, from: Option<Rank>, tag: Option<Tag>) -> Option<Status> {
         while self.step() {}
-        self.engine.borrow().probe(&Pattern { from, tag, context: Context::USER })
+        self.engine.borrow().probe(&self.pattern(from, tag))
     }
     /// Waits for such a message, without receiving it.
     ///
@@ -331,7 +346,7 @@ impl<P: Port> Comm<P> {
             if let Some(status) = self.iprobe(from, tag) {
                 return Ok(status);
             }
-            if let Some(error) = self.engine.borrow().in_vain(from) {
+            if let Some(error) = self.engine.borrow().in_vain(from.map(|from| self.port_rank(from))) {
                 return Err(error);
             }
             self.pause(Call::Probe, from, tag).await;
@@ -380,12 +395,13 @@ impl<P: Port> Comm<P> {
     }
     /// A receive of a collective, waited for.
     pub(crate) async fn receive_for(&self, from: Rank, tag: Tag, span: Span) -> Result<Status, Error> {
-        self.receive(Pattern { from: Some(from), tag: Some(tag), context: Context::COLLECTIVE }, span).await
+        let (from, tag, context) = (Some(self.port_rank(from)), Some(self.call | tag), self.context.collective());
+        self.receive(Pattern { from, tag, context }, span).await
     }
     /// A send or receive of a collective, apart from the program's own messages.
     pub(crate) fn start(&self, what: Side, peer: Rank, tag: Tag, span: Span) -> Result<Request, Error> {
         let mut engine = self.engine.borrow_mut();
-        let context = Context::COLLECTIVE;
+        let (peer, tag, context) = (self.port_rank(peer), self.call | tag, self.context.collective());
         match what {
             Side::Send if engine.send_now(peer, tag, context, &span, false) => return Ok(Request(SENT)),
             Side::Send => engine.send(peer, tag, context, span, true),

@@ -36,6 +36,7 @@ pub mod prove;
 mod region;
 mod request;
 mod setup;
+mod view;
 mod waiting;
 mod wire;
 
@@ -50,6 +51,7 @@ pub use persistent::Persistent;
 pub use region::{RangeState, Region, RegionSource, RegionType};
 pub use request::{Request, Status};
 pub use setup::SetupStats;
+pub use view::{CONTEXTS, Matched};
 pub use waiting::Ended;
 pub use wire::described;
 

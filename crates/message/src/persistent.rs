@@ -2,9 +2,7 @@
 //! preference to other memory (W01 slide 10: *pre-register user buffer, higher hold priority*).
 
 use crate::comm::Comm;
-use crate::engine::Pattern;
 use crate::request::Request;
-use crate::wire::Context;
 use crate::{Error, Mode, Tag};
 use hotlink_port::{Memory, Port, Rank, Span};
 
@@ -53,8 +51,10 @@ impl<P: Port> Comm<P> {
     pub fn start_again(&self, persistent: &Persistent) -> Result<Request, Error> {
         let mut engine = self.engine.borrow_mut();
         match persistent.what {
-            What::Send(mode, to, tag) => engine.send_as(mode, to, tag, persistent.span, false),
-            What::Recv(from, tag) => engine.recv(Pattern { from, tag, context: Context::USER }, persistent.span, true),
+            What::Send(mode, to, tag) => {
+                engine.send_as(mode, self.port_rank(to), (tag, self.context), persistent.span, false)
+            }
+            What::Recv(from, tag) => engine.recv(self.pattern(from, tag), persistent.span, true),
         }
         .map(Request)
     }

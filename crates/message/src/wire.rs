@@ -67,11 +67,27 @@ pub fn described(head: &Head) -> Option<(&'static str, Option<Tag>)> {
 
 /// Which of a rank's message streams: messages of different contexts never match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Context(pub(crate) u8);
+pub(crate) struct Context(pub(crate) u32);
 
 impl Context {
     pub(crate) const USER: Context = Context(0);
     pub(crate) const COLLECTIVE: Context = Context(1);
+    /// Contexts that a head has room for.
+    pub(crate) const COUNT: u32 = 1 << 24;
+    /// That of a communicator's own messages, by the communicator's number; the next is that of its collectives.
+    pub(crate) const fn of(number: u32) -> Context {
+        Context(2 * number)
+    }
+    /// That of the collectives of the same communicator.
+    pub(crate) const fn collective(self) -> Context {
+        Context(self.0 | 1)
+    }
+    pub(crate) const fn is_collective(self) -> bool {
+        self.0 & 1 == 1
+    }
+    const fn in_head(first: u64) -> Context {
+        Context((first >> 8) as u32 & (Context::COUNT - 1))
+    }
 }
 
 /// A head, taken apart.
@@ -97,14 +113,14 @@ impl Words {
     /// An eager message's: its last two words are of no interest to who takes it.
     #[inline]
     pub(crate) fn eager(first: u64, total: u64) -> Words {
-        let (context, tag) = (Context((first >> 8) as u8), (first >> 32) as Tag);
+        let (context, tag) = (Context::in_head(first), (first >> 32) as Tag);
         Words { kind: Kind::Eager, context, tag, total, id: 0, at: 0 }
     }
     /// `None` if no engine wrote it.
     #[inline]
     pub(crate) fn parse(head: &Head) -> Option<Words> {
         let kind = *KINDS.get(usize::from(head[0] as u8))?;
-        let (context, tag) = (Context((head[0] >> 8) as u8), (head[0] >> 32) as Tag);
+        let (context, tag) = (Context::in_head(head[0]), (head[0] >> 32) as Tag);
         Some(Words { kind, context, tag, total: head[1], id: head[2], at: head[3] })
     }
 }

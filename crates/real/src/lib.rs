@@ -31,6 +31,7 @@ mod proof;
 mod ranks;
 mod registration;
 mod route;
+mod seat;
 mod shm;
 mod sockets;
 mod store;
@@ -53,6 +54,7 @@ pub use proof::use_secret_file;
 pub use ranks::{Doors, Options, die_with};
 pub use registration::{Reach, Registration};
 pub use route::{CopyWay, Copying};
+pub use seat::Seat;
 pub use shm::{ShmPort, World};
 pub use sockets::{
     DATAGRAM_MAX, DATAGRAM_MIN, Flood, Pings, SocketBuffers, SocketOptions, Sockets, WARMUP, interface_of, serve,

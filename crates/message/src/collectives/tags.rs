@@ -4,7 +4,10 @@ use crate::Tag;
 use crate::wire::Context;
 use hotlink_port::Call;
 
-/// Messages between two ranks keep their order, so neither rounds nor calls need numbers.
+/// Bits of a tag that name the collective. Above them is the number of the call, where several may be under way: messages
+/// between two ranks keep their order, so neither rounds nor calls one after the other need numbers.
+pub(crate) const BITS: u32 = 8;
+
 pub(super) const BARRIER: Tag = 0;
 pub(super) const BCAST: Tag = 1;
 pub(super) const REDUCE: Tag = 2;
@@ -18,7 +21,7 @@ pub(crate) fn call(own: Call, context: Context, tag: Option<Tag>) -> Call {
     const CALLS: [Call; 7] =
         [Call::Barrier, Call::Bcast, Call::Reduce, Call::Gather, Call::Scatter, Call::Allgather, Call::Alltoall];
     match tag {
-        Some(tag) if context == Context::COLLECTIVE => CALLS.get(tag as usize).copied().unwrap_or(Call::Region),
+        Some(tag) if context.is_collective() => CALLS.get(tag as usize % (1 << BITS)).copied().unwrap_or(Call::Region),
         _ => own,
     }
 }

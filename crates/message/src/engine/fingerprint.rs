@@ -13,7 +13,7 @@ impl<P: Port> Engine<P> {
             if matches!(entry.state, State::Vacant) { entry.generation.hash(hasher) } else { entry.hash(hasher) }
         }
         (&self.vacant, &self.posted, &self.unexpected, &self.waiting).hash(hasher);
-        (&self.sending, &self.early, &self.ends, self.detached).hash(hasher);
+        (&self.sending, &self.early, &self.ends, self.detached, &self.matched).hash(hasher);
         self.flows.fingerprint(hasher);
         self.setup.fingerprint(hasher);
     }

@@ -1,7 +1,7 @@
 //! Matching: which receive takes which message, and messages that came before their receive.
 
 use super::Engine;
-use super::requests::{Pattern, State};
+use super::requests::{Entry, Pattern, State};
 use crate::wire::{Kind, Place, Words};
 use crate::{Error, Status};
 use hotlink_port::{Align, Memory, Port, Rank, Refusal, Span};
@@ -22,6 +22,37 @@ impl<P: Port> Engine<P> {
     pub(crate) fn probe(&self, pattern: &Pattern) -> Option<Status> {
         let message = self.unexpected.iter().find(|message| pattern.takes(message.from, &message.words))?;
         Some(Status { from: message.from, tag: message.words.tag, bytes: message.words.total })
+    }
+    /// Takes out the first message that `pattern` would take, for a receive of its own: its number.
+    pub(crate) fn take_out(&mut self, pattern: &Pattern) -> Option<(u64, Status)> {
+        let index = self.unexpected.iter().position(|message| pattern.takes(message.from, &message.words))?;
+        let message = self.unexpected.remove(index)?;
+        let status = Status { from: message.from, tag: message.words.tag, bytes: message.words.total };
+        let number = self.matched.last_key_value().map_or(0, |(last, _)| last + 1);
+        self.matched.insert(number, message);
+        Some((number, status))
+    }
+    /// Receives a message that was taken out.
+    pub(crate) fn recv_matched(&mut self, number: u64, span: Span) -> Result<u64, Error> {
+        let message = self.matched.remove(&number).ok_or(Error::NoRequest)?;
+        let Words { tag, context, .. } = message.words;
+        let pattern = Pattern { from: Some(message.from), tag: Some(tag), context };
+        let id = self.open(message.from, span, State::Posted(pattern));
+        match self.end_of(message.from) {
+            Some(error) if message.words.kind == Kind::Rts => self.finish(id, Err(error)),
+            _ => self.match_kept(id, message),
+        }
+        Ok(id)
+    }
+    /// Takes back a receive that nothing has met and that no sender was told of; whether it could be.
+    pub(crate) fn withdraw(&mut self, id: u64) -> bool {
+        let untold = |entry: &mut Entry| matches!(entry.state, State::Posted(_)) && entry.announced.is_none();
+        if !self.entry(id).is_some_and(untold) {
+            return false;
+        }
+        self.posted.retain(|&posted| posted != id);
+        self.finish(id, Err(Error::NoRequest));
+        true
     }
     /// The first posted receive that takes the message.
     #[inline]

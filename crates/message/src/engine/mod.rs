@@ -61,6 +61,8 @@ pub(crate) struct Engine<P: Port> {
     vacant: Vec<u32>,
     pub(crate) posted: VecDeque<u64>,
     unexpected: VecDeque<Unexpected>,
+    /// Messages that a probe has taken out for a receive of their own, by number.
+    matched: BTreeMap<u64, Unexpected>,
     waiting: VecDeque<Saying>,
     pub(crate) sending: VecDeque<u64>,
     /// Early receives of other ranks that this one may send into.
@@ -117,6 +119,7 @@ impl<P: Port> Engine<P> {
             vacant: Vec::new(),
             posted: VecDeque::new(),
             unexpected: VecDeque::new(),
+            matched: BTreeMap::new(),
             waiting: VecDeque::new(),
             sending: VecDeque::new(),
             ends: Vec::new(),
@@ -127,21 +130,28 @@ impl<P: Port> Engine<P> {
     }
     /// Starts a send that promises what `mode` says.
     #[inline]
-    pub(crate) fn send_as(&mut self, mode: Mode, to: Rank, tag: Tag, span: Span, waits: bool) -> Result<u64, Error> {
+    pub(crate) fn send_as(
+        &mut self,
+        mode: Mode,
+        to: Rank,
+        (tag, context): (Tag, Context),
+        span: Span,
+        waits: bool,
+    ) -> Result<u64, Error> {
         match mode {
-            Mode::Restricted => self.send_by(to, tag, Context::USER, span, (waits, false)),
-            _ if self.send_now(to, tag, Context::USER, &span, waits) => Ok(SENT),
-            Mode::Standard => self.send(to, tag, Context::USER, span, waits),
-            Mode::Postal => self.send_copy(to, tag, span),
+            Mode::Restricted => self.send_by(to, tag, context, span, (waits, false)),
+            _ if self.send_now(to, tag, context, &span, waits) => Ok(SENT),
+            Mode::Standard => self.send(to, tag, context, span, waits),
+            Mode::Postal => self.send_copy(to, tag, context, span),
         }
     }
     /// Copies a message and sends the copy.
-    fn send_copy(&mut self, to: Rank, tag: Tag, span: Span) -> Result<u64, Error> {
+    fn send_copy(&mut self, to: Rank, tag: Tag, context: Context, span: Span) -> Result<u64, Error> {
         let bytes = span.bytes();
         let kind = self.port.kind(span.memory)?;
         let copy = Span::new(self.port.alloc(bytes, kind, Align::Default)?, 0, bytes);
         let sent = match self.port.copy(span, copy) {
-            Ok(()) => self.send(to, tag, Context::USER, copy, false),
+            Ok(()) => self.send(to, tag, context, copy, false),
             Err(refusal) => Err(refusal.into()),
         };
         match sent {

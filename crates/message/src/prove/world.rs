@@ -203,7 +203,7 @@ impl World {
                 if mode != Mode::Standard {
                     self.met(features::MODES);
                 }
-                let sent = self.engines[rank].send_as(mode, to, tag, span, waits);
+                let sent = self.engines[rank].send_as(mode, to, (tag, Context::USER), span, waits);
                 self.start(rank, span, sent, waits)
             }
             Step::Recv { from, tag, size, waits } => {

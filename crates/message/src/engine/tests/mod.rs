@@ -279,13 +279,13 @@ fn only_private_memory_is_registered_for_the_adapter() {
 #[test]
 fn a_copy_that_cannot_be_sent_is_freed() {
     let mut engine = engine();
-    assert_eq!(engine.send_copy(9, 0, row(2000)), Err(Error::Refused(Refusal::NoRank)));
+    assert_eq!(engine.send_copy(9, 0, Context::USER, row(2000)), Err(Error::Refused(Refusal::NoRank)));
     assert_eq!(engine.log(), ["alloc 2000", "free 100"]);
     engine.port.copies = Err(Refusal::NoMemory);
-    assert_eq!(engine.send_copy(1, 0, row(2000)), Err(Error::Refused(Refusal::NoMemory)));
+    assert_eq!(engine.send_copy(1, 0, Context::USER, row(2000)), Err(Error::Refused(Refusal::NoMemory)));
     assert_eq!((engine.log(), engine.counters.buffered), (vec!["alloc 2000".to_owned(), "free 100".to_owned()], 0));
     engine.port.copies = Ok(());
-    assert_eq!((engine.send_copy(1, 0, row(8)), engine.counters.buffered), (Ok(SENT), 1));
+    assert_eq!((engine.send_copy(1, 0, Context::USER, row(8)), engine.counters.buffered), (Ok(SENT), 1));
     assert_eq!(engine.log(), ["alloc 8", "Eager to 1: 8 of 8 B", "free 100"]);
     assert_eq!(engine.leftover(false), None);
 }
@@ -306,7 +306,8 @@ fn ranks_that_do_not_exist_are_refused_at_once() {
 #[test]
 fn a_short_message_leaves_at_once_and_leaves_nothing_behind() {
     let mut engine = engine();
-    let send = |engine: &mut Engine<Scripted>, to, span| engine.send_as(Mode::Standard, to, 5, span, false);
+    let send =
+        |engine: &mut Engine<Scripted>, to, span| engine.send_as(Mode::Standard, to, (5, Context::USER), span, false);
     assert_eq!([send(&mut engine, 2, row(8)), send(&mut engine, 2, row(0))], [Ok(SENT); 2]);
     let blocks = Span { layout: hotlink_port::Layout::strided(8, 3, 16), ..row(0) };
     assert_eq!(send(&mut engine, 2, blocks), Ok(SENT));

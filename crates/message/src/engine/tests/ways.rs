@@ -148,7 +148,7 @@ fn what_is_over_leaves_its_place() {
     for _ in 0..10 {
         let id = engine.send(1, 0, Context::USER, row(8), false).unwrap();
         assert!(engine.take(id).is_some_and(|result| result.is_ok()));
-        assert_eq!(engine.send_copy(1, 0, row(8)), Ok(SENT));
+        assert_eq!(engine.send_copy(1, 0, Context::USER, row(8)), Ok(SENT));
     }
     assert_eq!((engine.entries.len(), engine.leftover(false)), (1, None));
     assert_eq!(engine.log().iter().filter(|what| *what == "free 100").count(), 10);

@@ -1,0 +1,136 @@
+//! Views: some of the ranks, renumbered, as a communicator of their own, whose messages meet no others. And what programs
+//! with requests of their own need beside [`Comm`]'s calls: matched probes, receives taken back, tests that keep a result.
+
+use crate::comm::Comm;
+use crate::engine::Pattern;
+use crate::request::{Request, Status};
+use crate::wire::Context;
+use crate::{Error, Mode, Tag, collectives::tags};
+use hotlink_port::{Limits, Port, Rank, Refusal, Span};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Numbers that views may have: 1 to one less. 0 is all ranks.
+pub const CONTEXTS: u32 = Context::COUNT / 2;
+
+/// Which ranks of the port are of a communicator.
+#[derive(Debug)]
+pub(crate) struct Members {
+    ranks: Vec<Rank>,
+    places: BTreeMap<Rank, Rank>,
+}
+
+/// A message that a probe has taken out: only [`Comm::imrecv`] receives it.
+#[must_use]
+#[derive(Debug)]
+pub struct Matched(u64);
+
+impl<P: Port> Comm<P> {
+    /// These ranks of the port, this one among them, as a communicator: rank 0 is the first. All of them must call this with
+    /// the same ranks and the same `number`, which no other view has whose messages may still be on their way.
+    ///
+    /// # Errors
+    /// A rank that is none or stands twice; this one is not there; a number beyond [`CONTEXTS`].
+    pub fn view(&self, ranks: &[Rank], number: u32) -> Result<Comm<P>, Error> {
+        let own = self.port_rank(self.rank);
+        let places: BTreeMap<Rank, Rank> = ranks.iter().copied().zip(0..).collect();
+        let sound = places.len() == ranks.len() && ranks.iter().all(|&rank| rank < self.all) && number < CONTEXTS;
+        let rank = places.get(&own).copied().filter(|_| sound).ok_or(Refusal::NoRank)?;
+        let mut view = self.without_fabric();
+        (view.rank, view.ranks) = (rank, ranks.len() as u32);
+        view.members = Some(Rc::new(Members { ranks: ranks.to_vec(), places }));
+        (view.context, view.call) = (Context::of(number), 0);
+        Ok(view)
+    }
+    /// The same communicator for collectives that go on beside others of it: each has a `call` of its own, counted from 1
+    /// alike on all ranks.
+    pub fn beside(&self, call: u32) -> Comm<P> {
+        // A program with several of these does not wait for one alone.
+        let mut beside = self.without_fabric();
+        (beside.call, beside.patience) = (call << tags::BITS, 1);
+        beside
+    }
+    /// What the fabric offers all ranks at once is not for some, and not for several calls at a time.
+    fn without_fabric(&self) -> Comm<P> {
+        let plain = Limits { barrier: false, broadcast: false, reduction: None, ..(*self.limits).clone() };
+        let mut comm = self.clone();
+        if plain != *self.limits {
+            comm.limits = Rc::new(plain);
+        }
+        comm
+    }
+    /// The port's name of a rank; beyond all ranks if it is none.
+    #[inline(always)]
+    pub fn port_rank(&self, rank: Rank) -> Rank {
+        match &self.members {
+            None => rank,
+            Some(members) => members.ranks.get(rank as usize).copied().unwrap_or(Rank::MAX),
+        }
+    }
+    /// The rank that the port's `rank` has here, if it is of this communicator. A [`Status`] has the port's.
+    #[inline]
+    pub fn rank_of(&self, rank: Rank) -> Option<Rank> {
+        match &self.members {
+            None => Some(rank),
+            Some(members) => members.places.get(&rank).copied(),
+        }
+    }
+    #[inline(always)]
+    pub(crate) fn pattern(&self, from: Option<Rank>, tag: Option<Tag>) -> Pattern {
+        Pattern { from: from.map(|from| self.port_rank(from)), tag, context: self.context }
+    }
+
+    /// Makes what progress is possible now without waiting; whether there was any.
+    pub fn progress(&self) -> bool {
+        let mut any = false;
+        while self.step() {
+            any = true;
+        }
+        any
+    }
+    /// Whether the request is over; its result waits for [`Comm::test`] or [`Comm::wait`].
+    pub fn is_ended(&self, request: &Request) -> bool {
+        request.is_sent() || self.engine.borrow_mut().is_done(request.0)
+    }
+    /// Starts a receive that can be taken back: no sender is told of it before its message comes.
+    ///
+    /// # Errors
+    /// No such rank.
+    pub fn irecv_quietly(&self, from: Option<Rank>, tag: Option<Tag>, span: Span) -> Result<Request, Error> {
+        self.engine.borrow_mut().recv(self.pattern(from, tag), span, false).map(Request)
+    }
+    /// Takes a receive back that no message has met; whether it could be. Its result is then [`Error::NoRequest`].
+    pub fn cancel(&self, request: &Request) -> bool {
+        self.engine.borrow_mut().withdraw(request.0)
+    }
+    /// As [`Comm::iprobe`]; the message found is taken out, and no other receive or probe finds it.
+    pub fn improbe(&self, from: Option<Rank>, tag: Option<Tag>) -> Option<(Matched, Status)> {
+        self.progress();
+        let (number, status) = self.engine.borrow_mut().take_out(&self.pattern(from, tag))?;
+        Some((Matched(number), status))
+    }
+    /// Starts to receive a message that was taken out.
+    ///
+    /// # Errors
+    /// It was received before.
+    pub fn imrecv(&self, message: Matched, span: Span) -> Result<Request, Error> {
+        self.engine.borrow_mut().recv_matched(message.0, span).map(Request)
+    }
+    /// Why no message can come from a rank any more, or from any.
+    pub fn lost(&self, from: Option<Rank>) -> Option<Error> {
+        self.engine.borrow().in_vain(from.map(|from| self.port_rank(from)))
+    }
+    /// A short message at once, or `false`: it must be started as others are.
+    #[inline(always)]
+    pub fn send_at_once(&self, to: Rank, tag: Tag, span: Span, waits: bool) -> bool {
+        self.engine.borrow_mut().send_now(self.port_rank(to), tag, self.context, &span, waits)
+    }
+    /// A send for a program that does nothing else until it is over.
+    ///
+    /// # Errors
+    /// No such rank; it has ended.
+    pub fn send_waiting(&self, mode: Mode, to: Rank, tag: Tag, span: Span) -> Result<Request, Error> {
+        let to = self.port_rank(to);
+        self.engine.borrow_mut().send_as(mode, to, (tag, self.context), span, true).map(Request)
+    }
+}

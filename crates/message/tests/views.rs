@@ -1,0 +1,117 @@
+//! Views of some ranks, matched probes and receives that are taken back, on the loopback.
+
+use hotlink_message::{Combine, Comm, Element, Error, Operation};
+use hotlink_port::loopback::{Loopback, LoopbackPort};
+use hotlink_port::{Driver, Kind, Span};
+
+fn word(comm: &Comm<LoopbackPort>, value: u64) -> Span {
+    let memory = comm.alloc(8, Kind::Private).unwrap();
+    comm.write(memory, 0, &value.to_le_bytes()).unwrap();
+    Span::new(memory, 0, 8)
+}
+
+fn value(comm: &Comm<LoopbackPort>, word: Span) -> u64 {
+    let mut bytes = [0; 8];
+    comm.read(word.memory, word.offset, &mut bytes).unwrap();
+    u64::from_le_bytes(bytes)
+}
+
+const SUM: Operation = Operation { combine: Combine::Sum, element: Element::I64 };
+
+/// Even and odd ranks, each group from its last to its first: ranks are renumbered, and no group hears the other.
+#[test]
+fn views_renumber_ranks_and_keep_their_messages_apart() {
+    let program = |port: LoopbackPort| async move {
+        let comm = Comm::new(port);
+        let mine = comm.rank() % 2;
+        let ranks: Vec<u32> = (0..comm.ranks()).rev().filter(|rank| rank % 2 == mine).collect();
+        let view = comm.view(&ranks, 1 + mine)?;
+        assert_eq!(view.port_rank(view.rank()), comm.rank());
+        assert_eq!(view.rank_of(comm.rank()), Some(view.rank()));
+        assert_eq!(view.rank_of((comm.rank() + 1) % 2), None);
+        // The same tag in both, the later receive first: contexts alone tell them apart.
+        let (next, last) = ((view.rank() + 1) % view.ranks(), (view.rank() + view.ranks() - 1) % view.ranks());
+        let (plain, own) = (word(&comm, 1000), word(&comm, u64::from(view.rank())));
+        let (there, here) = (word(&comm, 0), word(&comm, 0));
+        let sends = [comm.isend(view.port_rank(next), 5, plain)?, view.isend(next, 5, own)?];
+        let status = view.recv(Some(last), Some(5), here).await?;
+        assert_eq!(view.rank_of(status.from), Some(last));
+        comm.recv(None, Some(5), there).await?;
+        comm.wait_all(sends).await?;
+        assert_eq!((value(&comm, here), value(&comm, there)), (u64::from(last), 1000));
+        // Two reductions at a time, begun in the same order and ended in the other.
+        let (first, second) = (view.beside(1), view.beside(2));
+        let results = [word(&comm, 0), word(&comm, 0)];
+        let slow = first.allreduce(SUM, own, results[0]);
+        second.allreduce(SUM, plain, results[1]).await?;
+        slow.await?;
+        Ok::<_, Error>((value(&comm, results[0]), value(&comm, results[1])))
+    };
+    let results = Loopback::default().run(6, &program).unwrap();
+    assert!(results.into_iter().all(|result| result == Ok((3, 3000))));
+}
+
+#[test]
+fn views_that_cannot_be_are_refused() {
+    let program = |port: LoopbackPort| async move {
+        let comm = Comm::new(port);
+        let own = comm.rank();
+        let wrong = [vec![own, own], vec![own, 7], vec![1 - own], vec![]];
+        wrong.iter().all(|ranks| comm.view(ranks, 1).is_err())
+            && comm.view(&[own], hotlink_message::CONTEXTS).is_err()
+            && comm.view(&[own], hotlink_message::CONTEXTS - 1).is_ok()
+    };
+    assert_eq!(Loopback::default().run(2, &program).unwrap(), [true, true]);
+}
+
+#[test]
+fn a_matched_message_is_received_by_its_probe_alone() {
+    let program = |port: LoopbackPort| async move {
+        let comm = Comm::new(port);
+        for bytes in [8, 100_000] {
+            let memory = comm.alloc(bytes, Kind::Private)?;
+            let span = Span::new(memory, 0, bytes);
+            if comm.rank() == 0 {
+                for fill in [1, 2] {
+                    comm.write(memory, 0, &vec![fill; bytes as usize])?;
+                    comm.send(1, 3, span).await?;
+                }
+                continue;
+            }
+            comm.probe(None, Some(3)).await?;
+            let (message, status) = comm.improbe(Some(0), None).expect("it was probed");
+            assert_eq!((status.from, status.tag, status.bytes), (0, 3, bytes));
+            for (fill, request) in [(1, Some(comm.imrecv(message, span)?)), (2, None)] {
+                let request = request.map_or_else(|| comm.irecv(Some(0), Some(3), span), Ok)?;
+                comm.wait(request).await?;
+                let mut seen = vec![0; bytes as usize];
+                comm.read(memory, 0, &mut seen)?;
+                assert_eq!(seen, vec![fill; bytes as usize]);
+            }
+        }
+        Ok::<_, Error>(())
+    };
+    assert_eq!(Loopback::default().run(2, &program).unwrap(), [Ok(()), Ok(())]);
+}
+
+#[test]
+fn a_receive_taken_back_leaves_its_message_to_the_next() {
+    let program = |port: LoopbackPort| async move {
+        let comm = Comm::new(port);
+        let own = word(&comm, u64::from(comm.rank()));
+        let (here, there) = (word(&comm, 9), word(&comm, 9));
+        let other = 1 - comm.rank();
+        let back = comm.irecv_quietly(Some(other), Some(1), here)?;
+        assert!(comm.cancel(&back) && comm.is_ended(&back));
+        assert_eq!(comm.test(back).expect("over"), Err(Error::NoRequest));
+        comm.barrier().await?;
+        let receive = comm.irecv_quietly(Some(other), Some(1), there)?;
+        let send = comm.isend(other, 1, own)?;
+        comm.over(&receive).await;
+        assert!(!comm.cancel(&receive), "it has met its message");
+        comm.wait(receive).await?;
+        comm.wait(send).await?;
+        Ok::<_, Error>((value(&comm, here), value(&comm, there)))
+    };
+    assert_eq!(Loopback::default().run(2, &program).unwrap(), [Ok((9, 1)), Ok((9, 0))]);
+}

@@ -1,0 +1,203 @@
+//! A rank's seat: its port for as long as the process wants it, of whichever kind the job needs. Drivers run one program
+//! and take the port back; a library whose calls come one at a time keeps a [`Seat`].
+
+use crate::crew::{self, Crew};
+use crate::mixed::{Gathering, MixedPort};
+use crate::ranks::Doors;
+use crate::shm::{ShmPort, World};
+use crate::store::Lend;
+use crate::sys;
+use crate::tcp::{Meeting, TcpPort};
+use crate::via::Via;
+use hotlink_fabric::units::Time;
+use hotlink_port::{
+    Align, Attachment, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Note, Op, Operation, Port, Posted, Rank,
+    Refusal, RunError, Span, Work,
+};
+use std::io;
+
+/// A port of any real kind. One more `match` a call is what keeping it open costs.
+#[allow(clippy::large_enum_variant)]
+pub enum Seat {
+    /// Ranks of one machine.
+    Shm(ShmPort),
+    /// Ranks that share nothing but connections.
+    Tcp(TcpPort),
+    /// Both in one job.
+    Mixed(MixedPort),
+}
+
+impl Seat {
+    /// This process's seat in the job that a launcher started, or as the only rank of its own. Without a word, ranks of one
+    /// machine share memory, and others have connections as well.
+    ///
+    /// # Errors
+    /// The ranks did not find each other; the system's.
+    pub fn take(via: Option<Via>) -> Result<Seat, RunError> {
+        let start = |error: io::Error| RunError::Start(error.to_string());
+        match crew::crew()? {
+            None => World::new(1).and_then(|world| world.open(0)).map(Seat::Shm).map_err(start),
+            Some(mut crew) => Seat::in_crew(&mut crew, via).map_err(start),
+        }
+    }
+    fn in_crew(crew: &mut Crew, via: Option<Via>) -> io::Result<Seat> {
+        let (rank, ranks) = (crew.rank, crew.ranks);
+        let chosen = via.unwrap_or(if crew.is_local() { Via::Shm } else { Via::Mixed });
+        match chosen {
+            Via::Shm if !crew.is_local() => {
+                let why = "shared memory is one machine's, and the ranks are on several; allowed are mixed and tcp";
+                Err(io::Error::other(why))
+            }
+            Via::Shm => World::of_crew(crew, ranks)?.open(rank).map(Seat::Shm),
+            Via::Tcp => Meeting::of_crew(crew, ranks)?.open(rank).map(Seat::Tcp),
+            Via::Mixed => Gathering::of_crew(crew, ranks)?.open(rank).map(Seat::Mixed),
+        }
+    }
+    /// Keeps this thread on a core of its own, if the ranks of this machine are no more than its cores.
+    pub fn bind(&self) {
+        let cores = sys::allowed_cores();
+        if self.ranks() as usize <= cores.len() {
+            sys::pin(cores[self.rank() as usize]);
+        }
+    }
+}
+
+/// Does the same with whichever port it is.
+macro_rules! whichever {
+    ($seat:expr, $port:ident => $what:expr) => {
+        match $seat {
+            Seat::Shm($port) => $what,
+            Seat::Tcp($port) => $what,
+            Seat::Mixed($port) => $what,
+        }
+    };
+}
+
+impl Port for Seat {
+    fn rank(&self) -> Rank {
+        whichever!(self, port => port.rank())
+    }
+    fn ranks(&self) -> u32 {
+        whichever!(self, port => port.ranks())
+    }
+    #[inline]
+    fn limits(&self) -> &Limits {
+        whichever!(self, port => port.limits())
+    }
+    fn now(&self) -> Time {
+        whichever!(self, port => port.now())
+    }
+    fn glance(&self) -> Time {
+        whichever!(self, port => port.glance())
+    }
+    #[inline]
+    fn post(&mut self, op: &Op<'_>) -> Posted {
+        whichever!(self, port => port.post(op))
+    }
+    #[inline]
+    fn post_row(&mut self, to: Rank, head: Head, memory: Memory, offset: u64, bytes: u64) -> Posted {
+        whichever!(self, port => port.post_row(to, head, memory, offset, bytes))
+    }
+    #[inline]
+    fn poll(&mut self) -> Option<Event> {
+        whichever!(self, port => port.poll())
+    }
+    #[inline]
+    fn deliver(&mut self, at: u64, to: Span) -> Result<(), Refusal> {
+        whichever!(self, port => port.deliver(at, to))
+    }
+    fn peek(&self, at: u64, into: &mut [u8]) -> usize {
+        whichever!(self, port => port.peek(at, into))
+    }
+    #[inline]
+    fn idle(&mut self, until: Time) {
+        whichever!(self, port => port.idle(until))
+    }
+    #[inline]
+    fn settle(&mut self) {
+        whichever!(self, port => port.settle())
+    }
+    fn close(&mut self) {
+        whichever!(self, port => port.close())
+    }
+    #[inline]
+    fn listens(&self) -> bool {
+        whichever!(self, port => port.listens())
+    }
+    #[inline]
+    fn note(&mut self, note: Note) {
+        whichever!(self, port => port.note(note))
+    }
+}
+
+impl Host for Seat {
+    fn alloc(&mut self, bytes: u64, kind: Kind, align: Align) -> Result<Memory, Refusal> {
+        whichever!(self, port => port.alloc(bytes, kind, align))
+    }
+    fn free(&mut self, memory: Memory) -> Result<(), Refusal> {
+        whichever!(self, port => port.free(memory))
+    }
+    fn size(&self, memory: Memory) -> Result<u64, Refusal> {
+        whichever!(self, port => port.size(memory))
+    }
+    fn kind(&self, memory: Memory) -> Result<Kind, Refusal> {
+        whichever!(self, port => port.kind(memory))
+    }
+    fn read(&self, memory: Memory, offset: u64, into: &mut [u8]) -> Result<(), Refusal> {
+        whichever!(self, port => port.read(memory, offset, into))
+    }
+    fn write(&mut self, memory: Memory, offset: u64, from: &[u8]) -> Result<(), Refusal> {
+        whichever!(self, port => port.write(memory, offset, from))
+    }
+    #[inline]
+    fn copy(&mut self, from: Span, to: Span) -> Result<(), Refusal> {
+        whichever!(self, port => port.copy(from, to))
+    }
+    fn combine(&mut self, operation: Operation, other: Span, into: Span) -> Result<(), Refusal> {
+        whichever!(self, port => port.combine(operation, other, into))
+    }
+    fn register(&mut self, memory: Memory) -> Result<Key, Refusal> {
+        whichever!(self, port => port.register(memory))
+    }
+    fn unregister(&mut self, key: Key) -> Result<(), Refusal> {
+        whichever!(self, port => port.unregister(key))
+    }
+    fn attach(&mut self, key: Key, engine: Engine) -> Result<Attachment, Refusal> {
+        whichever!(self, port => port.attach(key, engine))
+    }
+    fn detach(&mut self, attachment: Attachment) -> Result<(), Refusal> {
+        whichever!(self, port => port.detach(attachment))
+    }
+    fn compute(&mut self, work: Work) {
+        whichever!(self, port => port.compute(work))
+    }
+}
+
+#[allow(unsafe_code)]
+impl Lend for Seat {
+    unsafe fn lend(&mut self, start: *mut u8, bytes: u64) -> Memory {
+        // SAFETY: the caller keeps what the port asks for.
+        whichever!(self, port => unsafe { port.lend(start, bytes) })
+    }
+    fn start(&self, memory: Memory) -> Result<*mut u8, Refusal> {
+        whichever!(self, port => Lend::start(port, memory))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_alone_is_the_only_rank_and_keeps_its_seat() {
+        let mut seat = Seat::take(None).unwrap();
+        assert_eq!((seat.rank(), seat.ranks()), (0, 1));
+        let memory = seat.alloc(8, Kind::Private, Align::None).unwrap();
+        seat.write(memory, 0, &[7; 8]).unwrap();
+        let mut seen = [0; 8];
+        seat.read(memory, 0, &mut seen).unwrap();
+        assert_eq!(seen, [7; 8]);
+        assert!(matches!(seat.post(&Op::Barrier { token: 3 }), Posted::Accepted));
+        assert_eq!(std::iter::from_fn(|| seat.poll()).next(), Some(Event::Done(3)));
+    }
+}
