@@ -5,7 +5,6 @@
 //! [`output::Output`], all else to stderr. Exit status: 0 done, 1 a check or reference failed, 2 bad usage or input.
 
 mod face;
-mod files;
 pub mod output;
 pub mod progress;
 pub mod table;
@@ -13,10 +12,7 @@ pub mod values;
 mod verbs;
 mod words;
 
-pub use files::{write_whole, write_with};
-pub use verbs::{
-    Cells, Judged, calibrate, import_files, measure, report, reproduce, run_cell, sweep, write_comparison,
-};
+pub use verbs::{Cells, calibrate, import_files, measure, report, reproduce, run_cell, sweep, write_comparison};
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser};

@@ -1,11 +1,11 @@
 //! Two commands compared by pairs of runs, one of each in turn: what changes on the machine meets both.
 
 use hotlink_bench::{BLOCKS_LEAST, Record, Summary, signed_rank};
-use hotlink_study::Error;
-use hotlink_study::compare_runs::{
+use hotlink_results::Results;
+use hotlink_results::compare_runs::{
     Estimate, Identity, Row, Share, Verdict, alone, check_ignored, compared, estimate, side, sorted,
 };
-use hotlink_study::results::Results;
+use hotlink_study::Error;
 use std::collections::BTreeMap;
 
 /// What the two commands of a pair printed.
@@ -85,7 +85,7 @@ mod tests {
     fn results(size: u64, latency_us: f64) -> Results {
         let record = json!({"benchmark": "pingpong", "size_B": size, "latency_us": latency_us});
         let text = json!({"schema": "hotlink/1", "command": [], "records": [record]}).to_string();
-        hotlink_study::results::parse("f".as_ref(), &text).unwrap()
+        hotlink_results::parse("f".as_ref(), &text).unwrap()
     }
 
     /// Runs drift by 40 %, pairs differ by `factor` and by noise of a few per cent.

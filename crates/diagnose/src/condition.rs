@@ -1,6 +1,6 @@
 //! Outputs that must not be trusted: of programs that crashed, and those that were cut short.
 
-use hotlink_study::import::Program;
+use hotlink_results::import::Program;
 
 /// What programs and launchers print when a run fails. Chosen so that no sound output holds them.
 const FAILURES: [&str; 22] = [

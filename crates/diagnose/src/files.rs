@@ -4,8 +4,8 @@ use crate::condition;
 use crate::hardware::{self, Narrow, Port};
 use crate::hosts;
 use hotlink_bench::Record;
-use hotlink_study::import::{self, Program, Told};
-use hotlink_study::{Error, results};
+use hotlink_results::import::{self, Program, Told};
+use hotlink_study::Error;
 use std::path::Path;
 
 /// Beginning of a file by which dumps of networks are told.
@@ -117,7 +117,7 @@ impl Evidence {
                 let found = hardware::ports(text).into_iter();
                 self.ports.extend(found.map(|port| (host(), place(port.line), port)));
             }
-            Some(What::Own) => match results::parse(Path::new(file), text) {
+            Some(What::Own) => match hotlink_results::parse(Path::new(file), text) {
                 Ok(own) => self.keep(file, hosts::of(file, text, None), own.records),
                 Err(error) => self.flag(file.to_owned(), error.to_string()),
             },

@@ -4,8 +4,8 @@
 //! two ends of iperf3; the host options of a launcher's command line in the same file; the parts of the file's name after
 //! the first dot (`osu_bw.node01.node02.txt`). The first host sends where one side sends.
 
+use hotlink_results::import::Program;
 use hotlink_site::hostlist;
-use hotlink_study::import::Program;
 use std::path::Path;
 
 /// Endings that are no host's name.

@@ -3,8 +3,8 @@
 
 use crate::face::Face;
 use crate::request::Launcher;
+use hotlink_results::Results;
 use hotlink_study::Error;
-use hotlink_study::results::{self, Results};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -36,7 +36,8 @@ impl Child<'_> {
             return Err(failed(format!("ended with {}; its messages are above", done.status)));
         }
         let text = String::from_utf8_lossy(&done.stdout);
-        results::parse(Path::new("--launcher"), &text).map_err(|error| failed(format!("printed no result: {error}")))
+        hotlink_results::parse(Path::new("--launcher"), &text)
+            .map_err(|error| failed(format!("printed no result: {error}")))
     }
 }
 

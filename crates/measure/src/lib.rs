@@ -10,6 +10,7 @@ mod clock;
 pub mod doctor;
 pub mod environment;
 mod face;
+mod here;
 mod launch;
 mod machine;
 mod mpi;
@@ -24,6 +25,7 @@ mod session;
 mod wire;
 
 pub use face::{Face, Quiet};
+pub use here::Here;
 pub use machine::describe;
 pub use request::Request;
 pub use run::Measured;

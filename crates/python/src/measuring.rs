@@ -2,9 +2,9 @@
 
 use crate::InputError;
 use crate::questions::{Numbers, Sizes, in_python, listed, named, records_as_json, watching, word, wrong};
-use hotlink_cli::write_whole;
 use hotlink_measure::request::{Benchmark, Carrier, Choices, Hosts, Repetition, SendBuffers, Via, fabric_or_label};
 use hotlink_measure::{Measured, Request};
+use hotlink_results::write_whole;
 use hotlink_study::words::Word;
 use hotlink_study::{Error, timeline, values};
 use pyo3::prelude::*;

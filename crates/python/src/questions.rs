@@ -2,12 +2,12 @@
 
 use crate::InputError;
 use hotlink_bench::{Faults, Record, Watching};
-use hotlink_cli::Judged;
 use hotlink_fabric::technology::{self, Technology};
 use hotlink_fabric::units::{Bytes, Time};
 use hotlink_study::ask::{Asked, Detail, Method, Question, ask};
 use hotlink_study::comparison::{Comparison, Priced};
 use hotlink_study::inputs::{self, Vary};
+use hotlink_study::judged::Judged;
 use hotlink_study::model::{self, PatternQuestion, traffic};
 use hotlink_study::options::ZeroCopy;
 use hotlink_study::ranking::Eras;
@@ -492,7 +492,7 @@ pub(crate) fn simulate(py: Python<'_>, asked: Simulation, chosen: Chosen) -> PyR
         if let Some(path) = &asked.trace {
             let mut runs = timelines.0.into_inner().unwrap_or_default();
             runs.sort_by(|a, b| a.0.cmp(&b.0));
-            hotlink_cli::write_whole("trace", path, &timeline::chrome(&runs))?;
+            hotlink_results::write_whole("trace", path, &timeline::chrome(&runs))?;
         }
         Ok(records)
     })

@@ -79,7 +79,7 @@ pub(crate) fn site_reroute(
         let source = Source::open(&fabric)?;
         let (records, tables) = inspection::reroute(&source, question(samples, seed, gap)?, &Unwatched)?;
         if let Some(file) = out {
-            hotlink_cli::write_with("out", &file, |out| tables.write(out))?;
+            hotlink_results::write_with("out", &file, |out| tables.write(out))?;
         }
         Ok(records)
     })

@@ -2,9 +2,9 @@
 
 use crate::questions::{told, word};
 use hotlink_cli::Cells;
+use hotlink_results::calibrate::Calibration;
+use hotlink_results::import::{Files, Program};
 use hotlink_seeds::Study;
-use hotlink_study::calibrate::Calibration;
-use hotlink_study::import::{Files, Program};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 

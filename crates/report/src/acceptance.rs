@@ -109,12 +109,9 @@ impl Acceptance {
         }
         match requirements.is_empty() {
             true => Err(place.wrong(None, "requires nothing: at least one [[require]] is needed")),
-            false => Ok(Acceptance {
-                file: file.to_owned(),
-                title,
-                requirements,
-                sha256: hotlink_study::results::sha256(text),
-            }),
+            false => {
+                Ok(Acceptance { file: file.to_owned(), title, requirements, sha256: hotlink_results::sha256(text) })
+            }
         }
     }
 }

@@ -6,8 +6,8 @@ use crate::junit::{Became, Case};
 use crate::quantity::{Between, between};
 use crate::scale;
 use hotlink_bench::{Record, flag_impossible};
-use hotlink_study::compare_runs;
-use hotlink_study::results::Results;
+use hotlink_results::Results;
+use hotlink_results::compare_runs;
 use serde_json::Value;
 
 /// What a report comes to; the last is the worst.
@@ -322,7 +322,7 @@ mod tests {
                     [[require]]\nwhere = { benchmark = 'pingpong' }\nlatency_us = { at_most = 3 }\nefficiency = { at_least = 0.5 }\n";
         let acceptance = Acceptance::parse(Path::new("a.toml"), text).unwrap();
         let json = r#"{"schema": "hotlink/1", "records": [{"benchmark": "pingpong", "size_B": 8, "latency_us": 2.0}]}"#;
-        let inputs = [hotlink_study::results::parse(Path::new("m.json"), json).unwrap()];
+        let inputs = [hotlink_results::parse(Path::new("m.json"), json).unwrap()];
         let told: Vec<(Verdict, String)> =
             outcomes(&acceptance, &inputs).iter().map(|outcome| (outcome.verdict, outcome.reached())).collect();
         assert_eq!(

@@ -13,6 +13,7 @@ pub mod junit;
 mod matrix;
 mod page;
 mod quantity;
+pub mod runs;
 mod scale;
 mod series;
 
@@ -20,7 +21,7 @@ pub use acceptance::Acceptance;
 pub use judge::{Finding, Outcome, Verdict};
 
 use hotlink_bench::Record;
-use hotlink_study::results::Results;
+use hotlink_results::Results;
 
 /// What a report says of its results.
 pub struct Report {

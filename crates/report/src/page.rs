@@ -5,8 +5,8 @@ use crate::judge::{Verdict, interval};
 use crate::quantity::between;
 use crate::{Report, chart, matrix, scale, series};
 use hotlink_bench::Record;
-use hotlink_study::compare_runs::QUANTITIES;
-use hotlink_study::results::Results;
+use hotlink_results::Results;
+use hotlink_results::compare_runs::QUANTITIES;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -402,7 +402,7 @@ mod tests {
         let json = format!(
             r#"{{"schema": "hotlink/1", "command": ["hotlink", "x"], "environment": {{"host": "<n1>"}}, "records": {records}}}"#
         );
-        let results = hotlink_study::results::parse(Path::new("m.json"), &json).unwrap();
+        let results = hotlink_results::parse(Path::new("m.json"), &json).unwrap();
         let acceptance = required.map(|text| Acceptance::parse(Path::new("a.toml"), text).unwrap());
         Report::new(vec![results], acceptance, None, "hotlink report m.json".to_owned())
     }

@@ -1,7 +1,7 @@
 //! What a record says of one of its numbers: the value, and how far it may be off.
 
 use hotlink_bench::Record;
-use hotlink_study::compare_runs::less_is_better;
+use hotlink_results::compare_runs::less_is_better;
 
 /// A number with the interval that it lies in; the value thrice where no interval is known.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 use crate::judge::NAMING;
 use crate::quantity::{Between, between};
 use hotlink_bench::Record;
-use hotlink_study::compare_runs::{QUANTITIES, parameters};
+use hotlink_results::compare_runs::{QUANTITIES, parameters};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 

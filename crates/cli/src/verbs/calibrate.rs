@@ -1,10 +1,11 @@
 //! `hotlink calibrate`: measured results become a fabric file, which `analyze` and `compare` take like any other.
 
-mod here;
-
+use crate::verbs::measure;
 use crate::words::word;
-use crate::{Failure, files, output::Output};
-use hotlink_study::calibrate::{Calibration, Model};
+use crate::{Failure, output::Output};
+use clap::ValueEnum;
+use hotlink_measure::{Here, environment};
+use hotlink_results::calibrate::{Calibration, Model};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -52,8 +53,19 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 
 /// Makes the fabric, writes it, and gives the records about it.
 pub(crate) fn calibrate(asked: &Calibration, output: &mut Output) -> Result<(), Failure> {
-    let calibrated = asked.make(&here::Here(output))?;
-    files::write_whole("--out", &calibrated.path, &calibrated.text)?;
+    let face = output.face();
+    let here = Here {
+        face: &face,
+        program: environment::program("calibrate", std::env::args_os()),
+        progress: output
+            .shows_progress()
+            .to_possible_value()
+            .map(|shown| shown.get_name().to_owned())
+            .unwrap_or_default(),
+        measure: &|line| measure::of_line(line, &face),
+    };
+    let calibrated = asked.make(&here)?;
+    hotlink_results::write_whole("--out", &calibrated.path, &calibrated.text)?;
     eprintln!("hotlink: wrote {}", calibrated.path.display());
     calibrated.records.into_iter().for_each(|record| output.push(record));
     Ok(())

@@ -1,16 +1,11 @@
 //! `hotlink catalog`: what is in the catalog, where each number comes from, and what is wrong with a file.
 
-use crate::table::{Table, figure};
+use crate::table::Table;
 use crate::{Failure, output::Output};
 use hotlink_bench::Record;
-use hotlink_fabric::catalog::vocabulary::PARAMETERS;
-use hotlink_fabric::catalog::{Described, Entry, Kind, Library, Mistake, status_name};
-use hotlink_fabric::forms;
-use hotlink_fabric::numbers::TOPOLOGY;
+use hotlink_fabric::catalog::{Library, Mistake};
 use hotlink_fabric::sensitivity;
-use hotlink_fabric::spec::{FabricSpec, Role, Status};
-use hotlink_study::{Source, uses};
-use std::collections::BTreeMap;
+use hotlink_study::catalogued::{self, derived, head, kind_name};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -69,10 +64,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 
 fn list(library: &Library, kind: Option<KindArg>, output: &mut Output) -> Result<(), Failure> {
     if kind == Some(KindArg::Parameters) {
-        for parameter in PARAMETERS {
-            let record = Record::new().with("kind", "parameter").with("name", parameter.name);
-            output.push(record.with("title", parameter.meaning).with("units", parameter.dimension.names()));
-        }
+        catalogued::parameters().into_iter().for_each(|record| output.push(record));
         return Ok(());
     }
     let folders = [(KindArg::Fabrics, "fabrics"), (KindArg::Parts, "parts"), (KindArg::Prices, "prices")];
@@ -96,40 +88,9 @@ fn list(library: &Library, kind: Option<KindArg>, output: &mut Output) -> Result
     Ok(())
 }
 
-fn kind_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Fabric => "fabric",
-        Kind::Part => "part",
-        Kind::Prices => "prices",
-    }
-}
-
-fn head(described: &Described) -> Record {
-    let mut record = Record::new()
-        .with("kind", kind_name(described.kind))
-        .with("name", described.name.clone())
-        .with("title", described.title.clone());
-    for status in [Status::Published, Status::Measured, Status::Fitted, Status::Estimated] {
-        let count = described.entries.iter().filter(|entry| entry.status == status).count();
-        record.set(status_name(status), count);
-    }
-    record
-}
-
 fn show(library: &Library, name: &str, why: bool, output: &mut Output) -> Result<(), Failure> {
     let described = library.describe(name).map_err(|mistakes| Failure::Input(lines(&mistakes)))?;
-    let uses = match described.kind {
-        Kind::Fabric if why => uses::of(&Source::open(name)?),
-        _ => BTreeMap::new(),
-    };
-    for entry in &described.entries {
-        let record = number(&described, entry);
-        output.push(if why {
-            record.with("place", entry.place.clone()).with("used_for", used_for(&described, entry, &uses))
-        } else {
-            record
-        });
-    }
+    catalogued::numbers(&described, name, why)?.into_iter().for_each(|record| output.push(record));
     let keys: &[&str] = match why {
         false => &["key", "value", "unit", "status", "source"],
         true => &["key", "value", "unit", "status", "source", "place", "used_for"],
@@ -156,70 +117,6 @@ fn show(library: &Library, name: &str, why: bool, output: &mut Output) -> Result
         derived.into_iter().for_each(|record| output.push(record));
     }
     Ok(())
-}
-
-fn number(described: &Described, entry: &Entry) -> Record {
-    Record::new()
-        .with(kind_name(described.kind), described.name.clone())
-        .with("key", entry.key.clone())
-        .with("value", entry.value)
-        .with("unit", entry.unit.clone())
-        .with("status", status_name(entry.status))
-        .with("source", entry.source.clone())
-}
-
-/// The questions that use a number, as the engines noted it when they were asked.
-fn used_for(described: &Described, entry: &Entry, uses: &BTreeMap<String, Vec<&'static str>>) -> String {
-    let key = if entry.key.starts_with("topology.") { TOPOLOGY } else { entry.key.as_str() };
-    match (described.kind, uses.get(key)) {
-        (Kind::Prices, _) => "compare (cost)".to_owned(),
-        (Kind::Part, _) => "by the fabrics that name this part: hotlink catalog show FABRIC --why".to_owned(),
-        (Kind::Fabric, Some(questions)) => questions.join(", "),
-        (Kind::Fabric, None) => "not used by any engine".to_owned(),
-    }
-}
-
-/// Theoretical and measured capacity of each resource, and what they follow from.
-fn derived(spec: &FabricSpec) -> Vec<Record> {
-    let mut records = Vec::new();
-    for (role, resource) in &spec.resources {
-        let record = |word: &str, rate: f64, status: Status, source: String| {
-            Record::new()
-                .with("fabric", spec.name.clone())
-                .with("key", format!("capacity.{word}.{}", resource.name))
-                .with("value", rate / 1e6)
-                .with("unit", "MB/s")
-                .with("status", status_name(status))
-                .with("source", source)
-        };
-        if let Some(gross) = &resource.gross {
-            let (efficiency, status, how) = efficiency(spec, *role);
-            let rate = gross.value.0 as f64 * efficiency;
-            let source = format!("gross {} MB/s ({}) x {how}", figure(gross.value.mbps()), gross.source);
-            records.push(record("theoretical", rate, status.max(gross.status), source));
-        }
-        if let Some(measured) = &resource.measured {
-            records.push(record("measured", measured.value.0 as f64, measured.status, measured.source.clone()));
-        }
-    }
-    records
-}
-
-/// Packet efficiency on resources of `role`, its status, and how it comes about.
-fn efficiency(spec: &FabricSpec, role: Role) -> (f64, Status, String) {
-    if !role.carries_packets() {
-        return (1.0, Status::Published, "1 (payload only)".to_owned());
-    }
-    let packet = &spec.packet;
-    let efficiency = packet.efficiency(forms::MESSAGE_BYTES, 1.0);
-    let status = packet.overhead_bytes.status.max(packet.overhead_per_hop_bytes.status);
-    let size = packet.payload_max_bytes.as_ref().map_or(forms::MESSAGE_BYTES, |most| most.value);
-    let overhead = packet.overhead_bytes.value + packet.overhead_per_hop_bytes.value;
-    let how = format!(
-        "efficiency {efficiency:.6} = {size} B / ({size} + {overhead}) over one switch ({})",
-        packet.overhead_bytes.source
-    );
-    (efficiency, status, how)
 }
 
 fn check(library: &Library, files: &[String], output: &mut Output) -> Result<(), Failure> {

@@ -1,16 +1,16 @@
 //! `hotlink compare`: which of several fabrics gives the most bandwidth per node, and per dollar, at which size.
 
-mod judged;
 mod paper;
 
 use super::question::{PatternArgs, VariantArgs};
 use crate::words::word;
-use crate::{Failure, files::Batch, output::Output, values::Counts};
+use crate::{Failure, output::Output, values::Counts};
+use hotlink_results::Batch;
 use hotlink_study::comparison::{Comparison, Priced};
+use hotlink_study::judged::Judged;
 use hotlink_study::model::Method;
 use hotlink_study::ranking::Eras;
 use hotlink_study::{Source, is_graph};
-pub use judged::Judged;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]

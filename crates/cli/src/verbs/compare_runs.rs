@@ -1,13 +1,11 @@
 //! `hotlink compare-runs`: the same measurements before and after, for acceptance tests.
 
 mod commands;
-mod junit;
 
-use crate::{Failure, files, output::Output, table::Table};
+use crate::{Failure, output::Output, table::Table};
 use hotlink_bench::Record;
 use hotlink_diagnose::compare_pairs::{self, PAIRS_LEAST};
-use hotlink_study::compare_runs::{Row, Share, Verdict, rows, sentence, told};
-use hotlink_study::results;
+use hotlink_results::compare_runs::{Row, Share, Verdict, rows, sentence, told};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -54,7 +52,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     if let Some(path) = &args.junit {
-        files::can_write("--junit", path)?;
+        hotlink_results::can_write("--junit", path)?;
     }
     let rows = match (&args.a, &args.b) {
         (Some(a), Some(b)) => {
@@ -68,14 +66,14 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 fn of_files(args: &Args) -> Result<Vec<Row>, Failure> {
     let name = |path: &Option<PathBuf>| path.clone().unwrap_or_default();
     let (before, after) = (name(&args.before), name(&args.after));
-    let (earlier, later) = (results::read(&before)?, results::read(&after)?);
+    let (earlier, later) = (hotlink_results::read(&before)?, hotlink_results::read(&after)?);
     let [before, after] = [before, after].map(|path| path.display().to_string());
     rows((&before, &earlier), (&after, &later), args.floor, &args.ignore)
 }
 
 fn report(args: &Args, rows: &[Row], output: &mut Output) -> Result<(), Failure> {
     if let Some(path) = &args.junit {
-        files::write_whole("--junit", path, &junit::report(rows))?;
+        hotlink_results::write_whole("--junit", path, &hotlink_report::runs::report(rows))?;
     }
     let records: Vec<Record> = rows.iter().map(|row| row.record.clone()).collect();
     let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();

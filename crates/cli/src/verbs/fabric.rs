@@ -3,7 +3,7 @@
 
 use super::question::FailArgs;
 use crate::table::Table;
-use crate::{Failure, files, output::Output};
+use crate::{Failure, output::Output};
 use hotlink_bench::Record;
 use hotlink_diagnose::inspection::{self, JOB_PARTS, JobQuestion, PARTS, Question};
 use hotlink_study::{Error, Source, Watch};
@@ -74,12 +74,12 @@ const FAILURES: [(&str, &str); 8] = [
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     for (option, file) in [("--reroute", &args.reroute), ("--keep", &args.keep)] {
         if let Some(file) = file {
-            files::can_write(option, file)?;
+            hotlink_results::can_write(option, file)?;
         }
     }
     let source = Source::open(&format!("{}{}", args.files.join("+"), args.failed.spelled()))?;
     if let Some(file) = &args.keep {
-        files::write_with("--keep", file, |out| {
+        hotlink_results::write_with("--keep", file, |out| {
             inspection::keep(&source, out).map_err(|error| std::io::Error::other(error.to_string()))
         })?;
     }
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         records.into_iter().for_each(|record| output.push(record));
     } else if let Some(file) = &args.reroute {
         let (records, tables) = watched(output, 3, |watch| inspection::reroute(&source, question, watch))?;
-        files::write_with("--reroute", file, |out| tables.write(out))?;
+        hotlink_results::write_with("--reroute", file, |out| tables.write(out))?;
         let notes = vec![format!("load them: opensm -R file -U {}", file.display())];
         output.table(Table { notes, ..Table::of(&records) });
         records.into_iter().for_each(|record| output.push(record));

@@ -2,7 +2,7 @@
 
 use crate::{Failure, output::Output};
 use clap::Args as _;
-use hotlink_study::import::{Files, Flag, PROGRAMS, Program};
+use hotlink_results::import::{Files, Flag, PROGRAMS, Program};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]

@@ -23,7 +23,7 @@ mod simulate;
 mod sweep;
 mod watching;
 
-pub use compare::{Judged, write_comparison};
+pub use compare::write_comparison;
 pub use sweep::{Cells, run_cell};
 
 use crate::face::Terminal;
@@ -31,9 +31,9 @@ use crate::progress::When;
 use crate::{Failure, output::Output};
 use hotlink_bench::Record;
 use hotlink_measure::{Measured, Request, environment};
+use hotlink_results::calibrate::Calibration;
+use hotlink_results::import::Files;
 use hotlink_seeds::Study;
-use hotlink_study::calibrate::Calibration;
-use hotlink_study::import::Files;
 use std::path::{Path, PathBuf};
 
 /// Makes a fabric of measured results and writes it; its values, and what is told of it.

@@ -1,8 +1,7 @@
 //! `hotlink plot`: results as curves. Python draws; this reads, checks and hands over.
 
-use crate::files::Batch;
 use crate::{Failure, output, output::Output};
-use hotlink_study::results;
+use hotlink_results::Batch;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -63,7 +62,7 @@ fn records(files: &[PathBuf]) -> Result<Vec<Value>, Failure> {
     let mut all = Vec::new();
     for path in files {
         let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-        for result in results::read(path)? {
+        for result in hotlink_results::read(path)? {
             for record in result.records {
                 let mut fields = serde_json::to_value(&record).unwrap_or_default();
                 if files.len() > 1 {

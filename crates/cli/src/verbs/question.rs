@@ -8,7 +8,7 @@ use hotlink_fabric::technology::{self, Technology};
 use hotlink_study::ask::{Answers, Asked, ENGINES, Engine, Measured, Method, Question, ask_engines};
 use hotlink_study::model::{PatternQuestion, traffic};
 use hotlink_study::options::{Paths, Rates};
-use hotlink_study::{Source, Watch, results};
+use hotlink_study::{Source, Watch};
 use std::path::PathBuf;
 
 /// Who sends to whom, and by which rates.
@@ -184,7 +184,7 @@ impl MeasuredArgs {
     pub(crate) fn records(&self) -> Result<Vec<Record>, Failure> {
         let mut records = Vec::new();
         for path in &self.measured {
-            records.extend(results::read(path)?.into_iter().flat_map(|results| results.records));
+            records.extend(hotlink_results::read(path)?.into_iter().flat_map(|results| results.records));
         }
         Ok(records)
     }

@@ -1,8 +1,7 @@
 //! `hotlink report`: results as one page that one can sign.
 
-use crate::{Failure, files, output::Output, table::Table};
+use crate::{Failure, output::Output, table::Table};
 use hotlink_report::{Acceptance, Report, Verdict};
-use hotlink_study::results;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -36,9 +35,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    files::can_write("--out", &args.out)?;
+    hotlink_results::can_write("--out", &args.out)?;
     if let Some(path) = &args.junit {
-        files::can_write("--junit", path)?;
+        hotlink_results::can_write("--junit", path)?;
     }
     let acceptance = args.require.as_ref().map(|path| {
         let text = std::fs::read_to_string(path);
@@ -46,12 +45,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Acceptance::parse(path, &text)
     });
     let acceptance = acceptance.transpose()?;
-    let read: Result<Vec<_>, Failure> = args.results.iter().map(|path| results::read(path)).collect();
+    let read: Result<Vec<_>, Failure> = args.results.iter().map(|path| hotlink_results::read(path)).collect();
     let inputs = read?.into_iter().flatten().collect();
     let report = Report::new(inputs, acceptance, args.title.clone(), command(args));
-    files::write_whole("--out", &args.out, &report.html())?;
+    hotlink_results::write_whole("--out", &args.out, &report.html())?;
     if let Some(path) = &args.junit {
-        files::write_whole("--junit", path, &report.junit())?;
+        hotlink_results::write_whole("--junit", path, &report.junit())?;
     }
     let records = report.records();
     let verdict = report.verdict();

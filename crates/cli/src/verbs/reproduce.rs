@@ -6,13 +6,13 @@
 mod measured;
 
 use crate::face::Terminal;
-use crate::files::Batch;
 use crate::progress::When;
 use crate::table::{Table, figure};
 use crate::verbs::measure;
 use crate::words::word;
 use crate::{Failure, output::Output};
 use hotlink_bench::Record;
+use hotlink_results::Batch;
 use hotlink_seeds::{Measure, Report, Row, Study, draw, score};
 use hotlink_study::words::Word;
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! `--trace`, `--count` and `--inject`: observers and faults on every rank's port, on both sides.
 
-use crate::{Failure, files, output::Output};
+use crate::{Failure, output::Output};
 use hotlink_bench::{Faults, Seen, Watching};
 use hotlink_study::{Watch, timeline};
 use std::path::PathBuf;
@@ -64,7 +64,7 @@ impl WatchOptions {
     }
     /// Refuses a place where no timeline could be written.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        self.trace.as_ref().map_or(Ok(()), |path| files::can_write("--trace", path))
+        self.trace.as_ref().map_or(Ok(()), |path| hotlink_results::can_write("--trace", path))
     }
     /// Writes the timelines, if asked for.
     pub(crate) fn write(&self, runs: &[timeline::Run], output: &Output) -> Result<(), Failure> {
@@ -74,7 +74,7 @@ impl WatchOptions {
             let kept = Seen::MOST;
             eprintln!("hotlink: --trace: keeps {kept} operations of each rank and run; {left_out} more are left out");
         }
-        files::write_whole("--trace", path, &timeline::chrome(runs))
+        hotlink_results::write_whole("--trace", path, &timeline::chrome(runs))
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 fn hotlink(line: &str) -> Output {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../study/src/import/samples");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/src/import/samples");
     Command::new(env!("CARGO_BIN_EXE_hotlink")).args(line.split_whitespace()).current_dir(folder).output().unwrap()
 }
 
@@ -63,7 +63,7 @@ fn imb_counts_megabytes_by_its_version() {
     assert_eq!(records.iter().map(|record| told(record, keys)).collect::<Vec<_>>(), expected);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let text =
-        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../study/src/import/samples/imb.txt"))
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/src/import/samples/imb.txt"))
             .unwrap();
     std::fs::write(folder.join("imb-4.txt"), text.replace("2021.11", "4.1")).unwrap();
     let old = self::records(&format!("import imb {}", folder.join("imb-4.txt").display()));
@@ -126,7 +126,7 @@ fn of_several_streams_the_sum_counts() {
 /// A read's latency is there and back; a run of some seconds tells a mean alone.
 #[test]
 fn perftest_s_reads_are_no_ping_pong_and_means_stand_in_for_what_is_typical() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../study/src/import/samples");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/src/import/samples");
     let text = std::fs::read_to_string(folder.join("perftest_lat.txt")).unwrap();
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("perftest-read.txt");
     std::fs::write(&file, text.replace("Send Latency", "RDMA_Read Latency")).unwrap();

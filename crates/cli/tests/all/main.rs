@@ -23,6 +23,8 @@ mod reproduce_w01;
 mod schema;
 mod several_machines;
 mod simulate;
+mod simulate_barrier;
+mod simulate_goal;
 mod site;
 mod sockets;
 mod stack;

@@ -160,3 +160,80 @@ fn measurements_are_cells_too() {
     assert_eq!(first, place.out("sweep plan.toml --out cells --format jsonl"), "the second is read, not measured");
     assert_eq!(first.lines().count(), 2);
 }
+
+/// The cells of a plan `p.toml` with this text, or what is wrong with it; in this process, for it is asked often.
+fn listed(place: &Place, text: &str) -> Result<Vec<String>, String> {
+    place.write("p.toml", text);
+    let path = place.0.join("p.toml").display().to_string();
+    let words = ["hotlink", "sweep", &path, "--list"].map(Into::into);
+    let listed = hotlink_cli::json(words).map_err(|error| error.to_string().replace(&path, "p.toml"))?;
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    let line = |record: &Value| {
+        let words = record["arguments"].as_array().unwrap().iter().map(|word| word.as_str().unwrap());
+        words.collect::<Vec<_>>().join(" ")
+    };
+    Ok(listed["records"].as_array().unwrap().iter().map(line).collect())
+}
+
+#[test]
+fn a_plan_has_the_options_of_the_command() {
+    let place = Place::new("options");
+    let text = "[[study]]\nverb = \"analyze\"\nfabric = \"sci-ring\"\nnodes = { each = \"8..32..x2\" }\n[[study]]\n\
+                verb = \"compare\"\nfabrics = [[\"sci-ring\", \"sci-torus2d\"]]\nnodes = 4\n";
+    assert_eq!(
+        listed(&place, text).unwrap(),
+        [
+            "analyze sci-ring --nodes=8",
+            "analyze sci-ring --nodes=16",
+            "analyze sci-ring --nodes=32",
+            "compare sci-ring sci-torus2d --nodes=4"
+        ]
+    );
+}
+
+#[test]
+fn mistakes_are_named_with_file_line_and_key() {
+    let place = Place::new("mistakes");
+    let study = "[[study]]\nverb = \"simulate pingpong\"\n";
+    for (text, told) in [
+        ("", "study: there is none (allowed: [[study]]"),
+        ("x = 1\n", "p.toml:1:1: x: is unknown (allowed: title, [[study]])"),
+        (
+            "[[study]]\nverb = \"simulate pingpnog\"\n",
+            "p.toml:2:8: study[0].verb: `pingpnog` is unknown; did you mean `pingpong`",
+        ),
+        ("[[study]]\nverb = \"calibrate\"\n", "(allowed: analyze, compare, measure, reproduce, simulate)"),
+        ("[[study]]\nverb = \"simulate\"\n", "does not say which benchmark"),
+        ("[[study]]\nname = \"x\"\n", "study[0].verb: is missing"),
+        (
+            &format!("{study}fabrc = \"sci-ring\"\n"),
+            "p.toml:3:1: study[0].fabrc: is no option of this verb; did you mean `fabric`",
+        ),
+        (
+            &format!("{study}fabric = \"sci-ring\"\nsize = [8, \"9K\"]\n"),
+            "p.toml:4:8: study[0].size: invalid value '9K'",
+        ),
+        (&format!("{study}size = 8\n"), "p.toml:1:1: study[0].verb: the following required arguments"),
+        (
+            &format!("{study}fabric = \"sci-ring\"\nlinks = 3\n"),
+            "p.toml:4:9: study[0].links: is a flag (allowed: true or false)",
+        ),
+        (&format!("{study}fabric = []\n"), "p.toml:3:10: study[0].fabric: is an empty list"),
+        (&format!("{study}fabric = {{ each = \"1..3\" }}\n"), "this option takes no range"),
+        (
+            &format!("{study}nodes = {{ each = \"9..3\" }}\n"),
+            "p.toml:3:9: study[0].nodes: `9..3`: the range runs backwards",
+        ),
+        (&format!("{study}json = true\n"), "is no option of this verb"),
+        (&format!("{study}seed = {{ each = \"1\", x = 2 }}\n"), "a value, a list, or { each"),
+        ("[[study\n", "p.toml:1"),
+    ] {
+        let said = listed(&place, text).unwrap_err();
+        assert!(said.contains(told), "{text}\n{said}\nexpected {told}");
+    }
+    let far = format!(
+        "{study}fabric = \"sci-ring\"\nsize = {{ each = \"1..9999\" }}\nseed = \"1\"\nmessages = {list}\n",
+        list = format_args!("{:?}", (0..99_999).collect::<Vec<u32>>())
+    );
+    assert!(listed(&place, &far).unwrap_err().contains("more than"));
+}

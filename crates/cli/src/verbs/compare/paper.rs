@@ -1,12 +1,12 @@
 //! What people read of a comparison: a table a quantity, what limits, the best by size, crossovers, a page to keep.
 
-use super::Judged;
 use crate::table::{Table, figure};
 use hotlink_bench::Record;
 use hotlink_fabric::inventory::Inventory;
 use hotlink_fabric::price::steps;
 use hotlink_fabric::spec::ItemKind;
 use hotlink_study::comparison::{Comparison, bought};
+use hotlink_study::judged::Judged;
 use hotlink_study::ranking::{Grid, Quantity, Span};
 use std::fmt::Write;
 

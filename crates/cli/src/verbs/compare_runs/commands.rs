@@ -2,7 +2,7 @@
 
 use crate::{Failure, output::Output};
 use hotlink_diagnose::compare_pairs::Pair;
-use hotlink_study::results::{self, Results};
+use hotlink_results::Results;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -43,6 +43,6 @@ fn once(place: &str, command: &str) -> Result<Results, Failure> {
         return Err(wrong(format!("ended with {}{}", done.status, if last.is_empty() { "" } else { ":" }) + &last));
     }
     let text = String::from_utf8_lossy(&done.stdout);
-    results::parse(Path::new("stdout"), &text)
+    hotlink_results::parse(Path::new("stdout"), &text)
         .map_err(|error| wrong(format!("printed no results: {error}; it must print what --json prints")))
 }

@@ -4,10 +4,10 @@ use crate::progress::Stopwatch;
 use crate::{Failure, output::Output, values::Counts};
 use hotlink_bench::Step;
 use hotlink_fabric::units::Time;
-use hotlink_loggp::{LogGops, Schedule};
+use hotlink_loggp::LogGops;
+use hotlink_results::write_with;
 use hotlink_study::simulate::goal::{Goal, Scheduled};
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -80,79 +80,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     }
     goal.each(fabric, &ranks, &Stopwatch, &mut |schedule, record| {
         output.push(record);
-        args.write.as_ref().map_or(Ok(()), |path| write(path, schedule))
+        args.write.as_ref().map_or(Ok(()), |path| write_with("--write", path, |mut out| schedule.write(&mut out)))
     })
 }
 
 fn input(what: String) -> Failure {
     Failure::Input(what)
-}
-
-/// The schedule under another name first, so that a full disk leaves nothing half-written.
-fn write(path: &Path, schedule: &Schedule) -> Result<(), Failure> {
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(".partial");
-    let written = std::fs::File::create(&partial).and_then(|file| {
-        let mut out = BufWriter::new(file);
-        schedule.write(&mut out)?;
-        out.flush()?;
-        std::fs::rename(&partial, path)
-    });
-    written.map_err(|error| {
-        let _ = std::fs::remove_file(&partial);
-        input(format!("--write {}: {error}", path.display()))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The records of a command line, or what it said.
-    fn hotlink(line: &str) -> Result<Vec<serde_json::Value>, Failure> {
-        let args = std::iter::once("hotlink").chain(line.split(' ')).chain(["--json"]);
-        let text = crate::json(args.map(Into::into))?;
-        let result: serde_json::Value = serde_json::from_str(&text).unwrap();
-        Ok(result["records"].as_array().unwrap().clone())
-    }
-
-    const MACHINE: &str = "--loggp L=2us,o=0.5us,g=50ns,G=0.08ns";
-
-    #[test]
-    fn generated_barriers_take_their_closed_form() {
-        let line = format!("simulate goal --generate barrier:dissemination --ranks 2,4,5,1000 {MACHINE}");
-        let latencies: Vec<f64> =
-            hotlink(&line).unwrap().iter().map(|record| record["latency_us"].as_f64().unwrap()).collect();
-        assert_eq!(latencies, [3.0, 6.0, 9.0, 30.0]);
-    }
-
-    #[test]
-    fn a_written_schedule_runs_as_it_did() {
-        let path = std::env::temp_dir().join(format!("hotlink-goal-{}.goal", std::process::id()));
-        let file = path.display();
-        let line =
-            format!("simulate goal --generate bcast:binomial:8,barrier:tree --ranks 13 {MACHINE} --write {file}");
-        let made = hotlink(&line).unwrap();
-        let read = hotlink(&format!("simulate goal {file} {MACHINE} --calc-unit ps")).unwrap();
-        std::fs::remove_file(&path).unwrap();
-        assert_eq!(made[0]["trace_hash"], read[0]["trace_hash"]);
-        assert_eq!(made[0]["latency_us"], read[0]["latency_us"]);
-    }
-
-    #[test]
-    fn mistakes_name_their_place() {
-        for (line, expected) in [
-            ("simulate goal no-such.goal --loggp L=1us,o=1us,g=1us,G=0", "no-such.goal: cannot be read"),
-            ("simulate goal x.goal --loggp L=1us,o=1us,g=1us", "G is missing"),
-            ("simulate goal --generate barrier:magic --ranks 2 --loggp L=1us,o=1us,g=1us,G=0", "barrier:dissemination"),
-            ("simulate goal --generate barrier:tree --loggp L=1us,o=1us,g=1us,G=0", "--ranks"),
-            (
-                "simulate goal --generate alltoall:linear --ranks 65536 --loggp L=1us,o=1us,g=1us,G=0",
-                "more than 50000000 operations",
-            ),
-        ] {
-            let told = hotlink(line).unwrap_err().to_string();
-            assert!(told.contains(expected), "{line}: {told}");
-        }
-    }
 }

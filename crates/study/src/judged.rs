@@ -1,9 +1,9 @@
 //! Comparisons by several engines, and the sizes at which these put another fabric ahead.
 
+use crate::comparison::Comparison;
+use crate::model::Method;
+use crate::ranking::{Grid, Quantity};
 use hotlink_bench::Record;
-use hotlink_study::comparison::Comparison;
-use hotlink_study::model::Method;
-use hotlink_study::ranking::{Grid, Quantity};
 
 /// One comparison for each engine that was asked.
 pub struct Judged(pub Vec<Comparison>);

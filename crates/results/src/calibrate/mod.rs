@@ -5,7 +5,6 @@ mod given;
 pub mod loggp;
 mod request;
 
-use crate::Error;
 pub use given::check as check_record;
 use hotlink_bench::Record;
 use hotlink_fabric::spec::{
@@ -14,10 +13,11 @@ use hotlink_fabric::spec::{
 use hotlink_fabric::technology;
 use hotlink_fabric::topology::Shared;
 use hotlink_fabric::units::{Rate, Time};
+use hotlink_study::Error;
 pub use request::{Calibrated, Calibration, Site};
 use std::collections::BTreeMap;
 
-crate::words! {
+hotlink_study::words! {
     /// What a calibration makes.
     pub enum Model {
         /// Capacities and latency, as measured.

@@ -1,12 +1,13 @@
 //! Result files written all or not at all: they are made in a hidden folder beside their place and moved in together.
 
-use crate::Failure;
+use hotlink_study::Error;
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Files on their way into a folder.
-pub(crate) struct Batch {
+pub struct Batch {
     folder: PathBuf,
     staging: PathBuf,
     made_folder: bool,
@@ -14,23 +15,24 @@ pub(crate) struct Batch {
 
 impl Batch {
     /// For `folder`, which is made if it is not there.
-    pub(crate) fn new(folder: &Path) -> Result<Batch, Failure> {
-        let made_folder = !folder.exists();
-        let staging = folder.join(format!(".hotlink-{}", std::process::id()));
+    pub fn new(folder: &Path) -> Result<Batch, Error> {
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let (made_folder, number) = (!folder.exists(), MADE.fetch_add(1, Ordering::Relaxed));
+        let staging = folder.join(format!(".hotlink-{}-{number}", std::process::id()));
         let batch = Batch { folder: folder.to_owned(), staging, made_folder };
         fs::create_dir_all(&batch.staging).map_err(|error| cannot("make", &batch.folder, &error))?;
         Ok(batch)
     }
 
     /// Adds a file; returns where it waits.
-    pub(crate) fn write(&self, name: &str, text: &str) -> Result<PathBuf, Failure> {
+    pub fn write(&self, name: &str, text: &str) -> Result<PathBuf, Error> {
         let path = self.staging.join(name);
         fs::write(&path, text).map_err(|error| cannot("write", &self.folder.join(name), &error))?;
         Ok(path)
     }
 
     /// Names of the files so far, sorted.
-    pub(crate) fn names(&self) -> Vec<String> {
+    pub fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.staging).into_iter().flatten().flatten();
         let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         names.sort();
@@ -38,7 +40,7 @@ impl Batch {
     }
 
     /// Moves everything into the folder.
-    pub(crate) fn commit(mut self) -> Result<(), Failure> {
+    pub fn commit(mut self) -> Result<(), Error> {
         for name in self.names() {
             let to = self.folder.join(&name);
             fs::rename(self.staging.join(&name), &to).map_err(|error| cannot("write", &to, &error))?;
@@ -58,15 +60,15 @@ impl Drop for Batch {
 }
 
 /// Refuses a place where [`write_whole`] could not write, before the work for it.
-pub(crate) fn can_write(option: &str, path: &Path) -> Result<(), Failure> {
+pub fn can_write(option: &str, path: &Path) -> Result<(), Error> {
     if path.is_dir() {
-        return Err(Failure::Input(format!("{option} {}: is a folder; allowed is a file's path", path.display())));
+        return Err(Error::Input(format!("{option} {}: is a folder; allowed is a file's path", path.display())));
     }
     place(option, path)?.0.write(".empty", "").map(|_| ())
 }
 
 /// Writes one file, whole or not at all; `option` is named if the path is not that of a file.
-pub fn write_whole(option: &str, path: &Path, text: &str) -> Result<(), Failure> {
+pub fn write_whole(option: &str, path: &Path, text: &str) -> Result<(), Error> {
     write_with(option, path, |file| file.write_all(text.as_bytes()))
 }
 
@@ -75,7 +77,7 @@ pub fn write_with(
     option: &str,
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     let (batch, name) = place(option, path)?;
     let staged = batch.write(name, "")?;
     let written = fs::File::create(&staged).and_then(|file| {
@@ -88,18 +90,18 @@ pub fn write_with(
 }
 
 /// The folder of a file, for a batch, and its name there.
-fn place<'a>(option: &str, path: &'a Path) -> Result<(Batch, &'a str), Failure> {
+fn place<'a>(option: &str, path: &'a Path) -> Result<(Batch, &'a str), Error> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
     let name = path.file_name().and_then(|name| name.to_str());
-    let name = name.ok_or_else(|| Failure::Input(format!("{option} {}: is not a file name", path.display())))?;
+    let name = name.ok_or_else(|| Error::Input(format!("{option} {}: is not a file name", path.display())))?;
     Ok((Batch::new(folder)?, name))
 }
 
-fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Failure {
-    Failure::Input(format!("{}: cannot {what} it: {error}", path.display()))
+fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Error {
+    Error::Input(format!("{}: cannot {what} it: {error}", path.display()))
 }
 
 #[cfg(test)]

@@ -1,24 +1,23 @@
 //! Finished cells: one result file each, named by the hash of everything that decides its result.
 
-use super::plan::Cell;
-use crate::{Cli, Failure, output};
+use crate::commands::Commands;
+use crate::plan::{Cell, is_measured};
 use hotlink_fabric::catalog::Library;
-use hotlink_measure::environment;
+use hotlink_study::Error;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 /// Names cells. Fabrics and files that their command lines name are read, for what is in them decides the result.
-pub(crate) struct Keys {
+pub struct Keys {
     library: Library,
     fabrics: BTreeSet<String>,
 }
 
 impl Keys {
-    pub(crate) fn new() -> Keys {
+    /// By the user's catalog.
+    pub fn new() -> Keys {
         let library = Library::user();
         let fabrics = library.list("fabrics").into_iter().map(|listed| listed.name).collect();
         Keys { library, fabrics }
@@ -26,16 +25,16 @@ impl Keys {
 
     /// The name of a command line's cell: the version of the program, the words, the fabrics and files that they
     /// name, and the machine where the cell measures it.
-    pub(crate) fn of(&self, arguments: &[String]) -> String {
+    pub fn of(&self, arguments: &[String], commands: &dyn Commands) -> String {
         let mut hash = Hash::new();
-        hash.add(env!("CARGO_PKG_VERSION").as_bytes());
+        hash.add(commands.version().as_bytes());
         for argument in arguments {
             hash.add(argument.as_bytes());
             let value = argument.split_once('=').map_or(argument.as_str(), |(_, value)| value);
             value.split(',').for_each(|word| self.add_named(word, &mut hash));
         }
-        if arguments.first().is_some_and(|verb| verb == "measure") {
-            let machine = environment::describe();
+        if is_measured(arguments) {
+            let machine = commands.machine();
             ["host", "kernel", "cpu", "cores"]
                 .iter()
                 .for_each(|key| hash.add(format!("{:?}", machine.get(*key)).as_bytes()));
@@ -80,40 +79,8 @@ impl Hash {
     }
 }
 
-/// Runs the command line of a cell: the text of its file. How long a simulation took is left out: the same cell gives
-/// the same bytes on any number of cores.
-///
-/// # Errors
-/// What the command said, where it gave no result.
-pub fn run_cell(arguments: &[String]) -> Result<String, Failure> {
-    document(arguments, false).map(|document| output::pretty(&document))
-}
-
-/// The result of a cell's command line; `timed`: with how long simulations took.
-pub(super) fn document(arguments: &[String], timed: bool) -> Result<Value, Failure> {
-    let words: Vec<OsString> =
-        std::iter::once("hotlink").chain(arguments.iter().map(String::as_str)).map(OsString::from).collect();
-    let cli = crate::parse(&words).map_err(|error| Failure::Input(error.to_string()))?;
-    let cli = Cli { output: cli.output.quiet(), ..cli };
-    let ran = catch_unwind(AssertUnwindSafe(|| crate::run(&cli, &words, None)));
-    let panicked = |_| Failure::Check("panicked: this is a mistake of the program".to_owned());
-    let (output, result) = ran.map_err(panicked)?;
-    let mut document = output.document();
-    match result {
-        Err(Failure::Check(what)) if !output.records().is_empty() => document["check"] = what.into(),
-        other => other?,
-    }
-    document["cell"] = Keys::new().of(arguments).into();
-    if !timed && arguments.first().is_none_or(|verb| verb != "measure") {
-        for record in document["records"].as_array_mut().into_iter().flatten() {
-            record.as_object_mut().map(|record| record.shift_remove("wall_s"));
-        }
-    }
-    Ok(document)
-}
-
 /// The folder that keeps finished cells.
-pub(super) struct Store<'a>(pub(super) &'a Path);
+pub struct Store<'a>(pub &'a Path);
 
 impl Store<'_> {
     fn path(&self, key: &str) -> PathBuf {
@@ -121,34 +88,40 @@ impl Store<'_> {
     }
 
     /// The finished cell, if its file is there and whole.
-    pub(super) fn load(&self, key: &str, cell: &Cell) -> Option<Value> {
+    pub fn load(&self, key: &str, cell: &Cell) -> Option<Value> {
         let document: Value = serde_json::from_str(&fs::read_to_string(self.path(key)).ok()?).ok()?;
         let command =
             json!(std::iter::once("hotlink").chain(cell.arguments.iter().map(String::as_str)).collect::<Vec<_>>());
         (document["command"] == command && document["records"].is_array()).then_some(document)
     }
 
-    /// Keeps a finished cell: under another name first, so that a file is whole or not there.
-    pub(super) fn save(&self, key: &str, document: &Value) -> Result<(), Failure> {
-        let path = self.path(key);
-        let cannot = |error: std::io::Error| Failure::Input(format!("{}: cannot write it: {error}", path.display()));
-        let partial = self.0.join(format!(".{key}.{}", std::process::id()));
-        let written = fs::create_dir_all(self.0)
-            .and_then(|()| fs::write(&partial, output::pretty(document)))
-            .and_then(|()| fs::rename(&partial, &path));
-        written.map_err(|error| {
-            let _ = fs::remove_file(&partial);
-            cannot(error)
-        })
+    /// Keeps a finished cell: its file is whole or not there.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn save(&self, key: &str, document: &Value) -> Result<(), Error> {
+        hotlink_results::write_whole("--out", &self.path(key), &text(document))
     }
+}
+
+impl Default for Keys {
+    fn default() -> Keys {
+        Keys::new()
+    }
+}
+
+/// A result document as its file has it.
+pub fn text(document: &Value) -> String {
+    format!("{document:#}\n")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::tests::Two;
 
     fn key(line: &str) -> String {
-        Keys::new().of(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        Keys::new().of(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>(), &Two)
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! A calibration as every face asks for it: result files in, a fabric's text and records about it out.
 
 use super::{Measured, Model, check_name, check_record, fabric, loggp, values};
-use crate::{Error, results};
+use crate::{can_write, files};
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::{self, Library};
+use hotlink_study::Error;
 use serde_json::{Map, Value as Json};
 use std::path::{Path, PathBuf};
 
@@ -28,11 +29,6 @@ pub struct Calibration {
 pub trait Site {
     /// Whether results with this environment were made on this machine.
     fn made(&self, environment: &Map<String, Json>) -> bool;
-    /// Refuses a place where the fabric could not be written.
-    ///
-    /// # Errors
-    /// Why not.
-    fn can_write(&self, path: &Path) -> Result<(), Error>;
     /// Measures what results of this machine lack.
     ///
     /// # Errors
@@ -62,7 +58,7 @@ impl Calibration {
         let (mut measured, seen) = (read_all(&self.files, site)?, read_all(&self.check, site)?);
         if self.model == Model::Loggp {
             // What is wrong is told before anything is measured.
-            site.can_write(&path)?;
+            can_write("--out", &path)?;
             loggp::can_fit(&measured)?;
             fabric(&self.name, &measured, self.model)?;
             site.complete(&mut measured)?;
@@ -124,7 +120,7 @@ fn read_all(files: &[PathBuf], site: &dyn Site) -> Result<Vec<Measured>, Error> 
 /// The measured records of one result file, or of a sweep's folder.
 fn read(path: &Path, site: &dyn Site) -> Result<Vec<Measured>, Error> {
     let mut found = Vec::new();
-    for results in results::read(path)? {
+    for results in files::read(path)? {
         let host = results.environment.get("host").and_then(Json::as_str).map(|host| format!(" on {host}"));
         let source = format!("{}{}, {}", results.command, host.unwrap_or_default(), date(&results.file));
         let cores =

@@ -1,9 +1,9 @@
 //! The same measurements before and after, for acceptance tests.
 
-use crate::Error;
-use crate::results::Results;
-use crate::text::figure;
+use crate::files::Results;
 use hotlink_bench::Record;
+use hotlink_study::Error;
+use hotlink_study::text::figure;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;

@@ -7,9 +7,9 @@ mod osu;
 mod perftest;
 mod text;
 
-use crate::Error;
-use crate::bound::measured::Bounds;
 use hotlink_bench::{Record, flag_impossible};
+use hotlink_study::Error;
+use hotlink_study::bound::measured::Bounds;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use text::Text;

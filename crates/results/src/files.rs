@@ -1,9 +1,9 @@
 //! Result files read back: what `--json` printed, or a sweep's folder of them.
 
-use crate::Error;
-use crate::options::Memory;
-use crate::words::Word;
 use hotlink_bench::Record;
+use hotlink_study::Error;
+use hotlink_study::options::Memory;
+use hotlink_study::words::Word;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};

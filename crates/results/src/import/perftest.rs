@@ -3,8 +3,8 @@
 
 use super::text::{Text, columns, is_row, plain, with_bandwidth};
 use super::{Flag, Program, is_json};
-use crate::Error;
 use hotlink_bench::Record;
+use hotlink_study::Error;
 use serde_json::Value;
 
 /// MB/s of a MiB/s, and of a Gb/s.

@@ -1,10 +1,10 @@
 //! The LogGP fit: parameters, their confidence intervals, residuals, and the error on points that were held out.
 
-use crate::text::figure;
 use hotlink_bench::Record;
 use hotlink_event::random::Random;
 use hotlink_fabric::units::Time;
 use hotlink_loggp::Curve;
+use hotlink_study::text::figure;
 
 /// A measured time at a size, with the 95 % interval of the median.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,12 +3,12 @@
 
 use super::fit::{self, LogGp, Point};
 use super::{Measured, is, measured_value};
-use crate::Error;
-use crate::simulate::loggp::{collective, sorted};
 use hotlink_bench::is::{Class, ITERATIONS};
 use hotlink_bench::{Calls, Direction, Record, Summary, Which};
 use hotlink_fabric::spec::{FabricSpec, Status, Value};
 use hotlink_loggp::Machine;
+use hotlink_study::Error;
+use hotlink_study::simulate::loggp::{collective, sorted};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,10 +1,10 @@
-//! A comparison as a JUnit report: one test case a row.
+//! A comparison of runs as a JUnit report: one test case a row.
 
-use hotlink_report::junit::{Became, Case, suite};
-use hotlink_study::compare_runs::{Row, Verdict, sentence};
+use crate::junit::{Became, Case, suite};
+use hotlink_results::compare_runs::{Row, Verdict, sentence};
 
 /// The report.
-pub(super) fn report(rows: &[Row]) -> String {
+pub fn report(rows: &[Row]) -> String {
     suite("hotlink compare-runs", &rows.iter().map(case).collect::<Vec<_>>())
 }
 

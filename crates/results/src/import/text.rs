@@ -1,7 +1,7 @@
 //! A text read line by line, with mistakes told at their line.
 
-use crate::Error;
 use hotlink_bench::Record;
+use hotlink_study::Error;
 
 /// What a program printed.
 pub struct Text<'a> {

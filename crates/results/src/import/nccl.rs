@@ -3,8 +3,8 @@
 
 use super::text::{Text, is_row, plain};
 use super::{Program, is_json};
-use crate::Error;
 use hotlink_bench::Record;
+use hotlink_study::Error;
 use serde_json::Value;
 
 /// How it is found and read.

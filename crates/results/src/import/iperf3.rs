@@ -3,8 +3,8 @@
 
 use super::text::Text;
 use super::{Program, is_json};
-use crate::Error;
 use hotlink_bench::{Record, Summary};
+use hotlink_study::Error;
 use serde_json::Value;
 
 /// MB/s of a bit/s.

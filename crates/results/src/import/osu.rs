@@ -2,8 +2,8 @@
 
 use super::text::{Text, columns, is_row, plain, with_bandwidth};
 use super::{Program, is_json};
-use crate::Error;
 use hotlink_bench::Record;
+use hotlink_study::Error;
 
 /// Heads without a unit in brackets.
 const WHOLE: [&str; 6] = ["Size", "MB/s", "Messages/s", "Iterations", "Validation", "Pairs"];

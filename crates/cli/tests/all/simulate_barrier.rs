@@ -1,0 +1,51 @@
+//! `simulate barrier` on barrier networks, in the process of the test.
+
+use serde_json::Value;
+
+fn hotlink(line: &str) -> Result<Vec<Value>, hotlink_cli::Failure> {
+    let args = std::iter::once("hotlink").chain(line.split(' ')).chain(["--json"]);
+    let result: Value = serde_json::from_str(&hotlink_cli::json(args.map(Into::into))?).unwrap();
+    Ok(result["records"].as_array().unwrap().clone())
+}
+
+#[test]
+fn h06s_prototype_gives_write_and_read_and_says_what_limits() {
+    let record = &hotlink("simulate barrier --fabric hwbarr --nodes 4").unwrap()[0];
+    assert_eq!((record["latency_us"].as_f64(), record["formula_us"].as_f64()), (Some(2.4), Some(2.44)));
+    assert_eq!(record["efficiency"], 1.0);
+    assert_eq!(record["limiting_resource"], "processor's access to the port");
+}
+
+#[test]
+fn bluegene_is_flat_from_2_to_65536() {
+    let records = hotlink("simulate barrier --fabric bluegene-l --nodes 2,512,65536").unwrap();
+    let latencies: Vec<&Value> = records.iter().map(|record| &record["latency_us"]).collect();
+    assert!(latencies.iter().all(|latency| *latency == latencies[0]), "{latencies:?}");
+}
+
+#[test]
+fn skew_is_not_counted_as_latency_and_the_formula_is_its_upper_end() {
+    let line = "simulate barrier --fabric hwbarr --nodes 4 --skew-us 7 --repetitions 200";
+    let record = &hotlink(line).unwrap()[0];
+    let (least, most) = (record["min"].as_f64().unwrap(), record["max"].as_f64().unwrap());
+    assert!((2.4..=2.44).contains(&least) && (least..=2.44).contains(&most), "{least} to {most}");
+    assert_eq!(hotlink(line).unwrap()[0]["trace_hash"], record["trace_hash"]);
+}
+
+#[test]
+fn what_cannot_be_is_told_with_what_can() {
+    for (line, expected) in [
+        ("simulate barrier --fabric gige --nodes 4", "allowed: bluegene-l, cm5, earth-simulator, hwbarr"),
+        ("simulate barrier --fabric bluegene-l --nodes 65537", "65537 nodes (allowed: 2 to 65536)"),
+        ("simulate barrier --fabric hwbarr --nodes 1", "1 nodes (allowed: 2 to"),
+        ("simulate barrier --fabric hwbarr --nodes 4 --partition", "cannot be partitioned"),
+        (
+            "simulate barrier --fabric hwbarr --nodes 4 --algorithm tre",
+            "`tre` is no algorithm of barrier; allowed: hardware",
+        ),
+        ("simulate barrier --fabric hwbarr --nodes 4 --skew-us 2e6", "2000000 is out of range; allowed: 0 to 1000000"),
+    ] {
+        let told = hotlink(line).unwrap_err().to_string();
+        assert!(told.contains(expected), "{line}: {told}");
+    }
+}

@@ -1,0 +1,13 @@
+//! Result files, and what is made of them: [`read`] reads them back, [`Batch`] writes them all or not at all, [`import`]
+//! reads those of other programs, [`compare_runs`] compares two sets, [`calibrate`] makes a fabric of them.
+//!
+//! Nothing here reads a command line, prints, starts a process or looks at a clock.
+
+pub mod calibrate;
+pub mod compare_runs;
+mod files;
+pub mod import;
+mod place;
+
+pub use files::{Results, parse, read, sha256};
+pub use place::{Batch, can_write, write_whole, write_with};

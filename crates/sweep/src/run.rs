@@ -1,0 +1,132 @@
+//! A plan's cells: which there are, which are finished, and how the others run.
+
+use crate::commands::Commands;
+use crate::plan::{Cell, expand, is_measured};
+use crate::store::{Keys, Store};
+use hotlink_study::{Error, Watch};
+use rayon::prelude::*;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// A share of the cells: every `of`-th, from the `index`-th.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    index: usize,
+    of: usize,
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Shard, String> {
+        let wrong = || format!("`{text}`: allowed is I/N with I from 1 to N, such as 2/4");
+        let (index, of) = text.split_once('/').ok_or_else(wrong)?;
+        let shard = Shard { index: index.parse().map_err(|_| wrong())?, of: of.parse().map_err(|_| wrong())? };
+        if (1..=shard.of).contains(&shard.index) { Ok(shard) } else { Err(wrong()) }
+    }
+}
+
+/// What became of a cell: its result document, or what was wrong.
+pub type Outcome = Result<Value, String>;
+
+/// A plan, its cells by their names, and what is finished of them.
+pub struct Plan {
+    /// Each cell with its name, in the plan's order.
+    pub cells: Vec<(String, Cell)>,
+    /// What finished cells gave, by name.
+    pub outcomes: BTreeMap<String, Outcome>,
+    kept: Option<PathBuf>,
+}
+
+impl Plan {
+    /// Reads a plan; `kept` is the folder that keeps finished cells.
+    ///
+    /// # Errors
+    /// The plan's mistakes, each with its line.
+    pub fn read(
+        path: &Path,
+        shard: Option<Shard>,
+        kept: Option<&Path>,
+        commands: &dyn Commands,
+    ) -> Result<Plan, Error> {
+        let file = path.display().to_string();
+        let text = hotlink_fabric::input::text(&file);
+        let text = text.map_err(|error| Error::Input(format!("{file}: cannot be read: {error}")))?;
+        let told = |mistakes: Vec<hotlink_fabric::catalog::Mistake>| {
+            Error::Input(mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+        };
+        let cells = expand(&file, &text, commands).map_err(told)?;
+        let Shard { index, of } = shard.unwrap_or(Shard { index: 1, of: 1 });
+        let keys = Keys::new();
+        let cells = cells.into_iter().skip(index - 1).step_by(of);
+        let cells: Vec<(String, Cell)> = cells.map(|cell| (keys.of(&cell.arguments, commands), cell)).collect();
+        let load = |(key, cell): &(String, Cell)| Some((key.clone(), Ok(Store(kept?).load(key, cell)?)));
+        let outcomes = cells.iter().filter_map(load).collect();
+        Ok(Plan { cells, outcomes, kept: kept.map(Path::to_owned) })
+    }
+
+    /// The cells that are not finished, each once.
+    pub fn missing(&self) -> Vec<(&str, &Cell)> {
+        let mut seen = BTreeSet::new();
+        let cells = self.cells.iter().map(|(key, cell)| (key.as_str(), cell));
+        cells.filter(|(key, _)| !self.outcomes.contains_key(*key) && seen.insert(key.to_owned())).collect()
+    }
+
+    /// Runs what is not finished: what measures this machine first and one at a time, the rest on `jobs` cores (0: all).
+    /// `timed`: records tell how long simulations took.
+    ///
+    /// # Errors
+    /// A finished cell cannot be kept. A cell that failed is an outcome.
+    pub fn run(&mut self, jobs: usize, timed: bool, commands: &dyn Commands, watch: &dyn Watch) -> Result<(), Error> {
+        let one = |&(key, cell): &(&str, &Cell)| -> Result<(String, Outcome), Error> {
+            let outcome = document(&cell.arguments, timed, commands);
+            if let (Ok(document), Some(folder)) = (&outcome, &self.kept) {
+                Store(folder).save(key, document)?;
+            }
+            watch.step();
+            Ok((key.to_owned(), outcome.map_err(|failure| failure.to_string())))
+        };
+        let missing = self.missing();
+        let (measured, computed): (Vec<_>, Vec<_>) = missing.iter().partition(|(_, cell)| cell.is_measured());
+        let mut done = measured.iter().map(one).collect::<Result<Vec<_>, _>>()?;
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
+        let pool = pool.map_err(|error| Error::Check(format!("sweep: {error}")))?;
+        done.extend(pool.install(|| computed.par_iter().map(one).collect::<Result<Vec<_>, _>>())?);
+        self.outcomes.extend(done);
+        Ok(())
+    }
+}
+
+/// The result of a cell's command line. Without `timed`, how long a simulation took is left out: the same cell gives the
+/// same bytes on any number of cores.
+///
+/// # Errors
+/// What the command said, where it gave no result.
+pub fn document(arguments: &[String], timed: bool, commands: &dyn Commands) -> Result<Value, Error> {
+    let ran = catch_unwind(AssertUnwindSafe(|| commands.run(arguments)));
+    let panicked = |_| Error::Check("panicked: this is a mistake of the program".to_owned());
+    let mut document = ran.map_err(panicked)??;
+    document["cell"] = Keys::new().of(arguments, commands).into();
+    if !timed && !is_measured(arguments) {
+        for record in document["records"].as_array_mut().into_iter().flatten() {
+            record.as_object_mut().map(|record| record.shift_remove("wall_s"));
+        }
+    }
+    Ok(document)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_are_a_share_of_the_cells() {
+        assert_eq!("2/4".parse(), Ok(Shard { index: 2, of: 4 }));
+        for wrong in ["0/4", "5/4", "1", "a/b", "1/0", ""] {
+            assert!(wrong.parse::<Shard>().unwrap_err().contains("I/N"), "{wrong}");
+        }
+    }
+}
