@@ -65,7 +65,9 @@ impl Ways<'_> {
         } else if state.at == self.home {
             hops.push(Hop { channel: self.eject, vc: 0, phase: state.phase, share: 1.0 });
         } else if network.is_node(state.at) && self.fabric.attachment.has_home(Node(state.at.0)) {
-            hops.push(Hop { channel: network.port(state.at, 0), vc: 0, phase: state.phase, share: 1.0 });
+            let channel = network.port(state.at, 0);
+            let phase = if let Guide::Table(view) = &self.guide { view.phase_behind(channel) } else { state.phase };
+            hops.push(Hop { channel, vc: 0, phase, share: 1.0 });
         } else {
             self.guide.hops(state, hops);
         }

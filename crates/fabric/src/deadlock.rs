@@ -164,10 +164,7 @@ const MAX_WORDS: u64 = 1 << 27;
 impl<'a> Dependencies<'a> {
     fn new(fabric: &'a Fabric) -> Result<Dependencies<'a>, TooLarge> {
         let network = &fabric.network;
-        let vcs = match &fabric.routing {
-            Routing::Tables(tables) => usize::from(tables.lanes().map_or(1, Lanes::count)),
-            routing => usize::from(routing.virtual_channels()),
-        };
+        let vcs = usize::from(fabric.routing.virtual_channels());
         let mut row = Vec::with_capacity(network.channels() + 1);
         let mut words = 0;
         for channel in (0..network.channels() as u32).map(Channel) {

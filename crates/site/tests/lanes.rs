@@ -2,7 +2,9 @@
 //! (`tools/site/dumps torus:x=5,y=1 --engine dfsssp --levels`), and what is refused.
 
 use hotlink_fabric::deadlock::{self, Report};
+use hotlink_fabric::routing::{Routing, State, Trip};
 use hotlink_site as site;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 fn path(name: &str) -> PathBuf {
@@ -30,6 +32,39 @@ fn lanes_break_the_loop_of_a_ring() {
         let (lanes, report) = with(&["opensm-sl2vl.dump", levels]);
         assert_eq!(lanes, "known: 8 lanes by service level");
         assert_eq!((report.known_free(), report.lanes), (Some(true), 8), "{levels}");
+    }
+}
+
+/// Simulated packets take the lanes that the tables state: those of the deadlock check, and others than the first.
+#[test]
+fn trips_take_the_lanes_of_the_tables() {
+    for (more, is_known) in [(&["opensm-sl2vl.dump", "saquery.txt"][..], true), (&[], false)] {
+        let files: Vec<String> =
+            [&TABLES[..], more].concat().iter().map(|name| path(name).to_str().unwrap().to_owned()).collect();
+        let site = site::open(&files.iter().map(String::as_str).collect::<Vec<_>>()).unwrap();
+        let fabric = site.fabric(&site.spec).unwrap();
+        let Routing::Tables(tables) = &fabric.routing else { panic!("no tables") };
+        let network = &fabric.network;
+        let (mut used, mut hops) = (BTreeSet::new(), Vec::new());
+        for (from, to) in network.node_iter().flat_map(|a| network.node_iter().map(move |b| (a, b))) {
+            if from == to {
+                continue;
+            }
+            let (ways, mut state, mut came) = (fabric.ways(Trip::new(from, to)), State::start(from), None);
+            while state.at != to.vertex() {
+                ways.hops(state, &mut hops);
+                let [hop] = hops[..] else { panic!("{hops:?}") };
+                let lane = tables
+                    .lanes()
+                    .zip(came)
+                    .map(|(lanes, came)| lanes.lane(network, came, hop.channel, lanes.level(from, to).unwrap()));
+                assert_eq!(hop.vc, lane.unwrap_or(0), "{from:?} {to:?}");
+                assert!(hop.vc < fabric.routing.virtual_channels());
+                used.insert(hop.vc);
+                (came, state) = (Some(hop.channel), State { at: network.to(hop.channel), phase: hop.phase });
+            }
+        }
+        assert_eq!(used.len() > 1, is_known, "{used:?}");
     }
 }
 

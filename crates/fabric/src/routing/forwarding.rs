@@ -78,14 +78,21 @@ impl Forwarding {
         self.row_of(destination, 0)
     }
 
-    fn row_of(&self, destination: Node, address: u32) -> &[u8] {
+    /// The same for one of its addresses.
+    pub fn row_of(&self, destination: Node, address: u32) -> &[u8] {
         let place = destination.0 as usize * self.addresses as usize + address as usize;
         &self.next[place * self.switches..][..self.switches]
     }
 
     /// The tables as packets to one address of a destination see them.
     pub fn view<'a>(&'a self, network: &'a Network, destination: Node, address: u32) -> View<'a> {
-        View { row: self.row_of(destination, address), network, nodes: self.nodes }
+        View { row: self.row_of(destination, address), network, nodes: self.nodes, lanes: None }
+    }
+
+    /// The tables as packets from a node to another see them, on the virtual lanes that these take, where they are known.
+    pub(crate) fn trip<'a>(&'a self, network: &'a Network, source: Node, destination: Node) -> View<'a> {
+        let lanes = self.lanes().and_then(|lanes| Some((lanes, lanes.level(source, destination)?)));
+        View { lanes, ..self.view(network, destination, self.address_for(source)) }
     }
 
     /// Calls `each` for every channel from a node to another; whether the packet arrives.
@@ -114,6 +121,8 @@ pub struct View<'a> {
     row: &'a [u8],
     network: &'a Network,
     nodes: u32,
+    /// Lanes with the packets' service level.
+    lanes: Option<(&'a Lanes, u8)>,
 }
 
 impl View<'_> {
@@ -123,8 +132,18 @@ impl View<'_> {
         (place != Forwarding::NONE).then(|| self.network.port(at, u32::from(place)))
     }
 
-    /// Appends the way on from `state`.
+    /// What a packet remembers behind a channel: 1 + the place of the channel back, which decides its next lane; else 0.
+    pub(crate) fn phase_behind(&self, channel: Channel) -> u8 {
+        self.lanes.map_or(0, |(lanes, _)| lanes.back(channel).saturating_add(1))
+    }
+
+    /// Appends the way on from `state`; packets on the lane of which nothing leaves have none.
     pub(crate) fn hops(&self, state: State, hops: &mut Vec<Hop>) {
-        hops.extend(self.step(state.at).map(|channel| Hop { channel, vc: 0, phase: 0, share: 1.0 }));
+        let lane = |channel| match (self.lanes, state.phase.checked_sub(1)) {
+            (Some((lanes, level)), Some(back)) => lanes.lane_at(self.network, back, channel, level),
+            _ => 0,
+        };
+        let way = self.step(state.at).map(|channel| (channel, lane(channel))).filter(|(_, vc)| *vc != Lanes::DROP);
+        hops.extend(way.map(|(channel, vc)| Hop { channel, vc, phase: self.phase_behind(channel), share: 1.0 }));
     }
 }

@@ -75,11 +75,20 @@ impl Lanes {
 
     /// The lane of a packet that came to a switch by one channel and leaves by another.
     pub fn lane(&self, network: &Network, came: Channel, leaves: Channel, level: u8) -> u8 {
+        self.lane_at(network, self.back(came), leaves, level)
+    }
+
+    /// The place of the channel back, at the switch that a channel leads to.
+    pub(crate) fn back(&self, came: Channel) -> u8 {
+        self.back[came.0 as usize]
+    }
+
+    /// The same as [`Lanes::lane`] by the place of the channel back.
+    pub(crate) fn lane_at(&self, network: &Network, back: u8, leaves: Channel, level: u8) -> u8 {
         let at = network.from(leaves);
         let first = network.port(at, 0).0;
         let ports = network.out(at).len();
-        let back = usize::from(self.back[came.0 as usize]);
-        let row = self.row_of[(at.0 - self.nodes) as usize][back * ports + (leaves.0 - first) as usize];
+        let row = self.row_of[(at.0 - self.nodes) as usize][usize::from(back) * ports + (leaves.0 - first) as usize];
         self.rows[row as usize][usize::from(level)]
     }
 }

@@ -22,6 +22,7 @@ pub use choice::Paths;
 use cube::CubeToward;
 use dragonfly::{DragonflyToward, Goal};
 use forwarding::{Forwarding, View};
+use lanes::Lanes;
 use paths::ShortestPaths;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -31,7 +32,7 @@ use std::collections::BTreeMap;
 pub struct State {
     /// The device.
     pub at: Vertex,
-    /// What the packet remembers of its way (up or down; which leg). A packet starts with 0.
+    /// What the packet remembers of its way (up or down; which leg; which port it came by). A packet starts with 0.
     pub phase: u8,
 }
 
@@ -132,7 +133,8 @@ impl Routing {
         match self {
             Routing::Cube(cube) => 1 + u8::from(!cube.b_link),
             Routing::Dragonfly { valiant, .. } => 2 + u8::from(*valiant),
-            Routing::Paths(_) | Routing::Source { .. } | Routing::Tables(_) => 1,
+            Routing::Tables(tables) => tables.lanes().map_or(1, Lanes::count),
+            Routing::Paths(_) | Routing::Source { .. } => 1,
         }
     }
 
@@ -234,9 +236,7 @@ impl Routing {
                 Some(route) => Guide::Explicit { route, network },
                 None => kept(paths),
             },
-            (Routing::Tables(tables), _) => {
-                Guide::Table(tables.view(network, trip.destination, tables.address_for(trip.source)))
-            }
+            (Routing::Tables(tables), _) => Guide::Table(tables.trip(network, trip.source, trip.destination)),
             _ => Guide::Toward(self.toward(network, at, group)),
         }
     }

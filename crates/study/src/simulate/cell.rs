@@ -34,7 +34,11 @@ impl Cell {
             let failed = |what| format!("{} with {} ranks: {what}", self.fabric, self.nodes);
             return super::loggp::run(self, source.spec(), watch).map_err(failed);
         }
-        self.run_on(source.build(self.nodes)?, watch)
+        let mut records = self.run_on(source.build(self.nodes)?, watch)?;
+        if let Some(site) = source.own_site() {
+            records.iter_mut().for_each(|record| record.set("lanes", site.findings.lanes.as_str()));
+        }
+        Ok(records)
     }
 
     fn run_on(&self, fabric: Fabric, watch: &dyn Watch) -> Result<Vec<Record>, String> {
