@@ -29,7 +29,7 @@ pub struct Placement {
 const STEPS: u64 = 1 << 28;
 
 impl<'a> Job<'a> {
-    /// `None`: the fabric has no forwarding tables.
+    /// `None`: the fabric has no forwarding tables, or a host without a switch.
     pub fn new(fabric: &'a Fabric) -> Option<Job<'a>> {
         let mut job = Job { routes: Routes::new(fabric)?, near: Vec::new() };
         let all: Vec<Node> = fabric.network.node_iter().collect();
@@ -71,10 +71,9 @@ impl<'a> Job<'a> {
     /// Adds a flow where it has a route; whether it has.
     fn add(&self, from: Node, to: Node, amount: f64, load: &mut [f64]) -> bool {
         let routes = &self.routes;
-        let row = routes.tables.row(to);
         let mut path = [Channel(0); 16];
         let (mut long, mut length) = (Vec::new(), 0);
-        let arrives = routes.walk(row, routes.home[from.0 as usize], to, |channel| {
+        let arrives = routes.walk(routes.home[from.0 as usize], routes.address(from, to), |channel| {
             match path.get_mut(length) {
                 Some(place) => *place = channel,
                 None => long.push(channel),
@@ -95,21 +94,21 @@ impl<'a> Job<'a> {
     fn all_to_all(&self, hosts: &[Node]) -> (u64, f64) {
         let routes = &self.routes;
         let mut load = vec![0.0; routes.network.channels()];
-        // One of the hosts of each switch stands for all of them.
-        let mut at: Vec<(u32, Node, u32)> = Vec::new();
+        // One of the hosts of each switch that use the same address of others stands for all of them.
+        let mut at: Vec<((u32, u32), Node, u32)> = Vec::new();
         let mut sorted: Vec<Node> = hosts.to_vec();
-        sorted.sort_by_key(|node| (routes.home[node.0 as usize], *node));
+        let class = |node: Node| (routes.home[node.0 as usize], routes.tables.address_for(node));
+        sorted.sort_by_key(|&node| (class(node), node));
         for &node in &sorted {
-            let home = routes.home[node.0 as usize];
             match at.last_mut() {
-                Some(last) if last.0 == home => last.2 += 1,
-                _ => at.push((home, node, 1)),
+                Some(last) if last.0 == class(node) => last.2 += 1,
+                _ => at.push((class(node), node, 1)),
             }
         }
         let mut lost = 0;
         for &to in hosts {
-            for &(home, node, count) in &at {
-                let count = count - u32::from(home == routes.home[to.0 as usize]);
+            for &(own, node, count) in &at {
+                let count = count - u32::from(own == class(to));
                 if count > 0 && !self.add(node, to, f64::from(count), &mut load) {
                     lost += u64::from(count);
                 }
@@ -138,10 +137,11 @@ impl<'a> Job<'a> {
         let mut next = 0;
         while !groups.is_empty() {
             let (home, members) = groups.remove(next);
+            let from = members[0];
             order.extend(members);
             let hops = |group: &(u32, Vec<Node>)| {
                 let mut hops = 0;
-                match routes.walk(routes.tables.row(group.1[0]), home, group.1[0], |_| hops += 1) {
+                match routes.walk(home, routes.address(from, group.1[0]), |_| hops += 1) {
                     true => hops,
                     false => u32::MAX,
                 }

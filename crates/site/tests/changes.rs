@@ -169,6 +169,45 @@ fn apart(fabric: &Fabric) -> u64 {
     network.node_iter().map(|a| network.node_iter().filter(|&b| of(a) != of(b)).count() as u64).sum()
 }
 
+/// Two LIDs a port, of which senders use one each: cables that fail, and jobs.
+#[test]
+fn senders_of_several_lids_are_counted_each_on_its_own() {
+    let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/lmc");
+    let file = |name: &str| data.join(name).to_str().unwrap().to_owned();
+    let (cables, tables) = (file("ibnetdiscover.txt"), file("opensm-lfts.dump"));
+    let site = hotlink_site::open(&[&cables, &tables, "lids:all"]).unwrap();
+    let fabric = built(&site);
+    let failures = Failures::new(&fabric).unwrap();
+    assert!(near(failures.intact().pair_rate, counted(&fabric).0));
+    let cables: Vec<Part> = failures.parts().into_iter().filter(|part| matches!(part, Part::Cable(_))).collect();
+    for failure in failures.all(&cables, &|| {}) {
+        let Part::Cable(channel) = failure.part else { continue };
+        let name = fabric.resource_name(Resource::Channel(channel));
+        let (rate, lost) = counted(&built(&site.without(&[&name]).unwrap()));
+        assert!(lost > 0 && failure.kept.lost == lost && near(failure.kept.pair_rate, rate), "{name}: {failure:?}");
+        assert_eq!(failure.rerouted.lost, 0, "{name}");
+    }
+    let job = Job::new(&fabric).unwrap();
+    let all: Vec<Node> = fabric.network.node_iter().collect();
+    let whole = job.placed(all.clone());
+    assert!(near(whole.all_to_all, counted(&fabric).0 * f64::from(fabric.nodes() - 1)), "{whole:?}");
+    // Pair by pair, of some hosts.
+    let Routing::Tables(routes) = &fabric.routing else { panic!("no tables") };
+    let some: Vec<Node> = all.into_iter().step_by(2).collect();
+    let mut load = vec![0.0; fabric.network.channels()];
+    for (&from, &to) in some.iter().flat_map(|a| some.iter().map(move |b| (a, b))).filter(|(a, b)| a != b) {
+        assert!(routes.walk(&fabric.network, from, to, |channel| load[channel.0 as usize] += 1.0));
+    }
+    let rate = pair_rate(
+        &fabric,
+        &Load {
+            channel: load,
+            ..count_reachable(&fabric, &Traffic::AllToAll.demand(fabric.nodes(), 0).unwrap()).unwrap().0
+        },
+    );
+    assert!(near(job.placed(some.clone()).all_to_all, rate * (some.len() - 1) as f64));
+}
+
 /// By hand: a leaf of four hosts keeps three of four cables; 48 pairs go over them, 16 each, where 15 go over a host's link.
 #[test]
 fn a_cable_of_a_tree_costs_a_sixteenth() {

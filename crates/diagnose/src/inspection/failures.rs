@@ -18,10 +18,7 @@ pub fn failures(source: &Source, watch: &dyn Watch) -> Result<Vec<Record>, Error
     let fabric = fabric_of(site)?;
     let view = View::new(&fabric)?;
     let Some(failing) = Failures::new(&fabric) else {
-        return Err(Error::Input(format!(
-            "{}: a host has no link of its own to a switch, or lids:all is asked, which is not counted here",
-            source.name()
-        )));
+        return Err(Error::Input(format!("{}: a host has no link of its own to a switch", source.name())));
     };
     let parts = failing.parts();
     watch.step();

@@ -4,14 +4,13 @@ use super::{View, all_to_all_demand, site_of, with_tables};
 use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::load;
-use hotlink_fabric::network::{Channel, Network, Node, Resource, Vertex};
+use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
 use hotlink_fabric::routing::Routing;
+use hotlink_fabric::routing::forwarding::Forwarding;
 use hotlink_study::parallel;
 use hotlink_study::{Error, Source, Watch};
 use serde_json::Value;
-
-/// A packet that takes more hops than this goes in circles: the longest paths of sites' networks have some ten.
-const MOST_HOPS: usize = 64;
+use std::collections::BTreeMap;
 
 /// A record for each switch with hosts: under all-to-all, the share of the usual host link that its hosts reach to those of
 /// every such switch, in the order of the records; null where a host cannot be reached. The least of these is the network's
@@ -30,49 +29,44 @@ pub fn groups(source: &Source, watch: &dyn Watch) -> Result<Vec<Record>, Error> 
     watch.step();
     let times: Vec<f64> = (0..fabric.network.channels() as u32).map(Channel).map(|c| time(&fabric, &load, c)).collect();
     let hottest = times.iter().copied().fold(0.0, f64::max);
-    let groups = Groups::of(&fabric.network);
     let Routing::Tables(tables) = &fabric.routing else {
         return Err(Error::Input(format!("{}: has no forwarding tables", source.name())));
     };
-    if tables.addresses() > 1 {
-        return Err(Error::Input(format!("{}: groups are counted on the first LID of each port", source.name())));
-    }
-    // The time of the slowest channel on the way to each node, then the slowest of each group's nodes.
-    let slowest = |from: Vertex, to: Node| {
-        let (mut at, mut slowest) = (from, 0.0f64);
-        for _ in 0..MOST_HOPS {
-            let channel = tables.view(&fabric.network, to, 0).step(at)?;
-            slowest = slowest.max(times[channel.0 as usize]);
-            at = fabric.network.to(channel);
-            if at == to.vertex() {
-                return Some(slowest);
-            }
-        }
-        None
+    let network = &fabric.network;
+    let groups = Groups::of(&fabric, tables);
+    // The time of the slowest channel on the way; hosts of one group differ by their own links only, and by the address that
+    // they send to.
+    let slowest = |from: Node, to: Node| {
+        let mut slowest = 0.0f64;
+        let arrives = from == to || tables.walk(network, from, to, |c| slowest = slowest.max(times[c.0 as usize]));
+        arrives.then_some(slowest)
     };
-    let row = |from: &Vertex| {
-        let cell = |nodes: &Vec<Node>| {
-            let times: Option<Vec<f64>> = nodes.iter().map(|&to| slowest(*from, to)).collect();
-            let slowest = times?.into_iter().fold(0.0, f64::max);
+    let row = |from: &Group<'_>| {
+        let own = from.nodes.iter().flat_map(|node| network.out(node.vertex())).map(|c| times[c.0 as usize]);
+        let own = own.fold(0.0, f64::max);
+        let cell = |to: &Group<'_>| {
+            let pairs = from.senders.iter().flat_map(|&from| to.nodes.iter().map(move |&to| (from, to)));
+            let times: Option<Vec<f64>> = pairs.map(|(from, to)| slowest(from, to)).collect();
+            let slowest = times?.into_iter().fold(own, f64::max);
             (slowest > 0.0).then(|| share * hottest / slowest)
         };
-        groups.nodes.iter().map(|nodes| Value::from(cell(nodes))).collect::<Vec<Value>>()
+        groups.0.iter().map(|to| Value::from(cell(to))).collect::<Vec<Value>>()
     };
-    let rows = parallel::each(&groups.switches, row);
+    let rows = parallel::each(&groups.0, row);
     watch.step();
-    let record = |((switch, nodes), shares): ((&Vertex, &Vec<Node>), Vec<Value>)| {
+    let record = |(group, shares): (&Group<'_>, Vec<Value>)| {
         Record::new()
             .with("fabric", source.name())
             .with("benchmark", "groups")
             .with("method", "load")
             .with("nodes", fabric.nodes())
-            .with("group", fabric.resource_name(Resource::Vertex(*switch)))
-            .with("hosts", nodes.len())
+            .with("group", fabric.resource_name(Resource::Vertex(group.switch)))
+            .with("hosts", group.nodes.len())
             .with("routes", routes)
             .with("all_to_all_share", share)
             .with("shares", shares)
     };
-    Ok(groups.switches.iter().zip(&groups.nodes).zip(rows).map(record).collect())
+    Ok(groups.0.iter().zip(rows).map(record).collect())
 }
 
 fn input(error: impl std::fmt::Display) -> Error {
@@ -85,26 +79,29 @@ fn time(fabric: &Fabric, load: &load::Load, channel: Channel) -> f64 {
     load.channel[channel.0 as usize] / rate
 }
 
-/// Switches with hosts, and these.
-struct Groups {
-    switches: Vec<Vertex>,
-    nodes: Vec<Vec<Node>>,
+/// A switch and its hosts.
+struct Group<'a> {
+    switch: Vertex,
+    nodes: &'a [Node],
+    /// Of these one for each address that they send to.
+    senders: Vec<Node>,
 }
 
-impl Groups {
-    fn of(network: &Network) -> Groups {
-        let mut groups = Groups { switches: Vec::new(), nodes: Vec::new() };
-        let mut place = std::collections::BTreeMap::new();
-        for node in network.node_iter() {
-            let Some(port) = network.out(node.vertex()).next() else { continue };
-            let switch = network.to(port);
-            let index = *place.entry(switch).or_insert_with(|| {
-                groups.switches.push(switch);
-                groups.nodes.push(Vec::new());
-                groups.nodes.len() - 1
-            });
-            groups.nodes[index].push(node);
-        }
-        groups
+/// All switches with hosts, in order of their first hosts.
+struct Groups<'a>(Vec<Group<'a>>);
+
+impl<'a> Groups<'a> {
+    fn of(fabric: &'a Fabric, tables: &Forwarding) -> Groups<'a> {
+        let at = &fabric.attachment;
+        let mut groups: Vec<Group<'a>> = (0..at.homes.len())
+            .map(|place| {
+                let (switch, nodes) = (at.homes[place], at.nodes_of(place));
+                let mut of_address = BTreeMap::new();
+                nodes.iter().rev().for_each(|&node| _ = of_address.insert(tables.address_for(node), node));
+                Group { switch, nodes, senders: of_address.into_values().collect() }
+            })
+            .collect();
+        groups.sort_by_key(|group| group.nodes.first().copied());
+        Groups(groups)
     }
 }

@@ -50,10 +50,7 @@ pub fn job(source: &Source, question: &JobQuestion, watch: &dyn Watch) -> Result
     let fabric = fabric_of(site)?;
     let view = View::new(&fabric)?;
     let Some(job) = Job::new(&fabric) else {
-        return Err(Error::Input(format!(
-            "{}: a host has no link of its own to a switch, or lids:all is asked, which is not counted here",
-            source.name()
-        )));
+        return Err(Error::Input(format!("{}: a host has no link of its own to a switch", source.name())));
     };
     let name = |node: &Node| fabric.resource_name(Resource::Vertex(node.vertex()));
     let (seed, samples) = (question.draws.seed, question.draws.samples);

@@ -10,7 +10,7 @@
 mod scratch;
 mod trees;
 
-use crate::routes::Routes;
+use crate::routes::{Address, Routes};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Channel, Node, Vertex};
 use rayon::prelude::*;
@@ -52,9 +52,9 @@ pub struct Failure {
 /// A fabric whose parts may fail.
 pub struct Failures<'a> {
     routes: Routes<'a>,
-    /// Place of the next channel by switch and node: the tables the other way round.
+    /// Place of the next channel by switch and address: the tables the other way round.
     columns: Vec<u8>,
-    /// For each node the switches whose packets arrive, each before those that send to it: `switches` long, the rest
+    /// For each address the switches whose packets arrive, each before those that send to it: `switches` long, the rest
     /// unused. Who sends through a switch stands right behind it.
     order: Vec<u16>,
     /// Place of each switch in that order, [`NOWHERE`] where packets do not arrive; and how many stand there with it.
@@ -79,14 +79,14 @@ impl<'a> Failures<'a> {
     pub fn new(fabric: &'a Fabric) -> Option<Failures<'a>> {
         let routes = Routes::new(fabric)?;
         let (network, switches) = (routes.network, routes.switches() as usize);
-        let nodes = network.nodes as usize;
+        let addresses = routes.addresses().count();
         if switches >= usize::from(NOWHERE) {
             return None;
         }
-        let mut columns = vec![0; switches * nodes];
-        for node in network.node_iter() {
-            let row = routes.tables.row(node);
-            (0..switches).for_each(|s| columns[s * nodes + node.0 as usize] = row[s]);
+        let mut columns = vec![0; switches * addresses];
+        for to in routes.addresses() {
+            let row = routes.row(to);
+            (0..switches).for_each(|s| columns[s * addresses + to.0 as usize] = row[s]);
         }
         let mut all = Vec::new();
         for from in 0..switches as u32 {
@@ -102,11 +102,11 @@ impl<'a> Failures<'a> {
         (0..switches).for_each(|s| start[s + 1] += start[s]);
         let entering = all.into_iter().map(|(_, entry)| entry).collect();
         let (mut load, mut lost) = (vec![0.0; network.channels()], 0);
-        for node in network.node_iter() {
-            lost += add_all(&routes, node, &mut load);
+        for to in routes.addresses() {
+            lost += add_all(&routes, to, &mut load);
         }
         let mut trees = Trees::new(&routes);
-        network.node_iter().for_each(|node| trees.add(&routes, node));
+        routes.addresses().for_each(|to| trees.add(&routes, to));
         let Trees { order, place, size, .. } = trees;
         let mut fullest: Vec<u32> = (0..network.channels() as u32).filter(|&c| load[c as usize] > 0.0).collect();
         let full = |c: u32| load[c as usize] * routes.inverse[c as usize];
@@ -153,22 +153,22 @@ impl<'a> Failures<'a> {
         };
         let hosts_lost = dead.map_or(0, |dead| self.routes.hosts[dead as usize]);
         let mut lost = 0;
-        for &(node, at) in &affected {
-            lost += self.remove(scratch, node, at, dead);
+        for &(to, at) in &affected {
+            lost += self.remove(scratch, to, at, dead);
         }
         let kept = Outcome { lost, pair_rate: self.pair_rate(scratch.full(self), dead) };
         let mut lost = 0;
-        for &(node, at) in affected.iter().filter(|(node, _)| dead != Some(self.routes.home[node.0 as usize])) {
-            lost += self.repair(scratch, node, at, dead, broken);
+        for &(to, at) in affected.iter().filter(|(to, _)| dead != Some(self.routes.home(*to))) {
+            lost += self.repair(scratch, to, at, dead, broken);
         }
         let rerouted = Outcome { lost, pair_rate: self.pair_rate(scratch.full(self), dead) };
         scratch.restore(self);
         Failure { part, hosts_lost, kept, rerouted }
     }
 
-    /// Destinations whose ways lead over a part, each with the switch from which they do.
-    fn affected(&self, part: Part) -> Vec<(Node, u32)> {
-        let nodes = self.routes.network.nodes as usize;
+    /// Addresses whose ways lead over a part, each with the switch from which they do.
+    fn affected(&self, part: Part) -> Vec<(Address, u32)> {
+        let addresses = self.routes.addresses().count();
         match part {
             Part::Cable(channel) => {
                 let directions = [Some(channel), self.routes.network.reverse(channel)];
@@ -176,13 +176,13 @@ impl<'a> Failures<'a> {
                     let from = self.routes.network.from(channel);
                     let place = (channel.0 - self.routes.network.out_start[from.0 as usize]) as u8;
                     let switch = from.0 - self.routes.first;
-                    let column = &self.columns[switch as usize * nodes..][..nodes];
+                    let column = &self.columns[switch as usize * addresses..][..addresses];
                     let on = column.iter().enumerate().filter(move |(_, next)| **next == place);
-                    on.map(move |(node, _)| (Node(node as u32), switch))
+                    on.map(move |(to, _)| (Address(to as u32), switch))
                 };
                 directions.into_iter().flatten().flat_map(of).collect()
             }
-            Part::Switch(vertex) => (0..nodes as u32).map(|node| (Node(node), vertex.0 - self.routes.first)).collect(),
+            Part::Switch(vertex) => self.routes.addresses().map(|to| (to, vertex.0 - self.routes.first)).collect(),
         }
     }
 
@@ -194,82 +194,80 @@ impl<'a> Failures<'a> {
         1.0 / full.max(left.map_or(0.0, |&node| self.routes.link(node) * others))
     }
 
-    /// The switches whose ways to a node lead through `at`, each before those that send to it; `None`: they do not arrive.
-    fn subtree(&self, node: Node, at: u32) -> Option<&[u16]> {
-        let start = node.0 as usize * self.routes.hosts.len();
+    /// The switches whose ways to an address lead through `at`, each before those that send to it; `None`: they do not arrive.
+    fn subtree(&self, to: Address, at: u32) -> Option<&[u16]> {
+        let start = to.0 as usize * self.routes.hosts.len();
         let place = self.place[start + at as usize];
         let size = self.size[start + at as usize];
         (place != NOWHERE).then(|| &self.order[start + usize::from(place)..][..usize::from(size)])
     }
 
-    /// What each switch of a subtree sends to a node, with what it hands on.
-    fn flows(&self, scratch: &mut Scratch, node: Node, subtree: &[u16], row: &[u8]) {
-        let home = self.routes.home[node.0 as usize];
+    /// What each switch of a subtree sends to an address, with what it hands on.
+    fn flows(&self, scratch: &mut Scratch, to: Address, subtree: &[u16]) {
+        let row = self.routes.row(to);
         for &s in subtree {
-            scratch.flow[usize::from(s)] =
-                f64::from(self.routes.hosts[usize::from(s)] - u32::from(u32::from(s) == home));
+            scratch.flow[usize::from(s)] = f64::from(self.routes.senders(to, u32::from(s)));
         }
         for &s in subtree[1..].iter().rev() {
-            let to = self.routes.next(row, u32::from(s)).and_then(|channel| self.routes.switch_at(channel));
-            if let Some(to) = to {
-                scratch.flow[to as usize] += scratch.flow[usize::from(s)];
+            let on = self.routes.next(row, u32::from(s)).and_then(|channel| self.routes.switch_at(channel));
+            if let Some(on) = on {
+                scratch.flow[on as usize] += scratch.flow[usize::from(s)];
             }
         }
     }
 
-    /// Takes away all that goes to a node through a switch; the number of pairs, those of hosts that are gone aside.
-    fn remove(&self, scratch: &mut Scratch, node: Node, at: u32, dead: Option<u32>) -> u64 {
+    /// Takes away all that goes to an address through a switch; the number of pairs, those of hosts that are gone aside.
+    fn remove(&self, scratch: &mut Scratch, to: Address, at: u32, dead: Option<u32>) -> u64 {
         let routes = &self.routes;
-        let row = routes.tables.row(node);
-        let Some(subtree) = self.subtree(node, at) else { return 0 };
-        self.flows(scratch, node, subtree, row);
+        let row = routes.row(to);
+        let Some(subtree) = self.subtree(to, at) else { return 0 };
+        self.flows(scratch, to, subtree);
         for &s in &subtree[1..] {
             if let Some(channel) = routes.next(row, u32::from(s)) {
                 scratch.change(channel, -scratch.flow[usize::from(s)]);
             }
         }
         let flow = scratch.flow[at as usize];
-        routes.walk(row, at, node, |channel| scratch.change(channel, -flow));
-        let home = routes.home[node.0 as usize];
+        routes.walk(at, to, |channel| scratch.change(channel, -flow));
         let gone = match dead {
-            Some(dead) if dead == home => flow,
-            Some(dead) => f64::from(routes.hosts[dead as usize]),
+            Some(dead) if dead == routes.home(to) => flow,
+            Some(dead) => f64::from(routes.senders(to, dead)),
             None => 0.0,
         };
         (flow - gone) as u64
     }
 
-    /// Gives the switches whose ways to a node led through `at` other ways; the number of pairs without one.
+    /// Gives the switches whose ways to an address led through `at` other ways; the number of pairs without one.
     fn repair(
         &self,
         scratch: &mut Scratch,
-        node: Node,
+        to: Address,
         at: u32,
         dead: Option<u32>,
         broken: [Option<Channel>; 2],
     ) -> u64 {
         let routes = &self.routes;
-        let row = routes.tables.row(node);
+        let row = routes.row(to);
         // What had no way before has none to lose.
-        let Some(subtree) = self.subtree(node, at) else { return 0 };
+        let Some(subtree) = self.subtree(to, at) else { return 0 };
         scratch.epoch += 1;
         scratch.subtree.clear();
         subtree.iter().for_each(|&s| scratch.enter(u32::from(s)));
-        if self.step_aside(scratch, row, node, subtree, dead, broken) {
+        if self.step_aside(scratch, to, subtree, dead, broken) {
             return 0;
         }
-        self.measure(scratch, row, node, dead, broken);
+        self.measure(scratch, to, dead, broken);
         let behind = scratch.subtree.len();
-        let is_cut = |&s: &u32| scratch.hops[s as usize] == NONE && routes.hosts[s as usize] > 0 && dead != Some(s);
+        let is_cut = |&s: &u32| scratch.hops[s as usize] == NONE && routes.senders(to, s) > 0 && dead != Some(s);
         if scratch.subtree.iter().any(is_cut) {
             // Switches to which the tables give no way can carry it, too.
             for s in 0..routes.switches() {
                 let is_new = scratch.inside[s as usize] != scratch.epoch;
-                if is_new && self.known(scratch, row, s, node) == NONE {
+                if is_new && self.known(scratch, s, to) == NONE {
                     scratch.enter(s);
                 }
             }
-            self.measure(scratch, row, node, dead, broken);
+            self.measure(scratch, to, dead, broken);
         }
         let mut lost = 0;
         let places = scratch.subtree.iter().enumerate();
@@ -277,15 +275,15 @@ impl<'a> Failures<'a> {
             places.map(|(place, &s)| (scratch.hops[s as usize], s, place < behind)).collect();
         order.sort_unstable();
         for (hops, s, lost_its_way) in order {
-            let count = if dead == Some(s) || !lost_its_way { 0 } else { routes.hosts[s as usize] };
+            let count = if dead == Some(s) || !lost_its_way { 0 } else { routes.senders(to, s) };
             if hops == NONE {
                 lost += u64::from(count);
                 continue;
             }
             let leads = |scratch: &Scratch, channel: Channel| {
-                let to = routes.switch_at(channel)?;
-                let known = scratch.inside[to as usize] == scratch.epoch || scratch.seen[to as usize] == scratch.epoch;
-                (known && !broken.contains(&Some(channel)) && scratch.hops[to as usize] == hops - 1).then_some(to)
+                let on = routes.switch_at(channel)?;
+                let known = scratch.inside[on as usize] == scratch.epoch || scratch.seen[on as usize] == scratch.epoch;
+                (known && !broken.contains(&Some(channel)) && scratch.hops[on as usize] == hops - 1).then_some(on)
             };
             // Who can leave its entry as it is does.
             let kept = routes.next(row, s).filter(|&channel| leads(scratch, channel).is_some());
@@ -318,16 +316,15 @@ impl<'a> Failures<'a> {
     fn step_aside(
         &self,
         scratch: &mut Scratch,
-        row: &[u8],
-        node: Node,
+        to: Address,
         subtree: &[u16],
         dead: Option<u32>,
         broken: [Option<Channel>; 2],
     ) -> bool {
-        let routes = &self.routes;
-        let start = node.0 as usize * routes.hosts.len();
+        let (routes, row) = (&self.routes, self.routes.row(to));
+        let start = to.0 as usize * routes.hosts.len();
         let mut hops = 1;
-        routes.walk(row, u32::from(subtree[0]), node, |_| hops += 1);
+        routes.walk(u32::from(subtree[0]), to, |_| hops += 1);
         // Who steps aside, and the least hops behind its other channels.
         let mut aside: Vec<(usize, u32)> = Vec::new();
         let mut at = 0;
@@ -337,24 +334,24 @@ impl<'a> Failures<'a> {
             let own = match at {
                 0 => hops,
                 _ => {
-                    let to = routes.next(row, s).and_then(|channel| routes.switch_at(channel));
-                    to.map_or(NONE, |to| scratch.before[to as usize] + 1)
+                    let on = routes.next(row, s).and_then(|channel| routes.switch_at(channel));
+                    on.map_or(NONE, |on| scratch.before[on as usize] + 1)
                 }
             };
             scratch.before[s as usize] = own;
             let mut least = NONE;
             if dead != Some(s) {
                 for channel in routes.network.out(Vertex(routes.first + s)) {
-                    let Some(to) = routes.switch_at(channel) else { continue };
-                    if !broken.contains(&Some(channel)) && scratch.inside[to as usize] != scratch.epoch {
-                        least = least.min(self.known(scratch, row, to, node).saturating_add(1));
+                    let Some(on) = routes.switch_at(channel) else { continue };
+                    if !broken.contains(&Some(channel)) && scratch.inside[on as usize] != scratch.epoch {
+                        least = least.min(self.known(scratch, on, to).saturating_add(1));
                     }
                 }
             }
             if least <= own {
                 aside.push((at, least));
                 at += usize::from(self.size[start + s as usize]);
-            } else if routes.hosts[s as usize] > 0 && dead != Some(s) {
+            } else if routes.senders(to, s) > 0 && dead != Some(s) {
                 return false;
             } else {
                 at += 1;
@@ -363,7 +360,7 @@ impl<'a> Failures<'a> {
         for (first, least) in aside {
             let s = u32::from(subtree[first]);
             let behind = &subtree[first..][..usize::from(self.size[start + s as usize])];
-            self.flows(scratch, node, behind, row);
+            self.flows(scratch, to, behind);
             for &other in &behind[1..] {
                 if let Some(channel) = routes.next(row, u32::from(other)) {
                     scratch.change(channel, scratch.flow[usize::from(other)]);
@@ -372,8 +369,8 @@ impl<'a> Failures<'a> {
             let flow = scratch.flow[s as usize];
             let mut best: Option<((f64, f64), Channel)> = None;
             for channel in routes.network.out(Vertex(routes.first + s)) {
-                let Some(to) = routes.switch_at(channel) else { continue };
-                let leads = scratch.inside[to as usize] != scratch.epoch && scratch.hops[to as usize] == least - 1;
+                let Some(on) = routes.switch_at(channel) else { continue };
+                let leads = scratch.inside[on as usize] != scratch.epoch && scratch.hops[on as usize] == least - 1;
                 if !leads || broken.contains(&Some(channel)) {
                     continue;
                 }
@@ -386,16 +383,16 @@ impl<'a> Failures<'a> {
             }
             if let Some((_, channel)) = best {
                 scratch.change(channel, flow);
-                if let Some(to) = routes.switch_at(channel) {
-                    routes.walk(row, to, node, |channel| scratch.change(channel, flow));
+                if let Some(on) = routes.switch_at(channel) {
+                    routes.walk(on, to, |channel| scratch.change(channel, flow));
                 }
             }
         }
         true
     }
 
-    /// Hops to a node from the switches of the subtree, over what is left.
-    fn measure(&self, scratch: &mut Scratch, row: &[u8], node: Node, dead: Option<u32>, broken: [Option<Channel>; 2]) {
+    /// Hops to an address from the switches of the subtree, over what is left.
+    fn measure(&self, scratch: &mut Scratch, to: Address, dead: Option<u32>, broken: [Option<Channel>; 2]) {
         let routes = &self.routes;
         scratch.heap.clear();
         for place in 0..scratch.subtree.len() {
@@ -408,9 +405,9 @@ impl<'a> Failures<'a> {
             }
             let mut least = NONE;
             for channel in routes.network.out(Vertex(routes.first + s)) {
-                let Some(to) = routes.switch_at(channel) else { continue };
-                if !broken.contains(&Some(channel)) && scratch.inside[to as usize] != scratch.epoch {
-                    least = least.min(self.known(scratch, row, to, node).saturating_add(1));
+                let Some(on) = routes.switch_at(channel) else { continue };
+                if !broken.contains(&Some(channel)) && scratch.inside[on as usize] != scratch.epoch {
+                    least = least.min(self.known(scratch, on, to).saturating_add(1));
                 }
             }
             if least != NONE {
@@ -455,8 +452,8 @@ impl<'a> Failures<'a> {
     }
 
     /// Hops of the tables' way from a switch that they serve still; [`NONE`]: none.
-    fn known(&self, scratch: &mut Scratch, row: &[u8], from: u32, node: Node) -> u32 {
-        let routes = &self.routes;
+    fn known(&self, scratch: &mut Scratch, from: u32, to: Address) -> u32 {
+        let (routes, row, node) = (&self.routes, self.routes.row(to), self.routes.node(to));
         scratch.trail.clear();
         let mut at = from;
         let mut hops = loop {
@@ -468,9 +465,9 @@ impl<'a> Failures<'a> {
             scratch.hops[at as usize] = NONE;
             let Some(channel) = routes.next(row, at) else { break NONE };
             match routes.switch_at(channel) {
-                Some(to) => {
+                Some(on) => {
                     scratch.trail.push(at);
-                    at = to;
+                    at = on;
                 }
                 None if routes.network.to(channel) == node.vertex() => {
                     scratch.hops[at as usize] = 1;
@@ -487,17 +484,16 @@ impl<'a> Failures<'a> {
     }
 }
 
-/// Adds what every host sends to one node; pairs without a way.
-fn add_all(routes: &Routes<'_>, node: Node, load: &mut [f64]) -> u64 {
-    let row = routes.tables.row(node);
+/// Adds what every host sends to one address; pairs without a way.
+fn add_all(routes: &Routes<'_>, to: Address, load: &mut [f64]) -> u64 {
     let (mut lost, mut path) = (0, Vec::new());
     for s in 0..routes.switches() {
-        let count = routes.hosts[s as usize] - u32::from(s == routes.home[node.0 as usize]);
+        let count = routes.senders(to, s);
         if count == 0 {
             continue;
         }
         path.clear();
-        match routes.walk(row, s, node, |channel| path.push(channel)) {
+        match routes.walk(s, to, |channel| path.push(channel)) {
             true => path.iter().for_each(|channel: &Channel| load[channel.0 as usize] += f64::from(count)),
             false => lost += u64::from(count),
         }

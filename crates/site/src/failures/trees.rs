@@ -1,10 +1,9 @@
-//! The tree of ways to each node, as the tables have it.
+//! The tree of ways to each address of a node, as the tables have it.
 
 use super::NOWHERE;
-use crate::routes::Routes;
-use hotlink_fabric::network::Node;
+use crate::routes::{Address, Routes};
 
-/// The switches in order of each node's tree.
+/// The switches in order of each address's tree.
 pub(super) struct Trees {
     pub order: Vec<u16>,
     pub place: Vec<u16>,
@@ -17,16 +16,16 @@ pub(super) struct Trees {
 impl Trees {
     pub fn new(routes: &Routes<'_>) -> Trees {
         let switches = routes.hosts.len();
-        let all = switches * routes.network.nodes as usize;
+        let all = switches * routes.addresses().count();
         let (first, next) = (vec![NOWHERE; switches], vec![NOWHERE; switches]);
         Trees { order: Vec::with_capacity(all), place: vec![NOWHERE; all], size: vec![0; all], first, next }
     }
 
-    /// The tree of the next node.
-    pub fn add(&mut self, routes: &Routes<'_>, node: Node) {
-        let (row, switches) = (routes.tables.row(node), routes.hosts.len());
-        let start = node.0 as usize * switches;
-        let home = routes.home[node.0 as usize];
+    /// The tree of the next address.
+    pub fn add(&mut self, routes: &Routes<'_>, to: Address) {
+        let (row, switches) = (routes.row(to), routes.hosts.len());
+        let start = to.0 as usize * switches;
+        let (node, home) = (routes.node(to), routes.home(to));
         self.first.fill(NOWHERE);
         for s in (0..switches as u32).rev().filter(|&s| s != home) {
             let to = routes.next(row, s).and_then(|channel| routes.switch_at(channel));
