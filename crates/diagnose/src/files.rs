@@ -5,6 +5,7 @@ use crate::hardware::{self, Narrow, Port};
 use crate::hosts;
 use hotlink_bench::Record;
 use hotlink_results::import::{self, Program, Told};
+use hotlink_site::outline::{self, Form};
 use hotlink_study::Error;
 use std::path::Path;
 
@@ -24,11 +25,13 @@ pub enum What {
     Lspci,
     /// `ibstat`.
     Ibstat,
+    /// `nvidia-smi topo -m`.
+    Gpus,
 }
 
 /// What to give, for messages.
 pub const ALLOWED: &str = "outputs of OSU, IMB, nccl-tests, perftest, iperf3; hotlink's own --json; ibnetdiscover, \
-                           iblinkinfo, lspci -vv, ibstat";
+                           iblinkinfo, lspci -vv, ibstat, nvidia-smi topo -m";
 
 /// What a text is.
 pub fn recognise(text: &str) -> Option<What> {
@@ -44,6 +47,9 @@ pub fn recognise(text: &str) -> Option<What> {
     }
     if hardware::is_ibstat(text) {
         return Some(What::Ibstat);
+    }
+    if Form::of(text) == Some(Form::Nvidia) {
+        return Some(What::Gpus);
     }
     Program::of(text).map(What::Results)
 }
@@ -79,6 +85,8 @@ pub struct Evidence {
     pub narrow: Vec<(String, String, Narrow)>,
     /// Ports of adapters, by host and place.
     pub ports: Vec<(String, String, Port)>,
+    /// GPUs far from every adapter, by host and file.
+    pub far: Vec<(String, String, Vec<String>)>,
     /// Files that do not count.
     pub flags: Vec<Flag>,
 }
@@ -117,11 +125,19 @@ impl Evidence {
                 let found = hardware::ports(text).into_iter();
                 self.ports.extend(found.map(|port| (host(), place(port.line), port)));
             }
+            Some(What::Gpus) => match outline::far_gpus(file, text) {
+                Ok(far) if far.is_empty() => {}
+                Ok(far) => self.far.push((host(), file.to_owned(), far)),
+                Err(error) => self.flag(error.place, error.what),
+            },
             Some(What::Own) => match hotlink_results::parse(Path::new(file), text) {
                 Ok(own) => self.keep(file, hosts::of(file, text, None), own.records),
                 Err(error) => self.flag(file.to_owned(), error.to_string()),
             },
             Some(What::Results(program)) => self.results(file, text, program),
+            None if hardware::is_lspci_denied(text) => {
+                self.flag(file.to_owned(), "lspci was not allowed to read the links: run it as root".to_owned())
+            }
             None if text.trim().is_empty() => {
                 self.flag(file.to_owned(), "is empty: the run printed nothing".to_owned())
             }
@@ -179,6 +195,25 @@ mod tests {
         assert_eq!(program("{\"test_info\":{}}"), "perftest");
         assert_eq!(recognise("vendid=0x2c9\ndevid=0xcb84\n"), Some(What::Network));
         assert_eq!(recognise("hello\n"), None);
+    }
+
+    #[test]
+    fn matrices_of_gpus_say_which_are_far_from_adapters() {
+        let matrix = |to_first: &str| {
+            format!(
+                "\tGPU0\tGPU1\tNIC0\tCPU Affinity\nGPU0\t X \tSYS\t{to_first}\t0-9\n\
+                 GPU1\tSYS\t X \tSYS\t10-19\nNIC0\t{to_first}\tSYS\t X \n"
+            )
+        };
+        let mut evidence = Evidence::default();
+        evidence.add("gpus.node1.txt", &matrix("PIX"));
+        evidence.add("gpus.node2.txt", &matrix("NODE"));
+        evidence.add("gpus.node3.txt", &matrix("near"));
+        let far: Vec<_> = evidence.far.iter().map(|(host, _, gpus)| (host.as_str(), gpus.join(" "))).collect();
+        assert_eq!(far, [("node1", "GPU1".to_owned()), ("node2", "GPU0 GPU1".to_owned())]);
+        assert!(evidence.flags.len() == 1 && evidence.flags[0].what.contains("'near'"), "{:?}", evidence.flags);
+        evidence.add("lspci.txt", "17:00.0 Infiniband controller: X\n\tCapabilities: <access denied>\n");
+        assert!(evidence.flags[1].what.contains("root"));
     }
 
     #[test]

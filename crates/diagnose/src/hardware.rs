@@ -31,6 +31,11 @@ pub fn is_lspci(text: &str) -> bool {
     text.contains("LnkSta:") && text.contains("LnkCap:")
 }
 
+/// Whether it is of one who may not read the links.
+pub fn is_lspci_denied(text: &str) -> bool {
+    text.contains("Capabilities: <access denied>")
+}
+
 /// Whether a text is of `ibstat`.
 pub fn is_ibstat(text: &str) -> bool {
     let begins = |line: &str| line.starts_with("CA '") || line.starts_with("CA: '");

@@ -133,7 +133,8 @@ impl Reporter<'_> {
                 finding.what += &format!("; {what} ({place})");
                 is_told = true;
             }
-            if !is_told {
+            // That GPUs are far is the build of many machines: it explains, and is no finding.
+            if !is_told && fact != "gpu_far" {
                 // A cable between switches has its ends for a name.
                 let kind = if host.contains(" - ") { "pair-low" } else { "host-low" };
                 found.push(Finding {
@@ -155,6 +156,10 @@ impl Reporter<'_> {
         let mut all = Vec::new();
         for (host, place, narrow) in &self.evidence.narrow {
             all.push(("pcie_narrow", host.clone(), format!("{}: {}", narrow.device, narrow.what), place.clone()));
+        }
+        for (host, place, gpus) in &self.evidence.far {
+            let what = format!("no adapter is near {}", gpus.join(", "));
+            all.push(("gpu_far", host.clone(), what, place.clone()));
         }
         let nominal =
             self.source.spec().own_resource(Role::Link).and_then(|link| link.gross().map(|gross| gross.value));

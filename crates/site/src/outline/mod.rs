@@ -22,6 +22,8 @@ mod simgrid;
 mod slurm;
 mod xml;
 
+pub use nvidia::far_gpus;
+
 use hotlink_fabric::import::ImportError;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;

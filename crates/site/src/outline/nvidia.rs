@@ -44,7 +44,31 @@ fn devices(head: &str) -> Vec<String> {
     known.split_whitespace().take_while(is_device).map(str::to_owned).collect()
 }
 
-pub(super) fn read(file: &str, text: &str) -> Result<Outline, ImportError> {
+/// What the matrix says.
+struct Matrix {
+    /// Line of its head.
+    line: usize,
+    names: Vec<String>,
+    /// Place among [`CLASSES`] by two devices; their number where they have NVLinks.
+    classes: Vec<Vec<u32>>,
+    /// NVLinks between two devices.
+    nvlinks: Vec<Vec<u32>>,
+}
+
+/// GPUs that no adapter of their host is nearer to than its processors: each packet crosses a NUMA node or two. None where
+/// the matrix has no adapters.
+///
+/// # Errors
+/// As when the matrix is read as an outline.
+pub fn far_gpus(file: &str, text: &str) -> Result<Vec<String>, ImportError> {
+    let Matrix { names, classes, .. } = matrix(file, text)?;
+    let (gpus, adapters): (Vec<usize>, Vec<usize>) = (0..names.len()).partition(|&at| names[at].starts_with("GPU"));
+    let far = CLASSES.iter().position(|(class, _)| *class == "NODE").unwrap_or(CLASSES.len()) as u32;
+    let is_far = |gpu: &usize| !adapters.is_empty() && adapters.iter().all(|&nic| classes[*gpu][nic] >= far);
+    Ok(gpus.into_iter().filter(is_far).map(|gpu| names[gpu].clone()).collect())
+}
+
+fn matrix(file: &str, text: &str) -> Result<Matrix, ImportError> {
     let mut lines = text.lines().enumerate().map(|(index, line)| (index + 1, plain(line)));
     let Some((head_line, head)) = lines.by_ref().find(|(_, line)| is_head(line)) else {
         return wrong(file, 0, "has no head with GPU0: allowed is the output of nvidia-smi topo -m");
@@ -92,6 +116,11 @@ pub(super) fn read(file: &str, text: &str) -> Result<Outline, ImportError> {
     if !symmetric(&classes) || !symmetric(&nvlinks) {
         return wrong(file, head_line, "is not the same in both directions");
     }
+    Ok(Matrix { line: head_line, names, classes, nvlinks })
+}
+
+pub(super) fn read(file: &str, text: &str) -> Result<Outline, ImportError> {
+    let Matrix { line: head_line, names, classes, nvlinks } = matrix(file, text)?;
     let adapters = legend(text);
     let name = |place: usize| {
         adapters.iter().find(|(short, _)| *short == names[place]).map_or(&names[place], |(_, long)| long).clone()
