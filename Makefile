@@ -12,7 +12,7 @@ RUST    := Cargo.toml Cargo.lock rustfmt.toml $(shell find crates catalog -type 
            $(wildcard rtl/barrier/src/*.v plugins/*/*.[ch] plugins/*/*.cpp)
 PYTHON  := pyproject.toml $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
-.PHONY: help build demo test check bench bench-mpi bench-copy bench-osu bench-coverage bench-predict bench-ranks bench-barrier prove-messages mutants-messages fuzz-messages clean
+.PHONY: help build demo test check bench bench-mpi bench-copy bench-osu bench-coverage bench-predict bench-ranks bench-barrier prove-messages mutants-messages fuzz-messages fuzz-site blind-cables clean
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
@@ -76,6 +76,9 @@ mutants-messages: .stamps/tools ## generated mutants of the message engine, resu
 
 fuzz-site: .stamps/tools ## ten million damaged files for the readers of networks (HOTLINK_FUZZ=1000000 HOTLINK_SEED=2)
 	@$(TIMED) "damaged files" cargo test --release --locked --quiet --package hotlink-site --test fuzz -- --ignored
+
+blind-cables: .stamps/tools ## drawn faults on cables in user space, measured and diagnosed: half an hour (HOTLINK_BLIND=63 HOTLINK_SOUND=50 HOTLINK_SEED=100)
+	@$(TIMED) "blind faults on cables" cargo test --locked --quiet --package hotlink-cli --test all -- --ignored --nocapture blind_cables
 
 fuzz-messages: .stamps/tools ## random message programs on every port and beside mpi4py (ARGS="--port shm --messages 1e6 --seed 7")
 	@$(TIMED) "building the fuzzer" \

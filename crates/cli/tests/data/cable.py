@@ -1,6 +1,7 @@
 """A cable between tun devices of two network namespaces: delay, loss and rate as netem has them.
 
-Usage: cable.py PID DELAY_MS LOSS RATE_MBIT: hl0 here and hl1 in the namespace of PID; loss only from hl0 to hl1.
+Usage: cable.py PID DELAY_MS LOSS RATE_MBIT: hl0 here and hl1 in the namespace of PID. Each value is one for both
+directions, or two with a comma: from hl0 to hl1, and back. One loss is that from hl0 to hl1 only.
 Whoever makes one more byte wait than a queue of 300 ms holds, loses it, as on a router.
 """
 
@@ -14,7 +15,13 @@ import struct
 import sys
 import time
 
-pid, delay, loss, rate = sys.argv[1], float(sys.argv[2]) / 1e3, float(sys.argv[3]), float(sys.argv[4]) * 1e6 / 8
+
+def both(text: str, back: float | None = None) -> tuple[float, float]:
+    values = [float(value) for value in text.split(",")]
+    return values[0], values[1] if len(values) > 1 else values[0] if back is None else back
+
+
+pid, delays, losses, rates = sys.argv[1], both(sys.argv[2]), both(sys.argv[3], 0.0), both(sys.argv[4])
 QUEUE = 0.3
 
 
@@ -39,16 +46,17 @@ while True:
     ready, _, _ = select.select([near, far], [], [], wait)
     now = time.monotonic()
     for device in ready:
+        way = int(device == far)
         for _ in range(64):
             try:
                 packet = os.read(device, 65536)
             except BlockingIOError:
                 break
-            if device == near and rng.random() < loss or free[device] > now + QUEUE:
+            if rng.random() < losses[way] or free[device] > now + QUEUE:
                 continue
-            free[device] = max(now, free[device]) + len(packet) / rate
+            free[device] = max(now, free[device]) + len(packet) * 8e-6 / rates[way]
             number += 1
-            heapq.heappush(under_way, (free[device] + delay, number, far if device == near else near, packet))
+            heapq.heappush(under_way, (free[device] + delays[way] / 1e3, number, near if way else far, packet))
     while under_way and under_way[0][0] <= time.monotonic():
         _, _, device, packet = heapq.heappop(under_way)
         try:
