@@ -104,9 +104,9 @@ impl Case {
         }
     }
 
-    /// What the machine under the cables spoiled: a run of which short messages take twice the cable's own delay or 2 ms
-    /// more, or whose stream lacks a quarter of the cable's own rate. Lost packets and others on the cable do
-    /// that by themselves. Such a case is not judged, whatever the diagnosis says.
+    /// What the machine under the cables spoiled: a run of which short messages take 1 ms more than the cable's own delay, or
+    /// whose stream lacks more than an eighth of the cable's own rate (headers are a twentieth). Lost packets and others on the
+    /// cable do that by themselves. Such a case is not judged, whatever the diagnosis says.
     fn spoiled(&self, folder: &Path) -> Option<String> {
         let number = |benchmark: &str, [a, b]: [u32; 2], size: u64, key: &str| {
             let file = folder.join(format!("{benchmark}.{}.{}.json", name(a), name(b)));
@@ -121,8 +121,8 @@ impl Case {
                 return None;
             }
             let delay_us = (there.delay_ms + back.delay_ms) / 2.0 * 1e3;
-            let us = number("pingpong", run, 8, "latency_us").filter(|us| *us < delay_us + delay_us.min(2e3));
-            let mbps = number("stream", run, LARGE, "bandwidth_MBps").filter(|mbps| *mbps > 0.75 * there.mbits / 8.0);
+            let us = number("pingpong", run, 8, "latency_us").filter(|us| *us < delay_us + 1e3);
+            let mbps = number("stream", run, LARGE, "bandwidth_MBps").filter(|mbps| *mbps > 0.87 * there.mbits / 8.0);
             (us.is_none() || mbps.is_none()).then(|| format!("{} to {}", name(a), name(b)))
         })
     }
@@ -195,24 +195,19 @@ fn number(name: &str, usual: u64) -> u64 {
     std::env::var(name).map_or(usual, |text| text.parse().unwrap_or_else(|error| panic!("{name}: {error}")))
 }
 
-/// A cause and a sound network. Where the machine is so busy that it, not the cable, is the limit, it is tried again, twice;
-/// where it stays so, or the system forbids cables, nothing is judged.
+/// A cause and a sound network. Where the machine is so busy that it is the limit, or the system forbids cables, nothing is
+/// judged.
 #[test]
 fn a_slow_link_is_named_and_a_sound_network_is_left_alone() {
     for (seed, kind) in [(1, Some("link")), (2, None)] {
         let case = Case::of(seed, kind);
-        let answer = (0..3).find_map(|attempt| match case.diagnosed(&place(&format!("cables-{seed}-{attempt}")), 2) {
-            Ok(records) => Some(Ok(records)),
+        match case.diagnosed(&place(&format!("cables-{seed}")), 4) {
             Err(Failed::Forbidden(told)) => {
-                Some(Err(format!("no namespaces, or neither netem nor tun devices here: {told}")))
+                eprintln!("LEFT OUT: no namespaces, or neither netem nor tun devices here: {told}")
             }
             Err(Failed::Run(told) | Failed::Spoiled(told)) => {
-                eprintln!("tried again: {told}");
-                None
+                eprintln!("LEFT OUT: the machine is so busy that it is the limit, not the cable: {told}")
             }
-        });
-        match answer.unwrap_or_else(|| Err("the machine is too busy: it is the limit, not the cable".to_owned())) {
-            Err(why) => eprintln!("LEFT OUT: {why}"),
             Ok(records) => {
                 let (rank, told) = judged(&case, &records);
                 match kind {
