@@ -20,7 +20,7 @@ def draw_beside(file: Path) -> None:
     try:
         from hotlink import curves, plot
     except ModuleNotFoundError as error:
-        raise RuntimeError(f"plots need {error.name}: pip install 'hotlink[plot]'") from None
+        raise RuntimeError(f"plots need {error.name}: pip install matplotlib") from None
     from hotlink.result import Result
 
     result = Result.load(file)

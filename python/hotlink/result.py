@@ -135,26 +135,26 @@ class Result(Sequence[Record]):
         return {key: [record.get(key) for record in self.records] for key in keys}
 
     def to_polars(self) -> polars.DataFrame:
-        """As a Polars data frame (``pip install hotlink[polars]``)."""
+        """As a Polars data frame (``pip install polars``)."""
         import polars
 
         return polars.DataFrame(self.columns(), strict=False)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """As a pandas data frame (``pip install hotlink[pandas]``)."""
+        """As a pandas data frame (``pip install pandas``)."""
         import pandas
 
         return pandas.DataFrame(self.columns())
 
     def to_parquet(self, file: str | PathLike[str]) -> None:
-        """Write a Parquet file, the command and the environment in its metadata (``pip install hotlink[polars]``)."""
+        """Write a Parquet file, the command and the environment in its metadata (``pip install polars``)."""
         about = {"schema": SCHEMA, "command": json.dumps(self.command), "environment": json.dumps(self.environment)}
         partial = Path(f"{fspath(file)}.partial")
         self.to_polars().write_parquet(partial, metadata={f"hotlink.{key}": value for key, value in about.items()})
         partial.rename(file)
 
     def plot(self, quantity: str | None = None) -> Figure:
-        """Draw the result (``hotlink[plot]``).
+        """Draw the result (needs matplotlib).
 
         A comparison or analysis is drawn against nodes: ``quantity`` is ``bandwidth`` (the usual), ``cost`` or
         ``cost-per-MBps``. Benchmarks are drawn against what was swept, as by `curves`; ``quantity`` is then a key of
@@ -167,7 +167,7 @@ class Result(Sequence[Record]):
         return plot.draw(self.records, quantity or "bandwidth")
 
     def curves(self, *y: str, x: str | None = None) -> Figure:
-        """Draw what was measured or simulated against what was swept, as ``hotlink plot`` does (``hotlink[plot]``)."""
+        """Draw what was measured or simulated against what was swept, as ``hotlink plot`` does (needs matplotlib)."""
         from hotlink import curves
 
         return curves.draw(self.records, x, y)

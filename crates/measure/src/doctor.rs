@@ -191,9 +191,9 @@ fn python(program: Option<&Path>) -> Vec<Finding> {
     let mut findings = vec![finding("Python", Verdict::Good, python.display().to_string(), "")];
     for (module, what) in [
         ("hotlink", "the installed command and the Python package: pip install ."),
-        ("matplotlib", "plots: pip install 'hotlink[plot]'"),
-        ("polars", "Result.to_polars(): pip install 'hotlink[polars]'"),
-        ("pandas", "Result.to_pandas(): pip install 'hotlink[pandas]'"),
+        ("matplotlib", "plots: pip install matplotlib"),
+        ("polars", "Result.to_polars(): pip install polars"),
+        ("pandas", "Result.to_pandas(): pip install pandas"),
     ] {
         findings.push(match has(module) {
             true => finding(module, Verdict::Good, "installed", ""),

@@ -8,6 +8,7 @@ mod catalog;
 mod compare;
 mod compare_runs;
 mod completion;
+mod demo;
 mod diagnose;
 mod doctor;
 mod fabric;
@@ -108,6 +109,8 @@ fn checked(work: impl FnOnce(&mut Output) -> Result<(), Failure>) -> Result<Vec<
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Verb {
+    /// The first ten seconds: this machine, three networks of today for 512 nodes, one finding; a page of it all.
+    Demo(demo::Args),
     /// One fabric at given sizes: bandwidth per node by closed form and load count, and what limits it.
     Analyze(analyze::Args),
     /// Your own InfiniBand network, from dumps of its cables and forwarding tables: what its routing gives, what its cables
@@ -153,6 +156,7 @@ impl Verb {
     pub(crate) fn run(&self, output: &mut Output) -> Result<(), Failure> {
         output.suits(self.may_have_osu_form())?;
         match self {
+            Verb::Demo(args) => demo::run(args, output),
             Verb::Analyze(args) => analyze::run(args, output),
             Verb::Fabric(args) => fabric::run(args, output),
             Verb::Compare(args) => compare::run(args, output),

@@ -39,7 +39,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     }
     let records = records(&args.files)?;
     let Some(plot) = output.plotter() else {
-        let how = "install the command: `pip install 'hotlink[plot]'`, or `make build` and then .venv/bin/hotlink";
+        let how =
+            "install the command: `pip install '.[plot]'` in the source, or `make build` and then .venv/bin/hotlink";
         return Err(Failure::Input(format!("plot: the bare binary cannot draw; {how}")));
     };
     let folder = args.out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -332,6 +332,6 @@ fn a_script_for_slurm_is_one_in_every_format() {
 fn the_bare_binary_says_what_draws() {
     let place = Place::new("plot");
     std::fs::write(place.path().join("m.json"), r#"{"schema": "hotlink/1", "records": [{"a": 1}]}"#).unwrap();
-    assert!(place.run("plot m.json --out m.svg").status(2).err().contains("pip install 'hotlink[plot]'"));
+    assert!(place.run("plot m.json --out m.svg").status(2).err().contains("pip install '.[plot]'"));
     assert!(place.run("plot m.json --out m.gif").status(2).err().contains(".png, .svg and .pdf"));
 }
