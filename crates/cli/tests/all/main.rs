@@ -10,7 +10,6 @@ mod command;
 mod common;
 mod compare_runs;
 mod deposit;
-mod documents;
 mod golden;
 mod import;
 mod inputs;
