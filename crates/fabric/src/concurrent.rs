@@ -43,7 +43,7 @@ pub fn all_to_all(fabric: &Fabric, gap: f64, steps: u64) -> Option<Concurrent> {
     }
     let mut search = Search::new(&core)?;
     let per_round = (core.homes.len() * core.arcs.len()) as u64;
-    let most = usize::try_from(steps / per_round.max(1)).unwrap_or(usize::MAX).clamp(1, 20_000);
+    let most = usize::try_from(steps / per_round.max(1)).unwrap_or(usize::MAX).clamp(1, 2000);
     while search.rounds < most && search.gap() > gap && search.lower < own {
         search.round(gap)?;
     }
