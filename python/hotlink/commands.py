@@ -29,7 +29,7 @@ from hotlink.result import Result
 
 Path = str | PathLike[str]
 Program = Literal["osu", "imb", "nccl-tests", "perftest", "iperf3"]
-Study = Literal["K98", "W01", "M02", "H06", "P01"]
+Study = Literal["K98", "W01", "M02", "H06", "P01", "others"]
 
 
 class Picked(TypedDict, total=False):

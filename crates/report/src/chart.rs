@@ -144,7 +144,7 @@ fn chart(curves: &[Curve], x: &Axis, y: &Axis) -> Markup {
             text .axis x=((LEFT + right) / 2.0) y=(HEIGHT - 6.0) text-anchor="middle" { (x.title()) }
             text .axis transform=(format!("translate(13 {}) rotate(-90)", (TOP + bottom) / 2.0)) text-anchor="middle" { (y.title()) }
             @for (index, curve) in curves.iter().enumerate() { (drawn(index, curve, x, y)) }
-            @for (index, at, name) in names(curves, x, y) {
+            @for (index, at, name) in names(curves, y) {
                 text class=(format!("name c{index}")) x=(right + 8.0) y=(at + 4.0) { (name) }
             }
         }
@@ -184,7 +184,7 @@ fn path(points: &[(f64, f64)], steps: bool) -> String {
 }
 
 /// Where the names of curves and of their bound stand: at their ends, moved apart.
-fn names(curves: &[Curve], x: &Axis, y: &Axis) -> Vec<(usize, f64, String)> {
+fn names(curves: &[Curve], y: &Axis) -> Vec<(usize, f64, String)> {
     let last = |curve: &Curve| curve.points.last().map(|(_, value)| y.at(value.value));
     let mut names: Vec<(usize, f64, String)> = Vec::new();
     for (index, curve) in curves.iter().enumerate() {
@@ -197,7 +197,6 @@ fn names(curves: &[Curve], x: &Axis, y: &Axis) -> Vec<(usize, f64, String)> {
             names.push((index, at, "bound".to_owned()));
         }
     }
-    debug_assert!(x.to > x.from);
     names.sort_by(|a, b| a.1.total_cmp(&b.1));
     let places: Vec<f64> = names.iter().map(|(_, at, _)| *at).collect();
     names.iter_mut().zip(apart(&places)).for_each(|(name, at)| name.1 = at);

@@ -4,7 +4,6 @@
 //! Places that span more than a factor of 32 stand on a logarithmic axis.
 
 use crate::{Report, Row};
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -112,7 +111,7 @@ fn drawn(study: &str, quantity: &str, axis: &str, rows: &[&Row]) -> String {
     for row in rows {
         let Some((value, name, _, place)) = row.on_axis() else { continue };
         let curve = curves.entry(name).or_default();
-        row.key("method").and_then(Value::as_str).unwrap_or("formula").clone_into(&mut curve.method);
+        row.evidence.method().clone_into(&mut curve.method);
         curve.points.push((place as f64, value));
         published.extend(row.published.as_f64().map(|value| (place as f64, value)));
     }
@@ -197,18 +196,24 @@ fn short(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::Evidence;
+    use hotlink_study::ask::Method;
+
+    fn evidence(method: Method) -> Evidence {
+        Evidence::of_inputs(method, ["x/y"])
+    }
 
     /// A curve by packets over powers of two, one by a closed form, and a published point.
     fn report() -> Report {
-        let row = |fabric: &str, method: &str, size: u64, value: f64| {
-            let row = Row::point("s15", "bandwidth against <size>", Kind::Prediction, value, "MB/s");
-            row.also("fabric", fabric).also("method", method).also("size_B", size)
+        let row = |fabric: &str, method, size: u64, value: f64| {
+            let row = Row::point("s15", "bandwidth against <size>", evidence(method), value, "MB/s");
+            row.also("fabric", fabric).also("size_B", size)
         };
-        let mut series: Vec<Row> = [8, 64, 512, 4096].map(|size| row("a", "packet", size, size as f64 / 50.0)).into();
-        series.extend([8, 4096].map(|size| row("b", "formula", size, 60.0)));
-        series.push(row("a", "packet", 32768, 90.0).published(80.0, "MB/s"));
-        series.push(Row::point("s15", "no axis", Kind::Prediction, 1.0, "us"));
+        let mut series: Vec<Row> =
+            [8, 64, 512, 4096].map(|size| row("a", Method::Packet, size, size as f64 / 50.0)).into();
+        series.extend([8, 4096].map(|size| row("b", Method::Formula, size, 60.0)));
+        series.push(row("a", Method::Packet, 32768, 90.0).published(80.0, "MB/s"));
+        series.push(Row::point("s15", "no axis", evidence(Method::Packet), 1.0, "us"));
         Report { name: "X00", title: "a study", claims: Vec::new(), series }
     }
 

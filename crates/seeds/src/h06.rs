@@ -4,10 +4,13 @@ mod abinit;
 mod claims;
 mod machine;
 
-use super::{Kind, Report, Row};
+use super::evidence::{Evidence, unasked};
+use super::{Report, Row};
 use hotlink_fabric::catalog::{Library, Mistake};
+use hotlink_fabric::spec::FabricSpec;
 use hotlink_study::Error;
-use machine::{Machines, Software};
+use hotlink_study::ask::Method;
+use machine::{HARDWARE, Machines, Software, hardware_us, network, software_us};
 
 /// Everything that H06 prints and this project can give.
 pub(super) fn report() -> Result<Report, Error> {
@@ -26,20 +29,22 @@ fn wrong(mistakes: Vec<Mistake>) -> Error {
 
 /// Barrier latency of every machine, hardware and software, from 2 nodes on.
 fn scaling(machines: &Machines) -> Vec<Row> {
-    let point = |name: &str, nodes: u32, latency_us: f64| {
-        Row::point("scaling", "barrier latency", Kind::Prediction, latency_us, "us")
-            .also("fabric", name)
+    let point = |method, machine: &FabricSpec, nodes: u32, latency: fn(&FabricSpec, u32) -> f64| {
+        let machine = unasked(machine);
+        let us = latency(&machine, nodes);
+        Row::point("scaling", "barrier latency", Evidence::of(method, &machine), us, "us")
+            .also("fabric", machine.name.as_str())
             .also("nodes", nodes)
     };
     let mut rows = Vec::new();
-    for (name, spec) in &machines.hardware {
-        let most = spec.machine_nodes.unwrap_or(1024);
+    for name in HARDWARE {
+        let most = network(machines.fabric(name)).machine_nodes.unwrap_or(1024);
         let sizes = (1..=16).map(|bits| 1u32 << bits).filter(|&nodes| nodes <= most);
-        rows.extend(sizes.map(|nodes| point(name, nodes, machines.hardware_us(name, nodes))));
+        rows.extend(sizes.map(|nodes| point(Method::Packet, machines.fabric(name), nodes, hardware_us)));
     }
     for software in [Software::Gige, Software::Infiniband] {
         let sizes = (1..=10).map(|bits| 1u32 << bits);
-        rows.extend(sizes.map(|nodes| point(software.fabric(), nodes, machines.software_us(software, nodes))));
+        rows.extend(sizes.map(|nodes| point(Method::Loggp, machines.fabric(software.fabric()), nodes, software_us)));
     }
     rows
 }
@@ -47,6 +52,7 @@ fn scaling(machines: &Machines) -> Vec<Row> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Class;
 
     fn row<'r>(report: &'r Report, id: &str) -> Vec<&'r Row> {
         report.claims.iter().filter(|row| row.id == id).collect()
@@ -63,13 +69,16 @@ mod tests {
     }
 
     #[test]
-    fn what_was_fitted_is_not_called_a_prediction() {
+    fn classes_follow_from_what_was_fitted_and_what_is_arithmetic() {
         let report = report().unwrap();
-        for id in ["G051", "G052", "G053", "G055", "G056", "G059", "G060", "G061", "G064"] {
-            assert!(row(&report, id).iter().all(|row| row.kind == Kind::Calibrated), "{id}");
+        let of = |id| row(&report, id).iter().map(|row| row.class()).collect::<Vec<Class>>();
+        for id in ["G049", "G050", "G055", "G064"] {
+            assert!(of(id).iter().all(|class| *class == Class::Fit || *class == Class::Point), "{id}");
         }
-        for id in ["G054", "G057", "G058", "G062", "G063"] {
-            assert!(row(&report, id).iter().any(|row| row.kind == Kind::Prediction), "{id}");
+        for id in ["G051", "G052", "G053", "G056", "G059", "G060", "G061", "G062", "G063", "G066"] {
+            assert!(of(id).iter().all(|class| *class == Class::Identity), "{id}");
         }
+        assert_eq!(of("G054"), [Class::Identity, Class::Prediction]);
+        assert_eq!((of("G057"), of("G058")), (vec![Class::Prediction], vec![Class::Prediction]));
     }
 }

@@ -8,11 +8,13 @@ mod claims;
 mod figures;
 
 use crate::Report;
+use crate::evidence::Evidence;
 use crate::run::{Question, Run, number};
 use hotlink_fabric::catalog::{Library, Mistake};
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_sim::host::{Deposit, DepositTime, Host, Series};
 use hotlink_study::Error;
+use hotlink_study::ask::Method;
 use hotlink_study::options::{SendMode, Via};
 use hotlink_study::simulate::programs::Programs;
 use hotlink_study::simulate::request::{Benchmark, Request};
@@ -123,6 +125,11 @@ impl Model {
         &self.platform(fabric).1
     }
 
+    /// Of a deposit: the host's model read the machine when it was made.
+    fn evidence(&self, fabric: &str) -> Evidence {
+        Evidence::of(Method::Packet, self.spec(fabric))
+    }
+
     fn deposit(&self, fabric: &str, bytes: u64, stride: u64, series: Series) -> DepositTime {
         self.host(fabric).deposit(&Deposit::new(bytes, stride, series))
     }
@@ -133,15 +140,18 @@ impl Model {
         self.curves.with(&wanted).cloned().collect()
     }
 
-    /// Payload rate of one block of [`BAR`] bytes in MB/s; `None` where a host lacks the level.
-    fn bar(&self, fabric: &str, level: Level) -> Option<f64> {
+    /// Payload rate of one block of [`BAR`] bytes in MB/s, with its evidence; `None` where a host lacks the level.
+    fn bar(&self, fabric: &str, level: Level) -> Option<(f64, Evidence)> {
         let run = match level {
-            Level::Deposit => return Some(self.deposit(fabric, BAR, 1, Series::RemoteDirect).rate / 1e6),
+            Level::Deposit => {
+                let time = self.deposit(fabric, BAR, 1, Series::RemoteDirect);
+                return Some((time.rate / 1e6, self.evidence(fabric)));
+            }
             Level::Tcp => &self.sockets,
             Level::Restricted | Level::Postal => &self.bars,
         };
         let wanted = [("fabric", json!(fabric)), ("semantics", json!(level.semantics()))];
-        run.with(&wanted).next().map(|record| number(record, "bandwidth_MBps"))
+        run.with(&wanted).next().map(|record| (number(record, "bandwidth_MBps"), Evidence::of_records([record])))
     }
 }
 
@@ -151,7 +161,8 @@ pub(super) fn report() -> Result<Report, Error> {
     let claims = library.published("k98").map_err(|mistakes| wrong(&mistakes))?;
     let model = Model::open(&library)?;
     let series = figures::series(&model);
-    let claims = claims.iter().flat_map(|claim| claims::rows(&model, claim, &series)).collect();
+    let claims = claims.iter().map(|claim| claims::rows(&model, claim, &series)).collect::<Result<Vec<_>, Error>>()?;
+    let claims = claims.into_iter().flatten().collect();
     let title = "Kurmann and Stricker 1998, A Comparison of Two Gigabit SAN/LAN Technologies: SCI versus Myrinet";
     Ok(Report { name: "K98", title, claims, series })
 }

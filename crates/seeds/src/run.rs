@@ -1,5 +1,6 @@
 //! Questions whose records a study's rows and figures are read from.
 
+use crate::evidence::Evidence;
 use hotlink_study::simulate::request::Request;
 use hotlink_study::{Error, Unwatched};
 use serde_json::Value;
@@ -26,6 +27,7 @@ pub struct Question {
 pub(super) struct Run {
     pub(super) command: &'static str,
     records: Vec<Value>,
+    evidence: Evidence,
 }
 
 impl Run {
@@ -34,11 +36,18 @@ impl Run {
         let Question { command, request } = question;
         let wrong = |error: Error| Error::Input(format!("{command}: {error}"));
         let records = request.run(&Unwatched).map_err(wrong)?;
-        Ok(Run { command, records: records.into_iter().map(Value::from).collect() })
+        Ok(Run::of(command, records.into_iter().map(Value::from).collect()))
+    }
+    fn of(command: &'static str, records: Vec<Value>) -> Run {
+        Run { command, evidence: Evidence::of_records(&records), records }
     }
     /// Measures on this machine.
     pub(super) fn measured(command: &'static str, measure: &dyn Measure) -> Result<Run, Error> {
-        Ok(Run { command, records: measure.records(command)? })
+        Ok(Run::of(command, measure.records(command)?))
+    }
+    /// What its records rest on.
+    pub(super) fn evidence(&self) -> Evidence {
+        self.evidence.clone()
     }
     /// Records whose keys have these values, in the command's order.
     pub(super) fn with<'a>(&'a self, wanted: &'a [(&'a str, Value)]) -> impl Iterator<Item = &'a Value> {

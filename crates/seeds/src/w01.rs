@@ -7,14 +7,16 @@ mod claims;
 mod figures;
 mod runs;
 
+use crate::evidence::Found;
 use crate::run::{Measure, Question, number};
-use crate::{Kind, Report, Row};
+use crate::{Report, Row};
 use hotlink_fabric::catalog::{Claim, Library, Mistake};
+use hotlink_fabric::spec::FabricSpec;
 use hotlink_sim::host::{Deposit, Host, Series};
 use hotlink_sim::port::Adapter;
 use hotlink_sim::{Plan, Settings};
-use hotlink_study::Error;
-use hotlink_study::Source;
+use hotlink_study::ask::Method;
+use hotlink_study::{Error, Source};
 use runs::Runs;
 use serde_json::Value;
 
@@ -35,7 +37,8 @@ pub(super) fn report(measure: Option<&dyn Measure>) -> Result<Report, Error> {
     let host = Host::new(&spec).map_err(|error| Error::Input(error.to_string()))?;
     let (setups, runs) = (Setups::new()?, Runs::new(measure)?);
     let series = figures::series(&runs, &host, &setups);
-    let mut rows: Vec<Row> = claims.iter().filter(|claim| claim.id == "G027").map(|c| by_stores(&host, c)).collect();
+    let stored = claims.iter().filter(|claim| claim.id == "G027").map(|claim| by_stores(&spec, claim));
+    let mut rows: Vec<Row> = stored.collect::<Result<_, Error>>()?;
     rows.extend(claims.iter().flat_map(|claim| claims::rows(&runs, &setups, claim)));
     let title = "Worringen, Seifert and Bemmerl 2001, Efficient Asynchronous Message Passing via SCI with Zero-Copying";
     Ok(Report { name: "W01", title, claims: rows, series })
@@ -63,11 +66,14 @@ fn mib(record: &Value) -> f64 {
 }
 
 /// The other way to move regular segments, which the seed does not say it took.
-fn by_stores(host: &Host, claim: &Claim) -> Row {
-    let rate = host.deposit(&Deposit::new(LARGE, 1, Series::RemoteDirect)).rate / f64::from(1 << 20);
-    let row = Row::new(claim, Kind::Prediction).also("method", "packet").also("fabric", FABRIC);
-    let row = row.reading("stores through write combining").reproduced(rate).within(10.0).known_not_to_hold();
-    row.under("8 MiB; the processor's loads and the issue of combined stores limit it")
+fn by_stores(spec: &FabricSpec, claim: &Claim) -> Result<Row, Error> {
+    let rate = |spec: &FabricSpec| {
+        let host = Host::new(spec).map_err(|error| Error::Input(error.to_string()))?;
+        Ok(host.deposit(&Deposit::new(LARGE, 1, Series::RemoteDirect)).rate / f64::from(1 << 20))
+    };
+    let row = Found::by(Method::Packet, spec, rate)?.row(claim).also("fabric", FABRIC);
+    let row = row.reading("stores through write combining").known_not_to_hold();
+    Ok(row.under("8 MiB; the processor's loads and the issue of combined stores limit it"))
 }
 
 fn wrong(mistakes: &[Mistake]) -> Error {

@@ -29,7 +29,7 @@ pub(crate) struct Args {
     /// The studies: K98 (SCI, Myrinet and T3D at three levels, Kurmann and Stricker 1998), W01 (zero-copy message
     /// passing over SCI, Worringen, Seifert and Bemmerl 2001), M02 (throughput and cost of SCI and Myrinet, Millich,
     /// George and Oral 2002), H06 (hardware barrier, Hoefler 2006), P01 (collectives on QsNet, Petrini, Coll, Frachtenberg
-    /// and Hoisie 2001).
+    /// and Hoisie 2001), others (results of the same hardware by others).
     #[arg(value_parser = word::<Study>(), ignore_case = true, required_unless_present = "score")]
     studies: Vec<Study>,
     /// Print one line for each study instead of its rows (all studies if none is named): predictions, how many of them come
@@ -88,6 +88,7 @@ fn score(studies: &[Study], output: &mut Output) -> Result<(), Failure> {
         "predictions_met",
         "orderings_held",
         "orderings_not_held",
+        "bounds",
         "fits",
         "identities",
         "gaps",
@@ -166,7 +167,7 @@ fn summary(report: &Report) -> Table {
         let error = row.error_pct().map(|error| format!("{error:.1}")).unwrap_or_default();
         let cells = [&row.quantity, &reading, &text(&row.published), &text(&row.reproduced), &row.unit, &error];
         let cells = cells.map(|cell| shortened(cell));
-        let ends = [row.kind.name().to_owned(), row.verdict().to_owned()];
+        let ends = [row.class().name().to_owned(), row.verdict().to_owned()];
         std::iter::once(row.id.clone()).chain(cells).chain(ends).collect()
     });
     let count = |verdict| report.claims.iter().filter(|row| row.verdict() == verdict).count();
@@ -178,7 +179,7 @@ fn summary(report: &Report) -> Table {
         format!("{} {}{reading}: {why}", row.verdict(), row.id)
     }));
     notes.push(format!(
-        "\n{} rows hold, {} do not hold as printed, {} are gaps; calibrated rows are inputs or fitted, no evidence.",
+        "\n{} rows hold, {} do not hold as printed, {} are gaps; rows of kind identity or fit are no evidence.",
         count("yes"),
         count("NO"),
         count("gap")
@@ -246,8 +247,9 @@ mod tests {
 
     #[test]
     fn a_row_names_the_command_that_asks_its_question() {
-        let questions: Vec<_> = [Study::K98, Study::W01].into_iter().flat_map(Study::questions).collect();
-        assert_eq!(questions.len(), 11);
+        let questions: Vec<_> =
+            [Study::K98, Study::W01, Study::Others].into_iter().flat_map(Study::questions).collect();
+        assert_eq!(questions.len(), 14);
         for question in questions {
             let words = std::iter::once("hotlink").chain(question.command.split(' ')).map(Into::into);
             let cli = crate::parse(&words.collect::<Vec<_>>()).unwrap();

@@ -31,7 +31,8 @@ fn every_claim_of_m02_has_a_row_with_every_key() {
         for key in ["id", "quantity", "published", "reproduced", "unit", "error_pct", "kind", "holds", "conditions"] {
             assert!(record.get(key).is_some(), "{record} lacks {key}");
         }
-        assert!(["prediction", "calibrated", "ordering"].contains(&record["kind"].as_str().unwrap()), "{record}");
+        let kinds = ["prediction", "ordering", "bound", "fit", "identity", "point", "gap"];
+        assert!(kinds.contains(&record["kind"].as_str().unwrap()), "{record}");
         let silent = record["reproduced"].is_null();
         assert_eq!(silent, record.get("gap").is_some(), "what is not reproduced says why: {record}");
     }
@@ -73,8 +74,8 @@ fn crossovers_are_the_known_ones() {
 #[test]
 fn rows_from_fitted_prices_or_inputs_are_no_predictions() {
     for id in ["G077", "G078", "G082", "G092", "G093", "G094", "G095", "G108", "G109"] {
-        let input = of(id).filter(|record| record["unit"] != "% of theory");
-        assert!(input.into_iter().all(|record| record["kind"] == "calibrated"), "{id}");
+        let known = |record: &Value| ["fit", "identity", "point"].contains(&record["kind"].as_str().unwrap());
+        assert!(of(id).all(known), "{id}");
     }
 }
 
@@ -102,7 +103,7 @@ fn figures_are_drawn_and_scores_add_up() {
     let (lines, predictions): (Vec<&Value>, Vec<&Value>) = records.iter().partition(|record| record["kind"] == "score");
     let sum = |key: &str| lines.iter().map(|line| line[key].as_u64().expect(key)).sum::<u64>();
     assert_eq!((lines.len(), predictions.len() as u64), (2, sum("predictions")));
-    let met = predictions.iter().filter(|record| record["met"] == true).count() as u64;
+    let met = predictions.iter().filter(|record| record["holds"] == true).count() as u64;
     assert_eq!(met, sum("predictions_met"));
     let errors: Vec<f64> =
         predictions.iter().map(|record| record["error_pct"].as_f64().expect("a number").abs()).collect();
@@ -116,7 +117,7 @@ fn the_figures_in_time_are_simulated() {
     for (id, points) in [("G102", 28), ("G103", 21), ("G106", 36)] {
         let points_of = |record: &&Value| record.get("senders").is_some();
         assert_eq!(of(id).filter(points_of).count(), points, "{id}");
-        assert_eq!(read_as(id, "plateau: most senders, largest message")["kind"], "calibrated");
+        assert_eq!(read_as(id, "plateau: most senders, largest message")["kind"], "fit");
     }
     let simulated: Vec<&Value> = of("G107").filter(|record| record["efficiency"].is_number()).collect();
     assert!(simulated.len() > 40, "{}", simulated.len());

@@ -39,7 +39,10 @@ fn what_holds_and_what_does_not_is_as_known() {
     let failing: Vec<(&str, Option<f64>)> = records()
         .iter()
         .filter(|record| record["holds"] == false)
-        .map(|record| (record["id"].as_str().expect("an id"), record["published"].as_f64()))
+        .map(|record| {
+            let printed = record.get("axis_MBps").unwrap_or(&record["published"]);
+            (record["id"].as_str().expect("an id"), printed.as_f64())
+        })
         .collect();
     let known = [("G016", 126.0), ("G017", 90.0), ("G017", 120.0), ("G021", 80.0)].map(|(id, axis)| (id, Some(axis)));
     assert_eq!(failing, known);

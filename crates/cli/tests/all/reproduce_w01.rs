@@ -12,7 +12,7 @@ fn records() -> Vec<Value> {
 }
 
 #[test]
-fn every_claim_of_w01_is_answered_and_fitted_is_called_calibrated() {
+fn every_claim_of_w01_is_answered_and_what_is_fitted_is_called_so() {
     let records = records();
     golden::check("w01", &records);
     let of = |id: &str| records.iter().filter(|record| record["id"] == id).cloned().collect::<Vec<_>>();
@@ -24,7 +24,7 @@ fn every_claim_of_w01_is_answered_and_fitted_is_called_calibrated() {
         assert_eq!(record["reproduced"].is_null(), record.get("gap").is_some(), "{record}");
         assert_eq!(record["holds"], record["known_to_hold"], "{record}");
         if record.get("fitted_parameter").is_some() {
-            assert_eq!(record["kind"], "calibrated");
+            assert_eq!(record["kind"], "fit");
         }
     }
     for (id, published) in [("G027", 230.0), ("G028", 190.0)] {

@@ -1,6 +1,6 @@
 //! `simulate` over the message-passing stack: the benchmarks of `measure` in virtual time.
 
-use crate::common::records_of;
+use crate::common::{place, records_of, refuses};
 use serde_json::Value;
 use std::process::{Command, Output};
 
@@ -199,21 +199,17 @@ fn injected_faults_cost_time_and_the_data_arrive_all_the_same() {
 
 #[test]
 fn a_side_that_lacks_a_benchmark_names_the_other() {
-    for (line, words) in [
+    let lines = [
         ("simulate memory", "`hotlink measure`"),
         ("measure goal", "`hotlink simulate`"),
         ("simulate stream --fabric gige --direction self", "`hotlink measure stream`"),
-    ] {
-        let output = hotlink(line);
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{line}: {told}");
-        assert!(told.contains(words), "{line}: {told}");
-    }
+    ];
+    refuses(&place("stack-one-side"), &lines);
 }
 
 #[test]
 fn what_cannot_be_is_refused_with_what_is_allowed() {
-    for (line, words) in [
+    let lines = [
         ("simulate cache-study --plan plan.toml --buffers 3", "cannot be used with '--buffers"),
         ("simulate cache-study --size 128KiB", "cannot hold a message of 131072 B"),
         ("simulate bcast --fabric gige --nodes 8 --algorithm bruck", "binomial"),
@@ -222,12 +218,8 @@ fn what_cannot_be_is_refused_with_what_is_allowed() {
         ("simulate reduce --fabric gige --nodes 8 --size 12", "multiples of 8"),
         ("simulate pingpong --fabric gige --stack packet --memory regular", "--stack message"),
         ("simulate bcast --fabric gige --size 8", "--nodes"),
-    ] {
-        let output = hotlink(line);
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{line}: {told}");
-        assert!(told.contains(words), "{line}: {told}");
-    }
+    ];
+    refuses(&place("stack-refused"), &lines);
 }
 
 #[test]

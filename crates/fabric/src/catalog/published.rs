@@ -21,6 +21,8 @@ pub struct Claim {
     pub conditions: String,
     /// Where in the study.
     pub source: String,
+    /// Inputs that were taken from it or fitted to it (`qsnet/parameter.acknowledge_time`): no evidence for it.
+    pub gives: Vec<String>,
 }
 
 impl Library {
@@ -54,8 +56,9 @@ fn read(sheet: &Sheet<'_>) -> Vec<Claim> {
 fn read_claim(id: String, table: Table<'_>) -> Option<Claim> {
     let (system, quantity, value) = (table.text("system"), table.text("quantity"), table.text("value"));
     let (unit, conditions) = (table.text_opt("unit"), table.text_opt("conditions"));
-    let source = table.text("source");
+    let (source, gives) = (table.text("source"), table.texts("gives"));
+    let gives = gives.into_iter().map(|(input, _)| input).collect();
     table.finish();
     let (unit, conditions) = (unit.unwrap_or_default(), conditions.unwrap_or_default());
-    Some(Claim { id, system: system?, quantity: quantity?, value: value?, unit, conditions, source: source? })
+    Some(Claim { id, system: system?, quantity: quantity?, value: value?, unit, conditions, source: source?, gives })
 }

@@ -1,30 +1,34 @@
 //! Row by row: what H06 prints, and what the models give.
 
 use super::abinit::Kernel;
-use super::machine::{Machines, Software};
-use crate::{Kind, Row};
+use super::machine::{Machines, Software, hardware_us, network, software_us};
+use crate::Row;
+use crate::evidence::{Evidence, unasked};
 use hotlink_fabric::catalog::Claim;
-use hotlink_fabric::spec::Value;
+use hotlink_fabric::spec::{FabricSpec, Value};
 use hotlink_fabric::units::Time;
 use hotlink_sim::barrier::BarrierNetwork;
+use hotlink_study::ask::Method;
 
 /// The rows of one claim; none where it is not known.
 pub(super) fn rows(machines: &Machines, kernel: &Kernel, claim: &Claim) -> Vec<Row> {
     match claim.id.as_str() {
         "G049" => earth_simulator(machines, claim),
         "G050" => bluegene(machines, claim),
-        "G051" => vec![input(claim, &machines.spec("hwbarr").enter)],
-        "G052" => vec![input(claim, &machines.spec("hwbarr").read)],
+        "G051" => vec![input(claim, &network(machines.fabric("hwbarr")).enter)],
+        "G052" => vec![input(claim, &network(machines.fabric("hwbarr")).read)],
         "G053" => vec![per_node(machines, claim)],
         "G054" => model(machines, claim),
         "G055" => vec![in_mpi(machines, claim)],
-        "G056" => vec![input_us(claim, machines.spec("hwbarr").software().us()).under("fitted: G055 less G054")],
+        "G056" => {
+            vec![input_us(claim, network(machines.fabric("hwbarr")).software().us()).under("fitted: G055 less G054")]
+        }
         "G057" => vec![software(machines, claim, Software::Gige, 80.0)],
         "G058" => vec![software(machines, claim, Software::Infiniband, 14.0)],
-        "G059" => vec![Row::new(claim, Kind::Calibrated).reproduced(8.0).under("input of the kernel")],
-        "G060" => vec![Row::new(claim, Kind::Calibrated).reproduced(65.0).under("input of the kernel")],
+        "G059" => vec![stated(claim).reproduced(8.0).under("input of the kernel")],
+        "G060" => vec![stated(claim).reproduced(65.0).under("input of the kernel")],
         "G061" => {
-            vec![Row::new(claim, Kind::Calibrated).published(274.0, "s").reproduced(274.0).under("input of the kernel")]
+            vec![stated(claim).published(274.0, "s").reproduced(274.0).under("input of the kernel")]
         }
         "G062" => vec![run_time(kernel, claim)],
         "G063" => vec![mpi_reduction(kernel, claim)],
@@ -32,7 +36,7 @@ pub(super) fn rows(machines: &Machines, kernel: &Kernel, claim: &Claim) -> Vec<R
         "G065" => vec![gates(claim)],
         "G066" => vec![wires(claim)],
         "G067" => vec![accesses(machines, claim)],
-        "G068" => vec![Row::new(claim, Kind::Calibrated).gap("an address of the PC, nothing that a model gives")],
+        "G068" => vec![stated(claim).gap("an address of the PC, nothing that a model gives")],
         _ => Vec::new(),
     }
 }
@@ -42,83 +46,66 @@ fn input(claim: &Claim, value: &Value<Time>) -> Row {
 }
 
 fn input_us(claim: &Claim, us: f64) -> Row {
-    Row::new(claim, Kind::Calibrated).reproduced(us).within(0.01)
+    stated(claim).reproduced(us)
+}
+
+/// A value as H06 or the catalog states it.
+fn stated(claim: &Claim) -> Row {
+    Row::new(claim, Evidence::stated())
+}
+
+/// A barrier of so many nodes that arrive together.
+fn by_hardware(machines: &Machines, claim: &Claim, name: &str, nodes: u32) -> Row {
+    let found = machines.found(Method::Packet, name, |machine| hardware_us(machine, nodes));
+    found.row(claim).reading(&format!("{nodes} nodes")).also("nodes", nodes)
 }
 
 /// The wires' time is fitted at 512 nodes, and that decrements do not queue is fitted to the absence of growth.
 fn earth_simulator(machines: &Machines, claim: &Claim) -> Vec<Row> {
-    [2, 16, 128, 512]
-        .map(|nodes| {
-            Row::new(claim, Kind::Calibrated)
-                .reproduced(machines.hardware_us("earth-simulator", nodes))
-                .within(5.0)
-                .reading(&format!("{nodes} nodes"))
-                .under("hop fitted at 512 nodes by the closed form, serial time to no growth; a read under way saves 0.1 us")
-                .also("nodes", nodes)
-        })
-        .into()
+    let why = "hop fitted at 512 nodes by the closed form, serial time to no growth; a read under way saves 0.1 us";
+    [2, 16, 128, 512].map(|nodes| by_hardware(machines, claim, "earth-simulator", nodes).under(why)).into()
 }
 
 /// The wires' time is fitted at 65,536 nodes; that fewer nodes take as long follows from the tree's full height.
 fn bluegene(machines: &Machines, claim: &Claim) -> Vec<Row> {
-    [2, 512, 8192, 65_536]
-        .map(|nodes| {
-            let fitted = nodes == 65_536;
-            let kind = if fitted { Kind::Calibrated } else { Kind::Prediction };
-            let how = if fitted {
-                "hop and gate fitted here by the closed form; a read under way saves 0.05 us"
-            } else {
-                "fitted at 65536 nodes only"
-            };
-            Row::new(claim, kind)
-                .reproduced(machines.hardware_us("bluegene-l", nodes))
-                .within(5.0)
-                .reading(&format!("{nodes} nodes"))
-                .under(how)
-                .also("nodes", nodes)
-        })
-        .into()
+    let why = "hop and gate fitted at 65536 nodes by the closed form; a read under way saves 0.05 us";
+    [2, 512, 8192, 65_536].map(|nodes| by_hardware(machines, claim, "bluegene-l", nodes).under(why)).into()
 }
 
 fn per_node(machines: &Machines, claim: &Claim) -> Row {
-    let each_us = machines.spec("hwbarr").gate_per_input().us();
-    Row::new(claim, Kind::Calibrated)
-        .published(0.01, "us per node")
-        .reproduced(each_us)
-        .within(0.01)
-        .under("input of the model")
+    let each_us = network(machines.fabric("hwbarr")).gate_per_input().us();
+    stated(claim).published(0.01, "us per node").reproduced(each_us).under("input of the model")
+}
+
+/// H06's equation for four nodes.
+fn equation_us(machine: &FabricSpec) -> f64 {
+    network(machine).latency(4, false).map_or(f64::NAN, Time::us)
 }
 
 /// The closed form, and what a simulation of wires and polls gives: a read under way may see the change earlier.
 fn model(machines: &Machines, claim: &Claim) -> Vec<Row> {
-    let formula = machines.spec("hwbarr").latency(4, false).map_or(f64::NAN, Time::us);
-    let together = machines.hardware_us("hwbarr", 4);
+    let formula = machines.found(Method::Formula, "hwbarr", equation_us);
+    let together = machines.found(Method::Packet, "hwbarr", |machine| hardware_us(machine, 4));
     vec![
-        Row::new(claim, Kind::Prediction).reproduced(formula).within(0.01).reading("closed form"),
-        Row::new(claim, Kind::Prediction)
-            .reproduced(together)
-            .within(2.0)
-            .reading("event by event")
-            .under("the read that sees the change is under way when it comes"),
+        formula.row(claim).reading("closed form"),
+        together.row(claim).reading("event by event").under("the read that sees the change is under way when it comes"),
     ]
 }
 
 fn in_mpi(machines: &Machines, claim: &Claim) -> Row {
-    let spec = machines.spec("hwbarr");
-    let formula = spec.latency(4, false).map_or(f64::NAN, Time::us);
-    let framework = spec.software().us();
-    Row::new(claim, Kind::Calibrated)
-        .reproduced(formula + framework)
-        .within(0.01)
-        .under("the closed form and the framework's overhead, which was fitted to this very claim")
-        .also("barrier_us", formula)
-        .also("framework_us", framework)
+    let software = |machine: &FabricSpec| network(machine).software().us();
+    machines
+        .found(Method::Formula, "hwbarr", |machine| equation_us(machine) + software(machine))
+        .row(claim)
+        .under("the closed form and the framework's overhead")
+        .also("barrier_us", equation_us(machines.fabric("hwbarr")))
+        .also("framework_us", software(machines.fabric("hwbarr")))
         .also("simulated_period_us", period_us(machines))
 }
 
 /// Mean period of a thousand barriers in a row through the library, as PMB counts.
 fn period_us(machines: &Machines) -> f64 {
-    let spec = machines.spec("hwbarr");
+    let spec = network(machines.fabric("hwbarr"));
     let mut network = BarrierNetwork::new(spec, 4, false).expect("four nodes");
     let mut at = vec![Time::ZERO; 4];
     for _ in 0..1000 {
@@ -129,21 +116,20 @@ fn period_us(machines: &Machines) -> f64 {
 }
 
 fn software(machines: &Machines, claim: &Claim, software: Software, printed_us: f64) -> Row {
-    Row::new(claim, Kind::Prediction)
+    let found = machines.found(Method::Loggp, software.fabric(), |machine| software_us(machine, 4));
+    found
+        .row(claim)
         .published(printed_us, "us")
-        .reproduced(machines.software_us(software, 4))
-        .within(25.0)
+        .known_not_to_hold()
         .under("dissemination, two rounds of half a round trip that others measured on other machines (2007, QDR)")
         .also("fabric", software.fabric())
 }
 
 /// Run times are printed to the second.
 fn run_time(kernel: &Kernel, claim: &Claim) -> Row {
-    let run_s = kernel.hardware_run_s();
-    Row::new(claim, Kind::Prediction)
+    Row::new(claim, Kernel::evidence())
         .published(267.0, "s")
-        .reproduced(run_s)
-        .holds((run_s - 267.0).abs() <= 1.0)
+        .reproduced(kernel.hardware_run_s())
         .under("kernel fitted to G064; near 274 s less half of 14.25 s whatever its skew")
         .also("saved_s", kernel.saved_s())
         .also("barriers", kernel.barriers)
@@ -151,21 +137,18 @@ fn run_time(kernel: &Kernel, claim: &Claim) -> Row {
 }
 
 fn mpi_reduction(kernel: &Kernel, claim: &Claim) -> Row {
-    Row::new(claim, Kind::Prediction)
+    Row::new(claim, Kernel::evidence())
         .published(32.0, "%")
         .reproduced(kernel.saved_s() / Kernel::mpi_s() * 100.0)
-        .within(5.0)
         .under("kernel; arithmetic of G059, G060 and G064")
 }
 
 /// The fit, with what is skew told apart.
 fn halved(kernel: &Kernel, claim: &Claim) -> Vec<Row> {
     let (before, after, skew) = (Kernel::barrier_s(), kernel.hardware_barrier_s(), kernel.skew_s());
-    let row = || Row::new(claim, Kind::Calibrated);
-    let hardware = row()
+    let hardware = Row::new(claim, Kernel::evidence())
         .published(50.0, "% left")
         .reproduced(after / before * 100.0)
-        .within(1.0)
         .reading("with the hardware barrier")
         .under("fitted: skew and number of barriers")
         .also("barrier_gige_s", before)
@@ -174,33 +157,33 @@ fn halved(kernel: &Kernel, claim: &Claim) -> Vec<Row> {
         .also("skew_share_of_gige_barrier", skew / before)
         .also("removable_s", before - skew)
         .also("removed_s", before - after);
-    let skew = Row::point(&claim.id, "Abinit: MPI_Barrier overhead", Kind::Calibrated, skew / before * 100.0, "% left")
+    let share = skew / before * 100.0;
+    let skew = Row::point(&claim.id, "Abinit: MPI_Barrier overhead", Kernel::evidence(), share, "% left")
         .reading("skew: with a barrier that costs nothing")
         .under("the part that no barrier can remove, as the fitted kernel has it; H06 prints no number");
     vec![hardware, skew]
 }
 
 fn gates(claim: &Claim) -> Row {
-    Row::new(claim, Kind::Calibrated)
-        .gap("a property of the circuit: see rtl/barrier and its synthesis; models take its time")
+    stated(claim).gap("a property of the circuit: see rtl/barrier and its synthesis; models take its time")
 }
 
 /// Twelve outputs: one signals, eleven choose the barrier.
 fn wires(claim: &Claim) -> Row {
     let (outputs, signal) = (12u32, 1u32);
-    Row::new(claim, Kind::Prediction)
+    stated(claim)
         .published(2048.0, "barriers")
         .reproduced(1u64 << (outputs - signal))
-        .within(0.0)
         .under("twelve outputs, one of which signals")
 }
 
 fn accesses(machines: &Machines, claim: &Claim) -> Row {
-    let mut network = BarrierNetwork::new(machines.spec("hwbarr"), 4, false).expect("four nodes");
+    let machine = unasked(machines.fabric("hwbarr"));
+    let mut network = BarrierNetwork::new(network(&machine), 4, false).expect("four nodes");
     let together = network.barrier(0, &[Time::ZERO; 4]).expect("a safe barrier").reads as f64 / 4.0;
     let late = [Time::ZERO, Time::ZERO, Time::ZERO, Time::from_us(12.0)];
     let waiting = network.barrier(0, &late).expect("a safe barrier").reads as f64 / 4.0;
-    Row::new(claim, Kind::Prediction)
+    Row::new(claim, Evidence::of(Method::Packet, &machine))
         .reproduced(format!("1 write; {together} reads arriving together, {waiting} on average with one 12 us late"))
         .holds(together == 1.0 && waiting > 1.0)
         .under("event by event")

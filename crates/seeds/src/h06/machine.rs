@@ -1,13 +1,17 @@
 //! The machines of H06 with the catalog's values: barrier networks, and the software barrier it compares with.
 
+use crate::evidence::Found;
 use hotlink_bench::Step;
 use hotlink_fabric::barrier::BarrierSpec;
 use hotlink_fabric::catalog::{Library, Mistake};
 use hotlink_fabric::ledger::Inputs;
+use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
 use hotlink_loggp::{Curve, LogGops, Machine, PerByte};
 use hotlink_sim::barrier::BarrierNetwork;
+use hotlink_study::ask::Method;
 use hotlink_study::simulate::loggp::recorded;
+use std::convert::Infallible;
 
 /// The networks of H06 s24 that have no barrier hardware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,60 +29,57 @@ impl Software {
     }
 }
 
-/// Fabrics of the catalog with a barrier network, and LogGP parameters of those without.
+/// The machines of the catalog that H06 tells of: with a barrier network, and without.
 pub(super) struct Machines {
-    pub(super) hardware: Vec<(String, BarrierSpec)>,
-    gige: LogGops,
-    infiniband: LogGops,
+    fabrics: Vec<FabricSpec>,
 }
 
-const HARDWARE: [&str; 7] = ["bluegene-l", "cm5", "earth-simulator", "hwbarr", "papers", "sharp", "t3d-barrier"];
+pub(super) const HARDWARE: [&str; 7] =
+    ["bluegene-l", "cm5", "earth-simulator", "hwbarr", "papers", "sharp", "t3d-barrier"];
 
 impl Machines {
     pub(super) fn open(library: &Library) -> Result<Machines, Vec<Mistake>> {
-        let mut hardware = Vec::new();
-        for name in HARDWARE {
-            let spec = library.fabric(name)?.spec;
-            hardware.extend(spec.barrier.map(|barrier| (spec.name, barrier)));
-        }
-        let loggp = |software: Software| {
-            let spec = library.fabric(software.fabric())?.spec;
-            let inputs = Inputs::new(&spec);
-            let ps = |name: &str| inputs.require(name).expect("the embedded catalog or its technology states it");
-            let (send, recv) = (ps("host_overhead_send"), ps("host_overhead_recv"));
-            // Half a round trip is o_s + L + o_r; what the catalog does not tell apart stays in L.
-            let latency = Time((ps("mpi_latency") - send - recv).max(0.0).round() as u64);
-            Ok::<LogGops, Vec<Mistake>>(short_messages(
-                latency,
-                Time(((send + recv) / 2.0).round() as u64),
-                Time(ps("message_gap").round() as u64),
-            ))
-        };
-        Ok(Machines { hardware, gige: loggp(Software::Gige)?, infiniband: loggp(Software::Infiniband)? })
+        let software = [Software::Gige, Software::Infiniband].map(Software::fabric);
+        let names = HARDWARE.iter().chain(&software);
+        let fabrics = names.map(|name| Ok(library.fabric(name)?.spec)).collect::<Result<_, Vec<Mistake>>>()?;
+        Ok(Machines { fabrics })
     }
 
-    pub(super) fn spec(&self, name: &str) -> &BarrierSpec {
-        let found = self.hardware.iter().find(|(known, _)| known == name);
-        &found.expect("the embedded catalog has the machines of H06").1
+    pub(super) fn fabric(&self, name: &str) -> &FabricSpec {
+        self.fabrics.iter().find(|spec| spec.name == name).expect("the embedded catalog has the machines of H06")
     }
 
-    /// A barrier of nodes that arrive together, simulated.
-    pub(super) fn hardware_us(&self, name: &str, nodes: u32) -> f64 {
-        let mut network = BarrierNetwork::new(self.spec(name), nodes, false).expect("a size that the machine has");
-        let run = network.barrier(0, &vec![Time::ZERO; nodes as usize]).expect("a safe barrier");
-        run.latency().us()
+    /// A number that an engine makes of a machine.
+    pub(super) fn found(&self, method: Method, name: &str, answer: impl Fn(&FabricSpec) -> f64) -> Found {
+        let asked = Found::by(method, self.fabric(name), |spec| Ok::<f64, Infallible>(answer(spec)));
+        asked.unwrap_or_else(|never| match never {})
     }
+}
 
-    /// A dissemination barrier of empty messages, simulated.
-    pub(super) fn software_us(&self, software: Software, nodes: u32) -> f64 {
-        let machine = match software {
-            Software::Gige => &self.gige,
-            Software::Infiniband => &self.infiniband,
-        };
-        let barrier: Step = "barrier:dissemination".parse().expect("a known collective");
-        let machine = Machine::of_messages(software.fabric(), *machine);
-        recorded(&machine, &[barrier], 1, nodes).expect("a barrier that ends").1.elapsed.us()
-    }
+/// The machine's barrier network.
+pub(super) fn network(machine: &FabricSpec) -> &BarrierSpec {
+    machine.barrier().expect("a machine with barrier hardware")
+}
+
+/// A barrier of nodes that arrive together, simulated.
+pub(super) fn hardware_us(machine: &FabricSpec, nodes: u32) -> f64 {
+    let mut network = BarrierNetwork::new(network(machine), nodes, false).expect("a size that the machine has");
+    let run = network.barrier(0, &vec![Time::ZERO; nodes as usize]).expect("a safe barrier");
+    run.latency().us()
+}
+
+/// A dissemination barrier of empty messages, simulated on the machine's LogGP values.
+pub(super) fn software_us(machine: &FabricSpec, nodes: u32) -> f64 {
+    let inputs = Inputs::new(machine);
+    let ps = |name: &str| inputs.require(name).expect("the embedded catalog or its technology states it");
+    let (send, recv) = (ps("host_overhead_send"), ps("host_overhead_recv"));
+    // Half a round trip is o_s + L + o_r; what the catalog does not tell apart stays in L.
+    let latency = Time((ps("mpi_latency") - send - recv).max(0.0).round() as u64);
+    let overhead = Time(((send + recv) / 2.0).round() as u64);
+    let machine_of_bytes = short_messages(latency, overhead, Time(ps("message_gap").round() as u64));
+    let barrier: Step = "barrier:dissemination".parse().expect("a known collective");
+    let machine = Machine::of_messages(&machine.name, machine_of_bytes);
+    recorded(&machine, &[barrier], 1, nodes).expect("a barrier that ends").1.elapsed.us()
 }
 
 /// A machine for messages of a byte.

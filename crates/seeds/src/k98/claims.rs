@@ -1,29 +1,32 @@
 //! Each claim of K98 beside the model's answer: the platforms, the label 126, the axes, the orderings.
 
 use super::{BLOCK, FABRICS, LARGE, Level, Model, STRIDES};
-use crate::{Kind, Row};
+use crate::Row;
+use crate::evidence::{Evidence, Found};
 use hotlink_fabric::catalog::Claim;
-use hotlink_fabric::spec::Role;
-use hotlink_sim::host::{Deposit, Series};
+use hotlink_fabric::spec::{FabricSpec, Role};
+use hotlink_sim::host::{Deposit, Host, Series};
+use hotlink_study::Error;
+use hotlink_study::ask::Method;
 
 const PCI: [&str; 3] = ["k98-myrinet", "k98-sci", "k98-clustar"];
 
 /// The rows of one claim.
-pub(super) fn rows(model: &Model, claim: &Claim, series: &[Row]) -> Vec<Row> {
-    match claim.id.as_str() {
+pub(super) fn rows(model: &Model, claim: &Claim, series: &[Row]) -> Result<Vec<Row>, Error> {
+    Ok(match claim.id.as_str() {
         "G001" => vec![input(claim, model.parameter("k98-myrinet", "cpu_clock") / 1e6)],
         "G002" => vec![input(claim, model.gross("k98-myrinet", Role::Memory) / 1e9)],
         "G003" => vec![bus_peak(model, claim)],
-        "G004" => vec![Row::new(claim, Kind::Calibrated).gap("no price list of 1998 is in the catalog")],
+        "G004" => vec![stated(claim).gap("no price list of 1998 is in the catalog")],
         "G005" => vec![input(claim, model.gross("k98-myrinet", Role::Link) * 8.0 / 1e9)],
         "G008" => vec![input(claim, model.parameter("k98-myrinet", "adapter_memory") / f64::from(1 << 20))],
         "G010" => link_rates(model, claim),
         "G013" => vec![input(claim, model.parameter("k98-t3d", "cpu_clock") / 1e6)],
         "G014" => {
-            vec![input(claim, model.gross("k98-t3d", Role::Link) * 8.0 / 1e9).published(1.28, "Gbit/s").within(0.1)]
+            vec![input(claim, model.gross("k98-t3d", Role::Link) * 8.0 / 1e9).published(1.28, "Gbit/s")]
         }
         "G006" | "G007" | "G009" | "G011" | "G012" | "G015" => vec![structure(model, claim)],
-        "G016" => vec![label_126(model, claim)],
+        "G016" => vec![label_126(model, claim)?],
         "G017" => axes(claim, series),
         "G018" => packing(claim, series),
         "G019" => raw_blocks(claim, series),
@@ -46,8 +49,8 @@ pub(super) fn rows(model: &Model, claim: &Claim, series: &[Row]) -> Vec<Row> {
         )],
         "G025" => vec![levels(model, claim, "tcp / mpi-postal", Level::Tcp, Level::Postal, 0.0..=0.99)],
         "G026" => vec![contiguous(model, claim), collapse(claim, series)],
-        _ => vec![Row::new(claim, Kind::Prediction).gap("not modelled")],
-    }
+        _ => vec![stated(claim).gap("not modelled")],
+    })
 }
 
 impl Model {
@@ -63,28 +66,29 @@ impl Model {
 
 /// An input of the model, as the catalog states it.
 fn stated(claim: &Claim) -> Row {
-    Row::new(claim, Kind::Calibrated).also("method", "published")
+    Row::new(claim, Evidence::stated())
 }
 
-/// A row of simulated deposits and messages.
-fn simulated(claim: &Claim, kind: Kind) -> Row {
-    Row::new(claim, kind).also("method", "packet")
+/// A row that rests on points of a figure.
+fn drawn<'a>(claim: &Claim, points: impl IntoIterator<Item = &'a Row>) -> Row {
+    let evidence = points.into_iter().fold(Evidence::stated(), |all, row| all.and(row.evidence.clone()));
+    Row::new(claim, evidence)
 }
 
 fn input(claim: &Claim, value: f64) -> Row {
-    stated(claim).reproduced(value).under("input of the model").within(0.1)
+    stated(claim).reproduced(value).under("input of the model")
 }
 
 fn bus_peak(model: &Model, claim: &Claim) -> Row {
     let peak = model.host("k98-myrinet").bus().map_or(f64::NAN, |bus| bus.peak() / 1e6);
-    Row::new(claim, Kind::Prediction).reproduced(peak).under("width x clock").within(0.1)
+    stated(claim).reproduced(peak).under("width x clock")
 }
 
 fn link_rates(model: &Model, claim: &Claim) -> Vec<Row> {
     let link = |fabric: &str| model.gross(fabric, Role::Link) * 8.0 / 1e9;
     vec![
         input(claim, link("k98-sci")).reading("SCI 1"),
-        input(claim, link("k98-clustar")).published(3.2, "Gbit/s").within(0.1).reading("CluStar"),
+        input(claim, link("k98-clustar")).published(3.2, "Gbit/s").reading("CluStar"),
     ]
 }
 
@@ -112,24 +116,14 @@ fn structure(model: &Model, claim: &Claim) -> Row {
 }
 
 /// The bus's clocks, the wait for memory behind its bridge, and bursts whose length the seed does not say.
-fn label_126(model: &Model, claim: &Claim) -> Row {
-    let host = model.host("k98-myrinet");
-    let deposit = Deposit::new(LARGE, 1, Series::RemoteDirect);
-    let rate = |host: &hotlink_sim::host::Host| host.deposit(&deposit).rate / 1e6;
-    let at = |burst: f64| {
-        let spec = hotlink_fabric::catalog::load("k98-myrinet").ok();
-        let spec = spec.map(|spec| spec.with_number("parameter.dma_burst", burst));
-        spec.and_then(|spec| hotlink_sim::host::Host::new(&spec).ok()).map_or(f64::NAN, |host| rate(&host))
+fn label_126(model: &Model, claim: &Claim) -> Result<Row, Error> {
+    let rate = |spec: &FabricSpec| {
+        let host = Host::new(spec).map_err(|error| Error::Input(error.to_string()))?;
+        Ok(host.deposit(&Deposit::new(LARGE, 1, Series::RemoteDirect)).rate / 1e6)
     };
-    simulated(claim, Kind::Prediction)
-        .reproduced(rate(host))
-        .under("8 MiB; bursts of 256 B, as later cards have them by default; the bridge's wait follows from the memory")
-        .within(10.0)
-        .known_not_to_hold()
-        .also("fabric", "k98-myrinet")
-        .also("interval_low", at(64.0))
-        .also("interval_high", at(4096.0))
-        .also("interval_of", "dma_burst from 64 B to 4 KiB")
+    let found = Found::by(Method::Packet, model.spec("k98-myrinet"), rate)?;
+    let why = "8 MiB; bursts of 256 B, as later cards have them by default; the bridge's wait follows from the memory";
+    Ok(found.row(claim).under(why).known_not_to_hold().also("fabric", "k98-myrinet"))
 }
 
 /// The points of a slide with fabric and series.
@@ -137,20 +131,18 @@ fn points<'a>(series: &'a [Row], slide: &'a str) -> impl Iterator<Item = &'a Row
     series.iter().filter(move |row| row.quantity.starts_with(slide))
 }
 
-fn highest<'a>(points: impl Iterator<Item = &'a Row>) -> f64 {
-    points.filter_map(|row| row.reproduced.as_f64()).fold(0.0, f64::max)
-}
-
 /// Whether the highest point lies below the axis' last label.
 fn axis(claim: &Claim, series: &[Row], slide: &str, last_label: f64) -> Row {
-    axis_of(claim, slide, highest(points(series, slide)), last_label)
+    axis_of(claim, slide, &points(series, slide).collect::<Vec<_>>(), last_label)
 }
 
-fn axis_of(claim: &Claim, slide: &str, highest: f64, last_label: f64) -> Row {
-    simulated(claim, Kind::Ordering)
+fn axis_of(claim: &Claim, slide: &str, points: &[&Row], last_label: f64) -> Row {
+    let highest = points.iter().filter_map(|row| row.reproduced.as_f64()).fold(0.0, f64::max);
+    drawn(claim, points.iter().copied())
         .reading(&format!("{slide}: highest point under the axis' last label"))
-        .published(last_label, "MB/s")
         .reproduced(highest)
+        .in_unit("MB/s")
+        .also("axis_MBps", last_label)
         .holds(highest <= last_label)
 }
 
@@ -159,9 +151,9 @@ fn axes(claim: &Claim, series: &[Row]) -> Vec<Row> {
         row.key("series").is_some_and(|name| name == Series::RemoteDirect.name())
             && row.key("stride").is_some_and(|stride| stride == 1)
     };
-    let s19 = highest(points(series, "s19").filter(|row| !is_label(row)));
+    let s19: Vec<&Row> = points(series, "s19").filter(|row| !is_label(row)).collect();
     vec![
-        axis_of(claim, "s19", s19, 90.0).under("without the point that K98 labels 126"),
+        axis_of(claim, "s19", &s19, 90.0).under("without the point that K98 labels 126"),
         axis(claim, series, "s21", 90.0)
             .known_not_to_hold()
             .under("CluStar at stride 1 comes to 96 MB/s, PCI's bound for bursts of 32 bytes: the model's chipset posts them without a pause"),
@@ -186,7 +178,8 @@ fn packing(claim: &Claim, series: &[Row]) -> Vec<Row> {
         let wins = |stride: &&u64| rate(Series::RemoteDmaUnpack, **stride) > rate(Series::RemoteDirect, **stride);
         let strides: Vec<String> = STRIDES.iter().filter(wins).map(u64::to_string).collect();
         let strides = if strides.is_empty() { "none".to_owned() } else { strides.join(",") };
-        simulated(claim, Kind::Prediction)
+        let of = series.iter().filter(|row| row.key("fabric").is_some_and(|name| name == fabric));
+        drawn(claim, of.filter(|row| row.id == "G018"))
             .reading(&format!("{fabric}: strides where unpacking beats direct"))
             .reproduced(strides)
             .also("fabric", fabric)
@@ -204,7 +197,7 @@ fn raw_blocks(claim: &Claim, series: &[Row]) -> Vec<Row> {
     let ahead = clustar.iter().zip(&first).filter(|(clustar, first)| clustar >= first).count();
     vec![
         axis(claim, series, "s24", 140.0),
-        simulated(claim, Kind::Ordering)
+        drawn(claim, points(series, "s24"))
             .reading("s24: sizes where CluStar is at least as fast as SCI 1")
             .reproduced(format!("{ahead} of {}", first.len()))
             .holds(ahead == 18 && first.len() == 18),
@@ -222,7 +215,7 @@ fn postal_below(claim: &Claim, series: &[Row]) -> Row {
     let below: Vec<bool> = restricted.iter().zip(&postal).map(|(restricted, postal)| postal < restricted).collect();
     // Small messages gain from not waiting for the receiver; K98's claim is about bandwidth.
     let from = below.iter().rposition(|below| !below).map_or(0, |last| last + 1);
-    simulated(claim, Kind::Ordering)
+    drawn(claim, series.iter().filter(|row| row.id == claim.id))
         .reading("postal below restricted from this size on")
         .reproduced(1u64 << (from + 2))
         .under(format!("{} sizes", below.len()))
@@ -232,11 +225,10 @@ fn postal_below(claim: &Claim, series: &[Row]) -> Row {
 fn bars(model: &Model, claim: &Claim) -> Vec<Row> {
     let bar = |fabric: &&str, level: Level| {
         let row = match model.bar(fabric, level) {
-            Some(rate) => {
-                simulated(claim, Kind::Prediction).reproduced(rate).under("1 MiB; K98's bar has lost its value")
+            Some((rate, evidence)) => {
+                Row::new(claim, evidence).reproduced(rate).under("1 MiB; K98's bar has lost its value")
             }
-            None => Row::new(claim, Kind::Prediction)
-                .gap("K98 marks bars as missing; the catalog has no TCP/IP for this machine"),
+            None => stated(claim).gap("K98 marks bars as missing; the catalog has no TCP/IP for this machine"),
         };
         row.reading(&format!("{fabric} {}", level.name())).also("fabric", *fabric)
     };
@@ -252,10 +244,12 @@ fn levels(
     under: Level,
     allowed: std::ops::RangeInclusive<f64>,
 ) -> Row {
-    let ratio = |fabric: &&str| Some(model.bar(fabric, over)? / model.bar(fabric, under)?);
-    let ratios: Vec<f64> = FABRICS.iter().filter_map(ratio).collect();
+    let both: Vec<_> =
+        FABRICS.iter().filter_map(|fabric| Some((model.bar(fabric, over)?, model.bar(fabric, under)?))).collect();
+    let ratios: Vec<f64> = both.iter().map(|((over, _), (under, _))| over / under).collect();
     let highest = ratios.iter().copied().fold(0.0, f64::max);
-    simulated(claim, Kind::Ordering)
+    let evidence = both.into_iter().fold(Evidence::stated(), |all, ((_, a), (_, b))| all.and(a).and(b));
+    Row::new(claim, evidence)
         .reading(what)
         .reproduced(highest)
         .under(format!("highest of {} platforms, 1 MiB", ratios.len()))
@@ -269,7 +263,8 @@ fn contiguous(model: &Model, claim: &Claim) -> Row {
         time.rate / time.bound
     };
     let lowest = FABRICS.iter().map(share).fold(1.0, f64::min);
-    simulated(claim, Kind::Ordering)
+    let evidence = FABRICS.iter().fold(Evidence::stated(), |all, fabric| all.and(model.evidence(fabric)));
+    Row::new(claim, evidence)
         .reading("contiguous: lowest share of the bus or link bound")
         .reproduced(lowest)
         .holds(lowest > 0.65)
@@ -283,7 +278,7 @@ fn collapse(claim: &Claim, series: &[Row]) -> Row {
     };
     let most = PCI.iter().flat_map(|fabric| kept(fabric)).fold(0.0, f64::max);
     let t3d = kept("k98-t3d").into_iter().fold(1.0, f64::min);
-    simulated(claim, Kind::Ordering)
+    drawn(claim, series.iter().filter(|row| row.id == "G018"))
         .reading("strided: highest share of contiguous that a PCI adapter keeps")
         .reproduced(most)
         .also("T3D_keeps", t3d)

@@ -1,8 +1,9 @@
 //! Slides 19, 21, 23 to 27 as series of points. K98's own values are lost, so that no point has a published number.
 
 use super::{BLOCK, CURVES, Level, Model, STRIDES};
+use crate::Row;
+use crate::evidence::Evidence;
 use crate::run::number;
-use crate::{Kind, Row};
 use hotlink_sim::host::{DepositTime, Series};
 use serde_json::Value;
 
@@ -21,7 +22,13 @@ pub(super) fn series(model: &Model) -> Vec<Row> {
         for fabric in fabrics {
             rows.extend(Series::ALL.into_iter().flat_map(|series| {
                 STRIDES.map(|stride| {
-                    strided(figure, fabric, stride, series, &model.deposit(fabric, BLOCK, stride, series))
+                    strided(
+                        figure,
+                        (fabric, model.evidence(fabric)),
+                        stride,
+                        series,
+                        &model.deposit(fabric, BLOCK, stride, series),
+                    )
                 })
             }));
         }
@@ -29,7 +36,7 @@ pub(super) fn series(model: &Model) -> Vec<Row> {
     for fabric in ["k98-clustar", "k98-sci", "k98-myrinet"] {
         rows.extend((2..=19).map(|bits| {
             let time = model.deposit(fabric, 1 << bits, 1, Series::RemoteDirect);
-            point("G019", "s24: raw blocks", fabric, &time).also("size_B", 1u64 << bits)
+            point("G019", "s24: raw blocks", (fabric, model.evidence(fabric)), &time).also("size_B", 1u64 << bits)
         }));
     }
     for (id, figure, fabric) in MESSAGES {
@@ -41,14 +48,13 @@ pub(super) fn series(model: &Model) -> Vec<Row> {
     rows
 }
 
-fn strided(figure: &str, fabric: &str, stride: u64, series: Series, time: &DepositTime) -> Row {
+fn strided(figure: &str, fabric: (&str, Evidence), stride: u64, series: Series, time: &DepositTime) -> Row {
     point("G018", figure, fabric, time).also("series", series.name()).also("stride", stride).also("size_B", BLOCK)
 }
 
-fn point(id: &str, figure: &str, fabric: &str, time: &DepositTime) -> Row {
-    Row::point(id, figure, Kind::Prediction, time.rate / 1e6, "MB/s")
+fn point(id: &str, figure: &str, (fabric, evidence): (&str, Evidence), time: &DepositTime) -> Row {
+    Row::point(id, figure, evidence, time.rate / 1e6, "MB/s")
         .also("fabric", fabric)
-        .also("method", "packet")
         .also("bound_bandwidth_MBps", time.bound / 1e6)
         .also("efficiency", time.rate / time.bound)
         .also("limiting_resource", time.limiting.clone())
@@ -56,7 +62,7 @@ fn point(id: &str, figure: &str, fabric: &str, time: &DepositTime) -> Row {
 
 /// A point of the message stack on simulated ports.
 fn message(id: &str, figure: &str, record: &Value) -> Row {
-    let told = ["fabric", "method", "size_B", "bound_bandwidth_MBps", "efficiency", "limiting_resource"];
-    let row = Row::point(id, figure, Kind::Prediction, number(record, "bandwidth_MBps"), "MB/s");
+    let told = ["fabric", "size_B", "bound_bandwidth_MBps", "efficiency", "limiting_resource"];
+    let row = Row::point(id, figure, Evidence::of_records([record]), number(record, "bandwidth_MBps"), "MB/s");
     told.into_iter().fold(row, |row, key| row.also(key, record[key].clone())).also("command", CURVES)
 }

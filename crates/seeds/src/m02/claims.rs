@@ -1,11 +1,13 @@
 //! Each claim of M02 beside the model's answer: Tables 1 to 3, the capacities, who leads at which size, the axes.
 
 use super::model::{Model, ranges};
-use crate::{Kind, Row};
+use crate::Row;
+use crate::evidence::Evidence;
 use hotlink_fabric::catalog::Claim;
 use hotlink_fabric::forms;
 use hotlink_fabric::spec::Capacities::{Measured, Theoretical};
 use hotlink_fabric::spec::Role;
+use hotlink_study::ask::Method;
 
 /// The rows of one claim; several where it can be read in several ways.
 pub(super) fn rows(model: &Model, claim: &Claim, series: &[Row]) -> Vec<Row> {
@@ -41,16 +43,21 @@ pub(super) fn rows(model: &Model, claim: &Claim, series: &[Row]) -> Vec<Row> {
     }
 }
 
+/// A value as the catalog states it, or arithmetic on such values.
+fn stated(claim: &Claim) -> Row {
+    Row::new(claim, Evidence::stated())
+}
+
 /// Tables 1 and 2: width times frequency.
 fn clocked(claim: &Claim, bits: u32, mhz: f64, edges: u32, clock: &str) -> Row {
     let rate = f64::from(bits / 8 * edges) * mhz;
-    Row::new(claim, Kind::Prediction).reproduced(rate).under(format!("{bits} bit x {clock}")).within(0.2)
+    stated(claim).reproduced(rate).under(format!("{bits} bit x {clock}"))
 }
 
 fn link_gbit(model: &Model, claim: &Claim) -> Row {
     let gross =
         model.spec("sci-ring").resources[&Role::Link].gross.as_ref().map_or(f64::NAN, |gross| gross.value.mbps());
-    Row::new(claim, Kind::Prediction).reproduced(gross * 8.0 / 1000.0).under("Table 1's 667 MB/s").within(0.2)
+    stated(claim).reproduced(gross * 8.0 / 1000.0).under("Table 1's 667 MB/s")
 }
 
 /// Payload and efficiency are inputs: the overhead of 64 bytes follows from the printed 66.7 %.
@@ -58,24 +65,23 @@ fn packet(model: &Model, claim: &Claim) -> Row {
     let packet = &model.spec("sci-ring").packet;
     let payload = packet.payload_max_bytes.as_ref().map_or(f64::NAN, |payload| payload.value as f64);
     let value = if claim.id == "G073" { payload } else { packet.efficiency(forms::MESSAGE_BYTES, 0.0) * 100.0 };
-    Row::new(claim, Kind::Calibrated).reproduced(value).under("input of the model").within(0.1)
+    stated(claim).reproduced(value).under("input of the model")
 }
 
 /// Eq. 3.
 fn effective(model: &Model, claim: &Claim, role: Role) -> Row {
     let rate = model.rate("sci-ring", role, Theoretical);
-    Row::new(claim, Kind::Prediction).reproduced(rate).under("Eq. 3: gross of Table 1 x 128/192").within(0.5)
+    stated(claim).reproduced(rate).under("Eq. 3: gross of Table 1 x 128/192")
 }
 
 /// A measured saturation rate is an input; its share of the theoretical rate is not.
 fn saturation(model: &Model, claim: &Claim, fabric: &str, role: Role, printed_pct: f64) -> Vec<Row> {
     let (measured, theory) = (model.rate(fabric, role, Measured), model.rate(fabric, role, Theoretical));
-    let input = Row::new(claim, Kind::Calibrated).reproduced(measured).within(0.1);
-    let share = Row::new(claim, Kind::Prediction)
+    let input = stated(claim).reproduced(measured);
+    let share = stated(claim)
         .published(printed_pct, "% of theory")
         .reproduced(measured / theory * 100.0)
-        .under("measured rate over Eq. 3; printed to the nearest percent")
-        .within(0.6);
+        .under("measured rate over Eq. 3; printed to the nearest percent");
     vec![input.under("input of the calibrated models"), share]
 }
 
@@ -89,19 +95,19 @@ fn myrinet_overhead(model: &Model, claim: &Claim) -> Row {
         (efficiency - forms::efficiency_myrinet(4096.0, hops)).abs() < 1e-15
     });
     let formula = format!("{fixed} + {per_switch} (h+1) = h+{}", fixed + per_switch);
-    Row::new(claim, Kind::Calibrated).reproduced(formula).holds(same).under("Table 3 and Eq. 9; input of the model")
+    stated(claim).reproduced(formula).holds(same).under("Table 3 and Eq. 9; input of the model")
 }
 
 /// What the built network has, and that no link in it limits below a host link.
 fn clos64(model: &Model, claim: &Claim) -> Row {
-    let row = Row::new(claim, Kind::Prediction);
     let Ok(fabric) = hotlink_fabric::Fabric::build(model.spec("myrinet-clos64"), 64) else {
-        return row.gap("the network of a Clos64 cannot be built yet");
+        return stated(claim).gap("the network of a Clos64 cannot be built yet");
     };
     let crossbars = fabric.network.vertex_role.iter().filter(|role| **role == Role::Switch).count();
     let form = model.form("myrinet-clos64", 64, Theoretical).bandwidth_per_node_mbps;
     let counted = model.counted("myrinet-clos64", 64, Theoretical).unwrap_or(0.0);
     let full = counted > form * (1.0 - 1e-6);
+    let row = Row::new(claim, model.evidence(Method::Load, &["myrinet-clos64"]));
     row.reproduced(format!("{crossbars} crossbars, {} hosts, full bisection: {full}", fabric.nodes()))
         .holds(crossbars == 16 && fabric.nodes() == 64 && full)
         .under("the built network, all-to-all counted over its routes")
@@ -113,7 +119,7 @@ fn testbed(model: &Model, claim: &Claim) -> Row {
     let parameters = &model.spec("sci-torus2d").parameters;
     let value = |name: &str| parameters.get(name).map_or(f64::NAN, |value| value.value);
     let (ghz, processors) = (value("cpu_clock") / 1e9, value("host_processors"));
-    Row::new(claim, Kind::Calibrated)
+    stated(claim)
         .reproduced(format!("{processors} processors of {ghz} GHz, measured as the sum over pairs"))
         .holds(ghz == 1.0 && processors == 2.0)
         .under("input of the model: part pc-p3-1ghz")
@@ -121,12 +127,12 @@ fn testbed(model: &Model, claim: &Claim) -> Row {
 
 /// The figure's points, and whether they stay on its axis.
 fn axis(claim: &Claim, series: &[Row], top: Option<f64>) -> Row {
-    let points: Vec<(f64, String, u64)> =
-        series.iter().filter(|row| row.id == claim.id).filter_map(Row::placed).collect();
+    let drawn = || series.iter().filter(|row| row.id == claim.id);
+    let points: Vec<(f64, String, u64)> = drawn().filter_map(Row::placed).collect();
     let most = points.iter().map(|(value, ..)| *value).fold(f64::NEG_INFINITY, f64::max);
     let least = points.iter().map(|(value, ..)| *value).fold(f64::INFINITY, f64::min);
-    let kind = series.iter().find(|row| row.id == claim.id).map_or(Kind::Prediction, |row| row.kind);
-    let row = Row::new(claim, kind)
+    let evidence = drawn().fold(Evidence::stated(), |all, row| all.and(row.evidence.clone()));
+    let row = Row::new(claim, evidence)
         .reproduced(format!("{} points from {least:.1} to {most:.1}", points.len()))
         .also("points", points.len());
     let Some(top) = top else { return row.under("the axis has no printed range that survived") };

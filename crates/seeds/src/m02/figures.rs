@@ -2,9 +2,10 @@
 //! [`super::simulated`].
 
 use super::model::{MYRINET, Model, SCI, SIX, SIZES, Tori};
-use crate::{Kind, Row};
+use crate::Row;
 use hotlink_fabric::spec::{Capacities, Role};
 use hotlink_fabric::topology::CubeSpec;
+use hotlink_study::ask::Method;
 
 /// Every point of every figure, figure by figure.
 pub(super) fn series(model: &Model) -> Vec<Row> {
@@ -18,32 +19,33 @@ pub(super) fn series(model: &Model) -> Vec<Row> {
     for figure in [2, 3, 4] {
         rows.extend(SCI.iter().flat_map(|fabric| sci_points(model, figure, fabric)));
     }
-    let bandwidth = Sort { kind: Kind::Prediction, unit: "MB/s", inputs: ("capacities", "theoretical") };
+    let bandwidth = Sort { unit: "MB/s", inputs: ("capacities", "theoretical") };
     let measured = Sort { inputs: ("capacities", "measured"), ..bandwidth };
-    let total = Sort { kind: Kind::Calibrated, unit: "USD", inputs: ("prices", "fitted") };
+    let total = Sort { unit: "USD", inputs: ("prices", "fitted") };
     let per_node = Sort { unit: "USD per MB/s per node", ..total };
-    let rows_9 = by_size("G104", "Fig. 9: switch-to-switch bandwidth per node", &MYRINET, bandwidth, &sw2sw);
+    let rows_9 = by_size(model, ("G104", "Fig. 9: switch-to-switch bandwidth per node"), &MYRINET, bandwidth, &sw2sw);
     rows.extend(rows_9.into_iter().map(|row| with_counted_links(model, row)));
-    let rows_10 = by_size("G105", "Fig. 10: overall bandwidth per node", &MYRINET, bandwidth, &overall);
+    let rows_10 = by_size(model, ("G105", "Fig. 10: overall bandwidth per node"), &MYRINET, bandwidth, &overall);
     rows.extend(rows_10.into_iter().map(|row| with_counted(model, theory, row)));
-    let rows_13 = by_size("G107", "Fig. 13: calibrated bandwidth per node", &SIX, measured, &calibrated);
+    let rows_13 = by_size(model, ("G107", "Fig. 13: calibrated bandwidth per node"), &SIX, measured, &calibrated);
     rows.extend(rows_13.into_iter().map(|row| with_counted(model, Capacities::Measured, row)));
-    rows.extend(by_size("G108", "Fig. 14: total cost", &SIX, total, &cost));
-    rows.extend(by_size("G109", "Fig. 15: cost of bandwidth", &SIX, per_node, &per_mbps));
+    rows.extend(by_size(model, ("G108", "Fig. 14: total cost"), &SIX, total, &cost));
+    rows.extend(by_size(model, ("G109", "Fig. 15: cost of bandwidth"), &SIX, per_node, &per_mbps));
     rows
 }
 
 /// What all points of a figure share.
 #[derive(Clone, Copy)]
 struct Sort {
-    kind: Kind,
     unit: &'static str,
     inputs: (&'static str, &'static str),
 }
 
 impl Sort {
-    fn point(self, id: &str, quantity: &str, fabric: &str, nodes: u32, value: f64) -> Row {
-        Row::point(id, quantity, self.kind, value, self.unit)
+    fn point(self, model: &Model, (id, quantity): (&str, &str), fabric: &str, nodes: u32, value: f64) -> Row {
+        let form = model.evidence(Method::Formula, &[fabric]);
+        let evidence = if self.inputs.0 == "prices" { form.and(model.priced()) } else { form };
+        Row::point(id, quantity, evidence, value, self.unit)
             .also("fabric", fabric)
             .also("nodes", nodes)
             .also("traffic", "all-to-all")
@@ -53,15 +55,15 @@ impl Sort {
 
 /// One series for each fabric over all sizes where it has a value.
 fn by_size(
-    id: &str,
-    quantity: &str,
+    model: &Model,
+    figure: (&str, &str),
     fabrics: &[&str],
     sort: Sort,
     value: &dyn Fn(&str, u32) -> Option<f64>,
 ) -> Vec<Row> {
     let points = fabrics.iter().flat_map(|fabric| SIZES.map(move |nodes| (*fabric, nodes)));
     let drawn = points.filter_map(|(fabric, nodes)| Some((fabric, nodes, value(fabric, nodes)?)));
-    drawn.map(|(fabric, nodes, value)| sort.point(id, quantity, fabric, nodes, value)).collect()
+    drawn.map(|(fabric, nodes, value)| sort.point(model, figure, fabric, nodes, value)).collect()
 }
 
 /// Fabric and size of a point.
@@ -93,11 +95,11 @@ fn sci_points(model: &Model, figure: u32, fabric: &str) -> Vec<Row> {
         3 => ("G100", "Fig. 3: bandwidth per node limited by the B-Link"),
         _ => ("G101", "Fig. 4: bandwidth per node limited by links and B-Link"),
     };
-    let sort = Sort { kind: Kind::Prediction, unit: "MB/s", inputs: ("capacities", "theoretical") };
+    let sort = Sort { unit: "MB/s", inputs: ("capacities", "theoretical") };
     let point = |nodes: u32| {
         let form = model.form(fabric, nodes, Capacities::Theoretical);
         let limit = |role| form.limits.iter().find(|limit| limit.role == role).map_or(f64::NAN, |limit| limit.mbps);
-        let row = |value| sort.point(id, what, fabric, nodes, value);
+        let row = |value| sort.point(model, (id, what), fabric, nodes, value);
         match figure {
             2 => row(limit(Role::Link)).also("hot_link_packets", form.hot_link),
             3 => row(limit(Role::BLink)).also("hot_b_link_packets", form.hot_b_link),

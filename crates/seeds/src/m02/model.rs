@@ -1,5 +1,6 @@
 //! M02's models at any size: bandwidth by the closed forms and by load count, cost by the fitted prices.
 
+use crate::evidence::Evidence;
 use hotlink_fabric::bound::Bounds;
 use hotlink_fabric::catalog::{Library, Mistake};
 use hotlink_fabric::forms::{self, FormResult};
@@ -9,6 +10,7 @@ use hotlink_fabric::spec::{Capacities, FabricSpec, Role, RoutingSpec, TopologySp
 use hotlink_fabric::topology::{CubeSpec, SwitchRing};
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::{Fabric, load};
+use hotlink_study::ask::Method;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -85,6 +87,17 @@ impl Model {
 
     pub(super) fn spec(&self, fabric: &str) -> &FabricSpec {
         self.specs.iter().find(|spec| spec.name == fabric).expect("one of M02's fabrics")
+    }
+
+    /// What closed forms and counted loads of a fabric rest on: what engines asked of it so far.
+    pub(super) fn evidence(&self, method: Method, fabrics: &[&str]) -> Evidence {
+        fabrics.iter().fold(Evidence::stated(), |all, fabric| all.and(Evidence::of(method, self.spec(fabric))))
+    }
+
+    /// What bills rest on: the items of the price list.
+    pub(super) fn priced(&self) -> Evidence {
+        let items = self.prices.items.keys().map(|item| format!("{}/{item}", self.prices.name));
+        Evidence::of_inputs(Method::Formula, items)
     }
 
     /// The closed form; every fabric here has one from 2 to 128 nodes.

@@ -1,9 +1,11 @@
 //! Who is ahead of whom at which size, and what costs more: M02 sections 3.1 and 5.
 
 use super::model::{Links, MYRINET, Model, SCI, SIX, SIZES, Tori, above, ranges, sizes_where};
-use crate::{Kind, Row};
+use crate::Row;
+use crate::evidence::Evidence;
 use hotlink_fabric::catalog::Claim;
 use hotlink_fabric::spec::Capacities::{self, Measured, Theoretical};
+use hotlink_study::ask::Method;
 
 /// The rows of one claim about order.
 pub(super) fn rows(model: &Model, claim: &Claim) -> Vec<Row> {
@@ -21,12 +23,17 @@ pub(super) fn rows(model: &Model, claim: &Claim) -> Vec<Row> {
         "G096" => vec![torus_over_minimal(model, claim)],
         "G097" => vec![steps_up(model, claim)],
         "G098" => vec![same_switch(model, claim)],
-        _ => vec![Row::new(claim, Kind::Ordering).gap("not modelled")],
+        _ => vec![Row::new(claim, Evidence::stated()).gap("not modelled")],
     }
 }
 
-fn ordering(claim: &Claim) -> Row {
-    Row::new(claim, Kind::Ordering)
+fn ordering(model: &Model, claim: &Claim) -> Row {
+    Row::new(claim, model.evidence(Method::Formula, &SIX)).ordering()
+}
+
+/// A row about what networks cost.
+fn priced(model: &Model, claim: &Claim) -> Row {
+    Row::new(claim, model.priced()).ordering()
 }
 
 /// Sizes at which `leader` is ahead of all `others` by the bandwidth `of` a fabric at a size.
@@ -61,7 +68,7 @@ fn ring_best_in_theory(model: &Model, claim: &Claim) -> Vec<Row> {
         let last = last_of_first_run(&leads("sci-ring", &SCI, &of));
         let next = last.map_or(2, |last| last + 1);
         let torus_next = leads("sci-torus2d", &SCI, &of).contains(&next);
-        let row = ordering(claim)
+        let row = ordering(model, claim)
             .reading(&format!("theory, {}", tori.name()))
             .published(5.0, "nodes")
             .reproduced(last)
@@ -94,15 +101,14 @@ fn third_dimension(model: &Model, claim: &Claim) -> Vec<Row> {
     let row = |(capacities, word, tori): (Capacities, &str, Tori)| {
         let of = by_form(model, capacities, tori);
         let sizes = leads("sci-torus3d", &["sci-torus2d"], &of);
-        let row = ordering(claim)
+        let row = ordering(model, claim)
             .reading(&format!("{word}, {}", tori.name()))
             .published(64.0, "nodes")
             .reproduced(sizes.first().copied())
             .under("first size at which 3-D leads 2-D; `about`: within 10 %")
             .also("leads_at", ranges(&sizes))
             .also("torus2d_at_64_MBps", of("sci-torus2d", 64))
-            .also("torus3d_at_64_MBps", of("sci-torus3d", 64))
-            .within(10.0);
+            .also("torus3d_at_64_MBps", of("sci-torus3d", 64));
         if tori != Tori::Padded {
             return row;
         }
@@ -125,7 +131,7 @@ fn ring_best_calibrated(model: &Model, claim: &Claim) -> Vec<Row> {
     let row = |tori: Tori| {
         let of = by_form(model, Measured, tori);
         let sizes = leads("sci-ring", &SIX, &of);
-        ordering(claim)
+        ordering(model, claim)
             .reading(tori.name())
             .published(4.0, "nodes")
             .reproduced(last_of_first_run(&sizes))
@@ -146,7 +152,7 @@ fn clos_over_sci(model: &Model, claim: &Claim) -> Row {
     let sizes = leads(clos, &sci, &of);
     let last = sizes.first().map(|first| first - 1);
     let counted = leads_counted(model, clos, &sci, Measured).and_then(|sizes| sizes.first().map(|first| first - 1));
-    ordering(claim)
+    ordering(model, claim)
         .published(9.0, "nodes")
         .reproduced(last)
         .holds(last == Some(9) && ranges(&sizes) == "10..128")
@@ -171,7 +177,7 @@ fn second_best(model: &Model, claim: &Claim, links: Links) -> Row {
         Links::PerPair => "n links between each pair of switches",
         Links::PerSwitch => "n switch ports in all, half to each side",
     };
-    let row = ordering(claim)
+    let row = ordering(model, claim)
         .reading(reading)
         .published(25.0, "nodes")
         .reproduced(from)
@@ -193,7 +199,7 @@ fn ring_past_eight(model: &Model, claim: &Claim) -> Row {
         SIX.iter().all(|other| *other == "sci-ring" || of("sci-ring", nodes) < of(other, nodes))
     });
     let best = SIX.iter().map(|fabric| of(fabric, 8)).fold(0.0, f64::max);
-    ordering(claim)
+    ordering(model, claim)
         .reproduced(of("sci-ring", 8))
         .holds((9..=*SIZES.end()).all(|nodes| worst.contains(&nodes)))
         .in_unit("MB/s per node at 8 nodes")
@@ -208,7 +214,7 @@ fn ring_cheapest(model: &Model, claim: &Claim) -> Row {
         SIX.iter().all(|other| *other == "sci-ring" || model.cost("sci-ring", nodes) < model.cost(other, nodes))
     };
     let sizes = sizes_where(SIZES, least);
-    Row::new(claim, Kind::Calibrated)
+    priced(model, claim)
         .reproduced(format!("cheapest at {}", ranges(&sizes)))
         .holds(ranges(&sizes) == "2..128")
         .under("prices fitted to this claim")
@@ -220,7 +226,7 @@ fn nearly_the_same_cost(model: &Model, claim: &Claim) -> Row {
     let mut differences: Vec<f64> = SIZES.map(|nodes| share(nodes).abs() * 100.0).collect();
     differences.sort_by(f64::total_cmp);
     let median = differences[differences.len() / 2];
-    Row::new(claim, Kind::Calibrated)
+    priced(model, claim)
         .reproduced(format!("differ by {median:.1} % in the median over 2..128"))
         .holds(median < 10.0)
         .under("prices fitted to this claim; `nearly`: the median difference is below 10 %")
@@ -237,7 +243,7 @@ fn clos_dear(model: &Model, claim: &Claim) -> Row {
         (model.cost("myrinet-clos64", nodes) / costs[costs.len() / 2] - 1.0) * 100.0
     };
     let (at_2, at_64, at_128) = (over_median(2), over_median(64), over_median(128));
-    Row::new(claim, Kind::Calibrated)
+    priced(model, claim)
         .reproduced(format!(
             "dearer than the median of the others by {at_2:.0} % at 2, {at_64:.0} % at 64, {at_128:.0} % at 128 nodes"
         ))
@@ -252,7 +258,7 @@ fn cost_crossover(model: &Model, claim: &Claim) -> Row {
     let sizes = sizes_where(SIZES, clos_cheaper);
     let share =
         |nodes| model.cost_of_bandwidth("myrinet-clos64", nodes) / model.cost_of_bandwidth("sci-torus2d", nodes);
-    Row::new(claim, Kind::Calibrated)
+    priced(model, claim)
         .published(64.0, "nodes")
         .reproduced(sizes.first().copied())
         .holds(sizes.contains(&64) && sizes.iter().all(|nodes| *nodes >= 48) && clos_cheaper(128))
@@ -269,7 +275,7 @@ fn torus_over_minimal(model: &Model, claim: &Claim) -> Row {
     let worse = sizes_where(SIZES, |nodes| above(of("myrinet-minimal", nodes), of("sci-torus2d", nodes)));
     let deficit =
         worse.iter().map(|nodes| 1.0 - of("sci-torus2d", *nodes) / of("myrinet-minimal", *nodes)).fold(0.0, f64::max);
-    ordering(claim)
+    ordering(model, claim)
         .reproduced(format!(
             "better at {}; worse at {}, by at most {:.1} %",
             ranges(&better),
@@ -296,7 +302,7 @@ fn steps_up(model: &Model, claim: &Claim) -> Row {
             }
         }
     }
-    ordering(claim)
+    ordering(model, claim)
         .reproduced(format!("{rises} rises, all where a switch is added; {} switches added without a rise", flat.len()))
         .holds(rises > 0 && otherwise.is_empty())
         .under("Eq. 10, theoretical capacities; in a ring of switches an even number gives no shorter way than the odd one below")
@@ -312,7 +318,7 @@ fn same_switch(model: &Model, claim: &Claim) -> Row {
     };
     let all = MYRINET.iter().all(|fabric| SIZES.into_iter().all(|nodes| full(fabric, nodes)));
     let rate = model.rate("myrinet-minimal", hotlink_fabric::spec::Role::Link, Measured);
-    ordering(claim)
+    ordering(model, claim)
         .reproduced(rate)
         .holds(all)
         .under("Eq. 11, measured capacities, MB/s in all four topologies at every size")

@@ -4,14 +4,16 @@
 //! from its host (parameters of the catalog, not fitted to these figures), and with it where saturation begins.
 
 use super::model::{Model, SIX};
-use crate::{Kind, Row};
+use crate::Row;
+use crate::evidence::{Evidence, unasked};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::Claim;
-use hotlink_fabric::spec::Capacities;
+use hotlink_fabric::spec::{Capacities, FabricSpec};
 use hotlink_sim::workload::{Run, Schedule, Stream, all_to_all};
 use hotlink_sim::workload::{message_passing_pause, saturate, shared_link_pairs, turning_pairs};
 use hotlink_sim::{Plan, Settings, SimError};
 use hotlink_study::Error;
+use hotlink_study::ask::Method;
 use rayon::prelude::*;
 
 /// One of the saturation experiments.
@@ -95,7 +97,7 @@ pub(super) fn series(model: &Model) -> Result<Vec<Row>, Error> {
     let exchanges: Vec<(&str, u32)> = SIX.iter().flat_map(|fabric| SIZES.map(|nodes| (*fabric, nodes))).collect();
     let simulated = |&(fabric, nodes): &(&str, u32)| fabric != "sci-ring" || nodes <= LARGEST_RING;
     let exchanges: Vec<(&str, u32)> = exchanges.into_iter().filter(simulated).collect();
-    let exchanges: Vec<(&str, u32, Result<Run, SimError>)> =
+    let exchanges: Vec<(&str, u32, Exchange)> =
         exchanges.into_par_iter().map(|(fabric, nodes)| (fabric, nodes, exchange(spec(fabric), nodes))).collect();
     let mut rows = figures.map_err(|error| Error::Input(error.to_string()))?;
     rows.extend(exchanges.into_iter().filter_map(|(fabric, nodes, run)| exchange_point(model, fabric, nodes, &run)));
@@ -103,7 +105,8 @@ pub(super) fn series(model: &Model) -> Result<Vec<Row>, Error> {
 }
 
 impl Experiment {
-    fn point(&self, spec: &hotlink_fabric::spec::FabricSpec, count: u32, size: u64) -> Result<Row, SimError> {
+    fn point(&self, spec: &FabricSpec, count: u32, size: u64) -> Result<Row, SimError> {
+        let spec = &unasked(spec);
         let fabric = Fabric::build(spec, self.nodes).map_err(|error| SimError::Input(error.to_string()))?;
         let settings = Settings { capacities: Capacities::Measured, ..Settings::of(spec) };
         let plan = Plan::new(&fabric, &settings)?;
@@ -112,9 +115,8 @@ impl Experiment {
         let stream = Stream { pairs, size, window: 1, messages: 4, pause };
         let run = saturate(&plan, &settings, &stream)?;
         let series = format!("{count} {}", if self.id == "G103" { "pairs" } else { "senders" });
-        Ok(Row::point(self.id, self.quantity, Kind::Prediction, run.mbps(), "MB/s")
+        Ok(Row::point(self.id, self.quantity, Evidence::of(Method::Packet, spec), run.mbps(), "MB/s")
             .also("fabric", self.fabric)
-            .also("method", "packet")
             .also("series", series)
             .also("senders", count)
             .also("size_B", size)
@@ -126,31 +128,34 @@ impl Experiment {
     fn rows(&self, claim: &Claim, series: &[Row]) -> Vec<Row> {
         let of: Vec<&Row> = series.iter().filter(|row| row.id == self.id).collect();
         let highest = of.iter().filter_map(|row| row.reproduced.as_f64()).fold(0.0, f64::max);
-        let axis = Row::new(claim, Kind::Prediction)
+        let row = || Row::new(claim, evidence_of(series, self.id));
+        let axis = row()
             .reading("highest point on the printed axis")
             .reproduced(format!("{} points up to {highest:.1}", of.len()))
             .in_unit("MB/s")
-            .holds(highest <= self.top)
-            .also("method", "packet");
-        let plateau = Row::new(claim, Kind::Calibrated)
+            .holds(highest <= self.top);
+        let plateau = row()
             .reading("plateau: most senders, largest message")
             .published(self.plateau, "MB/s")
             .reproduced(aggregate(series, self.id, self.most, self.largest))
-            .within(1.0)
-            .under("the measured capacity is put in; that the senders reach it is the simulation's")
-            .also("method", "packet");
+            .under("the measured capacity is put in; that the senders reach it is the simulation's");
         let one = aggregate(series, self.id, 1, self.largest);
-        let alone = Row::new(claim, Kind::Prediction)
+        let alone = row()
             .reading("one sender, largest message")
             .reproduced(one)
             .in_unit("MB/s")
             .under(match self.id {
                 "G106" => "its own link is as fast as the shared one: only short messages need more senders, and M02 prints no more than the maximum",
                 _ => "limited by the stores over its own PCI bus: memory reads and combined writes of the host's parameters, estimated, not fitted to this figure",
-            })
-            .also("method", "packet");
+            });
         vec![axis, plateau, alone]
     }
+}
+
+/// What a figure's points rest on.
+fn evidence_of(series: &[Row], id: &str) -> Evidence {
+    let points = series.iter().filter(|row| row.id == id);
+    points.fold(Evidence::stated(), |all, row| all.and(row.evidence.clone()))
 }
 
 /// A point of Figs. 6, 8 or 12.
@@ -173,44 +178,43 @@ pub(super) fn figure(claim: &Claim, series: &[Row]) -> Vec<Row> {
 /// almost nothing.
 pub(super) fn senders(claim: &Claim, series: &[Row]) -> Vec<Row> {
     let rate = |senders| aggregate(series, "G102", senders, 64 << 10);
-    let row = |kind, reading: &str, value: f64| {
-        Row::new(claim, kind).reading(reading).reproduced(value).under("64 KiB").also("method", "packet")
+    let row = |reading: &str, value: f64| {
+        Row::new(claim, evidence_of(series, "G102")).reading(reading).reproduced(value).under("64 KiB")
     };
     let [one, two, three, four] = [1, 2, 3, 4].map(rate);
     vec![
-        row(Kind::Prediction, "two senders over one", two / one)
+        row("two senders over one", two / one)
             .published(2.0, "x")
-            .within(5.0)
             .under("one sender by the host's parameters, estimated, not fitted"),
-        row(Kind::Prediction, "three senders over one: saturated", three / one)
-            .in_unit("x")
-            .holds(three < 2.5 * one && three > 0.99 * 390.0),
-        row(Kind::Prediction, "the fourth sender adds", (four / three - 1.0) * 100.0)
-            .in_unit("%")
-            .holds((four / three - 1.0).abs() < 0.01),
+        row("three senders over one: saturated", three / one).statement("x", three < 2.5 * one && three > 0.99 * 390.0),
+        row("the fourth sender adds", (four / three - 1.0) * 100.0).statement("%", (four / three - 1.0).abs() < 0.01),
     ]
 }
 
+/// A run and what it rests on.
+type Exchange = Result<(Run, Evidence), SimError>;
+
 /// All-to-all among `nodes` by measured capacities.
-fn exchange(spec: &hotlink_fabric::spec::FabricSpec, nodes: u32) -> Result<Run, SimError> {
+fn exchange(spec: &FabricSpec, nodes: u32) -> Exchange {
+    let spec = &unasked(spec);
     let fabric = Fabric::build(spec, nodes).map_err(|error| SimError::Input(error.to_string()))?;
     let settings = Settings { capacities: Capacities::Measured, ..Settings::of(spec) };
     let plan = Plan::new(&fabric, &settings)?;
     let size = (SENT / u64::from(fabric.nodes() - 1)).max(128).next_multiple_of(128);
-    all_to_all(&plan, &settings, size, Schedule::LinearShift)
+    let run = all_to_all(&plan, &settings, size, Schedule::LinearShift)?;
+    Ok((run, Evidence::of(Method::Packet, spec)))
 }
 
 /// A simulated point of Fig. 13; `None` where the network is locked for ever.
-fn exchange_point(model: &Model, fabric: &str, nodes: u32, run: &Result<Run, SimError>) -> Option<Row> {
-    let run = run.as_ref().ok()?;
+fn exchange_point(model: &Model, fabric: &str, nodes: u32, run: &Exchange) -> Option<Row> {
+    let (run, evidence) = run.as_ref().ok()?;
     let form = model.form(fabric, nodes, Capacities::Measured);
     let rate = run.mbps() / form.nodes_built as f64;
     let bound = model.bounds(fabric, nodes, Capacities::Measured)?.bandwidth_per_node_mbps;
     let what = "Fig. 13 by packets: calibrated bandwidth per node";
-    let point = Row::point("G107", what, Kind::Prediction, rate, "MB/s").also("fabric", fabric).also("nodes", nodes);
+    let point = Row::point("G107", what, evidence.clone(), rate, "MB/s").also("fabric", fabric).also("nodes", nodes);
     Some(
         point
-            .also("method", "packet")
             .also("traffic", "all-to-all")
             .also("capacities", "measured")
             .also("formula", form.bandwidth_per_node_mbps)
@@ -232,16 +236,16 @@ pub(super) fn exchanges(claim: &Claim, series: &[Row]) -> Vec<Row> {
         let most = points.iter().map(efficiency).fold(0.0, f64::max);
         let lowest = points.iter().map(efficiency).fold(f64::INFINITY, f64::min);
         let within = most <= 1.000_1 && lowest >= promised(fabric);
-        let row = Row::new(claim, Kind::Prediction)
+        let evidence = points.iter().fold(Evidence::stated(), |all, row| all.and(row.evidence.clone()));
+        let row = Row::new(claim, evidence)
             .reading(&format!("{fabric} by packets: least share of the model"))
             .reproduced(least)
             .in_unit("of the model")
-            .also("method", "packet")
             .also("sizes", points.len())
             .also("least_efficiency", lowest)
             .under(why(fabric));
         match points.len() {
-            0 => Row { reproduced: serde_json::Value::Null, ..row }.gap("locked at every size"),
+            0 => row.reproduced(serde_json::Value::Null).gap("locked at every size"),
             _ => row.holds(within).under(format!(
                 "holds: between {:.0} % of the hottest resource's bound and the bound itself",
                 promised(fabric) * 100.0

@@ -1,10 +1,11 @@
 //! W01's claims, each beside what the message stack on the simulated fabric gives.
 
-use super::figures::zero_copy;
+use super::figures::{by_formula, zero_copy};
 use super::runs::{self, Runs};
 use super::{FABRIC, Setups, mib};
+use crate::Row;
+use crate::evidence::Evidence;
 use crate::run::{Run, number};
-use crate::{Kind, Row};
 use hotlink_fabric::catalog::Claim;
 use serde_json::{Value, json};
 
@@ -14,7 +15,9 @@ pub(super) fn rows(runs: &Runs, setups: &Setups, claim: &Claim) -> Vec<Row> {
         "G028" => vec![largest(runs, claim, "registered"), cache_hides(runs, claim)],
         "G029" => {
             vec![
-                Row::new(claim, Kind::Calibrated).reproduced(FABRIC).under("the testbed is this fabric of the catalog"),
+                Row::new(claim, Evidence::stated())
+                    .reproduced(FABRIC)
+                    .under("the testbed is this fabric of the catalog"),
             ]
         }
         "G030" => policies(runs, claim),
@@ -27,16 +30,16 @@ pub(super) fn rows(runs: &Runs, setups: &Setups, claim: &Claim) -> Vec<Row> {
         "G035" => vec![saturation(runs, claim)],
         "G036" => efficiency(runs, claim),
         "G037" => {
-            vec![of(&runs.overlap, claim, Kind::Prediction).reproduced("FIXED, DAXPY").under("by --spin fixed,daxpy")]
+            vec![of(&runs.overlap, claim).reproduced("FIXED, DAXPY").under("by --spin fixed,daxpy")]
         }
-        "G038" => vec![of(&runs.overlap, claim, Kind::Prediction).reproduced("s23, s24, s25").under("see --figures")],
+        "G038" => vec![of(&runs.overlap, claim).reproduced("s23, s24, s25").under("see --figures")],
         "G039" => protocol(runs, claim),
-        _ => vec![Row::new(claim, Kind::Prediction).gap("not looked at")],
+        _ => vec![Row::new(claim, Evidence::stated()).gap("not looked at")],
     }
 }
 
-fn of(run: &Run, claim: &Claim, kind: Kind) -> Row {
-    Row::new(claim, kind).also("method", "packet").also("command", run.command).also("fabric", FABRIC)
+fn of(run: &Run, claim: &Claim) -> Row {
+    Row::new(claim, run.evidence()).also("command", run.command).also("fabric", FABRIC)
 }
 
 /// Sizes that were simulated and move without copies.
@@ -49,7 +52,7 @@ fn long(runs: &Runs) -> Vec<u64> {
 fn largest(runs: &Runs, claim: &Claim, memory: &str) -> Row {
     let wanted = [("memory", runs::memory(memory)), ("cache", json!("lru"))];
     let most = runs.pingpong.with(&wanted).map(mib).fold(f64::NAN, f64::max);
-    let row = of(&runs.pingpong, claim, Kind::Prediction).reproduced(most).within(10.0);
+    let row = of(&runs.pingpong, claim).reproduced(most);
     row.under(
         "ping-pong over the message stack, largest of the curve; waits from the memory, pages as a chain of operations",
     )
@@ -65,11 +68,10 @@ fn regular_ahead(runs: &Runs, claim: &Claim) -> Row {
     let long = long(runs);
     let ratio = |&size: &u64| ping(runs, size, "registered", "lru") / ping(runs, size, "regular", "lru");
     let least = long.iter().map(ratio).fold(f64::INFINITY, f64::min);
-    of(&runs.pingpong, claim, Kind::Ordering)
+    of(&runs.pingpong, claim)
         .reading("regular segments / registered memory, least of all sizes")
-        .published(1.0, "ratio")
         .reproduced(least)
-        .holds(!long.is_empty() && least > 1.0)
+        .statement("ratio", !long.is_empty() && least > 1.0)
         .under("follows from pages that are operations of the engine's chain")
 }
 
@@ -85,11 +87,10 @@ fn cache_hides(runs: &Runs, claim: &Claim) -> Row {
     };
     let points = || long.iter().flat_map(|&size| memories.map(|memory| (size, memory))).filter(moved);
     let gains = || points().map(|(size, memory)| gain(size, memory));
-    of(&runs.pingpong, claim, Kind::Ordering)
+    of(&runs.pingpong, claim)
         .reading("time set up each time / cached, greatest of all sizes and both memories")
-        .published(1.0, "ratio")
         .reproduced(gains().fold(f64::NAN, f64::max))
-        .holds(points().next().is_some() && gains().all(|gain| gain > 1.0))
+        .statement("ratio", points().next().is_some() && gains().all(|gain| gain > 1.0))
         .under("set-up times are estimated by analogy")
 }
 
@@ -105,12 +106,11 @@ fn off_its_pages(runs: &Runs, claim: &Claim, cache: &str) -> Row {
     let ratio = |size: &u64| time(size, "none") / time(size, "default");
     let ratios: Vec<f64> = sizes.iter().map(ratio).collect();
     let how = if cache == "lru" { "set up once" } else { "set up each time" };
-    of(&runs.alignment, claim, Kind::Ordering)
+    of(&runs.alignment, claim)
         .reading(&format!("private memory off its pages / aligned, smallest without copies, {how}"))
-        .published(1.0, "ratio")
         .reproduced(ratios.first().copied().unwrap_or(f64::NAN))
         .also("ratio_4MiB", ratios.last().copied())
-        .holds(!ratios.is_empty() && ratios.iter().all(|&ratio| ratio > 1.0))
+        .statement("ratio", !ratios.is_empty() && ratios.iter().all(|&ratio| ratio > 1.0))
         .under(
             "time; at every size up to 4 MiB that moves without copies; a page more is pinned and moved, at costs that follow from the chain or are by analogy",
         )
@@ -121,7 +121,7 @@ fn policies(runs: &Runs, claim: &Claim) -> Vec<Row> {
     let row = |record: &Value| {
         let caches = record["policy"] != "immediate";
         let hits = number(record, "hit_rate");
-        let row = of(&runs.study, claim, if caches { Kind::Ordering } else { Kind::Prediction })
+        let row = of(&runs.study, claim)
             .reading(record["policy"].as_str().unwrap_or_default())
             .reproduced(hits)
             .in_unit("hits / look-ups")
@@ -145,14 +145,13 @@ fn mapping(runs: &Runs, setups: &Setups, claim: &Claim) -> Vec<Row> {
     let size = 64 << 10;
     let share = setups.times(size)[0] / runs.pingpong.number(&zero_copy(size), "latency_us");
     vec![
-        Row::new(claim, Kind::Ordering)
+        Row::new(claim, by_formula())
             .reading("mapping / connecting, 4 MiB")
-            .published(1.0, "ratio")
             .reproduced(map[map.len() - 1] / connect[connect.len() - 1])
-            .holds(dearer && grows)
+            .statement("ratio", dearer && grows)
             .also("fabric", FABRIC)
             .under("at every size from 4 KiB, and growing with it; inputs estimated by analogy"),
-        of(&runs.pingpong, claim, Kind::Prediction)
+        of(&runs.pingpong, claim)
             .reading("mapping / transfer, 64 KiB")
             .reproduced(share)
             .in_unit("ratio")
@@ -183,11 +182,10 @@ fn exchange(runs: &Runs, claim: &Claim) -> Vec<Row> {
 
 fn gain(run: &Run, claim: &Claim, what: &str, time: &dyn Fn(bool) -> f64) -> Row {
     let speedup = time(false) / time(true);
-    of(run, claim, Kind::Ordering)
+    of(run, claim)
         .reading(what)
-        .published(1.0, "speed-up")
         .reproduced(speedup)
-        .holds(speedup > 1.0)
+        .statement("speed-up", speedup > 1.0)
         .also("nodes", 8)
         .under("through buffers by the processor / zero-copy by DMA")
 }
@@ -208,17 +206,16 @@ fn pays_off(runs: &Runs, claim: &Claim, memory: &str) -> Row {
     let wins = |record: &&&Value| number(record, "total_us") < alone + number(record, "compute_us");
     let points = point(runs, memory, true);
     let first = points.iter().find(wins).map_or(f64::INFINITY, |record| number(record, "compute_us"));
-    of(&runs.overlap, claim, Kind::Ordering)
+    of(&runs.overlap, claim)
         .reading(&format!("busy time / synchronous message from where asynchronous is ahead, {memory}"))
-        .published(1.0, "ratio")
         .reproduced(first / alone)
-        .holds(first < alone)
+        .statement("ratio", first < alone)
         .under("FIXED 64 KiB; the synchronous message goes through buffers, by the processor, and waits for it")
 }
 
 fn saturation(runs: &Runs, claim: &Claim) -> Row {
     let s = |zero_copy| point(runs, "regular", zero_copy).first().map_or(f64::NAN, |r| number(r, "saturation_us"));
-    of(&runs.overlap, claim, Kind::Ordering)
+    of(&runs.overlap, claim)
         .reproduced(s(true))
         .also("synchronous_us", s(false))
         .holds(s(true) > s(false))
@@ -235,7 +232,7 @@ fn efficiency(runs: &Runs, claim: &Claim) -> Vec<Row> {
     };
     let (asynchronous, synchronous) = (overhead(true), overhead(false));
     let row = |reading: &str, [a, s]: [f64; 2], better: bool| {
-        of(&runs.overlap, claim, Kind::Ordering)
+        of(&runs.overlap, claim)
             .reading(reading)
             .reproduced(a)
             .also("synchronous", s)
@@ -253,13 +250,13 @@ fn protocol(runs: &Runs, claim: &Claim) -> Vec<Row> {
     let moved = runs.pingpong.number(&zero_copy(1 << 20), "deposited");
     let copied = runs.copying.number(&[("size_B", json!(1 << 20))], "sent_in_pieces");
     vec![
-        of(&runs.pingpong, claim, Kind::Ordering)
+        of(&runs.pingpong, claim)
             .reading("messages of 1 MiB without copies")
             .reproduced(moved)
             .in_unit("messages")
             .also("through_buffers_where_switched_off", copied)
             .holds(moved > 0.0 && copied > 0.0),
-        of(&runs.refused, claim, Kind::Ordering)
+        of(&runs.refused, claim)
             .reading("messages through buffers where registering is refused")
             .reproduced(refused("sent_in_pieces"))
             .in_unit("messages")

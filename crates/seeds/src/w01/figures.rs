@@ -3,9 +3,11 @@
 
 use super::runs::{self, Runs};
 use super::{FABRIC, Setups, mib};
+use crate::Row;
+use crate::evidence::Evidence;
 use crate::run::{Run, number};
-use crate::{Kind, Row};
 use hotlink_sim::host::{Deposit, Host, Series};
+use hotlink_study::ask::Method;
 use serde_json::{Value, json};
 
 /// Sizes that move without copies, if they may.
@@ -24,17 +26,22 @@ pub(super) fn series(runs: &Runs, host: &Host, setups: &Setups) -> Vec<Row> {
     all
 }
 
+/// Closed forms of the machine's costs.
+pub(super) fn by_formula() -> Evidence {
+    Evidence::of_inputs(Method::Formula, [FABRIC])
+}
+
 fn text<'a>(record: &'a Value, key: &str) -> &'a str {
     record[key].as_str().unwrap_or_default()
 }
 
-fn point(run: &Run, id: &str, quantity: &str, kind: Kind, value: f64, unit: &str) -> Row {
-    Row::point(id, quantity, kind, value, unit).also("method", "packet").also("command", run.command)
+fn point(run: &Run, id: &str, quantity: &str, value: f64, unit: &str) -> Row {
+    Row::point(id, quantity, run.evidence(), value, unit).also("command", run.command)
 }
 
 fn bandwidth(runs: &Runs) -> Vec<Row> {
     let curve = |run: &Run, record: &Value, series: String| {
-        point(run, "s15", "bandwidth against size", Kind::Prediction, mib(record), "MiB/s")
+        point(run, "s15", "bandwidth against size", mib(record), "MiB/s")
             .also("fabric", FABRIC)
             .also("series", series)
             .also("size_B", record["size_B"].clone())
@@ -67,11 +74,7 @@ fn efficiency(runs: &Runs, host: &Host) -> Vec<Row> {
     for record in runs.copying.with(&[]) {
         let Some(size) = record["size_B"].as_u64().filter(|&size| size >= LONG) else { continue };
         let share = zero(size) / number(record, "latency_us");
-        all.push(row(
-            point(&runs.copying, "s4", quantity, Kind::Prediction, share, "ratio"),
-            size,
-            "one copy, pipelined",
-        ));
+        all.push(row(point(&runs.copying, "s4", quantity, share, "ratio"), size, "one copy, pipelined"));
     }
     for copies in 1..=3_u32 {
         for record in runs.pingpong.with(&[("memory", runs::memory("regular")), ("cache", json!("lru"))]) {
@@ -81,7 +84,7 @@ fn efficiency(runs: &Runs, host: &Host) -> Vec<Row> {
             let arrived_us = host.memory().copy_arrived(size, 1, size).us();
             let copied_us = f64::from(copies - 1) * host.memory().copy(size, 1).us();
             let share = zero(size) / (zero(size) + instead_us + arrived_us + copied_us);
-            let formula = Row::point("s4", quantity, Kind::Prediction, share, "ratio");
+            let formula = Row::point("s4", quantity, by_formula(), share, "ratio");
             all.push(row(formula, size, &format!("{copies} copies, one after another")));
         }
     }
@@ -98,7 +101,7 @@ fn mapping(setups: &Setups) -> Vec<Row> {
     for (series, time) in [("map", 0), ("connect", 1), ("register", 2)] {
         for size in (12..=22).map(|exponent| 1 << exponent) {
             let us = setups.times(size)[time];
-            let row = Row::point("s8", "set-up of a buffer", Kind::Prediction, us, "us");
+            let row = Row::point("s8", "set-up of a buffer", by_formula(), us, "us");
             let row = row.also("fabric", FABRIC).also("series", series).also("size_B", size);
             all.push(row.under("estimated by analogy"));
         }
@@ -110,7 +113,7 @@ fn alltoallv(runs: &Runs) -> Vec<Row> {
     let row = |record: &Value| {
         let how = if record["zero_copy"] == true { "zero-copy by DMA" } else { "copied by the processor" };
         let us = number(record, "latency_us");
-        point(&runs.alltoallv, "s17", "MPI_Alltoallv, 8 nodes", Kind::Prediction, us, "us")
+        point(&runs.alltoallv, "s17", "MPI_Alltoallv, 8 nodes", us, "us")
             .also("fabric", FABRIC)
             .also("series", format!("{}, {how}", runs::word(record)))
             .also("size_B", record["size_B"].clone())
@@ -131,7 +134,7 @@ fn busy(run: &Run, id: &str, quantity: &str, size: u64, spin: &str) -> Vec<Row> 
             ("zero_copy", json!(zero_copy)),
         ];
         for record in run.with(&wanted) {
-            let row = point(run, id, quantity, Kind::Prediction, number(record, "total_us"), "us")
+            let row = point(run, id, quantity, number(record, "total_us"), "us")
                 .also("fabric", FABRIC)
                 .also("series", how.as_str())
                 .also("busy_us", number(record, "compute_us").round() as u64)
@@ -169,7 +172,7 @@ fn saturations(run: &Run) -> Vec<Row> {
             ];
             for (quantity, value, unit) in values {
                 let Some(value) = value else { continue };
-                let row = point(run, "s26", quantity, Kind::Prediction, value, unit).also("fabric", FABRIC);
+                let row = point(run, "s26", quantity, value, unit).also("fabric", FABRIC);
                 all.push(row.also("series", format!("{}, {how}", spin.to_uppercase())).also("size_B", size));
             }
         }
@@ -187,8 +190,7 @@ fn measured(run: &Run) -> Vec<Row> {
             true => (number(record, "total_us"), "us", "total time, shared memory of this machine"),
             false => (mib(record), "MiB/s", "bandwidth, shared memory of this machine"),
         };
-        let row = Row::point("measured", quantity, Kind::Calibrated, value, unit)
-            .also("method", "measured")
+        let row = Row::point("measured", quantity, Evidence::of_inputs(Method::Measured, [run.command]), value, unit)
             .also("kind", "measured")
             .also("command", run.command)
             .also("fabric", "this machine");

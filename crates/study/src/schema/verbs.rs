@@ -1,7 +1,7 @@
 //! The records of verbs that answer no benchmark.
 
 use super::Form;
-use super::Kind::{Any, Count, Flag, Number, Text};
+use super::Kind::{Any, Count, Flag, Number, Text, Texts};
 use super::keys::{Records, key};
 
 /// The records of each such verb.
@@ -139,14 +139,16 @@ pub const VERBS: &[Records] = &[
             key("reproduced", Any, "", "What hotlink gives"),
             key("unit", Text, "", "Unit of both"),
             key("error_pct", Number, "%", "By how much hotlink's value is off"),
-            key("kind", Text, "", "How hotlink's value came about"),
+            key("kind", Text, "", "What hotlink's value is worth: prediction, ordering, bound, fit, identity, point or gap"),
             key("holds", Flag, "", "Whether the claim holds"),
             key("known_to_hold", Flag, "", "Whether it held when the table was last checked"),
             key("conditions", Text, "", "What the claim holds for"),
             key("reading", Text, "", "How the claim's words were read"),
-            key("tolerance_pct", Number, "%", "How far off still holds"),
+            key("interval_low", Number, "", "Least value as the uncertain inputs move"),
+            key("interval_high", Number, "", "Greatest value as the uncertain inputs move"),
+            key("axis_MBps", Number, "MB/s", "Last label of the printed axis"),
             key("command", Text, "", "The command that gives the value"),
-            key("fitted_parameter", Text, "", "The parameter that was fitted to this claim"),
+            key("fitted_parameter", Texts, "", "Inputs that were taken from this claim or fitted to it"),
         ]],
     },
 ];
