@@ -117,6 +117,9 @@ clean: ## remove everything that was built
 $(HOTLINK): .stamps/tools $(RUST)
 	@# Named with the Python package, whose features the wheel needs: nothing is built a second time for it.
 	@$(TIMED) "building $@" cargo build --release --locked --package hotlink-cli --package hotlink-python --bins
+	@$(TIMED) "building target/release/libmpi_abi.so.1" cargo build --release --locked --package hotlink-mpi
+	@# Programs ask for this name.
+	@cp -f target/release/libmpi_abi.so target/release/libmpi_abi.so.1
 	@touch $@
 
 .stamps/wheel: .stamps/venv $(HOTLINK) $(RUST) $(PYTHON)

@@ -3,10 +3,10 @@
 use crate::collectives::algorithm::{Algorithm, Collective};
 use crate::collectives::tags;
 use crate::engine::{Direct, Engine, Pattern};
+use crate::members::Members;
 use crate::options::{Counters, Mode, Options};
 use crate::request::{Request, SENT, Status};
 use crate::setup::SetupStats;
-use crate::view::Members;
 use crate::wire::Context;
 use crate::{Error, Tag};
 use hotlink_fabric::units::Time;

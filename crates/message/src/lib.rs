@@ -27,6 +27,7 @@ pub mod conformance;
 mod endpoint;
 mod engine;
 mod indexed;
+mod members;
 mod onesided;
 mod options;
 mod persistent;

@@ -3,22 +3,16 @@
 
 use crate::comm::Comm;
 use crate::engine::Pattern;
+use crate::members::Members;
 use crate::request::{Request, Status};
 use crate::wire::Context;
 use crate::{Error, Mode, Tag, collectives::tags};
+use hotlink_fabric::units::Time;
 use hotlink_port::{Limits, Port, Rank, Refusal, Span};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Numbers that views may have: 1 to one less. 0 is all ranks.
 pub const CONTEXTS: u32 = Context::COUNT / 2;
-
-/// Which ranks of the port are of a communicator.
-#[derive(Debug)]
-pub(crate) struct Members {
-    ranks: Vec<Rank>,
-    places: BTreeMap<Rank, Rank>,
-}
 
 /// A message that a probe has taken out: only [`Comm::imrecv`] receives it.
 #[must_use]
@@ -33,12 +27,11 @@ impl<P: Port> Comm<P> {
     /// A rank that is none or stands twice; this one is not there; a number beyond [`CONTEXTS`].
     pub fn view(&self, ranks: &[Rank], number: u32) -> Result<Comm<P>, Error> {
         let own = self.port_rank(self.rank);
-        let places: BTreeMap<Rank, Rank> = ranks.iter().copied().zip(0..).collect();
-        let sound = places.len() == ranks.len() && ranks.iter().all(|&rank| rank < self.all) && number < CONTEXTS;
-        let rank = places.get(&own).copied().filter(|_| sound).ok_or(Refusal::NoRank)?;
+        let members = Members::new(ranks, self.all).filter(|_| number < CONTEXTS).ok_or(Refusal::NoRank)?;
+        let rank = members.place(own).ok_or(Refusal::NoRank)?;
         let mut view = self.without_fabric();
         (view.rank, view.ranks) = (rank, ranks.len() as u32);
-        view.members = Some(Rc::new(Members { ranks: ranks.to_vec(), places }));
+        view.members = Some(Rc::new(members));
         (view.context, view.call) = (Context::of(number), 0);
         Ok(view)
     }
@@ -64,7 +57,7 @@ impl<P: Port> Comm<P> {
     pub fn port_rank(&self, rank: Rank) -> Rank {
         match &self.members {
             None => rank,
-            Some(members) => members.ranks.get(rank as usize).copied().unwrap_or(Rank::MAX),
+            Some(members) => members.rank(rank),
         }
     }
     /// The rank that the port's `rank` has here, if it is of this communicator. A [`Status`] has the port's.
@@ -72,7 +65,7 @@ impl<P: Port> Comm<P> {
     pub fn rank_of(&self, rank: Rank) -> Option<Rank> {
         match &self.members {
             None => Some(rank),
-            Some(members) => members.places.get(&rank).copied(),
+            Some(members) => members.place(rank),
         }
     }
     #[inline(always)]
@@ -87,6 +80,10 @@ impl<P: Port> Comm<P> {
             any = true;
         }
         any
+    }
+    /// There is nothing to do now: the port may rest for a moment.
+    pub fn rest_briefly(&self) {
+        self.with_port(|port| port.idle(Time::MAX));
     }
     /// Whether the request is over; its result waits for [`Comm::test`] or [`Comm::wait`].
     pub fn is_ended(&self, request: &Request) -> bool {

@@ -115,3 +115,49 @@ fn a_receive_taken_back_leaves_its_message_to_the_next() {
     };
     assert_eq!(Loopback::default().run(2, &program).unwrap(), [Ok((9, 1)), Ok((9, 0))]);
 }
+
+/// Text as an operation that does not commute: who combines out of order spells another word.
+#[test]
+fn elements_are_combined_in_the_order_of_the_ranks() {
+    let program = |port: LoopbackPort| async move {
+        let comm = Comm::new(port);
+        // Decimal digits: earlier ranks' before later ones'.
+        let fold = |earlier: Span, later: Span| {
+            let (a, b) = (value(&comm, earlier), value(&comm, later));
+            let digits = b.ilog10() + 1;
+            comm.write(earlier.memory, earlier.offset, &(a * 10u64.pow(digits) + b).to_le_bytes())
+        };
+        let own = u64::from(comm.rank()) + 1;
+        let mut results = Vec::new();
+        for root in 0..comm.ranks() {
+            let mine = word(&comm, own);
+            comm.reduce_by(root, mine, fold).await?;
+            if root == comm.rank() {
+                results.push(value(&comm, mine));
+            }
+        }
+        let before = word(&comm, 0);
+        comm.exscan_by(word(&comm, own), before, fold).await?;
+        results.push(value(&comm, before));
+        Ok::<_, Error>(results)
+    };
+    let results = Loopback::default().run(5, &program).unwrap();
+    let expected = [0, 1, 12, 123, 1234].map(|before| Ok(vec![12345, before]));
+    assert_eq!(results, expected);
+}
+
+#[test]
+fn neighbours_exchange_in_the_order_of_their_lists() {
+    let program = |port: LoopbackPort| async move {
+        let comm = Comm::new(port);
+        let (me, ranks) = (comm.rank(), comm.ranks());
+        let (left, right) = ((me + ranks - 1) % ranks, (me + 1) % ranks);
+        let out = [word(&comm, u64::from(10 * me)), word(&comm, u64::from(10 * me + 1)), word(&comm, 7)];
+        let here = [word(&comm, 0), word(&comm, 0), word(&comm, 0)];
+        let send = [(right, out[0]), (right, out[1]), (me, out[2])];
+        let recv = [(left, here[0]), (me, here[2]), (left, here[1])];
+        comm.exchange_with(&send, &recv).await?;
+        Ok::<_, Error>(here.map(|span| value(&comm, span)) == [10 * left, 10 * left + 1, 7].map(u64::from))
+    };
+    assert_eq!(Loopback::default().run(3, &program).unwrap(), [Ok(true), Ok(true), Ok(true)]);
+}

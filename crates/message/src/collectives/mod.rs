@@ -24,6 +24,7 @@ mod alltoall;
 mod barrier;
 mod bcast;
 mod gather;
+mod ordered;
 mod reduce;
 pub(crate) mod tags;
 mod tree;

@@ -15,11 +15,22 @@ pub(super) const GATHER: Tag = 3;
 pub(super) const SCATTER: Tag = 4;
 pub(super) const ALLGATHER: Tag = 5;
 pub(super) const ALLTOALL: Tag = 6;
+pub(super) const SCAN: Tag = 7;
+pub(super) const NEIGHBOR: Tag = 8;
 
 /// The call that a message of a context and tag belongs to: `own`, if it is one of the program's.
 pub(crate) fn call(own: Call, context: Context, tag: Option<Tag>) -> Call {
-    const CALLS: [Call; 7] =
-        [Call::Barrier, Call::Bcast, Call::Reduce, Call::Gather, Call::Scatter, Call::Allgather, Call::Alltoall];
+    const CALLS: [Call; 9] = [
+        Call::Barrier,
+        Call::Bcast,
+        Call::Reduce,
+        Call::Gather,
+        Call::Scatter,
+        Call::Allgather,
+        Call::Alltoall,
+        Call::Reduce,
+        Call::Alltoall,
+    ];
     match tag {
         Some(tag) if context.is_collective() => CALLS.get(tag as usize % (1 << BITS)).copied().unwrap_or(Call::Region),
         _ => own,

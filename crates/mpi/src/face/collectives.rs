@@ -1,0 +1,471 @@
+//! Collectives that move data. Between two groups they are exchanges of each rank with those of the other side.
+
+use crate::abi::Handle;
+use crate::failure::{Done, check, fail};
+use crate::generated::constants as c;
+use crate::pointer::{Address, In, Ints};
+use crate::process::Process;
+use crate::process::buffer::{Buffer, Staged};
+use crate::process::communicator::Communicator;
+use crate::process::request::Start;
+use hotlink_port::{Layout, Memory, Span};
+use std::ffi::c_int;
+use std::rc::Rc;
+
+pub(crate) const IN_PLACE: Address = Address(c::MPI_IN_PLACE);
+
+/// What a rank that is not asked gives.
+const NOTHING: Span = Span { memory: Memory(u64::MAX), offset: 0, layout: Layout { block: 0, count: 1, stride: 0 } };
+
+/// Which part a rank has in a collective with a root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// It is the root of its own group.
+    Root(u32),
+    /// It is another rank of that group.
+    Other(u32),
+    /// It is the root, and the others are the other group.
+    RootBetween,
+    /// The root is this rank of the other group, as the view names it.
+    With(u32),
+    /// It is on the root's side, and has no part.
+    Aside,
+}
+
+pub(crate) fn part(comm: &Communicator, root: c_int) -> Done<Part> {
+    if comm.remote.is_none() {
+        let root = Process::root(comm, root)?;
+        return Ok(if comm.rank == root { Part::Root(root) } else { Part::Other(root) });
+    }
+    match root {
+        c::MPI_ROOT => Ok(Part::RootBetween),
+        c::MPI_PROC_NULL => Ok(Part::Aside),
+        root if root >= 0 && (root as u32) < comm.peers() => Ok(Part::With(comm.peer(root as u32))),
+        _ => fail(c::MPI_ERR_ROOT, format!("root {root}: it must be 0 to {}", comm.peers() - 1)),
+    }
+}
+
+/// The peers of the other side, as the view names them.
+pub(crate) fn peers(comm: &Communicator) -> Vec<u32> {
+    (0..comm.peers()).map(|rank| comm.peer(rank)).collect()
+}
+
+pub(crate) fn barrier(p: &Process, start: Start, comm: Handle) -> Done {
+    let comm = p.comm(comm)?;
+    p.collectively(&comm, start, |view| async move { Ok(view.barrier().await?) })
+}
+
+pub(crate) fn bcast(
+    p: &Process,
+    start: Start,
+    buf: Address,
+    count: i64,
+    datatype: Handle,
+    root: c_int,
+    comm: Handle,
+) -> Done {
+    let comm = p.comm(comm)?;
+    let part = part(&comm, root)?;
+    let buffer = if part == Part::Aside { p.buffer(buf, 0, c::MPI_BYTE)? } else { p.buffer(buf, count, datatype)? };
+    let peers = peers(&comm);
+    p.collectively(&comm, start, move |view| {
+        let (buffer, peers) = (buffer.clone(), peers.clone());
+        async move {
+            let staged = buffer.both(false);
+            match part {
+                Part::Root(root) | Part::Other(root) => view.bcast(root, staged.span).await?,
+                Part::RootBetween => {
+                    let sends: Vec<_> = peers.into_iter().map(|peer| (peer, staged.span)).collect();
+                    view.exchange_with(&sends, &[]).await?;
+                }
+                Part::With(root) => view.exchange_with(&[], &[(root, staged.span)]).await?,
+                Part::Aside => {}
+            }
+            if matches!(part, Part::Other(_) | Part::With(_)) {
+                staged.land();
+            }
+            Ok(())
+        }
+    })
+}
+
+/// Parts of a buffer, one for each rank: equal ones, or as counts and displacements say.
+#[derive(Clone)]
+pub(crate) struct Parts(pub(crate) Vec<Buffer>);
+
+impl Parts {
+    pub(crate) fn none() -> Parts {
+        Parts(Vec::new())
+    }
+    pub(crate) fn equal(p: &Process, at: Address, count: i64, datatype: Handle, ranks: u32) -> Done<Parts> {
+        let whole = p.buffer(at, count, datatype)?;
+        Ok(Parts((0..i64::from(ranks)).map(|rank| whole.part(rank * count, count)).collect()))
+    }
+    pub(crate) fn counted(
+        p: &Process,
+        at: Address,
+        (counts, displacements): (Ints, Ints),
+        datatype: Handle,
+        ranks: u32,
+    ) -> Done<Parts> {
+        let (counts, displacements) = (counts.list(ranks as usize), displacements.list(ranks as usize));
+        let all = counts.into_iter().zip(displacements);
+        let part = |(count, displacement): (i64, i64)| {
+            let buffer = p.buffer(at, count, datatype)?;
+            Ok(buffer.part(displacement, count))
+        };
+        all.map(part).collect::<Done<_>>().map(Parts)
+    }
+    /// Each of a type of its own, displaced by so many bytes.
+    pub(crate) fn typed(
+        p: &Process,
+        at: Address,
+        (counts, displacements): (Ints, Ints),
+        types: In<Handle>,
+        ranks: u32,
+    ) -> Done<Parts> {
+        let (counts, displacements) = (counts.list(ranks as usize), displacements.list(ranks as usize));
+        let part = |index: usize| p.buffer(at.plus(displacements[index]), counts[index], types.get(index));
+        (0..ranks as usize).map(part).collect::<Done<_>>().map(Parts)
+    }
+    pub(crate) fn sources(&self) -> Vec<Staged> {
+        self.0.iter().map(|part| part.source(false)).collect()
+    }
+    pub(crate) fn targets(&self) -> Vec<Staged> {
+        self.0.iter().map(|part| part.target(false)).collect()
+    }
+    /// Packed copies of what is there.
+    pub(crate) fn copies(&self) -> Vec<Staged> {
+        self.0.iter().map(|part| Staged::of(part.everything(), &part.data())).collect()
+    }
+}
+
+pub(crate) fn spans(staged: &[Staged]) -> Vec<Span> {
+    staged.iter().map(|one| one.span).collect()
+}
+
+pub(crate) fn with(peers: &[u32], staged: &[Staged]) -> Vec<(u32, Span)> {
+    peers.iter().copied().zip(spans(staged)).collect()
+}
+
+/// Every rank's `own` goes to its part at the root.
+fn gathered(p: &Process, comm: &Rc<Communicator>, start: Start, part: Part, own: Option<Buffer>, parts: Parts) -> Done {
+    let (peers, rank) = (peers(comm), comm.rank as usize);
+    p.collectively(comm, start, move |view| {
+        let (own, parts, peers) = (own.clone(), parts.clone(), peers.clone());
+        async move {
+            match part {
+                Part::Root(root) => {
+                    let into = parts.targets();
+                    // In place: the root's own part is where it belongs.
+                    let mine = own.as_ref().map(|own| own.source(false));
+                    let own_span = mine.as_ref().map_or(into[rank].span, |mine| mine.span);
+                    view.gatherv(root, own_span, &spans(&into)).await?;
+                    let others = into.iter().enumerate().filter(|(place, _)| mine.is_some() || *place != rank);
+                    others.for_each(|(_, part)| part.land());
+                }
+                Part::Other(root) => {
+                    let mine = own.as_ref().map(|own| own.source(false));
+                    view.gatherv(root, mine.as_ref().map_or(NOTHING, |mine| mine.span), &[]).await?;
+                }
+                Part::RootBetween => {
+                    let into = parts.targets();
+                    view.exchange_with(&[], &with(&peers, &into)).await?;
+                    into.iter().for_each(Staged::land);
+                }
+                Part::With(root) => {
+                    let mine = own.as_ref().map(|own| own.source(false));
+                    view.exchange_with(&[(root, mine.as_ref().map_or(NOTHING, |mine| mine.span))], &[]).await?;
+                }
+                Part::Aside => {}
+            }
+            Ok(())
+        }
+    })
+}
+
+fn is_root(part: Part) -> bool {
+    matches!(part, Part::Root(_) | Part::RootBetween)
+}
+
+/// What a rank gives or takes: nothing in place, at the root of another side, or aside.
+fn own(p: &Process, part: Part, (at, count, datatype): (Address, i64, Handle)) -> Done<Option<Buffer>> {
+    let none = matches!(part, Part::Aside | Part::RootBetween) || (at == IN_PLACE && matches!(part, Part::Root(_)));
+    if none { Ok(None) } else { p.buffer(at, count, datatype).map(Some) }
+}
+
+pub(crate) fn gather(
+    p: &Process,
+    start: Start,
+    sendbuf: Address,
+    sendcount: i64,
+    sendtype: Handle,
+    recvbuf: Address,
+    recvcount: i64,
+    recvtype: Handle,
+    root: c_int,
+    comm: Handle,
+) -> Done {
+    let comm = p.comm(comm)?;
+    let part = part(&comm, root)?;
+    let mine = own(p, part, (sendbuf, sendcount, sendtype))?;
+    let ranks = comm.peers();
+    let parts = if is_root(part) { Parts::equal(p, recvbuf, recvcount, recvtype, ranks)? } else { Parts::none() };
+    gathered(p, &comm, start, part, mine, parts)
+}
+
+pub(crate) fn gatherv(
+    p: &Process,
+    start: Start,
+    sendbuf: Address,
+    sendcount: i64,
+    sendtype: Handle,
+    recvbuf: Address,
+    recvcounts: Ints,
+    displs: Ints,
+    recvtype: Handle,
+    root: c_int,
+    comm: Handle,
+) -> Done {
+    let comm = p.comm(comm)?;
+    let part = part(&comm, root)?;
+    let mine = own(p, part, (sendbuf, sendcount, sendtype))?;
+    let counted = || Parts::counted(p, recvbuf, (recvcounts, displs), recvtype, comm.peers());
+    let parts = if is_root(part) { counted()? } else { Parts::none() };
+    gathered(p, &comm, start, part, mine, parts)
+}
+
+/// Each part at the root goes to its rank's `own`.
+fn scattered(
+    p: &Process,
+    comm: &Rc<Communicator>,
+    start: Start,
+    part: Part,
+    own: Option<Buffer>,
+    parts: Parts,
+) -> Done {
+    let (peers, rank) = (peers(comm), comm.rank as usize);
+    p.collectively(comm, start, move |view| {
+        let (own, parts, peers) = (own.clone(), parts.clone(), peers.clone());
+        async move {
+            let into = own.as_ref().map(|own| own.target(false));
+            let span = into.as_ref().map_or(NOTHING, |into| into.span);
+            match part {
+                Part::Root(root) => {
+                    let from = parts.sources();
+                    let span = if into.is_some() { span } else { from[rank].span };
+                    view.scatterv(root, &spans(&from), span).await?;
+                }
+                Part::Other(root) => view.scatterv(root, &[], span).await?,
+                Part::RootBetween => {
+                    let from = parts.sources();
+                    view.exchange_with(&with(&peers, &from), &[]).await?;
+                }
+                Part::With(root) => view.exchange_with(&[], &[(root, span)]).await?,
+                Part::Aside => {}
+            }
+            into.iter().for_each(Staged::land);
+            Ok(())
+        }
+    })
+}
+
+pub(crate) fn scatter(
+    p: &Process,
+    start: Start,
+    sendbuf: Address,
+    sendcount: i64,
+    sendtype: Handle,
+    recvbuf: Address,
+    recvcount: i64,
+    recvtype: Handle,
+    root: c_int,
+    comm: Handle,
+) -> Done {
+    let comm = p.comm(comm)?;
+    let part = part(&comm, root)?;
+    let mine = own(p, part, (recvbuf, recvcount, recvtype))?;
+    let ranks = comm.peers();
+    let parts = if is_root(part) { Parts::equal(p, sendbuf, sendcount, sendtype, ranks)? } else { Parts::none() };
+    scattered(p, &comm, start, part, mine, parts)
+}
+
+pub(crate) fn scatterv(
+    p: &Process,
+    start: Start,
+    sendbuf: Address,
+    sendcounts: Ints,
+    displs: Ints,
+    sendtype: Handle,
+    recvbuf: Address,
+    recvcount: i64,
+    recvtype: Handle,
+    root: c_int,
+    comm: Handle,
+) -> Done {
+    let comm = p.comm(comm)?;
+    let part = part(&comm, root)?;
+    let mine = own(p, part, (recvbuf, recvcount, recvtype))?;
+    let counted = || Parts::counted(p, sendbuf, (sendcounts, displs), sendtype, comm.peers());
+    let parts = if is_root(part) { counted()? } else { Parts::none() };
+    scattered(p, &comm, start, part, mine, parts)
+}
+
+/// Every rank's `own` goes to its part everywhere.
+fn spread(p: &Process, comm: &Rc<Communicator>, start: Start, own: Option<Buffer>, parts: Parts) -> Done {
+    let (peers, rank, between) = (peers(comm), comm.rank as usize, comm.remote.is_some());
+    check(own.is_some() || !between, c::MPI_ERR_BUFFER, || "MPI_IN_PLACE is not for intercommunicators".to_owned())?;
+    p.collectively(comm, start, move |view| {
+        let (own, parts, peers) = (own.clone(), parts.clone(), peers.clone());
+        async move {
+            let mine = own.as_ref().map(|own| own.source(false));
+            if between {
+                let into = parts.targets();
+                let sends: Vec<_> =
+                    peers.iter().map(|&peer| (peer, mine.as_ref().map_or(NOTHING, |m| m.span))).collect();
+                view.exchange_with(&sends, &with(&peers, &into)).await?;
+                into.iter().for_each(Staged::land);
+                return Ok(());
+            }
+            let mut into = parts.targets();
+            if mine.is_none() {
+                into[rank] = parts.0[rank].both(false);
+            }
+            let span = mine.as_ref().map_or(into[rank].span, |mine| mine.span);
+            view.allgatherv(span, &spans(&into)).await?;
+            into.iter().for_each(Staged::land);
+            Ok(())
+        }
+    })
+}
+
+/// What a rank gives to all, unless it lies in its place.
+fn given(p: &Process, at: Address, count: i64, datatype: Handle) -> Done<Option<Buffer>> {
+    if at == IN_PLACE { Ok(None) } else { p.buffer(at, count, datatype).map(Some) }
+}
+
+pub(crate) fn allgather(
+    p: &Process,
+    start: Start,
+    sendbuf: Address,
+    sendcount: i64,
+    sendtype: Handle,
+    recvbuf: Address,
+    recvcount: i64,
+    recvtype: Handle,
+    comm: Handle,
+) -> Done {
+    let comm = p.comm(comm)?;
+    let mine = given(p, sendbuf, sendcount, sendtype)?;
+    let whole = p.buffer(recvbuf, recvcount.max(0) * i64::from(comm.peers()), recvtype)?;
+    let row = whole.of.datatype.regular(whole.count).is_some_and(|run| run.count == 1);
+    if comm.remote.is_some() || !row {
+        let parts = Parts::equal(p, recvbuf, recvcount, recvtype, comm.peers())?;
+        return spread(p, &comm, start, mine, parts);
+    }
+    let own = whole.part(i64::from(comm.rank) * recvcount, recvcount);
+    p.collectively(&comm, start, move |view| {
+        let (mine, own, whole) = (mine.clone(), own.clone(), whole.clone());
+        async move {
+            let from = mine.as_ref().unwrap_or(&own).source(false);
+            view.allgather(from.span, whole.target(true).span).await?;
+            Ok(())
+        }
+    })
+}
+
+pub(crate) fn allgatherv(
+    p: &Process,
+    start: Start,
+    sendbuf: Address,
+    sendcount: i64,
+    sendtype: Handle,
+    recvbuf: Address,
+    recvcounts: Ints,
+    displs: Ints,
+    recvtype: Handle,
+    comm: Handle,
+) -> Done {
+    let comm = p.comm(comm)?;
+    let mine = given(p, sendbuf, sendcount, sendtype)?;
+    let parts = Parts::counted(p, recvbuf, (recvcounts, displs), recvtype, comm.peers())?;
+    spread(p, &comm, start, mine, parts)
+}
+
+/// Part `i` of `from` goes to rank `i`; `None`: what is in `into`.
+fn exchanged(p: &Process, comm: &Rc<Communicator>, start: Start, from: Option<Parts>, into: Parts) -> Done {
+    let (peers, between) = (peers(comm), comm.remote.is_some());
+    check(from.is_some() || !between, c::MPI_ERR_BUFFER, || "MPI_IN_PLACE is not for intercommunicators".to_owned())?;
+    p.collectively(comm, start, move |view| {
+        let (from, into, peers) = (from.clone(), into.clone(), peers.clone());
+        async move {
+            let from = from.as_ref().map_or_else(|| into.copies(), Parts::sources);
+            let into = into.targets();
+            if between {
+                view.exchange_with(&with(&peers, &from), &with(&peers, &into)).await?;
+            } else {
+                view.alltoallv(&spans(&from), &spans(&into)).await?;
+            }
+            into.iter().for_each(Staged::land);
+            Ok(())
+        }
+    })
+}
+
+pub(crate) fn alltoall(
+    p: &Process,
+    start: Start,
+    sendbuf: Address,
+    sendcount: i64,
+    sendtype: Handle,
+    recvbuf: Address,
+    recvcount: i64,
+    recvtype: Handle,
+    comm: Handle,
+) -> Done {
+    let comm = p.comm(comm)?;
+    let ranks = comm.peers();
+    let in_place = sendbuf == IN_PLACE;
+    let from = (!in_place).then(|| Parts::equal(p, sendbuf, sendcount, sendtype, ranks)).transpose()?;
+    exchanged(p, &comm, start, from, Parts::equal(p, recvbuf, recvcount, recvtype, ranks)?)
+}
+
+pub(crate) fn alltoallv(
+    p: &Process,
+    start: Start,
+    sendbuf: Address,
+    sendcounts: Ints,
+    sdispls: Ints,
+    sendtype: Handle,
+    recvbuf: Address,
+    recvcounts: Ints,
+    rdispls: Ints,
+    recvtype: Handle,
+    comm: Handle,
+) -> Done {
+    let comm = p.comm(comm)?;
+    let ranks = comm.peers();
+    let from = || Parts::counted(p, sendbuf, (sendcounts, sdispls), sendtype, ranks);
+    let from = (sendbuf != IN_PLACE).then(from).transpose()?;
+    exchanged(p, &comm, start, from, Parts::counted(p, recvbuf, (recvcounts, rdispls), recvtype, ranks)?)
+}
+
+pub(crate) fn alltoallw(
+    p: &Process,
+    start: Start,
+    sendbuf: Address,
+    sendcounts: Ints,
+    sdispls: Ints,
+    sendtypes: In<Handle>,
+    recvbuf: Address,
+    recvcounts: Ints,
+    rdispls: Ints,
+    recvtypes: In<Handle>,
+    comm: Handle,
+) -> Done {
+    let comm = p.comm(comm)?;
+    let ranks = comm.peers();
+    let from = || Parts::typed(p, sendbuf, (sendcounts, sdispls), sendtypes, ranks);
+    let from = (sendbuf != IN_PLACE).then(from).transpose()?;
+    exchanged(p, &comm, start, from, Parts::typed(p, recvbuf, (recvcounts, rdispls), recvtypes, ranks)?)
+}

@@ -1,0 +1,365 @@
+//! Communicators: made, compared, named, freed.
+
+use super::groups::compared;
+use super::info;
+use crate::abi::{Handle, Status};
+use crate::failure::{Done, check, fail};
+use crate::generated::constants as c;
+use crate::pointer::{Out, Text, TextOut};
+use crate::process::Process;
+use crate::process::communicator::{Communicator, GROUP_CALLS, gathered, numbered, told};
+use hotlink_standard::{Compared, Group};
+use std::ffi::c_int;
+use std::rc::Rc;
+
+pub(crate) fn comm_rank(p: &Process, comm: Handle, rank: Out<c_int>) -> Done {
+    rank.set(p.comm(comm)?.rank as c_int);
+    Ok(())
+}
+
+pub(crate) fn comm_size(p: &Process, comm: Handle, size: Out<c_int>) -> Done {
+    size.set(p.comm(comm)?.size() as c_int);
+    Ok(())
+}
+
+pub(crate) fn comm_remote_size(p: &Process, comm: Handle, size: Out<c_int>) -> Done {
+    let comm = p.comm(comm)?;
+    check(comm.remote.is_some(), c::MPI_ERR_COMM, || "it is no intercommunicator".to_owned())?;
+    size.set(comm.peers() as c_int);
+    Ok(())
+}
+
+pub(crate) fn comm_test_inter(p: &Process, comm: Handle, flag: Out<c_int>) -> Done {
+    flag.set(c_int::from(p.comm(comm)?.remote.is_some()));
+    Ok(())
+}
+
+pub(crate) fn comm_group(p: &Process, comm: Handle, group: Out<Handle>) -> Done {
+    group.set(p.name_group((*p.comm(comm)?.group).clone()));
+    Ok(())
+}
+
+pub(crate) fn comm_remote_group(p: &Process, comm: Handle, group: Out<Handle>) -> Done {
+    match &p.comm(comm)?.remote {
+        Some(remote) => group.set(p.name_group((*remote.group).clone())),
+        None => return fail(c::MPI_ERR_COMM, "it is no intercommunicator"),
+    }
+    Ok(())
+}
+
+pub(crate) fn comm_compare(p: &Process, comm1: Handle, comm2: Handle, result: Out<c_int>) -> Done {
+    let (a, b) = (p.comm(comm1)?, p.comm(comm2)?);
+    if comm1 == comm2 {
+        result.set(c::MPI_IDENT);
+        return Ok(());
+    }
+    let mut found = a.group.compare(&b.group);
+    match (&a.remote, &b.remote) {
+        (None, None) => {}
+        (Some(a), Some(b)) => match a.group.compare(&b.group) {
+            Compared::Unequal => found = Compared::Unequal,
+            Compared::Similar if found == Compared::Same => found = Compared::Similar,
+            _ => {}
+        },
+        _ => found = Compared::Unequal,
+    }
+    result.set(compared(found, c::MPI_CONGRUENT));
+    Ok(())
+}
+
+/// The new communicator of `old`: the same groups, under another number.
+fn twin(p: &Process, old: &Communicator, number: u32, made: (Handle, Vec<(String, String)>)) -> Done<Communicator> {
+    let twin = match &old.remote {
+        None => p.made((*old.group).clone(), number, old.topology.clone(), old.handler.get())?,
+        Some(remote) => p.made_between(&old.group, &remote.group, remote.here == 0, number, old.handler.get())?,
+    };
+    let attributes = old.attributes.copies(made.0)?;
+    *twin.info.borrow_mut() = made.1;
+    Ok(Communicator { attributes, ..twin })
+}
+
+fn duplicate(p: &Process, comm: Handle, info: Vec<(String, String)>, newcomm: Out<Handle>) -> Done {
+    let (world, old) = (p.world()?, p.comm(comm)?);
+    newcomm.set(c::MPI_COMM_NULL);
+    let number = world.block_on(numbered(world, &old.view))?;
+
+    newcomm.set(p.comms.add(Rc::new(twin(p, &old, number, (comm, info))?)));
+    Ok(())
+}
+
+pub(crate) fn comm_dup(p: &Process, comm: Handle, newcomm: Out<Handle>) -> Done {
+    let info = p.comm(comm)?.info.borrow().clone();
+    duplicate(p, comm, info, newcomm)
+}
+
+pub(crate) fn comm_dup_with_info(p: &Process, comm: Handle, info: Handle, newcomm: Out<Handle>) -> Done {
+    duplicate(p, comm, info::given(p, info)?, newcomm)
+}
+
+/// The number is agreed on beside other calls; the handle is there at once, and what it stands for when the request is over.
+fn iduplicate(
+    p: &Process,
+    comm: Handle,
+    info: Vec<(String, String)>,
+    newcomm: Out<Handle>,
+    request: Out<Handle>,
+) -> Done {
+    let (world, old) = (p.world()?, p.comm(comm)?);
+    check(old.remote.is_none(), c::MPI_ERR_UNSUPPORTED_OPERATION, || {
+        "of intercommunicators it is not there".to_owned()
+    })?;
+    let (view, mine) = (old.beside(), world.numbers.replace(world.numbers.get() + 1));
+    // A place for it, until its number is known.
+    let handle = p.comms.add(old.clone());
+    newcomm.set(handle);
+    let agreed = Rc::new(std::cell::Cell::new(0));
+    let told = agreed.clone();
+    let work = p.task(async move {
+        told.set(crate::process::communicator::largest(&view, &[i64::from(mine)]).await?[0] as u32);
+        Ok(Status::EMPTY)
+    })?;
+    p.issue_ending(request, work, move |p| {
+        let world = p.world()?;
+        world.numbers.set(world.numbers.get().max(agreed.get() + 1));
+        let made = twin(p, &old, agreed.get(), (comm, info.clone()))?;
+        p.comms.replace(handle, Rc::new(made));
+        Ok(())
+    });
+    Ok(())
+}
+
+pub(crate) fn comm_idup(p: &Process, comm: Handle, newcomm: Out<Handle>, request: Out<Handle>) -> Done {
+    let info = p.comm(comm)?.info.borrow().clone();
+    iduplicate(p, comm, info, newcomm, request)
+}
+
+pub(crate) fn comm_idup_with_info(
+    p: &Process,
+    comm: Handle,
+    info: Handle,
+    newcomm: Out<Handle>,
+    request: Out<Handle>,
+) -> Done {
+    iduplicate(p, comm, info::given(p, info)?, newcomm, request)
+}
+
+pub(crate) fn comm_create(p: &Process, comm: Handle, group: Handle, newcomm: Out<Handle>) -> Done {
+    let (world, old, group) = (p.world()?, p.comm(comm)?, p.group(group)?);
+    newcomm.set(c::MPI_COMM_NULL);
+    let inside = group.ranks().iter().all(|&rank| old.group.place(rank).is_some());
+    check(inside, c::MPI_ERR_GROUP, || "a rank of the group is not of the communicator".to_owned())?;
+    if old.remote.is_some() {
+        // Each side hears who of the other is taken, and where.
+        let place = group.place(world.comm.rank());
+        let made = split(p, &old, place.map(|_| 0), place.unwrap_or(0) as i64, None)?;
+        return name_split(p, made, newcomm);
+    }
+    let number = world.block_on(numbered(world, &old.view))?;
+    if group.place(world.comm.rank()).is_some() {
+        newcomm.set(p.comms.add(Rc::new(p.made((*group).clone(), number, None, old.handler.get())?)));
+    }
+    Ok(())
+}
+
+/// Only the group's ranks call it: they agree on messages of their own, told apart by the program's tag.
+pub(crate) fn comm_create_group(p: &Process, comm: Handle, group: Handle, tag: c_int, newcomm: Out<Handle>) -> Done {
+    let (world, old, group) = (p.world()?, p.intracomm(comm)?, p.group(group)?);
+    newcomm.set(c::MPI_COMM_NULL);
+    check(tag >= 0, c::MPI_ERR_TAG, || format!("tag {tag}: it must be at least 0"))?;
+    if group.place(world.comm.rank()).is_none() {
+        return Ok(());
+    }
+    let few = world.comm.view(group.ranks(), old.number)?.beside(GROUP_CALLS + tag as u32 % GROUP_CALLS);
+    let number = world.block_on(numbered(world, &few))?;
+    newcomm.set(p.comms.add(Rc::new(p.made((*group).clone(), number, None, old.handler.get())?)));
+    Ok(())
+}
+
+/// The communicator of those that gave the same color, in the order of their keys.
+pub(crate) fn split(
+    p: &Process,
+    old: &Communicator,
+    color: Option<i64>,
+    key: i64,
+    topology: Option<crate::process::communicator::Topology>,
+) -> Done<Option<Communicator>> {
+    let world = p.world()?;
+    let mine = [color.unwrap_or(i64::MIN), key];
+    let (all, number) = world.block_on(async {
+        let all = gathered(&old.view, &mine).await?;
+        Ok::<_, hotlink_message::Error>((all, numbered(world, &old.view).await?))
+    })?;
+    let Some(color) = color else { return Ok(None) };
+    // Of each side of an intercommunicator, whose ranks lie in a row of the view.
+    let chosen = |group: &Group, first: usize| {
+        let ours = all[first..first + group.size()].iter().zip(group.ranks());
+        let mut chosen: Vec<(i64, usize, u32)> = ours
+            .enumerate()
+            .filter(|(_, (one, _))| one[0] == color)
+            .map(|(place, (one, &rank))| (one[1], place, rank))
+            .collect();
+        chosen.sort_unstable();
+        Group::new(chosen.into_iter().map(|(.., rank)| rank).collect())
+    };
+    let handler = old.handler.get();
+    let Some(remote) = &old.remote else {
+        return p.made(chosen(&old.group, 0), number, topology, handler).map(Some);
+    };
+    let (here, there) =
+        (Rc::new(chosen(&old.group, remote.here as usize)), Rc::new(chosen(&remote.group, remote.there as usize)));
+    if there.size() == 0 {
+        return Ok(None);
+    }
+    p.made_between(&here, &there, remote.here == 0, number, handler).map(Some)
+}
+
+fn name_split(p: &Process, made: Option<Communicator>, newcomm: Out<Handle>) -> Done {
+    newcomm.set(made.map_or(c::MPI_COMM_NULL, |made| p.comms.add(Rc::new(made))));
+    Ok(())
+}
+
+pub(crate) fn comm_split(p: &Process, comm: Handle, color: c_int, key: c_int, newcomm: Out<Handle>) -> Done {
+    let old = p.comm(comm)?;
+    let allowed = color >= 0 || color == c::MPI_UNDEFINED;
+    check(allowed, c::MPI_ERR_ARG, || format!("color {color}: it must be at least 0, or MPI_UNDEFINED"))?;
+    let color = (color != c::MPI_UNDEFINED).then_some(i64::from(color));
+    name_split(p, split(p, &old, color, i64::from(key), None)?, newcomm)
+}
+
+/// By host, as the hosts name themselves.
+pub(crate) fn comm_split_type(
+    p: &Process,
+    comm: Handle,
+    split_type: c_int,
+    key: c_int,
+    _info: Handle,
+    newcomm: Out<Handle>,
+) -> Done {
+    let old = p.intracomm(comm)?;
+    let color = match split_type {
+        c::MPI_COMM_TYPE_SHARED => {
+            // A number of the host's name; two names that share one would need the same sum of 61 bits.
+            let name = hotlink_real::machine() + &crate::seat::host();
+            let sum = name
+                .bytes()
+                .fold(0u64, |sum, byte| (sum.wrapping_mul(1_000_003) ^ u64::from(byte)) >> 3 << 3 | sum >> 61);
+            Some((sum >> 3) as i64)
+        }
+        // No hardware below the host is known here: nobody is told apart, which the standard lets a library say so.
+        c::MPI_COMM_TYPE_HW_UNGUIDED
+        | c::MPI_COMM_TYPE_HW_GUIDED
+        | c::MPI_COMM_TYPE_RESOURCE_GUIDED
+        | c::MPI_UNDEFINED => None,
+        _ => return fail(c::MPI_ERR_ARG, format!("split type {split_type} is none")),
+    };
+    name_split(p, split(p, &old, color, i64::from(key), None)?, newcomm)
+}
+
+pub(crate) fn comm_free(p: &Process, comm: Out<Handle>) -> Done {
+    let handle = comm.get(0);
+    let known = p.comm(handle)?;
+    let always = handle == c::MPI_COMM_WORLD || handle == c::MPI_COMM_SELF;
+    check(!always, c::MPI_ERR_COMM, || "it cannot be freed".to_owned())?;
+    known.attributes.clear(handle)?;
+    // What is under way has it as well.
+    p.comms.remove(handle);
+    comm.set(c::MPI_COMM_NULL);
+    Ok(())
+}
+
+pub(crate) fn comm_disconnect(p: &Process, comm: Out<Handle>) -> Done {
+    let known = p.comm(comm.get(0))?;
+    p.world()?.block_on(known.view.barrier())?;
+    comm_free(p, comm)
+}
+
+pub(crate) fn comm_set_name(p: &Process, comm: Handle, name: Text) -> Done {
+    let mut name = name.string().unwrap_or_default();
+    let mut most = c::MPI_MAX_OBJECT_NAME as usize - 1;
+    while !name.is_char_boundary(most.min(name.len())) {
+        most -= 1;
+    }
+    name.truncate(most);
+    *p.comm(comm)?.name.borrow_mut() = name;
+    Ok(())
+}
+
+pub(crate) fn comm_get_name(p: &Process, comm: Handle, name: TextOut, resultlen: Out<c_int>) -> Done {
+    let comm = if comm == c::MPI_COMM_NULL { None } else { Some(p.comm(comm)?) };
+    let text = comm.map_or("MPI_COMM_NULL".to_owned(), |comm| comm.name.borrow().clone());
+    resultlen.set(name.write(&text, c::MPI_MAX_OBJECT_NAME as usize) as c_int);
+    Ok(())
+}
+
+pub(crate) fn comm_set_info(p: &Process, comm: Handle, info: Handle) -> Done {
+    *p.comm(comm)?.info.borrow_mut() = info::given(p, info)?;
+    Ok(())
+}
+
+pub(crate) fn comm_get_info(p: &Process, comm: Handle, info: Out<Handle>) -> Done {
+    let pairs = p.comm(comm)?.info.borrow().clone();
+    info.set(info::named(p, pairs));
+    Ok(())
+}
+
+/// Nobody started this job from within another.
+pub(crate) fn comm_get_parent(p: &Process, parent: Out<Handle>) -> Done {
+    p.world()?;
+    parent.set(c::MPI_COMM_NULL);
+    Ok(())
+}
+
+/// The leaders tell each other their groups over the peer communicator, and their own groups what they heard.
+pub(crate) fn intercomm_create(
+    p: &Process,
+    local_comm: Handle,
+    local_leader: c_int,
+    peer_comm: Handle,
+    remote_leader: c_int,
+    tag: c_int,
+    newintercomm: Out<Handle>,
+) -> Done {
+    let (world, local) = (p.world()?, p.intracomm(local_comm)?);
+    newintercomm.set(c::MPI_COMM_NULL);
+    let leader = Process::root(&local, local_leader)?;
+    let mine = [i64::from(world.numbers.get())];
+    let next = world.block_on(crate::process::communicator::largest(&local.view, &mine))?[0];
+    // What the other side is: its next number, and its ranks. Who does not lead hears how many those are first.
+    let mut heard = Vec::new();
+    if local.rank == leader {
+        let bridge = p.comm(peer_comm)?;
+        let allowed = remote_leader >= 0 && (remote_leader as u32) < bridge.peers() && tag >= 0;
+        check(allowed, c::MPI_ERR_RANK, || format!("remote leader {remote_leader}, tag {tag}"))?;
+        let words: Vec<i64> =
+            [next].into_iter().chain(local.group.ranks().iter().map(|&rank| i64::from(rank))).collect();
+        heard = super::reductions::swapped(p, &bridge, bridge.peer(remote_leader as u32), tag as u32, &words)?;
+    }
+    let length = world.block_on(told(&local.view, leader, &[heard.len() as i64]))?[0] as usize;
+    heard.resize(length, 0);
+    let heard = world.block_on(told(&local.view, leader, &heard))?;
+    let number = next.max(heard[0]) as u32;
+    world.numbers.set(world.numbers.get().max(number + 1));
+    let remote = Rc::new(Group::new(heard[1..].iter().map(|&rank| rank as u32).collect()));
+    let overlaps = remote.intersection(&local.group).size() > 0;
+    check(!overlaps, c::MPI_ERR_COMM, || "the two groups share a rank".to_owned())?;
+    let first = local.group.ranks().iter().min() < remote.ranks().iter().min();
+    let made = p.made_between(&local.group, &remote, first, number, local.handler.get())?;
+    newintercomm.set(p.comms.add(Rc::new(made)));
+    Ok(())
+}
+
+pub(crate) fn intercomm_merge(p: &Process, intercomm: Handle, high: c_int, newintracomm: Out<Handle>) -> Done {
+    let (world, old) = (p.world()?, p.comm(intercomm)?);
+    let Some(remote) = &old.remote else { return fail(c::MPI_ERR_COMM, "it is no intercommunicator") };
+    let (all, number) = world.block_on(async {
+        let all = gathered(&old.view, &[i64::from(high != 0)]).await?;
+        Ok::<_, hotlink_message::Error>((all, numbered(world, &old.view).await?))
+    })?;
+    let (mine, theirs) = (all[remote.here as usize][0], all[remote.there as usize][0]);
+    // Where both say the same, the side with the view's first ranks goes first.
+    let first = if mine == theirs { remote.here == 0 } else { mine < theirs };
+    let both = if first { [&old.group, &remote.group] } else { [&remote.group, &old.group] };
+    let ranks = both.iter().flat_map(|group| group.ranks().iter().copied()).collect();
+    newintracomm.set(p.comms.add(Rc::new(p.made(Group::new(ranks), number, None, old.handler.get())?)));
+    Ok(())
+}

@@ -1,0 +1,142 @@
+//! Beginning and end, versions, names, clocks, memory.
+
+use crate::abi::Handle;
+use crate::failure::{Done, check, fail};
+use crate::generated::constants as c;
+use crate::memory;
+use crate::pointer::{Address, Out, TextOut};
+use crate::process::Process;
+use crate::process::gate;
+use crate::seat;
+use std::ffi::c_int;
+
+pub(crate) fn init(p: &Process, _argc: Out<c_int>, _argv: usize) -> Done {
+    begin(p, c::MPI_THREAD_SINGLE, Out::nowhere())
+}
+
+pub(crate) fn init_thread(p: &Process, _argc: Out<c_int>, _argv: usize, required: c_int, provided: Out<c_int>) -> Done {
+    let levels = [c::MPI_THREAD_SINGLE, c::MPI_THREAD_FUNNELED, c::MPI_THREAD_SERIALIZED, c::MPI_THREAD_MULTIPLE];
+    check(levels.contains(&required), c::MPI_ERR_ARG, || format!("thread level {required}: it is none"))?;
+    begin(p, required, provided)
+}
+
+fn begin(p: &Process, level: c_int, provided: Out<c_int>) -> Done {
+    check(!p.was_begun() && !p.finalized.get(), c::MPI_ERR_OTHER, || "called twice, or after MPI_Finalize".to_owned())?;
+    gate::is_main();
+    let world = seat::enter()?;
+    world.provided.set(level);
+    p.begin(world);
+    if level == c::MPI_THREAD_MULTIPLE {
+        gate::share();
+    }
+    provided.set(level);
+    Ok(())
+}
+
+pub(crate) fn initialized(p: &Process, flag: Out<c_int>) -> Done {
+    flag.set(c_int::from(p.was_begun()));
+    Ok(())
+}
+
+pub(crate) fn finalized(p: &Process, flag: Out<c_int>) -> Done {
+    flag.set(c_int::from(p.finalized.get()));
+    Ok(())
+}
+
+/// Attributes of this process's own communicator are deleted first: programs hang their own endings there.
+pub(crate) fn finalize(p: &Process) -> Done {
+    let world = p.world()?;
+    world.own.attributes.clear(c::MPI_COMM_SELF)?;
+    world.until(|| world.buffered.borrow().is_empty().then_some(()));
+    world.world.attributes.clear(c::MPI_COMM_WORLD)?;
+    world.block_on(world.comm.flush());
+    world.block_on(world.comm.barrier())?;
+    p.finalized.set(true);
+    world.comm.with_port(hotlink_port::Port::close);
+    Ok(())
+}
+
+pub(crate) fn abort(p: &Process, _comm: Handle, errorcode: c_int) -> Done {
+    let rank = p.rank().map_or(String::new(), |rank| format!("rank {rank}: "));
+    eprintln!("hotlink: {rank}MPI_Abort with {errorcode}");
+    // A status of 0 would say that all is well, and only eight bits of it are seen.
+    p.abort(if errorcode & 0xff == 0 { 1 } else { errorcode & 0xff })
+}
+
+pub(crate) fn query_thread(p: &Process, provided: Out<c_int>) -> Done {
+    provided.set(p.world()?.provided.get());
+    Ok(())
+}
+
+pub(crate) fn is_thread_main(p: &Process, flag: Out<c_int>) -> Done {
+    p.world()?;
+    flag.set(c_int::from(gate::is_main()));
+    Ok(())
+}
+
+pub(crate) fn get_version(_p: &Process, version: Out<c_int>, subversion: Out<c_int>) -> Done {
+    version.set(c::MPI_VERSION);
+    subversion.set(c::MPI_SUBVERSION);
+    Ok(())
+}
+
+pub(crate) fn abi_get_version(_p: &Process, major: Out<c_int>, minor: Out<c_int>) -> Done {
+    major.set(c::MPI_ABI_VERSION);
+    minor.set(c::MPI_ABI_SUBVERSION);
+    Ok(())
+}
+
+pub(crate) fn get_library_version(_p: &Process, version: TextOut, resultlen: Out<c_int>) -> Done {
+    let text = format!("hotlink {} (standard ABI of MPI 5.0)", env!("CARGO_PKG_VERSION"));
+    resultlen.set(version.write(&text, c::MPI_MAX_LIBRARY_VERSION_STRING as usize) as c_int);
+    Ok(())
+}
+
+pub(crate) fn get_processor_name(p: &Process, name: TextOut, resultlen: Out<c_int>) -> Done {
+    p.world()?;
+    resultlen.set(name.write(&seat::host(), c::MPI_MAX_PROCESSOR_NAME as usize) as c_int);
+    Ok(())
+}
+
+pub(crate) fn pcontrol(_p: &Process, _level: c_int) -> Done {
+    Ok(())
+}
+
+pub(crate) fn alloc_mem(p: &Process, size: i64, _info: Handle, baseptr: Address) -> Done {
+    p.world()?;
+    check(size >= 0, c::MPI_ERR_ARG, || format!("size {size}: it must be at least 0"))?;
+    let memory = memory::allocate(size as usize);
+    if memory.is_null() {
+        return fail(c::MPI_ERR_NO_MEM, format!("there are no {size} bytes"));
+    }
+    baseptr.holds().set(memory.0);
+    Ok(())
+}
+
+pub(crate) fn free_mem(p: &Process, base: Address) -> Done {
+    p.world()?;
+    memory::release(base);
+    Ok(())
+}
+
+pub(crate) fn get_address(_p: &Process, location: Address, address: Out<i64>) -> Done {
+    address.set(location.0 as i64);
+    Ok(())
+}
+
+/// Seconds of a clock that all ranks of a machine share.
+pub(crate) fn wtime() -> f64 {
+    seat::nanoseconds() as f64 * 1e-9
+}
+
+pub(crate) fn wtick() -> f64 {
+    1e-9
+}
+
+pub(crate) fn aint_add(base: i64, disp: i64) -> i64 {
+    base.wrapping_add(disp)
+}
+
+pub(crate) fn aint_diff(addr1: i64, addr2: i64) -> i64 {
+    addr1.wrapping_sub(addr2)
+}

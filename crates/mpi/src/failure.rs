@@ -1,0 +1,44 @@
+//! Why a call failed: the class that the program gets, and the words for people.
+
+use crate::generated::constants as c;
+use hotlink_message::Error;
+use std::ffi::c_int;
+
+/// A failed call.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    /// A class, or a code that the program has added.
+    pub(crate) code: c_int,
+    /// What is wrong and what is allowed.
+    pub(crate) why: String,
+}
+
+/// What a call comes to. A failure is seldom, and long.
+pub(crate) type Done<T = ()> = Result<T, Box<Failure>>;
+
+pub(crate) fn fail<T>(code: c_int, why: impl Into<String>) -> Done<T> {
+    Err(failure(code, why))
+}
+
+pub(crate) fn failure(code: c_int, why: impl Into<String>) -> Box<Failure> {
+    Box::new(Failure { code, why: why.into() })
+}
+
+/// Fails unless `holds`.
+#[inline(always)]
+pub(crate) fn check(holds: bool, code: c_int, why: impl FnOnce() -> String) -> Done {
+    if holds { Ok(()) } else { fail(code, why()) }
+}
+
+impl From<Error> for Box<Failure> {
+    fn from(error: Error) -> Box<Failure> {
+        let code = match error {
+            Error::Truncated { .. } => c::MPI_ERR_TRUNCATE,
+            Error::PeerGone(_) | Error::Ended(_) => c::MPI_ERR_PROC_ABORTED,
+            Error::Refused(hotlink_port::Refusal::NoMemory) => c::MPI_ERR_NO_MEM,
+            Error::Refused(_) => c::MPI_ERR_OTHER,
+            Error::NoRequest => c::MPI_ERR_REQUEST,
+        };
+        failure(code, error.to_string())
+    }
+}

@@ -1,0 +1,152 @@
+//! The program's memory: where messages are packed from and unpacked to, and how the port gets at it.
+#![allow(unsafe_code)]
+
+use crate::pointer::Address;
+use hotlink_message::Comm;
+use hotlink_port::{Layout, Memory, Span};
+use hotlink_real::{Lend, Seat};
+use hotlink_standard::{Datatype, Run};
+
+/// Beyond the addresses that a process of this kind can have.
+const END: u64 = 1 << 47;
+
+/// All memory of this process under one name: a buffer is a span of it, so that nothing is registered buffer by buffer.
+#[derive(Clone, Copy)]
+pub(crate) struct Everything(Memory);
+
+impl Everything {
+    pub(crate) fn of(comm: &Comm<Seat>) -> Everything {
+        // SAFETY: only spans of buffers are used that the program gave to a call, or that `Scratch` has: the standard has
+        // the program keep those valid, and leave them alone, until the operation is over.
+        Everything(comm.with_port(|port| unsafe { port.lend(std::ptr::null_mut(), END) }))
+    }
+    #[inline(always)]
+    pub(crate) fn row(self, at: Address, bytes: u64) -> Span {
+        Span::new(self.0, at.0 as u64, bytes)
+    }
+    /// Equal blocks at equal distances.
+    pub(crate) fn blocks(self, at: Address, run: Run) -> Span {
+        let offset = at.plus(run.at).0 as u64;
+        if run.count == 1 {
+            return Span::new(self.0, offset, run.bytes);
+        }
+        Span { memory: self.0, offset, layout: Layout::strided(run.bytes, run.count, run.stride as u64) }
+    }
+}
+
+/// Memory of the library's own that a port moves to or from.
+pub(crate) struct Scratch {
+    start: *mut u8,
+    bytes: usize,
+}
+
+impl Scratch {
+    pub(crate) fn new(bytes: u64) -> Scratch {
+        let bytes = bytes as usize;
+        // In words, so that any element is aligned.
+        let words = vec![0u128; bytes.div_ceil(size_of::<u128>())].into_boxed_slice();
+        Scratch { start: Box::into_raw(words).cast(), bytes }
+    }
+    pub(crate) fn of(bytes: &[u8]) -> Scratch {
+        let mut scratch = Scratch::new(bytes.len() as u64);
+        scratch.bytes_mut().copy_from_slice(bytes);
+        scratch
+    }
+    pub(crate) fn address(&self) -> Address {
+        Address::of(self.start)
+    }
+    pub(crate) fn len(&self) -> u64 {
+        self.bytes as u64
+    }
+    pub(crate) fn bytes(&self) -> &[u8] {
+        // SAFETY: so many were allocated; the port writes them only while an operation is under way, before this is called.
+        unsafe { std::slice::from_raw_parts(self.start, self.bytes) }
+    }
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and they are borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.start, self.bytes) }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let words = self.bytes.div_ceil(size_of::<u128>());
+        let words = std::ptr::slice_from_raw_parts_mut(self.start.cast::<u128>(), words);
+        // SAFETY: it is the box of `new`.
+        drop(unsafe { Box::from_raw(words) });
+    }
+}
+
+/// Each block of `count` elements at `buffer`, in order, and where it begins in their packed form; ends when `visit` says so.
+fn each_block(buffer: Address, count: u64, datatype: &Datatype, mut visit: impl FnMut(Address, u64, u64) -> bool) {
+    let mut packed = 0;
+    for element in 0..count {
+        let start = buffer.plus(element as i64 * datatype.extent());
+        for run in datatype.runs() {
+            for block in 0..run.count {
+                if !visit(start.plus(run.at + block as i64 * run.stride), packed, run.bytes) {
+                    return;
+                }
+                packed += run.bytes;
+            }
+        }
+    }
+}
+
+/// Packs elements of the program's memory.
+pub(crate) fn pack(buffer: Address, count: u64, datatype: &Datatype, into: &mut [u8]) {
+    let room = into.len() as u64;
+    each_block(buffer, count, datatype, |from, at, bytes| {
+        let bytes = bytes.min(room.saturating_sub(at));
+        let into = into[at as usize..].as_mut_ptr();
+        // SAFETY: the program's elements are where the datatype says; the room was checked.
+        unsafe { std::ptr::copy_nonoverlapping(from.0 as *const u8, into, bytes as usize) };
+        at + bytes < room
+    });
+}
+
+/// Unpacks as many bytes as came.
+pub(crate) fn unpack(from: &[u8], buffer: Address, count: u64, datatype: &Datatype) {
+    let came = from.len() as u64;
+    if came == 0 {
+        return;
+    }
+    each_block(buffer, count, datatype, |into, at, bytes| {
+        let bytes = bytes.min(came - at);
+        // SAFETY: as in `pack`.
+        unsafe { std::ptr::copy_nonoverlapping(from[at as usize..].as_ptr(), into.0 as *mut u8, bytes as usize) };
+        at + bytes < came
+    });
+}
+
+/// The bytes at an address.
+pub(crate) fn read(at: Address, bytes: u64) -> Vec<u8> {
+    if bytes == 0 {
+        return Vec::new();
+    }
+    // SAFETY: the program gave so many bytes there to the call.
+    unsafe { std::slice::from_raw_parts(at.0 as *const u8, bytes as usize) }.to_vec()
+}
+
+/// Writes bytes to an address.
+pub(crate) fn write(at: Address, bytes: &[u8]) {
+    if bytes.is_empty() {
+        return;
+    }
+    // SAFETY: the program gave so much room there to the call.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), at.0 as *mut u8, bytes.len()) };
+}
+
+/// Memory for the program, aligned for any use; null where there is none.
+pub(crate) fn allocate(bytes: usize) -> Address {
+    let mut start = std::ptr::null_mut();
+    // SAFETY: a plain allocation of C, which `release` gives back.
+    let failed = unsafe { libc::posix_memalign(&raw mut start, 64, bytes.max(1)) };
+    if failed == 0 { Address::of(start) } else { Address(0) }
+}
+
+/// Gives back what `allocate` gave.
+pub(crate) fn release(at: Address) {
+    // SAFETY: the standard has the program give back what it got, once.
+    unsafe { libc::free(at.0 as *mut libc::c_void) };
+}

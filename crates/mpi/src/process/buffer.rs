@@ -1,0 +1,127 @@
+//! Buffers of the program: an address, a count and a datatype, and how they become spans of a port.
+
+use crate::failure::{Done, check};
+use crate::generated::constants as c;
+use crate::memory::{Everything, Scratch, pack, unpack};
+use crate::pointer::Address;
+use crate::process::Process;
+use crate::process::types::Type;
+use hotlink_port::Span;
+use std::rc::Rc;
+
+/// So many elements at an address.
+#[derive(Clone)]
+pub(crate) struct Buffer {
+    pub(crate) at: Address,
+    pub(crate) count: u64,
+    pub(crate) of: Rc<Type>,
+    all: Everything,
+}
+
+/// A buffer as a span; where that cannot be, a packed copy.
+pub(crate) struct Staged {
+    pub(crate) span: Span,
+    scratch: Option<Scratch>,
+    /// Where the copy is unpacked to.
+    back: Option<Buffer>,
+}
+
+impl Process {
+    /// A buffer whose arguments are checked.
+    #[inline(always)]
+    pub(crate) fn buffer(&self, at: Address, count: i64, datatype: crate::abi::Handle) -> Done<Buffer> {
+        check(count >= 0, c::MPI_ERR_COUNT, || format!("count {count}: it must be at least 0"))?;
+        Ok(Buffer { at, count: count as u64, of: self.committed(datatype)?, all: self.world()?.all })
+    }
+}
+
+impl Buffer {
+    #[inline]
+    pub(crate) fn bytes(&self) -> u64 {
+        self.count * self.of.datatype.size()
+    }
+    /// Bytes from one element to the next.
+    pub(crate) fn extent(&self) -> i64 {
+        self.of.datatype.extent()
+    }
+    /// The same from element `first` on, so many.
+    pub(crate) fn part(&self, first: i64, count: i64) -> Buffer {
+        Buffer { at: self.at.plus(first * self.extent()), count: count.max(0) as u64, ..self.clone() }
+    }
+    #[inline(always)]
+    fn span(&self, row: bool) -> Option<Span> {
+        let run = self.of.datatype.regular(self.count)?;
+        (!row || run.count == 1).then(|| self.all.blocks(self.at, run))
+    }
+    pub(crate) fn everything(&self) -> Everything {
+        self.all
+    }
+    /// To be sent; `row`: in one row.
+    #[inline(always)]
+    pub(crate) fn source(&self, row: bool) -> Staged {
+        match self.span(row) {
+            Some(span) => Staged { span, scratch: None, back: None },
+            None => self.packed(),
+        }
+    }
+    #[inline(never)]
+    fn packed(&self) -> Staged {
+        let mut staged = Staged::room(self.all, self.bytes());
+        if let Some(scratch) = &mut staged.scratch {
+            pack(self.at, self.count, &self.of.datatype, scratch.bytes_mut());
+        }
+        staged
+    }
+    /// To be received into: [`Staged::settle`] afterwards.
+    #[inline(always)]
+    pub(crate) fn target(&self, row: bool) -> Staged {
+        match self.span(row) {
+            Some(span) => Staged { span, scratch: None, back: None },
+            None => Staged { back: Some(self.clone()), ..Staged::room(self.all, self.bytes()) },
+        }
+    }
+    /// To be received into, with what is there now.
+    pub(crate) fn both(&self, row: bool) -> Staged {
+        match self.span(row) {
+            Some(span) => Staged { span, scratch: None, back: None },
+            None => Staged { back: Some(self.clone()), ..self.packed() },
+        }
+    }
+    /// Its bytes, packed.
+    pub(crate) fn data(&self) -> Vec<u8> {
+        let mut data = vec![0; self.bytes() as usize];
+        pack(self.at, self.count, &self.of.datatype, &mut data);
+        data
+    }
+    /// Unpacks data into it, as far as they go.
+    pub(crate) fn fill(&self, data: &[u8]) {
+        let room = (self.bytes() as usize).min(data.len());
+        unpack(&data[..room], self.at, self.count, &self.of.datatype);
+    }
+}
+
+impl Staged {
+    /// Memory of the library's own.
+    pub(crate) fn room(all: Everything, bytes: u64) -> Staged {
+        let scratch = Scratch::new(bytes);
+        Staged { span: all.row(scratch.address(), bytes), scratch: Some(scratch), back: None }
+    }
+    pub(crate) fn of(all: Everything, bytes: &[u8]) -> Staged {
+        let scratch = Scratch::of(bytes);
+        Staged { span: all.row(scratch.address(), scratch.len()), scratch: Some(scratch), back: None }
+    }
+    /// So many bytes have come: they go to their places.
+    pub(crate) fn settle(&self, bytes: u64) {
+        if let (Some(scratch), Some(back)) = (&self.scratch, &self.back) {
+            back.fill(&scratch.bytes()[..(bytes as usize).min(scratch.bytes().len())]);
+        }
+    }
+    /// All have come.
+    pub(crate) fn land(&self) {
+        self.settle(u64::MAX);
+    }
+    /// The bytes of memory of the library's own.
+    pub(crate) fn own(&self) -> &[u8] {
+        self.scratch.as_ref().map_or(&[], Scratch::bytes)
+    }
+}

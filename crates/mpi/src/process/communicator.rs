@@ -1,0 +1,217 @@
+//! Communicators: groups with messages of their own, and what a program attaches to them.
+
+use crate::abi::Handle;
+use crate::failure::{Done, check, fail, failure};
+use crate::generated::constants as c;
+use crate::process::attribute::Attributes;
+use crate::process::{Process, World};
+use hotlink_message::{Combine, Comm, Element, Error, Operation};
+use hotlink_port::{Kind, Rank, Span};
+use hotlink_real::Seat;
+use hotlink_standard::{Cart, Graph, Group, Neighbors};
+use std::cell::{Cell, RefCell};
+use std::ffi::c_int;
+use std::rc::Rc;
+
+/// The other side of an intercommunicator. Its messages go through a view of both groups, one after the other.
+pub(crate) struct Remote {
+    pub(crate) group: Rc<Group>,
+    /// Places in the view of this side's and the other side's first rank.
+    pub(crate) here: u32,
+    pub(crate) there: u32,
+}
+
+/// Calls from this number on are of groups that make a communicator without the others, by their tags.
+pub(crate) const GROUP_CALLS: u32 = 1 << 23;
+
+/// A virtual topology.
+#[derive(Clone)]
+pub(crate) enum Topology {
+    Cart(Cart),
+    Graph(Graph),
+    Distributed(Neighbors),
+}
+
+/// See the module.
+pub(crate) struct Communicator {
+    /// Its messages' ranks: its own group, or both of an intercommunicator.
+    pub(crate) view: Comm<Seat>,
+    pub(crate) group: Rc<Group>,
+    /// This rank's place in its group.
+    pub(crate) rank: u32,
+    pub(crate) remote: Option<Remote>,
+    pub(crate) name: RefCell<String>,
+    pub(crate) attributes: Attributes,
+    pub(crate) handler: Cell<Handle>,
+    pub(crate) topology: Option<Topology>,
+    pub(crate) info: RefCell<Vec<(String, String)>>,
+    /// The view's number.
+    pub(crate) number: u32,
+    /// Collectives that were started and not waited for, counted alike on all ranks.
+    pub(crate) calls: Cell<u32>,
+}
+
+impl Communicator {
+    pub(crate) fn new(
+        view: Comm<Seat>,
+        number: u32,
+        group: Rc<Group>,
+        topology: Option<Topology>,
+        handler: Handle,
+    ) -> Communicator {
+        Communicator {
+            rank: view.rank(),
+            view,
+            group,
+            remote: None,
+            name: RefCell::default(),
+            attributes: Attributes::default(),
+            handler: Cell::new(handler),
+            topology,
+            info: RefCell::default(),
+            number,
+            calls: Cell::new(0),
+        }
+    }
+    pub(crate) fn size(&self) -> u32 {
+        self.group.size() as u32
+    }
+    /// Ranks that a message may go to.
+    pub(crate) fn peers(&self) -> u32 {
+        self.remote.as_ref().map_or(self.size(), |remote| remote.group.size() as u32)
+    }
+    /// The view's name of a peer.
+    #[inline(always)]
+    pub(crate) fn peer(&self, rank: u32) -> Rank {
+        match &self.remote {
+            None => rank,
+            Some(remote) => remote.there + rank,
+        }
+    }
+    /// The peer that the port's `rank` is.
+    #[inline(always)]
+    pub(crate) fn peer_of(&self, rank: Rank) -> c_int {
+        let place = self.view.rank_of(rank).unwrap_or(0);
+        match &self.remote {
+            None => place as c_int,
+            Some(remote) => place.wrapping_sub(remote.there) as c_int,
+        }
+    }
+    /// A view for the next collective that goes on beside others.
+    pub(crate) fn beside(&self) -> Comm<Seat> {
+        self.calls.set(self.calls.get() % (GROUP_CALLS - 1) + 1);
+        self.view.beside(self.calls.get())
+    }
+    /// Fails for an intercommunicator.
+    pub(crate) fn intra(&self) -> Done {
+        check(self.remote.is_none(), c::MPI_ERR_COMM, || "an intercommunicator cannot be used here".to_owned())
+    }
+}
+
+/// The largest of every rank's words, at every rank.
+pub(crate) async fn largest(view: &Comm<Seat>, words: &[i64]) -> Result<Vec<i64>, Error> {
+    let bytes = 8 * words.len() as u64;
+    let memory = view.alloc(2 * bytes.max(8), Kind::Private)?;
+    let (mine, all) = (Span::new(memory, 0, bytes), Span::new(memory, bytes, bytes));
+    view.write(memory, 0, words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>().as_slice())?;
+    view.allreduce(Operation { combine: Combine::Max, element: Element::I64 }, mine, all).await?;
+    let result = words_at(view, all)?;
+    view.free(memory)?;
+    Ok(result)
+}
+
+fn words_at(view: &Comm<Seat>, span: Span) -> Result<Vec<i64>, Error> {
+    let mut bytes = vec![0; span.bytes() as usize];
+    view.read(span.memory, span.offset, &mut bytes)?;
+    Ok(bytes.as_chunks::<8>().0.iter().map(|word| i64::from_ne_bytes(*word)).collect())
+}
+
+/// Every rank's words, rank by rank.
+pub(crate) async fn gathered(view: &Comm<Seat>, words: &[i64]) -> Result<Vec<Vec<i64>>, Error> {
+    let (bytes, ranks) = (8 * words.len() as u64, u64::from(view.ranks()));
+    let memory = view.alloc(bytes * (ranks + 1), Kind::Private)?;
+    let (mine, all) = (Span::new(memory, 0, bytes), Span::new(memory, bytes, bytes * ranks));
+    view.write(memory, 0, words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>().as_slice())?;
+    view.allgather(mine, all).await?;
+    let result = words_at(view, all)?;
+    view.free(memory)?;
+    Ok(result.chunks(words.len()).map(<[i64]>::to_vec).collect())
+}
+
+/// Words of `root`, at every rank, which all know how many.
+pub(crate) async fn told(view: &Comm<Seat>, root: Rank, words: &[i64]) -> Result<Vec<i64>, Error> {
+    let bytes = 8 * words.len() as u64;
+    let memory = view.alloc(bytes.max(8), Kind::Private)?;
+    let span = Span::new(memory, 0, bytes);
+    view.write(memory, 0, words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>().as_slice())?;
+    view.bcast(root, span).await?;
+    let result = words_at(view, span)?;
+    view.free(memory)?;
+    Ok(result)
+}
+
+/// A number for a new communicator that none of `view` has used: where ranks are of several groups, each may take it.
+pub(crate) async fn numbered(world: &World, view: &Comm<Seat>) -> Result<u32, Error> {
+    // Kept at once: another may be asked for before this one is agreed on.
+    let mine = world.numbers.replace(world.numbers.get() + 1);
+    let next = largest(view, &[i64::from(mine)]).await?[0] as u32;
+    world.numbers.set(world.numbers.get().max(next + 1));
+    Ok(next)
+}
+
+impl Process {
+    #[inline(always)]
+    pub(crate) fn comm(&self, handle: Handle) -> Done<Rc<Communicator>> {
+        let world = self.world()?;
+        match handle {
+            c::MPI_COMM_WORLD => Ok(world.world.clone()),
+            c::MPI_COMM_SELF => Ok(world.own.clone()),
+            _ => self
+                .comms
+                .get(handle)
+                .ok_or_else(|| failure(c::MPI_ERR_COMM, format!("communicator {handle:#x} is none"))),
+        }
+    }
+    /// The same where intercommunicators cannot be used.
+    pub(crate) fn intracomm(&self, handle: Handle) -> Done<Rc<Communicator>> {
+        let comm = self.comm(handle)?;
+        comm.intra()?;
+        Ok(comm)
+    }
+    /// A communicator of these ranks of the job, this one among them.
+    pub(crate) fn made(
+        &self,
+        group: Group,
+        number: u32,
+        topology: Option<Topology>,
+        handler: Handle,
+    ) -> Done<Communicator> {
+        let view = self.world()?.comm.view(group.ranks(), number)?;
+        Ok(Communicator::new(view, number, Rc::new(group), topology, handler))
+    }
+    /// An intercommunicator; `first`: this side's ranks are the view's first.
+    pub(crate) fn made_between(
+        &self,
+        local: &Rc<Group>,
+        remote: &Rc<Group>,
+        first: bool,
+        number: u32,
+        handler: Handle,
+    ) -> Done<Communicator> {
+        let world = self.world()?;
+        let both = if first { [local.ranks(), remote.ranks()] } else { [remote.ranks(), local.ranks()] };
+        let view = world.comm.view(&both.concat(), number)?;
+        let (here, there) = if first { (0, local.size() as u32) } else { (remote.size() as u32, 0) };
+        let mut comm = Communicator::new(view, number, local.clone(), None, handler);
+        comm.rank -= here;
+        comm.remote = Some(Remote { group: remote.clone(), here, there });
+        Ok(comm)
+    }
+    /// A root of a collective among this communicator's own ranks.
+    pub(crate) fn root(comm: &Communicator, root: c_int) -> Done<Rank> {
+        match u32::try_from(root) {
+            Ok(root) if root < comm.size() => Ok(root),
+            _ => fail(c::MPI_ERR_ROOT, format!("root {root}: it must be 0 to {}", comm.size() - 1)),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The gate that every exported function goes through: one thread at a time, errors judged in one place.
+#![allow(unsafe_code)]
+
+use crate::abi::Handle;
+use crate::failure::{Done, fail};
+use crate::generated::constants as c;
+use crate::process::Process;
+use std::cell::UnsafeCell;
+use std::ffi::c_int;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+/// Which object a call is about: its error handler hears of a failure.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Of {
+    Nothing,
+    Comm(Handle),
+}
+
+/// This process's state. It is no thread's own: whoever holds the gate has it.
+struct Held(UnsafeCell<Option<Box<Process>>>);
+
+// SAFETY: it is reached by `with` alone, by the thread that holds the gate. Before the program asks for several threads it
+// promises to call from one at a time.
+unsafe impl Sync for Held {}
+
+static PROCESS: Held = Held(UnsafeCell::new(None));
+static SHARED: AtomicBool = AtomicBool::new(false);
+static OWNER: AtomicU64 = AtomicU64::new(0);
+static DEPTH: AtomicU32 = AtomicU32::new(0);
+
+fn thread() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    thread_local!(static NUMBER: u64 = NEXT.fetch_add(1, Ordering::Relaxed));
+    NUMBER.with(|number| *number)
+}
+
+/// From now on threads call when they like.
+pub(crate) fn share() {
+    if !SHARED.load(Ordering::Relaxed) {
+        OWNER.store(thread(), Ordering::Relaxed);
+        DEPTH.store(1, Ordering::Relaxed);
+        SHARED.store(true, Ordering::Release);
+    }
+}
+
+fn lock() {
+    let me = thread();
+    if OWNER.load(Ordering::Relaxed) == me {
+        DEPTH.fetch_add(1, Ordering::Relaxed);
+        return;
+    }
+    let mut tries = 0u32;
+    while OWNER.compare_exchange_weak(0, me, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        tries += 1;
+        if tries.is_multiple_of(64) { std::thread::yield_now() } else { std::hint::spin_loop() }
+    }
+    DEPTH.store(1, Ordering::Relaxed);
+}
+
+fn unlock() {
+    if DEPTH.fetch_sub(1, Ordering::Relaxed) == 1 {
+        OWNER.store(0, Ordering::Release);
+    }
+}
+
+/// A call waits: other threads may have theirs. Nothing of the state is borrowed then.
+pub(crate) fn give_way() {
+    if !SHARED.load(Ordering::Relaxed) {
+        return;
+    }
+    // A call from within a callback keeps the gate: the one around it is not at a place where it could wait.
+    if DEPTH.load(Ordering::Relaxed) == 1 {
+        unlock();
+        std::thread::yield_now();
+        lock();
+    }
+}
+
+/// Whether this thread is the one that started the library; who asks first is taken for it.
+pub(crate) fn is_main() -> bool {
+    static MAIN: OnceLock<u64> = OnceLock::new();
+    *MAIN.get_or_init(thread) == thread()
+}
+
+#[inline(always)]
+fn with<T>(work: impl FnOnce(&Process) -> T) -> T {
+    let shared = SHARED.load(Ordering::Relaxed);
+    if shared {
+        lock();
+    }
+    // SAFETY: this thread holds the gate, or is the only one that calls. The state is made once; all in it that changes is
+    // in cells, so a call from within a callback may look at it too.
+    let process = unsafe {
+        let held = PROCESS.0.get();
+        if (*held).is_none() {
+            *held = Some(Box::new(Process::new()));
+        }
+        let held: &'static Option<Box<Process>> = &*held;
+        held.as_deref().unwrap_unchecked()
+    };
+    let result = work(process);
+    // `share` takes the gate for the call that asks for it.
+    if SHARED.load(Ordering::Relaxed) {
+        unlock();
+    }
+    result
+}
+
+/// A call of the standard: its error code.
+#[inline(always)]
+pub(crate) fn call(name: &'static str, of: Of, work: impl FnOnce(&Process) -> Done) -> c_int {
+    with(|process| match work(process) {
+        Ok(()) => c::MPI_SUCCESS,
+        Err(failure) => process.judge(name, of, &failure),
+    })
+}
+
+/// A function that is not there: it says so.
+#[cold]
+pub(crate) fn refuse(name: &'static str, of: Of) -> c_int {
+    call(name, of, |_| fail(c::MPI_ERR_UNSUPPORTED_OPERATION, "this library does not have it"))
+}
+
+/// The same of the tools interface, which has error codes of its own and calls no handler.
+#[cold]
+pub(crate) fn tools_refuse(_: &'static str, _: Of) -> c_int {
+    c::MPI_T_ERR_NOT_SUPPORTED
+}

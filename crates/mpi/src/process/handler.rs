@@ -1,0 +1,74 @@
+//! Error handlers, and what becomes of a failed call.
+
+use crate::abi::Handle;
+use crate::failure::{Done, Failure, failure};
+use crate::generated::constants as c;
+use crate::process::Process;
+use crate::process::callback;
+use crate::process::gate::Of;
+use std::ffi::c_int;
+use std::rc::Rc;
+
+/// A handler of the program's, for objects of one kind.
+#[derive(Debug)]
+pub(crate) struct Handler {
+    pub(crate) function: usize,
+}
+
+impl Process {
+    /// The error code of a failed call, after its handler was called.
+    #[cold]
+    pub(crate) fn judge(&self, name: &'static str, of: Of, failed: &Failure) -> c_int {
+        let (handler, object) = self.handler_of(of);
+        self.handled(name, handler, object, failed)
+    }
+    /// Calls a handler with an error.
+    pub(crate) fn handled(&self, name: &str, handler: Handle, object: Handle, failed: &Failure) -> c_int {
+        match handler {
+            c::MPI_ERRORS_RETURN => {}
+            _ => match self.handlers.get(handler) {
+                Some(known) => callback::handle(known.function, object, failed.code),
+                None => {
+                    let rank = self.rank().map_or(String::new(), |rank| format!("rank {rank}: "));
+                    let class = hotlink_standard::error_class(self.class_of(failed.code)).unwrap_or("an error");
+                    eprintln!("hotlink: {rank}{name}: {class}: {}", failed.why);
+                    self.abort(failed.code.clamp(1, 255));
+                }
+            },
+        }
+        failed.code
+    }
+    /// The handler of an object. Of nothing, or of what is none, that of this process's own communicator; programs from
+    /// before MPI 4 set that of all ranks for such errors, which is heard where the own one is as it was.
+    fn handler_of(&self, of: Of) -> (Handle, Handle) {
+        let known = match of {
+            Of::Comm(handle) => self.comm(handle).ok().map(|comm| (comm.handler.get(), handle)),
+            _ => None,
+        };
+        let set = |comm: Handle| {
+            let handler = self.comm(comm).ok()?.handler.get();
+            (handler != c::MPI_ERRORS_ARE_FATAL).then_some((handler, comm))
+        };
+        let own = || set(c::MPI_COMM_SELF).or_else(|| set(c::MPI_COMM_WORLD));
+        known.or_else(own).unwrap_or((c::MPI_ERRORS_ARE_FATAL, c::MPI_COMM_SELF))
+    }
+    /// The class of a code: itself, unless the program has added it.
+    pub(crate) fn class_of(&self, code: c_int) -> c_int {
+        self.codes.borrow().get(&code).map_or(code, |added| added.0)
+    }
+    /// Whether such a handler can be set.
+    pub(crate) fn check_handler(&self, handler: Handle) -> Done {
+        let standard = [c::MPI_ERRORS_ARE_FATAL, c::MPI_ERRORS_ABORT, c::MPI_ERRORS_RETURN].contains(&handler);
+        if standard || self.handlers.get(handler).is_some() {
+            return Ok(());
+        }
+        Err(failure(c::MPI_ERR_ERRHANDLER, format!("error handler {handler:#x} is none")))
+    }
+    pub(crate) fn add_handler(&self, function: usize) -> Handle {
+        self.handlers.add(Rc::new(Handler { function }))
+    }
+    /// Ends this process; whoever started it, and every other rank, sees that.
+    pub(crate) fn abort(&self, status: c_int) -> ! {
+        crate::seat::leave(status)
+    }
+}

@@ -1,0 +1,143 @@
+//! [`Process`]: all that this process's calls know of each other. Everything that changes is in cells, since a callback of
+//! the program may call again.
+
+pub(crate) mod attribute;
+pub(crate) mod buffer;
+pub(crate) mod callback;
+pub(crate) mod communicator;
+pub(crate) mod gate;
+pub(crate) mod handler;
+pub(crate) mod reduction;
+pub(crate) mod request;
+pub(crate) mod types;
+
+use crate::abi::Handle;
+use crate::failure::{Done, failure};
+use crate::generated::constants as c;
+use crate::memory::Everything;
+use crate::process::attribute::Key;
+use crate::process::buffer::Staged;
+use crate::process::communicator::Communicator;
+use crate::process::handler::Handler;
+use crate::process::reduction::Operator;
+use crate::process::request::{Pending, Task};
+use crate::process::types::{Type, Types};
+use crate::table::Table;
+use hotlink_message::{Comm, Matched, Request};
+use hotlink_real::Seat;
+use hotlink_standard::Group;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::BTreeMap;
+use std::ffi::c_int;
+use std::rc::Rc;
+
+/// Keys and values, in the order in which they were first set.
+pub(crate) type Info = Rc<RefCell<Vec<(String, String)>>>;
+
+/// A message that a matched probe found.
+#[derive(Clone)]
+pub(crate) struct Message {
+    pub(crate) comm: Rc<Communicator>,
+    pub(crate) matched: Rc<RefCell<Option<Matched>>>,
+}
+
+/// A buffered send: its copy goes when its message has.
+pub(crate) struct Buffered {
+    pub(crate) comm: Rc<Communicator>,
+    pub(crate) request: Request,
+    pub(crate) copy: Staged,
+    pub(crate) bytes: u64,
+}
+
+/// What there is while the library runs.
+pub(crate) struct World {
+    /// All ranks, as the port numbers them.
+    pub(crate) comm: Comm<Seat>,
+    pub(crate) all: Everything,
+    pub(crate) world: Rc<Communicator>,
+    pub(crate) own: Rc<Communicator>,
+    /// Numbers of communicators below this were given out here.
+    pub(crate) numbers: Cell<u32>,
+    pub(crate) tasks: RefCell<Vec<Option<Task>>>,
+    pub(crate) buffered: RefCell<Vec<Buffered>>,
+    /// The program's buffer for such sends: where and how long.
+    pub(crate) attached: Cell<Option<(usize, u64)>>,
+    pub(crate) provided: Cell<c_int>,
+}
+
+/// See the module.
+pub(crate) struct Process {
+    world: OnceCell<World>,
+    pub(crate) finalized: Cell<bool>,
+    pub(crate) types: Types,
+    pub(crate) derived: Table<Rc<Type>>,
+    pub(crate) comms: Table<Rc<Communicator>>,
+    pub(crate) groups: Table<Rc<Group>>,
+    pub(crate) operators: Table<Rc<Operator>>,
+    pub(crate) requests: Table<Rc<Pending>>,
+    pub(crate) infos: Table<Info>,
+    pub(crate) handlers: Table<Rc<Handler>>,
+    pub(crate) messages: Table<Message>,
+    pub(crate) keys: Table<Rc<Key>>,
+    /// Codes that the program has added: class and text.
+    pub(crate) codes: RefCell<BTreeMap<c_int, (c_int, String)>>,
+    pub(crate) last_code: Cell<c_int>,
+}
+
+impl Process {
+    pub(crate) fn new() -> Process {
+        Process {
+            world: OnceCell::new(),
+            finalized: Cell::new(false),
+            types: Types::new(),
+            derived: Table::new(1),
+            comms: Table::new(2),
+            groups: Table::new(3),
+            operators: Table::new(4),
+            requests: Table::new(5),
+            infos: Table::new(6),
+            handlers: Table::new(7),
+            messages: Table::new(8),
+            keys: Table::new(9),
+            codes: RefCell::default(),
+            last_code: Cell::new(c::MPI_ERR_LASTCODE),
+        }
+    }
+    pub(crate) fn begin(&self, world: World) {
+        // Called once: starting twice is refused before.
+        let _ = self.world.set(world);
+    }
+    pub(crate) fn was_begun(&self) -> bool {
+        self.world.get().is_some()
+    }
+    /// What there is while the library runs.
+    #[inline(always)]
+    pub(crate) fn world(&self) -> Done<&World> {
+        match self.world.get() {
+            Some(world) if !self.finalized.get() => Ok(world),
+            _ => Err(self.not_running()),
+        }
+    }
+    #[cold]
+    fn not_running(&self) -> Box<crate::failure::Failure> {
+        let when = if self.finalized.get() { "after MPI_Finalize" } else { "before MPI_Init" };
+        failure(c::MPI_ERR_OTHER, format!("called {when}"))
+    }
+    /// This process's rank, once it is known.
+    pub(crate) fn rank(&self) -> Option<u32> {
+        self.world.get().map(|world| world.comm.rank())
+    }
+    pub(crate) fn group(&self, handle: Handle) -> Done<Rc<Group>> {
+        match handle {
+            c::MPI_GROUP_EMPTY => Ok(Rc::default()),
+            _ => self.groups.get(handle).ok_or_else(|| failure(c::MPI_ERR_GROUP, format!("group {handle:#x} is none"))),
+        }
+    }
+    /// A group's handle.
+    pub(crate) fn name_group(&self, group: Group) -> Handle {
+        if group.size() == 0 { c::MPI_GROUP_EMPTY } else { self.groups.add(Rc::new(group)) }
+    }
+    pub(crate) fn info(&self, handle: Handle) -> Done<Info> {
+        self.infos.get(handle).ok_or_else(|| failure(c::MPI_ERR_INFO, format!("info {handle:#x} is none")))
+    }
+}

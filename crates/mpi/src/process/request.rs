@@ -1,0 +1,378 @@
+//! Requests: what is under way, how it is waited for, and what goes on meanwhile.
+
+use crate::abi::{Handle, Status};
+use crate::failure::{Done, Failure, failure};
+use crate::generated::constants as c;
+use crate::pointer::{Address, Out};
+use crate::process::buffer::Staged;
+use crate::process::callback;
+use crate::process::communicator::Communicator;
+use crate::process::gate;
+use crate::process::{Process, World};
+use hotlink_message::{Comm, Error, Request};
+use hotlink_real::Seat;
+use std::cell::{Cell, RefCell};
+use std::ffi::c_int;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+/// What a send promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Standard,
+    Buffered,
+    Synchronous,
+    Ready,
+}
+
+/// How a function of a family is called: over when it returns, as a request, or as a request that is started often.
+#[derive(Clone, Copy)]
+pub(crate) enum Start {
+    Blocking(Out<Status>),
+    Now(Out<Handle>),
+    Again(Out<Handle>),
+}
+
+/// How something ended.
+#[derive(Clone)]
+pub(crate) struct Ended {
+    pub(crate) status: Status,
+    pub(crate) failed: Option<Box<Failure>>,
+}
+
+impl Ended {
+    pub(crate) fn well(status: Status) -> Ended {
+        Ended { status, failed: None }
+    }
+    pub(crate) fn badly(failed: Box<Failure>) -> Ended {
+        Ended { status: Status::EMPTY, failed: Some(failed) }
+    }
+    pub(crate) fn code(&self) -> c_int {
+        self.failed.as_ref().map_or(c::MPI_SUCCESS, |failed| failed.code)
+    }
+}
+
+/// A collective under way, polled whenever something waits.
+pub(crate) struct Task {
+    future: Pin<Box<dyn Future<Output = Done<Status>>>>,
+    end: Rc<RefCell<Option<Ended>>>,
+}
+
+/// What a request stands for now.
+pub(crate) enum Work {
+    /// A persistent one that is not started.
+    Idle,
+    Over(Ended),
+    Send {
+        comm: Rc<Communicator>,
+        request: Request,
+        kept: Staged,
+    },
+    Receive {
+        comm: Rc<Communicator>,
+        request: Request,
+        into: Staged,
+    },
+    Task(Rc<RefCell<Option<Ended>>>),
+    General(Rc<General>),
+}
+
+/// A generalised request.
+pub(crate) struct General {
+    pub(crate) functions: [usize; 3],
+    pub(crate) extra: Address,
+    pub(crate) complete: Cell<bool>,
+}
+
+/// What a persistent request starts.
+pub(crate) type Begin = Rc<dyn Fn(&Process) -> Done<Work>>;
+
+/// What is done when a request is over.
+type AtEnd = Box<dyn Fn(&Process) -> Done>;
+
+/// A request.
+pub(crate) struct Pending {
+    work: RefCell<Work>,
+    again: Option<Begin>,
+    cancelled: Cell<bool>,
+    /// Done when it is over, before anybody hears of it.
+    at_end: RefCell<Option<AtEnd>>,
+}
+
+impl Pending {
+    pub(crate) fn new(work: Work, again: Option<Begin>) -> Pending {
+        Pending { work: RefCell::new(work), again, cancelled: Cell::new(false), at_end: RefCell::default() }
+    }
+    pub(crate) fn is_persistent(&self) -> bool {
+        self.again.is_some()
+    }
+    pub(crate) fn is_idle(&self) -> bool {
+        matches!(*self.work.borrow(), Work::Idle)
+    }
+    /// Whether it is over, without a step for it.
+    fn is_over(&self) -> bool {
+        match &*self.work.borrow() {
+            Work::Idle | Work::Over(_) => true,
+            Work::Send { comm, request, .. } | Work::Receive { comm, request, .. } => comm.view.is_ended(request),
+            Work::Task(end) => end.borrow().is_some(),
+            Work::General(general) => general.complete.get(),
+        }
+    }
+    /// How it ended, if it has; it keeps that.
+    pub(crate) fn ended(&self) -> Option<Ended> {
+        if !self.is_over() {
+            return None;
+        }
+        let work = self.work.replace(Work::Idle);
+        let ended = match work {
+            Work::Idle => return Some(Ended::well(Status::EMPTY)),
+            Work::Over(ended) => ended,
+            Work::Send { comm, request, kept } => {
+                let result = comm.view.test(request).unwrap_or(Err(Error::NoRequest));
+                drop(kept);
+                match result {
+                    Ok(_) => Ended::well(Status::EMPTY),
+                    Err(error) => Ended::badly(error.into()),
+                }
+            }
+            Work::Receive { comm, request, into } => {
+                let result = comm.view.test(request).unwrap_or(Err(Error::NoRequest));
+                self.received(&comm, result, &into)
+            }
+            Work::Task(end) => end.take().unwrap_or_else(|| Ended::well(Status::EMPTY)),
+            Work::General(general) => {
+                let mut status = Status::EMPTY;
+                let code = callback::query(general.functions[0], general.extra, &mut status);
+                let failed = (code != c::MPI_SUCCESS).then(|| failure(code, "the request's query function failed"));
+                let ended = Ended { status, failed };
+                // Asked again at every look: its status may change until it is freed.
+                *self.work.borrow_mut() = Work::General(general);
+                return Some(ended);
+            }
+        };
+        *self.work.borrow_mut() = Work::Over(ended.clone());
+        Some(ended)
+    }
+    fn received(&self, comm: &Communicator, result: Result<hotlink_message::Status, Error>, into: &Staged) -> Ended {
+        match result {
+            Err(Error::NoRequest) if self.cancelled.get() => {
+                let mut status = Status::EMPTY;
+                status.set_cancelled(true);
+                Ended::well(status)
+            }
+            result => received(comm, result, into),
+        }
+    }
+    pub(crate) fn cancel(&self) {
+        match &*self.work.borrow() {
+            Work::Receive { comm, request, .. } => self.cancelled.set(comm.view.cancel(request)),
+            Work::General(general) => {
+                callback::cancel(general.functions[2], general.extra, general.complete.get());
+            }
+            // A send that was started is left to go: the standard allows that.
+            _ => {}
+        }
+    }
+    /// What is under way, taken out.
+    pub(crate) fn left(&self) -> Work {
+        self.work.replace(Work::Idle)
+    }
+    pub(crate) fn general(&self) -> Option<Rc<General>> {
+        match &*self.work.borrow() {
+            Work::General(general) => Some(general.clone()),
+            _ => None,
+        }
+    }
+    /// Starts a persistent one.
+    pub(crate) fn start(&self, p: &Process) -> Done {
+        let Some(again) = self.again.clone().filter(|_| self.is_idle()) else {
+            return Err(failure(c::MPI_ERR_REQUEST, "the request is not persistent, or has been started"));
+        };
+        self.cancelled.set(false);
+        let work = again(p)?;
+        *self.work.borrow_mut() = work;
+        Ok(())
+    }
+}
+
+/// The end of a receive: what came goes to its place.
+pub(crate) fn received(comm: &Communicator, result: Result<hotlink_message::Status, Error>, into: &Staged) -> Ended {
+    match result {
+        Ok(status) => {
+            into.settle(status.bytes);
+            Ended::well(Status::received(comm.peer_of(status.from), status.tag as c_int, status.bytes))
+        }
+        Err(error) => {
+            if let Error::Truncated { room, .. } = error {
+                into.settle(room);
+            }
+            Ended::badly(error.into())
+        }
+    }
+}
+
+impl World {
+    /// Polls what goes on beside the call.
+    pub(crate) fn step_tasks(&self) {
+        let count = self.tasks.borrow().len();
+        let mut context = Context::from_waker(Waker::noop());
+        for place in 0..count {
+            // Taken out while it runs: a callback of the program may come here again.
+            let Some(mut task) = self.tasks.borrow_mut().get_mut(place).and_then(Option::take) else { continue };
+            match task.future.as_mut().poll(&mut context) {
+                Poll::Pending => self.tasks.borrow_mut()[place] = Some(task),
+                Poll::Ready(result) => {
+                    *task.end.borrow_mut() = Some(match result {
+                        Ok(status) => Ended::well(status),
+                        Err(failed) => Ended::badly(failed),
+                    });
+                }
+            }
+        }
+        let mut tasks = self.tasks.borrow_mut();
+        while matches!(tasks.last(), Some(None)) && tasks.len() > count.saturating_sub(tasks.len()) {
+            tasks.pop();
+        }
+    }
+    /// Does what can be done now.
+    pub(crate) fn step(&self) {
+        self.comm.progress();
+        if !self.tasks.borrow().is_empty() {
+            self.step_tasks();
+        }
+        if !self.buffered.borrow().is_empty() {
+            self.reap();
+        }
+    }
+    /// Lets go of buffered sends that are over.
+    fn reap(&self) {
+        let mut waiting = std::mem::take(&mut *self.buffered.borrow_mut());
+        let over = waiting.extract_if(.., |sent| sent.comm.view.is_ended(&sent.request)).collect::<Vec<_>>();
+        for sent in over {
+            let _ = sent.comm.view.test(sent.request);
+            drop(sent.copy);
+        }
+        self.buffered.borrow_mut().append(&mut waiting);
+    }
+    /// Nothing to do now.
+    pub(crate) fn rest(&self) {
+        self.comm.rest_briefly();
+        gate::give_way();
+    }
+    /// Runs until `over` gives something.
+    pub(crate) fn until<T>(&self, mut over: impl FnMut() -> Option<T>) -> T {
+        loop {
+            self.step();
+            if let Some(value) = over() {
+                return value;
+            }
+            self.rest();
+        }
+    }
+    /// Runs a future to its end, and what goes on beside it.
+    #[inline(always)]
+    pub(crate) fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
+        let mut future = pin!(future);
+        let mut context = Context::from_waker(Waker::noop());
+        loop {
+            if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
+                return value;
+            }
+            self.between();
+        }
+    }
+    #[inline(never)]
+    fn between(&self) {
+        if !self.tasks.borrow().is_empty() {
+            self.step_tasks();
+        }
+        if !self.buffered.borrow().is_empty() {
+            self.reap();
+        }
+        gate::give_way();
+    }
+}
+
+impl Process {
+    pub(crate) fn request(&self, handle: Handle) -> Done<Rc<Pending>> {
+        self.requests.get(handle).ok_or_else(|| failure(c::MPI_ERR_REQUEST, format!("request {handle:#x} is none")))
+    }
+    /// The request of a handle in a list; `None`: the null one.
+    pub(crate) fn requested(&self, handle: Handle) -> Done<Option<Rc<Pending>>> {
+        if handle == c::MPI_REQUEST_NULL { Ok(None) } else { self.request(handle).map(Some) }
+    }
+    /// Starts something as a task of its own.
+    pub(crate) fn task(&self, future: impl Future<Output = Done<Status>> + 'static) -> Done<Work> {
+        let world = self.world()?;
+        let end = Rc::new(RefCell::new(None));
+        let task = Task { future: Box::pin(future), end: end.clone() };
+        world.tasks.borrow_mut().push(Some(task));
+        // What it sends first goes at once.
+        world.step_tasks();
+        Ok(Work::Task(end))
+    }
+    /// Makes a request of it.
+    pub(crate) fn issue(&self, request: Out<Handle>, work: Work) {
+        request.set(self.requests.add(Rc::new(Pending::new(work, None))));
+    }
+    /// The same, with something to do when it is over.
+    pub(crate) fn issue_ending(&self, request: Out<Handle>, work: Work, at_end: impl Fn(&Process) -> Done + 'static) {
+        let pending = Pending::new(work, None);
+        *pending.at_end.borrow_mut() = Some(Box::new(at_end));
+        request.set(self.requests.add(Rc::new(pending)));
+    }
+    /// Makes a persistent request of it.
+    pub(crate) fn issue_again(&self, request: Out<Handle>, begin: impl Fn(&Process) -> Done<Work> + 'static) {
+        request.set(self.requests.add(Rc::new(Pending::new(Work::Idle, Some(Rc::new(begin))))));
+    }
+    /// A collective: `make` gives what it does on a view of its communicator.
+    pub(crate) fn collectively<F>(
+        &self,
+        comm: &Rc<Communicator>,
+        start: Start,
+        make: impl Fn(Comm<Seat>) -> F + 'static,
+    ) -> Done
+    where
+        F: Future<Output = Done> + 'static,
+    {
+        match start {
+            Start::Blocking(_) => self.world()?.block_on(make(comm.view.clone())),
+            Start::Now(request) => {
+                let future = make(comm.beside());
+                let work = self.task(async move { future.await.map(|()| Status::EMPTY) })?;
+                self.issue(request, work);
+                Ok(())
+            }
+            Start::Again(request) => {
+                let comm = comm.clone();
+                self.issue_again(request, move |p| {
+                    let future = make(comm.beside());
+                    p.task(async move { future.await.map(|()| Status::EMPTY) })
+                });
+                Ok(())
+            }
+        }
+    }
+    /// A request that is over leaves its handle, unless it is persistent.
+    pub(crate) fn retire(&self, handle: Out<Handle>, pending: &Pending) -> Done {
+        if pending.is_persistent() {
+            *pending.work.borrow_mut() = Work::Idle;
+            return Ok(());
+        }
+        let known = handle.get(0);
+        if let Some(at_end) = pending.at_end.take() {
+            at_end(self)?;
+        }
+        handle.set(c::MPI_REQUEST_NULL);
+        self.requests.remove(known);
+        match pending.general() {
+            None => Ok(()),
+            Some(general) => match callback::free(general.functions[1], general.extra) {
+                c::MPI_SUCCESS => Ok(()),
+                code => Err(failure(code, "the request's free function failed")),
+            },
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! How this process becomes a rank, and how it ends without the others.
+#![allow(unsafe_code)]
+
+use crate::failure::{Done, failure};
+use crate::generated::constants as c;
+use crate::memory::Everything;
+use crate::process::World;
+use crate::process::communicator::Communicator;
+use hotlink_message::Comm;
+use hotlink_real::{Seat, Via};
+use hotlink_standard::Group;
+use std::cell::{Cell, RefCell};
+use std::ffi::c_int;
+use std::rc::Rc;
+
+/// Names a transport: shm, tcp or mixed.
+const VIA: &str = "HOTLINK_VIA";
+/// Set to `core`, each rank stays on a core of its own.
+const BIND: &str = "HOTLINK_BIND";
+/// Numbers of communicators that are always there: all ranks, and each rank alone.
+const ALWAYS: u32 = 2;
+
+/// Finds the other ranks.
+pub(crate) fn enter() -> Done<World> {
+    let via = std::env::var(VIA).ok().map(|word| {
+        let found = Via::ALL.iter().copied().find(|via| via.name() == word);
+        let allowed = || Via::ALL.iter().map(|via| via.name()).collect::<Vec<_>>().join(", ");
+        found.ok_or_else(|| failure(c::MPI_ERR_OTHER, format!("{VIA}={word}: allowed are {}", allowed())))
+    });
+    let seat = Seat::take(via.transpose()?).map_err(|error| failure(c::MPI_ERR_OTHER, error.to_string()))?;
+    if std::env::var(BIND).is_ok_and(|word| word == "core") {
+        seat.bind();
+    }
+    let comm = Comm::new(seat);
+    let fatal = c::MPI_ERRORS_ARE_FATAL;
+    let everybody = Rc::new(Group::new((0..comm.ranks()).collect()));
+    let world = Communicator::new(comm.clone(), 0, everybody, None, fatal);
+    let own = Communicator::new(comm.view(&[comm.rank()], 1)?, 1, Rc::new(Group::new(vec![comm.rank()])), None, fatal);
+    *world.name.borrow_mut() = "MPI_COMM_WORLD".to_owned();
+    *own.name.borrow_mut() = "MPI_COMM_SELF".to_owned();
+    Ok(World {
+        all: Everything::of(&comm),
+        comm,
+        world: Rc::new(world),
+        own: Rc::new(own),
+        numbers: Cell::new(ALWAYS),
+        tasks: RefCell::default(),
+        buffered: RefCell::default(),
+        attached: Cell::new(None),
+        provided: Cell::new(c::MPI_THREAD_SINGLE),
+    })
+}
+
+/// Ends this process at once, with what it has printed.
+pub(crate) fn leave(status: c_int) -> ! {
+    // SAFETY: plain calls of C; no exit handler runs, since other threads may be anywhere.
+    unsafe {
+        libc::fflush(std::ptr::null_mut());
+        libc::_exit(status)
+    }
+}
+
+/// Nanoseconds of the clock that all ranks of a machine share.
+pub(crate) fn nanoseconds() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the struct is the call's to fill.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// This machine's name.
+pub(crate) fn host() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .map_or_else(|_| "localhost".to_owned(), |name| name.trim().to_owned())
+}

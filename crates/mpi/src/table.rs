@@ -1,0 +1,59 @@
+//! Handles: what an opaque number of the ABI stands for.
+
+use crate::abi::Handle;
+use std::cell::RefCell;
+
+/// Bits of a handle below those that name its kind.
+const BITS: u32 = 26;
+
+/// Objects of one kind by handle. A handle holds its kind, so that one of another kind is noticed.
+pub(crate) struct Table<T> {
+    kind: Handle,
+    slots: RefCell<Slots<T>>,
+}
+
+struct Slots<T> {
+    objects: Vec<Option<T>>,
+    vacant: Vec<usize>,
+}
+
+impl<T: Clone> Table<T> {
+    /// `kind` is from 1 to 31: handles are never as small as predefined ones, and fit into an `int`.
+    pub(crate) fn new(kind: Handle) -> Table<T> {
+        Table { kind, slots: RefCell::new(Slots { objects: Vec::new(), vacant: Vec::new() }) }
+    }
+    pub(crate) fn add(&self, object: T) -> Handle {
+        let mut slots = self.slots.borrow_mut();
+        let index = slots.vacant.pop().unwrap_or_else(|| {
+            slots.objects.push(None);
+            slots.objects.len() - 1
+        });
+        slots.objects[index] = Some(object);
+        self.kind << BITS | index
+    }
+    fn index(&self, handle: Handle) -> Option<usize> {
+        (handle >> BITS == self.kind).then_some(handle & ((1 << BITS) - 1))
+    }
+    #[inline]
+    pub(crate) fn get(&self, handle: Handle) -> Option<T> {
+        let index = self.index(handle)?;
+        self.slots.borrow().objects.get(index).cloned().flatten()
+    }
+    /// Puts another object in place.
+    pub(crate) fn replace(&self, handle: Handle, object: T) {
+        if let Some(index) = self.index(handle)
+            && let Some(slot) = self.slots.borrow_mut().objects.get_mut(index)
+        {
+            *slot = Some(object);
+        }
+    }
+    pub(crate) fn remove(&self, handle: Handle) -> Option<T> {
+        let index = self.index(handle)?;
+        let mut slots = self.slots.borrow_mut();
+        let object = slots.objects.get_mut(index)?.take();
+        if object.is_some() {
+            slots.vacant.push(index);
+        }
+        object
+    }
+}

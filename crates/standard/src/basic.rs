@@ -1,0 +1,102 @@
+//! Basic types: what a datatype's bytes are made of.
+
+/// A basic type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Basic {
+    I8,
+    I16,
+    I32,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+    F32,
+    F64,
+    /// x86's extended precision, in 16 bytes.
+    F80,
+    C32,
+    C64,
+    C80,
+    /// C's and C++'s truth values.
+    Bool,
+    /// Fortran's, of so many bytes.
+    Logical(u8),
+    Byte,
+    Char,
+    /// C's wide character.
+    Wide,
+    /// Fortran's numbers that no processor of ours computes with: 2 or 16 bytes.
+    Opaque(u8),
+}
+
+/// What operators a basic type takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Whole numbers.
+    Integer,
+    /// Floating point.
+    Real,
+    /// Pairs of it.
+    Complex,
+    /// Truth values.
+    Logical,
+    /// Bytes as they are.
+    Byte,
+    /// Nothing.
+    None,
+}
+
+impl Basic {
+    /// Its bytes in memory.
+    pub fn size(self) -> u64 {
+        match self {
+            Basic::I8 | Basic::U8 | Basic::Bool | Basic::Byte | Basic::Char => 1,
+            Basic::I16 | Basic::U16 => 2,
+            Basic::I32 | Basic::U32 | Basic::F32 | Basic::Wide => 4,
+            Basic::I64 | Basic::U64 | Basic::F64 | Basic::C32 => 8,
+            Basic::F80 | Basic::C64 => 16,
+            Basic::C80 => 32,
+            Basic::Logical(size) | Basic::Opaque(size) => u64::from(size),
+        }
+    }
+    /// How it is aligned in a C struct.
+    pub fn align(self) -> u64 {
+        match self {
+            Basic::C32 => 4,
+            Basic::C64 => 8,
+            Basic::C80 => 16,
+            other => other.size(),
+        }
+    }
+    /// Its bytes in the portable form, `external32`.
+    pub fn external_size(self) -> u64 {
+        match self {
+            Basic::Wide => 2,
+            other => other.size(),
+        }
+    }
+    /// Bytes whose order the portable form turns round.
+    pub fn word(self) -> u64 {
+        match self {
+            Basic::C32 => 4,
+            Basic::C64 => 8,
+            Basic::C80 => 16,
+            Basic::Byte | Basic::Char => 1,
+            other => other.size(),
+        }
+    }
+    /// See [`Class`].
+    pub fn class(self) -> Class {
+        match self {
+            Basic::I8 | Basic::I16 | Basic::I32 | Basic::I64 => Class::Integer,
+            Basic::U8 | Basic::U16 | Basic::U32 | Basic::U64 => Class::Integer,
+            Basic::F32 | Basic::F64 | Basic::F80 => Class::Real,
+            Basic::C32 | Basic::C64 | Basic::C80 => Class::Complex,
+            Basic::Bool | Basic::Logical(_) => Class::Logical,
+            Basic::Byte => Class::Byte,
+            Basic::Char | Basic::Wide | Basic::Opaque(_) => Class::None,
+        }
+    }
+}

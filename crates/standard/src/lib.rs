@@ -1,0 +1,31 @@
+//! What the MPI standard adds to tagged messages, free of any library's face: datatypes, operators, groups, topologies and
+//! the words for errors. Nothing here communicates, and nothing knows an address: a datatype says which bytes, relative to
+//! a buffer that its caller has.
+//!
+//! ```
+//! use hotlink_standard::{Basic, Datatype};
+//! use std::rc::Rc;
+//!
+//! let column = Datatype::vector(3, 1, 4, &Rc::new(Datatype::named(Basic::F64))).unwrap();
+//! assert_eq!((column.size(), column.extent()), (24, 72));
+//! ```
+
+mod basic;
+mod build;
+mod datatype;
+mod distribution;
+mod errors;
+mod group;
+mod names;
+mod operator;
+mod topology;
+
+pub use basic::{Basic, Class};
+pub use build::Order;
+pub use datatype::{Combiner, Contents, Datatype, Run};
+pub use distribution::{Distribution, Share};
+pub use errors::{error_class, error_text};
+pub use group::{Compared, Group};
+pub use names::{NAMES, Name};
+pub use operator::{Builtin, operation_of};
+pub use topology::{Cart, Graph, Neighbors, balanced};
