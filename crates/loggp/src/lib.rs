@@ -1,8 +1,7 @@
 //! GOAL schedules on a machine of the LogGP family: traces and collectives at millions of operations a second.
 //!
-//! A [`Schedule`] says what every rank sends, receives and computes, and what must come before what; it is read from
-//! and written to the text format of LogGOPSim ([`Schedule::parse`], [`Schedule::write`]), or recorded from programs that
-//! run on ports of such a machine ([`LogGp::recording`]).
+//! A [`Schedule`] says what every rank sends, receives and computes, and what must come before what; it is read from files
+//! ([`hotlink_schedule`]), or recorded from programs that run on ports of such a machine ([`LogGp::recording`]).
 //! [`simulate`] runs it under [`LogGops`] parameters (Hoefler, Schneider, Lumsdaine: LogGOPSim, HPDC 2010): no
 //! topology, one latency for all pairs, but processors and adapters that are busy.
 //!
@@ -20,19 +19,14 @@
 //! unexpected message comes in. A rendezvous pays its handshake: request, clearance and data cross the network each.
 
 mod machine;
-mod matching;
 mod outcome;
 mod parameters;
-mod parse;
 mod port;
-mod schedule;
 mod simulate;
-mod write;
 
+pub use hotlink_schedule::{ANY, Builder, GoalError, Kind, MOST_RANKS, Op, Schedule, Stuck};
 pub use machine::{Cost, Machine, Missing};
-pub use outcome::{Limit, Outcome, Stuck};
+pub use outcome::{Limit, Outcome};
 pub use parameters::{Curve, LogGops, PerByte, per_size};
-pub use parse::GoalError;
 pub use port::{LogGp, LogGpPort, Ran};
-pub use schedule::{ANY, Builder, Kind, MOST_RANKS, Op, Schedule};
 pub use simulate::simulate;

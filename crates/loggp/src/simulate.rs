@@ -4,13 +4,12 @@
 //! order in which sends start; the receiving adapter is therefore booked when the send starts, and a message costs one
 //! event. An operation that nothing waits for costs none at its end.
 
-use super::matching::Matching;
-use super::outcome::{Limit, Outcome, Stuck};
+use super::outcome::{Limit, Outcome};
 use super::parameters::LogGops;
-use super::schedule::{Kind, Op, Schedule};
 use hotlink_event::NONE;
 use hotlink_event::{Event, Queue, RadixHeap, TraceHash};
 use hotlink_fabric::units::Time;
+use hotlink_schedule::{Kind, Matching, Op, Schedule, Stuck};
 
 /// The end of time.
 const LATEST: u64 = 1 << 62;
@@ -415,7 +414,8 @@ impl<'a> Machine<'a> {
         if self.late || self.now > LATEST || self.finish.iter().any(|&at| at > LATEST) {
             return Err(Stuck::Late);
         }
-        self.check_ended()?;
+        let received = |id: u32| self.partner[id as usize] != NONE;
+        Stuck::at_the_end(self.schedule, |id| self.ended[id as usize], received)?;
         let ((bound, limit), busiest) = (self.bound(), self.busiest());
         Ok(Outcome {
             finish: self.finish.into_iter().map(Time).collect(),
@@ -428,23 +428,6 @@ impl<'a> Machine<'a> {
             limit,
             busiest,
         })
-    }
-
-    fn check_ended(&self) -> Result<(), Stuck> {
-        let ids = || (0..self.schedule.ranks()).flat_map(|rank| self.schedule.of_rank(rank));
-        let first = |is: &dyn Fn(u32) -> bool| {
-            let id = ids().find(|&id| is(id))?;
-            Some((*self.op(id), id - self.schedule.of_rank(self.op(id).rank).start + 1))
-        };
-        let never = |id: u32| !self.ended[id as usize];
-        if let Some((op, number)) = first(&never) {
-            return Err(Stuck::Never { operations: ids().filter(|&id| never(id)).count() as u64, first: op, number });
-        }
-        let lost = |id: u32| self.op(id).kind == Kind::Send && self.partner[id as usize] == NONE;
-        if let Some((op, number)) = first(&lost) {
-            return Err(Stuck::Unreceived { messages: ids().filter(|&id| lost(id)).count() as u64, first: op, number });
-        }
-        Ok(())
     }
 
     /// Of equals the first.

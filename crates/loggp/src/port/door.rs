@@ -4,13 +4,13 @@ use super::seat::{Flight, Seat};
 use super::work::Job;
 use super::world::World;
 use crate::machine::Cost;
-use crate::schedule::Kind as Step;
 use hotlink_event::NONE;
 use hotlink_fabric::units::Time;
 use hotlink_port::{
     Align, Attachment, Event, Head, Host, Key, Kind, Layout, Limits, Memory, Note, Op, Payload, Port, Posted, Rank,
     Refusal, STREAM_BYTES, Span, Task, Work,
 };
+use hotlink_schedule::Kind as Step;
 use std::cell::RefCell;
 use std::rc::Rc;
 

@@ -3,8 +3,8 @@
 //! An operation waits for the one before it on its rank to have begun, as the program called for them in that order, and
 //! for the ends of the messages that the program had taken before: what it sends or computes may depend on them.
 
-use crate::schedule::{Builder, Kind, Op, Schedule};
 use hotlink_port::Rank;
+use hotlink_schedule::{Builder, Kind, Op, Schedule};
 
 /// One rank's operations so far.
 #[derive(Clone, Default)]

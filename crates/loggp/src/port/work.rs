@@ -6,8 +6,8 @@
 
 use super::seat::{Flight, State};
 use super::world::World;
-use crate::schedule::Kind;
 use hotlink_port::{Rank, Task};
+use hotlink_schedule::Kind;
 use std::collections::VecDeque;
 
 /// Something that a processor does.

@@ -6,11 +6,11 @@
 use super::record::Recorder;
 use super::seat::{Flight, Seat, State};
 use crate::machine::{Machine, Missing};
-use crate::schedule::Kind;
 use hotlink_event::NONE;
 use hotlink_event::{Event, Queue, RadixHeap, TraceHash};
 use hotlink_port::safety::Barriers;
 use hotlink_port::{Rank, Task};
+use hotlink_schedule::Kind;
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 

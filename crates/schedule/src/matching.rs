@@ -5,8 +5,7 @@
 //! receiver uses wildcards, a message stands in the queue of each pattern that fits it (at most four) and leaves the
 //! others when it is met there again as already taken.
 
-use super::schedule::{ANY, Kind, Op};
-use hotlink_event::NONE;
+use crate::form::{ANY, Kind, NONE, Op};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -30,7 +29,7 @@ impl Hasher for Mix {
 type Key = (u32, u32, u32);
 type Numbers = HashMap<Key, u32, BuildHasherDefault<Mix>>;
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Fifo {
     first: u32,
     last: u32,
@@ -38,7 +37,9 @@ struct Fifo {
 
 const EMPTY: Fifo = Fifo { first: NONE, last: NONE };
 
-pub(super) struct Matching {
+/// Queues of receives and messages that wait for one another.
+#[derive(Clone, Debug)]
+pub struct Matching {
     /// Number of each operation's pattern: exact for a send.
     pattern: Vec<u32>,
     /// Numbers of the patterns with wildcards that a send fits; empty without wildcards anywhere.
@@ -66,7 +67,8 @@ fn lane(op: &Op) -> usize {
 }
 
 impl Matching {
-    pub(super) fn new(ops: &[Op]) -> Matching {
+    /// For the operations of a schedule.
+    pub fn new(ops: &[Op]) -> Matching {
         let mut numbers = Numbers::default();
         let pattern: Vec<u32> = ops
             .iter()
@@ -96,8 +98,13 @@ impl Matching {
         }
     }
 
+    /// Whether any receive takes messages of any source or tag.
+    pub fn has_wildcards(&self) -> bool {
+        self.lanes > 1
+    }
+
     /// The message that receive `id` takes, or none: then it waits.
-    pub(super) fn post(&mut self, id: u32, op: &Op) -> Option<u32> {
+    pub fn post(&mut self, id: u32, op: &Op) -> Option<u32> {
         let pattern = self.pattern[id as usize] as usize;
         let lane = lane(op);
         while let Some(message) = self.pop_unexpected(pattern, lane) {
@@ -117,7 +124,7 @@ impl Matching {
     }
 
     /// The receive that takes message `id`, or none: then it waits.
-    pub(super) fn arrive(&mut self, id: u32) -> Option<u32> {
+    pub fn arrive(&mut self, id: u32) -> Option<u32> {
         let exact = self.pattern[id as usize];
         let Some(&wild) = self.wild.get(id as usize) else {
             let found = self.pop_posted(exact as usize);

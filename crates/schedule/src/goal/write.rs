@@ -1,6 +1,6 @@
 //! Schedules as LogGOPSim's GOAL text.
 
-use super::schedule::{ANY, Kind, Op, Schedule};
+use crate::form::{ANY, Kind, Op, Schedule};
 use std::io::{self, Write};
 
 impl Schedule {

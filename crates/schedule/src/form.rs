@@ -5,7 +5,13 @@ pub const ANY: u32 = u32::MAX;
 /// Most ranks of a schedule.
 pub const MOST_RANKS: u32 = 1 << 24;
 /// Most operations: the top bit of a successor says how it waits.
-pub(super) const MOST_OPS: usize = 1 << 31;
+pub const MOST_OPS: usize = 1 << 31;
+/// A message of more bytes is a slip of the pen.
+pub const MOST_BYTES: u64 = 1 << 40;
+/// The longest computation: 10^15 units.
+pub const MOST_UNITS: u64 = 1_000_000_000_000_000;
+/// The id of no operation.
+pub const NONE: u32 = u32::MAX;
 /// Marks a successor that waits for the start only.
 const START: u32 = 1 << 31;
 
@@ -69,7 +75,7 @@ impl Schedule {
         self.successors.len()
     }
     /// How many dependencies each operation waits for.
-    pub(super) fn waits(&self) -> &[u32] {
+    pub fn waits(&self) -> &[u32] {
         &self.waits
     }
     /// Operations that wait for `op`, and whether they wait for its start only (`irequires`).
@@ -84,9 +90,18 @@ impl Schedule {
         self.offsets[op as usize] != self.offsets[op as usize + 1]
     }
     /// Whether anything anywhere waits for a start.
-    pub(super) fn has_start_waits(&self) -> bool {
+    pub fn has_start_waits(&self) -> bool {
         self.successors.iter().any(|word| word & START != 0)
     }
+}
+
+/// Where an operation stands in what was read: a file of several, and a line, a node or a path in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Which file.
+    pub file: u32,
+    /// Line or node; of JSON the list, then the item.
+    pub at: [u64; 2],
 }
 
 /// Collects operations and dependencies rank by rank.
@@ -96,15 +111,35 @@ pub struct Builder {
     ops: Vec<Op>,
     /// (what is waited for, who waits with the mark).
     edges: Vec<(u32, u32)>,
+    /// Where what is added next stands.
+    place: Place,
+    /// An operation whose place is asked for, and that place.
+    watched: (u32, Option<Place>),
 }
 
 impl Builder {
     /// For `ranks` ranks, at most [`MOST_RANKS`].
     pub fn new(ranks: u32) -> Builder {
-        assert!(ranks <= MOST_RANKS, "at most {MOST_RANKS} ranks");
-        Builder { blocks: vec![None; ranks as usize], ops: Vec::new(), edges: Vec::new() }
+        Builder::watching(ranks, NONE)
     }
-    pub(super) fn ranks(&self) -> u32 {
+    /// The same, which notes where operation `watched` stands: places are asked for after a mistake, so that reading
+    /// keeps none.
+    pub fn watching(ranks: u32, watched: u32) -> Builder {
+        assert!(ranks <= MOST_RANKS, "at most {MOST_RANKS} ranks");
+        let blocks = vec![None; ranks as usize];
+        Builder { blocks, ops: Vec::new(), edges: Vec::new(), place: Place::default(), watched: (watched, None) }
+    }
+    /// What is added from here on stands there.
+    #[inline]
+    pub fn stands(&mut self, place: Place) {
+        self.place = place;
+    }
+    /// Where the watched operation stands.
+    pub fn watched(&self) -> Option<Place> {
+        self.watched.1
+    }
+    /// Ranks.
+    pub fn ranks(&self) -> u32 {
         self.blocks.len() as u32
     }
     /// Starts the block of `rank`: operations added from here on are its. False if it had one already.
@@ -117,6 +152,9 @@ impl Builder {
     pub fn add(&mut self, op: Op) -> u32 {
         assert!(self.ops.len() < MOST_OPS, "at most {MOST_OPS} operations");
         let id = self.ops.len() as u32;
+        if id == self.watched.0 {
+            self.watched.1 = Some(self.place);
+        }
         self.ops.push(op);
         let block = self.blocks[op.rank as usize].as_mut().expect("the rank's block was begun");
         block.end = id + 1;
@@ -126,10 +164,12 @@ impl Builder {
     pub fn requires(&mut self, after: u32, before: u32, start_only: bool) {
         self.edges.push((before, after | if start_only { START } else { 0 }));
     }
-    pub(super) fn ops(&self) -> usize {
+    /// Operations so far.
+    pub fn ops(&self) -> usize {
         self.ops.len()
     }
-    pub(super) fn edges(&self) -> usize {
+    /// Dependencies so far.
+    pub fn edges(&self) -> usize {
         self.edges.len()
     }
     /// The schedule; ranks without a block do nothing.

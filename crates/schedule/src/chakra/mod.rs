@@ -1,0 +1,307 @@
+//! Chakra execution traces (MLCommons), version 0.0.4: one file a rank, each a row of messages with their lengths.
+//!
+//! The files of a folder, or of a prefix, are `NAME.RANK.et` for every rank from 0. Nodes of computation, and of memory
+//! and storage, take the time that the trace states; where a computation states operations in its place, they take what
+//! `--flops` says. Sends, receives and collectives become messages; a collective stands for the ranks of its group
+//! (`pg_name`, listed in `comm_group.json` beside the traces), or for all. A group's collectives are met in the order in
+//! which each rank's file has them. Sizes (`comm_size`) are those of each rank's input. Traces say what a collective does,
+//! not how: rings, chains and rounds ([`crate::collective::member`]).
+
+mod node;
+mod wire;
+
+use crate::collective::{Group, Kind, member};
+use crate::draft::{Draft, Local};
+use crate::form::{Builder, MOST_BYTES, MOST_OPS, Place};
+use crate::read::{Options, ReadError};
+use node::{Node, Type};
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use wire::Wire;
+
+/// The version of the metadata that is read.
+pub const VERSION: &str = "0.0.4";
+/// Ending of a trace's name.
+const ENDING: &str = "et";
+/// Groups, by their names.
+const GROUPS: &str = "comm_group.json";
+/// Tags of collectives: those of a trace's own messages stand below.
+const COLLECTIVE: u32 = 1 << 30;
+/// Operations of the host, kernels, and communication follow one another on a processor each.
+const HOST: u8 = 0;
+const KERNELS: u8 = 1;
+const COMMUNICATION: u8 = 2;
+
+/// The traces of a folder or prefix, in the order of ranks; `None` where there is none.
+///
+/// # Errors
+/// Ranks are missing or stand twice.
+pub fn files(path: &Path) -> Result<Option<Vec<PathBuf>>, ReadError> {
+    let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
+    let prefix = if path.is_dir() { None } else { path.file_name().and_then(|name| name.to_str()) };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(None) };
+    let mut found: BTreeMap<u32, Vec<PathBuf>> = BTreeMap::new();
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let parts: Vec<&str> = name.rsplitn(3, '.').collect();
+        if let [ENDING, rank, own] = parts[..]
+            && prefix.is_none_or(|prefix| own == prefix)
+            && let Ok(rank) = rank.parse()
+        {
+            found.entry(rank).or_default().push(path);
+        }
+    }
+    let at = |what: String| ReadError::new(&path.display().to_string(), "", what);
+    for (expected, (&rank, paths)) in (0..).zip(&found) {
+        if let [one, other, ..] = &paths[..] {
+            let what =
+                format!("both {} and {} are of rank {rank}: give the prefix of one", one.display(), other.display());
+            return Err(at(what));
+        }
+        if rank != expected {
+            return Err(at(format!("no trace of rank {expected} (NAME.{expected}.et), but one of rank {rank}")));
+        }
+    }
+    let files: Vec<PathBuf> = found.into_values().flatten().collect();
+    Ok((!files.is_empty()).then_some(files))
+}
+
+/// All operations of the traces, in picoseconds.
+pub(crate) fn builder(files: &[PathBuf], options: &Options, watched: u32) -> Result<Builder, ReadError> {
+    let groups = groups(files, options)?;
+    let mut reader = Reader {
+        draft: Draft::new(files.len() as u32),
+        groups,
+        all: (0..files.len() as u32).collect(),
+        calls: BTreeMap::new(),
+        options,
+    };
+    for (rank, file) in (0..).zip(files) {
+        let name = file.display().to_string();
+        let bytes =
+            std::fs::read(file).map_err(|error| ReadError::new(&name, "", format!("cannot be read: {error}")))?;
+        reader.rank(rank, &name, &bytes)?;
+    }
+    reader.missing(files)?;
+    Ok(reader.draft.builder(watched))
+}
+
+/// One rank's bytes, as a trace of two ranks: for fuzzing.
+pub(crate) fn bytes(bytes: &[u8], options: &Options) -> Result<(), ReadError> {
+    let groups = BTreeMap::from([("pair".to_owned(), vec![0, 1])]);
+    let mut reader = Reader { draft: Draft::new(2), groups, all: vec![0, 1], calls: BTreeMap::new(), options };
+    (0..2).try_for_each(|rank| reader.rank(rank, "trace", bytes))
+}
+
+fn groups(files: &[PathBuf], options: &Options) -> Result<BTreeMap<String, Vec<u32>>, ReadError> {
+    let beside = files.first().and_then(|file| file.parent()).map(|folder| folder.join(GROUPS));
+    let path = options.groups.clone().or(beside.filter(|path| path.is_file()));
+    let Some(path) = path else { return Ok(BTreeMap::new()) };
+    let name = path.display().to_string();
+    let wrong = |what: String| ReadError::new(&name, "", what);
+    let text = std::fs::read_to_string(&path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    let groups: BTreeMap<String, Vec<u32>> =
+        serde_json::from_str(&text).map_err(|error| wrong(format!("must be {{\"NAME\": [RANKS]}}: {error}")))?;
+    for (group, ranks) in &groups {
+        let mut sorted = ranks.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        if sorted.len() != ranks.len() || sorted.last().is_none_or(|&last| last as usize >= files.len()) {
+            let what = format!("group `{group}`: must list ranks from 0 to {}, each once", files.len() - 1);
+            return Err(wrong(what));
+        }
+    }
+    Ok(groups)
+}
+
+/// A collective as the first rank that calls it does.
+struct Call {
+    kind: Kind,
+    bytes: u64,
+    tag: u32,
+    rank: u32,
+    node: u64,
+    calls: usize,
+}
+
+struct Reader<'a> {
+    draft: Draft,
+    groups: BTreeMap<String, Vec<u32>>,
+    all: Vec<u32>,
+    /// By group and number among the group's.
+    calls: BTreeMap<(String, u32), Call>,
+    options: &'a Options,
+}
+
+impl Reader<'_> {
+    fn rank(&mut self, rank: u32, file: &str, bytes: &[u8]) -> Result<(), ReadError> {
+        let mut wire = Wire::new(bytes);
+        let broken = |wire: &Wire<'_>, what: &str| {
+            ReadError::new(file, &format!("byte {}", bytes.len() - wire.rest.len()), what.to_owned())
+        };
+        let first = wire.message().map_err(|what| broken(&wire, what))?;
+        let version = node::version(first.unwrap_or_default()).map_err(|what| broken(&wire, what))?;
+        if version != VERSION {
+            let what =
+                format!("metadata of version `{version}` (allowed: {VERSION}): no Chakra trace, or of another version");
+            return Err(ReadError::new(file, "", what));
+        }
+        let (mut known, mut waits): (HashMap<u64, (Local, Local)>, Vec<(u64, Local, Vec<u64>)>) = Default::default();
+        let mut nth = BTreeMap::new();
+        loop {
+            let message = wire.message().map_err(|what| broken(&wire, what))?;
+            let Some(message) = message else { break };
+            let node = Node::of(message).map_err(|what| broken(&wire, what))?;
+            let wrong = |what: String| ReadError::new(file, &node_named(&node), what);
+            self.draft.stands(Place { file: rank, at: [node.id, 0] });
+            let (first, last) = self.node(rank, &node, &mut nth).map_err(wrong)?;
+            if known.insert(node.id, (first, last)).is_some() {
+                return Err(wrong("stands twice".to_owned()));
+            }
+            if self.draft.total() >= MOST_OPS / 2 {
+                return Err(wrong(format!("more than {} operations", MOST_OPS / 2)));
+            }
+            waits.push((node.id, first, node.after));
+        }
+        for (id, first, after) in waits {
+            for before in after {
+                let &(_, last) = known.get(&before).ok_or_else(|| {
+                    let what = format!("waits for node {before}, which is not in the trace");
+                    ReadError::new(file, &format!("node {id}"), what)
+                })?;
+                self.draft.requires(rank, first, last);
+            }
+        }
+        Ok(())
+    }
+
+    /// The operations of a node: its first and its last.
+    fn node(&mut self, rank: u32, node: &Node, nth: &mut BTreeMap<String, u32>) -> Result<(Local, Local), String> {
+        let on_host = node.whole("is_cpu_op").is_some_and(|truth| truth != 0);
+        let cpu = if on_host { HOST } else { KERNELS };
+        let one = |op: Local| Ok((op, op));
+        let ps = node.duration_us.saturating_mul(1_000_000);
+        match node.kind {
+            Type::Invalid => Err("is INVALID_NODE: what made the trace did not know it".to_owned()),
+            Type::Metadata => one(self.draft.calc(rank, HOST, 0)),
+            Type::Other => one(self.draft.calc(rank, cpu, ps)),
+            Type::Computation => {
+                let ps = match (ps, node.whole("num_ops"), self.options.flops) {
+                    (0, Some(ops), Some(flops)) if ops > 0 => (ops as f64 / flops * 1e12).round() as u64,
+                    (0, Some(ops), None) if ops > 0 => {
+                        return Err(format!("states {ops} operations and no time: say how fast they go (--flops)"));
+                    }
+                    _ => ps,
+                };
+                one(self.draft.calc(rank, cpu, ps))
+            }
+            Type::Load | Type::Store => {
+                let bytes = node.whole("tensor_size").filter(|&bytes| bytes > 0);
+                let ps = match (ps, bytes) {
+                    (0, Some(bytes)) => (bytes as f64 * self.options.costs.copy_ps_per_byte).round() as u64,
+                    _ => ps,
+                };
+                one(self.draft.calc(rank, cpu, ps))
+            }
+            Type::Send | Type::Receive => {
+                let (key, sends) = if node.kind == Type::Send { ("comm_dst", true) } else { ("comm_src", false) };
+                let peer = self.number(node, key, self.all.len() as u64 - 1)? as u32;
+                let bytes = self.number(node, "comm_size", MOST_BYTES)?;
+                let tag = if node.whole("comm_tag").is_some() {
+                    self.number(node, "comm_tag", u64::from(COLLECTIVE) - 1)? as u32
+                } else {
+                    0
+                };
+                one(match sends {
+                    true => self.draft.send(rank, peer, bytes, tag, COMMUNICATION),
+                    false => self.draft.recv(rank, peer, bytes, tag, COMMUNICATION),
+                })
+            }
+            Type::Collective => self.collective(rank, node, nth),
+        }
+    }
+
+    fn number(&self, node: &Node, key: &str, most: u64) -> Result<u64, String> {
+        let number = node.whole(key).ok_or_else(|| format!("has no attribute {key}"))?;
+        u64::try_from(number)
+            .ok()
+            .filter(|&number| number <= most)
+            .ok_or_else(|| format!("{key} is {number} (allowed: 0 to {most})"))
+    }
+
+    fn collective(
+        &mut self,
+        rank: u32,
+        node: &Node,
+        nth: &mut BTreeMap<String, u32>,
+    ) -> Result<(Local, Local), String> {
+        let kind = match self.number(node, "comm_type", u64::MAX)? {
+            0 => Kind::Allreduce,
+            1 => Kind::Reduce,
+            2 => Kind::Allgather,
+            3 => Kind::Gather,
+            4 => Kind::Scatter,
+            5 => Kind::Broadcast,
+            6 => Kind::Alltoall,
+            7 | 8 => Kind::ReduceScatter,
+            9 => Kind::Barrier,
+            other => return Err(format!("comm_type is {other} (allowed: 0 to 9)")),
+        };
+        let bytes = if kind == Kind::Barrier { 0 } else { self.number(node, "comm_size", MOST_BYTES)? };
+        if node.bools("involved_dim").is_some_and(|list| list.contains(&0)) {
+            return Err("names dimensions of a simulator's network (involved_dim): name a group (pg_name)".to_owned());
+        }
+        let name = node.text("pg_name").unwrap_or_default().to_owned();
+        let ranks = match name.is_empty() {
+            true => &self.all,
+            false => self.groups.get(&name).ok_or_else(|| {
+                format!("is of group `{name}`, which {GROUPS} does not list: {{\"{name}\": [RANKS]}}; see --groups")
+            })?,
+        };
+        let me = ranks.iter().position(|&own| own == rank);
+        let me = me.ok_or_else(|| format!("is of group `{name}`, which rank {rank} is not in"))?;
+        let number = nth.entry(name.clone()).or_default();
+        let (next, many) = (self.calls.len() as u32, ranks.len());
+        let call = self.calls.entry((name.clone(), *number)).or_insert(Call {
+            kind,
+            bytes,
+            tag: COLLECTIVE + next,
+            rank,
+            node: node.id,
+            calls: 0,
+        });
+        if (call.kind, call.bytes) != (kind, bytes) {
+            return Err(format!(
+                "is {kind:?} of {bytes} B; as collective {number} of its group rank {} has {:?} of {} B (node {})",
+                call.rank, call.kind, call.bytes, call.node
+            ));
+        }
+        call.calls += 1;
+        *number += 1;
+        debug_assert!(call.calls <= many, "each rank calls once");
+        let at = (call.tag, COMMUNICATION);
+        Ok(member(&mut self.draft, Group { ranks, me }, kind, bytes, at, self.options.costs))
+    }
+
+    /// A collective that some rank of its group does not call.
+    fn missing(&self, files: &[PathBuf]) -> Result<(), ReadError> {
+        for ((group, number), call) in &self.calls {
+            let ranks = self.groups.get(group).unwrap_or(&self.all);
+            if call.calls < ranks.len() {
+                let file = files[call.rank as usize].display().to_string();
+                let what =
+                    format!("collective {number} of its group is called by {} of {} ranks", call.calls, ranks.len());
+                return Err(ReadError::new(&file, &format!("node {}", call.node), what));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn node_named(node: &Node) -> String {
+    match node.name.is_empty() {
+        true => format!("node {}", node.id),
+        false => format!("node {} ({})", node.id, node.name.chars().take(60).collect::<String>()),
+    }
+}

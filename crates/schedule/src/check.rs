@@ -1,0 +1,151 @@
+//! What can never end: found by a run without time, before anything else runs.
+
+use crate::form::{ANY, Kind, NONE, Op, Schedule};
+use crate::matching::Matching;
+use std::fmt;
+
+/// Why a schedule cannot be run to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stuck {
+    /// Operations that never end: a receive without message, a dependency circle.
+    Never {
+        /// How many.
+        operations: u64,
+        /// The first of them, the rank's n-th, from 1.
+        first: Op,
+        /// n.
+        number: u32,
+        /// Its id.
+        id: u32,
+    },
+    /// A message that no receive takes.
+    Unreceived {
+        /// How many.
+        messages: u64,
+        /// The first of them, the rank's n-th operation.
+        first: Op,
+        /// n.
+        number: u32,
+        /// Its id.
+        id: u32,
+    },
+    /// The clock passed its end.
+    Late,
+    /// More processors and adapters than can be kept.
+    TooLarge,
+}
+
+impl Stuck {
+    /// The operation that it is about.
+    pub fn op(&self) -> Option<u32> {
+        match self {
+            Stuck::Never { id, .. } | Stuck::Unreceived { id, .. } => Some(*id),
+            Stuck::Late | Stuck::TooLarge => None,
+        }
+    }
+
+    /// What has not ended, or has not been received, at the end of a run; receives count before messages.
+    ///
+    /// # Errors
+    /// The first of what is left, in the order of ranks.
+    pub fn at_the_end(
+        schedule: &Schedule,
+        ended: impl Fn(u32) -> bool,
+        received: impl Fn(u32) -> bool,
+    ) -> Result<(), Stuck> {
+        let ids = || (0..schedule.ranks()).flat_map(|rank| schedule.of_rank(rank));
+        let first = |is: &dyn Fn(u32) -> bool| {
+            let id = ids().find(|&id| is(id))?;
+            let op = schedule.ops()[id as usize];
+            let number = id - schedule.of_rank(op.rank).start + 1;
+            Some((ids().filter(|&id| is(id)).count() as u64, op, number, id))
+        };
+        if let Some((operations, first, number, id)) = first(&|id| !ended(id)) {
+            return Err(Stuck::Never { operations, first, number, id });
+        }
+        let is_lost = |id: u32| schedule.ops()[id as usize].kind == Kind::Send && !received(id);
+        match first(&is_lost) {
+            Some((messages, first, number, id)) => Err(Stuck::Unreceived { messages, first, number, id }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Stuck {}
+
+impl fmt::Display for Stuck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stuck::Never { operations, first, number, .. } => {
+                write!(f, "{operations} operations never end, the first: {}", Shown(first, *number))?;
+                f.write_str(" (a receive needs a message of its source and tag, dependencies must not run in circles)")
+            }
+            Stuck::Unreceived { messages, first, number, .. } => {
+                write!(f, "{messages} messages are never received, the first: {}", Shown(first, *number))
+            }
+            Stuck::Late => f.write_str("the simulated time passes 2^62 ps (53 days)"),
+            Stuck::TooLarge => f.write_str("ranks x (largest processor or adapter number + 1) is above 2^26"),
+        }
+    }
+}
+
+struct Shown<'a>(&'a Op, u32);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shown(op, number) = self;
+        let or_any = |number: u32| if number == ANY { "any".to_owned() } else { number.to_string() };
+        write!(f, "rank {}, operation {number}: ", op.rank)?;
+        match op.kind {
+            Kind::Calc => write!(f, "calc {}", op.size),
+            Kind::Send => write!(f, "send {}b to {} tag {}", op.size, op.peer, op.tag),
+            Kind::Recv => write!(f, "recv {}b from {} tag {}", op.size, or_any(op.peer), or_any(op.tag)),
+        }
+    }
+}
+
+/// Whether every operation can end and every message is received: sends end at once, receives when their message was
+/// sent. Receives of any source or tag may take other messages in a run with time, which can end differently.
+///
+/// # Errors
+/// The first operation that never ends, or message that no receive takes.
+pub fn check(schedule: &Schedule) -> Result<(), Stuck> {
+    let ops = schedule.ops();
+    let mut waits = schedule.waits().to_vec();
+    let mut matching = Matching::new(ops);
+    let (mut ended, mut received) = (vec![false; ops.len()], vec![false; ops.len()]);
+    let mut ready: Vec<u32> = (0..schedule.ranks()).rev().flat_map(|rank| schedule.of_rank(rank).rev()).collect();
+    ready.retain(|&id| waits[id as usize] == 0);
+    while let Some(id) = ready.pop() {
+        let op = &ops[id as usize];
+        let mut release = |of: u32, start: bool, ready: &mut Vec<u32>| {
+            for (after, start_only) in schedule.successors(of) {
+                if start_only == start {
+                    waits[after as usize] -= 1;
+                    if waits[after as usize] == 0 {
+                        ready.push(after);
+                    }
+                }
+            }
+        };
+        release(id, true, &mut ready);
+        let (mut ends, mut also) = (id, NONE);
+        match op.kind {
+            Kind::Calc => {}
+            Kind::Send => {
+                if let Some(recv) = matching.arrive(id) {
+                    (received[id as usize], also) = (true, recv);
+                }
+            }
+            Kind::Recv => match matching.post(id, op) {
+                Some(send) => received[send as usize] = true,
+                None => ends = NONE,
+            },
+        }
+        for id in [ends, also].into_iter().filter(|&id| id != NONE) {
+            ended[id as usize] = true;
+            release(id, false, &mut ready);
+        }
+    }
+    Stuck::at_the_end(schedule, |id| ended[id as usize], |id| received[id as usize])
+}

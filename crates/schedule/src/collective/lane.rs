@@ -1,0 +1,107 @@
+//! One channel of one rank: a row of operations, each after the one before.
+
+use crate::draft::{Draft, Local};
+
+/// What a GPU's own work takes. Free by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Costs {
+    /// From the call to the kernel's start, in picoseconds.
+    pub launch_ps: u64,
+    /// A channel's time to combine a byte received with its own, in picoseconds.
+    pub reduce_ps_per_byte: f64,
+    /// A channel's time to move a byte on, in picoseconds.
+    pub copy_ps_per_byte: f64,
+    /// From a chunk's being ready to its being handed to the adapter, in picoseconds.
+    pub proxy_ps: u64,
+}
+
+/// A proxy's processor: beyond those of the channels. It delays what it hands over and takes no time of the channel.
+const PROXY: u8 = 128;
+
+pub(super) struct Lane<'a> {
+    pub draft: &'a mut Draft,
+    pub rank: u32,
+    pub tag: u32,
+    cpu: u8,
+    costs: Costs,
+    /// The operation that the next one waits for.
+    pub last: Option<Local>,
+}
+
+impl<'a> Lane<'a> {
+    pub fn new(draft: &'a mut Draft, rank: u32, channel: u32, costs: Costs) -> Lane<'a> {
+        Lane { draft, rank, tag: channel, cpu: channel as u8, costs, last: None }
+    }
+
+    /// The same channel's work that runs beside: `last` is what it waits for first.
+    pub fn beside(&mut self, cpu: u8, last: Option<Local>) -> Lane<'_> {
+        Lane { draft: self.draft, rank: self.rank, tag: self.tag, cpu, costs: self.costs, last }
+    }
+
+    fn chain(&mut self, op: Local) -> Local {
+        if let Some(last) = self.last.replace(op) {
+            self.draft.requires(self.rank, op, last);
+        }
+        op
+    }
+
+    pub fn launch(&mut self) {
+        if self.costs.launch_ps > 0 {
+            let op = self.draft.calc(self.rank, self.cpu, self.costs.launch_ps);
+            self.chain(op);
+        }
+    }
+
+    pub fn recv(&mut self, from: u32, bytes: u64) -> Local {
+        let op = self.draft.recv(self.rank, from, bytes, self.tag, self.cpu);
+        self.chain(op)
+    }
+
+    fn work(&mut self, ps: f64) {
+        let ps = ps.round() as u64;
+        if ps > 0 {
+            let op = self.draft.calc(self.rank, self.cpu, ps);
+            self.chain(op);
+        }
+    }
+
+    pub fn reduce(&mut self, bytes: u64) {
+        self.work(self.costs.reduce_ps_per_byte * bytes as f64);
+    }
+
+    pub fn copy(&mut self, bytes: u64) {
+        self.work(self.costs.copy_ps_per_byte * bytes as f64);
+    }
+
+    /// A send over the scale-up network.
+    pub fn send(&mut self, to: u32, bytes: u64) {
+        let op = self.draft.send(self.rank, to, bytes, self.tag, self.cpu);
+        self.chain(op);
+    }
+
+    /// A send that a proxy hands to the adapter: what follows does not wait for it.
+    pub fn send_far(&mut self, to: u32, bytes: u64) {
+        if self.costs.proxy_ps == 0 {
+            self.send(to, bytes);
+            return;
+        }
+        let cpu = PROXY | self.cpu;
+        let proxy = self.draft.calc(self.rank, cpu, self.costs.proxy_ps);
+        let op = self.draft.send(self.rank, to, bytes, self.tag, cpu);
+        self.draft.requires(self.rank, op, proxy);
+        if let Some(last) = self.last {
+            self.draft.requires(self.rank, proxy, last);
+        }
+    }
+
+    pub fn send_by(&mut self, to: u32, bytes: u64, far: bool) {
+        if far { self.send_far(to, bytes) } else { self.send(to, bytes) }
+    }
+
+    /// The next operation waits for `op`, too.
+    pub fn also_after(&mut self, op: Local) {
+        let join = self.draft.calc(self.rank, self.cpu, 0);
+        self.chain(join);
+        self.draft.requires(self.rank, join, op);
+    }
+}

@@ -1,0 +1,117 @@
+//! A collective of a trace: among any ranks, on one processor, as rings, chains and rounds. Traces say what, not how.
+
+use super::lane::{Costs, Lane};
+use super::ring::{Seat, round};
+use super::share;
+use crate::draft::{Draft, Local};
+
+/// What a trace's collective does. Sizes are those of each rank's input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Combined at all: a ring.
+    Allreduce,
+    /// Combined at the first of the group: a chain.
+    Reduce,
+    /// Every part to all: a ring.
+    Allgather,
+    /// Every part to the first of the group.
+    Gather,
+    /// A part from the first of the group to each.
+    Scatter,
+    /// From the first of the group to all: a chain.
+    Broadcast,
+    /// A part from each to each, pair by pair.
+    Alltoall,
+    /// Combined, a part at each: a ring.
+    ReduceScatter,
+    /// Nobody leaves before all came: dissemination.
+    Barrier,
+}
+
+/// Who takes part, and as which of them a rank does.
+#[derive(Clone, Copy, Debug)]
+pub struct Group<'a> {
+    /// All of them.
+    pub ranks: &'a [u32],
+    /// The place of the rank whose part is written.
+    pub me: usize,
+}
+
+/// Chains are cut into chunks of this size.
+const CHAIN_CHUNK: u64 = 1 << 20;
+
+/// Writes one rank's part of a collective; gives its first and its last operation.
+pub fn member(
+    draft: &mut Draft,
+    group: Group<'_>,
+    kind: Kind,
+    bytes: u64,
+    (tag, cpu): (u32, u8),
+    costs: Costs,
+) -> (Local, Local) {
+    let rank = group.ranks[group.me];
+    let begun = draft.calc(rank, cpu, costs.launch_ps);
+    let mut lane = Lane::new(draft, rank, cpu.into(), costs);
+    (lane.tag, lane.last) = (tag, Some(begun));
+    if group.ranks.len() > 1 {
+        write(&mut lane, group, kind, bytes);
+    }
+    let last = lane.last;
+    let ended = draft.calc(rank, cpu, 0);
+    last.into_iter().for_each(|last| draft.requires(rank, ended, last));
+    (begun, ended)
+}
+
+fn write(lane: &mut Lane<'_>, Group { ranks, me }: Group<'_>, kind: Kind, bytes: u64) {
+    let many = ranks.len();
+    let at = |position: usize| ranks[position % many];
+    let seat =
+        Seat { position: me as u64, ranks: many as u64, before: at(me + many - 1), next: at(me + 1), far: false };
+    let chain = || super::chunks(bytes, CHAIN_CHUNK);
+    match kind {
+        Kind::Allreduce => round(lane, &seat, bytes, true, true),
+        Kind::ReduceScatter => round(lane, &seat, bytes, true, false),
+        Kind::Allgather => round(lane, &seat, bytes * many as u64, false, true),
+        Kind::Broadcast => {
+            for bytes in chain() {
+                if me > 0 {
+                    lane.recv(at(me - 1), bytes);
+                    lane.copy(bytes);
+                }
+                if me + 1 < many {
+                    lane.send(at(me + 1), bytes);
+                }
+            }
+        }
+        Kind::Reduce => {
+            for bytes in chain() {
+                if me + 1 < many {
+                    lane.recv(at(me + 1), bytes);
+                    lane.reduce(bytes);
+                }
+                if me > 0 {
+                    lane.send(at(me - 1), bytes);
+                }
+            }
+        }
+        Kind::Gather if me > 0 => lane.send(at(0), bytes),
+        Kind::Gather => (1..many).for_each(|from| _ = lane.recv(at(from), bytes)),
+        Kind::Scatter if me > 0 => _ = lane.recv(at(0), share(bytes, me as u64, many as u64)),
+        Kind::Scatter => (1..many).for_each(|to| lane.send(at(to), share(bytes, to as u64, many as u64))),
+        Kind::Alltoall => {
+            (1..many).for_each(|step| {
+                let to = (me + step) % many;
+                lane.send(at(to), share(bytes, to as u64, many as u64));
+            });
+            (1..many).for_each(|step| _ = lane.recv(at(me + many - step), share(bytes, me as u64, many as u64)));
+        }
+        Kind::Barrier => {
+            let mut distance = 1;
+            while distance < many {
+                lane.send(at(me + distance), 0);
+                lane.recv(at(me + many - distance), 0);
+                distance *= 2;
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Collectives as GPU clusters run them, written as schedules from a description of the machine.
+//!
+//! Data is cut into channels that run side by side, each on a processor of its own (a block of a GPU's kernel), and each
+//! channel's part into chunks that follow one another. A receive, its reduction or copy and the next send form a chain, as
+//! the kernels of NCCL and RCCL run them; a message to another domain waits for the proxy that hands it to the adapter.
+//!
+//! - **ring**: channel c enters each domain at its GPU c, passes all GPUs of it over the scale-up network and leaves on
+//!   rail c again.
+//! - **tree**: chains within the domains, two complementary binary trees between them; reduction up and broadcast down run
+//!   at the same time.
+//! - **hierarchical**: reduce-scatter within the domain, a ring a rail between the domains, allgather within the domain.
+//! - **nvls**: the same, but the scale-up switch reduces and replicates: a rank beyond the GPUs for each domain.
+//! - all-to-all: **pairwise**, and **hierarchical** (to the domain's GPU on the right rail first).
+
+mod exchange;
+mod lane;
+mod member;
+mod rails;
+mod ring;
+mod tree;
+
+pub use lane::Costs;
+pub use member::{Group, Kind, member};
+pub use tree::halves;
+
+use crate::draft::Draft;
+use crate::form::{MOST_RANKS, Schedule};
+
+/// What a collective does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// Combined at all ranks.
+    Allreduce,
+    /// Every rank's part to all; the size is what all get.
+    Allgather,
+    /// Combined, a part at each rank; the size is that of each rank's input.
+    ReduceScatter,
+    /// A part from every rank to every rank; the size is that of each rank's input.
+    Alltoall,
+}
+
+/// How it is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Algorithm {
+    /// Rings through all GPUs.
+    Ring,
+    /// Two binary trees.
+    Tree,
+    /// Within the domains, then between them.
+    Hierarchical,
+    /// The same, reduced and replicated by the scale-up switches.
+    Nvls,
+    /// Each pair by itself.
+    Pairwise,
+}
+
+impl Algorithm {
+    /// All of them.
+    pub const ALL: [Algorithm; 5] =
+        [Algorithm::Ring, Algorithm::Tree, Algorithm::Hierarchical, Algorithm::Nvls, Algorithm::Pairwise];
+    /// Its name, in the command and in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Algorithm::Ring => "ring",
+            Algorithm::Tree => "tree",
+            Algorithm::Hierarchical => "hierarchical",
+            Algorithm::Nvls => "nvls",
+            Algorithm::Pairwise => "pairwise",
+        }
+    }
+    /// Those by which a collective can be done.
+    pub fn of(which: Which) -> &'static [Algorithm] {
+        match which {
+            Which::Allreduce => &[Algorithm::Ring, Algorithm::Tree, Algorithm::Hierarchical, Algorithm::Nvls],
+            Which::Allgather | Which::ReduceScatter => &[Algorithm::Ring, Algorithm::Hierarchical, Algorithm::Nvls],
+            Which::Alltoall => &[Algorithm::Pairwise, Algorithm::Hierarchical],
+        }
+    }
+    /// Whether the scale-up switches take part: ranks beyond the GPUs, one for each domain.
+    pub fn is_by_switch(self) -> bool {
+        self == Algorithm::Nvls
+    }
+}
+
+/// The machine: GPUs in scale-up domains of one size, GPU i of each on rail i.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Machine {
+    /// GPUs.
+    pub ranks: u32,
+    /// GPUs of a domain; the last may have fewer only if it is the only one.
+    pub domain: u32,
+    /// Channels side by side.
+    pub channels: u32,
+    /// Largest chunk of a channel that goes from rank to rank at once, in bytes.
+    pub chunk: u64,
+    /// What the GPUs' own work takes.
+    pub costs: Costs,
+}
+
+/// A collective of a machine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Job {
+    /// What.
+    pub which: Which,
+    /// How.
+    pub algorithm: Algorithm,
+    /// Of how many bytes.
+    pub bytes: u64,
+    /// Where.
+    pub machine: Machine,
+}
+
+/// Processors are counted by bytes: a channel takes one, a tree's second half, its way down and a proxy take others.
+const MOST_CHANNELS: u32 = 32;
+/// Most operations that are written: some gigabytes of memory.
+const MOST_OPERATIONS: u64 = 100_000_000;
+
+impl Job {
+    /// Ranks of its schedule: the GPUs, and the switches where they take part.
+    pub fn ranks(&self) -> u32 {
+        let Machine { ranks, domain, .. } = self.machine;
+        ranks + if self.algorithm.is_by_switch() { ranks.div_ceil(domain) } else { 0 }
+    }
+
+    /// Operations of its schedule, at most about.
+    fn operations(&self) -> u64 {
+        let Machine { ranks, domain, channels, chunk, .. } = self.machine;
+        let [ranks, domain, channels] = [ranks, domain, channels].map(u64::from);
+        let (part, domains) = (self.bytes.div_ceil(channels), ranks / domain);
+        let of_each_rank = match self.algorithm {
+            Algorithm::Ring => 16 * ranks * channels * part.div_ceil((2 * chunk).saturating_mul(ranks)),
+            Algorithm::Tree => 10 * channels * part.div_ceil(pipelined(part, chunk, domain + domains)),
+            Algorithm::Pairwise => 5 * (ranks + self.bytes / chunk),
+            Algorithm::Hierarchical | Algorithm::Nvls => {
+                let piece = domain.saturating_mul(pipelined(part / domain, chunk, domains));
+                channels * (6 * domain + 16 * domains) * part.div_ceil(piece)
+            }
+        };
+        of_each_rank.saturating_mul(ranks)
+    }
+
+    /// The schedule, in picoseconds.
+    ///
+    /// # Errors
+    /// The algorithm is none of the collective's, or the machine cannot run it.
+    pub fn schedule(&self) -> Result<Schedule, String> {
+        let Job { which, algorithm, bytes, machine } = *self;
+        let allowed = Algorithm::of(which);
+        if !allowed.contains(&algorithm) {
+            let names: Vec<&str> = allowed.iter().map(|algorithm| algorithm.name()).collect();
+            return Err(format!("{}: must be one of {}", algorithm.name(), names.join(", ")));
+        }
+        let Machine { ranks, domain, channels, chunk, .. } = machine;
+        if !(2..=MOST_RANKS).contains(&ranks) || !(1..=ranks).contains(&domain) || !ranks.is_multiple_of(domain) {
+            return Err(format!("{ranks} GPUs in domains of {domain}: must be whole domains, and 2 GPUs or more"));
+        }
+        if !(1..=MOST_CHANNELS).contains(&channels) || chunk == 0 {
+            return Err(format!(
+                "{channels} channels of chunks of {chunk} B: must be 1 to {MOST_CHANNELS}, of 1 B or more"
+            ));
+        }
+        if self.operations() > MOST_OPERATIONS {
+            return Err(format!("{bytes} B on {ranks} GPUs need more than {MOST_OPERATIONS} operations: give fewer"));
+        }
+        let mut draft = Draft::new(self.ranks());
+        match (which, algorithm) {
+            (Which::Alltoall, Algorithm::Pairwise) => exchange::pairwise(&mut draft, &machine, bytes),
+            (Which::Alltoall, _) => exchange::by_rail(&mut draft, &machine, bytes),
+            (_, Algorithm::Ring) => ring::all(&mut draft, &machine, which, bytes),
+            (_, Algorithm::Tree) => tree::all(&mut draft, &machine, bytes),
+            (_, algorithm) => rails::all(&mut draft, &machine, which, bytes, algorithm.is_by_switch()),
+        }
+        Ok(draft.builder(crate::form::NONE).build())
+    }
+}
+
+/// Part `index` of `parts` of `bytes`, as even as whole bytes allow.
+pub(crate) fn share(bytes: u64, index: u64, parts: u64) -> u64 {
+    let upto = |parts_before: u64| (u128::from(bytes) * u128::from(parts_before) / u128::from(parts)) as u64;
+    upto(index + 1) - upto(index)
+}
+
+/// The chunk of a pipeline of `depth` stages: halved until it fills, but not below sizes at which each takes as long as a
+/// smaller one (NCCL does so for trees).
+pub(crate) fn pipelined(bytes: u64, mut chunk: u64, depth: u64) -> u64 {
+    for (fill, least) in [(8 * depth, 128 << 10), (4 * depth, 64 << 10), (depth, 32 << 10)] {
+        while bytes / chunk < fill && chunk > least {
+            chunk /= 2;
+        }
+    }
+    chunk
+}
+
+/// The chunks of a channel: sizes that add up to its part, none above `chunk`.
+pub(crate) fn chunks(bytes: u64, chunk: u64) -> impl Iterator<Item = u64> {
+    let many = bytes.div_ceil(chunk);
+    (0..many).map(move |index| share(bytes, index, many))
+}

@@ -1,0 +1,101 @@
+//! A schedule in the making, by ranks in any order: readers of plans find operations of several ranks at once.
+
+use crate::form::{ANY, Builder, Kind, MOST_BYTES, MOST_OPS, MOST_UNITS, Op, Place};
+
+/// An operation of a rank: its number there.
+pub type Local = u32;
+
+/// Operations of all ranks, each rank's in a row of its own.
+#[derive(Clone, Debug, Default)]
+pub struct Draft {
+    ranks: Vec<Row>,
+    place: Place,
+    total: usize,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Row {
+    ops: Vec<(Op, Place)>,
+    /// Who waits, for whom, and whether for its start only.
+    waits: Vec<(Local, Local, bool)>,
+}
+
+impl Draft {
+    /// For so many ranks, none of which does anything yet.
+    pub fn new(ranks: u32) -> Draft {
+        Draft { ranks: vec![Row::default(); ranks as usize], ..Draft::default() }
+    }
+    /// What is added from here on stands there.
+    pub fn stands(&mut self, place: Place) {
+        self.place = place;
+    }
+    /// Ranks.
+    pub fn ranks(&self) -> u32 {
+        self.ranks.len() as u32
+    }
+    /// Operations of all ranks so far.
+    pub fn total(&self) -> usize {
+        self.total
+    }
+    /// Operations of a rank so far.
+    pub fn len(&self, rank: u32) -> u32 {
+        self.ranks[rank as usize].ops.len() as u32
+    }
+    /// Whether no rank does anything.
+    pub fn is_empty(&self) -> bool {
+        self.total == 0
+    }
+
+    /// An operation as it stands.
+    pub fn put(&mut self, op: Op) -> Local {
+        assert!(self.total < MOST_OPS, "at most {MOST_OPS} operations");
+        self.total += 1;
+        let row = &mut self.ranks[op.rank as usize];
+        row.ops.push((op, self.place));
+        row.ops.len() as u32 - 1
+    }
+    /// A computation of `units` on a processor of the rank.
+    pub fn calc(&mut self, rank: u32, cpu: u8, units: u64) -> Local {
+        let size = units.min(MOST_UNITS);
+        self.put(Op { kind: Kind::Calc, cpu, nic: 0, rank, peer: 0, tag: 0, size })
+    }
+    /// A message of `bytes` from `rank` to `peer`.
+    pub fn send(&mut self, rank: u32, peer: u32, bytes: u64, tag: u32, cpu: u8) -> Local {
+        let size = bytes.min(MOST_BYTES);
+        self.put(Op { kind: Kind::Send, cpu, nic: 0, rank, peer, tag, size })
+    }
+    /// Its receive.
+    pub fn recv(&mut self, rank: u32, peer: u32, bytes: u64, tag: u32, cpu: u8) -> Local {
+        let size = bytes.min(MOST_BYTES);
+        self.put(Op { kind: Kind::Recv, cpu, nic: 0, rank, peer, tag, size })
+    }
+    /// A receive from any rank.
+    pub fn recv_any(&mut self, rank: u32, bytes: u64, tag: u32, cpu: u8) -> Local {
+        self.recv(rank, ANY, bytes, tag, cpu)
+    }
+    /// `after` waits for the end of `before`, both of `rank`.
+    pub fn requires(&mut self, rank: u32, after: Local, before: Local) {
+        self.ranks[rank as usize].waits.push((after, before, false));
+    }
+    /// `after` waits for the start of `before`.
+    pub fn requires_start(&mut self, rank: u32, after: Local, before: Local) {
+        self.ranks[rank as usize].waits.push((after, before, true));
+    }
+
+    /// All of it, with the place of operation `watched`.
+    pub fn builder(self, watched: u32) -> Builder {
+        let mut builder = Builder::watching(self.ranks.len() as u32, watched);
+        for (rank, row) in (0..).zip(self.ranks) {
+            let _ = builder.begin(rank);
+            let first = builder.ops() as u32;
+            for (op, place) in row.ops {
+                builder.stands(place);
+                builder.add(op);
+            }
+            for (after, before, start_only) in row.waits {
+                builder.requires(first + after, first + before, start_only);
+            }
+        }
+        builder
+    }
+}

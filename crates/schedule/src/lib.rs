@@ -1,0 +1,36 @@
+//! Schedules: what every rank sends, receives and computes, and what must come before what.
+//!
+//! A [`Schedule`] is one internal form for traces and plans of other programs. Readers turn their files into it:
+//! GOAL, text and binary ([`goal`]), Chakra execution traces ([`chakra`]), MSCCL and MSCCL++ plans ([`msccl`]) and a JSON
+//! form for people ([`plain`]). [`read()`] recognises which of them a file is. [`check()`] finds what can never end before
+//! anything runs. [`collective`] writes the collectives of GPU clusters as schedules.
+//!
+//! ```
+//! use hotlink_schedule::{Schedule, check};
+//! let text = "num_ranks 2\nrank 0 { send 8b to 1 }\nrank 1 { l1: recv 8b from 0; l2: calc 1000; l2 requires l1 }";
+//! let schedule = Schedule::parse(text).unwrap();
+//! assert_eq!((schedule.ranks(), schedule.ops().len()), (2, 3));
+//! assert!(check(&schedule).is_ok());
+//! ```
+//!
+//! Nothing here runs a schedule: LogGP machines (`hotlink-loggp`) and the packet network (`hotlink-sim`) do.
+
+pub mod chakra;
+mod check;
+pub mod collective;
+mod draft;
+mod form;
+pub mod goal;
+mod matching;
+pub mod msccl;
+pub mod plain;
+mod read;
+
+pub use check::{Stuck, check};
+pub use draft::{Draft, Local};
+pub use form::{ANY, Builder, Kind, MOST_BYTES, MOST_OPS, MOST_RANKS, MOST_UNITS, NONE, Op, Place, Schedule};
+pub use goal::GoalError;
+pub use matching::Matching;
+#[doc(hidden)]
+pub use read::read_bytes;
+pub use read::{Costs, Format, Options, Read, ReadError, place, read};

@@ -1,0 +1,157 @@
+//! MSCCL's XML: `algo`, `gpu`, `tb` (thread block) and `step`.
+//!
+//! | type | what |
+//! |---|---|
+//! | `s`, `r` | send, receive |
+//! | `rcs` | receive, copy, send |
+//! | `rrs`, `rrc`, `rrcs` | receive, reduce, and send or copy or both |
+//! | `cpy`, `re` | copy, reduce |
+//! | `nop` | waits only |
+
+use super::{Wrong, size};
+use crate::collective::{Costs, share};
+use crate::draft::{Draft, Local};
+use crate::form::{Builder, MOST_RANKS, Place};
+use crate::read::Options;
+use roxmltree::{Document, Node};
+use std::collections::BTreeMap;
+
+/// All operations, in picoseconds.
+pub(crate) fn builder(text: &str, options: &Options, watched: u32) -> Result<Builder, Wrong> {
+    let document = Document::parse(text).map_err(|error| {
+        let at = error.pos();
+        (format!("{}:{}", at.row, at.col), format!("is no XML: {error}"))
+    })?;
+    let root = document.root_element();
+    let plan = Plan { document: &document, costs: options.costs };
+    if root.tag_name().name() != "algo" {
+        let what = format!("`{}`: a plan of MSCCL begins with `algo`", root.tag_name().name());
+        return Err(plan.wrong(root, what));
+    }
+    let gpus = plan.number(root, "ngpus", 1, i64::from(MOST_RANKS))? as u32;
+    let parts = plan.number(root, "nchunksperloop", 1, 1 << 24)? as u64;
+    let bytes = size(options)?;
+    let mut draft = Draft::new(gpus);
+    let mut seen = vec![false; gpus as usize];
+    for gpu in elements(root) {
+        plan.named(gpu, "gpu")?;
+        let rank = plan.number(gpu, "id", 0, i64::from(gpus) - 1)? as u32;
+        if std::mem::replace(&mut seen[rank as usize], true) {
+            return Err(plan.wrong(gpu, format!("gpu {rank} stands twice")));
+        }
+        plan.gpu(gpu, rank, &mut draft, |chunks| chunks * share(bytes, 0, parts).max(u64::from(bytes > 0)))?;
+    }
+    if let Some(missing) = seen.iter().position(|&seen| !seen) {
+        return Err(plan.wrong(root, format!("gpu {missing} is missing: ngpus is {gpus}")));
+    }
+    Ok(draft.builder(watched))
+}
+
+struct Plan<'a> {
+    document: &'a Document<'a>,
+    costs: Costs,
+}
+
+fn elements<'a>(node: Node<'a, 'a>) -> impl Iterator<Item = Node<'a, 'a>> {
+    node.children().filter(Node::is_element)
+}
+
+impl<'a> Plan<'a> {
+    fn line(&self, node: Node<'a, 'a>) -> u32 {
+        self.document.text_pos_at(node.range().start).row
+    }
+    fn wrong(&self, node: Node<'a, 'a>, what: String) -> Wrong {
+        (self.line(node).to_string(), what)
+    }
+    fn named(&self, node: Node<'a, 'a>, name: &str) -> Result<(), Wrong> {
+        match node.tag_name().name() {
+            own if own == name => Ok(()),
+            other => Err(self.wrong(node, format!("`{other}`: `{name}` is expected here"))),
+        }
+    }
+    fn number(&self, node: Node<'a, 'a>, key: &str, least: i64, most: i64) -> Result<i64, Wrong> {
+        let text = node.attribute(key);
+        let text = text.ok_or_else(|| self.wrong(node, format!("`{key}` is missing")))?;
+        let number = text.trim().parse().ok().filter(|number| (least..=most).contains(number));
+        number.ok_or_else(|| self.wrong(node, format!("{key}=\"{text}\" (allowed: {least} to {most})")))
+    }
+
+    fn gpu(&self, gpu: Node<'a, 'a>, rank: u32, draft: &mut Draft, bytes_of: impl Fn(u64) -> u64) -> Result<(), Wrong> {
+        let mut known: BTreeMap<(i64, i64), Local> = BTreeMap::new();
+        let mut waits = Vec::new();
+        for (index, block) in elements(gpu).enumerate() {
+            self.named(block, "tb")?;
+            let id = self.number(block, "id", 0, 1 << 20)?;
+            let cpu = u8::try_from(index).map_err(|_| self.wrong(block, "more than 256 thread blocks".to_owned()))?;
+            let last = i64::from(draft.ranks()) - 1;
+            let (to, from) = (self.number(block, "send", -1, last)?, self.number(block, "recv", -1, last)?);
+            let channel = self.number(block, "chan", 0, 1 << 16)? as u32;
+            let mut before: Option<Local> = None;
+            for step in elements(block) {
+                self.named(step, "step")?;
+                draft.stands(Place { file: 0, at: [self.line(step).into(), 0] });
+                let begun = draft.len(rank);
+                let bytes = bytes_of(self.number(step, "cnt", 0, 1 << 24)? as u64);
+                let neighbour = |other: i64, what: &str| {
+                    let other = u32::try_from(other).ok().filter(|&other| other != rank);
+                    other.ok_or_else(|| self.wrong(step, format!("its thread block has no other GPU to {what}")))
+                };
+                let kind = step.attribute("type").unwrap_or_default();
+                let [receives, reduces, copies, sends] = match kind {
+                    "s" => [false, false, false, true],
+                    "r" => [true, false, true, false],
+                    "rcs" => [true, false, true, true],
+                    "rrs" | "rrcs" => [true, true, false, true],
+                    "rrc" => [true, true, false, false],
+                    "cpy" => [false, false, true, false],
+                    "re" => [false, true, false, false],
+                    "nop" => [false; 4],
+                    other => {
+                        let allowed = "s, r, rcs, rrs, rrc, rrcs, cpy, re, nop";
+                        return Err(self.wrong(step, format!("type `{other}` (allowed: {allowed})")));
+                    }
+                };
+                if receives {
+                    draft.recv(rank, neighbour(from, "receive from")?, bytes, channel, cpu);
+                }
+                let work = match (reduces, copies) {
+                    (true, _) => Some(self.costs.reduce_ps_per_byte),
+                    (false, true) => Some(self.costs.copy_ps_per_byte),
+                    _ => None,
+                };
+                if let Some(each) = work.filter(|&each| each > 0.0 || !receives) {
+                    draft.calc(rank, cpu, (each * bytes as f64).round() as u64);
+                }
+                if sends {
+                    draft.send(rank, neighbour(to, "send to")?, bytes, channel, cpu);
+                }
+                if kind == "nop" {
+                    draft.calc(rank, cpu, 0);
+                }
+                for op in begun..draft.len(rank) {
+                    before.into_iter().for_each(|before| draft.requires(rank, op, before));
+                    before = Some(op);
+                }
+                let number = self.number(step, "s", 0, 1 << 24)?;
+                if known.insert((id, number), draft.len(rank) - 1).is_some() {
+                    return Err(self.wrong(step, format!("step {number} of thread block {id} stands twice")));
+                }
+                let on = self.number(step, "depid", -1, 1 << 20)?;
+                if on >= 0 {
+                    waits.push((step, begun, (on, self.number(step, "deps", 0, 1 << 24)?)));
+                }
+            }
+        }
+        for (step, after, (block, number)) in waits {
+            let before = known.get(&(block, number));
+            let before = before.ok_or_else(|| {
+                self.wrong(
+                    step,
+                    format!("waits for step {number} of thread block {block}, which gpu {rank} does not have"),
+                )
+            })?;
+            draft.requires(rank, after, *before);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,222 @@
+//! Files of schedules: which form they have, and what stands in them.
+
+use crate::chakra;
+use crate::collective;
+use crate::form::{Builder, NONE, Place, Schedule};
+use crate::goal;
+use crate::{msccl, plain};
+use std::fmt;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+pub use collective::Costs;
+
+/// A form of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// LogGOPSim's text.
+    Goal,
+    /// LogGOPSim's binary form.
+    GoalBinary,
+    /// Chakra execution traces, a file a rank.
+    Chakra,
+    /// A plan of MSCCL: XML.
+    Msccl,
+    /// A plan of MSCCL++: JSON.
+    Mscclpp,
+    /// The JSON for people.
+    Plain,
+}
+
+impl Format {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Goal => "goal",
+            Format::GoalBinary => "goal-binary",
+            Format::Chakra => "chakra",
+            Format::Msccl => "msccl",
+            Format::Mscclpp => "mscclpp",
+            Format::Plain => "json",
+        }
+    }
+}
+
+/// What files do not tell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Options {
+    /// Bytes of the collective of an MSCCL or MSCCL++ plan.
+    pub bytes: Option<u64>,
+    /// Operations a second of a Chakra computation that states operations and no time.
+    pub flops: Option<f64>,
+    /// The groups of Chakra traces, where they are not in `comm_group.json` beside them.
+    pub groups: Option<PathBuf>,
+    /// What reductions and copies take, where files tell their bytes.
+    pub costs: Costs,
+}
+
+/// What was read.
+#[derive(Clone, Debug)]
+pub struct Read {
+    /// The schedule.
+    pub schedule: Schedule,
+    /// What it was read from.
+    pub format: Format,
+    /// Picoseconds that a unit of computation stands for; `None` where the form does not say (GOAL).
+    pub unit_ps: Option<u64>,
+}
+
+/// What is wrong with a file, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadError {
+    /// The file.
+    pub file: String,
+    /// Line and column, node, or path; empty for the whole file.
+    pub place: String,
+    /// What was wrong, and what is allowed.
+    pub what: String,
+}
+
+impl ReadError {
+    pub(crate) fn new(file: &str, place: &str, what: String) -> ReadError {
+        ReadError { file: file.to_owned(), place: place.to_owned(), what }
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ReadError { file, place, what } = self;
+        match place.chars().next() {
+            None => write!(f, "{file}: {what}"),
+            Some(first) if first.is_ascii_digit() => write!(f, "{file}:{place}: {what}"),
+            Some(_) => write!(f, "{file}: {place}: {what}"),
+        }
+    }
+}
+
+/// A file of plans is no larger: it is read whole.
+const MOST_PLAN_BYTES: u64 = 256 << 20;
+
+/// Reads the schedule of a file, or of Chakra traces in a folder or of a prefix; `-` is standard input.
+///
+/// # Errors
+/// What cannot be read or is wrong, with its place.
+pub fn read(path: &str, options: &Options) -> Result<Read, ReadError> {
+    let (format, builder) = builder(path, options, NONE)?;
+    let unit_ps = (!matches!(format, Format::Goal | Format::GoalBinary)).then_some(1);
+    Ok(Read { schedule: builder.build(), format, unit_ps })
+}
+
+/// Where an operation of what [`read()`] gave stands: its line, node or path, with the file. Reads again; nothing of
+/// standard input.
+pub fn place(path: &str, options: &Options, op: u32) -> Option<String> {
+    if path == "-" {
+        return None;
+    }
+    let (format, builder) = builder(path, options, op).ok()?;
+    let Place { file, at: [first, second] } = builder.watched()?;
+    Some(match format {
+        Format::Goal | Format::Msccl => format!("{path}:{first}"),
+        Format::GoalBinary => format!("{path}: rank {first}, operation {second}"),
+        Format::Chakra => {
+            let files = chakra::files(Path::new(path)).ok()??;
+            format!("{}: node {first}", files.get(file as usize)?.display())
+        }
+        Format::Mscclpp => format!("{path}: {}", msccl::plus::path(first, second)),
+        Format::Plain => format!("{path}: ranks[{first}][{second}]"),
+    })
+}
+
+fn builder(path: &str, options: &Options, watched: u32) -> Result<(Format, Builder), ReadError> {
+    let whole = |what: String| ReadError::new(path, "", what);
+    let cannot = |error: std::io::Error| whole(format!("cannot be read: {error}"));
+    if path != "-" {
+        let at = Path::new(path);
+        if at.is_dir() || !at.exists() {
+            return match chakra::files(at)? {
+                Some(files) => Ok((Format::Chakra, chakra::builder(&files, options, watched)?)),
+                None if at.is_dir() => {
+                    Err(whole("no trace here: a folder holds NAME.RANK.et for every rank".to_owned()))
+                }
+                None => Err(whole("cannot be read: no such file, folder or prefix of traces".to_owned())),
+            };
+        }
+        if at.extension().is_some_and(|ending| ending == "et") {
+            return Err(whole("is the trace of one rank: give the folder, or the name before .RANK.et".to_owned()));
+        }
+    }
+    let mut input: Box<dyn std::io::Read> = match path {
+        "-" => Box::new(std::io::stdin()),
+        _ => Box::new(File::open(path).map_err(cannot)?),
+    };
+    let mut start = Vec::new();
+    input.by_ref().take(4096).read_to_end(&mut start).map_err(cannot)?;
+    let format = Format::of(&start);
+    let mut rest = std::io::Cursor::new(start).chain(input);
+    if format == Format::Goal {
+        let built = goal::parse::builder(rest, watched);
+        let built =
+            built.map_err(|error| ReadError::new(path, &format!("{}:{}", error.line, error.column), error.what));
+        return Ok((format, built?));
+    }
+    let mut bytes = Vec::new();
+    if format == Format::GoalBinary {
+        rest.read_to_end(&mut bytes).map_err(cannot)?;
+        let built = goal::binary::builder(&bytes, watched);
+        return Ok((format, built.map_err(|(at, what)| ReadError::new(path, &format!("byte {at}"), what))?));
+    }
+    rest.take(MOST_PLAN_BYTES + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    if bytes.len() as u64 > MOST_PLAN_BYTES {
+        return Err(whole(format!("is larger than a plan may be: {} MiB", MOST_PLAN_BYTES >> 20)));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| whole("is not UTF-8".to_owned()))?;
+    of_text(path, &text, options, watched)
+}
+
+/// Of XML and JSON.
+fn of_text(path: &str, text: &str, options: &Options, watched: u32) -> Result<(Format, Builder), ReadError> {
+    let placed = |(place, what): (String, String)| ReadError::new(path, &place, what);
+    if text.trim_start().starts_with('<') {
+        return Ok((Format::Msccl, msccl::xml::builder(text, options, watched).map_err(placed)?));
+    }
+    let document: serde_json::Value = serde_json::from_str(text).map_err(|error| {
+        ReadError::new(path, &format!("{}:{}", error.line(), error.column()), format!("is no JSON: {error}"))
+    })?;
+    if plain::recognises(&document) {
+        return Ok((Format::Plain, plain::builder(&document, watched).map_err(placed)?));
+    }
+    if msccl::plus::recognises(&document) {
+        return Ok((Format::Mscclpp, msccl::plus::builder(&document, options, watched).map_err(placed)?));
+    }
+    let what = "is JSON of no known form (allowed: `hotlink_schedule`, or a plan of MSCCL++ with `gpus`)";
+    Err(ReadError::new(path, "", what.to_owned()))
+}
+
+impl Format {
+    /// By the first bytes of a file; XML and JSON are told apart later.
+    fn of(start: &[u8]) -> Format {
+        if start.len() >= 8 && start[..8] == goal::binary::MAGIC.to_le_bytes() {
+            return Format::GoalBinary;
+        }
+        match start.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            Some(b'<') => Format::Msccl,
+            Some(b'{') => Format::Plain,
+            _ => Format::Goal,
+        }
+    }
+}
+
+/// Any bytes as if they were a file of each form: for fuzzing.
+#[doc(hidden)]
+pub fn read_bytes(bytes: &[u8], options: &Options) -> [Result<(), String>; 4] {
+    let told = |error: &dyn fmt::Debug| format!("{error:?}");
+    let goal = goal::parse::builder(bytes, NONE).map(|_| ()).map_err(|error| told(&error));
+    let binary = goal::binary::builder(bytes, NONE).map(|_| ()).map_err(|error| told(&error));
+    let text = String::from_utf8_lossy(bytes);
+    let plan = of_text("x", &text, options, NONE).map(|_| ()).map_err(|error| told(&error));
+    let chakra = chakra::bytes(bytes, options).map_err(|error| told(&error));
+    [goal, binary, plan, chakra]
+}

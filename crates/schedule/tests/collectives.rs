@@ -1,0 +1,99 @@
+//! Generated collectives: whole for every machine, and of as many bytes as their algorithms move.
+
+use hotlink_schedule::collective::{Algorithm, Job, Machine, Which};
+use hotlink_schedule::{Costs, Kind, Schedule, check};
+
+const COSTS: Costs =
+    Costs { launch_ps: 5_000_000, reduce_ps_per_byte: 0.5, copy_ps_per_byte: 0.25, proxy_ps: 1_000_000 };
+
+fn job(which: Which, algorithm: Algorithm, [ranks, domain, channels]: [u32; 3], bytes: u64, costs: Costs) -> Job {
+    let machine = Machine { ranks, domain, channels, chunk: 4096, costs };
+    Job { which, algorithm, bytes, machine }
+}
+
+/// Bytes between ranks of one domain, and between domains; switches count as of their domain.
+fn moved(schedule: &Schedule, ranks: u32, domain: u32) -> [u64; 2] {
+    let home = |rank: u32| if rank < ranks { rank / domain } else { rank - ranks };
+    let mut moved = [0; 2];
+    for op in schedule.ops().iter().filter(|op| op.kind == Kind::Send) {
+        moved[usize::from(home(op.rank) != home(op.peer))] += op.size;
+    }
+    moved
+}
+
+#[test]
+fn every_collective_of_every_machine_ends() {
+    let whiches = [Which::Allreduce, Which::Allgather, Which::ReduceScatter, Which::Alltoall];
+    for which in whiches {
+        for &algorithm in Algorithm::of(which) {
+            for [ranks, domain, channels] in
+                [[2, 1, 1], [2, 2, 3], [5, 1, 2], [8, 8, 8], [12, 4, 8], [24, 8, 16], [9, 3, 32], [64, 8, 8]]
+            {
+                for bytes in [0, 1, 1000, 100_000] {
+                    for costs in [Costs::default(), COSTS] {
+                        let job = job(which, algorithm, [ranks, domain, channels], bytes, costs);
+                        let schedule = job.schedule().unwrap();
+                        assert_eq!(schedule.ranks(), job.ranks());
+                        assert_eq!(check(&schedule), Ok(()), "{job:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_moved_are_those_of_the_algorithm() {
+    let (ranks, domain, bytes) = (32u32, 8u32, 3_200_000u64);
+    let (n, d, h) = (u64::from(ranks), u64::from(domain), u64::from(ranks / domain));
+    let total = |which, algorithm| {
+        let schedule = job(which, algorithm, [ranks, domain, 8], bytes, COSTS).schedule().unwrap();
+        let [inside, between] = moved(&schedule, ranks, domain);
+        (inside, between)
+    };
+    // Of each link of a ring, one in eight leaves its domain.
+    assert_eq!(total(Which::Allreduce, Algorithm::Ring), (2 * (n - 1) * bytes * 7 / 8, 2 * (n - 1) * bytes / 8));
+    assert_eq!(total(Which::Allgather, Algorithm::Ring).1, (n - 1) * bytes / 8);
+    // Each tree has one link less than nodes, both ways, and carries half.
+    assert_eq!(total(Which::Allreduce, Algorithm::Tree), (2 * h * (d - 1) * bytes, 2 * (h - 1) * bytes));
+    let rails = total(Which::Allreduce, Algorithm::Hierarchical);
+    assert_eq!(rails, (2 * h * (d - 1) * bytes, 2 * (h - 1) * bytes));
+    let nvls = total(Which::Allreduce, Algorithm::Nvls);
+    // Up: all of each GPU, then each owner's block; down: each owner's block, then all to each.
+    assert_eq!(nvls, (h * (d * bytes + bytes + bytes + d * bytes), 2 * (h - 1) * bytes));
+    let pairwise = total(Which::Alltoall, Algorithm::Pairwise);
+    assert_eq!(pairwise, (n * (d - 1) * bytes / n, n * (n - d) * bytes / n));
+    let by_rail = total(Which::Alltoall, Algorithm::Hierarchical);
+    assert_eq!(by_rail, (n * (d - 1) * h * bytes / n, n * (n - d) * bytes / n));
+}
+
+#[test]
+fn every_rail_carries_its_share() {
+    for algorithm in [Algorithm::Ring, Algorithm::Tree, Algorithm::Hierarchical, Algorithm::Nvls] {
+        let schedule = job(Which::Allreduce, algorithm, [32, 8, 16], 3_200_000, COSTS).schedule().unwrap();
+        let mut rails = [0u64; 8];
+        for op in schedule.ops().iter().filter(|op| op.kind == Kind::Send && op.rank.max(op.peer) < 32) {
+            if op.rank / 8 != op.peer / 8 {
+                // A message leaves by the rail of the GPU that takes it.
+                rails[op.peer as usize % 8] += op.size;
+            }
+        }
+        // Blocks are cut to whole bytes.
+        let (least, most) = (rails.iter().min().unwrap(), rails.iter().max().unwrap());
+        assert!(most - least <= most / 1000, "{}: {rails:?}", algorithm.name());
+    }
+}
+
+#[test]
+fn what_a_machine_cannot_run_is_an_error() {
+    for (which, algorithm, shape, expected) in [
+        (Which::Alltoall, Algorithm::Tree, [8, 8, 8], "must be one of pairwise, hierarchical"),
+        (Which::Allreduce, Algorithm::Ring, [12, 8, 8], "must be whole domains"),
+        (Which::Allreduce, Algorithm::Ring, [16, 8, 0], "must be 1 to 32"),
+    ] {
+        let told = job(which, algorithm, shape, 1000, COSTS).schedule().unwrap_err();
+        assert!(told.contains(expected), "{told}");
+    }
+    let huge = Job { bytes: 1 << 40, ..job(Which::Allreduce, Algorithm::Ring, [512, 8, 8], 0, COSTS) };
+    assert!(huge.schedule().unwrap_err().contains("operations"));
+}
