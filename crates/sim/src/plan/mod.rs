@@ -188,6 +188,11 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// The rate of a stage's server.
+    pub(crate) fn rate_of(&self, stage: Stage) -> Rate {
+        self.classes[self.server_class[(stage.lane >> self.lane_shift) as usize] as usize].rate
+    }
+
     /// Wire bytes of a packet of `payload` bytes that crosses `switches` switches.
     pub fn wire_bytes(&self, payload: u32, switches: u32) -> u32 {
         payload + (self.overhead.0 + self.overhead.1 * f64::from(switches)).ceil() as u32

@@ -5,6 +5,7 @@
 mod alltoall;
 mod background;
 mod pingpong;
+mod replay;
 mod saturation;
 mod traffic;
 
@@ -12,6 +13,7 @@ pub use alltoall::{Schedule, all_to_all, exchange};
 pub use background::Background;
 pub(crate) use background::TAG as BACKGROUND;
 pub use pingpong::{PingPong, ping_pong};
+pub use replay::{Replay, ReplayError, Replayed, replay};
 pub use saturation::{Stream, message_passing_pause, saturate, shared_link_pairs, turning_pairs};
 pub use traffic::{OpenLoop, OpenLoopResult, open_loop};
 

@@ -16,6 +16,7 @@ mod messages;
 mod network;
 mod paths;
 mod promises;
+mod replay;
 mod saturation;
 mod sharing;
 mod strided;

@@ -1,0 +1,435 @@
+//! A schedule on the packet network: its messages as packets, its computations as time on its ranks' processors.
+//!
+//! A send takes its processor for the overhead, then its message is the network's and the send is over; a message of more
+//! bytes than `eager_max` asks the receiver first (an empty message each way), and its send is over when it has arrived. A
+//! receive takes its processor for the overhead once its message is there. Messages of one pair and tag are received in
+//! the order in which they were sent, whichever packets come first; receives of any source or tag take what arrives first.
+
+use super::Run;
+use crate::error::SimError;
+use crate::flow::Settings;
+use crate::net::{Message, Net, Note};
+use crate::plan::{NONE, Plan, RouteBuffer, UNLIMITED};
+use hotlink_fabric::units::{Rate, Time};
+use hotlink_schedule::{Kind, Matching, Op, Schedule, Stuck};
+use std::collections::HashMap;
+
+/// What runs, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct Replay<'a> {
+    /// The schedule.
+    pub schedule: &'a Schedule,
+    /// The node of each rank; ranks of one node hand messages to each other without the network, in no time.
+    pub nodes: &'a [u32],
+    /// Picoseconds that a unit of computation stands for.
+    pub unit_ps: u64,
+    /// A processor's time to send or receive a message.
+    pub overhead: Time,
+    /// Messages of more bytes ask first.
+    pub eager_max: u64,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replayed {
+    /// Elapsed time and counts.
+    pub run: Run,
+    /// When each rank's last operation ended.
+    pub finish: Vec<Time>,
+    /// Messages received.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The longest chain of operations and messages, none of which ever waits for another: no run takes less.
+    pub chain: Time,
+    /// The rank and processor that worked longest, and for how long.
+    pub busiest: Option<(u32, u32, Time)>,
+}
+
+/// Why a schedule did not run to its end.
+#[derive(Debug)]
+pub enum ReplayError {
+    /// Operations that never end, messages that nobody takes.
+    Stuck(Stuck),
+    /// The network failed.
+    Network(SimError),
+}
+
+impl From<SimError> for ReplayError {
+    fn from(error: SimError) -> ReplayError {
+        ReplayError::Network(error)
+    }
+}
+
+/// Most processors in all.
+const MOST_LANES: u64 = 1 << 26;
+
+/// What a message of the network is to its operation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Data,
+    Request,
+    Clearance,
+}
+
+impl Part {
+    fn tag(self, op: u32) -> u64 {
+        u64::from(op) << 2 | self as u64
+    }
+    fn of(tag: u64) -> (u32, Part) {
+        let part = match tag & 3 {
+            0 => Part::Data,
+            1 => Part::Request,
+            _ => Part::Clearance,
+        };
+        ((tag >> 2) as u32, part)
+    }
+}
+
+const ENDED: u8 = 1;
+/// Of a send: its data, or its request, is at the receiver; its receive was cleared.
+const ARRIVED: u8 = 2;
+const ASKED: u8 = 4;
+const CLEARED: u8 = 8;
+
+#[derive(Clone, Copy)]
+struct Cpu {
+    busy: bool,
+    first: u32,
+    last: u32,
+    work: u64,
+}
+
+struct Machine<'a, 'n> {
+    job: Replay<'a>,
+    plan: &'n Plan<'n>,
+    net: Net<'n>,
+    waits: Vec<u32>,
+    /// The other operation of the message, once matched.
+    partner: Vec<u32>,
+    /// Next in the line of a processor.
+    next: Vec<u32>,
+    flags: Vec<u8>,
+    /// Longest chain to the operation's start, then to its end.
+    chain: Vec<u64>,
+    matching: Matching,
+    cpus: Vec<Cpu>,
+    cpus_each: u32,
+    finish: Vec<u64>,
+    ready: Vec<u32>,
+    /// Messages within a node.
+    within: Vec<(u32, Part)>,
+    starts_matter: bool,
+    messages: u64,
+    bytes: u64,
+    ways: HashMap<(u32, u32), (u64, Rate)>,
+    way: RouteBuffer,
+}
+
+/// Runs a schedule, all ranks starting at once.
+///
+/// # Errors
+/// What keeps it from its end.
+pub fn replay(plan: &Plan<'_>, settings: &Settings, job: Replay<'_>) -> Result<Replayed, ReplayError> {
+    let (nodes, ranks) = (plan.fabric.nodes(), job.schedule.ranks());
+    if job.nodes.len() != ranks as usize || job.nodes.iter().any(|&node| node >= nodes) {
+        let what = format!("{ranks} ranks on {} places: each rank needs a node, 0 to {}", job.nodes.len(), nodes - 1);
+        return Err(SimError::Input(what).into());
+    }
+    let mut machine = Machine::new(plan, settings, job).map_err(ReplayError::Stuck)?;
+    machine.drain()?;
+    while let Some(note) = machine.net.advance()? {
+        match note {
+            Note::Timer(id) => machine.worked(id)?,
+            Note::Delivered(Message { tag, .. }) => {
+                let (id, part) = Part::of(tag);
+                machine.came(id, part)?;
+            }
+        }
+        machine.drain()?;
+    }
+    machine.replayed()
+}
+
+impl<'a, 'n> Machine<'a, 'n> {
+    fn new(plan: &'n Plan<'n>, settings: &Settings, job: Replay<'a>) -> Result<Machine<'a, 'n>, Stuck> {
+        let ops = job.schedule.ops();
+        let cpus_each = u32::from(ops.iter().map(|op| op.cpu).max().unwrap_or(0)) + 1;
+        let ranks = job.schedule.ranks();
+        if u64::from(ranks) * u64::from(cpus_each) > MOST_LANES {
+            return Err(Stuck::TooLarge);
+        }
+        let waits = job.schedule.waits().to_vec();
+        // Taken from behind.
+        let order = (0..ranks).rev().flat_map(|rank| job.schedule.of_rank(rank).rev());
+        let ready = order.filter(|&id| waits[id as usize] == 0).collect();
+        Ok(Machine {
+            job,
+            plan,
+            net: Net::new(plan, settings),
+            waits,
+            partner: vec![NONE; ops.len()],
+            next: vec![NONE; ops.len()],
+            flags: vec![0; ops.len()],
+            chain: vec![0; ops.len()],
+            matching: Matching::new(ops),
+            cpus: vec![Cpu { busy: false, first: NONE, last: NONE, work: 0 }; (ranks * cpus_each) as usize],
+            cpus_each,
+            finish: vec![0; ranks as usize],
+            ready,
+            within: Vec::new(),
+            starts_matter: job.schedule.has_start_waits(),
+            messages: 0,
+            bytes: 0,
+            ways: HashMap::new(),
+            way: RouteBuffer::default(),
+        })
+    }
+
+    fn op(&self, id: u32) -> &'a Op {
+        &self.job.schedule.ops()[id as usize]
+    }
+    fn is_eager(&self, send: u32) -> bool {
+        self.op(send).size <= self.job.eager_max
+    }
+    fn has(&self, id: u32, flag: u8) -> bool {
+        self.flags[id as usize] & flag != 0
+    }
+
+    /// Lets everything go on that became ready.
+    fn drain(&mut self) -> Result<(), SimError> {
+        loop {
+            if let Some(id) = self.ready.pop() {
+                match self.op(id).kind {
+                    Kind::Calc | Kind::Send => self.ask_cpu(id)?,
+                    Kind::Recv => self.post(id)?,
+                }
+            } else if let Some((id, part)) = self.within.pop() {
+                self.came(id, part)?;
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    fn cpu(&mut self, id: u32) -> &mut Cpu {
+        let op = self.op(id);
+        &mut self.cpus[(op.rank * self.cpus_each + u32::from(op.cpu)) as usize]
+    }
+
+    fn ask_cpu(&mut self, id: u32) -> Result<(), SimError> {
+        let cpu = self.cpu(id);
+        if !cpu.busy {
+            return self.run(id);
+        }
+        let last = std::mem::replace(&mut cpu.last, id);
+        if last == NONE {
+            cpu.first = id;
+        } else {
+            self.next[last as usize] = id;
+        }
+        self.next[id as usize] = NONE;
+        Ok(())
+    }
+
+    /// `id` has its processor.
+    fn run(&mut self, id: u32) -> Result<(), SimError> {
+        let op = self.op(id);
+        let work = match op.kind {
+            Kind::Calc => op.size.saturating_mul(self.job.unit_ps),
+            Kind::Send | Kind::Recv => self.job.overhead.0,
+        };
+        if op.kind != Kind::Recv && self.starts_matter {
+            self.release(id, true);
+        }
+        self.chain[id as usize] += work;
+        if work == 0 {
+            return self.done(id);
+        }
+        let cpu = self.cpu(id);
+        cpu.busy = true;
+        cpu.work += work;
+        self.net.timer(self.net.now() + Time(work), id);
+        Ok(())
+    }
+
+    /// A processor's work is over: the next in its line goes on.
+    fn worked(&mut self, id: u32) -> Result<(), SimError> {
+        self.cpu(id).busy = false;
+        self.done(id)?;
+        loop {
+            let cpu = self.cpu(id);
+            let first = cpu.first;
+            if cpu.busy || first == NONE {
+                return Ok(());
+            }
+            let next = self.next[first as usize];
+            let cpu = self.cpu(id);
+            cpu.first = next;
+            if next == NONE {
+                cpu.last = NONE;
+            }
+            self.run(first)?;
+        }
+    }
+
+    fn done(&mut self, id: u32) -> Result<(), SimError> {
+        match self.op(id).kind {
+            Kind::Calc => self.end(id),
+            Kind::Recv => {
+                self.messages += 1;
+                self.bytes += self.op(self.partner[id as usize]).size;
+                self.end(id);
+            }
+            Kind::Send => {
+                let eager = self.is_eager(id);
+                self.transmit(id, if eager { Part::Data } else { Part::Request })?;
+                if eager {
+                    self.end(id);
+                }
+                if !self.matching.has_wildcards() {
+                    self.arrive(id)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn transmit(&mut self, send: u32, part: Part) -> Result<(), SimError> {
+        let op = self.op(send);
+        let ends = [op.rank, op.peer].map(|rank| self.job.nodes[rank as usize]);
+        let ([from, to], bytes) = match part {
+            Part::Data => (ends, op.size),
+            Part::Request => (ends, 0),
+            Part::Clearance => ([ends[1], ends[0]], 0),
+        };
+        if from == to {
+            self.within.push((send, part));
+            return Ok(());
+        }
+        self.net.post(from, to, bytes, part.tag(send)).map(|_| ())
+    }
+
+    /// No message takes less from node to node.
+    fn least(&mut self, from: u32, to: u32, bytes: u64) -> Result<u64, SimError> {
+        if from == to {
+            return Ok(0);
+        }
+        let way = match self.ways.get(&(from, to)) {
+            Some(&way) => way,
+            None => {
+                self.plan.route(from, to, 0, &mut self.way)?;
+                let rates = self.way.stages.iter().map(|stage| self.plan.rate_of(*stage));
+                let way = (self.way.latency_ps, rates.min_by_key(|rate| rate.0).unwrap_or(UNLIMITED));
+                self.ways.insert((from, to), way);
+                way
+            }
+        };
+        let (latency, rate) = way;
+        Ok(latency + if rate == UNLIMITED { 0 } else { rate.time_for(bytes).0 })
+    }
+
+    /// Something of a send is where it was sent to.
+    fn came(&mut self, send: u32, part: Part) -> Result<(), SimError> {
+        match part {
+            Part::Clearance => return self.transmit(send, Part::Data),
+            Part::Data => self.flags[send as usize] |= ARRIVED,
+            Part::Request => self.flags[send as usize] |= ASKED,
+        }
+        let first = part == Part::Request || self.is_eager(send);
+        match self.matching.has_wildcards() && first {
+            true => self.arrive(send),
+            false => self.meet(send),
+        }
+    }
+
+    /// A receive is posted.
+    fn post(&mut self, recv: u32) -> Result<(), SimError> {
+        if self.starts_matter {
+            self.release(recv, true);
+        }
+        match self.matching.post(recv, self.op(recv)) {
+            Some(send) => self.matched(send, recv),
+            None => Ok(()),
+        }
+    }
+
+    /// A message looks for its receive.
+    fn arrive(&mut self, send: u32) -> Result<(), SimError> {
+        match self.matching.arrive(send) {
+            Some(recv) => self.matched(send, recv),
+            None => Ok(()),
+        }
+    }
+
+    fn matched(&mut self, send: u32, recv: u32) -> Result<(), SimError> {
+        self.partner[send as usize] = recv;
+        self.partner[recv as usize] = send;
+        self.meet(send)
+    }
+
+    /// A send and its receive go on as far as they can.
+    fn meet(&mut self, send: u32) -> Result<(), SimError> {
+        let recv = self.partner[send as usize];
+        if recv == NONE {
+            return Ok(());
+        }
+        let op = self.op(send);
+        let [from, to] = [op.rank, op.peer].map(|rank| self.job.nodes[rank as usize]);
+        if self.has(send, ASKED) && !self.has(send, CLEARED) {
+            self.flags[send as usize] |= CLEARED;
+            let asked = self.chain[send as usize] + self.least(from, to, 0)?;
+            let cleared = asked.max(self.chain[recv as usize]) + self.least(to, from, 0)?;
+            self.chain[send as usize] = cleared;
+            self.transmit(send, Part::Clearance)?;
+        }
+        if self.has(send, ARRIVED) {
+            let arrival = self.chain[send as usize] + self.least(from, to, op.size)?;
+            if !self.is_eager(send) {
+                self.chain[send as usize] = arrival;
+                self.end(send);
+            }
+            self.chain[recv as usize] = arrival.max(self.chain[recv as usize]);
+            self.ask_cpu(recv)?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, id: u32) {
+        self.flags[id as usize] |= ENDED;
+        let finish = &mut self.finish[self.job.schedule.ops()[id as usize].rank as usize];
+        *finish = self.net.now().0.max(*finish);
+        self.release(id, false);
+    }
+
+    /// What waits for the end of `id` (or its start) waits no longer.
+    fn release(&mut self, id: u32, start: bool) {
+        let chain = self.chain[id as usize];
+        for (after, start_only) in self.job.schedule.successors(id) {
+            if start_only == start {
+                let after_chain = &mut self.chain[after as usize];
+                *after_chain = chain.max(*after_chain);
+                self.waits[after as usize] -= 1;
+                if self.waits[after as usize] == 0 {
+                    self.ready.push(after);
+                }
+            }
+        }
+    }
+
+    fn replayed(self) -> Result<Replayed, ReplayError> {
+        let received = |id: u32| self.partner[id as usize] != NONE;
+        Stuck::at_the_end(self.job.schedule, |id| self.has(id, ENDED), received).map_err(ReplayError::Stuck)?;
+        let elapsed = Time(self.finish.iter().copied().max().unwrap_or(0));
+        let busiest = (0..).zip(&self.cpus).reduce(|most, one| if one.1.work > most.1.work { one } else { most });
+        let busiest = busiest.filter(|(_, cpu)| cpu.work > 0);
+        Ok(Replayed {
+            run: Run::of(&self.net, elapsed, self.net.stats().delivered_bytes),
+            finish: self.finish.into_iter().map(Time).collect(),
+            messages: self.messages,
+            bytes: self.bytes,
+            chain: Time(self.chain.into_iter().max().unwrap_or(0)),
+            busiest: busiest.map(|(at, cpu): (u32, &Cpu)| (at / self.cpus_each, at % self.cpus_each, Time(cpu.work))),
+        })
+    }
+}
