@@ -21,7 +21,7 @@ pub use cube::{Cube, CubeSpec, Extents};
 pub use dragonfly::{Dragonfly, DragonflySpec};
 pub use fat_tree::FatTree;
 pub use graph::Graph;
-pub use rail::Rail;
+pub use rail::{Rail, ReducingRail};
 pub use spec::TopologySpec;
 use std::any::Any;
 use std::collections::BTreeMap;

@@ -36,15 +36,31 @@ impl Topology for Rail {
         ENTRY.kind
     }
     fn build(&self, nodes: u32) -> Result<(Network, Shape), BuildError> {
-        build(nodes, self.gpus_per_host, self.radix)
+        build(nodes, self.gpus_per_host, self.radix, false)
     }
     fn fields(&self) -> Vec<(&'static str, String)> {
         vec![("gpus_per_host", self.gpus_per_host.to_string()), ("radix", self.radix.to_string())]
     }
 }
 
+/// The same with a node more at each scale-up switch, after the GPUs: the switch itself, which combines and copies data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReducingRail(pub Rail);
+
+impl Topology for ReducingRail {
+    fn kind(&self) -> &'static str {
+        ENTRY.kind
+    }
+    fn build(&self, nodes: u32) -> Result<(Network, Shape), BuildError> {
+        build(nodes, self.0.gpus_per_host, self.0.radix, true)
+    }
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        self.0.fields()
+    }
+}
+
 /// Builds the fabric; `nodes` are GPUs, rounded up to whole hosts.
-fn build(nodes: u32, gpus: u32, radix: u32) -> Result<(Network, Shape), BuildError> {
+fn build(nodes: u32, gpus: u32, radix: u32, switches_too: bool) -> Result<(Network, Shape), BuildError> {
     check_range("gpus_per_host", gpus, 1..=256)?;
     check_range("radix", radix, 2..=MAX_PORTS)?;
     let hosts = nodes.div_ceil(gpus);
@@ -60,7 +76,7 @@ fn build(nodes: u32, gpus: u32, radix: u32) -> Result<(Network, Shape), BuildErr
     let least = (leaves * half).div_ceil(radix).max(1);
     let spines = if single { 0 } else { (least..=half).find(|&s| half.is_multiple_of(s)).unwrap_or(half) };
     let rails = gpus;
-    let mut b = Builder::new(nodes);
+    let mut b = Builder::new(nodes + if switches_too { hosts } else { 0 });
     let mut tiers = Vec::new();
     let memory = add_tier(&mut b, &mut tiers, "memory of GPU", nodes, 0, Role::Internal);
     let scale_up = add_tier(&mut b, &mut tiers, "scale-up switch", hosts, 1, Role::Internal);
@@ -78,6 +94,9 @@ fn build(nodes: u32, gpus: u32, radix: u32) -> Result<(Network, Shape), BuildErr
         b.channel(Vertex(sender.0 + node), own_leaf, Role::Link);
         b.channel(own_leaf, Vertex(receiver.0 + node), Role::Link);
         b.channel(Vertex(receiver.0 + node), Vertex(node), Role::HostBus);
+    }
+    for host in (0..hosts).filter(|_| switches_too) {
+        b.link(Vertex(nodes + host), Vertex(scale_up.0 + host), Role::Internal);
     }
     for l in (0..rails * leaves).filter(|_| !single) {
         for port in 0..half {
