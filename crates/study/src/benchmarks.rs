@@ -32,7 +32,7 @@ const fn no_loggp(name: &'static str, instead: &'static str) -> Benchmark {
 }
 
 /// All of them.
-pub const BENCHMARKS: [Benchmark; 26] = [
+pub const BENCHMARKS: [Benchmark; 27] = [
     all("pingpong"),
     all("stream"),
     all("rate"),
@@ -57,10 +57,11 @@ pub const BENCHMARKS: [Benchmark; 26] = [
     measured("memory", "a simulated host's memory is `simulate deposit --series local`"),
     measured("registration", "what set-ups cost is simulated by `simulate cache-study` and `--cache`"),
     packet("cache-study", "real set-ups are timed by `measure registration`"),
+    packet("schedule", "real ranks run programs, not schedules: `measure COLLECTIVE --algorithm NAME`"),
     Benchmark {
         name: "goal",
         measured: false,
-        packet: false,
+        packet: true,
         loggp: true,
         instead: "real ranks run programs, not schedules: `measure COLLECTIVE --algorithm NAME`",
     },

@@ -73,13 +73,6 @@ fn bounded(fabric: &Fabric, record: Record, idle: &mut Idle) -> Result<Option<Re
     let nodes = fabric.nodes();
     let benchmark = plain(record.text("benchmark").unwrap_or_default()).to_owned();
     let timed = record.number("latency_us").is_some();
-    if let Some(bus) = record.number("bus_bandwidth_MBps") {
-        return Ok(by_injection(fabric, size).map(|rate| {
-            let record = record.with("bound_bus_bandwidth_MBps", rate).with("efficiency", bus / rate);
-            let what = "what a node's own devices let it inject; bus bandwidth is scaled to be comparable to it";
-            record.with("limiting_resource", "a node's own devices").with("bound_is", what)
-        }));
-    }
     match benchmark.as_str() {
         "barrier" => {
             let news = limits(fabric, &pairs(nodes, 1, false), 1)?;

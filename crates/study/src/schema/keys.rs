@@ -19,6 +19,27 @@ pub(super) const fn key(name: &'static str, kind: Kind, unit: &'static str, mean
     Key { name, kind, unit, meaning }
 }
 
+/// What runs of schedules add.
+const SCHEDULE: &[Key] = &[
+    key("schedule", Text, "", "Its file, folder or prefix, or its collectives"),
+    key("format", Text, "", "Its form: goal, goal-binary, chakra, msccl, mscclpp, json"),
+    key("o_us", Number, "us", "A processor's time to send or receive a message (LogGP's o)"),
+    key("operations", Count, "", "Operations of all ranks"),
+    key("bytes", Count, "B", "Bytes of all messages"),
+];
+
+/// What collectives on GPUs add, and those that nccl-tests measured.
+const GPUS: &[Key] = &[
+    key("bus_bandwidth_MBps", Number, "MB/s", "NCCL's bus bandwidth"),
+    key("algorithm_bandwidth_MBps", Number, "MB/s", "NCCL's algorithm bandwidth"),
+    key("bound_bus_bandwidth_MBps", Number, "MB/s", "Bus bandwidth that nothing can exceed"),
+    key("channels", Count, "", "Channels side by side"),
+    key("domain", Count, "", "GPUs of a scale-up domain"),
+    key("o_us", Number, "us", "A processor's time to send or receive a message"),
+    key("operations", Count, "", "Operations of all ranks"),
+    key("bytes", Count, "B", "Bytes of all messages, on all hops between ranks"),
+];
+
 /// What any benchmark may have.
 pub(super) const COMMON: &[Key] = &[
     key("fabric", Text, "", "Name of the machine"),
@@ -375,17 +396,9 @@ pub const RECORDS: &[Records] = &[
         own: &[&[key("synchronised_us", Number, "us", "Time with a barrier at the end")], OWN_TREE],
     },
     Records { name: "reduce", title: "A sum at rank 0", form: Form::Benchmark, own: &[] },
-    Records {
-        name: "allreduce",
-        title: "A sum on every rank",
-        form: Form::Benchmark,
-        own: &[&[
-            key("bus_bandwidth_MBps", Number, "MB/s", "NCCL's bus bandwidth"),
-            key("algorithm_bandwidth_MBps", Number, "MB/s", "NCCL's algorithm bandwidth"),
-        ]],
-    },
-    Records { name: "reduce-scatter", title: "A part of the sum on every rank", form: Form::Benchmark, own: &[] },
-    Records { name: "allgather", title: "Every rank's part to all", form: Form::Benchmark, own: &[] },
+    Records { name: "allreduce", title: "A sum on every rank", form: Form::Benchmark, own: &[GPUS] },
+    Records { name: "reduce-scatter", title: "A part of the sum on every rank", form: Form::Benchmark, own: &[GPUS] },
+    Records { name: "allgather", title: "Every rank's part to all", form: Form::Benchmark, own: &[GPUS] },
     Records {
         name: "alltoall",
         title: "Every rank's part to every other",
@@ -397,6 +410,7 @@ pub const RECORDS: &[Records] = &[
                 key("traffic", Text, "", "Who sends to whom"),
             ],
             SPLIT,
+            GPUS,
         ],
     },
     Records { name: "alltoallv", title: "Parts of different sizes", form: Form::Benchmark, own: &[] },
@@ -455,20 +469,25 @@ pub const RECORDS: &[Records] = &[
         ]],
     },
     Records {
-        name: "goal",
-        title: "A schedule on a LogGP machine",
+        name: "schedule",
+        title: "A schedule of any form on a packet network",
         form: Form::Benchmark,
-        own: &[&[
-            key("schedule", Text, "", "Its name"),
-            key("L_us", Number, "us", "LogGP's L"),
-            key("o_us", Number, "us", "LogGP's o"),
-            key("g_us", Number, "us", "LogGP's g"),
-            key("G_ns_per_B", Number, "ns/B", "LogGP's G"),
-            key("O_ns_per_B", Number, "ns/B", "LogGOPS's O"),
-            key("S_B", Count, "B", "Largest eager message"),
-            key("operations", Count, "", "Operations of all ranks"),
-            key("bytes", Count, "B", "Bytes of all messages"),
-        ]],
+        own: &[SCHEDULE, &[key("S_B", Count, "B", "Largest eager message")]],
+    },
+    Records {
+        name: "goal",
+        title: "A GOAL schedule on a LogGP machine or a packet network",
+        form: Form::Benchmark,
+        own: &[
+            SCHEDULE,
+            &[
+                key("L_us", Number, "us", "LogGP's L"),
+                key("g_us", Number, "us", "LogGP's g"),
+                key("G_ns_per_B", Number, "ns/B", "LogGP's G"),
+                key("O_ns_per_B", Number, "ns/B", "LogGOPS's O"),
+                key("S_B", Count, "B", "Largest eager message"),
+            ],
+        ],
     },
     Records {
         name: "analyze",

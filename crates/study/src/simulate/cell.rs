@@ -200,7 +200,8 @@ impl Cell {
     }
 }
 
-fn with_run(record: Record, run: &Run) -> Record {
+/// The record with the counts of a run.
+pub fn with_run(record: Record, run: &Run) -> Record {
     let mut record = record
         .with("elapsed_us", run.elapsed.us())
         .with("events", run.stats.events)

@@ -7,6 +7,7 @@ use hotlink_bench::Record;
 use hotlink_bench::Step;
 use hotlink_fabric::units::Time;
 use hotlink_loggp::{LogGops, MOST_RANKS, Machine, Missing, Outcome, Schedule, simulate};
+use hotlink_schedule::{Options, check, place, read};
 
 /// Most operations that are generated: some gigabytes of memory.
 const MOST_OPERATIONS: u64 = 50_000_000;
@@ -27,12 +28,14 @@ pub struct Goal {
 /// Where a schedule comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scheduled {
-    /// From a file in LogGOPSim's text format; `-` is standard input.
+    /// From a file of any form that [`hotlink_schedule`] reads; `-` is standard input.
     File {
         /// Its path.
         file: String,
-        /// What one unit of `calc` in it stands for.
+        /// What one unit of computation stands for, where the form does not say.
         calc_unit: Time,
+        /// What the file does not tell.
+        options: Options,
     },
     /// Recorded from the message stack, for each number of ranks.
     Generated {
@@ -60,12 +63,13 @@ impl Goal {
             None => (fabric, Machine::of(Source::open(fabric)?.spec()).map_err(input)?),
         };
         match &self.schedule {
-            Scheduled::File { file, calc_unit } => {
-                let text = hotlink_fabric::input::text(file)
-                    .map_err(|error| input(format!("{file}: cannot be read: {error}")))?;
-                let schedule = Schedule::parse(&text).map_err(|error| input(format!("{file}:{error}")))?;
-                let messages = LogGops { calc_unit: *calc_unit, ..machine.messages };
-                give(&schedule, simulated(fabric, file, &schedule, &messages, watch)?)
+            Scheduled::File { file, calc_unit, options } => {
+                let read = read(file, options).map_err(|error| input(error.to_string()))?;
+                let stands = |op| place(file, options, op).map_or(String::new(), |place| format!(" ({place})"));
+                check(&read.schedule)
+                    .map_err(|stuck| input(format!("{file}: {stuck}{}", stuck.op().map_or(String::new(), stands))))?;
+                let messages = LogGops { calc_unit: read.unit_ps.map_or(*calc_unit, Time), ..machine.messages };
+                give(&read.schedule, simulated(fabric, file, &read.schedule, &messages, watch)?)
             }
             Scheduled::Generated { steps, repeat } => {
                 let names: Vec<String> = steps.iter().map(Step::to_string).collect();

@@ -25,7 +25,7 @@ fn with(record: Record, found: impl IntoIterator<Item = Busiest>) -> Record {
 }
 
 /// Of bare packets: links, buses and adapters.
-pub(super) fn of_packets(record: Record, plan: &Plan<'_>, run: &Run) -> Record {
+pub fn of_packets(record: Record, plan: &Plan<'_>, run: &Run) -> Record {
     with(record, server(plan, run))
 }
 
@@ -37,17 +37,17 @@ fn server(plan: &Plan<'_>, run: &Run) -> Option<Busiest> {
 }
 
 /// Of programs on a network: its servers, and each rank's processor and adapter.
-pub(super) fn of_ranks(record: Record, plan: &Plan<'_>, run: &Run, busy: &[Busy], which: Option<Which>) -> Record {
+pub fn of_ranks(record: Record, plan: &Plan<'_>, run: &Run, busy: &[Busy], which: Option<Which>) -> Record {
     with(record, devices(busy, run.elapsed, which).into_iter().chain(server(plan, run)))
 }
 
 /// Of programs on a machine without network.
-pub(super) fn of_machine(record: Record, busy: &[Busy], elapsed: Time, which: Option<Which>) -> Record {
+pub fn of_machine(record: Record, busy: &[Busy], elapsed: Time, which: Option<Which>) -> Record {
     with(record, devices(busy, elapsed, which))
 }
 
 /// Of a schedule on a LogGP machine.
-pub(super) fn of_schedule(record: Record, outcome: &Outcome) -> Record {
+pub fn of_schedule(record: Record, outcome: &Outcome) -> Record {
     let share = |time: Time| time.0 as f64 / outcome.latency().0.max(1) as f64;
     with(record, outcome.busiest.map(|(what, time)| Busiest { name: what.to_string(), share: share(time) }))
 }

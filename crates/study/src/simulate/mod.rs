@@ -7,7 +7,7 @@ pub mod deposit;
 pub mod distribution;
 pub mod faults;
 pub mod goal;
-mod limiter;
+pub mod limiter;
 pub mod loggp;
 pub mod pairs;
 pub mod program;

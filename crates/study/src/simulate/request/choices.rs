@@ -242,7 +242,10 @@ impl Choices {
         let machine = self.loggp.take().map(|text| text.parse::<LogGops>()).transpose();
         let machine = machine.map_err(|what| Error::Input(format!("--loggp: {what}")))?;
         let schedule = match (self.file.take(), self.generate.take()) {
-            (Some(file), None) => Scheduled::File { file, calc_unit: self.calc_unit.take().unwrap_or(Time(1_000)) },
+            (Some(file), None) => {
+                let calc_unit = self.calc_unit.take().unwrap_or(Time(1_000));
+                Scheduled::File { file, calc_unit, options: Default::default() }
+            }
             (None, Some(names)) => {
                 let steps = names.iter().map(|name| name.parse::<Step>()).collect::<Result<_, _>>();
                 let steps = steps.map_err(|what| Error::Input(format!("--generate: {what}")))?;

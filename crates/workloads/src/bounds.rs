@@ -1,0 +1,291 @@
+//! What bandwidth no collective of a GPU cluster can exceed, by algorithm, protocol and level.
+//!
+//! Each algorithm moves so many times the collective's bytes over the busiest resource of a level; that resource's rate
+//! divided by this is the bound of the level, the least of which is the algorithm's. Bandwidths are nccl-tests' *bus
+//! bandwidth*: bytes over time, times what makes the collectives comparable (`2 (n-1)/n` for allreduce).
+//! Latencies, kernels and overlap are left out: each can only make a collective slower.
+
+use crate::gpu;
+use hotlink_fabric::Fabric;
+use hotlink_fabric::spec::{Capacities, Role};
+use hotlink_schedule::collective::halves;
+
+/// How NCCL names its ways to do a collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Algorithm {
+    /// Rings through all GPUs.
+    Ring,
+    /// Two binary trees between hosts.
+    Tree,
+    /// NVLink SHARP within the domain; between domains by rail.
+    Nvls,
+    /// Combined by the network's switches between hosts, NVLink SHARP within.
+    CollNet,
+    /// Messages between pairs: all-to-all, send and receive.
+    Pairs,
+}
+
+impl Algorithm {
+    /// All of them.
+    pub const ALL: [Algorithm; 5] =
+        [Algorithm::Ring, Algorithm::Tree, Algorithm::Nvls, Algorithm::CollNet, Algorithm::Pairs];
+    /// Its name in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Algorithm::Ring => "ring",
+            Algorithm::Tree => "tree",
+            Algorithm::Nvls => "nvls",
+            Algorithm::CollNet => "collnet",
+            Algorithm::Pairs => "pairs",
+        }
+    }
+    /// By name.
+    pub fn named(name: &str) -> Option<Algorithm> {
+        Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == name)
+    }
+}
+
+/// How data is marked as valid, which takes a share of the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// Whole pieces with a flag each.
+    Simple,
+    /// 8 of 128 bytes are flags.
+    Ll128,
+    /// 4 of 8 bytes are flags.
+    Ll,
+}
+
+impl Protocol {
+    /// Its name in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Protocol::Simple => "simple",
+            Protocol::Ll128 => "ll128",
+            Protocol::Ll => "ll",
+        }
+    }
+    /// By name.
+    pub fn named(name: &str) -> Option<Protocol> {
+        [Protocol::Simple, Protocol::Ll128, Protocol::Ll].into_iter().find(|protocol| protocol.name() == name)
+    }
+    /// Share of the bytes that is data.
+    fn share(self) -> f64 {
+        match self {
+            Protocol::Simple => 1.0,
+            Protocol::Ll128 => 120.0 / 128.0,
+            Protocol::Ll => 0.5,
+        }
+    }
+}
+
+/// A level of a cluster, and the most bus bandwidth that it allows: MB/s.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    /// Its name in records.
+    pub name: &'static str,
+    /// The most.
+    pub mbps: f64,
+}
+
+/// A GPU cluster's levels: rates of one GPU's share of each, one way, in MB/s.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cluster {
+    /// GPUs.
+    pub gpus: u32,
+    /// GPUs of a domain.
+    pub domain: u32,
+    /// A GPU's links into its domain.
+    pub scale_up: Option<f64>,
+    /// Between a GPU and its NIC.
+    pub pcie: Option<f64>,
+    /// A NIC and its cable.
+    pub nic: Option<f64>,
+    /// A GPU's share of its leaf's way up; `None` where one switch holds a rail.
+    pub spine: Option<f64>,
+    /// Whether the scale-up switches combine data, and whether the network's do.
+    pub reduces: [bool; 2],
+}
+
+impl Cluster {
+    /// Of a fabric, its packets as full as those of messages of `bytes`.
+    pub fn of(fabric: &Fabric, gpus: u32, capacities: Capacities, bytes: u64) -> Cluster {
+        let spec = &fabric.spec;
+        let domain = gpu::domain(spec).min(gpus).max(1);
+        let full = spec.packet().efficiency(bytes.max(1), 1.0);
+        let rate = |role: Role, efficiency: f64| {
+            spec.own_resource(role)?.payload_rate(capacities, efficiency).map(|rate| rate / 1e6)
+        };
+        let least = |one: Option<f64>, other: Option<f64>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        let nic = match domain {
+            1 => fabric.injection_mbps(capacities, full),
+            _ => least(rate(Role::Nic, 1.0), rate(Role::Link, full)),
+        };
+        Cluster {
+            gpus,
+            domain,
+            scale_up: rate(Role::LocalLink, 1.0).filter(|_| domain > 1),
+            pcie: rate(Role::HostBus, 1.0).filter(|_| domain > 1),
+            nic,
+            spine: share_of_spine(fabric, capacities, full),
+            reduces: [
+                spec.parameters.get("gpu_switch_reduces").is_some_and(|value| value.value >= 0.5),
+                spec.reduction.is_some(),
+            ],
+        }
+    }
+
+    fn domains(&self) -> f64 {
+        f64::from(self.gpus.div_ceil(self.domain))
+    }
+
+    /// Levels of a collective by an algorithm, the least first; `None` where it is none of the collective's or the machine
+    /// cannot do it.
+    pub fn levels(&self, collective: &str, algorithm: Algorithm, protocol: Protocol) -> Option<Vec<Level>> {
+        let Moved { scale_up, nic, spine, factor } = self.moved(collective, algorithm)?;
+        let level = |name: &'static str, rate: Option<f64>, times: f64| {
+            let mbps = factor * rate.filter(|_| times > 0.0)? / times * protocol.share();
+            Some(Level { name, mbps })
+        };
+        let found = [
+            level("NVLink domain", self.scale_up, scale_up),
+            level("PCIe", self.pcie, nic),
+            level("NIC", self.nic, nic),
+            level("spine", self.spine, spine),
+        ];
+        let mut levels: Vec<Level> = found.into_iter().flatten().collect();
+        levels.sort_by(|one, other| one.mbps.total_cmp(&other.mbps));
+        (!levels.is_empty()).then_some(levels)
+    }
+
+    /// Bytes over the busiest resource of each level for each byte of the collective.
+    fn moved(&self, collective: &str, algorithm: Algorithm) -> Option<Moved> {
+        let (n, d, h) = (f64::from(self.gpus), f64::from(self.domain), self.domains());
+        let others = (n - 1.0) / n;
+        let between = if h > 1.0 { 1.0 } else { 0.0 };
+        let moved = |scale_up: f64, nic: f64, factor: f64| {
+            let inside = if d > 1.0 { scale_up } else { 0.0 };
+            Some(Moved { scale_up: inside, nic: nic * between, spine: nic * between, factor })
+        };
+        // A ring leaves its leaf once; so do trees, but for a few hosts. Only what goes to all hosts fills the way up.
+        let on_leaf = |moved: Option<Moved>| moved.map(|moved| Moved { spine: 0.0, ..moved });
+        let gather = ["allgather", "reduce_scatter", "reduce-scatter"].contains(&collective);
+        match (collective, algorithm) {
+            ("allreduce", Algorithm::Ring) => on_leaf(moved(2.0 * others, 2.0 * others / d, 2.0 * others)),
+            ("allreduce", Algorithm::Tree) => {
+                let busiest = f64::from(halves(h as u32)) / 2.0;
+                on_leaf(moved(2.0 * (d - 1.0) / d, busiest / d, 2.0 * others))
+            }
+            ("allreduce", Algorithm::Nvls) if self.reduces[0] => {
+                on_leaf(moved(1.0 + 1.0 / d, 2.0 * (h - 1.0) / h / d, 2.0 * others))
+            }
+            ("allreduce", Algorithm::CollNet) if self.reduces[1] => {
+                let inside = if self.reduces[0] { 1.0 + 1.0 / d } else { 2.0 * (d - 1.0) / d };
+                on_leaf(moved(inside, 1.0 / d, 2.0 * others))
+            }
+            (_, Algorithm::Ring) if gather => on_leaf(moved(others, others / d, others)),
+            (_, Algorithm::Nvls) if gather && self.reduces[0] => on_leaf(moved(1.0, (h - 1.0) / h / d, others)),
+            ("bcast" | "reduce", Algorithm::Ring) => on_leaf(moved(1.0, 1.0 / d, 1.0)),
+            ("alltoall", Algorithm::Pairs) => moved((d - 1.0) / d, (h - 1.0) / h, others),
+            ("sendrecv", Algorithm::Pairs) => on_leaf(moved(1.0, 1.0, 1.0)),
+            ("gather" | "scatter", Algorithm::Pairs) => on_leaf(moved(others, (n - d) / n / d, others)),
+            _ => None,
+        }
+    }
+
+    /// The levels of every algorithm that the machine has for a collective.
+    pub fn all(&self, collective: &str, protocol: Protocol) -> Vec<(Algorithm, Vec<Level>)> {
+        let of = |algorithm| Some((algorithm, self.levels(collective, algorithm, protocol)?));
+        Algorithm::ALL.into_iter().filter_map(of).collect()
+    }
+
+    /// The algorithm that a collective is judged by where none is named.
+    pub fn usual(collective: &str) -> Algorithm {
+        match collective {
+            "alltoall" | "sendrecv" | "gather" | "scatter" => Algorithm::Pairs,
+            _ => Algorithm::Ring,
+        }
+    }
+}
+
+/// Bytes over the busiest resource of each level, and bus bandwidth over bandwidth.
+struct Moved {
+    scale_up: f64,
+    nic: f64,
+    spine: f64,
+    factor: f64,
+}
+
+/// A GPU's share of its leaf's links upward: MB/s.
+fn share_of_spine(fabric: &Fabric, capacities: Capacities, efficiency: f64) -> Option<f64> {
+    use hotlink_fabric::network::{Channel, Resource};
+    let network = &fabric.network;
+    let (mut down, mut up) = (0.0, 0.0);
+    let mut rate = None;
+    for channel in (0..network.channels() as u32).map(Channel) {
+        match network.role(Resource::Channel(channel)) {
+            Role::Link => down += 1.0,
+            Role::SwitchLink | Role::GlobalLink => {
+                up += 1.0;
+                rate = rate.or(fabric.payload_mbps(Resource::Channel(channel), capacities, efficiency));
+            }
+            _ => {}
+        }
+    }
+    // Links between switches are counted both ways, as those of nodes are.
+    if down > 0.0 { rate.filter(|_| up > 0.0).map(|rate| rate * up / down) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hgx(gpus: u32) -> Cluster {
+        let domain = 8.min(gpus);
+        let (scale_up, pcie, nic) = (Some(450_000.0), Some(63_000.0), Some(50_000.0));
+        Cluster { gpus, domain, scale_up, pcie, nic, spine: None, reduces: [true, false] }
+    }
+
+    fn first(cluster: &Cluster, collective: &str, algorithm: Algorithm) -> Level {
+        cluster.levels(collective, algorithm, Protocol::Simple).unwrap()[0]
+    }
+
+    #[test]
+    fn a_ring_across_hosts_is_bound_by_the_eight_nics_of_a_host() {
+        let ring = first(&hgx(32), "allreduce", Algorithm::Ring);
+        assert_eq!((ring.name, ring.mbps.round()), ("NIC", 400_000.0));
+        for collective in ["allgather", "reduce-scatter", "bcast"] {
+            assert_eq!(first(&hgx(32), collective, Algorithm::Ring).mbps.round(), 400_000.0, "{collective}");
+        }
+        let inside = first(&hgx(8), "allreduce", Algorithm::Ring);
+        assert_eq!((inside.name, inside.mbps.round()), ("NVLink domain", 450_000.0));
+    }
+
+    #[test]
+    fn the_switch_takes_each_byte_once() {
+        // Eight GPUs: 2 x 7/8 of the bytes in the time of 1 + 1/8 of them.
+        let nvls = first(&hgx(8), "allreduce", Algorithm::Nvls);
+        assert_eq!((nvls.name, nvls.mbps.round()), ("NVLink domain", 700_000.0));
+        let none = Cluster { reduces: [false; 2], ..hgx(8) };
+        assert_eq!(none.levels("allreduce", Algorithm::Nvls, Protocol::Simple), None);
+    }
+
+    #[test]
+    fn protocols_take_their_share_and_levels_stand_in_order() {
+        let of = |protocol| hgx(32).levels("allreduce", Algorithm::Ring, protocol).unwrap();
+        assert_eq!(of(Protocol::Ll)[0].mbps.round(), 200_000.0);
+        assert_eq!(of(Protocol::Ll128)[0].mbps.round(), 375_000.0);
+        let names: Vec<&str> = of(Protocol::Simple).iter().map(|level| level.name).collect();
+        assert_eq!(names, ["NIC", "NVLink domain", "PCIe"]);
+    }
+
+    #[test]
+    fn an_exchange_between_hosts_fills_each_nic() {
+        // 31/32 of the bytes go to others, 24/32 of them to other hosts.
+        let pairs = first(&hgx(32), "alltoall", Algorithm::Pairs);
+        assert_eq!((pairs.name, pairs.mbps.round()), ("NIC", (50_000.0f64 * 31.0 / 24.0).round()));
+    }
+}

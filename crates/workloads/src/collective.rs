@@ -1,0 +1,222 @@
+//! A collective of a GPU cluster, from the machine's description, on its packet network.
+
+use crate::bounds::{self, Cluster, Level, Protocol};
+use crate::gpu::{self, Gpus};
+use crate::replay::{self, Failed, Network};
+use hotlink_bench::Record;
+use hotlink_fabric::units::Time;
+use hotlink_schedule::collective::{Algorithm, Job, Which};
+use hotlink_study::inputs::{self, Vary};
+use hotlink_study::simulate::request::{Benchmark, Request};
+use hotlink_study::{Error, Source, Watch};
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Collective {
+    /// What.
+    pub which: Which,
+    /// By which algorithms; none: the usual one.
+    pub algorithms: Vec<Algorithm>,
+    /// GPUs.
+    pub nodes: Vec<u32>,
+    /// Bytes: nccl-tests' size.
+    pub sizes: Vec<u64>,
+    /// How messages cross the network.
+    pub network: Network,
+    /// What is done with uncertain inputs.
+    pub vary: Vary,
+}
+
+/// The name of a collective in records.
+pub fn name(which: Which) -> &'static str {
+    match which {
+        Which::Allreduce => "allreduce",
+        Which::Allgather => "allgather",
+        Which::ReduceScatter => "reduce-scatter",
+        Which::Alltoall => "alltoall",
+    }
+}
+
+/// The collective of that name that GPU clusters run.
+pub fn named(benchmark: &str) -> Option<Which> {
+    [Which::Allreduce, Which::Allgather, Which::ReduceScatter, Which::Alltoall]
+        .into_iter()
+        .find(|which| name(*which) == benchmark)
+}
+
+/// The algorithms of these names.
+///
+/// # Errors
+/// One is none of the collective's on GPUs.
+pub fn algorithms(which: Which, names: &[String]) -> Result<Vec<Algorithm>, Error> {
+    let allowed = Algorithm::of(which);
+    let of = |text: &String| {
+        allowed.iter().copied().find(|algorithm| algorithm.name() == text).ok_or_else(|| {
+            let names: Vec<&str> = allowed.iter().map(|algorithm| algorithm.name()).collect();
+            let what = format!("{} on GPUs has {}", name(which), names.join(", "));
+            Error::Input(format!("--algorithm {text}: {what}"))
+        })
+    };
+    names.iter().map(of).collect()
+}
+
+impl Collective {
+    /// What a request asks of GPU clusters, with their names: a collective that their kernels run, on fabrics whose files
+    /// describe GPUs. `None`: the message stack answers, which any of its choices asks for.
+    ///
+    /// # Errors
+    /// A fabric that cannot be opened; an algorithm or choice that GPUs do not have.
+    pub fn of(request: &Request) -> Result<Option<(Collective, Vec<String>)>, Error> {
+        let Benchmark::Collective { which, algorithms: names, .. } = &request.benchmark else { return Ok(None) };
+        let Some(which) = named(which.name()) else { return Ok(None) };
+        if request.programs.is_asked_for() || request.programs.repeats() || request.stack.is_some() {
+            return Ok(None);
+        }
+        for fabric in &request.fabrics {
+            if !gpu::is(Source::open_as(fabric, request.network.technology)?.spec()) {
+                return Ok(None);
+            }
+        }
+        let network = &request.network;
+        if network.links || network.streams.is_some() {
+            return Err(Error::Input("--links, --streams: collectives on GPUs do not have them".to_owned()));
+        }
+        let Some(nodes) = request.nodes.clone().filter(|nodes| nodes.iter().all(|&nodes| nodes >= 2)) else {
+            return Err(Error::Input("--nodes: say how many GPUs, 2 or more: --nodes 64".to_owned()));
+        };
+        let packet_size = network.packet_size.map(|size| u32::try_from(size).unwrap_or(u32::MAX));
+        let network = Network {
+            capacities: network.capacities,
+            seed: request.seed,
+            paths: network.paths.map(Into::into),
+            packet_size,
+            faults: request.faults.clone(),
+            ..Network::default()
+        };
+        let (sizes, vary) = (request.sizes.clone(), request.sensitivity);
+        let algorithms = algorithms(which, names)?;
+        Ok(Some((Collective { which, algorithms, nodes, sizes, network, vary }, request.fabrics.clone())))
+    }
+}
+
+/// Bus bandwidth over bandwidth, as nccl-tests counts.
+fn factor(which: Which, ranks: u32) -> f64 {
+    let others = f64::from(ranks - 1) / f64::from(ranks);
+    if which == Which::Allreduce { 2.0 * others } else { others }
+}
+
+impl Collective {
+    /// The records of fabrics.
+    ///
+    /// # Errors
+    /// As [`Collective::each`].
+    pub fn records(&self, fabrics: &[String], watch: &dyn Watch) -> Result<Vec<Record>, Error> {
+        let mut records = Vec::new();
+        fabrics.iter().try_for_each(|fabric| self.each(fabric, watch, &mut |record| records.push(record)))?;
+        Ok(records)
+    }
+
+    /// Records that it will give for a fabric.
+    pub fn steps(&self) -> u64 {
+        (self.nodes.len() * self.sizes.len() * self.algorithms.len().max(1)) as u64
+    }
+
+    /// Hands `give` the record of every size, number of GPUs and algorithm on a fabric.
+    ///
+    /// # Errors
+    /// The fabric's file does not describe GPUs, or cannot be built.
+    pub fn each(&self, fabric: &str, watch: &dyn Watch, give: &mut dyn FnMut(Record)) -> Result<(), Error> {
+        let source = Source::open(fabric)?;
+        let usual = [Algorithm::of(self.which)[0]];
+        let algorithms = if self.algorithms.is_empty() { &usual[..] } else { &self.algorithms };
+        for &nodes in &self.nodes {
+            for &bytes in &self.sizes {
+                for &algorithm in algorithms {
+                    let answer = |source: &Source, watch: &dyn Watch| {
+                        self.answer(source, nodes, bytes, algorithm, watch).map(|record| vec![record])
+                    };
+                    inputs::told(&source, self.vary, watch, &answer)?.into_iter().for_each(&mut *give);
+                    watch.step();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(
+        &self,
+        source: &Source,
+        nodes: u32,
+        bytes: u64,
+        algorithm: Algorithm,
+        watch: &dyn Watch,
+    ) -> Result<Record, Error> {
+        let wrong = |what: String| Error::Input(format!("{} with {nodes} GPUs: {what}", source.name()));
+        let gpus = Gpus::of(source.spec()).map_err(wrong)?;
+        if algorithm.is_by_switch() && !gpus.switch_reduces {
+            return Err(wrong(format!("--algorithm {}: its scale-up switches do not combine data", algorithm.name())));
+        }
+        let job = Job { which: self.which, algorithm, bytes, machine: gpus.machine(nodes) };
+        let schedule = job.schedule().map_err(wrong)?;
+        let spec = if algorithm.is_by_switch() { gpu::with_switches(source.spec()) } else { None };
+        let built = spec.map_or_else(|| source.build(nodes), |spec| source.varied(spec).build(nodes)).map_err(wrong)?;
+        // Switches stand after the GPUs of whole domains, of which a job may use fewer.
+        let switches = job.ranks() - nodes;
+        let places: Vec<u32> = (0..nodes).chain(built.nodes() - switches..built.nodes()).collect();
+        let ran =
+            replay::run(&built, (&schedule, &places), 1, &self.network, watch).map_err(|failed| match failed {
+                Failed::Stuck(stuck) => wrong(stuck.to_string()),
+                Failed::Other(what) => wrong(what),
+            })?;
+        let cluster = Cluster::of(&built, nodes, self.network.capacities.into(), bytes);
+        let level = usual_bound(algorithm).and_then(|of| {
+            cluster.levels(name(self.which), of, Protocol::Simple).and_then(|levels| levels.first().copied())
+        });
+        Ok(self.record(&ran, &job, level))
+    }
+
+    fn record(&self, ran: &replay::Ran, job: &Job, level: Option<Level>) -> Record {
+        let Job { which, algorithm, bytes, machine } = *job;
+        let (latency, factor) = (ran.latency(), factor(which, machine.ranks));
+        let mut record = Record::new()
+            .with("fabric", ran.record.text("fabric").unwrap_or_default())
+            .with("benchmark", name(which))
+            .with("method", "packet")
+            .with("stack", "gpu")
+            .with("nodes", machine.ranks)
+            .with("size_B", bytes)
+            .with("algorithm", algorithm.name())
+            .with("channels", machine.channels)
+            .with("domain", machine.domain)
+            .followed_by(ran.record.clone());
+        // MB/s is bytes per microsecond.
+        let rate = |time: Time| bytes as f64 / time.us().max(f64::MIN_POSITIVE);
+        record.set("algorithm_bandwidth_MBps", rate(latency));
+        record.set("bus_bandwidth_MBps", factor * rate(latency));
+        let mut least = ran.least.time;
+        // Where a level of the cluster allows less than the routes that were counted, that is the bound.
+        if let Some(level) = level.filter(|level| bytes > 0 && level.mbps > 0.0) {
+            let time = Time::from_us(factor * bytes as f64 / level.mbps);
+            if time > least {
+                least = time;
+                record.set("limiting_resource", level.name);
+                record = record.without("hot_link");
+            }
+        }
+        record.set("bound_latency_us", least.us());
+        record.set("bound_bus_bandwidth_MBps", factor * rate(least));
+        record.set("efficiency", least.0 as f64 / latency.0.max(1) as f64);
+        record
+    }
+}
+
+/// The closed form of an algorithm's bound.
+fn usual_bound(algorithm: Algorithm) -> Option<bounds::Algorithm> {
+    match algorithm {
+        Algorithm::Ring => Some(bounds::Algorithm::Ring),
+        Algorithm::Tree => Some(bounds::Algorithm::Tree),
+        Algorithm::Nvls => Some(bounds::Algorithm::Nvls),
+        Algorithm::Pairwise => Some(bounds::Algorithm::Pairs),
+        Algorithm::Hierarchical => None,
+    }
+}

@@ -1,0 +1,69 @@
+//! A GPU cluster as its catalog file describes it: domains of GPUs, and what a collective's kernels take.
+
+use hotlink_fabric::ledger::Inputs;
+use hotlink_fabric::spec::FabricSpec;
+use hotlink_fabric::topology::{Rail, ReducingRail, TopologySpec};
+use hotlink_schedule::Costs;
+use hotlink_schedule::collective::Machine;
+
+/// What the catalog says of a cluster's GPUs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gpus {
+    /// GPUs of a scale-up domain.
+    pub domain: u32,
+    /// Channels of a collective.
+    pub channels: u32,
+    /// Largest piece that a channel passes on.
+    pub chunk: u64,
+    /// What the kernels take.
+    pub costs: Costs,
+    /// Whether the scale-up switch combines and copies.
+    pub switch_reduces: bool,
+}
+
+/// Whether a fabric's file describes GPUs.
+pub fn is(spec: &FabricSpec) -> bool {
+    spec.topology.is::<Rail>() && spec.parameters.contains_key("gpu_channels")
+}
+
+/// GPUs of a scale-up domain; 1 where there is none.
+pub fn domain(spec: &FabricSpec) -> u32 {
+    spec.topology.get::<Rail>().map_or(1, |rail| rail.gpus_per_host)
+}
+
+impl Gpus {
+    /// Of a fabric.
+    ///
+    /// # Errors
+    /// What its file does not state.
+    pub fn of(spec: &FabricSpec) -> Result<Gpus, String> {
+        let inputs = Inputs::new(spec);
+        let value = |name: &str| inputs.require(name).map_err(|missing| missing.to_string());
+        let per_byte = |rate: f64| 1e12 / rate;
+        Ok(Gpus {
+            domain: domain(spec),
+            channels: value("gpu_channels")?.round() as u32,
+            chunk: value("gpu_chunk")?.round() as u64,
+            costs: Costs {
+                launch_ps: value("gpu_launch_time")?.round() as u64,
+                reduce_ps_per_byte: per_byte(value("gpu_reduce_rate")?),
+                copy_ps_per_byte: per_byte(value("gpu_copy_rate")?),
+                proxy_ps: value("gpu_proxy_time")?.round() as u64,
+            },
+            switch_reduces: value("gpu_switch_reduces")? >= 0.5,
+        })
+    }
+
+    /// So many of them.
+    pub fn machine(&self, ranks: u32) -> Machine {
+        // One domain may be smaller than it could be.
+        let domain = self.domain.min(ranks);
+        Machine { ranks, domain, channels: self.channels, chunk: self.chunk, costs: self.costs }
+    }
+}
+
+/// The same fabric with the scale-up switches as nodes beyond the GPUs.
+pub fn with_switches(spec: &FabricSpec) -> Option<FabricSpec> {
+    let rail = spec.topology.get::<Rail>()?;
+    Some(FabricSpec { topology: TopologySpec::new(ReducingRail(rail.clone())), ..spec.clone() })
+}

@@ -1,0 +1,13 @@
+//! Workloads of today on the packet network: schedules of any form, and the collectives of GPU clusters.
+//!
+//! [`schedule`] runs a file's schedule on a fabric; [`collective`] writes a GPU collective from the machine's description
+//! ([`gpu`]) and runs it. Both stand on [`replay`], which puts the bound beside the time: the longest chain, the load on the
+//! hottest resource, the busiest processor. [`bounds`] says what bandwidth no such collective can exceed at each level of
+//! a GPU cluster: that needs no simulation. [`measured`] puts these beside what nccl-tests printed.
+
+pub mod bounds;
+pub mod collective;
+pub mod gpu;
+pub mod measured;
+pub mod replay;
+pub mod schedule;

@@ -1,0 +1,231 @@
+//! A schedule on a fabric's packet network, and the record of what came of it.
+
+use hotlink_bench::Record;
+use hotlink_fabric::Fabric;
+use hotlink_fabric::network::Node;
+use hotlink_fabric::routing;
+use hotlink_fabric::spec::Capacities;
+use hotlink_fabric::traffic::{Demand, Flow};
+use hotlink_fabric::units::Time;
+use hotlink_schedule::{Kind, Op, Schedule};
+use hotlink_sim::workload::{Replay, ReplayError, Replayed, replay};
+use hotlink_sim::{Plan, Settings};
+use hotlink_study::Watch;
+use hotlink_study::bound::pattern::Pattern;
+use hotlink_study::options::Rates;
+use hotlink_study::simulate::cell::with_run;
+use hotlink_study::simulate::{faults, limiter};
+use std::collections::BTreeMap;
+
+/// What decides how messages cross the network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Network {
+    /// Rates of the resources.
+    pub capacities: Rates,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Which of equal paths a packet takes; `None`: as the technology has it.
+    pub paths: Option<routing::Paths>,
+    /// Largest payload of a packet; `None`: the fabric's limit.
+    pub packet_size: Option<u32>,
+    /// A processor's time to send or receive a message.
+    pub overhead: Time,
+    /// Messages of more bytes ask the receiver first.
+    pub eager_max: u64,
+    /// What fails, and when: a file.
+    pub faults: Option<String>,
+}
+
+impl Default for Network {
+    fn default() -> Network {
+        Network {
+            capacities: Rates::Measured,
+            seed: 1,
+            paths: None,
+            packet_size: None,
+            overhead: Time::ZERO,
+            eager_max: u64::MAX,
+            faults: None,
+        }
+    }
+}
+
+impl Network {
+    fn settings(&self, fabric: &Fabric) -> Result<Settings, String> {
+        let base = Settings::of(&fabric.spec);
+        let faults = self.faults.as_ref().map_or(Ok(Vec::new()), |file| faults::read(file, fabric))?;
+        Ok(Settings {
+            seed: self.seed,
+            capacities: self.capacities.into(),
+            packet_bytes: self.packet_size.or(base.packet_bytes),
+            paths: self.paths.unwrap_or(base.paths),
+            faults,
+            ..base
+        })
+    }
+}
+
+/// The least time of a run, and what sets it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Least {
+    /// The time.
+    pub time: Time,
+    /// What sets it.
+    pub resource: String,
+    /// The link, bus or adapter, where one does.
+    pub hot_link: Option<String>,
+}
+
+/// What ran.
+#[derive(Debug)]
+pub struct Ran {
+    /// The run.
+    pub replayed: Replayed,
+    /// The least that it could have taken.
+    pub least: Least,
+    /// Its record, without what the question adds.
+    pub record: Record,
+}
+
+impl Ran {
+    /// When the last rank ended.
+    pub fn latency(&self) -> Time {
+        self.replayed.run.elapsed
+    }
+}
+
+/// Why a schedule did not run.
+#[derive(Debug)]
+pub enum Failed {
+    /// An operation, and why it never ends.
+    Stuck(hotlink_schedule::Stuck),
+    /// Anything else.
+    Other(String),
+}
+
+/// Runs a schedule with `unit_ps` picoseconds a unit of computation, rank i on node `places[i]`.
+///
+/// # Errors
+/// The fabric has too few nodes, or the schedule cannot end.
+pub fn run(
+    fabric: &Fabric,
+    (schedule, places): (&Schedule, &[u32]),
+    unit_ps: u64,
+    network: &Network,
+    watch: &dyn Watch,
+) -> Result<Ran, Failed> {
+    let settings = network.settings(fabric).map_err(Failed::Other)?;
+    let plan = Plan::new(fabric, &settings).map_err(|error| Failed::Other(error.to_string()))?;
+    let Network { overhead, eager_max, .. } = *network;
+    let start = watch.seconds();
+    let replayed = replay(&plan, &settings, Replay { schedule, nodes: places, unit_ps, overhead, eager_max });
+    let wall_s = watch.seconds() - start;
+    let replayed = replayed.map_err(|error| match error {
+        ReplayError::Stuck(stuck) => Failed::Stuck(stuck),
+        ReplayError::Network(error) => Failed::Other(format!("{}: {error}", fabric.spec.name)),
+    })?;
+    let least = least(fabric, (schedule, places), &settings, network, &replayed).map_err(Failed::Other)?;
+    let record = record(&plan, schedule, &settings, network, &replayed, &least).with("wall_s", wall_s);
+    let record = limiter::of_packets(record, &plan, &replayed.run);
+    Ok(Ran { replayed, least, record })
+}
+
+/// Bytes from node to node, and the largest message.
+fn demand(schedule: &Schedule, places: &[u32], nodes: u32) -> (Demand, u64) {
+    let ends = |op: &Op| [op.rank, op.peer].map(|rank| places[rank as usize]);
+    let sends = schedule.ops().iter().filter(|op| op.kind == Kind::Send);
+    let (mut largest, mut pairs) = (0, BTreeMap::<(u32, u32), u64>::new());
+    for (op, [from, to]) in sends.map(|op| (op, ends(op))).filter(|(_, [from, to])| from != to) {
+        largest = op.size.max(largest);
+        *pairs.entry((from, to)).or_default() += op.size;
+    }
+    let flow = |((from, to), bytes): ((u32, u32), u64)| Flow {
+        source: Node(from),
+        destination: Node(to),
+        amount: bytes as f64 / largest.max(1) as f64,
+    };
+    let flows = pairs.into_iter().filter(|(_, bytes)| *bytes > 0).map(flow).collect();
+    (Demand { nodes, all_pairs: 0.0, flows }, largest)
+}
+
+/// The largest of the longest chain, the load on the hottest resource (all packets as full as the largest message's), and
+/// the busiest processor.
+fn least(
+    fabric: &Fabric,
+    (schedule, places): (&Schedule, &[u32]),
+    settings: &Settings,
+    network: &Network,
+    replayed: &Replayed,
+) -> Result<Least, String> {
+    let mut least = Least { time: replayed.chain, resource: "dependency chain".to_owned(), hot_link: None };
+    if let Some((rank, cpu, time)) = replayed.busiest.filter(|&(_, _, time)| time > least.time) {
+        least = Least { time, resource: format!("processor {cpu} of rank {rank}"), hot_link: None };
+    }
+    let (demand, size) = demand(schedule, places, fabric.nodes());
+    if demand.flows.is_empty() {
+        return Ok(least);
+    }
+    let routes = (settings.paths, settings.seed);
+    let bounds = Pattern::of_paths(fabric, &demand, network.capacities, size, routes)?.bounds;
+    let time = Time::from_us(bounds.flow_per_node * size as f64 / bounds.bandwidth_per_node_mbps);
+    match bounds.limiting().filter(|_| time > least.time) {
+        Some(limit) => {
+            Ok(Least { time, resource: limit.name.clone(), hot_link: Some(fabric.resource_name(limit.hottest)) })
+        }
+        None => Ok(least),
+    }
+}
+
+fn record(
+    plan: &Plan<'_>,
+    schedule: &Schedule,
+    settings: &Settings,
+    network: &Network,
+    replayed: &Replayed,
+    least: &Least,
+) -> Record {
+    let mut finish = replayed.finish.clone();
+    finish.sort_unstable();
+    let (latency, many) = (replayed.run.elapsed, finish.len().max(1));
+    // Nearest rank: the smallest value that at least this share does not exceed.
+    let at = |share: f64| finish.get(((share * many as f64).ceil() as usize).clamp(1, many) - 1);
+    let quantile = |share: f64| at(share).map_or(0.0, |time| time.us());
+    let mut record = Record::new()
+        .with("fabric", plan.fabric.spec.name.as_str())
+        .with("method", "packet")
+        .with("ranks", schedule.ranks())
+        .with("nodes_built", plan.fabric.nodes())
+        .with("packet_B", plan.packet_bytes)
+        .with("capacities", network.capacities.name())
+        // Measured capacities are put in, so a plateau at one of them is a calibration, not a prediction.
+        .with("kind", if settings.capacities == Capacities::Measured { "calibrated" } else { "prediction" })
+        .with("seed", network.seed)
+        .with("paths", settings.paths.name())
+        .with("o_us", network.overhead.us());
+    if network.eager_max != u64::MAX {
+        record.set("S_B", network.eager_max);
+    }
+    let record = record
+        .with("latency_us", latency.us())
+        .with("n", finish.len())
+        .with("min", quantile(0.0))
+        .with("median", quantile(0.5))
+        .with("p99", quantile(0.99))
+        .with("max", quantile(1.0))
+        .with("statistic_of", "the time at which each rank ends")
+        .with("operations", schedule.ops().len())
+        .with("messages", replayed.messages)
+        .with("bytes", replayed.bytes)
+        .with("bound_latency_us", least.time.us())
+        .with("efficiency", if latency.0 == 0 { 1.0 } else { least.time.0 as f64 / latency.0 as f64 })
+        .with("limiting_resource", least.resource.as_str())
+        .with(
+            "bound_is",
+            "the longest chain of operations and messages, the load on the hottest resource, or the busiest processor",
+        );
+    let record = match &least.hot_link {
+        Some(link) => record.with("hot_link", link.as_str()),
+        None => record,
+    };
+    with_run(record, &replayed.run)
+}

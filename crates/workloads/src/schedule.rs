@@ -1,0 +1,94 @@
+//! A file's schedule on a fabric: by packets.
+
+use crate::gpu::{self, Gpus};
+use crate::replay::{self, Failed, Network};
+use hotlink_bench::Record;
+use hotlink_fabric::units::Time;
+use hotlink_schedule::{Costs, Options, Read, check, place, read};
+use hotlink_study::inputs::{self, Vary};
+use hotlink_study::{Error, Source, Watch};
+
+/// What runs, and on what.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scheduled {
+    /// A file, a folder or prefix of traces, or `-`.
+    pub path: String,
+    /// What the file does not tell.
+    pub options: Options,
+    /// What a unit of computation stands for, where the file's form does not say (GOAL).
+    pub calc_unit: Time,
+    /// Nodes of the fabric; by default as many as there are ranks.
+    pub nodes: Option<u32>,
+    /// How messages cross it.
+    pub network: Network,
+    /// What is done with uncertain inputs.
+    pub vary: Vary,
+}
+
+impl Scheduled {
+    /// The schedule of a file.
+    pub fn of(path: &str) -> Scheduled {
+        Scheduled {
+            path: path.to_owned(),
+            options: Options::default(),
+            calc_unit: Time(1000),
+            nodes: None,
+            network: Network::default(),
+            vary: Vary::No,
+        }
+    }
+
+    /// Reads the schedule, and finds what can never end before anything runs.
+    ///
+    /// # Errors
+    /// What is wrong, with its place.
+    pub fn read(&self) -> Result<Read, Error> {
+        let found = read(&self.path, &self.options).map_err(|error| Error::Input(error.to_string()))?;
+        check(&found.schedule).map_err(|stuck| self.stuck(&stuck))?;
+        Ok(found)
+    }
+
+    fn stuck(&self, stuck: &hotlink_schedule::Stuck) -> Error {
+        let stands = stuck.op().and_then(|op| place(&self.path, &self.options, op));
+        match stands {
+            Some(place) => Error::Input(format!("{place}: {stuck}")),
+            None => Error::Input(format!("{}: {stuck}", self.path)),
+        }
+    }
+
+    /// The record of its run on a fabric; `benchmark` is the record's.
+    ///
+    /// # Errors
+    /// The file is wrong, the fabric too small, or the schedule cannot end.
+    pub fn run(&self, fabric: &str, benchmark: &str, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
+        let source = Source::open(fabric)?;
+        let mut found = self.clone();
+        if gpu::is(source.spec()) && found.options.costs == Costs::default() {
+            found.options.costs = Gpus::of(source.spec()).map_err(Error::Input)?.costs;
+        }
+        let found = found.read()?;
+        let answer = |source: &Source, watch: &dyn Watch| self.answer(source, benchmark, &found, watch);
+        inputs::told(&source, self.vary, watch, &answer)
+    }
+
+    fn answer(&self, source: &Source, benchmark: &str, found: &Read, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
+        let Read { schedule, format, unit_ps } = found;
+        let nodes = self.nodes.or(source.own_nodes()).unwrap_or(schedule.ranks().max(2));
+        let built = source.build(nodes).map_err(|what| Error::Input(format!("{}: {what}", source.name())))?;
+        let unit_ps = unit_ps.unwrap_or(self.calc_unit.0);
+        let ranks = schedule.ranks();
+        if ranks > built.nodes() {
+            let what = format!("{ranks} ranks on {} nodes: each rank needs a node", built.nodes());
+            return Err(Error::Input(format!("{}: {what}", source.name())));
+        }
+        let places: Vec<u32> = (0..ranks).collect();
+        let ran =
+            replay::run(&built, (schedule, &places), unit_ps, &self.network, watch).map_err(|failed| match failed {
+                Failed::Stuck(stuck) => self.stuck(&stuck),
+                Failed::Other(what) => Error::Input(what),
+            })?;
+        let head = Record::new().with("fabric", source.name()).with("benchmark", benchmark);
+        let head = head.with("method", "packet").with("schedule", self.path.as_str()).with("format", format.name());
+        Ok(vec![head.with("nodes", nodes).followed_by(ran.record)])
+    }
+}
