@@ -22,7 +22,15 @@ from hotlink._core import (
     wait_any,
 )
 from hotlink.api import run
-from hotlink.commands import calibrate, diagnose, import_results, measure, report, reproduce
+from hotlink.commands import (
+    calibrate,
+    diagnose,
+    import_results,
+    measure,
+    report,
+    reproduce,
+    simulate_schedule,
+)
 from hotlink.questions import analyze, compare, simulate
 from hotlink.ranks import RankError
 from hotlink.result import Record, Result
@@ -55,6 +63,7 @@ __all__ = [
     "reproduce",
     "run",
     "simulate",
+    "simulate_schedule",
     "sweep",
     "wait_all",
     "wait_any",

@@ -192,17 +192,47 @@ def import_results(
     benchmark: str | None = None,
     ranks: int | None = None,
     report_gbits: bool = False,
+    algorithm: str | None = None,
+    protocol: str | None = None,
 ) -> Result:
     """Results of another measurement program as records, with their bounds.
 
     ``fabric`` is the one that was measured, for the bounds, with ``nodes`` of it (one for each rank if not given).
     ``benchmark`` and ``ranks`` say what the files do not tell; ``report_gbits``, that perftest's JSON is in Gbit/s.
+    Of nccl-tests, ``nodes`` counts GPUs, and ``algorithm`` (ring, tree, nvls, collnet, pairs) and ``protocol`` (simple,
+    ll128, ll) say what NCCL used, where its log does not; else the bound is Ring's (``bound_algorithm``).
     Raises `InputError`, which names file and line.
     """
     paths, measured = _paths(files), None if fabric is None else fspath(fabric)
-    text = _core.import_results(program, paths, measured, nodes, benchmark, ranks, report_gbits)
+    text = _core.import_results(program, paths, measured, nodes, benchmark, ranks, report_gbits, algorithm, protocol)
     asked = {"fabric": measured, "nodes": nodes, "benchmark": benchmark, "ranks": ranks}
     return _result("import_results", text, program=program, files=paths, **asked)
+
+
+def simulate_schedule(
+    path: Path,
+    fabric: Path,
+    *,
+    size: int | str | None = None,
+    flops: float | None = None,
+    groups: Path | None = None,
+    nodes: int | None = None,
+    overhead_us: float = 0.0,
+    eager: int | str | None = None,
+    seed: int = 1,
+) -> Result:
+    """A schedule on a fabric's packet network: GOAL, Chakra traces, plans of MSCCL and MSCCL++, or JSON (docs/schedules.md).
+
+    ``path`` is a file, or a folder or prefix of traces. ``size`` is that of a plan's collective, ``flops`` the operations
+    a second of computations that state operations and no time, ``groups`` a file with the groups of traces. A message
+    takes a processor ``overhead_us`` on each side; one of more than ``eager`` bytes asks the receiver first. Raises
+    `InputError`, with file and line or node.
+    """
+    network, groups_file = fspath(fabric), None if groups is None else fspath(groups)
+    where = fspath(path)
+    text = _core.simulate_schedule(where, network, size, flops, groups_file, nodes, overhead_us, eager, seed)
+    asked = {"fabric": network, "size": size, "flops": flops, "nodes": nodes, "eager": eager, "seed": seed}
+    return _result("simulate_schedule", text, path=where, overhead_us=overhead_us, **asked)
 
 
 def report(

@@ -16,6 +16,8 @@ use hotlink_study::simulate::request::{Benchmark, Choices, Network, Request, Sha
 use hotlink_study::values::Counts;
 use hotlink_study::words::Word;
 use hotlink_study::{Error, Source, Unwatched, Watch, timeline};
+use hotlink_workloads::collective::Collective;
+use hotlink_workloads::schedule::Scheduled;
 use pyo3::prelude::*;
 use std::cell::OnceCell;
 use std::path::PathBuf;
@@ -487,13 +489,45 @@ impl Chosen {
 #[pyfunction]
 pub(crate) fn simulate(py: Python<'_>, asked: Simulation, chosen: Chosen) -> PyResult<String> {
     told(py, || {
-        let timelines = Timelines::default();
-        let records = asked.request(&chosen)?.run(&timelines)?;
+        let (timelines, request) = (Timelines::default(), asked.request(&chosen)?);
+        let records = match Collective::of(&request)? {
+            Some((collective, fabrics)) => collective.records(&fabrics, &timelines)?,
+            None => request.run(&timelines)?,
+        };
         if let Some(path) = &asked.trace {
             let mut runs = timelines.0.into_inner().unwrap_or_default();
             runs.sort_by(|a, b| a.0.cmp(&b.0));
             hotlink_results::write_whole("trace", path, &timeline::chrome(&runs))?;
         }
         Ok(records)
+    })
+}
+
+/// A schedule of any form on a fabric's packet network.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn simulate_schedule(
+    py: Python<'_>,
+    path: String,
+    fabric: String,
+    size: Option<Size>,
+    flops: Option<f64>,
+    groups: Option<PathBuf>,
+    nodes: Option<u32>,
+    overhead_us: f64,
+    eager: Option<Size>,
+    seed: u64,
+) -> PyResult<String> {
+    told(py, || {
+        let mut scheduled = Scheduled::of(&path);
+        scheduled.options.bytes = size.as_ref().map(Size::bytes).transpose()?;
+        (scheduled.options.flops, scheduled.options.groups, scheduled.nodes) = (flops, groups, nodes);
+        if !(0.0..=1e6).contains(&overhead_us) {
+            return Err(wrong("overhead_us", "must be 0 to 1e6"));
+        }
+        scheduled.network.overhead = Time::from_us(overhead_us);
+        scheduled.network.eager_max = eager.as_ref().map(Size::bytes).transpose()?.unwrap_or(u64::MAX);
+        scheduled.network.seed = seed;
+        scheduled.run(&fabric, "schedule", &Timelines::default())
     })
 }

@@ -37,11 +37,23 @@ pub(crate) fn import_results(
     benchmark: Option<String>,
     ranks: Option<u32>,
     gbits: bool,
+    algorithm: Option<String>,
+    protocol: Option<String>,
 ) -> PyResult<String> {
     told(py, || {
         let program = Program::named(&program)?;
         let flags = if gbits { vec!["report-gbits"] } else { Vec::new() };
-        hotlink_cli::import_files(&Files { program, flags, files, fabric, nodes, benchmark, ranks })
+        hotlink_cli::import_files(&Files {
+            program,
+            flags,
+            files,
+            fabric,
+            nodes,
+            benchmark,
+            ranks,
+            algorithm,
+            protocol,
+        })
     })
 }
 

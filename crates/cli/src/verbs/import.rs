@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   hotlink import osu osu_latency.txt osu_bw.txt --fabric ib-ndr-fat-tree2 --json > m.json
-  hotlink import nccl-tests all_reduce.json --fabric gpu-rail --nodes 8
+  hotlink import nccl-tests all_reduce.log --fabric hgx-h100-rail --nodes 32
   ib_write_bw -a server | tee bw.txt; hotlink import perftest bw.txt --format csv
 
 One record a row, in one set of keys and units: latency_us, bandwidth_MBps (10^6 B/s), messages_per_s. What the programs
@@ -16,7 +16,9 @@ print is converted: MB of OSU and of IMB (from 2018) are 10^6 B, of perftest and
 10^9 B, bits of iperf3 and perftest 10^n, bytes of iperf3 2^n.
 
 None of these programs tells how fast the links are, so bound_* and efficiency are absent unless --fabric names what was
-measured. What iperf3 was told to send at (-b; of UDP 1 Mbit/s unless told) stands as target_bandwidth_MBps.")]
+measured. Of nccl-tests, bounds are those of bus bandwidth, for the algorithm that its log or --algorithm names, else for
+Ring (bound_algorithm); those of every level and of the other algorithms stand beside, and a result is impossible only
+above the largest. --nodes counts GPUs. What iperf3 was told to send at (-b; of UDP 1 Mbit/s unless told) stands as target_bandwidth_MBps.")]
 pub(crate) struct Args {
     #[command(subcommand)]
     program: Chosen,
@@ -70,7 +72,7 @@ struct Options {
     /// The fabric that was measured, of the catalog or a file: each record gets its bound; without it, none.
     #[arg(long, value_name = "FABRIC")]
     fabric: Option<String>,
-    /// Nodes of that fabric that took part. [default: one for each rank]
+    /// Nodes of that fabric that took part, GPUs for nccl-tests. [default: one for each rank]
     #[arg(long, value_name = "N", requires = "fabric", value_parser = clap::value_parser!(u32).range(2..))]
     nodes: Option<u32>,
     /// The benchmark, where the file does not tell.
@@ -79,12 +81,19 @@ struct Options {
     /// Ranks that took part, where the file does not tell.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     ranks: Option<u32>,
+    /// NCCL's algorithm, where its log does not tell: ring, tree, nvls, collnet, pairs.
+    #[arg(long, value_name = "NAME", requires = "fabric")]
+    algorithm: Option<String>,
+    /// NCCL's protocol, where its log does not tell: simple, ll128, ll.
+    #[arg(long, value_name = "NAME", requires = "fabric")]
+    protocol: Option<String>,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let Chosen { program, flags, options } = &args.program;
-    let Options { files, fabric, nodes, benchmark, ranks } = options.clone();
-    import_files(&Files { program, flags: flags.clone(), files, fabric, nodes, benchmark, ranks }, output)
+    let Options { files, fabric, nodes, benchmark, ranks, algorithm, protocol } = options.clone();
+    let flags = flags.clone();
+    import_files(&Files { program, flags, files, fabric, nodes, benchmark, ranks, algorithm, protocol }, output)
 }
 
 /// The records of files; what is impossible is told as it is read.

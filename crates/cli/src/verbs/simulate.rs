@@ -9,6 +9,7 @@ mod options;
 mod packet;
 mod qsnet;
 mod run;
+mod schedule;
 mod stack;
 mod streams;
 
@@ -37,8 +38,10 @@ enum Benchmark {
     Barrier(barrier::Args),
     /// A block into local and remote memory, contiguous and strided: memory, host bus, adapter (K98's first level).
     Deposit(deposit::Args),
-    /// A GOAL schedule (LogGOPSim's text) or generated collectives on a LogGP machine.
+    /// A GOAL schedule on a LogGP machine or a packet network, or generated collectives on a LogGP machine.
     Goal(Box<goal::Args>),
+    /// A schedule of any form on a packet network: GOAL, Chakra traces, plans of MSCCL and MSCCL++, JSON.
+    Schedule(Box<schedule::Args>),
     /// One message to and fro between two nodes.
     Pingpong(packet::PingPongArgs),
     /// Bandwidth of windows of messages between two nodes, one way and both ways.
@@ -84,6 +87,7 @@ enum Benchmark {
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     match &args.benchmark {
         Benchmark::Goal(args) => goal::run(args, output),
+        Benchmark::Schedule(args) => schedule::run(args, output),
         Benchmark::CacheStudy(args) if args.plan().is_some() => {
             args.plan().map_or(Ok(()), |plan| super::sweep::run_plan(plan, &["simulate", "cache-study"], output))
         }
@@ -108,7 +112,7 @@ impl Benchmark {
         match self {
             Benchmark::Barrier(args) => then(args),
             Benchmark::Deposit(args) => then(args),
-            Benchmark::Goal(_) => Ok(()),
+            Benchmark::Goal(_) | Benchmark::Schedule(_) => Ok(()),
             Benchmark::Pingpong(args) => then(args),
             Benchmark::Stream(args) => then(args),
             Benchmark::Rate(args) => then(args),

@@ -31,3 +31,4 @@ mod stack;
 mod sweep;
 mod technology;
 mod traffic;
+mod workloads;

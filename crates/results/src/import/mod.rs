@@ -10,6 +10,7 @@ mod text;
 use hotlink_bench::{Record, flag_impossible};
 use hotlink_study::Error;
 use hotlink_study::bound::measured::Bounds;
+use hotlink_workloads::measured::{self, Bus};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use text::Text;
@@ -91,6 +92,10 @@ pub struct Files {
     pub benchmark: Option<String>,
     /// Ranks that took part, where a file does not tell.
     pub ranks: Option<u32>,
+    /// NCCL's algorithm, where its log does not tell.
+    pub algorithm: Option<String>,
+    /// NCCL's protocol, where its log does not tell.
+    pub protocol: Option<String>,
 }
 
 /// Largest file that is read.
@@ -102,7 +107,7 @@ impl Files {
     /// # Errors
     /// A file that cannot be read or is none of the program's, or a fabric that cannot be built.
     pub fn each(&self, give: &mut dyn FnMut(Record, Option<String>)) -> Result<(), Error> {
-        let Files { program, flags, fabric, nodes, benchmark, ranks, .. } = self;
+        let Files { program, flags, fabric, nodes, benchmark, ranks, algorithm, protocol, .. } = self;
         if let Some(flag) = flags.iter().find(|flag| program.flags.iter().all(|own| own.name != **flag)) {
             return Err(Error::Input(format!("--{flag}: is no flag of {}", program.name)));
         }
@@ -112,21 +117,35 @@ impl Files {
         if *ranks == Some(0) {
             return Err(Error::Input("--ranks 0: must be 1 or more".to_owned()));
         }
+        if (algorithm.is_some() || protocol.is_some()) && (**program != nccl::ENTRY || fabric.is_none()) {
+            let what = "--algorithm, --protocol: are for bounds of nccl-tests, with --fabric";
+            return Err(Error::Input(what.to_owned()));
+        }
+        let of_bus = measured::Told { gpus: *nodes, algorithm: algorithm.clone(), protocol: protocol.clone() };
+        let mut bus = fabric.as_deref().map(|name| Bus::open(name, &of_bus)).transpose()?;
         let told = Told { fabric: fabric.as_deref(), benchmark: benchmark.as_deref(), ranks: *ranks };
         let mut bounds = fabric.as_deref().map(|name| Bounds::open(name, *nodes)).transpose()?;
         for path in &self.files {
             let file = path.display().to_string();
             for record in read(&file, &text_of(path)?, program, flags, &told)? {
-                let record = match &mut bounds {
-                    Some(bounds) => bounds.add(record)?,
-                    None => record,
+                let is_bus = record.number("bus_bandwidth_MBps").is_some();
+                let record = match (&mut bus, &mut bounds) {
+                    (Some(bus), _) if is_bus => bus.add(record)?,
+                    (_, Some(bounds)) => bounds.add(record)?,
+                    _ => record,
                 };
-                let (record, impossible) = flag_impossible(record);
+                let (record, impossible) = judged(record);
                 give(record, impossible.map(|what| format!("{file}: {what}")));
             }
         }
         Ok(())
     }
+}
+
+/// Whether no measurement can be so: where several algorithms may have run, whether none of them can.
+fn judged(record: Record) -> (Record, Option<String>) {
+    let within = |largest: f64| record.number("bus_bandwidth_MBps").is_some_and(|bus| bus <= largest);
+    if record.number("bound_largest_MBps").is_some_and(within) { (record, None) } else { flag_impossible(record) }
 }
 
 /// The text of a result file; `-` is standard input.

@@ -6,6 +6,7 @@ use super::{Program, is_json};
 use hotlink_bench::Record;
 use hotlink_study::Error;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// How it is found and read.
 pub(super) const ENTRY: Program = Program {
@@ -48,6 +49,7 @@ fn point(head: &Record, placement: &str, [us, algorithm, bus]: [f64; 3]) -> Reco
 
 fn lines(text: &Text<'_>) -> Result<Vec<Record>, Error> {
     let (mut records, mut head, mut ranks, mut heads) = (Vec::new(), Record::new(), 0_u64, Vec::new());
+    let mut ways = BTreeMap::new();
     for (number, line) in text.lines() {
         // Under a launcher or in a log, lines may carry a prefix; the table's own head begins with #.
         let comment = line.trim_start().strip_prefix('#').map(str::trim);
@@ -59,12 +61,41 @@ fn lines(text: &Text<'_>) -> Result<Vec<Record>, Error> {
             comment.filter(|comment| comment.starts_with("size ") && comment.contains("busbw"))
         {
             heads = comment.split_whitespace().map(str::to_owned).collect();
+        } else if let Some((bytes, way)) = way(line) {
+            ways.insert(bytes, way);
         } else if is_row(line) && !heads.is_empty() {
             let head = if ranks > 0 { head.clone().with("ranks", ranks) } else { head.clone() };
             records.extend(row(text, number, line, &heads, &head)?);
         }
     }
-    Ok(records)
+    // NCCL tells its choice for a size once, before or between the rows.
+    let told = |record: Record| match record.number("size_B").and_then(|bytes| ways.get(&(bytes as u64))) {
+        Some(&(algorithm, protocol)) => record.with("algorithm", algorithm).with("protocol", protocol),
+        None => record,
+    };
+    Ok(records.into_iter().map(told).collect())
+}
+
+/// What a line of NCCL's own log (`NCCL_DEBUG=INFO`, `NCCL_DEBUG_SUBSYS=TUNING`) says of a size: `AllReduce: 1048576 Bytes
+/// -> Algo 1 proto 2`, or with names.
+fn way(line: &str) -> Option<(u64, (&'static str, &'static str))> {
+    let (before, after) = line.split_once(" Bytes -> Algo ")?;
+    let bytes = before.rsplit(' ').next()?.parse().ok()?;
+    let mut words = after.split_whitespace();
+    let algorithm = match words.next()? {
+        "0" | "TREE" => "tree",
+        "1" | "RING" => "ring",
+        "2" | "3" | "COLLNET_DIRECT" | "COLLNET_CHAIN" => "collnet",
+        "4" | "5" | "NVLS" | "NVLS_TREE" => "nvls",
+        _ => return None,
+    };
+    let protocol = match (words.next()?, words.next()?) {
+        ("proto", "0" | "LL") => "ll",
+        ("proto", "1" | "LL128") => "ll128",
+        ("proto", "2" | "SIMPLE") => "simple",
+        _ => return None,
+    };
+    Some((bytes, (algorithm, protocol)))
 }
 
 /// A row's two records. A time stamp (two words) may stand last.

@@ -139,7 +139,12 @@ pub const VERBS: &[Records] = &[
             key("reproduced", Any, "", "What hotlink gives"),
             key("unit", Text, "", "Unit of both"),
             key("error_pct", Number, "%", "By how much hotlink's value is off"),
-            key("kind", Text, "", "What hotlink's value is worth: prediction, ordering, bound, fit, identity, point or gap"),
+            key(
+                "kind",
+                Text,
+                "",
+                "What hotlink's value is worth: prediction, ordering, bound, fit, identity, point or gap",
+            ),
             key("holds", Flag, "", "Whether the claim holds"),
             key("known_to_hold", Flag, "", "Whether it held when the table was last checked"),
             key("conditions", Text, "", "What the claim holds for"),

@@ -1,4 +1,4 @@
-//! `hotlink simulate goal`: a schedule on a machine of the LogGP family.
+//! `hotlink simulate goal`: a schedule on a machine of the LogGP family, or on a fabric's packet network.
 
 use crate::progress::Stopwatch;
 use crate::{Failure, output::Output, values::Counts};
@@ -6,26 +6,36 @@ use hotlink_bench::Step;
 use hotlink_fabric::units::Time;
 use hotlink_loggp::LogGops;
 use hotlink_results::write_with;
+use hotlink_study::Source;
 use hotlink_study::simulate::goal::{Goal, Scheduled};
+use hotlink_study::simulate::loggp::is_calibrated;
 use std::path::PathBuf;
+
+use super::schedule::{NetworkArgs, on_packets};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   hotlink simulate goal trace.goal --loggp L=2us,o=0.5us,g=50ns,G=0.08ns --json
+  hotlink simulate goal trace.goal --fabric ib-ndr-fat-tree2 --overhead 0.5us
   hotlink simulate goal --generate barrier:dissemination --ranks 2..1024..x2 --loggp L=2us,o=0.5us,g=50ns,G=0
   hotlink simulate goal --generate bcast:binomial:8,barrier:tree --ranks 64 --repeat 10 --write trace.goal \\
       --loggp L=2us,o=0.5us,g=50ns,G=0.08ns,S=64KiB
   hotlink simulate goal --generate bcast:binomial:64KiB --ranks 2..64..x2 --fabric this-mpi")]
 pub(crate) struct Args {
-    /// A schedule in LogGOPSim's text format.
+    /// A schedule: LogGOPSim's text or binary form, or any other that `simulate schedule` reads.
     #[arg(required_unless_present = "generate", conflicts_with = "generate")]
     file: Option<PathBuf>,
     /// L, o, g (times), G and optionally O (times per byte) and S (bytes; longer messages go by rendezvous).
     #[arg(long, value_name = "L=..,o=..,g=..,G=..[,S=..][,O=..]")]
     loggp: Option<LogGops>,
-    /// A fabric that `hotlink calibrate --model loggp` wrote, in place of --loggp.
+    /// A fabric in place of --loggp: its packet network, or one that `hotlink calibrate --model loggp` wrote.
     #[arg(long, value_name = "FABRIC", conflicts_with = "loggp")]
     fabric: Option<String>,
+    /// Which of the two [default: LogGP where the fabric is calibrated as such, else packets].
+    #[arg(long, value_enum, conflicts_with = "loggp")]
+    method: Option<Method>,
+    #[command(flatten)]
+    network: NetworkArgs,
     /// What one unit of `calc` in FILE stands for (generated schedules count picoseconds).
     #[arg(long, value_enum, default_value_t = CalcUnit::Ns)]
     calc_unit: CalcUnit,
@@ -51,34 +61,81 @@ enum CalcUnit {
     Us,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Method {
+    /// The fabric as a LogGP machine.
+    Loggp,
+    /// The fabric's network, packet by packet.
+    Packet,
+}
+
+impl CalcUnit {
+    fn time(self) -> Time {
+        match self {
+            CalcUnit::Ps => Time(1),
+            CalcUnit::Ns => Time(1_000),
+            CalcUnit::Us => Time(1_000_000),
+        }
+    }
+}
+
 impl Args {
     /// The schedule and its machine, and the machine's fabric.
-    fn goal(&self) -> Result<(Goal, &str), Failure> {
+    fn goal(&self) -> Result<(Goal, String), Failure> {
         let schedule = match &self.file {
             Some(file) => Scheduled::File {
                 file: file.display().to_string(),
-                calc_unit: match self.calc_unit {
-                    CalcUnit::Ps => Time(1),
-                    CalcUnit::Ns => Time(1_000),
-                    CalcUnit::Us => Time(1_000_000),
-                },
+                calc_unit: self.calc_unit.time(),
+                options: Default::default(),
             },
             None => Scheduled::Generated { steps: self.generate.clone(), repeat: self.repeat },
         };
         if self.loggp.is_none() && self.fabric.is_none() {
             return Err(input("a machine is needed: --loggp L=..,o=..,g=..,G=.. or --fabric NAME".to_owned()));
         }
-        Ok((Goal { schedule, machine: self.loggp }, self.fabric.as_deref().unwrap_or("loggp")))
+        Ok((Goal { schedule, machine: self.loggp }, self.own_fabric().unwrap_or("loggp".to_owned())))
+    }
+
+    /// The fabric with what is other in it.
+    fn own_fabric(&self) -> Option<String> {
+        self.fabric.as_deref().map(|name| self.network.fabric(name))
+    }
+
+    /// The fabric whose packets carry the schedule, if they do.
+    fn on_packets(&self) -> Result<Option<String>, Failure> {
+        let Some(fabric) = self.own_fabric() else { return Ok(None) };
+        let is_loggp = is_calibrated(Source::open(&fabric)?.spec());
+        match (self.method, is_loggp) {
+            (Some(Method::Packet), true) => {
+                Err(input(format!("--method packet: {fabric} is calibrated as LogGP and has no network of packets")))
+            }
+            (Some(Method::Loggp), _) | (None, true) => Ok(None),
+            _ => Ok(Some(fabric)),
+        }
     }
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    if let Some(fabric) = args.on_packets()? {
+        let Some(file) = &args.file else {
+            let what =
+                "is recorded on a LogGP machine: --loggp and --write FILE, then `simulate goal FILE` with --fabric";
+            return Err(input(format!("--generate: {what}")));
+        };
+        let scheduled = args.network.scheduled(&file.display().to_string(), args.calc_unit.time())?;
+        return on_packets(&scheduled, "goal", &[fabric], output);
+    }
     let (goal, fabric) = args.goal()?;
+    if args.network.asks() {
+        return Err(input(
+            "--nodes, --overhead, --eager, --packet-size, --paths, --faults, --sensitivity: are of packets".to_owned(),
+        ));
+    }
     let ranks = args.ranks.as_ref().map(Counts::to_u32).transpose().map_err(input)?.unwrap_or_default();
     if args.write.is_some() && ranks.len() != 1 {
         return Err(input("--write: takes one number of ranks; --ranks gives several".to_owned()));
     }
-    goal.each(fabric, &ranks, &Stopwatch, &mut |schedule, record| {
+    goal.each(&fabric, &ranks, &Stopwatch, &mut |schedule, record| {
         output.push(record);
         args.write.as_ref().map_or(Ok(()), |path| write_with("--write", path, |mut out| schedule.write(&mut out)))
     })

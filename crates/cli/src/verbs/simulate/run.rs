@@ -11,6 +11,7 @@ use hotlink_study::cell::Cell;
 use hotlink_study::simulate::loggp::is_calibrated;
 use hotlink_study::simulate::request::{Part, Request};
 use hotlink_study::{Source, timeline};
+use hotlink_workloads::collective::Collective;
 
 /// Options that ask for a simulation.
 pub(crate) trait Ask {
@@ -31,7 +32,7 @@ pub(crate) trait Ask {
 }
 
 /// What the table for people shows of a packet simulation.
-const SHOWN: [&str; 46] = [
+const SHOWN: [&str; 48] = [
     "fabric",
     "benchmark",
     "nodes",
@@ -66,6 +67,8 @@ const SHOWN: [&str; 46] = [
     "barrier_us",
     "messages_per_s",
     "mpi_share",
+    "bus_bandwidth_MBps",
+    "bound_bus_bandwidth_MBps",
     "bandwidth_MBps",
     "bandwidth_per_node_MBps",
     "bound_bandwidth_MBps",
@@ -87,8 +90,14 @@ fn is_loggp(fabric: &str) -> bool {
 
 /// Runs what `ask` asks: by the simulator, or by every engine of `--method`.
 pub(crate) fn run(ask: &dyn Ask, output: &mut Output) -> Result<(), Failure> {
-    let mut runs = Vec::new();
-    for part in ask.request()?.parts()? {
+    let (mut runs, request) = (Vec::new(), ask.request()?);
+    if let Some((collective, fabrics)) = Collective::of(&request)? {
+        if ask.packet().and_then(|packet| packet.method).is_some_and(|method| method != Methods::Packet) {
+            return Err(Failure::Input("--method: only packets answer collectives of GPUs".to_owned()));
+        }
+        return on_gpus(&collective, &fabrics, output);
+    }
+    for part in request.parts()? {
         match (&part, ask.packet(), ask.packet().and_then(|packet| packet.method)) {
             // The simulator alone answers every benchmark, but nothing on a machine without a network.
             (Part::Cells(cells), Some(packet), Some(methods))
@@ -100,6 +109,17 @@ pub(crate) fn run(ask: &dyn Ask, output: &mut Output) -> Result<(), Failure> {
         }
     }
     ask.watching().map_or(Ok(()), |watching| watching.write(&runs, output))
+}
+
+/// A collective as the kernels of GPU clusters run it.
+fn on_gpus(collective: &Collective, fabrics: &[String], output: &mut Output) -> Result<(), Failure> {
+    let progress = output.progress("simulate", collective.steps() * fabrics.len() as u64);
+    let ticking = progress.ticking();
+    let records = collective.records(fabrics, &progress)?;
+    drop((ticking, progress));
+    output.table(Table::of_keys(&records, &SHOWN));
+    records.into_iter().for_each(|record| output.push(record));
+    Ok(())
 }
 
 /// By every engine of `methods` that answers.

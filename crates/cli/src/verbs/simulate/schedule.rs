@@ -1,0 +1,220 @@
+//! `hotlink simulate schedule`: schedules of any form on a fabric's packet network. `simulate goal` runs GOAL there, too.
+
+use crate::progress::Stopwatch;
+use crate::table::Table;
+use crate::values::Size;
+use crate::verbs::question::{RoutesArgs, VariantArgs};
+use crate::words::word;
+use crate::{Failure, output::Output};
+use hotlink_fabric::units::Time;
+use hotlink_results::write_with;
+use hotlink_schedule::{Options, Read};
+use hotlink_study::options::{Paths, Rates};
+use hotlink_workloads::replay::Network;
+use hotlink_workloads::schedule::Scheduled;
+use std::path::PathBuf;
+
+use super::options::UncertainArgs;
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  hotlink simulate schedule traces/ --fabric hgx-h100-rail --json
+  hotlink simulate schedule plan.json --size 64MiB --fabric hgx-h100-rail
+  hotlink simulate schedule trace.bin --fabric ib-ndr-fat-tree2 --overhead 0.5us --eager 64KiB
+  hotlink simulate schedule trace.goal --write trace.json
+
+A schedule is a file of GOAL (text or binary), a plan of MSCCL (XML) or MSCCL++ (JSON), a JSON file in hotlink's own form
+(docs/schedules.md), or a folder or prefix of Chakra execution traces, NAME.RANK.et for every rank. The form is told by the
+content. Rank i runs on node i.")]
+pub(crate) struct Args {
+    /// The schedule: a file, a folder or prefix of traces, or - for standard input.
+    path: String,
+    /// Fabrics: names of the catalog or files.
+    #[arg(long, value_delimiter = ',', required_unless_present = "write", value_name = "LIST")]
+    fabric: Vec<String>,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    network: NetworkArgs,
+    /// Write the schedule to this file instead: .goal, .bin (binary GOAL), or .json.
+    #[arg(long, value_name = "FILE", conflicts_with = "fabric")]
+    write: Option<PathBuf>,
+}
+
+/// What files of schedules do not tell.
+#[derive(clap::Args, Clone, Debug)]
+pub(super) struct ReadArgs {
+    /// Bytes of the collective of a plan of MSCCL or MSCCL++: the larger of its input and output.
+    #[arg(long, value_name = "SIZE")]
+    size: Option<Size>,
+    /// Operations a second of computations that state operations and no time (Chakra).
+    #[arg(long, value_name = "N", value_parser = flops)]
+    flops: Option<f64>,
+    /// Groups of Chakra traces, {"NAME": [RANKS]} [default: comm_group.json beside them].
+    #[arg(long, value_name = "FILE")]
+    groups: Option<PathBuf>,
+}
+
+/// How messages cross the packet network.
+#[derive(clap::Args, Clone, Debug)]
+pub(super) struct NetworkArgs {
+    #[command(flatten)]
+    routes: RoutesArgs,
+    #[command(flatten)]
+    variant: VariantArgs,
+    /// Nodes of the fabric [default: one for each rank].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
+    nodes: Option<u32>,
+    /// A processor's time to send or receive a message, such as 0.5us.
+    #[arg(long, value_name = "TIME", default_value = "0us", value_parser = time)]
+    overhead: Time,
+    /// Messages of more bytes ask the receiver first (rendezvous) [default: none do].
+    #[arg(long, value_name = "SIZE")]
+    eager: Option<Size>,
+    /// Rates of the resources: theoretical (gross), or measured where a measurement is known (a calibration).
+    #[arg(long, value_parser = word::<Rates>(), default_value_t = Rates::Measured)]
+    capacities: Rates,
+    /// Seed of every random choice.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Largest payload of a packet, within the fabric's limit.
+    #[arg(long, value_name = "SIZE")]
+    packet_size: Option<Size>,
+    /// Which of equal paths a packet takes. Default: the technology's.
+    #[arg(long, value_parser = word::<Paths>())]
+    paths: Option<Paths>,
+    /// Plan of links and switches that fail, come back or degrade.
+    #[arg(long, value_name = "PLAN.toml")]
+    faults: Option<String>,
+    #[command(flatten)]
+    uncertain: UncertainArgs,
+}
+
+fn flops(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| "must be a number above 0, such as 1e15".to_owned())
+}
+
+/// A time with its unit.
+fn time(text: &str) -> Result<Time, String> {
+    let units = [("ns", 1e3), ("us", 1e6), ("ms", 1e9), ("s", 1e12)];
+    let found = units.iter().find_map(|(unit, ps)| Some((text.strip_suffix(unit)?.trim().parse::<f64>().ok()?, ps)));
+    let ps = found.map(|(number, ps)| number * ps).filter(|ps| (0.0..=1e12).contains(ps));
+    ps.map(|ps| Time(ps.round() as u64)).ok_or_else(|| "must be a time from 0 to 1s, such as 500ns or 0.5us".to_owned())
+}
+
+impl ReadArgs {
+    fn options(&self) -> Options {
+        let ReadArgs { size, flops, groups } = self.clone();
+        Options { bytes: size.map(|size| size.0), flops, groups, ..Options::default() }
+    }
+}
+
+impl NetworkArgs {
+    /// Whether anything but the defaults was asked for, which only packets know.
+    pub(super) fn asks(&self) -> bool {
+        self.nodes.is_some()
+            || self.overhead.0 > 0
+            || self.eager.is_some()
+            || self.packet_size.is_some()
+            || self.paths.is_some()
+            || self.faults.is_some()
+            || self.uncertain.sensitivity
+    }
+
+    /// The question about a schedule.
+    pub(super) fn scheduled(&self, path: &str, calc_unit: Time) -> Result<Scheduled, Failure> {
+        let packet_size = self.packet_size.map(|size| u32::try_from(size.0).unwrap_or(u32::MAX));
+        let network = Network {
+            capacities: self.capacities,
+            seed: self.seed,
+            paths: self.paths.map(Into::into),
+            packet_size,
+            overhead: self.overhead,
+            eager_max: self.eager.map_or(u64::MAX, |size| size.0),
+            faults: self.faults.clone(),
+        };
+        Ok(Scheduled { calc_unit, nodes: self.nodes, network, vary: self.uncertain.vary(), ..Scheduled::of(path) })
+    }
+
+    /// The fabric with what is other in it.
+    pub(super) fn fabric(&self, name: &str) -> String {
+        self.routes.of(&self.variant.of(name))
+    }
+}
+
+/// What the table for people shows.
+pub(super) const SHOWN: [&str; 13] = [
+    "fabric",
+    "benchmark",
+    "schedule",
+    "ranks",
+    "operations",
+    "messages",
+    "latency_us",
+    "bound_latency_us",
+    "efficiency",
+    "limiting_resource",
+    "hot_link",
+    "events",
+    "wall_s",
+];
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    let scheduled = args.network.scheduled(&args.path, Time(1_000))?;
+    let scheduled = Scheduled { options: args.read.options(), ..scheduled };
+    if let Some(path) = &args.write {
+        return write(&scheduled.read()?, path);
+    }
+    let fabrics: Vec<String> = args.fabric.iter().map(|fabric| args.network.fabric(fabric)).collect();
+    on_packets(&scheduled, "schedule", &fabrics, output)
+}
+
+/// Runs a schedule on the packet networks of fabrics.
+pub(super) fn on_packets(
+    scheduled: &Scheduled,
+    benchmark: &str,
+    fabrics: &[String],
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let progress = output.progress("simulate", fabrics.len() as u64);
+    let ticking = progress.ticking();
+    let mut records = Vec::new();
+    for fabric in fabrics {
+        records.extend(scheduled.run(fabric, benchmark, &Stopwatch)?);
+        progress.step();
+    }
+    drop((ticking, progress));
+    output.table(Table::of_keys(&records, &SHOWN));
+    records.into_iter().for_each(|record| output.push(record));
+    Ok(())
+}
+
+fn write(Read { schedule, unit_ps, .. }: &Read, path: &std::path::Path) -> Result<(), Failure> {
+    let unit_ps = unit_ps.unwrap_or(1_000);
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("goal") => write_with("--write", path, |mut out| schedule.write(&mut out))?,
+        Some("bin") => write_with("--write", path, |mut out| schedule.write_binary(&mut out))?,
+        Some("json") => write_with("--write", path, |out| writeln!(out, "{}", schedule.to_json(unit_ps)))?,
+        _ => {
+            let what = format!("--write {}: must end in .goal, .bin or .json", path.display());
+            return Err(Failure::Input(what));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(time("0.5us"), Ok(Time(500_000)));
+        assert_eq!(time("20 ns"), Ok(Time(20_000)));
+        for wrong in ["5", "-1us", "2s", "us", "1 min"] {
+            assert!(time(wrong).is_err(), "{wrong}");
+        }
+        assert!(flops("0").is_err() && flops("1e15") == Ok(1e15));
+    }
+}

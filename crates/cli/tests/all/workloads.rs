@@ -1,0 +1,164 @@
+//! Schedules and GPU collectives by the command, and nccl-tests' results beside their bounds.
+
+use crate::common::{hotlink, place, records_of, refuses};
+use serde_json::Value;
+use std::path::Path;
+
+fn records(line: &str, folder: &Path) -> Vec<Value> {
+    records_of(&hotlink(&format!("{line} --json"), folder))
+}
+
+const PAIR: &str = "num_ranks 2\nrank 0 {\n  send 65536b to 1\n}\nrank 1 {\n  a: recv 65536b from 0\n  b: calc 1000\n  b requires a\n}\n";
+
+#[test]
+fn a_goal_schedule_runs_by_packets_and_by_loggp_and_in_every_form() {
+    let folder = place("workloads-goal");
+    std::fs::write(folder.join("trace.goal"), PAIR).unwrap();
+    let packets = &records("simulate goal trace.goal --fabric ib-ndr-fat-tree2", &folder)[0];
+    assert_eq!((&packets["method"], &packets["benchmark"]), (&"packet".into(), &"goal".into()), "{packets}");
+    let latency = packets["latency_us"].as_f64().unwrap();
+    // 64 KiB at 50 GB/s, a microsecond of computation, and the way.
+    assert!(latency > 1.0 + 65_536.0 / 50_000.0 && latency < 5.0, "{packets}");
+    let efficiency = packets["efficiency"].as_f64().unwrap();
+    assert!(efficiency > 0.8 && efficiency <= 1.0, "{packets}");
+    for name in ["trace.bin", "trace.json", "again.goal"] {
+        assert!(hotlink(&format!("simulate schedule trace.goal --write {name}"), &folder).status.success(), "{name}");
+        let again = &records(&format!("simulate schedule {name} --fabric ib-ndr-fat-tree2"), &folder)[0];
+        assert_eq!(
+            (&again["trace_hash"], &again["latency_us"]),
+            (&packets["trace_hash"], &packets["latency_us"]),
+            "{name}"
+        );
+    }
+    let loggp = &records("simulate goal trace.bin --loggp L=1us,o=0,g=0,G=0", &folder)[0];
+    assert_eq!((&loggp["method"], loggp["latency_us"].as_f64()), (&"loggp".into(), Some(2.0)));
+    refuses(
+        &folder,
+        &[
+            ("simulate goal trace.goal --fabric ib-ndr-fat-tree2 --method loggp", "loggp_latency is missing"),
+            ("simulate goal trace.goal --loggp L=1us,o=0,g=0,G=0 --overhead 1us", "are of packets"),
+            ("simulate goal --generate barrier:tree --ranks 4 --fabric ib-qdr", "--write FILE"),
+            ("simulate schedule nothing --fabric ib-qdr", "nothing: cannot be read"),
+            ("simulate schedule trace.goal --fabric ib-qdr --overhead 5", "must be a time from 0 to 1s"),
+        ],
+    );
+}
+
+#[test]
+fn what_can_never_end_is_an_error_with_its_line_before_anything_runs() {
+    let folder = place("workloads-stuck");
+    std::fs::write(folder.join("s.goal"), PAIR.replace("tag", "").replace("from 0", "from 0 tag 9")).unwrap();
+    refuses(
+        &folder,
+        &[
+            ("simulate goal s.goal --fabric ib-qdr", "s.goal:6: 2 operations never end"),
+            ("simulate schedule s.goal --fabric ib-qdr", "s.goal:6: 2 operations never end"),
+            ("simulate goal s.goal --loggp L=1us,o=0,g=0,G=0", "s.goal:6"),
+        ],
+    );
+}
+
+#[test]
+fn chakra_traces_run_on_a_gpu_cluster() {
+    let folder = place("workloads-chakra");
+    let traces = Path::new(env!("CARGO_MANIFEST_DIR")).join("../schedule/tests/data/chakra");
+    let line = format!("simulate schedule {} --fabric gpu-rail,hgx-h100-rail,ib-qdr", traces.display());
+    for record in records(&line, &folder) {
+        assert_eq!((&record["format"], &record["ranks"]), (&"chakra".into(), &4.into()), "{record}");
+        // The slowest rank computes for 13 us first.
+        assert!(record["latency_us"].as_f64() > Some(13.0), "{record}");
+        let efficiency = record["efficiency"].as_f64().unwrap();
+        assert!(efficiency > 0.1 && efficiency <= 1.000_001, "{record}");
+    }
+}
+
+#[test]
+fn collectives_of_gpus_run_by_every_algorithm_below_their_bounds() {
+    let folder = place("workloads-gpus");
+    let line =
+        "simulate allreduce --fabric hgx-h100-rail --nodes 16 --size 1MiB --algorithm ring,tree,hierarchical,nvls";
+    let found = records(line, &folder);
+    let names: Vec<&str> = found.iter().map(|record| record["algorithm"].as_str().unwrap()).collect();
+    assert_eq!(names, ["ring", "tree", "hierarchical", "nvls"]);
+    for record in &found {
+        let efficiency = record["efficiency"].as_f64().unwrap();
+        assert!(efficiency > 0.01 && efficiency <= 1.000_001, "{record}");
+        assert_eq!(record["stack"], "gpu");
+        assert!(record["bus_bandwidth_MBps"].as_f64() <= record["bound_bus_bandwidth_MBps"].as_f64(), "{record}");
+        assert!(record["estimates"].to_string().contains("gpu_reduce_rate"), "{record}");
+    }
+    // The message stack still answers where one of its choices is made.
+    let stack = &records("simulate allreduce --fabric hgx-h100-rail --nodes 8 --size 64 --warmup 1", &folder)[0];
+    assert_ne!(stack["stack"], "gpu", "{stack}");
+    refuses(
+        &folder,
+        &[
+            (
+                "simulate allreduce --fabric hgx-h100-rail --nodes 16 --algorithm rabenseifner",
+                "allreduce on GPUs has ring, tree",
+            ),
+            ("simulate allreduce --fabric hgx-h100-rail --nodes 12", "must be whole domains"),
+            ("simulate alltoall --fabric hgx-h100-rail --nodes 16 --links", "--links"),
+        ],
+    );
+}
+
+/// A log of 4 hosts of 8 GPUs with one row of this bus bandwidth; `log`: lines of NCCL's own.
+fn log(bus: f64, log: &str) -> String {
+    let ranks: String = (0..32)
+        .map(|rank| {
+            format!("#  Rank {rank:2} Group  0 Pid  1 on  n{} device {} [0000:17:00] H100\n", rank / 8, rank % 8)
+        })
+        .collect();
+    let (bytes, algorithm) = (1u64 << 30, bus / (2.0 * 31.0 / 32.0));
+    let us = bytes as f64 / algorithm / 1e3;
+    format!(
+        "# nccl-tests version 2.17.6\n# Collective test starting: all_reduce_perf\n{ranks}{log}\
+         # size count type redop root time algbw busbw #wrong\n\
+         {bytes} 1 float sum -1 {us:.2} {algorithm:.3} {bus:.3} 0\n# Avg bus bandwidth : {bus}\n"
+    )
+}
+
+#[test]
+fn nccl_tests_are_judged_by_algorithm_protocol_and_level() {
+    let folder = place("workloads-nccl");
+    let told = |bus: f64, lines: &str, more: &str| {
+        std::fs::write(folder.join("log.txt"), log(bus, lines)).unwrap();
+        let output =
+            hotlink(&format!("import nccl-tests log.txt --fabric hgx-h100-rail --nodes 32{more} --json"), &folder);
+        (records_of(&output)[0].clone(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let near = |record: &Value, key: &str, expected: f64| {
+        let found = record[key].as_f64().unwrap_or_else(|| panic!("{key}: {record}"));
+        assert!((found / expected - 1.0).abs() < 0.01, "{key} is {found}, not {expected}");
+    };
+    // 4 x 8 H100 at 350 GB/s: eight NICs of 50 GB/s bind a ring, not NVLink.
+    let (record, said) = told(350.0, "", "");
+    near(&record, "bound_bus_bandwidth_MBps", 397_000.0);
+    near(&record, "efficiency", 0.88);
+    near(&record, "bound_nvlink_domain_MBps", 450_000.0);
+    near(&record, "bound_pcie_MBps", 504_000.0);
+    assert_eq!((&record["limiting_resource"], &record["bound_algorithm"]), (&"NIC".into(), &"ring".into()));
+    assert_eq!((&record["nodes"], said.as_str()), (&32.into(), ""));
+    // More than a ring can, within what another algorithm can: not impossible.
+    let (record, said) = told(420.0, "", "");
+    assert!(
+        record["efficiency"].as_f64() > Some(1.0) && record["impossible"].is_null() && said.is_empty(),
+        "{record} {said}"
+    );
+    let (record, said) = told(900.0, "", "");
+    assert!(record["impossible"] == true && said.contains("impossible"), "{record} {said}");
+    // NCCL's own log, and the user, name what ran.
+    let (record, _) = told(150.0, "n0:1:1 [0] NCCL INFO AllReduce: 1073741824 Bytes -> Algo 1 proto 0 time 9.5\n", "");
+    assert_eq!((&record["bound_algorithm"], &record["bound_protocol"]), (&"ring".into(), &"ll".into()));
+    near(&record, "bound_bus_bandwidth_MBps", 397_000.0 / 2.0);
+    let (record, _) = told(350.0, "", " --algorithm tree --protocol ll128");
+    assert_eq!((&record["bound_algorithm"], &record["bound_protocol"]), (&"tree".into(), &"ll128".into()));
+    refuses(
+        &folder,
+        &[
+            ("import nccl-tests log.txt --fabric hgx-h100-rail --algorithm magic", "must be one of ring, tree"),
+            ("import nccl-tests log.txt --fabric hgx-h100-rail --algorithm collnet", "has no such allreduce"),
+        ],
+    );
+}
