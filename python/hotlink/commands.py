@@ -221,12 +221,12 @@ def simulate_schedule(
     eager: int | str | None = None,
     seed: int = 1,
 ) -> Result:
-    """A schedule on a fabric's packet network: GOAL, Chakra traces, plans of MSCCL and MSCCL++, or JSON (docs/schedules.md).
+    """A schedule on a fabric's packet network: GOAL, Chakra traces, plans of MSCCL and MSCCL++, or JSON.
 
-    ``path`` is a file, or a folder or prefix of traces. ``size`` is that of a plan's collective, ``flops`` the operations
-    a second of computations that state operations and no time, ``groups`` a file with the groups of traces. A message
-    takes a processor ``overhead_us`` on each side; one of more than ``eager`` bytes asks the receiver first. Raises
-    `InputError`, with file and line or node.
+    ``path`` is a file, or a folder or prefix of traces (docs/schedules.md says more). ``size`` is that of a plan's
+    collective, ``flops`` the operations a second of computations that state operations and no time, ``groups`` a file
+    with the groups of traces. A message takes a processor ``overhead_us`` on each side; one above ``eager`` bytes
+    asks the receiver first. Raises `InputError`, with file and line or node.
     """
     network, groups_file = fspath(fabric), None if groups is None else fspath(groups)
     where = fspath(path)

@@ -147,7 +147,9 @@ impl Reader<'_> {
                 format!("metadata of version `{version}` (allowed: {VERSION}): no Chakra trace, or of another version");
             return Err(ReadError::new(file, "", what));
         }
-        let (mut known, mut waits): (HashMap<u64, (Local, Local)>, Vec<(u64, Local, Vec<u64>)>) = Default::default();
+        // First and last operation of each node; who waits for which nodes.
+        let mut known: HashMap<u64, (Local, Local)> = HashMap::new();
+        let mut waits: Vec<(u64, Local, Vec<u64>)> = Vec::new();
         let mut nth = BTreeMap::new();
         loop {
             let message = wire.message().map_err(|what| broken(&wire, what))?;

@@ -63,7 +63,7 @@ pub(super) fn all(draft: &mut Draft, machine: &Machine, which: Which, bytes: u64
                     done = between.last;
                 }
                 if gathers && domain > 1 {
-                    let mut inner = lane.beside(2 * STAGE | channel as u8, stages[2]);
+                    let mut inner = lane.beside((2 * STAGE) | channel as u8, stages[2]);
                     done.into_iter().for_each(|op| inner.also_after(op));
                     // Both stages within the domain use the same pairs.
                     inner.tag = channel + u32::from(STAGE);

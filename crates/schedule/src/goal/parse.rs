@@ -114,9 +114,12 @@ impl Labels {
     }
 }
 
+/// A label, with its line and column.
+type Placed = (Box<[u8]>, (usize, usize));
+
 /// A dependency whose labels were not all known yet, with their lines and columns.
 struct Forward {
-    labels: [(Box<[u8]>, (usize, usize)); 2],
+    labels: [Placed; 2],
     start_only: bool,
 }
 
@@ -168,7 +171,7 @@ impl<R: Read> Parser<R> {
             self.statement(rank, builder, labels, &mut forward)?;
         }
         for Forward { labels: [after, before], start_only } in &forward {
-            let find = |(label, (line, column)): &(Box<[u8]>, (usize, usize))| {
+            let find = |(label, (line, column)): &Placed| {
                 let what = || format!("label `{}` is unknown", show(label));
                 let unknown = || GoalError { line: *line, column: *column, what: what() };
                 labels.get(label).ok_or_else(|| Wrong::Placed(unknown()))
