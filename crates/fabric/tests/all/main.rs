@@ -9,6 +9,7 @@ mod forms;
 mod forms_and_load;
 mod hyperx;
 mod import;
+mod injection;
 mod load_cube;
 mod load_pairs;
 mod paths;
