@@ -62,7 +62,7 @@ const SIMULATED: &[&str] = &[
     "simulate barrier --fabric qsnet --nodes 4 --algorithm hardware,nic,dissemination",
     "simulate deposit --fabric k98-sci --series local,dma --size 64",
     "simulate cache-study --uses 20 --buffers 4",
-    "simulate schedule ../schedule/tests/data/chakra --fabric hgx-h100-rail --overhead 1us --eager 1KiB",
+    "simulate schedule ../schedule/tests/data/chakra --fabric hgx-h100-rail --overhead 1us",
     "simulate schedule ../schedule/tests/data/ring.xml --size 64KiB --fabric ib-qdr --sensitivity",
     "simulate allreduce --fabric hgx-h100-rail --nodes 8 --size 64KiB --algorithm ring,tree,hierarchical,nvls",
     "simulate allgather --fabric hgx-h100-rail --nodes 8 --size 64KiB",
