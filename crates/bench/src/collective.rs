@@ -6,7 +6,7 @@ use crate::tuned::{blank, together};
 use crate::{Bench, Plan, Samples, Summary};
 use hotlink_fabric::background::{BackgroundSpec, Turns, WINDOW};
 use hotlink_fabric::units::Time;
-use hotlink_message::{Combine, Element, Endpoint, Error, Operation, Tag};
+use hotlink_message::{CollectiveCall, Combine, Element, Endpoint, Error, Operation, Tag};
 use hotlink_port::{Kind, Span};
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
@@ -44,6 +44,11 @@ impl Which {
     /// Whether operations in a row flow into each other, since some ranks hear of no other, or none of them.
     pub fn flows(self) -> bool {
         matches!(self, Which::Bcast | Which::Reduce | Which::Gather | Which::Scatter)
+    }
+    /// A call of it, as rules of MPIs see it: of elements of 8 bytes.
+    pub fn call(self, ranks: u32, bytes: u64) -> CollectiveCall {
+        let (collective, is_uneven) = (self.collective(), self == Which::Alltoallv);
+        CollectiveCall { collective, is_uneven, ranks, bytes, element_bytes: 8 }
     }
     /// The operation that it times.
     pub fn collective(self) -> hotlink_message::Collective {

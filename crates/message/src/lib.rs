@@ -43,6 +43,7 @@ mod wire;
 
 pub use cache::{CacheStats, Policy};
 pub use collectives::algorithm::{Algorithm, Collective};
+pub use collectives::rules::{Call as CollectiveCall, Rules, Way};
 pub use comm::Comm;
 pub use endpoint::{Endpoint, Exposed};
 pub use hotlink_port::{Combine, Element, Operation};

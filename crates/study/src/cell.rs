@@ -7,7 +7,7 @@ use hotlink_bench::is::Class;
 use hotlink_bench::{Calls, Direction, Kernel, Watching, Which};
 use hotlink_fabric::background::BackgroundSpec;
 use hotlink_fabric::technology::Technology;
-use hotlink_message::Algorithm;
+use hotlink_message::{Algorithm, Way};
 
 /// Everything that decides the outcome of one simulation.
 #[derive(Clone, Debug, PartialEq)]
@@ -156,7 +156,7 @@ pub struct Program {
     /// What carries messages.
     pub via: Via,
     /// How a collective runs; by default what the cost model picks.
-    pub algorithm: Option<Algorithm>,
+    pub algorithm: Option<Way>,
     /// Rounds before those that count.
     pub warmup: u64,
     /// Traffic beside it.
@@ -167,6 +167,22 @@ pub struct Program {
     pub raw: bool,
     /// Observers and faults on the ranks' ports.
     pub watching: Option<Watching>,
+}
+
+impl Program {
+    /// The algorithm that is asked for, on so many nodes and with messages of `size` bytes.
+    ///
+    /// # Errors
+    /// An MPI takes one there that is none of ours.
+    pub fn asked(&self, nodes: u32, size: u64) -> Result<Option<Algorithm>, String> {
+        let (ProgramBench::Collective(which), Some(way)) = (&self.bench, self.algorithm) else { return Ok(None) };
+        way.algorithm(which.call(nodes, size)).map(Some).map_err(|what| format!("--algorithm {what}"))
+    }
+
+    /// Who chose the algorithm, where none chose it but `usual`.
+    pub fn algorithm_by(&self, usual: &'static str) -> &'static str {
+        self.algorithm.map_or(usual, Way::chosen_by)
+    }
 }
 
 /// One point of a benchmark of streams.

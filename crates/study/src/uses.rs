@@ -12,7 +12,7 @@ use crate::{Error, Source, Unwatched};
 use hotlink_bench::is::Class;
 use hotlink_bench::{Calls, Direction, Record, Which};
 use hotlink_fabric::ledger::Ledger;
-use hotlink_message::Algorithm;
+use hotlink_message::{Algorithm, Way};
 use hotlink_sim::qsnet::{Algorithm as Own, Collective};
 use std::collections::BTreeMap;
 
@@ -114,8 +114,8 @@ fn questions() -> Vec<(&'static str, Form)> {
     let saturation = What::Saturation { pairs: vec![(0, 1)], messages: 8, window: None, counted: "pairs" };
     all.push(("simulate saturation", timed(saturation, 8192)));
     for which in WHICH {
-        let names: &[Option<Algorithm>] = match which {
-            Which::Allreduce => &[None, Some(Algorithm::Hardware)],
+        let names: &[Option<Way>] = match which {
+            Which::Allreduce => &[None, Some(Way::By(Algorithm::Hardware))],
             _ => &[None],
         };
         for algorithm in names {

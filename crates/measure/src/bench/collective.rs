@@ -5,7 +5,7 @@ use crate::pass::Pass;
 use crate::request as asked;
 use crate::session::{Session, summary};
 use hotlink_bench::{Collected, Collective, Record, Samples, Start, Summary, Which, part};
-use hotlink_message::Algorithm;
+use hotlink_message::{Algorithm, Way};
 use hotlink_study::Error;
 use hotlink_study::options::Memory;
 
@@ -18,13 +18,13 @@ pub(crate) fn algorithms<'a>(
     session: &Session<'_>,
     which: Which,
     names: impl Iterator<Item = &'a String>,
-) -> Result<Vec<Option<Algorithm>>, Error> {
+) -> Result<Vec<Option<Way>>, Error> {
     let wrong = |what: String| Error::Input(format!("--algorithm: {what}"));
     let via = session.via();
-    let named = |name: &String| match Algorithm::named(which.collective(), name).map_err(wrong)? {
+    let named = |name: &String| match Way::named(which.collective(), name).map_err(wrong)? {
         _ if session.is_mpi() => Err(wrong(format!("`{name}` with --via mpi: that MPI chooses for itself"))),
-        Algorithm::Hardware => Err(wrong(format!("`hardware`: --via {via} has none; see hotlink simulate"))),
-        algorithm => Ok(Some(algorithm)),
+        Way::By(Algorithm::Hardware) => Err(wrong(format!("`hardware`: --via {via} has none; see hotlink simulate"))),
+        way => Ok(Some(way)),
     };
     let algorithms: Vec<_> = names.map(named).collect::<Result<_, _>>()?;
     Ok(if algorithms.is_empty() { vec![None] } else { algorithms })
@@ -39,7 +39,7 @@ pub(crate) fn run(which: Which, asked: &asked::Collective, pass: &mut Pass<'_>) 
 pub(crate) fn by(
     which: Which,
     asked: &asked::Collective,
-    algorithms: &[Option<Algorithm>],
+    ways: &[Option<Way>],
     pass: &mut Pass<'_>,
 ) -> Result<(), Error> {
     let session = pass.session;
@@ -52,7 +52,7 @@ pub(crate) fn by(
         session.fits(sizes, ranks, blocks(which, ranks))?;
     }
     let mut hand_off_us = session.hand_off_us()?.unwrap_or(0.0);
-    pass.expect(ranks.len() * sizes.len() * algorithms.len());
+    pass.expect(ranks.len() * sizes.len() * ways.len());
     for &ranks in &ranks {
         let over = session.oversubscribed(ranks);
         for &size in sizes {
@@ -61,7 +61,9 @@ pub(crate) fn by(
             let bench = Collective { which, size, private, start, background, plan: session.plan() };
             let copy_mbps = session.copy_rate(size, ranks)?;
             let copy_us = copy_mbps.map_or(0.0, |mbps| written(which, size, ranks) / mbps);
-            for &algorithm in algorithms {
+            for &way in ways {
+                let algorithm = way.map(|way| way.algorithm(which.call(ranks, size))).transpose();
+                let algorithm = algorithm.map_err(|what| Error::Input(format!("--algorithm {what}")))?;
                 let results: Vec<Collected> = match algorithm {
                     Some(algorithm) => session.run_by(ranks, &bench, (which.collective(), algorithm))?,
                     None => session.run(ranks, &bench)?,
@@ -73,6 +75,9 @@ pub(crate) fn by(
                 }
                 if let Some(algorithm) = algorithm {
                     record.set("algorithm", algorithm.name());
+                }
+                if let Some(Way::As(rules)) = way {
+                    record.set("algorithm_by", rules.source());
                 }
                 pass.push(record);
                 pass.step();

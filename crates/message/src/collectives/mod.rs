@@ -26,6 +26,7 @@ mod bcast;
 mod gather;
 mod ordered;
 mod reduce;
+pub mod rules;
 pub(crate) mod tags;
 mod tree;
 

@@ -8,7 +8,7 @@ use crate::simulate::loggp::is_calibrated;
 use crate::{Error, Source, Watch};
 use hotlink_bench::Which;
 use hotlink_fabric::traffic::sample_seed;
-use hotlink_message::Algorithm;
+use hotlink_message::Way;
 use hotlink_sim::Settings;
 
 /// The simulated network.
@@ -39,7 +39,7 @@ impl Question {
             Asked::Collective(_) => {
                 let which = self.collective().map_err(|error| error.to_string())?.expect("a collective");
                 let name = self.algorithm.as_deref();
-                let algorithm = name.map(|name| Algorithm::named(which.collective(), name)).transpose();
+                let algorithm = name.map(|name| Way::named(which.collective(), name)).transpose();
                 self.program(ProgramBench::Collective(which), algorithm.map_err(|what| format!("--algorithm: {what}"))?)
             }
         };
@@ -50,7 +50,7 @@ impl Question {
         Ok(Cell { capacities, paths, ethernet, ..Cell::plain(&self.machine, nodes, size, what, seed) })
     }
 
-    fn program(&self, bench: ProgramBench, algorithm: Option<Algorithm>) -> What {
+    fn program(&self, bench: ProgramBench, algorithm: Option<Way>) -> What {
         What::Program(Program {
             bench,
             memory: Memory::Shared,

@@ -98,7 +98,12 @@ pub(super) const COMMON: &[Key] = &[
     key("resumptions", Count, "", "Times that a program was resumed"),
     key("barriers_safe", Count, "", "Barriers that were seen to be safe"),
     key("algorithm", Text, "", "How a collective runs"),
-    key("algorithm_by", Text, "", "Whether the algorithm was asked for or chosen by the cost model"),
+    key(
+        "algorithm_by",
+        Text,
+        "",
+        "Who chose the algorithm: asked, the cost model, or an MPI's rules and where these stand",
+    ),
     key("latency_us", Number, "us", "Time of one operation; of a message, half a round trip"),
     key("bandwidth_MBps", Number, "MB/s", "Payload per time, in 10^6 bytes"),
     key("bandwidth_per_node_MBps", Number, "MB/s", "Payload per time and node"),

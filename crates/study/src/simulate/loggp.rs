@@ -44,6 +44,9 @@ pub struct Predicted {
     pub ran: Ran,
 }
 
+/// Who chooses the algorithm of a collective where none is asked for, as records say it.
+const USUAL: &str = "what the machine's MPI is known to do";
+
 /// The algorithm of a collective on such a machine where none is asked for: what the MPI that it was calibrated with is
 /// known to do, and where nothing is known, all parts at once, trees of two and doubling.
 pub fn usual(machine: &Machine, which: Which, ranks: u32, size: u64) -> Algorithm {
@@ -216,14 +219,21 @@ pub fn run(cell: &Cell, spec: &FabricSpec, watch: &dyn Watch) -> Result<Vec<Reco
     let stage = &mut Stage::new(&machine, watching);
     let (records, ran) = match &cell.what {
         What::PingPong { between, .. } => one(ping_pong(stage, cell, *between, record)?),
-        What::AllToAll { .. } => one(timed(stage, cell, Which::Alltoall, None, record)?),
+        What::AllToAll { .. } => {
+            let (record, ran) = timed(stage, cell, Which::Alltoall, None, record)?;
+            one((record.with("algorithm_by", USUAL), ran))
+        }
         What::Program(program) => {
             if asks_for_adapters(program) {
                 return Err(no_network(spec));
             }
             match &program.bench {
                 ProgramBench::PingPong { between } => one(ping_pong(stage, cell, *between, record)?),
-                ProgramBench::Collective(which) => one(timed(stage, cell, *which, program.algorithm, record)?),
+                ProgramBench::Collective(which) => {
+                    let asked = program.asked(cell.nodes, cell.size)?;
+                    let (record, ran) = timed(stage, cell, *which, asked, record)?;
+                    one((record.with("algorithm_by", program.algorithm_by(USUAL)), ran))
+                }
                 ProgramBench::IntegerSort(class) => {
                     one(sorted_on(stage, *class, cell.nodes, record.with("benchmark", "is"))?)
                 }

@@ -32,6 +32,8 @@ use std::ops::Deref;
 /// A program on its way: it and what its ports' observers saw.
 struct Course<'p> {
     program: &'p Program,
+    /// The algorithm that is asked for, at this point.
+    asked: Option<Algorithm>,
     /// Of what the adapters carry: what the hosts take before and after.
     around_us: f64,
     seen: RefCell<Vec<Seen>>,
@@ -76,7 +78,8 @@ impl Program {
                 driver = driver.on_adapters().map_err(missing)?;
             }
         }
-        let course = Course { program: self, around_us, seen: RefCell::default() };
+        let asked = self.asked(cell.nodes, cell.size)?;
+        let course = Course { program: self, asked, around_us, seen: RefCell::default() };
         let records = match &self.bench {
             ProgramBench::PingPong { between } => course.pingpong(cell, &mut driver, plan, *between),
             ProgramBench::Semantics { postal } => course.semantics(cell, &mut driver, plan, *postal),
@@ -134,7 +137,7 @@ impl Program {
     fn run_name(&self, cell: &Cell, records: &[Record]) -> String {
         let benchmark = records.first().and_then(|record| record.text("benchmark")).unwrap_or_default();
         let Cell { fabric, nodes, size, .. } = cell;
-        let algorithm = self.algorithm.map_or(String::new(), |algorithm| format!(" {}", algorithm.name()));
+        let algorithm = self.algorithm.map_or(String::new(), |way| format!(" {}", way.name()));
         let direction = match &self.bench {
             ProgramBench::Stream(streamed) => format!(" {}", streamed.direction.name()),
             _ => String::new(),
@@ -151,7 +154,7 @@ impl Course<'_> {
     {
         let seed = 1;
         let mut algorithms = Vec::new();
-        if let (ProgramBench::Collective(which), Some(algorithm)) = (&self.bench, self.algorithm) {
+        if let (ProgramBench::Collective(which), Some(algorithm)) = (&self.bench, self.asked) {
             let collective = which.collective();
             if !algorithm.is_possible(collective, &driver.limits(ranks)) {
                 let name = &driver.adapter().limits.name;
@@ -303,7 +306,7 @@ impl Course<'_> {
         let times =
             each.iter().map(|samples| Ok(only(samples)? + self.around_us)).collect::<Result<Vec<f64>, String>>()?;
         let summary = Summary::of(&times).ok_or("no rank")?;
-        let ran = ranks.counters.algorithms[which.collective() as usize].or(self.algorithm);
+        let ran = ranks.counters.algorithms[which.collective() as usize].or(self.asked);
         let spec = &plan.fabric.spec;
         let is_own = ran == Some(Algorithm::Hardware);
         let reduces = matches!(which, Which::Reduce | Which::Allreduce);
@@ -319,7 +322,7 @@ impl Course<'_> {
         let mut record = self
             .head(cell, plan, driver, which.name())
             .with("algorithm", name)
-            .with("algorithm_by", if self.algorithm.is_some() || by_nic { "asked" } else { "cost model" })
+            .with("algorithm_by", if by_nic { "asked" } else { self.algorithm_by("cost model") })
             .with("latency_us", slowest);
         if let Some(own) = reduction {
             let formula = own.latency(cell.nodes, cell.size).map_err(|error| error.to_string())?;

@@ -6,7 +6,7 @@ use crate::options::{Alignment, Cache, Memory, Via, ZeroCopy};
 use hotlink_bench::{Watching, Which};
 use hotlink_fabric::background::BackgroundSpec;
 use hotlink_fabric::units::Time;
-use hotlink_message::Algorithm;
+use hotlink_message::Way;
 
 /// Choices of the message-passing stack. Of an empty list the usual value is taken.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -68,21 +68,21 @@ impl Programs {
         let bench = ProgramBench::Collective(which);
         let named = |name: &String| match name == Via::Nic.name() {
             true => Ok((Via::Nic, None)),
-            false => Algorithm::named(which.collective(), name).map(|algorithm| (Via::Adapter, Some(algorithm))),
+            false => Way::named(which.collective(), name).map(|way| (Via::Adapter, Some(way))),
         };
         let named: Result<Vec<_>, String> = names.iter().map(named).collect();
         let named = named.map_err(|what| Error::Input(format!("--algorithm: {what}, and nic")))?;
         if named.is_empty() {
             return Ok(self.of(nodes, &bench, &[None]));
         }
-        let of = |(via, algorithm): (Via, Option<Algorithm>)| match via {
+        let of = |(via, algorithm): (Via, Option<Way>)| match via {
             Via::Nic => Programs { via: vec![via], ..self.clone() }.of(nodes, &bench, &[None]),
             _ => self.of(nodes, &bench, &[algorithm]),
         };
         Ok(named.into_iter().flat_map(of).collect())
     }
     /// One program for each combination.
-    pub fn of(&self, nodes: u32, bench: &ProgramBench, algorithms: &[Option<Algorithm>]) -> Vec<What> {
+    pub fn of(&self, nodes: u32, bench: &ProgramBench, algorithms: &[Option<Way>]) -> Vec<What> {
         fn or<T: Copy>(given: &[T], usual: T) -> Vec<T> {
             if given.is_empty() { vec![usual] } else { given.to_vec() }
         }
@@ -93,7 +93,7 @@ impl Programs {
                 for &cache in &or(&self.cache, Cache::Lru) {
                     for &zero_copy in &or(&self.zero_copy, ZeroCopy::On) {
                         for &via in &or(&self.via, Via::Adapter) {
-                            let of = |&algorithm: &Option<Algorithm>| Program {
+                            let of = |&algorithm: &Option<Way>| Program {
                                 bench: bench.clone(),
                                 memory,
                                 align,

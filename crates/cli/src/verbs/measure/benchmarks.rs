@@ -330,7 +330,8 @@ pub(super) struct Collective {
     /// Bytes of each rank's part: a list or range, multiples of 8; a barrier has none.
     #[arg(long, value_name = "LIST", default_value = usual::COLLECTIVE_SIZES)]
     size: Sizes,
-    /// How, over this project's messages: by default what the cost model picks; a wrong name is told what there is.
+    /// How, over this project's messages: an algorithm, or mpich or openmpi for that MPI's own choice; by default what the
+    /// cost model picks; a wrong name is told what there is.
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     algorithm: Vec<String>,
     /// How ranks begin together: leaving a barrier before a row of operations or before each, or at an agreed moment of

@@ -23,7 +23,7 @@ pub(crate) struct Args {
     /// Sizes: a list or range, such as 4,9,16 or 2..1024..x2.
     #[arg(long, value_name = "LIST")]
     nodes: Counts,
-    /// How: hardware is the fabric's barrier network; nic is QsNet's adapters; by messages: central, tree, dissemination, n-way, tournament; as other MPIs also recursive-doubling, double-ring.
+    /// How: hardware is the fabric's barrier network; nic is QsNet's adapters; by messages: central, tree, dissemination, n-way, tournament; as other MPIs also recursive-doubling, double-ring; mpich or openmpi: by that MPI's own rules.
     #[arg(long, value_delimiter = ',', value_name = "LIST", default_value = "hardware")]
     algorithm: Vec<String>,
     /// The nodes are a partition with a top of its own, where the network can be cut.

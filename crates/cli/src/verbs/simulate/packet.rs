@@ -77,7 +77,8 @@ pub(crate) struct AllToAllArgs {
     /// The network alone, or a program on ranks; any option of the message stack asks for that.
     #[arg(long, value_parser = word::<Stack>())]
     stack: Option<Stack>,
-    /// How, over the message stack: linear, pairwise, bruck, ring; by default what the cost model picks.
+    /// How, over the message stack: linear, pairwise, bruck, ring; mpich or openmpi: by that MPI's own rules; by default what
+    /// the cost model picks.
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     algorithm: Vec<String>,
     #[command(flatten)]
@@ -116,11 +117,12 @@ pub(crate) struct TrafficArgs {
   hotlink simulate bcast --fabric qsnet --nodes 64 --size 8..1MiB --algorithm hardware,tree --background uniform:1.0
   hotlink simulate bcast --fabric ib-ndr-fat-tree3 --nodes 1024 --size 8..1MiB --algorithm binomial,pipelined
   hotlink simulate allreduce --fabric sharp --nodes 128 --size 8,4KiB --algorithm hardware,recursive-doubling
-  hotlink simulate allreduce --fabric slingshot-dragonfly --nodes 256 --size 64KiB,16MiB")]
+  hotlink simulate allreduce --fabric slingshot-dragonfly --nodes 256 --size 64KiB,16MiB
+  hotlink simulate bcast --fabric ib-ndr-fat-tree2 --nodes 16 --size 8..1MiB --algorithm mpich,openmpi")]
 pub(crate) struct CollectiveArgs {
     #[command(flatten)]
     packet: PacketArgs,
-    /// How; by default what the cost model picks.
+    /// How; mpich or openmpi: by that MPI's own rules for size and ranks; by default what the cost model picks.
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     algorithm: Vec<String>,
     #[command(flatten)]
