@@ -78,8 +78,38 @@ pub const QUANTITIES: [(&str, bool); 12] = [
     ("saturation_us", true),
 ];
 
+/// Records of a site's own network: nearly all of their numbers and texts came out.
+const OF_SITES: [&str; 5] = ["inspection", "failures", "groups", "reroute", "job"];
+/// What was asked of a site's network, or names the row.
+const ASKED_OF_SITES: [&str; 12] = [
+    "fabric",
+    "benchmark",
+    "method",
+    "routes",
+    "permutations",
+    "rings",
+    "shifts",
+    "seed",
+    "part",
+    "failed",
+    "group",
+    "placement",
+];
+/// What is compared of a site's network: shares, of which more is better.
+const SHARES: [&str; 6] = [
+    "all_to_all_share",
+    "permutation_median_share",
+    "ring_median_share",
+    "shift_median_share",
+    "kept_share",
+    "ring_share",
+];
+
 /// Whether a field says what was asked: text, whole numbers, and the few fractions that are options.
-fn is_parameter(key: &str, value: &Value) -> bool {
+fn is_parameter(record: &Record, key: &str, value: &Value) -> bool {
+    if record.text("benchmark").is_some_and(|benchmark| OF_SITES.contains(&benchmark)) {
+        return ASKED_OF_SITES.contains(&key) && !value.is_null();
+    }
     match value {
         Value::String(_) => !TOLD.contains(&key),
         Value::Number(number) if number.is_f64() => ASKED.contains(&key),
@@ -90,7 +120,7 @@ fn is_parameter(key: &str, value: &Value) -> bool {
 
 /// The fields of a record that say what was asked.
 pub fn parameters(record: &Record) -> impl Iterator<Item = (&str, &Value)> {
-    record.fields().filter(|(key, value)| is_parameter(key, value))
+    record.fields().filter(|(key, value)| is_parameter(record, key, value))
 }
 
 /// Whether a quantity is the better, the less it is.
@@ -200,7 +230,7 @@ pub fn side((name, results): Side<'_>, ignore: &[String]) -> Result<BTreeMap<Ide
             // A measured computation is so many times the message's own time, which no two runs share.
             let is_measured = record.text("method") == Some("measured");
             let fields = record.fields().filter(|(key, _)| !(is_measured && *key == "compute_us"));
-            let fields = fields.filter(|(key, value)| is_parameter(key, value));
+            let fields = fields.filter(|(key, value)| is_parameter(record, key, value));
             let kept = fields.filter(|(key, _)| !ignore.iter().any(|ignored| ignored == key));
             let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             let mut identity: BTreeMap<String, String> =
@@ -220,9 +250,10 @@ pub fn side((name, results): Side<'_>, ignore: &[String]) -> Result<BTreeMap<Ide
 
 /// What is compared of a record: what its interval is of, or every known quantity.
 fn quantities(record: &Record) -> Vec<&'static str> {
-    let known = QUANTITIES.iter().map(|(key, _)| *key).filter(|key| record.number(key).is_some());
+    let known = QUANTITIES.iter().map(|(key, _)| *key).chain(SHARES).filter(|key| record.number(key).is_some());
     match record.text("statistic_of") {
-        Some(of) => known.filter(|key| *key == of).collect(),
+        // A simulated collective says more behind the key: "latency_us of the ranks, ...".
+        Some(of) => known.filter(|key| of.split(' ').next() == Some(*key)).collect(),
         None => known.collect(),
     }
 }
@@ -389,16 +420,25 @@ mod tests {
 
     #[test]
     fn parameters_are_what_was_asked() {
+        let asked = |record: Value| -> Vec<String> {
+            let Value::Object(fields) = record else { return Vec::new() };
+            parameters(&Record::from(fields)).map(|(key, _)| key.to_owned()).collect()
+        };
         let record = serde_json::json!({"benchmark": "pingpong", "via": "shm", "size_B": 8, "latency_us": 1.5, "load": 0.5,
             "limiting_resource": "x", "n": 50, "efficiency": 0.5, "oversubscribed": false, "samples": [1.0]});
-        let asked: Vec<&String> = record
-            .as_object()
-            .unwrap()
-            .iter()
-            .filter(|(key, value)| is_parameter(key, value))
-            .map(|(key, _)| key)
-            .collect();
-        assert_eq!(asked, ["benchmark", "via", "size_B", "load"]);
+        assert_eq!(asked(record), ["benchmark", "via", "size_B", "load"]);
+        let record = serde_json::json!({"fabric": "site", "benchmark": "inspection", "hosts": 36, "switch_cables": 40,
+            "rings": 100, "ring_worst_seed": "7", "all_to_all_share": 0.5, "pattern": "tree"});
+        assert_eq!(asked(record), ["fabric", "benchmark", "rings"]);
+    }
+
+    #[test]
+    fn what_is_sampled_may_say_more_than_its_key() {
+        let record = Record::new().with("benchmark", "bcast").with("latency_us", 2.0).with("p99", 2.0);
+        assert_eq!(quantities(&record.clone().with("statistic_of", "latency_us of the ranks")), ["latency_us"]);
+        assert!(quantities(&record.with("statistic_of", "overlap")).is_empty());
+        let record = Record::new().with("benchmark", "inspection").with("all_to_all_share", 0.5).with("hosts", 36);
+        assert_eq!(quantities(&record), ["all_to_all_share"]);
     }
 
     #[test]

@@ -243,6 +243,5 @@ fn cell(
     };
     priced.price(&fabric, &mut record)?;
     // A simulation's record has a kind of its own.
-    record.set("kind", "fabric");
-    Ok(Record::new().with("kind", "fabric").followed_by(record))
+    Ok(Record::new().with("kind", "fabric").followed_by(record.without("kind")))
 }

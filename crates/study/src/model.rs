@@ -169,8 +169,8 @@ impl PatternQuestion {
     }
 
     /// The load count's record, and the load of the draw in the middle. Random traffic is drawn `samples` times, and
-    /// the hash of flows `hash_seeds` times: the
-    /// bandwidth is the median, and all else is of the draw whose bandwidth is that or next below.
+    /// the hash of flows `hash_seeds` times: the bandwidth is the median, and all else is of the draw whose bandwidth
+    /// is that or next below.
     pub fn by_load(&self, fabric: Fabric, step: &(dyn Fn() + Sync)) -> Result<(Record, Counted), String> {
         self.check_hashes(&fabric)?;
         let mut counted = self.count(fabric, 0)?;
@@ -235,6 +235,12 @@ impl PatternQuestion {
         let head = self.head(&fabric.spec.name, fabric.asked, u64::from(fabric.nodes()), "load");
         let head = head.with("paths", self.paths_on(fabric).name());
         let mut record = with_bandwidth(head, bounds.bandwidth_per_node_mbps, bound);
+        if !bounds.bandwidth_per_node_mbps.is_finite() {
+            record.set(
+                "note",
+                format!("no bandwidth: nothing on the way has a rate under --capacities {}", self.capacities),
+            );
+        }
         if let Some(limit) = bounds.limiting() {
             record.set("limiting_resource", limit.name.as_str());
             record.set("hot_link", fabric.resource_name(limit.hottest));

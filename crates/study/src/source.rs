@@ -70,6 +70,7 @@ impl Source {
                 format!("--technology {}: is for graphs (.json); a catalog file states its own", technology.name);
             return Err(Error::Input(what));
         }
+        check_file(name)?;
         let spec = catalog::load(name).map_err(|mistakes| Error::Input(explain(name, &mistakes)))?;
         Ok(Source { spec, graph: None, site: None })
     }
@@ -188,6 +189,16 @@ impl Source {
             return Err(format!("{nodes} processes: this machine has {cores} cores, one for each process"));
         }
         Fabric::build(&self.spec, nodes).map_err(|error| error.to_string())
+    }
+}
+
+/// Refuses a misspelt file as one: no name of the catalog has a dot, settings of a variant aside.
+fn check_file(name: &str) -> Result<(), Error> {
+    let base = name.split([':', '+']).next().unwrap_or_default();
+    let is_file = base.contains('.') && !base.contains('/') && !base.ends_with(".toml");
+    match is_file && !std::path::Path::new(base).exists() {
+        true => Err(Error::Input(format!("{base}: there is no such file, and no such name in the catalog"))),
+        false => Ok(()),
     }
 }
 

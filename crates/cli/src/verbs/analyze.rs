@@ -96,7 +96,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
             break;
         }
     }
-    let notes = deadlocks(&rows).into_iter().chain(unreachable(&rows)).chain(notes).collect();
+    let unanswered = |row: &Record| Some(format!("{} nodes: {}", row.number("nodes")?, row.text("note")?));
+    let unanswered: Vec<String> = rows.iter().filter_map(unanswered).collect();
+    let notes = deadlocks(&rows).into_iter().chain(unreachable(&rows)).chain(unanswered).chain(notes).collect();
     output.table(Table { notes, ..Table::of_columns(&rows, &SHOWN) });
     if args.links {
         output.table(Table::of(&resources));

@@ -32,3 +32,4 @@ mod sweep;
 mod technology;
 mod traffic;
 mod workloads;
+mod written;

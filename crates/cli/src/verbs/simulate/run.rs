@@ -32,7 +32,7 @@ pub(crate) trait Ask {
 }
 
 /// What the table for people shows of a packet simulation.
-const SHOWN: [&str; 48] = [
+const SHOWN: [&str; 49] = [
     "fabric",
     "benchmark",
     "nodes",
@@ -60,6 +60,7 @@ const SHOWN: [&str; 48] = [
     "latency_us",
     "p93",
     "p99",
+    "statistic_of",
     "under_20us",
     "class",
     "time_s",
