@@ -14,7 +14,7 @@ DOCS    := README.md CONTRIBUTING.md SECURITY.md tools/docs/language tools/docs/
 SCRIPTS := tools/docs/language tools/docs/commands tools/docs/reference tools/dist/build tools/dist/sbom examples/python
 PYTHON  := pyproject.toml $(SCRIPTS) $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
-.PHONY: help build demo docs docs-renew dist test check bench bench-mpi bench-copy bench-osu bench-coverage bench-predict bench-ranks bench-barrier prove-messages mutants-messages fuzz-messages fuzz-site blind-cables clean
+.PHONY: help build demo docs docs-renew dist test check bench bench-mpi bench-copy bench-osu bench-coverage bench-predict bench-ranks bench-barrier prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
@@ -39,6 +39,8 @@ test: check build ## check everything, then run every test
 	@$(TIMED) "MPIs for the tests" $(MAKE) --no-print-directory -s -C plugins/mpi mpis
 	@$(TIMED) "InfiniBand's simulator and subnet manager for the tests" tools/site/need
 	@$(TIMED) "Rust tests" env HOTLINK_TEST_MPIS=all HOTLINK_TEST_IB=all cargo test --workspace --locked --quiet --no-fail-fast
+	@$(TIMED) "a compiler for the standard ABI" tools/conformance/need mpich
+	@$(TIMED) "an MPI program on libmpi_abi.so.1, every way" tools/conformance/quick $(HOTLINK)
 	@$(TIMED) "hardware barrier: lint, proofs, benches" $(MAKE) --no-print-directory -s -C rtl/barrier test
 	@$(TIMED) "barrier plug-ins under sanitizers and four MPIs" $(MAKE) --no-print-directory -s -C plugins test
 	@$(TIMED) "a browser for the tests of the report" tools/browser/need
@@ -81,6 +83,16 @@ bench-barrier: .stamps/tools ## the barrier plug-in beside each MPI's own barrie
 	@$(TIMED) "plug-in and MPI barriers" $(MAKE) --no-print-directory -s -C plugins bench
 	@$(TIMED) "traffic while a rank waits" $(MAKE) --no-print-directory -s -C plugins bench-progress
 
+conformance: $(HOTLINK) ## MPICH's own tests on libmpi_abi.so.1, compiled for the standard ABI (ARGS="--chapters pt2pt --only bsend")
+	@$(TIMED) "MPICH 5 and its tests" tools/conformance/need
+	@$(TIMED) "MPICH's tests on hotlink's library" tools/conformance/run --hotlink $(HOTLINK) run \
+	    --mpicc target/conformance/venv/bin/mpicc_abi --source target/conformance/mpich --work target/conformance/work $(ARGS)
+
+mpi-names: .stamps/tools ## write the names of the standard ABI again, after a function was added to crates/mpi/src/face
+	@$(TIMED) "PyPI's mpich and pympistandard" tools/conformance/need mpich
+	@$(TIMED) "names, constants, table" target/conformance/venv/bin/python crates/mpi/generate/generate.py \
+	    target/conformance/venv/include/mpi_abi.h
+
 prove-messages: .stamps/tools ## every interleaving of small message programs, for ten minutes (ARGS="--seconds 3600")
 	@$(TIMED) "message engines in every interleaving" \
 	    cargo run --locked --quiet --release --package hotlink-message --features prove --example prove -- $(ARGS)
@@ -90,9 +102,6 @@ mutants-messages: .stamps/tools ## generated mutants of the message engine, resu
 
 fuzz-site: .stamps/tools ## ten million damaged files for the readers of networks (HOTLINK_FUZZ=1000000 HOTLINK_SEED=2)
 	@$(TIMED) "damaged files" cargo test --release --locked --quiet --package hotlink-site --test fuzz -- --ignored
-
-blind-cables: .stamps/tools ## drawn faults on cables in user space, measured and diagnosed: half an hour (HOTLINK_BLIND=63 HOTLINK_SOUND=50 HOTLINK_SEED=100)
-	@$(TIMED) "blind faults on cables" cargo test --locked --quiet --package hotlink-cli --test all -- --ignored --nocapture blind_cables
 
 fuzz-messages: .stamps/tools ## random message programs on every port and beside mpi4py (ARGS="--port shm --messages 1e6 --seed 7")
 	@$(TIMED) "building the fuzzer" \

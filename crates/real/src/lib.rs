@@ -23,6 +23,7 @@ mod copying;
 mod crew;
 mod drivers;
 mod idle;
+mod job;
 mod launch;
 mod mixed;
 mod mpi;
@@ -47,6 +48,7 @@ pub use crew::{join, listening, stuck};
 pub use drivers::{
     Mixed, Shm, Tcp, cores, cores_of_machine, hand_off, is_one_machine, is_oversubscribed, launched, stay_on,
 };
+pub use job::{Job, JobEnd};
 pub use launch::{Launched, machine};
 pub use mixed::{Gathering, MixedPort};
 pub use mpi::{ADAPTER, Family, Launcher, Library, Mpi, MpiEndpoint, MpiRequest, MpiWindow};

@@ -1,7 +1,7 @@
 //! Results of the same hardware by others: no study, but a check of what the studies' machines predict.
 //!
-//! The catalog takes no value from them, so whatever a simulation gives is a prediction. Most miss: hosts and adapters of
-//! these machines rest on estimates, and QsNet's hosts on a fit to the barrier of P01's 64 nodes.
+//! The catalog takes no value from them, so whatever a simulation gives is a prediction. Ratios come out better than times:
+//! hosts and adapters of these machines rest on estimates, and QsNet's hosts on a fit to the barrier of P01's 64 nodes.
 
 use crate::run::{Question, Run};
 use crate::{Report, Row};
@@ -48,7 +48,7 @@ fn rows(runs: &[Run], claim: &Claim) -> Vec<Row> {
             .known_not_to_hold()
             .under("K98's hosts and adapters by their estimates; GM's own costs are not among them"),
         "X002" => factor(lanai_4, "dissemination").under("by dissemination on both"),
-        "X003" => factor(lanai_7, "dissemination").known_not_to_hold().under("by dissemination on both"),
+        "X003" => factor(lanai_7, "dissemination").under("by dissemination on both"),
         "X004" => row(elan_3, us(elan_3, "nic"))
             .known_not_to_hold()
             .under("the model's adapters go up and down P01's tree; theirs exchange in rounds"),
@@ -75,6 +75,6 @@ mod tests {
         }
         let met: Vec<&str> =
             report.claims.iter().filter(|row| row.is_held() == Some(true)).map(|row| row.id.as_str()).collect();
-        assert_eq!(met, ["X002"]);
+        assert_eq!(met, ["X002", "X003"]);
     }
 }

@@ -4,16 +4,26 @@ use crate::table::Table;
 use crate::{Failure, output::Output};
 use hotlink_bench::Record;
 use hotlink_measure::doctor::{Finding, examine};
+use hotlink_standard::{NAMES, Name};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   hotlink doctor
   hotlink doctor --json
+  hotlink doctor --mpi
 
 The status is 0 even where something is missing: each line says what it is needed for.")]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// List MPI's functions by chapter: how many of them libmpi_abi.so.1 has, and the names that it refuses.
+    #[arg(long)]
+    mpi: bool,
+}
 
-pub(crate) fn run(_args: &Args, output: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    if args.mpi {
+        chapters(output);
+        return Ok(());
+    }
     let findings = examine(std::env::args_os().next().as_deref().map(std::path::Path::new));
     for finding in &findings {
         let verdict = finding.verdict.name();
@@ -27,4 +37,27 @@ pub(crate) fn run(_args: &Args, output: &mut Output) -> Result<(), Failure> {
     let rows = findings.iter().map(row).collect();
     output.table(Table { title: String::new(), columns, rows, notes: Vec::new() });
     Ok(())
+}
+
+/// The standard's functions by chapter.
+fn chapters(output: &mut Output) {
+    let mut titles: Vec<&str> = Vec::new();
+    for (_, title, _) in &NAMES {
+        if !titles.contains(title) {
+            titles.push(title);
+        }
+    }
+    let mut rows = Vec::new();
+    for title in titles {
+        let all = NAMES.iter().filter(|name| name.1 == title);
+        let (there, missing): (Vec<&Name>, Vec<&Name>) = all.partition(|name| name.2);
+        let refused: Vec<&str> = missing.iter().map(|name| name.0).collect();
+        let record = Record::new().with("chapter", title).with("functions", there.len() + refused.len());
+        output.push(record.with("there", there.len()).with("refused", refused.join(" ")));
+        let few = refused.iter().take(4).copied().collect::<Vec<_>>().join(" ");
+        let more = if refused.len() > 4 { format!("{few} and {} more", refused.len() - 4) } else { few };
+        rows.push(vec![title.to_owned(), there.len().to_string(), refused.len().to_string(), more]);
+    }
+    let columns = ["chapter", "there", "refused", "names (--json has all)"].map(str::to_owned).to_vec();
+    output.table(Table { title: String::new(), columns, rows, notes: Vec::new() });
 }

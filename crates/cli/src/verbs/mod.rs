@@ -19,6 +19,7 @@ mod plot;
 mod question;
 mod report;
 mod reproduce;
+mod run;
 mod schema;
 mod simulate;
 mod sweep;
@@ -148,6 +149,8 @@ pub(crate) enum Verb {
     Barrier(barrier::Args),
     /// The keys of a benchmark's records, each with its unit and meaning, as JSON Schema.
     Schema(schema::Args),
+    /// An MPI program on ranks of this machine, over this project's MPI library with the standard ABI.
+    Run(run::Args),
     /// What is missing on this machine, and how to get it.
     Doctor(doctor::Args),
 }
@@ -174,6 +177,7 @@ impl Verb {
             Verb::Barrier(args) => barrier::run(args, output),
             Verb::Schema(args) => schema::run(args, output),
             Verb::Doctor(args) => doctor::run(args, output),
+            Verb::Run(args) => run::run(args, output),
             Verb::New(args) => {
                 new::run(args, output);
                 Ok(())

@@ -78,6 +78,7 @@ fn dependencies_point_one_way() {
                 "report",
                 "results",
                 "sweep",
+                "standard",
                 "schedule",
                 "workloads",
             ],

@@ -2,7 +2,6 @@
 
 mod architecture;
 mod barrier;
-mod blind_cables;
 mod calibrate_loggp;
 mod catalog;
 mod circles;
@@ -20,6 +19,7 @@ mod report;
 mod reproduce;
 mod reproduce_k98;
 mod reproduce_w01;
+mod run;
 mod schema;
 mod several_machines;
 mod simulate;

@@ -1,0 +1,111 @@
+//! `hotlink run`: an MPI program on ranks of this machine, over this project's MPI library.
+
+use crate::{Failure, output::Output};
+use hotlink_real::{Job, Via, cores};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The name by which programs ask for the library.
+const LIBRARY: &str = "libmpi_abi.so.1";
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  hotlink run -n 4 ./app
+  hotlink run -n 2 --via tcp --tag-output ./app --its-own options
+  hotlink run -n 4 python program_with_mpi4py.py
+
+The program must be compiled for MPI's standard ABI (mpicc_abi of MPICH 5; mpi4py built with it). Its status is that of the
+first rank that fails, and 0 if none does. Rank 0 has the standard input.")]
+pub(crate) struct Args {
+    /// Ranks: processes on this machine.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    ranks: u32,
+    /// Carry messages by shared memory, TCP or both [default: what the ranks can share].
+    #[arg(long, value_enum)]
+    via: Option<Carrier>,
+    /// Mark each line of output with its rank.
+    #[arg(long)]
+    tag_output: bool,
+    /// Keep each rank on a core of its own [default: where there are enough cores].
+    #[arg(long, value_enum, default_value_t = Bind::Auto)]
+    bind: Bind,
+    /// Use this library [default: libmpi_abi.so.1 beside the command].
+    #[arg(long, value_name = "FILE")]
+    library: Option<PathBuf>,
+    /// The program and its arguments.
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    command: Vec<OsString>,
+}
+
+/// What carries messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Carrier {
+    /// Shared memory.
+    Shm,
+    /// TCP, on the loopback.
+    Tcp,
+    /// Both, as between hosts.
+    Mixed,
+}
+
+/// Where ranks run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Bind {
+    /// On a core each, if there are enough.
+    Auto,
+    /// Wherever the system likes.
+    None,
+}
+
+impl Carrier {
+    fn via(self) -> Via {
+        match self {
+            Carrier::Shm => Via::Shm,
+            Carrier::Tcp => Via::Tcp,
+            Carrier::Mixed => Via::Mixed,
+        }
+    }
+}
+
+/// The folder of the library, which must have the name that programs ask for.
+fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    let beside = || std::env::current_exe().ok()?.parent().map(|folder| folder.join(LIBRARY));
+    let Some(file) = given.map(Path::to_owned).or_else(beside) else {
+        return Err(Failure::Input(format!("{LIBRARY}: give its place with --library")));
+    };
+    if !file.is_file() {
+        let how = "`make build` leaves it beside the command; or give its place with --library";
+        return Err(Failure::Input(format!("{}: there is no such file: {how}", file.display())));
+    }
+    if file.file_name().is_none_or(|name| name != LIBRARY) {
+        return Err(Failure::Input(format!("{}: it must be named {LIBRARY}, as programs ask for it", file.display())));
+    }
+    // A link is followed by the loader, not here: the name is what counts.
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    folder.canonicalize().map_err(|error| Failure::Input(format!("{}: {error}", file.display())))
+}
+
+/// What it prints is the program's own: nothing of ours is added to it.
+pub(crate) fn run(args: &Args, _output: &mut Output) -> Result<(), Failure> {
+    let mut path = folder(args.library.as_deref())?.into_os_string();
+    if let Some(others) = std::env::var_os("LD_LIBRARY_PATH").filter(|others| !others.is_empty()) {
+        path.push(":");
+        path.push(others);
+    }
+    let mut variables = vec![("LD_LIBRARY_PATH".to_owned(), path)];
+    if let Some(via) = args.via {
+        variables.push(("HOTLINK_VIA".to_owned(), via.via().name().into()));
+    }
+    if args.bind == Bind::Auto && args.ranks <= cores() && args.ranks > 1 {
+        variables.push(("HOTLINK_BIND".to_owned(), "core".into()));
+    }
+    let job = Job { command: args.command.clone(), ranks: args.ranks, variables, tags: args.tag_output };
+    let end = job.run().map_err(|error| Failure::Input(error.to_string()))?;
+    match end.failed {
+        None => Ok(()),
+        Some(why) => {
+            eprintln!("hotlink: {why}");
+            std::process::exit(i32::from(end.status))
+        }
+    }
+}

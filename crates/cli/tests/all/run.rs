@@ -1,0 +1,71 @@
+//! `hotlink run`: how a job of processes ends, whatever its program is; and what `doctor --mpi` counts. The MPI library itself
+//! is tested by `tools/conformance`.
+
+use crate::common::{hotlink, place, records_of, refuses};
+use std::path::{Path, PathBuf};
+
+/// A folder with something that has the library's name, which the programs here do not load, and with a script.
+fn with_script(name: &str, script: &str) -> PathBuf {
+    let folder = place(name);
+    std::fs::create_dir(folder.join("lib")).unwrap();
+    std::fs::write(folder.join("lib/libmpi_abi.so.1"), "").unwrap();
+    std::fs::write(folder.join("script"), script).unwrap();
+    folder
+}
+
+/// Status, output and errors of so many ranks of the script.
+fn ends(folder: &Path, options: &str) -> (Option<i32>, String, String) {
+    let output = hotlink(&format!("run --library lib/libmpi_abi.so.1 {options} sh script"), folder);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn ranks_know_their_places_and_lines_are_tagged() {
+    let folder =
+        with_script("run-tags", "echo \"$HOTLINK_RANK of $HOTLINK_RANKS by $HOTLINK_VIA in ${LD_LIBRARY_PATH%%:*}\"");
+    let (status, out, errors) = ends(&folder, "-n 3 --via tcp --tag-output");
+    assert_eq!((status, errors.as_str()), (Some(0), ""));
+    let mut lines: Vec<&str> = out.lines().collect();
+    lines.sort_unstable();
+    let lib = folder.join("lib").canonicalize().unwrap();
+    let due: Vec<String> = (0..3).map(|rank| format!("[{rank}] {rank} of 3 by tcp in {}", lib.display())).collect();
+    assert_eq!(lines, due);
+}
+
+#[test]
+fn the_first_rank_that_fails_ends_the_job_and_is_named() {
+    // Who does not fail would sleep for long.
+    let folder = with_script("run-fails", "if [ $HOTLINK_RANK = 1 ]; then exit 7; fi; exec sleep 1000");
+    let (status, _, errors) = ends(&folder, "-n 3");
+    assert_eq!((status, errors.trim()), (Some(7), "hotlink: rank 1 ended with status 7"));
+    let folder = with_script("run-killed", "if [ $HOTLINK_RANK = 0 ]; then kill -9 $$; fi; exec sleep 1000");
+    let (status, _, errors) = ends(&folder, "-n 2");
+    assert_eq!((status, errors.trim()), (Some(137), "hotlink: rank 0 was killed by signal 9"));
+}
+
+#[test]
+fn what_cannot_be_run_is_told() {
+    let folder = with_script("run-refuses", "");
+    let cases = [
+        ("run -n 2 --library lib/none.so true", "there is no such file"),
+        ("run -n 2 --library script true", "it must be named libmpi_abi.so.1"),
+        ("run --library lib/libmpi_abi.so.1 /no/such/program", "/no/such/program"),
+        ("run -n 0 true", "0 is not in 1..=1024"),
+        ("run -n 2", "PROGRAM"),
+    ];
+    refuses(&folder, &cases);
+}
+
+/// The chapters hold every function, and what is told to be there has a name.
+#[test]
+fn doctor_counts_what_the_library_has() {
+    let records = records_of(&hotlink("doctor --mpi --json", &place("doctor-mpi")));
+    let sum = |key: &str| records.iter().map(|record| record[key].as_u64().unwrap()).sum::<u64>();
+    assert_eq!(sum("functions"), hotlink_standard::NAMES.len() as u64);
+    let refused: usize = records.iter().map(|r| r["refused"].as_str().unwrap().split_whitespace().count()).sum();
+    assert_eq!(sum("there") + refused as u64, sum("functions"));
+    let of = |chapter: &str| records.iter().find(|record| record["chapter"] == chapter).unwrap();
+    assert_eq!(of("point-to-point")["functions"].as_u64(), of("point-to-point")["there"].as_u64());
+    assert!(of("one-sided")["refused"].as_str().unwrap().contains("MPI_Win_create"));
+}

@@ -1,0 +1,52 @@
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define CHECK(x) do { if (!(x)) { printf("rank %d: line %d: %s\n", rank, __LINE__, #x); failed++; } } while (0)
+static void concat(void *in, void *inout, int *len, MPI_Datatype *type) {
+    int *a = in, *b = inout;
+    for (int i = 0; i < *len; i++) { int d = 1; while (d <= b[i]) d *= 10; b[i] = a[i] * d + b[i]; }
+}
+int main(int argc, char **argv) {
+    int rank, ranks, failed = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank); MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    int right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
+    for (int n = 0; n < 300000; n = n ? n * 7 : 1) {
+        int *a = malloc(4 * n + 4), *b = malloc(4 * n + 4);
+        for (int i = 0; i < n; i++) { a[i] = rank * 1000003 + i; b[i] = -1; }
+        MPI_Request r[2]; MPI_Status s[2];
+        MPI_Irecv(b, n, MPI_INT, left, 5, MPI_COMM_WORLD, &r[0]);
+        MPI_Isend(a, n, MPI_INT, right, 5, MPI_COMM_WORLD, &r[1]);
+        MPI_Waitall(2, r, s);
+        int c; MPI_Get_count(&s[0], MPI_INT, &c); CHECK(c == n && s[0].MPI_SOURCE == left && s[0].MPI_TAG == 5);
+        for (int i = 0; i < n; i++) if (b[i] != left * 1000003 + i) { CHECK(0); break; }
+        MPI_Sendrecv(a, n, MPI_INT, right, 1, b, n, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &s[0]);
+        CHECK(s[0].MPI_TAG == 1);
+        free(a); free(b);
+    }
+    double x = rank + 1, y = 0; MPI_Allreduce(&x, &y, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); CHECK(y == ranks * (ranks + 1) / 2);
+    long lx = 1L << rank, ly = 0; MPI_Allreduce(&lx, &ly, 1, MPI_LONG, MPI_BOR, MPI_COMM_WORLD); CHECK(ly == (1L << ranks) - 1);
+    MPI_Op op; MPI_Op_create(concat, 0, &op); int d = rank + 1, e = 0, want = 0;
+    for (int i = 1; i <= ranks; i++) want = want * 10 + i;
+    for (int root = 0; root < ranks; root++) { e = 0; MPI_Reduce(&d, &e, 1, MPI_INT, op, root, MPI_COMM_WORLD); if (rank == root) CHECK(e == want); }
+    MPI_Request q; e = 0; MPI_Iallreduce(&d, &e, 1, MPI_INT, op, MPI_COMM_WORLD, &q); int e2 = rank == 0 ? 77 : 0; MPI_Request q2; MPI_Ibcast(&e2, 1, MPI_INT, 0, MPI_COMM_WORLD, &q2);
+    MPI_Wait(&q2, MPI_STATUS_IGNORE); MPI_Wait(&q, MPI_STATUS_IGNORE); CHECK(e == want && e2 == 77);
+    MPI_Op_free(&op);
+    MPI_Comm sub; MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &sub); int sr, ss; MPI_Comm_rank(sub, &sr); MPI_Comm_size(sub, &ss);
+    int v = rank, *all = malloc(4 * ranks); MPI_Allgather(&v, 1, MPI_INT, all, 1, MPI_INT, sub);
+    for (int i = 1; i < ss; i++) CHECK(all[i] < all[i - 1]); CHECK(all[sr] == rank);
+    MPI_Barrier(sub); MPI_Comm_free(&sub); CHECK(sub == MPI_COMM_NULL);
+    MPI_Datatype col; MPI_Type_vector(10, 1, 10, MPI_INT, &col); MPI_Type_commit(&col); int m[100], w[10];
+    for (int i = 0; i < 100; i++) m[i] = i + 1000 * rank;
+    MPI_Sendrecv(m + 3, 1, col, right, 9, w, 10, MPI_INT, left, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int i = 0; i < 10; i++) CHECK(w[i] == 10 * i + 3 + 1000 * left);
+    MPI_Type_free(&col);
+    int bad = MPI_SUCCESS; MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); bad = MPI_Send(&v, 1, MPI_INT, ranks + 3, 0, MPI_COMM_WORLD); CHECK(bad == MPI_ERR_RANK);
+    if (rank == 0) { char t[8192]; int l; MPI_Get_library_version(t, &l); printf("%s\n", t); }
+    MPI_Win win; bad = MPI_Win_create(&v, 4, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win); CHECK(bad == MPI_ERR_UNSUPPORTED_OPERATION);
+    int one = failed, total; MPI_Reduce(&one, &total, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (rank == 0) printf("%d failures\n", total);
+    MPI_Finalize();
+    return failed;
+}
