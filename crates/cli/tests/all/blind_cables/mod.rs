@@ -198,6 +198,7 @@ fn number(name: &str, usual: u64) -> u64 {
 /// A cause and a sound network. Where the machine is so busy that it is the limit, or the system forbids cables, nothing is
 /// judged.
 #[test]
+#[ignore = "make blind-cables: timing decides it"]
 fn a_slow_link_is_named_and_a_sound_network_is_left_alone() {
     for (seed, kind) in [(1, Some("link")), (2, None)] {
         let case = Case::of(seed, kind);
