@@ -153,7 +153,7 @@ fn bad_requests_are_told() {
         (&["measure", "saturation", "--size", "0"], "empty message"),
         (
             &["measure", "barrier", "--algorithm", "trees"],
-            "n-way, tournament, recursive-doubling, double-ring; also flag",
+            "n-way, tournament, recursive-doubling, double-ring, mpich, openmpi; also flag",
         ),
         (&["measure", "bcast", "--algorithm", "hardware"], "--via shm has none"),
         (&["measure", "memory", "--size", "4", "--strides", "2"], "no point left"),

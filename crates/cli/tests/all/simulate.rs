@@ -15,7 +15,7 @@ fn calibrated(folder: &Path) {
 }
 
 /// Each benchmark on each engine that it has.
-const LINES: [&str; 43] = [
+const LINES: [&str; 46] = [
     "barrier --fabric hwbarr --nodes 4",
     "barrier --fabric qsnet --nodes 8 --algorithm hardware,tree,nic",
     "barrier --fabric ib-ndr-fat-tree2 --nodes 8 --algorithm dissemination",
@@ -59,6 +59,9 @@ const LINES: [&str; 43] = [
     "traffic --fabric gige --nodes 4 --load 1.0 --messages 20 --size 4KiB --ethernet drop",
     "bcast --fabric bluegene-l --nodes 8 --size 256",
     "allgather --fabric this-mpi --nodes 2 --size 4KiB",
+    "schedule one.goal --fabric ib-ndr-fat-tree2",
+    "goal one.goal --fabric ib-ndr-fat-tree2",
+    "allreduce --fabric hgx-h100-rail --nodes 16 --size 1MiB --algorithm ring",
 ];
 
 #[test]
@@ -67,6 +70,8 @@ fn every_record_has_its_course_its_bound_its_efficiency_and_what_limits() {
     calibrated(&folder);
     let study = "[[study]]\nverb = \"simulate cache-study\"\nuses = 20\ncache = [\"lru\", \"immediate\"]\n";
     std::fs::write(folder.join("plan.toml"), study).unwrap();
+    let one = "num_ranks 2\nrank 0 {\nl1: send 4096b to 1 tag 0\n}\nrank 1 {\nl1: recv 4096b from 0 tag 0\n}\n";
+    std::fs::write(folder.join("one.goal"), one).unwrap();
     for line in LINES {
         let output = hotlink(&format!("simulate {line} --format jsonl"), &folder);
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
