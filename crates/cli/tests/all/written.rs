@@ -49,7 +49,7 @@ fn permutations_take_infinibands_static_routes() {
     let line = "analyze ib-ndr-fat-tree2 --nodes 512 --traffic permutation:random --samples 200 --seed 1";
     let static_routes = &records_of(&hotlink(&format!("{line} --json"), &folder))[0];
     assert_eq!((static_routes["paths"].as_str(), static_routes["samples"].as_u64()), (Some("destination"), Some(200)));
-    let sprayed = &records_of(&hotlink(&format!("{line} --paths spray --json"), &folder))[0];
+    let sprayed = &records_of(&hotlink(&format!("{line} --paths packet --json"), &folder))[0];
     // Static routes collide: every path evenly used gives several times as much.
     assert!(number(static_routes, "efficiency") < 0.35 && number(sprayed, "efficiency") > 0.9);
 }

@@ -221,7 +221,7 @@ pub const PARAMETERS: &[Parameter] = &[
 
 /// Parameters that no engine reads: they stand in the catalog for people and for `catalog show`.
 pub const REPORTED_ONLY: &[&str] =
-    &["dma_read_rate", "dma_write_rate", "memory_rate", "mpi_bandwidth", "queue_message_max"];
+    &["copy_rate_strided", "dma_read_rate", "dma_write_rate", "memory_rate", "mpi_bandwidth", "queue_message_max"];
 
 /// Parameters that are declared once for each size: a name here and the bytes behind it (`copy_time_of_4096`).
 pub const PER_SIZE: &[Parameter] = &[

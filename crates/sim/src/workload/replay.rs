@@ -320,7 +320,8 @@ impl<'a, 'n> Machine<'a, 'n> {
             None => {
                 self.plan.route(from, to, 0, &mut self.way)?;
                 let rates = self.way.stages.iter().map(|stage| self.plan.rate_of(*stage));
-                let way = (self.way.latency_ps, rates.min_by_key(|rate| rate.0).unwrap_or(UNLIMITED));
+                let slowest = rates.min_by_key(|rate| rate.0).unwrap_or(UNLIMITED);
+                let way = (self.way.latency_ps, slowest);
                 self.ways.insert((from, to), way);
                 way
             }
