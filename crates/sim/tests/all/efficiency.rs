@@ -65,6 +65,7 @@ const EXCEPTIONS: &[Exception] = &[
     ("eth-400g-leaf-spine", &[1], 0.85, RANDOM_ORDER),
     ("slingshot-dragonfly", &[1], 0.85, RANDOM_ORDER),
     ("gpu-rail", &[1], 0.85, RANDOM_ORDER),
+    ("gb200-nvl72", &[1], 0.85, RANDOM_ORDER),
 ];
 
 fn fabrics() -> Vec<FabricSpec> {
