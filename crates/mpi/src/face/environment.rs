@@ -7,6 +7,7 @@ use crate::memory;
 use crate::pointer::{Address, Out, TextOut};
 use crate::process::Process;
 use crate::process::gate;
+use crate::process::handler::tell;
 use crate::seat;
 use std::ffi::c_int;
 
@@ -58,7 +59,7 @@ pub(crate) fn finalize(p: &Process) -> Done {
 
 pub(crate) fn abort(p: &Process, _comm: Handle, errorcode: c_int) -> Done {
     let rank = p.rank().map_or(String::new(), |rank| format!("rank {rank}: "));
-    eprintln!("hotlink: {rank}MPI_Abort with {errorcode}");
+    tell(&format!("hotlink: {rank}MPI_Abort with {errorcode}\n"));
     // A status of 0 would say that all is well, and only eight bits of it are seen.
     p.abort(if errorcode & 0xff == 0 { 1 } else { errorcode & 0xff })
 }

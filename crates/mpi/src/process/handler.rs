@@ -31,7 +31,7 @@ impl Process {
                 None => {
                     let rank = self.rank().map_or(String::new(), |rank| format!("rank {rank}: "));
                     let class = hotlink_standard::error_class(self.class_of(failed.code)).unwrap_or("an error");
-                    eprintln!("hotlink: {rank}{name}: {class}: {}", failed.why);
+                    tell(&format!("hotlink: {rank}{name}: {class}: {}\n", failed.why));
                     self.abort(failed.code.clamp(1, 255));
                 }
             },
@@ -71,4 +71,9 @@ impl Process {
     pub(crate) fn abort(&self, status: c_int) -> ! {
         crate::seat::leave(status)
     }
+}
+
+/// Tells an error by one write, so that the lines of ranks do not mix. Who reads no more is not the program's concern.
+pub(crate) fn tell(line: &str) {
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
 }
