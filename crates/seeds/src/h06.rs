@@ -6,7 +6,7 @@ mod machine;
 
 use super::evidence::{Evidence, unasked};
 use super::{Report, Row};
-use hotlink_fabric::catalog::{Library, Mistake};
+use hotlink_fabric::catalog::Library;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_study::Error;
 use hotlink_study::ask::Method;
@@ -15,16 +15,12 @@ use machine::{HARDWARE, Machines, Software, hardware_us, network, software_us};
 /// Everything that H06 prints and this project can give.
 pub(super) fn report() -> Result<Report, Error> {
     let library = Library::embedded();
-    let published = library.published("h06").map_err(wrong)?;
-    let machines = Machines::open(&library).map_err(wrong)?;
+    let published = library.published("h06")?;
+    let machines = Machines::open(&library)?;
     let kernel = abinit::Kernel::calibrated(&machines);
     let claims = published.iter().flat_map(|claim| claims::rows(&machines, &kernel, claim)).collect();
     let title = "Hoefler 2006, Adding Low-Cost Hardware Barrier Support to Small Commodity Clusters";
     Ok(Report { name: "H06", title, claims, series: scaling(&machines) })
-}
-
-fn wrong(mistakes: Vec<Mistake>) -> Error {
-    Error::Input(mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n"))
 }
 
 /// Barrier latency of every machine, hardware and software, from 2 nodes on.

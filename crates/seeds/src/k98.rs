@@ -10,7 +10,7 @@ mod figures;
 use crate::Report;
 use crate::evidence::Evidence;
 use crate::run::{Question, Run, number};
-use hotlink_fabric::catalog::{Library, Mistake};
+use hotlink_fabric::catalog::Library;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_sim::host::{Deposit, DepositTime, Host, Series};
 use hotlink_study::Error;
@@ -100,7 +100,7 @@ struct Model {
 impl Model {
     fn open(library: &Library) -> Result<Model, Error> {
         let open = |name| {
-            let spec = library.fabric(name).map_err(|mistakes| wrong(&mistakes))?.spec;
+            let spec = library.fabric(name)?.spec;
             let host = Host::new(&spec).map_err(|error| Error::Input(error.to_string()))?;
             Ok((spec, host))
         };
@@ -158,15 +158,11 @@ impl Model {
 /// Everything that K98 prints and this project can give.
 pub(super) fn report() -> Result<Report, Error> {
     let library = Library::embedded();
-    let claims = library.published("k98").map_err(|mistakes| wrong(&mistakes))?;
+    let claims = library.published("k98")?;
     let model = Model::open(&library)?;
     let series = figures::series(&model);
     let claims = claims.iter().map(|claim| claims::rows(&model, claim, &series)).collect::<Result<Vec<_>, Error>>()?;
     let claims = claims.into_iter().flatten().collect();
     let title = "Kurmann and Stricker 1998, A Comparison of Two Gigabit SAN/LAN Technologies: SCI versus Myrinet";
     Ok(Report { name: "K98", title, claims, series })
-}
-
-fn wrong(mistakes: &[Mistake]) -> Error {
-    Error::Input(mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n"))
 }

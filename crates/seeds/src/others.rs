@@ -5,7 +5,7 @@
 
 use crate::run::{Question, Run};
 use crate::{Report, Row};
-use hotlink_fabric::catalog::{Claim, Library, Mistake};
+use hotlink_fabric::catalog::{Claim, Library};
 use hotlink_study::Error;
 use hotlink_study::simulate::request::{Benchmark, Request};
 use serde_json::json;
@@ -30,9 +30,7 @@ pub(super) fn questions() -> [Question; 3] {
 
 /// Each result beside what the simulated machine gives.
 pub(super) fn report() -> Result<Report, Error> {
-    let wrong =
-        |mistakes: Vec<Mistake>| Error::Input(mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n"));
-    let claims = Library::embedded().published("others").map_err(wrong)?;
+    let claims = Library::embedded().published("others")?;
     let runs: Vec<Run> = questions().iter().map(Run::new).collect::<Result<_, Error>>()?;
     let claims = claims.iter().flat_map(|claim| rows(&runs, claim)).collect();
     Ok(Report { name: "others", title: "Results of the same hardware by others", claims, series: Vec::new() })

@@ -8,7 +8,7 @@ use super::evidence::{Evidence, Found, unasked};
 use super::{Report, Row};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::background::{BackgroundSpec, Pattern};
-use hotlink_fabric::catalog::{Claim, Library, Mistake};
+use hotlink_fabric::catalog::{Claim, Library};
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
 use hotlink_sim::qsnet::{self, Algorithm, Collective, Elan};
@@ -52,10 +52,8 @@ impl Times {
 /// Everything that P01's abstract prints.
 pub(super) fn report() -> Result<Report, Error> {
     let library = Library::embedded();
-    let wrong =
-        |mistakes: Vec<Mistake>| Error::Input(mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n"));
-    let published = library.published("p01").map_err(wrong)?;
-    let spec = library.fabric("qsnet").map_err(wrong)?.spec;
+    let published = library.published("p01")?;
+    let spec = library.fabric("qsnet")?.spec;
     let rows: Result<Vec<Vec<Row>>, String> = published.par_iter().map(|claim| rows(&spec, claim)).collect();
     let claims = rows.map_err(Error::Input)?.into_iter().flatten().collect();
     let series = scaling(&spec).map_err(Error::Input)?;

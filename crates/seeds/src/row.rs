@@ -6,7 +6,7 @@ use hotlink_fabric::catalog::Claim;
 use serde_json::Value;
 
 /// A number is near what is printed within so many per cent.
-pub(crate) const NEAR_PCT: f64 = 10.0;
+const NEAR_PCT: f64 = 10.0;
 /// Or where its own interval holds what is printed, and is within so many per cent of its middle.
 const NARROW_PCT: f64 = 25.0;
 

@@ -10,7 +10,7 @@ mod runs;
 use crate::evidence::Found;
 use crate::run::{Measure, Question, number};
 use crate::{Report, Row};
-use hotlink_fabric::catalog::{Claim, Library, Mistake};
+use hotlink_fabric::catalog::{Claim, Library};
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_sim::host::{Deposit, Host, Series};
 use hotlink_sim::port::Adapter;
@@ -32,8 +32,8 @@ pub(super) fn questions() -> Vec<Question> {
 /// What W01 prints and this project gives; `measure` takes the same benchmarks on this machine's shared memory too.
 pub(super) fn report(measure: Option<&dyn Measure>) -> Result<Report, Error> {
     let library = Library::embedded();
-    let claims = library.published("w01").map_err(|mistakes| wrong(&mistakes))?;
-    let spec = library.fabric(FABRIC).map_err(|mistakes| wrong(&mistakes))?.spec;
+    let claims = library.published("w01")?;
+    let spec = library.fabric(FABRIC)?.spec;
     let host = Host::new(&spec).map_err(|error| Error::Input(error.to_string()))?;
     let (setups, runs) = (Setups::new()?, Runs::new(measure)?);
     let series = figures::series(&runs, &host, &setups);
@@ -69,13 +69,9 @@ fn mib(record: &Value) -> f64 {
 fn by_stores(spec: &FabricSpec, claim: &Claim) -> Result<Row, Error> {
     let rate = |spec: &FabricSpec| {
         let host = Host::new(spec).map_err(|error| Error::Input(error.to_string()))?;
-        Ok(host.deposit(&Deposit::new(LARGE, 1, Series::RemoteDirect)).rate / f64::from(1 << 20))
+        Ok::<f64, Error>(host.deposit(&Deposit::new(LARGE, 1, Series::RemoteDirect)).rate / f64::from(1 << 20))
     };
     let row = Found::by(Method::Packet, spec, rate)?.row(claim).also("fabric", FABRIC);
     let row = row.reading("stores through write combining").known_not_to_hold();
     Ok(row.under("8 MiB; the processor's loads and the issue of combined stores limit it"))
-}
-
-fn wrong(mistakes: &[Mistake]) -> Error {
-    Error::Input(mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n"))
 }

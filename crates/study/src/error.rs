@@ -1,5 +1,7 @@
 //! Why a question has no answer.
 
+use hotlink_fabric::catalog::Mistake;
+
 /// Why a question has no answer, or an answer does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -18,5 +20,12 @@ impl Error {
             Error::Check(_) => 1,
             Error::Input(_) => 2,
         }
+    }
+}
+
+/// Of files of the catalog: all mistakes, one a line.
+impl From<Vec<Mistake>> for Error {
+    fn from(mistakes: Vec<Mistake>) -> Error {
+        Error::Input(mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n"))
     }
 }

@@ -62,8 +62,12 @@ impl Bus {
     /// The cluster cannot be built, or has not the algorithm that was said.
     pub fn add(&mut self, record: Record) -> Result<Record, Error> {
         let Some(bus) = record.number("bus_bandwidth_MBps") else { return Ok(record) };
-        let gpus = self.gpus.or(record.number("ranks").map(|ranks| ranks as u32)).unwrap_or(2).max(2);
         let name = self.source.name().to_owned();
+        let gpus = self.gpus.or(record.number("ranks").map(|ranks| ranks as u32));
+        let Some(gpus) = gpus.filter(|gpus| *gpus >= 2) else {
+            let what = "a bound needs the number of GPUs, 2 or more; the log says none: give --nodes";
+            return Err(Error::Input(format!("--fabric {name}: {what}")));
+        };
         if !self.built.contains_key(&gpus) {
             let at = |what: String| Error::Input(format!("--fabric {name}: {what}; see --nodes"));
             self.built.insert(gpus, self.source.build(gpus).map_err(at)?);

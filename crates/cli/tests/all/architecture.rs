@@ -109,29 +109,32 @@ fn dependencies_point_one_way() {
     }
 }
 
+/// Crates that others call: they have no face of their own.
+const LIBRARIES: &[&str] = &[
+    "fabric",
+    "site",
+    "port",
+    "message",
+    "fuzz",
+    "standard",
+    "event",
+    "memory",
+    "loggp",
+    "sim",
+    "bench",
+    "study",
+    "seeds",
+    "diagnose",
+    "report",
+    "results",
+    "sweep",
+    "schedule",
+    "workloads",
+];
+
 #[test]
 fn only_real_knows_a_clock_or_a_socket() {
-    for name in [
-        "fabric",
-        "site",
-        "port",
-        "message",
-        "fuzz",
-        "standard",
-        "event",
-        "memory",
-        "loggp",
-        "sim",
-        "bench",
-        "study",
-        "seeds",
-        "diagnose",
-        "report",
-        "results",
-        "sweep",
-        "schedule",
-        "workloads",
-    ] {
+    for name in LIBRARIES {
         let mut found = lines_with(name, &["Instant", "SystemTime", "std::net", "std::process"]);
         // A file under way bears the number of its process.
         found.retain(|line| !line.contains("std::process::id()"));
@@ -142,28 +145,7 @@ fn only_real_knows_a_clock_or_a_socket() {
 /// A library answers; its face reads words and prints. A line printed by a library would stand in the middle of a result.
 #[test]
 fn libraries_print_nothing_and_read_no_command_line() {
-    for name in [
-        "fabric",
-        "site",
-        "port",
-        "message",
-        "fuzz",
-        "standard",
-        "event",
-        "memory",
-        "loggp",
-        "sim",
-        "bench",
-        "study",
-        "measure",
-        "seeds",
-        "diagnose",
-        "report",
-        "results",
-        "sweep",
-        "schedule",
-        "workloads",
-    ] {
+    for name in LIBRARIES.iter().chain(&["measure"]) {
         let mut found = lines_with(name, &["println!", "print!(", "clap", "std::env::args"]);
         // A file of tests may say what it saw.
         found.retain(|line| !line.contains("/tests.rs: "));
@@ -184,30 +166,7 @@ fn the_closed_forms_never_look_at_routes() {
 /// And where Python lends its memory, and where the simulator asks memory ahead of time (a prefetch).
 #[test]
 fn unsafe_code_is_in_real_alone() {
-    for name in [
-        "fabric",
-        "site",
-        "port",
-        "message",
-        "fuzz",
-        "standard",
-        "event",
-        "memory",
-        "loggp",
-        "sim",
-        "bench",
-        "study",
-        "measure",
-        "seeds",
-        "diagnose",
-        "report",
-        "results",
-        "sweep",
-        "cli",
-        "python",
-        "schedule",
-        "workloads",
-    ] {
+    for name in LIBRARIES.iter().chain(&["measure", "cli", "python"]) {
         let mut found = lines_with(name, &["unsafe ", "allow(unsafe_code)"]);
         found.retain(|line| !["python/src/lent.rs", "sim/src/net/ahead.rs"].iter().any(|file| line.contains(file)));
         assert!(found.is_empty(), "{name}:\n{}", found.join("\n"));

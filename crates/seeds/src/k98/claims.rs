@@ -119,7 +119,7 @@ fn structure(model: &Model, claim: &Claim) -> Row {
 fn label_126(model: &Model, claim: &Claim) -> Result<Row, Error> {
     let rate = |spec: &FabricSpec| {
         let host = Host::new(spec).map_err(|error| Error::Input(error.to_string()))?;
-        Ok(host.deposit(&Deposit::new(LARGE, 1, Series::RemoteDirect)).rate / 1e6)
+        Ok::<_, Error>(host.deposit(&Deposit::new(LARGE, 1, Series::RemoteDirect)).rate / 1e6)
     };
     let found = Found::by(Method::Packet, model.spec("k98-myrinet"), rate)?;
     let why = "8 MiB; bursts of 256 B, as later cards have them by default; the bridge's wait follows from the memory";

@@ -130,7 +130,7 @@ pub fn of(source: &Source, what: &Transfers, vary: Vary, watch: &dyn Watch) -> R
 
 fn on(source: &Source, what: &Transfers, transfers: &[Transfer], watch: &dyn Watch) -> Result<Vec<Record>, Error> {
     let (name, host) = (source.name(), Host::new(source.spec()).map_err(|error| Error::Input(error.to_string()))?);
-    let one = |transfer: &Transfer| {
+    let one = |transfer: &Transfer| -> Result<Record, Error> {
         let started = watch.seconds();
         let time = transfer.run(what, &host).ok_or_else(|| {
             let needs = "no remote loads, no DMA to set up, or no interrupt_time in its description";

@@ -248,7 +248,10 @@ impl Request {
 
     /// One cell for each fabric and number of nodes, of a benchmark without sizes.
     fn plain(&self, size: u64, what: impl Fn(u32) -> Vec<What>) -> Result<Vec<Cell>, Error> {
-        let nodes = self.nodes.clone().map_or_else(|| Ok(vec![self.usual_nodes()?.unwrap_or(2)]), Ok)?;
+        let nodes = match &self.nodes {
+            Some(nodes) => nodes.clone(),
+            None => vec![self.usual_nodes()?.unwrap_or(2)],
+        };
         let of = |fabric| nodes.iter().map(move |&nodes| (fabric, nodes));
         let pairs = self.fabrics.iter().flat_map(of);
         let cells = pairs
