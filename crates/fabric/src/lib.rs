@@ -14,7 +14,6 @@ pub mod barrier;
 pub mod bound;
 pub mod built;
 pub mod catalog;
-pub mod concurrent;
 pub mod deadlock;
 mod error;
 pub mod flow_control;

@@ -6,7 +6,8 @@
 
 use hotlink_fabric::spec::Capacities;
 use hotlink_fabric::traffic::Traffic;
-use hotlink_fabric::{concurrent, deadlock, load};
+use hotlink_fabric::{deadlock, load};
+use hotlink_site::concurrent;
 use hotlink_site::{self as site, Failures, Job, propose, write_lfts};
 use std::fmt::Write as _;
 use std::fs::File;

@@ -28,6 +28,7 @@
 mod build;
 mod cabling;
 mod change;
+pub mod concurrent;
 mod failures;
 pub mod hostlist;
 mod iblinkinfo;

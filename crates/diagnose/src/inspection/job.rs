@@ -2,10 +2,11 @@
 
 use super::{Question, STEPS, View, fabric_of, site_of, with_tables};
 use hotlink_bench::Record;
+use hotlink_fabric::input;
 use hotlink_fabric::network::{Node, Resource};
 use hotlink_fabric::rng::SplitMix64;
 use hotlink_fabric::traffic::sample_seed;
-use hotlink_fabric::{concurrent, input};
+use hotlink_site::concurrent;
 use hotlink_site::{Job, Placement, Site, hostlist};
 use hotlink_study::{Error, Source, Watch, parallel};
 

@@ -14,14 +14,13 @@ pub use job::{JOB_PARTS, JobQuestion, hosts, job};
 pub use reroute::{Rerouted, reroute};
 
 use hotlink_bench::Record;
-use hotlink_fabric::concurrent;
 use hotlink_fabric::load::{self, Load};
 use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
 use hotlink_fabric::routing::Routing;
 use hotlink_fabric::spec::Capacities;
 use hotlink_fabric::traffic::{Demand, Traffic, sample_seed};
 use hotlink_fabric::{Fabric, deadlock};
-use hotlink_site::{Pattern, Site};
+use hotlink_site::{Pattern, Site, concurrent};
 use hotlink_study::parallel;
 use hotlink_study::{Error, Source, Watch};
 use std::collections::BTreeMap;

@@ -3,7 +3,6 @@
 mod bounds;
 mod build;
 mod catalog;
-mod concurrent;
 mod deadlock;
 mod forms;
 mod forms_and_load;

@@ -1,8 +1,8 @@
 //! What cables allow: bounds that meet, that agree with closed forms, and whose proof adds up.
 
-use hotlink_fabric::concurrent::{Concurrent, all_to_all};
 use hotlink_fabric::network::{Channel, Resource};
 use hotlink_fabric::{Fabric, import, technology};
+use hotlink_site::concurrent::{Concurrent, all_to_all};
 use std::fmt::Write;
 
 /// Hosts on switches, and cables between switches, 100 MB/s each; hosts' own links are as fast as asked.

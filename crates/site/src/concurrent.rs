@@ -7,8 +7,8 @@
 //! Wolfe's, one destination after another: weights grow with how full a channel is, flow moves to the paths that are
 //! cheapest by them, and both bounds are read off until they meet. Whoever doubts the upper bound adds it up from the weights.
 
-use crate::built::Fabric;
-use crate::network::{Channel, Resource, Vertex};
+use hotlink_fabric::Fabric;
+use hotlink_fabric::network::{Channel, Resource, Vertex};
 use rayon::prelude::*;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
