@@ -103,6 +103,9 @@ mutants-messages: .stamps/tools ## generated mutants of the message engine, resu
 fuzz-site: .stamps/tools ## ten million damaged files for the readers of networks (HOTLINK_FUZZ=1000000 HOTLINK_SEED=2)
 	@$(TIMED) "damaged files" cargo test --release --locked --quiet --package hotlink-site --test fuzz -- --ignored
 
+blind-cables: .stamps/tools ## drawn faults on cables in user space, measured and diagnosed: an hour (HOTLINK_BLIND=63 HOTLINK_SOUND=50 HOTLINK_SEED=100)
+	@$(TIMED) "blind faults on cables" cargo test --locked --quiet --package hotlink-cli --test all -- --ignored --nocapture blind_cables
+
 fuzz-messages: .stamps/tools ## random message programs on every port and beside mpi4py (ARGS="--port shm --messages 1e6 --seed 7")
 	@$(TIMED) "building the fuzzer" \
 	    cargo build --locked --quiet --release --package hotlink-real --example fuzz_messages

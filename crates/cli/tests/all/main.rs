@@ -2,6 +2,7 @@
 
 mod architecture;
 mod barrier;
+mod blind_cables;
 mod calibrate_loggp;
 mod catalog;
 mod circles;
