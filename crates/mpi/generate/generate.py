@@ -206,7 +206,15 @@ def main():
             there[face], body = "names", f"crate::face::environment::{face}({', '.join(passed)})"
         elif face in there:
             lead = f"process, {start}, " if start else "process, "
-            body = f'call("{name}", {of}, |process| crate::face::{there[face]}::{face}({lead}{", ".join(passed)}))'
+            # What the call writes must be somewhere; the tools interface lets many be nowhere, others have statuses.
+            due = [] if name.startswith("MPI_T_") else [
+                argument for kind, argument in parameters
+                if re.fullmatch(r"(\w+) \*", kind) and kind[:-2] in SCALARS and kind[:-2] not in ("char", "MPI_Status")
+                and argument != "argc"]
+            places = ", ".join(f'("{place}", {place} as usize)' for place in due)
+            before = f"placed(&[{places}])?; " if due else ""
+            called = f"crate::face::{there[face]}::{face}({lead}{', '.join(passed)})"
+            body = f'call("{name}", {of}, |process| {"{ " + before + called + " }" if due else called})'
         else:
             code = "tools_refuse" if name.startswith("MPI_T_") else "refuse"
             body = f'{code}("{name}", {of})'

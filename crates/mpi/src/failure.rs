@@ -30,6 +30,15 @@ pub(crate) fn check(holds: bool, code: c_int, why: impl FnOnce() -> String) -> D
     if holds { Ok(()) } else { fail(code, why()) }
 }
 
+/// Fails for a null pointer to what a call must write.
+#[inline(always)]
+pub(crate) fn placed(places: &[(&'static str, usize)]) -> Done {
+    match places.iter().find(|place| place.1 == 0) {
+        None => Ok(()),
+        Some((name, _)) => fail(c::MPI_ERR_ARG, format!("{name} is a null pointer")),
+    }
+}
+
 impl From<Error> for Box<Failure> {
     fn from(error: Error) -> Box<Failure> {
         let code = match error {

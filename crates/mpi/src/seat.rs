@@ -5,7 +5,7 @@ use crate::failure::{Done, failure};
 use crate::generated::constants as c;
 use crate::memory::Everything;
 use crate::process::World;
-use crate::process::communicator::Communicator;
+use crate::process::communicator::{Communicator, Numbers};
 use hotlink_message::Comm;
 use hotlink_real::{Seat, Via};
 use hotlink_standard::Group;
@@ -43,7 +43,7 @@ pub(crate) fn enter() -> Done<World> {
         comm,
         world: Rc::new(world),
         own: Rc::new(own),
-        numbers: Cell::new(ALWAYS),
+        numbers: Rc::new(Numbers::from(ALWAYS)),
         tasks: RefCell::default(),
         buffered: RefCell::default(),
         attached: Cell::new(None),

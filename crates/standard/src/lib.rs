@@ -15,6 +15,7 @@ mod build;
 mod datatype;
 mod distribution;
 mod errors;
+mod extended;
 mod group;
 mod names;
 mod operator;

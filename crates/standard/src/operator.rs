@@ -2,6 +2,7 @@
 
 use crate::basic::{Basic, Class};
 use crate::datatype::Datatype;
+use crate::extended::{self, Extended};
 use hotlink_port::{Combine, Element, Operation};
 
 /// An operator that the standard defines.
@@ -88,6 +89,43 @@ macro_rules! real {
     };
 }
 
+/// Long doubles, one or pairs of them.
+fn extended(builtin: Builtin, into: &mut [u8], other: &[u8]) -> bool {
+    let of = |how: fn(Extended, Extended) -> Extended| move |a, b| how(Extended::read(a), Extended::read(b)).write();
+    /// What is no number loses to none.
+    fn chosen(a: Extended, b: Extended, wins: std::cmp::Ordering) -> Extended {
+        if a.compare(b) == Some(wins) { a } else { b }
+    }
+    match builtin {
+        Builtin::Sum => each::<{ extended::BYTES }>(into, other, of(Extended::plus)),
+        Builtin::Prod => each::<{ extended::BYTES }>(into, other, of(Extended::times)),
+        Builtin::Min => each::<{ extended::BYTES }>(into, other, of(|a, b| chosen(a, b, std::cmp::Ordering::Less))),
+        Builtin::Max => each::<{ extended::BYTES }>(into, other, of(|a, b| chosen(a, b, std::cmp::Ordering::Greater))),
+        _ => return false,
+    }
+    true
+}
+
+fn extended_complex(builtin: Builtin, into: &mut [u8], other: &[u8]) -> bool {
+    match builtin {
+        // By parts.
+        Builtin::Sum => return extended(builtin, into, other),
+        Builtin::Prod => {}
+        _ => return false,
+    }
+    let parts = |bytes: [u8; 2 * extended::BYTES]| {
+        let part = |at: usize| Extended::read(std::array::from_fn(|i| bytes[at + i]));
+        (part(0), part(extended::BYTES))
+    };
+    each::<{ 2 * extended::BYTES }>(into, other, |a, b| {
+        let (a, b) = (parts(a), parts(b));
+        let re = a.0.times(b.0).plus(a.1.times(b.1).opposite()).write();
+        let im = a.0.times(b.1).plus(a.1.times(b.0)).write();
+        std::array::from_fn(|i| if i < extended::BYTES { re[i] } else { im[i - extended::BYTES] })
+    });
+    true
+}
+
 macro_rules! complex {
     ($t:ty, $size:literal, $builtin:expr, $into:expr, $other:expr) => {{
         let parts = |bytes: [u8; 2 * $size]| {
@@ -152,6 +190,8 @@ impl Builtin {
             Basic::Logical(16) => integer!(u128, self, into, other),
             Basic::F32 => real!(f32, self, into, other),
             Basic::F64 => real!(f64, self, into, other),
+            Basic::F80 => return extended(self, into, other),
+            Basic::C80 => return extended_complex(self, into, other),
             Basic::C32 => complex!(f32, 4, self, into, other),
             Basic::C64 => complex!(f64, 8, self, into, other),
             _ => return false,
@@ -173,12 +213,15 @@ fn located(least: bool, (value, index): (Basic, Basic), size: usize, into: &mut 
         })
     };
     let whole = |bytes: &[u8]| bytes.try_into().map_or(0, i64::from_ne_bytes);
-    let known = |basic: Basic| matches!(basic, Basic::I16 | Basic::I32 | Basic::I64 | Basic::F32 | Basic::F64);
+    let known =
+        |basic: Basic| matches!(basic, Basic::I16 | Basic::I32 | Basic::I64 | Basic::F32 | Basic::F64 | Basic::F80);
+    let long = |bytes: &[u8]| bytes.try_into().map(Extended::read);
     if !known(value) || !matches!(index, Basic::I32 | Basic::I64 | Basic::F32 | Basic::F64) {
         return false;
     }
     let order = |basic: Basic, a: &[u8], b: &[u8]| match basic {
         Basic::I64 => whole(a).partial_cmp(&whole(b)),
+        Basic::F80 => long(a).ok()?.compare(long(b).ok()?),
         _ => number(basic, a).partial_cmp(&number(basic, b)),
     };
     for (into, other) in into.chunks_exact_mut(size).zip(other.chunks_exact(size)) {

@@ -111,33 +111,38 @@ pub fn balanced(nodes: i64, dims: &[i64]) -> Option<Vec<i64>> {
     if nodes <= 0 || nodes % given != 0 || (free == 0 && nodes != given) {
         return None;
     }
-    let mut best: Option<Vec<i64>> = None;
-    split(nodes / given, free, i64::MAX, &mut Vec::new(), &mut best);
-    let mut best = best?.into_iter();
+    let (left, mut best) = (nodes / given, Vec::new());
+    split(left, free, i64::MAX, &divisors(left), &mut best);
+    let mut best = best.into_iter();
     Some(dims.iter().map(|&dim| if dim == 0 { best.next().unwrap_or(1) } else { dim }).collect())
 }
 
-/// Tries all falling factors; the best has the least largest, then the least next.
-fn split(left: i64, count: usize, most: i64, chosen: &mut Vec<i64>, best: &mut Option<Vec<i64>>) {
+/// All, rising.
+fn divisors(of: i64) -> Vec<i64> {
+    let mut all: Vec<i64> =
+        (1..).take_while(|factor| factor * factor <= of).filter(|factor| of % factor == 0).collect();
+    all.extend(all.clone().into_iter().map(|factor| of / factor));
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Falling factors of `left`, with the least largest, then the least next: the first that are found, since the least are
+/// tried first.
+fn split(left: i64, count: usize, most: i64, factors: &[i64], chosen: &mut Vec<i64>) -> bool {
     if count == 0 {
-        if left == 1 && best.as_ref().is_none_or(|best| *chosen < *best) {
-            *best = Some(chosen.clone());
-        }
-        return;
+        return left == 1;
     }
-    let is_best = |chosen: &[i64]| best.as_ref().is_none_or(|best| chosen <= &best[..chosen.len()]);
-    if !is_best(chosen) {
-        return;
-    }
-    let mut factors: Vec<i64> = (1..).take_while(|factor| factor * factor <= left).filter(|f| left % f == 0).collect();
-    factors.extend(factors.clone().into_iter().map(|factor| left / factor));
-    factors.sort_unstable();
-    factors.dedup();
-    for factor in factors.into_iter().filter(|&factor| factor <= most) {
+    // With a lesser one, even as many again would not do.
+    let enough = |factor: i64| factor.checked_pow(count as u32).is_none_or(|all| all >= left);
+    for &factor in factors.iter().filter(|&&factor| factor <= most && left % factor == 0 && enough(factor)) {
         chosen.push(factor);
-        split(left / factor, count - 1, factor, chosen, best);
+        if split(left / factor, count - 1, factor, factors, chosen) {
+            return true;
+        }
         chosen.pop();
     }
+    false
 }
 
 #[cfg(test)]
@@ -147,13 +152,15 @@ mod tests {
     #[test]
     fn grids_are_balanced() {
         type Case = (i64, &'static [i64], Option<&'static [i64]>);
-        let cases: [Case; 7] = [
+        let cases: [Case; 8] = [
             (6, &[0, 0], Some(&[3, 2])),
             (7, &[0, 0], Some(&[7, 1])),
             (6, &[0, 3, 0], Some(&[2, 3, 1])),
             (7, &[0, 3, 0], None),
             (64, &[0, 0, 0], Some(&[4, 4, 4])),
             (60, &[0, 0, 0], Some(&[5, 4, 3])),
+            // Twenty dimensions are found as fast as two.
+            (720_720, &[0; 8], Some(&[13, 11, 7, 5, 4, 4, 3, 3])),
             (1, &[], Some(&[])),
         ];
         for (nodes, dims, balance) in cases {

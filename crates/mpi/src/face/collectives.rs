@@ -50,6 +50,12 @@ pub(crate) fn peers(comm: &Communicator) -> Vec<u32> {
     (0..comm.peers()).map(|rank| comm.peer(rank)).collect()
 }
 
+/// Fails where data would be sent from where it is received: the standard has `MPI_IN_PLACE` for that.
+pub(crate) fn apart(sendbuf: Address, recvbuf: Address, count: i64) -> Done {
+    let one = sendbuf == recvbuf && count > 0 && !sendbuf.is_null();
+    check(!one, c::MPI_ERR_BUFFER, || "the send buffer is the receive buffer: MPI_IN_PLACE is for that".to_owned())
+}
+
 pub(crate) fn barrier(p: &Process, start: Start, comm: Handle) -> Done {
     let comm = p.comm(comm)?;
     p.collectively(&comm, start, |view| async move { Ok(view.barrier().await?) })
@@ -208,6 +214,9 @@ pub(crate) fn gather(
 ) -> Done {
     let comm = p.comm(comm)?;
     let part = part(&comm, root)?;
+    if matches!(part, Part::Root(_)) {
+        apart(sendbuf, recvbuf, recvcount)?;
+    }
     let mine = own(p, part, (sendbuf, sendcount, sendtype))?;
     let ranks = comm.peers();
     let parts = if is_root(part) { Parts::equal(p, recvbuf, recvcount, recvtype, ranks)? } else { Parts::none() };
@@ -284,6 +293,9 @@ pub(crate) fn scatter(
 ) -> Done {
     let comm = p.comm(comm)?;
     let part = part(&comm, root)?;
+    if matches!(part, Part::Root(_)) {
+        apart(sendbuf, recvbuf, sendcount)?;
+    }
     let mine = own(p, part, (recvbuf, recvcount, recvtype))?;
     let ranks = comm.peers();
     let parts = if is_root(part) { Parts::equal(p, sendbuf, sendcount, sendtype, ranks)? } else { Parts::none() };
@@ -356,6 +368,7 @@ pub(crate) fn allgather(
     comm: Handle,
 ) -> Done {
     let comm = p.comm(comm)?;
+    apart(sendbuf, recvbuf, recvcount)?;
     let mine = given(p, sendbuf, sendcount, sendtype)?;
     let whole = p.buffer(recvbuf, recvcount.max(0) * i64::from(comm.peers()), recvtype)?;
     let row = whole.of.datatype.regular(whole.count).is_some_and(|run| run.count == 1);
@@ -424,6 +437,7 @@ pub(crate) fn alltoall(
     comm: Handle,
 ) -> Done {
     let comm = p.comm(comm)?;
+    apart(sendbuf, recvbuf, recvcount)?;
     let ranks = comm.peers();
     let in_place = sendbuf == IN_PLACE;
     let from = (!in_place).then(|| Parts::equal(p, sendbuf, sendcount, sendtype, ranks)).transpose()?;

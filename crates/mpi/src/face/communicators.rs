@@ -81,7 +81,7 @@ fn twin(p: &Process, old: &Communicator, number: u32, made: (Handle, Vec<(String
 fn duplicate(p: &Process, comm: Handle, info: Vec<(String, String)>, newcomm: Out<Handle>) -> Done {
     let (world, old) = (p.world()?, p.comm(comm)?);
     newcomm.set(c::MPI_COMM_NULL);
-    let number = world.block_on(numbered(world, &old.view))?;
+    let number = world.block_on(numbered(world.numbers.clone(), &old.view, false))?;
 
     newcomm.set(p.comms.add(Rc::new(twin(p, &old, number, (comm, info))?)));
     Ok(())
@@ -93,7 +93,7 @@ pub(crate) fn comm_dup(p: &Process, comm: Handle, newcomm: Out<Handle>) -> Done 
 }
 
 pub(crate) fn comm_dup_with_info(p: &Process, comm: Handle, info: Handle, newcomm: Out<Handle>) -> Done {
-    duplicate(p, comm, info::given(p, info)?, newcomm)
+    duplicate(p, comm, info::hints(p, info, "mpi_assert_")?, newcomm)
 }
 
 /// The number is agreed on beside other calls; the handle is there at once, and what it stands for when the request is over.
@@ -105,22 +105,17 @@ fn iduplicate(
     request: Out<Handle>,
 ) -> Done {
     let (world, old) = (p.world()?, p.comm(comm)?);
-    check(old.remote.is_none(), c::MPI_ERR_UNSUPPORTED_OPERATION, || {
-        "of intercommunicators it is not there".to_owned()
-    })?;
-    let (view, mine) = (old.beside(), world.numbers.replace(world.numbers.get() + 1));
+    let (view, numbers) = (old.beside(), world.numbers.clone());
     // A place for it, until its number is known.
     let handle = p.comms.add(old.clone());
     newcomm.set(handle);
     let agreed = Rc::new(std::cell::Cell::new(0));
     let told = agreed.clone();
     let work = p.task(async move {
-        told.set(crate::process::communicator::largest(&view, &[i64::from(mine)]).await?[0] as u32);
+        told.set(numbered(numbers, &view, true).await?);
         Ok(Status::EMPTY)
     })?;
     p.issue_ending(request, work, move |p| {
-        let world = p.world()?;
-        world.numbers.set(world.numbers.get().max(agreed.get() + 1));
         let made = twin(p, &old, agreed.get(), (comm, info.clone()))?;
         p.comms.replace(handle, Rc::new(made));
         Ok(())
@@ -140,7 +135,7 @@ pub(crate) fn comm_idup_with_info(
     newcomm: Out<Handle>,
     request: Out<Handle>,
 ) -> Done {
-    iduplicate(p, comm, info::given(p, info)?, newcomm, request)
+    iduplicate(p, comm, info::hints(p, info, "mpi_assert_")?, newcomm, request)
 }
 
 pub(crate) fn comm_create(p: &Process, comm: Handle, group: Handle, newcomm: Out<Handle>) -> Done {
@@ -154,7 +149,7 @@ pub(crate) fn comm_create(p: &Process, comm: Handle, group: Handle, newcomm: Out
         let made = split(p, &old, place.map(|_| 0), place.unwrap_or(0) as i64, None)?;
         return name_split(p, made, newcomm);
     }
-    let number = world.block_on(numbered(world, &old.view))?;
+    let number = world.block_on(numbered(world.numbers.clone(), &old.view, false))?;
     if group.place(world.comm.rank()).is_some() {
         newcomm.set(p.comms.add(Rc::new(p.made((*group).clone(), number, None, old.handler.get())?)));
     }
@@ -170,7 +165,7 @@ pub(crate) fn comm_create_group(p: &Process, comm: Handle, group: Handle, tag: c
         return Ok(());
     }
     let few = world.comm.view(group.ranks(), old.number)?.beside(GROUP_CALLS + tag as u32 % GROUP_CALLS);
-    let number = world.block_on(numbered(world, &few))?;
+    let number = world.block_on(numbered(world.numbers.clone(), &few, false))?;
     newcomm.set(p.comms.add(Rc::new(p.made((*group).clone(), number, None, old.handler.get())?)));
     Ok(())
 }
@@ -187,7 +182,7 @@ pub(crate) fn split(
     let mine = [color.unwrap_or(i64::MIN), key];
     let (all, number) = world.block_on(async {
         let all = gathered(&old.view, &mine).await?;
-        Ok::<_, hotlink_message::Error>((all, numbered(world, &old.view).await?))
+        Ok::<_, hotlink_message::Error>((all, numbered(world.numbers.clone(), &old.view, false).await?))
     })?;
     let Some(color) = color else { return Ok(None) };
     // Of each side of an intercommunicator, whose ranks lie in a row of the view.
@@ -292,7 +287,7 @@ pub(crate) fn comm_get_name(p: &Process, comm: Handle, name: TextOut, resultlen:
 }
 
 pub(crate) fn comm_set_info(p: &Process, comm: Handle, info: Handle) -> Done {
-    *p.comm(comm)?.info.borrow_mut() = info::given(p, info)?;
+    *p.comm(comm)?.info.borrow_mut() = info::hints(p, info, "mpi_assert_")?;
     Ok(())
 }
 
@@ -322,7 +317,7 @@ pub(crate) fn intercomm_create(
     let (world, local) = (p.world()?, p.intracomm(local_comm)?);
     newintercomm.set(c::MPI_COMM_NULL);
     let leader = Process::root(&local, local_leader)?;
-    let mine = [i64::from(world.numbers.get())];
+    let mine = [i64::from(world.numbers.next())];
     let next = world.block_on(crate::process::communicator::largest(&local.view, &mine))?[0];
     // What the other side is: its next number, and its ranks. Who does not lead hears how many those are first.
     let mut heard = Vec::new();
@@ -338,7 +333,7 @@ pub(crate) fn intercomm_create(
     heard.resize(length, 0);
     let heard = world.block_on(told(&local.view, leader, &heard))?;
     let number = next.max(heard[0]) as u32;
-    world.numbers.set(world.numbers.get().max(number + 1));
+    world.numbers.take(number);
     let remote = Rc::new(Group::new(heard[1..].iter().map(|&rank| rank as u32).collect()));
     let overlaps = remote.intersection(&local.group).size() > 0;
     check(!overlaps, c::MPI_ERR_COMM, || "the two groups share a rank".to_owned())?;
@@ -353,7 +348,7 @@ pub(crate) fn intercomm_merge(p: &Process, intercomm: Handle, high: c_int, newin
     let Some(remote) = &old.remote else { return fail(c::MPI_ERR_COMM, "it is no intercommunicator") };
     let (all, number) = world.block_on(async {
         let all = gathered(&old.view, &[i64::from(high != 0)]).await?;
-        Ok::<_, hotlink_message::Error>((all, numbered(world, &old.view).await?))
+        Ok::<_, hotlink_message::Error>((all, numbered(world.numbers.clone(), &old.view, false).await?))
     })?;
     let (mine, theirs) = (all[remote.here as usize][0], all[remote.there as usize][0]);
     // Where both say the same, the side with the view's first ranks goes first.

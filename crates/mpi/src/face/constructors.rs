@@ -115,6 +115,7 @@ pub(crate) fn type_create_resized(p: &Process, oldtype: Handle, lb: i64, extent:
 
 pub(crate) fn type_dup(p: &Process, oldtype: Handle, newtype: Out<Handle>) -> Done {
     let of = p.datatype(oldtype)?;
+    newtype.set(c::MPI_DATATYPE_NULL);
     let made = Type::derived(Datatype::dup(&of.datatype));
     made.committed.set(of.committed.get());
     let attributes = of.attributes.copies(oldtype)?;

@@ -29,6 +29,7 @@ pub(crate) fn group_translate_ranks(
 ) -> Done {
     let (from, to) = (p.group(group1)?, p.group(group2)?);
     check(n >= 0, c::MPI_ERR_ARG, || format!("n {n}: it must be at least 0"))?;
+    check(n == 0 || !ranks2.is_null(), c::MPI_ERR_ARG, || "ranks2 is a null pointer".to_owned())?;
     for index in 0..n as usize {
         let rank = ranks1.get(index);
         if rank == c::MPI_PROC_NULL {

@@ -49,6 +49,11 @@ pub(crate) fn given(p: &Process, info: Handle) -> Done<Vec<(String, String)>> {
     if info == c::MPI_INFO_NULL { Ok(Vec::new()) } else { pairs(p, info) }
 }
 
+/// Those of its hints that are understood: others are ignored, as the standard has it.
+pub(crate) fn hints(p: &Process, info: Handle, understood: &str) -> Done<Vec<(String, String)>> {
+    Ok(given(p, info)?.into_iter().filter(|pair| pair.0.starts_with(understood)).collect())
+}
+
 pub(crate) fn info_create(p: &Process, info: Out<Handle>) -> Done {
     info.set(named(p, Vec::new()));
     Ok(())

@@ -17,6 +17,8 @@ use std::rc::Rc;
 struct Edges {
     from: Vec<Option<u32>>,
     to: Vec<Option<u32>>,
+    /// Two for each dimension: below and above.
+    is_grid: bool,
 }
 
 fn edges(comm: &Communicator) -> Done<Edges> {
@@ -25,15 +27,16 @@ fn edges(comm: &Communicator) -> Done<Edges> {
     Ok(match &comm.topology {
         Some(Topology::Cart(cart)) => {
             let all: Vec<Option<u32>> = cart.neighbors(rank).into_iter().map(|peer| known(&peer?)).collect();
-            Edges { from: all.clone(), to: all }
+            Edges { from: all.clone(), to: all, is_grid: true }
         }
         Some(Topology::Graph(graph)) => {
             let all: Vec<Option<u32>> = graph.neighbors(rank).iter().map(known).collect();
-            Edges { from: all.clone(), to: all }
+            Edges { from: all.clone(), to: all, is_grid: false }
         }
         Some(Topology::Distributed(neighbors)) => Edges {
             from: neighbors.sources.iter().map(|source| known(&source.0)).collect(),
             to: neighbors.destinations.iter().map(|destination| known(&destination.0)).collect(),
+            is_grid: false,
         },
         None => return fail(c::MPI_ERR_TOPOLOGY, "the communicator has no topology"),
     })
@@ -44,12 +47,21 @@ fn there(edges: &[Option<u32>], staged: &[Staged]) -> Vec<(u32, Span)> {
     edges.iter().zip(spans(staged)).filter_map(|(peer, span)| Some(((*peer)?, span))).collect()
 }
 
+/// The same with the two of each dimension turned round.
+fn turned(edges: &[Option<u32>], staged: &[Staged]) -> Vec<(u32, Span)> {
+    let all: Vec<(Option<u32>, Span)> = edges.iter().copied().zip(spans(staged)).collect();
+    all.chunks(2).flat_map(|pair| pair.iter().rev()).filter_map(|&(peer, span)| Some((peer?, span))).collect()
+}
+
 fn exchanged(p: &Process, comm: &Rc<Communicator>, start: Start, edges: Edges, from: Parts, into: Parts) -> Done {
     p.collectively(comm, start, move |view| {
         let (edges, from, into) = (edges.clone(), from.clone(), into.clone());
         async move {
             let (from, into) = (from.sources(), into.targets());
-            view.exchange_with(&there(&edges.to, &from), &there(&edges.from, &into)).await?;
+            // In a grid, what goes down a dimension comes from above: where both neighbours are one rank, what goes up must
+            // go first, since the neighbour takes what comes from below first.
+            let sends = if edges.is_grid { turned(&edges.to, &from) } else { there(&edges.to, &from) };
+            view.exchange_with(&sends, &there(&edges.from, &into)).await?;
             // What nobody sends to stays as it is.
             let came = edges.from.iter().zip(&into).filter(|(peer, _)| peer.is_some());
             came.for_each(|(_, into)| into.land());

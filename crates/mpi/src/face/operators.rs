@@ -1,5 +1,6 @@
 //! Operators, and combining without communication.
 
+use super::collectives::{IN_PLACE, apart};
 use crate::abi::Handle;
 use crate::failure::{Done, check};
 use crate::generated::constants as c;
@@ -43,6 +44,9 @@ pub(crate) fn reduce_local(
     datatype: Handle,
     op: Handle,
 ) -> Done {
+    let in_place = [inbuf, inoutbuf].contains(&IN_PLACE);
+    check(!in_place, c::MPI_ERR_BUFFER, || "MPI_IN_PLACE is for communication".to_owned())?;
+    apart(inbuf, inoutbuf, count)?;
     let reducer = p.reducer(op, datatype)?;
     let (from, into) = (reducer.buffer(p, inbuf, count)?, reducer.buffer(p, inoutbuf, count)?);
     let mut result = into.data();

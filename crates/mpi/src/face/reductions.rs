@@ -1,6 +1,6 @@
 //! Collectives that combine.
 
-use super::collectives::{IN_PLACE, Part, part, peers};
+use super::collectives::{IN_PLACE, Part, apart, part, peers};
 use crate::abi::Handle;
 use crate::failure::{Done, check};
 use crate::generated::constants as c;
@@ -66,6 +66,9 @@ pub(crate) fn reduce(
     }
     let reducer = p.reducer(op, datatype)?;
     let at_root = matches!(part, Part::Root(_) | Part::RootBetween);
+    if matches!(part, Part::Root(_)) {
+        apart(sendbuf, recvbuf, count)?;
+    }
     let into = if at_root { Some(reducer.buffer(p, recvbuf, count)?) } else { None };
     let from = if sendbuf == IN_PLACE { recvbuf } else { sendbuf };
     let (from, peers) = (reducer.buffer(p, from, count)?, peers(&comm));
@@ -101,6 +104,7 @@ pub(crate) fn allreduce(
     comm: Handle,
 ) -> Done {
     let comm = p.comm(comm)?;
+    apart(sendbuf, recvbuf, count)?;
     let reducer = p.reducer(op, datatype)?;
     let into = reducer.buffer(p, recvbuf, count)?;
     let from = if sendbuf == IN_PLACE { into.clone() } else { reducer.buffer(p, sendbuf, count)? };
@@ -140,6 +144,7 @@ fn scattered(
 ) -> Done {
     let total: i64 = counts.iter().sum();
     let into = reducer.buffer(p, recvbuf, counts[comm.rank as usize])?;
+    apart(sendbuf, recvbuf, total)?;
     let from = reducer.buffer(p, if sendbuf == IN_PLACE { recvbuf } else { sendbuf }, total)?;
     let (peers, between, rank) = (peers(comm), comm.remote.is_some(), comm.rank as usize);
     p.collectively(comm, start, move |view| {
@@ -218,6 +223,7 @@ fn prefixed(
     inclusive: bool,
 ) -> Done {
     let comm = p.intracomm(comm)?;
+    apart(sendbuf, recvbuf, count)?;
     let reducer = p.reducer(op, datatype)?;
     let into = reducer.buffer(p, recvbuf, count)?;
     let from = if sendbuf == IN_PLACE { into.clone() } else { reducer.buffer(p, sendbuf, count)? };

@@ -43,6 +43,7 @@ pub(crate) fn cart_create(
     _reorder: c_int,
     comm_cart: Out<Handle>,
 ) -> Done {
+    comm_cart.set(c::MPI_COMM_NULL);
     let old = p.intracomm(comm_old)?;
     let cart = Cart { dims: list(ndims, dims)?, periods: list(ndims, periods)?.iter().map(|&p| p != 0).collect() };
     let nodes = cart.ranks().ok_or_else(|| failure(c::MPI_ERR_DIMS, "a dimension must be at least 1"))?;

@@ -7,6 +7,7 @@ pub(crate) mod constants;
 /// What the exported functions use.
 mod prelude {
     pub(super) use crate::abi::{Handle, Status};
+    pub(super) use crate::failure::placed;
     pub(super) use crate::pointer::{Address, In, Ints, Out, OutInt, Text, TextOut};
     pub(super) use crate::process::gate::{Of, call, refuse, tools_refuse};
     pub(super) use crate::process::request::{Mode, Start};

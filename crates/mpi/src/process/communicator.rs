@@ -3,8 +3,9 @@
 use crate::abi::Handle;
 use crate::failure::{Done, check, fail, failure};
 use crate::generated::constants as c;
+use crate::process::Process;
 use crate::process::attribute::Attributes;
-use crate::process::{Process, World};
+use crate::process::gate;
 use hotlink_message::{Combine, Comm, Element, Error, Operation};
 use hotlink_port::{Kind, Rank, Span};
 use hotlink_real::Seat;
@@ -150,13 +151,51 @@ pub(crate) async fn told(view: &Comm<Seat>, root: Rank, words: &[i64]) -> Result
     Ok(result)
 }
 
+/// Numbers of communicators that this process has given out, and how it agrees on more.
+#[derive(Debug)]
+pub(crate) struct Numbers {
+    next: Cell<u32>,
+    /// So many are being agreed on now.
+    pending: Cell<u32>,
+}
+
+impl Numbers {
+    pub(crate) fn from(first: u32) -> Numbers {
+        Numbers { next: Cell::new(first), pending: Cell::new(0) }
+    }
+    /// All below were given out.
+    pub(crate) fn next(&self) -> u32 {
+        self.next.get()
+    }
+    /// Takes one, if it is free here still.
+    pub(crate) fn take(&self, number: u32) -> bool {
+        let free = number >= self.next.get();
+        if free {
+            self.next.set(number + 1);
+        }
+        free
+    }
+}
+
 /// A number for a new communicator that none of `view` has used: where ranks are of several groups, each may take it.
-pub(crate) async fn numbered(world: &World, view: &Comm<Seat>) -> Result<u32, Error> {
-    // Kept at once: another may be asked for before this one is agreed on.
-    let mine = world.numbers.replace(world.numbers.get() + 1);
-    let next = largest(view, &[i64::from(mine)]).await?[0] as u32;
-    world.numbers.set(world.numbers.get().max(next + 1));
-    Ok(next)
+/// Whether another is agreed on at the same time, by another thread or beside the call, is told with it; then each rank
+/// says afterwards whether the number was free still, and they try again if it was not.
+pub(crate) async fn numbered(numbers: Rc<Numbers>, view: &Comm<Seat>, beside: bool) -> Result<u32, Error> {
+    let alone = !beside && numbers.pending.get() == 0 && !gate::is_shared();
+    numbers.pending.set(numbers.pending.get() + 1);
+    let agreed = async {
+        loop {
+            let told = largest(view, &[i64::from(numbers.next()), i64::from(!alone)]).await?;
+            let number = told[0] as u32;
+            let free = numbers.take(number);
+            if told[1] == 0 || largest(view, &[i64::from(!free)]).await?[0] == 0 {
+                return Ok(number);
+            }
+        }
+    };
+    let agreed = agreed.await;
+    numbers.pending.set(numbers.pending.get() - 1);
+    agreed
 }
 
 impl Process {

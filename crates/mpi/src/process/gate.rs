@@ -44,6 +44,11 @@ pub(crate) fn share() {
     }
 }
 
+/// Whether threads call when they like.
+pub(crate) fn is_shared() -> bool {
+    SHARED.load(Ordering::Relaxed)
+}
+
 fn lock() {
     let me = thread();
     if OWNER.load(Ordering::Relaxed) == me {

@@ -17,7 +17,7 @@ use crate::generated::constants as c;
 use crate::memory::Everything;
 use crate::process::attribute::Key;
 use crate::process::buffer::Staged;
-use crate::process::communicator::Communicator;
+use crate::process::communicator::{Communicator, Numbers};
 use crate::process::handler::Handler;
 use crate::process::reduction::Operator;
 use crate::process::request::{Pending, Task};
@@ -56,8 +56,7 @@ pub(crate) struct World {
     pub(crate) all: Everything,
     pub(crate) world: Rc<Communicator>,
     pub(crate) own: Rc<Communicator>,
-    /// Numbers of communicators below this were given out here.
-    pub(crate) numbers: Cell<u32>,
+    pub(crate) numbers: Rc<Numbers>,
     pub(crate) tasks: RefCell<Vec<Option<Task>>>,
     pub(crate) buffered: RefCell<Vec<Buffered>>,
     /// The program's buffer for such sends: where and how long.

@@ -346,9 +346,10 @@ impl Process {
                 Ok(())
             }
             Start::Again(request) => {
-                let comm = comm.clone();
+                // Numbered now: all ranks make it in the same order, and may start it in any.
+                let view = comm.beside();
                 self.issue_again(request, move |p| {
-                    let future = make(comm.beside());
+                    let future = make(view.clone());
                     p.task(async move { future.await.map(|()| Status::EMPTY) })
                 });
                 Ok(())
