@@ -36,6 +36,8 @@ pub struct PriceItem {
     pub high: Option<Money>,
     /// A cable's length in metres.
     pub length: Option<Value<f64>>,
+    /// Watts of one piece, and the least and greatest that are plausible.
+    pub power: Option<[f64; 3]>,
 }
 
 /// An inventory could not be priced.
@@ -91,6 +93,8 @@ pub struct Bill {
     pub total: Money,
     /// Sum of the least and of the greatest plausible prices.
     pub range: [Money; 2],
+    /// Watts of all pieces, with the least and greatest; none where an item that is bought states no power.
+    pub power: Option<[f64; 3]>,
     /// Nodes that it serves.
     pub nodes: u64,
     /// Currency code.
@@ -122,7 +126,7 @@ impl PriceList {
     pub fn bill(&self, prices: &PriceRef, inventory: &Inventory) -> Result<Bill, PriceError> {
         let too_large = || PriceError::TooLarge { list: self.name.clone() };
         let (mut lines, mut included) = (Vec::new(), BTreeMap::new());
-        let mut sums = [Money(0); 3];
+        let (mut sums, mut power) = ([Money(0); 3], Some([0.0; 3]));
         for (&kind, &count) in inventory.pieces.iter().filter(|(_, count)| **count > 0) {
             let Some(name) = prices.items.get(&kind) else {
                 included.insert(kind, count);
@@ -130,6 +134,8 @@ impl PriceList {
             };
             let item = self.items.get(name).ok_or_else(|| self.no_item(name))?;
             let each = item.price.value;
+            let watts = power.zip(item.power);
+            power = watts.map(|(sum, one)| std::array::from_fn(|k| sum[k] + count as f64 * one[k]));
             let of_all = |one: Money| {
                 let cents = i64::try_from(count).ok().and_then(|count| one.0.checked_mul(count));
                 cents.map(Money).ok_or_else(too_large)
@@ -148,6 +154,7 @@ impl PriceList {
             included,
             total: sums[0],
             range: [sums[1], sums[2]],
+            power,
             nodes: inventory.nodes,
             currency: self.currency.clone(),
             date: self.date.clone(),

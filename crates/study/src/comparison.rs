@@ -50,8 +50,10 @@ impl Priced {
             }
         }
         record.set(&format!("cost_{currency}"), bill.total.units());
-        for (key, end) in ["low", "high"].into_iter().zip(bill.range) {
-            record.set(&format!("cost_{currency}_{key}"), end.units());
+        for (key, watts) in
+            ["power_kW", "power_kW_low", "power_kW_high"].into_iter().zip(bill.power.into_iter().flatten())
+        {
+            record.set(key, watts / 1e3);
         }
         record.set(&format!("cost_per_node_{currency}"), bill.per_node());
         let bandwidth = record.number("bandwidth_per_node_MBps");
@@ -61,6 +63,7 @@ impl Priced {
         // Of the bandwidth as it is: `--sensitivity` has its interval.
         for (key, end) in ["low", "high"].into_iter().zip(bill.range) {
             let per_node = end.units() / bill.nodes as f64;
+            record.set(&format!("cost_{currency}_{key}"), end.units());
             record.set(&format!("cost_per_node_{currency}_{key}"), per_node);
             if let Some(bandwidth) = bandwidth {
                 record.set(&format!("cost_per_MBps_{currency}_{key}"), per_node / bandwidth);

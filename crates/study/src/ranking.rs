@@ -67,7 +67,7 @@ pub struct Span {
 }
 
 impl Quantity {
-    /// Bandwidth, then the costs in every currency that occurs, of every year by itself unless asked otherwise.
+    /// Bandwidth, then the costs in every currency that occurs, of every year by itself unless asked otherwise; power last.
     pub fn all(records: &[Record], eras: Eras) -> Vec<Quantity> {
         let quantity = |key: String, title: String, superlative: &str, lower_is_better| Quantity {
             key,
@@ -107,6 +107,9 @@ impl Quantity {
                     all.push(Quantity { year: year.map(str::to_owned), ..cost });
                 }
             }
+        }
+        if records.iter().any(|record| record.get("power_kW").is_some()) {
+            all.push(quantity("power_kW".to_owned(), "Power of the network (kW)".to_owned(), "least power", true));
         }
         all
     }

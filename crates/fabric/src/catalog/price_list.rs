@@ -63,6 +63,17 @@ fn read_item(table: Table<'_>, currency: &str) -> Option<PriceItem> {
         (price.number_opt("low", 0.0..=MOST), price.number_opt("high", 0.0..=MOST))
     });
     let length = table.value_opt("length", Dimension::Length, 0.0..=1e5);
+    let power = table.value_of("power", &[("W", 1.0)], 0.0..=1e6, |power| {
+        (power.number_opt("low", 0.0..=1e6), power.number_opt("high", 0.0..=1e6))
+    });
+    let power = power.and_then(|(value, (low, high))| {
+        let watts = value?.value;
+        let range = [watts, low.unwrap_or(watts), high.unwrap_or(watts)];
+        if !(range[1]..=range[2]).contains(&watts) {
+            table.wrong("power", "the value is outside its own range", "low <= value <= high");
+        }
+        Some(range)
+    });
     let (value, (low, high)) = price?;
     if let Some(value) = &value
         && (low.is_some_and(|low| low > value.value) || high.is_some_and(|high| high < value.value))
@@ -71,5 +82,6 @@ fn read_item(table: Table<'_>, currency: &str) -> Option<PriceItem> {
     }
     table.finish();
     let cents = |units: f64| Money((units * 100.0).round() as i64);
-    Some(PriceItem { title: title?, price: value?.map(cents), low: low.map(cents), high: high.map(cents), length })
+    let (low, high) = (low.map(cents), high.map(cents));
+    Some(PriceItem { title: title?, price: value?.map(cents), low, high, length, power })
 }

@@ -46,11 +46,15 @@ fn every_estimate_states_how_far_it_may_be_off() {
                         .any(|count| key == format!("{tree}.{count}"))
                 })
         };
-        // A price has its own keys for that.
+        // A price has its own keys for that, and so has a power.
         let prices = library.price_list(&listed.name).map(|list| list.items).unwrap_or_default();
         let is_between = |key: &str| {
-            let item = key.strip_prefix("item.").and_then(|key| key.strip_suffix(".price"));
-            item.and_then(|item| prices.get(item)).is_some_and(|item| item.low.is_some() && item.high.is_some())
+            let (item, of) = key.strip_prefix("item.").and_then(|key| key.rsplit_once('.')).unwrap_or_default();
+            prices.get(item).is_some_and(|item| match of {
+                "price" => item.low.is_some() && item.high.is_some(),
+                "power" => item.power.is_some_and(|[_, low, high]| low < high),
+                _ => false,
+            })
         };
         let is_open = |entry: &&catalog::Entry| {
             let is_estimate = entry.status == Status::Estimated && entry.range.is_none();

@@ -1,5 +1,6 @@
 //! Bills of materials, price lists with mistakes, and steps.
 
+use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{self, Library};
 use hotlink_fabric::inventory::Inventory;
 use hotlink_fabric::price::{PriceError, steps};
@@ -40,6 +41,48 @@ fn a_bill_adds_up_and_calls_fitted_prices_fitted() {
     assert_eq!(bill.included[&ItemKind::CableNode], 30);
     assert!((bill.per_node() - 49_000.0 / 30.0).abs() < 1e-9);
     assert!((bill.per_mbps_per_node(144.0) - 49_000.0 / 30.0 / 144.0).abs() < 1e-12);
+}
+
+#[test]
+fn networks_of_today_hold_65536_hosts_and_their_pieces_are_counted() {
+    let count = |name: &str| {
+        let fabric = Fabric::build(&catalog::load(name).unwrap(), 65_536).unwrap();
+        let pieces = Inventory::of(&fabric).pieces;
+        let of = |kind| pieces.get(&kind).copied().unwrap_or(0);
+        [ItemKind::Nic, ItemKind::Switch, ItemKind::CableSwitch, ItemKind::CableGlobal].map(of)
+    };
+    // A full tree of three levels of switches of k = 64 ports: k^3/4 hosts, 5k^2/4 switches.
+    let (k, hosts) = (64, 65_536);
+    let tree = [k * k * k / 4, 5 * k * k / 4, 2 * hosts, 0];
+    assert_eq!(count("ib-ndr-fat-tree3"), tree);
+    assert_eq!(count("eth-400g-leaf-spine"), tree);
+    // 128 groups of 32 routers with 16 hosts each; 4 links join each two groups, for a group has 32 x 17 ports for 127.
+    let groups = hosts / 16 / 32;
+    let dragonfly = [hosts, groups * 32, groups * (32 * 31 / 2), groups * (groups - 1) / 2 * (32 * 17 / (groups - 1))];
+    assert_eq!(count("slingshot-dragonfly"), dragonfly);
+}
+
+#[test]
+fn power_is_summed_where_every_piece_states_it() {
+    let prices = catalog::load("myrinet-minimal").unwrap().prices.unwrap();
+    let power = |nic: &str| {
+        let item = |name: &str, power: &str| {
+            format!(
+                "[item.{name}]\ntitle = \"x\"\nprice = {{ value = 1, unit = \"USD\", source = \"s\", status = \"published\" }}\n{power}"
+            )
+        };
+        let switch = "power = { value = 100, unit = \"W\", source = \"s\", status = \"published\" }\n";
+        let head = "name = \"mine\"\ntitle = \"Mine\"\ncurrency = \"USD\"\ndate = \"2026-01-31\"\n";
+        let text = format!("{head}{}{}", item("myrinet-nic", nic), item("myrinet-switch-16", switch));
+        catalog::parse_price_list("mine.toml", &text).map(|list| list.bill(&prices, &myrinet(30, 2)).unwrap().power)
+    };
+    let nic = |range: &str| {
+        format!("power = {{ value = 10, unit = \"W\", source = \"s\", status = \"estimated\", {range} }}\n")
+    };
+    assert_eq!(power(&nic("low = 8, high = 13")).unwrap(), Some([500.0, 440.0, 590.0]));
+    assert_eq!(power("").unwrap(), None);
+    let told = format!("{:?}", power(&nic("low = 11, high = 13")).unwrap_err());
+    assert!(told.contains("outside its own range"), "{told}");
 }
 
 #[test]
