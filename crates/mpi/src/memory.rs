@@ -78,7 +78,12 @@ impl Drop for Scratch {
 }
 
 /// Each block of `count` elements at `buffer`, in order, and where it begins in their packed form; ends when `visit` says so.
-fn each_block(buffer: Address, count: u64, datatype: &Datatype, mut visit: impl FnMut(Address, u64, u64) -> bool) {
+pub(crate) fn each_block(
+    buffer: Address,
+    count: u64,
+    datatype: &Datatype,
+    mut visit: impl FnMut(Address, u64, u64) -> bool,
+) {
     let mut packed = 0;
     for element in 0..count {
         let start = buffer.plus(element as i64 * datatype.extent());

@@ -31,6 +31,11 @@ impl<T: Clone> Table<T> {
         slots.objects[index] = Some(object);
         self.kind << BITS | index
     }
+    /// Whether no handle stands for anything.
+    pub(crate) fn is_empty(&self) -> bool {
+        let slots = self.slots.borrow();
+        slots.objects.len() == slots.vacant.len()
+    }
     fn index(&self, handle: Handle) -> Option<usize> {
         (handle >> BITS == self.kind).then_some(handle & ((1 << BITS) - 1))
     }

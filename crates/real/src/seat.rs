@@ -182,6 +182,9 @@ impl Lend for Seat {
     fn start(&self, memory: Memory) -> Result<*mut u8, Refusal> {
         whichever!(self, port => Lend::start(port, memory))
     }
+    fn mapped(&self, attachment: Attachment) -> Result<*mut u8, Refusal> {
+        whichever!(self, port => Lend::mapped(port, attachment))
+    }
 }
 
 #[cfg(test)]

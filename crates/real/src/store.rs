@@ -6,7 +6,7 @@ use crate::combine::combine;
 use crate::copy;
 use crate::pool::Pool;
 use hotlink_fabric::units::Time;
-use hotlink_port::{Align, Kind, Layout, Memory, Operation, Port, Refusal, Span, Work};
+use hotlink_port::{Align, Attachment, Kind, Layout, Memory, Operation, Port, Refusal, Span, Work};
 use std::alloc::{alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -28,6 +28,15 @@ pub trait Lend: Port {
     /// # Errors
     /// No such memory.
     fn start(&self, memory: Memory) -> Result<*mut u8, Refusal>;
+    /// Where another rank's segment is in this process, which it was attached to for PIO: valid until it is detached and its
+    /// owner frees it.
+    ///
+    /// # Errors
+    /// No such attachment, or the port maps none.
+    fn mapped(&self, attachment: Attachment) -> Result<*mut u8, Refusal> {
+        let _ = attachment;
+        Err(Refusal::Unsupported)
+    }
 }
 
 /// Pieces of the shared memory that are this rank's, from which regular segments are cut.

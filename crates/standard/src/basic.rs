@@ -49,6 +49,39 @@ pub enum Class {
 }
 
 impl Basic {
+    /// All of them.
+    pub const ALL: [Basic; 27] = {
+        use Basic::*;
+        [
+            I8,
+            I16,
+            I32,
+            I64,
+            U8,
+            U16,
+            U32,
+            U64,
+            F32,
+            F64,
+            F80,
+            C32,
+            C64,
+            C80,
+            Bool,
+            Byte,
+            Char,
+            Wide,
+            Logical(1),
+            Logical(2),
+            Logical(4),
+            Logical(8),
+            Logical(16),
+            Opaque(2),
+            Opaque(4),
+            Opaque(16),
+            Opaque(32),
+        ]
+    };
     /// Its bytes in memory.
     pub fn size(self) -> u64 {
         match self {

@@ -158,6 +158,19 @@ impl Datatype {
             _ => None,
         }
     }
+    /// The basic type of all of its elements, if they have one.
+    pub fn uniform(&self) -> Option<Basic> {
+        let first = self.leaves.first()?.basic;
+        self.leaves.iter().all(|leaf| leaf.basic == first).then_some(first)
+    }
+    /// The value and index of all of its elements, if they are such pairs.
+    pub fn paired(&self) -> Option<(Basic, Basic)> {
+        let mut all = Vec::new();
+        self.each_basic(self.size, |basic, _| all.push(basic));
+        let (pairs, rest) = all.as_chunks::<2>();
+        let &[value, index] = pairs.first()?;
+        (rest.is_empty() && pairs.iter().all(|pair| *pair == [value, index])).then_some((value, index))
+    }
     /// The value and index, if it is such a pair.
     pub fn value_index(&self) -> Option<(Basic, Basic)> {
         match (&self.contents.combiner, &self.leaves[..]) {

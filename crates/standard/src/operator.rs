@@ -151,6 +151,11 @@ macro_rules! complex {
 }
 
 impl Builtin {
+    /// All of them.
+    pub const ALL: [Builtin; 14] = {
+        use Builtin::*;
+        [Sum, Min, Max, Prod, BitAnd, BitOr, BitXor, And, Or, Xor, MinLoc, MaxLoc, Replace, Nothing]
+    };
     /// Whether it takes elements of a datatype; see [`Builtin::combine`].
     pub fn takes(self, datatype: &Datatype) -> bool {
         self.combine(datatype, &mut [], &[])

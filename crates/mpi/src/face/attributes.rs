@@ -42,6 +42,10 @@ fn standard(p: &Process, key: c_int) -> Option<Address> {
     }
 }
 
+/// The standard's own of windows.
+const WINDOWS: [c_int; 5] =
+    [c::MPI_WIN_BASE, c::MPI_WIN_SIZE, c::MPI_WIN_DISP_UNIT, c::MPI_WIN_CREATE_FLAVOR, c::MPI_WIN_MODEL];
+
 fn create(p: &Process, kind: Kind, (copy, delete): (usize, usize), keyval: Out<c_int>, extra: Address) -> Done {
     keyval.set(p.keys.add(Rc::new(Key { kind, copy, delete, extra })) as c_int);
     Ok(())
@@ -70,7 +74,12 @@ fn get(p: &Process, of: (Kind, &Attributes), keyval: c_int, value: Address, flag
 }
 
 fn changeable(p: &Process, kind: Kind, keyval: c_int) -> Done<Rc<Key>> {
-    if kind == Kind::Comm && standard(p, keyval).is_some() {
+    let own = match kind {
+        Kind::Comm => standard(p, keyval).is_some(),
+        Kind::Win => WINDOWS.contains(&keyval),
+        Kind::Type => false,
+    };
+    if own {
         return fail(c::MPI_ERR_KEYVAL, "the standard's own attributes cannot be changed");
     }
     p.key(kind, keyval)
@@ -138,4 +147,39 @@ pub(crate) fn type_set_attr(p: &Process, datatype: Handle, keyval: c_int, value:
 pub(crate) fn type_delete_attr(p: &Process, datatype: Handle, keyval: c_int) -> Done {
     changeable(p, Kind::Type, keyval)?;
     p.datatype(datatype)?.attributes.delete(datatype, keyval)
+}
+
+pub(crate) fn win_create_keyval(p: &Process, copy: usize, delete: usize, keyval: Out<c_int>, extra: Address) -> Done {
+    create(p, Kind::Win, (copy, delete), keyval, extra)
+}
+
+pub(crate) fn win_free_keyval(p: &Process, keyval: Out<c_int>) -> Done {
+    free(p, Kind::Win, keyval)
+}
+
+pub(crate) fn win_get_attr(p: &Process, win: Handle, keyval: c_int, value: Address, flag: Out<c_int>) -> Done {
+    let window = p.window(win)?;
+    let facts = &window.facts;
+    // The base is the value itself, the others are at the value.
+    let own = match keyval {
+        c::MPI_WIN_BASE => window.base,
+        c::MPI_WIN_SIZE => Address::of(&raw const facts.size),
+        c::MPI_WIN_DISP_UNIT => Address::of(&raw const facts.unit),
+        c::MPI_WIN_CREATE_FLAVOR => Address::of(&raw const facts.flavor),
+        c::MPI_WIN_MODEL => Address::of(&raw const facts.model),
+        _ => return get(p, (Kind::Win, &window.attributes), keyval, value, flag),
+    };
+    flag.set(1);
+    value.holds().set(own.0);
+    Ok(())
+}
+
+pub(crate) fn win_set_attr(p: &Process, win: Handle, keyval: c_int, value: Address) -> Done {
+    let key = changeable(p, Kind::Win, keyval)?;
+    p.window(win)?.attributes.set(win, keyval, key, value)
+}
+
+pub(crate) fn win_delete_attr(p: &Process, win: Handle, keyval: c_int) -> Done {
+    changeable(p, Kind::Win, keyval)?;
+    p.window(win)?.attributes.delete(win, keyval)
 }

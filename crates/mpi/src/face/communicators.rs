@@ -268,14 +268,18 @@ pub(crate) fn comm_disconnect(p: &Process, comm: Out<Handle>) -> Done {
     comm_free(p, comm)
 }
 
-pub(crate) fn comm_set_name(p: &Process, comm: Handle, name: Text) -> Done {
-    let mut name = name.string().unwrap_or_default();
+/// A name as long as names may be.
+pub(crate) fn short(mut name: String) -> String {
     let mut most = c::MPI_MAX_OBJECT_NAME as usize - 1;
     while !name.is_char_boundary(most.min(name.len())) {
         most -= 1;
     }
     name.truncate(most);
-    *p.comm(comm)?.name.borrow_mut() = name;
+    name
+}
+
+pub(crate) fn comm_set_name(p: &Process, comm: Handle, name: Text) -> Done {
+    *p.comm(comm)?.name.borrow_mut() = short(name.string().unwrap_or_default());
     Ok(())
 }
 

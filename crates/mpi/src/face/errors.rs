@@ -5,10 +5,8 @@ use crate::failure::{Done, check, fail, failure};
 use crate::generated::constants as c;
 use crate::pointer::{Out, Text, TextOut};
 use crate::process::Process;
-use crate::process::communicator::Communicator;
 use hotlink_standard::{error_class as class_name, error_text};
 use std::ffi::c_int;
-use std::rc::Rc;
 
 /// Texts of the tools interface's errors.
 const TOOLS: std::ops::RangeInclusive<c_int> = c::MPI_T_ERR_CANNOT_INIT..=c::MPI_T_ERR_PVAR_NO_ATOMIC;
@@ -100,16 +98,35 @@ pub(crate) fn comm_set_errhandler(p: &Process, comm: Handle, errhandler: Handle)
 }
 
 pub(crate) fn comm_get_errhandler(p: &Process, comm: Handle, errhandler: Out<Handle>) -> Done {
-    let comm: Rc<Communicator> = p.comm(comm)?;
-    let handler = comm.handler.get();
-    // A handle of its own, which may be freed alone.
-    errhandler.set(p.handlers.get(handler).map_or(handler, |known| p.handlers.add(known)));
+    errhandler.set(p.another(p.comm(comm)?.handler.get()));
     Ok(())
 }
 
 pub(crate) fn comm_call_errhandler(p: &Process, comm: Handle, errorcode: c_int) -> Done {
     let handler = p.comm(comm)?.handler.get();
     p.handled("MPI_Comm_call_errhandler", handler, comm, &failure(errorcode, "called by the program"));
+    Ok(())
+}
+
+pub(crate) fn win_create_errhandler(p: &Process, function: usize, errhandler: Out<Handle>) -> Done {
+    errhandler.set(p.add_handler(function));
+    Ok(())
+}
+
+pub(crate) fn win_set_errhandler(p: &Process, win: Handle, errhandler: Handle) -> Done {
+    p.check_handler(errhandler)?;
+    p.window(win)?.handler.set(errhandler);
+    Ok(())
+}
+
+pub(crate) fn win_get_errhandler(p: &Process, win: Handle, errhandler: Out<Handle>) -> Done {
+    errhandler.set(p.another(p.window(win)?.handler.get()));
+    Ok(())
+}
+
+pub(crate) fn win_call_errhandler(p: &Process, win: Handle, errorcode: c_int) -> Done {
+    let handler = p.window(win)?.handler.get();
+    p.handled("MPI_Win_call_errhandler", handler, win, &failure(errorcode, "called by the program"));
     Ok(())
 }
 

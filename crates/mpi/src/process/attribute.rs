@@ -16,6 +16,7 @@ use std::rc::Rc;
 pub(crate) enum Kind {
     Comm,
     Type,
+    Win,
 }
 
 /// A key.

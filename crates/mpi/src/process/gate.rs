@@ -9,12 +9,14 @@ use std::cell::UnsafeCell;
 use std::ffi::c_int;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
 /// Which object a call is about: its error handler hears of a failure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Of {
     Nothing,
     Comm(Handle),
+    Win(Handle),
 }
 
 /// This process's state. It is no thread's own: whoever holds the gate has it.
@@ -110,6 +112,41 @@ fn with<T>(work: impl FnOnce(&Process) -> T) -> T {
         unlock();
     }
     result
+}
+
+/// How soon after the last of others' messages this process looks for more while it is in no call, and how late at most.
+const SOON: Duration = Duration::from_micros(100);
+const LATE: Duration = Duration::from_millis(2);
+
+/// From now on `work` is done now and then while nobody is in a call; it says whether there was anything to do.
+pub(crate) fn attend(work: fn(&Process) -> bool) {
+    static STARTED: AtomicBool = AtomicBool::new(false);
+    if STARTED.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    share();
+    let look = move || {
+        let me = thread();
+        if OWNER.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            // Who is in a call makes progress there.
+            return false;
+        }
+        DEPTH.store(1, Ordering::Relaxed);
+        // SAFETY: this thread holds the gate, and the state was made before it was started.
+        let process = unsafe { (*PROCESS.0.get()).as_deref() };
+        let any = process.is_some_and(work);
+        unlock();
+        any
+    };
+    // Without such a thread, others wait for this process's next call.
+    let started = std::thread::Builder::new().name("hotlink-progress".to_owned()).spawn(move || {
+        let mut pause = SOON;
+        loop {
+            std::thread::sleep(pause);
+            pause = if look() { SOON } else { (2 * pause).min(LATE) };
+        }
+    });
+    drop(started);
 }
 
 /// A call of the standard: its error code.

@@ -43,7 +43,8 @@ impl Process {
     fn handler_of(&self, of: Of) -> (Handle, Handle) {
         let known = match of {
             Of::Comm(handle) => self.comm(handle).ok().map(|comm| (comm.handler.get(), handle)),
-            _ => None,
+            Of::Win(handle) => self.windows.get(handle).map(|window| (window.handler.get(), handle)),
+            Of::Nothing => None,
         };
         let set = |comm: Handle| {
             let handler = self.comm(comm).ok()?.handler.get();
@@ -63,6 +64,10 @@ impl Process {
             return Ok(());
         }
         Err(failure(c::MPI_ERR_ERRHANDLER, format!("error handler {handler:#x} is none")))
+    }
+    /// A handle of its own for a handler, which may be freed alone.
+    pub(crate) fn another(&self, handler: Handle) -> Handle {
+        self.handlers.get(handler).map_or(handler, |known| self.handlers.add(known))
     }
     pub(crate) fn add_handler(&self, function: usize) -> Handle {
         self.handlers.add(Rc::new(Handler { function }))

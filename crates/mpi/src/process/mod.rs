@@ -9,7 +9,9 @@ pub(crate) mod gate;
 pub(crate) mod handler;
 pub(crate) mod reduction;
 pub(crate) mod request;
+pub(crate) mod service;
 pub(crate) mod types;
+pub(crate) mod window;
 
 use crate::abi::Handle;
 use crate::failure::{Done, failure};
@@ -22,6 +24,7 @@ use crate::process::handler::Handler;
 use crate::process::reduction::Operator;
 use crate::process::request::{Pending, Task};
 use crate::process::types::{Type, Types};
+use crate::process::window::Window;
 use crate::table::Table;
 use hotlink_message::{Comm, Matched, Request};
 use hotlink_real::Seat;
@@ -78,6 +81,7 @@ pub(crate) struct Process {
     pub(crate) handlers: Table<Rc<Handler>>,
     pub(crate) messages: Table<Message>,
     pub(crate) keys: Table<Rc<Key>>,
+    pub(crate) windows: Table<Rc<Window>>,
     /// Codes that the program has added: class and text.
     pub(crate) codes: RefCell<BTreeMap<c_int, (c_int, String)>>,
     pub(crate) last_code: Cell<c_int>,
@@ -98,6 +102,7 @@ impl Process {
             handlers: Table::new(7),
             messages: Table::new(8),
             keys: Table::new(9),
+            windows: Table::new(10),
             codes: RefCell::default(),
             last_code: Cell::new(c::MPI_ERR_LASTCODE),
         }

@@ -147,6 +147,14 @@ impl Exports {
         self.attached[slot as usize] = Some(attached);
         Ok(Attachment(u64::from(slot)))
     }
+    /// Where an attached segment is in this process.
+    pub(crate) fn mapped(&self, attachment: Attachment) -> Result<*mut u8, Refusal> {
+        match self.attached.get(attachment.0 as usize).copied().flatten() {
+            Some(Attached { target: Target::Shared(start), mapped: true, .. }) => Ok(start),
+            Some(_) => Err(Refusal::Unsupported),
+            None => Err(Refusal::Gone),
+        }
+    }
     pub(crate) fn detach(&mut self, attachment: Attachment) -> Result<(), Refusal> {
         let slot = self.attached.get_mut(attachment.0 as usize).ok_or(Refusal::Gone)?;
         slot.take().ok_or(Refusal::Gone)?;

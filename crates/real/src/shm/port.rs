@@ -501,6 +501,9 @@ impl Lend for ShmPort {
     fn start(&self, memory: Memory) -> Result<*mut u8, Refusal> {
         self.store.start(memory)
     }
+    fn mapped(&self, attachment: Attachment) -> Result<*mut u8, Refusal> {
+        self.exports.mapped(attachment)
+    }
 }
 
 impl Host for ShmPort {

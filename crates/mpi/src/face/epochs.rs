@@ -1,0 +1,231 @@
+//! When windows may be reached: fences, locks, and exposures that are posted, started, completed and waited for.
+
+use crate::abi::Handle;
+use crate::failure::{Done, check, fail};
+use crate::generated::constants as c;
+use crate::pointer::Out;
+use crate::process::Process;
+use crate::process::buffer::Staged;
+use crate::process::service::{Ask, Kind};
+use crate::process::window::{POSTS, Window};
+use hotlink_standard::Group;
+use std::ffi::c_int;
+
+fn rank_of(window: &Window, rank: c_int) -> Done<u32> {
+    let known = rank >= 0 && (rank as u32) < window.comm.size();
+    check(known, c::MPI_ERR_RANK, || format!("rank {rank}: it must be 0 to {}", window.comm.size() - 1))?;
+    Ok(rank as u32)
+}
+
+fn out_of_turn<T>(why: &str) -> Done<T> {
+    fail(c::MPI_ERR_RMA_SYNC, why)
+}
+
+pub(crate) fn win_fence(p: &Process, assertion: c_int, win: Handle) -> Done {
+    let (world, window) = (p.world()?, p.window(win)?);
+    {
+        let access = window.access.borrow();
+        if access.all || !access.locks.is_empty() || access.group.is_some() || window.exposed.borrow().is_some() {
+            return out_of_turn("a fence while a lock, or an epoch of a group, is open");
+        }
+    }
+    let flushed = world.block_on(window.flush(None));
+    world.block_on(window.comm.view.barrier())?;
+    window.access.borrow_mut().fence = assertion & c::MPI_MODE_NOSUCCEED == 0;
+    flushed
+}
+
+pub(crate) fn win_lock(p: &Process, lock_type: c_int, rank: c_int, _assert: c_int, win: Handle) -> Done {
+    let (world, window) = (p.world()?, p.window(win)?);
+    let known = [c::MPI_LOCK_EXCLUSIVE, c::MPI_LOCK_SHARED].contains(&lock_type);
+    check(known, c::MPI_ERR_LOCKTYPE, || format!("lock type {lock_type} is none"))?;
+    if rank == c::MPI_PROC_NULL {
+        return Ok(());
+    }
+    let to = rank_of(&window, rank)?;
+    {
+        let access = window.access.borrow();
+        if access.all || access.locks.contains_key(&to) || access.group.is_some() {
+            return out_of_turn("another epoch is open for this rank");
+        }
+    }
+    world.block_on(window.lock(to, lock_type))?;
+    let mut access = window.access.borrow_mut();
+    access.fence = false;
+    access.locks.insert(to, lock_type);
+    Ok(())
+}
+
+pub(crate) fn win_unlock(p: &Process, rank: c_int, win: Handle) -> Done {
+    let (world, window) = (p.world()?, p.window(win)?);
+    if rank == c::MPI_PROC_NULL {
+        return Ok(());
+    }
+    let to = rank_of(&window, rank)?;
+    if window.access.borrow_mut().locks.remove(&to).is_none() {
+        return out_of_turn("the rank is not locked");
+    }
+    world.block_on(window.release(to))
+}
+
+pub(crate) fn win_lock_all(p: &Process, _assert: c_int, win: Handle) -> Done {
+    let (world, window) = (p.world()?, p.window(win)?);
+    {
+        let access = window.access.borrow();
+        if access.all || !access.locks.is_empty() || access.group.is_some() {
+            return out_of_turn("another epoch is open");
+        }
+    }
+    for to in 0..window.comm.size() {
+        world.block_on(window.lock(to, c::MPI_LOCK_SHARED))?;
+    }
+    let mut access = window.access.borrow_mut();
+    (access.fence, access.all) = (false, true);
+    Ok(())
+}
+
+pub(crate) fn win_unlock_all(p: &Process, win: Handle) -> Done {
+    let (world, window) = (p.world()?, p.window(win)?);
+    if !std::mem::take(&mut window.access.borrow_mut().all) {
+        return out_of_turn("not all are locked");
+    }
+    // All are released, whatever failed at one of them.
+    let mut done = Ok(());
+    for to in 0..window.comm.size() {
+        let released = world.block_on(window.release(to));
+        done = done.and(released);
+    }
+    done
+}
+
+/// A passive epoch must be open.
+fn passive(window: &Window, rank: Option<u32>) -> Done {
+    let access = window.access.borrow();
+    let open = access.all || rank.map_or(!access.locks.is_empty(), |rank| access.locks.contains_key(&rank));
+    if open { Ok(()) } else { out_of_turn("no lock is held") }
+}
+
+fn flushed(p: &Process, rank: Option<c_int>, win: Handle, locally: bool) -> Done {
+    let (world, window) = (p.world()?, p.window(win)?);
+    if rank == Some(c::MPI_PROC_NULL) {
+        return Ok(());
+    }
+    let to = rank.map(|rank| rank_of(&window, rank)).transpose()?;
+    passive(&window, to)?;
+    if locally { world.block_on(window.settle()) } else { world.block_on(window.flush(to)) }
+}
+
+pub(crate) fn win_flush(p: &Process, rank: c_int, win: Handle) -> Done {
+    flushed(p, Some(rank), win, false)
+}
+
+pub(crate) fn win_flush_all(p: &Process, win: Handle) -> Done {
+    flushed(p, None, win, false)
+}
+
+pub(crate) fn win_flush_local(p: &Process, rank: c_int, win: Handle) -> Done {
+    flushed(p, Some(rank), win, true)
+}
+
+pub(crate) fn win_flush_local_all(p: &Process, win: Handle) -> Done {
+    flushed(p, None, win, true)
+}
+
+/// Memory is one and the same for all: what others stored is there.
+pub(crate) fn win_sync(p: &Process, win: Handle) -> Done {
+    p.window(win)?;
+    std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+    p.world()?.step();
+    Ok(())
+}
+
+/// The window's names of a group's ranks.
+fn members(window: &Window, group: &Group) -> Done<Vec<u32>> {
+    let place = |&rank: &u32| window.comm.group.place(rank);
+    match group.ranks().iter().map(place).collect::<Option<Vec<_>>>() {
+        Some(members) => Ok(members.into_iter().map(|place| place as u32).collect()),
+        None => fail(c::MPI_ERR_GROUP, "a rank of the group is not of the window"),
+    }
+}
+
+pub(crate) fn win_post(p: &Process, group: Handle, _assert: c_int, win: Handle) -> Done {
+    let (world, window) = (p.world()?, p.window(win)?);
+    let members = members(&window, &*p.group(group)?)?;
+    if window.exposed.borrow().is_some() {
+        return out_of_turn("an exposure is open already");
+    }
+    let nothing = Staged::room(window.all, 0);
+    for &to in &members {
+        world.block_on(window.comm.view.send(to, POSTS, nothing.span))?;
+    }
+    *window.exposed.borrow_mut() = Some(members);
+    Ok(())
+}
+
+pub(crate) fn win_start(p: &Process, group: Handle, _assert: c_int, win: Handle) -> Done {
+    let (world, window) = (p.world()?, p.window(win)?);
+    let members = members(&window, &*p.group(group)?)?;
+    {
+        let access = window.access.borrow();
+        if access.group.is_some() || access.all || !access.locks.is_empty() {
+            return out_of_turn("another epoch is open");
+        }
+    }
+    let nothing = Staged::room(window.all, 0);
+    for &from in &members {
+        world.block_on(window.comm.view.recv(Some(from), Some(POSTS), nothing.span))?;
+    }
+    let mut access = window.access.borrow_mut();
+    access.fence = false;
+    access.group = Some(members);
+    Ok(())
+}
+
+pub(crate) fn win_complete(p: &Process, win: Handle) -> Done {
+    let (world, window) = (p.world()?, p.window(win)?);
+    let Some(members) = window.access.borrow_mut().group.take() else {
+        return out_of_turn("no access was started");
+    };
+    for to in members {
+        window.tell(to, Ask::of(Kind::Complete))?;
+    }
+    world.block_on(window.settle())
+}
+
+/// Whether all have completed their accesses; then they are taken into account.
+fn completed(window: &Window) -> bool {
+    let exposed = window.exposed.borrow().clone().unwrap_or_default();
+    let mut service = window.service.borrow_mut();
+    let completes = &mut service.completes;
+    let all = exposed.iter().all(|rank| completes.get(rank).is_some_and(|&count| count > 0));
+    if all {
+        for rank in &exposed {
+            completes.entry(*rank).and_modify(|count| *count -= 1);
+        }
+        *window.exposed.borrow_mut() = None;
+    }
+    all
+}
+
+pub(crate) fn win_wait(p: &Process, win: Handle) -> Done {
+    let (world, window) = (p.world()?, p.window(win)?);
+    if window.exposed.borrow().is_none() {
+        return out_of_turn("no exposure was posted");
+    }
+    world.until(|| completed(&window).then_some(()));
+    Ok(())
+}
+
+pub(crate) fn win_test(p: &Process, win: Handle, flag: Out<c_int>) -> Done {
+    let (world, window) = (p.world()?, p.window(win)?);
+    if window.exposed.borrow().is_none() {
+        return out_of_turn("no exposure was posted");
+    }
+    world.step();
+    let over = completed(&window);
+    flag.set(c_int::from(over));
+    if !over {
+        world.rest();
+    }
+    Ok(())
+}

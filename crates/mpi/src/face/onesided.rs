@@ -1,0 +1,321 @@
+//! One-sided calls: put, get, accumulate and what is made of them.
+
+use crate::abi::{Handle, Status};
+use crate::failure::{Done, check, fail, failure};
+use crate::generated::constants as c;
+use crate::pointer::{Address, Out};
+use crate::process::Process;
+use crate::process::buffer::Buffer;
+use crate::process::reduction::Operator;
+use crate::process::request::{Ended, Work};
+use crate::process::service::{Ask, Kind};
+use crate::process::window::{Aim, Window, blocks};
+use hotlink_standard::{Builtin, Class};
+use std::ffi::c_int;
+use std::rc::Rc;
+
+/// A window and what is aimed at in it; `None`: nobody.
+type Aimed = (Rc<Window>, Option<Aim>);
+
+/// Checks where a call goes: so many elements at a displacement of a rank.
+fn aim(p: &Process, win: Handle, rank: c_int, disp: i64, count: i64, datatype: Handle) -> Done<Aimed> {
+    let window = p.window(win)?;
+    check(count >= 0, c::MPI_ERR_COUNT, || format!("target count {count}: it must be at least 0"))?;
+    let of = p.committed(datatype)?;
+    if rank == c::MPI_PROC_NULL {
+        return Ok((window, None));
+    }
+    let known = rank >= 0 && (rank as u32) < window.comm.size();
+    check(known, c::MPI_ERR_RANK, || format!("rank {rank}: it must be 0 to {}", window.comm.size() - 1))?;
+    let to = rank as u32;
+    let reachable = window.may_reach(to);
+    check(reachable, c::MPI_ERR_RMA_SYNC, || format!("rank {rank} may not be reached now: no epoch is open for it"))?;
+    let (size, unit) = window.peers[to as usize];
+    let blocks = if window.is_dynamic() {
+        blocks(disp, count as u64, &of.datatype)
+    } else {
+        check(disp >= 0, c::MPI_ERR_DISP, || format!("displacement {disp}: it must be at least 0"))?;
+        let blocks = blocks(disp.saturating_mul(unit), count as u64, &of.datatype);
+        let inside = blocks.iter().all(|&(at, bytes)| at >= 0 && at.saturating_add(bytes as i64) <= size);
+        check(inside, c::MPI_ERR_RMA_RANGE, || format!("it goes beyond the {size} B that rank {rank} has there"))?;
+        blocks
+    };
+    Ok((window, Some(Aim { to, blocks })))
+}
+
+/// As many bytes must go as are meant there.
+fn fits(here: u64, aim: &Aim) -> Done {
+    let there: u64 = aim.blocks.iter().map(|block| block.1).sum();
+    check(here == there, c::MPI_ERR_ARG, || format!("{here} B here, {there} B at the target"))
+}
+
+fn nobody(p: &Process, request: Option<Out<Handle>>) -> Done {
+    give(p, request, Work::Over(Ended::well(Status::NOBODY)))
+}
+
+/// A request of it, if one is asked for.
+fn give(p: &Process, request: Option<Out<Handle>>, work: Work) -> Done {
+    if let Some(request) = request {
+        p.issue(request, work);
+    }
+    Ok(())
+}
+
+fn put_it(
+    p: &Process,
+    origin: (Address, i64, Handle),
+    (rank, disp, count, datatype): (c_int, i64, i64, Handle),
+    win: Handle,
+    request: Option<Out<Handle>>,
+) -> Done {
+    let (window, aim) = aim(p, win, rank, disp, count, datatype)?;
+    let from = p.buffer(origin.0, origin.1, origin.2)?;
+    let Some(aim) = aim else { return nobody(p, request) };
+    fits(from.bytes(), &aim)?;
+    window.tell(aim.to, Ask { blocks: aim.blocks, data: from.data(), ..Ask::of(Kind::Put) })?;
+    // The data were copied: the buffer is the program's again.
+    give(p, request, Work::Over(Ended::well(Status::EMPTY)))
+}
+
+pub(crate) fn put(
+    p: &Process,
+    origin_addr: Address,
+    origin_count: i64,
+    origin_datatype: Handle,
+    target_rank: c_int,
+    target_disp: i64,
+    target_count: i64,
+    target_datatype: Handle,
+    win: Handle,
+) -> Done {
+    let target = (target_rank, target_disp, target_count, target_datatype);
+    put_it(p, (origin_addr, origin_count, origin_datatype), target, win, None)
+}
+
+pub(crate) fn rput(
+    p: &Process,
+    origin_addr: Address,
+    origin_count: i64,
+    origin_datatype: Handle,
+    target_rank: c_int,
+    target_disp: i64,
+    target_count: i64,
+    target_datatype: Handle,
+    win: Handle,
+    request: Out<Handle>,
+) -> Done {
+    let target = (target_rank, target_disp, target_count, target_datatype);
+    put_it(p, (origin_addr, origin_count, origin_datatype), target, win, Some(request))
+}
+
+fn get_it(
+    p: &Process,
+    origin: (Address, i64, Handle),
+    (rank, disp, count, datatype): (c_int, i64, i64, Handle),
+    win: Handle,
+    request: Option<Out<Handle>>,
+) -> Done {
+    let (window, aim) = aim(p, win, rank, disp, count, datatype)?;
+    let into = p.buffer(origin.0, origin.1, origin.2)?;
+    let Some(aim) = aim else { return nobody(p, request) };
+    fits(into.bytes(), &aim)?;
+    let work = window.fetch(p, aim.to, Ask { blocks: aim.blocks, ..Ask::of(Kind::Get) }, &into)?;
+    give(p, request, work)
+}
+
+pub(crate) fn get(
+    p: &Process,
+    origin_addr: Address,
+    origin_count: i64,
+    origin_datatype: Handle,
+    target_rank: c_int,
+    target_disp: i64,
+    target_count: i64,
+    target_datatype: Handle,
+    win: Handle,
+) -> Done {
+    let target = (target_rank, target_disp, target_count, target_datatype);
+    get_it(p, (origin_addr, origin_count, origin_datatype), target, win, None)
+}
+
+pub(crate) fn rget(
+    p: &Process,
+    origin_addr: Address,
+    origin_count: i64,
+    origin_datatype: Handle,
+    target_rank: c_int,
+    target_disp: i64,
+    target_count: i64,
+    target_datatype: Handle,
+    win: Handle,
+    request: Out<Handle>,
+) -> Done {
+    let target = (target_rank, target_disp, target_count, target_datatype);
+    get_it(p, (origin_addr, origin_count, origin_datatype), target, win, Some(request))
+}
+
+/// An operator that a target can have: one of the standard's own.
+fn builtin(p: &Process, op: Handle) -> Done<Builtin> {
+    match *p.operator(op)? {
+        Operator::Builtin(builtin) => Ok(builtin),
+        Operator::User { .. } => fail(c::MPI_ERR_OP, "one-sided calls take the standard's own operators alone"),
+    }
+}
+
+/// What combines elements of the target's type.
+fn combining(p: &Process, kind: Kind, op: Handle, datatype: Handle) -> Done<Ask> {
+    let (builtin, of) = (builtin(p, op)?, p.committed(datatype)?);
+    let wrong = || failure(c::MPI_ERR_OP, format!("{builtin:?} does not take these elements"));
+    Ask::of(kind).by(builtin, &of.datatype).ok_or_else(wrong)
+}
+
+fn accumulate_it(
+    p: &Process,
+    origin: (Address, i64, Handle),
+    (rank, disp, count, datatype): (c_int, i64, i64, Handle),
+    (op, win): (Handle, Handle),
+    request: Option<Out<Handle>>,
+) -> Done {
+    let (window, aim) = aim(p, win, rank, disp, count, datatype)?;
+    let ask = combining(p, Kind::Accumulate, op, datatype)?;
+    let from = p.buffer(origin.0, origin.1, origin.2)?;
+    let Some(aim) = aim else { return nobody(p, request) };
+    fits(from.bytes(), &aim)?;
+    window.tell(aim.to, Ask { blocks: aim.blocks, data: from.data(), ..ask })?;
+    give(p, request, Work::Over(Ended::well(Status::EMPTY)))
+}
+
+pub(crate) fn accumulate(
+    p: &Process,
+    origin_addr: Address,
+    origin_count: i64,
+    origin_datatype: Handle,
+    target_rank: c_int,
+    target_disp: i64,
+    target_count: i64,
+    target_datatype: Handle,
+    op: Handle,
+    win: Handle,
+) -> Done {
+    let target = (target_rank, target_disp, target_count, target_datatype);
+    accumulate_it(p, (origin_addr, origin_count, origin_datatype), target, (op, win), None)
+}
+
+pub(crate) fn raccumulate(
+    p: &Process,
+    origin_addr: Address,
+    origin_count: i64,
+    origin_datatype: Handle,
+    target_rank: c_int,
+    target_disp: i64,
+    target_count: i64,
+    target_datatype: Handle,
+    op: Handle,
+    win: Handle,
+    request: Out<Handle>,
+) -> Done {
+    let target = (target_rank, target_disp, target_count, target_datatype);
+    accumulate_it(p, (origin_addr, origin_count, origin_datatype), target, (op, win), Some(request))
+}
+
+fn fetch_it(
+    p: &Process,
+    origin: (Address, i64, Handle),
+    result: (Address, i64, Handle),
+    (rank, disp, count, datatype): (c_int, i64, i64, Handle),
+    (op, win): (Handle, Handle),
+    request: Option<Out<Handle>>,
+) -> Done {
+    let (window, aim) = aim(p, win, rank, disp, count, datatype)?;
+    let ask = combining(p, Kind::Fetch, op, datatype)?;
+    let into = p.buffer(result.0, result.1, result.2)?;
+    // What changes nothing needs no data.
+    let from: Option<Buffer> = if op == c::MPI_NO_OP { None } else { Some(p.buffer(origin.0, origin.1, origin.2)?) };
+    let Some(aim) = aim else { return nobody(p, request) };
+    fits(into.bytes(), &aim)?;
+    if let Some(from) = &from {
+        fits(from.bytes(), &aim)?;
+    }
+    let data = from.map_or(Vec::new(), |from| from.data());
+    let work = window.fetch(p, aim.to, Ask { blocks: aim.blocks, data, ..ask }, &into)?;
+    give(p, request, work)
+}
+
+pub(crate) fn get_accumulate(
+    p: &Process,
+    origin_addr: Address,
+    origin_count: i64,
+    origin_datatype: Handle,
+    result_addr: Address,
+    result_count: i64,
+    result_datatype: Handle,
+    target_rank: c_int,
+    target_disp: i64,
+    target_count: i64,
+    target_datatype: Handle,
+    op: Handle,
+    win: Handle,
+) -> Done {
+    let origin = (origin_addr, origin_count, origin_datatype);
+    let result = (result_addr, result_count, result_datatype);
+    fetch_it(p, origin, result, (target_rank, target_disp, target_count, target_datatype), (op, win), None)
+}
+
+pub(crate) fn rget_accumulate(
+    p: &Process,
+    origin_addr: Address,
+    origin_count: i64,
+    origin_datatype: Handle,
+    result_addr: Address,
+    result_count: i64,
+    result_datatype: Handle,
+    target_rank: c_int,
+    target_disp: i64,
+    target_count: i64,
+    target_datatype: Handle,
+    op: Handle,
+    win: Handle,
+    request: Out<Handle>,
+) -> Done {
+    let origin = (origin_addr, origin_count, origin_datatype);
+    let result = (result_addr, result_count, result_datatype);
+    fetch_it(p, origin, result, (target_rank, target_disp, target_count, target_datatype), (op, win), Some(request))
+}
+
+pub(crate) fn fetch_and_op(
+    p: &Process,
+    origin_addr: Address,
+    result_addr: Address,
+    datatype: Handle,
+    target_rank: c_int,
+    target_disp: i64,
+    op: Handle,
+    win: Handle,
+) -> Done {
+    let predefined = p.datatype(datatype)?.predefined;
+    check(predefined, c::MPI_ERR_TYPE, || "the datatype must be a predefined one".to_owned())?;
+    let (origin, result) = ((origin_addr, 1, datatype), (result_addr, 1, datatype));
+    fetch_it(p, origin, result, (target_rank, target_disp, 1, datatype), (op, win), None)
+}
+
+pub(crate) fn compare_and_swap(
+    p: &Process,
+    origin_addr: Address,
+    compare_addr: Address,
+    result_addr: Address,
+    datatype: Handle,
+    target_rank: c_int,
+    target_disp: i64,
+    win: Handle,
+) -> Done {
+    let basic = p.datatype(datatype)?.datatype.basic();
+    let whole = basic.is_some_and(|basic| matches!(basic.class(), Class::Integer | Class::Logical | Class::Byte));
+    check(whole, c::MPI_ERR_TYPE, || "the datatype must be a predefined integer, logical or byte".to_owned())?;
+    let (window, aim) = aim(p, win, target_rank, target_disp, 1, datatype)?;
+    let element = |at| p.buffer(at, 1, datatype);
+    let (origin, compare, into) = (element(origin_addr)?, element(compare_addr)?, element(result_addr)?);
+    let Some(aim) = aim else { return Ok(()) };
+    let data = [origin.data(), compare.data()].concat();
+    window.fetch(p, aim.to, Ask { blocks: aim.blocks, data, ..Ask::of(Kind::Swap) }, &into)?;
+    Ok(())
+}

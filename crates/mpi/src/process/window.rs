@@ -1,0 +1,334 @@
+//! Windows: memory of every rank of a group, which the others read, write and combine.
+//!
+//! What a rank wants done at another is an [`Ask`], a message to that rank's service: a task that runs whenever its process is
+//! in a call, and now and then otherwise (`gate::attend`). A service does what each rank asks in order, one thing at a time.
+//! So whatever it combines is atomic, and the answer to a flush says that all before it was done.
+
+use crate::abi::{Handle, Status};
+use crate::failure::{Done, Failure, failure};
+use crate::generated::constants as c;
+use crate::memory::{self, Everything};
+use crate::pointer::Address;
+use crate::process::attribute::Attributes;
+use crate::process::buffer::{Buffer, Staged};
+use crate::process::communicator::Communicator;
+use crate::process::request::{Ended, Work};
+use crate::process::service::{Ask, Kind, Service, UNHEARD};
+use crate::process::{Process, World};
+use hotlink_message::Request;
+use hotlink_port::{Attachment, Memory, yield_once};
+use hotlink_standard::{Builtin, Datatype};
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::c_int;
+use std::rc::Rc;
+
+/// Tags of a window's messages: what is asked, that an exposure began, and answers from here on.
+pub(crate) const ASKS: u32 = 0;
+pub(crate) const POSTS: u32 = 1;
+const ANSWERS: u32 = 16;
+
+/// What programs read as attributes, at addresses that stay.
+pub(crate) struct Facts {
+    pub(crate) size: i64,
+    pub(crate) unit: c_int,
+    pub(crate) flavor: c_int,
+    pub(crate) model: c_int,
+}
+
+/// What this rank may reach now.
+#[derive(Default)]
+pub(crate) struct Access {
+    /// Since a fence.
+    pub(crate) fence: bool,
+    /// Between start and complete.
+    pub(crate) group: Option<Vec<u32>>,
+    /// By lock.
+    pub(crate) locks: BTreeMap<u32, c_int>,
+    /// By a lock of all.
+    pub(crate) all: bool,
+}
+
+/// Segments of ranks that share memory: where each is here, its bytes and unit.
+pub(crate) struct Shared {
+    pub(crate) parts: Vec<(Address, i64, i64)>,
+    pub(crate) memory: Option<Memory>,
+    pub(crate) attachment: Option<Attachment>,
+}
+
+/// See the module.
+pub(crate) struct Window {
+    pub(crate) comm: Rc<Communicator>,
+    pub(crate) all: Everything,
+    pub(crate) base: Address,
+    pub(crate) facts: Facts,
+    /// Bytes and unit of displacements of every rank.
+    pub(crate) peers: Vec<(i64, i64)>,
+    pub(crate) name: RefCell<String>,
+    pub(crate) attributes: Attributes,
+    pub(crate) handler: Cell<Handle>,
+    pub(crate) hints: RefCell<Vec<(String, String)>>,
+    pub(crate) access: RefCell<Access>,
+    /// Ranks that an exposure is open to.
+    pub(crate) exposed: RefCell<Option<Vec<u32>>>,
+    /// Memory that was attached to a dynamic one.
+    pub(crate) attached: RefCell<Vec<(usize, u64)>>,
+    pub(crate) shared: Option<Shared>,
+    /// The library's own memory.
+    pub(crate) owned: bool,
+    pub(crate) service: RefCell<Service>,
+    pub(crate) stopped: Cell<bool>,
+    /// How its service ended.
+    pub(crate) served: RefCell<Option<Rc<RefCell<Option<Ended>>>>>,
+    /// Asks on their way, with what they carry.
+    sent: RefCell<Vec<(Request, Staged)>>,
+    /// Ranks that were asked for something since their last flush.
+    touched: RefCell<BTreeSet<u32>>,
+    /// Answers with data that are due.
+    due: Rc<Cell<usize>>,
+    answers: Cell<u32>,
+}
+
+/// What a window is made of.
+pub(crate) struct Made {
+    pub(crate) base: Address,
+    pub(crate) facts: Facts,
+    pub(crate) peers: Vec<(i64, i64)>,
+    pub(crate) shared: Option<Shared>,
+    pub(crate) owned: bool,
+}
+
+/// Where at a rank: blocks by first byte, from the window's start or absolute, and length.
+pub(crate) struct Aim {
+    pub(crate) to: u32,
+    pub(crate) blocks: Vec<(i64, u64)>,
+}
+
+impl Window {
+    pub(crate) fn new(comm: Rc<Communicator>, all: Everything, made: Made) -> Window {
+        Window {
+            comm,
+            all,
+            base: made.base,
+            facts: made.facts,
+            peers: made.peers,
+            name: RefCell::default(),
+            attributes: Attributes::default(),
+            handler: Cell::new(c::MPI_ERRORS_ARE_FATAL),
+            hints: RefCell::default(),
+            access: RefCell::default(),
+            exposed: RefCell::default(),
+            attached: RefCell::default(),
+            shared: made.shared,
+            owned: made.owned,
+            service: RefCell::default(),
+            stopped: Cell::new(false),
+            served: RefCell::default(),
+            sent: RefCell::default(),
+            touched: RefCell::default(),
+            due: Rc::default(),
+            answers: Cell::new(0),
+        }
+    }
+    pub(crate) fn is_dynamic(&self) -> bool {
+        self.facts.flavor == c::MPI_WIN_FLAVOR_DYNAMIC
+    }
+    fn own(&self) -> u32 {
+        self.comm.rank
+    }
+    /// A tag for an answer.
+    fn answer(&self) -> u32 {
+        let next = self.answers.get();
+        self.answers.set((next + 1) % (1 << 30));
+        ANSWERS + next
+    }
+    /// Sends an ask.
+    fn ask(&self, to: u32, ask: &Ask) -> Done {
+        let staged = Staged::of(self.all, &ask.written());
+        let request = self.comm.view.isend(to, ASKS, staged.span)?;
+        let mut sent = self.sent.borrow_mut();
+        // Those that are over go before the list grows long.
+        if sent.len() >= 64 {
+            let over = sent.extract_if(.., |(request, _)| self.comm.view.is_ended(request)).collect::<Vec<_>>();
+            over.into_iter().for_each(|(request, _)| drop(self.comm.view.test(request)));
+        }
+        sent.push((request, staged));
+        Ok(())
+    }
+    /// Has something done that has no answer: put, accumulate, complete.
+    pub(crate) fn tell(&self, to: u32, ask: Ask) -> Done {
+        if to == self.own() && ask.kind != Kind::Complete {
+            self.service.borrow_mut().failed |= self.perform(&ask).is_none();
+            return Ok(());
+        }
+        self.touched.borrow_mut().insert(to);
+        self.ask(to, &ask)
+    }
+    /// Has something done whose answer goes to `into`.
+    pub(crate) fn fetch(&self, p: &Process, to: u32, ask: Ask, into: &Buffer) -> Done<Work> {
+        if to == self.own() {
+            into.fill(&self.perform(&ask).ok_or_else(beyond)?);
+            return Ok(Work::Over(Ended::well(Status::EMPTY)));
+        }
+        let (tag, room) = (self.answer(), into.target(false));
+        let request = self.comm.view.irecv_quietly(Some(to), Some(tag), room.span)?;
+        self.ask(to, &Ask { answer: tag, ..ask })?;
+        let (view, due) = (self.comm.view.clone(), self.due.clone());
+        due.set(due.get() + 1);
+        p.task(async move {
+            let came = view.wait(request).await;
+            due.set(due.get() - 1);
+            let bytes = came?.bytes;
+            if bytes < room.span.bytes() {
+                return Err(beyond());
+            }
+            room.settle(bytes);
+            Ok(Status::EMPTY)
+        })
+    }
+    /// Asks for something whose answer is one word.
+    pub(crate) async fn told(&self, to: u32, kind: Kind, how: u64) -> Done<u64> {
+        let (tag, room) = (self.answer(), Staged::room(self.all, 8));
+        let request = self.comm.view.irecv_quietly(Some(to), Some(tag), room.span)?;
+        self.ask(to, &Ask { answer: tag, how, ..Ask::of(kind) })?;
+        self.comm.view.wait(request).await?;
+        Ok(room.own().try_into().map_or(0, u64::from_ne_bytes))
+    }
+    /// Asks for a lock. What follows waits for it there; who may reach the memory directly waits for it here.
+    pub(crate) async fn lock(&self, to: u32, how: c_int) -> Done {
+        if to == self.own() || self.shared.is_some() {
+            return self.told(to, Kind::Lock, how as u64).await.map(|_| ());
+        }
+        self.ask(to, &Ask { answer: UNHEARD, how: how as u64, ..Ask::of(Kind::Lock) })
+    }
+    /// Waits until this rank's buffers are its own again, and what it fetched is here.
+    pub(crate) async fn settle(&self) -> Done {
+        while self.due.get() > 0 {
+            self.comm.view.progress();
+            yield_once().await;
+        }
+        loop {
+            let Some((request, staged)) = self.sent.borrow_mut().pop() else { return Ok(()) };
+            self.comm.view.wait(request).await?;
+            drop(staged);
+        }
+    }
+    /// Waits until all that was asked of these ranks is done there.
+    pub(crate) async fn flush(&self, only: Option<u32>) -> Done {
+        self.settle().await?;
+        let touched: Vec<u32> = match only {
+            Some(rank) => self.touched.borrow_mut().take(&rank).into_iter().collect(),
+            None => std::mem::take(&mut *self.touched.borrow_mut()).into_iter().collect(),
+        };
+        let mut failed = false;
+        for to in touched {
+            failed |= self.told(to, Kind::Flush, 0).await? != 0;
+        }
+        failed |= std::mem::take(&mut self.service.borrow_mut().failed);
+        if failed { Err(beyond()) } else { Ok(()) }
+    }
+    /// Gives a lock back, when all that was asked under it is done.
+    pub(crate) async fn release(&self, to: u32) -> Done {
+        self.settle().await?;
+        self.touched.borrow_mut().remove(&to);
+        let mut failed = self.told(to, Kind::Unlock, 0).await? != 0;
+        failed |= std::mem::take(&mut self.service.borrow_mut().failed);
+        if failed { Err(beyond()) } else { Ok(()) }
+    }
+    /// Whether a rank may be reached now.
+    pub(crate) fn may_reach(&self, rank: u32) -> bool {
+        let access = self.access.borrow();
+        let group = access.group.as_ref().is_some_and(|group| group.contains(&rank));
+        access.fence || access.all || group || access.locks.contains_key(&rank)
+    }
+
+    /// Where blocks that another rank named are in this process; `None`: not in the window.
+    fn places(&self, blocks: &[(i64, u64)]) -> Option<Vec<(Address, u64)>> {
+        let attached = self.attached.borrow();
+        let place = |&(at, bytes): &(i64, u64)| {
+            if !self.is_dynamic() {
+                let inside = at >= 0 && (at as u64).checked_add(bytes)? <= self.facts.size as u64;
+                return inside.then(|| (self.base.plus(at), bytes));
+            }
+            let at = at as usize;
+            let inside = |&(start, room): &(usize, u64)| start <= at && at as u64 + bytes <= start as u64 + room;
+            (bytes == 0 || attached.iter().any(inside)).then_some((Address(at), bytes))
+        };
+        blocks.iter().map(place).collect()
+    }
+    /// Does what is asked of this rank's memory, at once; what was there before. `None`: it is not in the window.
+    pub(crate) fn perform(&self, ask: &Ask) -> Option<Vec<u8>> {
+        let places = self.places(&ask.blocks)?;
+        let read = || places.iter().map(|&(at, bytes)| memory::read(at, bytes)).collect::<Vec<_>>().concat();
+        let write = |data: &[u8]| {
+            let mut from = data;
+            for &(at, bytes) in &places {
+                let (now, rest) = from.split_at((bytes as usize).min(from.len()));
+                memory::write(at, now);
+                from = rest;
+            }
+        };
+        match ask.kind {
+            Kind::Put => {
+                write(&ask.data);
+                Some(Vec::new())
+            }
+            Kind::Get => Some(read()),
+            Kind::Swap => {
+                let old = read();
+                let (new, compare) = ask.data.split_at(ask.data.len() / 2);
+                if old == compare {
+                    write(new);
+                }
+                Some(old)
+            }
+            Kind::Accumulate | Kind::Fetch => {
+                let old = read();
+                let (builtin, element) = ask.operator()?;
+                if builtin != Builtin::Nothing {
+                    let mut new = old.clone();
+                    let room = new.len().min(ask.data.len());
+                    builtin.combine(&element, &mut new[..room], &ask.data[..room]);
+                    write(&new);
+                }
+                Some(old)
+            }
+            Kind::Flush | Kind::Lock | Kind::Unlock | Kind::Complete => None,
+        }
+    }
+}
+
+impl Process {
+    pub(crate) fn window(&self, handle: Handle) -> Done<Rc<Window>> {
+        self.world()?;
+        self.windows.get(handle).ok_or_else(|| failure(c::MPI_ERR_WIN, format!("window {handle:#x} is none")))
+    }
+}
+
+impl World {
+    /// Makes some progress for others; whether there was any.
+    pub(crate) fn tend(&self) -> bool {
+        let any = self.comm.progress();
+        self.step_tasks();
+        any
+    }
+}
+
+/// Where a dynamic window has no memory.
+fn beyond() -> Box<Failure> {
+    failure(c::MPI_ERR_RMA_RANGE, "no memory is attached there")
+}
+
+/// Blocks of `count` elements, `from` bytes behind the start, joined where they touch.
+pub(crate) fn blocks(from: i64, count: u64, datatype: &Datatype) -> Vec<(i64, u64)> {
+    let mut all: Vec<(i64, u64)> = Vec::new();
+    memory::each_block(Address(0).plus(from), count, datatype, |at, _, bytes| {
+        let at = at.0 as i64;
+        match all.last_mut() {
+            Some(last) if last.0 + last.1 as i64 == at => last.1 += bytes,
+            _ => all.push((at, bytes)),
+        }
+        true
+    });
+    all
+}
