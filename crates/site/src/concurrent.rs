@@ -3,9 +3,13 @@
 //!
 //! Two numbers hold it from both sides. Any flow is a lower bound: what it gives when its fullest channel is full. Any
 //! weights on the channels are an upper bound (its linear program's dual): if carrying one unit between every pair costs
-//! `a` by the cheapest paths, and all channels full cost `c`, then no more than `c / a` fits. The search is Frank and
-//! Wolfe's, one destination after another: weights grow with how full a channel is, flow moves to the paths that are
-//! cheapest by them, and both bounds are read off until they meet. Whoever doubts the upper bound adds it up from the weights.
+//! `a` by the cheapest paths, and all channels full cost `c`, then no more than `c / a` fits. Whoever doubts the upper
+//! bound adds it up from the weights.
+//!
+//! The search makes a smooth maximum of the channels' fullness small: weights grow exponentially with how full a channel
+//! is. One destination after another, each switch shares what it has for the destination among its channels, so that all
+//! that it uses lead there at the same price (Gallager 1977, routing of least delay; the step is that of Bertsekas). That
+//! converges where flow that jumps to the cheapest paths (Frank and Wolfe) wavers.
 
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Channel, Resource, Vertex};
@@ -65,12 +69,37 @@ struct Arc {
     rate: f64,
 }
 
+/// Numbers of arcs by a vertex of theirs.
+struct ArcsOf {
+    arcs: Vec<u32>,
+    /// Those of vertex v are `arcs[start[v]..start[v + 1]]`.
+    start: Vec<u32>,
+}
+
+impl ArcsOf {
+    fn new(vertices: usize, vertex: impl Iterator<Item = u32> + Clone) -> ArcsOf {
+        let mut start = vec![0u32; vertices + 1];
+        vertex.clone().for_each(|v| start[v as usize + 1] += 1);
+        (0..vertices).for_each(|v| start[v + 1] += start[v]);
+        let (mut next, mut arcs) = (start.clone(), vec![0; start[vertices] as usize]);
+        for (arc, v) in (0..).zip(vertex) {
+            arcs[next[v as usize] as usize] = arc;
+            next[v as usize] += 1;
+        }
+        ArcsOf { arcs, start }
+    }
+    fn of(&self, v: u32) -> &[u32] {
+        &self.arcs[self.start[v as usize] as usize..self.start[v as usize + 1] as usize]
+    }
+}
+
 /// The switches and the channels between them.
 struct Core {
     arcs: Vec<Arc>,
-    /// Arcs that enter vertex v are `entering[start[v]..start[v + 1]]`.
-    entering: Vec<u32>,
-    start: Vec<u32>,
+    /// Arcs that enter a vertex.
+    entering: ArcsOf,
+    /// Arcs that leave a vertex.
+    leaving: ArcsOf,
     vertices: usize,
     /// Switches with nodes, and how many.
     homes: Vec<(u32, f64)>,
@@ -102,17 +131,11 @@ impl Core {
             Some(Arc { channel, from, to, rate: rate(channel)? })
         };
         let arcs: Vec<Arc> = between.map(arc).collect::<Option<_>>()?;
-        let mut start = vec![0u32; vertices + 1];
-        arcs.iter().for_each(|arc| start[arc.to as usize + 1] += 1);
-        (0..vertices).for_each(|v| start[v + 1] += start[v]);
-        let (mut next, mut entering) = (start.clone(), vec![0; arcs.len()]);
-        for (i, arc) in arcs.iter().enumerate() {
-            entering[next[arc.to as usize] as usize] = i as u32;
-            next[arc.to as usize] += 1;
-        }
+        let entering = ArcsOf::new(vertices, arcs.iter().map(|arc| arc.to));
+        let leaving = ArcsOf::new(vertices, arcs.iter().map(|arc| arc.from));
         let homes = attachment.homes.iter().enumerate();
         let homes = homes.map(|(group, home)| (home.0 - first, attachment.nodes_of(group).len() as f64)).collect();
-        Some(Core { arcs, entering, start, vertices, homes, own_links })
+        Some(Core { arcs, entering, leaving, vertices, homes, own_links })
     }
 
     /// What one byte between every pair costs by the cheapest paths.
@@ -174,7 +197,7 @@ impl CheapestTree {
                 continue;
             }
             self.settled.push(v);
-            for &arc in &core.entering[core.start[v as usize] as usize..core.start[v as usize + 1] as usize] {
+            for &arc in core.entering.of(v) {
                 let from = core.arcs[arc as usize].from as usize;
                 let through = distance + length[arc as usize];
                 let slack = 1e-12 * through;
@@ -290,36 +313,217 @@ impl<'a> Search<'a> {
         Some(())
     }
 
-    /// Moves the flow of one home after another towards the paths that are cheapest then, and reads off both bounds.
+    /// Shares the flow to one home after another anew, and reads off both bounds.
     fn round(&mut self, wanted: f64) -> Option<()> {
-        let sharp = self.sharp((self.gap() / 4.0).max(wanted / 8.0));
+        let sharp = self.sharp((self.gap() / 1.5).max(wanted / 2.0));
         let most = self.full.iter().copied().fold(0.0, f64::max);
-        let weight = |full: f64| (sharp * (full - most)).exp().max(1e-12);
-        let arcs = &self.core.arcs;
-        let mut length: Vec<f64> = self.full.iter().zip(arcs).map(|(full, arc)| weight(*full) / arc.rate).collect();
-        let mut tree = CheapestTree::new(self.core);
+        let price = Price { sharp, most };
+        let mut sharing = Sharing::new(self.core);
         for (flow, &(home, nodes)) in self.flow.iter_mut().zip(&self.core.homes) {
-            let to = tree.alone(self.core, &length, home, nodes)?;
+            let to = sharing.toward(self.core, price, &self.full, flow, home, nodes)?;
             let moved: Vec<(usize, f64)> = (0..to.len()).map(|e| (e, to[e] - flow[e])).filter(|m| m.1 != 0.0).collect();
             let step = step(&moved, &self.full, sharp, most);
-            if step == 0.0 {
-                continue;
-            }
-            for (e, change) in moved {
-                flow[e] = (flow[e] + step * change).max(0.0);
+            for (e, change) in moved.into_iter().filter(|_| step > 0.0) {
+                flow[e] = if step == 1.0 { to[e] } else { (flow[e] + step * change).max(0.0) };
                 self.full[e] += step * change;
-                length[e] = weight(self.full[e]) / arcs[e].rate;
             }
         }
         self.rounds += 1;
         self.sum();
         let weights = self.weights(sharp);
         let total: f64 = weights.iter().sum();
-        self.mean.iter_mut().zip(&weights).for_each(|(mean, weight)| *mean = 0.9 * *mean + 0.1 * weight / total);
+        let new = (4.0 / (self.rounds as f64 + 4.0)).max(0.01);
+        self.mean.iter_mut().zip(&weights).for_each(|(mean, weight)| *mean += new * (weight / total - *mean));
+        // In turn: the average, and weights that tell the fullest arcs less sharply apart, since the flow is not at rest yet.
         // Every other round the average is asked, which costs as much.
         let weights = if self.rounds.is_multiple_of(2) { self.mean.clone() } else { weights };
         self.prove(weights)
     }
+}
+
+/// What a byte a second more costs on an arc, as the arc fills.
+#[derive(Clone, Copy)]
+struct Price {
+    sharp: f64,
+    most: f64,
+}
+
+impl Price {
+    fn at(self, full: f64, rate: f64) -> f64 {
+        (self.sharp * (full - self.most)).exp().max(1e-12) / rate
+    }
+}
+
+/// How vertices share what goes to one home among the arcs that leave them.
+struct Sharing {
+    /// Used arcs whose ends are not placed yet, and the largest label beyond the others.
+    waits: Vec<(u32, f64)>,
+    /// Arcs that carry more than a rest.
+    used: Vec<bool>,
+    /// Place in the order by labels; the home's is 0.
+    place: Vec<u32>,
+    order: Vec<u32>,
+    /// What a byte costs from here to the home, as the flow is shared now.
+    cost: Vec<f64>,
+    arriving: Vec<f64>,
+    heap: BinaryHeap<Reached>,
+    choice: Vec<Choice>,
+}
+
+/// An arc that leaves a vertex: what it carries, and what a byte costs behind it.
+#[derive(Clone, Copy)]
+struct Choice {
+    arc: usize,
+    own: f64,
+    behind: f64,
+    price: f64,
+}
+
+const UNPLACED: u32 = u32::MAX;
+/// A smaller share of what a vertex sends is the rest of a way that is given up.
+const REST: f64 = 1e-3;
+
+impl Sharing {
+    fn new(core: &Core) -> Sharing {
+        Sharing {
+            waits: vec![(0, 0.0); core.vertices],
+            used: vec![false; core.arcs.len()],
+            place: vec![UNPLACED; core.vertices],
+            order: Vec::with_capacity(core.vertices),
+            cost: vec![0.0; core.vertices],
+            arriving: vec![0.0; core.vertices],
+            heap: BinaryHeap::new(),
+            choice: Vec::new(),
+        }
+    }
+
+    /// Orders the vertices so that used arcs lead to earlier ones: by the dearest used way from each, or the cheapest of all
+    /// where none is used. An arc to an earlier vertex may be used without making a circle.
+    fn place(&mut self, core: &Core, price: impl Fn(usize) -> f64, own: &[f64], home: u32) {
+        self.place.fill(UNPLACED);
+        self.order.clear();
+        self.used.fill(false);
+        for v in 0..core.vertices as u32 {
+            let bytes = |arc: u32| own[arc as usize] * core.arcs[arc as usize].rate;
+            // What is left of a way that is given up shall not decide the order.
+            let least = REST * core.leaving.of(v).iter().map(|&arc| bytes(arc)).sum::<f64>();
+            let used = core.leaving.of(v).iter().filter(|&&arc| bytes(arc) > least);
+            self.waits[v as usize] = (0, 0.0);
+            for &arc in used.filter(|_| v != home) {
+                self.used[arc as usize] = true;
+                self.waits[v as usize].0 += 1;
+            }
+        }
+        self.heap.push(Reached(0.0, home));
+        while let Some(Reached(label, v)) = self.heap.pop() {
+            if self.place[v as usize] != UNPLACED {
+                continue;
+            }
+            self.place[v as usize] = self.order.len() as u32;
+            self.order.push(v);
+            for &arc in core.entering.of(v) {
+                let (from, arc) = (core.arcs[arc as usize].from, arc as usize);
+                let (waits, dearest) = &mut self.waits[from as usize];
+                let through = label + price(arc);
+                if self.used[arc] {
+                    (*waits, *dearest) = (*waits - 1, dearest.max(through));
+                    if *waits == 0 {
+                        self.heap.push(Reached(*dearest, from));
+                    }
+                } else if *waits == 0 && *dearest == 0.0 && self.place[from as usize] == UNPLACED {
+                    self.heap.push(Reached(through, from));
+                }
+            }
+        }
+    }
+
+    /// The flow to a home, in parts of each arc's rate, after each vertex has shared anew what comes to it.
+    fn toward(
+        &mut self,
+        core: &Core,
+        price: Price,
+        full: &[f64],
+        own: &[f64],
+        home: u32,
+        nodes: f64,
+    ) -> Option<Vec<f64>> {
+        let at = |arc: usize| price.at(full[arc], core.arcs[arc].rate);
+        self.place(core, at, own, home);
+        if self.order.len() < core.vertices && core.homes.iter().any(|home| self.place[home.0 as usize] == UNPLACED) {
+            return None;
+        }
+        self.cost[home as usize] = 0.0;
+        for &v in &self.order[1..] {
+            let (mut carried, mut paid, mut least) = (0.0, 0.0, f64::INFINITY);
+            for &arc in core.leaving.of(v) {
+                let (arc, to) = (arc as usize, core.arcs[arc as usize].to as usize);
+                if self.place[to] < self.place[v as usize] {
+                    let (cost, bytes) = (at(arc) + self.cost[to], own[arc] * core.arcs[arc].rate);
+                    (carried, paid, least) = (carried + bytes, paid + bytes * cost, least.min(cost));
+                }
+            }
+            self.cost[v as usize] = if carried > 0.0 { paid / carried } else { least };
+        }
+        self.arriving.fill(0.0);
+        let others = core.homes.iter().filter(|(other, _)| *other != home);
+        others.for_each(|&(other, count)| self.arriving[other as usize] = count * nodes);
+        let mut shared = vec![0.0; own.len()];
+        for at_place in (1..self.order.len()).rev() {
+            let v = self.order[at_place];
+            let bytes = self.arriving[v as usize];
+            if bytes == 0.0 {
+                continue;
+            }
+            self.choice.clear();
+            for &arc in core.leaving.of(v) {
+                let (arc, to) = (arc as usize, core.arcs[arc as usize].to as usize);
+                if (self.place[to] as usize) < at_place {
+                    let own = own[arc] * core.arcs[arc].rate;
+                    self.choice.push(Choice { arc, own, behind: self.cost[to], price: at(arc) });
+                }
+            }
+            share(&mut self.choice, bytes, price.sharp, |arc| core.arcs[arc].rate);
+            for &Choice { arc, own, .. } in self.choice.iter().filter(|choice| choice.own > 0.0) {
+                shared[arc] = own / core.arcs[arc].rate;
+                self.arriving[core.arcs[arc].to as usize] += own;
+            }
+        }
+        Some(shared)
+    }
+}
+
+/// Shares bytes among arcs so that a further one costs the same on all that carry any, as their prices grow with what they
+/// carry and what lies behind them stays.
+fn share(choice: &mut [Choice], bytes: f64, sharp: f64, rate: impl Fn(usize) -> f64) {
+    let carried: f64 = choice.iter().map(|choice| choice.own).sum();
+    if carried > 0.0 {
+        choice.iter_mut().for_each(|choice| choice.own *= bytes / carried);
+    }
+    let [first, rest @ ..] = &mut *choice else { return };
+    if rest.is_empty() {
+        first.own = bytes;
+        return;
+    }
+    // What an arc carries where a further byte costs so much.
+    let carries = |choice: &Choice, cost: f64| {
+        let price = cost - choice.behind;
+        let more = if price > 0.0 { rate(choice.arc) / sharp * (price / choice.price).ln() } else { f64::NEG_INFINITY };
+        (choice.own + more).max(0.0)
+    };
+    let now = |choice: &Choice| choice.behind + choice.price;
+    let mut low = choice.iter().map(now).fold(f64::INFINITY, f64::min);
+    let mut high = choice.iter().filter(|choice| choice.own > 0.0 || carried == 0.0).map(now).fold(low, f64::max);
+    let all = |choice: &[Choice], cost: f64| choice.iter().map(|choice| carries(choice, cost)).sum::<f64>();
+    while all(choice, high) < bytes {
+        high += (high - low).max(high);
+    }
+    for _ in 0..48 {
+        let middle = (low + high) / 2.0;
+        if all(choice, middle) < bytes { low = middle } else { high = middle }
+    }
+    choice.iter_mut().for_each(|choice| choice.own = carries(choice, high));
+    let whole: f64 = choice.iter().map(|choice| choice.own).sum();
+    choice.iter_mut().for_each(|choice| choice.own *= bytes / whole);
 }
 
 /// The step, from 0 to 1, along some arcs' changes after which the smooth maximum rises again.

@@ -113,7 +113,7 @@ fn hosts_own_links_bind_where_cables_are_plenty() {
     close(&bound, 50.0 / 3.0);
 }
 
-/// No symmetry: random graphs. The search slows down before it comes within 1 %; the proof holds all the same.
+/// No symmetry: random graphs. On the last the search ends 1.5 % apart.
 #[test]
 fn bounds_come_close_on_irregular_networks() {
     let mut random = hotlink_fabric::rng::SplitMix64::new(5);
@@ -129,7 +129,7 @@ fn bounds_come_close_on_irregular_networks() {
         let fabric = fabric(&hosts, &cables, 1e4);
         let bound = all_to_all(&fabric, 0.01, 1 << 28).unwrap();
         assert!(bound.lower <= bound.upper * (1.0 + 1e-9), "{bound:?}");
-        assert!(bound.gap() < 0.08, "{} after {} rounds", bound.gap(), bound.rounds);
+        assert!(bound.gap() <= 0.02, "{} after {} rounds", bound.gap(), bound.rounds);
         proof_holds(&fabric, &bound);
     }
 }
