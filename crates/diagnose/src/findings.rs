@@ -14,6 +14,8 @@ pub struct Finding {
     pub kind: &'static str,
     /// The host or pair; `all`.
     pub subject: String,
+    /// The pairs by their names, where it may lie between hosts; else as `subject`.
+    pub path: String,
     /// The hosts that it is about; none for all.
     pub hosts: Vec<String>,
     /// The pairs that it is about, as they were measured.
@@ -31,7 +33,8 @@ pub struct Finding {
 impl Finding {
     fn new(kind: &'static str, hosts: Vec<String>, what: String, facts: Facts) -> Finding {
         let subject = if hosts.is_empty() { "all".to_owned() } else { hosts.join(" - ") };
-        Finding { kind, subject, hosts, pairs: Vec::new(), what, facts, files: Vec::new(), largest: None }
+        let path = subject.clone();
+        Finding { kind, subject, path, hosts, pairs: Vec::new(), what, facts, files: Vec::new(), largest: None }
     }
 }
 
@@ -43,8 +46,9 @@ pub fn findings(series: &[Series], limits: &Thresholds, distance: f64) -> Vec<Fi
         let units = units(series, limits, distance);
         let low = Culprits::of(&units, |unit| unit.is_low, |unit| unit.large.is_some());
         let slow = Culprits::of(&units, |unit| unit.is_slow, |unit| unit.small.is_some());
-        found.extend(of_hosts(&units, &low, &slow));
-        found.extend(of_pairs(&units, &low, &slow));
+        let late = Culprits::of(&units, |unit| unit.is_late, |unit| unit.steady.is_some());
+        found.extend(of_hosts(&units, [&low, &slow, &late]));
+        found.extend(of_pairs(&units, [&low, &slow, &late]));
     }
     found
 }
@@ -184,7 +188,7 @@ fn both_ways(series: &[Series], limits: &Thresholds) -> Option<Finding> {
 struct Culprits {
     /// Hosts all of whose units are bad, of two or more; or the one host of a bad unit that no other unit clears.
     hosts: BTreeSet<String>,
-    /// Units that no such host explains.
+    /// Units that no host explains, or only hosts that no second unit speaks of.
     rest: Vec<usize>,
 }
 
@@ -215,13 +219,22 @@ impl Culprits {
             left.retain(|&at| !units[at].hosts.contains(&host));
             found.hosts.insert(host);
         }
+        let mut alone = Vec::new();
         for at in left {
             let is_cleared = |host: &&String| of(host) > 1 || found.hosts.contains(*host);
             let open: Vec<&String> = units[at].hosts.iter().filter(|host| !is_cleared(host)).collect();
             match open[..] {
-                [one] if units[at].hosts.len() <= 2 => drop(found.hosts.insert(one.clone())),
+                [one] if units[at].hosts.len() <= 2 => {
+                    found.hosts.insert(one.clone());
+                    alone.push(at);
+                }
                 _ => found.rest.push(at),
             }
+        }
+        // Several hosts, each of one bad unit: what lies between them may be one cause of all.
+        if alone.len() > 1 || !found.rest.is_empty() {
+            found.rest.extend(alone);
+            found.rest.sort_unstable();
         }
         found
     }
@@ -238,7 +251,7 @@ fn round<'u>(units: impl Iterator<Item = &'u Unit>) -> Option<(&'static str, f64
     Some(("round", median(&ratios.collect::<Vec<_>>())?))
 }
 
-fn of_hosts(units: &[Unit], low: &Culprits, slow: &Culprits) -> Vec<Finding> {
+fn of_hosts(units: &[Unit], [low, slow, late]: [&Culprits; 3]) -> Vec<Finding> {
     let one = |host: &String| {
         let mine: Vec<&Unit> = units.iter().filter(|unit| unit.hosts.contains(host)).collect();
         let large = |end: Option<usize>| {
@@ -253,28 +266,36 @@ fn of_hosts(units: &[Unit], low: &Culprits, slow: &Culprits) -> Vec<Finding> {
             Facts::from([("partners", mine.iter().map(|unit| unit.pair()).collect::<BTreeSet<_>>().len() as f64)]);
         facts.extend(level.map(|level| ("large", level)));
         facts.extend(small.map(|small| ("small", small)));
+        facts.extend(median(&mine.iter().filter_map(|unit| unit.steady).collect::<Vec<_>>()).map(|it| ("steady", it)));
         facts.extend(ratio(&large(Some(0)), &large(Some(1))).map(|ratio| ("sending", ratio)));
         facts.extend(round(mine.iter().copied().filter(|unit| unit.is_low)));
-        let is_low = low.hosts.contains(host);
-        let kind = if is_low { "host-low" } else { "host-slow" };
+        let kind = match () {
+            () if low.hosts.contains(host) => "host-low",
+            () if slow.hosts.contains(host) => "host-slow",
+            () => "host-late",
+        };
         let share = |value: Option<f64>| value.map_or("unknown".to_owned(), hotlink_study::text::figure);
         let what = format!("{} of what others reach at large messages, {} at short ones", share(level), share(small));
         let mut finding = Finding::new(kind, vec![host.clone()], what, facts);
         finding.files = mine.iter().flat_map(|unit| unit.files.iter().cloned()).collect();
         finding.largest = mine.iter().find_map(|unit| unit.largest.clone());
+        let bad = mine.iter().filter(|unit| unit.is_low || unit.is_slow || unit.is_late);
+        finding.path = shown(&bad.map(|unit| unit.pair()).collect());
         finding
     };
-    low.hosts.union(&slow.hosts).map(one).collect()
+    low.hosts.iter().chain(&slow.hosts).chain(&late.hosts).collect::<BTreeSet<_>>().into_iter().map(one).collect()
 }
 
 /// Pairs: each whose hosts were measured nowhere else alone, all others together.
-fn of_pairs(units: &[Unit], low: &Culprits, slow: &Culprits) -> Vec<Finding> {
+fn of_pairs(units: &[Unit], culprits: [&Culprits; 3]) -> Vec<Finding> {
     let mut found = Vec::new();
-    for (kind, culprits, of_low) in [("pair-low", low, true), ("pair-slow", slow, false)] {
-        // What is low, too, is told once.
-        let told: BTreeSet<&Vec<String>> =
-            if of_low { BTreeSet::new() } else { low.rest.iter().map(|&at| &units[at].hosts).collect() };
+    // What is low or slow, too, is told once.
+    let mut told: BTreeSet<&Vec<String>> = BTreeSet::new();
+    for (kind, culprits) in ["pair-low", "pair-slow", "pair-late"].into_iter().zip(culprits) {
         let mine = culprits.rest.iter().map(|&at| &units[at]).filter(|unit| !told.contains(&unit.hosts));
+        let mine: Vec<&Unit> = mine.collect();
+        told.extend(mine.iter().map(|unit| &unit.hosts));
+        let mine = mine.into_iter();
         let (lone, met): (Vec<&Unit>, Vec<&Unit>) = mine.partition(|unit| {
             let others = |host: &String| {
                 units.iter().filter(|other| other.hosts.contains(host)).any(|other| !other.is_same_pair(unit))
@@ -291,6 +312,16 @@ fn of_pairs(units: &[Unit], low: &Culprits, slow: &Culprits) -> Vec<Finding> {
     found
 }
 
+/// The first pairs by name, and how many more there are.
+fn shown(pairs: &BTreeSet<Vec<String>>) -> String {
+    const SHOWN: usize = 3;
+    let mut text = pairs.iter().take(SHOWN).map(|pair| pair.join(" - ")).collect::<Vec<_>>().join(", ");
+    if pairs.len() > SHOWN {
+        text += &format!(" and {} more pairs", pairs.len() - SHOWN);
+    }
+    text
+}
+
 fn pair_finding(kind: &'static str, units: &[Unit], mine: &[&Unit], is_lone: bool) -> Finding {
     let pairs: BTreeSet<Vec<String>> = mine.iter().map(|unit| unit.pair()).collect();
     let large = median(&mine.iter().filter_map(|unit| unit.large).collect::<Vec<_>>());
@@ -300,6 +331,7 @@ fn pair_finding(kind: &'static str, units: &[Unit], mine: &[&Unit], is_lone: boo
         Facts::from([("runs", mine.len() as f64), ("flows", flows), ("lone", f64::from(u8::from(is_lone)))]);
     facts.extend(large.map(|large| ("large", large)));
     facts.extend(small.map(|small| ("small", small)));
+    facts.extend(median(&mine.iter().filter_map(|unit| unit.steady).collect::<Vec<_>>()).map(|it| ("steady", it)));
     facts.extend(round(mine.iter().copied()));
     // The way back of each pair, where it was measured: whether it is as bad.
     let back = |unit: &&&Unit| {
@@ -307,16 +339,13 @@ fn pair_finding(kind: &'static str, units: &[Unit], mine: &[&Unit], is_lone: boo
     };
     let backs: Vec<f64> = mine.iter().filter_map(|unit| back(&unit)).collect();
     facts.extend(large.zip(median(&backs)).map(|(large, back)| ("sending", large / back)));
-    const SHOWN: usize = 3;
-    let mut subject = pairs.iter().take(SHOWN).map(|pair| pair.join(" - ")).collect::<Vec<_>>().join(", ");
-    if pairs.len() > SHOWN {
-        subject += &format!(" and {} more pairs", pairs.len() - SHOWN);
-    }
+    let subject = shown(&pairs);
     let share = |value: Option<f64>| value.map_or("unknown".to_owned(), hotlink_study::text::figure);
     let what = format!("{} of what others reach at large messages, {} at short ones", share(large), share(small));
     let hosts = pairs.iter().flatten().cloned().collect::<BTreeSet<_>>().into_iter().collect();
     let measured = mine.iter().map(|unit| unit.hosts.clone()).collect();
-    let mut finding = Finding { subject, pairs: measured, ..Finding::new(kind, hosts, what, facts) };
+    let path = subject.clone();
+    let mut finding = Finding { subject, path, pairs: measured, ..Finding::new(kind, hosts, what, facts) };
     finding.files = mine.iter().flat_map(|unit| unit.files.iter().cloned()).collect();
     finding.largest = mine.iter().find_map(|unit| unit.largest.clone());
     finding

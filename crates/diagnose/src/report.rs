@@ -140,6 +140,7 @@ impl Reporter<'_> {
                 found.push(Finding {
                     kind,
                     subject: host.clone(),
+                    path: host.clone(),
                     hosts: vec![host],
                     pairs: Vec::new(),
                     what,
@@ -218,13 +219,14 @@ impl Reporter<'_> {
         let prediction = seen.and_then(|seen| seen.best(&signature.what_if, &self.known.threshold));
         facts.extend(prediction.as_ref().map(|prediction| ("predicted", prediction.closeness)));
         let weighed = signature.weigh(&facts)?;
-        let said = |text: &str| text.replace("{subject}", &finding.subject);
+        let subject = if signature.is_of_path { &finding.path } else { &finding.subject };
+        let said = |text: &str| text.replace("{subject}", subject);
         let mut record = self
             .head()
             .with("kind", "explanation")
             .with("finding", finding.kind)
             .with("signature", signature.id.as_str())
-            .with("subject", finding.subject.as_str())
+            .with("subject", subject.as_str())
             .with("what", said(&signature.cause))
             .with("score", weighed.score);
         if let Some(prediction) = prediction.filter(|prediction| prediction.closeness > 0.0) {

@@ -36,6 +36,8 @@ pub struct Point {
     pub level: f64,
     /// Time of a message.
     pub us: Option<f64>,
+    /// The middle of the times over their 99th percentile.
+    pub steadiness: Option<f64>,
 }
 
 /// One benchmark of one file.
@@ -72,9 +74,17 @@ impl Series {
 
     /// The same of the time of short messages.
     pub fn small(&self, limits: &Thresholds) -> Option<f64> {
-        let is_small = |size: Option<u64>| size.is_some_and(|size| size <= limits.small_most_B);
-        let small = self.curve.iter().filter(|point| self.is_latency && is_small(point.size));
-        median(&small.map(|point| point.level).collect::<Vec<_>>())
+        median(&self.shorts(limits).map(|point| point.level).collect::<Vec<_>>())
+    }
+
+    fn shorts(&self, limits: &Thresholds) -> impl Iterator<Item = &Point> {
+        let most = limits.small_most_B;
+        self.curve.iter().filter(move |point| self.is_latency && point.size.is_some_and(|size| size <= most))
+    }
+
+    /// How steady the times of short messages are: the middle over the 99th percentile.
+    pub fn steady(&self, limits: &Thresholds) -> Option<f64> {
+        median(&self.shorts(limits).filter_map(|point| point.steadiness).collect::<Vec<_>>())
     }
 }
 
@@ -131,7 +141,7 @@ pub fn numbers(results: &[Results], bounds: &mut Bounded) -> Result<Numbers, Err
                 let size = size_of(&record);
                 let new = || fresh(one, key.clone(), &record);
                 let series = series.entry(key.clone()).or_insert_with(new);
-                series.curve.push(Point { size, level, us: time_of(&record) });
+                series.curve.push(Point { size, level, us: time_of(&record), steadiness: steadiness_of(&record) });
                 if size >= size_of(&series.largest) {
                     series.largest.clone_from(&record);
                 }
@@ -155,6 +165,13 @@ fn size_of(record: &Record) -> Option<u64> {
 fn time_of(record: &Record) -> Option<f64> {
     let by_rate = || Some(record.number("size_B")? / record.number("bandwidth_MBps")?);
     record.number("latency_us").or_else(by_rate).filter(|us| us.is_finite())
+}
+
+fn steadiness_of(record: &Record) -> Option<f64> {
+    // In records of this command `p99` is of the times whose middle stands there.
+    let of_times = record.text("statistic_of").is_none_or(|of| of == "latency_us");
+    let (middle, late) = (record.number("latency_us")?, record.number("p99")?);
+    (of_times && late >= middle && middle > 0.0).then(|| middle / late)
 }
 
 fn key_of(record: &Record) -> String {

@@ -20,6 +20,7 @@ pub struct Thresholds {
     pub healthy_small: f64,
     pub apart_large: f64,
     pub apart_small: f64,
+    pub apart_steady: f64,
     pub deviations: f64,
     pub few: usize,
     pub few_times: f64,
@@ -83,6 +84,9 @@ pub struct Signature {
     pub what_if: WhatIf,
     /// How usual it is.
     pub prior: f64,
+    /// Whether it is of what lies between hosts, so that the pairs are its subject where a host is the finding's.
+    #[serde(default)]
+    pub is_of_path: bool,
     /// Its signs.
     pub sign: Vec<Sign>,
     /// The next command.
@@ -160,9 +164,10 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// The facts that findings may have.
-    const FACTS: [&str; 20] = [
+    const FACTS: [&str; 21] = [
         "large",
         "small",
+        "steady",
         "spread",
         "sending",
         "both",

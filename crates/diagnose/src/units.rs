@@ -19,10 +19,14 @@ pub struct Unit {
     pub round: Option<f64>,
     /// The same of short messages.
     pub small: Option<f64>,
+    /// How steady the times of short messages are, over how steady the others' are.
+    pub steady: Option<f64>,
     /// Whether large messages are an outlier.
     pub is_low: bool,
     /// Whether short messages are.
     pub is_slow: bool,
+    /// Whether a few of its short messages come much later than the others of it.
+    pub is_late: bool,
     /// The files.
     pub files: Vec<String>,
     /// A number of large messages.
@@ -46,13 +50,39 @@ impl Unit {
     }
 }
 
+/// By what values that belong together are judged.
+#[derive(Clone, Copy)]
+struct By {
+    /// From here on a value is sound; where no bound says that, the better of two groups is.
+    healthy: Option<f64>,
+    /// A smaller difference is none.
+    apart: f64,
+    /// They may differ by this factor.
+    explained: f64,
+}
+
+/// The better of two groups of values, where a gap parts them that is wider than what is explained and than either group.
+fn better(values: &[f64], By { apart, explained, .. }: By) -> Vec<f64> {
+    let mut sorted: Vec<f64> = values.iter().copied().filter(|value| *value > 0.0).collect();
+    sorted.sort_by(f64::total_cmp);
+    let gap = |at: usize| (sorted[at] / sorted[at - 1]).ln();
+    let Some(at) = (1..sorted.len()).max_by(|&a, &b| gap(a).total_cmp(&gap(b))) else { return Vec::new() };
+    let is_apart = gap(at) > explained.ln() - (1.0 - apart).ln();
+    let widths = [&sorted[..at], &sorted[at..]].map(|group| (group[group.len() - 1] / group[0]).ln());
+    if is_apart && widths.iter().all(|width| *width < gap(at)) { sorted.split_off(at) } else { Vec::new() }
+}
+
 /// Judges values that belong together: each over the reference, and whether it is an outlier. `None`: nothing to compare.
-fn judged(values: &[f64], limits: &Thresholds, healthy: f64, apart: f64, explained: f64) -> Option<Vec<(f64, bool)>> {
+fn judged(values: &[f64], limits: &Thresholds, by: By) -> Option<Vec<(f64, bool)>> {
     if values.len() < 2 {
         return None;
     }
+    let By { healthy, apart, explained } = by;
     // Where some runs are near the bound, they are the measure of the others, even where most are not.
-    let sound: Vec<f64> = values.iter().copied().filter(|value| *value >= healthy).collect();
+    let sound: Vec<f64> = match healthy {
+        Some(healthy) => values.iter().copied().filter(|value| *value >= healthy).collect(),
+        None => better(values, by),
+    };
     let has_sound = sound.len() >= 2 && sound.len() as f64 / values.len() as f64 >= limits.sound_part;
     let reference = Spread::beyond(if has_sound { &sound } else { values }, explained)?;
     let apart = if values.len() < limits.few { limits.few_times * apart } else { apart };
@@ -75,6 +105,7 @@ type Said = (bool, f64, bool);
 struct Heard<'a> {
     large: Vec<Said>,
     small: Vec<Said>,
+    steady: Vec<Said>,
     runs: Vec<&'a Series>,
 }
 
@@ -86,24 +117,27 @@ pub fn units(series: &[Series], limits: &Thresholds, distance: f64) -> Vec<Unit>
     // By hosts: what each group says of large and of short messages. Streams speak for large messages before others.
     let mut said: BTreeMap<Vec<String>, Heard<'_>> = BTreeMap::new();
     for group in groups.values() {
-        let compared = |level: &dyn Fn(&Series) -> Option<f64>, healthy: f64, apart: f64, explained: f64| {
+        let compared = |level: &dyn Fn(&Series) -> Option<f64>, by: By| {
             let known: Vec<(&Series, f64)> = group.iter().filter_map(|one| Some((*one, level(one)?))).collect();
             let values: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
-            let all = judged(&values, limits, healthy, apart, explained).unwrap_or_default();
+            let all = judged(&values, limits, by).unwrap_or_default();
             known.into_iter().map(|(one, _)| one).zip(all).collect::<Vec<_>>()
         };
-        for (one, (relative, is_bad)) in
-            compared(&|one| one.large(limits), limits.healthy_large, limits.apart_large, 1.0)
-        {
+        let large = By { healthy: Some(limits.healthy_large), apart: limits.apart_large, explained: 1.0 };
+        for (one, (relative, is_bad)) in compared(&|one| one.large(limits), large) {
             let entry = said.entry(one.hosts.clone()).or_default();
             entry.large.push((one.is_stream, relative, is_bad));
             entry.runs.push(one);
         }
-        for (one, (relative, is_bad)) in compared(&|one| one.small(limits), f64::INFINITY, limits.apart_small, distance)
-        {
+        let small = By { healthy: None, apart: limits.apart_small, explained: distance };
+        for (one, (relative, is_bad)) in compared(&|one| one.small(limits), small) {
             let entry = said.entry(one.hosts.clone()).or_default();
             entry.small.push((true, relative, is_bad));
             entry.runs.push(one);
+        }
+        let steady = By { healthy: None, apart: limits.apart_steady, explained: 1.0 };
+        for (one, (relative, is_bad)) in compared(&|one| one.steady(limits), steady) {
+            said.entry(one.hosts.clone()).or_default().steady.push((true, relative, is_bad));
         }
     }
     let middle = |said: &[Said]| {
@@ -112,9 +146,9 @@ pub fn units(series: &[Series], limits: &Thresholds, distance: f64) -> Vec<Unit>
         let value = median(&mine.iter().map(|(_, value, _)| *value).collect::<Vec<_>>());
         (value, mine.iter().any(|(_, _, is_bad)| *is_bad))
     };
-    let one = |(hosts, Heard { large, small, runs }): (Vec<String>, Heard<'_>)| {
+    let one = |(hosts, Heard { large, small, steady, runs }): (Vec<String>, Heard<'_>)| {
         let rounds: Vec<f64> = large.iter().filter(|(is_stream, ..)| !is_stream).map(|(_, value, _)| *value).collect();
-        let ((large, is_low), (small, is_slow)) = (middle(&large), middle(&small));
+        let ((large, is_low), (small, is_slow), (steady, is_late)) = (middle(&large), middle(&small), middle(&steady));
         let streams = || runs.iter().filter(|one| one.is_stream && !one.is_both);
         Unit {
             is_directed: hosts.len() == 2 && streams().next().is_some(),
@@ -122,8 +156,10 @@ pub fn units(series: &[Series], limits: &Thresholds, distance: f64) -> Vec<Unit>
             large,
             round: median(&rounds),
             small,
+            steady,
             is_low,
             is_slow,
+            is_late,
             files: runs.iter().map(|one| one.file.clone()).collect::<BTreeSet<_>>().into_iter().collect(),
             largest: streams().next().or(runs.first()).map(|one| one.largest.clone()),
         }
@@ -136,15 +172,33 @@ mod tests {
     use super::*;
     use crate::signatures::Knowledge;
 
+    fn bad(values: &[f64], by: By) -> Vec<bool> {
+        let limits = &Knowledge::embedded().threshold;
+        judged(values, limits, by).unwrap().into_iter().map(|(_, is_bad)| is_bad).collect()
+    }
+
     #[test]
     fn sound_runs_are_the_measure_even_where_most_are_bad() {
-        let limits = &Knowledge::embedded().threshold;
-        let values = [0.95, 0.94, 0.5, 0.5, 0.5];
-        let all = judged(&values, limits, 0.8, 0.12, 1.0).unwrap();
-        assert_eq!(all.iter().map(|(_, is_bad)| *is_bad).collect::<Vec<_>>(), [false, false, true, true, true]);
+        let large = By { healthy: Some(0.8), apart: 0.12, explained: 1.0 };
+        assert_eq!(bad(&[0.95, 0.94, 0.5, 0.5, 0.5], large), [false, false, true, true, true]);
         // Where none is near the bound, all are alike.
-        assert!(judged(&[0.5, 0.51, 0.5, 0.49], limits, 0.8, 0.12, 1.0).unwrap().iter().all(|(_, is_bad)| !is_bad));
-        assert_eq!(judged(&[0.5], limits, 0.8, 0.12, 1.0), None);
-        assert!(judged(&[0.5, 0.9], limits, 0.8, 0.12, 1.0).unwrap()[0].1);
+        assert_eq!(bad(&[0.5, 0.51, 0.5, 0.49], large), [false; 4]);
+        assert_eq!(judged(&[0.5], &Knowledge::embedded().threshold, large), None);
+        assert!(bad(&[0.5, 0.9], large)[0]);
+    }
+
+    #[test]
+    fn the_better_of_two_groups_is_the_measure_where_no_bound_is() {
+        let small = By { healthy: None, apart: 0.2, explained: 1.5 };
+        // A slow host took part in half of the runs, and in most.
+        assert_eq!(
+            bad(&[0.30, 0.10, 0.31, 0.10, 0.09, 0.30, 0.1, 0.3], small),
+            [0, 1, 0, 1, 1, 0, 1, 0].map(|bad| bad == 1)
+        );
+        assert_eq!(bad(&[0.30, 0.10, 0.31, 0.10, 0.09, 0.11, 0.1], small), [0, 1, 0, 1, 1, 1, 1].map(|bad| bad == 1));
+        // Distance explains two groups; one quick run is no measure; values that spread have no groups.
+        assert_eq!(bad(&[0.30, 0.20, 0.31, 0.20, 0.21, 0.30], small), [false; 6]);
+        assert_eq!(bad(&[0.90, 0.20, 0.21, 0.20, 0.21, 0.20], small), [false; 6]);
+        assert_eq!(bad(&[0.30, 0.24, 0.15, 0.11, 0.06, 0.04], small), [false; 6]);
     }
 }
