@@ -12,6 +12,8 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     printf("rank %d of %d\n", rank, ranks);
     fflush(stdout);
+    if (!strcmp(how, "deadlock"))
+        MPI_Recv(word, 1, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Barrier(MPI_COMM_WORLD);
     if (!strcmp(how, "killed") && rank == 1)
         raise(SIGKILL);

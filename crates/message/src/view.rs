@@ -85,6 +85,10 @@ impl<P: Port> Comm<P> {
     pub fn rest_briefly(&self) {
         self.with_port(|port| port.idle(Time::MAX));
     }
+    /// Tells a port that listens for what request the program waits.
+    pub fn note_wait(&self, request: &Request) {
+        self.engine.borrow_mut().note_wait(request.0);
+    }
     /// Whether the request is over; its result waits for [`Comm::test`] or [`Comm::wait`].
     pub fn is_ended(&self, request: &Request) -> bool {
         request.is_sent() || self.engine.borrow_mut().is_done(request.0)

@@ -10,27 +10,50 @@ use hotlink_standard::{Datatype, Run};
 /// Beyond the addresses that a process of this kind can have.
 const END: u64 = 1 << 47;
 
-/// All memory of this process under one name: a buffer is a span of it, so that nothing is registered buffer by buffer.
-#[derive(Clone, Copy)]
-pub(crate) struct Everything(Memory);
+/// All memory of this process under one name: a buffer is a span of it, so that nothing is registered buffer by buffer. On a
+/// simulated fabric, where registering costs what it costs, each buffer has a name of its own.
+#[derive(Clone)]
+pub(crate) struct Everything {
+    memory: Memory,
+    by_piece: Option<Comm<Seat>>,
+}
 
 impl Everything {
     pub(crate) fn of(comm: &Comm<Seat>) -> Everything {
+        if comm.with_port(|port| port.is_simulated()) {
+            return Everything { memory: Memory(0), by_piece: Some(comm.clone()) };
+        }
         // SAFETY: only spans of buffers are used that the program gave to a call, or that `Scratch` has: the standard has
         // the program keep those valid, and leave them alone, until the operation is over.
-        Everything(comm.with_port(|port| unsafe { port.lend(std::ptr::null_mut(), END) }))
+        let memory = comm.with_port(|port| unsafe { port.lend(std::ptr::null_mut(), END) });
+        Everything { memory, by_piece: None }
     }
     #[inline(always)]
-    pub(crate) fn row(self, at: Address, bytes: u64) -> Span {
-        Span::new(self.0, at.0 as u64, bytes)
+    fn span(&self, at: Address, layout: Layout) -> Span {
+        match &self.by_piece {
+            None => Span { memory: self.memory, offset: at.0 as u64, layout },
+            Some(comm) => Everything::piece(comm, at, layout),
+        }
+    }
+    #[cold]
+    fn piece(comm: &Comm<Seat>, at: Address, layout: Layout) -> Span {
+        // SAFETY: as above.
+        let named = |port: &mut Seat| unsafe { port.name(at.0 as *mut u8, layout.extent()) };
+        let (memory, offset) = comm.with_port(named);
+        Span { memory, offset, layout }
+    }
+    #[inline(always)]
+    pub(crate) fn row(&self, at: Address, bytes: u64) -> Span {
+        self.span(at, Layout::contiguous(bytes))
     }
     /// Equal blocks at equal distances.
-    pub(crate) fn blocks(self, at: Address, run: Run) -> Span {
-        let offset = at.plus(run.at).0 as u64;
-        if run.count == 1 {
-            return Span::new(self.0, offset, run.bytes);
-        }
-        Span { memory: self.0, offset, layout: Layout::strided(run.bytes, run.count, run.stride as u64) }
+    pub(crate) fn blocks(&self, at: Address, run: Run) -> Span {
+        let layout = if run.count == 1 {
+            Layout::contiguous(run.bytes)
+        } else {
+            Layout::strided(run.bytes, run.count, run.stride as u64)
+        };
+        self.span(at.plus(run.at), layout)
     }
 }
 

@@ -60,16 +60,22 @@ pub(crate) fn leave(status: c_int) -> ! {
     }
 }
 
-/// Nanoseconds of the clock that all ranks of a machine share.
-pub(crate) fn nanoseconds() -> u64 {
+/// Seconds of the clock that all ranks of a machine share; of the virtual one on a simulated fabric.
+pub(crate) fn seconds() -> f64 {
+    if let Some(time) = hotlink_real::virtual_clock() {
+        return time.0 as f64 * 1e-12;
+    }
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the struct is the call's to fill.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// This machine's name.
-pub(crate) fn host() -> String {
+/// The name of a rank's machine: this one's, or a node's of a simulated fabric.
+pub(crate) fn host(rank: u32) -> String {
+    if hotlink_real::virtual_clock().is_some() {
+        return format!("node{rank}");
+    }
     std::fs::read_to_string("/proc/sys/kernel/hostname")
         .map_or_else(|_| "localhost".to_owned(), |name| name.trim().to_owned())
 }

@@ -3,11 +3,40 @@
 
 use crate::{Align, Kind, Layout, Memory, Refusal, Span};
 use std::collections::BTreeMap;
+use std::fmt;
+use std::rc::Rc;
 
 /// Bytes of a page.
 pub const PAGE: u64 = 4 << 10;
 /// What a heap keeps before a block: two words of a 32-bit machine, by analogy with the C libraries of W01's time.
 const HEAP: u64 = 8;
+
+/// Memory that somebody else keeps, another process, say: a port moves its bytes as if they were a block's own.
+pub trait Elsewhere {
+    /// The packed bytes of a layout from byte `offset`.
+    ///
+    /// # Errors
+    /// They cannot be reached.
+    fn pack(&self, offset: u64, layout: &Layout) -> Result<Vec<u8>, Refusal>;
+    /// Puts packed bytes there.
+    ///
+    /// # Errors
+    /// As [`Elsewhere::pack`].
+    fn unpack(&self, offset: u64, layout: &Layout, bytes: &[u8]) -> Result<(), Refusal>;
+}
+
+/// Where a block's bytes are.
+enum Data {
+    /// Here; empty for ghosts.
+    Here(Vec<u8>),
+    Elsewhere(Rc<dyn Elsewhere>),
+}
+
+impl fmt::Debug for Data {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if matches!(self, Data::Here(_)) { "Here" } else { "Elsewhere" })
+    }
+}
 
 #[derive(Debug)]
 struct Block {
@@ -15,8 +44,7 @@ struct Block {
     kind: Kind,
     /// Bytes from a page's start to the block's.
     place: u64,
-    /// Empty for ghosts.
-    data: Vec<u8>,
+    data: Data,
 }
 
 /// One rank's memory. Names are given out once and never again.
@@ -44,9 +72,16 @@ impl Blocks {
             Align::None => HEAP,
             Align::Bytes(n) => HEAP.next_multiple_of(n) % PAGE,
         };
+        Ok(self.name(Block { bytes, kind, place, data: Data::Here(data) }))
+    }
+    /// A block whose bytes somebody else keeps. It counts as aligned to a page.
+    pub fn lodge(&mut self, bytes: u64, kind: Kind, with: Rc<dyn Elsewhere>) -> Memory {
+        self.name(Block { bytes, kind, place: 0, data: Data::Elsewhere(with) })
+    }
+    fn name(&mut self, block: Block) -> Memory {
         self.next += 1;
-        self.blocks.insert(self.next, Block { bytes, kind, place, data });
-        Ok(Memory(self.next))
+        self.blocks.insert(self.next, block);
+        Memory(self.next)
     }
     /// Bytes from a page's start ([`PAGE`]) to the block's: none where it was allocated as the port likes it, a heap's
     /// two words where any address would do.
@@ -97,10 +132,14 @@ impl Blocks {
         if block.kind == Kind::Ghost {
             return Ok(None);
         }
+        let data = match &block.data {
+            Data::Here(data) => data,
+            Data::Elsewhere(with) => return with.pack(span.offset, &span.layout).map(Some),
+        };
         let mut packed = Vec::with_capacity(span.bytes() as usize);
         for (at, len) in span.layout.runs(0, span.bytes()) {
             let start = (span.offset + at) as usize;
-            packed.extend_from_slice(&block.data[start..start + len as usize]);
+            packed.extend_from_slice(&data[start..start + len as usize]);
         }
         Ok(Some(packed))
     }
@@ -112,10 +151,14 @@ impl Blocks {
         let block = self.blocks.get_mut(&span.memory.0).ok_or(Refusal::Gone)?;
         inside(block.bytes, span.offset, &span.layout)?;
         let Some(bytes) = bytes.filter(|_| block.kind != Kind::Ghost) else { return Ok(()) };
+        let data = match &mut block.data {
+            Data::Here(data) => data,
+            Data::Elsewhere(with) => return with.unpack(span.offset, &span.layout, bytes),
+        };
         let mut taken = 0;
         for (at, len) in span.layout.runs(0, span.bytes()) {
             let (start, len) = ((span.offset + at) as usize, len as usize);
-            block.data[start..start + len].copy_from_slice(&bytes[taken..taken + len]);
+            data[start..start + len].copy_from_slice(&bytes[taken..taken + len]);
             taken += len;
         }
         Ok(())
@@ -130,7 +173,12 @@ impl Blocks {
         if block.kind == Kind::Ghost {
             return Err(Refusal::Unsupported);
         }
-        into.copy_from_slice(&block.data[offset as usize..offset as usize + into.len()]);
+        match &block.data {
+            Data::Here(data) => into.copy_from_slice(&data[offset as usize..offset as usize + into.len()]),
+            Data::Elsewhere(with) => {
+                into.copy_from_slice(&with.pack(offset, &Layout::contiguous(into.len() as u64))?);
+            }
+        }
         Ok(())
     }
     /// Copies the bytes of `from` in order to the bytes of `to`.

@@ -1,5 +1,6 @@
 //! The traits: [`Host`], [`Port`], [`Driver`], and the one point of suspension, [`wait`].
 
+use crate::blocks::Elsewhere;
 use crate::{
     Align, Attachment, Engine, Event, Head, Key, Kind, Limits, Memory, Op, Operation, Payload, Posted, Rank, Refusal,
     Span, Work,
@@ -8,6 +9,7 @@ use hotlink_fabric::units::Time;
 use serde::{Serialize, de::DeserializeOwned};
 use std::future::Future;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::{Context, Poll};
 
 /// Bytes that [`Host::combine`] combines at a time where a port has no shorter way.
@@ -124,6 +126,15 @@ pub trait Port: Host {
     fn note(&mut self, note: Note) {
         let _ = note;
     }
+}
+
+/// A port that moves memory which somebody else keeps.
+pub trait Lodge: Port {
+    /// Names so many bytes of it, which count as aligned to a page; [`Host::free`] forgets them.
+    ///
+    /// # Errors
+    /// The port has no memory of this kind.
+    fn lodge(&mut self, bytes: u64, kind: Kind, with: Rc<dyn Elsewhere>) -> Result<Memory, Refusal>;
 }
 
 /// What a program tells its port for the record: see [`Port::note`].

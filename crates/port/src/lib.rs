@@ -50,7 +50,7 @@ mod reduction;
 pub mod safety;
 
 pub use busy::{Busy, Task};
-pub use contract::{Call, Driver, Host, Note, Port, Program, RunError, wait, yield_once};
+pub use contract::{Call, Driver, Host, Lodge, Note, Port, Program, RunError, wait, yield_once};
 pub use limits::{DepositLimits, Limits, ReductionLimits, RegistrationLimits};
 pub use memory::{Align, Attachment, Key, Kind, Layout, Memory, Span};
 pub use op::{Engine, Event, Head, Op, Payload, Posted, Refusal, RemoteSpan, Token, Work};

@@ -1,14 +1,16 @@
 //! Ports that wrap ports: [`Trace`] tells what happens, [`Count`] counts it, [`Fault`] makes everything happen that a
 //! port is allowed to do to its user. A wrapped port keeps the contract, and the conformance suite checks that.
 
+use crate::blocks::Elsewhere;
 use crate::random::Random;
 use crate::{
-    Align, Attachment, Driver, Engine, Event, Host, Key, Kind, Limits, Memory, Note, Op, Operation, Port, Posted,
-    Program, Rank, Refusal, RunError, Span, Work,
+    Align, Attachment, Driver, Engine, Event, Host, Key, Kind, Limits, Lodge, Memory, Note, Op, Operation, Port,
+    Posted, Program, Rank, Refusal, RunError, Span, Work,
 };
 use hotlink_fabric::units::Time;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::future::Future;
+use std::rc::Rc;
 
 /// What a wrapper may see and change. Everything else passes through.
 pub trait Layer {
@@ -172,6 +174,12 @@ impl<P: Port, L: Layer> Port for Wrapped<P, L> {
     fn note(&mut self, note: Note) {
         self.layer.hears(note);
         self.inner.note(note);
+    }
+}
+
+impl<P: Lodge, L: Layer> Lodge for Wrapped<P, L> {
+    fn lodge(&mut self, bytes: u64, kind: Kind, with: Rc<dyn Elsewhere>) -> Result<Memory, Refusal> {
+        self.inner.lodge(bytes, kind, with)
     }
 }
 

@@ -26,6 +26,8 @@ pub struct Job {
     pub variables: Vec<(String, OsString)>,
     /// Each line that a rank prints is marked with its number.
     pub tags: bool,
+    /// What ranks print goes to the standard error output, all of it.
+    pub errors_alone: bool,
 }
 
 /// How a job ended.
@@ -117,18 +119,25 @@ impl Job {
     /// # Errors
     /// The system's, of starting a process.
     pub fn run(&self) -> io::Result<JobEnd> {
+        self.run_telling(|_| ())
+    }
+    /// The same; `ended` hears of each rank's end, after that was noted.
+    ///
+    /// # Errors
+    /// As [`Job::run`].
+    pub fn run_telling(&self, ended: impl Fn(u32)) -> io::Result<JobEnd> {
         listen();
         let mut ranks = Ranks(Vec::new());
         let mut copies = Vec::new();
         for rank in 0..self.ranks {
             let mut child = self.start(rank)?;
             if let (Some(out), Some(errors)) = (child.stdout.take(), child.stderr.take()) {
-                copies.push(tagged(rank, out, false));
+                copies.push(tagged(rank, out, self.errors_alone));
                 copies.push(tagged(rank, errors, true));
             }
             ranks.0.push((rank, child));
         }
-        let end = supervise(&mut ranks)?;
+        let end = supervise(&mut ranks, ended)?;
         drop(ranks);
         copies.into_iter().for_each(|copy| _ = copy.join());
         Ok(end)
@@ -145,6 +154,8 @@ impl Job {
         }
         if self.tags {
             command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        } else if self.errors_alone {
+            command.stdout(io::stderr());
         }
         let parent = std::process::id();
         // SAFETY: between fork and exec only plain system calls are made.
@@ -159,17 +170,19 @@ impl Job {
     }
 }
 
-fn supervise(ranks: &mut Ranks) -> io::Result<JobEnd> {
+fn supervise(ranks: &mut Ranks, told: impl Fn(u32)) -> io::Result<JobEnd> {
     let mut end = JobEnd { status: 0, failed: None };
     let mut asked: Option<(Instant, bool)> = None;
     while !ranks.0.is_empty() {
-        for (rank, status) in ranks.ended()? {
+        let ended = ranks.ended()?;
+        for &(rank, status) in &ended {
             let (code, how) = how(status);
             if code != 0 && end.failed.is_none() {
                 end = JobEnd { status: code, failed: Some(format!("rank {rank} {how}")) };
                 asked.get_or_insert((Instant::now(), false));
             }
         }
+        ended.iter().for_each(|(rank, _)| told(*rank));
         match GOT.swap(0, Ordering::Relaxed) {
             0 => {}
             signal => {
@@ -197,7 +210,7 @@ mod tests {
 
     fn job(script: &str, ranks: u32) -> Job {
         let command = ["sh", "-c", script].map(OsString::from).to_vec();
-        Job { command, ranks, variables: vec![("MARK".to_owned(), "x".into())], tags: false }
+        Job { command, ranks, variables: vec![("MARK".to_owned(), "x".into())], tags: false, errors_alone: false }
     }
 
     #[test]

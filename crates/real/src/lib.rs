@@ -36,11 +36,12 @@ mod seat;
 mod shm;
 mod sockets;
 mod store;
-mod sys;
 mod tcp;
 mod transport;
 mod via;
 mod waits;
+
+use hotlink_seats::sys;
 
 pub use copy::STREAM_BYTES;
 pub use copying::{COPY_VARIABLE, Chosen, Sample, copy_named, copying, use_copy};
@@ -48,6 +49,7 @@ pub use crew::{join, listening, stuck};
 pub use drivers::{
     Mixed, Shm, Tcp, cores, cores_of_machine, hand_off, is_one_machine, is_oversubscribed, launched, stay_on,
 };
+pub use hotlink_seats::clock as virtual_clock;
 pub use job::{Job, JobEnd};
 pub use launch::{Launched, machine};
 pub use mixed::{Gathering, MixedPort};

@@ -14,6 +14,7 @@ use hotlink_port::{
     Align, Attachment, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Note, Op, Operation, Port, Posted, Rank,
     Refusal, RunError, Span, Work,
 };
+use hotlink_seats::Door;
 use std::io;
 
 /// A port of any real kind. One more `match` a call is what keeping it open costs.
@@ -25,6 +26,8 @@ pub enum Seat {
     Tcp(TcpPort),
     /// Both in one job.
     Mixed(MixedPort),
+    /// A simulated fabric, which the launcher runs.
+    Fabric(Door),
 }
 
 impl Seat {
@@ -35,6 +38,9 @@ impl Seat {
     /// The ranks did not find each other; the system's.
     pub fn take(via: Option<Via>) -> Result<Seat, RunError> {
         let start = |error: io::Error| RunError::Start(error.to_string());
+        if hotlink_seats::is_simulated() {
+            return Door::open().map(Seat::Fabric);
+        }
         match crew::crew()? {
             None => World::new(1).and_then(|world| world.open(0)).map(Seat::Shm).map_err(start),
             Some(mut crew) => Seat::in_crew(&mut crew, via).map_err(start),
@@ -53,6 +59,38 @@ impl Seat {
             Via::Mixed => Gathering::of_crew(crew, ranks)?.open(rank).map(Seat::Mixed),
         }
     }
+    /// Whether its fabric is simulated: time is virtual, and the program's memory is named piece by piece.
+    pub fn is_simulated(&self) -> bool {
+        matches!(self, Seat::Fabric(_))
+    }
+    /// Everything of this process that goes on has nothing to do: a simulation goes on until that changes. Real time does
+    /// so by itself.
+    #[inline]
+    pub fn suspend(&mut self) {
+        if let Seat::Fabric(door) = self {
+            door.suspend();
+        }
+    }
+    /// The program looked for something in vain and goes on: on a simulated fabric that takes some time.
+    #[inline]
+    pub fn pass(&mut self) {
+        if let Seat::Fabric(door) = self {
+            door.pass();
+        }
+    }
+    /// Names a piece of the program's memory; gives the name, and where in it the piece begins.
+    ///
+    /// # Safety
+    /// As for [`Lend::lend`].
+    #[allow(unsafe_code)]
+    pub unsafe fn name(&mut self, start: *mut u8, bytes: u64) -> (Memory, u64) {
+        match self {
+            // SAFETY: the caller keeps what the port asks for.
+            Seat::Fabric(door) => unsafe { door.piece(start as u64, bytes) },
+            // SAFETY: as above.
+            seat => (unsafe { Lend::lend(seat, start, bytes) }, 0),
+        }
+    }
     /// Keeps this thread on a core of its own, if the ranks of this machine are no more than its cores.
     pub fn bind(&self) {
         let cores = sys::allowed_cores();
@@ -69,6 +107,7 @@ macro_rules! whichever {
             Seat::Shm($port) => $what,
             Seat::Tcp($port) => $what,
             Seat::Mixed($port) => $what,
+            Seat::Fabric($port) => $what,
         }
     };
 }
@@ -170,6 +209,17 @@ impl Host for Seat {
     }
     fn compute(&mut self, work: Work) {
         whichever!(self, port => port.compute(work))
+    }
+}
+
+#[allow(unsafe_code)]
+impl Lend for Door {
+    unsafe fn lend(&mut self, start: *mut u8, bytes: u64) -> Memory {
+        // SAFETY: the caller keeps what the port asks for.
+        unsafe { self.piece(start as u64, bytes) }.0
+    }
+    fn start(&self, memory: Memory) -> Result<*mut u8, Refusal> {
+        Door::start(self, memory)
     }
 }
 

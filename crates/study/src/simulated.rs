@@ -1,10 +1,26 @@
 //! A caller's own program on the ranks of a simulated fabric.
 
-use crate::{Error, Source};
-use hotlink_port::{Driver, Program, RunError};
-use hotlink_sim::port::{SimPort, VirtualTime};
+use crate::simulate::limiter;
+use crate::{Error, Source, inputs};
+use hotlink_bench::{Observed, Record, Seen, Watching};
+use hotlink_port::{Driver, Port, Program, Rank, RunError};
+use hotlink_sim::port::{Outcome, SimPort, VirtualTime};
 use hotlink_sim::{Plan, Settings};
 use serde::{Serialize, de::DeserializeOwned};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// The busiest resources that a run tells of.
+const HOT: usize = 5;
+
+/// What a program's run on a fabric told.
+pub struct Ran {
+    /// The run: its time, the busiest resources, the bound, and what the answer rests on.
+    pub record: Record,
+    /// What each rank's port did, if that was asked for.
+    pub seen: Vec<Seen>,
+}
 
 /// Runs `program` on the first `ranks` nodes of the fabric `name` (of the catalog, or a file), built for as many, with
 /// the settings that its description asks for. Gives the ranks' results.
@@ -17,13 +33,102 @@ where
     T: Serialize + DeserializeOwned,
     R: for<'a> Program<SimPort<'a>, T>,
 {
+    let source = Source::open(name)?;
+    run(&source, name, ranks, program, |_, _| ()).map(|(results, ())| results)
+}
+
+/// The same with a record of the run; `traced`: and a timeline of what each rank's port did.
+///
+/// # Errors
+/// As [`on_fabric`].
+pub fn recorded_on_fabric<R>(name: &str, ranks: u32, program: &R, traced: bool) -> Result<Ran, Error>
+where
+    R: for<'a> Program<SimPort<'a>, ()> + for<'a> Program<Observed<SimPort<'a>>, ()>,
+{
+    let source = Source::open(name)?.unasked();
+    let watched =
+        Watched { program, watching: Watching { trace: true, ..Watching::default() }, logs: RefCell::default() };
+    let ran = match traced {
+        true => run(&source, name, ranks, &watched, told)?,
+        false => run(&source, name, ranks, program, told)?,
+    };
+    let mut record = ran.1.with("ranks", ranks);
+    inputs::note(&mut record, &source.spec().used());
+    let seen = watched.logs.take().into_values().map(|log| log.take()).collect();
+    Ok(Ran { record, seen })
+}
+
+/// Results, and what `tell` makes of the plan and the outcome.
+fn run<T, R, S>(
+    source: &Source,
+    name: &str,
+    ranks: u32,
+    program: &R,
+    tell: impl FnOnce(&Plan<'_>, &Outcome) -> S,
+) -> Result<(Vec<T>, S), Error>
+where
+    T: Serialize + DeserializeOwned,
+    R: for<'a> Program<SimPort<'a>, T>,
+{
     let input = |what: String| Error::Input(format!("{name} with {ranks} ranks: {what}"));
-    let fabric = Source::open(name)?.build(ranks).map_err(input)?;
+    let fabric = source.build(ranks).map_err(input)?;
     let settings = Settings::of(&fabric.spec);
     let plan = Plan::new(&fabric, &settings).map_err(|error| input(error.to_string()))?;
     let mut driver = VirtualTime::new(&plan, &settings).map_err(|missing| input(missing.to_string()))?;
-    driver.run(ranks, program).map_err(|error| match error {
+    let results = driver.run(ranks, program).map_err(|error| match error {
         RunError::Ranks { .. } => input(error.to_string()),
         other => Error::Check(other.to_string()),
-    })
+    })?;
+    let outcome = driver.outcome().ok_or_else(|| input("the run did not end".to_owned()))?;
+    Ok((results, tell(&plan, outcome)))
+}
+
+/// What a run told, as a record.
+fn told(plan: &Plan<'_>, outcome: &Outcome) -> Record {
+    let run = &outcome.run;
+    let mut busiest: Vec<(usize, f64)> =
+        run.busy.iter().copied().enumerate().filter(|(_, share)| *share > 0.0).collect();
+    // Of equals the first, so that the same run names the same ones.
+    busiest.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    busiest.truncate(HOT);
+    let record = Record::new()
+        .with("fabric", plan.fabric.spec.name.as_str())
+        .with("benchmark", "run")
+        .with("method", "packet")
+        .with("elapsed_us", run.elapsed.us());
+    let record = limiter::of_ranks(record, plan, run, &outcome.busy, None);
+    let mut record = match (record.number("limiter_share"), record.text("limiter").map(str::to_owned)) {
+        (Some(share), Some(limiter)) => record
+            .with("bound_elapsed_us", share * run.elapsed.us())
+            .with("efficiency", share)
+            .with("limiting_resource", limiter),
+        _ => record,
+    };
+    if !busiest.is_empty() {
+        let names: Vec<String> = busiest.iter().map(|(server, _)| plan.server_name(*server as u32)).collect();
+        record.set("hot_links", names);
+        record.set("hot_links_share", busiest.iter().map(|(_, share)| *share).collect::<Vec<f64>>());
+    }
+    record
+        .with("events", run.stats.events)
+        .with("packet_hops", run.stats.packet_hops)
+        .with("packets", run.stats.packets)
+        .with("resumptions", outcome.resumptions)
+        .with("trace_hash", format!("{:016x}", run.trace_hash))
+}
+
+/// A program whose ports are watched.
+struct Watched<'a, R> {
+    program: &'a R,
+    watching: Watching,
+    logs: RefCell<BTreeMap<Rank, Rc<RefCell<Seen>>>>,
+}
+
+impl<P: Port, T, R: Program<Observed<P>, T>> Program<P, T> for Watched<'_, R> {
+    async fn run(&self, port: P) -> T {
+        let rank = port.rank();
+        let (port, log) = self.watching.wrap(port);
+        self.logs.borrow_mut().insert(rank, log);
+        self.program.run(port).await
+    }
 }

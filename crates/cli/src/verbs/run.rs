@@ -1,9 +1,13 @@
-//! `hotlink run`: an MPI program on ranks of this machine, over this project's MPI library.
+//! `hotlink run`: an MPI program on ranks of this machine, over this project's MPI library: over memory and sockets, or on a
+//! simulated fabric.
 
-use crate::{Failure, output::Output};
-use hotlink_real::{Job, Via, cores};
+use crate::Failure;
+use crate::output::{Format, Output};
+use hotlink_real::{Job, JobEnd, Via, cores};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+
+mod simulated;
 
 /// The name by which programs ask for the library.
 const LIBRARY: &str = "libmpi_abi.so.1";
@@ -13,6 +17,7 @@ const LIBRARY: &str = "libmpi_abi.so.1";
   hotlink run -n 4 ./app
   hotlink run -n 2 --via tcp --tag-output ./app --its-own options
   hotlink run -n 4 python program_with_mpi4py.py
+  hotlink run --on ib-ndr-fat-tree2 -n 16 ./app
 
 The program must be compiled for MPI's standard ABI (mpicc_abi of MPICH 5; mpi4py built with it). Its status is that of the
 first rank that fails, and 0 if none does. Rank 0 has the standard input.")]
@@ -23,6 +28,11 @@ pub(crate) struct Args {
     /// Carry messages by shared memory, TCP or both [default: what the ranks can share].
     #[arg(long, value_enum)]
     via: Option<Carrier>,
+    /// Run on this simulated fabric (of the catalog, or a file), a rank on each node, in virtual time.
+    #[arg(long, value_name = "FABRIC", conflicts_with_all = ["via", "bind"])]
+    on: Option<String>,
+    #[command(flatten)]
+    files: simulated::Files,
     /// Mark each line of output with its rank.
     #[arg(long)]
     tag_output: bool,
@@ -85,13 +95,14 @@ fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
     folder.canonicalize().map_err(|error| Failure::Input(format!("{}: {error}", file.display())))
 }
 
-/// What it prints is the program's own: nothing of ours is added to it.
-pub(crate) fn run(args: &Args, _output: &mut Output) -> Result<(), Failure> {
+/// What it prints is the program's own: nothing of ours is added to it, but a simulated run's report.
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let mut path = folder(args.library.as_deref())?.into_os_string();
     if let Some(others) = std::env::var_os("LD_LIBRARY_PATH").filter(|others| !others.is_empty()) {
         path.push(":");
         path.push(others);
     }
+    let command = args.command.clone();
     let mut variables = vec![("LD_LIBRARY_PATH".to_owned(), path)];
     if let Some(via) = args.via {
         variables.push(("HOTLINK_VIA".to_owned(), via.via().name().into()));
@@ -99,8 +110,20 @@ pub(crate) fn run(args: &Args, _output: &mut Output) -> Result<(), Failure> {
     if args.bind == Bind::Auto && args.ranks <= cores() && args.ranks > 1 {
         variables.push(("HOTLINK_BIND".to_owned(), "core".into()));
     }
-    let job = Job { command: args.command.clone(), ranks: args.ranks, variables, tags: args.tag_output };
-    let end = job.run().map_err(|error| Failure::Input(error.to_string()))?;
+    let (ranks, tags) = (args.ranks, args.tag_output);
+    let apart = args.on.is_some() && output.format() != Format::Table;
+    let job = Job { command, ranks, variables, tags, errors_alone: apart };
+    match &args.on {
+        Some(fabric) => match simulated::run(job, fabric, &args.files, output)? {
+            Some(end) => told(end),
+            None => Ok(()),
+        },
+        None => told(job.run().map_err(|error| Failure::Input(error.to_string()))?),
+    }
+}
+
+/// What the job's end comes to.
+fn told(end: JobEnd) -> Result<(), Failure> {
     match end.failed {
         None => Ok(()),
         Some(why) => {

@@ -44,6 +44,23 @@ fn the_first_rank_that_fails_ends_the_job_and_is_named() {
     assert_eq!((status, errors.trim()), (Some(137), "hotlink: rank 0 was killed by signal 9"));
 }
 
+/// Programs that never take their seats: the simulation does not wait for them.
+#[test]
+fn on_a_fabric_programs_may_end_before_they_begin() {
+    let folder = with_script("run-on", "echo $HOTLINK_RANK; if [ $HOTLINK_RANK = 1 ]; then exit 7; fi");
+    let (status, out, errors) = ends(&folder, "--on gige -n 3");
+    let mut lines: Vec<&str> = out.lines().collect();
+    lines.sort_unstable();
+    assert_eq!((status, lines), (Some(7), vec!["0", "1", "2"]));
+    assert_eq!(errors.trim(), "hotlink: rank 1 ended with status 7");
+    let cases = [
+        ("run --library lib/libmpi_abi.so.1 --on gigi -n 2 true", "did you mean `gige`?"),
+        ("run --library lib/libmpi_abi.so.1 --on gige -n 2 --via tcp true", "cannot be used with"),
+        ("run --library lib/libmpi_abi.so.1 --on gige -n 2 /no/such/program", "/no/such/program"),
+    ];
+    refuses(&folder, &cases);
+}
+
 #[test]
 fn what_cannot_be_run_is_told() {
     let folder = with_script("run-refuses", "");

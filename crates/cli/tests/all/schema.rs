@@ -107,6 +107,7 @@ const VERBS: &[(&str, &str)] = &[
     ("calibrate", "calibrate"),
     ("compare-runs", "compare-runs"),
     ("reproduce", "reproduce"),
+    ("run", "run"),
 ];
 
 /// Command lines of these verbs.
@@ -170,6 +171,8 @@ fn records_of_other_verbs_hold_what_their_schema_says() {
     lines.push(format!("compare-runs {run} {run}"));
     let page = folder.join("report.html").display().to_string();
     lines.push(format!("report {run} --out {page}"));
+    let library = write("libmpi_abi.so.1", b"");
+    lines.push(format!("run --json --library {library} --on gige -n 2 true"));
     lines.push(format!("calibrate {} --out {model} --name mine", measured.join(" ")));
     let seen = checked_all(&lines.iter().map(String::as_str).collect::<Vec<_>>());
     let all_of_them: BTreeSet<&str> = hotlink_study::schema::VERBS.iter().map(|records| records.name).collect();

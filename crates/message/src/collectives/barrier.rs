@@ -16,7 +16,11 @@ impl<P: Port> Comm<P> {
         let own = self.limits().barrier && self.forced(Collective::Barrier).is_none();
         let algorithm = if own { Algorithm::Hardware } else { self.algorithm(Collective::Barrier, 0, |_| true)? };
         self.note_algorithm(Collective::Barrier, algorithm);
-        self.with_port(|port| port.note(Note::EntersBarrier));
+        // What some ranks do, or what goes on beside others, is not what the port counts.
+        let of_all = self.members.is_none() && self.call == 0;
+        if of_all {
+            self.with_port(|port| port.note(Note::EntersBarrier));
+        }
         match algorithm {
             Algorithm::Hardware if self.limits().real_time => self.flags().await?,
             Algorithm::Hardware => self.perform(self.rank(), |token| Op::Barrier { token }).await?,
@@ -29,7 +33,9 @@ impl<P: Port> Comm<P> {
             Algorithm::DoubleRing => self.double_ring().await?,
             _ => return Err(Refusal::Unsupported.into()),
         }
-        self.with_port(|port| port.note(Note::LeavesBarrier));
+        if of_all {
+            self.with_port(|port| port.note(Note::LeavesBarrier));
+        }
         Ok(())
     }
     /// The fabric's own, without a request for it: it takes no longer than a message.

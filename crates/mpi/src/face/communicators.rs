@@ -234,7 +234,7 @@ pub(crate) fn comm_split_type(
     let color = match split_type {
         c::MPI_COMM_TYPE_SHARED => {
             // A number of the host's name; two names that share one would need the same sum of 61 bits.
-            let name = hotlink_real::machine() + &crate::seat::host();
+            let name = hotlink_real::machine() + &crate::seat::host(p.world()?.comm.rank());
             let sum = name
                 .bytes()
                 .fold(0u64, |sum, byte| (sum.wrapping_mul(1_000_003) ^ u64::from(byte)) >> 3 << 3 | sum >> 61);

@@ -154,7 +154,7 @@ pub(crate) fn win_post(p: &Process, group: Handle, _assert: c_int, win: Handle) 
     if window.exposed.borrow().is_some() {
         return out_of_turn("an exposure is open already");
     }
-    let nothing = Staged::room(window.all, 0);
+    let nothing = Staged::room(&window.all, 0);
     for &to in &members {
         world.block_on(window.comm.view.send(to, POSTS, nothing.span))?;
     }
@@ -171,7 +171,7 @@ pub(crate) fn win_start(p: &Process, group: Handle, _assert: c_int, win: Handle)
             return out_of_turn("another epoch is open");
         }
     }
-    let nothing = Staged::room(window.all, 0);
+    let nothing = Staged::room(&window.all, 0);
     for &from in &members {
         world.block_on(window.comm.view.recv(Some(from), Some(POSTS), nothing.span))?;
     }

@@ -88,7 +88,7 @@ pub(crate) fn send(
     match start {
         Start::Blocking(_) => {
             let pending = crate::process::request::Pending::new(begin_send(p, mode, &comm, &buffer, peer, tag)?, None);
-            let ended = p.world()?.until(|| pending.ended());
+            let ended = p.world()?.end_of(&pending);
             ended.failed.map_or(Ok(()), Err)
         }
         Start::Now(request) => {

@@ -34,8 +34,9 @@ pub(crate) fn iprobe(
     p.world()?.step();
     let found = comm.view.iprobe(peer.pattern(), tag);
     flag.set(c_int::from(found.is_some()));
-    if let Some(found) = found {
-        give(status, seen(&comm, &found));
+    match found {
+        Some(found) => give(status, seen(&comm, &found)),
+        None => p.world()?.vain(),
     }
     Ok(())
 }
@@ -93,6 +94,7 @@ pub(crate) fn improbe(
         None => {
             flag.set(0);
             message.set(c::MPI_MESSAGE_NULL);
+            p.world()?.vain();
         }
     }
     Ok(())
@@ -143,7 +145,7 @@ pub(crate) fn mrecv(
     match start {
         Start::Blocking(status) => {
             let pending = Pending::new(work, None);
-            let ended = p.world()?.until(|| pending.ended());
+            let ended = p.world()?.end_of(&pending);
             give(status, ended.status);
             ended.failed.map_or(Ok(()), Err)
         }

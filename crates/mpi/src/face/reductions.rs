@@ -280,7 +280,7 @@ pub(crate) fn swapped(p: &Process, comm: &Communicator, peer: u32, tag: u32, wor
     let world = p.world()?;
     let swap = async |mine: &[i64], count: usize| -> Done<Vec<i64>> {
         let bytes: Vec<u8> = mine.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        let (out, into) = (Staged::of(world.all, &bytes), Staged::room(world.all, 8 * count as u64));
+        let (out, into) = (Staged::of(&world.all, &bytes), Staged::room(&world.all, 8 * count as u64));
         let receive = comm.view.irecv_quietly(Some(peer), Some(tag), into.span)?;
         let send = comm.view.isend(peer, tag, out.span)?;
         comm.view.wait(send).await?;

@@ -70,7 +70,7 @@ pub(crate) fn wait(p: &Process, request: Out<Handle>, status: Out<Status>) -> Do
         give(status, Status::EMPTY);
         return Ok(());
     };
-    let ended = world.until(|| pending.ended());
+    let ended = world.end_of(&pending);
     over(p, request, status, &pending, ended)
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn test(p: &Process, request: Out<Handle>, flag: Out<c_int>, status: 
         Some(ended) => over(p, request, status, &pending, ended),
         None => {
             flag.set(0);
-            world.rest();
+            world.pass();
             Ok(())
         }
     }
@@ -97,7 +97,7 @@ pub(crate) fn waitall(p: &Process, count: c_int, requests: Out<Handle>, statuses
     let mut ended = Vec::with_capacity(list.all.len());
     for (index, pending) in list.all.iter().enumerate() {
         let end = match pending {
-            Some(pending) if !pending.is_idle() => world.until(|| pending.ended()),
+            Some(pending) if !pending.is_idle() => world.end_of(pending),
             _ => Ended::well(Status::EMPTY),
         };
         ended.push((index, end));
@@ -124,7 +124,7 @@ pub(crate) fn testall(
         .collect();
     flag.set(0);
     let Some(ended) = ends.into_iter().collect::<Option<Vec<_>>>() else {
-        world.rest();
+        world.pass();
         return Ok(());
     };
     flag.set(1);
@@ -175,7 +175,7 @@ pub(crate) fn testany(
     flag.set(c_int::from(none || found.is_some()));
     if !none && found.is_none() {
         index.set(c::MPI_UNDEFINED);
-        world.rest();
+        world.pass();
         return Ok(());
     }
     one(p, &list, index, status, found)
@@ -201,7 +201,7 @@ fn some(
     };
     let ended = world.until(look);
     if ended.is_empty() {
-        world.rest();
+        world.pass();
     }
     outcount.set(ended.len() as c_int);
     ended.iter().enumerate().for_each(|(place, (index, _))| indices.put(place, *index as c_int));
@@ -237,8 +237,9 @@ pub(crate) fn request_get_status(p: &Process, request: Handle, flag: Out<c_int>,
         None => Some(Ended::well(Status::EMPTY)),
     };
     flag.set(c_int::from(ended.is_some()));
-    if let Some(ended) = ended {
-        give(status, ended.status);
+    match ended {
+        Some(ended) => give(status, ended.status),
+        None => p.world()?.vain(),
     }
     Ok(())
 }
@@ -250,7 +251,11 @@ fn looked(p: &Process, count: c_int, requests: In<Handle>) -> Done<Vec<Option<Op
         let active = p.requested(handle)?.filter(|pending| !pending.is_idle());
         Ok(active.map(|pending| pending.ended()))
     };
-    requests.list(count as usize).into_iter().map(look).collect()
+    let all: Vec<_> = requests.list(count as usize).into_iter().map(look).collect::<Done<_>>()?;
+    if all.iter().any(|one| matches!(one, Some(None))) {
+        p.world()?.vain();
+    }
+    Ok(all)
 }
 
 pub(crate) fn request_get_status_all(

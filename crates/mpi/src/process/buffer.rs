@@ -31,7 +31,7 @@ impl Process {
     #[inline(always)]
     pub(crate) fn buffer(&self, at: Address, count: i64, datatype: crate::abi::Handle) -> Done<Buffer> {
         check(count >= 0, c::MPI_ERR_COUNT, || format!("count {count}: it must be at least 0"))?;
-        Ok(Buffer { at, count: count as u64, of: self.committed(datatype)?, all: self.world()?.all })
+        Ok(Buffer { at, count: count as u64, of: self.committed(datatype)?, all: self.world()?.all.clone() })
     }
 }
 
@@ -53,8 +53,8 @@ impl Buffer {
         let run = self.of.datatype.regular(self.count)?;
         (!row || run.count == 1).then(|| self.all.blocks(self.at, run))
     }
-    pub(crate) fn everything(&self) -> Everything {
-        self.all
+    pub(crate) fn everything(&self) -> &Everything {
+        &self.all
     }
     /// To be sent; `row`: in one row.
     #[inline(always)]
@@ -66,7 +66,7 @@ impl Buffer {
     }
     #[inline(never)]
     fn packed(&self) -> Staged {
-        let mut staged = Staged::room(self.all, self.bytes());
+        let mut staged = Staged::room(&self.all, self.bytes());
         if let Some(scratch) = &mut staged.scratch {
             pack(self.at, self.count, &self.of.datatype, scratch.bytes_mut());
         }
@@ -77,7 +77,7 @@ impl Buffer {
     pub(crate) fn target(&self, row: bool) -> Staged {
         match self.span(row) {
             Some(span) => Staged { span, scratch: None, back: None },
-            None => Staged { back: Some(self.clone()), ..Staged::room(self.all, self.bytes()) },
+            None => Staged { back: Some(self.clone()), ..Staged::room(&self.all, self.bytes()) },
         }
     }
     /// To be received into, with what is there now.
@@ -102,11 +102,11 @@ impl Buffer {
 
 impl Staged {
     /// Memory of the library's own.
-    pub(crate) fn room(all: Everything, bytes: u64) -> Staged {
+    pub(crate) fn room(all: &Everything, bytes: u64) -> Staged {
         let scratch = Scratch::new(bytes);
         Staged { span: all.row(scratch.address(), bytes), scratch: Some(scratch), back: None }
     }
-    pub(crate) fn of(all: Everything, bytes: &[u8]) -> Staged {
+    pub(crate) fn of(all: &Everything, bytes: &[u8]) -> Staged {
         let scratch = Scratch::of(bytes);
         Staged { span: all.row(scratch.address(), scratch.len()), scratch: Some(scratch), back: None }
     }

@@ -165,6 +165,12 @@ impl Pending {
             result => received(comm, result, into),
         }
     }
+    /// Tells the port what is waited for, if it listens.
+    fn note_wait(&self) {
+        if let Work::Send { comm, request, .. } | Work::Receive { comm, request, .. } = &*self.work.borrow() {
+            comm.view.note_wait(request);
+        }
+    }
     pub(crate) fn cancel(&self) {
         match &*self.work.borrow() {
             Work::Receive { comm, request, .. } => self.cancelled.set(comm.view.cancel(request)),
@@ -256,10 +262,32 @@ impl World {
         }
         self.buffered.borrow_mut().append(&mut waiting);
     }
-    /// Nothing to do now.
+    /// Nothing to do before something happens.
     pub(crate) fn rest(&self) {
         self.comm.rest_briefly();
+        self.comm.with_port(Seat::suspend);
         gate::give_way();
+    }
+    /// A look was in vain, and the program goes on.
+    pub(crate) fn pass(&self) {
+        self.comm.rest_briefly();
+        self.vain();
+        gate::give_way();
+    }
+    /// The same, of a look that a program repeats at its own pace.
+    pub(crate) fn vain(&self) {
+        self.comm.with_port(Seat::pass);
+    }
+    /// Waits for the end of a request.
+    pub(crate) fn end_of(&self, pending: &Pending) -> Ended {
+        loop {
+            self.step();
+            if let Some(ended) = pending.ended() {
+                return ended;
+            }
+            pending.note_wait();
+            self.rest();
+        }
     }
     /// Runs until `over` gives something.
     pub(crate) fn until<T>(&self, mut over: impl FnMut() -> Option<T>) -> T {
@@ -285,6 +313,7 @@ impl World {
     }
     #[inline(never)]
     fn between(&self) {
+        self.comm.with_port(Seat::suspend);
         if !self.tasks.borrow().is_empty() {
             self.step_tasks();
         }

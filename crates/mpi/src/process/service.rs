@@ -137,7 +137,7 @@ pub(crate) struct Service {
 
 impl Window {
     fn reply(&self, to: u32, tag: u32, data: &[u8]) -> Done {
-        let staged = Staged::of(self.all, data);
+        let staged = Staged::of(&self.all, data);
         let request = self.comm.view.isend(to, tag, staged.span)?;
         self.service.borrow_mut().answers.push((request, staged));
         Ok(())
@@ -224,7 +224,7 @@ pub(crate) async fn serve(window: Rc<Window>) -> Done<Status> {
             yield_once().await;
             continue;
         };
-        let room = Staged::room(window.all, status.bytes);
+        let room = Staged::room(&window.all, status.bytes);
         let request = view.imrecv(matched, room.span)?;
         view.wait(request).await?;
         if let (Some(from), Some(ask)) = (view.rank_of(status.from), Ask::read(room.own())) {

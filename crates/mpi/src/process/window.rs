@@ -144,7 +144,7 @@ impl Window {
     }
     /// Sends an ask.
     fn ask(&self, to: u32, ask: &Ask) -> Done {
-        let staged = Staged::of(self.all, &ask.written());
+        let staged = Staged::of(&self.all, &ask.written());
         let request = self.comm.view.isend(to, ASKS, staged.span)?;
         let mut sent = self.sent.borrow_mut();
         // Those that are over go before the list grows long.
@@ -188,7 +188,7 @@ impl Window {
     }
     /// Asks for something whose answer is one word.
     pub(crate) async fn told(&self, to: u32, kind: Kind, how: u64) -> Done<u64> {
-        let (tag, room) = (self.answer(), Staged::room(self.all, 8));
+        let (tag, room) = (self.answer(), Staged::room(&self.all, 8));
         let request = self.comm.view.irecv_quietly(Some(to), Some(tag), room.span)?;
         self.ask(to, &Ask { answer: tag, how, ..Ask::of(kind) })?;
         self.comm.view.wait(request).await?;

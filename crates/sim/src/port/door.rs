@@ -6,10 +6,10 @@ use super::seat::Seat;
 use super::world::World;
 use crate::plan::NONE;
 use hotlink_fabric::units::Time;
-use hotlink_port::blocks::{PAGE, inside};
+use hotlink_port::blocks::{Elsewhere, PAGE, inside};
 use hotlink_port::{
-    Align, Attachment, DepositLimits, Engine, Event, Head, Host, Key, Kind, Layout, Limits, Memory, Note, Op, Payload,
-    Port, Posted, Rank, Refusal, RemoteSpan, Share, Span, Task, Token, Work,
+    Align, Attachment, DepositLimits, Engine, Event, Head, Host, Key, Kind, Layout, Limits, Lodge, Memory, Note, Op,
+    Payload, Port, Posted, Rank, Refusal, RemoteSpan, Share, Span, Task, Token, Work,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -36,6 +36,16 @@ impl SimPort<'_> {
     }
     fn charge(&self, task: Task, time: Time) {
         self.seat(|seat| seat.spend(task, time.0));
+    }
+
+    /// The kind of memory that is had where a program asks for this one.
+    fn kind_of(&self, kind: Kind) -> Result<Kind, Refusal> {
+        match kind {
+            Kind::Default if self.limits.segments => Ok(Kind::Shared),
+            Kind::Default => Ok(Kind::Private),
+            Kind::Shared if !self.limits.segments => Err(Refusal::Unsupported),
+            other => Ok(other),
+        }
     }
 
     /// Must be pinned before the adapter reaches it; ghosts are like the port's usual memory.
@@ -351,14 +361,16 @@ impl Port for SimPort<'_> {
     }
 }
 
+impl Lodge for SimPort<'_> {
+    fn lodge(&mut self, bytes: u64, kind: Kind, with: Rc<dyn Elsewhere>) -> Result<Memory, Refusal> {
+        let kind = self.kind_of(kind)?;
+        Ok(self.seat(|seat| seat.blocks.lodge(bytes, kind, with)))
+    }
+}
+
 impl Host for SimPort<'_> {
     fn alloc(&mut self, bytes: u64, kind: Kind, align: Align) -> Result<Memory, Refusal> {
-        let kind = match kind {
-            Kind::Default if self.limits.segments => Kind::Shared,
-            Kind::Default => Kind::Private,
-            Kind::Shared if !self.limits.segments => return Err(Refusal::Unsupported),
-            other => other,
-        };
+        let kind = self.kind_of(kind)?;
         self.seat(|seat| seat.blocks.alloc(bytes, kind, align))
     }
     fn free(&mut self, memory: Memory) -> Result<(), Refusal> {

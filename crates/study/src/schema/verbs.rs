@@ -1,7 +1,7 @@
 //! The records of verbs that answer no benchmark.
 
 use super::Form;
-use super::Kind::{Any, Count, Flag, Number, Text, Texts};
+use super::Kind::{Any, Count, Flag, Number, Numbers, Text, Texts};
 use super::keys::{Records, key};
 
 /// The records of each such verb.
@@ -42,6 +42,28 @@ pub const VERBS: &[Records] = &[
             key("source", Text, "", "Where it is from"),
             key("place", Text, "", "File and line"),
             key("used_for", Text, "", "The questions whose engines read it, as they noted when asked"),
+        ]],
+    },
+    Records {
+        name: "run",
+        title: "A program's run on a simulated fabric",
+        form: Form::Open,
+        own: &[&[
+            key("program", Text, "", "The program and its arguments"),
+            key("compute_time", Text, "", "What computing between calls costs: none"),
+            key(
+                "bound_elapsed_us",
+                Number,
+                "us",
+                "Time that the busiest resource needs for what passed it, in any order",
+            ),
+            key("hot_links", Texts, "", "The busiest resources of the network, the busiest first"),
+            key("hot_links_share", Numbers, "1", "Share of the run that each of these was busy"),
+            key("communication_share", Number, "1", "Share of the ranks' time that is not computing"),
+            key("waiting_share", Number, "1", "Share of the ranks' time in which they waited for others"),
+            key("rank_end_us", Numbers, "us", "When each rank left, by its own clock"),
+            key("rank_waiting_us", Numbers, "us", "How long each rank waited for others"),
+            key("turns", Count, "", "Times that a process and the simulator handed over to each other"),
         ]],
     },
     Records {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// Memory shared by this process, those it forks and those it hands the file to: a memory file, mapped. The system frees it when the
 /// last process that has it ends, however that ends; there is no name to leave behind.
-pub(crate) struct SharedMemory {
+pub struct SharedMemory {
     start: *mut u8,
     bytes: usize,
     /// Without it, the memory is shared with forked processes alone.
@@ -17,18 +17,18 @@ pub(crate) struct SharedMemory {
 impl SharedMemory {
     /// Maps `bytes` of zeros; pages take memory when first touched. Where the system forbids memory files, the memory
     /// is anonymous: forked processes share it all the same.
-    pub(crate) fn new(bytes: usize) -> io::Result<SharedMemory> {
+    pub fn new(bytes: usize) -> io::Result<SharedMemory> {
         match memory_file(bytes) {
             Ok(file) => SharedMemory::of(file, bytes),
             Err(_) => Ok(SharedMemory { start: map(None, 0, bytes)?, bytes, file: None }),
         }
     }
     /// Maps the memory file that another process made with as many bytes.
-    pub(crate) fn of(file: OwnedFd, bytes: usize) -> io::Result<SharedMemory> {
+    pub fn of(file: OwnedFd, bytes: usize) -> io::Result<SharedMemory> {
         Ok(SharedMemory { start: map(Some(&file), 0, bytes)?, bytes, file: Some(file) })
     }
     /// Maps `bytes` of another process's memory, by what its `path` told.
-    pub(crate) fn open(path: &str, bytes: usize) -> io::Result<SharedMemory> {
+    pub fn open(path: &str, bytes: usize) -> io::Result<SharedMemory> {
         let file = std::fs::File::options().read(true).write(true).open(path)?;
         if file.metadata()?.len() < bytes as u64 {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -36,19 +36,19 @@ impl SharedMemory {
         SharedMemory::of(file.into(), bytes)
     }
     /// Where other processes of this user can open it, while this one lives.
-    pub(crate) fn path(&self) -> Option<String> {
+    pub fn path(&self) -> Option<String> {
         Some(format!("/proc/{}/fd/{}", std::process::id(), self.file.as_ref()?.as_raw_fd()))
     }
     /// The memory file, to be handed to another process.
-    pub(crate) fn file(&self) -> Option<&OwnedFd> {
+    pub fn file(&self) -> Option<&OwnedFd> {
         self.file.as_ref()
     }
     /// First byte. The same address in every forked process.
-    pub(crate) fn start(&self) -> *mut u8 {
+    pub fn start(&self) -> *mut u8 {
         self.start
     }
     /// Makes the file at least so long; however many processes do so at once, it never gets shorter.
-    pub(crate) fn extend(&self, bytes: u64) -> io::Result<()> {
+    pub fn extend(&self, bytes: u64) -> io::Result<()> {
         let Some(file) = &self.file else { return Err(io::ErrorKind::Unsupported.into()) };
         // SAFETY: an owned descriptor, and a byte of this function; nobody uses the file's last byte yet.
         let written = unsafe { libc::pwrite(file.as_raw_fd(), [0u8].as_ptr().cast(), 1, bytes as libc::off_t - 1) };
@@ -60,13 +60,13 @@ impl SharedMemory {
         Ok(())
     }
     /// Maps another part of the file; it stays mapped while this process lives.
-    pub(crate) fn map_more(&self, offset: u64, bytes: usize) -> io::Result<*mut u8> {
+    pub fn map_more(&self, offset: u64, bytes: usize) -> io::Result<*mut u8> {
         let Some(file) = &self.file else { return Err(io::ErrorKind::Unsupported.into()) };
         map(Some(file), offset, bytes)
     }
     /// Gives whole pages inside `offset..offset + bytes` back to the system; they read as zeros afterwards.
     /// Returns whether it did.
-    pub(crate) fn punch(&self, offset: usize, bytes: usize) -> bool {
+    pub fn punch(&self, offset: usize, bytes: usize) -> bool {
         let Some(file) = &self.file else { return false };
         let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
         // SAFETY: an owned descriptor; affects only the file's contents, which the caller no longer uses.
@@ -75,7 +75,7 @@ impl SharedMemory {
 }
 
 /// A memory file of so many zeros, without a name. `HOTLINK_FORBID=memfd` plays a system that has none.
-pub(crate) fn memory_file(bytes: usize) -> io::Result<OwnedFd> {
+pub fn memory_file(bytes: usize) -> io::Result<OwnedFd> {
     if is_forbidden("memfd") {
         return Err(io::ErrorKind::Unsupported.into());
     }
@@ -114,7 +114,7 @@ fn is_forbidden(service: &str) -> bool {
 
 /// Whether the system lets processes copy between each other's memory: tried once on this process's own. Also lets the
 /// other ranks do so where only ancestors may by default (Yama).
-pub(crate) fn can_copy_between_processes() -> bool {
+pub fn can_copy_between_processes() -> bool {
     if is_forbidden("process_vm") {
         return false;
     }
@@ -128,7 +128,7 @@ pub(crate) fn can_copy_between_processes() -> bool {
 }
 
 /// Nanoseconds of the system's monotonic clock, which all processes of the machine share.
-pub(crate) fn monotonic_ns() -> u64 {
+pub fn monotonic_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the struct is the call's to fill.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
@@ -136,13 +136,13 @@ pub(crate) fn monotonic_ns() -> u64 {
 }
 
 /// This process's user.
-pub(crate) fn user() -> u32 {
+pub fn user() -> u32 {
     // SAFETY: always sound.
     unsafe { libc::getuid() }
 }
 
 /// A handle to a process, readable once it has ended; `None`: there is no such process, or no such handles.
-pub(crate) fn process_handle(pid: i32) -> io::Result<OwnedFd> {
+pub fn process_handle(pid: i32) -> io::Result<OwnedFd> {
     // SAFETY: plain system call; the descriptor is checked before it is owned.
     unsafe {
         let fd = libc::syscall(libc::SYS_pidfd_open, pid, 0);
@@ -158,7 +158,7 @@ pub(crate) fn process_handle(pid: i32) -> io::Result<OwnedFd> {
 struct Ancillary([u8; 64]);
 
 /// Sends a descriptor to the process at the other end of a local socket.
-pub(crate) fn send_file(socket: BorrowedFd<'_>, file: BorrowedFd<'_>) -> io::Result<()> {
+pub fn send_file(socket: BorrowedFd<'_>, file: BorrowedFd<'_>) -> io::Result<()> {
     let mut byte = [1u8];
     let mut room = Ancillary([0; 64]);
     let mut iov = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
@@ -181,7 +181,7 @@ pub(crate) fn send_file(socket: BorrowedFd<'_>, file: BorrowedFd<'_>) -> io::Res
 }
 
 /// Receives a descriptor sent by [`send_file`].
-pub(crate) fn receive_file(socket: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+pub fn receive_file(socket: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let mut byte = [0u8];
     let mut room = Ancillary([0; 64]);
     let mut iov = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
@@ -211,7 +211,7 @@ impl Drop for SharedMemory {
 }
 
 /// One end of a pipe each: reading, writing.
-pub(crate) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut fds = [0; 2];
     // SAFETY: room for two descriptors, owned only if the call succeeds.
     unsafe {
@@ -224,11 +224,11 @@ pub(crate) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
 
 /// A process forked by this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Child(pub(crate) libc::pid_t);
+pub struct Child(pub libc::pid_t);
 
 /// How a child ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub enum Ending {
     /// With this exit status.
     Status(i32),
     /// By this signal.
@@ -236,7 +236,7 @@ pub(crate) enum Ending {
 }
 
 /// Forks; the child runs `body`, ends, and dies with this process whatever kills it.
-pub(crate) fn fork(body: impl FnOnce()) -> io::Result<Child> {
+pub fn fork(body: impl FnOnce()) -> io::Result<Child> {
     // SAFETY: plain system calls.
     let parent = unsafe { libc::getpid() };
     // SAFETY: the child keeps to memory of its own copy, the shared mapping, and calls that are sound after a fork in
@@ -255,7 +255,7 @@ pub(crate) fn fork(body: impl FnOnce()) -> io::Result<Child> {
 }
 
 /// Has this process die with its parent; false if `parent` died before that took effect: nobody is left to serve.
-pub(crate) fn die_with(parent: u32) -> bool {
+pub fn die_with(parent: u32) -> bool {
     // SAFETY: plain system calls.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
@@ -264,13 +264,13 @@ pub(crate) fn die_with(parent: u32) -> bool {
 }
 
 /// Ends this process at once, without exit handlers or flushed buffers (which belong to the parent's copy).
-pub(crate) fn exit_now(status: i32) -> ! {
+pub fn exit_now(status: i32) -> ! {
     // SAFETY: always sound.
     unsafe { libc::_exit(status) }
 }
 
 /// How `child` ended, if it has.
-pub(crate) fn try_wait(child: Child) -> Option<Ending> {
+pub fn try_wait(child: Child) -> Option<Ending> {
     let mut status = 0;
     // SAFETY: a child of this process that has not been waited for.
     let pid = unsafe { libc::waitpid(child.0, &mut status, libc::WNOHANG) };
@@ -284,13 +284,13 @@ pub(crate) fn try_wait(child: Child) -> Option<Ending> {
 }
 
 /// Kills `child`, which has not been waited for.
-pub(crate) fn kill(child: Child) {
+pub fn kill(child: Child) {
     // SAFETY: the process is a child not yet reaped, so the number is still its own.
     unsafe { libc::kill(child.0, libc::SIGKILL) };
 }
 
 /// Waits until one of `fds` can be read or has ended, or the time is up; tells which can.
-pub(crate) fn wait_readable(fds: &[i32], limit: Duration) -> Vec<bool> {
+pub fn wait_readable(fds: &[i32], limit: Duration) -> Vec<bool> {
     let mut polled: Vec<_> = fds.iter().map(|&fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
     let ms = i32::try_from(limit.as_millis()).unwrap_or(i32::MAX);
     // SAFETY: the array outlives the call.
@@ -299,14 +299,14 @@ pub(crate) fn wait_readable(fds: &[i32], limit: Duration) -> Vec<bool> {
 }
 
 /// Makes reads of `fd` return at once.
-pub(crate) fn set_nonblocking(fd: &OwnedFd) -> io::Result<()> {
+pub fn set_nonblocking(fd: &OwnedFd) -> io::Result<()> {
     // SAFETY: an owned descriptor.
     let done = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// The cores that this process may run on.
-pub(crate) fn allowed_cores() -> Vec<usize> {
+pub fn allowed_cores() -> Vec<usize> {
     // SAFETY: a zeroed set is a valid empty set; the call fills it.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
@@ -318,13 +318,13 @@ pub(crate) fn allowed_cores() -> Vec<usize> {
 }
 
 /// Cores that are switched on.
-pub(crate) fn online_cores() -> u32 {
+pub fn online_cores() -> u32 {
     // SAFETY: a plain query.
     u32::try_from(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }).unwrap_or(1).max(1)
 }
 
 /// Binds this process to one core; without effect if that is forbidden.
-pub(crate) fn pin(core: usize) {
+pub fn pin(core: usize) {
     // SAFETY: a valid set of one core.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
@@ -334,7 +334,7 @@ pub(crate) fn pin(core: usize) {
 }
 
 /// Lets this process run on these cores again.
-pub(crate) fn allow(cores: &[usize]) {
+pub fn allow(cores: &[usize]) {
     // SAFETY: a zeroed set is a valid empty set; cores come from a set of the same size.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
@@ -344,13 +344,13 @@ pub(crate) fn allow(cores: &[usize]) {
 }
 
 /// Lets another runnable process have this core.
-pub(crate) fn yield_core() {
+pub fn yield_core() {
     // SAFETY: always sound.
     unsafe { libc::sched_yield() };
 }
 
 /// Lets this process have so many descriptors, if its hard limit does.
-pub(crate) fn allow_descriptors(count: u64) -> Result<(), String> {
+pub fn allow_descriptors(count: u64) -> Result<(), String> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the struct is the call's to fill.
     if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } != 0 || limit.rlim_cur >= count {
@@ -368,14 +368,14 @@ pub(crate) fn allow_descriptors(count: u64) -> Result<(), String> {
 }
 
 /// This process's number.
-pub(crate) fn pid() -> i32 {
+pub fn pid() -> i32 {
     // SAFETY: always sound.
     unsafe { libc::getpid() }
 }
 
 /// Which way [`transfer`] copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub enum Way {
     /// From the other process to this one.
     Read,
     /// From this process to the other.
@@ -387,7 +387,7 @@ pub(crate) enum Way {
 /// # Safety
 /// The local runs are memory that this process may read (`Write`) or write (`Read`) now. Addresses in the other
 /// process are checked by the kernel only for being mapped: the caller knows that they are meant.
-pub(crate) unsafe fn transfer(pid: i32, way: Way, local: &[(u64, u64)], remote: &[(u64, u64)]) -> io::Result<u64> {
+pub unsafe fn transfer(pid: i32, way: Way, local: &[(u64, u64)], remote: &[(u64, u64)]) -> io::Result<u64> {
     const RUNS: usize = 256;
     let iovec = |&(start, len): &(u64, u64)| libc::iovec { iov_base: start as *mut _, iov_len: len as usize };
     debug_assert!(local.len() <= RUNS && remote.len() <= RUNS);
@@ -402,4 +402,13 @@ pub(crate) unsafe fn transfer(pid: i32, way: Way, local: &[(u64, u64)], remote: 
         }
     };
     if moved < 0 { Err(io::Error::last_os_error()) } else { Ok(moved as u64) }
+}
+
+/// Ends this process with what it has printed, without exit handlers: other threads may be anywhere.
+pub fn leave(status: i32) -> ! {
+    // SAFETY: plain calls of C.
+    unsafe {
+        libc::fflush(std::ptr::null_mut());
+        libc::_exit(status)
+    }
 }

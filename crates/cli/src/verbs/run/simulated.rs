@@ -1,0 +1,158 @@
+//! `hotlink run --on`: a job whose ranks are on a simulated fabric, and the report of it.
+
+use crate::Failure;
+use crate::output::{Format, Output};
+use hotlink_bench::Record;
+use hotlink_real::{Job, JobEnd, stay_on};
+use hotlink_seats::{Office, Spent};
+use hotlink_study::{recorded_on_fabric, text::figure, timeline};
+use std::cell::RefCell;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Instant;
+
+/// What is written beside the report.
+#[derive(clap::Args)]
+pub(super) struct Files {
+    /// Write what every rank's port does as a timeline (with --on): Chrome trace events, which Perfetto opens.
+    #[arg(long, value_name = "FILE", requires = "on")]
+    trace: Option<PathBuf>,
+    /// Write messages and bytes of each pair of ranks (with --on) as CSV: those of the library, its own among them.
+    #[arg(long, value_name = "FILE", requires = "on")]
+    matrix: Option<PathBuf>,
+}
+
+/// Why nobody can go on, if some have never begun.
+fn with_absent(failure: Failure, absent: &[u32]) -> Failure {
+    match (failure, absent.first()) {
+        (Failure::Check(why), Some(rank)) => Failure::Check(format!("{why}; rank {rank} never called MPI_Init")),
+        (failure, _) => failure,
+    }
+}
+
+/// Runs the job's processes on the ranks of a simulated fabric. Gives the job's end if that is what is to be told.
+pub(super) fn run(mut job: Job, fabric: &str, files: &Files, output: &mut Output) -> Result<Option<JobEnd>, Failure> {
+    let begun = Instant::now();
+    let start = |error: std::io::Error| Failure::Input(error.to_string());
+    let office = Office::new(job.ranks).map_err(start)?;
+    job.variables.extend(office.variables().map_err(start)?);
+    // Processes and simulator take turns: on one core a turn is far shorter than between two.
+    stay_on(std::process::id());
+    let (ranks, ended) = (job.ranks, office.on_end());
+    let command: Vec<String> = job.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let running = Rc::new(RefCell::new(None));
+    let started = running.clone();
+    office.starting_with(move || {
+        *started.borrow_mut() = Some(std::thread::spawn(move || {
+            let end = job.run_telling(&ended);
+            // Also where none could be started.
+            (0..ranks).for_each(&ended);
+            end
+        }));
+    });
+    let simulated = recorded_on_fabric(fabric, ranks, &office, files.trace.is_some());
+    office.halt();
+    let end = running.take().map(|job| job.join().unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into())));
+    let end = end.transpose().map_err(start)?;
+    // What a rank did wrong by itself explains why others could not go on. Those that are halted fail as well.
+    let of_absent = |why: &String| office.absent().iter().any(|rank| why.starts_with(&format!("rank {rank} ")));
+    let by_itself = simulated.is_ok() || office.failure().is_some();
+    if let Some(end) = end
+        && end.failed.as_ref().is_some_and(|why| by_itself || of_absent(why))
+    {
+        return Ok(Some(end));
+    }
+    if let Some(why) = office.failure() {
+        return Err(Failure::Check(why));
+    }
+    let ran = simulated.map_err(|failure| with_absent(failure, &office.absent()))?;
+    if let Some(path) = &files.trace {
+        write(path, &timeline::chrome(&[(format!("{} on {fabric}", command.join(" ")), ran.seen)]))?;
+    }
+    if let Some(path) = &files.matrix {
+        write(path, &matrix(&office))?;
+    }
+    let record = ran.record.with("program", command.join(" ")).with("compute_time", "none");
+    let record = with_ranks(record, &office.spent()).with("wall_s", begun.elapsed().as_secs_f64());
+    match output.format() {
+        Format::Table => eprint!("{}", report(&record)),
+        _ => output.push(record),
+    }
+    Ok(None)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
+}
+
+fn matrix(office: &Office) -> String {
+    let mut text = "from,to,messages,bytes\n".to_owned();
+    for ((from, to), (messages, bytes)) in office.traffic() {
+        let _ = writeln!(text, "{from},{to},{messages},{bytes}");
+    }
+    text
+}
+
+/// How the ranks spent their time.
+fn with_ranks(record: Record, spent: &[Spent]) -> Record {
+    let sum = |of: fn(&Spent) -> f64| spent.iter().map(of).sum::<f64>();
+    let all = sum(|one| one.end.us());
+    let mut record = record
+        .with("rank_end_us", spent.iter().map(|one| one.end.us()).collect::<Vec<_>>())
+        .with("rank_waiting_us", spent.iter().map(|one| one.waited.us()).collect::<Vec<_>>())
+        .with("turns", spent.iter().map(|one| one.turns).sum::<u64>());
+    if all > 0.0 {
+        record.set("communication_share", 1.0 - sum(|one| one.computed.us()) / all);
+        record.set("waiting_share", sum(|one| one.waited.us()) / all);
+    }
+    record
+}
+
+/// The report for people.
+fn report(record: &Record) -> String {
+    let text = |key: &str| record.text(key).unwrap_or_default().to_owned();
+    let number = |key: &str| record.number(key).map_or_else(|| "-".to_owned(), figure);
+    let percent = |share: f64| format!("{} %", figure((share * 1000.0).round() / 10.0));
+    let share = |key: &str| record.number(key).map_or_else(|| "-".to_owned(), percent);
+    let mut lines = vec![format!(
+        "hotlink: {} on {}, {} ranks: {} us of virtual time; {} of the ranks' time is communication",
+        text("program"),
+        text("fabric"),
+        number("ranks"),
+        number("elapsed_us"),
+        share("communication_share")
+    )];
+    if text("compute_time") == "none" {
+        lines.push("  computing: takes no time (--compute-time none)".to_owned());
+    }
+    let waiting = record.numbers("rank_waiting_us");
+    // The first of equals.
+    let most = waiting.iter().enumerate().reduce(|most, one| if one.1 > most.1 { one } else { most });
+    let least = waiting.iter().enumerate().reduce(|least, one| if one.1 < least.1 { one } else { least });
+    if let (Some(least), Some(most)) = (least, most) {
+        let (from, to) = (figure(*least.1), figure(*most.1));
+        let (share, least, most) = (share("waiting_share"), least.0, most.0);
+        lines.push(format!("  waiting: {share} of the ranks' time, {from} us (rank {least}) to {to} us (rank {most})"));
+    }
+    let names = record.get("hot_links").and_then(|names| names.as_array()).cloned().unwrap_or_default();
+    let shares = record.numbers("hot_links_share");
+    let hot: Vec<String> = names
+        .iter()
+        .zip(shares)
+        .map(|(name, share)| format!("{} {}", name.as_str().unwrap_or("-"), percent(share)))
+        .collect();
+    if !hot.is_empty() {
+        lines.push(format!("  hot links: {} (share of the time that each is busy)", hot.join(", ")));
+    }
+    if record.number("bound_elapsed_us").is_some() {
+        let (bound, limit) = (number("bound_elapsed_us"), text("limiting_resource"));
+        lines.push(format!(
+            "  bound: {bound} us, which {limit} is busy in any order of these messages; efficiency {}",
+            number("efficiency")
+        ));
+    }
+    lines
+        .extend(hotlink_study::inputs::lines(std::slice::from_ref(record)).into_iter().map(|line| format!("  {line}")));
+    lines.join("\n") + "\n"
+}

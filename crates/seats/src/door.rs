@@ -1,0 +1,394 @@
+//! [`Door`]: the port of a rank's process. What it is asked for happens at its desk; its own memory it reads and writes itself.
+#![allow(unsafe_code)]
+
+use crate::held::Held;
+use crate::mailbox::{Mailbox, Mailboxes, WORDS};
+use crate::sys;
+use crate::talk::{self, Ask, Carried, INLINE, Posting, Reader};
+use hotlink_fabric::units::Time;
+use hotlink_port::{
+    Align, Attachment, Engine, Event, Host, Key, Kind, Limits, Memory, Note, Op, Payload, Port, Posted, Rank, Refusal,
+    RunError, Span, Work,
+};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Says where the mailboxes are.
+pub(crate) const SEAT: &str = "HOTLINK_SEAT";
+/// Between looks whether the simulator is still there.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// This process's virtual clock, for whoever has no door at hand.
+static NOW: AtomicU64 = AtomicU64::new(0);
+static SEATED: AtomicBool = AtomicBool::new(false);
+
+/// Whether this process was started for a seat on a simulated fabric.
+pub fn is_simulated() -> bool {
+    std::env::var_os(SEAT).is_some()
+}
+
+/// The virtual time of this process's rank, if it has one.
+#[inline]
+pub fn clock() -> Option<Time> {
+    SEATED.load(Ordering::Relaxed).then(|| Time(NOW.load(Ordering::Relaxed)))
+}
+
+/// See the module.
+pub struct Door {
+    mailbox: Mailbox,
+    rank: Rank,
+    ranks: u32,
+    limits: Limits,
+    held: Held,
+    talk: RefCell<Talk>,
+    /// Until when there is nothing to do, as those said who were asked since the last suspension.
+    idle: Option<Time>,
+    /// There is no event before time goes on.
+    empty: bool,
+    /// Something has happened since the last suspension, which others of this process may wait for.
+    stirred: bool,
+    /// How long the payload of the last event is, and how it starts.
+    came: (u64, Vec<u8>),
+}
+
+/// Words for the desk, and from it.
+#[derive(Default)]
+struct Talk {
+    out: Vec<u64>,
+    back: Vec<u64>,
+}
+
+/// A rank's place as the launcher tells it.
+fn place() -> Option<(Rank, u32)> {
+    let number = |name| std::env::var(name).ok()?.parse().ok();
+    Some((number("HOTLINK_RANK")?, number("HOTLINK_RANKS")?)).filter(|&(rank, ranks)| rank < ranks)
+}
+
+impl Door {
+    /// Takes this process's seat.
+    ///
+    /// # Errors
+    /// The simulator is not there; the system forbids it to reach this process's memory.
+    pub fn open() -> Result<Door, RunError> {
+        let start = |what: String| RunError::Start(format!("on a simulated fabric: {what}"));
+        let path = std::env::var(SEAT).map_err(|_| start(format!("{SEAT} is not set")))?;
+        let (rank, ranks) = place().ok_or_else(|| start("HOTLINK_RANK and HOTLINK_RANKS must be set".to_owned()))?;
+        let boxes = Mailboxes::open(&path, ranks).map_err(|error| start(format!("{path}: {error}")))?;
+        if !sys::can_copy_between_processes() {
+            return Err(start("the system forbids copying between processes (process_vm_readv)".to_owned()));
+        }
+        let mailbox = boxes.of(rank);
+        mailbox.arrive();
+        let (held, talk) = (Held::default(), RefCell::default());
+        // Of nothing: the desk tells.
+        let limits = Limits::messages("");
+        let came = (0, Vec::new());
+        let mut door =
+            Door { mailbox, rank, ranks, limits, held, talk, idle: None, empty: false, stirred: false, came };
+        door.say(Ask::Hello, |_| ());
+        let limits = door.ask(|reader| serde_json::from_slice::<Limits>(&reader.bytes()));
+        let limits = limits.map_err(|error| start(format!("the simulator is of another version: {error}")))?;
+        // What has no bytes is nothing to a process.
+        door.limits = Limits { ghosts: false, ..limits };
+        SEATED.store(true, Ordering::Relaxed);
+        Ok(door)
+    }
+    /// Names memory of the program, and where in it `start` is.
+    ///
+    /// # Safety
+    /// It stays valid, for reads and for writes if anything is received into it, while an operation uses it or its name.
+    pub unsafe fn piece(&mut self, start: u64, bytes: u64) -> (Memory, u64) {
+        self.held.lend(start, bytes)
+    }
+    /// Where memory is that the port allocated.
+    ///
+    /// # Errors
+    /// There is no such memory.
+    pub fn start(&self, memory: Memory) -> Result<*mut u8, Refusal> {
+        self.held.start(memory)
+    }
+    /// Whoever was asked had nothing to do: the simulation goes on, until there is something. Nothing may be borrowed that
+    /// others wait for. Where something has happened meanwhile, all are to be asked again first.
+    pub fn suspend(&mut self) {
+        self.go_on(Ask::Suspend);
+    }
+    /// The program has looked for something, in vain, and goes on: that takes some time.
+    pub fn pass(&mut self) {
+        self.go_on(Ask::Pass);
+    }
+    fn go_on(&mut self, how: Ask) {
+        let until = self.idle.take();
+        if std::mem::take(&mut self.stirred) {
+            return;
+        }
+        if let Some(until) = until.filter(|_| how == Ask::Suspend) {
+            self.say(Ask::Idle, |words| words.push(until.0));
+        }
+        self.say(how, |_| ());
+        self.ask(|_| ());
+        self.empty = false;
+    }
+
+    /// Adds to what the desk will hear.
+    fn say(&self, ask: Ask, fill: impl FnOnce(&mut Vec<u64>)) {
+        if self.talk.borrow().out.len() > WORDS / 2 {
+            self.ask(|_| ());
+        }
+        let out = &mut self.talk.borrow_mut().out;
+        out.push(ask as u64);
+        fill(out);
+    }
+    /// Hands all that was said to the desk, and reads its answer to the last of it.
+    fn ask<T>(&self, read: impl FnOnce(&mut Reader<'_>) -> T) -> T {
+        let Talk { out, back } = &mut *self.talk.borrow_mut();
+        self.mailbox.ask(out);
+        out.clear();
+        while !self.mailbox.answer_within(LOOK, back) {
+            if self.mailbox.is_halted() || !self.mailbox.is_served() {
+                sys::leave(1);
+            }
+        }
+        NOW.store(self.mailbox.clock(), Ordering::Relaxed);
+        read(&mut Reader::new(back))
+    }
+    /// Makes sure that the desk knows a memory.
+    fn tell(&mut self, memory: Memory) {
+        if let Some(about) = self.held.untold(memory) {
+            self.say(Ask::Name, |words| {
+                words.push(memory.0);
+                words.extend(about);
+            });
+        }
+    }
+    fn tell_payload(&mut self, payload: &Payload<'_>) {
+        if let Payload::Span(span) = payload {
+            self.tell(span.memory);
+        }
+    }
+    fn done(&mut self, ask: Ask, fill: impl FnOnce(&mut Vec<u64>)) -> Result<(), Refusal> {
+        self.say(ask, fill);
+        self.ask(|reader| reader.result(|_| ()))
+    }
+    fn own_kind(&self, kind: Kind) -> Result<Kind, Refusal> {
+        match kind {
+            Kind::Default if self.limits.segments => Ok(Kind::Shared),
+            Kind::Default | Kind::Private => Ok(Kind::Private),
+            Kind::Shared if self.limits.segments => Ok(Kind::Shared),
+            Kind::Shared | Kind::Ghost => Err(Refusal::Unsupported),
+        }
+    }
+}
+
+fn put_payload(words: &mut Vec<u64>, payload: &Payload<'_>) {
+    match payload {
+        Payload::None => words.push(Carried::Nothing as u64),
+        Payload::Bytes(bytes) if bytes.len() <= INLINE => {
+            words.push(Carried::Bytes as u64);
+            talk::put_bytes(words, bytes);
+        }
+        Payload::Bytes(bytes) => {
+            words.extend([Carried::Remote as u64, bytes.as_ptr() as u64, bytes.len() as u64]);
+        }
+        Payload::Span(span) => {
+            words.push(Carried::Span as u64);
+            talk::put_span(words, span);
+        }
+    }
+}
+
+fn put_op(words: &mut Vec<u64>, op: &Op<'_>) {
+    match op {
+        Op::Control { to, head, payload } => {
+            words.extend([Posting::Control as u64, u64::from(*to)]);
+            words.extend(head);
+            put_payload(words, payload);
+        }
+        Op::Deposit { from, to, engine, token } => {
+            words.extend([Posting::Deposit as u64, talk::engine_word(*engine), *token]);
+            talk::put_span(words, from);
+            talk::put_remote(words, to);
+        }
+        Op::Fetch { from, to, engine, token } => {
+            words.extend([Posting::Fetch as u64, talk::engine_word(*engine), *token]);
+            talk::put_span(words, to);
+            talk::put_remote(words, from);
+        }
+        Op::Barrier { token } => words.extend([Posting::Barrier as u64, *token]),
+        Op::Reduce { operation, share, from, to, token } => {
+            words.extend([Posting::Reduce as u64, *token]);
+            talk::put_operation(words, *operation);
+            talk::put_share(words, *share);
+            talk::put_span(words, from);
+            talk::put_span(words, to);
+        }
+        Op::Broadcast { head, payload, token } => {
+            words.extend([Posting::Broadcast as u64, *token]);
+            words.extend(head);
+            put_payload(words, payload);
+        }
+    }
+}
+
+/// An event, and the start of what came with it.
+fn event(reader: &mut Reader<'_>) -> Option<(Event, Vec<u8>)> {
+    let event = match reader.word() {
+        1 => {
+            let (from, head) = (reader.narrow(), std::array::from_fn(|_| reader.word()));
+            let bytes = reader.word();
+            return Some((Event::Control { from, head, bytes }, reader.bytes()));
+        }
+        2 => Event::Done(reader.word()),
+        3 => Event::Failed(reader.word(), reader.refusal()),
+        4 => Event::Revoked(reader.key()),
+        5 => Event::PeerGone(reader.narrow()),
+        6 => Event::PeerLeft(reader.narrow()),
+        _ => return None,
+    };
+    Some((event, Vec::new()))
+}
+
+impl Port for Door {
+    fn rank(&self) -> Rank {
+        self.rank
+    }
+    fn ranks(&self) -> u32 {
+        self.ranks
+    }
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+    fn now(&self) -> Time {
+        Time(self.mailbox.clock())
+    }
+    fn post(&mut self, op: &Op<'_>) -> Posted {
+        match op {
+            Op::Control { payload, .. } | Op::Broadcast { payload, .. } => self.tell_payload(payload),
+            Op::Deposit { from: span, .. } | Op::Fetch { to: span, .. } => self.tell(span.memory),
+            Op::Reduce { from, to, .. } => {
+                self.tell(from.memory);
+                self.tell(to.memory);
+            }
+            Op::Barrier { .. } => {}
+        }
+        self.say(Ask::Post, |words| put_op(words, op));
+        let posted = self.ask(|reader| match reader.word() {
+            0 => Posted::Accepted,
+            1 => Posted::Busy,
+            _ => Posted::Refused(reader.refusal()),
+        });
+        self.stirred |= posted == Posted::Accepted;
+        // It may have come already, where it went to this rank.
+        self.empty = false;
+        posted
+    }
+    fn poll(&mut self) -> Option<Event> {
+        self.came = (0, Vec::new());
+        if self.empty {
+            return None;
+        }
+        self.say(Ask::Poll, |_| ());
+        let Some((event, start)) = self.ask(event) else {
+            self.empty = true;
+            return None;
+        };
+        self.stirred = true;
+        if let Event::Control { bytes, .. } = event {
+            self.came = (bytes, start);
+        }
+        Some(event)
+    }
+    fn deliver(&mut self, at: u64, to: Span) -> Result<(), Refusal> {
+        self.tell(to.memory);
+        self.done(Ask::Deliver, |words| {
+            words.push(at);
+            talk::put_span(words, &to);
+        })
+    }
+    fn peek(&self, at: u64, into: &mut [u8]) -> usize {
+        let (bytes, start) = &self.came;
+        let due = bytes.saturating_sub(at).min(into.len() as u64) as usize;
+        let at_hand = start.get(at as usize..).unwrap_or_default();
+        if at_hand.len() >= due {
+            into[..due].copy_from_slice(&at_hand[..due]);
+            return due;
+        }
+        let mut seen = 0;
+        while seen < due {
+            self.say(Ask::Peek, |words| words.extend([at + seen as u64, (due - seen).min(INLINE) as u64]));
+            let part = self.ask(|reader| reader.bytes());
+            if part.is_empty() {
+                break;
+            }
+            into[seen..seen + part.len()].copy_from_slice(&part);
+            seen += part.len();
+        }
+        seen
+    }
+    fn idle(&mut self, until: Time) {
+        self.idle = Some(self.idle.map_or(until, |before| before.min(until)));
+    }
+    fn close(&mut self) {
+        self.say(Ask::Close, |_| ());
+        self.ask(|_| ());
+    }
+    fn note(&mut self, note: Note) {
+        self.say(Ask::Note, |words| talk::put_note(words, note));
+    }
+}
+
+impl Host for Door {
+    fn alloc(&mut self, bytes: u64, kind: Kind, align: Align) -> Result<Memory, Refusal> {
+        let kind = self.own_kind(kind)?;
+        self.held.alloc(bytes, kind, align)
+    }
+    fn free(&mut self, memory: Memory) -> Result<(), Refusal> {
+        // Nothing else happens before the desk hears of it.
+        if self.held.free(memory)? {
+            return self.done(Ask::Free, |words| words.push(memory.0));
+        }
+        Ok(())
+    }
+    fn size(&self, memory: Memory) -> Result<u64, Refusal> {
+        self.held.size(memory)
+    }
+    fn kind(&self, memory: Memory) -> Result<Kind, Refusal> {
+        self.held.kind(memory)
+    }
+    fn read(&self, memory: Memory, offset: u64, into: &mut [u8]) -> Result<(), Refusal> {
+        self.held.read(memory, offset, into)
+    }
+    fn write(&mut self, memory: Memory, offset: u64, from: &[u8]) -> Result<(), Refusal> {
+        self.held.write(memory, offset, from)
+    }
+    fn copy(&mut self, from: Span, to: Span) -> Result<(), Refusal> {
+        self.tell(from.memory);
+        self.tell(to.memory);
+        self.done(Ask::Copy, |words| {
+            talk::put_span(words, &from);
+            talk::put_span(words, &to);
+        })
+    }
+    fn register(&mut self, memory: Memory) -> Result<Key, Refusal> {
+        self.tell(memory);
+        self.say(Ask::Register, |words| words.push(memory.0));
+        self.ask(|reader| reader.result(Reader::key))
+    }
+    fn unregister(&mut self, key: Key) -> Result<(), Refusal> {
+        self.done(Ask::Unregister, |words| talk::put_key(words, key))
+    }
+    fn attach(&mut self, key: Key, engine: Engine) -> Result<Attachment, Refusal> {
+        self.say(Ask::Attach, |words| {
+            talk::put_key(words, key);
+            words.push(talk::engine_word(engine));
+        });
+        self.ask(|reader| reader.result(|reader| Attachment(reader.word())))
+    }
+    fn detach(&mut self, attachment: Attachment) -> Result<(), Refusal> {
+        self.done(Ask::Detach, |words| words.push(attachment.0))
+    }
+    fn compute(&mut self, work: Work) {
+        self.say(Ask::Compute, |words| talk::put_work(words, work));
+        self.ask(|_| ());
+    }
+}

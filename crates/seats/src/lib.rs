@@ -1,0 +1,18 @@
+//! Seats of ranks that are processes and whose network is simulated: a compiled program runs on a fabric that is not there.
+//!
+//! A rank's process has a [`Door`], a port whose calls are served at its desk in the simulator, one at a time: the
+//! simulation stands still while a process runs, so that it alone decides what happens when. The two meet in a mailbox of
+//! shared memory; the process's own memory stays where it is, and the simulator reads and writes it there. [`Office`] is the
+//! simulator's side, a [`hotlink_port::Program`] that any port can run on which others may lodge memory.
+
+mod desk;
+mod door;
+mod held;
+mod mailbox;
+mod office;
+mod remote;
+pub mod sys;
+mod talk;
+
+pub use door::{Door, clock, is_simulated};
+pub use office::{Office, Spent};

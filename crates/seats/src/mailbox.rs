@@ -1,0 +1,165 @@
+//! A mailbox: shared memory of a rank's process and its desk, in which each waits for the other's words in turn.
+#![allow(unsafe_code)]
+
+use crate::sys::{self, SharedMemory};
+use std::io;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Bytes of a mailbox.
+const BYTES: usize = 16 << 10;
+/// Words that a sentence has room for.
+pub(crate) const WORDS: usize = (BYTES - size_of::<Head>()) / 8;
+
+/// Whose words are there.
+const ASKED: u32 = 1;
+const ANSWERED: u32 = 2;
+
+/// What stands before the words.
+#[repr(C, align(64))]
+struct Head {
+    turn: AtomicU32,
+    /// The rank's process; 0: it has not come yet.
+    process: AtomicU32,
+    simulator: AtomicU32,
+    /// The simulation is over for this rank.
+    halted: AtomicU32,
+    /// The rank's clock in picoseconds.
+    clock: AtomicU64,
+    count: AtomicU64,
+}
+
+/// All mailboxes of a job.
+#[derive(Clone)]
+pub(crate) struct Mailboxes {
+    memory: Rc<SharedMemory>,
+    ranks: u32,
+}
+
+/// One rank's.
+#[derive(Clone)]
+pub(crate) struct Mailbox {
+    all: Mailboxes,
+    rank: u32,
+}
+
+impl Mailboxes {
+    pub(crate) fn new(ranks: u32) -> io::Result<Mailboxes> {
+        let all = Mailboxes { memory: Rc::new(SharedMemory::new(ranks as usize * BYTES)?), ranks };
+        for rank in 0..ranks {
+            all.of(rank).head().simulator.store(sys::pid() as u32, Ordering::Relaxed);
+        }
+        Ok(all)
+    }
+    /// Those at the path that another process tells.
+    pub(crate) fn open(path: &str, ranks: u32) -> io::Result<Mailboxes> {
+        Ok(Mailboxes { memory: Rc::new(SharedMemory::open(path, ranks as usize * BYTES)?), ranks })
+    }
+    /// Where other processes find them.
+    pub(crate) fn path(&self) -> io::Result<String> {
+        self.memory.path().ok_or_else(|| io::Error::other("the system has no memory files (memfd)"))
+    }
+    pub(crate) fn of(&self, rank: u32) -> Mailbox {
+        assert!(rank < self.ranks, "rank {rank} of {}", self.ranks);
+        Mailbox { all: self.clone(), rank }
+    }
+}
+
+impl Mailbox {
+    fn start(&self) -> *mut u8 {
+        self.all.memory.start().wrapping_add(self.rank as usize * BYTES)
+    }
+    fn head(&self) -> &Head {
+        // SAFETY: the memory holds so many mailboxes, is mapped while `self` is there, and consists of atomics that zeros
+        // are sound values of.
+        unsafe { &*self.start().cast::<Head>() }
+    }
+    fn words(&self) -> *mut u64 {
+        self.start().wrapping_add(size_of::<Head>()).cast()
+    }
+    /// Puts words there, and lets the other side have its turn.
+    fn put(&self, words: &[u64], turn: u32) {
+        assert!(words.len() <= WORDS, "a sentence of {} words", words.len());
+        // SAFETY: it is this side's turn, so that nobody else looks at the words; the length was checked.
+        unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), self.words(), words.len()) };
+        let head = self.head();
+        head.count.store(words.len() as u64, Ordering::Relaxed);
+        head.turn.store(turn, Ordering::Release);
+        // SAFETY: a word of shared memory that outlives the call.
+        unsafe { libc::syscall(libc::SYS_futex, head.turn.as_ptr(), libc::FUTEX_WAKE, 1) };
+    }
+    /// Takes the words that are there.
+    fn take(&self, into: &mut Vec<u64>) {
+        let count = (self.head().count.load(Ordering::Relaxed) as usize).min(WORDS);
+        into.clear();
+        into.resize(count, 0);
+        // SAFETY: it is this side's turn; the count is within the mailbox.
+        unsafe { std::ptr::copy_nonoverlapping(self.words(), into.as_mut_ptr(), count) };
+    }
+    /// Waits for a turn, for so long; whether it came.
+    fn wait(&self, due: u32, limit: Duration) -> bool {
+        let head = self.head();
+        let seen = head.turn.load(Ordering::Acquire);
+        if seen == due {
+            return true;
+        }
+        let time = libc::timespec {
+            tv_sec: limit.as_secs() as libc::time_t,
+            tv_nsec: libc::c_long::from(limit.subsec_nanos() as i32),
+        };
+        // SAFETY: a word of shared memory and a local that outlive the call.
+        unsafe { libc::syscall(libc::SYS_futex, head.turn.as_ptr(), libc::FUTEX_WAIT, seen, &raw const time) };
+        head.turn.load(Ordering::Acquire) == due
+    }
+
+    /// The process says which it is.
+    pub(crate) fn arrive(&self) {
+        self.head().process.store(sys::pid() as u32, Ordering::Release);
+    }
+    /// The rank's process, once it has come.
+    pub(crate) fn process(&self) -> Option<i32> {
+        let process = self.head().process.load(Ordering::Acquire);
+        (process != 0).then_some(process as i32)
+    }
+    /// Whether the simulator is still there.
+    pub(crate) fn is_served(&self) -> bool {
+        std::path::Path::new("/proc").join(self.head().simulator.load(Ordering::Relaxed).to_string()).exists()
+    }
+    pub(crate) fn ask(&self, words: &[u64]) {
+        self.put(words, ASKED);
+    }
+    /// The answer, if it comes within the time.
+    pub(crate) fn answer_within(&self, limit: Duration, into: &mut Vec<u64>) -> bool {
+        let came = self.wait(ANSWERED, limit);
+        if came {
+            self.take(into);
+        }
+        came
+    }
+    /// What the process asks, if it does so within the time.
+    pub(crate) fn asked_within(&self, limit: Duration, into: &mut Vec<u64>) -> bool {
+        let came = self.wait(ASKED, limit);
+        if came {
+            self.take(into);
+        }
+        came
+    }
+    pub(crate) fn answer(&self, clock: u64, words: &[u64]) {
+        self.head().clock.store(clock, Ordering::Relaxed);
+        self.put(words, ANSWERED);
+    }
+    /// The rank's clock, as of the last answer.
+    pub(crate) fn clock(&self) -> u64 {
+        self.head().clock.load(Ordering::Relaxed)
+    }
+    pub(crate) fn halt(&self) {
+        let head = self.head();
+        head.halted.store(1, Ordering::Release);
+        // SAFETY: as in `put`.
+        unsafe { libc::syscall(libc::SYS_futex, head.turn.as_ptr(), libc::FUTEX_WAKE, 1) };
+    }
+    pub(crate) fn is_halted(&self) -> bool {
+        self.head().halted.load(Ordering::Acquire) != 0
+    }
+}
