@@ -7,7 +7,7 @@ const COSTS: Costs =
     Costs { launch_ps: 5_000_000, reduce_ps_per_byte: 0.5, copy_ps_per_byte: 0.25, proxy_ps: 1_000_000 };
 
 fn job(which: Which, algorithm: Algorithm, [ranks, domain, channels]: [u32; 3], bytes: u64, costs: Costs) -> Job {
-    let machine = Machine { ranks, domain, channels, chunk: 4096, costs };
+    let machine = Machine { ranks, domain, channels, chunk: 4096, slices: 2, costs };
     Job { which, algorithm, bytes, machine }
 }
 

@@ -5,7 +5,7 @@ use crate::gpu::{self, Gpus};
 use crate::replay::{self, Failed, Network};
 use hotlink_bench::Record;
 use hotlink_fabric::units::Time;
-use hotlink_schedule::collective::{Algorithm, Job, Which};
+use hotlink_schedule::collective::{Algorithm, Job, Which, processor};
 use hotlink_study::inputs::{self, Vary};
 use hotlink_study::simulate::request::{Benchmark, Request};
 use hotlink_study::{Error, Source, Watch};
@@ -194,6 +194,9 @@ impl Collective {
         record.set("algorithm_bandwidth_MBps", rate(latency));
         record.set("bus_bandwidth_MBps", factor * rate(latency));
         let mut least = ran.least.time;
+        if let Some((rank, cpu)) = ran.least.processor {
+            record.set("limiting_resource", format!("{} of GPU {rank}", processor(cpu)));
+        }
         // Where a level of the cluster allows less than the routes that were counted, that is the bound.
         if let Some(level) = level.filter(|level| bytes > 0 && level.mbps > 0.0) {
             let time = Time::from_us(factor * bytes as f64 / level.mbps);

@@ -15,6 +15,8 @@ pub struct Gpus {
     pub channels: u32,
     /// Largest piece that a channel passes on.
     pub chunk: u64,
+    /// Pieces of a ring's block.
+    pub slices: u64,
     /// What the kernels take.
     pub costs: Costs,
     /// Whether the scale-up switch combines and copies.
@@ -44,6 +46,7 @@ impl Gpus {
             domain: domain(spec),
             channels: value("gpu_channels")?.round() as u32,
             chunk: value("gpu_chunk")?.round() as u64,
+            slices: value("gpu_slices")?.round().max(1.0) as u64,
             costs: Costs {
                 launch_ps: value("gpu_launch_time")?.round() as u64,
                 reduce_ps_per_byte: per_byte(value("gpu_reduce_rate")?),
@@ -58,7 +61,8 @@ impl Gpus {
     pub fn machine(&self, ranks: u32) -> Machine {
         // One domain may be smaller than it could be.
         let domain = self.domain.min(ranks);
-        Machine { ranks, domain, channels: self.channels, chunk: self.chunk, costs: self.costs }
+        let Gpus { channels, chunk, slices, costs, .. } = *self;
+        Machine { ranks, domain, channels, chunk, slices, costs }
     }
 }
 

@@ -72,6 +72,8 @@ pub struct Least {
     pub time: Time,
     /// What sets it.
     pub resource: String,
+    /// The rank and its processor, where one does.
+    pub processor: Option<(u32, u32)>,
     /// The link, bus or adapter, where one does.
     pub hot_link: Option<String>,
 }
@@ -157,9 +159,11 @@ fn least(
     network: &Network,
     replayed: &Replayed,
 ) -> Result<Least, String> {
-    let mut least = Least { time: replayed.chain, resource: "dependency chain".to_owned(), hot_link: None };
+    let mut least =
+        Least { time: replayed.chain, resource: "dependency chain".to_owned(), processor: None, hot_link: None };
     if let Some((rank, cpu, time)) = replayed.busiest.filter(|&(_, _, time)| time > least.time) {
-        least = Least { time, resource: format!("processor {cpu} of rank {rank}"), hot_link: None };
+        let resource = format!("processor {cpu} of rank {rank}");
+        least = Least { time, resource, processor: Some((rank, cpu)), hot_link: None };
     }
     let (demand, size) = demand(schedule, places, fabric.nodes());
     if demand.flows.is_empty() {
@@ -170,7 +174,8 @@ fn least(
     let time = Time::from_us(bounds.flow_per_node * size as f64 / bounds.bandwidth_per_node_mbps);
     match bounds.limiting().filter(|_| time > least.time) {
         Some(limit) => {
-            Ok(Least { time, resource: limit.name.clone(), hot_link: Some(fabric.resource_name(limit.hottest)) })
+            let hot_link = Some(fabric.resource_name(limit.hottest));
+            Ok(Least { time, resource: limit.name.clone(), processor: None, hot_link })
         }
         None => Ok(least),
     }

@@ -91,6 +91,7 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("ecn_recovery", Ratio, "share of its pause that a source takes away for a packet without a mark"),
     parameter("gpu_channels", Count, "channels of a GPU collective side by side"),
     parameter("gpu_chunk", Size, "largest piece that a channel of a GPU collective passes on at once"),
+    parameter("gpu_slices", Count, "pieces of a ring's block, so that one is combined while the next is under way"),
     parameter("gpu_copy_rate", Rate, "rate at which a channel of a GPU collective passes on what it received"),
     parameter("gpu_launch_time", Time, "from the call of a GPU collective to its kernel's first step"),
     parameter("gpu_proxy_time", Time, "from a piece's being ready in a GPU to its being handed to the NIC"),

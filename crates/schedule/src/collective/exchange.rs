@@ -10,7 +10,7 @@ fn part(machine: &Machine, bytes: u64, to: u32) -> u64 {
 }
 
 pub(super) fn pairwise(draft: &mut Draft, machine: &Machine, bytes: u64) {
-    let Machine { ranks, domain, channels, chunk, costs } = *machine;
+    let Machine { ranks, domain, channels, chunk, costs, .. } = *machine;
     for rank in 0..ranks {
         // A channel serves every so many of the other ranks, as their distance has it.
         for channel in 0..channels.min(ranks - 1) {

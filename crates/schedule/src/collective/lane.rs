@@ -18,6 +18,14 @@ pub struct Costs {
 /// A proxy's processor: beyond those of the channels. It delays what it hands over and takes no time of the channel.
 const PROXY: u8 = 128;
 
+/// What a processor of a collective's schedule is, in words.
+pub fn processor(cpu: u32) -> String {
+    let proxy = u32::from(PROXY);
+    let (stage, channel) = (cpu & !proxy, cpu & !proxy & 31);
+    let part = if stage == channel { String::new() } else { format!(", stage {}", stage / 32) };
+    if cpu & proxy == 0 { format!("channel {channel}{part}") } else { format!("proxy of channel {channel}{part}") }
+}
+
 pub(super) struct Lane<'a> {
     pub draft: &'a mut Draft,
     pub rank: u32,
@@ -103,5 +111,18 @@ impl<'a> Lane<'a> {
         let join = self.draft.calc(self.rank, self.cpu, 0);
         self.chain(join);
         self.draft.requires(self.rank, join, op);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_have_names() {
+        assert_eq!(
+            [3, 35, 129, 161].map(processor),
+            ["channel 3", "channel 3, stage 1", "proxy of channel 1", "proxy of channel 1, stage 1"]
+        );
     }
 }

@@ -38,6 +38,8 @@ pub struct Group<'a> {
 }
 
 /// Chains are cut into chunks of this size.
+/// A ring's block goes on in so many pieces: traces say nothing of it; NCCL's number.
+const SLICES: u64 = 2;
 const CHAIN_CHUNK: u64 = 1 << 20;
 
 /// Writes one rank's part of a collective; gives its first and its last operation.
@@ -65,8 +67,14 @@ pub fn member(
 fn write(lane: &mut Lane<'_>, Group { ranks, me }: Group<'_>, kind: Kind, bytes: u64) {
     let many = ranks.len();
     let at = |position: usize| ranks[position % many];
-    let seat =
-        Seat { position: me as u64, ranks: many as u64, before: at(me + many - 1), next: at(me + 1), far: false };
+    let seat = Seat {
+        position: me as u64,
+        ranks: many as u64,
+        before: at(me + many - 1),
+        next: at(me + 1),
+        far: false,
+        slices: SLICES,
+    };
     let chain = || super::chunks(bytes, CHAIN_CHUNK);
     match kind {
         Kind::Allreduce => round(lane, &seat, bytes, true, true),

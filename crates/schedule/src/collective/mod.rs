@@ -19,7 +19,7 @@ mod rails;
 mod ring;
 mod tree;
 
-pub use lane::Costs;
+pub use lane::{Costs, processor};
 pub use member::{Group, Kind, member};
 pub use tree::halves;
 
@@ -93,6 +93,8 @@ pub struct Machine {
     pub channels: u32,
     /// Largest chunk of a channel that goes from rank to rank at once, in bytes.
     pub chunk: u64,
+    /// Pieces of a ring's block, so that one is combined while the next is under way (NCCL: SLICESTEPS).
+    pub slices: u64,
     /// What the GPUs' own work takes.
     pub costs: Costs,
 }
@@ -124,11 +126,11 @@ impl Job {
 
     /// Operations of its schedule, at most about.
     fn operations(&self) -> u64 {
-        let Machine { ranks, domain, channels, chunk, .. } = self.machine;
+        let Machine { ranks, domain, channels, chunk, slices, .. } = self.machine;
         let [ranks, domain, channels] = [ranks, domain, channels].map(u64::from);
         let (part, domains) = (self.bytes.div_ceil(channels), ranks / domain);
         let of_each_rank = match self.algorithm {
-            Algorithm::Ring => 16 * ranks * channels * part.div_ceil((2 * chunk).saturating_mul(ranks)),
+            Algorithm::Ring => 16 * ranks * channels * part.div_ceil((slices * chunk).saturating_mul(ranks)),
             Algorithm::Tree => 10 * channels * part.div_ceil(pipelined(part, chunk, domain + domains)),
             Algorithm::Pairwise => 5 * (ranks + self.bytes / chunk),
             Algorithm::Hierarchical | Algorithm::Nvls => {

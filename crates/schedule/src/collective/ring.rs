@@ -4,9 +4,6 @@ use super::lane::Lane;
 use super::{Machine, Which, chunks, share};
 use crate::draft::Draft;
 
-/// A block goes on in so many slices, so that one is combined while the next is under way (NCCL: SLICESTEPS).
-const SLICES: u64 = 2;
-
 /// Where a rank stands in a ring: itself, its neighbours, and whether the way to the next leaves the domain.
 pub(super) struct Seat {
     pub position: u64,
@@ -14,11 +11,13 @@ pub(super) struct Seat {
     pub before: u32,
     pub next: u32,
     pub far: bool,
+    /// Pieces of a block.
+    pub slices: u64,
 }
 
 /// Channel `channel`'s ring: enters each domain at its GPU of that rail, passes the domain's GPUs, goes on.
 pub(super) fn seat(machine: &Machine, channel: u32, rank: u32) -> Seat {
-    let Machine { ranks, domain, .. } = *machine;
+    let Machine { ranks, domain, slices, .. } = *machine;
     let entry = channel % domain;
     let at = |position: u32| {
         let position = position % ranks;
@@ -32,13 +31,14 @@ pub(super) fn seat(machine: &Machine, channel: u32, rank: u32) -> Seat {
         before: at(position + ranks - 1),
         next,
         far: next / domain != rank / domain,
+        slices,
     }
 }
 
 pub(super) fn all(draft: &mut Draft, machine: &Machine, which: Which, bytes: u64) {
-    let Machine { ranks, channels, chunk, costs, .. } = *machine;
+    let Machine { ranks, channels, chunk, slices, costs, .. } = *machine;
     // An allgather's size is what all get, as the others' is what each has: each rank's block is a part of it.
-    let loop_bytes = (SLICES * chunk).saturating_mul(ranks.into());
+    let loop_bytes = (slices * chunk).saturating_mul(ranks.into());
     for rank in 0..ranks {
         for channel in 0..channels {
             let part = share(bytes, channel.into(), channels.into());
@@ -69,17 +69,18 @@ pub(super) fn round(lane: &mut Lane<'_>, seat: &Seat, bytes: u64, combines: bool
     }
 }
 
-fn slices(block: u64) -> impl Iterator<Item = u64> {
-    (0..SLICES.min(block.max(1))).map(move |index| share(block, index, SLICES.min(block.max(1))))
+fn slices(seat: &Seat, block: u64) -> impl Iterator<Item = u64> {
+    let count = seat.slices.min(block.max(1));
+    (0..count).map(move |index| share(block, index, count))
 }
 
 fn start(lane: &mut Lane<'_>, seat: &Seat, block: u64) {
-    slices(block).for_each(|bytes| lane.send_by(seat.next, bytes, seat.far));
+    slices(seat, block).for_each(|bytes| lane.send_by(seat.next, bytes, seat.far));
 }
 
 /// Takes a block, works on it, and hands it on unless it is the last.
 fn pass<'a>(lane: &mut Lane<'a>, seat: &Seat, block: u64, goes_on: bool, work: fn(&mut Lane<'a>, u64)) {
-    for bytes in slices(block) {
+    for bytes in slices(seat, block) {
         lane.recv(seat.before, bytes);
         work(lane, bytes);
         if goes_on {

@@ -51,7 +51,7 @@ pub fn halves(domains: u32) -> u32 {
 const DOWN: u8 = 64;
 
 pub(super) fn all(draft: &mut Draft, machine: &Machine, bytes: u64) {
-    let Machine { ranks, domain, channels, chunk, costs } = *machine;
+    let Machine { ranks, domain, channels, chunk, costs, .. } = *machine;
     let domains = ranks / domain;
     // Channels come in pairs, one a tree: a rail's first and second.
     let lanes = if channels < 2 * domain { 2 * channels } else { channels };
