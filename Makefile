@@ -68,7 +68,8 @@ bench-osu: $(HOTLINK) ## `measure --via mpi` beside a C program of OSU's definit
 	@$(TIMED) "Debian's MPIs" $(MAKE) --no-print-directory -s -C plugins/mpi tools
 	@$(TIMED) "both in turn" tools/osu-like/run $(HOTLINK) $(if $(JSON),--json $(JSON))
 
-bench-coverage: $(HOTLINK) ## how often the 95 % intervals of `measure` hold: 20 runs a row, half an hour (KEEP=folder to resume)
+bench-coverage: $(HOTLINK) ## how often the 95 % intervals of `measure` and `simulate traffic` hold: half an hour (KEEP=folder to resume)
+	@$(TIMED) "queues, 40 seeds a row" tools/bench-coverage/run $(HOTLINK) --queues --keep $(or $(KEEP),target/coverage)
 	@$(TIMED) "Debian's MPIs" $(MAKE) --no-print-directory -s -C plugins/mpi tools
 	@$(TIMED) "20 runs a row" tools/bench-coverage/run $(HOTLINK) --keep $(or $(KEEP),target/coverage)
 

@@ -122,6 +122,8 @@ class Choices(TypedDict, total=False):
     class_: SortClass | Iterable[SortClass]  # is
     traffic: str  # traffic: who sends to whom
     load: float | Iterable[float]  # traffic: offered loads, as shares of the bound
+    precision: float  # traffic: half width of the intervals of mean and median at which a run ends (0.1)
+    series_us: float  # traffic: time between two looks at every server
     partition: bool  # barrier on the fabric's own network: the nodes are a partition
     repetitions: int  # barrier on the fabric's own network: barriers in a row
     skew_us: float  # barrier on the fabric's own network: most delay of an arrival

@@ -13,6 +13,7 @@ use hotlink_study::options::ZeroCopy;
 use hotlink_study::ranking::Eras;
 use hotlink_study::simulate::programs::Programs;
 use hotlink_study::simulate::request::{Benchmark, Choices, Network, Request, Shared, usual_size};
+use hotlink_study::sizes::SizesOrLaws;
 use hotlink_study::values::Counts;
 use hotlink_study::words::Word;
 use hotlink_study::{Error, Source, Unwatched, Watch, timeline};
@@ -322,13 +323,25 @@ pub(crate) struct Simulation {
 impl Simulation {
     fn request(&self, chosen: &Chosen) -> Result<Request, Error> {
         let cache = listed("cache", &self.cache)?;
+        let mut laws = None;
         let sizes = match &self.size {
-            Some(sizes) => sizes.list()?,
+            Some(sizes) => match sizes.text().filter(|_| self.benchmark == "traffic") {
+                Some(text) => {
+                    let SizesOrLaws { sizes, laws: named } = word("size", text)?;
+                    laws = Some(named);
+                    sizes
+                }
+                None => sizes.list()?,
+            },
             None => vec![usual_size(&self.benchmark)],
         };
-        let size = sizes.first().copied().ok_or_else(|| wrong("size", "must be one size, or several"))?;
+        let size = sizes
+            .first()
+            .copied()
+            .or(laws.as_ref().map(|_| 0))
+            .ok_or_else(|| wrong("size", "must be one size, or several"))?;
         let shared = Shared { size, cache: &cache, seed: self.seed };
-        let benchmark = chosen.choices()?.benchmark(&self.benchmark, &shared)?;
+        let benchmark = Choices { laws, ..chosen.choices()? }.benchmark(&self.benchmark, &shared)?;
         let one = |only: bool, argument: &str| match only {
             true => Err(wrong(argument, &format!("{} takes one", self.benchmark))),
             false => Ok(()),
@@ -404,6 +417,8 @@ pub(crate) struct Chosen {
     class_: Option<Vec<String>>,
     traffic: Option<String>,
     load: Option<Vec<f64>>,
+    precision: Option<f64>,
+    series_us: Option<f64>,
     partition: Option<bool>,
     repetitions: Option<u32>,
     skew_us: Option<f64>,
@@ -463,6 +478,9 @@ impl Chosen {
             class: many("class_", &self.class_)?,
             traffic: self.traffic.clone(),
             load: self.load.clone(),
+            laws: None,
+            precision: self.precision,
+            series_us: self.series_us,
             partition: self.partition,
             repetitions: self.repetitions,
             skew_us: self.skew_us,

@@ -10,7 +10,7 @@ use hotlink_fabric::topology::{CubeSpec, Extents, FatTree};
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::{Fabric, catalog};
 use hotlink_sim::net::Stats;
-use hotlink_sim::workload::{OpenLoop, PingPong, Schedule, all_to_all, open_loop, ping_pong};
+use hotlink_sim::workload::{OpenLoop, PingPong, Schedule, SizeLaw, all_to_all, ping_pong};
 use hotlink_sim::{Net, Plan, Settings};
 use std::hint::black_box;
 
@@ -131,10 +131,11 @@ fn open_loop_at(what: &str, spec: &FabricSpec, nodes: u32, load: f64) {
     let demand = Traffic::parse("uniform", |_| Ok(String::new())).and_then(|t| t.demand(nodes, 1)).expect("valid");
     let bounds = load::count(&fabric, &demand).expect("valid").bounds(&fabric, settings.capacities, 4096);
     let offered_mbps = load * bounds.bandwidth_per_node_mbps;
-    let what_runs = OpenLoop { size: 4096, offered_mbps, warm_up: 100_000 / nodes + 1, messages: 1_000_000 / nodes };
     let start = cpu_s();
-    let result = open_loop(&plan, &settings, &demand, what_runs).expect("no deadlock");
-    tell(what, Aim::None, cpu_s() - start, result.run.stats);
+    let mut offered = OpenLoop::new(&plan, &settings, &demand, SizeLaw::Fixed(4096), offered_mbps);
+    let end = offered.time_of(f64::from(1_100_000 / nodes + 1));
+    offered.run_to(end).expect("no deadlock");
+    tell(what, Aim::None, cpu_s() - start, offered.run(end, offered.delivered_bytes()).stats);
 }
 
 fn main() {

@@ -69,14 +69,7 @@ pub enum What {
         order: Order,
     },
     /// Open loop.
-    Traffic {
-        /// Who sends to whom.
-        pattern: String,
-        /// Share of the bound that is offered.
-        load: f64,
-        /// Messages that an average node offers in the measured part.
-        messages: u32,
-    },
+    Traffic(Offered),
     /// A program on ranks.
     Program(Program),
 }
@@ -100,6 +93,31 @@ impl Cell {
             links: false,
             faults: None,
         }
+    }
+}
+
+/// An open loop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Offered {
+    /// Who sends to whom.
+    pub pattern: String,
+    /// Share of the bound that is offered.
+    pub load: f64,
+    /// Messages that an average node offers in the measured part; by default as many as the statistics need.
+    pub messages: Option<u32>,
+    /// Distribution of the messages' sizes; by default all have the cell's.
+    pub sizes: Option<String>,
+    /// How far the intervals of median and mean may reach to either side, as a share, for the run to end.
+    pub precision: f64,
+    /// Time between two looks at every server, in microseconds.
+    pub series_us: Option<f64>,
+}
+
+impl Offered {
+    /// A share of the bound, with as many messages as statistics need.
+    pub fn plain(pattern: &str, load: f64) -> Offered {
+        let pattern = pattern.to_owned();
+        Offered { pattern, load, messages: None, sizes: None, precision: 0.1, series_us: None }
     }
 }
 

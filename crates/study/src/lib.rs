@@ -20,6 +20,7 @@ pub mod ranking;
 pub mod schema;
 pub mod simulate;
 mod simulated;
+pub mod sizes;
 pub mod sort;
 mod source;
 pub mod text;

@@ -3,7 +3,7 @@
 use hotlink_bench::{Calls, Direction, Kernel, Plan, Record, Which};
 use hotlink_fabric::catalog::Library;
 use hotlink_study::cell::Streamed;
-use hotlink_study::cell::{Cell, What};
+use hotlink_study::cell::{Cell, Offered, What};
 use hotlink_study::cell::{Program, ProgramBench};
 use hotlink_study::options::{Alignment, Cache, Memory, Order, Via};
 use hotlink_study::{Source, Unwatched, parallel};
@@ -87,7 +87,7 @@ fn cells(fabric: &str, nodes: u32) -> Vec<Cell> {
     let saturation = What::Saturation { pairs, messages: 20, window: None, counted: "senders" };
     all.push(Cell::plain(fabric, nodes, 64 << 10, saturation, 1));
     for pattern in ["uniform", "permutation:random", "permutation:shift:1"] {
-        let traffic = What::Traffic { pattern: pattern.to_owned(), load: 1.0, messages: 40 };
+        let traffic = What::Traffic(Offered { messages: Some(40), ..Offered::plain(pattern, 1.0) });
         all.push(Cell::plain(fabric, nodes, 4096, traffic, 1));
     }
     all

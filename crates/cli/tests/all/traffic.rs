@@ -162,3 +162,73 @@ fn each_engine_judges_crossovers_and_where_they_disagree_is_said() {
         told.map(|r| (r["nodes"].as_u64(), r["ahead_by_load"].as_str(), r["ahead_by_packet"].as_str())).collect();
     assert_eq!(told, [(Some(25), Some("myrinet-clos64"), Some("sci-torus2d"))]);
 }
+
+/// Sizes by a table of the catalog, with its source; completion times by class of size; those of short flows grow more.
+#[test]
+fn flows_of_a_published_distribution_have_times_and_slow_downs_by_size() {
+    let line =
+        "hotlink simulate traffic --fabric eth-400g-leaf-spine --nodes 16 --load 0.5 --size storage,4KiB --messages 40";
+    let records = run(line);
+    assert_eq!(records.len(), 2);
+    let (fixed, drawn) = (&records[0], &records[1]);
+    assert!(fixed["sizes"].is_null() && fixed["flow_n"].is_null() && fixed["size_B"] == 4096, "{fixed}");
+    assert_eq!(drawn["sizes"], "storage");
+    assert!(drawn["sizes_source"].as_str().is_some_and(|source| source.contains("HPCC")), "{drawn}");
+    let list = |key: &str| drawn[key].as_array().unwrap_or_else(|| panic!("{key} in {drawn}")).clone();
+    let classes = list("flow_upto_B");
+    assert_eq!(classes[0], 1000.0);
+    for key in ["flow_n", "flow_median_us", "flow_p99_us", "flow_slowdown_median", "flow_slowdown_p99"] {
+        assert_eq!(list(key).len(), classes.len(), "{key}");
+    }
+    let counted: f64 = list("flow_n").iter().filter_map(Value::as_f64).sum();
+    assert_eq!(Some(counted), drawn["n"].as_f64());
+    let medians: Vec<f64> = list("flow_median_us").iter().filter_map(Value::as_f64).collect();
+    assert!(medians.is_sorted(), "longer flows take longer: {medians:?}");
+    for record in &records {
+        let slow = record["slowdown_median"].as_f64().expect("a number");
+        assert!(slow > 0.99 && record["slowdown_p99"].as_f64() > Some(slow), "nothing is faster than alone: {record}");
+        let buckets = record["histogram_n"].as_array().expect("a list").iter().filter_map(Value::as_u64);
+        assert_eq!(Some(buckets.sum::<u64>()), record["n"].as_u64());
+    }
+    let wrong =
+        |size: &str| try_run(&format!("hotlink simulate traffic {FABRIC} --load 0.5 --size {size}")).expect_err(size);
+    assert!(wrong("websurch").contains("websearch, datamining, storage"));
+    assert!(wrong("file:nowhere.txt").contains("nowhere.txt"));
+    let elsewhere =
+        try_run("hotlink simulate pingpong --fabric gige --size websearch").expect_err("no sizes are drawn");
+    assert!(elsewhere.contains("only `simulate traffic` draws sizes"), "{elsewhere}");
+}
+
+/// The course in time of the network and of its busiest resources adds up to the run's own counts.
+#[test]
+fn a_series_shows_links_and_queues_in_the_course_of_time() {
+    let records = run(&format!("hotlink simulate traffic {FABRIC} --load 0.7 --messages 60 --series 1us"));
+    let whole = &records[0];
+    let list = |record: &Value, key: &str| -> Vec<f64> {
+        record[key].as_array().unwrap_or_else(|| panic!("{key} in {record}")).iter().filter_map(Value::as_f64).collect()
+    };
+    let arrived = list(whole, "series_delivered_MBps");
+    assert_eq!(records.len(), 1 + 8);
+    let mean = arrived.iter().sum::<f64>() / arrived.len() as f64 / 80.0;
+    let told = whole["bandwidth_per_node_MBps"].as_f64().expect("a rate");
+    assert!((mean / told - 1.0).abs() < 0.1, "{mean} {told}");
+    for one in &records[1..] {
+        let busy = list(one, "series_utilisation");
+        assert_eq!((busy.len(), list(one, "series_queued_B").len()), (arrived.len(), arrived.len()));
+        let mean = busy.iter().sum::<f64>() / busy.len() as f64;
+        assert!((mean - one["utilisation"].as_f64().expect("a share")).abs() < 0.05, "{one}");
+    }
+    let plain = run(&format!("hotlink simulate traffic {FABRIC} --load 0.7 --messages 60"));
+    assert_eq!(plain[0]["median"], whole["median"], "who looks changes nothing");
+}
+
+/// Packets that are gone for good are told apart from those on their way, and quantiles of all messages say so.
+#[test]
+fn survivors_and_lost_are_told_apart() {
+    let cut = faults("half-cut", &fault(30, "link = \"NDR link node 3 -> leaf 0\"", "\"down\""));
+    let record = &run(&format!("hotlink simulate traffic {FABRIC} --load 0.3 --messages 200 {cut}"))[0];
+    let count = |key: &str| record[key].as_u64().unwrap_or_else(|| panic!("{key} in {record}"));
+    assert!(count("lost_messages") > 0 && count("lost_messages") <= count("gone"), "{record}");
+    assert!(record["median_of_all"].as_f64() >= record["median"].as_f64().map(|median| 0.9 * median));
+    assert!(record["too_short"].is_string(), "messages of two nodes never arrive: {record}");
+}

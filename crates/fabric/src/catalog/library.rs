@@ -111,7 +111,7 @@ impl Library {
         Some(xdg.or_else(home)?.join("hotlink"))
     }
 
-    /// The names in `folder` (`fabrics`, `parts`, `prices`, `published`), sorted, each once.
+    /// The names in `folder` (`fabrics`, `parts`, `prices`, `published`, `sizes`), sorted, each once.
     pub fn list(&self, folder: &str) -> Vec<Listed> {
         let mut found = BTreeMap::new();
         for (key, _) in EMBEDDED {
@@ -148,8 +148,11 @@ impl Library {
         Some(Ok((built_in(folder, name), EMBEDDED[at].1.to_owned())))
     }
 
-    /// The text of `name_or_path`: a path if it has a slash or ends in `.toml`, else a name in `folder`.
-    pub(super) fn open(&self, folder: &str, name_or_path: &str) -> Result<(String, String), Mistake> {
+    /// File and text of `name_or_path`: a path if it has a slash or ends in `.toml`, else a name in `folder`.
+    ///
+    /// # Errors
+    /// There is none of that name, or the file cannot be read.
+    pub fn open(&self, folder: &str, name_or_path: &str) -> Result<(String, String), Mistake> {
         if name_or_path.contains('/') || name_or_path.ends_with(".toml") || input::is_standard(name_or_path) {
             return read_file(Path::new(name_or_path));
         }

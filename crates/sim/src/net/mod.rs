@@ -171,6 +171,8 @@ pub struct Stats {
     pub lost: u64,
     /// Packets that never arrive: lost for good, or with no way left.
     pub gone: u64,
+    /// Messages that have such packets.
+    pub lost_messages: u64,
 }
 
 /// Something that concerns the workload.
@@ -350,6 +352,19 @@ impl<'a> Net<'a> {
         let holds = self.passage == Passage::Worm && self.plan.channels_each == 1;
         let held = move |server: &Server| if server.busy && holds { self.now } else { 0 };
         self.servers.iter().map(move |server| server.busy_ps.wrapping_add(held(server)))
+    }
+
+    /// Wire bytes that wait for each server now, in order of [`Plan::server_resource`]; of worms, those at the front of
+    /// their inputs.
+    pub fn waiting_bytes(&self) -> impl Iterator<Item = u64> + '_ {
+        let of = move |lane: &Lane| {
+            let items = &self.packets.items;
+            let first = Some(lane.queue.head).filter(|&packet| packet != NONE);
+            let queue =
+                std::iter::successors(first, |&packet| Some(items[packet as usize].next).filter(|&n| n != NONE));
+            queue.map(|packet| u64::from(items[packet as usize].wire())).sum::<u64>()
+        };
+        self.lanes.chunks(1 << self.plan.lane_shift).map(move |lanes| lanes.iter().map(of).sum())
     }
 
     /// Asks for a [`Note::Timer`] with `id` at `at`, which is not in the past.

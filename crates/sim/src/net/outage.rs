@@ -262,6 +262,7 @@ impl Net<'_> {
         self.packets.items[packet as usize].message = NONE;
         self.packets.remove(packet);
         let m = &mut self.messages.items[p.message as usize];
+        self.stats.lost_messages += u64::from(m.lost == 0);
         m.lost += 1;
     }
 
@@ -279,6 +280,7 @@ impl Net<'_> {
         self.note_unreachable(message);
         let m = &mut self.messages.items[message as usize];
         let rest = m.packets - m.made;
+        self.stats.lost_messages += u64::from(m.lost == 0 && rest > 0);
         m.lost += rest;
         m.made = m.packets;
         self.stats.gone += u64::from(rest);

@@ -7,6 +7,8 @@ mod background;
 mod pingpong;
 mod replay;
 mod saturation;
+mod series;
+mod sizes;
 mod traffic;
 
 pub use alltoall::{Schedule, all_to_all, exchange};
@@ -15,7 +17,9 @@ pub(crate) use background::TAG as BACKGROUND;
 pub use pingpong::{PingPong, ping_pong};
 pub use replay::{Replay, ReplayError, Replayed, replay};
 pub use saturation::{Stream, message_passing_pause, saturate, shared_link_pairs, turning_pairs};
-pub use traffic::{OpenLoop, OpenLoopResult, open_loop};
+pub use series::Series;
+pub use sizes::SizeLaw;
+pub use traffic::{Flows, OpenLoop};
 
 use crate::net::{Net, Stats};
 use hotlink_fabric::units::Time;

@@ -1,9 +1,11 @@
 //! Open loop: every node offers messages at a given rate, whether the network takes them or not.
 //!
 //! Messages start at exponentially distributed intervals and wait in an unlimited source queue; latency counts from the
-//! start. After a warm-up, what arrives in a window of time is the accepted load.
+//! start. A loop runs on for as long as its user asks; what is steady in it, and when, is for statistics to say.
 
 use super::Run;
+use super::series::Series;
+use super::sizes::SizeLaw;
 use crate::error::SimError;
 use crate::flow::Settings;
 use crate::net::{Net, Note};
@@ -12,28 +14,48 @@ use hotlink_event::random::Random;
 use hotlink_fabric::traffic::Demand;
 use hotlink_fabric::units::Time;
 
-/// What is offered.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct OpenLoop {
-    /// Message size in bytes.
-    pub size: u64,
-    /// Payload that a sending node offers on average, in MB/s (10^6 bytes per second).
-    pub offered_mbps: f64,
-    /// Messages that an average sender offers before the measured window.
-    pub warm_up: u32,
-    /// Messages that an average sender offers in the measured window.
-    pub messages: u32,
+/// Timer of the series; nodes' timers have their numbers.
+const SAMPLE: u32 = u32::MAX;
+/// Messages from one [`Mark`] to the next.
+const MARKED_EACH: usize = 64;
+
+/// The messages of a run, in the order in which they were posted.
+#[derive(Clone, Debug, Default)]
+pub struct Flows {
+    /// When each was posted, in picoseconds.
+    pub posted_ps: Vec<u64>,
+    /// How long each took; 0 while it has not arrived.
+    pub latency_ps: Vec<u64>,
+    /// Sender and receiver.
+    pub between: Vec<[u32; 2]>,
+    /// Bytes; empty where all have the same.
+    pub bytes: Vec<u64>,
 }
 
-/// What came of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OpenLoopResult {
-    /// Accepted load and counts.
-    pub run: Run,
-    /// Nodes that send.
-    pub senders: u32,
-    /// Latencies of the messages offered and delivered within the window, in picoseconds, ascending.
-    pub latencies_ps: Vec<u64>,
+/// Payload that had arrived when a message was posted.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    at: u64,
+    bytes: u64,
+}
+
+/// An open loop at work.
+pub struct OpenLoop<'a> {
+    net: Net<'a>,
+    targets: Vec<Targets>,
+    /// Mean time from one message of a node to the next.
+    gaps: Vec<f64>,
+    randoms: Vec<Random>,
+    sizes: SizeLaw,
+    /// Mean time from one message of an average sender to the next.
+    gap_ps: f64,
+    senders: u32,
+    flows: Flows,
+    marks: Vec<Mark>,
+    /// A note after the time up to which the loop ran.
+    held: Option<Note>,
+    delivered_bytes: u64,
+    series: Option<Series>,
 }
 
 /// Where a node's messages go.
@@ -67,57 +89,161 @@ pub(super) fn targets(demand: &Demand) -> Vec<Targets> {
     all
 }
 
-/// Runs `what` with the pattern of `demand`.
-///
-/// # Errors
-/// See [`Net::advance`].
-pub fn open_loop(
-    plan: &Plan<'_>,
-    settings: &Settings,
-    demand: &Demand,
-    what: OpenLoop,
-) -> Result<OpenLoopResult, SimError> {
-    let nodes = plan.fabric.nodes();
-    let targets = targets(demand);
-    let senders = targets.iter().filter(|t| t.total() > 0.0).count() as u32;
-    let mean: f64 = targets.iter().map(Targets::total).sum::<f64>() / f64::from(senders.max(1));
-    // MB/s is bytes per microsecond.
-    let gap_ps = what.size.max(1) as f64 / what.offered_mbps * 1e6;
-    let gaps: Vec<f64> = targets.iter().map(|t| gap_ps * mean / t.total()).collect();
-    let mut randoms: Vec<Random> = (0..nodes).map(|n| Random::new(settings.seed ^ u64::from(n) << 32)).collect();
-    let mut net = Net::new(plan, settings);
-    for node in (0..nodes).filter(|&n| targets[n as usize].total() > 0.0) {
-        net.timer(Time(randoms[node as usize].exponential_ps(gaps[node as usize])), node);
+impl<'a> OpenLoop<'a> {
+    /// A loop that has not begun: the pattern of `demand`, in which a sending node offers `mbps` MB/s (10^6 bytes per
+    /// second) of payload on average.
+    pub fn new(plan: &'a Plan<'a>, settings: &Settings, demand: &Demand, sizes: SizeLaw, mbps: f64) -> OpenLoop<'a> {
+        let nodes = plan.fabric.nodes();
+        let targets = targets(demand);
+        let senders = targets.iter().filter(|t| t.total() > 0.0).count() as u32;
+        let mean: f64 = targets.iter().map(Targets::total).sum::<f64>() / f64::from(senders.max(1));
+        // MB/s is bytes per microsecond.
+        let gap_ps = sizes.mean().max(1.0) / mbps * 1e6;
+        let gaps: Vec<f64> = targets.iter().map(|t| gap_ps * mean / t.total()).collect();
+        let mut randoms: Vec<Random> = (0..nodes).map(|n| Random::new(settings.seed ^ u64::from(n) << 32)).collect();
+        let mut net = Net::new(plan, settings);
+        for node in (0..nodes).filter(|&n| targets[n as usize].total() > 0.0) {
+            net.timer(Time(randoms[node as usize].exponential_ps(gaps[node as usize])), node);
+        }
+        OpenLoop {
+            net,
+            targets,
+            gaps,
+            randoms,
+            sizes,
+            gap_ps,
+            senders,
+            flows: Flows::default(),
+            marks: Vec::new(),
+            held: None,
+            delivered_bytes: 0,
+            series: None,
+        }
     }
-    let begin = Time((gap_ps * f64::from(what.warm_up)).round() as u64);
-    let end = begin + Time((gap_ps * f64::from(what.messages)).round() as u64);
-    let (mut before, mut latencies_ps) = (None, Vec::new());
-    let mut after = 0;
-    while let Some(note) = net.advance()? {
-        let now = net.now();
-        if now >= begin && before.is_none() {
-            before = Some(after);
-        }
-        if now > end {
-            break;
-        }
-        match note {
-            Note::Timer(node) => {
-                let random = &mut randoms[node as usize];
-                let to = targets[node as usize].draw(node, nodes, random);
-                let next = now + Time(random.exponential_ps(gaps[node as usize]));
-                net.post(node, to, what.size, 0)?;
-                net.timer(next, node);
+
+    /// From now on every server is looked at each `interval`.
+    pub fn watch(&mut self, interval: Time) {
+        self.series = Some(Series::new(&self.net, interval));
+        self.net.timer(self.net.now() + interval, SAMPLE);
+    }
+
+    /// Nodes that send.
+    pub fn senders(&self) -> u32 {
+        self.senders
+    }
+
+    /// When an average sender has offered so many messages.
+    pub fn time_of(&self, messages: f64) -> Time {
+        Time((self.gap_ps * messages).round() as u64)
+    }
+
+    /// Runs to a time.
+    ///
+    /// # Errors
+    /// See [`Net::advance`].
+    pub fn run_to(&mut self, end: Time) -> Result<(), SimError> {
+        loop {
+            let note = match self.held.take() {
+                Some(note) => note,
+                None => match self.net.advance()? {
+                    Some(note) => note,
+                    None => return Ok(()),
+                },
+            };
+            if self.net.now() > end {
+                self.held = Some(note);
+                return Ok(());
             }
-            Note::Delivered(message) => {
-                if message.posted_ps >= begin.0 {
-                    latencies_ps.push(now.0 - message.posted_ps);
+            self.take(note)?;
+            self.delivered_bytes = self.net.stats().delivered_bytes;
+        }
+    }
+
+    /// Goes on, at most to `end`, until no more of the first `messages` messages are on their way than were lost; gives
+    /// how many of them have not arrived.
+    ///
+    /// # Errors
+    /// See [`Net::advance`].
+    pub fn drain(&mut self, messages: usize, end: Time) -> Result<usize, SimError> {
+        let mut missing = self.flows.latency_ps[..messages].iter().filter(|&&latency| latency == 0).count();
+        // Looked for in steps: what has arrived meanwhile is cheaper to count than to note.
+        let step = Time(((end.0 - self.net.now().0.min(end.0)) / 64).max(1));
+        while missing as u64 > self.net.stats().lost_messages && self.net.now() < end {
+            let until = end.min(self.net.now() + step);
+            self.run_to(until)?;
+            missing = self.flows.latency_ps[..messages].iter().filter(|&&latency| latency == 0).count();
+            if self.held.is_none() {
+                break;
+            }
+        }
+        Ok(missing)
+    }
+
+    fn take(&mut self, note: Note) -> Result<(), SimError> {
+        let now = self.net.now();
+        match note {
+            Note::Timer(SAMPLE) => {
+                if let Some(series) = &mut self.series {
+                    self.net.timer(series.look(&self.net), SAMPLE);
                 }
             }
+            Note::Timer(node) => {
+                let nodes = self.targets.len() as u32;
+                let random = &mut self.randoms[node as usize];
+                let to = self.targets[node as usize].draw(node, nodes, random);
+                let next = now + Time(random.exponential_ps(self.gaps[node as usize]));
+                let bytes = self.sizes.draw(random);
+                let flows = &mut self.flows;
+                if flows.posted_ps.len().is_multiple_of(MARKED_EACH) {
+                    self.marks.push(Mark { at: now.0, bytes: self.delivered_bytes });
+                }
+                self.net.post(node, to, bytes, flows.posted_ps.len() as u64)?;
+                flows.posted_ps.push(now.0);
+                flows.latency_ps.push(0);
+                flows.between.push([node, to]);
+                if !matches!(self.sizes, SizeLaw::Fixed(_)) {
+                    flows.bytes.push(bytes);
+                }
+                self.net.timer(next, node);
+            }
+            // A message takes a picosecond at least, so that 0 stands for none.
+            Note::Delivered(m) => self.flows.latency_ps[m.tag as usize] = (now.0 - m.posted_ps).max(1),
         }
-        after = net.stats().delivered_bytes;
+        Ok(())
     }
-    latencies_ps.sort_unstable();
-    let run = Run::of(&net, end - begin, after - before.unwrap_or(after));
-    Ok(OpenLoopResult { run, senders, latencies_ps })
+
+    /// The messages so far.
+    pub fn flows(&self) -> &Flows {
+        &self.flows
+    }
+
+    /// Payload that has arrived, in bytes.
+    pub fn delivered_bytes(&self) -> u64 {
+        self.delivered_bytes
+    }
+
+    /// Payload that had arrived at a time of the past, as far as was noted then.
+    pub fn delivered_at(&self, at: Time) -> u64 {
+        let after = self.marks.partition_point(|mark| mark.at <= at.0);
+        let Some(from) = after.checked_sub(1).map(|before| self.marks[before]) else { return 0 };
+        let to = self.marks.get(after).copied();
+        let to = to.unwrap_or(Mark { at: self.net.now().0, bytes: self.delivered_bytes });
+        let share = (at.0 - from.at) as f64 / ((to.at.max(at.0) - from.at) as f64).max(1.0);
+        from.bytes + ((to.bytes - from.bytes) as f64 * share) as u64
+    }
+
+    /// Packets made so far.
+    pub fn packets(&self) -> u64 {
+        self.net.stats().packets
+    }
+
+    /// The run so far: `bytes` arrived in its measured part, which took `elapsed`.
+    pub fn run(&self, elapsed: Time, bytes: u64) -> Run {
+        Run::of(&self.net, elapsed, bytes)
+    }
+
+    /// What was seen of every server, where that was asked for.
+    pub fn series(&self) -> Option<&Series> {
+        self.series.as_ref()
+    }
 }

@@ -8,7 +8,7 @@ use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::units::Time;
 use hotlink_fabric::{Fabric, catalog, network::Resource};
 use hotlink_sim::flow::Congestion;
-use hotlink_sim::workload::{OpenLoop, Run, Schedule, Stream, all_to_all, open_loop, saturate, turning_pairs};
+use hotlink_sim::workload::{OpenLoop, Run, Schedule, SizeLaw, Stream, all_to_all, saturate, turning_pairs};
 use hotlink_sim::{Net, Note, Plan, Settings};
 use proptest::prelude::*;
 use std::fmt::Write;
@@ -100,9 +100,12 @@ fn an_open_loop_at_half_load_is_accepted_whole() {
         let demand = Traffic::Uniform.demand(16, 0).expect("uniform");
         let bound = plan.count(&demand).expect("routes").bounds(&fabric, Capacities::Theoretical, 4096);
         let offered_mbps = bound.bandwidth_per_node_mbps / 2.0;
-        let what = OpenLoop { size: 4096, offered_mbps, warm_up: 50, messages: 400 };
-        let result = open_loop(&plan, &settings, &demand, what).expect("no deadlock");
-        let accepted = result.run.mbps() / 16.0;
+        let mut offered = OpenLoop::new(&plan, &settings, &demand, SizeLaw::Fixed(4096), offered_mbps);
+        let (begin, end) = (offered.time_of(50.0), offered.time_of(450.0));
+        offered.run_to(begin).expect("no deadlock");
+        let before = offered.delivered_bytes();
+        offered.run_to(end).expect("no deadlock");
+        let accepted = (offered.delivered_bytes() - before) as f64 / (end - begin).us() / 16.0;
         assert!((accepted / offered_mbps - 1.0).abs() < 0.05, "{}: {accepted} of {offered_mbps}", spec.name);
     }
 }

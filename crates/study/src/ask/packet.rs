@@ -1,7 +1,7 @@
 //! The engine in time: the simulated network, bare or under the message stack.
 
 use super::{Asked, Claim, Engine, Given, Method, Omission, Question, Value, WhyNot};
-use crate::cell::{Cell, Program, ProgramBench, What};
+use crate::cell::{Cell, Offered, Program, ProgramBench, What};
 use crate::model::traffic;
 use crate::options::{Alignment, Cache, Ethernet, Memory, Order, Stack, Via};
 use crate::simulate::loggp::is_calibrated;
@@ -35,7 +35,9 @@ impl Question {
             Asked::Pingpong if self.is_bare() => What::PingPong { between: [0, self.nodes - 1], messages: 1 },
             Asked::Pingpong => self.program(ProgramBench::PingPong { between: [0, self.nodes - 1] }, None),
             _ if self.is_exchange() && self.is_bare() => What::AllToAll { order: Order::LinearShift },
-            Asked::Traffic(pattern) => What::Traffic { pattern: pattern.clone(), load: 1.0, messages: MESSAGES },
+            Asked::Traffic(pattern) => {
+                What::Traffic(Offered { messages: Some(MESSAGES), ..Offered::plain(pattern, 1.0) })
+            }
             Asked::Collective(_) => {
                 let which = self.collective().map_err(|error| error.to_string())?.expect("a collective");
                 let name = self.algorithm.as_deref();
@@ -44,7 +46,7 @@ impl Question {
             }
         };
         // The simulator takes a seed as it is: the first draw of the load count has this one.
-        let seed = if matches!(what, What::Traffic { .. }) { sample_seed(self.seed, 0) } else { self.seed };
+        let seed = if matches!(what, What::Traffic(_)) { sample_seed(self.seed, 0) } else { self.seed };
         let Question { nodes, size, capacities, paths, .. } = *self;
         let ethernet = Ethernet::Pause;
         Ok(Cell { capacities, paths, ethernet, ..Cell::plain(&self.machine, nodes, size, what, seed) })
@@ -138,7 +140,7 @@ impl Exactly {
         let (what, algorithm, stack) = match &cell.what {
             What::PingPong { .. } => (Asked::Pingpong, None, Stack::Packet),
             What::AllToAll { .. } => (Asked::Collective("alltoall".to_owned()), None, Stack::Packet),
-            What::Traffic { pattern, .. } => (Asked::Traffic(pattern.clone()), None, Stack::Packet),
+            What::Traffic(offered) => (Asked::Traffic(offered.pattern.clone()), None, Stack::Packet),
             What::Program(program) => match &program.bench {
                 ProgramBench::PingPong { .. } => (Asked::Pingpong, None, Stack::Message),
                 ProgramBench::Collective(which) => {
@@ -171,7 +173,7 @@ impl Engine for Exactly {
 
     fn answer(&self, question: &Question, source: &Source, watch: &dyn Watch) -> Result<Given, Error> {
         let answer = given(question, source, &self.0, watch)?;
-        let is_partial = matches!(self.0.what, What::Traffic { load, .. } if load < 1.0);
+        let is_partial = matches!(&self.0.what, What::Traffic(offered) if offered.load < 1.0);
         // Less was offered than the network could take: that is no answer to what it can take.
         Ok(Given { value: answer.value.filter(|_| !is_partial), ..answer })
     }

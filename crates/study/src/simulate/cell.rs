@@ -1,9 +1,9 @@
 //! One packet simulation and its records.
 
-use super::limiter;
+use super::{limiter, traffic};
 use crate::bound::message::alone_us;
 use crate::bound::pattern::{Pattern, flows, with_limit};
-use crate::cell::{Cell, What};
+use crate::cell::{Cell, Offered, What};
 use crate::inputs;
 use crate::options::Order;
 use crate::{Error, Source, Watch, parallel};
@@ -13,7 +13,7 @@ use hotlink_fabric::bound::Bounds;
 use hotlink_fabric::spec::Capacities;
 use hotlink_fabric::traffic::{Demand, Traffic};
 use hotlink_fabric::units::Time;
-use hotlink_sim::workload::{self, OpenLoop, PingPong, Run, Schedule, Stream};
+use hotlink_sim::workload::{self, PingPong, Run, Schedule, Stream};
 use hotlink_sim::{Plan, Settings};
 
 impl Cell {
@@ -55,7 +55,10 @@ impl Cell {
         let routes = (settings.paths, settings.seed);
         let bounds = Pattern::of_paths(&fabric, &demand, self.capacities, self.size, routes)?.bounds;
         let start = watch.seconds();
-        let (record, run) = self.simulate(&plan, &settings, &demand, &bounds)?;
+        let (record, run, more) = match &self.what {
+            What::Traffic(offered) => traffic::run(self, offered, (&plan, &settings), &demand, &bounds)?,
+            _ => self.simulate(&plan, &settings, &bounds).map(|(record, run)| (record, run, Vec::new()))?,
+        };
         let record = record.with("paths", settings.paths.name());
         let record = limiter::of_packets(with_limit(record, &fabric, &bounds), &plan, &run);
         let record = with_run(record, &run).with("wall_s", watch.seconds() - start);
@@ -63,6 +66,7 @@ impl Cell {
         if self.links {
             records.extend(per_server(&records[0], &plan, &run));
         }
+        records.extend(more);
         Ok(records)
     }
 
@@ -90,28 +94,19 @@ impl Cell {
             What::Saturation { pairs: list, .. } => pairs(list),
             What::Program(_) => pairs(&[]),
             What::AllToAll { .. } => Traffic::AllToAll.demand(nodes, self.seed).map_err(|error| error.to_string()),
-            What::Traffic { pattern, .. } => {
+            What::Traffic(Offered { pattern, .. }) => {
                 let traffic = Traffic::parse(pattern, hotlink_fabric::input::text).map_err(|e| e.to_string())?;
                 traffic.demand(nodes, self.seed).map_err(|error| error.to_string())
             }
         }
     }
 
-    fn simulate(
-        &self,
-        plan: &Plan<'_>,
-        settings: &Settings,
-        demand: &Demand,
-        bounds: &Bounds,
-    ) -> Result<(Record, Run), String> {
+    fn simulate(&self, plan: &Plan<'_>, settings: &Settings, bounds: &Bounds) -> Result<(Record, Run), String> {
         let head = self.head(plan, settings);
         let nodes = f64::from(plan.fabric.nodes());
         let bound = bounds.bandwidth_per_node_mbps;
         let failed = |error: hotlink_sim::SimError| format!("{} with {} nodes: {error}", self.fabric, self.nodes);
-        if !bound.is_finite() {
-            let what = format!("nothing on the way has a rate under --capacities {}", self.capacities.name());
-            return Err(format!("{}: {what}, so that no bandwidth has a meaning", self.fabric));
-        }
+        self.has_a_bound(bounds)?;
         Ok(match &self.what {
             What::PingPong { between, messages } => {
                 let what = PingPong { between: *between, size: self.size, messages: *messages };
@@ -159,30 +154,26 @@ impl Cell {
                     .with("efficiency", run.mbps() / nodes / bound);
                 (record, run)
             }
+            What::Traffic(_) => return Err("an open loop has records of its own".to_owned()),
             What::Program(_) => return Err("a program is no workload of bare packets".to_owned()),
-            What::Traffic { pattern, load, messages } => {
-                let warm_up = messages.div_ceil(2);
-                let what = OpenLoop { size: self.size, offered_mbps: load * bound, warm_up, messages: *messages };
-                let result = workload::open_loop(plan, settings, demand, what).map_err(failed)?;
-                let accepted = result.run.mbps() / f64::from(result.senders.max(1));
-                let record = head
-                    .with("traffic", pattern.as_str())
-                    .with("load", *load)
-                    .with("offered_per_node_MBps", what.offered_mbps)
-                    .with("bandwidth_per_node_MBps", accepted)
-                    .with("bound_bandwidth_per_node_MBps", bound)
-                    .with("efficiency", accepted / bound);
-                (with_latencies(record, &result.latencies_ps), result.run)
-            }
         })
     }
 
-    fn head(&self, plan: &Plan<'_>, settings: &Settings) -> Record {
+    /// Refuses a network on which no bandwidth has a meaning.
+    pub(super) fn has_a_bound(&self, bounds: &Bounds) -> Result<(), String> {
+        if bounds.bandwidth_per_node_mbps.is_finite() {
+            return Ok(());
+        }
+        let what = format!("nothing on the way has a rate under --capacities {}", self.capacities.name());
+        Err(format!("{}: {what}, so that no bandwidth has a meaning", self.fabric))
+    }
+
+    pub(super) fn head(&self, plan: &Plan<'_>, settings: &Settings) -> Record {
         let benchmark = match self.what {
             What::PingPong { .. } => "pingpong",
             What::Saturation { .. } => "saturation",
             What::AllToAll { .. } => "alltoall",
-            What::Traffic { .. } => "traffic",
+            What::Traffic(_) => "traffic",
             What::Program(_) => "program",
         };
         Record::new()
@@ -237,29 +228,16 @@ fn pairs_by_name(pairs: &[(u32, u32)]) -> String {
     names.join(", ")
 }
 
-/// Median with its order-statistic 95 % confidence interval, least and 99th percentile.
-fn with_latencies(record: Record, sorted_ps: &[u64]) -> Record {
-    let n = sorted_ps.len();
-    if n == 0 {
-        return record.with("n", 0);
-    }
-    let at = |rank: f64| sorted_ps[(rank.max(0.0) as usize).min(n - 1)] as f64 / 1e6;
-    let (half, spread) = (n as f64 / 2.0, 1.96 * (n as f64).sqrt() / 2.0);
-    record
-        .with("latency_us", at(half.floor()))
-        .with("n", n)
-        .with("median", at(half.floor()))
-        .with("min", at(0.0))
-        .with("p99", at((0.99 * n as f64).ceil() - 1.0))
-        .with("ci95_low", at((half - spread).floor()))
-        .with("ci95_high", at((half + spread).ceil()))
+/// What tells a record of a part from those of others.
+pub(super) fn identity(head: &Record) -> Record {
+    let keys = ["fabric", "benchmark", "nodes", "size_B", "sizes", "load", "senders", "pairs"];
+    let base = keys.iter().filter_map(|&key| Some((key, head.get(key)?.clone())));
+    base.fold(Record::new(), |record, (key, value)| record.with(key, value))
 }
 
 /// Utilisation of every server that was busy at all.
 fn per_server(head: &Record, plan: &Plan<'_>, run: &Run) -> Vec<Record> {
-    let keys = ["fabric", "benchmark", "nodes", "size_B", "load", "senders", "pairs"];
-    let base = keys.iter().filter_map(|&key| Some((key, head.get(key)?.clone())));
-    let base = base.fold(Record::new(), |record, (key, value)| record.with(key, value));
+    let base = identity(head);
     let busy = run.busy.iter().enumerate().filter(|(_, share)| **share > 0.0);
     busy.map(|(server, share)| {
         let name = plan.server_name(server as u32);

@@ -15,3 +15,4 @@ pub mod programs;
 pub mod qsnet;
 pub mod request;
 pub mod streams;
+pub(crate) mod traffic;

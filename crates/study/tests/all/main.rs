@@ -1,4 +1,5 @@
 //! What needs no more than what the crate shows, in one program.
 
+mod queues;
 mod ranking;
 mod values;

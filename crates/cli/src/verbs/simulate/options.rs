@@ -2,7 +2,7 @@
 
 use super::stack::StackArgs;
 use crate::Failure;
-use crate::values::{Counts, Size, Sizes};
+use crate::values::{Counts, Size};
 use crate::verbs::question::{MeasuredArgs, Methods, RoutesArgs, VariantArgs};
 use crate::verbs::watching::WatchOptions;
 use crate::words::word;
@@ -10,6 +10,7 @@ use hotlink_fabric::technology::{self, Technology};
 use hotlink_study::inputs::Vary;
 use hotlink_study::options::{Ethernet, Paths, Rates};
 use hotlink_study::simulate::request::{Benchmark, Network, Request};
+use hotlink_study::sizes::SizesOrLaws;
 
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct PacketArgs {
@@ -23,9 +24,9 @@ pub(crate) struct PacketArgs {
     /// Numbers of nodes: a list or range (a graph and a dumped network have their own).
     #[arg(long, alias = "ranks", value_name = "LIST")]
     nodes: Option<Counts>,
-    /// Message sizes: a list or range.
+    /// Message sizes: a list or range; of traffic also distributions, such as websearch (`simulate traffic --help`).
     #[arg(long, value_name = "LIST", default_value = "64KiB")]
-    size: Sizes,
+    size: SizesOrLaws,
     /// Rates of the resources: theoretical (gross), or measured where a measurement is known (a calibration).
     #[arg(long, value_parser = word::<Rates>(), default_value_t = Rates::Measured)]
     capacities: Rates,
@@ -84,7 +85,16 @@ impl PacketArgs {
     }
 
     /// The question about a benchmark.
-    pub(crate) fn request(&self, benchmark: Benchmark, programs: &StackArgs) -> Result<Request, Failure> {
+    pub(crate) fn request(&self, mut benchmark: Benchmark, programs: &StackArgs) -> Result<Request, Failure> {
+        match (&mut benchmark, self.size.laws.first()) {
+            (Benchmark::Traffic { laws, .. }, _) => laws.clone_from(&self.size.laws),
+            (_, Some(law)) => {
+                return Err(Failure::Input(format!(
+                    "--size {law}: only `simulate traffic` draws sizes; must be bytes"
+                )));
+            }
+            (_, None) => {}
+        }
         let network = Network {
             capacities: self.capacities,
             packet_size: self.packet_size.map(|size| size.0),
@@ -96,7 +106,7 @@ impl PacketArgs {
         };
         let asked =
             asked(benchmark, (&self.fabrics(), self.nodes.as_ref()), programs, (&self.watching, self.uncertain))?;
-        Ok(Request { sizes: self.size.to_vec(), network, seed: self.seed, ..asked })
+        Ok(Request { sizes: self.size.sizes.clone(), network, seed: self.seed, ..asked })
     }
 }
 

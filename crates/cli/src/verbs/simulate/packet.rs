@@ -9,6 +9,8 @@ use crate::values::{Counts, Numbers};
 use crate::verbs::benches::CurveArgs;
 use crate::words::word;
 use hotlink_bench::Which;
+use hotlink_fabric::units::Time;
+use hotlink_study::cell::Offered;
 use hotlink_study::options::{Order, SendMode, Stack};
 use hotlink_study::simulate::request::{Benchmark, Request};
 
@@ -92,9 +94,14 @@ pub(crate) struct AllToAllArgs {
 }
 
 #[derive(clap::Args)]
-#[command(after_help = "Example:
+#[command(after_help = "Examples:
   hotlink simulate traffic --fabric ib-ndr-fat-tree2 --nodes 512 --traffic uniform --load 0.1..1.0 --size 4KiB
-  hotlink simulate traffic --fabric ib-ndr-fat-tree2 --nodes 80 --load 0.5 --faults plan.toml")]
+  hotlink simulate traffic --fabric eth-400g-leaf-spine --nodes 64 --load 0.5 --size websearch,uniform:1KiB..1MiB
+  hotlink simulate traffic --fabric ib-ndr-fat-tree2 --nodes 64 --load 0.8 --size 4KiB --series 10us --json
+  hotlink simulate traffic --fabric ib-ndr-fat-tree2 --nodes 80 --load 0.5 --faults plan.toml
+
+Sizes: bytes, or distributions: websearch, datamining, storage (tables of the catalog), uniform:MIN..MAX, exponential:MEAN,
+file:TABLE (lines of bytes and the percentage of messages of at most as many).")]
 pub(crate) struct TrafficArgs {
     #[command(flatten)]
     packet: PacketArgs,
@@ -104,9 +111,16 @@ pub(crate) struct TrafficArgs {
     /// Offered load, as a share of the bound that the load count gives for this pattern.
     #[arg(long, value_name = "LIST", default_value = "0.1..1.0")]
     load: Numbers,
-    /// Messages that an average node offers in the measured part (half as many before it).
-    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
-    messages: u32,
+    /// Messages that an average node offers after half as many [default: as many as the statistics need, within 8 million
+    /// packets].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    messages: Option<u32>,
+    /// The run goes on until the 95 % intervals of mean and median reach at most this share to either side.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1, conflicts_with = "messages")]
+    precision: f64,
+    /// Look at every server each TIME: its utilisation and its queue, for the eight busiest (with --links: for all).
+    #[arg(long, value_name = "TIME", value_parser = super::schedule::time)]
+    series: Option<Time>,
     /// Plan of links and switches that fail, come back or degrade.
     #[arg(long, value_name = "PLAN.toml")]
     faults: Option<String>,
@@ -200,8 +214,13 @@ impl Ask for TrafficArgs {
         Some(&self.packet)
     }
     fn request(&self) -> Result<Request, Failure> {
-        let (pattern, loads) = (self.traffic.clone(), self.load.to_vec());
-        let benchmark = Benchmark::Traffic { pattern, loads, messages: self.messages };
+        let offered = Offered {
+            messages: self.messages,
+            precision: self.precision,
+            series_us: self.series.map(|time| time.us()),
+            ..Offered::plain(&self.traffic, 1.0)
+        };
+        let benchmark = Benchmark::Traffic { offered, loads: self.load.to_vec(), laws: Vec::new() };
         let request = self.packet.request(benchmark, &StackArgs::default())?;
         Ok(Request { faults: self.faults.clone(), ..request })
     }

@@ -32,11 +32,12 @@ pub(crate) trait Ask {
 }
 
 /// What the table for people shows of a packet simulation.
-const SHOWN: [&str; 49] = [
+const SHOWN: [&str; 53] = [
     "fabric",
     "benchmark",
     "nodes",
     "size_B",
+    "sizes",
     "algorithm",
     "background",
     "via",
@@ -59,7 +60,10 @@ const SHOWN: [&str; 49] = [
     "utilisation",
     "latency_us",
     "p93",
+    "mean",
     "p99",
+    "slowdown_p99",
+    "too_short",
     "statistic_of",
     "under_20us",
     "class",

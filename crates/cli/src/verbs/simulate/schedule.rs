@@ -96,7 +96,7 @@ fn flops(text: &str) -> Result<f64, String> {
 }
 
 /// A time with its unit.
-fn time(text: &str) -> Result<Time, String> {
+pub(super) fn time(text: &str) -> Result<Time, String> {
     let units = [("ns", 1e3), ("us", 1e6), ("ms", 1e9), ("s", 1e12)];
     let found = units.iter().find_map(|(unit, ps)| Some((text.strip_suffix(unit)?.trim().parse::<f64>().ok()?, ps)));
     let ps = found.map(|(number, ps)| number * ps).filter(|ps| (0.0..=1e12).contains(ps));

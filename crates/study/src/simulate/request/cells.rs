@@ -3,8 +3,9 @@
 use super::super::loggp::is_calibrated;
 use super::super::pairs::Sharing;
 use super::{Benchmark, Request, input};
-use crate::cell::{Cell, ProgramBench, Streamed, What};
+use crate::cell::{Cell, Offered, ProgramBench, Streamed, What};
 use crate::options::{SendMode, Side, Stack};
+use crate::sizes::Law;
 use crate::{Error, benchmarks, is_graph, sort};
 use hotlink_bench::is::Class;
 use hotlink_bench::{Calls, Direction, Which};
@@ -94,10 +95,20 @@ impl Request {
                 }
                 Ok(cells)
             }
-            Benchmark::Traffic { pattern, loads, messages } => self.each(|_, _| {
-                let what = |&load: &f64| What::Traffic { pattern: pattern.clone(), load, messages: *messages };
-                Ok(loads.iter().map(what).collect())
-            }),
+            Benchmark::Traffic { offered, loads, laws } => {
+                let what = |&load: &f64| What::Traffic(Offered { load, ..offered.clone() });
+                let mut cells = self.each(|_, _| Ok(loads.iter().map(what).collect()))?;
+                for law in laws {
+                    // The size that is told is the mean.
+                    let mean = Law::named(law).map_err(|what| Error::Input(format!("--size {what}")))?.law.mean();
+                    let what =
+                        |&load: &f64| What::Traffic(Offered { load, sizes: Some(law.clone()), ..offered.clone() });
+                    let sizes = vec![mean.round() as u64];
+                    let one = Request { sizes, ..self.clone() };
+                    cells.extend(one.each(|_, _| Ok(loads.iter().map(what).collect()))?);
+                }
+                Ok(cells)
+            }
             Benchmark::Barrier { .. } => {
                 self.programs.by(2, Which::Barrier, algorithms)?;
                 self.nodes_or(None)?;
@@ -122,7 +133,13 @@ impl Request {
                     return input(format!("--size {size}: elements have 8 B; allowed are multiples of 8"));
                 }
             }
-            Benchmark::Traffic { loads, .. } => {
+            Benchmark::Traffic { loads, offered, .. } => {
+                if !(0.001..=1.0).contains(&offered.precision) {
+                    return input(format!("--precision {}: must be a share from 0.001 to 1", offered.precision));
+                }
+                if let Some(us) = offered.series_us.filter(|us| !(0.001..=1e6).contains(us)) {
+                    return input(format!("--series {us} us: must be a time from 1 ns to 1 s"));
+                }
                 if let Some(load) = loads.iter().find(|load| !(**load > 0.0 && **load <= 10.0)) {
                     return input(format!("--load: {load}: allowed are shares of the bound above 0, up to 10"));
                 }

@@ -2,6 +2,7 @@
 
 use super::{Benchmark, input};
 use crate::ask::WHICH;
+use crate::cell::Offered;
 use crate::options::{Cache, ClassName, Order, SendMode, Side, Spin};
 use crate::simulate::cache_study::{CacheStudy, pattern};
 use crate::simulate::deposit::{Completion, Series, Transfers};
@@ -58,6 +59,12 @@ crate::choices! {
     traffic: String,
     /// Offered loads of `traffic`.
     load: Vec<f64>,
+    /// Distributions of sizes in `traffic`.
+    laws: Vec<String>,
+    /// How narrow its intervals must be.
+    precision: f64,
+    /// Microseconds between two looks at its servers.
+    series_us: f64,
     /// Whether the nodes of `barrier` are a partition.
     partition: bool,
     /// Barriers in a row.
@@ -162,11 +169,23 @@ impl Choices {
                 shares: self.compute.take().unwrap_or_else(|| vec![0.25, 0.5, 1.0, 1.5, 2.0]),
             },
             "is" => Benchmark::Sort(self.class.take().unwrap_or_else(|| vec![ClassName::S])),
-            "traffic" => Benchmark::Traffic {
-                pattern: self.traffic.take().unwrap_or_else(|| "uniform".to_owned()),
-                loads: self.load.take().unwrap_or_else(|| vec![1.0]),
-                messages: narrow("--messages", positive("--messages", self.messages.take(), 200)?)?,
-            },
+            "traffic" => {
+                let pattern = self.traffic.take().unwrap_or_else(|| "uniform".to_owned());
+                let messages = self.messages.take();
+                let messages =
+                    messages.map(|messages| narrow("--messages", positive("--messages", Some(messages), 1)?));
+                let usual = Offered::plain(&pattern, 1.0);
+                Benchmark::Traffic {
+                    loads: self.load.take().unwrap_or_else(|| vec![usual.load]),
+                    offered: Offered {
+                        messages: messages.transpose()?,
+                        precision: self.precision.take().unwrap_or(usual.precision),
+                        series_us: self.series_us.take(),
+                        ..usual
+                    },
+                    laws: self.laws.take().unwrap_or_default(),
+                }
+            }
             "barrier" => Benchmark::Barrier {
                 algorithms: self.algorithm.take().unwrap_or_default(),
                 partition: self.partition.take().unwrap_or(false),

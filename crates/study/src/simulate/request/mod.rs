@@ -20,6 +20,7 @@ use super::cache_study::CacheStudy;
 use super::deposit::Transfers;
 use super::goal::Goal;
 use super::programs::Programs;
+use crate::cell::Offered;
 use crate::inputs::Vary;
 use crate::options::{ClassName, Ethernet, Order, Paths, Rates, SendMode, Side, Spin, Stack};
 use crate::{Error, Source, Watch, is_graph};
@@ -140,12 +141,12 @@ pub enum Benchmark {
     Sort(Vec<ClassName>),
     /// Open loop.
     Traffic {
-        /// Who sends to whom.
-        pattern: String,
+        /// What is offered, but the load and the sizes.
+        offered: Offered,
         /// Offered loads, as shares of the bound.
         loads: Vec<f64>,
-        /// Messages that an average node offers in the measured part.
-        messages: u32,
+        /// Distributions of the messages' sizes, beside the request's sizes.
+        laws: Vec<String>,
     },
     /// A barrier: on the fabric's own barrier network (`hardware`), by QsNet's adapters, or by messages.
     Barrier {

@@ -1,0 +1,352 @@
+//! `simulate traffic`: an open loop and its statistics, over as much time as these need.
+
+use super::cell::identity;
+use crate::bound::message::alone_us;
+use crate::cell::{Cell, Offered};
+use crate::sizes::Law;
+use hotlink_bench::{Record, Steady, histogram};
+use hotlink_fabric::bound::Bounds;
+use hotlink_fabric::traffic::Demand;
+use hotlink_fabric::units::Time;
+use hotlink_sim::plan::RouteBuffer;
+use hotlink_sim::workload::{OpenLoop, Run, Series, SizeLaw};
+use hotlink_sim::{Plan, Settings, SimError};
+use std::collections::HashMap;
+
+/// Messages of all nodes before the first look at the statistics, and of each sender at least.
+const FIRST: u64 = 4096;
+const FIRST_EACH: u64 = 32;
+/// Packets at which a run that needs more is ended.
+const MOST_PACKETS: u64 = 1 << 23;
+/// Messages from which growth of the backlog by [`GROWTH`] of what is offered shows that a network is saturated.
+const TOLD_FROM: usize = 16_384;
+const GROWTH: f64 = 0.03;
+/// Share of the messages that may be on their way at the end, as those of any instant are.
+const MOST_UNFINISHED: f64 = 0.01;
+/// Resources whose course in time is told unless all are asked for.
+const HOTTEST: usize = 8;
+
+/// What was measured.
+struct Measured {
+    /// Messages that were offered in time to count.
+    offered: usize,
+    /// Of these, how many have not arrived.
+    missing: usize,
+    /// Times in microseconds, in the order of posting, of those that have, and which message each is.
+    latencies: Vec<f64>,
+    of: Vec<u32>,
+    steady: Option<Steady>,
+    /// Begin and end of the time in which what arrives counts.
+    window: [Time; 2],
+    /// Payload that arrived there.
+    bytes: u64,
+    saturated: bool,
+}
+
+/// Runs it: its record, the counts of the run, and records of the course in time.
+pub(super) fn run(
+    cell: &Cell,
+    offered: &Offered,
+    (plan, settings): (&Plan<'_>, &Settings),
+    demand: &Demand,
+    bounds: &Bounds,
+) -> Result<(Record, Run, Vec<Record>), String> {
+    let failed = |error: SimError| format!("{} with {} nodes: {error}", cell.fabric, cell.nodes);
+    cell.has_a_bound(bounds)?;
+    let law = match &offered.sizes {
+        Some(name) => Law::named(name).map_err(|what| format!("--size {what}"))?,
+        None => Law { law: SizeLaw::Fixed(cell.size), source: None },
+    };
+    let bound = bounds.bandwidth_per_node_mbps;
+    let mbps = offered.load * bound;
+    let mut open = OpenLoop::new(plan, settings, demand, law.law.clone(), mbps);
+    if let Some(us) = offered.series_us {
+        open.watch(Time::from_us(us));
+    }
+    let measured = match offered.messages {
+        Some(messages) => fixed(&mut open, messages),
+        None => grown(&mut open, &law.law, plan.packet_bytes, offered.precision),
+    };
+    let measured = measured.map_err(failed)?;
+    let [begin, end] = measured.window;
+    let run = open.run(end - begin, measured.bytes);
+    let accepted = run.mbps() / f64::from(open.senders().max(1));
+    let mut record = cell.head(plan, settings);
+    if let Some(name) = &offered.sizes {
+        record.set("sizes", name.as_str());
+    }
+    if let Some(source) = &law.source {
+        record.set("sizes_source", source.as_str());
+    }
+    let record = record
+        .with("traffic", offered.pattern.as_str())
+        .with("load", offered.load)
+        .with("offered_per_node_MBps", mbps)
+        .with("bandwidth_per_node_MBps", accepted)
+        .with("bound_bandwidth_per_node_MBps", bound)
+        .with("efficiency", accepted / bound);
+    let record = measured.told(record, run.stats.lost_messages, &open);
+    let mut record = measured.slowed(record, &open, (plan, settings), &law.law)?;
+    let more = match open.series() {
+        Some(series) => in_time(&mut record, series, plan, &run, cell.links),
+        None => Vec::new(),
+    };
+    Ok((record, run, more))
+}
+
+/// So many messages of an average sender after half as many.
+fn fixed(open: &mut OpenLoop<'_>, messages: u32) -> Result<Measured, SimError> {
+    let begin = open.time_of(f64::from(messages.div_ceil(2)));
+    let end = begin + open.time_of(f64::from(messages));
+    open.run_to(Time(begin.0.saturating_sub(1)))?;
+    let before = open.delivered_bytes();
+    open.run_to(end)?;
+    let offered = open.flows().posted_ps.len();
+    let mut measured = Measured::at(open, offered);
+    (measured.window, measured.bytes) = ([begin, end], open.delivered_bytes() - before);
+    Ok(measured)
+}
+
+/// Twice as many messages until the statistics suffice, then twice as many again: a run that ended as soon as its interval
+/// looked narrow would end too often where it is so by chance.
+fn grown(open: &mut OpenLoop<'_>, law: &SizeLaw, packet_bytes: u32, precision: f64) -> Result<Measured, SimError> {
+    let packets_each = (law.mean() / f64::from(packet_bytes)).max(1.0);
+    let first = FIRST.max(FIRST_EACH * u64::from(open.senders())) as f64;
+    let mut messages = first.min(MOST_PACKETS as f64 / 16.0 / packets_each).max(2.0);
+    let (mut suffices, mut grew) = (false, 0);
+    loop {
+        let end = open.time_of(messages / f64::from(open.senders().max(1)));
+        open.run_to(end)?;
+        let (offered, bytes) = (open.flows().posted_ps.len(), open.delivered_bytes());
+        let backlog = backlog(open, law, offered, end);
+        open.drain(offered, Time(end.0 + end.0 / 4))?;
+        let mut measured = Measured::at(open, offered);
+        let half = Time(end.0 / 2);
+        // Of a steady run what follows the warm-up counts; of any other its second half.
+        let warmup = measured.steady.map_or(0, |steady| steady.warmup);
+        let begin = match measured.of.get(warmup) {
+            Some(&first) => Time(open.flows().posted_ps[first as usize]).min(half),
+            None => half,
+        };
+        (measured.window, measured.bytes) = ([begin, end], bytes - open.delivered_at(begin).min(bytes));
+        grew = if offered >= TOLD_FROM && backlog > GROWTH { grew + 1 } else { 0 };
+        let unsteady = measured.steady.is_none_or(|steady| steady.too_short().is_some()) || measured.is_unfinished();
+        measured.saturated = grew >= 2 && unsteady;
+        let is_out = open.packets() as f64 * 2.0 > MOST_PACKETS as f64;
+        if suffices || is_out || measured.saturated {
+            return Ok(measured);
+        }
+        suffices = measured.steady.is_some_and(|steady| steady.suffices(precision)) && !measured.is_unfinished();
+        messages *= 2.0;
+    }
+}
+
+/// Payload posted in the second half of a run and not taken from the network there, as a share.
+fn backlog(open: &OpenLoop<'_>, law: &SizeLaw, offered: usize, end: Time) -> f64 {
+    let flows = open.flows();
+    let half = Time(end.0 / 2);
+    let from = flows.posted_ps.partition_point(|&at| at < half.0);
+    let posted = match law {
+        SizeLaw::Fixed(bytes) => *bytes as f64 * (offered - from) as f64,
+        _ => flows.bytes[from..offered].iter().map(|&bytes| bytes as f64).sum(),
+    };
+    let taken = (open.delivered_bytes() - open.delivered_at(half)) as f64;
+    1.0 - taken / posted.max(1.0)
+}
+
+impl Measured {
+    /// Of the first `offered` messages, as far as they have arrived.
+    fn at(open: &OpenLoop<'_>, offered: usize) -> Measured {
+        let all = (0..offered as u32).zip(&open.flows().latency_ps);
+        let (of, latencies): (Vec<u32>, Vec<f64>) =
+            all.filter(|(_, ps)| **ps > 0).map(|(at, &ps)| (at, ps as f64 / 1e6)).unzip();
+        let steady = Steady::of(&latencies);
+        let missing = offered - of.len();
+        Measured { offered, missing, latencies, of, steady, window: [Time::ZERO; 2], bytes: 0, saturated: false }
+    }
+
+    fn is_unfinished(&self) -> bool {
+        self.missing as f64 > MOST_UNFINISHED * self.offered as f64
+    }
+
+    /// Those that count.
+    fn steady_latencies(&self) -> &[f64] {
+        &self.latencies[self.steady.map_or(0, |steady| steady.warmup)..]
+    }
+
+    /// The statistics of the messages that arrived, and what became of the others.
+    fn told(&self, record: Record, lost: u64, open: &OpenLoop<'_>) -> Record {
+        let Some(steady) = self.steady else { return record.with("n", 0) };
+        let mut record = steady.into(record.with("latency_us", steady.median));
+        record.set("statistic_of", "latency_us of the messages that arrived, from posting to the arrival of all of it");
+        if let Some(&first) = self.of.get(steady.warmup) {
+            record.set("warmup_us", open.flows().posted_ps[first as usize] as f64 / 1e6);
+        }
+        if self.missing > 0 {
+            let lost = self.missing.min(lost as usize);
+            record.set("lost_messages", lost);
+            record.set("unfinished_messages", self.missing - lost);
+            // Those that never arrived count as later than any other; null: among them.
+            let mut sorted = self.latencies.clone();
+            sorted.sort_unstable_by(f64::total_cmp);
+            for (key, share) in [("median_of_all", 0.5), ("p99_of_all", 0.99)] {
+                let rank = (share * self.offered as f64).ceil() as usize;
+                record.set(key, sorted.get(rank.max(1) - 1).copied());
+            }
+        }
+        if self.saturated {
+            record.set("saturated", true);
+            record.set("too_short", "no steady state: more is offered than the network accepts");
+        } else if self.is_unfinished() && record.get("too_short").is_none() {
+            let what = format!("{} of {} messages had not arrived at the end", self.missing, self.offered);
+            record.set("too_short", what);
+        }
+        let (ends, counts) = histogram(self.steady_latencies());
+        record.with("histogram_us", ends).with("histogram_n", counts)
+    }
+
+    /// Completion times over those of the same messages alone in the network, and both by size where sizes differ.
+    fn slowed(
+        &self,
+        mut record: Record,
+        open: &OpenLoop<'_>,
+        (plan, settings): (&Plan<'_>, &Settings),
+        law: &SizeLaw,
+    ) -> Result<Record, String> {
+        let flows = open.flows();
+        let mut idle = Idle { plan, settings, ways: HashMap::new(), times: Vec::new() };
+        let warmup = self.steady.map_or(0, |steady| steady.warmup);
+        let mut slow = Vec::with_capacity(self.latencies.len() - warmup);
+        for (&message, latency) in self.of.iter().zip(&self.latencies).skip(warmup) {
+            let bytes = match law {
+                SizeLaw::Fixed(bytes) => *bytes,
+                _ => flows.bytes[message as usize],
+            };
+            slow.push((bytes, *latency, latency / idle.us(flows.between[message as usize], bytes)?));
+        }
+        let sorted = |values: &mut Vec<f64>| values.sort_unstable_by(f64::total_cmp);
+        let at = |sorted: &[f64], share: f64| {
+            sorted.get(((share * sorted.len() as f64).ceil() as usize).max(1) - 1).copied()
+        };
+        let mut all: Vec<f64> = slow.iter().map(|&(.., slow)| slow).collect();
+        record.set("slowdown_mean", all.iter().sum::<f64>() / all.len() as f64);
+        sorted(&mut all);
+        for (key, share) in [("slowdown_median", 0.5), ("slowdown_p99", 0.99), ("slowdown_p999", 0.999)] {
+            record.set(key, at(&all, share));
+        }
+        if matches!(law, SizeLaw::Fixed(_)) {
+            return Ok(record);
+        }
+        let keys =
+            ["flow_upto_B", "flow_n", "flow_median_us", "flow_p99_us", "flow_slowdown_median", "flow_slowdown_p99"];
+        let mut columns: [Vec<Option<f64>>; 6] = Default::default();
+        let (mut least, mut most) = (0, 1000);
+        while slow.iter().any(|&(bytes, ..)| bytes > least) {
+            let of =
+                || slow.iter().filter(|(bytes, ..)| (least..=most).contains(bytes) && (*bytes > least || least == 0));
+            let (mut times, mut slows): (Vec<f64>, Vec<f64>) = of().map(|&(_, us, slow)| (us, slow)).unzip();
+            sorted(&mut times);
+            sorted(&mut slows);
+            let row = [
+                Some(most as f64),
+                Some(times.len() as f64),
+                at(&times, 0.5),
+                at(&times, 0.99),
+                at(&slows, 0.5),
+                at(&slows, 0.99),
+            ];
+            columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
+            (least, most) = (most, 10 * most);
+        }
+        for (key, column) in keys.into_iter().zip(columns) {
+            record.set(key, column);
+        }
+        Ok(record)
+    }
+}
+
+/// Times of messages alone in the network: of each kind of way once, at sizes of whole packets, even in between.
+struct Idle<'a> {
+    plan: &'a Plan<'a>,
+    settings: &'a Settings,
+    /// Place in `times` by pair, and by what its way crosses.
+    ways: HashMap<Vec<u64>, usize>,
+    times: Vec<([u32; 2], HashMap<u64, f64>)>,
+}
+
+impl Idle<'_> {
+    fn us(&mut self, between: [u32; 2], bytes: u64) -> Result<f64, String> {
+        let pair = vec![u64::from(between[0]), u64::from(between[1])];
+        let way = match self.ways.get(&pair) {
+            Some(&way) => way,
+            None => {
+                let way = self.way(between)?;
+                self.ways.insert(pair, way);
+                way
+            }
+        };
+        let packet = u64::from(self.plan.packet_bytes);
+        // Powers of two of whole packets: beyond one packet, time grows evenly.
+        let upper = if bytes <= packet { packet } else { packet * bytes.div_ceil(packet).next_power_of_two() };
+        let lower = if bytes <= packet { 0 } else { upper / 2 };
+        if bytes == upper {
+            return self.at(way, upper);
+        }
+        let (low, high) = (self.at(way, lower)?, self.at(way, upper)?);
+        Ok(low + (high - low) * (bytes - lower) as f64 / (upper - lower) as f64)
+    }
+
+    fn at(&mut self, way: usize, bytes: u64) -> Result<f64, String> {
+        let (between, known) = &mut self.times[way];
+        if let Some(&us) = known.get(&bytes) {
+            return Ok(us);
+        }
+        let us = alone_us(self.plan, self.settings, *between, bytes)?;
+        known.insert(bytes, us);
+        Ok(us)
+    }
+
+    /// The place of ways that cross the same kinds of servers after the same times.
+    fn way(&mut self, between: [u32; 2]) -> Result<usize, String> {
+        let mut way = RouteBuffer::default();
+        self.plan.route(between[0], between[1], 0, &mut way).map_err(|error| error.to_string())?;
+        let kind = |lane: u32| u64::from(self.plan.server_class[(lane >> self.plan.lane_shift) as usize]);
+        // Longer than a pair's own key, so that none is taken for the other.
+        let key: Vec<u64> = [u64::MAX; 3]
+            .into_iter()
+            .chain(way.stages.iter().flat_map(|stage| [kind(stage.lane), stage.latency_ps()]))
+            .collect();
+        let next = self.times.len();
+        let place = *self.ways.entry(key).or_insert(next);
+        if place == next {
+            self.times.push((between, HashMap::new()));
+        }
+        Ok(place)
+    }
+}
+
+/// The network's course in time for the run's record, and a record for each of the busiest resources, or of all.
+fn in_time(record: &mut Record, series: &Series, plan: &Plan<'_>, run: &Run, all: bool) -> Vec<Record> {
+    let us = series.interval().us();
+    let mbps: Vec<f64> = series.delivered().iter().map(|&bytes| bytes as f64 / us).collect();
+    let mut queued = vec![0.0; mbps.len()];
+    let mut busiest: Vec<usize> = (0..run.busy.len()).filter(|&server| run.busy[server] > 0.0).collect();
+    for &server in &busiest {
+        queued.iter_mut().zip(series.waiting(server)).for_each(|(sum, bytes)| *sum += f64::from(bytes));
+    }
+    record.set("series_us", us);
+    record.set("series_delivered_MBps", mbps);
+    record.set("series_queued_B", queued);
+    busiest.sort_by(|&a, &b| run.busy[b].total_cmp(&run.busy[a]).then(a.cmp(&b)));
+    busiest.truncate(if all { busiest.len() } else { HOTTEST });
+    let of = |server: usize| {
+        identity(record)
+            .with("method", "packet")
+            .with("resource", plan.server_name(server as u32))
+            .with("utilisation", run.busy[server])
+            .with("series_us", us)
+            .with("series_utilisation", series.utilisation(server).collect::<Vec<_>>())
+            .with("series_queued_B", series.waiting(server).map(f64::from).collect::<Vec<_>>())
+    };
+    busiest.into_iter().map(of).collect()
+}

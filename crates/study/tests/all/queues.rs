@@ -1,0 +1,60 @@
+//! Whether the intervals of `simulate traffic` hold: two nodes and a wire each way are queues whose times theory knows.
+//! Here half a load, whose runs are short; `make bench-coverage` has the others.
+
+use hotlink_study::Unwatched;
+use hotlink_study::cell::{Cell, Offered, What};
+use hotlink_study::options::Rates;
+use hotlink_study::parallel;
+
+const QUEUE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/bench-coverage/queue.toml");
+/// Bytes of a message: a microsecond on the wire.
+const SIZE: u64 = 1000;
+
+/// How many of 40 runs' intervals hold the median, how many the mean; both in microseconds.
+fn held(sizes: Option<&str>, load: f64, median: f64, mean: f64) -> [usize; 2] {
+    let one = |seed: &u64| {
+        let offered = Offered { sizes: sizes.map(str::to_owned), ..Offered::plain("uniform", load) };
+        let cell = Cell::plain(QUEUE, 2, SIZE, What::Traffic(offered), *seed);
+        let cell = Cell { capacities: Rates::Theoretical, ..cell };
+        let record = cell.run(&Unwatched).expect("runs").remove(0);
+        assert!(record.get("saturated").is_none(), "{record:?}");
+        let number = |key: &str| record.number(key).unwrap_or_else(|| panic!("{key} in {record:?}"));
+        let holds = |low: &str, value: f64, high: &str| number(low) <= value && value <= number(high);
+        // Times are whole picoseconds.
+        let holds_median = holds("ci95_low", median + 1e-6, "ci95_high") || holds("ci95_low", median, "ci95_high");
+        [holds_median, holds("mean_ci95_low", mean, "mean_ci95_high")]
+    };
+    let seeds: Vec<u64> = (1..=40).collect();
+    let all = parallel::each(&seeds, one);
+    [0, 1].map(|which| all.iter().filter(|both| both[which]).count())
+}
+
+#[test]
+fn intervals_hold_what_theory_says_of_queues() {
+    // At half a load half of M/D/1's customers do not wait: the median is the service.
+    let fixed = held(None, 0.5, 1.0, 1.5);
+    let exponential = held(Some("exponential:1000"), 0.5, 2.0 * std::f64::consts::LN_2, 2.0);
+    let all = [fixed, exponential].concat();
+    assert!(all.iter().all(|&of_40| of_40 >= 33), "{all:?}");
+    assert!(all.iter().sum::<usize>() * 10 >= 9 * 40 * all.len(), "{all:?}");
+}
+
+#[test]
+fn a_run_that_is_too_short_or_saturated_says_so() {
+    let told = |offered: Offered| {
+        let cell = Cell::plain(QUEUE, 2, SIZE, What::Traffic(offered), 1);
+        Cell { capacities: Rates::Theoretical, ..cell }.run(&Unwatched).expect("runs").remove(0)
+    };
+    let short = told(Offered { messages: Some(20), ..Offered::plain("uniform", 0.5) });
+    assert!(short.text("too_short").is_some_and(|why| why.contains("intervals need 64")), "{short:?}");
+    let flooded = told(Offered::plain("uniform", 1.2));
+    assert_eq!(flooded.get("saturated"), Some(&true.into()), "{flooded:?}");
+    assert!(flooded.text("too_short").is_some() && flooded.number("efficiency").is_some_and(|share| share > 0.98));
+    let steady = told(Offered::plain("uniform", 0.5));
+    assert!(steady.get("too_short").is_none() && steady.get("unfinished_messages").is_none(), "{steady:?}");
+    assert!(steady.number("efficiency").is_some_and(|share| (share - 0.5).abs() < 0.02), "{steady:?}");
+    let (least, most) = (steady.number("min"), steady.number("p999"));
+    assert!(least == Some(1.0) && most > steady.number("p99"), "{steady:?}");
+    let slow = steady.number("slowdown_mean").expect("a number") / steady.number("mean").expect("a number");
+    assert!((slow - 1.0).abs() < 1e-6, "alone a message takes a microsecond: {steady:?}");
+}
