@@ -15,6 +15,7 @@ Numbers = int | str | Iterable[int]
 Size = int | str
 Capacities = Literal["measured", "theoretical"]
 Paths = Literal["packet", "flow", "destination", "adaptive"]
+Ways = Paths | Literal["minimal", "valiant", "ugal", "ugal-g"]
 Method = Literal["formula", "load", "loggp", "packet", "both", "all"]
 Fault = Literal["busy", "late", "scarce"]
 
@@ -163,7 +164,7 @@ def simulate(
     capacities: Capacities = "measured",
     packet_size: Size | None = None,
     streams: int | None = None,
-    paths: Paths | None = None,
+    paths: Ways | None = None,
     technology: str | None = None,
     ethernet: Literal["pause", "drop", "ecn"] = "pause",
     links: bool = False,

@@ -51,6 +51,17 @@ pub struct Ways<'a> {
 }
 
 impl Ways<'_> {
+    /// How many next hops a packet at `state` has, where they can be had one by one ([`Ways::nth`]).
+    pub fn count(&self, state: State) -> Option<u32> {
+        let is_inside = state.at != self.home && !self.fabric.network.is_node(state.at);
+        self.guide.by_number().filter(|_| is_inside).map(|toward| toward.count(state))
+    }
+
+    /// Next hop number `nth` of [`Ways::hops`], without the others.
+    pub fn nth(&self, state: State, nth: u32) -> Option<Hop> {
+        self.guide.by_number()?.nth(state, nth)
+    }
+
     /// Every next hop of a packet at `state`, with the share of the flow that takes it; empty at the destination,
     /// and where no route exists. Clears `hops` first and allocates nothing once `hops` is large enough.
     pub fn hops(&self, state: State, hops: &mut Vec<Hop>) {

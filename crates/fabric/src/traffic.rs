@@ -12,7 +12,7 @@
 
 use crate::network::Node;
 use crate::rng::SplitMix64;
-use crate::topology::cube;
+use crate::topology::{Shape, cube};
 use std::fmt;
 use std::str::FromStr;
 
@@ -22,8 +22,8 @@ use std::str::FromStr;
 pub struct TrafficError(pub String);
 
 /// All spellings, for help texts and errors.
-pub const SPELLINGS: &str = "all-to-all, uniform, permutation:random, permutation:ring, permutation:shift[:K], \
-     permutation:transpose, permutation:bit-reversal, bisection, nearest-neighbour[:D], hot-spot[:PERCENT], matrix:FILE.csv";
+pub const SPELLINGS: &str = "all-to-all, uniform, permutation:random, permutation:ring, permutation:shift[:K], permutation:group-shift, \
+     permutation:transpose, permutation:bit-reversal, bisection, nearest-neighbour[:D], hot-spot[:PERCENT], incast:N, matrix:FILE.csv";
 
 /// A traffic pattern.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +38,9 @@ pub enum Traffic {
     Ring,
     /// Node i sends to i + K (modulo the number of nodes).
     Shift(u32),
+    /// Each node sends to the same place in the next group of a dragonfly, or of a single group on the next router
+    /// ([`Traffic::on`]).
+    GroupShift,
     /// Nodes in a square, row by row: (row, column) sends to (column, row). The number of nodes is a square.
     Transpose,
     /// Node i sends to the node whose number has i's bits in reverse. The number of nodes is a power of two.
@@ -50,6 +53,8 @@ pub enum Traffic {
     /// Every node but node 0 sends this share (in %) of a message to node 0; and every node sends the rest in equal parts to
     /// all others.
     HotSpot(u32),
+    /// Nodes 1 to N each send one message to node 0.
+    Incast(u32),
     /// Amounts from a file.
     Matrix(Demand),
 }
@@ -131,6 +136,15 @@ impl Traffic {
         Ok(Traffic::Matrix(Demand { nodes: nodes as u32, all_pairs: 0.0, flows }))
     }
 
+    /// The pattern with what depends on the network's shape filled in.
+    #[must_use]
+    pub fn on(self, shape: &Shape) -> Traffic {
+        match (&self, shape) {
+            (Traffic::GroupShift, Shape::Dragonfly(shape)) => Traffic::Shift(shape.nodes_per_region()),
+            _ => self,
+        }
+    }
+
     /// The demand among `nodes` nodes; `seed` matters to random patterns only.
     ///
     /// # Errors
@@ -158,6 +172,9 @@ impl Traffic {
                 Ok(Demand { nodes, all_pairs: 0.0, flows })
             }
             Traffic::Shift(k) => permutation(&|i| ((u64::from(i) + u64::from(*k)) % u64::from(nodes)) as u32),
+            Traffic::GroupShift => Err(TrafficError(
+                "permutation:group-shift: only dragonflies have groups: use permutation:shift:K".to_owned(),
+            )),
             Traffic::Transpose => {
                 let side = nodes.isqrt();
                 if side * side != nodes {
@@ -180,6 +197,13 @@ impl Traffic {
             }
             Traffic::NearestNeighbour(dimensions) => Ok(nearest_neighbour(nodes, *dimensions)),
             Traffic::HotSpot(percent) => Ok(hot_spot(nodes, f64::from(*percent) / 100.0)),
+            Traffic::Incast(senders) if *senders >= nodes => Err(TrafficError(format!(
+                "incast:{senders} among {nodes} nodes: at most {} can send",
+                nodes.max(1) - 1
+            ))),
+            Traffic::Incast(senders) => {
+                Ok(Demand { nodes, all_pairs: 0.0, flows: (1..=*senders).map(|i| flow(i, 0, 1.0)).collect() })
+            }
             Traffic::Matrix(demand) if demand.nodes == nodes => Ok(demand.clone()),
             Traffic::Matrix(demand) => {
                 Err(TrafficError(format!("the traffic matrix is for {} nodes, the fabric has {nodes}", demand.nodes)))
@@ -270,11 +294,12 @@ impl FromStr for Traffic {
             ["permutation", "ring"] => Traffic::Ring,
             ["permutation", "shift"] => Traffic::Shift(1),
             ["permutation", "shift", k] => Traffic::Shift(number(k, "permutation:shift:K, K", 1..=u32::MAX)?),
+            ["permutation", "group-shift"] => Traffic::GroupShift,
             ["permutation", "transpose"] => Traffic::Transpose,
             ["permutation", "bit-reversal"] => Traffic::BitReversal,
             ["permutation", ..] => {
-                let allowed = "permutation:random, permutation:ring, permutation:shift[:K], permutation:transpose, \
-                     permutation:bit-reversal";
+                let allowed = "permutation:random, permutation:ring, permutation:shift[:K], permutation:group-shift, \
+                     permutation:transpose, permutation:bit-reversal";
                 return Err(TrafficError(format!("traffic '{text}' is not known: {allowed}")));
             }
             ["bisection"] => Traffic::Bisection,
@@ -284,6 +309,7 @@ impl FromStr for Traffic {
             }
             ["hot-spot"] => Traffic::HotSpot(100),
             ["hot-spot", percent] => Traffic::HotSpot(number(percent, "hot-spot:PERCENT, PERCENT", 1..=100)?),
+            ["incast", senders] => Traffic::Incast(number(senders, "incast:N, N", 1..=u32::MAX)?),
             _ => return Err(unknown()),
         })
     }
@@ -297,11 +323,13 @@ impl fmt::Display for Traffic {
             Traffic::Random => f.write_str("permutation:random"),
             Traffic::Ring => f.write_str("permutation:ring"),
             Traffic::Shift(k) => write!(f, "permutation:shift:{k}"),
+            Traffic::GroupShift => f.write_str("permutation:group-shift"),
             Traffic::Transpose => f.write_str("permutation:transpose"),
             Traffic::BitReversal => f.write_str("permutation:bit-reversal"),
             Traffic::Bisection => f.write_str("bisection"),
             Traffic::NearestNeighbour(d) => write!(f, "nearest-neighbour:{d}"),
             Traffic::HotSpot(percent) => write!(f, "hot-spot:{percent}"),
+            Traffic::Incast(senders) => write!(f, "incast:{senders}"),
             Traffic::Matrix(_) => f.write_str("matrix"),
         }
     }

@@ -371,7 +371,7 @@ impl Simulation {
             capacities: word("capacities", &self.capacities)?,
             packet_size: self.packet_size.as_ref().map(Size::bytes).transpose()?,
             streams: self.streams,
-            paths: self.paths.as_ref().map(|paths| word("paths", paths)).transpose()?,
+            paths: self.paths.as_ref().map(|paths| named("paths", paths)).transpose()?.into_iter().collect(),
             technology: technology(self.technology.as_ref())?,
             ethernet: word("ethernet", &self.ethernet)?,
             links: self.links,

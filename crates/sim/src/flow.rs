@@ -19,6 +19,15 @@ pub enum Congestion {
     Mark,
 }
 
+/// What a packet's first router knows of queues (UGAL: Singh 2005; Kim, Dally, Scott and Abts 2008).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detours {
+    /// Its own.
+    Local,
+    /// Those of every link on both ways: an ideal.
+    Global,
+}
+
 /// Settings of a packet simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -46,6 +55,8 @@ pub struct Settings {
     pub acknowledge_ps: u64,
     /// Which of equal paths a packet takes.
     pub paths: Paths,
+    /// Whether packets may leave minimal ways of a dragonfly with Valiant routing, and by what they decide it.
+    pub detours: Option<Detours>,
     /// Ethernet's reaction to a full buffer.
     pub congestion: Congestion,
     /// Time after which a dropped or lost packet is sent again, in picoseconds; `None`: the fabric's `retransmit_time`.
@@ -76,6 +87,7 @@ impl Settings {
             unacknowledged: u16::MAX,
             acknowledge_ps: 0,
             paths: spec.paths,
+            detours: None,
             congestion: Congestion::Pause,
             retransmit_ps: None,
             faults: Vec::new(),

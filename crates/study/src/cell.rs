@@ -2,7 +2,7 @@
 //! [`crate::simulate`] runs it; [`crate::bound`] knows what no answer to it can beat.
 
 use crate::inputs::Vary;
-use crate::options::{Alignment, Cache, Ethernet, Memory, Order, Paths, Rates, Spin, Via};
+use crate::options::{Alignment, Cache, Ethernet, Memory, Order, Paths, Rates, Routes, Spin, Via};
 use hotlink_bench::is::Class;
 use hotlink_bench::{Calls, Direction, Kernel, Watching, Which};
 use hotlink_fabric::background::BackgroundSpec;
@@ -30,6 +30,8 @@ pub struct Cell {
     pub streams: Option<u16>,
     /// How equal paths are chosen; by default as the fabric does.
     pub paths: Option<Paths>,
+    /// How packets cross a dragonfly; by default by its own routing.
+    pub routes: Option<Routes>,
     /// Whether the uncertain inputs are varied for the answer's interval.
     pub sensitivity: Vary,
     /// What a graph's network is, where its file does not state it.
@@ -87,6 +89,7 @@ impl Cell {
             packet_size: None,
             streams: None,
             paths: None,
+            routes: None,
             technology: None,
             sensitivity: Vary::No,
             ethernet: Ethernet::Pause,

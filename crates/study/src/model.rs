@@ -152,7 +152,7 @@ impl PatternQuestion {
     /// The load of one draw of the traffic.
     fn count(&self, fabric: Fabric, draw: u64) -> Result<Counted, String> {
         let seed = sample_seed(self.seed, draw);
-        let demand = self.traffic.demand(fabric.nodes(), seed).map_err(|e| e.to_string())?;
+        let demand = self.traffic.clone().on(&fabric.shape).demand(fabric.nodes(), seed).map_err(|e| e.to_string())?;
         let routes = (self.paths_on(&fabric), seed);
         let (Pattern { load, bounds }, lost) = self.pattern(&fabric, &demand, routes)?;
         let first_mbps = bounds.bandwidth_per_node_mbps;

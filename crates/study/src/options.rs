@@ -4,9 +4,9 @@ use crate::words::Word;
 use hotlink_bench::is::Class;
 use hotlink_bench::{Calls, Direction, Spinning};
 use hotlink_fabric::routing;
-use hotlink_fabric::spec::Capacities;
+use hotlink_fabric::spec::{Capacities, RoutingSpec};
 use hotlink_message::Policy;
-use hotlink_sim::flow::Congestion;
+use hotlink_sim::flow::{Congestion, Detours};
 
 crate::words! {
     /// Rates of the resources.
@@ -48,6 +48,75 @@ impl From<Paths> for routing::Paths {
             Paths::Flow => routing::Paths::Flow,
             Paths::Destination => routing::Paths::Destination,
             Paths::Adaptive => routing::Paths::Adaptive,
+        }
+    }
+}
+
+crate::words! {
+    /// How packets cross a dragonfly, in place of its own routing.
+    pub enum Routes {
+        /// On a dragonfly: the shortest way, whatever its queues.
+        Minimal = "minimal",
+        /// On a dragonfly: by a random other group (of a single group: by a random other router).
+        Valiant = "valiant",
+        /// On a dragonfly: either, by the queues of the packet's first router (UGAL-L).
+        Ugal = "ugal" | "ugal-l",
+        /// The same by the queues of every link on both ways, an ideal (UGAL-G).
+        UgalG = "ugal-g",
+    }
+}
+
+impl Routes {
+    /// The routing whose ways and virtual channels packets have.
+    pub fn routing(self) -> RoutingSpec {
+        if self == Routes::Minimal { RoutingSpec::DragonflyMinimal } else { RoutingSpec::DragonflyValiant }
+    }
+    /// Whether packets decide as they go, and by what.
+    pub fn detours(self) -> Option<Detours> {
+        match self {
+            Routes::Minimal | Routes::Valiant => None,
+            Routes::Ugal => Some(Detours::Local),
+            Routes::UgalG => Some(Detours::Global),
+        }
+    }
+}
+
+/// Which of equal paths packets take, or how they cross a dragonfly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ways {
+    /// Which of equal paths.
+    Equal(Paths),
+    /// How they cross a dragonfly.
+    Routed(Routes),
+}
+
+impl Word for Ways {
+    const ALL: &'static [Ways] = &[
+        Ways::Equal(Paths::Packet),
+        Ways::Equal(Paths::Flow),
+        Ways::Equal(Paths::Destination),
+        Ways::Equal(Paths::Adaptive),
+        Ways::Routed(Routes::Minimal),
+        Ways::Routed(Routes::Valiant),
+        Ways::Routed(Routes::Ugal),
+        Ways::Routed(Routes::UgalG),
+    ];
+    fn word(self) -> &'static str {
+        match self {
+            Ways::Equal(paths) => paths.word(),
+            Ways::Routed(routes) => routes.word(),
+        }
+    }
+    fn meaning(self) -> &'static str {
+        match self {
+            Ways::Equal(paths) => paths.meaning(),
+            Ways::Routed(routes) => routes.meaning(),
+        }
+    }
+    fn aliases(self) -> &'static [&'static str] {
+        match self {
+            Ways::Equal(paths) => paths.aliases(),
+            Ways::Routed(routes) => routes.aliases(),
         }
     }
 }

@@ -7,6 +7,7 @@ use hotlink_bench::Record;
 use hotlink_fabric::units::Time;
 use hotlink_schedule::collective::{Algorithm, Job, Which, processor};
 use hotlink_study::inputs::{self, Vary};
+use hotlink_study::options::Ways;
 use hotlink_study::simulate::request::{Benchmark, Request};
 use hotlink_study::{Error, Source, Watch};
 
@@ -84,11 +85,19 @@ impl Collective {
         let Some(nodes) = request.nodes.clone().filter(|nodes| nodes.iter().all(|&nodes| nodes >= 2)) else {
             return Err(Error::Input("--nodes: say how many GPUs, 2 or more: --nodes 64".to_owned()));
         };
+        let paths = match network.paths[..] {
+            [] => None,
+            [Ways::Equal(paths)] => Some(paths.into()),
+            _ => {
+                let what = "--paths: collectives on GPUs take one of packet, flow, destination, adaptive";
+                return Err(Error::Input(what.to_owned()));
+            }
+        };
         let packet_size = network.packet_size.map(|size| u32::try_from(size).unwrap_or(u32::MAX));
         let network = Network {
             capacities: network.capacities,
             seed: request.seed,
-            paths: network.paths.map(Into::into),
+            paths,
             packet_size,
             faults: request.faults.clone(),
             ..Network::default()

@@ -192,8 +192,10 @@ fn flows_of_a_published_distribution_have_times_and_slow_downs_by_size() {
     }
     let wrong =
         |size: &str| try_run(&format!("hotlink simulate traffic {FABRIC} --load 0.5 --size {size}")).expect_err(size);
-    assert!(wrong("websurch").contains("websearch, datamining, storage"));
-    assert!(wrong("file:nowhere.txt").contains("nowhere.txt"));
+    for (size, told) in [("websurch", "websearch, datamining, storage"), ("file:nowhere.txt", "nowhere.txt")] {
+        let error = wrong(size);
+        assert!(error.contains(told), "{error}");
+    }
     let elsewhere =
         try_run("hotlink simulate pingpong --fabric gige --size websearch").expect_err("no sizes are drawn");
     assert!(elsewhere.contains("only `simulate traffic` draws sizes"), "{elsewhere}");
@@ -202,7 +204,7 @@ fn flows_of_a_published_distribution_have_times_and_slow_downs_by_size() {
 /// The course in time of the network and of its busiest resources adds up to the run's own counts.
 #[test]
 fn a_series_shows_links_and_queues_in_the_course_of_time() {
-    let records = run(&format!("hotlink simulate traffic {FABRIC} --load 0.7 --messages 60 --series 1us"));
+    let records = run(&format!("hotlink simulate traffic {FABRIC} --load 0.7 --messages 600 --series 1us"));
     let whole = &records[0];
     let list = |record: &Value, key: &str| -> Vec<f64> {
         record[key].as_array().unwrap_or_else(|| panic!("{key} in {record}")).iter().filter_map(Value::as_f64).collect()
@@ -218,7 +220,7 @@ fn a_series_shows_links_and_queues_in_the_course_of_time() {
         let mean = busy.iter().sum::<f64>() / busy.len() as f64;
         assert!((mean - one["utilisation"].as_f64().expect("a share")).abs() < 0.05, "{one}");
     }
-    let plain = run(&format!("hotlink simulate traffic {FABRIC} --load 0.7 --messages 60"));
+    let plain = run(&format!("hotlink simulate traffic {FABRIC} --load 0.7 --messages 600"));
     assert_eq!(plain[0]["median"], whole["median"], "who looks changes nothing");
 }
 

@@ -1,5 +1,6 @@
 //! Valiant load on a dragonfly. Every intermediate group gets an equal share of each pair's flow, so the first legs to
-//! a group add up whatever their destinations, and the second legs to a router start where the first ones land.
+//! a group add up whatever their destinations, and the second legs to a router start where the first ones land. In a
+//! single group the intermediate places are its routers.
 
 use super::{Counter, Counts, Injections, LoadError, in_chunks};
 use crate::built::Fabric;
@@ -10,7 +11,7 @@ use crate::topology::Dragonfly;
 
 pub(super) fn count(fabric: &Fabric, shape: &Dragonfly, injections: &Injections) -> Result<Counts, LoadError> {
     let plan = Plan::new(fabric, shape, injections);
-    let mut total = in_chunks(fabric, shape.groups as usize, |counter, via| {
+    let mut total = in_chunks(fabric, shape.regions() as usize, |counter, via| {
         plan.first_legs(counter, via as u32);
         Ok(())
     })?;
@@ -22,40 +23,45 @@ pub(super) fn count(fabric: &Fabric, shape: &Dragonfly, injections: &Injections)
     Ok(total)
 }
 
-fn cell(shape: &Dragonfly, router: Vertex, group: u32) -> usize {
-    ((router.0 - shape.nodes) * shape.groups + group) as usize
+fn cell(shape: &Dragonfly, router: Vertex, region: u32) -> usize {
+    ((router.0 - shape.nodes) * shape.regions() + region) as usize
 }
 
 struct Plan<'a> {
     fabric: &'a Fabric,
     shape: &'a Dragonfly,
-    /// Flow from each router to each group, router-major.
-    to_group: Vec<f64>,
+    /// Flow from each router to each region, router-major.
+    to_region: Vec<f64>,
 }
 
 impl<'a> Plan<'a> {
     fn new(fabric: &'a Fabric, shape: &'a Dragonfly, injections: &Injections) -> Plan<'a> {
-        let mut to_group = vec![0.0; (shape.groups * shape.routers * shape.groups) as usize];
+        let mut to_region = vec![0.0; (shape.groups * shape.routers * shape.regions()) as usize];
         for (home, &target) in fabric.attachment.homes.iter().enumerate() {
-            let (group, _) = shape.locate(target);
-            injections.each(home, |from, amount, _, _| to_group[cell(shape, from, group)] += amount);
+            let region = shape.region(target);
+            injections.each(home, |from, amount, _, _| to_region[cell(shape, from, region)] += amount);
         }
-        Plan { fabric, shape, to_group }
+        Plan { fabric, shape, to_region }
     }
 
-    /// Shares out a flow between different groups over this many intermediate groups.
+    /// Shares out a flow between different regions over this many intermediate ones.
     fn ways(&self) -> f64 {
-        f64::from(self.shape.groups - 2)
+        f64::from(self.shape.regions() - 2)
     }
 
     fn first_legs(&self, counter: &mut Counter, via: u32) {
-        let goal = Goal::Group(via);
-        let toward = DragonflyToward::new(self.shape, &self.fabric.network, goal);
-        for group in (0..self.shape.groups).filter(|&group| group != via) {
-            for place in 0..self.shape.routers {
-                let router = self.shape.router(group, place);
-                let others = (0..self.shape.groups).filter(|&to| to != group && to != via);
-                let amount: f64 = others.map(|to| self.to_group[cell(self.shape, router, to)]).sum();
+        let shape = self.shape;
+        let goal = if shape.groups == 1 { Goal::Router(shape.router(0, via)) } else { Goal::Group(via) };
+        let toward = DragonflyToward::new(shape, &self.fabric.network, goal);
+        for group in 0..shape.groups {
+            for place in 0..shape.routers {
+                let router = shape.router(group, place);
+                let own = shape.region(router);
+                if own == via {
+                    continue;
+                }
+                let others = (0..shape.regions()).filter(|&to| to != own && to != via);
+                let amount: f64 = others.map(|to| self.to_region[cell(shape, router, to)]).sum();
                 let state = State { at: router, phase: 0 };
                 if amount > 0.0 {
                     counter.wait(state, toward.rank(state), amount / self.ways());
@@ -78,6 +84,14 @@ impl<'a> Plan<'a> {
                 counter.wait(state, toward.rank(state), amount);
             }
         };
+        if shape.groups == 1 {
+            let own = shape.region(target);
+            for (from, &amount) in (0..shape.routers).zip(&sent).filter(|(from, _)| *from != own) {
+                let vias = (0..shape.routers).filter(|&via| via != from && via != own);
+                vias.for_each(|via| start(shape.router(0, via), amount / self.ways()));
+            }
+            return counter.drain(&Toward::Dragonfly(toward), true, None);
+        }
         for group in 0..shape.groups {
             let by_router = &sent[(group * shape.routers) as usize..][..shape.routers as usize];
             if group == own {

@@ -82,16 +82,24 @@ impl Draw {
         if hops.len() < 2 {
             return (hops.len() == 1).then_some(0);
         }
-        let ways = hops.len() as u64;
         if self.paths == Paths::Destination {
             return Some(tables.place(network, hops, self.destination));
         }
+        Some(self.place(hops.len() as u32) as usize)
+    }
+
+    /// The same by their number alone, which [`Paths::Destination`] cannot do.
+    pub fn place(&mut self, ways: u32) -> u32 {
+        if ways < 2 {
+            return 0;
+        }
+        let ways = u64::from(ways);
         // Every choice goes on with every packet, and one more when those before it have come round: a few packets
         // already spread over every stage, and many take every combination.
         self.lot = mix(self.lot);
         let way = (self.lot >> 32) + self.turn;
         self.turn += self.turn / ways;
-        Some((way % ways) as usize)
+        (way % ways) as u32
     }
 }
 

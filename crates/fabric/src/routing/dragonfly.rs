@@ -3,11 +3,12 @@
 //!
 //! A router with a global link of its own to the wanted group takes it; any other spreads evenly over the group's
 //! links there. Virtual channels rise along the way (local 0, global 0, local 1, global 1, local 2), so that no cycle
-//! of channels can form.
+//! of channels can form. In a single group a Valiant route goes by a random router.
 
 use super::{Hop, State};
 use crate::network::{Network, Vertex};
 use crate::topology::Dragonfly;
+use std::ops::Range;
 
 /// Where a packet of phase 0 or 1 goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub enum Goal {
     Router(Vertex),
     /// First leg of a Valiant route: any router of this group.
     Group(u32),
-    /// Both legs: by this group to this router.
+    /// Both legs: by this group, or in a single group by this router, to this router.
     Via(u32, Vertex),
 }
 
@@ -38,23 +39,34 @@ impl<'a> DragonflyToward<'a> {
     fn leg(&self, state: State) -> (Goal, u8) {
         let (group, _) = self.shape.locate(state.at);
         match self.goal {
+            Goal::Via(via, _) if state.phase == 0 && self.shape.groups == 1 => {
+                let router = self.shape.router(0, via);
+                if state.at == router { self.second_leg() } else { (Goal::Router(router), 0) }
+            }
             Goal::Via(via, _) if state.phase == 0 && group != via => (Goal::Group(via), 0),
-            Goal::Via(_, router) => (Goal::Router(router), 1),
+            Goal::Via(..) => self.second_leg(),
             goal => (goal, state.phase),
+        }
+    }
+
+    fn second_leg(&self) -> (Goal, u8) {
+        match self.goal {
+            Goal::Via(_, router) => (Goal::Router(router), 1),
+            goal => (goal, 1),
         }
     }
 
     /// Falls with every hop and is 0 at the goal: at most 3 hops a leg.
     pub fn rank(&self, state: State) -> u32 {
-        let (goal, _) = self.leg(state);
+        let (goal, phase) = self.leg(state);
         let (group, at) = self.shape.locate(state.at);
         let (wanted, place) = self.group_of(goal);
         let arrived = u32::from(place.is_some_and(|place| place != at));
         let rank = match group == wanted {
             true => arrived,
-            false => 3 - u32::from(self.own_link(group, at, wanted)),
+            false => 3 - u32::from(!self.own_links(group, at, wanted).is_empty()),
         };
-        rank + if matches!((self.goal, goal), (Goal::Via(..), Goal::Group(_))) { 4 } else { 0 }
+        rank + if matches!(self.goal, Goal::Via(..)) && phase == 0 { 4 } else { 0 }
     }
 
     fn group_of(&self, goal: Goal) -> (u32, Option<u32>) {
@@ -67,34 +79,52 @@ impl<'a> DragonflyToward<'a> {
         }
     }
 
-    fn own_link(&self, group: u32, at: u32, wanted: u32) -> bool {
+    /// Which of the links from `group` to `wanted` leave at router `at`: those whose slots are among its own.
+    fn own_links(&self, group: u32, at: u32, wanted: u32) -> Range<u32> {
+        let Dragonfly { groups, global, links, .. } = *self.shape;
+        let first = self.shape.offset(group, wanted) - 1;
+        // Link n has slot n x (groups - 1) + first.
+        let from = |slot: u32| slot.saturating_sub(first).div_ceil(groups - 1).min(links);
+        from(at * global)..from((at + 1) * global)
+    }
+
+    /// How many ways on there are from a router.
+    pub fn count(&self, state: State) -> u32 {
+        let (goal, _) = self.leg(state);
+        let (group, at) = self.shape.locate(state.at);
+        let (wanted, place) = self.group_of(goal);
+        if group == wanted {
+            return u32::from(place.is_some_and(|place| place != at));
+        }
+        match self.own_links(group, at, wanted).len() as u32 {
+            0 => self.shape.links,
+            own => own,
+        }
+    }
+
+    /// The way on number `nth` of [`DragonflyToward::hops`], without the others.
+    pub fn nth(&self, state: State, nth: u32) -> Option<Hop> {
+        let (goal, phase) = self.leg(state);
+        let (group, at) = self.shape.locate(state.at);
+        let (wanted, place) = self.group_of(goal);
+        let go = |port: u32, vc: u8, share: f64| Hop { channel: self.network.port(state.at, port), vc, phase, share };
+        if group == wanted {
+            let place = place.filter(|&place| place != at && nth == 0);
+            return place.map(|place| go(self.shape.local_port(at, place), phase + 1, 1.0));
+        }
+        let own = self.own_links(group, at, wanted);
         let offset = self.shape.offset(group, wanted);
-        (0..self.shape.links).any(|link| self.shape.gateway(offset, link).0 == at)
+        if own.is_empty() {
+            let (router, _) = self.shape.gateway(offset, nth);
+            let share = 1.0 / f64::from(self.shape.links);
+            return (nth < self.shape.links).then(|| go(self.shape.local_port(at, router), phase, share));
+        }
+        let (_, port) = self.shape.gateway(offset, own.start + nth);
+        (nth < own.len() as u32).then(|| go(self.shape.routers - 1 + port, phase, 1.0 / own.len() as f64))
     }
 
     /// Ways on from a router.
     pub fn hops(&self, state: State, hops: &mut Vec<Hop>) {
-        let (goal, phase) = self.leg(state);
-        let (group, at) = self.shape.locate(state.at);
-        let (wanted, place) = self.group_of(goal);
-        let mut go = |port: u32, vc: u8, share: f64| {
-            hops.push(Hop { channel: self.network.port(state.at, port), vc, phase, share });
-        };
-        if group == wanted {
-            if let Some(place) = place.filter(|&place| place != at) {
-                go(self.shape.local_port(at, place), phase + 1, 1.0);
-            }
-            return;
-        }
-        let offset = self.shape.offset(group, wanted);
-        let gateways = (0..self.shape.links).map(|link| self.shape.gateway(offset, link));
-        let own = gateways.clone().filter(|&(router, _)| router == at).count();
-        for (router, port) in gateways {
-            if router == at {
-                go(self.shape.routers - 1 + port, phase, 1.0 / own as f64);
-            } else if own == 0 {
-                go(self.shape.local_port(at, router), phase, 1.0 / f64::from(self.shape.links));
-            }
-        }
+        hops.extend((0..self.count(state)).filter_map(|nth| self.nth(state, nth)));
     }
 }

@@ -63,7 +63,7 @@ pub struct Trip {
     pub source: Node,
     /// Where it ends.
     pub destination: Node,
-    /// Intermediate group of a Valiant route ([`Routing::choose_via`]); without one the route is minimal.
+    /// Intermediate group of a Valiant route, in a single group the intermediate router ([`Routing::choose_via`]); without one the route is minimal.
     pub via: Option<u32>,
 }
 
@@ -149,7 +149,7 @@ impl Routing {
 
     /// Whether packets go by a random intermediate group.
     pub fn is_valiant(&self) -> bool {
-        matches!(self, Routing::Dragonfly { valiant: true, shape } if shape.groups > 2)
+        matches!(self, Routing::Dragonfly { valiant: true, shape } if shape.regions() > 2)
     }
 
     /// Explicit routes, if the fabric has them.
@@ -164,12 +164,12 @@ impl Routing {
     /// minimal (other routings, both ends in one group, no third group).
     pub fn choose_via(&self, attachment: &Attachment, source: Node, destination: Node, random: u64) -> Option<u32> {
         let Routing::Dragonfly { shape, valiant: true } = self else { return None };
-        let group = |node: Node| shape.locate(attachment.home[node.0 as usize]).0;
+        let group = |node: Node| shape.region(attachment.home[node.0 as usize]);
         let (low, high) = (group(source).min(group(destination)), group(source).max(group(destination)));
-        if low == high || shape.groups < 3 {
+        if low == high || shape.regions() < 3 {
             return None;
         }
-        let nth = (random % u64::from(shape.groups - 2)) as u32;
+        let nth = (random % u64::from(shape.regions() - 2)) as u32;
         let above_low = nth + u32::from(nth >= low);
         Some(above_low + u32::from(above_low >= high))
     }
@@ -190,10 +190,10 @@ impl Routing {
         }
     }
 
-    /// Groups that a route may go by: those of a dragonfly under Valiant routing, else none.
+    /// Groups that a route may go by: those of a dragonfly under Valiant routing (of a single group its routers), else none.
     pub(crate) fn groups(&self) -> u32 {
         match self {
-            Routing::Dragonfly { shape, valiant: true } if shape.groups > 2 => shape.groups,
+            Routing::Dragonfly { shape, valiant: true } if shape.regions() > 2 => shape.regions(),
             _ => 0,
         }
     }
@@ -201,7 +201,7 @@ impl Routing {
     /// Whether packets between two nodes may go by group `via`.
     pub(crate) fn is_via(&self, attachment: &Attachment, source: Node, destination: Node, via: u32) -> bool {
         let Routing::Dragonfly { shape, valiant: true } = self else { return false };
-        let group = |node: Node| shape.locate(attachment.home[node.0 as usize]).0;
+        let group = |node: Node| shape.region(attachment.home[node.0 as usize]);
         let (from, to) = (group(source), group(destination));
         from != to && via != from && via != to
     }
@@ -259,6 +259,14 @@ pub(crate) enum Guide<'a> {
 }
 
 impl Guide<'_> {
+    /// What knows the ways on one by one: a dragonfly has hundreds of links between two groups.
+    pub fn by_number(&self) -> Option<&DragonflyToward<'_>> {
+        match self {
+            Guide::Toward(Toward::Dragonfly(toward)) => Some(toward),
+            _ => None,
+        }
+    }
+
     /// Appends the ways on from `state`; none at the home itself, but by tables, which know its port too.
     pub fn hops(&self, state: State, hops: &mut Vec<Hop>) {
         match self {

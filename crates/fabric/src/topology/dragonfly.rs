@@ -115,6 +115,22 @@ impl Dragonfly {
         (slot / self.global, slot % self.global)
     }
 
+    /// Regions that Valiant routes go by: groups, or the routers of a single group.
+    pub fn regions(&self) -> u32 {
+        if self.groups == 1 { self.routers } else { self.groups }
+    }
+
+    /// The region of a router.
+    pub fn region(&self, router: Vertex) -> u32 {
+        let (group, place) = self.locate(router);
+        if self.groups == 1 { place } else { group }
+    }
+
+    /// Nodes of a region.
+    pub fn nodes_per_region(&self) -> u32 {
+        if self.groups == 1 { self.nodes_per_router } else { self.nodes_per_router * self.routers }
+    }
+
     /// How many places on `to` lies from `from`, going round the groups.
     pub fn offset(&self, from: u32, to: u32) -> u32 {
         (to + self.groups - from) % self.groups

@@ -4,7 +4,7 @@
 //! serialisation (`transfer`); a blocked worm holds servers longer (`worm`); an SCI ring link serves passing packets
 //! first and its receiver may refuse (`sci`). Nodes feed their first servers from the messages posted (`inject`).
 //! Ethernet may mark packets so that sources slow down (`mark`).
-//! Adaptive routing chooses among equal ways as a packet reaches them (`adaptive`).
+//! Adaptive routing chooses among equal ways as a packet reaches them (`adaptive`); UGAL whether it leaves them (`ugal`).
 //! A switch may replicate a packet to a range of nodes (`broadcast`).
 //! Links and switches may fail, come back and degrade (`outage`).
 //! A packet alone in the network crosses it in one step (`express`).
@@ -25,6 +25,7 @@ mod pool;
 mod routes;
 mod sci;
 mod transfer;
+mod ugal;
 mod worm;
 
 pub use pool::Message;
@@ -44,6 +45,7 @@ use hotlink_memory::Buses;
 use outage::Outage;
 use pool::{Aside, Packet, Worm};
 use routes::{Routes, Rows};
+use ugal::Choosing;
 use worm::Hold;
 
 /// Kinds of event; the id is named in each comment.
@@ -165,6 +167,8 @@ pub struct Stats {
     pub retries: u64,
     /// Packets dropped and sent again.
     pub drops: u64,
+    /// Packets that left the minimal way (UGAL).
+    pub detours: u64,
     /// Packets marked because they waited too long (ECN).
     pub marks: u64,
     /// Packets lost on links that were down; all but those of store-and-forward networks are sent again.
@@ -193,8 +197,11 @@ pub struct Net<'a> {
     patience: Vec<u64>,
     /// How sources heed marks, where there are any.
     heeding: mark::Heeding,
-    /// Packets waiting for each server, to choose the least occupied (adaptive routing only).
+    /// Packets waiting for each server, to choose the least occupied (where packets choose only).
     crowds: Option<Vec<u32>>,
+    choosing: Choosing,
+    /// A way that is compared with another.
+    scratch: Vec<Stage>,
     settings: Settings,
     now: u64,
     queue: Calendar,
@@ -267,13 +274,20 @@ impl<'a> Net<'a> {
             ps: 0,
         };
         let marks = admission == Admission::UntilPaused && settings.congestion == Congestion::Mark;
+        let choosing = match (settings.detours, settings.paths) {
+            (Some(by), _) => Choosing::Ugal(by, ugal::first_router(plan)),
+            (None, Paths::Adaptive) => Choosing::Adaptive,
+            (None, _) => Choosing::Never,
+        };
         let mut net = Net {
             plan,
             admission,
             passage,
             patience: Net::patience(plan, marks),
             heeding: if marks { mark::Heeding::of(&plan.fabric.spec) } else { mark::Heeding::default() },
-            crowds: (settings.paths == Paths::Adaptive).then(|| vec![0; plan.servers()]),
+            crowds: (choosing != Choosing::Never).then(|| vec![0; plan.servers()]),
+            choosing,
+            scratch: Vec::new(),
             settings: settings.clone(),
             now: 0,
             queue: Calendar::default(),

@@ -7,6 +7,7 @@
 //! sum(latency) + T_1 + sum(max(0, T_(i+1) - T_i)), and every server is held for its own serialisation only.
 
 use super::pool::AGAIN;
+use super::ugal::Choosing;
 use super::worm::part;
 use super::{Net, Note, Packet, kind};
 use crate::plan::{NONE, Stage};
@@ -36,8 +37,14 @@ impl Net<'_> {
         if !goes_on {
             return;
         }
-        if self.crowds.is_some() {
-            self.choose_way(packet);
+        match self.choosing {
+            Choosing::Never => {}
+            Choosing::Adaptive => self.choose_way(packet),
+            Choosing::Ugal(by, stage) => {
+                if self.packets.items[packet as usize].stage == stage {
+                    self.weigh(packet, by);
+                }
+            }
         }
         self.request(packet);
     }

@@ -79,6 +79,8 @@ pub struct Plan<'a> {
     /// Latency once round the ring of each SCI ring link, by server (empty without rings).
     pub ring_ps: Vec<u32>,
     paths: Paths,
+    /// Packets set out on minimal ways, whatever the routing.
+    minimal_first: bool,
     seed: u64,
 }
 
@@ -123,6 +125,7 @@ impl<'a> Plan<'a> {
             overhead: (spec.packet.overhead_bytes.value, spec.packet.overhead_per_hop_bytes.value),
             ring_ps: Vec::new(),
             paths: settings.paths,
+            minimal_first: settings.detours.is_some(),
             seed: settings.seed,
         };
         if plan.lane_shift > 4 {

@@ -101,12 +101,23 @@ impl Plan<'_> {
 
     /// The journey of a packet: under Valiant routing by the intermediate group that `choice` draws.
     pub fn trip(&self, from: u32, to: u32, choice: u64) -> Trip {
+        match self.fabric.routing.is_valiant() && !self.minimal_first {
+            true => self.trip_by_another(from, to, mix(!choice)),
+            false => Trip::new(Node(from), Node(to)),
+        }
+    }
+
+    /// The journey by another group, where the routing is Valiant's and there is one.
+    pub(crate) fn trip_by_another(&self, from: u32, to: u32, random: u64) -> Trip {
         let (source, destination) = (Node(from), Node(to));
-        let via = match self.fabric.routing.is_valiant() {
-            true => self.fabric.routing.choose_via(&self.fabric.attachment, source, destination, mix(!choice)),
-            false => None,
-        };
+        let via = self.fabric.routing.choose_via(&self.fabric.attachment, source, destination, random);
         Trip { via, ..Trip::new(source, destination) }
+    }
+
+    /// Stages of a way in the receiving host.
+    pub(crate) fn receiving_stages(&self, inner: bool) -> usize {
+        let hosts = self.host_latency.len();
+        (self.first_role(inner)..hosts).filter(|&role| self.host_server[role][1] != NONE).count()
     }
 
     /// The server of a channel; [`NONE`] if it has no rate.
@@ -123,7 +134,18 @@ impl Plan<'_> {
     fn walk(&self, mut state: State, trip: Trip, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
         let mut draw = Draw::new(self.paths, trip.destination, choice >> 32, choice & 0xffff_ffff);
         let ways = self.fabric.ways(trip);
+        // Destinations' tables and what is down need all ways on; else one of them by its number will do.
+        let by_number = out.down.is_empty() && self.paths != Paths::Destination;
         while state.at != trip.destination.vertex() {
+            if let Some(count) = by_number.then(|| ways.count(state)).flatten() {
+                let chosen_at = if count > 1 { state } else { NO_CHOICE };
+                out.drawn |= count > 1;
+                let Some(hop) = ways.nth(state, draw.place(count)) else {
+                    return Err(SimError::no_route(self.fabric, trip));
+                };
+                state = self.cross(state.at, hop, chosen_at, trip, out);
+                continue;
+            }
             let mut hops = std::mem::take(&mut out.hops);
             ways.hops(state, &mut hops);
             let chosen_at = if hops.len() > 1 || !out.down.is_empty() { state } else { NO_CHOICE };

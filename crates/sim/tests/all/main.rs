@@ -20,3 +20,4 @@ mod replay;
 mod saturation;
 mod sharing;
 mod strided;
+mod ugal;

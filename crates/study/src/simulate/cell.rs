@@ -5,12 +5,12 @@ use crate::bound::message::alone_us;
 use crate::bound::pattern::{Pattern, flows, with_limit};
 use crate::cell::{Cell, Offered, What};
 use crate::inputs;
-use crate::options::Order;
+use crate::options::{Order, Routes};
 use crate::{Error, Source, Watch, parallel};
 use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::bound::Bounds;
-use hotlink_fabric::spec::Capacities;
+use hotlink_fabric::spec::{Capacities, FabricSpec, Role};
 use hotlink_fabric::traffic::{Demand, Traffic};
 use hotlink_fabric::units::Time;
 use hotlink_sim::workload::{self, PingPong, Run, Schedule, Stream};
@@ -34,7 +34,16 @@ impl Cell {
             let failed = |what| format!("{} with {} ranks: {what}", self.fabric, self.nodes);
             return super::loggp::run(self, source.spec(), watch).map_err(failed);
         }
-        let mut records = self.run_on(source.build(self.nodes)?, watch)?;
+        let fabric = match self.routes {
+            None => source.build(self.nodes)?,
+            Some(routes) => {
+                // A single router or a technology with a single minimal way has its own reasons to refuse.
+                let spec = FabricSpec { routing: routes.routing(), ..source.spec().clone() };
+                let built = source.varied(spec).build(self.nodes);
+                built.map_err(|what| format!("--paths {}: {}: {what}", routes.name(), self.fabric))?
+            }
+        };
+        let mut records = self.run_on(fabric, watch)?;
         if let Some(site) = source.own_site() {
             records.iter_mut().for_each(|record| record.set("lanes", site.findings.lanes.as_str()));
         }
@@ -51,15 +60,17 @@ impl Cell {
             let failed = |what| format!("{} with {} nodes: {what}", self.fabric, self.nodes);
             return program.run(self, &plan, &settings, watch).map_err(failed);
         }
-        let demand = self.demand(fabric.nodes())?;
+        let demand = self.demand(&fabric)?;
         let routes = (settings.paths, settings.seed);
         let bounds = Pattern::of_paths(&fabric, &demand, self.capacities, self.size, routes)?.bounds;
+        // Packets that choose among ways are bound by what all of these share.
+        let bounds = if settings.detours.is_some() { at_the_ends(bounds) } else { bounds };
         let start = watch.seconds();
         let (record, run, more) = match &self.what {
             What::Traffic(offered) => traffic::run(self, offered, (&plan, &settings), &demand, &bounds)?,
             _ => self.simulate(&plan, &settings, &bounds).map(|(record, run)| (record, run, Vec::new()))?,
         };
-        let record = record.with("paths", settings.paths.name());
+        let record = record.with("paths", self.routes.map_or(settings.paths.name(), |routes| routes.name()));
         let record = limiter::of_packets(with_limit(record, &fabric, &bounds), &plan, &run);
         let record = with_run(record, &run).with("wall_s", watch.seconds() - start);
         let mut records = vec![record];
@@ -78,13 +89,15 @@ impl Cell {
             packet_bytes: self.packet_size.or(base.packet_bytes),
             streams: self.streams.unwrap_or(base.streams),
             paths: self.paths.map_or(base.paths, Into::into),
+            detours: self.routes.and_then(Routes::detours),
             congestion: self.ethernet.into(),
             ..base
         }
     }
 
     /// The pattern whose bound stands beside the result.
-    fn demand(&self, nodes: u32) -> Result<Demand, String> {
+    fn demand(&self, fabric: &Fabric) -> Result<Demand, String> {
+        let nodes = fabric.nodes();
         let pairs = |pairs: &[(u32, u32)]| match pairs.iter().find(|&&(from, to)| from >= nodes || to >= nodes) {
             Some((from, to)) => Err(format!("node {from} or {to} does not exist: nodes are 0 to {}", nodes - 1)),
             None => Ok(flows(nodes, pairs.iter().copied())),
@@ -96,7 +109,7 @@ impl Cell {
             What::AllToAll { .. } => Traffic::AllToAll.demand(nodes, self.seed).map_err(|error| error.to_string()),
             What::Traffic(Offered { pattern, .. }) => {
                 let traffic = Traffic::parse(pattern, hotlink_fabric::input::text).map_err(|e| e.to_string())?;
-                traffic.demand(nodes, self.seed).map_err(|error| error.to_string())
+                traffic.on(&fabric.shape).demand(nodes, self.seed).map_err(|error| error.to_string())
             }
         }
     }
@@ -191,6 +204,16 @@ impl Cell {
     }
 }
 
+/// The same, of the nodes' own devices and links alone.
+fn at_the_ends(mut bounds: Bounds) -> Bounds {
+    bounds.roles.retain(|role| !matches!(role.role, Role::SwitchLink | Role::GlobalLink));
+    let of = |at: usize| bounds.roles[at].bandwidth_per_node_mbps;
+    let limits = (0..bounds.roles.len()).filter(|&at| of(at).is_some());
+    bounds.limit = limits.min_by(|&a, &b| of(a).unwrap_or(f64::INFINITY).total_cmp(&of(b).unwrap_or(f64::INFINITY)));
+    bounds.bandwidth_per_node_mbps = bounds.limit.and_then(of).unwrap_or(f64::INFINITY);
+    bounds
+}
+
 /// The record with the counts of a run.
 pub fn with_run(record: Record, run: &Run) -> Record {
     let mut record = record
@@ -204,6 +227,7 @@ pub fn with_run(record: Record, run: &Run) -> Record {
         ("retries", run.stats.retries),
         ("drops", run.stats.drops),
         ("marks", run.stats.marks),
+        ("detours", run.stats.detours),
         ("lost", run.stats.lost),
         ("gone", run.stats.gone),
         ("unreachable_pairs", run.unreachable.len() as u64),

@@ -8,7 +8,7 @@ use crate::verbs::watching::WatchOptions;
 use crate::words::word;
 use hotlink_fabric::technology::{self, Technology};
 use hotlink_study::inputs::Vary;
-use hotlink_study::options::{Ethernet, Paths, Rates};
+use hotlink_study::options::{Ethernet, Rates, Ways};
 use hotlink_study::simulate::request::{Benchmark, Network, Request};
 use hotlink_study::sizes::SizesOrLaws;
 
@@ -39,9 +39,10 @@ pub(crate) struct PacketArgs {
     /// Messages from which a node takes packets in turn.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     streams: Option<u16>,
-    /// Which of equal paths a packet takes. Default: the technology's.
-    #[arg(long, value_parser = word::<Paths>())]
-    paths: Option<Paths>,
+    /// Which of equal paths a packet takes, or how it crosses a dragonfly; several: one run for each. Default: the
+    /// technology's paths, the fabric's routing.
+    #[arg(long, value_parser = word::<Ways>(), value_delimiter = ',', value_name = "LIST")]
+    paths: Vec<Ways>,
     /// What a graph's network is (infiniband, roce, myrinet, ...), where its file does not state it.
     #[arg(long, value_name = "NAME", value_parser = technology::named)]
     pub(crate) technology: Option<&'static Technology>,
@@ -99,7 +100,7 @@ impl PacketArgs {
             capacities: self.capacities,
             packet_size: self.packet_size.map(|size| size.0),
             streams: self.streams,
-            paths: self.paths,
+            paths: self.paths.clone(),
             technology: self.technology,
             ethernet: self.ethernet,
             links: self.links,

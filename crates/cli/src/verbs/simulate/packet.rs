@@ -98,6 +98,7 @@ pub(crate) struct AllToAllArgs {
   hotlink simulate traffic --fabric ib-ndr-fat-tree2 --nodes 512 --traffic uniform --load 0.1..1.0 --size 4KiB
   hotlink simulate traffic --fabric eth-400g-leaf-spine --nodes 64 --load 0.5 --size websearch,uniform:1KiB..1MiB
   hotlink simulate traffic --fabric ib-ndr-fat-tree2 --nodes 64 --load 0.8 --size 4KiB --series 10us --json
+  hotlink simulate traffic --fabric slingshot-dragonfly --nodes 512 --traffic permutation:group-shift --paths minimal,valiant,ugal
   hotlink simulate traffic --fabric ib-ndr-fat-tree2 --nodes 80 --load 0.5 --faults plan.toml
 
 Sizes: bytes, or distributions: websearch, datamining, storage (tables of the catalog), uniform:MIN..MAX, exponential:MEAN,

@@ -32,7 +32,7 @@ pub(crate) trait Ask {
 }
 
 /// What the table for people shows of a packet simulation.
-const SHOWN: [&str; 53] = [
+const SHOWN: [&str; 54] = [
     "fabric",
     "benchmark",
     "nodes",
@@ -55,6 +55,7 @@ const SHOWN: [&str; 53] = [
     "rank_b",
     "times_median",
     "traffic",
+    "paths",
     "load",
     "resource",
     "utilisation",

@@ -4,7 +4,7 @@ use super::super::loggp::is_calibrated;
 use super::super::pairs::Sharing;
 use super::{Benchmark, Request, input};
 use crate::cell::{Cell, Offered, ProgramBench, Streamed, What};
-use crate::options::{SendMode, Side, Stack};
+use crate::options::{SendMode, Side, Stack, Ways};
 use crate::sizes::Law;
 use crate::{Error, benchmarks, is_graph, sort};
 use hotlink_bench::is::Class;
@@ -89,7 +89,7 @@ impl Request {
                             // The size told is that of a rank's keys.
                             let size = class.keys() * size_of::<u32>() as u64 / u64::from(nodes);
                             let programs = self.programs.of(nodes, &bench, &[None]);
-                            cells.extend(programs.into_iter().map(|what| self.cell(fabric, nodes, size, what)));
+                            cells.extend(programs.into_iter().flat_map(|what| self.by_ways(fabric, nodes, size, what)));
                         }
                     }
                 }
@@ -255,7 +255,7 @@ impl Request {
             for &nodes in &nodes {
                 for &size in &self.sizes {
                     let what = what(fabric, nodes)?;
-                    cells.extend(what.into_iter().map(|what| self.cell(fabric, nodes, size, what)));
+                    cells.extend(what.into_iter().flat_map(|what| self.by_ways(fabric, nodes, size, what)));
                 }
             }
         }
@@ -272,7 +272,8 @@ impl Request {
         let of = |fabric| nodes.iter().map(move |&nodes| (fabric, nodes));
         let pairs = self.fabrics.iter().flat_map(of);
         let cells = pairs
-            .flat_map(|(fabric, nodes)| what(nodes).into_iter().map(move |what| self.cell(fabric, nodes, size, what)));
+            .flat_map(|(fabric, nodes)| what(nodes).into_iter().map(move |what| (fabric, nodes, what)))
+            .flat_map(|(fabric, nodes, what)| self.by_ways(fabric, nodes, size, what));
         self.packet_size()?;
         Ok(cells.collect())
     }
@@ -285,13 +286,26 @@ impl Request {
         }
     }
 
-    fn cell(&self, fabric: &str, nodes: u32, size: u64, what: What) -> Cell {
+    /// A cell for each of the ways asked for.
+    fn by_ways(&self, fabric: &str, nodes: u32, size: u64, what: What) -> Vec<Cell> {
+        let ways: Vec<Option<Ways>> = self.network.paths.iter().copied().map(Some).collect();
+        let ways = if ways.is_empty() { vec![None] } else { ways };
+        ways.into_iter().map(|ways| self.cell(fabric, nodes, size, what.clone(), ways)).collect()
+    }
+
+    fn cell(&self, fabric: &str, nodes: u32, size: u64, what: What, ways: Option<Ways>) -> Cell {
+        let (paths, routes) = match ways {
+            None => (None, None),
+            Some(Ways::Equal(paths)) => (Some(paths), None),
+            Some(Ways::Routed(routes)) => (None, Some(routes)),
+        };
         let network = &self.network;
         Cell {
             capacities: network.capacities,
             packet_size: self.packet_size().ok().flatten(),
             streams: network.streams,
-            paths: network.paths,
+            paths,
+            routes,
             technology: self.technology(fabric),
             ethernet: network.ethernet,
             links: network.links,

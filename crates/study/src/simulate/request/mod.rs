@@ -22,7 +22,7 @@ use super::goal::Goal;
 use super::programs::Programs;
 use crate::cell::Offered;
 use crate::inputs::Vary;
-use crate::options::{ClassName, Ethernet, Order, Paths, Rates, SendMode, Side, Spin, Stack};
+use crate::options::{ClassName, Ethernet, Order, Rates, SendMode, Side, Spin, Stack, Ways};
 use crate::{Error, Source, Watch, is_graph};
 use hotlink_bench::{Calls, Direction, Kernel, Record, Which};
 use hotlink_fabric::technology::Technology;
@@ -63,8 +63,8 @@ pub struct Network {
     pub packet_size: Option<u64>,
     /// Concurrent messages of a node, which are served in turn.
     pub streams: Option<u16>,
-    /// How equal paths are chosen; by default as the technology does.
-    pub paths: Option<Paths>,
+    /// How equal paths are chosen, and how a dragonfly is crossed; by default as the fabric does.
+    pub paths: Vec<Ways>,
     /// What a graph's network is, where its file does not state it.
     pub technology: Option<&'static Technology>,
     /// What Ethernet does when a buffer fills.
@@ -174,7 +174,7 @@ impl Network {
             capacities: Rates::Measured,
             packet_size: None,
             streams: None,
-            paths: None,
+            paths: Vec::new(),
             technology: None,
             ethernet: Ethernet::Pause,
             links: false,
