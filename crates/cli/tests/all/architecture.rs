@@ -48,6 +48,7 @@ fn dependencies_point_one_way() {
         ("event", &["fabric"]),
         ("fuzz", &["fabric", "port", "message"]),
         ("schedule", &[]),
+        ("transport", &[]),
         ("loggp", &["fabric", "port", "event", "schedule"]),
         ("sim", &["fabric", "port", "event", "memory", "schedule"]),
         ("memory", &["fabric"]),
@@ -131,6 +132,7 @@ const LIBRARIES: &[&str] = &[
     "results",
     "sweep",
     "schedule",
+    "transport",
     "workloads",
 ];
 

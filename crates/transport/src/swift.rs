@@ -1,0 +1,85 @@
+//! Swift (Kumar et al., SIGCOMM 2020): the delay of each packet against a target; additive increase below it, a cut in
+//! proportion to the excess above it, at most once a round trip.
+//!
+//! The target is the idle round trip and what is allowed beyond; the paper's scaling of the target by hops is in the idle
+//! round trip, its scaling by flows is left out. A window below one packet paces packets.
+
+use crate::{Ack, Allowance, Path, Transport, put};
+
+/// Its numbers, by the paper's names.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameters {
+    /// Delay beyond the idle round trip that is aimed at, in picoseconds.
+    pub target_ps: f64,
+    /// ai: packets that a window grows by in a round trip.
+    pub additive: f64,
+    /// beta: share of the excess by which it is cut.
+    pub decrease: f64,
+    /// max_mdf: most of it that is cut at once.
+    pub most_cut: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    /// In packets.
+    window: f64,
+    most: f64,
+    packet: f64,
+    base_ps: f64,
+    rtt_ps: f64,
+    cut_ps: Option<u64>,
+}
+
+/// Least window, in packets: one packet in a thousand round trips.
+const LEAST: f64 = 0.001;
+
+/// All flows.
+#[derive(Clone, Debug)]
+pub struct Swift {
+    of: Parameters,
+    flows: Vec<Flow>,
+}
+
+impl Swift {
+    /// None yet.
+    pub fn new(of: Parameters) -> Swift {
+        Swift { of, flows: Vec::new() }
+    }
+}
+
+impl Transport for Swift {
+    fn open(&mut self, flow: u32, path: &Path) {
+        let base_ps = path.base_rtt_ps as f64;
+        // What fills the port for the target's delay: more can only wait.
+        let most = (path.rate * (base_ps + self.of.target_ps) / 1e12 / path.packet).max(1.0);
+        let window = (path.rate * base_ps / 1e12 / path.packet).max(1.0);
+        let state = Flow { window, most, packet: path.packet, base_ps, rtt_ps: base_ps, cut_ps: None };
+        put(&mut self.flows, flow, state);
+    }
+
+    fn sent(&mut self, _flow: u32, _bytes: u32, _now_ps: u64) {}
+
+    fn heard(&mut self, flow: u32, ack: &Ack) {
+        let of = self.of;
+        let f = &mut self.flows[flow as usize];
+        let (delay, target) = (ack.rtt_ps as f64, f.base_ps + of.target_ps);
+        let packets = f64::from(ack.bytes) / f.packet;
+        f.rtt_ps = delay;
+        if delay < target {
+            f.window += of.additive * packets * if f.window >= 1.0 { 1.0 / f.window } else { 1.0 };
+        } else if f.cut_ps.is_none_or(|last| ack.now_ps - last >= ack.rtt_ps) {
+            f.window *= (1.0 - of.decrease * (delay - target) / delay).max(1.0 - of.most_cut);
+            f.cut_ps = Some(ack.now_ps);
+        }
+        f.window = f.window.clamp(LEAST, f.most);
+    }
+
+    fn allowance(&mut self, flow: u32, _now_ps: u64) -> Allowance {
+        let f = &self.flows[flow as usize];
+        match f.window >= 1.0 {
+            true => Allowance { window: f.window * f.packet, rate: f64::INFINITY },
+            // One packet at a time, so far apart that they make the window in a round trip.
+            false => Allowance { window: f.packet, rate: f.window * f.packet / (f.rtt_ps / 1e12) },
+        }
+    }
+}

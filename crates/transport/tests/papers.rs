@@ -1,0 +1,263 @@
+//! The transports against step traces and fixed points worked out from their papers, with a bottleneck of this test's own:
+//! nothing here knows the simulator.
+
+use hotlink_transport::dcqcn::{self, Dcqcn};
+use hotlink_transport::nscc::{self, Nscc};
+use hotlink_transport::swift::{self, Swift};
+use hotlink_transport::{Ack, Path, Transport};
+
+const US: u64 = 1_000_000;
+/// 100 Gbit/s in bytes per second.
+const LINE: f64 = 12.5e9;
+const PACKET: f64 = 4096.0;
+
+fn path(base_us: u64) -> Path {
+    Path { base_rtt_ps: base_us * US, rate: LINE, packet: PACKET, now_ps: 0 }
+}
+
+fn ack(now_ps: u64, rtt_ps: u64, marked: bool) -> Ack {
+    Ack { now_ps, arrived_ps: now_ps.saturating_sub(US), rtt_ps, bytes: PACKET as u32, marked }
+}
+
+/// Zhu et al. 2015, Fig. 14 and s4: g 1/256, N 50 us, K and T 55 us, B 10 MB, F 5, R_AI 40 Mbit/s.
+fn dcqcn() -> dcqcn::Parameters {
+    dcqcn::Parameters {
+        gain: 1.0 / 256.0,
+        notify_ps: 50 * US,
+        estimate_ps: 55 * US,
+        increase_ps: 55 * US,
+        increase_bytes: 10e6,
+        fast: 5,
+        additive: 5e6,
+        hyper: 50e6,
+        least: 5e6,
+    }
+}
+
+fn close(a: f64, b: f64) {
+    assert!((a / b - 1.0).abs() < 1e-9, "{a} is not {b}");
+}
+
+#[test]
+fn dcqcn_cuts_by_half_the_estimate_and_recovers_by_halves_of_the_distance() {
+    let mut all = Dcqcn::new(dcqcn());
+    all.open(0, &path(10));
+    close(all.allowance(0, 0).rate, LINE);
+    // The first notification finds alpha = 1: half. Alpha stays (1 - g) + g.
+    all.heard(0, &ack(100 * US, 12 * US, true));
+    close(all.allowance(0, 100 * US).rate, LINE / 2.0);
+    close(all.alpha(0), 1.0);
+    // A mark 10 us later is within N: no notification.
+    all.heard(0, &ack(110 * US, 12 * US, true));
+    close(all.allowance(0, 110 * US).rate, LINE / 2.0);
+    // 55 us without one: alpha falls by g, and the first of five recoveries takes half of the way back.
+    close(all.allowance(0, 155 * US).rate, LINE * 0.75);
+    close(all.alpha(0), 255.0 / 256.0);
+    // After n steps the distance is 2^-(n+1).
+    for n in 2..=5 {
+        close(all.allowance(0, (100 + 55 * n) * US).rate, LINE * (1.0 - 0.5f64.powi(n as i32 + 1)));
+    }
+    // The second notification: alpha is (1-g)^5, then grows by g (1 - alpha).
+    let before = all.allowance(0, 380 * US).rate;
+    let alpha = (255.0f64 / 256.0).powi(5);
+    close(all.alpha(0), alpha);
+    all.heard(0, &ack(380 * US, 12 * US, true));
+    close(all.allowance(0, 380 * US).rate, before * (1.0 - alpha / 2.0));
+    close(all.alpha(0), alpha * 255.0 / 256.0 + 1.0 / 256.0);
+    // Its target is the rate before it: five halvings lead there, then R_AI at a time.
+    let target = before;
+    let after = before * (1.0 - alpha / 2.0);
+    close(all.allowance(0, (380 + 5 * 55) * US).rate, target - (target - after) / 32.0);
+    let sixth = target + 5e6;
+    close(all.allowance(0, (380 + 6 * 55) * US).rate, (sixth + target - (target - after) / 32.0) / 2.0);
+}
+
+#[test]
+fn dcqcn_counts_bytes_beside_time_and_hurries_where_both_are_past_recovery() {
+    let mut all = Dcqcn::new(dcqcn::Parameters { additive: 1e6, ..dcqcn() });
+    all.open(0, &path(10));
+    for cut in 0..20u64 {
+        all.heard(0, &ack((1 + 60 * cut) * US, 12 * US, true));
+    }
+    let start = (1 + 60 * 19) * US;
+    let mut rate = all.allowance(0, start).rate;
+    // Six byte counters at once: five recoveries towards the target, then one additive step.
+    let mut target = None;
+    for round in 1..=6 {
+        all.sent(0, 10_000_000, start + round);
+        let next = all.allowance(0, start + round).rate;
+        let aim = *target.get_or_insert(2.0 * next - rate);
+        let aim = if round == 6 { aim + 1e6 } else { aim };
+        close(next, f64::midpoint(rate, aim));
+        rate = next;
+    }
+    // Six timers as well: times and rounds are both 6, one past F: the sixth adds R_HAI.
+    let aim = target.expect("set") + 1e6;
+    for time in 1..=6u64 {
+        let next = all.allowance(0, start + 55 * US * time).rate;
+        // While only the bytes are past F, R_AI is added each time; at the sixth both are.
+        let added = if time < 6 { 1e6 * time as f64 } else { 5e6 + 50e6 };
+        close(next, f64::midpoint(rate, aim + added));
+        rate = next;
+    }
+}
+
+fn swift() -> swift::Parameters {
+    swift::Parameters { target_ps: 15e6, additive: 1.0, decrease: 0.8, most_cut: 0.5 }
+}
+
+#[test]
+fn swift_grows_by_a_packet_a_round_trip_and_cuts_in_proportion_once_a_round_trip() {
+    let mut all = Swift::new(swift());
+    // 12.5 GB/s x 10 us = 125 kB: 30.5 packets.
+    all.open(0, &path(10));
+    let window = |all: &mut Swift| all.allowance(0, 0).window / PACKET;
+    let mut expected = 125_000.0 / PACKET;
+    close(window(&mut all), expected);
+    for n in 0..40 {
+        all.heard(0, &ack((20 + n) * US, 12 * US, false));
+        expected += 1.0 / expected;
+        close(window(&mut all), expected);
+    }
+    // Delay 40 us, target 25 us: 1 - 0.8 x 15/40 = 0.7; a second one within the round trip changes nothing.
+    all.heard(0, &ack(100 * US, 40 * US, false));
+    close(window(&mut all), 0.7 * expected);
+    all.heard(0, &ack(120 * US, 40 * US, false));
+    close(window(&mut all), 0.7 * expected);
+    // Far too long: max_mdf, no more.
+    all.heard(0, &ack(1000 * US, 500 * US, false));
+    close(window(&mut all), 0.35 * expected);
+    // Below one packet the window paces: W packets in a round trip.
+    for n in 0..10 {
+        all.heard(0, &ack((2000 + 600 * n) * US, 500 * US, false));
+    }
+    let below = 0.35 * expected * 0.5f64.powi(10);
+    let allowed = all.allowance(0, 0);
+    close(allowed.window, PACKET);
+    close(allowed.rate, below * PACKET / 500e-6);
+}
+
+fn nscc() -> nscc::Parameters {
+    nscc::Parameters { target_ps: 6e6, decrease: 0.8, weight: 0.0125, idle_ps: 1e6 }
+}
+
+#[test]
+fn nscc_follows_its_four_quadrants() {
+    let mut all = Nscc::new(nscc());
+    // The reference network: 150 kB fill it, so that every constant scales by 1; windows begin at 1.5 of it.
+    all.open(0, &path(12));
+    let window = |all: &mut Nscc| all.allowance(0, 0).window;
+    close(window(&mut all), 225_000.0);
+    // A mark below the target: nothing.
+    let before = window(&mut all);
+    all.heard(0, &ack(US, 15 * US, true));
+    close(window(&mut all), before);
+    // Mean delays of marked packets 30 us late: m += 0.0125 (30 - m), from 0.0125 x 3; the first cut comes when m passes 6.
+    let mut mean = 0.0125 * 3.0;
+    let mut now = 2 * US;
+    while mean <= 6.0 {
+        let before = window(&mut all);
+        mean += 0.0125 * (30.0 - mean);
+        all.heard(0, &ack(now, 42 * US, true));
+        now += 1000;
+        if mean <= 6.0 {
+            // Growth takes effect every eight packets: eta alone, and no more than the largest window.
+            close(window(&mut all), before.max(225_000.0));
+        }
+    }
+    close(window(&mut all), 225_000.0 * (1.0 - 0.8 * (mean - 6.0) / mean));
+    // Not again within a round trip, but for eta at every eighth packet.
+    let cut = window(&mut all);
+    all.heard(0, &ack(now, 42 * US, true));
+    assert!(window(&mut all) - cut <= 0.15 * PACKET + 1.0);
+    // Unmarked and late: fair increase, 5 packets' bytes for a window acknowledged, told once in eight packets.
+    let mut flows = Nscc::new(nscc());
+    flows.open(0, &path(12));
+    for n in 0..200 {
+        flows.heard(0, &ack(1000 * US * n + 500 * US, 400 * US, true));
+        flows.heard(0, &ack(1000 * US * (n + 1), 400 * US, true));
+    }
+    let least = flows.allowance(0, 0).window;
+    assert!(least < 3.0 * PACKET, "{least}");
+    let (start, fresh) = (10_000_000 * US, flows.allowance(0, 0).window);
+    let mut expected = fresh;
+    let mut growth = 0.0;
+    // The round trip since the last adjustment is long over: each acknowledgement adjusts.
+    for n in 0..5u64 {
+        flows.heard(0, &ack(start + n * 20 * US, 20 * US, false));
+        growth += 5.0 * PACKET * PACKET;
+        expected += growth / expected + 0.15 * PACKET;
+        growth = 0.0;
+        close(flows.allowance(0, 0).window, expected);
+    }
+    // Unmarked, 3 us of 6: alpha = 4 x 0.5 x packet / 6 us a byte, and fair increase.
+    flows.heard(0, &ack(start + 200 * US, 15 * US, false));
+    let alpha = 4.0 * 0.5 * PACKET / 6e6;
+    expected += (alpha * PACKET * 3e6 + 5.0 * PACKET * PACKET) / expected + 0.15 * PACKET;
+    close(flows.allowance(0, 0).window, expected);
+}
+
+/// Flows over one queue, in steps of a microsecond, with feedback a round trip late: the queue's delay at the end, each
+/// flow's share of what was sent in the second half, and how much of the link that was.
+fn bottleneck(all: &mut dyn Transport, flows: u32, base_us: u64, mark_bytes: f64) -> (f64, Vec<f64>, f64) {
+    (0..flows).for_each(|flow| all.open(flow, &path(base_us)));
+    let steps = 40_000u64;
+    let mut queue = 0.0;
+    let mut in_flight = vec![0.0; flows as usize];
+    let mut owed = vec![0.0; flows as usize];
+    let mut sent = vec![0.0; flows as usize];
+    // Acknowledgements by the step in which they come back: flow, round trip, mark.
+    let mut back: Vec<Vec<(u32, u64, bool)>> = vec![Vec::new(); steps as usize + 20_000];
+    let mut delays = 0.0;
+    for step in 0..steps {
+        let now = step * US;
+        for (flow, rtt_ps, marked) in std::mem::take(&mut back[step as usize]) {
+            in_flight[flow as usize] -= PACKET;
+            all.heard(flow, &ack(now, rtt_ps, marked));
+        }
+        for turn in 0..flows {
+            let flow = ((u64::from(turn) + step) % u64::from(flows)) as usize;
+            let allowed = all.allowance(flow as u32, now);
+            owed[flow] = (owed[flow] + allowed.rate.min(LINE) * 1e-6).min(4.0 * PACKET);
+            while owed[flow] >= PACKET && (in_flight[flow] + PACKET <= allowed.window || in_flight[flow] == 0.0) {
+                owed[flow] -= PACKET;
+                in_flight[flow] += PACKET;
+                all.sent(flow as u32, PACKET as u32, now);
+                let waits_us = (queue / LINE * 1e6) as u64;
+                let rtt_us = base_us + waits_us;
+                let marked = queue > mark_bytes;
+                queue += PACKET;
+                if let Some(place) = back.get_mut((step + rtt_us.max(1)) as usize) {
+                    place.push((flow as u32, rtt_us * US, marked));
+                }
+                if step > steps / 2 {
+                    sent[flow] += PACKET;
+                }
+            }
+        }
+        queue = (queue - LINE * 1e-6f64).max(0.0);
+        if step > steps / 2 {
+            delays += queue / LINE * 1e6;
+        }
+    }
+    let total: f64 = sent.iter().sum();
+    let shares = sent.iter().map(|bytes| bytes / total * f64::from(flows)).collect();
+    (delays / (steps / 2) as f64, shares, total / (LINE * 1e-6 * (steps / 2) as f64))
+}
+
+/// Swift's delay stays about the target whatever the number of flows, DCQCN and NSCC keep a queue; all fill the link and
+/// share it about evenly.
+#[test]
+fn flows_share_a_link_and_hold_the_queue_where_their_papers_say() {
+    for flows in [2, 8] {
+        let (delay, shares, used) = bottleneck(&mut Swift::new(swift()), flows, 10, f64::INFINITY);
+        assert!((5.0..20.0).contains(&delay), "Swift, {flows} flows: {delay} us of a target of 15");
+        assert!(used > 0.95 && shares.iter().all(|share| (0.5..1.5).contains(share)), "Swift: {used} {shares:?}");
+        let (delay, shares, used) = bottleneck(&mut Nscc::new(nscc()), flows, 12, 37_500.0);
+        assert!((1.0..24.0).contains(&delay), "NSCC, {flows} flows: {delay} us of a target of 6");
+        assert!(used > 0.9 && shares.iter().all(|share| (0.5..1.5).contains(share)), "NSCC: {used} {shares:?}");
+        let (delay, shares, used) = bottleneck(&mut Dcqcn::new(dcqcn()), flows, 10, 200_000.0);
+        assert!(delay < 100.0, "DCQCN, {flows} flows: {delay} us");
+        assert!(used > 0.8 && shares.iter().all(|share| (0.4..1.6).contains(share)), "DCQCN: {used} {shares:?}");
+    }
+}
