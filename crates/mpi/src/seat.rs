@@ -38,6 +38,7 @@ pub(crate) fn enter() -> Done<World> {
     let own = Communicator::new(comm.view(&[comm.rank()], 1)?, 1, Rc::new(Group::new(vec![comm.rank()])), None, fatal);
     *world.name.borrow_mut() = "MPI_COMM_WORLD".to_owned();
     *own.name.borrow_mut() = "MPI_COMM_SELF".to_owned();
+    let effort = crate::process::effort::Effort::asked(comm.rank())?;
     Ok(World {
         all: Everything::of(&comm),
         comm,
@@ -48,6 +49,7 @@ pub(crate) fn enter() -> Done<World> {
         buffered: RefCell::default(),
         attached: Cell::new(None),
         provided: Cell::new(c::MPI_THREAD_SINGLE),
+        effort,
     })
 }
 
@@ -69,6 +71,14 @@ pub(crate) fn seconds() -> f64 {
     // SAFETY: the struct is the call's to fill.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+/// Nanoseconds for which the system had this thread on a processor.
+pub(crate) fn computed() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the struct is the call's to fill.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// The name of a rank's machine: this one's, or a node's of a simulated fabric.

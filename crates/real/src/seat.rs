@@ -78,6 +78,12 @@ impl Seat {
             door.pass();
         }
     }
+    /// The program has computed for so many picoseconds, which takes that long on a simulated fabric.
+    pub fn computes(&mut self, ps: u64) {
+        if let Seat::Fabric(door) = self {
+            door.compute(Work::Fixed(Time(ps)));
+        }
+    }
     /// Names a piece of the program's memory; gives the name, and where in it the piece begins.
     ///
     /// # Safety

@@ -17,6 +17,7 @@ mod measure;
 mod new;
 mod plot;
 mod question;
+mod record;
 mod report;
 mod reproduce;
 mod run;
@@ -151,6 +152,8 @@ pub(crate) enum Verb {
     Schema(schema::Args),
     /// An MPI program on ranks of this machine, over this project's MPI library with the standard ABI.
     Run(run::Args),
+    /// What each rank of an MPI program computes between its calls, for runs on simulated fabrics.
+    Record(record::Args),
     /// What is missing on this machine, and how to get it.
     Doctor(doctor::Args),
 }
@@ -178,6 +181,7 @@ impl Verb {
             Verb::Schema(args) => schema::run(args, output),
             Verb::Doctor(args) => doctor::run(args, output),
             Verb::Run(args) => run::run(args, output),
+            Verb::Record(args) => record::run(args, output),
             Verb::New(args) => {
                 new::run(args, output);
                 Ok(())

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 mod simulated;
 
+pub(super) use simulated::RECORDED;
+
 /// The name by which programs ask for the library.
 const LIBRARY: &str = "libmpi_abi.so.1";
 
@@ -32,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FABRIC", conflicts_with_all = ["via", "bind"])]
     on: Option<String>,
     #[command(flatten)]
-    files: simulated::Files,
+    also: simulated::Also,
     /// Mark each line of output with its rank.
     #[arg(long)]
     tag_output: bool,
@@ -77,6 +79,16 @@ impl Carrier {
     }
 }
 
+/// Variables by which the program finds the library.
+pub(super) fn with_library(given: Option<&Path>) -> Result<Vec<(String, OsString)>, Failure> {
+    let mut path = folder(given)?.into_os_string();
+    if let Some(others) = std::env::var_os("LD_LIBRARY_PATH").filter(|others| !others.is_empty()) {
+        path.push(":");
+        path.push(others);
+    }
+    Ok(vec![("LD_LIBRARY_PATH".to_owned(), path)])
+}
+
 /// The folder of the library, which must have the name that programs ask for.
 fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
     let beside = || std::env::current_exe().ok()?.parent().map(|folder| folder.join(LIBRARY));
@@ -97,13 +109,8 @@ fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
 
 /// What it prints is the program's own: nothing of ours is added to it, but a simulated run's report.
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    let mut path = folder(args.library.as_deref())?.into_os_string();
-    if let Some(others) = std::env::var_os("LD_LIBRARY_PATH").filter(|others| !others.is_empty()) {
-        path.push(":");
-        path.push(others);
-    }
     let command = args.command.clone();
-    let mut variables = vec![("LD_LIBRARY_PATH".to_owned(), path)];
+    let mut variables = with_library(args.library.as_deref())?;
     if let Some(via) = args.via {
         variables.push(("HOTLINK_VIA".to_owned(), via.via().name().into()));
     }
@@ -114,7 +121,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let apart = args.on.is_some() && output.format() != Format::Table;
     let job = Job { command, ranks, variables, tags, errors_alone: apart };
     match &args.on {
-        Some(fabric) => match simulated::run(job, fabric, &args.files, output)? {
+        Some(fabric) => match simulated::run(job, fabric, &args.also, output)? {
             Some(end) => told(end),
             None => Ok(()),
         },
@@ -123,7 +130,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 }
 
 /// What the job's end comes to.
-fn told(end: JobEnd) -> Result<(), Failure> {
+pub(super) fn told(end: JobEnd) -> Result<(), Failure> {
     match end.failed {
         None => Ok(()),
         Some(why) => {

@@ -6,6 +6,7 @@ use crate::generated::constants as c;
 use crate::memory;
 use crate::pointer::{Address, Out, TextOut};
 use crate::process::Process;
+use crate::process::effort;
 use crate::process::gate;
 use crate::process::handler::tell;
 use crate::seat;
@@ -55,6 +56,9 @@ pub(crate) fn finalize(p: &Process) -> Done {
     world.world.attributes.clear(c::MPI_COMM_WORLD)?;
     world.block_on(world.comm.flush());
     world.block_on(world.comm.barrier())?;
+    if let Some(effort) = &world.effort {
+        effort.end(world.comm.rank())?;
+    }
     p.finalized.set(true);
     world.comm.with_port(hotlink_port::Port::close);
     Ok(())
@@ -130,6 +134,9 @@ pub(crate) fn get_address(_p: &Process, location: Address, address: Out<i64>) ->
 
 /// Seconds of a clock that all ranks of a machine share.
 pub(crate) fn wtime() -> f64 {
+    if effort::is_on() {
+        gate::call("MPI_Wtime", gate::Of::Nothing, |_| Ok(()));
+    }
     seat::seconds()
 }
 

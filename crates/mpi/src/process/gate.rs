@@ -4,7 +4,7 @@
 use crate::abi::Handle;
 use crate::failure::{Done, fail};
 use crate::generated::constants as c;
-use crate::process::Process;
+use crate::process::{Process, effort};
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
 use std::sync::OnceLock;
@@ -152,9 +152,18 @@ pub(crate) fn attend(work: fn(&Process) -> bool) {
 /// A call of the standard: its error code.
 #[inline(always)]
 pub(crate) fn call(name: &'static str, of: Of, work: impl FnOnce(&Process) -> Done) -> c_int {
-    with(|process| match work(process) {
-        Ok(()) => c::MPI_SUCCESS,
-        Err(failure) => process.judge(name, of, &failure),
+    with(|process| {
+        if effort::is_on() {
+            process.computed_until(name);
+        }
+        let code = match work(process) {
+            Ok(()) => c::MPI_SUCCESS,
+            Err(failure) => process.judge(name, of, &failure),
+        };
+        if effort::is_on() {
+            process.computes();
+        }
+        code
     })
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod attribute;
 pub(crate) mod buffer;
 pub(crate) mod callback;
 pub(crate) mod communicator;
+pub(crate) mod effort;
 pub(crate) mod gate;
 pub(crate) mod handler;
 pub(crate) mod reduction;
@@ -20,6 +21,7 @@ use crate::memory::Everything;
 use crate::process::attribute::Key;
 use crate::process::buffer::Staged;
 use crate::process::communicator::{Communicator, Numbers};
+use crate::process::effort::Effort;
 use crate::process::handler::Handler;
 use crate::process::reduction::Operator;
 use crate::process::request::{Pending, Task};
@@ -65,6 +67,8 @@ pub(crate) struct World {
     /// The program's buffer for such sends: where and how long.
     pub(crate) attached: Cell<Option<(usize, u64)>>,
     pub(crate) provided: Cell<c_int>,
+    /// What the program computes, where anybody wants to know.
+    pub(crate) effort: Option<Effort>,
 }
 
 /// See the module.

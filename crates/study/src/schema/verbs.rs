@@ -50,7 +50,12 @@ pub const VERBS: &[Records] = &[
         form: Form::Open,
         own: &[&[
             key("program", Text, "", "The program and its arguments"),
-            key("compute_time", Text, "", "What computing between calls costs: none"),
+            key(
+                "compute_time",
+                Text,
+                "",
+                "What computing between calls costs: none, a factor of this machine's time, or a record",
+            ),
             key(
                 "bound_elapsed_us",
                 Number,

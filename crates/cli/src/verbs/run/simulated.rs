@@ -7,14 +7,22 @@ use hotlink_real::{Job, JobEnd, stay_on};
 use hotlink_seats::{Office, Spent};
 use hotlink_study::{recorded_on_fabric, text::figure, timeline};
 use std::cell::RefCell;
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Instant;
 
-/// What is written beside the report.
+/// How a record of what ranks compute begins.
+pub(crate) const RECORDED: &str = "hotlink-compute/1";
+
+/// How the program computes, and what is written beside the report.
 #[derive(clap::Args)]
-pub(super) struct Files {
+pub(super) struct Also {
+    /// What computing between calls costs (with --on): none, this factor of the processor time that it takes here, or what
+    /// `hotlink record` wrote to a file [default: none].
+    #[arg(long, value_name = "none|FACTOR|FILE", requires = "on")]
+    compute_time: Option<String>,
     /// Write what every rank's port does as a timeline (with --on): Chrome trace events, which Perfetto opens.
     #[arg(long, value_name = "FILE", requires = "on")]
     trace: Option<PathBuf>,
@@ -32,11 +40,13 @@ fn with_absent(failure: Failure, absent: &[u32]) -> Failure {
 }
 
 /// Runs the job's processes on the ranks of a simulated fabric. Gives the job's end if that is what is to be told.
-pub(super) fn run(mut job: Job, fabric: &str, files: &Files, output: &mut Output) -> Result<Option<JobEnd>, Failure> {
+pub(super) fn run(mut job: Job, fabric: &str, also: &Also, output: &mut Output) -> Result<Option<JobEnd>, Failure> {
     let begun = Instant::now();
     let start = |error: std::io::Error| Failure::Input(error.to_string());
     let office = Office::new(job.ranks).map_err(start)?;
     job.variables.extend(office.variables().map_err(start)?);
+    let compute = also.compute_time.as_deref().unwrap_or("none");
+    job.variables.extend(computing(compute, job.ranks)?);
     // Processes and simulator take turns: on one core a turn is far shorter than between two.
     stay_on(std::process::id());
     let (ranks, ended) = (job.ranks, office.on_end());
@@ -51,7 +61,7 @@ pub(super) fn run(mut job: Job, fabric: &str, files: &Files, output: &mut Output
             end
         }));
     });
-    let simulated = recorded_on_fabric(fabric, ranks, &office, files.trace.is_some());
+    let simulated = recorded_on_fabric(fabric, ranks, &office, also.trace.is_some());
     office.halt();
     let end = running.take().map(|job| job.join().unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into())));
     let end = end.transpose().map_err(start)?;
@@ -67,19 +77,49 @@ pub(super) fn run(mut job: Job, fabric: &str, files: &Files, output: &mut Output
         return Err(Failure::Check(why));
     }
     let ran = simulated.map_err(|failure| with_absent(failure, &office.absent()))?;
-    if let Some(path) = &files.trace {
+    if let Some(path) = &also.trace {
         write(path, &timeline::chrome(&[(format!("{} on {fabric}", command.join(" ")), ran.seen)]))?;
     }
-    if let Some(path) = &files.matrix {
+    if let Some(path) = &also.matrix {
         write(path, &matrix(&office))?;
     }
-    let record = ran.record.with("program", command.join(" ")).with("compute_time", "none");
+    let record = ran.record.with("program", command.join(" ")).with("compute_time", compute);
     let record = with_ranks(record, &office.spent()).with("wall_s", begun.elapsed().as_secs_f64());
     match output.format() {
         Format::Table => eprint!("{}", report(&record)),
         _ => output.push(record),
     }
     Ok(None)
+}
+
+/// The variable by which the library hears what computing costs.
+fn computing(word: &str, ranks: u32) -> Result<Option<(String, OsString)>, Failure> {
+    let wrong = |what: String| Err(Failure::Input(what));
+    let value = match word.parse::<f64>() {
+        _ if word == "none" => return Ok(None),
+        Ok(factor) if factor >= 0.0 && factor.is_finite() => format!("factor:{factor}").into(),
+        Ok(factor) => return wrong(format!("--compute-time {factor}: a factor must be at least 0")),
+        Err(_) => {
+            let file = Path::new(word);
+            let Ok(text) = std::fs::read_to_string(file) else {
+                let allowed = "allowed are none, a factor, and a file that `hotlink record` wrote";
+                return wrong(format!("--compute-time {word}: {allowed}"));
+            };
+            let first = text.lines().next().unwrap_or_default();
+            let known = first.strip_prefix(RECORDED).and_then(|ranks| ranks.trim().parse::<u32>().ok());
+            match known {
+                None => return wrong(format!("{word}:1: a record of `hotlink record` begins with `{RECORDED} RANKS`")),
+                Some(known) if known != ranks => {
+                    return wrong(format!("{word}:1: a record of {known} ranks, and -n is {ranks}"));
+                }
+                Some(_) => {}
+            }
+            let mut value = OsString::from("record:");
+            value.push(file.canonicalize().map_err(|error| Failure::Input(format!("{word}: {error}")))?);
+            value
+        }
+    };
+    Ok(Some(("HOTLINK_COMPUTE".to_owned(), value)))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {

@@ -1,0 +1,163 @@
+//! What the program computes between its calls. On a simulated fabric it takes as long as here times a factor, or as long as
+//! was recorded once; natively it is recorded for that.
+
+use crate::failure::{Done, failure};
+use crate::generated::constants as c;
+use crate::process::Process;
+use crate::process::handler::tell;
+use hotlink_message::Comm;
+use hotlink_real::Seat;
+use std::cell::{Cell, RefCell};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// `factor:1.5`, or `record:FILE` of all ranks' times.
+const COMPUTE: &str = "HOTLINK_COMPUTE";
+/// The file of this rank's times, its number added.
+const RECORD: &str = "HOTLINK_RECORD";
+
+static ON: AtomicBool = AtomicBool::new(false);
+
+/// Whether any of this is asked for.
+#[inline(always)]
+pub(crate) fn is_on() -> bool {
+    ON.load(Ordering::Relaxed)
+}
+
+/// Where times come from, or go to.
+enum Source {
+    Factor(f64),
+    /// Nanoseconds before each call, and how many calls were made.
+    Replay(Vec<u64>, usize),
+    Record(PathBuf, Vec<u64>),
+}
+
+/// See the module.
+pub(crate) struct Effort {
+    source: RefCell<Source>,
+    /// When the last call ended, on this thread's clock in nanoseconds.
+    since: Cell<u64>,
+    /// Computed since the last call that counts.
+    spent: Cell<u64>,
+    /// Calls within calls, of callbacks.
+    depth: Cell<u32>,
+}
+
+/// Calls that programs repeat as often as it takes, so that their number says nothing: what is computed between them counts
+/// for the next other call.
+fn is_repeated(name: &str) -> bool {
+    let words = ["MPI_Test", "MPI_Iprobe", "MPI_Improbe", "MPI_Request_get_status"];
+    words.iter().any(|word| name.starts_with(word))
+}
+
+impl Effort {
+    /// What the environment asks for.
+    pub(crate) fn asked(rank: u32) -> Done<Option<Effort>> {
+        let wrong = |what: String| failure(c::MPI_ERR_OTHER, what);
+        let source = match (std::env::var(COMPUTE), std::env::var(RECORD)) {
+            (Err(_), Err(_)) => return Ok(None),
+            (Err(_), Ok(path)) => Source::Record(PathBuf::from(format!("{path}.{rank}")), Vec::new()),
+            (Ok(word), _) => {
+                match (word.strip_prefix("factor:").map(str::parse::<f64>), word.strip_prefix("record:")) {
+                    (Some(Ok(factor)), _) if factor >= 0.0 && factor.is_finite() => Source::Factor(factor),
+                    (_, Some(path)) => {
+                        let text = std::fs::read_to_string(path).map_err(|error| wrong(format!("{path}: {error}")))?;
+                        let times =
+                            recorded(&text, rank).ok_or_else(|| wrong(format!("{path}: no times of rank {rank}")))?;
+                        Source::Replay(times, 0)
+                    }
+                    _ => return Err(wrong(format!("{COMPUTE}={word}: allowed are factor:NUMBER and record:FILE"))),
+                }
+            }
+        };
+        ON.store(true, Ordering::Relaxed);
+        let since = Cell::new(crate::seat::computed());
+        Ok(Some(Effort { source: RefCell::new(source), since, spent: Cell::new(0), depth: Cell::new(1) }))
+    }
+    fn enter(&self, name: &str, comm: &Comm<Seat>) {
+        if self.depth.replace(self.depth.get() + 1) > 0 {
+            return;
+        }
+        self.spent.set(self.spent.get() + crate::seat::computed().saturating_sub(self.since.get()));
+        if is_repeated(name) {
+            return;
+        }
+        let spent = self.spent.take();
+        let due = match &mut *self.source.borrow_mut() {
+            Source::Factor(factor) => (spent as f64 * *factor * 1e3) as u64,
+            Source::Replay(times, next) => {
+                let due = times.get(*next).copied().unwrap_or(0) * 1000;
+                *next += 1;
+                due
+            }
+            Source::Record(_, times) => {
+                times.push(spent);
+                return;
+            }
+        };
+        comm.with_port(|port| port.computes(due));
+    }
+    fn leave(&self) {
+        let depth = self.depth.get().saturating_sub(1);
+        self.depth.set(depth);
+        if depth == 0 {
+            self.since.set(crate::seat::computed());
+        }
+    }
+    /// The program has left the library.
+    pub(crate) fn end(&self, rank: u32) -> Done {
+        match &*self.source.borrow() {
+            Source::Record(path, times) => {
+                let text: String = times.iter().map(|ns| format!("{ns}\n")).collect();
+                std::fs::write(path, text)
+                    .map_err(|error| failure(c::MPI_ERR_OTHER, format!("{}: {error}", path.display())))
+            }
+            Source::Replay(times, made) if *made != times.len() => {
+                let (made, known) = (made, times.len());
+                tell(&format!("hotlink: rank {rank}: {made} calls where {known} were recorded\n"));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The times of a rank in a record: a line a rank, numbers in order, after a line that says what it is.
+fn recorded(text: &str, rank: u32) -> Option<Vec<u64>> {
+    let line = text.lines().nth(rank as usize + 1)?;
+    line.split_whitespace().map(|word| word.parse().ok()).collect()
+}
+
+impl Process {
+    /// A call begins: what was computed before it is over.
+    #[cold]
+    pub(crate) fn computed_until(&self, name: &str) {
+        if let Ok(world) = self.world()
+            && let Some(effort) = &world.effort
+        {
+            effort.enter(name, &world.comm);
+        }
+    }
+    /// A call ends.
+    #[cold]
+    pub(crate) fn computes(&self) {
+        if let Ok(world) = self.world()
+            && let Some(effort) = &world.effort
+        {
+            effort.leave();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rank_reads_its_line() {
+        let text = "hotlink-compute/1 2\n1 2 3\n\n";
+        assert_eq!(recorded(text, 0), Some(vec![1, 2, 3]));
+        assert_eq!((recorded(text, 1), recorded(text, 2)), (Some(vec![]), None));
+        assert!(is_repeated("MPI_Testall") && !is_repeated("MPI_Wtime"));
+    }
+}
