@@ -22,6 +22,8 @@ pub struct ShortestPaths {
     /// Per channel: packets cross channels in ascending rank only (up before down, dimension before dimension). Empty where
     /// any order is allowed.
     rank: Vec<u8>,
+    /// Phases of a packet: one more than the greatest rank.
+    phases: u8,
     /// Channels that enter vertex v are `entering[start[v]..start[v + 1]]`.
     entering: Vec<Channel>,
     start: Vec<u32>,
@@ -41,14 +43,14 @@ impl ShortestPaths {
         let all_have_homes = network.node_iter().all(|node| attachment.has_home(node));
         let first = if all_have_homes { network.nodes } else { 0 };
         let rows = std::iter::repeat_with(OnceLock::new).take(attachment.homes.len()).collect();
-        ShortestPaths { single, rank: Vec::new(), entering, start, first, rows }
+        ShortestPaths { single, rank: Vec::new(), phases: 1, entering, start, first, rows }
     }
 
     /// The shortest paths that never climb after a descent. Up is towards a higher tier where tiers have levels, else
     /// towards the root of a breadth-first tree (the device with most channels, lowest number first); then towards the
     /// lower number. No cycle of channels can then wait for each other.
     pub fn up_down(network: &Network, attachment: &Attachment, shape: &Shape) -> ShortestPaths {
-        let mut paths = ShortestPaths::shortest(network, attachment, false);
+        let paths = ShortestPaths::shortest(network, attachment, false);
         let depth = match shape {
             Shape::Tiers(tiers) if tiers.iter().any(|tier| tier.level > 0) => {
                 let top = tiers.iter().map(|tier| tier.level).max().unwrap_or(0);
@@ -61,8 +63,8 @@ impl ShortestPaths {
             _ => breadth_first_depth(network),
         };
         let key = |v: Vertex| (depth[v.0 as usize], v);
-        paths.rank = network.from.iter().zip(&network.to).map(|(&from, &to)| u8::from(key(to) >= key(from))).collect();
-        paths
+        let rank = network.from.iter().zip(&network.to).map(|(&from, &to)| u8::from(key(to) >= key(from))).collect();
+        paths.ranked(rank)
     }
 
     /// Whether there is one path for each destination.
@@ -72,12 +74,17 @@ impl ShortestPaths {
 
     /// All shortest paths in the order of the network's dimensions.
     pub fn ordered(network: &Network, attachment: &Attachment) -> ShortestPaths {
-        ShortestPaths { rank: network.order.clone(), ..ShortestPaths::shortest(network, attachment, false) }
+        ShortestPaths::shortest(network, attachment, false).ranked(network.order.clone())
+    }
+
+    fn ranked(self, rank: Vec<u8>) -> ShortestPaths {
+        let phases = rank.iter().max().map_or(1, |most| most + 1);
+        ShortestPaths { rank, phases, ..self }
     }
 
     /// Phases of a packet: the rank of the channel crossed last, 0 at first.
     pub fn phases(&self) -> u8 {
-        self.rank.iter().max().map_or(1, |most| most + 1)
+        self.phases
     }
 
     /// Phase after crossing `channel` in `phase`; `None` if that is not allowed.
