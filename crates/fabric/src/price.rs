@@ -112,10 +112,18 @@ impl PriceList {
     }
 
     /// This list with the items of `own` in place of its items of the same name; name, title and date become those of
-    /// `own`. In another currency nothing of this list can stay.
+    /// `own`. In another currency no price of this list can stay. What an item does not state of power and length, which
+    /// are no prices, stays that of this list.
     pub fn overridden_by(self, own: PriceList) -> PriceList {
+        let with_rest = |(name, item): (String, PriceItem)| {
+            let known = self.items.get(&name);
+            let power = item.power.or_else(|| known.and_then(|known| known.power));
+            let length = item.length.clone().or_else(|| known.and_then(|known| known.length.clone()));
+            (name, PriceItem { power, length, ..item })
+        };
+        let replaced: Vec<(String, PriceItem)> = own.items.into_iter().map(with_rest).collect();
         let mut items = if self.currency == own.currency { self.items } else { BTreeMap::new() };
-        items.extend(own.items);
+        items.extend(replaced);
         PriceList { items, ..own }
     }
 
@@ -128,25 +136,27 @@ impl PriceList {
         let (mut lines, mut included) = (Vec::new(), BTreeMap::new());
         let (mut sums, mut power) = ([Money(0); 3], Some([0.0; 3]));
         for (&kind, &count) in inventory.pieces.iter().filter(|(_, count)| **count > 0) {
-            let Some(name) = prices.items.get(&kind) else {
+            let bought = prices.of(kind, count);
+            if bought.is_empty() {
                 included.insert(kind, count);
-                continue;
-            };
-            let item = self.items.get(name).ok_or_else(|| self.no_item(name))?;
-            let each = item.price.value;
-            let watts = power.zip(item.power);
-            power = watts.map(|(sum, one)| std::array::from_fn(|k| sum[k] + count as f64 * one[k]));
-            let of_all = |one: Money| {
-                let cents = i64::try_from(count).ok().and_then(|count| one.0.checked_mul(count));
-                cents.map(Money).ok_or_else(too_large)
-            };
-            let all = [of_all(each)?, of_all(item.low.unwrap_or(each))?, of_all(item.high.unwrap_or(each))?];
-            for (sum, part) in sums.iter_mut().zip(all) {
-                *sum = Money(sum.0.checked_add(part.0).ok_or_else(too_large)?);
             }
-            let [total, low, high] = all;
-            let (item, title, status) = (name.clone(), item.title.clone(), item.price.status);
-            lines.push(BillLine { kind, item, title, count, each, total, range: [low, high], status });
+            for (name, count) in bought {
+                let item = self.items.get(name).ok_or_else(|| self.no_item(name))?;
+                let each = item.price.value;
+                let watts = power.zip(item.power);
+                power = watts.map(|(sum, one)| std::array::from_fn(|k| sum[k] + count as f64 * one[k]));
+                let of_all = |one: Money| {
+                    let cents = i64::try_from(count).ok().and_then(|count| one.0.checked_mul(count));
+                    cents.map(Money).ok_or_else(too_large)
+                };
+                let all = [of_all(each)?, of_all(item.low.unwrap_or(each))?, of_all(item.high.unwrap_or(each))?];
+                for (sum, part) in sums.iter_mut().zip(all) {
+                    *sum = Money(sum.0.checked_add(part.0).ok_or_else(too_large)?);
+                }
+                let [total, low, high] = all;
+                let (item, title, status) = (name.clone(), item.title.clone(), item.price.status);
+                lines.push(BillLine { kind, item, title, count, each, total, range: [low, high], status });
+            }
         }
         let weakest = lines.iter().map(|line| line.status).max();
         Ok(Bill {

@@ -166,6 +166,35 @@ pub struct PriceRef {
     pub list: String,
     /// Item of the list by kind; a kind without item costs nothing of its own (a NIC's price may hold its cable).
     pub items: BTreeMap<ItemKind, String>,
+    /// Pieces that are bought as another item.
+    pub short: Option<Short>,
+}
+
+/// Of some kinds of cable the short ones: so many pieces of the kind, or all if there are fewer, are this item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Short {
+    /// Item of the list.
+    pub item: String,
+    /// Pieces by kind.
+    pub pieces: BTreeMap<ItemKind, u32>,
+}
+
+impl PriceRef {
+    /// Every item that is bought.
+    pub fn bought(&self) -> impl Iterator<Item = &String> {
+        self.items.values().chain(self.short.iter().map(|short| &short.item))
+    }
+
+    /// What `count` pieces of a kind are bought as; nothing where the kind has no price of its own.
+    pub fn of(&self, kind: ItemKind, count: u64) -> Vec<(&String, u64)> {
+        let Some(item) = self.items.get(&kind) else { return Vec::new() };
+        let short = self.short.iter().filter_map(|short| Some((&short.item, u64::from(*short.pieces.get(&kind)?))));
+        let short = short.map(|(item, pieces)| (item, pieces.min(count)));
+        let mut all: Vec<(&String, u64)> = short.collect();
+        all.push((item, count - all.iter().map(|(_, pieces)| pieces).sum::<u64>()));
+        all.retain(|(_, pieces)| *pieces > 0);
+        all
+    }
 }
 
 impl FabricSpec {

@@ -9,7 +9,7 @@ use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{Library, nearest, status_name};
 use hotlink_fabric::inventory::Inventory;
-use hotlink_fabric::price::PriceList;
+use hotlink_fabric::price::{Bill, PriceList};
 use hotlink_fabric::spec::{FabricSpec, ItemKind};
 use std::path::Path;
 
@@ -37,12 +37,33 @@ impl Priced {
         Ok(Priced { source, list })
     }
 
+    /// The same prices for another fabric.
+    #[must_use]
+    pub fn of(&self, source: Source) -> Priced {
+        Priced { source, list: self.list.clone() }
+    }
+
+    /// The price list, if the fabric has one.
+    pub fn list(&self) -> Option<&PriceList> {
+        self.list.as_ref()
+    }
+
+    /// What `inventory` costs; `None`: the fabric has no prices.
+    ///
+    /// # Errors
+    /// The list lacks an item, or the sum is too large.
+    pub fn bill(&self, inventory: &Inventory) -> Result<Option<Bill>, String> {
+        let (Some(list), Some(prices)) = (&self.list, &self.source.spec().prices) else { return Ok(None) };
+        list.bill(prices, inventory).map(Some).map_err(|error| error.to_string())
+    }
+
     /// Adds what `fabric` costs.
-    fn price(&self, fabric: &Fabric, record: &mut Record) -> Result<(), String> {
-        let prices = self.source.spec().prices.as_ref();
-        let (Some(list), Some(prices)) = (&self.list, prices) else { return Ok(()) };
+    ///
+    /// # Errors
+    /// As [`Priced::bill`].
+    pub fn price(&self, fabric: &Fabric, record: &mut Record) -> Result<(), String> {
         let inventory = Inventory::of(fabric);
-        let bill = list.bill(prices, &inventory).map_err(|error| error.to_string())?;
+        let (Some(list), Some(bill)) = (&self.list, self.bill(&inventory)?) else { return Ok(()) };
         let currency = &bill.currency;
         for (kind, key) in PIECES {
             if let Some(count) = inventory.pieces.get(&kind) {
@@ -81,7 +102,7 @@ impl Priced {
 /// Refuses a list of one's own whose prices would not be used, or not all: items that nothing buys, and a list in
 /// another currency that does not hold everything that `spec` buys.
 fn check_own(list: &PriceList, own: &PriceList, spec: &FabricSpec) -> Result<(), Error> {
-    let bought: Vec<&String> = spec.prices.iter().flat_map(|prices| prices.items.values()).collect();
+    let bought: Vec<&String> = spec.prices.iter().flat_map(|prices| prices.bought()).collect();
     let missing: Vec<&str> =
         bought.iter().filter(|item| !own.items.contains_key(**item)).map(|item| item.as_str()).collect();
     if own.currency != list.currency && !missing.is_empty() {

@@ -24,7 +24,7 @@ pub use crate::sheet::{Entry, Lines, Mistake, nearest, status_name, unit};
 pub use library::{Described, Kind, Library, Listed, Loaded};
 pub use price_list::parse_price_list;
 pub use published::Claim;
-pub use read::{Parts, role_key, role_named};
+pub use read::{Parts, role_key, role_named, routing_key};
 pub use write::to_toml;
 
 use crate::spec::FabricSpec;

@@ -8,9 +8,9 @@ use super::topology::read_topology;
 use super::vocabulary::{MOST, PARAMETERS, parameter_named};
 use crate::routing::Paths;
 use crate::sheet::unit::Dimension;
-use crate::sheet::{Sheet, Table, unknown};
+use crate::sheet::{Sheet, Table, name_of, unknown};
 use crate::spec::{
-    FabricSpec, ItemKind, Origin, PacketSpec, PriceRef, ResourceSpec, Role, RoutingSpec, TopologySpec, Value,
+    FabricSpec, ItemKind, Origin, PacketSpec, PriceRef, ResourceSpec, Role, RoutingSpec, Short, TopologySpec, Value,
 };
 use crate::technology::{self, Technology};
 use crate::units::{Rate, Time};
@@ -42,6 +42,11 @@ pub(super) const ROUTINGS: &[(&str, RoutingSpec)] = &[
     ("dragonfly-valiant", RoutingSpec::DragonflyValiant),
     ("source", RoutingSpec::Source),
 ];
+
+/// What files call a routing.
+pub fn routing_key(routing: RoutingSpec) -> &'static str {
+    name_of(ROUTINGS, &routing)
+}
 
 /// The role that files call `name`.
 pub fn role_named(name: &str) -> Option<Role> {
@@ -370,19 +375,28 @@ fn read_prices(table: Table<'_>, references: &mut dyn References) -> Option<Pric
         let what = format!("price list {}", unknown(list, names.iter().map(String::as_str)));
         table.wrong("list", what, names.join(", "));
     }
+    let check = |table: &Table<'_>, key: &str, item: &String| {
+        if let Some(known) = known.as_ref().filter(|known| !known.contains(item)) {
+            let what = format!("item {}", unknown(item, known.iter().map(String::as_str)));
+            table.wrong(key, what, known.join(", "));
+        }
+    };
     let mut items = BTreeMap::new();
     for (key, kind) in ITEMS {
         let Some(item) = table.text_opt(key) else { continue };
-        if let Some(known) = &known
-            && !known.contains(&item)
-        {
-            let what = format!("item {}", unknown(&item, known.iter().map(String::as_str)));
-            table.wrong(key, what, known.join(", "));
-        }
+        check(&table, key, &item);
         items.insert(*kind, item);
     }
+    let short = table.table_opt("short").map(|short| {
+        let item = short.text("item");
+        item.iter().for_each(|item| check(&short, "item", item));
+        let count = |(key, kind): &(&str, ItemKind)| Some((*kind, short.count_opt(key, 1..=u32::MAX)?));
+        let pieces = ITEMS.iter().filter_map(count).collect();
+        short.finish();
+        item.map(|item| Short { item, pieces })
+    });
     table.finish();
-    Some(PriceRef { list: list?, items })
+    Some(PriceRef { list: list?, items, short: short.flatten() })
 }
 
 /// Refuses a topology that holds no number of nodes up to 64: what `analyze` would refuse at any size.

@@ -60,6 +60,11 @@ pub fn to_toml(spec: &FabricSpec) -> String {
         heading(&mut out, "prices");
         field(&mut out, "list", quoted(&prices.list));
         prices.items.iter().for_each(|(kind, item)| field(&mut out, name_of(ITEMS, kind), quoted(item)));
+        if let Some(short) = &prices.short {
+            heading(&mut out, "prices.short");
+            field(&mut out, "item", quoted(&short.item));
+            short.pieces.iter().for_each(|(kind, pieces)| field(&mut out, name_of(ITEMS, kind), pieces));
+        }
     }
     out
 }

@@ -105,6 +105,38 @@ fn a_users_prices_replace_those_of_the_list_and_a_missing_item_is_told() {
 }
 
 #[test]
+fn prices_of_ones_own_keep_the_power_and_length_that_they_do_not_state() {
+    let list = Library::embedded().price_list("estimate-2025").unwrap();
+    let text = "name = \"mine\"\ntitle = \"Mine\"\ncurrency = \"USD\"\ndate = \"2026-01-31\"\n[item.ndr-copper-2m]\n\
+                title = \"Cable\"\nprice = { value = 99, unit = \"USD\", source = \"quotation\", status = \"published\" }\n";
+    let own = catalog::parse_price_list("mine.toml", text).unwrap();
+    let (before, merged) = (list.clone(), list.overridden_by(own));
+    let [old, new] = [&before, &merged].map(|list| &list.items["ndr-copper-2m"]);
+    assert_eq!(new.price.value, Money(9_900));
+    assert!(new.power.is_some() && new.power == old.power && new.length.is_some() && new.length == old.length);
+}
+
+#[test]
+fn short_cables_are_another_item_of_the_list() {
+    let whole = catalog::to_toml(&catalog::load("ib-ndr-fat-tree2").unwrap());
+    let with = |item: &str| {
+        catalog::parse("f.toml", &format!("{whole}\n[prices.short]\nitem = \"{item}\"\ncable_switch = 5\n"))
+    };
+    let spec = with("ndr-copper-2m").unwrap();
+    assert_eq!(catalog::parse("f.toml", &catalog::to_toml(&spec)).unwrap().prices, spec.prices);
+    let list = Library::embedded().price_list("estimate-2025").unwrap();
+    let cables = |count: u64| {
+        let bill = list.bill(spec.prices.as_ref().unwrap(), &inventory(1, &[(ItemKind::CableSwitch, count)])).unwrap();
+        bill.lines.iter().map(|line| (line.item.clone(), line.count, line.total)).collect::<Vec<_>>()
+    };
+    let (copper, optics) = ("ndr-copper-2m".to_owned(), "ndr-optical-30m".to_owned());
+    assert_eq!(cables(7), [(copper.clone(), 5, Money(5 * 20_000)), (optics, 2, Money(2 * 160_000))]);
+    assert_eq!(cables(3), [(copper, 3, Money(3 * 20_000))], "of fewer all are short");
+    let told = format!("{:?}", with("ndr-coper-2m").unwrap_err());
+    assert!(told.contains("prices.short.item") && told.contains("did you mean"), "{told}");
+}
+
+#[test]
 fn mistakes_of_a_price_list_have_their_places() {
     let text = "name = \"x\"\ntitle = \"x\"\ncurrency = \"USD\"\ndate = \"June\"\n[item.a]\ntitle = \"A\"\n\
                 price = { value = 5, unit = \"EUR\", source = \"s\", status = \"fitted\" }\n[item.b]\ntitle = \"B\"\n\
