@@ -31,6 +31,7 @@ from hotlink.commands import (
     reproduce,
     simulate_schedule,
 )
+from hotlink.designs import design
 from hotlink.questions import analyze, compare, simulate
 from hotlink.ranks import RankError
 from hotlink.result import Record, Result
@@ -55,6 +56,7 @@ __all__ = [
     "analyze",
     "calibrate",
     "compare",
+    "design",
     "diagnose",
     "import_results",
     "load_fabric",

@@ -16,9 +16,9 @@ def main() -> int:
 
 
 def draw_beside(file: Path) -> None:
-    """Draw what a result file asks for: a picture of its own choice, or else the plots of a comparison beside it."""
+    """Draw what a result file asks for: a picture of its own choice, else those of a comparison or design beside it."""
     try:
-        from hotlink import curves, plot
+        from hotlink import curves, front, plot
     except ModuleNotFoundError as error:
         raise RuntimeError(f"plots need {error.name}: pip install matplotlib") from None
     from hotlink.result import Result
@@ -26,5 +26,7 @@ def draw_beside(file: Path) -> None:
     result = Result.load(file)
     if asked := json.loads(file.read_text(encoding="utf-8")).get("plot"):
         curves.save(result.records, Path(asked["out"]), asked["x"], asked["y"])
+    elif any(record.get("benchmark") == "design" for record in result.records):
+        front.save(result.records, file.parent)
     else:
         plot.save(result.records, file.parent)

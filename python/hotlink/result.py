@@ -158,8 +158,12 @@ class Result(Sequence[Record]):
 
         A comparison or analysis is drawn against nodes: ``quantity`` is ``bandwidth`` (the usual), ``cost`` or
         ``cost-per-MBps``. Benchmarks are drawn against what was swept, as by `curves`; ``quantity`` is then a key of
-        their records.
+        their records. A design is drawn as cost against what each node gets.
         """
+        if any(record.get("benchmark") == "design" for record in self.records):
+            from hotlink import front
+
+            return front.draw(self.records)
         if any("benchmark" in record for record in self.records):
             return self.curves(*([] if quantity is None else [quantity]))
         from hotlink import plot

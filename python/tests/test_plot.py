@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation, Text
 
-from hotlink import plot
+from hotlink import front, plot
 from hotlink.result import Record
 
 
@@ -82,3 +82,28 @@ def test_places_keep_their_distance_and_their_order() -> None:
         assert all(b - a >= 0.06 - 1e-9 for a, b in pairwise(places))
         assert min(places) >= -1e-9
         assert max(places) <= 1 + 1e-9
+
+
+def variant(name: str, hosts: int, cost: float | None, is_front: bool) -> Record:
+    return {
+        "benchmark": "design",
+        "kind": "variant",
+        "fabric": f"roce-{hosts}-{name}",
+        "technology": "roce",
+        "hosts": hosts,
+        "all_to_all_MBps": 1000.0,
+        "currency": "USD",
+        "cost_USD": cost,
+        "front": is_front,
+    }
+
+
+def test_designs_have_a_panel_for_each_size_and_name_the_front(tmp_path: Path) -> None:
+    made = [variant("a", 8, 5.0, True), variant("b", 8, 9.0, False), variant("a", 16, 8.0, True)]
+    figure = front.draw(made)
+    assert [axes.get_title(loc="left").split(":")[0] for axes in figure.axes] == ["8 hosts", "16 hosts"]
+    assert [text.get_text() for text in figure.axes[0].texts if isinstance(text, Annotation)] == ["a"]
+    assert "USD" in figure.axes[0].get_xlabel()
+    assert {file.name for file in front.save(made, tmp_path)} == {"front.png", "front.svg"}
+    with pytest.raises(ValueError, match="no record of a design has a cost"):
+        front.draw([variant("a", 8, None, True)])

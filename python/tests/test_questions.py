@@ -150,3 +150,29 @@ def test_ranks_are_measured_and_become_a_machine(tmp_path: Path) -> None:
     values = hotlink.calibrate(tmp_path / "m.json", name="here", out=tmp_path / "here.toml")
     assert len(values) > 0
     assert (tmp_path / "here.toml").exists()
+
+
+def test_design_finds_what_the_command_finds(tmp_path: Path) -> None:
+    found = hotlink.design(128, technology="infiniband", oversubscription=[1, 2], out=tmp_path / "design")
+    line = ["design", "--hosts", "128", "--technology", "infiniband", "--oversubscription", "1,2"]
+    assert list(found) == list(hotlink.run(*line))
+    variants = [record for record in found if record["kind"] == "variant"]
+    files = {file.name for file in (tmp_path / "design").glob("*.toml")}
+    assert files == {f"{record['fabric']}.toml" for record in variants}
+    compared = hotlink.compare([tmp_path / "design" / name for name in sorted(files)], 128)
+    cost = {record["fabric"]: record["cost_USD"] for record in compared if record["kind"] == "fabric"}
+    assert cost == {record["fabric"]: record["cost_USD"] for record in variants}
+
+
+def test_designs_without_a_variant_that_keeps_to_the_limits_say_which_binds() -> None:
+    found = hotlink.design(128, technology="infiniband", max_racks=1, max_power=1e6, survive={"cable": 0.1})
+    binds = {record["constraint"]: record["binds"] for record in found if record["kind"] == "constraint"}
+    assert binds == {
+        "racks at most 1": True,
+        "power at most 1000000 kW": False,
+        "after one failed cable at least 0.1": False,
+    }
+    with pytest.raises(hotlink.InputError, match="nonsense"):
+        hotlink.design(128, min_share={"nonsense": 0.5})
+    with pytest.raises(TypeError, match="no argument 'rack'"):
+        hotlink.design(128, rack=1)  # type: ignore[call-arg]

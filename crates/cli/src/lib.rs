@@ -12,7 +12,9 @@ pub mod values;
 mod verbs;
 mod words;
 
-pub use verbs::{Cells, calibrate, import_files, measure, report, reproduce, run_cell, sweep, write_comparison};
+pub use verbs::{
+    Cells, calibrate, import_files, measure, report, reproduce, run_cell, sweep, write_comparison, write_design,
+};
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser};

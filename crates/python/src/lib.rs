@@ -7,6 +7,7 @@
 mod array;
 mod carrier;
 mod comm;
+mod design;
 mod desk;
 mod job;
 mod lent;
@@ -79,6 +80,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(job::run_launched, module)?)?;
     module.add_function(wrap_pyfunction!(questions::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(questions::compare, module)?)?;
+    module.add_function(wrap_pyfunction!(design::design, module)?)?;
     module.add_function(wrap_pyfunction!(questions::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(questions::simulate_schedule, module)?)?;
     module.add_function(wrap_pyfunction!(measuring::measure, module)?)?;

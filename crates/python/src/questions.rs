@@ -65,7 +65,7 @@ impl Numbers {
 }
 
 impl Size {
-    fn bytes(&self) -> Result<u64, Error> {
+    pub(crate) fn bytes(&self) -> Result<u64, Error> {
         match self {
             Size::Bytes(bytes) => Ok(*bytes),
             Size::Text(text) => Ok(word::<Bytes>("size", text)?.0),

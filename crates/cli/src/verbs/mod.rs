@@ -9,6 +9,7 @@ mod compare;
 mod compare_runs;
 mod completion;
 mod demo;
+mod design;
 mod diagnose;
 mod doctor;
 mod fabric;
@@ -27,6 +28,7 @@ mod sweep;
 mod watching;
 
 pub use compare::write_comparison;
+pub use design::write_design;
 pub use sweep::{Cells, run_cell};
 
 use crate::face::Terminal;
@@ -120,6 +122,8 @@ pub(crate) enum Verb {
     Fabric(fabric::Args),
     /// Several fabrics: the most bandwidth per node and per dollar at each size, what limits each, crossovers.
     Compare(compare::Args),
+    /// Which network to buy: variants for so many hosts with bills of material, shares, failures, and what nothing beats.
+    Design(design::Args),
     /// Results before and after, matched: ratio of medians with its interval, regressions beyond a floor.
     CompareRuns(compare_runs::Args),
     /// Benchmarks on simulated machines.
@@ -166,6 +170,7 @@ impl Verb {
             Verb::Analyze(args) => analyze::run(args, output),
             Verb::Fabric(args) => fabric::run(args, output),
             Verb::Compare(args) => compare::run(args, output),
+            Verb::Design(args) => design::run(args, output),
             Verb::CompareRuns(args) => compare_runs::run(args, output),
             Verb::Simulate(args) => simulate::run(args, output),
             Verb::Sweep(args) => sweep::run(args, output),
@@ -198,6 +203,7 @@ impl Verb {
             | Verb::Diagnose(_)
             | Verb::Fabric(_)
             | Verb::Compare(_)
+            | Verb::Design(_)
             | Verb::Calibrate(_)
             | Verb::Reproduce(_) => false,
             _ => true,

@@ -10,6 +10,7 @@ mod command;
 mod common;
 mod compare_runs;
 mod deposit;
+mod design;
 mod golden;
 mod import;
 mod inputs;

@@ -121,6 +121,8 @@ const OF_VERBS: &[&str] = &[
     "catalog show sci-ring --why",
     "catalog check ../../catalog/parts/infiniband-qdr.toml",
     "reproduce H06",
+    "design --hosts 96 --technology infiniband --max-racks 9 --min-share permutation:shift:1=0.1 --simulate --size 4KiB",
+    "design --hosts 96 --technology roce --oversubscription 1,2 --why roce-96-fat-tree2-1to1",
 ];
 
 fn checked_all(lines: &[&str]) -> BTreeSet<&'static str> {

@@ -131,12 +131,9 @@ impl Program {
     ) -> Result<Least, String> {
         let (n, m) = (f64::from(cell.nodes), cell.size as f64);
         let bytes = match which {
-            Which::Barrier => 0.0,
-            Which::Bcast | Which::Reduce => m,
-            Which::Allreduce => 2.0 * m * (n - 1.0) / n,
             // Rank 0 sends no less than the average rank.
             Which::Alltoallv => (1..cell.nodes).map(|to| hotlink_bench::part(cell.size, 0, to) as f64).sum(),
-            Which::Allgather | Which::Alltoall | Which::Gather | Which::Scatter | Which::ReduceScatter => m * (n - 1.0),
+            _ => bytes_of_a_rank(which, n, m),
         };
         let limits = &driver.adapter().limits;
         let mut far_us: f64 = 0.0;
@@ -175,6 +172,22 @@ impl Program {
         let resource = if bytes_us > idle_us { resource } else { "latency and overheads".to_owned() };
         let is = "news from the farthest rank, or the bytes of one rank at the slowest of network and host bus, whichever is longer";
         Ok(Least { latency_us: idle_us.max(bytes_us), mbps, resource, is })
+    }
+}
+
+/// The bytes that the busiest rank of `n` sends or receives at least in a collective of `m` bytes; of parts of several
+/// lengths their mean.
+pub fn bytes_of_a_rank(which: Which, n: f64, m: f64) -> f64 {
+    match which {
+        Which::Barrier => 0.0,
+        Which::Bcast | Which::Reduce => m,
+        Which::Allreduce => 2.0 * m * (n - 1.0) / n,
+        Which::Allgather
+        | Which::Alltoall
+        | Which::Alltoallv
+        | Which::Gather
+        | Which::Scatter
+        | Which::ReduceScatter => m * (n - 1.0),
     }
 }
 

@@ -1,0 +1,244 @@
+//! What one variant is, costs and gives.
+
+use crate::floor::Plan;
+use crate::variants::Variant;
+use crate::{Request, failure};
+use hotlink_bench::{Record, Which};
+use hotlink_fabric::Fabric;
+use hotlink_fabric::catalog::{routing_key, status_name, to_toml};
+use hotlink_fabric::inventory::Inventory;
+use hotlink_fabric::routing;
+use hotlink_fabric::spec::FabricSpec;
+use hotlink_study::bound::program::bytes_of_a_rank;
+use hotlink_study::comparison::Priced;
+use hotlink_study::model::{PatternQuestion, traffic};
+use hotlink_study::options::{Paths, Rates};
+use hotlink_study::{Error, Source};
+
+/// A variant with its answers.
+pub(crate) struct Evaluated {
+    /// The variant's row.
+    pub record: Record,
+    /// Lines of its bill, its cables by length.
+    pub parts: Vec<Record>,
+    source: Source,
+    nodes: u32,
+}
+
+/// The collectives whose times are told, each with the pattern that its bytes take: all among all, or from each rank to
+/// the next in the order of the hosts.
+pub const COLLECTIVES: [(Which, &str); 6] = [
+    (Which::Alltoall, "all-to-all"),
+    (Which::Allreduce, RING),
+    (Which::Allgather, RING),
+    (Which::ReduceScatter, RING),
+    (Which::Bcast, RING),
+    (Which::Reduce, RING),
+];
+
+const RING: &str = "permutation:shift:1";
+
+/// The pattern of a collective.
+///
+/// # Errors
+/// It is none of [`COLLECTIVES`].
+pub fn collective(which: Which) -> Result<&'static str, Error> {
+    let found = COLLECTIVES.iter().find(|(known, _)| *known == which).map(|(_, pattern)| *pattern);
+    found.ok_or_else(|| {
+        let allowed: Vec<&str> = COLLECTIVES.iter().map(|(which, _)| which.name()).collect();
+        Error::Input(format!("collective {}: allowed are {}", which.name(), allowed.join(", ")))
+    })
+}
+
+/// Asks the load count and the price list about a variant.
+pub(crate) fn evaluate(variant: &Variant, priced: &Priced, request: &Request) -> Result<Evaluated, String> {
+    let floor = &request.floor;
+    let mut fabric = variant.source.build(variant.nodes)?;
+    let plan = Plan::of(&fabric, floor, variant.gpus);
+    let own = variant.source.spec();
+    let prices = own.prices.as_ref();
+    let prices = match (prices, priced.list()) {
+        (Some(prices), Some(list)) => Some(plan.items(prices, list)),
+        _ => None,
+    };
+    let source = variant.source.varied(FabricSpec { prices, ..own.clone() });
+    let priced = priced.of(source.clone());
+    let head = Record::new()
+        .with("benchmark", "design")
+        .with("kind", "variant")
+        .with("fabric", variant.name.as_str())
+        .with("technology", variant.label.as_str())
+        .with("hosts", variant.hosts)
+        .with("nodes", variant.nodes);
+    let mut record = head.clone().with("method", "load").with("topology", variant.shape.as_str());
+    if let Some(ratio) = variant.oversubscription {
+        record.set("oversubscription", ratio);
+    }
+    record.set("holds_nodes", variant.most);
+    record.set("size_B", request.size);
+    fabric.spec = source.spec().clone();
+    let fabric = bandwidths(fabric, variant.nodes, request, &mut record)?;
+    add_failures(&fabric, request, variant.gpus, &mut record)?;
+    record.set("racks", plan.racks);
+    record.set("longest_cable_m", plan.longest_m());
+    record.set("optics", plan.optics());
+    record.set("floor", floor.told());
+    // Priced as `compare` does, by the bandwidth of the exchange.
+    let mut money =
+        Record::new().with("bandwidth_per_node_MBps", record.number("all_to_all_MBps").unwrap_or(f64::INFINITY));
+    priced.price(&fabric, &mut money)?;
+    record = record.followed_by(money.without("bandwidth_per_node_MBps"));
+    let mut parts = items(&head, &priced, &fabric)?;
+    parts.extend(plan.records(&head));
+    Ok(Evaluated { record, parts, source, nodes: variant.nodes })
+}
+
+/// Most pairs whose hashed paths are followed one by one for the exchange of all with all.
+const MOST_FOLLOWED: u64 = 1 << 21;
+
+/// A pattern's question on a variant of `nodes` nodes. Where a hash chooses among equal paths and there are many pairs,
+/// what all send to all is split evenly: to follow each would take minutes. The record says which it was.
+fn question(name: &str, spec: &FabricSpec, nodes: u32, request: &Request) -> Result<PatternQuestion, String> {
+    let traffic = traffic(name)?;
+    let is_many = u64::from(nodes) * u64::from(nodes) > MOST_FOLLOWED;
+    let even = is_many && spec.paths == routing::Paths::Flow && matches!(name, "all-to-all" | "uniform");
+    Ok(PatternQuestion {
+        traffic,
+        capacities: Rates::Measured,
+        size: request.size,
+        seed: request.seed,
+        samples: request.samples,
+        hash_seeds: 0,
+        paths: even.then_some(Paths::Packet),
+    })
+}
+
+/// Adds what the patterns give.
+fn bandwidths(mut built: Fabric, nodes: u32, request: &Request, record: &mut Record) -> Result<Fabric, String> {
+    record.set("routing", routing_key(built.spec.routing));
+    record.set("paths", built.spec.paths.name());
+    let ask = |name: &str, built: Fabric| -> Result<(Record, Fabric), String> {
+        let asked = question(name, &built.spec, nodes, request).and_then(|question| question.by_load(built, &|| ()));
+        asked.map(|(answer, counted)| (answer, counted.fabric)).map_err(|why| format!("{name}: {why}"))
+    };
+    let mut rate = [None; 2];
+    let shown = [("all-to-all", "all_to_all"), ("bisection", "bisection"), ("permutation:random", "permutation")];
+    for (name, key) in shown {
+        let answer;
+        (answer, built) = ask(name, built)?;
+        let mbps = answer.number("bandwidth_per_node_MBps");
+        record.set(&format!("{key}_MBps"), mbps);
+        record.set(&format!("{key}_share"), answer.number("efficiency"));
+        match key {
+            "all_to_all" => {
+                rate[0] = mbps;
+                record.set("all_to_all_paths", answer.text("paths").unwrap_or_default());
+                record.set("limiting_resource", answer.text("limiting_resource").unwrap_or_default());
+                record.set("hot_link", answer.text("hot_link").unwrap_or_default());
+            }
+            "permutation" => {
+                for end in ["min", "max"] {
+                    let found = answer.number(&format!("{end}_bandwidth_per_node_MBps"));
+                    record.set(&format!("permutation_{end}_MBps"), found);
+                }
+                record.set("samples", request.samples);
+                record.set("seed", request.seed);
+            }
+            _ => {}
+        }
+    }
+    for limit in &request.limits {
+        let Some(name) = limit.traffic() else { continue };
+        if record.get(&limit.key("")).is_none() {
+            let answer;
+            (answer, built) = ask(name, built)?;
+            record.set(&limit.key(""), answer.number("efficiency"));
+        }
+    }
+    for &which in &request.collectives {
+        let pattern = collective(which).map_err(|error| error.to_string())?;
+        let place = usize::from(pattern == RING);
+        if rate[place].is_none() {
+            let answer;
+            (answer, built) = ask(pattern, built)?;
+            rate[place] = answer.number("bandwidth_per_node_MBps");
+        }
+        let bytes = bytes_of_a_rank(which, f64::from(nodes), request.size as f64);
+        record.set(&format!("time_{}_us", which.name().replace('-', "_")), rate[place].map(|mbps| bytes / mbps));
+    }
+    Ok(built)
+}
+
+fn add_failures(fabric: &Fabric, request: &Request, gpus: u32, record: &mut Record) -> Result<(), String> {
+    let left = failure::left(fabric, request.size)?;
+    record.set("failed_cable_share", left.after_cable);
+    record.set("failed_switch_share", left.after_switch);
+    record.set("failed_switch_hosts", left.nodes_of_switch.div_ceil(gpus));
+    Ok(())
+}
+
+/// The lines of its bill.
+fn items(head: &Record, priced: &Priced, fabric: &Fabric) -> Result<Vec<Record>, String> {
+    let inventory = Inventory::of(fabric);
+    let Some(bill) = priced.bill(&inventory)? else { return Ok(Vec::new()) };
+    let row = |line: &hotlink_fabric::price::BillLine| {
+        let currency = &bill.currency;
+        let [low, high] = line.range;
+        head.clone()
+            .with("kind", "item")
+            .with("item", line.item.as_str())
+            .with("title", line.title.as_str())
+            .with("count", line.count)
+            .with(&format!("each_{currency}"), line.each.units())
+            .with(&format!("cost_{currency}"), line.total.units())
+            .with(&format!("cost_{currency}_low"), low.units())
+            .with(&format!("cost_{currency}_high"), high.units())
+            .with("prices_status", status_name(line.status))
+    };
+    Ok(bill.lines.iter().map(row).collect())
+}
+
+impl Evaluated {
+    /// Whether nothing beats it.
+    pub fn is_on_front(&self) -> bool {
+        self.record.get("front").is_some_and(|front| front == true)
+    }
+
+    /// Its name and text as a fabric file.
+    pub fn file(&self) -> (String, String) {
+        (format!("{}.toml", self.source.name()), to_toml(self.source.spec()))
+    }
+
+    /// One random permutation, packet by packet.
+    pub fn simulated(&self, request: &Request) -> Record {
+        const SHOWN: [&str; 10] = [
+            "traffic",
+            "size_B",
+            "bandwidth_per_node_MBps",
+            "bound_bandwidth_per_node_MBps",
+            "efficiency",
+            "limiting_resource",
+            "hot_link",
+            "paths",
+            "seed",
+            "note",
+        ];
+        let text = |key: &str| self.record.text(key).unwrap_or_default().to_owned();
+        let head = Record::new()
+            .with("benchmark", "design")
+            .with("kind", "simulated")
+            .with("fabric", text("fabric"))
+            .with("technology", text("technology"))
+            .with("hosts", self.record.number("hosts").map(|hosts| hosts as u64))
+            .with("nodes", self.nodes)
+            .with("method", "packet");
+        let asked = question("permutation:random", self.source.spec(), self.nodes, request);
+        match asked.and_then(|question| question.by_packets(&self.source, self.nodes)) {
+            Ok(answer) => SHOWN.iter().fold(head, |head, &key| match answer.get(key) {
+                Some(value) => head.with(key, value.clone()),
+                None => head,
+            }),
+            Err(why) => head.with("note", why),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What one failed cable or switch costs: the exchange of all with all on the network without it.
+//!
+//! Routes are made anew over all shortest paths, before and after, so that the two differ by the failure alone. Tried are
+//! the busiest cable of each kind, and the busiest switch with hosts and without.
+
+use hotlink_fabric::Fabric;
+use hotlink_fabric::load::{Load, count};
+use hotlink_fabric::network::{Builder, Channel, Network, Node, Resource, Vertex};
+use hotlink_fabric::spec::{Capacities, FabricSpec, Role, RoutingSpec};
+use hotlink_fabric::topology::Shape;
+use hotlink_fabric::traffic::Traffic;
+
+/// What is left.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Left {
+    /// Bandwidth of each node after the worst single failure of a cable between switches, as a share; `None`: there is
+    /// no such cable.
+    pub after_cable: Option<f64>,
+    /// The same of the nodes that are left after that of a switch; `None`: no two of them are left.
+    pub after_switch: Option<f64>,
+    /// Most nodes that one switch takes with it.
+    pub nodes_of_switch: u32,
+}
+
+/// What the worst single failures leave of `fabric`.
+///
+/// # Errors
+/// The network cannot be routed over its shortest paths.
+pub fn left(fabric: &Fabric, size: u64) -> Result<Left, String> {
+    let spec = FabricSpec { routing: RoutingSpec::ShortestEcmp, ..fabric.spec.clone() };
+    let whole = assemble(&spec, fabric.network.clone())?;
+    let (before, load) = exchange(&whole, size)?;
+    let share = |damaged: Network| -> Result<f64, String> {
+        let after = assemble(&spec, damaged)?;
+        // Without a route between some pair nothing is exchanged among all.
+        Ok(exchange(&after, size).map_or(0.0, |(after, _)| after / before))
+    };
+    let mut left = Left::default();
+    for role in [Role::SwitchLink, Role::GlobalLink] {
+        let Some(cable) = busiest_cable(&whole, &load, role) else { continue };
+        let share = share(without_cable(&whole.network, cable))?;
+        left.after_cable = Some(left.after_cable.map_or(share, |least: f64| least.min(share)));
+    }
+    let hosts = nodes_of_switches(&whole);
+    left.nodes_of_switch = hosts.iter().copied().max().unwrap_or(0);
+    for has_hosts in [true, false] {
+        let Some(switch) = busiest_switch(&whole, &load, |v| (hosts[v] > 0) == has_hosts) else { continue };
+        let damaged = without_switch(&whole, switch);
+        if damaged.nodes < 2 {
+            continue;
+        }
+        let share = share(damaged)?;
+        left.after_switch = Some(left.after_switch.map_or(share, |least: f64| least.min(share)));
+    }
+    Ok(left)
+}
+
+/// The tiers' names are not needed.
+fn assemble(spec: &FabricSpec, network: Network) -> Result<Fabric, String> {
+    let nodes = network.nodes;
+    Fabric::assemble(spec, nodes, network, Shape::Tiers(Vec::new())).map_err(|error| error.to_string())
+}
+
+/// Bandwidth of each node under the exchange of all with all, and its load.
+fn exchange(fabric: &Fabric, size: u64) -> Result<(f64, Load), String> {
+    let demand = Traffic::AllToAll.demand(fabric.nodes(), 0).map_err(|error| error.to_string())?;
+    let load = count(fabric, &demand).map_err(|error| error.to_string())?;
+    Ok((load.bounds(fabric, Capacities::Measured, size).bandwidth_per_node_mbps, load))
+}
+
+fn busiest_cable(fabric: &Fabric, load: &Load, role: Role) -> Option<Channel> {
+    let network = &fabric.network;
+    let channels = (0..network.channels() as u32).map(Channel);
+    let channels = channels.filter(|&c| network.role(Resource::Channel(c)) == role);
+    // Of equals the first.
+    let busier = |a: &Channel, b: &Channel| load.channel[a.0 as usize].total_cmp(&load.channel[b.0 as usize]);
+    channels.rev().max_by(busier)
+}
+
+fn busiest_switch(fabric: &Fabric, load: &Load, fits: impl Fn(usize) -> bool) -> Option<Vertex> {
+    let network = &fabric.network;
+    let switches = (network.nodes as usize..network.vertices()).filter(|&v| network.vertex_role[v] == Role::Switch);
+    let busiest = switches.filter(|&v| fits(v)).rev().max_by(|&a, &b| load.vertex[a].total_cmp(&load.vertex[b]));
+    busiest.map(|v| Vertex(v as u32))
+}
+
+/// Of each vertex how many nodes have their only link there.
+fn nodes_of_switches(fabric: &Fabric) -> Vec<u32> {
+    let mut nodes = vec![0; fabric.network.vertices()];
+    for node in fabric.network.node_iter().filter(|&node| fabric.attachment.has_home(node)) {
+        nodes[fabric.attachment.home[node.0 as usize].0 as usize] += 1;
+    }
+    nodes
+}
+
+fn without_cable(network: &Network, cable: Channel) -> Network {
+    let gone = [Some(cable), network.reverse(cable)];
+    rebuilt(network, |_| true, |channel| !gone.contains(&Some(channel)))
+}
+
+fn without_switch(fabric: &Fabric, switch: Vertex) -> Network {
+    let is_left = |v: Vertex| {
+        let node = Node(v.0);
+        let hangs = fabric.network.is_node(v) && fabric.attachment.has_home(node);
+        v != switch && !(hangs && fabric.attachment.home[v.0 as usize] == switch)
+    };
+    rebuilt(&fabric.network, is_left, |_| true)
+}
+
+/// The network of the vertices and channels that stay.
+fn rebuilt(network: &Network, vertex: impl Fn(Vertex) -> bool, channel: impl Fn(Channel) -> bool) -> Network {
+    let vertices = || (0..network.vertices() as u32).map(Vertex);
+    let nodes = vertices().filter(|&v| network.is_node(v) && vertex(v)).count() as u32;
+    let mut builder = Builder::new(nodes);
+    let mut place = vec![None; network.vertices()];
+    let mut next_node = 0;
+    for v in vertices().filter(|&v| vertex(v)) {
+        place[v.0 as usize] = Some(if network.is_node(v) {
+            next_node += 1;
+            Vertex(next_node - 1)
+        } else {
+            builder.vertices(1, network.role(Resource::Vertex(v)))
+        });
+    }
+    for c in (0..network.channels() as u32).map(Channel).filter(|&c| channel(c)) {
+        let ends = [network.from(c), network.to(c)].map(|v| place[v.0 as usize]);
+        if let [Some(from), Some(to)] = ends {
+            builder.channel(from, to, network.role(Resource::Channel(c)));
+        }
+    }
+    builder.build()
+}

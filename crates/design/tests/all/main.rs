@@ -1,0 +1,5 @@
+//! Designs against published architectures, properties, and one small design as a golden table.
+
+mod front;
+mod published;
+mod whole;

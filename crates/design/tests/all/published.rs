@@ -1,0 +1,131 @@
+//! Counts of the generated variants against architectures that others published. The generator was written from the
+//! topologies' definitions, not from these tables.
+
+use hotlink_bench::Record;
+use hotlink_design::variants::{bases, dragonfly, hyperx, most_of_dragonfly, most_of_tree, ports};
+use hotlink_design::{Request, design};
+use hotlink_fabric::Fabric;
+use hotlink_fabric::catalog::{self, load};
+use hotlink_fabric::inventory::Inventory;
+use hotlink_fabric::spec::{ItemKind, TopologySpec};
+use hotlink_fabric::topology::hyperx::HyperX;
+use hotlink_fabric::topology::{DragonflySpec, FatTree, Rail, Shape};
+use hotlink_study::Unwatched;
+
+fn variant(hosts: u32, name: &str) -> (Record, Fabric) {
+    let request = Request {
+        hosts: vec![hosts],
+        technologies: vec!["infiniband".to_owned()],
+        collectives: Vec::new(),
+        samples: 1,
+        ..Request::default()
+    };
+    let found = design(&request, &Unwatched).unwrap();
+    let record = found.records.iter().find(|record| record.text("fabric") == Some(name)).unwrap().clone();
+    let (file, text) = found.files.iter().find(|(file, _)| *file == format!("{name}.toml")).unwrap();
+    let fabric = Fabric::build(&catalog::parse(file, text).unwrap(), hosts).unwrap();
+    (record, fabric)
+}
+
+fn tiers(fabric: &Fabric) -> Vec<u32> {
+    match &fabric.shape {
+        Shape::Tiers(tiers) => tiers.iter().map(|tier| tier.count).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// NVIDIA DGX SuperPOD reference architecture with DGX B200, "DGX SuperPOD Architecture", table of the compute fabric:
+/// leaf, spine and core switches of 64 ports, cables node to leaf, leaf to spine and spine to core, by scalable units.
+#[test]
+fn trees_have_the_switches_and_cables_of_nvidias_superpods() {
+    for (gpus, switches, between) in [
+        (512, vec![16, 8], 512),
+        (1024, vec![32, 16], 1024),
+        (2048, vec![64, 32], 2048),
+        (4096, vec![128, 128, 64], 2 * 4096),
+    ] {
+        let levels = switches.len();
+        let (record, fabric) = variant(gpus, &format!("infiniband-{gpus}-fat-tree{levels}-1to1"));
+        assert_eq!(tiers(&fabric), switches, "{gpus} GPUs");
+        assert_eq!(record.number("node_cables"), Some(f64::from(gpus)));
+        assert_eq!(record.number("switch_cables"), Some(f64::from(between)));
+        assert_eq!(record.number("all_to_all_share"), Some(1.0), "{gpus} GPUs at full bisection");
+    }
+    // Larger ones are built, not evaluated: that takes no test's time.
+    for (gpus, switches) in [(8192, [256, 256, 128]), (16_384, [512, 512, 256])] {
+        let spec = load("ib-ndr-fat-tree3").unwrap();
+        assert_eq!(tiers(&Fabric::build(&spec, gpus).unwrap()), switches);
+    }
+}
+
+/// The same table: hosts of eight GPUs whose rails are trees of their own have as many leaves and spines in all.
+#[test]
+fn rails_have_the_switches_of_nvidias_superpods() {
+    for (hosts, leaves, spines) in [(128, 32, 16), (256, 64, 32)] {
+        let (network, shape) = TopologySpec::new(Rail { gpus_per_host: 8, radix: 64 }).build(8 * hosts).unwrap();
+        let Shape::Tiers(tiers) = shape else { panic!("rails have tiers") };
+        let count = |name: &str| tiers.iter().find(|tier| tier.name == name).map(|tier| tier.count);
+        assert_eq!((count("rail leaf"), count("rail spine")), (Some(leaves), Some(spines)));
+        assert_eq!(network.nodes, 8 * hosts);
+    }
+}
+
+/// Al-Fares, Loukissas, Vahdat, "A scalable, commodity data center network architecture", SIGCOMM 2008: switches of k
+/// ports in three levels hold k^3/4 hosts with 5k^2/4 switches; with k = 48, 27,648 hosts and 2,880 switches.
+#[test]
+fn full_trees_of_three_levels_have_5k2_4_switches_and_k3_4_hosts() {
+    for k in [4, 8, 16, 48] {
+        let tree = FatTree { radix: k, levels: Some(3), oversubscription: 1.0, top_all_down: true };
+        let hosts = k * k * k / 4;
+        assert_eq!(most_of_tree(&tree, 3), u64::from(hosts));
+        let topology = TopologySpec::new(tree);
+        let (_, shape) = topology.build(hosts).unwrap();
+        let Shape::Tiers(tiers) = shape else { panic!("trees have tiers") };
+        assert_eq!(tiers.iter().map(|tier| tier.count).sum::<u32>(), 5 * k * k / 4);
+        assert!(topology.build(hosts + 1).is_err());
+    }
+}
+
+/// Kim, Dally, Scott, Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008: balanced at a = 2p = 2h;
+/// p = h = 2, a = 4 has 9 groups and 72 nodes; routers of radix 64 reach over 256K nodes.
+#[test]
+fn dragonflies_are_balanced_and_reach_what_kim_et_al_say() {
+    let of = |p, a, h| DragonflySpec { nodes_per_router: p, routers_per_group: a, global_per_router: h };
+    assert_eq!(dragonfly(7, 1.0), Some(of(2, 4, 2)));
+    assert_eq!(most_of_dragonfly(&of(2, 4, 2)), 72);
+    let largest = dragonfly(64, 1.0).unwrap();
+    assert_eq!(largest, of(16, 32, 16));
+    assert!(most_of_dragonfly(&largest) > 256 * 1024);
+    assert!(TopologySpec::new(of(2, 4, 2)).build(72).is_ok() && TopologySpec::new(of(2, 4, 2)).build(73).is_err());
+}
+
+/// De Sensi, Di Girolamo, McMahon, Roweth, Hoefler, "An in-depth analysis of the Slingshot interconnect", SC 2020: switches
+/// of 64 ports, 16 of them to nodes, in groups of 32: 545 groups and 279,040 endpoints.
+#[test]
+fn slingshots_largest_network_is_that_of_de_sensi_et_al() {
+    let base = &bases("slingshot", None).unwrap()[0];
+    assert_eq!(base.ports, 64);
+    let fly = base.source.spec().topology.get::<DragonflySpec>().unwrap().clone();
+    assert_eq!(most_of_dragonfly(&fly), 279_040);
+    assert_eq!(most_of_dragonfly(&fly) / u64::from(fly.nodes_per_router * fly.routers_per_group), 545);
+}
+
+/// Domke et al., "HyperX topology: first at-scale implementation and comparison to the fat-tree", SC 2019: 12 x 8 switches
+/// with seven nodes each, 672 nodes, 57.1 % of bisection. So many nodes at that bisection need no more switches here.
+#[test]
+fn hyperx_needs_no_more_switches_than_that_of_domke_et_al() {
+    let theirs = HyperX { extents: vec![12, 8], links: 1, nodes_per_switch: 7 };
+    let bisection = 8.0 / (2.0 * 7.0);
+    assert!((bisection - 0.571_f64).abs() < 1e-3);
+    let radix = ports(&TopologySpec::new(theirs.clone())).unwrap();
+    assert_eq!((theirs.switches(), radix), (96, 25));
+    let ours = hyperx(672, radix, 1.0 / bisection).unwrap();
+    assert!(ours.switches() <= theirs.switches(), "{ours:?}");
+    let least = f64::from(*ours.extents.iter().min().unwrap());
+    assert!(f64::from(ours.links) * least / (2.0 * f64::from(ours.nodes_per_switch)) >= bisection - 1e-9);
+    assert!(ports(&TopologySpec::new(ours.clone())).unwrap() <= radix);
+    let mut spec = load("ib-qdr-hyperx").unwrap();
+    spec.topology = TopologySpec::new(theirs.clone());
+    let pieces = Inventory::of(&Fabric::build(&spec, 672).unwrap());
+    assert_eq!(pieces.count(ItemKind::CableSwitch), theirs.switch_links());
+}

@@ -1,0 +1,164 @@
+//! Variants as fabrics: their files, their pieces, their cables, what failures leave.
+
+use hotlink_bench::Record;
+use hotlink_design::floor::Plan;
+use hotlink_design::{Floor, Request, design, failure};
+use hotlink_fabric::Fabric;
+use hotlink_fabric::catalog::{self, load};
+use hotlink_fabric::inventory::Inventory;
+use hotlink_fabric::spec::ItemKind;
+use hotlink_study::Unwatched;
+use proptest::prelude::*;
+use serde_json::Value;
+
+fn request(hosts: u32) -> Request {
+    Request {
+        hosts: vec![hosts],
+        technologies: ["infiniband", "roce", "slingshot"].map(str::to_owned).to_vec(),
+        oversubscriptions: vec![1.0, 2.0],
+        samples: 1,
+        collectives: Vec::new(),
+        ..Request::default()
+    }
+}
+
+const KINDS: [(&str, ItemKind); 5] = [
+    ("nics", ItemKind::Nic),
+    ("switches", ItemKind::Switch),
+    ("node_cables", ItemKind::CableNode),
+    ("switch_cables", ItemKind::CableSwitch),
+    ("global_cables", ItemKind::CableGlobal),
+];
+
+/// Each variant's file is read, builds for its hosts and for no more than it says, and consists of what its rows say.
+fn holds(request: &Request) {
+    let found = design(request, &Unwatched).unwrap();
+    let of = |kind: &str, name: &str| -> Vec<&Record> {
+        let is = |record: &&Record| record.text("kind") == Some(kind) && record.text("fabric") == Some(name);
+        found.records.iter().filter(is).collect()
+    };
+    assert!(!found.files.is_empty());
+    for (file, text) in &found.files {
+        let name = file.strip_suffix(".toml").unwrap();
+        let record = of("variant", name)[0];
+        let nodes = record.number("nodes").unwrap() as u32;
+        let spec = catalog::parse(file, text).unwrap();
+        let fabric = Fabric::build(&spec, nodes).unwrap();
+        let pieces = Inventory::of(&fabric);
+        for (key, kind) in KINDS {
+            assert_eq!(record.number(key).unwrap_or(0.0), pieces.count(kind) as f64, "{name}: {key}");
+        }
+        for (cable, kind) in [("node", KINDS[2].1), ("switch", KINDS[3].1), ("global", KINDS[4].1)] {
+            let rows = of("cables", name).into_iter().filter(|row| row.text("cable") == Some(cable));
+            let sum: f64 = rows.map(|row| row.number("count").unwrap()).sum();
+            assert_eq!(sum, pieces.count(kind) as f64, "{name}: {cable} cables by length");
+        }
+        let bought: f64 = of("item", name).iter().map(|row| row.number("cost_USD").unwrap()).sum();
+        let cost = |end: &str| record.number(&format!("cost_USD{end}")).unwrap();
+        assert!((bought - cost("")).abs() < 0.01, "{name}");
+        assert!(cost("_low") <= cost("") && cost("") <= cost("_high"), "{name}");
+        let counts: f64 = of("item", name).iter().map(|row| row.number("count").unwrap()).sum();
+        assert_eq!(counts, pieces.pieces.values().sum::<u64>() as f64, "{name}: each piece has a price");
+        let most = record.number("holds_nodes").unwrap() as u64;
+        assert!(most >= u64::from(nodes), "{name}");
+        if most < 20_000 {
+            assert!(Fabric::build(&spec, most as u32).is_ok(), "{name} holds {most}");
+            assert!(Fabric::build(&spec, most as u32 + 1).is_err(), "{name} holds no more than {most}");
+        }
+        for share in ["all_to_all_share", "bisection_share", "permutation_share"] {
+            let share = record.number(share).unwrap();
+            assert!(share > 0.0 && share <= 1.0 + 1e-9, "{name}: {share}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6))]
+    #[test]
+    fn variants_of_any_size_are_what_they_say(hosts in 2_u32..400) {
+        holds(&request(hosts));
+    }
+}
+
+#[test]
+fn hosts_with_gpus_have_rails() {
+    let request = Request { gpus_per_host: Some(8), technologies: vec!["infiniband".to_owned()], ..request(16) };
+    holds(&request);
+    let found = design(&request, &Unwatched).unwrap();
+    let rail = found.records.iter().find(|record| record.text("topology") == Some("rail")).unwrap();
+    assert_eq!((rail.text("fabric"), rail.number("nodes")), (Some("infiniband-16-rail"), Some(128.0)));
+    // One switch is a whole rail here: no host hangs on it alone, but nothing reaches its GPUs from other hosts.
+    assert_eq!((rail.number("switches"), rail.number("failed_switch_hosts")), (Some(8.0), Some(0.0)));
+    assert_eq!((rail.get("failed_cable_share"), rail.number("failed_switch_share")), (Some(&Value::Null), Some(0.0)));
+}
+
+/// 128 hosts on four leaves of 32, two spines: 16 links from each leaf to each spine.
+#[test]
+fn failures_cost_what_one_can_work_out() {
+    let fabric = Fabric::build(&load("ib-ndr-fat-tree2").unwrap(), 128).unwrap();
+    let left = failure::left(&fabric, 1 << 20).unwrap();
+    // Shortest paths split at each hop over ports: 31 of 32 links are left to what leaves a leaf.
+    let full = 96.0 / 127.0;
+    let after_cable = left.after_cable.unwrap();
+    assert!((31.0 / 32.0..=1.0).contains(&after_cable), "{after_cable}");
+    // A spine is half of what joins leaves; a node sends 96 of 127 messages there, at most half a link's rate each.
+    let after_spine = 0.5 / full;
+    assert!((left.after_switch.unwrap() - after_spine).abs() < 1e-9, "{left:?} {after_spine}");
+    assert_eq!(left.nodes_of_switch, 32);
+    let one = Fabric::build(&load("ib-ndr-fat-tree2").unwrap(), 64).unwrap();
+    let left = failure::left(&one, 1 << 20).unwrap();
+    assert_eq!((left.after_cable, left.after_switch, left.nodes_of_switch), (None, None, 64));
+}
+
+#[test]
+fn cables_are_as_long_as_the_floor_makes_them() {
+    let fabric = Fabric::build(&load("ib-ndr-fat-tree2").unwrap(), 128).unwrap();
+    let floor = Floor { hosts_per_rack: 32, racks_per_row: 3, ..Floor::default() };
+    let plan = Plan::of(&fabric, &floor, 1);
+    // Racks 0, 1, spines, then 3, 4 in a second row.
+    assert_eq!(plan.racks, 5);
+    let nodes = plan.cables[&ItemKind::CableNode];
+    assert_eq!((nodes.classes, nodes.longest_m), ([128, 0, 0, 0, 0], 2.0), "each leaf stands with its hosts");
+    let between = plan.cables[&ItemKind::CableSwitch];
+    // From spines in rack 2: rack 0 at 1.2 m, rack 1 at 0.6, racks 3 and 4 a row further.
+    assert_eq!((between.classes, between.copper), ([32, 96, 0, 0, 0], 32));
+    assert!((between.longest_m - (2.0 + 3.0 + 1.2)).abs() < 1e-9, "{between:?}");
+    assert_eq!(plan.optics(), 2 * 96);
+    // Bought so: copper for hosts, and for the 32 that it reaches.
+    let prices = fabric.spec.prices.as_ref().unwrap();
+    let list = catalog::Library::embedded().price_list(&prices.list).unwrap();
+    let bill = list.bill(&plan.items(prices, &list), &Inventory::of(&fabric)).unwrap();
+    let lines: Vec<(&str, u64)> = bill.lines.iter().map(|line| (line.item.as_str(), line.count)).collect();
+    let expected =
+        [("ndr-nic", 128), ("ndr-switch", 6), ("ndr-copper-2m", 128), ("ndr-copper-2m", 32), ("ndr-optical-30m", 96)];
+    assert_eq!(lines, expected);
+}
+
+/// A change of the models or of the generator shows here, as one of the table below.
+#[test]
+fn a_small_design_is_as_it_was() {
+    let request = Request { oversubscriptions: vec![1.0], ..request(128) };
+    let found = design(&request, &Unwatched).unwrap();
+    let row = |record: &Record| {
+        let number = |key: &str| record.number(key).map_or("-".to_owned(), hotlink_study::text::figure);
+        let keys = [
+            "switches",
+            "switch_cables",
+            "global_cables",
+            "optics",
+            "racks",
+            "cost_USD",
+            "power_kW",
+            "all_to_all_share",
+            "bisection_share",
+            "permutation_share",
+            "failed_cable_share",
+            "failed_switch_share",
+        ];
+        let numbers: Vec<String> = keys.into_iter().map(number).collect();
+        format!("{} {}", record.text("fabric").unwrap(), numbers.join(" "))
+    };
+    let variants = found.records.iter().filter(|record| record.text("kind") == Some("variant"));
+    let table: Vec<String> = variants.map(row).collect();
+    assert_eq!(table, include_str!("golden.txt").lines().collect::<Vec<_>>(), "\n{}\n", table.join("\n"));
+}

@@ -1,0 +1,105 @@
+//! Which network to buy, asked by values.
+
+use crate::questions::{Numbers, Size, told, wrong};
+use hotlink_design::{COLLECTIVES, Floor, Limit, Request};
+use hotlink_study::Unwatched;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+
+/// What `design` takes.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Asked {
+    hosts: Numbers,
+    technology: Vec<String>,
+    oversubscription: Vec<f64>,
+    gpus_per_host: Option<u32>,
+    prices: Option<PathBuf>,
+    max_cost: Option<f64>,
+    max_power: Option<f64>,
+    max_racks: Option<f64>,
+    max_cable: Option<f64>,
+    min_share: Vec<(String, f64)>,
+    survive: Vec<(String, f64)>,
+    hosts_per_rack: Option<u32>,
+    switches_per_rack: Option<u32>,
+    racks_per_row: Option<u32>,
+    rack_width: Option<f64>,
+    row_pitch: Option<f64>,
+    slack: Option<f64>,
+    copper_reach: Option<f64>,
+    collective: Vec<String>,
+    size: Size,
+    samples: u64,
+    seed: u64,
+    simulate: bool,
+    why: Option<String>,
+    out: Option<PathBuf>,
+}
+
+impl Asked {
+    fn limits(&self) -> Result<Vec<Limit>, hotlink_study::Error> {
+        let most = |name: &str, value: Option<f64>, limit: fn(f64) -> Limit| {
+            let checked = |value: f64| Limit::most(&value.to_string()).map(limit).map_err(|what| wrong(name, &what));
+            value.map(checked).transpose()
+        };
+        let most = [
+            most("max_cost", self.max_cost, Limit::Cost)?,
+            most("max_power", self.max_power, Limit::Power)?,
+            most("max_racks", self.max_racks, Limit::Racks)?,
+            most("max_cable", self.max_cable, Limit::Cable)?,
+        ];
+        let mut limits: Vec<Limit> = most.into_iter().flatten().collect();
+        for (pattern, share) in &self.min_share {
+            limits.push(Limit::share(&format!("{pattern}={share}")).map_err(|what| wrong("min_share", &what))?);
+        }
+        for (part, share) in &self.survive {
+            limits.push(Limit::survive(&format!("{part}={share}")).map_err(|what| wrong("survive", &what))?);
+        }
+        Ok(limits)
+    }
+
+    fn request(&self) -> Result<Request, hotlink_study::Error> {
+        let usual = Floor::default();
+        let which = |name: &String| {
+            let found = COLLECTIVES.iter().map(|(which, _)| *which).find(|which| which.name() == name);
+            let allowed = || COLLECTIVES.iter().map(|(which, _)| which.name()).collect::<Vec<_>>().join(", ");
+            found.ok_or_else(|| wrong("collective", &format!("`{name}`: allowed are {}", allowed())))
+        };
+        Ok(Request {
+            hosts: self.hosts.list_of("hosts")?,
+            gpus_per_host: self.gpus_per_host,
+            technologies: self.technology.clone(),
+            oversubscriptions: self.oversubscription.clone(),
+            prices: self.prices.clone(),
+            floor: Floor {
+                hosts_per_rack: self.hosts_per_rack.unwrap_or(usual.hosts_per_rack),
+                switches_per_rack: self.switches_per_rack.unwrap_or(usual.switches_per_rack),
+                racks_per_row: self.racks_per_row.unwrap_or(usual.racks_per_row),
+                rack_width_m: self.rack_width.unwrap_or(usual.rack_width_m),
+                row_pitch_m: self.row_pitch.unwrap_or(usual.row_pitch_m),
+                slack_m: self.slack.unwrap_or(usual.slack_m),
+                copper_m: self.copper_reach.unwrap_or(usual.copper_m),
+            },
+            limits: self.limits()?,
+            collectives: self.collective.iter().map(which).collect::<Result<_, _>>()?,
+            size: self.size.bytes()?,
+            samples: self.samples,
+            seed: self.seed,
+            simulate: self.simulate,
+            why: self.why.clone(),
+        })
+    }
+}
+
+/// Variants for so many hosts, and those that nothing beats.
+#[pyfunction]
+pub(crate) fn design(py: Python<'_>, asked: Asked) -> PyResult<String> {
+    told(py, || {
+        let found = hotlink_design::design(&asked.request()?, &Unwatched)?;
+        if let Some(folder) = &asked.out {
+            hotlink_cli::write_design(&found, folder)?;
+        }
+        Ok(found.records)
+    })
+}
