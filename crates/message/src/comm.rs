@@ -39,6 +39,8 @@ pub struct Comm<P: Port> {
     sent: Result<Status, Error>,
     /// Times that a waiting program looks for a message before it gives way to what else runs in its process.
     pub(crate) patience: u32,
+    /// Something else runs in its process now: it looks once. Shared by all views.
+    pub(crate) others: Rc<Cell<bool>>,
     /// What memory is given where none is asked for, and how it is aligned.
     memory: Kind,
     align: Align,
@@ -60,6 +62,7 @@ impl<P: Port> Clone for Comm<P> {
             forced: self.forced.clone(),
             segment: self.segment.clone(),
             ran: self.ran.clone(),
+            others: self.others.clone(),
             ..*self
         }
     }
@@ -86,6 +89,7 @@ impl<P: Port> Comm<P> {
             call: 0,
             sent: Ok(Status { from: rank, tag: 0, bytes: 0 }),
             patience: if limits.real_time { 64 } else { 1 },
+            others: Rc::default(),
             limits,
             memory,
             align,
@@ -189,6 +193,10 @@ impl<P: Port> Comm<P> {
     pub fn on_revoked(&self, callback: impl FnMut(Key) + 'static) {
         *self.revoked.borrow_mut() = Some(Box::new(callback));
     }
+    #[inline(always)]
+    pub(crate) fn patience(&self) -> u32 {
+        if self.others.get() { 1 } else { self.patience }
+    }
     /// Makes some progress; whether any was possible.
     #[inline]
     pub(crate) fn step(&self) -> bool {
@@ -243,7 +251,7 @@ impl<P: Port> Comm<P> {
         }
         loop {
             let mut looks = 0;
-            while looks < self.patience {
+            while looks < self.patience() {
                 match self.look_for(id) {
                     Look::Over(result) => return result,
                     Look::Something => {}
@@ -302,7 +310,7 @@ impl<P: Port> Comm<P> {
         }
         self.engine.borrow_mut().settle(span.bytes());
         let id = 'begun: loop {
-            for _ in 0..self.patience {
+            for _ in 0..self.patience() {
                 let mut engine = self.engine.borrow_mut();
                 match engine.recv_now(&pattern, &span) {
                     Direct::Done(result) => return result,

@@ -81,6 +81,10 @@ impl<P: Port> Comm<P> {
         }
         any
     }
+    /// Whether a waiting program gives way at each look, since something else runs in its process.
+    pub fn give_way(&self, others: bool) {
+        self.others.set(others);
+    }
     /// There is nothing to do now: the port may rest for a moment.
     pub fn rest_briefly(&self) {
         self.with_port(|port| port.idle(Time::MAX));

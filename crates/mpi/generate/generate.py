@@ -197,7 +197,10 @@ def main():
                 other = sibling[1][index][0] if alike else None
                 passed.append(wrapped(kind, rust, other))
         of = next((f"Of::{kind[4:]}({'r#' if a in WORDS else ''}{a})" for kind, a in parameters
-                   if kind in ("MPI_Comm", "MPI_Win")), "Of::Nothing")
+                   if kind in ("MPI_Comm", "MPI_Win", "MPI_Session")), None) or next(
+            (f"Of::{kind[4:-2]}(if {a}.is_null() {{ 0 }} else {{ *{a} }})" for kind, a in parameters
+             if kind in ("MPI_Comm *", "MPI_Win *", "MPI_Session *")
+             and re.search(r"_(free|disconnect|finalize)$", name)), "Of::Nothing")
         if re.search(r"_toint$", name):
             there[face], body = "names", f"{parameters[0][1]} as c_int"
         elif re.search(r"_fromint$", name):

@@ -4,21 +4,24 @@
 use crate::failure::{Done, failure};
 use crate::generated::constants as c;
 use crate::memory::Everything;
-use crate::process::World;
 use crate::process::communicator::{Communicator, Numbers};
+use crate::process::gate;
+use crate::process::{Process, World};
 use hotlink_message::Comm;
 use hotlink_real::{Seat, Via};
 use hotlink_standard::Group;
 use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
 use std::rc::Rc;
+use std::sync::OnceLock;
 
 /// Names a transport: shm, tcp or mixed.
 const VIA: &str = "HOTLINK_VIA";
 /// Set to `core`, each rank stays on a core of its own.
 const BIND: &str = "HOTLINK_BIND";
-/// Numbers of communicators that are always there: all ranks, and each rank alone.
-const ALWAYS: u32 = 2;
+/// Numbers of communicators that are always there: all ranks, and each rank alone, with two for each.
+const ALWAYS: u32 = 4;
+const OWN: u32 = 2;
 
 /// Finds the other ranks.
 pub(crate) fn enter() -> Done<World> {
@@ -35,7 +38,8 @@ pub(crate) fn enter() -> Done<World> {
     let fatal = c::MPI_ERRORS_ARE_FATAL;
     let everybody = Rc::new(Group::new((0..comm.ranks()).collect()));
     let world = Communicator::new(comm.clone(), 0, everybody, None, fatal);
-    let own = Communicator::new(comm.view(&[comm.rank()], 1)?, 1, Rc::new(Group::new(vec![comm.rank()])), None, fatal);
+    let own =
+        Communicator::new(comm.view(&[comm.rank()], OWN)?, OWN, Rc::new(Group::new(vec![comm.rank()])), None, fatal);
     *world.name.borrow_mut() = "MPI_COMM_WORLD".to_owned();
     *own.name.borrow_mut() = "MPI_COMM_SELF".to_owned();
     let effort = crate::process::effort::Effort::asked(comm.rank())?;
@@ -45,12 +49,26 @@ pub(crate) fn enter() -> Done<World> {
         world: Rc::new(world),
         own: Rc::new(own),
         numbers: Rc::new(Numbers::from(ALWAYS)),
+        partitioned: Cell::new(0),
         tasks: RefCell::default(),
         buffered: RefCell::default(),
         attached: Cell::new(None),
         provided: Cell::new(c::MPI_THREAD_SINGLE),
         effort,
     })
+}
+
+/// From now on `work` is done when the process ends by itself.
+pub(crate) fn at_exit(work: fn(&Process)) {
+    static WORK: OnceLock<fn(&Process)> = OnceLock::new();
+    extern "C" fn depart() {
+        if let Some(work) = WORK.get() {
+            gate::at_end(work);
+        }
+    }
+    WORK.get_or_init(|| work);
+    // SAFETY: a function that stays, registered once.
+    unsafe { libc::atexit(depart) };
 }
 
 /// Ends this process at once, with what it has printed.

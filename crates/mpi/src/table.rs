@@ -36,6 +36,10 @@ impl<T: Clone> Table<T> {
         let slots = self.slots.borrow();
         slots.objects.len() == slots.vacant.len()
     }
+    /// All that handles stand for.
+    pub(crate) fn all(&self) -> Vec<T> {
+        self.slots.borrow().objects.iter().flatten().cloned().collect()
+    }
     fn index(&self, handle: Handle) -> Option<usize> {
         (handle >> BITS == self.kind).then_some(handle & ((1 << BITS) - 1))
     }

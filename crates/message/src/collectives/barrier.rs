@@ -58,7 +58,7 @@ impl<P: Port> Comm<P> {
     ) -> Result<(), Error> {
         loop {
             let mut looks = 0;
-            while looks < self.patience {
+            while looks < self.patience() {
                 let mut engine = self.engine.borrow_mut();
                 let any = engine.progress();
                 if !engine.revoked.is_empty() {

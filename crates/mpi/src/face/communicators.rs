@@ -156,6 +156,11 @@ pub(crate) fn comm_create(p: &Process, comm: Handle, group: Handle, newcomm: Out
     Ok(())
 }
 
+/// The number of messages apart from those of all ranks, for calls of two groups.
+pub(crate) fn split_number(world: &crate::process::World) -> u32 {
+    world.world.number + 1
+}
+
 /// Only the group's ranks call it: they agree on messages of their own, told apart by the program's tag.
 pub(crate) fn comm_create_group(p: &Process, comm: Handle, group: Handle, tag: c_int, newcomm: Out<Handle>) -> Done {
     let (world, old, group) = (p.world()?, p.intracomm(comm)?, p.group(group)?);
@@ -227,12 +232,16 @@ pub(crate) fn comm_split_type(
     comm: Handle,
     split_type: c_int,
     key: c_int,
-    _info: Handle,
+    info: Handle,
     newcomm: Out<Handle>,
 ) -> Done {
     let old = p.intracomm(comm)?;
+    let shared = ("mpi_hw_resource_type".to_owned(), "mpi_shared_memory".to_owned());
+    let by_memory = info::given(p, info)?.contains(&shared);
     let color = match split_type {
-        c::MPI_COMM_TYPE_SHARED => {
+        c::MPI_COMM_TYPE_SHARED | c::MPI_COMM_TYPE_HW_GUIDED | c::MPI_COMM_TYPE_RESOURCE_GUIDED
+            if split_type == c::MPI_COMM_TYPE_SHARED || by_memory =>
+        {
             // A number of the host's name; two names that share one would need the same sum of 61 bits.
             let name = hotlink_real::machine() + &crate::seat::host(p.world()?.comm.rank());
             let sum = name

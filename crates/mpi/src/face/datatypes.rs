@@ -190,6 +190,7 @@ fn named(p: &Process, part: &Rc<hotlink_standard::Datatype>) -> Handle {
 
 pub(crate) fn type_match_size(_p: &Process, typeclass: c_int, size: c_int, datatype: Out<Handle>) -> Done {
     datatype.set(match (typeclass, size) {
+        (c::MPI_TYPECLASS_REAL, 2) => MPI_REAL2,
         (c::MPI_TYPECLASS_REAL, 4) => MPI_REAL4,
         (c::MPI_TYPECLASS_REAL, 8) => MPI_REAL8,
         (c::MPI_TYPECLASS_REAL, 16) => MPI_LONG_DOUBLE,
@@ -197,6 +198,8 @@ pub(crate) fn type_match_size(_p: &Process, typeclass: c_int, size: c_int, datat
         (c::MPI_TYPECLASS_INTEGER, 2) => MPI_INTEGER2,
         (c::MPI_TYPECLASS_INTEGER, 4) => MPI_INTEGER4,
         (c::MPI_TYPECLASS_INTEGER, 8) => MPI_INTEGER8,
+        (c::MPI_TYPECLASS_INTEGER, 16) => MPI_INTEGER16,
+        (c::MPI_TYPECLASS_COMPLEX, 4) => MPI_COMPLEX4,
         (c::MPI_TYPECLASS_COMPLEX, 8) => MPI_COMPLEX8,
         (c::MPI_TYPECLASS_COMPLEX, 16) => MPI_COMPLEX16,
         (c::MPI_TYPECLASS_COMPLEX, 32) => MPI_C_LONG_DOUBLE_COMPLEX,
@@ -204,6 +207,7 @@ pub(crate) fn type_match_size(_p: &Process, typeclass: c_int, size: c_int, datat
         (c::MPIX_TYPECLASS_LOGICAL, 2) => MPI_LOGICAL2,
         (c::MPIX_TYPECLASS_LOGICAL, 4) => MPI_LOGICAL4,
         (c::MPIX_TYPECLASS_LOGICAL, 8) => MPI_LOGICAL8,
+        (c::MPIX_TYPECLASS_LOGICAL, 16) => MPI_LOGICAL16,
         _ => return fail(c::MPI_ERR_ARG, format!("no type of class {typeclass} has {size} bytes")),
     });
     Ok(())

@@ -23,23 +23,44 @@ pub(crate) fn init_thread(p: &Process, _argc: Out<c_int>, _argv: usize, required
 }
 
 fn begin(p: &Process, level: c_int, provided: Out<c_int>) -> Done {
-    check(!p.was_begun() && !p.finalized.get(), c::MPI_ERR_OTHER, || "called twice, or after MPI_Finalize".to_owned())?;
-    gate::is_main();
-    let world = seat::enter()?;
+    let first = !p.initialized.get() && !p.finalized.get();
+    check(first, c::MPI_ERR_OTHER, || "called twice, or after MPI_Finalize".to_owned())?;
     // On a simulated fabric a rank that waits stands still whole: its threads must not wait for each other's calls.
     let apart = hotlink_real::virtual_clock().is_some();
     let level = if apart { level.min(c::MPI_THREAD_SERIALIZED) } else { level };
-    world.provided.set(level);
-    p.begin(world);
-    if level == c::MPI_THREAD_MULTIPLE {
-        gate::share();
+    enter(p, level)?;
+    if let Some(world) = p.any_world() {
+        world.provided.set(level);
     }
+    p.initialized.set(true);
     provided.set(level);
     Ok(())
 }
 
+/// Finds the other ranks, unless that was done. The end of the process, which need not be that of all sessions, is no death.
+pub(crate) fn enter(p: &Process, level: c_int) -> Done {
+    if p.any_world().is_none() {
+        gate::is_main();
+        p.begin(seat::enter()?);
+        seat::at_exit(depart);
+    }
+    check(!p.closed.get(), c::MPI_ERR_OTHER, || "called after MPI_Finalize".to_owned())?;
+    if level == c::MPI_THREAD_MULTIPLE {
+        gate::share();
+    }
+    Ok(())
+}
+
+/// The process ends by itself: its silence is no death, if nothing of the library is open.
+pub(crate) fn depart(p: &Process) {
+    let quiet = (!p.initialized.get() || p.finalized.get()) && p.sessions.is_empty();
+    if let Some(world) = p.any_world().filter(|_| quiet && !p.closed.replace(true)) {
+        world.comm.with_port(hotlink_port::Port::close);
+    }
+}
+
 pub(crate) fn initialized(p: &Process, flag: Out<c_int>) -> Done {
-    flag.set(c_int::from(p.was_begun()));
+    flag.set(c_int::from(p.initialized.get()));
     Ok(())
 }
 
@@ -51,6 +72,9 @@ pub(crate) fn finalized(p: &Process, flag: Out<c_int>) -> Done {
 /// Attributes of this process's own communicator are deleted first: programs hang their own endings there.
 pub(crate) fn finalize(p: &Process) -> Done {
     let world = p.world()?;
+    check(p.initialized.get() && !p.finalized.get(), c::MPI_ERR_OTHER, || {
+        "called before MPI_Init, or twice".to_owned()
+    })?;
     world.own.attributes.clear(c::MPI_COMM_SELF)?;
     world.until(|| world.buffered.borrow().is_empty().then_some(()));
     world.world.attributes.clear(c::MPI_COMM_WORLD)?;
@@ -60,7 +84,11 @@ pub(crate) fn finalize(p: &Process) -> Done {
         effort.end(world.comm.rank())?;
     }
     p.finalized.set(true);
-    world.comm.with_port(hotlink_port::Port::close);
+    // Sessions go on: then the port is closed when the process ends.
+    if p.sessions.is_empty() {
+        p.closed.set(true);
+        world.comm.with_port(hotlink_port::Port::close);
+    }
     Ok(())
 }
 

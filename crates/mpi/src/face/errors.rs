@@ -130,6 +130,28 @@ pub(crate) fn win_call_errhandler(p: &Process, win: Handle, errorcode: c_int) ->
     Ok(())
 }
 
+pub(crate) fn session_create_errhandler(p: &Process, function: usize, errhandler: Out<Handle>) -> Done {
+    errhandler.set(p.add_handler(function));
+    Ok(())
+}
+
+pub(crate) fn session_set_errhandler(p: &Process, session: Handle, errhandler: Handle) -> Done {
+    p.check_handler(errhandler)?;
+    p.session(session)?.handler.set(errhandler);
+    Ok(())
+}
+
+pub(crate) fn session_get_errhandler(p: &Process, session: Handle, errhandler: Out<Handle>) -> Done {
+    errhandler.set(p.another(p.session(session)?.handler.get()));
+    Ok(())
+}
+
+pub(crate) fn session_call_errhandler(p: &Process, session: Handle, errorcode: c_int) -> Done {
+    let handler = p.session(session)?.handler.get();
+    p.handled("MPI_Session_call_errhandler", handler, session, &failure(errorcode, "called by the program"));
+    Ok(())
+}
+
 pub(crate) fn errhandler_free(p: &Process, errhandler: Out<Handle>) -> Done {
     let handler = errhandler.get(0);
     p.check_handler(handler)?;

@@ -109,6 +109,7 @@ pub(crate) fn group_range_excl(p: &Process, group: Handle, n: c_int, all: Out<c_
 
 pub(crate) fn group_free(p: &Process, group: Out<Handle>) -> Done {
     p.group(group.get(0))?;
+    // The empty one has no object.
     p.groups.remove(group.get(0));
     group.set(c::MPI_GROUP_NULL);
     Ok(())

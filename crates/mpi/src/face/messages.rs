@@ -9,6 +9,7 @@ use crate::process::communicator::Communicator;
 use crate::process::request::{Ended, Mode, Start, Work, received};
 use crate::process::{Buffered, Process};
 use hotlink_message::Mode as Promise;
+use std::cell::Cell;
 use std::ffi::c_int;
 use std::future::Future;
 use std::rc::Rc;
@@ -34,7 +35,7 @@ pub(crate) fn receives(tag: c_int) -> Done<Option<u32>> {
 }
 
 /// A rank to send to.
-fn to(comm: &Communicator, rank: c_int) -> Done<Peer> {
+pub(crate) fn to(comm: &Communicator, rank: c_int) -> Done<Peer> {
     match rank {
         c::MPI_PROC_NULL => Ok(Peer::Nobody),
         rank if rank >= 0 && (rank as u32) < comm.peers() => Ok(Peer::Rank(comm.peer(rank as u32))),
@@ -118,8 +119,11 @@ fn begin_send(p: &Process, mode: Mode, comm: &Rc<Communicator>, buffer: &Buffer,
 fn keep(p: &Process, comm: &Rc<Communicator>, buffer: &Buffer, rank: u32, tag: u32) -> Done {
     let (world, bytes) = (p.world()?, buffer.bytes() + c::MPI_BSEND_OVERHEAD as u64);
     world.step();
-    let used: u64 = world.buffered.borrow().iter().map(|sent| sent.bytes).sum();
-    let room = match world.attached.get() {
+    // A communicator's own buffer goes before the process's.
+    let own = comm.attached.get();
+    let shares = |sent: &&Buffered| own.is_none() || Rc::ptr_eq(&sent.comm, comm);
+    let used: u64 = world.buffered.borrow().iter().filter(shares).map(|sent| sent.bytes).sum();
+    let room = match own.or(world.attached.get()).or_else(|| p.session_buffer()) {
         Some((address, _)) if address == c::MPI_BUFFER_AUTOMATIC => u64::MAX,
         Some((_, room)) => room,
         None => return fail(c::MPI_ERR_BUFFER, "no buffer is attached"),
@@ -268,23 +272,31 @@ pub(crate) fn sendrecv_replace(
     exchange(p, start, exchanged(&comm, out, into)?)
 }
 
-pub(crate) fn buffer_attach(p: &Process, buffer: Address, size: i64) -> Done {
-    let world = p.world()?;
+/// Gives a place for the buffers of sends a buffer.
+fn attach(place: &Cell<Option<(usize, u64)>>, buffer: Address, size: i64) -> Done {
     check(size >= 0, c::MPI_ERR_ARG, || format!("size {size}: it must be at least 0"))?;
-    check(world.attached.get().is_none(), c::MPI_ERR_BUFFER, || "a buffer is attached already".to_owned())?;
-    world.attached.set(Some((buffer.0, size as u64)));
+    check(place.get().is_none(), c::MPI_ERR_BUFFER, || "a buffer is attached already".to_owned())?;
+    place.set(Some((buffer.0, size as u64)));
     Ok(())
 }
 
-pub(crate) fn buffer_detach(p: &Process, buffer_addr: Address, size: OutInt) -> Done {
+/// Takes it back, when what lies in it has gone.
+fn detach(p: &Process, place: &Cell<Option<(usize, u64)>>, buffer_addr: Address, size: OutInt) -> Done {
     buffer_flush(p)?;
-    let world = p.world()?;
-    let Some((address, bytes)) = world.attached.take() else {
+    let Some((address, bytes)) = place.take() else {
         return fail(c::MPI_ERR_BUFFER, "no buffer is attached");
     };
     buffer_addr.holds().set(address);
     size.set(bytes as i64);
     Ok(())
+}
+
+pub(crate) fn buffer_attach(p: &Process, buffer: Address, size: i64) -> Done {
+    attach(&p.world()?.attached, buffer, size)
+}
+
+pub(crate) fn buffer_detach(p: &Process, buffer_addr: Address, size: OutInt) -> Done {
+    detach(p, &p.world()?.attached, buffer_addr, size)
 }
 
 pub(crate) fn buffer_flush(p: &Process) -> Done {
@@ -298,4 +310,40 @@ pub(crate) fn buffer_iflush(p: &Process, request: Out<Handle>) -> Done {
     buffer_flush(p)?;
     p.issue(request, Work::Over(Ended::well(Status::EMPTY)));
     Ok(())
+}
+
+pub(crate) fn comm_attach_buffer(p: &Process, comm: Handle, buffer: Address, size: i64) -> Done {
+    attach(&p.comm(comm)?.attached, buffer, size)
+}
+
+pub(crate) fn comm_detach_buffer(p: &Process, comm: Handle, buffer_addr: Address, size: OutInt) -> Done {
+    detach(p, &p.comm(comm)?.attached, buffer_addr, size)
+}
+
+pub(crate) fn comm_flush_buffer(p: &Process, comm: Handle) -> Done {
+    p.comm(comm)?;
+    buffer_flush(p)
+}
+
+pub(crate) fn comm_iflush_buffer(p: &Process, comm: Handle, request: Out<Handle>) -> Done {
+    p.comm(comm)?;
+    buffer_iflush(p, request)
+}
+
+pub(crate) fn session_attach_buffer(p: &Process, session: Handle, buffer: Address, size: i64) -> Done {
+    attach(&p.session(session)?.attached, buffer, size)
+}
+
+pub(crate) fn session_detach_buffer(p: &Process, session: Handle, buffer_addr: Address, size: OutInt) -> Done {
+    detach(p, &p.session(session)?.attached, buffer_addr, size)
+}
+
+pub(crate) fn session_flush_buffer(p: &Process, session: Handle) -> Done {
+    p.session(session)?;
+    buffer_flush(p)
+}
+
+pub(crate) fn session_iflush_buffer(p: &Process, session: Handle, request: Out<Handle>) -> Done {
+    p.session(session)?;
+    buffer_iflush(p, request)
 }

@@ -163,8 +163,10 @@ fn builtin(p: &Process, op: Handle) -> Done<Builtin> {
 }
 
 /// What combines elements of the target's type.
-fn combining(p: &Process, kind: Kind, op: Handle, datatype: Handle) -> Done<Ask> {
+fn combining(p: &Process, kind: Kind, op: Handle, datatype: Handle, count: i64) -> Done<Ask> {
     let (builtin, of) = (builtin(p, op)?, p.committed(datatype)?);
+    // Of nothing, any operator is right.
+    let builtin = if count == 0 { Builtin::Nothing } else { builtin };
     let wrong = || failure(c::MPI_ERR_OP, format!("{builtin:?} does not take these elements"));
     Ask::of(kind).by(builtin, &of.datatype).ok_or_else(wrong)
 }
@@ -177,7 +179,7 @@ fn accumulate_it(
     request: Option<Out<Handle>>,
 ) -> Done {
     let (window, aim) = aim(p, win, rank, disp, count, datatype)?;
-    let ask = combining(p, Kind::Accumulate, op, datatype)?;
+    let ask = combining(p, Kind::Accumulate, op, datatype, count)?;
     let from = p.buffer(origin.0, origin.1, origin.2)?;
     let Some(aim) = aim else { return nobody(p, request) };
     fits(from.bytes(), &aim)?;
@@ -227,7 +229,7 @@ fn fetch_it(
     request: Option<Out<Handle>>,
 ) -> Done {
     let (window, aim) = aim(p, win, rank, disp, count, datatype)?;
-    let ask = combining(p, Kind::Fetch, op, datatype)?;
+    let ask = combining(p, Kind::Fetch, op, datatype, count)?;
     let into = p.buffer(result.0, result.1, result.2)?;
     // What changes nothing needs no data.
     let from: Option<Buffer> = if op == c::MPI_NO_OP { None } else { Some(p.buffer(origin.0, origin.1, origin.2)?) };
@@ -308,8 +310,12 @@ pub(crate) fn compare_and_swap(
     target_disp: i64,
     win: Handle,
 ) -> Done {
-    let basic = p.datatype(datatype)?.datatype.basic();
-    let whole = basic.is_some_and(|basic| matches!(basic.class(), Class::Integer | Class::Logical | Class::Byte));
+    let of = p.datatype(datatype)?;
+    let whole = of.predefined
+        && of
+            .datatype
+            .basic()
+            .is_some_and(|basic| matches!(basic.class(), Class::Integer | Class::Logical | Class::Byte));
     check(whole, c::MPI_ERR_TYPE, || "the datatype must be a predefined integer, logical or byte".to_owned())?;
     let (window, aim) = aim(p, win, target_rank, target_disp, 1, datatype)?;
     let element = |at| p.buffer(at, 1, datatype);

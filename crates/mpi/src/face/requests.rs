@@ -289,8 +289,11 @@ pub(crate) fn request_get_status_any(
     let found = all.into_iter().enumerate().find_map(|(i, one)| Some((i, one??)));
     flag.set(c_int::from(none || found.is_some()));
     index.set(found.as_ref().map_or(c::MPI_UNDEFINED, |found| found.0 as c_int));
-    if none || found.is_some() {
-        give(status, found.map_or(Status::EMPTY, |found| found.1.status));
+    match found {
+        Some(found) => give(status, found.1.status),
+        // Of no request, the empty status with its error.
+        None if none => status.set(Status::EMPTY),
+        None => {}
     }
     Ok(())
 }

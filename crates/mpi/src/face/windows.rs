@@ -215,17 +215,20 @@ pub(crate) fn win_shared_query(
     baseptr: Address,
 ) -> Done {
     let window = p.window(win)?;
-    let Some(shared) = &window.shared else {
-        return fail(c::MPI_ERR_RMA_FLAVOR, "the window is not one of shared memory");
-    };
+    check(!window.is_dynamic(), c::MPI_ERR_RMA_FLAVOR, || "a dynamic window has no memory of its own".to_owned())?;
     let known = rank == c::MPI_PROC_NULL || (rank >= 0 && (rank as u32) < window.comm.size());
     check(known, c::MPI_ERR_RANK, || format!("rank {rank}: it must be 0 to {}", window.comm.size() - 1))?;
-    let found = match usize::try_from(rank) {
-        Ok(rank) => shared.parts.get(rank),
+    let found = match (&window.shared, usize::try_from(rank)) {
+        (Some(shared), Ok(rank)) => shared.parts.get(rank).copied(),
         // The first that has any.
-        Err(_) => shared.parts.iter().find(|part| part.1 > 0),
+        (Some(shared), Err(_)) => shared.parts.iter().find(|part| part.1 > 0).copied(),
+        // Of other kinds, a rank sees its own part alone.
+        (None, Ok(rank)) if rank == window.comm.rank as usize => {
+            Some((window.base, window.facts.size, window.facts.unit.into()))
+        }
+        (None, _) => None,
     };
-    let &(at, bytes, unit) = found.unwrap_or(&(Address(0), 0, 1));
+    let (at, bytes, unit) = found.unwrap_or((Address(0), 0, 1));
     size.set(bytes);
     disp_unit.set(unit);
     baseptr.holds().set(at.0);

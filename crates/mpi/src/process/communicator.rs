@@ -46,6 +46,8 @@ pub(crate) struct Communicator {
     pub(crate) handler: Cell<Handle>,
     pub(crate) topology: Option<Topology>,
     pub(crate) info: RefCell<Vec<(String, String)>>,
+    /// The program's buffer for buffered sends here: where and how long.
+    pub(crate) attached: Cell<Option<(usize, u64)>>,
     /// The view's number.
     pub(crate) number: u32,
     /// Collectives that were started and not waited for, counted alike on all ranks.
@@ -70,6 +72,7 @@ impl Communicator {
             handler: Cell::new(handler),
             topology,
             info: RefCell::default(),
+            attached: Cell::new(None),
             number,
             calls: Cell::new(0),
         }
@@ -102,6 +105,11 @@ impl Communicator {
     pub(crate) fn beside(&self) -> Comm<Seat> {
         self.calls.set(self.calls.get() % (GROUP_CALLS - 1) + 1);
         self.view.beside(self.calls.get())
+    }
+    /// A view of the same ranks whose messages meet none of the program's own.
+    pub(crate) fn apart(&self, all: &Comm<Seat>) -> Result<Comm<Seat>, Error> {
+        let ranks: Vec<Rank> = (0..self.view.ranks()).map(|rank| self.view.port_rank(rank)).collect();
+        all.view(&ranks, self.number + 1)
     }
     /// Fails for an intercommunicator.
     pub(crate) fn intra(&self) -> Done {
@@ -167,11 +175,11 @@ impl Numbers {
     pub(crate) fn next(&self) -> u32 {
         self.next.get()
     }
-    /// Takes one, if it is free here still.
+    /// Takes one and the next, if it is free here still: the next is that of messages apart from the program's own.
     pub(crate) fn take(&self, number: u32) -> bool {
         let free = number >= self.next.get();
         if free {
-            self.next.set(number + 1);
+            self.next.set(number + 2);
         }
         free
     }

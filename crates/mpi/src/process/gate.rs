@@ -17,6 +17,7 @@ pub(crate) enum Of {
     Nothing,
     Comm(Handle),
     Win(Handle),
+    Session(Handle),
 }
 
 /// This process's state. It is no thread's own: whoever holds the gate has it.
@@ -112,6 +113,22 @@ fn with<T>(work: impl FnOnce(&Process) -> T) -> T {
         unlock();
     }
     result
+}
+
+/// The last thing that this process does, unless a thread is in a call.
+pub(crate) fn at_end(work: impl FnOnce(&Process)) {
+    let me = thread();
+    if is_shared() && OWNER.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        return;
+    }
+    DEPTH.store(1, Ordering::Relaxed);
+    // SAFETY: this thread holds the gate, or is the only one that calls.
+    if let Some(process) = unsafe { (*PROCESS.0.get()).as_deref() } {
+        work(process);
+    }
+    if is_shared() {
+        unlock();
+    }
 }
 
 /// How soon after the last of others' messages this process looks for more while it is in no call, and how late at most.

@@ -44,6 +44,7 @@ impl Process {
         let known = match of {
             Of::Comm(handle) => self.comm(handle).ok().map(|comm| (comm.handler.get(), handle)),
             Of::Win(handle) => self.windows.get(handle).map(|window| (window.handler.get(), handle)),
+            Of::Session(handle) => self.sessions.get(handle).map(|session| (session.handler.get(), handle)),
             Of::Nothing => None,
         };
         let set = |comm: Handle| {

@@ -54,6 +54,15 @@ pub(crate) struct Buffered {
     pub(crate) bytes: u64,
 }
 
+/// The library without `MPI_Init`.
+pub(crate) struct Session {
+    pub(crate) handler: Cell<Handle>,
+    /// The name of its thread level.
+    pub(crate) level: &'static str,
+    /// The program's buffer for buffered sends: where and how long.
+    pub(crate) attached: Cell<Option<(usize, u64)>>,
+}
+
 /// What there is while the library runs.
 pub(crate) struct World {
     /// All ranks, as the port numbers them.
@@ -62,6 +71,8 @@ pub(crate) struct World {
     pub(crate) world: Rc<Communicator>,
     pub(crate) own: Rc<Communicator>,
     pub(crate) numbers: Rc<Numbers>,
+    /// Partitioned sends that were made.
+    pub(crate) partitioned: Cell<u32>,
     pub(crate) tasks: RefCell<Vec<Option<Task>>>,
     pub(crate) buffered: RefCell<Vec<Buffered>>,
     /// The program's buffer for such sends: where and how long.
@@ -74,6 +85,10 @@ pub(crate) struct World {
 /// See the module.
 pub(crate) struct Process {
     world: OnceCell<World>,
+    /// `MPI_Init` was called.
+    pub(crate) initialized: Cell<bool>,
+    /// This process's port is closed.
+    pub(crate) closed: Cell<bool>,
     pub(crate) finalized: Cell<bool>,
     pub(crate) types: Types,
     pub(crate) derived: Table<Rc<Type>>,
@@ -86,6 +101,7 @@ pub(crate) struct Process {
     pub(crate) messages: Table<Message>,
     pub(crate) keys: Table<Rc<Key>>,
     pub(crate) windows: Table<Rc<Window>>,
+    pub(crate) sessions: Table<Rc<Session>>,
     /// Codes that the program has added: class and text.
     pub(crate) codes: RefCell<BTreeMap<c_int, (c_int, String)>>,
     pub(crate) last_code: Cell<c_int>,
@@ -95,6 +111,8 @@ impl Process {
     pub(crate) fn new() -> Process {
         Process {
             world: OnceCell::new(),
+            initialized: Cell::new(false),
+            closed: Cell::new(false),
             finalized: Cell::new(false),
             types: Types::new(),
             derived: Table::new(1),
@@ -107,6 +125,7 @@ impl Process {
             messages: Table::new(8),
             keys: Table::new(9),
             windows: Table::new(10),
+            sessions: Table::new(11),
             codes: RefCell::default(),
             last_code: Cell::new(c::MPI_ERR_LASTCODE),
         }
@@ -115,16 +134,28 @@ impl Process {
         // Called once: starting twice is refused before.
         let _ = self.world.set(world);
     }
-    pub(crate) fn was_begun(&self) -> bool {
-        self.world.get().is_some()
-    }
     /// What there is while the library runs.
     #[inline(always)]
     pub(crate) fn world(&self) -> Done<&World> {
         match self.world.get() {
-            Some(world) if !self.finalized.get() => Ok(world),
+            Some(world) if self.runs() => Ok(world),
             _ => Err(self.not_running()),
         }
+    }
+    #[inline(always)]
+    fn runs(&self) -> bool {
+        (self.initialized.get() && !self.finalized.get()) || (!self.closed.get() && !self.sessions.is_empty())
+    }
+    /// What there was, whether or not anything may be called.
+    pub(crate) fn any_world(&self) -> Option<&World> {
+        self.world.get()
+    }
+    pub(crate) fn session(&self, handle: Handle) -> Done<Rc<Session>> {
+        self.sessions.get(handle).ok_or_else(|| failure(c::MPI_ERR_SESSION, format!("session {handle:#x} is none")))
+    }
+    /// A session's buffer for buffered sends.
+    pub(crate) fn session_buffer(&self) -> Option<(usize, u64)> {
+        self.sessions.all().into_iter().find_map(|session| session.attached.get())
     }
     #[cold]
     fn not_running(&self) -> Box<crate::failure::Failure> {

@@ -86,6 +86,45 @@ pub(crate) struct General {
     pub(crate) complete: Cell<bool>,
 }
 
+/// Which parts of a partitioned message are ready.
+pub(crate) struct Parts {
+    ready: RefCell<Vec<bool>>,
+    left: Cell<usize>,
+    begun: Cell<bool>,
+}
+
+impl Parts {
+    pub(crate) fn new(count: usize) -> Parts {
+        Parts { ready: RefCell::new(vec![false; count]), left: Cell::new(count), begun: Cell::new(false) }
+    }
+    /// It is started: none is ready.
+    pub(crate) fn begin(&self) {
+        self.ready.borrow_mut().fill(false);
+        self.left.set(self.count());
+        self.begun.set(true);
+    }
+    pub(crate) fn are_begun(&self) -> bool {
+        self.begun.get()
+    }
+    pub(crate) fn count(&self) -> usize {
+        self.ready.borrow().len()
+    }
+    pub(crate) fn are_ready(&self) -> bool {
+        self.left.get() == 0
+    }
+    /// One is; `false`: it was before, or is none.
+    pub(crate) fn ready(&self, part: usize) -> bool {
+        match self.ready.borrow_mut().get_mut(part) {
+            Some(ready) if !*ready => {
+                *ready = true;
+                self.left.set(self.left.get() - 1);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
 /// What a persistent request starts.
 pub(crate) type Begin = Rc<dyn Fn(&Process) -> Done<Work>>;
 
@@ -97,13 +136,15 @@ pub(crate) struct Pending {
     work: RefCell<Work>,
     again: Option<Begin>,
     cancelled: Cell<bool>,
+    pub(crate) parts: Option<Rc<Parts>>,
     /// Done when it is over, before anybody hears of it.
     at_end: RefCell<Option<AtEnd>>,
 }
 
 impl Pending {
     pub(crate) fn new(work: Work, again: Option<Begin>) -> Pending {
-        Pending { work: RefCell::new(work), again, cancelled: Cell::new(false), at_end: RefCell::default() }
+        let at_end = RefCell::default();
+        Pending { work: RefCell::new(work), again, cancelled: Cell::new(false), parts: None, at_end }
     }
     pub(crate) fn is_persistent(&self) -> bool {
         self.again.is_some()
@@ -241,6 +282,9 @@ impl World {
         while matches!(tasks.last(), Some(None)) && tasks.len() > count.saturating_sub(tasks.len()) {
             tasks.pop();
         }
+        if tasks.is_empty() {
+            self.comm.give_way(false);
+        }
     }
     /// Does what can be done now.
     pub(crate) fn step(&self) {
@@ -338,6 +382,7 @@ impl Process {
         let end = Rc::new(RefCell::new(None));
         let task = Task { future: Box::pin(future), end: end.clone() };
         world.tasks.borrow_mut().push(Some(task));
+        world.comm.give_way(true);
         // What it sends first goes at once.
         world.step_tasks();
         Ok(Work::Task(end))
@@ -355,6 +400,16 @@ impl Process {
     /// Makes a persistent request of it.
     pub(crate) fn issue_again(&self, request: Out<Handle>, begin: impl Fn(&Process) -> Done<Work> + 'static) {
         request.set(self.requests.add(Rc::new(Pending::new(Work::Idle, Some(Rc::new(begin))))));
+    }
+    /// The same with parts.
+    pub(crate) fn issue_parts(
+        &self,
+        request: Out<Handle>,
+        parts: Rc<Parts>,
+        begin: impl Fn(&Process) -> Done<Work> + 'static,
+    ) {
+        let pending = Pending { parts: Some(parts), ..Pending::new(Work::Idle, Some(Rc::new(begin))) };
+        request.set(self.requests.add(Rc::new(pending)));
     }
     /// A collective: `make` gives what it does on a view of its communicator.
     pub(crate) fn collectively<F>(

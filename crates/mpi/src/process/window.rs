@@ -250,9 +250,14 @@ impl Window {
                 let inside = at >= 0 && (at as u64).checked_add(bytes)? <= self.facts.size as u64;
                 return inside.then(|| (self.base.plus(at), bytes));
             }
-            let at = at as usize;
-            let inside = |&(start, room): &(usize, u64)| start <= at && at as u64 + bytes <= start as u64 + room;
-            (bytes == 0 || attached.iter().any(inside)).then_some((Address(at), bytes))
+            let (at, end) = (at as usize, at as usize + bytes as usize);
+            // Parts that follow each other are one.
+            let mut reached = at;
+            while reached < end {
+                let part = attached.iter().find(|part| (part.0..part.0 + part.1 as usize).contains(&reached))?;
+                reached = part.0 + part.1 as usize;
+            }
+            Some((Address(at), bytes))
         };
         blocks.iter().map(place).collect()
     }
