@@ -190,8 +190,9 @@ fn flows_of_a_published_distribution_have_times_and_slow_downs_by_size() {
         let buckets = record["histogram_n"].as_array().expect("a list").iter().filter_map(Value::as_u64);
         assert_eq!(Some(buckets.sum::<u64>()), record["n"].as_u64());
     }
-    let wrong =
-        |size: &str| try_run(&format!("hotlink simulate traffic {FABRIC} --load 0.5 --size {size}")).expect_err(size);
+    let wrong = |size: &str| {
+        try_run(&format!("hotlink simulate traffic --fabric gige --nodes 4 --load 0.5 --size {size}")).expect_err(size)
+    };
     for (size, told) in [("websurch", "websearch, datamining, storage"), ("file:nowhere.txt", "nowhere.txt")] {
         let error = wrong(size);
         assert!(error.contains(told), "{error}");
