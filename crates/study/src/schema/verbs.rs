@@ -160,6 +160,7 @@ pub const VERBS: &[Records] = &[
             key("meets", Flag, "", "Whether it keeps to all limits"),
             key("misses", Texts, "", "The limits that it misses"),
             key("front", Flag, "", "Whether it keeps to all limits and nothing beats it"),
+            key("compared", Texts, "", "What the front compares: keys that all variants of this size have"),
             key(
                 "beaten_by",
                 Text,
