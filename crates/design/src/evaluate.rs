@@ -93,8 +93,8 @@ pub(crate) fn evaluate(variant: &Variant, priced: &Priced, request: &Request) ->
     Ok(Evaluated { record, parts, source, nodes: variant.nodes })
 }
 
-/// Most pairs whose hashed paths are followed one by one for the exchange of all with all.
-const MOST_FOLLOWED: u64 = 1 << 21;
+/// Most pairs whose hashed paths are followed one by one for the exchange of all with all: some seconds a variant.
+const MOST_FOLLOWED: u64 = 1 << 25;
 
 /// A pattern's question on a variant of `nodes` nodes. Where a hash chooses among equal paths and there are many pairs,
 /// what all send to all is split evenly: to follow each would take minutes. The record says which it was.
