@@ -5,6 +5,7 @@ use crate::{Cli, Failure};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, Command, CommandFactory, Parser};
 use hotlink_measure::environment;
+use hotlink_study::sizes::SizesOrLaws;
 use hotlink_sweep::{Commands, Named, Refusal, Takes};
 use serde_json::{Map, Value};
 use std::any::TypeId;
@@ -35,7 +36,7 @@ fn option(argument: &Arg) -> Option<Named> {
     let takes = match argument.get_action().takes_values() {
         false => Takes::Nothing,
         true if parser == TypeId::of::<Counts>() => Takes::Counts,
-        true if parser == TypeId::of::<Sizes>() => Takes::Sizes,
+        true if parser == TypeId::of::<Sizes>() || parser == TypeId::of::<SizesOrLaws>() => Takes::Sizes,
         true if parser == TypeId::of::<Numbers>() => Takes::Numbers,
         true => Takes::Text,
     };
