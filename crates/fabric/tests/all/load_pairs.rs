@@ -184,6 +184,18 @@ proptest! {
     }
 }
 
+/// One group: a way goes by another router, but for nodes of one router, whose bytes pass it once.
+#[test]
+fn valiant_in_a_single_group_counts_neighbours_on_a_router() {
+    let topology = TopologySpec::new(DragonflySpec { nodes_per_router: 2, routers_per_group: 4, global_per_router: 1 });
+    let fabric = Fabric::build(&FabricSpec::bare("test", topology, RoutingSpec::DragonflyValiant), 5).unwrap();
+    let demand = Traffic::AllToAll.demand(fabric.nodes(), 5).unwrap();
+    let (counted, expected) = (load::count(&fabric, &demand).unwrap(), pair_by_pair(&fabric, &demand));
+    assert_close(&counted.channel, &expected.channel, "channel").unwrap();
+    let devices = fabric.network.nodes as usize..;
+    assert_close(&counted.vertex[devices.clone()], &expected.vertex[devices], "vertex").unwrap();
+}
+
 #[test]
 fn every_topology_of_the_test_can_be_built() {
     let build = |topology, routing, n| Fabric::build(&FabricSpec::bare("test", topology, routing), n).unwrap();
