@@ -128,7 +128,7 @@ impl Transport for Dcqcn {
         }
     }
 
-    fn heard(&mut self, flow: u32, ack: &Ack) {
+    fn heard(&mut self, flow: u32, ack: &Ack<'_>) {
         self.run(flow, ack.now_ps);
         let of = self.of;
         let f = &mut self.flows[flow as usize];

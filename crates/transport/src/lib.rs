@@ -3,7 +3,8 @@
 //!
 //! A [`Transport`] keeps the state of all flows, by place. Whoever drives it says when a flow opens ([`Transport::open`]), when
 //! a packet leaves ([`Transport::sent`]) and when its acknowledgement has come back ([`Transport::heard`]): feedback is as
-//! late as the driver makes it. Before each packet it asks for the [`Allowance`].
+//! late as the driver makes it. Before each packet it asks for the [`Allowance`]. [`Flows`] does that bookkeeping for a network;
+//! a [`Config`] says which transport with which numbers, and how switches mark packets.
 //!
 //! ```
 //! use hotlink_transport::{Ack, Path, Transport, swift::{Swift, Parameters}};
@@ -12,13 +13,18 @@
 //! swift.open(0, &Path { base_rtt_ps: 10_000_000, rate: 12.5e9, packet: 4096.0, now_ps: 0 });
 //! let window = swift.allowance(0, 0).window;
 //! // Twice the target: the window shrinks, by at most half.
-//! swift.heard(0, &Ack { now_ps: 40_000_000, arrived_ps: 35_000_000, rtt_ps: 25_000_000, bytes: 4096, marked: false });
+//! let late = Ack { now_ps: 40_000_000, arrived_ps: 35_000_000, rtt_ps: 25_000_000, bytes: 4096, marked: false, hops: &[] };
+//! swift.heard(0, &late);
 //! assert!(swift.allowance(0, 40_000_000).window < window);
 //! ```
 
 pub mod dcqcn;
+mod flows;
+pub mod hpcc;
 pub mod nscc;
 pub mod swift;
+
+pub use flows::{Flows, Permit};
 
 /// What a flow knows of its way when it opens.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,7 +41,7 @@ pub struct Path {
 
 /// An acknowledgement of one packet, back at the sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ack {
+pub struct Ack<'a> {
     /// The time.
     pub now_ps: u64,
     /// When the packet arrived at the receiver.
@@ -46,6 +52,23 @@ pub struct Ack {
     pub bytes: u32,
     /// A switch has marked it (ECN).
     pub marked: bool,
+    /// What the switches on its way wrote into it, the first one first; empty where they write nothing.
+    pub hops: &'a [Hop],
+}
+
+/// What a switch writes into a packet that leaves it (in-band telemetry).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hop {
+    /// Which port.
+    pub link: u32,
+    /// Rate of the port in bytes per second.
+    pub rate: f64,
+    /// Bytes that wait there.
+    pub queue_bytes: f64,
+    /// Bytes that it has sent so far.
+    pub sent_bytes: f64,
+    /// The time.
+    pub at_ps: u64,
 }
 
 /// How much a flow may send.
@@ -64,14 +87,88 @@ pub trait Transport {
     /// A packet of a flow leaves.
     fn sent(&mut self, flow: u32, bytes: u32, now_ps: u64);
     /// An acknowledgement is back.
-    fn heard(&mut self, flow: u32, ack: &Ack);
+    fn heard(&mut self, flow: u32, ack: &Ack<'_>);
+    /// A packet of a flow was lost, and its sender has learnt of it.
+    fn lost(&mut self, _flow: u32, _now_ps: u64) {}
     /// What a flow may send now.
     fn allowance(&mut self, flow: u32, now_ps: u64) -> Allowance;
 }
 
-/// The state of a flow, where there may be none yet.
+/// When a switch marks a packet that leaves (RED: Floyd and Jacobson 1993; on the bytes that wait now, as DCQCN has it).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ecn {
+    /// Queue up to which no packet is marked, in bytes.
+    pub low_bytes: f64,
+    /// Queue from which on every packet is marked.
+    pub high_bytes: f64,
+    /// Share of the packets that are marked just below that.
+    pub most: f64,
+}
+
+impl Ecn {
+    /// The share of packets that are marked at a queue.
+    pub fn share(&self, queue_bytes: f64) -> f64 {
+        match queue_bytes {
+            queue if queue <= self.low_bytes => 0.0,
+            queue if queue >= self.high_bytes => 1.0,
+            queue => self.most * (queue - self.low_bytes) / (self.high_bytes - self.low_bytes),
+        }
+    }
+}
+
+/// Which transport, with its numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Control {
+    /// See [`dcqcn`].
+    Dcqcn(dcqcn::Parameters),
+    /// See [`swift`].
+    Swift(swift::Parameters),
+    /// See [`nscc`].
+    Nscc(nscc::Parameters),
+    /// See [`hpcc`].
+    Hpcc(hpcc::Parameters),
+}
+
+/// A transport as a network runs it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// Which.
+    pub control: Control,
+    /// How switches mark packets, where the transport heeds marks.
+    pub ecn: Option<Ecn>,
+}
+
+impl Config {
+    /// The state of all flows: none yet.
+    pub fn flows(&self) -> Flows {
+        Flows::new(match self.control {
+            Control::Dcqcn(of) => Box::new(dcqcn::Dcqcn::new(of)),
+            Control::Swift(of) => Box::new(swift::Swift::new(of)),
+            Control::Nscc(of) => Box::new(nscc::Nscc::new(of)),
+            Control::Hpcc(of) => Box::new(hpcc::Hpcc::new(of)),
+        })
+    }
+
+    /// Whether switches write telemetry into packets.
+    pub fn reads_telemetry(&self) -> bool {
+        matches!(self.control, Control::Hpcc(_))
+    }
+
+    /// Whether a switch without room cuts a packet down to its header, which tells the sender a round trip later.
+    pub fn trims(&self) -> bool {
+        matches!(self.control, Control::Nscc(_))
+    }
+}
+
+/// The state of a flow, of which there may be none yet.
+fn place<T: Clone>(flows: &mut Vec<T>, flow: u32, fresh: impl Fn() -> T) -> &mut T {
+    if flows.len() <= flow as usize {
+        flows.resize_with(flow as usize + 1, fresh);
+    }
+    &mut flows[flow as usize]
+}
+
+/// Puts the state of a flow at its place.
 fn put<T: Copy>(flows: &mut Vec<T>, flow: u32, state: T) {
-    let places = flows.len().max(flow as usize + 1);
-    flows.resize(places, state);
-    flows[flow as usize] = state;
+    *place(flows, flow, || state) = state;
 }

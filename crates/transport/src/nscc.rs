@@ -101,7 +101,7 @@ impl Transport for Nscc {
 
     fn sent(&mut self, _flow: u32, _bytes: u32, _now_ps: u64) {}
 
-    fn heard(&mut self, flow: u32, ack: &Ack) {
+    fn heard(&mut self, flow: u32, ack: &Ack<'_>) {
         let of = self.of;
         let f = &mut self.flows[flow as usize];
         let bytes = f64::from(ack.bytes);

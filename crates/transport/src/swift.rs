@@ -59,7 +59,7 @@ impl Transport for Swift {
 
     fn sent(&mut self, _flow: u32, _bytes: u32, _now_ps: u64) {}
 
-    fn heard(&mut self, flow: u32, ack: &Ack) {
+    fn heard(&mut self, flow: u32, ack: &Ack<'_>) {
         let of = self.of;
         let f = &mut self.flows[flow as usize];
         let (delay, target) = (ack.rtt_ps as f64, f.base_ps + of.target_ps);
@@ -72,6 +72,15 @@ impl Transport for Swift {
             f.cut_ps = Some(ack.now_ps);
         }
         f.window = f.window.clamp(LEAST, f.most);
+    }
+
+    /// As on a delay far too long (the paper's s3.1: once a round trip, by max_mdf).
+    fn lost(&mut self, flow: u32, now_ps: u64) {
+        let f = &mut self.flows[flow as usize];
+        if f.cut_ps.is_none_or(|last| (now_ps - last) as f64 >= f.rtt_ps) {
+            f.window = (f.window * (1.0 - self.of.most_cut)).max(LEAST);
+            f.cut_ps = Some(now_ps);
+        }
     }
 
     fn allowance(&mut self, flow: u32, _now_ps: u64) -> Allowance {

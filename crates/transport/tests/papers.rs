@@ -2,9 +2,10 @@
 //! nothing here knows the simulator.
 
 use hotlink_transport::dcqcn::{self, Dcqcn};
+use hotlink_transport::hpcc::{self, Hpcc};
 use hotlink_transport::nscc::{self, Nscc};
 use hotlink_transport::swift::{self, Swift};
-use hotlink_transport::{Ack, Path, Transport};
+use hotlink_transport::{Ack, Flows, Hop, Path, Permit, Transport};
 
 const US: u64 = 1_000_000;
 /// 100 Gbit/s in bytes per second.
@@ -15,8 +16,8 @@ fn path(base_us: u64) -> Path {
     Path { base_rtt_ps: base_us * US, rate: LINE, packet: PACKET, now_ps: 0 }
 }
 
-fn ack(now_ps: u64, rtt_ps: u64, marked: bool) -> Ack {
-    Ack { now_ps, arrived_ps: now_ps.saturating_sub(US), rtt_ps, bytes: PACKET as u32, marked }
+fn ack(now_ps: u64, rtt_ps: u64, marked: bool) -> Ack<'static> {
+    Ack { now_ps, arrived_ps: now_ps.saturating_sub(US), rtt_ps, bytes: PACKET as u32, marked, hops: &[] }
 }
 
 /// Zhu et al. 2015, Fig. 14 and s4: g 1/256, N 50 us, K and T 55 us, B 10 MB, F 5, R_AI 40 Mbit/s.
@@ -195,6 +196,76 @@ fn nscc_follows_its_four_quadrants() {
     let alpha = 4.0 * 0.5 * PACKET / 6e6;
     expected += (alpha * PACKET * 3e6 + 5.0 * PACKET * PACKET) / expected + 0.15 * PACKET;
     close(flows.allowance(0, 0).window, expected);
+}
+
+/// Li et al. 2019, s5.1: eta 95 %, maxStage 5, W_AI 80 B.
+fn hpcc() -> hpcc::Parameters {
+    hpcc::Parameters { eta: 0.95, stages: 5, additive: 80.0 }
+}
+
+fn hop(at_us: u64, queue_bytes: f64, sent_bytes: f64) -> Hop {
+    Hop { link: 7, rate: LINE, queue_bytes, sent_bytes, at_ps: at_us * US }
+}
+
+#[test]
+fn hpcc_follows_algorithm_1() {
+    let mut all = Hpcc::new(hpcc());
+    // B x T = 125 kB is the first window, paced at the line rate.
+    all.open(0, &path(10));
+    let told = |all: &mut Hpcc, now_us: u64, rtt_us: u64, hops: &[Hop]| {
+        all.heard(0, &Ack { hops, ..ack(now_us * US, rtt_us * US, false) });
+        all.allowance(0, 0).window
+    };
+    close(all.allowance(0, 0).rate, LINE);
+    // The first telemetry has nothing to be compared with.
+    close(told(&mut all, 12, 11, &[hop(6, 50_000.0, 0.0)]), 125_000.0);
+    // 62.5 kB in 5 us: the line rate. The smaller queue is 0.2 of B x T: u = 1.2, and U = 0.5 x 1 + 0.5 x 1.2.
+    let reference = 125_000.0 * 0.95 / 1.1 + 80.0;
+    close(told(&mut all, 17, 12, &[hop(11, 25_000.0, 62_500.0)]), reference);
+    close(all.allowance(0, 0).rate, reference / 10e-6);
+    // This packet left before the update: the window follows from the same reference. u = 0.2 + 0.8, U = 0.5 x 1.1 + 0.5.
+    close(told(&mut all, 22, 12, &[hop(16, 30_000.0, 112_500.0)]), reference * 0.95 / 1.05 + 80.0);
+    // These left after it. Half of the line rate and no queue: U falls below eta, and five windows grow by W_AI.
+    let (mut inflight, mut window, mut sent) = (1.05, reference, 112_500.0);
+    for round in 0..12u64 {
+        inflight = 0.5 * inflight + 0.5 * 0.5;
+        let multiplies = inflight >= 0.95 || round == 5 || round == 11;
+        window = (if multiplies { window * 0.95 / inflight } else { window } + 80.0).min(125_000.0);
+        sent += 31_250.0;
+        close(told(&mut all, 40 + 20 * round, 12, &[hop(21 + 5 * round, 0.0, sent)]), window);
+    }
+    // Another way has nothing to be compared with; the fullest of several links counts, at most for T.
+    let before = all.allowance(0, 0).window;
+    let other = Hop { link: 8, ..hop(100, 0.0, 0.0) };
+    close(told(&mut all, 400, 12, &[other, hop(101, 0.0, 0.0)]), before);
+    let idle = Hop { link: 8, ..hop(130, 0.0, 1_000.0) };
+    // 30 us are more than T: U is u itself, first 1 (the queue was empty before), then 1.4.
+    let first = before * 0.95 + 80.0;
+    close(told(&mut all, 440, 12, &[idle, hop(131, 50_000.0, 375_000.0)]), first);
+    let idle = Hop { link: 8, ..hop(160, 0.0, 2_000.0) };
+    close(told(&mut all, 480, 12, &[idle, hop(161, 50_000.0, 750_000.0)]), first * 0.95 / 1.4 + 80.0);
+}
+
+#[test]
+fn flows_wait_for_their_window_and_their_pace_and_places_are_used_again() {
+    let mut flows = Flows::new(Box::new(Hpcc::new(hpcc())));
+    let flow = flows.open(5, &path(1));
+    // 12.5 kB: three packets of 4096 B, 327.68 ns apart.
+    for n in 0..3u64 {
+        let now = n * 327_680;
+        assert_eq!(flows.permit(flow, now), Permit::Now);
+        flows.sent(flow, PACKET as u32, now);
+        if n < 2 {
+            assert_eq!(flows.permit(flow, now), Permit::At(now + 327_680));
+        }
+    }
+    assert_eq!(flows.permit(flow, US), Permit::Acknowledged);
+    assert_eq!(flows.heard(flow, &ack(2 * US, US, false)), Some(5));
+    assert_eq!(flows.permit(flow, 2 * US), Permit::Now);
+    flows.close(flow);
+    assert_ne!(flows.open(6, &path(1)), flow, "two acknowledgements are to come");
+    assert_eq!((flows.heard(flow, &ack(3 * US, US, false)), flows.gone(flow, PACKET as u32)), (None, None));
+    assert_eq!(flows.open(7, &path(1)), flow);
 }
 
 /// Flows over one queue, in steps of a microsecond, with feedback a round trip late: the queue's delay at the end, each

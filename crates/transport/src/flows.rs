@@ -1,0 +1,122 @@
+//! Flows under a transport: what is in flight, when the next packet may leave, and which flow waits for an acknowledgement.
+//!
+//! A driver opens a flow for each of its own (an owner), asks for a [`Permit`] before each packet, and says when one leaves,
+//! when an acknowledgement is back, and when the flow needs no more packets. Places are used again once all
+//! acknowledgements are back, so that the steady state does not allocate.
+
+use crate::{Ack, Path, Transport};
+
+/// When a flow may send its next packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Permit {
+    /// At once.
+    Now,
+    /// Not before this time, in picoseconds: its packets are paced.
+    At(u64),
+    /// Not before an acknowledgement: its window is full.
+    Acknowledged,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    owner: u32,
+    packet: f64,
+    in_flight: f64,
+    /// Packets without acknowledgement.
+    packets: u32,
+    /// When its pace lets the next packet leave.
+    next_ps: u64,
+    waits: bool,
+    open: bool,
+}
+
+/// All flows of a network.
+pub struct Flows {
+    control: Box<dyn Transport>,
+    flows: Vec<Flow>,
+    free: Vec<u32>,
+}
+
+impl Flows {
+    /// None yet.
+    pub fn new(control: Box<dyn Transport>) -> Flows {
+        Flows { control, flows: Vec::new(), free: Vec::new() }
+    }
+
+    /// Opens a flow for `owner`; gives its place.
+    pub fn open(&mut self, owner: u32, path: &Path) -> u32 {
+        let flow = Flow {
+            owner,
+            packet: path.packet,
+            in_flight: 0.0,
+            packets: 0,
+            next_ps: path.now_ps,
+            waits: false,
+            open: true,
+        };
+        let at = self.free.pop().unwrap_or(self.flows.len() as u32);
+        match self.flows.get_mut(at as usize) {
+            Some(place) => *place = flow,
+            None => self.flows.push(flow),
+        }
+        self.control.open(at, path);
+        at
+    }
+
+    /// When the flow may send its next packet. One packet is always allowed.
+    pub fn permit(&mut self, flow: u32, now_ps: u64) -> Permit {
+        let allowed = self.control.allowance(flow, now_ps);
+        let f = &mut self.flows[flow as usize];
+        f.waits = f.packets > 0 && f.in_flight + f.packet > allowed.window;
+        match f.waits {
+            true => Permit::Acknowledged,
+            false if f.next_ps > now_ps => Permit::At(f.next_ps),
+            false => Permit::Now,
+        }
+    }
+
+    /// A packet of the flow leaves.
+    pub fn sent(&mut self, flow: u32, bytes: u32, now_ps: u64) {
+        self.control.sent(flow, bytes, now_ps);
+        let rate = self.control.allowance(flow, now_ps).rate;
+        let f = &mut self.flows[flow as usize];
+        f.in_flight += f64::from(bytes);
+        f.packets += 1;
+        f.next_ps = now_ps + (f64::from(bytes) / rate * 1e12) as u64;
+    }
+
+    /// An acknowledgement is back; gives the owner if it waited for one.
+    pub fn heard(&mut self, flow: u32, ack: &Ack<'_>) -> Option<u32> {
+        self.control.heard(flow, ack);
+        self.settle(flow, ack.bytes)
+    }
+
+    /// A packet was lost and is sent again: it stays in flight.
+    pub fn lost(&mut self, flow: u32, now_ps: u64) {
+        self.control.lost(flow, now_ps);
+    }
+
+    /// A packet never arrives; gives the owner if it waited.
+    pub fn gone(&mut self, flow: u32, bytes: u32) -> Option<u32> {
+        self.settle(flow, bytes)
+    }
+
+    /// The flow needs no more packets; its place is free when the last acknowledgement is back.
+    pub fn close(&mut self, flow: u32) {
+        let f = &mut self.flows[flow as usize];
+        f.open = false;
+        if f.packets == 0 {
+            self.free.push(flow);
+        }
+    }
+
+    fn settle(&mut self, flow: u32, bytes: u32) -> Option<u32> {
+        let f = &mut self.flows[flow as usize];
+        f.in_flight -= f64::from(bytes);
+        f.packets -= 1;
+        if !f.open && f.packets == 0 {
+            self.free.push(flow);
+        }
+        f.waits.then_some(f.owner)
+    }
+}
