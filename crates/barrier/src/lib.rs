@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use hotlink_fabric::{catalog, units::Time};
-//! use hotlink_sim::barrier::BarrierNetwork;
+//! use hotlink_barrier::BarrierNetwork;
 //! let spec = catalog::load("hwbarr").unwrap().barrier.unwrap();
 //! let mut network = BarrierNetwork::new(&spec, 4, false).unwrap();
 //! let run = network.barrier(0, &[Time(0), Time(0), Time(0), Time(500_000)]).unwrap();

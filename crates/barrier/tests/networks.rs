@@ -1,9 +1,9 @@
 //! Barrier networks against their closed form, for every machine of the catalog; safety whatever the arrivals.
 
+use hotlink_barrier::{BarrierFault, BarrierNetwork};
 use hotlink_fabric::barrier::BarrierSpec;
 use hotlink_fabric::catalog::{self, Library};
 use hotlink_fabric::units::Time;
-use hotlink_sim::barrier::{BarrierFault, BarrierNetwork};
 use proptest::prelude::*;
 
 fn machines() -> Vec<(String, BarrierSpec)> {
@@ -57,7 +57,7 @@ fn h06s_prototype_takes_a_write_and_a_read_and_papers_twice_that() {
 /// the release.
 #[test]
 fn the_boards_of_the_catalog_are_those_of_the_synthesis_table() {
-    let table = include_str!("../../../../rtl/barrier/synth/results.csv");
+    let table = include_str!("../../../rtl/barrier/synth/results.csv");
     let columns: Vec<&str> = table.lines().next().unwrap().split(',').collect();
     let at = |name: &str| columns.iter().position(|&column| column == name).unwrap();
     let (fpga, ranks, filter, op) = (at("fpga"), at("ranks"), at("filter_samples"), at("op_us"));
