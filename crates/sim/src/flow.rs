@@ -7,6 +7,7 @@ use crate::fault::Fault;
 use hotlink_fabric::ledger::Inputs;
 use hotlink_fabric::routing::Paths;
 use hotlink_fabric::spec::{Capacities, FabricSpec};
+use hotlink_transport::Config;
 
 /// What an Ethernet port does when its buffer fills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +60,8 @@ pub struct Settings {
     pub detours: Option<Detours>,
     /// Ethernet's reaction to a full buffer.
     pub congestion: Congestion,
+    /// What decides when packets leave their senders; `None`: room alone.
+    pub transport: Option<Config>,
     /// Time after which a dropped or lost packet is sent again, in picoseconds; `None`: the fabric's `retransmit_time`.
     pub retransmit_ps: Option<u64>,
     /// What fails, comes back or degrades, and when.
@@ -89,6 +92,7 @@ impl Settings {
             paths: spec.paths,
             detours: None,
             congestion: Congestion::Pause,
+            transport: None,
             retransmit_ps: None,
             faults: Vec::new(),
         }

@@ -3,7 +3,6 @@
 //! Packets move through the resources of a fabric, and wait for them. [`hotlink_event`] is the core: integer picoseconds, one
 //! monotone queue, the same trace on every machine for the same inputs and seed.
 
-pub mod barrier;
 pub mod error;
 pub mod fault;
 pub mod flow;

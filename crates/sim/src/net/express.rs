@@ -28,7 +28,7 @@ impl Net<'_> {
     pub(super) fn may_express(&self) -> bool {
         !matches!(self.admission, Admission::RingAccess | Admission::OnArrival)
             && self.crowds.is_none()
-            && self.patience.is_empty()
+            && !self.watches
             && self.settings.faults.is_empty()
             && self.settings.unacknowledged == u16::MAX
             && !self.plan.fabric.routing.is_valiant()

@@ -113,11 +113,11 @@ impl<'a> Net<'a> {
             pause_ps: 0,
             next: NONE,
         });
-        if self.buses.is_some() || !self.patience.is_empty() {
+        if self.buses.is_some() || self.watches {
             let bus = self.buses.map_or([Time::ZERO; 2], |buses| buses.transfer(BusUse::DMA, bytes));
             let places = self.messages.items.len();
             self.asides.resize(places, Aside::default());
-            self.asides[message as usize] = Aside { bus, heed_from: 0 };
+            self.asides[message as usize] = Aside { bus, heed_from: 0, flow: NONE };
         }
         Ok(message)
     }
@@ -171,6 +171,9 @@ impl<'a> Net<'a> {
         let before = u64::from(index) * u64::from(self.plan.packet_bytes);
         let payload = (m.bytes - before).min(u64::from(self.plan.packet_bytes)) as u32;
         let overhead = (self.plan.wire_bytes(payload, switches) - payload) as u16;
+        if index == 0 && self.feedback.is_some() {
+            self.open_flow(message, payload, overhead);
+        }
         self.stats.packets += 1;
         self.messages.items[message as usize].made += 1;
         let here = self.buffer.stages[0];
@@ -193,6 +196,7 @@ impl<'a> Net<'a> {
             overhead,
             marked: false,
             since_ns: 0,
+            trip: NONE,
         });
         self.routes.write(packet, 0, &self.buffer.stages, &self.buffer.states);
         if self.passage == Passage::Worm {

@@ -90,12 +90,15 @@ impl Net<'_> {
 
     /// Lets the next packet of a message wait for its pause, if it has one; `took`: serialisation of the one before.
     pub(super) fn pause(&mut self, message: u32, took: u64) -> bool {
-        if self.patience.is_empty() {
+        if !self.watches {
             return false;
         }
         let m = &self.messages.items[message as usize];
-        if m.pause_ps == 0 || m.made == m.packets {
+        if m.made == m.packets {
             return false;
+        }
+        if m.pause_ps == 0 {
+            return self.holds_back(message);
         }
         let at = self.now + took + u64::from(m.pause_ps);
         self.queue.push(at, Event::new(kind::RESUME, message, 0));

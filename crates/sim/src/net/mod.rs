@@ -3,7 +3,7 @@
 //! A packet waits in a lane of its stage's server. The server takes one packet at a time and holds it for its
 //! serialisation (`transfer`); a blocked worm holds servers longer (`worm`); an SCI ring link serves passing packets
 //! first and its receiver may refuse (`sci`). Nodes feed their first servers from the messages posted (`inject`).
-//! Ethernet may mark packets so that sources slow down (`mark`).
+//! Ethernet may mark packets so that sources slow down (`mark`); transports decide when packets leave (`feedback`).
 //! Adaptive routing chooses among equal ways as a packet reaches them (`adaptive`); UGAL whether it leaves them (`ugal`).
 //! A switch may replicate a packet to a range of nodes (`broadcast`).
 //! Links and switches may fail, come back and degrade (`outage`).
@@ -18,6 +18,7 @@ mod ahead;
 mod broadcast;
 mod deadlock;
 mod express;
+mod feedback;
 mod inject;
 mod mark;
 mod outage;
@@ -68,8 +69,10 @@ mod kind {
     pub const RELEASE: u8 = 8;
     /// Something fails, comes back or degrades (its number in the settings).
     pub const FAULT: u8 = 9;
-    /// ECN: the next packet of a message may set out (message).
+    /// ECN, transports: the next packet of a message may set out (message).
     pub const RESUME: u8 = 11;
+    /// A transport hears of a packet (trip).
+    pub const HEARD: u8 = 12;
     /// A packet is acknowledged (node that sent it).
     pub const ACKNOWLEDGE: u8 = 10;
 }
@@ -195,6 +198,9 @@ pub struct Net<'a> {
     passage: Passage,
     /// How long a packet waits for a server of each class before it is marked (ECN only).
     patience: Vec<u64>,
+    /// What packets wait for is looked at as they go (ECN, transports).
+    watches: bool,
+    feedback: Option<Box<feedback::Feedback>>,
     /// How sources heed marks, where there are any.
     heeding: mark::Heeding,
     /// Packets waiting for each server, to choose the least occupied (where packets choose only).
@@ -279,11 +285,14 @@ impl<'a> Net<'a> {
             (None, Paths::Adaptive) => Choosing::Adaptive,
             (None, _) => Choosing::Never,
         };
+        let feedback = feedback::Feedback::new(plan, settings);
         let mut net = Net {
             plan,
             admission,
             passage,
             patience: Net::patience(plan, marks),
+            watches: marks || feedback.is_some(),
+            feedback,
             heeding: if marks { mark::Heeding::of(&plan.fabric.spec) } else { mark::Heeding::default() },
             crowds: (choosing != Choosing::Never).then(|| vec![0; plan.servers()]),
             choosing,
@@ -425,7 +434,8 @@ impl<'a> Net<'a> {
             kind::RESPONSE => self.response(event.id()),
             kind::ACKNOWLEDGE => self.acknowledged(event.id()),
             kind::RELEASE => self.release(event.id()),
-            kind::RESUME => self.injected(event.id()),
+            kind::RESUME => self.resume_flow(event.id()),
+            kind::HEARD => self.heard(event.id()),
             _ => {
                 self.timers -= 1;
                 return Some(Note::Timer(event.id()));

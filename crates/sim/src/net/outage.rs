@@ -120,6 +120,7 @@ impl Net<'_> {
         if let Some(crowds) = &mut self.crowds {
             crowds[server as usize] = 0;
         }
+        self.see_evacuated(server);
         waiting.into_iter().for_each(|packet| self.divert(packet));
     }
 
@@ -176,6 +177,7 @@ impl Net<'_> {
 
     /// A lost, dropped or refused packet tries again; from its source by a way that avoids what is down.
     pub(super) fn retry(&mut self, packet: u32) {
+        self.see_loss(packet);
         let at_source = self.packets.items[packet as usize].stage == 0;
         if self.outage.is_some() && at_source && !self.renew(packet) {
             return self.divert(packet);
@@ -264,6 +266,7 @@ impl Net<'_> {
         let m = &mut self.messages.items[p.message as usize];
         self.stats.lost_messages += u64::from(m.lost == 0);
         m.lost += 1;
+        self.see_end(p.trip);
     }
 
     /// Whether something that is down will be mended.

@@ -34,6 +34,8 @@ pub(crate) struct Packet {
     pub marked: bool,
     /// Since when it waits for its stage, in nanoseconds (ECN).
     pub since_ns: u32,
+    /// What is known of it until its acknowledgement is back (transports); `NONE` before it starts.
+    pub trip: u32,
 }
 
 /// Bit of [`Packet::index`]: its source sends it a second time.
@@ -110,6 +112,8 @@ pub(crate) struct Aside {
     pub bus: [Time; 2],
     /// ECN: marks of packets before this one are old news.
     pub heed_from: u32,
+    /// Its flow (transports).
+    pub flow: u32,
 }
 
 /// Places for `T` with a free list through `T`'s own link.

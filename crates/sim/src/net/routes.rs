@@ -160,7 +160,11 @@ impl Routes {
     }
     /// Latency of all its stages, in picoseconds.
     pub fn latency_ps(&self, place: u32) -> u64 {
-        let (mut stage, mut sum) = (0, 0);
+        self.latency_from(place, 0)
+    }
+    /// Latency of its stages from `stage` on.
+    pub fn latency_from(&self, place: u32, mut stage: u32) -> u64 {
+        let mut sum = 0;
         loop {
             let here = self.stage(place, stage);
             sum += here.latency_ps();

@@ -57,8 +57,8 @@ impl Net<'_> {
         if self.is_down(lane) {
             return self.divert(packet);
         }
-        if !self.patience.is_empty() {
-            self.packets.items[packet as usize].since_ns = (self.now / 1000) as u32;
+        if self.watches {
+            self.see_waiting(packet, server);
         }
         self.enqueue(lane, packet);
         self.servers[server as usize].waiting |= 1 << (lane - (server << self.plan.lane_shift));
@@ -211,8 +211,8 @@ impl Net<'_> {
         s.last_lane = bit as u8;
         s.waiting &= !(u16::from(empty) << bit);
         let class = s.class;
-        if !self.patience.is_empty() {
-            self.mark(packet, server);
+        if self.watches {
+            self.see_start(packet, server);
         }
         let stage = u32::from(p.stage);
         let here = p.here;
@@ -354,14 +354,16 @@ impl Net<'_> {
     fn admit(&mut self, packet: u32) -> bool {
         let p = self.packets.items[packet as usize];
         let lane = self.input_lane(p.came);
+        let own = self.is_own(&p);
         let here = &mut self.lanes[lane as usize];
-        if here.room >= p.wire() as i32 {
+        if here.room >= p.wire() as i32 || own {
             here.room -= p.wire() as i32;
             return true;
         }
         self.stats.drops += 1;
+        let after = self.again_after(packet);
         self.send_again(packet, 0);
-        self.queue.push(self.now + self.retransmit_ps(), Event::new(kind::RETRY, packet, 0));
+        self.queue.push(self.now + after, Event::new(kind::RETRY, packet, 0));
         false
     }
 
@@ -398,8 +400,8 @@ impl Net<'_> {
         if self.passage == Passage::Worm {
             self.copy_arrived(packet);
         }
-        if !self.patience.is_empty() {
-            self.heed(packet, &p);
+        if self.watches {
+            self.see_arrival(packet, &p);
         }
         if self.outage.is_some() {
             self.acknowledge(packet);

@@ -114,6 +114,11 @@ impl Plan<'_> {
         Trip { via, ..Trip::new(source, destination) }
     }
 
+    /// Stages of a way in the sending host.
+    pub(crate) fn sending_stages(&self) -> usize {
+        (0..self.host_latency.len()).filter(|&role| self.host_server[role][0] != NONE).count()
+    }
+
     /// Stages of a way in the receiving host.
     pub(crate) fn receiving_stages(&self, inner: bool) -> usize {
         let hosts = self.host_latency.len();

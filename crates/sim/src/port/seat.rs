@@ -1,9 +1,9 @@
 //! What belongs to one rank of a run, and what ranks give to the fabric's own barrier and reduction networks.
 
 use super::setups::Setups;
-use crate::barrier::{BarrierNetwork, ReductionNetwork};
 use crate::net::List;
 use crate::plan::NONE;
+use hotlink_barrier::{BarrierNetwork, ReductionNetwork};
 use hotlink_memory::Slowed;
 use hotlink_port::blocks::Blocks;
 use hotlink_port::{Busy, Operation, Rank, Span, Task};

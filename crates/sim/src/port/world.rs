@@ -7,10 +7,10 @@
 use super::adapter::Adapter;
 use super::flight::{Flight, Phase, What};
 use super::seat::{Hardware, Reducer, Seat, State};
-use crate::barrier::{BarrierNetwork, ReductionNetwork};
 use crate::net::{Net, Note, Pool};
 use crate::plan::{NONE, Plan, RouteBuffer};
 use crate::workload::Background;
+use hotlink_barrier::{BarrierNetwork, ReductionNetwork};
 use hotlink_fabric::units::Time;
 use hotlink_port::safety::Barriers;
 use hotlink_port::{Rank, Refusal, Span, Task};

@@ -27,6 +27,10 @@ pub struct Replay<'a> {
     pub overhead: Time,
     /// Messages of more bytes ask first.
     pub eager_max: u64,
+    /// When each rank begins; empty: all at once.
+    pub starts: &'a [Time],
+    /// Whether the time that each message took is kept.
+    pub timed: bool,
 }
 
 /// What came of it.
@@ -40,10 +44,13 @@ pub struct Replayed {
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// The longest chain of operations and messages, none of which ever waits for another: no run takes less.
+    /// The longest chain of operations and messages, none of which ever waits for another, from a rank's start: no run
+    /// takes less.
     pub chain: Time,
     /// The rank and processor that worked longest, and for how long.
     pub busiest: Option<(u32, u32, Time)>,
+    /// From each send's own end to the arrival of its message, by operation; empty where it was not asked for.
+    pub took: Vec<Time>,
 }
 
 /// Why a schedule did not run to its end.
@@ -51,6 +58,13 @@ pub struct Replayed {
 pub enum ReplayError {
     /// Operations that never end, messages that nobody takes.
     Stuck(Stuck),
+    /// Messages that failures took for good, so that operations wait for ever.
+    Lost {
+        /// How many.
+        messages: u64,
+        /// Pairs of nodes that were cut off.
+        unreachable: Vec<(u32, u32)>,
+    },
     /// The network failed.
     Network(SimError),
 }
@@ -91,6 +105,8 @@ const ENDED: u8 = 1;
 const ARRIVED: u8 = 2;
 const ASKED: u8 = 4;
 const CLEARED: u8 = 8;
+/// Marks the timer of a rank's start: operations have smaller numbers.
+const BEGINS: u32 = 1 << 31;
 
 #[derive(Clone, Copy)]
 struct Cpu {
@@ -122,11 +138,13 @@ struct Machine<'a, 'n> {
     starts_matter: bool,
     messages: u64,
     bytes: u64,
+    /// By send: when its message set out, then how long it took; empty unless that is kept.
+    took: Vec<u64>,
     ways: HashMap<(u32, u32), (u64, Rate)>,
     way: RouteBuffer,
 }
 
-/// Runs a schedule, all ranks starting at once.
+/// Runs a schedule.
 ///
 /// # Errors
 /// What keeps it from its end.
@@ -137,9 +155,11 @@ pub fn replay(plan: &Plan<'_>, settings: &Settings, job: Replay<'_>) -> Result<R
         return Err(SimError::Input(what).into());
     }
     let mut machine = Machine::new(plan, settings, job).map_err(ReplayError::Stuck)?;
+    machine.begin();
     machine.drain()?;
     while let Some(note) = machine.net.advance()? {
         match note {
+            Note::Timer(id) if id & BEGINS != 0 => machine.ready_of(id & !BEGINS),
             Note::Timer(id) => machine.worked(id)?,
             Note::Delivered(Message { tag, .. }) => {
                 let (id, part) = Part::of(tag);
@@ -160,9 +180,6 @@ impl<'a, 'n> Machine<'a, 'n> {
             return Err(Stuck::TooLarge);
         }
         let waits = job.schedule.waits().to_vec();
-        // Taken from behind.
-        let order = (0..ranks).rev().flat_map(|rank| job.schedule.of_rank(rank).rev());
-        let ready = order.filter(|&id| waits[id as usize] == 0).collect();
         Ok(Machine {
             job,
             plan,
@@ -176,14 +193,33 @@ impl<'a, 'n> Machine<'a, 'n> {
             cpus: vec![Cpu { busy: false, first: NONE, last: NONE, work: 0 }; (ranks * cpus_each) as usize],
             cpus_each,
             finish: vec![0; ranks as usize],
-            ready,
+            ready: Vec::new(),
             within: Vec::new(),
             starts_matter: job.schedule.has_start_waits(),
             messages: 0,
             bytes: 0,
+            took: if job.timed { vec![0; ops.len()] } else { Vec::new() },
             ways: HashMap::new(),
             way: RouteBuffer::default(),
         })
+    }
+
+    /// Ranks begin now, or have a timer for it.
+    fn begin(&mut self) {
+        // What is ready is taken from behind.
+        for rank in (0..self.job.schedule.ranks()).rev() {
+            match self.job.starts.get(rank as usize) {
+                Some(&start) if start.0 > 0 => self.net.timer(start, BEGINS | rank),
+                _ => self.ready_of(rank),
+            }
+        }
+    }
+
+    /// What waits for nothing in a rank can go on.
+    fn ready_of(&mut self, rank: u32) {
+        let waits = &self.waits;
+        let ids = self.job.schedule.of_rank(rank).rev();
+        self.ready.extend(ids.filter(|&id| waits[id as usize] == 0));
     }
 
     fn op(&self, id: u32) -> &'a Op {
@@ -298,6 +334,9 @@ impl<'a, 'n> Machine<'a, 'n> {
     fn transmit(&mut self, send: u32, part: Part) -> Result<(), SimError> {
         let op = self.op(send);
         let ends = [op.rank, op.peer].map(|rank| self.job.nodes[rank as usize]);
+        if let (Some(took), Part::Data) = (self.took.get_mut(send as usize), part) {
+            *took = self.net.now().0;
+        }
         let ([from, to], bytes) = match part {
             Part::Data => (ends, op.size),
             Part::Request => (ends, 0),
@@ -334,7 +373,12 @@ impl<'a, 'n> Machine<'a, 'n> {
     fn came(&mut self, send: u32, part: Part) -> Result<(), SimError> {
         match part {
             Part::Clearance => return self.transmit(send, Part::Data),
-            Part::Data => self.flags[send as usize] |= ARRIVED,
+            Part::Data => {
+                self.flags[send as usize] |= ARRIVED;
+                if let Some(took) = self.took.get_mut(send as usize) {
+                    *took = self.net.now().0 - *took;
+                }
+            }
             Part::Request => self.flags[send as usize] |= ASKED,
         }
         let first = part == Part::Request || self.is_eager(send);
@@ -420,7 +464,13 @@ impl<'a, 'n> Machine<'a, 'n> {
 
     fn replayed(self) -> Result<Replayed, ReplayError> {
         let received = |id: u32| self.partner[id as usize] != NONE;
-        Stuck::at_the_end(self.job.schedule, |id| self.has(id, ENDED), received).map_err(ReplayError::Stuck)?;
+        if let Err(stuck) = Stuck::at_the_end(self.job.schedule, |id| self.has(id, ENDED), received) {
+            let messages = self.net.stats().lost_messages;
+            return Err(match messages {
+                0 => ReplayError::Stuck(stuck),
+                _ => ReplayError::Lost { messages, unreachable: self.net.unreachable() },
+            });
+        }
         let elapsed = Time(self.finish.iter().copied().max().unwrap_or(0));
         let busiest = (0..).zip(&self.cpus).reduce(|most, one| if one.1.work > most.1.work { one } else { most });
         let busiest = busiest.filter(|(_, cpu)| cpu.work > 0);
@@ -430,6 +480,7 @@ impl<'a, 'n> Machine<'a, 'n> {
             messages: self.messages,
             bytes: self.bytes,
             chain: Time(self.chain.into_iter().max().unwrap_or(0)),
+            took: self.took.into_iter().map(Time).collect(),
             busiest: busiest.map(|(at, cpu): (u32, &Cpu)| (at / self.cpus_each, at % self.cpus_each, Time(cpu.work))),
         })
     }

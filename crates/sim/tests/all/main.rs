@@ -1,7 +1,6 @@
 //! The tests of the simulator: one program, because each would compile the message engine over the simulated port anew.
 
 mod adaptive;
-mod barrier;
 mod buses;
 mod conformance;
 mod deposit;
@@ -20,4 +19,5 @@ mod replay;
 mod saturation;
 mod sharing;
 mod strided;
+mod transports;
 mod ugal;

@@ -18,7 +18,11 @@ fn on(
     let fabric = Fabric::build(&spec, nodes).unwrap();
     let settings = Settings::of(&spec);
     let plan = Plan::new(&fabric, &settings).unwrap();
-    replay(&plan, &settings, Replay { schedule, nodes: places, unit_ps: 1000, overhead, eager_max })
+    replay(
+        &plan,
+        &settings,
+        Replay { schedule, nodes: places, unit_ps: 1000, overhead, eager_max, starts: &[], timed: false },
+    )
 }
 
 fn alone(fabric: &str, nodes: u32, between: [u32; 2], size: u64) -> u64 {

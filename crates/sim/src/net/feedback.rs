@@ -1,0 +1,288 @@
+//! Transports drive flows: [`hotlink_transport`] says when the next packet of a message may leave, and hears of each packet
+//! that has arrived one way back later.
+//!
+//! Each message is a flow of its own, which begins as its transport has it. Its round trip runs from the start in the sender's
+//! host to the arrival, and back over the route that the topology has from receiver to sender; an acknowledgement passes
+//! every queue and takes no room on a link (a class of its own with priority). Packets of other flows that wait in the
+//! sender's own adapter are no delay of the network: there the idle time counts. A packet leaves marks and telemetry at
+//! switches' links alone, and both say what waits there for the link as the packet begins to cross it.
+
+use super::pool::{AGAIN, Linked, Packet, Pool};
+use super::{Net, kind};
+use crate::flow::Settings;
+use crate::plan::{NONE, Plan, RouteBuffer};
+use hotlink_event::random::Random;
+use hotlink_event::{Event, Queue};
+use hotlink_fabric::flow_control::Passage;
+use hotlink_transport::{Ack, Config, Ecn, Flows, Hop, Path, Permit};
+
+/// What is known of a packet until its acknowledgement is back.
+#[derive(Clone, Copy, Debug)]
+struct Trip {
+    flow: u32,
+    bytes: u32,
+    /// When its idle round trip would have begun that had it on the first link at the same time.
+    begun_ps: u64,
+    arrived_ps: u64,
+    marked: bool,
+    next: u32,
+}
+
+impl Linked for Trip {
+    fn link(&mut self) -> &mut u32 {
+        &mut self.next
+    }
+}
+
+/// What a flow's route takes where nothing waits.
+#[derive(Clone, Copy, Debug, Default)]
+struct Idle {
+    /// From the start to the first link.
+    host_ps: u64,
+    /// The way back.
+    back_ps: u64,
+}
+
+/// Flows at work.
+pub(super) struct Feedback {
+    flows: Flows,
+    config: Config,
+    random: Random,
+    trips: Pool<Trip>,
+    /// Telemetry of each trip, where the transport reads it.
+    hops: Vec<Vec<Hop>>,
+    /// One for each flow.
+    idle: Vec<Idle>,
+    /// Wire bytes that wait for each server.
+    backlog: Vec<u64>,
+    /// Stages in the sender's host.
+    host_stages: u16,
+    back: RouteBuffer,
+}
+
+impl Feedback {
+    pub(super) fn new(plan: &Plan<'_>, settings: &Settings) -> Option<Box<Feedback>> {
+        let config = settings.transport?;
+        Some(Box::new(Feedback {
+            flows: config.flows(),
+            config,
+            random: Random::new(settings.seed ^ 0xecb),
+            trips: Pool::default(),
+            hops: Vec::new(),
+            idle: Vec::new(),
+            backlog: vec![0; plan.servers()],
+            host_stages: plan.sending_stages() as u16,
+            back: RouteBuffer::default(),
+        }))
+    }
+
+    /// A packet of `flow` starts: its trip.
+    fn set_out(&mut self, flow: u32, bytes: u32, now: u64) -> u32 {
+        self.flows.sent(flow, bytes, now);
+        let trip = Trip { flow, bytes, begun_ps: now, arrived_ps: 0, marked: false, next: NONE };
+        let at = self.trips.add(trip);
+        if self.config.reads_telemetry() {
+            self.hops.resize_with(self.trips.items.len(), Vec::new);
+            self.hops[at as usize].clear();
+        }
+        at
+    }
+
+    fn draws_mark(&mut self, ecn: Ecn, queue: u64) -> bool {
+        let share = ecn.share(queue as f64);
+        share >= 1.0 || share > 0.0 && self.random.unit() < share
+    }
+}
+
+impl Net<'_> {
+    /// A message's first packet is about to be made, and its route stands in the buffer: its flow opens.
+    pub(super) fn open_flow(&mut self, message: u32, payload: u32, overhead: u16) {
+        let Some(mut feedback) = self.feedback.take() else { return };
+        let m = self.messages.items[message as usize];
+        let (host_ps, there_ps, rate) = self.idle_times(feedback.host_stages, payload, payload + u32::from(overhead));
+        let choice = self.plan.choice(m.to, m.from, message, 0);
+        // The way there stands in where links that are down leave no way back.
+        let back = self.plan.route(m.to, m.from, choice, &mut feedback.back).map(|()| feedback.back.latency_ps);
+        let idle = Idle { host_ps, back_ps: back.unwrap_or(self.buffer.latency_ps) };
+        let path = Path {
+            base_rtt_ps: there_ps + idle.back_ps,
+            rate,
+            packet: f64::from(payload + u32::from(overhead)),
+            now_ps: self.now,
+        };
+        let flow = feedback.flows.open(message, &path);
+        let places = feedback.idle.len().max(flow as usize + 1);
+        feedback.idle.resize(places, Idle::default());
+        feedback.idle[flow as usize] = idle;
+        self.asides[message as usize].flow = flow;
+        self.feedback = Some(feedback);
+    }
+
+    /// Of a packet alone on the route in the buffer: time to the first link, time to its arrival, rate of that link.
+    fn idle_times(&mut self, host_stages: u16, payload: u32, wire: u32) -> (u64, u64, f64) {
+        let took = |net: &mut Self, stage: usize| {
+            let lane = net.buffer.stages[stage].lane;
+            let class = net.servers[net.server_of(lane) as usize].class;
+            let pace = &mut net.paces[class as usize];
+            let bytes = if pace.payload_only { payload } else { wire };
+            (pace.time(bytes), pace.rate.0 as f64)
+        };
+        let last = self.buffer.stages.len() - 1;
+        let first_link = usize::from(host_stages).min(last);
+        let (mut at, mut host_ps) = (0, 0);
+        for stage in 0..=last {
+            if stage == first_link {
+                host_ps = at;
+            }
+            let own = took(self, stage).0;
+            let next = if stage == last || self.passage == Passage::Stored { 0 } else { took(self, stage + 1).0 };
+            at += self.buffer.stages[stage].latency_ps() + own.saturating_sub(next);
+        }
+        let rate = took(self, first_link).1;
+        (host_ps, at, rate)
+    }
+
+    /// A packet waits for the server of `lane` from now on.
+    #[inline(never)]
+    pub(super) fn see_waiting(&mut self, packet: u32, server: u32) {
+        match &mut self.feedback {
+            Some(feedback) => {
+                feedback.backlog[server as usize] += u64::from(self.packets.items[packet as usize].wire());
+            }
+            None => self.packets.items[packet as usize].since_ns = (self.now / 1000) as u32,
+        }
+    }
+
+    /// A packet starts on a server: marks, telemetry, and the start of its trip.
+    #[inline(never)]
+    pub(super) fn see_start(&mut self, packet: u32, server: u32) {
+        let Some(feedback) = &mut self.feedback else { return self.mark(packet, server) };
+        let p = &mut self.packets.items[packet as usize];
+        feedback.backlog[server as usize] -= u64::from(p.wire());
+        if p.stage == 0 && p.trip == NONE {
+            let flow = self.asides[p.message as usize].flow;
+            p.trip = feedback.set_out(flow, p.wire(), self.now);
+        }
+        let trip = &mut feedback.trips.items[p.trip as usize];
+        if p.stage <= feedback.host_stages {
+            if p.stage == feedback.host_stages {
+                trip.begun_ps = self.now.saturating_sub(feedback.idle[trip.flow as usize].host_ps);
+            }
+            return;
+        }
+        let s = &self.servers[server as usize];
+        let pace = &self.paces[s.class as usize];
+        if pace.payload_only {
+            return;
+        }
+        let queue = feedback.backlog[server as usize];
+        if feedback.config.reads_telemetry() {
+            let rate = pace.rate.0 as f64;
+            let sent_bytes = s.busy_ps as f64 * rate / 1e12;
+            let hop = Hop { link: server, rate, queue_bytes: queue as f64, sent_bytes, at_ps: self.now };
+            feedback.hops[p.trip as usize].push(hop);
+        }
+        let marked = trip.marked;
+        if let Some(ecn) = feedback.config.ecn.filter(|_| !marked)
+            && feedback.draws_mark(ecn, queue)
+        {
+            feedback.trips.items[p.trip as usize].marked = true;
+            self.stats.marks += 1;
+        }
+    }
+
+    /// A packet is at its destination: its acknowledgement sets out.
+    #[inline(never)]
+    pub(super) fn see_arrival(&mut self, packet: u32, p: &Packet) {
+        let Some(feedback) = &mut self.feedback else { return self.heed(packet, p) };
+        let trip = &mut feedback.trips.items[p.trip as usize];
+        trip.arrived_ps = self.now;
+        let back = feedback.idle[trip.flow as usize].back_ps;
+        self.queue.push(self.now + back, Event::new(kind::HEARD, p.trip, 0));
+        let m = &self.messages.items[p.message as usize];
+        if m.delivered + 1 == m.packets {
+            feedback.flows.close(self.asides[p.message as usize].flow);
+        }
+    }
+
+    /// An acknowledgement is back.
+    pub(super) fn heard(&mut self, trip: u32) {
+        let Some(feedback) = &mut self.feedback else { return };
+        let Trip { flow, bytes, begun_ps, arrived_ps, marked, .. } = feedback.trips.items[trip as usize];
+        feedback.trips.remove(trip);
+        let hops = feedback.hops.get(trip as usize).map_or(&[][..], Vec::as_slice);
+        let rtt_ps = self.now - begun_ps;
+        let ack = Ack { now_ps: self.now, arrived_ps, rtt_ps, bytes, marked, hops };
+        if let Some(message) = feedback.flows.heard(flow, &ack) {
+            self.resume_flow(message);
+        }
+    }
+
+    /// Whether the next packet of a flow has to wait; it is then looked at again in time.
+    pub(super) fn holds_back(&mut self, message: u32) -> bool {
+        let Some(feedback) = &mut self.feedback else { return false };
+        match feedback.flows.permit(self.asides[message as usize].flow, self.now) {
+            Permit::Now => return false,
+            Permit::At(at) => self.queue.push(at, Event::new(kind::RESUME, message, 0)),
+            Permit::Acknowledged => {}
+        }
+        true
+    }
+
+    /// The next packet of a message may leave, unless its transport has thought better of it.
+    pub(super) fn resume_flow(&mut self, message: u32) {
+        if !self.holds_back(message) {
+            self.injected(message);
+        }
+    }
+
+    /// The sender of a packet learns that it was lost, and sends it again.
+    pub(super) fn see_loss(&mut self, packet: u32) {
+        let Some(feedback) = &mut self.feedback else { return };
+        let p = &self.packets.items[packet as usize];
+        if p.index & AGAIN != 0 && p.trip != NONE {
+            let trip = &mut feedback.trips.items[p.trip as usize];
+            trip.marked = false;
+            feedback.flows.lost(trip.flow, self.now);
+            if let Some(hops) = feedback.hops.get_mut(p.trip as usize) {
+                hops.clear();
+            }
+        }
+    }
+
+    /// A packet never arrives.
+    pub(super) fn see_end(&mut self, trip: u32) {
+        let Some(feedback) = self.feedback.as_mut().filter(|_| trip != NONE) else { return };
+        let Trip { flow, bytes, .. } = feedback.trips.items[trip as usize];
+        feedback.trips.remove(trip);
+        if let Some(message) = feedback.flows.gone(flow, bytes) {
+            self.resume_flow(message);
+        }
+    }
+
+    /// Nothing waits for a server any longer.
+    pub(super) fn see_evacuated(&mut self, server: u32) {
+        if let Some(feedback) = &mut self.feedback {
+            feedback.backlog[server as usize] = 0;
+        }
+    }
+
+    /// Whether a packet in want of room is let in all the same: an adapter never drops what its own host sends under a
+    /// transport.
+    pub(super) fn is_own(&self, p: &Packet) -> bool {
+        self.feedback.as_ref().is_some_and(|feedback| p.stage <= feedback.host_stages)
+    }
+
+    /// After how long the sender of a packet that finds no room here sends it again: where switches trim, its header goes on
+    /// to the receiver before all else, which asks for it again; else after a time without an answer.
+    pub(super) fn again_after(&self, packet: u32) -> u64 {
+        match self.feedback.as_ref().filter(|feedback| feedback.config.trims()) {
+            Some(feedback) => {
+                let p = &self.packets.items[packet as usize];
+                let flow = feedback.trips.items[p.trip as usize].flow;
+                self.routes.latency_from(packet, u32::from(p.stage)) + feedback.idle[flow as usize].back_ps
+            }
+            None => self.retransmit_ps(),
+        }
+    }
+}

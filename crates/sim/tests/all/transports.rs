@@ -1,0 +1,251 @@
+//! Transports that drive the packet network, against fixed points worked out from their papers: the expected values use the
+//! machine's rates and idle latencies alone.
+
+use hotlink_fabric::spec::FabricSpec;
+use hotlink_fabric::units::Time;
+use hotlink_fabric::{Fabric, catalog};
+use hotlink_sim::flow::Congestion;
+use hotlink_sim::workload::{Schedule, all_to_all};
+use hotlink_sim::{Net, Note, Plan, Settings};
+use hotlink_transport::{Config, Control, Ecn, dcqcn, hpcc, nscc, swift};
+
+/// 400 Gbit/s in bytes per second, and the wire bytes of a full RoCE packet.
+const LINE: f64 = 50e9;
+const WIRE: f64 = 4096.0 + 82.0;
+
+/// Zhu et al. 2015, Fig. 14, with its rates scaled from 40 to 400 Gbit/s.
+const DCQCN: dcqcn::Parameters = dcqcn::Parameters {
+    gain: 1.0 / 256.0,
+    notify_ps: 50_000_000,
+    estimate_ps: 55_000_000,
+    increase_ps: 55_000_000,
+    increase_bytes: 10e6,
+    fast: 5,
+    additive: 50e6,
+    hyper: 500e6,
+    least: 50e6,
+};
+const RED: Ecn = Ecn { low_bytes: 50e3, high_bytes: 2e6, most: 0.01 };
+const SWIFT: swift::Parameters = swift::Parameters { target_ps: 10e6, additive: 1.0, decrease: 0.8, most_cut: 0.5 };
+const HPCC: hpcc::Parameters = hpcc::Parameters { eta: 0.95, stages: 5, additive: 400.0 };
+const NSCC: nscc::Parameters = nscc::Parameters { target_ps: 6e6, decrease: 0.8, weight: 0.0125, idle_ps: 1e6 };
+
+fn all() -> [(&'static str, Config); 4] {
+    let half = Ecn { low_bytes: 50e3, high_bytes: 200e3, most: 1.0 };
+    [
+        ("dcqcn", Config { control: Control::Dcqcn(DCQCN), ecn: Some(RED) }),
+        ("swift", Config { control: Control::Swift(SWIFT), ecn: None }),
+        ("nscc", Config { control: Control::Nscc(NSCC), ecn: Some(half) }),
+        ("hpcc", Config { control: Control::Hpcc(HPCC), ecn: None }),
+    ]
+}
+
+fn settings(spec: &FabricSpec, transport: Config) -> Settings {
+    // Buffers so large that no pause interferes with the loop that is tested.
+    Settings { transport: Some(transport), switch_buffer_bytes: 64 << 20, ..Settings::of(spec) }
+}
+
+/// A bottleneck after it has settled.
+#[derive(Debug)]
+struct Settled {
+    /// Share of the link that payload and headers took.
+    used: f64,
+    /// Mean bytes that waited for it.
+    queue: f64,
+    /// Least and most of a flow's share, times the number of flows.
+    shares: [f64; 2],
+}
+
+/// Nodes 1 to `flows` send to node 0 on one switch for `total_us`; the second half counts.
+fn bottleneck(transport: Config, flows: u32, total_us: f64) -> Settled {
+    let spec = catalog::load("eth-400g-leaf-spine").expect("a fabric of the catalog");
+    let fabric = Fabric::build(&spec, 32).expect("one leaf");
+    let settings = settings(&spec, transport);
+    let plan = Plan::new(&fabric, &settings).expect("plan");
+    let mut net = Net::new(&plan, &settings);
+    // Chunks of one flow cannot be told apart on the way, so each flow is one endless message; shares follow from `busy`.
+    (1..=flows).for_each(|from| _ = net.post(from, 0, 1 << 40, 0).expect("valid"));
+    let steps = 2000u32;
+    (1..=steps).for_each(|step| net.timer(Time::from_us(total_us * f64::from(step) / f64::from(steps)), step));
+    let hot = |net: &Net<'_>| -> Vec<u64> { net.busy_ps().collect() };
+    let (mut queue, mut before) = (0.0, Vec::new());
+    while let Some(note) = net.advance().expect("no deadlock") {
+        let Note::Timer(step) = note else { panic!("none ends") };
+        if step == steps / 2 {
+            before = hot(&net);
+        }
+        if step > steps / 2 {
+            queue += net.waiting_bytes().max().unwrap_or(0) as f64 / f64::from(steps / 2);
+        }
+        if step == steps {
+            break;
+        }
+    }
+    let span = total_us * 1e6 / 2.0;
+    let busy: Vec<f64> = hot(&net).iter().zip(&before).map(|(now, then)| (now - then) as f64 / span).collect();
+    let used = busy.iter().copied().fold(0.0, f64::max);
+    // The senders' own links, in the order of their use: those busy, but the receiver's.
+    let of = |from: u32| {
+        let server = (0..plan.servers() as u32).find(|&s| plan.server_name(s).contains(&format!(" node {from} -> ")));
+        busy[server.expect("a link of the node") as usize]
+    };
+    let sent: Vec<f64> = (1..=flows).map(of).collect();
+    let sum: f64 = sent.iter().sum();
+    let share = |one: f64| one / sum * f64::from(flows);
+    let shares = [sent.iter().copied().fold(f64::MAX, f64::min), sent.iter().copied().fold(0.0, f64::max)].map(share);
+    Settled { used, queue, shares }
+}
+
+/// The queue of N flows at the fixed point of DCQCN's fluid model (Zhu et al. 2015, s5.1, Eqs. 5 to 9), in bytes: marks at
+/// which cuts and increases of a flow at C / N cancel.
+fn dcqcn_queue(flows: f64) -> f64 {
+    let of = DCQCN;
+    let (tau, timer) = (of.notify_ps as f64 / 1e12, of.increase_ps as f64 / 1e12);
+    // In packets.
+    let (rate, bytes, additive) = (LINE / WIRE / flows, of.increase_bytes / WIRE, of.additive / WIRE);
+    let fast = f64::from(of.fast);
+    // Cuts of the current rate less its increases, by the share of marks p.
+    let surplus = |p: f64| {
+        let none = |packets: f64| (1.0 - p).powf(packets);
+        let each = |packets: f64| p / (1.0 / none(packets) - 1.0);
+        let (by_bytes, by_time) = (each(bytes), each(timer * rate));
+        let notified = 1.0 - none(tau * rate);
+        let alpha = 1.0 - none(of.estimate_ps as f64 / 1e12 * rate);
+        let grows = additive * rate * (none(fast * bytes) * by_bytes + none(fast * timer * rate) * by_time);
+        let gap = grows * tau / notified;
+        rate * alpha / (2.0 * tau) * notified - gap / 2.0 * rate * (by_bytes + by_time)
+    };
+    let (mut low, mut high) = (1e-9, 0.5);
+    for _ in 0..200 {
+        let p = f64::midpoint(low, high);
+        if surplus(p) > 0.0 { high = p } else { low = p }
+    }
+    RED.low_bytes + (low / RED.most).min(1.0) * (RED.high_bytes - RED.low_bytes)
+}
+
+fn near(what: &str, found: f64, expected: f64, most: f64) {
+    println!("{what}: {found:.4} of {expected:.4}, {:+.1} %", 100.0 * (found / expected - 1.0));
+    assert!((found / expected - 1.0).abs() <= most, "{what}: {found} is not {expected} within {most}");
+}
+
+#[test]
+fn dcqcn_holds_the_queue_of_its_fluid_model() {
+    for (flows, most) in [(2, 0.15), (8, 0.2), (31, 0.4)] {
+        let settled = bottleneck(all()[0].1, flows, 16_000.0);
+        near(&format!("DCQCN, {flows} flows, queue"), settled.queue, dcqcn_queue(f64::from(flows)), most);
+        assert!(settled.used > 0.97 && settled.shares[0] > 0.6 && settled.shares[1] < 1.5, "{settled:?}");
+    }
+}
+
+/// The queue takes the target's delay, and what N flows add in a round trip.
+#[test]
+fn swift_and_nscc_hold_their_targets() {
+    for (name, config, target_ps) in [("Swift", all()[1].1, SWIFT.target_ps), ("NSCC", all()[2].1, NSCC.target_ps)] {
+        for flows in [2, 8, 31] {
+            let settled = bottleneck(config, flows, 4_000.0);
+            near(&format!("{name}, {flows} flows, queue"), settled.queue, target_ps / 1e12 * LINE, 0.12);
+            println!("{name}, {flows} flows: shares {:?}", settled.shares);
+            assert!(settled.used > 0.99, "{settled:?}");
+            // NSCC's windows meet slowly.
+            let [least, most] = if name == "Swift" { [0.6, 1.6] } else { [0.2, 4.0] };
+            assert!(settled.shares[0] > least && settled.shares[1] < most, "{name}, {flows} flows: {settled:?}");
+        }
+    }
+}
+
+/// A window is its reference times eta / U and W_AI: N of them meet where U = eta + N W_AI / (B T). U counts what the link
+/// carries and what waits for it, as shares of what fills it for T.
+#[test]
+fn hpcc_fills_eta_of_a_link_and_keeps_its_queue_short() {
+    // The idle round trip: a full packet there, and the latency back, which a packet of one byte takes but for headers.
+    let spec = catalog::load("eth-400g-leaf-spine").expect("a fabric of the catalog");
+    let fabric = Fabric::build(&spec, 32).expect("one leaf");
+    let free = Settings::of(&spec);
+    let plan = Plan::new(&fabric, &free).expect("plan");
+    let alone = |bytes| {
+        let mut net = Net::new(&plan, &free);
+        net.post(1, 0, bytes, 0).expect("valid");
+        while net.advance().expect("no deadlock").is_some() {}
+        net.now().us()
+    };
+    let round_trip_us = alone(4096) + alone(1);
+    let fills = LINE * round_trip_us / 1e6;
+    for flows in [2, 8, 31] {
+        let settled = bottleneck(all()[3].1, flows, 2_000.0);
+        let expected = HPCC.eta + f64::from(flows) * HPCC.additive / fills;
+        near(&format!("HPCC, {flows} flows, U"), settled.used + settled.queue / fills, expected, 0.05);
+        assert!(settled.queue < 0.15 * fills && settled.shares[0] > 0.8 && settled.shares[1] < 1.25, "{settled:?}");
+    }
+}
+
+/// An incast over the spines of a leaf-spine network, with or without pauses: all arrives, no sooner than the receiver's link
+/// takes, and the same at every run.
+#[test]
+fn an_incast_arrives_whole_no_faster_than_the_bound_and_the_same_each_time() {
+    let spec = catalog::load("eth-400g-leaf-spine").expect("a fabric of the catalog");
+    let fabric = Fabric::build(&spec, 96).expect("three leaves");
+    let (senders, bytes) = (31u64, 1u64 << 20);
+    for (name, config) in all() {
+        for congestion in [Congestion::Pause, Congestion::Drop] {
+            let settings = Settings { congestion, retransmit_ps: Some(20_000_000), ..settings(&spec, config) };
+            let settings = Settings { switch_buffer_bytes: 128 << 10, ..settings };
+            let plan = Plan::new(&fabric, &settings).expect("plan");
+            let run = || {
+                let mut net = Net::new(&plan, &settings);
+                (33..33 + senders as u32).for_each(|from| _ = net.post(from, 0, bytes, 0).expect("valid"));
+                let mut end = Time::ZERO;
+                while let Some(note) = net.advance().expect("no deadlock") {
+                    end = if note.message().is_some() { net.now() } else { end };
+                }
+                (end, net.stats(), net.trace_hash(), net.pending())
+            };
+            let (end, stats, hash, pending) = run();
+            let least = Time::from_us((senders * bytes) as f64 * WIRE / 4096.0 / LINE * 1e6);
+            println!("{name}, {congestion:?}: {:.2} of the bound, {stats:?}", least.us() / end.us());
+            assert!(end >= least, "{name}: {end:?} is less than {least:?}");
+            assert!(end.us() < 4.0 * least.us(), "{name}, {congestion:?}: {end:?} of {least:?}");
+            assert_eq!((stats.delivered_bytes, stats.gone, pending), (senders * bytes, 0, 0), "{name}, {congestion:?}");
+            assert!(congestion == Congestion::Drop || stats.drops == 0, "{name}: {stats:?}");
+            assert_eq!(run(), (end, stats, hash, pending), "{name}: the same again");
+        }
+    }
+}
+
+/// What a message takes that nothing disturbs is the same with a transport as without, but for HPCC, which leaves room.
+#[test]
+fn a_flow_alone_is_not_held_back() {
+    let spec = catalog::load("eth-400g-leaf-spine").expect("a fabric of the catalog");
+    let fabric = Fabric::build(&spec, 96).expect("three leaves");
+    let time = |transport: Option<Config>| {
+        let settings = Settings { transport, ..Settings::of(&spec) };
+        let plan = Plan::new(&fabric, &settings).expect("plan");
+        let mut net = Net::new(&plan, &settings);
+        net.post(90, 0, 1 << 22, 0).expect("valid");
+        let mut end = Time::ZERO;
+        while let Some(note) = net.advance().expect("no deadlock") {
+            end = if note.message().is_some() { net.now() } else { end };
+        }
+        end.us()
+    };
+    let free = time(None);
+    for (name, config) in all() {
+        let most = if name == "hpcc" { 0.10 } else { 0.02 };
+        near(&format!("{name} alone"), time(Some(config)), free, most);
+        assert!(time(Some(config)) >= free, "{name}");
+    }
+}
+
+/// Every message of an exchange arrives, with faults, too.
+#[test]
+fn an_exchange_ends_under_every_transport() {
+    let spec = catalog::load("gige").expect("a fabric of the catalog");
+    let fabric = Fabric::build(&spec, 8).expect("a switch");
+    for (name, config) in all() {
+        for congestion in [Congestion::Pause, Congestion::Drop] {
+            let settings = Settings { congestion, transport: Some(config), ..Settings::of(&spec) };
+            let plan = Plan::new(&fabric, &settings).expect("plan");
+            let run = all_to_all(&plan, &settings, 1 << 16, Schedule::Random).expect("no deadlock");
+            assert_eq!((run.bytes, run.stats.packets), (56 << 16, run.stats.delivered), "{name}, {congestion:?}");
+        }
+    }
+}
