@@ -25,6 +25,7 @@ mod matching;
 pub mod msccl;
 pub mod plain;
 mod read;
+mod together;
 
 pub use check::{Stuck, check};
 pub use draft::{Draft, Local};
@@ -34,3 +35,4 @@ pub use matching::Matching;
 #[doc(hidden)]
 pub use read::read_bytes;
 pub use read::{Costs, Format, Options, Read, ReadError, place, read};
+pub use together::{beside, repeated};

@@ -94,7 +94,11 @@ impl Collective {
             }
         };
         let packet_size = network.packet_size.map(|size| u32::try_from(size).unwrap_or(u32::MAX));
+        let [control] = network.controls[..] else {
+            return Err(Error::Input("--transport: collectives on GPUs take one at a time".to_owned()));
+        };
         let network = Network {
+            control,
             capacities: network.capacities,
             seed: request.seed,
             paths,
@@ -135,7 +139,7 @@ impl Collective {
     /// # Errors
     /// The fabric's file does not describe GPUs, or cannot be built.
     pub fn each(&self, fabric: &str, watch: &dyn Watch, give: &mut dyn FnMut(Record)) -> Result<(), Error> {
-        let source = Source::open(fabric)?;
+        let source = self.network.control.equipped(&Source::open(fabric)?).map_err(Error::Input)?;
         let usual = [Algorithm::of(self.which)[0]];
         let algorithms = if self.algorithms.is_empty() { &usual[..] } else { &self.algorithms };
         for &nodes in &self.nodes {
@@ -173,9 +177,11 @@ impl Collective {
         let switches = job.ranks() - nodes;
         let places: Vec<u32> = (0..nodes).chain(built.nodes() - switches..built.nodes()).collect();
         let ran =
-            replay::run(&built, (&schedule, &places), 1, &self.network, watch).map_err(|failed| match failed {
-                Failed::Stuck(stuck) => wrong(stuck.to_string()),
-                Failed::Other(what) => wrong(what),
+            replay::run((source.spec(), &built), (&schedule, &places), 1, &self.network, watch).map_err(|failed| {
+                match failed {
+                    Failed::Stuck(stuck) => wrong(stuck.to_string()),
+                    Failed::Other(what) => wrong(what),
+                }
             })?;
         let cluster = Cluster::of(&built, nodes, self.network.capacities.into(), bytes);
         let level = usual_bound(algorithm).and_then(|of| {

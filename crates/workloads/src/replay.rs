@@ -4,7 +4,7 @@ use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::Node;
 use hotlink_fabric::routing;
-use hotlink_fabric::spec::Capacities;
+use hotlink_fabric::spec::{Capacities, FabricSpec};
 use hotlink_fabric::traffic::{Demand, Flow};
 use hotlink_fabric::units::Time;
 use hotlink_schedule::{Kind, Op, Schedule};
@@ -12,9 +12,10 @@ use hotlink_sim::workload::{Replay, ReplayError, Replayed, replay};
 use hotlink_sim::{Plan, Settings};
 use hotlink_study::Watch;
 use hotlink_study::bound::pattern::Pattern;
-use hotlink_study::options::Rates;
+use hotlink_study::options::{Ethernet, Rates};
 use hotlink_study::simulate::cell::with_run;
 use hotlink_study::simulate::{faults, limiter};
+use hotlink_study::transports::Control;
 use std::collections::BTreeMap;
 
 /// What decides how messages cross the network.
@@ -32,6 +33,8 @@ pub struct Network {
     pub overhead: Time,
     /// Messages of more bytes ask the receiver first.
     pub eager_max: u64,
+    /// What controls flows.
+    pub control: Control,
     /// What fails, and when: a file.
     pub faults: Option<String>,
 }
@@ -45,23 +48,26 @@ impl Default for Network {
             packet_size: None,
             overhead: Time::ZERO,
             eager_max: u64::MAX,
+            control: Control::usual(),
             faults: None,
         }
     }
 }
 
 impl Network {
-    fn settings(&self, fabric: &Fabric) -> Result<Settings, String> {
+    pub(crate) fn settings(&self, spec: &FabricSpec, fabric: &Fabric) -> Result<Settings, String> {
         let base = Settings::of(&fabric.spec);
         let faults = self.faults.as_ref().map_or(Ok(Vec::new()), |file| faults::read(file, fabric))?;
-        Ok(Settings {
+        let settings = Settings {
             seed: self.seed,
             capacities: self.capacities.into(),
             packet_bytes: self.packet_size.or(base.packet_bytes),
             paths: self.paths.unwrap_or(base.paths),
+            congestion: self.control.ethernet(Ethernet::Pause).into(),
             faults,
             ..base
-        })
+        };
+        self.control.applied(spec, fabric, settings)
     }
 }
 
@@ -105,35 +111,42 @@ pub enum Failed {
     Other(String),
 }
 
-/// Runs a schedule with `unit_ps` picoseconds a unit of computation, rank i on node `places[i]`.
+/// Runs a schedule on a network of a machine's, with `unit_ps` picoseconds a unit of computation, rank i on node `places[i]`.
 ///
 /// # Errors
 /// The fabric has too few nodes, or the schedule cannot end.
 pub fn run(
-    fabric: &Fabric,
+    (spec, fabric): (&FabricSpec, &Fabric),
     (schedule, places): (&Schedule, &[u32]),
     unit_ps: u64,
     network: &Network,
     watch: &dyn Watch,
 ) -> Result<Ran, Failed> {
-    let settings = network.settings(fabric).map_err(Failed::Other)?;
+    let settings = network.settings(spec, fabric).map_err(Failed::Other)?;
     let plan = Plan::new(fabric, &settings).map_err(|error| Failed::Other(error.to_string()))?;
     let Network { overhead, eager_max, .. } = *network;
     let start = watch.seconds();
-    let replayed = replay(&plan, &settings, Replay { schedule, nodes: places, unit_ps, overhead, eager_max });
+    let asked = Replay { schedule, nodes: places, unit_ps, overhead, eager_max, starts: &[], timed: false };
+    let replayed = replay(&plan, &settings, asked);
     let wall_s = watch.seconds() - start;
     let replayed = replayed.map_err(|error| match error {
         ReplayError::Stuck(stuck) => Failed::Stuck(stuck),
+        ReplayError::Lost { messages, unreachable } => {
+            let cut = unreachable.first().map_or(String::new(), |(from, to)| format!(", such as node {from} to {to}"));
+            let what = format!("{messages} messages are lost for good{cut}: what fails must come back, or leave a way");
+            Failed::Other(format!("{}: {what}", fabric.spec.name))
+        }
         ReplayError::Network(error) => Failed::Other(format!("{}: {error}", fabric.spec.name)),
     })?;
     let least = least(fabric, (schedule, places), &settings, network, &replayed).map_err(Failed::Other)?;
     let record = record(&plan, schedule, &settings, network, &replayed, &least).with("wall_s", wall_s);
+    let record = network.control.told(record, Ethernet::Pause, &settings);
     let record = limiter::of_packets(record, &plan, &replayed.run);
     Ok(Ran { replayed, least, record })
 }
 
 /// Bytes from node to node, and the largest message.
-fn demand(schedule: &Schedule, places: &[u32], nodes: u32) -> (Demand, u64) {
+pub(crate) fn demand(schedule: &Schedule, places: &[u32], nodes: u32) -> (Demand, u64) {
     let ends = |op: &Op| [op.rank, op.peer].map(|rank| places[rank as usize]);
     let sends = schedule.ops().iter().filter(|op| op.kind == Kind::Send);
     let (mut largest, mut pairs) = (0, BTreeMap::<(u32, u32), u64>::new());
@@ -152,7 +165,7 @@ fn demand(schedule: &Schedule, places: &[u32], nodes: u32) -> (Demand, u64) {
 
 /// The largest of the longest chain, the load on the hottest resource (all packets as full as the largest message's), and
 /// the busiest processor.
-fn least(
+pub(crate) fn least(
     fabric: &Fabric,
     (schedule, places): (&Schedule, &[u32]),
     settings: &Settings,

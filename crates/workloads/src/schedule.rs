@@ -68,6 +68,7 @@ impl Scheduled {
         }
         let found = found.read()?;
         let answer = |source: &Source, watch: &dyn Watch| self.answer(source, benchmark, &found, watch);
+        let source = self.network.control.equipped(&source).map_err(Error::Input)?;
         inputs::told(&source, self.vary, watch, &answer)
     }
 
@@ -82,11 +83,12 @@ impl Scheduled {
             return Err(Error::Input(format!("{}: {what}", source.name())));
         }
         let places: Vec<u32> = (0..ranks).collect();
-        let ran =
-            replay::run(&built, (schedule, &places), unit_ps, &self.network, watch).map_err(|failed| match failed {
+        let ran = replay::run((source.spec(), &built), (schedule, &places), unit_ps, &self.network, watch).map_err(
+            |failed| match failed {
                 Failed::Stuck(stuck) => self.stuck(&stuck),
                 Failed::Other(what) => Error::Input(what),
-            })?;
+            },
+        )?;
         let head = Record::new().with("fabric", source.name()).with("benchmark", benchmark);
         let head = head.with("method", "packet").with("schedule", self.path.as_str()).with("format", format.name());
         Ok(vec![head.with("nodes", nodes).followed_by(ran.record)])

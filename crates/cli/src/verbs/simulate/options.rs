@@ -8,9 +8,10 @@ use crate::verbs::watching::WatchOptions;
 use crate::words::word;
 use hotlink_fabric::technology::{self, Technology};
 use hotlink_study::inputs::Vary;
-use hotlink_study::options::{Ethernet, Rates, Ways};
+use hotlink_study::options::{Ethernet, Rates, Transport, Ways};
 use hotlink_study::simulate::request::{Benchmark, Network, Request};
 use hotlink_study::sizes::SizesOrLaws;
+use hotlink_study::transports::Control;
 
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct PacketArgs {
@@ -51,6 +52,8 @@ pub(crate) struct PacketArgs {
     /// What Ethernet does when a buffer fills.
     #[arg(long, value_parser = word::<Ethernet>(), default_value_t = Ethernet::Pause)]
     ethernet: Ethernet,
+    #[command(flatten)]
+    control: ControlArgs,
     /// Add a record with the utilisation of every link, bus and adapter.
     #[arg(long)]
     links: bool,
@@ -61,6 +64,42 @@ pub(crate) struct PacketArgs {
     pub(super) measured: MeasuredArgs,
     #[command(flatten)]
     pub(super) watching: WatchOptions,
+}
+
+/// What controls flows on Ethernet.
+#[derive(clap::Args, Clone, Debug)]
+pub(super) struct ControlArgs {
+    /// What decides when packets leave their sender (Ethernet); several: one run for each [default: none].
+    #[arg(long, value_parser = word::<Transport>(), value_delimiter = ',', value_name = "LIST")]
+    transport: Vec<Transport>,
+    /// Input buffer of a switch port, per virtual channel [default: the machine's].
+    #[arg(long, value_name = "SIZE")]
+    buffer: Option<Size>,
+    /// Queue from which on switches mark packets for dcqcn and nscc [default: the transport's].
+    #[arg(long, value_name = "SIZE")]
+    ecn_low: Option<Size>,
+    /// Queue from which on they mark every packet [default: the transport's].
+    #[arg(long, value_name = "SIZE")]
+    ecn_high: Option<Size>,
+}
+
+impl ControlArgs {
+    /// Whether anything was asked for.
+    pub(super) fn asks(&self) -> bool {
+        !self.transport.is_empty() || self.buffer.is_some() || self.ecn_low.is_some() || self.ecn_high.is_some()
+    }
+
+    /// One for each transport.
+    pub(super) fn controls(&self, ethernet: Ethernet) -> Result<Vec<Control>, Failure> {
+        let asked = |size: Option<Size>| size.map(|size| size.0);
+        let of = Control {
+            buffer: asked(self.buffer),
+            ecn_low: asked(self.ecn_low),
+            ecn_high: asked(self.ecn_high),
+            ..Control::usual()
+        };
+        Control::each(&self.transport, ethernet, of).map_err(Failure::Input)
+    }
 }
 
 /// What is done with uncertain inputs.
@@ -103,6 +142,7 @@ impl PacketArgs {
             paths: self.paths.clone(),
             technology: self.technology,
             ethernet: self.ethernet,
+            controls: self.control.controls(self.ethernet)?,
             links: self.links,
         };
         let asked =

@@ -32,7 +32,7 @@ pub(crate) trait Ask {
 }
 
 /// What the table for people shows of a packet simulation.
-const SHOWN: [&str; 54] = [
+const SHOWN: [&str; 55] = [
     "fabric",
     "benchmark",
     "nodes",
@@ -56,6 +56,7 @@ const SHOWN: [&str; 54] = [
     "times_median",
     "traffic",
     "paths",
+    "transport",
     "load",
     "resource",
     "utilisation",

@@ -9,12 +9,13 @@ use crate::{Failure, output::Output};
 use hotlink_fabric::units::Time;
 use hotlink_results::write_with;
 use hotlink_schedule::{Options, Read};
-use hotlink_study::options::{Paths, Rates};
+use hotlink_study::inputs::Vary;
+use hotlink_study::options::{Ethernet, Paths, Rates};
 use hotlink_workloads::replay::Network;
 use hotlink_workloads::schedule::Scheduled;
 use std::path::PathBuf;
 
-use super::options::UncertainArgs;
+use super::options::{ControlArgs, UncertainArgs};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -62,7 +63,7 @@ pub(super) struct NetworkArgs {
     routes: RoutesArgs,
     #[command(flatten)]
     variant: VariantArgs,
-    /// Nodes of the fabric [default: one for each rank].
+    /// Nodes of the fabric [default: one for each rank; of jobs, as the plan says].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     nodes: Option<u32>,
     /// A processor's time to send or receive a message, such as 0.5us.
@@ -86,6 +87,8 @@ pub(super) struct NetworkArgs {
     /// Plan of links and switches that fail, come back or degrade.
     #[arg(long, value_name = "PLAN.toml")]
     faults: Option<String>,
+    #[command(flatten)]
+    control: ControlArgs,
     #[command(flatten)]
     uncertain: UncertainArgs,
 }
@@ -119,11 +122,22 @@ impl NetworkArgs {
             || self.packet_size.is_some()
             || self.paths.is_some()
             || self.faults.is_some()
+            || self.control.asks()
             || self.uncertain.sensitivity
     }
 
-    /// The question about a schedule.
-    pub(super) fn scheduled(&self, path: &str, calc_unit: Time) -> Result<Scheduled, Failure> {
+    /// Nodes of the fabric, if they were asked for.
+    pub(super) fn nodes(&self) -> Option<u32> {
+        self.nodes
+    }
+
+    /// What is done with uncertain inputs.
+    pub(super) fn vary(&self) -> Vary {
+        self.uncertain.vary()
+    }
+
+    /// What decides how messages cross the network, for each transport.
+    pub(super) fn networks(&self) -> Result<Vec<Network>, Failure> {
         let packet_size = self.packet_size.map(|size| u32::try_from(size.0).unwrap_or(u32::MAX));
         let network = Network {
             capacities: self.capacities,
@@ -133,8 +147,17 @@ impl NetworkArgs {
             overhead: self.overhead,
             eager_max: self.eager.map_or(u64::MAX, |size| size.0),
             faults: self.faults.clone(),
+            ..Network::default()
         };
-        Ok(Scheduled { calc_unit, nodes: self.nodes, network, vary: self.uncertain.vary(), ..Scheduled::of(path) })
+        let one = |control| Network { control, ..network.clone() };
+        Ok(self.control.controls(Ethernet::Pause)?.into_iter().map(one).collect())
+    }
+
+    /// The questions about a schedule, one for each transport.
+    pub(super) fn scheduled(&self, path: &str, calc_unit: Time) -> Result<Vec<Scheduled>, Failure> {
+        let (nodes, vary) = (self.nodes, self.vary());
+        let one = |network| Scheduled { calc_unit, nodes, network, vary, ..Scheduled::of(path) };
+        Ok(self.networks()?.into_iter().map(one).collect())
     }
 
     /// The fabric with what is other in it.
@@ -144,10 +167,11 @@ impl NetworkArgs {
 }
 
 /// What the table for people shows.
-pub(super) const SHOWN: [&str; 13] = [
+pub(super) const SHOWN: [&str; 14] = [
     "fabric",
     "benchmark",
     "schedule",
+    "transport",
     "ranks",
     "operations",
     "messages",
@@ -162,9 +186,11 @@ pub(super) const SHOWN: [&str; 13] = [
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let scheduled = args.network.scheduled(&args.path, Time(1_000))?;
-    let scheduled = Scheduled { options: args.read.options(), ..scheduled };
+    let options = args.read.options();
+    let scheduled: Vec<Scheduled> =
+        scheduled.into_iter().map(|one| Scheduled { options: options.clone(), ..one }).collect();
     if let Some(path) = &args.write {
-        return write(&scheduled.read()?, path);
+        return write(&scheduled[0].read()?, path);
     }
     let fabrics: Vec<String> = args.fabric.iter().map(|fabric| args.network.fabric(fabric)).collect();
     on_packets(&scheduled, "schedule", &fabrics, output)
@@ -172,17 +198,19 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 
 /// Runs a schedule on the packet networks of fabrics.
 pub(super) fn on_packets(
-    scheduled: &Scheduled,
+    scheduled: &[Scheduled],
     benchmark: &str,
     fabrics: &[String],
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let progress = output.progress("simulate", fabrics.len() as u64);
+    let progress = output.progress("simulate", (fabrics.len() * scheduled.len()) as u64);
     let ticking = progress.ticking();
     let mut records = Vec::new();
     for fabric in fabrics {
-        records.extend(scheduled.run(fabric, benchmark, &Stopwatch)?);
-        progress.step();
+        for scheduled in scheduled {
+            records.extend(scheduled.run(fabric, benchmark, &Stopwatch)?);
+            progress.step();
+        }
     }
     drop((ticking, progress));
     output.table(Table::of_keys(&records, &SHOWN));

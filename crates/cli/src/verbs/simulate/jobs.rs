@@ -1,0 +1,68 @@
+//! `hotlink simulate jobs`: several jobs on one fabric at once, each beside its time alone.
+
+use super::schedule::NetworkArgs;
+use crate::table::Table;
+use crate::words::word;
+use crate::{Failure, output::Output};
+use hotlink_workloads::jobs::{Jobs, Placement, Plan};
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  hotlink simulate jobs plans/two-jobs.toml --fabric ib-ndr-fat-tree2 --json
+  hotlink simulate jobs plans/two-jobs.toml --fabric ib-ndr-fat-tree2 --placement contiguous,spread,random
+  hotlink new jobs > jobs.toml && hotlink simulate jobs jobs.toml --fabric eth-400g-leaf-spine
+
+A plan names jobs (a schedule, a collective or traffic), the nodes of each, when it begins and how often it runs, and what
+fails meanwhile (docs/jobs.md). Each job runs alone and then beside the others, on the same nodes.")]
+pub(crate) struct Args {
+    /// The plan of jobs: a TOML file, or - for standard input.
+    plan: String,
+    /// Fabrics: names of the catalog or files.
+    #[arg(long, value_delimiter = ',', required = true, value_name = "LIST")]
+    fabric: Vec<String>,
+    /// How jobs that list no nodes get theirs, in place of the plan's word; of several, one answer each.
+    #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = word::<Placement>())]
+    placement: Vec<Placement>,
+    #[command(flatten)]
+    network: NetworkArgs,
+}
+
+/// What the table for people shows.
+const SHOWN: [&str; 12] = [
+    "transport",
+    "job",
+    "work",
+    "ranks",
+    "placement",
+    "alone_us",
+    "latency_us",
+    "slowdown",
+    "bound_latency_us",
+    "bandwidth_MBps",
+    "shared_link",
+    "shared_by",
+];
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    let plan = Plan::read(&args.plan)?;
+    let one = |network| Jobs {
+        nodes: args.network.nodes(),
+        placements: args.placement.clone(),
+        network,
+        vary: args.network.vary(),
+    };
+    let jobs: Vec<Jobs> = args.network.networks()?.into_iter().map(one).collect();
+    let steps: u64 = jobs.iter().map(|jobs| jobs.steps(&plan)).sum();
+    let progress = output.progress("simulate", steps * args.fabric.len() as u64);
+    let ticking = progress.ticking();
+    let mut records = Vec::new();
+    for fabric in &args.fabric {
+        for jobs in &jobs {
+            records.extend(jobs.run(&plan, &args.network.fabric(fabric), &progress)?);
+        }
+    }
+    drop((ticking, progress));
+    output.table(Table::of_keys(&records, &SHOWN));
+    records.into_iter().for_each(|record| output.push(record));
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! Several jobs on one fabric at once: what each takes beside the others, and what it would take alone.
+//!
+//! A plan ([`Plan`]) names the jobs: schedules of any form, collectives, traffic at random times. Each gets its nodes by a
+//! list or a [`Placement`]. Every job runs by itself and then all of them together, on the same nodes, from the same
+//! start and with the same failures. So a slow-down is the others' work alone. Where something fails, the
+//! jobs run together once more without failures, which tells what these cost.
+
+mod place;
+mod plan;
+mod shared;
+mod together;
+mod traffic;
+mod work;
+
+pub use place::Placement;
+pub use plan::{Job, Plan, Repeat, Work};
+
+use crate::gpu;
+use crate::replay::Network;
+use hotlink_bench::Record;
+use hotlink_fabric::routing::Paths;
+use hotlink_fabric::spec::FabricSpec;
+use hotlink_fabric::units::Time;
+use hotlink_study::inputs::{self, Vary};
+use hotlink_study::options::{Ethernet, Rates};
+use hotlink_study::{Error, Source, Watch};
+use together::Stage;
+use work::Placed;
+
+/// The name under which records sum up all jobs.
+pub const ALL: &str = "all";
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Jobs {
+    /// Nodes of the fabric; by default as the plan says.
+    pub nodes: Option<u32>,
+    /// Placements of jobs that list no nodes, one after the other; none: as the plan says.
+    pub placements: Vec<Placement>,
+    /// How messages cross the network.
+    pub network: Network,
+    /// What is done with uncertain inputs.
+    pub vary: Vary,
+}
+
+/// What load counts need to know of a question.
+pub(super) struct Setting<'a> {
+    /// The fabric as it is described, before its switches take part as nodes.
+    spec: &'a FabricSpec,
+    network: &'a Network,
+    capacities: Rates,
+    /// Which of equal paths, by which seed.
+    routes: (Paths, u64),
+}
+
+impl Jobs {
+    /// Simulations that an answer takes.
+    pub fn steps(&self, plan: &Plan) -> u64 {
+        let rounds = plan.jobs.iter().filter(|job| matches!(job.repeat, Repeat::For(_)) && !job.is_traffic()).count();
+        let has_faults = self.network.faults.is_some() || plan.has_faults();
+        let each = plan.jobs.len() + rounds + 1 + usize::from(has_faults);
+        (each * self.placements.len().max(1)) as u64
+    }
+
+    /// The records of a plan on a fabric: one for each job, and one for all together.
+    ///
+    /// # Errors
+    /// The plan does not fit the fabric, with file, line and job; a schedule cannot end.
+    pub fn run(&self, plan: &Plan, fabric: &str, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
+        let source = self.network.control.equipped(&Source::open(fabric)?).map_err(Error::Input)?;
+        let answer = |source: &Source, watch: &dyn Watch| self.answer(plan, source, watch);
+        inputs::told(&source, self.vary, watch, &answer)
+    }
+
+    fn answer(&self, plan: &Plan, source: &Source, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
+        let of_plan = |what: String| Error::Input(format!("{}: {what}", plan.file));
+        let nodes = self.nodes.or(source.own_nodes()).or(plan.nodes).ok_or_else(|| {
+            of_plan(format!("how many nodes {} has is not said: nodes = 64, or --nodes 64", source.name()))
+        })?;
+        let by_switch = plan.jobs.iter().any(work::is_by_switch);
+        let spec = if by_switch { gpu::with_switches(source.spec()) } else { None };
+        let built = spec.map_or_else(|| source.build(nodes), |spec| source.varied(spec).build(nodes));
+        let built = built.map_err(|what| of_plan(format!("{}: {what}", source.name())))?;
+        let settings = plan.settings(&self.network, (source.spec(), &built))?;
+        let routes = (settings.paths, settings.seed);
+        let setting =
+            Setting { spec: source.spec(), network: &self.network, capacities: self.network.capacities, routes };
+        let stage = Stage::new(plan, &built, &settings, &setting, watch)?;
+        let read = work::read_all(plan, source.spec())?;
+        let placements: Vec<Option<Placement>> = match self.placements.is_empty() {
+            true => vec![None],
+            false => self.placements.iter().copied().map(Some).collect(),
+        };
+        let mut records: Vec<Record> = Vec::new();
+        for placement in placements {
+            let placed = work::placed(plan, &read, &built, &setting, placement)?;
+            let first = records.get(..=placed.len()).unwrap_or_default().to_vec();
+            let found = stage.records(placed)?;
+            records.extend(found.into_iter().enumerate().map(|(at, record)| {
+                let head = self.network.control.told(head(plan, source, nodes), Ethernet::Pause, &settings);
+                let record = head.followed_by(record);
+                match first.get(at) {
+                    Some(first) => compared(record, first),
+                    None => record,
+                }
+            }));
+        }
+        Ok(records)
+    }
+}
+
+fn head(plan: &Plan, source: &Source, nodes: u32) -> Record {
+    Record::new()
+        .with("fabric", source.name())
+        .with("benchmark", "jobs")
+        .with("method", "packet")
+        .with("plan", plan.file.as_str())
+        .with("nodes", nodes)
+}
+
+/// The record with its time over that with the first placement.
+fn compared(record: Record, first: &Record) -> Record {
+    match (record.number("latency_us"), first.number("latency_us"), first.text("placement")) {
+        (Some(here), Some(there), Some(placement)) if there > 0.0 => {
+            let placement = placement.to_owned();
+            record.with("over_first_placement", here / there).with("first_placement", placement)
+        }
+        _ => record,
+    }
+}
+
+impl Placed<'_> {
+    /// What tells its record from those of others.
+    fn record(&self) -> Record {
+        let job = self.job;
+        let record = Record::new().with("job", job.name.as_str()).with("work", job.kind());
+        match &job.work {
+            Work::Schedule { path, .. } => record.with("schedule", path.as_str()),
+            Work::Collective { name, algorithm, bytes } => {
+                let record = record.with("collective", name.as_str()).with("size_B", *bytes);
+                algorithm.iter().fold(record, |record, algorithm| record.with("algorithm", algorithm.as_str()))
+            }
+            Work::Traffic { traffic, bytes, load } => {
+                record.with("traffic", traffic.to_string()).with("size_B", *bytes).with("load", *load)
+            }
+        }
+    }
+}
+
+impl Job {
+    /// What kind of work it does.
+    pub fn kind(&self) -> &'static str {
+        match self.work {
+            Work::Schedule { .. } => "schedule",
+            Work::Collective { .. } => "collective",
+            Work::Traffic { .. } => "traffic",
+        }
+    }
+
+    fn is_traffic(&self) -> bool {
+        matches!(self.work, Work::Traffic { .. })
+    }
+}
+
+/// The value that at least this share of the sorted times does not exceed.
+fn quantile(sorted: &[Time], share: f64) -> Time {
+    let at = ((share * sorted.len() as f64).ceil() as usize).clamp(1, sorted.len().max(1)) - 1;
+    sorted.get(at).copied().unwrap_or(Time::ZERO)
+}

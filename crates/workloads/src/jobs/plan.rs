@@ -1,0 +1,445 @@
+//! Plans of jobs in TOML, with the place of every mistake.
+
+use super::place::Placement;
+use crate::replay::Network;
+use hotlink_fabric::Fabric;
+use hotlink_fabric::catalog::{Lines, Mistake};
+use hotlink_fabric::spec::FabricSpec;
+use hotlink_fabric::traffic::Traffic;
+use hotlink_fabric::units::Time;
+use hotlink_schedule::Options;
+use hotlink_sim::Settings;
+use hotlink_study::Error;
+use hotlink_study::model;
+use hotlink_study::simulate::faults;
+use hotlink_study::values::Size;
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::path::Path;
+use toml::Spanned;
+
+/// A plan: jobs that share a fabric, and what fails meanwhile.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The file as the user named it.
+    pub file: String,
+    text: String,
+    /// Nodes of the fabric, where the plan says so.
+    pub nodes: Option<u32>,
+    has_own_faults: bool,
+    /// A file of faults.
+    pub faults: Option<String>,
+    /// The jobs.
+    pub jobs: Vec<Job>,
+}
+
+/// One job.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Its name, which no other job has.
+    pub name: String,
+    /// What it does.
+    pub work: Work,
+    /// How often.
+    pub repeat: Repeat,
+    /// When it begins.
+    pub start: Time,
+    /// Its ranks, where neither a schedule nor a list of nodes says so.
+    pub ranks: Option<u32>,
+    /// Its nodes, by numbers or names.
+    pub nodes: Option<String>,
+    /// How its nodes are chosen, where they are not listed.
+    pub placement: Option<Placement>,
+    /// GPUs that it takes of each host.
+    pub gpus_per_node: Option<u32>,
+    /// Seed of its random choices.
+    pub seed: u64,
+    /// Whether other jobs that say so, too, may use its nodes.
+    pub shared: bool,
+    spans: BTreeMap<&'static str, Range<usize>>,
+}
+
+/// What a job does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Work {
+    /// A schedule of any form.
+    Schedule {
+        /// Its file, folder or prefix.
+        path: String,
+        /// What that does not tell.
+        options: Options,
+        /// What a unit of computation stands for, where the form does not say.
+        calc_unit: Time,
+    },
+    /// A collective, of GPUs where the fabric describes them, else of the message stack.
+    Collective {
+        /// Its name.
+        name: String,
+        /// By which algorithm; none: the usual one of GPUs.
+        algorithm: Option<String>,
+        /// Its bytes.
+        bytes: u64,
+    },
+    /// Messages at random times, whether the network takes them or not.
+    Traffic {
+        /// Who sends to whom.
+        traffic: Traffic,
+        /// Bytes of a message.
+        bytes: u64,
+        /// Share of what the pattern alone would get.
+        load: f64,
+    },
+}
+
+/// How often a job runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Repeat {
+    /// So many rounds; of traffic, messages of a sending node.
+    Times(u32),
+    /// As many rounds as take so long when it runs alone; of traffic, for so long.
+    For(Time),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(rename = "title")]
+    _title: Option<String>,
+    nodes: Option<Spanned<u32>>,
+    faults: Option<String>,
+    fault: Option<toml::Value>,
+    #[serde(default)]
+    job: Vec<Spanned<Entry>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    name: Option<Spanned<String>>,
+    schedule: Option<Spanned<String>>,
+    collective: Option<Spanned<String>>,
+    traffic: Option<Spanned<String>>,
+    algorithm: Option<Spanned<String>>,
+    size: Option<Spanned<String>>,
+    load: Option<Spanned<f64>>,
+    calc_unit: Option<Spanned<String>>,
+    flops: Option<Spanned<f64>>,
+    groups: Option<Spanned<String>>,
+    repeat: Option<Spanned<u32>>,
+    messages: Option<Spanned<u32>>,
+    for_us: Option<Spanned<f64>>,
+    start_us: Option<Spanned<f64>>,
+    ranks: Option<Spanned<u32>>,
+    nodes: Option<Spanned<String>>,
+    placement: Option<Spanned<String>>,
+    gpus_per_node: Option<Spanned<u32>>,
+    seed: Option<Spanned<u64>>,
+    shared: Option<Spanned<bool>>,
+}
+
+/// Keys that only some kinds of jobs have, and which.
+const ONLY: [(&str, &[&str]); 8] = [
+    ("algorithm", &["collective"]),
+    ("calc_unit", &["schedule"]),
+    ("flops", &["schedule"]),
+    ("groups", &["schedule"]),
+    ("load", &["traffic"]),
+    ("messages", &["traffic"]),
+    ("repeat", &["schedule", "collective"]),
+    ("size", &["schedule", "collective", "traffic"]),
+];
+/// Longest time of a plan: a day.
+const LATEST_US: f64 = 86_400e6;
+/// Most rounds, and most messages of a sender.
+const MOST_ROUNDS: u32 = 10_000_000;
+
+impl Plan {
+    /// Reads a plan; `-` is standard input.
+    ///
+    /// # Errors
+    /// Every mistake, one a line, as `file:line:column: key: what was wrong (allowed: ...)`.
+    pub fn read(file: &str) -> Result<Plan, Error> {
+        let text = hotlink_fabric::input::text(file);
+        let text = text.map_err(|error| Error::Input(format!("{file}: cannot be read: {error}")))?;
+        Plan::parse(file, &text)
+            .map_err(|mistakes| Error::Input(mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n")))
+    }
+
+    /// The plan `text`, called `file` in messages.
+    ///
+    /// # Errors
+    /// Its mistakes; of a text that is no plan the first.
+    pub fn parse(file: &str, text: &str) -> Result<Plan, Vec<Mistake>> {
+        let mut reader = Reader { file, lines: Lines::new(text), mistakes: Vec::new() };
+        let found: File = match toml::from_str(text) {
+            Ok(found) => found,
+            Err(error) => {
+                reader.wrong(error.span().unwrap_or(0..0), "", error.message().replace('\n', ", "), "");
+                return Err(reader.mistakes);
+            }
+        };
+        let nodes = found.nodes.and_then(|nodes| reader.within(Some(&nodes), "nodes", 2..=u32::MAX));
+        if found.job.is_empty() {
+            reader.wrong(0..0, "job", "there is none", "[[job]] with a name and what it does");
+        }
+        let jobs: Vec<Option<Job>> = found.job.into_iter().enumerate().map(|(at, job)| reader.job(at, job)).collect();
+        reader.names(&jobs);
+        match reader.mistakes.is_empty() {
+            true => Ok(Plan {
+                file: file.to_owned(),
+                text: text.to_owned(),
+                nodes,
+                has_own_faults: found.fault.is_some(),
+                faults: found.faults.map(|faults| beside(file, &faults)),
+                jobs: jobs.into_iter().flatten().collect(),
+            }),
+            false => Err(reader.mistakes),
+        }
+    }
+
+    /// Whether anything fails by the plan.
+    pub fn has_faults(&self) -> bool {
+        self.faults.is_some() || self.has_own_faults
+    }
+
+    /// Of a simulation: what the options say, with all that fails by the plan, too.
+    pub(super) fn settings(
+        &self,
+        network: &Network,
+        (spec, fabric): (&FabricSpec, &Fabric),
+    ) -> Result<Settings, Error> {
+        let mut settings = network.settings(spec, fabric).map_err(Error::Input)?;
+        if self.has_own_faults {
+            settings.faults.extend(faults::within(&self.file, &self.text, fabric).map_err(Error::Input)?);
+        }
+        if let Some(file) = &self.faults {
+            settings.faults.extend(faults::read(file, fabric).map_err(Error::Input)?);
+        }
+        // Stable: changes of one time happen in this order.
+        settings.faults.sort_by_key(|fault| fault.at);
+        Ok(settings)
+    }
+
+    /// What is wrong with a job, at one of its keys if that is given, else where it begins.
+    pub fn wrong(&self, job: &Job, key: &'static str, what: impl Into<String>) -> Error {
+        let span = job.spans.get(key).or(job.spans.get("")).cloned().unwrap_or(0..0);
+        let (line, column) = Lines::new(&self.text).place(&span);
+        let key = format!("job {:?}{}{key}", job.name, if key.is_empty() { "" } else { ": " });
+        let (file, allowed) = (self.file.clone(), String::new());
+        Error::Input(Mistake { file, line, column, key, what: what.into(), allowed }.to_string())
+    }
+}
+
+/// A path that is seen from the folder of the plan.
+fn beside(file: &str, path: &str) -> String {
+    match Path::new(file).parent() {
+        Some(folder) if file != "-" => folder.join(path).display().to_string(),
+        _ => path.to_owned(),
+    }
+}
+
+struct Reader<'a> {
+    file: &'a str,
+    lines: Lines<'a>,
+    mistakes: Vec<Mistake>,
+}
+
+impl Reader<'_> {
+    fn wrong(&mut self, span: Range<usize>, key: &str, what: impl Into<String>, allowed: impl Into<String>) {
+        let (line, column) = self.lines.place(&span);
+        let (file, key) = (self.file.to_owned(), key.to_owned());
+        self.mistakes.push(Mistake { file, line, column, key, what: what.into(), allowed: allowed.into() });
+    }
+
+    /// A number within its range.
+    fn within<T: PartialOrd + Copy + std::fmt::Display>(
+        &mut self,
+        value: Option<&Spanned<T>>,
+        key: &str,
+        range: std::ops::RangeInclusive<T>,
+    ) -> Option<T> {
+        let value = value?;
+        let is_within = range.contains(value.get_ref());
+        if !is_within {
+            let allowed = format!("{} to {}", range.start(), range.end());
+            self.wrong(value.span(), key, format!("is {}", value.get_ref()), allowed);
+        }
+        is_within.then(|| *value.get_ref())
+    }
+
+    /// A text that is read by its type.
+    fn parsed<T: std::str::FromStr<Err = String>>(&mut self, value: Option<&Spanned<String>>, key: &str) -> Option<T> {
+        let value = value?;
+        let found = value.get_ref().parse();
+        found.map_err(|what| self.wrong(value.span(), key, what, "")).ok()
+    }
+
+    /// No two jobs have one name.
+    fn names(&mut self, jobs: &[Option<Job>]) {
+        let mut seen = BTreeSet::new();
+        for (at, job) in jobs.iter().enumerate() {
+            let Some(job) = job else { continue };
+            if !seen.insert(job.name.as_str()) || job.name == super::ALL {
+                let span = job.spans.get("name").cloned().unwrap_or(0..0);
+                let what = format!("{:?} is taken", job.name);
+                self.wrong(span, &format!("job[{at}].name"), what, "a name of its own, not \"all\"");
+            }
+        }
+    }
+
+    fn job(&mut self, at: usize, entry: Spanned<Entry>) -> Option<Job> {
+        let (span, entry) = (entry.span(), entry.into_inner());
+        let key = |key: &str| format!("job[{at}].{key}");
+        let before = self.mistakes.len();
+        let name = entry.name.as_ref().filter(|name| !name.get_ref().trim().is_empty());
+        if name.is_none() {
+            self.wrong(span.clone(), &key("name"), "is missing or empty", "a text");
+        }
+        let kinds = [("schedule", &entry.schedule), ("collective", &entry.collective), ("traffic", &entry.traffic)];
+        let given: Vec<&str> = kinds.iter().filter(|(_, value)| value.is_some()).map(|(kind, _)| *kind).collect();
+        let [kind] = given[..] else {
+            self.wrong(span, &key("schedule"), "needs one kind of work", "schedule, collective, traffic");
+            return None;
+        };
+        let mut spans = spans(&entry);
+        for (only, kinds) in ONLY.iter().filter(|(only, kinds)| spans.contains_key(only) && !kinds.contains(&kind)) {
+            self.wrong(spans[only].clone(), &key(only), format!("{kind} has none"), kinds.join(", "));
+        }
+        spans.insert("", span.clone());
+        let work = self.work(kind, &entry, &key, &span);
+        let repeat = self.repeat(kind, &entry, &key, &span);
+        let start = self.within(entry.start_us.as_ref(), &key("start_us"), 0.0..=LATEST_US);
+        let ranks = self.within(entry.ranks.as_ref(), &key("ranks"), 1..=hotlink_schedule::MOST_RANKS);
+        let gpus_per_node = self.within(entry.gpus_per_node.as_ref(), &key("gpus_per_node"), 1..=256);
+        let placement = self.parsed(entry.placement.as_ref(), &key("placement"));
+        if let (Some(placement), Some(_)) = (&entry.placement, &entry.nodes) {
+            self.wrong(placement.span(), &key("placement"), "nodes are listed", "one of nodes and placement");
+        }
+        if kind != "schedule" && entry.ranks.is_none() && entry.nodes.is_none() {
+            self.wrong(span, &key("ranks"), "is missing", "how many nodes it takes, or nodes that lists them");
+        }
+        if self.mistakes.len() > before {
+            return None;
+        }
+        Some(Job {
+            name: name?.get_ref().clone(),
+            work: work?,
+            repeat: repeat?,
+            start: Time::from_us(start.unwrap_or(0.0)),
+            ranks,
+            nodes: entry.nodes.map(Spanned::into_inner),
+            placement,
+            gpus_per_node,
+            seed: entry.seed.map_or(1, Spanned::into_inner),
+            shared: entry.shared.is_some_and(Spanned::into_inner),
+            spans,
+        })
+    }
+
+    fn repeat(
+        &mut self,
+        kind: &str,
+        entry: &Entry,
+        key: &dyn Fn(&str) -> String,
+        span: &Range<usize>,
+    ) -> Option<Repeat> {
+        let (name, times) = match kind {
+            "traffic" => ("messages", &entry.messages),
+            _ => ("repeat", &entry.repeat),
+        };
+        match (times, &entry.for_us) {
+            (Some(times), Some(_)) => {
+                self.wrong(times.span(), &key(name), "stands with for_us", "one of them");
+                None
+            }
+            (None, Some(us)) => {
+                let us = self.within(Some(us), &key("for_us"), 1e-6..=LATEST_US);
+                us.map(|us| Repeat::For(Time::from_us(us)))
+            }
+            (Some(times), None) => self.within(Some(times), &key(name), 1..=MOST_ROUNDS).map(Repeat::Times),
+            (None, None) if kind == "traffic" => {
+                self.wrong(span.clone(), &key(name), "is missing", "messages of each sender, or for_us");
+                None
+            }
+            (None, None) => Some(Repeat::Times(1)),
+        }
+    }
+
+    fn work(&mut self, kind: &str, entry: &Entry, key: &dyn Fn(&str) -> String, span: &Range<usize>) -> Option<Work> {
+        let size: Option<Size> = self.parsed(entry.size.as_ref(), &key("size"));
+        if kind != "schedule" && entry.size.is_none() {
+            self.wrong(span.clone(), &key("size"), "is missing", "bytes, such as \"64KiB\"");
+        }
+        match kind {
+            "schedule" => {
+                let flops = self.within(entry.flops.as_ref(), &key("flops"), f64::MIN_POSITIVE..=f64::MAX);
+                let groups = entry.groups.as_ref().map(|groups| beside(self.file, groups.get_ref()).into());
+                let options = Options { bytes: size.map(|size| size.0), flops, groups, ..Options::default() };
+                let calc_unit = self.calc_unit(entry.calc_unit.as_ref(), &key("calc_unit"))?;
+                let path = beside(self.file, entry.schedule.as_ref()?.get_ref());
+                Some(Work::Schedule { path, options, calc_unit })
+            }
+            "collective" => Some(Work::Collective {
+                name: entry.collective.as_ref()?.get_ref().clone(),
+                algorithm: entry.algorithm.as_ref().map(|algorithm| algorithm.get_ref().clone()),
+                bytes: size?.0,
+            }),
+            _ => {
+                let pattern = entry.traffic.as_ref()?;
+                let text = match pattern.get_ref().strip_prefix("matrix:") {
+                    Some(file) => format!("matrix:{}", beside(self.file, file)),
+                    None => pattern.get_ref().clone(),
+                };
+                let traffic = model::traffic(&text);
+                let traffic = traffic.map_err(|what| self.wrong(pattern.span(), &key("traffic"), what, "")).ok();
+                if entry.load.is_none() {
+                    let allowed = "a share of what the pattern gets alone, such as 0.5";
+                    self.wrong(span.clone(), &key("load"), "is missing", allowed);
+                }
+                let load = self.within(entry.load.as_ref(), &key("load"), 0.001..=10.0);
+                Some(Work::Traffic { traffic: traffic?, bytes: size?.0, load: load? })
+            }
+        }
+    }
+
+    fn calc_unit(&mut self, unit: Option<&Spanned<String>>, key: &str) -> Option<Time> {
+        let Some(unit) = unit else { return Some(Time(1_000)) };
+        match unit.get_ref().as_str() {
+            "ps" => Some(Time(1)),
+            "ns" => Some(Time(1_000)),
+            "us" => Some(Time(1_000_000)),
+            other => {
+                self.wrong(unit.span(), key, format!("is {other:?}"), "ps, ns, us");
+                None
+            }
+        }
+    }
+}
+
+/// Where the keys stand that later mistakes may be about.
+fn spans(entry: &Entry) -> BTreeMap<&'static str, Range<usize>> {
+    fn of<T>(value: &Option<Spanned<T>>) -> Option<Range<usize>> {
+        value.as_ref().map(Spanned::span)
+    }
+    let all = [
+        ("name", of(&entry.name)),
+        ("schedule", of(&entry.schedule)),
+        ("collective", of(&entry.collective)),
+        ("traffic", of(&entry.traffic)),
+        ("algorithm", of(&entry.algorithm)),
+        ("size", of(&entry.size)),
+        ("load", of(&entry.load)),
+        ("calc_unit", of(&entry.calc_unit)),
+        ("flops", of(&entry.flops)),
+        ("groups", of(&entry.groups)),
+        ("repeat", of(&entry.repeat)),
+        ("messages", of(&entry.messages)),
+        ("for_us", of(&entry.for_us)),
+        ("ranks", of(&entry.ranks)),
+        ("nodes", of(&entry.nodes)),
+        ("placement", of(&entry.placement)),
+        ("gpus_per_node", of(&entry.gpus_per_node)),
+    ];
+    all.into_iter().filter_map(|(key, span)| Some((key, span?))).collect()
+}

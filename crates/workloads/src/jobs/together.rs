@@ -1,0 +1,295 @@
+//! The runs of an answer: every job alone, all together, all together without failures; and the records of them.
+
+use super::plan::{Plan, Repeat};
+use super::shared::{Hot, Loads};
+use super::work::Placed;
+use super::{ALL, Setting, place, quantile};
+use crate::replay::{self, Least};
+use hotlink_bench::Record;
+use hotlink_fabric::Fabric;
+use hotlink_fabric::network::Resource;
+use hotlink_fabric::traffic::Demand;
+use hotlink_fabric::units::Time;
+use hotlink_schedule::{Kind, Schedule, beside, repeated};
+use hotlink_sim::workload::{self, Replay, ReplayError, Replayed};
+use hotlink_sim::{Plan as Packets, Settings};
+use hotlink_study::simulate::cell::with_run;
+use hotlink_study::simulate::limiter;
+use hotlink_study::{Error, Watch};
+
+/// What all runs have in common.
+pub(super) struct Stage<'a> {
+    plan: &'a Plan,
+    fabric: &'a Fabric,
+    setting: &'a Setting<'a>,
+    watch: &'a dyn Watch,
+    packets: Packets<'a>,
+    settings: &'a Settings,
+}
+
+/// A job with all its rounds.
+struct Whole<'p> {
+    placed: Placed<'p>,
+    schedule: Schedule,
+    rounds: u32,
+}
+
+/// What became of one job in a run.
+#[derive(Clone, Copy)]
+struct Outcome {
+    latency: Time,
+    median: Time,
+    p99: Time,
+}
+
+impl<'a> Stage<'a> {
+    pub(super) fn new(
+        plan: &'a Plan,
+        fabric: &'a Fabric,
+        settings: &'a Settings,
+        setting: &'a Setting<'a>,
+        watch: &'a dyn Watch,
+    ) -> Result<Stage<'a>, Error> {
+        let packets = Packets::new(fabric, settings).map_err(|error| Error::Input(error.to_string()))?;
+        Ok(Stage { plan, fabric, setting, watch, packets, settings })
+    }
+
+    /// The records of jobs on their nodes, and that of all.
+    pub(super) fn records(&self, placed: Vec<Placed<'_>>) -> Result<Vec<Record>, Error> {
+        let jobs = placed.into_iter().map(|job| self.whole(job)).collect::<Result<Vec<Whole<'_>>, Error>>()?;
+        let mut alone = Vec::new();
+        for job in &jobs {
+            let (ran, outcomes) = self.run(&[job], self.settings)?;
+            alone.push((self.least(job, &ran)?, outcomes[0]));
+        }
+        let all: Vec<&Whole<'_>> = jobs.iter().collect();
+        let start = self.watch.seconds();
+        let (ran, beside) = self.run(&all, self.settings)?;
+        let wall_s = self.watch.seconds() - start;
+        let healthy = match self.settings.faults.is_empty() {
+            true => None,
+            false => Some(self.run(&all, &Settings { faults: Vec::new(), ..self.settings.clone() })?.1),
+        };
+        let loads = self.loads(&jobs)?;
+        let mut records = Vec::new();
+        for (at, job) in jobs.iter().enumerate() {
+            let record = self.record(job, &alone[at], beside[at]);
+            let record = match &healthy {
+                Some(healthy) => with_faults(record, beside[at], healthy[at]),
+                None => record,
+            };
+            records.push(self.with_hot(record, loads.hottest(Some(at)), &jobs, "shared_link"));
+        }
+        let leasts: Vec<&Least> = alone.iter().map(|(least, _)| least).collect();
+        let record = self.of_all(&jobs, &leasts, &beside, loads.hottest(None)).with("wall_s", wall_s);
+        records.push(limiter::of_packets(with_run(record, &ran.run), &self.packets, &ran.run));
+        Ok(records)
+    }
+
+    /// A job with as many rounds as it has, or as take long enough when it is alone and nothing fails.
+    fn whole<'p>(&self, placed: Placed<'p>) -> Result<Whole<'p>, Error> {
+        let one = Whole { schedule: placed.schedule.clone(), placed, rounds: 1 };
+        let rounds = match one.placed.rounds {
+            Repeat::Times(rounds) => rounds,
+            Repeat::For(time) => {
+                let (_, outcomes) = self.run(&[&one], &Settings { faults: Vec::new(), ..self.settings.clone() })?;
+                u32::try_from(time.0.div_ceil(outcomes[0].latency.0.max(1))).unwrap_or(u32::MAX).max(1)
+            }
+        };
+        let schedule = repeated(&one.placed.schedule, rounds);
+        let schedule = schedule.map_err(|what| self.plan.wrong(one.placed.job, "", what))?;
+        Ok(Whole { schedule, rounds, ..one })
+    }
+
+    /// Jobs at once, each from its own start.
+    fn run(&self, jobs: &[&Whole<'_>], settings: &Settings) -> Result<(Replayed, Vec<Outcome>), Error> {
+        let parts: Vec<(&Schedule, u64)> = jobs.iter().map(|job| (&job.schedule, 1)).collect();
+        let schedule = beside(&parts).map_err(|what| Error::Input(format!("{}: {what}", self.plan.file)))?;
+        let nodes: Vec<u32> = jobs.iter().flat_map(|job| job.placed.nodes.iter().copied()).collect();
+        let starts = jobs.iter().flat_map(|job| std::iter::repeat_n(job.placed.job.start, job.placed.nodes.len()));
+        let starts: Vec<Time> = starts.collect();
+        let replay::Network { overhead, eager_max, .. } = *self.setting.network;
+        let asked = Replay {
+            schedule: &schedule,
+            nodes: &nodes,
+            unit_ps: 1,
+            overhead,
+            eager_max,
+            starts: &starts,
+            timed: true,
+        };
+        let ran = workload::replay(&self.packets, settings, asked).map_err(|error| self.failed(jobs, error))?;
+        self.watch.step();
+        let outcomes = outcomes(jobs, &schedule, &ran);
+        Ok((ran, outcomes))
+    }
+
+    fn failed(&self, jobs: &[&Whole<'_>], error: ReplayError) -> Error {
+        let what = match error {
+            ReplayError::Stuck(stuck) => stuck.to_string(),
+            ReplayError::Network(error) => error.to_string(),
+            ReplayError::Lost { messages, unreachable } => {
+                let first = unreachable.first().map_or(String::new(), |(from, to)| format!(" (node {from} to {to})"));
+                format!("{messages} messages are lost for good{first}: what fails must come back, or leave a way")
+            }
+        };
+        match jobs {
+            [one] => self.plan.wrong(one.placed.job, "", what),
+            _ => Error::Input(format!("{}: all jobs together: {what}", self.plan.file)),
+        }
+    }
+
+    fn least(&self, job: &Whole<'_>, ran: &Replayed) -> Result<Least, Error> {
+        let on = (&job.schedule, &job.placed.nodes[..]);
+        replay::least(self.fabric, on, self.settings, self.setting.network, ran)
+            .map_err(|what| self.plan.wrong(job.placed.job, "", what))
+    }
+
+    /// The loads of all jobs, in messages of the largest size.
+    fn loads(&self, jobs: &[Whole<'_>]) -> Result<Loads<'a>, Error> {
+        let nodes = self.fabric.nodes();
+        let found: Vec<(Demand, u64)> =
+            jobs.iter().map(|job| replay::demand(&job.schedule, &job.placed.nodes, nodes)).collect();
+        let size = found.iter().map(|(_, size)| *size).max().unwrap_or(0).max(1);
+        let scaled = |(mut demand, own): (Demand, u64)| {
+            demand.flows.iter_mut().for_each(|flow| flow.amount *= own as f64 / size as f64);
+            demand
+        };
+        let demands: Vec<Demand> = found.into_iter().map(scaled).collect();
+        Loads::of(self.fabric, self.setting, &demands, size)
+            .map_err(|what| Error::Input(format!("{}: {what}", self.plan.file)))
+    }
+
+    fn record(&self, job: &Whole<'_>, (least, alone): &(Least, Outcome), beside: Outcome) -> Record {
+        let placed = &job.placed;
+        let nodes = &placed.nodes[..placed.ranks as usize];
+        let room = place::Room::new(self.fabric, self.setting.spec, placed.nodes.len() > nodes.len());
+        let [messages, bytes] = sent(job);
+        let rate = |time: Time| bytes as f64 / time.us().max(f64::MIN_POSITIVE);
+        let mut record = placed
+            .record()
+            .with("ranks", placed.ranks)
+            .with("placement", placed.placement)
+            .with("node_list", place::text(nodes))
+            .with("leaves", room.leaves(nodes))
+            .with("start_us", placed.job.start.us())
+            .with("rounds", job.rounds)
+            .with("messages", messages)
+            .with("bytes", bytes)
+            .with("latency_us", beside.latency.us())
+            .with("alone_us", alone.latency.us())
+            .with("slowdown", ratio(beside.latency, alone.latency))
+            .with("bandwidth_MBps", rate(beside.latency))
+            .with("alone_bandwidth_MBps", rate(alone.latency))
+            .with("message_median_us", beside.median.us())
+            .with("message_p99_us", beside.p99.us())
+            .with("alone_message_median_us", alone.median.us())
+            .with("alone_message_p99_us", alone.p99.us())
+            .with("bound_latency_us", least.time.us())
+            .with("efficiency", ratio(least.time, beside.latency))
+            .with("alone_efficiency", ratio(least.time, alone.latency))
+            .with("limiting_resource", least.resource.as_str());
+        for (key, text) in [("hot_link", &least.hot_link), ("left_out", &placed.left_out)] {
+            text.iter().for_each(|text| record.set(key, text.as_str()));
+        }
+        self.with_setting(record)
+    }
+
+    fn with_setting(&self, record: Record) -> Record {
+        use hotlink_fabric::spec::Capacities;
+        let network = self.setting.network;
+        let is_measured = self.settings.capacities == Capacities::Measured;
+        record
+            .with("nodes_built", self.fabric.nodes())
+            .with("packet_B", self.packets.packet_bytes)
+            .with("capacities", network.capacities.name())
+            // Measured capacities are put in, so a plateau at one of them is a calibration, not a prediction.
+            .with("kind", if is_measured { "calibrated" } else { "prediction" })
+            .with("seed", network.seed)
+            .with("paths", self.settings.paths.name())
+            .with("o_us", network.overhead.us())
+    }
+
+    /// The record with a hot resource, and who has which share of it.
+    fn with_hot(&self, record: Record, hot: Option<Hot>, jobs: &[Whole<'_>], key: &str) -> Record {
+        let Some(Hot { resource, time, shares }) = hot else { return record };
+        let users = jobs.iter().zip(&shares).filter(|(_, share)| **share > 0.0);
+        let users = users.map(|(job, share)| format!("{} {:.1} %", job.placed.job.name, share * 100.0));
+        record
+            .with(key, self.name_of(resource))
+            .with(&format!("{key}_us"), time.us())
+            .with("shared_by", users.collect::<Vec<_>>())
+    }
+
+    fn name_of(&self, resource: Resource) -> String {
+        self.fabric.resource_name(resource)
+    }
+
+    /// All jobs as one: from the first start to the last end.
+    fn of_all(&self, jobs: &[Whole<'_>], leasts: &[&Least], beside: &[Outcome], hot: Option<Hot>) -> Record {
+        let start = |job: &Whole<'_>| job.placed.job.start;
+        let first = jobs.iter().map(start).min().unwrap_or(Time::ZERO);
+        let ends = jobs.iter().zip(beside).map(|(job, outcome)| start(job) + outcome.latency);
+        let latency = Time(ends.max().unwrap_or(first).0 - first.0);
+        let own = jobs.iter().zip(leasts).map(|(job, least)| (Time(start(job).0 - first.0 + least.time.0), job, least));
+        let longest = own.reduce(|most, one| if one.0 > most.0 { one } else { most });
+        let (mut bound, mut limit) = (Time::ZERO, String::new());
+        if let Some((time, job, least)) = longest {
+            (bound, limit) = (time, format!("job {}: {}", job.placed.job.name, least.resource));
+        }
+        if let Some(hot) = hot.as_ref().filter(|hot| hot.time > bound) {
+            (bound, limit) = (hot.time, self.fabric.role_name(self.fabric.network.role(hot.resource)));
+        }
+        let [messages, bytes] = jobs.iter().map(sent).fold([0, 0], |sum, one| [sum[0] + one[0], sum[1] + one[1]]);
+        let one = |of: &dyn Fn(&Whole<'_>) -> &'static str| {
+            let names: Vec<&str> = jobs.iter().map(of).collect();
+            if names.iter().all(|name| *name == names[0]) { names[0] } else { "several" }
+        };
+        let record = Record::new()
+            .with("job", ALL)
+            .with("ranks", jobs.iter().map(|job| job.placed.ranks).sum::<u32>())
+            .with("placement", one(&|job| job.placed.placement))
+            .with("start_us", first.us())
+            .with("messages", messages)
+            .with("bytes", bytes)
+            .with("latency_us", latency.us())
+            .with("bandwidth_MBps", bytes as f64 / latency.us().max(f64::MIN_POSITIVE))
+            .with("bound_latency_us", bound.us())
+            .with("efficiency", ratio(bound, latency))
+            .with("limiting_resource", limit);
+        self.with_hot(self.with_setting(record), hot, jobs, "hot_link")
+    }
+}
+
+/// What each job of a run took.
+fn outcomes(jobs: &[&Whole<'_>], schedule: &Schedule, ran: &Replayed) -> Vec<Outcome> {
+    let (mut rank, mut op) = (0, 0);
+    let each = jobs.iter().map(|job| {
+        let ends = &ran.finish[rank..rank + job.placed.nodes.len()];
+        let ops = op..op + job.schedule.ops().len();
+        (rank, op) = (rank + ends.len(), ops.end);
+        let sends = ops.filter(|&op| schedule.ops()[op].kind == Kind::Send);
+        let mut took: Vec<Time> = sends.map(|op| ran.took[op]).collect();
+        took.sort_unstable();
+        let end = ends.iter().copied().max().unwrap_or(Time::ZERO);
+        let latency = Time(end.0.saturating_sub(job.placed.job.start.0));
+        Outcome { latency, median: quantile(&took, 0.5), p99: quantile(&took, 0.99) }
+    });
+    each.collect()
+}
+
+/// Messages of a job, and their bytes.
+fn sent(job: &Whole<'_>) -> [u64; 2] {
+    let sends = job.schedule.ops().iter().filter(|op| op.kind == Kind::Send);
+    sends.fold([0, 0], |[messages, bytes], op| [messages + 1, bytes + op.size])
+}
+
+fn with_faults(record: Record, beside: Outcome, healthy: Outcome) -> Record {
+    let cost = beside.latency.us() - healthy.latency.us();
+    record.with("healthy_us", healthy.latency.us()).with("fault_cost_us", cost)
+}
+
+/// One where there is nothing to compare.
+fn ratio(over: Time, under: Time) -> f64 {
+    if under.0 == 0 { 1.0 } else { over.0 as f64 / under.0 as f64 }
+}

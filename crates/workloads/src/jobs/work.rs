@@ -1,0 +1,224 @@
+//! What a job's ranks do, as one schedule in picoseconds, on the nodes that it has.
+
+use super::place::{Placement, Room, Wanted};
+use super::plan::{Job, Plan, Repeat, Work};
+use super::{Setting, traffic};
+use crate::collective;
+use crate::gpu::{self, Gpus};
+use hotlink_fabric::Fabric;
+use hotlink_fabric::spec::FabricSpec;
+use hotlink_loggp::{LogGops, Machine};
+use hotlink_schedule::collective::{self as gpus, Algorithm};
+use hotlink_schedule::{Costs, Options, Schedule, beside, check, place, read};
+use hotlink_study::Error;
+use hotlink_study::simulate::goal::generated;
+
+/// A job on its nodes.
+pub(super) struct Placed<'p> {
+    pub(super) job: &'p Job,
+    /// One round of it; all of it where it is traffic.
+    pub(super) schedule: Schedule,
+    /// The node of each rank, switches that take part last.
+    pub(super) nodes: Vec<u32>,
+    /// Ranks that are no switches.
+    pub(super) ranks: u32,
+    pub(super) rounds: Repeat,
+    /// How its nodes were chosen.
+    pub(super) placement: &'static str,
+    /// Costs that nothing states and that therefore were left out.
+    pub(super) left_out: Option<String>,
+}
+
+/// A machine on which the message stack records what it does: no time of its own enters the record.
+const RECORDER: &str = "L=1us,o=0,g=0,G=0";
+
+/// Whether a job has the scale-up switches combine data.
+pub(super) fn is_by_switch(job: &Job) -> bool {
+    matches!(&job.work, Work::Collective { algorithm: Some(name), .. } if name == Algorithm::Nvls.name())
+}
+
+/// Schedules that were read, by job: they say how many ranks it has.
+pub(super) fn read_all(plan: &Plan, spec: &FabricSpec) -> Result<Vec<Option<Schedule>>, Error> {
+    plan.jobs.iter().map(|job| read_one(plan, job, spec)).collect()
+}
+
+fn read_one(plan: &Plan, job: &Job, spec: &FabricSpec) -> Result<Option<Schedule>, Error> {
+    let Work::Schedule { path, options, calc_unit } = &job.work else { return Ok(None) };
+    let costs = match gpu::is(spec) {
+        true => Gpus::of(spec).map_err(Error::Input)?.costs,
+        false => Costs::default(),
+    };
+    let options = Options { costs, ..options.clone() };
+    let found = read(path, &options).map_err(|error| plan.wrong(job, "schedule", error.to_string()))?;
+    check(&found.schedule).map_err(|stuck| {
+        let stands = stuck.op().and_then(|op| place(path, &options, op)).unwrap_or_else(|| path.clone());
+        plan.wrong(job, "schedule", format!("{stands}: {stuck}"))
+    })?;
+    let ranks = found.schedule.ranks();
+    if job.ranks.is_some_and(|asked| asked != ranks) {
+        return Err(plan.wrong(job, "ranks", format!("the schedule has {ranks} ranks: must be the same")));
+    }
+    let unit = found.unit_ps.unwrap_or(calc_unit.0);
+    beside(&[(&found.schedule, unit)]).map(Some).map_err(|what| plan.wrong(job, "schedule", what))
+}
+
+/// Gives every job its nodes: first those that list them, then the others in their order; and writes its schedule.
+pub(super) fn placed<'p>(
+    plan: &'p Plan,
+    read: &[Option<Schedule>],
+    fabric: &Fabric,
+    setting: &Setting<'_>,
+    placement: Option<Placement>,
+) -> Result<Vec<Placed<'p>>, Error> {
+    let mut room = Room::new(fabric, setting.spec, plan.jobs.iter().any(is_by_switch));
+    let mut nodes: Vec<Option<Vec<u32>>> = vec![None; plan.jobs.len()];
+    for is_listed in [true, false] {
+        for (at, job) in plan.jobs.iter().enumerate().filter(|(_, job)| job.nodes.is_some() == is_listed) {
+            nodes[at] = Some(given(plan, job, read[at].as_ref(), &mut room, placement)?);
+        }
+    }
+    let all = plan.jobs.iter().zip(nodes).zip(read);
+    all.map(|((job, nodes), read)| {
+        let mut placed = write(plan, job, read.as_ref(), nodes.unwrap_or_default(), fabric, setting, &room)?;
+        placed.placement = match (&job.nodes, placement.or(job.placement)) {
+            (Some(_), _) => "listed",
+            (None, how) => how.unwrap_or(Placement::Contiguous).name(),
+        };
+        Ok(placed)
+    })
+    .collect()
+}
+
+/// The nodes of a job, which then holds them.
+fn given(
+    plan: &Plan,
+    job: &Job,
+    read: Option<&Schedule>,
+    room: &mut Room<'_>,
+    placement: Option<Placement>,
+) -> Result<Vec<u32>, Error> {
+    let ranks = read.map(Schedule::ranks).or(job.ranks);
+    let wanted = |ranks: u32| Wanted {
+        job: &job.name,
+        ranks,
+        gpus_per_node: job.gpus_per_node,
+        shared: job.shared,
+        seed: job.seed,
+    };
+    let (nodes, key) = match (&job.nodes, ranks) {
+        (Some(list), ranks) => {
+            let nodes = room.listed(list).map_err(|what| plan.wrong(job, "nodes", what))?;
+            if let Some(ranks) = ranks.filter(|&ranks| ranks as usize != nodes.len()) {
+                let what = format!("{} nodes are listed for {ranks} ranks: each rank needs one", nodes.len());
+                return Err(plan.wrong(job, "nodes", what));
+            }
+            (nodes, "nodes")
+        }
+        (None, ranks) => {
+            let how = placement.or(job.placement).unwrap_or(Placement::Contiguous);
+            let chosen = room.choose(&wanted(ranks.unwrap_or(1)), how);
+            (chosen.map_err(|what| plan.wrong(job, "ranks", what))?, "ranks")
+        }
+    };
+    room.hold(&wanted(nodes.len() as u32), &nodes).map_err(|what| plan.wrong(job, key, what))?;
+    Ok(nodes)
+}
+
+fn write<'p>(
+    plan: &'p Plan,
+    job: &'p Job,
+    read: Option<&Schedule>,
+    nodes: Vec<u32>,
+    fabric: &Fabric,
+    setting: &Setting<'_>,
+    room: &Room<'_>,
+) -> Result<Placed<'p>, Error> {
+    let ranks = nodes.len() as u32;
+    let mut placed =
+        Placed { job, schedule: Schedule::default(), nodes, ranks, rounds: job.repeat, placement: "", left_out: None };
+    match &job.work {
+        Work::Schedule { .. } => placed.schedule = read.cloned().unwrap_or_default(),
+        Work::Collective { name, algorithm, bytes } => match gpu::is(setting.spec) {
+            true => of_gpus(plan, &mut placed, (name, algorithm.as_deref(), *bytes), setting, room)?,
+            false => of_stack(plan, &mut placed, (name, algorithm.as_deref(), *bytes))?,
+        },
+        Work::Traffic { traffic, bytes, load } => {
+            let offered = traffic::Offered { traffic, bytes: *bytes, load: *load, until: job.repeat, seed: job.seed };
+            let schedule = traffic::schedule(&offered, &placed.nodes, fabric, setting);
+            placed.schedule = schedule.map_err(|(key, what)| plan.wrong(job, key, what))?;
+            placed.rounds = Repeat::Times(1);
+        }
+    }
+    Ok(placed)
+}
+
+/// A collective as GPUs run it, in domains as the job's nodes lie.
+fn of_gpus(
+    plan: &Plan,
+    placed: &mut Placed<'_>,
+    (name, algorithm, bytes): (&str, Option<&str>, u64),
+    setting: &Setting<'_>,
+    room: &Room<'_>,
+) -> Result<(), Error> {
+    let job = placed.job;
+    let which = collective::named(name).ok_or_else(|| {
+        plan.wrong(
+            job,
+            "collective",
+            format!("{name:?} is none of GPUs: allreduce, allgather, reduce-scatter, alltoall"),
+        )
+    })?;
+    let allowed = Algorithm::of(which);
+    let algorithm = match algorithm {
+        None => allowed[0],
+        Some(asked) => allowed.iter().copied().find(|algorithm| algorithm.name() == asked).ok_or_else(|| {
+            let names: Vec<&str> = allowed.iter().map(|algorithm| algorithm.name()).collect();
+            plan.wrong(job, "algorithm", format!("{asked:?} is none of {name} on GPUs: {}", names.join(", ")))
+        })?,
+    };
+    let found = Gpus::of(setting.spec).map_err(Error::Input)?;
+    if algorithm.is_by_switch() && !found.switch_reduces {
+        return Err(plan.wrong(job, "algorithm", "the scale-up switches of this fabric do not combine data"));
+    }
+    let domain = domain(&placed.nodes, room.per_host).map_err(|what| plan.wrong(job, "nodes", what))?;
+    let machine = gpus::Machine { domain, ..found.machine(placed.ranks) };
+    let collective = gpus::Job { which, algorithm, bytes, machine };
+    placed.schedule = collective.schedule().map_err(|what| plan.wrong(job, "collective", what))?;
+    if algorithm.is_by_switch() {
+        let first = placed.nodes.chunks(domain as usize).map(|host| host[0]);
+        let switches: Vec<u32> = first.map(|node| room.switch_of(node)).collect();
+        placed.nodes.extend(switches);
+    }
+    Ok(())
+}
+
+/// Ranks of one host that follow one another: as many of every host.
+fn domain(nodes: &[u32], per_host: u32) -> Result<u32, String> {
+    let hosts: Vec<usize> = nodes.chunk_by(|a, b| a / per_host == b / per_host).map(<[u32]>::len).collect();
+    match hosts.iter().find(|&&many| many != hosts[0]) {
+        Some(other) => {
+            Err(format!("{} GPUs of one host and {other} of another: a collective takes as many of each", hosts[0]))
+        }
+        None => Ok(hosts[0] as u32),
+    }
+}
+
+/// A collective of the message stack, as it is recorded there.
+fn of_stack(
+    plan: &Plan,
+    placed: &mut Placed<'_>,
+    (name, algorithm, bytes): (&str, Option<&str>, u64),
+) -> Result<(), Error> {
+    let job = placed.job;
+    let step = format!("{name}:{}:{bytes}", algorithm.unwrap_or_default());
+    let step = step.parse().map_err(|what| plan.wrong(job, "collective", String::as_str(&what)))?;
+    let recorder: LogGops = RECORDER.parse().map_err(|what: String| plan.wrong(job, "collective", what))?;
+    let machine = Machine::of_messages("loggp", recorder);
+    let (schedule, missing) = generated(&[step], 1, placed.ranks, &machine)
+        .map_err(|error| plan.wrong(job, "collective", error.to_string()))?;
+    placed.schedule = schedule;
+    if !missing.is_empty() {
+        placed.left_out = Some("the hosts' own copies and computations: the fabric states no times of them".to_owned());
+    }
+    Ok(())
+}

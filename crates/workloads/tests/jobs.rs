@@ -1,0 +1,278 @@
+//! Several jobs at once: against times worked out by hand, against the same job by itself, and what a plan gets wrong.
+
+use hotlink_bench::Record;
+use hotlink_schedule::collective::{Algorithm, Which};
+use hotlink_study::Unwatched;
+use hotlink_study::inputs::Vary;
+use hotlink_workloads::collective::Collective;
+use hotlink_workloads::jobs::{Jobs, Placement, Plan};
+use hotlink_workloads::replay::Network;
+use hotlink_workloads::schedule::Scheduled;
+use proptest::prelude::*;
+use std::path::PathBuf;
+
+const JOBS: Jobs = Jobs { nodes: None, placements: Vec::new(), network: NETWORK, vary: Vary::No };
+const NETWORK: Network = Network {
+    capacities: hotlink_study::options::Rates::Measured,
+    seed: 1,
+    paths: None,
+    packet_size: None,
+    overhead: hotlink_fabric::units::Time::ZERO,
+    eager_max: u64::MAX,
+    control: hotlink_study::transports::Control::usual(),
+    faults: None,
+};
+
+fn answers(jobs: &Jobs, text: &str, fabric: &str) -> Result<Vec<Record>, String> {
+    let told = |mistakes: Vec<_>| mistakes.iter().map(ToString::to_string).collect::<Vec<String>>().join("\n");
+    let plan = Plan::parse("plan.toml", text).map_err(told)?;
+    jobs.run(&plan, fabric, &Unwatched).map_err(|error| error.to_string())
+}
+
+fn told(text: &str, fabric: &str) -> Vec<Record> {
+    answers(&JOBS, text, fabric).unwrap_or_else(|what| panic!("{what}"))
+}
+
+fn number(record: &Record, key: &str) -> f64 {
+    record.number(key).unwrap_or_else(|| panic!("{key}: {record:?}"))
+}
+
+fn file(name: &str, text: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+/// A job that exchanges messages among some nodes.
+fn exchange(name: &str, nodes: &str, size: &str) -> String {
+    format!(
+        "[[job]]\nname = {name:?}\ncollective = \"alltoall\"\nalgorithm = \"linear\"\nsize = {size:?}\nnodes = {nodes:?}\n"
+    )
+}
+
+#[test]
+fn jobs_without_a_resource_in_common_do_not_slow_each_other() {
+    // Each within a leaf; and each between two leaves of its own, whose cables nobody else uses: InfiniBand's routes go
+    // by destination, so that no choice of one job depends on another's packets.
+    for (one, other, leaves) in [("0-15", "32-47", 1.0), ("0-7,32-39", "64-71,96-103", 2.0)] {
+        let text = format!("nodes = 128\n{}{}", exchange("a", one, "64KiB"), exchange("b", other, "16KiB"));
+        let records = told(&text, "ib-ndr-fat-tree2");
+        assert_eq!(records.len(), 3);
+        for record in &records[..2] {
+            assert_eq!((number(record, "slowdown"), number(record, "leaves")), (1.0, leaves), "{record:?}");
+            assert!(number(record, "efficiency") <= 1.0 + 1e-9, "{record:?}");
+            assert_eq!(record.get("shared_by").and_then(|by| by.as_array()).map(Vec::len), Some(1), "{record:?}");
+        }
+    }
+}
+
+/// Two switches with one cable, and two hosts on each: 1,000 MB/s everywhere, no headers.
+const CABLE: &str = r#"{"technology": "myrinet", "rate_MBps": 1000, "latency_us": 0.1,
+    "packet": {"payload_max_B": 1000, "overhead_B": 0},
+    "nodes": ["a", "b", "c", "d"], "switches": ["s", "t"],
+    "links": [{"from": "a", "to": "s"}, {"from": "b", "to": "s"}, {"from": "c", "to": "t"}, {"from": "d", "to": "t"},
+              {"from": "s", "to": "t"}]}"#;
+
+/// A message of 10 MB.
+const SEND: &str = "num_ranks 2\nrank 0 { send 10000000b to 1 }\nrank 1 { recv 10000000b from 0 }";
+
+fn over_the_cable(more: &str) -> Vec<Record> {
+    let (fabric, goal) = (file("cable.json", CABLE), file("send.goal", SEND));
+    let job = |name: &str, nodes: &str| format!("[[job]]\nname = {name:?}\nschedule = {goal:?}\nnodes = {nodes:?}\n");
+    told(&format!("{}{more}{}", job("one", "0,2"), job("two", "b,d")), &fabric)
+}
+
+#[test]
+fn jobs_that_share_a_cable_are_slowed_to_what_it_carries() {
+    let records = over_the_cable("");
+    let [one, two, all] = &records[..] else { panic!("{records:?}") };
+    for record in [one, two] {
+        // 10 MB at 1,000 MB/s; together 20 MB cross the same cable, packet by packet in turn.
+        assert_eq!(number(record, "bound_latency_us").round(), 10_000.0, "{record:?}");
+        assert!((number(record, "alone_us") / 10_000.0 - 1.0).abs() < 0.001, "{record:?}");
+        assert!((number(record, "slowdown") - 2.0).abs() < 0.002, "{record:?}");
+        assert_eq!((number(record, "shared_link_us"), record.text("node_list").is_some()), (20_000.0, true));
+        let shares = record.get("shared_by").map(ToString::to_string);
+        assert_eq!(shares.as_deref(), Some(r#"["one 50.0 %","two 50.0 %"]"#));
+    }
+    assert_eq!((number(all, "bound_latency_us"), all.text("job")), (20_000.0, Some("all")));
+    assert!(number(all, "efficiency") > 0.999 && number(all, "efficiency") <= 1.0, "{all:?}");
+    // When one begins as the other ends, nobody waits.
+    for record in &over_the_cable("start_us = 11000\n")[..2] {
+        assert_eq!(number(record, "slowdown"), 1.0, "{record:?}");
+    }
+}
+
+#[test]
+fn a_spread_job_pays_for_a_slimmed_tree_and_a_packed_one_does_not() {
+    let text = "nodes = 96\n[[job]]\nname = \"a\"\ncollective = \"alltoall\"\nalgorithm = \"linear\"\nsize = \"64KiB\"\nranks = 24\n\
+                [[job]]\nname = \"b\"\ncollective = \"alltoall\"\nalgorithm = \"linear\"\nsize = \"64KiB\"\nranks = 24\n";
+    let jobs = Jobs { placements: vec![Placement::Packed, Placement::Spread], ..JOBS };
+    let records = answers(&jobs, text, "ib-ndr-fat-tree2:oversubscription=8").unwrap();
+    let (packed, spread) = records.split_at(3);
+    for (packed, spread) in packed.iter().zip(spread).take(2) {
+        assert_eq!((number(packed, "leaves"), number(packed, "slowdown")), (1.0, 1.0), "{packed:?}");
+        assert!(number(spread, "leaves") > 1.0 && number(spread, "over_first_placement") > 1.5, "{spread:?}");
+        assert!(number(spread, "slowdown") > 1.2, "both use the same few cables: {spread:?}");
+        assert!(spread.text("shared_link").is_some_and(|link| link.contains("inter-switch")), "{spread:?}");
+    }
+}
+
+#[test]
+fn a_failure_during_a_job_costs_time_and_the_run_ends() {
+    let fault = "[[fault]]\nat_us = 2000\nlink = \"switch link s -> t\"\nstate = \"degraded\"\nrate = 0.5\n";
+    let (whole, failed) = (over_the_cable(""), over_the_cable(fault));
+    for (whole, failed) in whole.iter().zip(&failed).take(2) {
+        assert_eq!(failed.number("healthy_us"), whole.number("latency_us"));
+        // In 2 ms 2 of 20 MB have crossed; 18 more at half the rate take 36 ms.
+        assert!((number(failed, "latency_us") / 38_000.0 - 1.0).abs() < 0.002, "{failed:?}");
+        assert!((number(failed, "fault_cost_us") / 18_000.0 - 1.0).abs() < 0.01, "{failed:?}");
+        // Alone with the same failure: 2 of 10 MB, then 8 at half the rate.
+        assert!((number(failed, "alone_us") / 18_000.0 - 1.0).abs() < 0.002, "{failed:?}");
+    }
+    let text = include_str!("../../../plans/jobs-faults.toml");
+    let records = told(text, "ib-ndr-fat-tree2");
+    assert!(number(&records[0], "fault_cost_us") > 0.0 && number(&records[2], "lost") > 0.0, "{records:?}");
+}
+
+#[test]
+fn a_job_alone_takes_what_the_same_question_by_itself_answers() {
+    let goal = file("ring.goal", SEND);
+    let scheduled = Scheduled::of(&goal).run("ib-qdr", "schedule", &Unwatched).unwrap();
+    for start in ["", "start_us = 12.5\n"] {
+        let text = format!("nodes = 4\n[[job]]\nname = \"a\"\nschedule = {goal:?}\n{start}");
+        let records = told(&text, "ib-qdr");
+        for key in ["latency_us", "bound_latency_us"] {
+            assert_eq!(records[0].number(key), scheduled[0].number(key), "{start}{key}");
+        }
+        assert_eq!(records[0].number("alone_us"), records[0].number("latency_us"));
+    }
+    for algorithm in [Algorithm::Ring, Algorithm::Nvls] {
+        let (fabrics, name) = (["hgx-h100-rail".to_owned()], algorithm.name());
+        let (which, nodes, sizes, network) = (Which::Allreduce, vec![16], vec![1 << 20], Network::default());
+        let asked = Collective { which, algorithms: vec![algorithm], nodes, sizes, network, vary: Vary::No };
+        let itself = asked.records(&fabrics, &Unwatched).unwrap();
+        let job = |name: &str, algorithm: &str| {
+            format!(
+                "[[job]]\nname = {name:?}\ncollective = \"allreduce\"\nalgorithm = {algorithm:?}\nsize = \"1MiB\"\n"
+            )
+        };
+        let text = format!("nodes = 32\n{}ranks = 16\n{}nodes = \"16-31\"\n", job("a", name), job("b", "tree"));
+        let records = told(&text, "hgx-h100-rail");
+        assert_eq!(records[0].number("alone_us"), itself[0].number("latency_us"), "{name}");
+        assert!(number(&records[0], "slowdown") < 1.001, "hosts of their own and rails at full bisection: {records:?}");
+    }
+}
+
+#[test]
+fn gpus_of_one_host_may_be_of_two_jobs() {
+    let job = |name: &str, more: &str| {
+        format!(
+            "[[job]]\nname = {name:?}\ncollective = \"allreduce\"\nsize = \"1MiB\"\nranks = 8\ngpus_per_node = 4\n{more}"
+        )
+    };
+    let text = format!("nodes = 16\n{}{}", job("a", "repeat = 2\n"), job("b", "for_us = 1000\n"));
+    let records = told(&text, "hgx-h100-rail");
+    let lists: Vec<_> = records[..2].iter().map(|record| record.text("node_list")).collect();
+    assert_eq!(lists, [Some("0-3,8-11"), Some("4-7,12-15")]);
+    assert_eq!(number(&records[0], "rounds"), 2.0);
+    assert!(number(&records[1], "rounds") > 1.0 && number(&records[1], "alone_us") >= 1000.0, "{records:?}");
+}
+
+#[test]
+fn a_sites_own_network_takes_jobs_by_the_names_of_its_hosts() {
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../site/tests/data/tree2");
+    let fabric = format!("{data}/ibnetdiscover.txt+{data}/opensm-lfts.dump");
+    let text = format!("{}{}", exchange("a", "host[0-2]-0", "64KiB"), exchange("b", "host[0-2]-1", "64KiB"));
+    for record in &told(&text, &fabric)[..2] {
+        assert!(number(record, "slowdown") >= 1.0 && number(record, "leaves") == 3.0, "{record:?}");
+    }
+}
+
+#[test]
+fn the_same_plan_gives_the_same_answer() {
+    let text = include_str!("../../../plans/two-jobs.toml");
+    let strip = |records: Vec<Record>| records.into_iter().map(|record| record.without("wall_s")).collect::<Vec<_>>();
+    let (one, other) = (strip(told(text, "ib-ndr-fat-tree2")), strip(told(text, "ib-ndr-fat-tree2")));
+    assert_eq!(one, other);
+    for record in &one[..2] {
+        assert!(number(record, "message_p99_us") >= number(record, "message_median_us"), "{record:?}");
+        assert!(number(record, "slowdown") > 0.99, "{record:?}");
+    }
+}
+
+#[test]
+fn a_mistake_names_file_line_and_job() {
+    let stuck = file("stuck.goal", "num_ranks 2\nrank 0 {\n  recv 8b from 1\n}\nrank 1 { }");
+    let circle = file("circle.goal", "num_ranks 1\nrank 0 {\n a: calc 1\n b: calc 1\n a requires b\n b requires a\n}");
+    let job = |more: &str| format!("nodes = 8\n[[job]]\nname = \"a\"\n{more}");
+    let two = |one: &str, other: &str| format!("nodes = 8\n{}{}", exchange("a", one, "8"), exchange("b", other, "8"));
+    let collective = "collective = \"allreduce\"\nalgorithm = \"ring\"\nsize = \"64\"\n";
+    let cases = [
+        (two("0-3", "3-5"), "plan.toml:13:9: job \"b\": nodes: node 3 is a node of job \"a\""),
+        (two("0-3", "5-9"), "plan.toml:13:9: job \"b\": nodes: \"5-9\" is no node or range: must be 0 to 7"),
+        (two("0-3", "4,4"), "node 4 is listed twice"),
+        (two("0-3", "x1"), "no host is called \"x1\"; one is "),
+        (
+            job(&format!("{collective}ranks = 9\n")),
+            "job \"a\": ranks: 9 nodes, 1 of each host: 8 hosts are free, 9 are needed",
+        ),
+        (job(&format!("{collective}ranks = 4\nload = 0.5\n")), "plan.toml:8:8: job[0].load: collective has none"),
+        (job(&format!("{collective}ranks = 4\nrepeat = 0\n")), "job[0].repeat: is 0 (allowed: 1 to"),
+        (job(&format!("{collective}ranks = 4\nplacement = \"near\"\n")), "contiguous, packed, spread"),
+        (
+            job("collective = \"allreduce\"\nalgorithm = \"magic\"\nsize = \"64\"\nranks = 4\n"),
+            "job \"a\": collective:",
+        ),
+        (
+            job("ranks = 4\n"),
+            "plan.toml:2:1: job[0].schedule: needs one kind of work (allowed: schedule, collective, traffic)",
+        ),
+        (job("dance = 3\n"), "plan.toml:4:1: unknown field `dance`"),
+        (job("traffic = \"uniform\"\nsize = \"64\"\nload = 0.5\nranks = 4\n"), "job[0].messages: is missing"),
+        (
+            job("traffic = \"incast:9\"\nsize = \"64\"\nload = 0.5\nranks = 4\nmessages = 2\n"),
+            "job \"a\": traffic: incast:9 among 4",
+        ),
+        (job(&format!("schedule = {stuck:?}\n")), "stuck.goal:3"),
+        (job(&format!("schedule = {circle:?}\n")), "circle.goal:"),
+        (job("schedule = \"nothing.goal\"\n"), "plan.toml:4:12: job \"a\": schedule: nothing.goal: cannot be read"),
+        ("title = \"x\"\n".to_owned(), "job: there is none"),
+        (exchange("a", "0-3", "8"), "how many nodes ib-qdr has is not said: nodes = 64, or --nodes 64"),
+        (two("0-3", "4-7").replace("\"b\"", "\"a\""), "job[1].name: \"a\" is taken"),
+    ];
+    for (text, wanted) in cases {
+        let error = answers(&JOBS, &text, "ib-qdr").expect_err(&text);
+        assert!(error.contains(wanted), "{text}\n{error}\nwanted: {wanted}");
+    }
+    let shared = two("0-3", "2-5").replace("size", "shared = true\nsize");
+    let records = told(&shared, "ib-qdr");
+    assert!(number(&records[0], "slowdown") >= 1.0, "{records:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Routes go by destination, so that others can take nothing but time on links away. They may change the order in
+    /// which a job's own packets pass, which ends a job earlier by a few packets at most.
+    #[test]
+    fn nobody_is_faster_beside_others(seed in 0u64..1000, ranks in 2u32..10, kilobytes in 1u32..65, load in 0.1f64..1.0) {
+        let text = format!(
+            "nodes = 64\n[[job]]\nname = \"a\"\ncollective = \"allreduce\"\nalgorithm = \"ring\"\nsize = \"{kilobytes}KiB\"\n\
+             ranks = {ranks}\nplacement = \"random\"\nseed = {seed}\n\
+             [[job]]\nname = \"b\"\ntraffic = \"uniform\"\nsize = \"8KiB\"\nload = {load}\nmessages = 10\nranks = 20\n\
+             placement = \"random\"\nseed = {seed}\n"
+        );
+        for record in &told(&text, "ib-ndr-fat-tree2")[..2] {
+            // Four packets of 4 KiB at 50 GB/s take 0.33 us.
+            let (alone, beside) = (number(record, "alone_us"), number(record, "latency_us"));
+            prop_assert!(beside >= alone - 0.33, "{:?}", record);
+            prop_assert!(number(record, "efficiency") <= 1.0 + 1e-9, "{:?}", record);
+        }
+    }
+
+    #[test]
+    fn no_text_makes_the_reader_panic(text in "(nodes = [0-9]{1,3}\n)?(\\[\\[job\\]\\]\n((name|schedule|size|ranks|load|nodes) = (\"a\"|[0-9.e]{1,4}|\\[|x)\n){0,5}){0,2}.{0,20}") {
+        let _ = Plan::parse("p.toml", &text);
+    }
+}
