@@ -6,7 +6,7 @@ fn main() {
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../../catalog");
     println!("cargo::rerun-if-changed={}", root.display());
     let mut files = Vec::new();
-    for folder in ["fabrics", "parts", "prices", "published", "sizes"] {
+    for folder in ["fabrics", "parts", "prices", "published", "sizes", "transports"] {
         println!("cargo::rerun-if-changed={}", root.join(folder).display());
         for entry in fs::read_dir(root.join(folder)).expect("catalog folder").flatten() {
             let path = entry.path();

@@ -6,6 +6,7 @@
 //! medians.
 
 use crate::Record;
+use hotlink_fabric::maths;
 
 /// Fewest blocks whose values can hold a 95 % interval of their median: with five, all five lie on one side of it in
 /// 6 of 100 cases.
@@ -128,7 +129,7 @@ fn median_interval(n: usize) -> (usize, usize) {
         return ((count / 2.0 - half).floor() as usize, (count / 2.0 + half).ceil() as usize);
     }
     // Chance that fewer than `low` of n values lie below the median.
-    let (mut term, mut below, mut low) = (0.5f64.powi(n as i32), 0.0, 0);
+    let (mut term, mut below, mut low) = (maths::powi(0.5, n as i32), 0.0, 0);
     while low < n / 2 {
         below += term;
         if below > 0.025 {
@@ -157,7 +158,7 @@ fn blocks_interval(medians: &[f64]) -> (f64, f64) {
     }
     // Times and rates vary by factors, and none of them is below nothing.
     let is_positive = low > 0.0;
-    let scaled: Vec<f64> = medians.iter().map(|&value| if is_positive { value.ln() } else { value }).collect();
+    let scaled: Vec<f64> = medians.iter().map(|&value| if is_positive { maths::ln(value) } else { value }).collect();
     let n = scaled.len();
     let middle = |values: &[f64]| {
         let sorted = sorted(values);
@@ -165,9 +166,9 @@ fn blocks_interval(medians: &[f64]) -> (f64, f64) {
     };
     let sections: Vec<f64> = (0..SECTIONS).map(|i| middle(&scaled[i * n / SECTIONS..(i + 1) * n / SECTIONS])).collect();
     let mean = sections.iter().sum::<f64>() / SECTIONS as f64;
-    let variance = sections.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (SECTIONS - 1) as f64;
+    let variance = sections.iter().map(|value| maths::powi(value - mean, 2)).sum::<f64>() / (SECTIONS - 1) as f64;
     let (centre, half) = (middle(&scaled), STUDENT * (variance / SECTIONS as f64).sqrt());
-    let back = |value: f64| if is_positive { value.exp() } else { value };
+    let back = |value: f64| if is_positive { maths::exp(value) } else { value };
     (low.min(back(centre - half)), high.max(back(centre + half)))
 }
 

@@ -8,6 +8,7 @@
 //! least standard error (MSER-5, White, Cobb and Spratt 2000).
 
 use crate::Record;
+use hotlink_fabric::maths;
 
 /// Batches whose neighbours must not resemble each other.
 const TESTED: usize = 64;
@@ -180,7 +181,7 @@ fn middle(values: &[f64]) -> f64 {
 /// Correlation of neighbours; 0 where all are equal.
 fn correlation(values: &[f64]) -> f64 {
     let mean = average(values);
-    let all: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();
+    let all: f64 = values.iter().map(|x| maths::powi(x - mean, 2)).sum();
     let neighbours: f64 = values.windows(2).map(|two| (two[0] - mean) * (two[1] - mean)).sum();
     if all > 0.0 { neighbours / all } else { 0.0 }
 }
@@ -188,10 +189,10 @@ fn correlation(values: &[f64]) -> f64 {
 /// Student's interval about `centre` from batches' values: of their logarithms where all are positive, as times are.
 fn interval(batches: &[f64], centre: f64) -> (f64, f64) {
     let is_positive = batches.iter().all(|&x| x > 0.0);
-    let scale = |x: f64| if is_positive { x.ln() } else { x };
-    let back = |x: f64| if is_positive { x.exp() } else { x };
+    let scale = |x: f64| if is_positive { maths::ln(x) } else { x };
+    let back = |x: f64| if is_positive { maths::exp(x) } else { x };
     let (n, middle) = (batches.len() as f64, scale(centre));
-    let spread = batches.iter().map(|&x| (scale(x) - middle).powi(2)).sum::<f64>() / (n - 1.0);
+    let spread = batches.iter().map(|&x| maths::powi(scale(x) - middle, 2)).sum::<f64>() / (n - 1.0);
     let half = STUDENT * (spread / n).sqrt();
     // A constant stays itself: logarithms would round it.
     if half == 0.0 { (centre, centre) } else { (back(middle - half), back(middle + half)) }
@@ -200,7 +201,7 @@ fn interval(batches: &[f64], centre: f64) -> (f64, f64) {
 /// How many of `values` lie in each of the buckets, four to a power of two, that hold any: the buckets' upper ends and
 /// the counts. Zero and less count in the first.
 pub fn histogram(values: &[f64]) -> (Vec<f64>, Vec<u64>) {
-    let bucket = |x: f64| (4.0 * x.max(f64::MIN_POSITIVE).log2()).ceil() as i32;
+    let bucket = |x: f64| (4.0 * maths::log2(x.max(f64::MIN_POSITIVE))).ceil() as i32;
     let (mut least, mut counts) = (0, Vec::new());
     if let (Some(low), Some(high)) = (values.iter().copied().reduce(f64::min), values.iter().copied().reduce(f64::max))
     {
@@ -208,7 +209,7 @@ pub fn histogram(values: &[f64]) -> (Vec<f64>, Vec<u64>) {
         counts = vec![0; (bucket(high) - least + 1) as usize];
     }
     values.iter().for_each(|&x| counts[(bucket(x) - least) as usize] += 1);
-    ((0..counts.len() as i32).map(|i| 2f64.powf(f64::from(least + i) / 4.0)).collect(), counts)
+    ((0..counts.len() as i32).map(|i| maths::powf(2.0, f64::from(least + i) / 4.0)).collect(), counts)
 }
 
 #[cfg(test)]

@@ -50,6 +50,18 @@ pub fn collective(which: Which) -> Result<&'static str, Error> {
     })
 }
 
+/// The collective of this name.
+///
+/// # Errors
+/// It is none of [`COLLECTIVES`].
+pub fn collective_named(name: &str) -> Result<Which, String> {
+    let known = || COLLECTIVES.iter().map(|(which, _)| *which);
+    known().find(|which| which.name() == name).ok_or_else(|| {
+        let allowed: Vec<&str> = known().map(Which::name).collect();
+        format!("`{name}`: allowed are {}", allowed.join(", "))
+    })
+}
+
 /// Asks the load count and the price list about a variant.
 pub(crate) fn evaluate(variant: &Variant, priced: &Priced, request: &Request) -> Result<Evaluated, String> {
     let floor = &request.floor;

@@ -131,6 +131,9 @@ fn named<'t>(text: &'t str, allowed: &str) -> Result<(&'t str, f64), String> {
 /// A quantity of the front: its key, and whether less is better.
 type Quantity = (String, bool);
 
+/// Most limits at once: which of them bind is found among all their sets.
+pub const MOST_LIMITS: usize = 16;
+
 /// Marks which variants keep to the limits, which are on the front of their number of hosts, and what beat the others.
 /// Rows of the limits; sizes at which none keeps to all go to `impossible`.
 pub(crate) fn judge(
@@ -226,7 +229,7 @@ fn meeting<'r>(limits: &[Limit], records: &[&'r Record], dropped: &[usize]) -> V
 
 /// The fewest limits without which some variant keeps to the rest; none where one keeps to all.
 fn binding(limits: &[Limit], records: &[&Record]) -> Vec<usize> {
-    let count = limits.len().min(16);
+    let count = limits.len();
     let mut sets: Vec<Vec<usize>> =
         (0..1_u32 << count).map(|set| (0..count).filter(|at| set >> at & 1 == 1).collect()).collect();
     sets.sort_by_key(Vec::len);

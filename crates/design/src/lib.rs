@@ -20,7 +20,7 @@ pub mod floor;
 pub mod judge;
 pub mod variants;
 
-pub use evaluate::{COLLECTIVES, collective};
+pub use evaluate::{COLLECTIVES, collective, collective_named};
 pub use floor::Floor;
 pub use judge::Limit;
 
@@ -126,6 +126,9 @@ impl Request {
         }
         if self.size == 0 {
             return wrong("size: 0: allowed are sizes from 1 byte".to_owned());
+        }
+        if self.limits.len() > judge::MOST_LIMITS {
+            return wrong(format!("{} limits: allowed are {}", self.limits.len(), judge::MOST_LIMITS));
         }
         for &which in &self.collectives {
             collective(which)?;

@@ -239,8 +239,8 @@ fn trees(nodes: u32, ports: u32, ratio: f64) -> Vec<Result<Shaped, (String, Stri
     let tree = |levels: u32| {
         let name = format!("fat-tree{levels}");
         let tree = FatTree { radix: ports, levels: Some(levels), oversubscription: ratio, top_all_down: true };
-        let most = most_of_tree(&tree, levels);
-        let built = tree.build_levels(nodes);
+        let most = tree.most(levels);
+        let built = levels_of(&tree, nodes);
         match built {
             // A tree is built with as few levels as suffice: it is that of fewer levels then.
             Ok(built) if built < levels => None,
@@ -254,26 +254,13 @@ fn trees(nodes: u32, ports: u32, ratio: f64) -> Vec<Result<Shaped, (String, Stri
     [2, 3].into_iter().filter_map(tree).collect()
 }
 
-/// Counts the levels of switches that a tree is built with.
-trait Levels {
-    fn build_levels(&self, nodes: u32) -> Result<u32, String>;
-}
-
-impl Levels for FatTree {
-    fn build_levels(&self, nodes: u32) -> Result<u32, String> {
-        let (_, shape) = TopologySpec::new(self.clone()).build(nodes).map_err(|error| error.to_string())?;
-        match shape {
-            Shape::Tiers(tiers) => Ok(tiers.len() as u32),
-            _ => Err("a tree has tiers".to_owned()),
-        }
+/// The levels of switches that a tree is built with.
+fn levels_of(tree: &FatTree, nodes: u32) -> Result<u32, String> {
+    let (_, shape) = TopologySpec::new(tree.clone()).build(nodes).map_err(|error| error.to_string())?;
+    match shape {
+        Shape::Tiers(tiers) => Ok(tiers.len() as u32),
+        _ => Err("a tree has tiers".to_owned()),
     }
-}
-
-/// Nodes of a full tree of so many levels: those of a leaf, times k for each level between, times all ports of the top.
-pub fn most_of_tree(tree: &FatTree, levels: u32) -> u64 {
-    let (radix, ratio) = (f64::from(tree.radix), tree.oversubscription);
-    let leaf = ((radix * ratio / (1.0 + ratio)).round() as u64).clamp(1, u64::from(tree.radix) - 1);
-    (2..levels).fold(leaf * u64::from(tree.radix), |nodes, _| nodes * u64::from(tree.radix / 2))
 }
 
 /// Nodes of a full dragonfly: groups of a x p nodes, each joined to each of its a x h others.

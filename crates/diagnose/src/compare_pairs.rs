@@ -1,6 +1,7 @@
 //! Two commands compared by pairs of runs, one of each in turn: what changes on the machine meets both.
 
 use hotlink_bench::{BLOCKS_LEAST, Record, Summary, signed_rank};
+use hotlink_fabric::maths;
 use hotlink_results::Results;
 use hotlink_results::compare_runs::{
     Estimate, Identity, Row, Share, Verdict, alone, check_ignored, compared, estimate, side, sorted,
@@ -63,13 +64,13 @@ fn all(runs: &[(Run, Run)], floor: Share) -> Vec<Row> {
         let values: Option<Vec<(f64, f64)>> = runs.iter().map(pair).collect();
         let lone = if is_before { Verdict::OnlyBefore } else { Verdict::OnlyAfter };
         let found = values.and_then(|values| {
-            let logarithms: Vec<f64> = values.iter().map(|(a, b)| (b / a).ln()).collect();
+            let logarithms: Vec<f64> = values.iter().map(|(a, b)| maths::ln(b / a)).collect();
             Some((signed_rank(&logarithms)?, values))
         });
         let Some(((low, middle, high), values)) = found else { return alone(&identity.0, record, lone) };
         let median = |side: Vec<f64>| Summary::of(&side).map_or(0.0, |summary| summary.median);
         let (a, b) = values.iter().copied().unzip();
-        let ratio = Estimate { low: low.exp(), median: middle.exp(), high: high.exp() };
+        let ratio = Estimate { low: maths::exp(low), median: maths::exp(middle), high: maths::exp(high) };
         let mut row = compared(&identity.0, record, (median(a), median(b)), ratio, floor.0);
         row.record.set("pairs", runs.len());
         row

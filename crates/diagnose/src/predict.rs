@@ -3,6 +3,7 @@
 use crate::signatures::{Thresholds, WhatIf};
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::{self, Library};
+use hotlink_fabric::maths;
 use hotlink_fabric::units::Rate;
 use hotlink_study::Source;
 use hotlink_study::bound::measured::Bounds;
@@ -52,7 +53,7 @@ impl Seen<'_> {
             // What leaves the bound as it is explains nothing.
             let changes = (share - 1.0).abs() > limits.apart_large / 2.0;
             let usual = if self.is_of_bound { limits.healthy_large.sqrt() } else { 1.0 };
-            let off = (self.level / (share * usual)).ln().abs();
+            let off = maths::ln(self.level / (share * usual)).abs();
             let closeness = if changes { (1.0 - off / limits.near).max(0.0) } else { 0.0 };
             Prediction { closeness, what, share }
         });

@@ -7,6 +7,7 @@ use crate::series::{Numbers, Series};
 use crate::signatures::{Facts, Knowledge, Signature};
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::Library;
+use hotlink_fabric::maths;
 use hotlink_fabric::spec::Role;
 use hotlink_site::hostlist;
 use hotlink_study::Source;
@@ -198,8 +199,8 @@ impl Reporter<'_> {
     fn explain(&self, finding: &Finding) -> Vec<Explained> {
         let weighed: Vec<(f64, Record)> =
             self.known.signature.iter().filter_map(|one| self.weigh(one, finding)).collect();
-        let whole: f64 = weighed.iter().map(|(score, _)| score.exp()).sum();
-        let shares = weighed.into_iter().map(|(score, record)| (score.exp() / whole, record));
+        let whole: f64 = weighed.iter().map(|(score, _)| maths::exp(*score)).sum();
+        let shares = weighed.into_iter().map(|(score, record)| (maths::exp(score) / whole, record));
         let shown = shares.filter(|(belief, _)| *belief >= self.known.threshold.shown);
         shown.map(|(belief, record)| Explained { belief, record: record.with("belief", belief) }).collect()
     }

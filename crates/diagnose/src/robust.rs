@@ -1,5 +1,7 @@
 //! Statistics that a few bad values do not move: median and scaled median deviation.
 
+use hotlink_fabric::maths::{exp, ln};
+
 /// Makes the median absolute deviation of normal values their standard deviation.
 const NORMAL: f64 = 1.4826;
 
@@ -27,24 +29,24 @@ pub struct Spread {
 impl Spread {
     /// Of values above 0; `None` where there is none.
     pub fn of(values: &[f64]) -> Option<Spread> {
-        let logs: Vec<f64> = values.iter().filter(|value| **value > 0.0).map(|value| value.ln()).collect();
+        let logs: Vec<f64> = values.iter().filter(|value| **value > 0.0).map(|value| ln(*value)).collect();
         let middle = median(&logs)?;
         let off: Vec<f64> = logs.iter().map(|log| (log - middle).abs()).collect();
-        Some(Spread { median: middle.exp(), deviation: NORMAL * median(&off)? })
+        Some(Spread { median: exp(middle), deviation: NORMAL * median(&off)? })
     }
 
     /// The same where values may differ by a factor for a known reason: what that explains is no deviation.
     pub fn beyond(values: &[f64], explained: f64) -> Option<Spread> {
         let middle = Spread::of(values)?.median;
-        let off = values.iter().map(|value| ((value / middle).ln().abs() - explained.ln()).max(0.0));
+        let off = values.iter().map(|value| (ln(value / middle).abs() - ln(explained)).max(0.0));
         Some(Spread { median: middle, deviation: NORMAL * median(&off.collect::<Vec<_>>())? })
     }
 
     /// Whether a value lies below by more than `apart` (a share), beyond a factor that is explained, and by more than so
     /// many deviations.
     pub fn is_below(&self, value: f64, apart: f64, deviations: f64, explained: f64) -> bool {
-        let by = -(value * explained / self.median).ln();
-        by > -(1.0 - apart).ln() && by > deviations * self.deviation
+        let by = -ln(value * explained / self.median);
+        by > -ln(1.0 - apart) && by > deviations * self.deviation
     }
 }
 

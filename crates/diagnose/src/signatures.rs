@@ -1,5 +1,6 @@
 //! What tells one cause from another: thresholds and signatures, as data (`catalog/signatures/diagnose.toml`).
 
+use hotlink_fabric::maths;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -126,7 +127,7 @@ pub struct Weighed {
 impl Signature {
     /// Weighs the facts; `None`: what it needs is not so.
     pub fn weigh(&self, facts: &Facts) -> Option<Weighed> {
-        let mut weighed = Weighed { score: self.prior.ln(), ..Weighed::default() };
+        let mut weighed = Weighed { score: maths::ln(self.prior), ..Weighed::default() };
         for sign in &self.sign {
             let Some(&value) = facts.get(sign.fact.as_str()) else {
                 if sign.needed {

@@ -4,6 +4,7 @@ use crate::robust::{Spread, median};
 use crate::series::Series;
 use crate::signatures::Thresholds;
 use hotlink_bench::Record;
+use hotlink_fabric::maths::ln;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Runs between the same hosts, in the same direction.
@@ -65,10 +66,10 @@ struct By {
 fn better(values: &[f64], By { apart, explained, .. }: By) -> Vec<f64> {
     let mut sorted: Vec<f64> = values.iter().copied().filter(|value| *value > 0.0).collect();
     sorted.sort_by(f64::total_cmp);
-    let gap = |at: usize| (sorted[at] / sorted[at - 1]).ln();
+    let gap = |at: usize| ln(sorted[at] / sorted[at - 1]);
     let Some(at) = (1..sorted.len()).max_by(|&a, &b| gap(a).total_cmp(&gap(b))) else { return Vec::new() };
-    let is_apart = gap(at) > explained.ln() - (1.0 - apart).ln();
-    let widths = [&sorted[..at], &sorted[at..]].map(|group| (group[group.len() - 1] / group[0]).ln());
+    let is_apart = gap(at) > ln(explained) - ln(1.0 - apart);
+    let widths = [&sorted[..at], &sorted[at..]].map(|group| ln(group[group.len() - 1] / group[0]));
     if is_apart && widths.iter().all(|width| *width < gap(at)) { sorted.split_off(at) } else { Vec::new() }
 }
 

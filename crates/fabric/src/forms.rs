@@ -17,6 +17,7 @@
 //! B = B_eff. Eqs. 6-10 average over the inter-switch links: the middle link of a linear array carries more, which
 //! the load count shows. This module never looks at routes, so that each can check the other.
 
+use crate::maths;
 use crate::spec::{Capacities, Clos64, Crossbar, CubeSpec, Extents, FabricSpec, Role, SwitchArray, SwitchRing};
 
 /// The message size that stands for "large" where none is given: 1 MiB.
@@ -35,7 +36,7 @@ pub fn hot_b_link(nodes: f64, radix: f64, dimensions: u32) -> f64 {
     let mut turning = 0.0;
     for d in 2..=dimensions {
         binomial = binomial * f64::from(dimensions - d + 1) / f64::from(d);
-        turning += f64::from(d - 1) * binomial * (radix - 1.0).powf(f64::from(d));
+        turning += f64::from(d - 1) * binomial * maths::powf(radix - 1.0, f64::from(d));
     }
     2.0 * (nodes - 1.0) + turning
 }

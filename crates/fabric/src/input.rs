@@ -1,14 +1,73 @@
-//! Text that a command is given: a file's, or standard input's where the name is `-`.
+//! Texts that a question names: a file's, standard input's where the name is `-`, or what a face lends: a browser has no
+//! files.
 
-use std::io::{Error, ErrorKind, Read};
-use std::sync::OnceLock;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Cursor, Error, ErrorKind, Read};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 /// Most bytes of standard input: as many as of a graph file.
 const MOST_BYTES: u64 = 1 << 30;
 
+/// What a face lends: it stands before files of the same name.
+static LENT: RwLock<BTreeMap<String, Arc<str>>> = RwLock::new(BTreeMap::new());
+/// One question with lent texts at a time.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// While it lives, its texts are files.
+pub struct Lent {
+    _one: MutexGuard<'static, ()>,
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        LENT.write().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+/// Lends texts by name; another loan waits until this one is returned.
+pub fn lend(texts: BTreeMap<String, String>) -> Lent {
+    let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let texts = texts.into_iter().map(|(name, text)| (name, Arc::from(text))).collect();
+    *LENT.write().unwrap_or_else(PoisonError::into_inner) = texts;
+    Lent { _one: one }
+}
+
+fn lent(name: &str) -> Option<Arc<str>> {
+    LENT.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+}
+
 /// Whether a name means standard input.
 pub fn is_standard(name: &str) -> bool {
     name == "-"
+}
+
+/// Whether there is a file of this name.
+pub fn is_file(name: &str) -> bool {
+    lent(name).is_some() || Path::new(name).is_file()
+}
+
+/// Bytes of a file.
+///
+/// # Errors
+/// There is none that can be read.
+pub fn bytes(name: &str) -> Result<u64, Error> {
+    match lent(name) {
+        Some(text) => Ok(text.len() as u64),
+        None => Ok(std::fs::metadata(name)?.len()),
+    }
+}
+
+/// A file, to be read from its beginning.
+///
+/// # Errors
+/// There is none that can be read.
+pub fn open(name: &str) -> Result<Box<dyn Read>, Error> {
+    match lent(name) {
+        Some(text) => Ok(Box::new(Cursor::new(Arc::<[u8]>::from(text)))),
+        None => Ok(Box::new(File::open(name)?)),
+    }
 }
 
 /// The text of a file, or of standard input. Standard input is read once and kept: several simulations of one command
@@ -18,6 +77,9 @@ pub fn is_standard(name: &str) -> bool {
 /// What cannot be read, or is no text.
 pub fn text(name: &str) -> Result<String, Error> {
     static STANDARD: OnceLock<Result<String, String>> = OnceLock::new();
+    if let Some(text) = lent(name) {
+        return Ok(text.as_ref().to_owned());
+    }
     if !is_standard(name) {
         return std::fs::read_to_string(name);
     }

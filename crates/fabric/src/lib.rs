@@ -24,6 +24,7 @@ pub mod input;
 pub mod inventory;
 pub mod ledger;
 pub mod load;
+pub mod maths;
 pub mod network;
 mod notes;
 pub mod numbers;

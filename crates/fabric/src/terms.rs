@@ -2,7 +2,8 @@
 //! Everything else of the crate stands on these.
 
 /// Where a number comes from, from the strongest to the weakest. Every number of the catalog carries one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Status {
     /// The source prints it.
     Published,

@@ -2,6 +2,7 @@
 
 use crate::scale::{self, Scale};
 use crate::series::{Curve, Figure};
+use hotlink_fabric::maths;
 use hotlink_study::text::figure;
 use maud::{Markup, html};
 use std::fmt::Write;
@@ -86,7 +87,7 @@ impl Axis {
 
     fn at(&self, value: f64) -> f64 {
         let share = match self.log {
-            true => (value / self.low).ln() / (self.high / self.low).ln(),
+            true => maths::ln(value / self.low) / maths::ln(self.high / self.low),
             false => (value - self.low) / (self.high - self.low),
         };
         let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
@@ -110,8 +111,8 @@ impl Axis {
 
 /// Powers of ten around the values, in the axis's unit.
 fn decades(low: f64, high: f64, by: f64) -> (f64, f64, Vec<f64>) {
-    let (first, last) = ((low / by).log10().floor() as i32, (high / by).log10().ceil() as i32);
-    let ticks: Vec<f64> = (first..=last).map(|power| by * 10f64.powi(power)).collect();
+    let (first, last) = (maths::log10(low / by).floor() as i32, maths::log10(high / by).ceil() as i32);
+    let ticks: Vec<f64> = (first..=last).map(|power| by * maths::powi(10.0, power)).collect();
     (ticks[0], ticks[ticks.len() - 1], ticks)
 }
 
@@ -119,7 +120,7 @@ fn decades(low: f64, high: f64, by: f64) -> (f64, f64, Vec<f64>) {
 fn steps(low: f64, high: f64, by: f64) -> (f64, f64, Vec<f64>) {
     let high = if high > 0.0 { high / by } else { 1.0 };
     let raw = high / 5.0;
-    let power = 10f64.powf(raw.log10().floor());
+    let power = maths::powi(10.0, maths::log10(raw).floor() as i32);
     let step = [1.0, 2.0, 5.0, 10.0].iter().map(|m| m * power).find(|step| *step >= raw).unwrap_or(raw);
     let first = (low.min(0.0) / by / step).floor() as i32;
     let last = (high / step - 1e-9).ceil() as i32;

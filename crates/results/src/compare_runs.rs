@@ -2,6 +2,7 @@
 
 use crate::files::Results;
 use hotlink_bench::Record;
+use hotlink_fabric::maths::{exp, hypot, ln};
 use hotlink_study::Error;
 use hotlink_study::text::figure;
 use serde_json::Value;
@@ -275,11 +276,11 @@ pub fn estimate(identity: &BTreeMap<String, String>, record: &Record) -> Option<
 
 /// After over before, with its 95 % interval: MOVER (Zou and Donner 2008) on logarithms, where a ratio is a difference.
 fn ratio(before: Estimate, after: Estimate) -> Estimate {
-    let [b, a] = [before, after].map(|e| Estimate { low: e.low.ln(), median: e.median.ln(), high: e.high.ln() });
+    let [b, a] = [before, after].map(|e| Estimate { low: ln(e.low), median: ln(e.median), high: ln(e.high) });
     let difference = a.median - b.median;
-    let below = (a.median - a.low).hypot(b.high - b.median);
-    let above = (a.high - a.median).hypot(b.median - b.low);
-    Estimate { low: (difference - below).exp(), median: difference.exp(), high: (difference + above).exp() }
+    let below = hypot(a.median - a.low, b.high - b.median);
+    let above = hypot(a.high - a.median, b.median - b.low);
+    Estimate { low: exp(difference - below), median: exp(difference), high: exp(difference + above) }
 }
 
 /// Worse or better by more than the floor, and not by chance.

@@ -4,6 +4,7 @@
 //! Places that span more than a factor of 32 stand on a logarithmic axis.
 
 use crate::{Report, Row};
+use hotlink_fabric::maths;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -78,19 +79,20 @@ impl Axis {
     }
     /// Where a value stands, from 0 to 1.
     fn place(self, value: f64) -> f64 {
-        let scale = |value: f64| if self.log { value.max(f64::MIN_POSITIVE).ln() } else { value };
+        let scale = |value: f64| if self.log { maths::ln(value.max(f64::MIN_POSITIVE)) } else { value };
         (scale(value) - scale(self.low)) / (scale(self.high) - scale(self.low))
     }
     /// Values with a mark: powers of two or ten, or steps of 1, 2 or 5.
     fn ticks(self) -> Vec<f64> {
         if self.log {
             let base: f64 = if self.high / self.low > 1e5 { 10.0 } else { 2.0 };
-            let (from, to) = (self.low.log(base).ceil() as i32, self.high.log(base).floor() as i32);
+            let log = |value: f64| maths::ln(value) / maths::ln(base);
+            let (from, to) = (log(self.low).ceil() as i32, log(self.high).floor() as i32);
             let every = ((to - from) / 10 + 1).max(1) as usize;
-            return (from..=to).step_by(every).map(|power| base.powi(power)).collect();
+            return (from..=to).step_by(every).map(|power| maths::powi(base, power)).collect();
         }
         let rough = (self.high - self.low) / 6.0;
-        let power = 10f64.powf(rough.log10().floor());
+        let power = maths::powi(10.0, maths::log10(rough).floor() as i32);
         let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|by| by * power).find(|step| *step >= rough).unwrap_or(rough);
         let first = (self.low / step).ceil() as i64;
         let last = (self.high / step + 1e-9).floor() as i64;

@@ -3,6 +3,7 @@
 use crate::evidence::{Class, Evidence};
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::Claim;
+use hotlink_fabric::maths;
 use serde_json::Value;
 
 /// A number is near what is printed within so many per cent.
@@ -190,7 +191,7 @@ impl Row {
             return false;
         };
         let places = published.to_string().split_once('.').map_or(0, |(_, decimals)| decimals.len());
-        (reproduced - published).abs() <= 10f64.powi(-(places as i32)) * (1.0 + 1e-9)
+        (reproduced - published).abs() <= maths::powi(10.0, -(places as i32)) * (1.0 + 1e-9)
     }
 
     /// Whether a number is near what is printed, or what is printed lies within its interval and that is narrow.

@@ -12,6 +12,7 @@
 //! converges where flow that jumps to the cheapest paths (Frank and Wolfe) wavers.
 
 use hotlink_fabric::Fabric;
+use hotlink_fabric::maths::{exp, ln};
 use hotlink_fabric::network::{Channel, Resource, Vertex};
 use rayon::prelude::*;
 use std::cmp::Ordering;
@@ -47,7 +48,7 @@ pub fn all_to_all(fabric: &Fabric, gap: f64, steps: u64) -> Option<Concurrent> {
     }
     let mut search = Search::new(&core)?;
     let per_round = (core.homes.len() * core.arcs.len()) as u64;
-    let most = usize::try_from(steps / per_round.max(1)).unwrap_or(usize::MAX).clamp(1, 2000);
+    let most = usize::try_from(steps / per_round.max(1)).unwrap_or(usize::MAX).max(1);
     while search.rounds < most && search.gap() > gap && search.lower < own {
         search.round(gap)?;
     }
@@ -295,12 +296,12 @@ impl<'a> Search<'a> {
     /// How sharply weights tell the fullest arcs apart: by `fine` of them.
     fn sharp(&self, fine: f64) -> f64 {
         let most = self.full.iter().copied().fold(0.0, f64::max);
-        (self.full.len() as f64).ln().max(1.0) / (fine * most)
+        ln(self.full.len() as f64).max(1.0) / (fine * most)
     }
 
     fn weights(&self, sharp: f64) -> Vec<f64> {
         let most = self.full.iter().copied().fold(0.0, f64::max);
-        self.full.iter().map(|full| (sharp * (full - most)).exp().max(1e-12)).collect()
+        self.full.iter().map(|full| exp(sharp * (full - most)).max(1e-12)).collect()
     }
 
     /// Reads the upper bound off some weights.
@@ -350,7 +351,7 @@ struct Price {
 
 impl Price {
     fn at(self, full: f64, rate: f64) -> f64 {
-        (self.sharp * (full - self.most)).exp().max(1e-12) / rate
+        exp(self.sharp * (full - self.most)).max(1e-12) / rate
     }
 }
 
@@ -507,7 +508,7 @@ fn share(choice: &mut [Choice], bytes: f64, sharp: f64, rate: impl Fn(usize) -> 
     // What an arc carries where a further byte costs so much.
     let carries = |choice: &Choice, cost: f64| {
         let price = cost - choice.behind;
-        let more = if price > 0.0 { rate(choice.arc) / sharp * (price / choice.price).ln() } else { f64::NEG_INFINITY };
+        let more = if price > 0.0 { rate(choice.arc) / sharp * ln(price / choice.price) } else { f64::NEG_INFINITY };
         (choice.own + more).max(0.0)
     };
     let now = |choice: &Choice| choice.behind + choice.price;
@@ -529,7 +530,7 @@ fn share(choice: &mut [Choice], bytes: f64, sharp: f64, rate: impl Fn(usize) -> 
 /// The step, from 0 to 1, along some arcs' changes after which the smooth maximum rises again.
 fn step(moved: &[(usize, f64)], full: &[f64], sharp: f64, most: f64) -> f64 {
     let rises = |step: f64| {
-        let slope = |&(e, change): &(usize, f64)| change * (sharp * (full[e] + step * change - most)).exp();
+        let slope = |&(e, change): &(usize, f64)| change * exp(sharp * (full[e] + step * change - most));
         moved.iter().map(slope).sum::<f64>() >= 0.0
     };
     if moved.is_empty() || rises(0.0) {

@@ -60,8 +60,8 @@ pub use tables::{Table, Tables};
 
 use change::Change;
 use hotlink_fabric::import::ImportError;
+use hotlink_fabric::input;
 use lines::Lines;
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 
 /// What a file is.
@@ -200,7 +200,7 @@ pub fn kept(file: &str, from: impl std::io::Read) -> Result<Site, ImportError> {
 
 /// The files of a site's network that `name` spells; `None`: it is something else (a fabric of the catalog, a graph).
 pub fn files(name: &str) -> Option<Vec<&str>> {
-    let whole = std::path::Path::new(name).is_file();
+    let whole = input::is_file(name);
     let files: Vec<&str> = if whole { vec![name] } else { name.split('+').collect() };
     files
         .iter()
@@ -211,11 +211,11 @@ pub fn files(name: &str) -> Option<Vec<&str>> {
 
 /// What a file is by its beginning.
 fn kind_of(file: &str) -> std::io::Result<Option<Kind>> {
-    if !std::path::Path::new(file).is_file() {
+    if !input::is_file(file) {
         return Ok(None);
     }
     let mut head = Vec::new();
-    std::io::Read::read_to_end(&mut std::io::Read::take(File::open(file)?, 1 << 16), &mut head)?;
+    std::io::Read::read_to_end(&mut std::io::Read::take(input::open(file)?, 1 << 16), &mut head)?;
     Ok(kind(&head))
 }
 
@@ -230,13 +230,13 @@ pub fn open(files: &[&str]) -> Result<Site, ImportError> {
     if let [file] = files[..]
         && kind_of(file).is_ok_and(|kind| kind == Some(Kind::Kept))
     {
-        let from = File::open(file).map_err(|error| wrong(file, format!("cannot be read: {error}")))?;
+        let from = input::open(file).map_err(|error| wrong(file, format!("cannot be read: {error}")))?;
         return kept(file, from)?.changed(&changes);
     }
     let mut read = Read::default();
     for &file in &files {
         let cannot = |error: std::io::Error| wrong(file, format!("cannot be read: {error}"));
-        let known = match std::path::Path::new(file).is_file() {
+        let known = match input::is_file(file) {
             true => kind_of(file).map_err(cannot)?,
             false => return Err(wrong(file, "there is no such file")),
         };
@@ -247,7 +247,7 @@ pub fn open(files: &[&str]) -> Result<Site, ImportError> {
                  opensm.fdbs, opensm-sl2vl.dump, ibdiagnet.slvl, saquery -p, ibdiagnet.psl",
             )
         })?;
-        read.add(kind, file, BufReader::with_capacity(1 << 20, File::open(file).map_err(cannot)?))?;
+        read.add(kind, file, BufReader::with_capacity(1 << 20, input::open(file).map_err(cannot)?))?;
     }
     let Some((file, cabling)) = read.cables else {
         let what = "no file states cables: add ibnetdiscover, iblinkinfo or opensm-subnet.lst";

@@ -11,6 +11,7 @@
 use crate::build::Site;
 use crate::cabling::{DeviceKind, End};
 use crate::tables::{Table, Tables};
+use hotlink_fabric::maths;
 use hotlink_fabric::network::{Channel, Vertex};
 use hotlink_fabric::topology::Shape;
 use std::collections::{HashMap, VecDeque};
@@ -291,7 +292,7 @@ impl<'a> Router<'a> {
             let sharp = 4.0 * round as f64;
             let price = |load: f64, edge: &Edge| {
                 let full = (load + 1.0) * edge.inverse;
-                if round == 0 { full } else { (sharp * (full / most - 1.0)).exp() * edge.inverse }
+                if round == 0 { full } else { maths::exp(sharp * (full / most - 1.0)) * edge.inverse }
             };
             for (e, edge) in graph.edges.iter().enumerate() {
                 self.price[e] = price(self.load[e], edge);

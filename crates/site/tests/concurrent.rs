@@ -113,7 +113,7 @@ fn hosts_own_links_bind_where_cables_are_plenty() {
     close(&bound, 50.0 / 3.0);
 }
 
-/// No symmetry: random graphs. On the last the search ends 1.5 % apart.
+/// No symmetry: random graphs. The last takes some 6,000 rounds.
 #[test]
 fn bounds_come_close_on_irregular_networks() {
     let mut random = hotlink_fabric::rng::SplitMix64::new(5);
@@ -127,9 +127,6 @@ fn bounds_come_close_on_irregular_networks() {
         }
         let hosts: Vec<u32> = (0..switches).map(|_| (random.next_u64() % 5) as u32).collect();
         let fabric = fabric(&hosts, &cables, 1e4);
-        let bound = all_to_all(&fabric, 0.01, 1 << 28).unwrap();
-        assert!(bound.lower <= bound.upper * (1.0 + 1e-9), "{bound:?}");
-        assert!(bound.gap() <= 0.02, "{} after {} rounds", bound.gap(), bound.rounds);
-        proof_holds(&fabric, &bound);
+        bound(&fabric, 0.01);
     }
 }

@@ -32,7 +32,7 @@ const fn no_loggp(name: &'static str, instead: &'static str) -> Benchmark {
 }
 
 /// All of them.
-pub const BENCHMARKS: [Benchmark; 27] = [
+pub const BENCHMARKS: [Benchmark; 28] = [
     all("pingpong"),
     all("stream"),
     all("rate"),
@@ -57,6 +57,7 @@ pub const BENCHMARKS: [Benchmark; 27] = [
     measured("memory", "a simulated host's memory is `simulate deposit --series local`"),
     measured("registration", "what set-ups cost is simulated by `simulate cache-study` and `--cache`"),
     packet("cache-study", "real set-ups are timed by `measure registration`"),
+    packet("jobs", "real jobs are measured each by itself"),
     packet("schedule", "real ranks run programs, not schedules: `measure COLLECTIVE --algorithm NAME`"),
     Benchmark {
         name: "goal",

@@ -3,6 +3,7 @@
 
 use crate::inputs::Vary;
 use crate::options::{Alignment, Cache, Ethernet, Memory, Order, Paths, Rates, Routes, Spin, Via};
+use crate::transports::Control;
 use hotlink_bench::is::Class;
 use hotlink_bench::{Calls, Direction, Kernel, Watching, Which};
 use hotlink_fabric::background::BackgroundSpec;
@@ -38,6 +39,8 @@ pub struct Cell {
     pub technology: Option<&'static Technology>,
     /// What Ethernet does when a buffer fills.
     pub ethernet: Ethernet,
+    /// What controls flows.
+    pub control: Control,
     /// Whether every link, bus and adapter has a record of its own.
     pub links: bool,
     /// File with the plan of what fails.
@@ -93,6 +96,7 @@ impl Cell {
             technology: None,
             sensitivity: Vary::No,
             ethernet: Ethernet::Pause,
+            control: Control::usual(),
             links: false,
             faults: None,
         }

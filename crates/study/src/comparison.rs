@@ -151,7 +151,7 @@ pub fn bought(cell: &Record) -> Option<Inventory> {
 
 /// A file that is there is meant before the catalog's list of that name.
 fn as_path(name_or_path: &str) -> String {
-    let named = name_or_path.contains('/') || !Path::new(name_or_path).is_file();
+    let named = name_or_path.contains('/') || !hotlink_fabric::input::is_file(name_or_path);
     if named { name_or_path.to_owned() } else { format!("./{name_or_path}") }
 }
 
@@ -254,6 +254,7 @@ fn cell(
 ) -> Result<Record, String> {
     let fabric = source.build(nodes)?;
     let other = match method {
+        Method::Formula if source.is_damaged() => None,
         Method::Formula => question.by_formula(source.spec(), nodes),
         Method::Packet => Some(question.by_packets(source, nodes)?),
         Method::Load => None,

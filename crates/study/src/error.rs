@@ -1,6 +1,6 @@
 //! Why a question has no answer.
 
-use hotlink_fabric::catalog::Mistake;
+use hotlink_fabric::catalog::{Mistake, one_a_line};
 
 /// Why a question has no answer, or an answer does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,6 +26,6 @@ impl Error {
 /// Of files of the catalog: all mistakes, one a line.
 impl From<Vec<Mistake>> for Error {
     fn from(mistakes: Vec<Mistake>) -> Error {
-        Error::Input(mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n"))
+        Error::Input(one_a_line(&mistakes))
     }
 }

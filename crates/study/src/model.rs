@@ -55,7 +55,10 @@ crate::words! {
 pub struct Counted {
     /// The fabric.
     pub fabric: Fabric,
-    demand: Demand,
+    /// Who sends to whom.
+    pub demand: Demand,
+    /// Seed of the draw, and of the hash by which flows choose among equal paths.
+    pub seed: u64,
     /// The load of its resources.
     pub load: Load,
     /// What it allows.
@@ -145,7 +148,8 @@ impl PatternQuestion {
         record.set("same_switch_MBps", bandwidth.same_mbps);
     }
 
-    fn paths_on(&self, fabric: &Fabric) -> routing::Paths {
+    /// How packets choose among equal paths of this fabric.
+    pub fn paths_on(&self, fabric: &Fabric) -> routing::Paths {
         self.paths.map_or(fabric.spec.paths, Into::into)
     }
 
@@ -156,7 +160,7 @@ impl PatternQuestion {
         let routes = (self.paths_on(&fabric), seed);
         let (Pattern { load, bounds }, lost) = self.pattern(&fabric, &demand, routes)?;
         let first_mbps = bounds.bandwidth_per_node_mbps;
-        Ok(Counted { fabric, demand, load, bounds, lost, first_mbps })
+        Ok(Counted { fabric, demand, seed, load, bounds, lost, first_mbps })
     }
 
     fn pattern(

@@ -144,6 +144,31 @@ impl From<Ethernet> for Congestion {
 }
 
 crate::words! {
+    /// What decides when the packets of a message leave their sender (Ethernet).
+    pub enum Transport {
+        /// Room in the network alone.
+        None = "none",
+        /// Marks that slow a source at once (coarse: `--ethernet ecn`).
+        Ecn = "ecn",
+        /// DCQCN: rates, cut by notifications of marks.
+        Dcqcn = "dcqcn",
+        /// Swift: windows by delay.
+        Swift = "swift",
+        /// NSCC of Ultra Ethernet: windows by marks and delay.
+        Nscc = "nscc",
+        /// HPCC: windows by what switches tell of their queues and rates.
+        Hpcc = "hpcc",
+    }
+}
+
+impl Transport {
+    /// Whether it heeds marks of switches with thresholds.
+    pub fn heeds_marks(self) -> bool {
+        matches!(self, Transport::Dcqcn | Transport::Nscc)
+    }
+}
+
+crate::words! {
     /// Which layers are simulated.
     pub enum Stack {
         /// The network alone: packets between adapters.

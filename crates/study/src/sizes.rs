@@ -4,7 +4,8 @@
 //! percentage of messages of at most as many.
 
 use crate::values::{Size, Sizes};
-use hotlink_fabric::catalog::Library;
+use hotlink_fabric::catalog::{Library, status_name};
+use hotlink_fabric::spec::Status;
 use hotlink_sim::workload::SizeLaw;
 use std::str::FromStr;
 
@@ -38,16 +39,6 @@ struct Table {
     percent: Vec<f64>,
     source: String,
     status: Status,
-}
-
-/// As of any value of the catalog.
-#[derive(serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Status {
-    Published,
-    Measured,
-    Fitted,
-    Estimated,
 }
 
 impl Law {
@@ -94,12 +85,7 @@ impl Law {
                     ));
                 }
                 let points = bytes.into_iter().zip(percent).collect();
-                let status = match status {
-                    Status::Published => "published",
-                    Status::Measured => "measured",
-                    Status::Fitted => "fitted",
-                    Status::Estimated => "estimated",
-                };
+                let status = status_name(status);
                 Ok(Law { law: checked(points, &|_| file.clone())?, source: Some(format!("{source} ({status})")) })
             }
         }

@@ -1,7 +1,7 @@
 //! Where a fabric comes from: the catalog, a fabric file, a graph file, a description of cables, or a site's own dumps.
 
-use crate::Error;
 use crate::values::Counts;
+use crate::{Error, failed};
 use hotlink_fabric::catalog::{self, Mistake, variant};
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::technology::Technology;
@@ -19,6 +19,8 @@ pub struct Source {
     spec: FabricSpec,
     graph: Option<Graph>,
     site: Option<Arc<Site>>,
+    /// Parts of a fabric of the catalog that failed.
+    failed: Vec<String>,
 }
 
 /// A graph file: a fabric of one size.
@@ -60,9 +62,9 @@ impl Source {
         if let Some(files) = site::files(name) {
             return Source::site(&files, technology);
         }
-        if ["+fail:", "+reroute", "+hosts:"].iter().any(|change| name.contains(change)) {
+        if ["+reroute", "+hosts:"].iter().any(|change| name.contains(change)) {
             let what =
-                format!("{name}: parts fail, and tables are made anew, in dumps of a network (ibnetdiscover, ...)");
+                format!("{name}: tables are made anew, and hosts chosen, in dumps of a network (ibnetdiscover, ...)");
             return Err(Error::Input(what));
         }
         if let Some(technology) = technology {
@@ -70,9 +72,18 @@ impl Source {
                 format!("--technology {}: is for graphs (.json); a catalog file states its own", technology.name);
             return Err(Error::Input(what));
         }
-        check_file(name)?;
-        let spec = catalog::load(name).map_err(|mistakes| Error::Input(explain(name, &mistakes)))?;
-        Ok(Source { spec, graph: None, site: None })
+        let mut parts = name.split(failed::MARK);
+        let whole = parts.next().unwrap_or(name);
+        if whole != name && is_graph(whole) {
+            let what =
+                format!("{name}: parts fail in fabrics of the catalog and in dumps of a network (ibnetdiscover, ...)");
+            return Err(Error::Input(what));
+        }
+        check_file(whole)?;
+        let mut spec = catalog::load(whole).map_err(|mistakes| Error::Input(explain(whole, &mistakes)))?;
+        let failed: Vec<String> = parts.map(str::to_owned).collect();
+        failed.iter().for_each(|part| spec.name += &format!("{}{part}", failed::MARK));
+        Ok(Source { spec, graph: None, site: None, failed })
     }
 
     /// A site's own network from its dumps; a file of tables may stand beside that of cables.
@@ -82,7 +93,7 @@ impl Source {
             let (other, own) = (technology.name, site.spec.technology.name);
             return Err(Error::Input(format!("--technology {other}: {} is a dump of {own}", files.join("+"))));
         }
-        Ok(Source { spec: site.spec.clone(), graph: None, site: Some(Arc::new(site)) })
+        Ok(Source { spec: site.spec.clone(), graph: None, site: Some(Arc::new(site)), failed: Vec::new() })
     }
 
     /// The site's own network, if it is one.
@@ -93,7 +104,7 @@ impl Source {
     fn graph(file: &str, technology: Option<&'static Technology>) -> Result<Source, Error> {
         let cannot = |what: String| Error::Input(format!("{file}: {what}"));
         if !input::is_standard(file) {
-            let size = std::fs::metadata(file).map_err(|error| cannot(format!("cannot be read: {error}")))?.len();
+            let size = input::bytes(file).map_err(|error| cannot(format!("cannot be read: {error}")))?;
             if size > MOST_BYTES {
                 return Err(cannot("is larger than a graph file may be: 1 GiB".to_owned()));
             }
@@ -109,7 +120,13 @@ impl Source {
             spec: fabric.spec,
             graph: Some(Graph { file: file.to_owned(), text, nodes, technology }),
             site: None,
+            failed: Vec::new(),
         })
+    }
+
+    /// Whether parts of a fabric of the catalog failed, which closed forms know nothing of.
+    pub fn is_damaged(&self) -> bool {
+        !self.failed.is_empty()
     }
 
     /// The fabric's name.
@@ -188,7 +205,8 @@ impl Source {
         {
             return Err(format!("{nodes} processes: this machine has {cores} cores, one for each process"));
         }
-        Fabric::build(&self.spec, nodes).map_err(|error| error.to_string())
+        let whole = Fabric::build(&self.spec, nodes).map_err(|error| error.to_string())?;
+        failed::without(whole, &self.failed)
     }
 }
 
@@ -196,7 +214,7 @@ impl Source {
 fn check_file(name: &str) -> Result<(), Error> {
     let base = name.split([':', '+']).next().unwrap_or_default();
     let is_file = base.contains('.') && !base.contains('/') && !base.ends_with(".toml");
-    match is_file && !std::path::Path::new(base).exists() {
+    match is_file && !input::is_file(base) && !std::path::Path::new(base).exists() {
         true => Err(Error::Input(format!("{base}: there is no such file, and no such name in the catalog"))),
         false => Ok(()),
     }
@@ -217,5 +235,5 @@ pub fn explain(name: &str, mistakes: &[Mistake]) -> String {
                 hotlink calibrate m.json --name this-machine"
             .to_owned();
     }
-    mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n")
+    catalog::one_a_line(mistakes)
 }

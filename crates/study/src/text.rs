@@ -5,7 +5,7 @@ pub fn figure(x: f64) -> String {
     if x == 0.0 {
         return "0".to_owned();
     }
-    let digits = x.abs().log10().floor();
+    let digits = hotlink_fabric::maths::log10(x.abs()).floor();
     if !(-4.0..15.0).contains(&digits) {
         return format!("{x:.3e}");
     }

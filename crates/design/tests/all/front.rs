@@ -107,6 +107,16 @@ fn why_says_what_beat_a_variant() {
 }
 
 #[test]
+fn more_limits_than_can_be_judged_are_an_error() {
+    let told = |many: usize| {
+        let request = Request { limits: vec![Limit::Racks(1.0); many], hosts: vec![4], ..request() };
+        design(&request, &Unwatched).map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert_eq!(told(16), Ok(()));
+    assert_eq!(told(17), Err("17 limits: allowed are 16".to_owned()));
+}
+
+#[test]
 fn what_cannot_be_is_told_with_what_can() {
     let told = |request: Request| design(&request, &Unwatched).map(|_| ()).unwrap_err().to_string();
     assert!(told(Request { hosts: vec![1], ..request() }).contains("2 hosts to 65536"));

@@ -2,7 +2,7 @@
 //! topologies' definitions, not from these tables.
 
 use hotlink_bench::Record;
-use hotlink_design::variants::{bases, dragonfly, hyperx, most_of_dragonfly, most_of_tree, ports};
+use hotlink_design::variants::{bases, dragonfly, hyperx, most_of_dragonfly, ports};
 use hotlink_design::{Request, design};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{self, load};
@@ -77,7 +77,7 @@ fn full_trees_of_three_levels_have_5k2_4_switches_and_k3_4_hosts() {
     for k in [4, 8, 16, 48] {
         let tree = FatTree { radix: k, levels: Some(3), oversubscription: 1.0, top_all_down: true };
         let hosts = k * k * k / 4;
-        assert_eq!(most_of_tree(&tree, 3), u64::from(hosts));
+        assert_eq!(tree.most(3), u64::from(hosts));
         let topology = TopologySpec::new(tree);
         let (_, shape) = topology.build(hosts).unwrap();
         let Shape::Tiers(tiers) = shape else { panic!("trees have tiers") };

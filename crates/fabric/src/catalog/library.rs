@@ -111,7 +111,7 @@ impl Library {
         Some(xdg.or_else(home)?.join("hotlink"))
     }
 
-    /// The names in `folder` (`fabrics`, `parts`, `prices`, `published`, `sizes`), sorted, each once.
+    /// The names in `folder` (`fabrics`, `parts`, `prices`, `published`, `sizes`, `transports`), sorted, each once.
     pub fn list(&self, folder: &str) -> Vec<Listed> {
         let mut found = BTreeMap::new();
         for (key, _) in EMBEDDED {
@@ -306,11 +306,11 @@ fn read_file(path: &Path) -> Result<(String, String), Mistake> {
         let text = input::text(&file).map_err(|error| wrong(format!("standard input cannot be read: {error}")))?;
         return Ok((file, text));
     }
-    let metadata = fs::metadata(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
-    if !metadata.is_file() || metadata.len() > MOST_BYTES {
+    let bytes = input::bytes(&file).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    if !input::is_file(&file) || bytes > MOST_BYTES {
         return Err(wrong("is not such a file".to_owned()));
     }
-    let text = fs::read_to_string(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    let text = input::text(&file).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     Ok((file, text))
 }
 

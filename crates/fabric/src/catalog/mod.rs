@@ -20,7 +20,7 @@ pub mod variant;
 pub mod vocabulary;
 mod write;
 
-pub use crate::sheet::{Entry, Lines, Mistake, nearest, status_name, unit};
+pub use crate::sheet::{Entry, Lines, Mistake, nearest, one_a_line, status_name, unit};
 pub use library::{Described, Kind, Library, Listed, Loaded};
 pub use price_list::parse_price_list;
 pub use published::Claim;

@@ -28,6 +28,11 @@ impl Mistake {
     }
 }
 
+/// All of them, one a line.
+pub fn one_a_line(mistakes: &[Mistake]) -> String {
+    mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n")
+}
+
 impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.file)?;

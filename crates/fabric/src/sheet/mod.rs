@@ -4,7 +4,7 @@ mod mistake;
 pub mod unit;
 
 use crate::terms::{Status, Value};
-pub use mistake::{Lines, Mistake, nearest};
+pub use mistake::{Lines, Mistake, nearest, one_a_line};
 use std::cell::RefCell;
 use std::ops::{Range, RangeInclusive};
 use toml::Spanned;

@@ -306,7 +306,7 @@ fn check_fixed(extents: &[u32], dimensions: u32, wanted: u32, nodes: u32) -> Res
 /// Smallest r with r^f >= n.
 fn root_up(n: u32, f: u32) -> u32 {
     let holds = |r: u32| u64::from(r).checked_pow(f).is_none_or(|all| all >= u64::from(n));
-    let guess = f64::from(n).powf(1.0 / f64::from(f)) as u32;
+    let guess = crate::maths::powf(f64::from(n), 1.0 / f64::from(f)) as u32;
     let mut r = guess.saturating_sub(1).max(1);
     while !holds(r) {
         r += 1;

@@ -32,6 +32,27 @@ pub struct FatTree {
     pub top_all_down: bool,
 }
 
+impl FatTree {
+    /// Nodes that so many levels hold: a leaf's, times k for each level between, times the ports of the top that lead down.
+    pub fn most(&self, levels: u32) -> u64 {
+        let top = u64::from(self.top_down());
+        match levels {
+            0 | 1 => top,
+            _ => (2..levels)
+                .fold(u64::from(self.leaf_down()) * top, |all, _| all.saturating_mul((self.radix / 2).into())),
+        }
+    }
+    /// Ports of a leaf to nodes, as near to the oversubscription as whole ports allow.
+    fn leaf_down(&self) -> u32 {
+        let down = f64::from(self.radix) * self.oversubscription / (1.0 + self.oversubscription);
+        (down.round() as u32).clamp(1, self.radix - 1)
+    }
+    /// Ports of a switch of the top that lead down.
+    fn top_down(&self) -> u32 {
+        if self.top_all_down { self.radix } else { self.radix / 2 }
+    }
+}
+
 fn read(table: &Table<'_>) -> Option<TopologySpec> {
     let radix = table.count("radix", 2..=65_536);
     if radix.is_some_and(|radix| radix % 2 == 1) {
@@ -48,7 +69,7 @@ impl Topology for FatTree {
         ENTRY.kind
     }
     fn build(&self, nodes: u32) -> Result<(Network, Shape), BuildError> {
-        build(nodes, self.radix, self.levels, self.oversubscription, self.top_all_down)
+        build(nodes, self)
     }
     fn fields(&self) -> Vec<(&'static str, String)> {
         let mut fields = vec![("radix", self.radix.to_string())];
@@ -77,14 +98,8 @@ struct Plan {
 }
 
 /// Builds the smallest tree of at most `levels` levels that holds the nodes.
-fn build(
-    nodes: u32,
-    radix: u32,
-    levels: Option<u32>,
-    oversubscription: f64,
-    top_all_down: bool,
-) -> Result<(Network, Shape), BuildError> {
-    let plan = plan(nodes, radix, levels, oversubscription, top_all_down)?;
+fn build(nodes: u32, tree: &FatTree) -> Result<(Network, Shape), BuildError> {
+    let plan = plan(nodes, tree)?;
     let mut b = Builder::new(nodes);
     let mut tiers = Vec::new();
     let leaf =
@@ -112,13 +127,8 @@ fn build(
     Ok((b.build(), Shape::Tiers(tiers)))
 }
 
-fn plan(
-    n: u32,
-    radix: u32,
-    levels: Option<u32>,
-    oversubscription: f64,
-    top_all_down: bool,
-) -> Result<Plan, BuildError> {
+fn plan(n: u32, tree: &FatTree) -> Result<Plan, BuildError> {
+    let &FatTree { radix, levels, oversubscription, top_all_down } = tree;
     check_range("radix", radix, 2..=MAX_PORTS)?;
     check_range("levels", levels.unwrap_or(1), 1..=MAX_LEVELS)?;
     if !radix.is_multiple_of(2) {
@@ -128,12 +138,11 @@ fn plan(
         return Err(invalid(format!("oversubscription = {oversubscription}: allowed are 1/64 to the radix, {radix}")));
     }
     let k = radix / 2;
-    let alone = if top_all_down { radix } else { k };
+    let alone = tree.top_down();
     if n <= alone {
         return Ok(Plan { levels: 1, leaf_down: alone, leaf_up: 0, leaves: 1, k, top_per_plane: 0 });
     }
-    let down = f64::from(radix) * oversubscription / (1.0 + oversubscription);
-    let leaf_down = (down.round() as u32).clamp(1, radix - 1);
+    let leaf_down = tree.leaf_down();
     let leaf_up = radix - leaf_down;
     let leaves = n.div_ceil(leaf_down);
     let mut blocks = leaves;
@@ -144,9 +153,7 @@ fn plan(
     }
     let allowed = levels.unwrap_or(MAX_LEVELS);
     if needed > allowed || blocks > alone {
-        let most =
-            (2..allowed).fold(u64::from(leaf_down) * u64::from(alone), |all, _| all.saturating_mul(u64::from(k)));
-        let most = if allowed == 1 { u64::from(alone) } else { most };
+        let most = tree.most(allowed);
         return Err(invalid(format!("{n} nodes: {allowed} levels of switches with {radix} ports hold {most}")));
     }
     let ups = if needed == 2 { leaf_up } else { k };

@@ -77,8 +77,8 @@ impl Calibration {
         }
         let text = catalog::to_toml(&spec);
         catalog::parse(&self.name, &text).map_err(|mistakes| {
-            let told: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
-            Error::Check(format!("calibrate: these results do not make a sound fabric:\n{}", told.join("\n")))
+            let told = catalog::one_a_line(&mistakes);
+            Error::Check(format!("calibrate: these results do not make a sound fabric:\n{told}"))
         })?;
         let values = values(&spec, &path.display().to_string()).into_iter();
         let records = values.filter(|_| self.model == Model::Fabric).chain(told).collect();

@@ -8,6 +8,7 @@ mod perftest;
 mod text;
 
 use hotlink_bench::{Record, flag_impossible};
+use hotlink_fabric::input;
 use hotlink_study::Error;
 use hotlink_study::bound::measured::Bounds;
 use hotlink_workloads::measured::{self, Bus};
@@ -160,11 +161,13 @@ pub fn text_of(path: &Path) -> Result<String, Error> {
         read.map_err(|error| wrong(format!("standard input cannot be read: {error}")))?;
         return Ok(String::from_utf8_lossy(&bytes).into_owned());
     }
-    let size = std::fs::metadata(path).map_err(|error| wrong(format!("cannot be read: {error}")))?.len();
-    if size > MOST_BYTES {
+    let file = path.to_string_lossy();
+    let cannot = |error: std::io::Error| wrong(format!("cannot be read: {error}"));
+    if input::bytes(&file).map_err(cannot)? > MOST_BYTES {
         return Err(wrong("is larger than a result file may be: 256 MiB".to_owned()));
     }
-    let bytes = std::fs::read(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    let mut bytes = Vec::new();
+    input::open(&file).and_then(|mut from| from.read_to_end(&mut bytes)).map_err(cannot)?;
     // Logs hold what other programs wrote, too: their stray bytes are no reason to refuse the numbers.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

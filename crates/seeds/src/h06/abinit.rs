@@ -7,10 +7,10 @@
 
 use super::machine::{Machines, network, short_messages};
 use crate::evidence::Evidence;
+use hotlink_barrier::BarrierNetwork;
 use hotlink_fabric::rng::SplitMix64;
 use hotlink_fabric::units::Time;
 use hotlink_loggp::{Builder, Kind, LogGops, Op, Schedule, simulate};
-use hotlink_sim::barrier::BarrierNetwork;
 use hotlink_study::ask::Method;
 
 const RANKS: u32 = 4;

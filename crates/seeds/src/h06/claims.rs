@@ -4,10 +4,10 @@ use super::abinit::Kernel;
 use super::machine::{Machines, Software, hardware_us, network, software_us};
 use crate::Row;
 use crate::evidence::{Evidence, unasked};
+use hotlink_barrier::BarrierNetwork;
 use hotlink_fabric::catalog::Claim;
 use hotlink_fabric::spec::{FabricSpec, Value};
 use hotlink_fabric::units::Time;
-use hotlink_sim::barrier::BarrierNetwork;
 use hotlink_study::ask::Method;
 
 /// The rows of one claim; none where it is not known.

@@ -1,6 +1,7 @@
 //! The machines of H06 with the catalog's values: barrier networks, and the software barrier it compares with.
 
 use crate::evidence::Found;
+use hotlink_barrier::BarrierNetwork;
 use hotlink_bench::Step;
 use hotlink_fabric::barrier::BarrierSpec;
 use hotlink_fabric::catalog::{Library, Mistake};
@@ -8,7 +9,6 @@ use hotlink_fabric::ledger::Inputs;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
 use hotlink_loggp::{Curve, LogGops, Machine, PerByte};
-use hotlink_sim::barrier::BarrierNetwork;
 use hotlink_study::ask::Method;
 use hotlink_study::simulate::loggp::recorded;
 use std::convert::Infallible;

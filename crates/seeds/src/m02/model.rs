@@ -9,7 +9,7 @@ use hotlink_fabric::price::{Bill, PriceList};
 use hotlink_fabric::spec::{Capacities, FabricSpec, Role, RoutingSpec, TopologySpec};
 use hotlink_fabric::topology::{CubeSpec, SwitchRing};
 use hotlink_fabric::traffic::Traffic;
-use hotlink_fabric::{Fabric, load};
+use hotlink_fabric::{Fabric, load, maths};
 use hotlink_study::ask::Method;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -117,7 +117,7 @@ impl Model {
 
     /// Eqs. 1 to 5 for any N, r = N^(1/f).
     pub(super) fn continuous(&self, nodes: f64, dimensions: u32, capacities: Capacities, tori: Tori) -> f64 {
-        let r = nodes.powf(1.0 / f64::from(dimensions));
+        let r = maths::powf(nodes, 1.0 / f64::from(dimensions));
         let (link, b_link) = match tori {
             Tori::ContinuousPrinted => (444.0, 427.0),
             _ => (self.rate("sci-ring", Role::Link, capacities), self.rate("sci-ring", Role::BLink, capacities)),

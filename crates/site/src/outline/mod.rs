@@ -25,8 +25,10 @@ mod xml;
 pub use nvidia::far_gpus;
 
 use hotlink_fabric::import::ImportError;
+use hotlink_fabric::input::{self, is_file};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use std::io::Read;
 
 /// What a description is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -241,25 +243,23 @@ pub fn open(name: &str) -> Result<Option<(String, String)>, ImportError> {
     Ok(Some((files[0].to_owned(), outline.graph(rate, technology))))
 }
 
-fn is_file(name: &str) -> bool {
-    std::path::Path::new(name).is_file()
-}
-
 fn form_of(file: &str) -> Option<Form> {
     let mut head = Vec::new();
-    let from = std::fs::File::open(file).ok().filter(|_| is_file(file))?;
+    let from = input::open(file).ok().filter(|_| is_file(file))?;
     std::io::Read::read_to_end(&mut std::io::Read::take(from, HEAD), &mut head).ok()?;
     Form::of(&String::from_utf8_lossy(&head))
 }
 
 fn text_of(file: &str) -> Result<String, ImportError> {
-    match std::fs::metadata(file) {
-        Ok(found) if found.len() > MOST_BYTES => wrong(file, 0, "is larger than a description may be: 256 MiB"),
-        Ok(_) => match std::fs::read(file) {
-            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-            Err(error) => wrong(file, 0, format!("cannot be read: {error}")),
+    let cannot = |error: std::io::Error| wrong(file, 0, format!("cannot be read: {error}"));
+    let mut bytes = Vec::new();
+    match input::bytes(file) {
+        Ok(size) if size > MOST_BYTES => wrong(file, 0, "is larger than a description may be: 256 MiB"),
+        Ok(_) => match input::open(file).and_then(|mut from| from.read_to_end(&mut bytes)) {
+            Ok(_) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            Err(error) => cannot(error),
         },
-        Err(error) => wrong(file, 0, format!("cannot be read: {error}")),
+        Err(error) => cannot(error),
     }
 }
 

@@ -45,7 +45,7 @@ impl Engine for Formula {
             return us.map(|_| Claim { leaves_out: Vec::new(), steps: 0.0 }).map_err(WhyNot);
         }
         let pattern = question.pattern()?;
-        if pattern.traffic != Traffic::AllToAll {
+        if pattern.traffic != Traffic::AllToAll || source.is_damaged() {
             return Err(none());
         }
         forms::for_fabric(source.spec(), question.nodes, question.capacities.into(), question.size).ok_or_else(none)?;

@@ -3,6 +3,7 @@
 use super::{Claim, Engine, Given, Method, Omission, Question, WhyNot};
 use crate::simulate::loggp::is_calibrated;
 use crate::{Error, Source, Watch};
+use hotlink_fabric::maths;
 
 /// LogGP: the message stack on ports of a calibrated machine.
 pub(super) struct Loggp;
@@ -21,7 +22,7 @@ impl Engine for Loggp {
             return Err(WhyNot("knows messages and collectives, but no patterns of packets".to_owned()));
         }
         question.cell().map_err(WhyNot)?;
-        Ok(Claim { leaves_out: vec![Omission::Sharing], steps: f64::from(question.nodes).powi(2) })
+        Ok(Claim { leaves_out: vec![Omission::Sharing], steps: maths::powi(f64::from(question.nodes), 2) })
     }
 
     fn answer(&self, question: &Question, source: &Source, watch: &dyn Watch) -> Result<Given, Error> {

@@ -7,6 +7,7 @@ use crate::options::{Alignment, Cache, Ethernet, Memory, Order, Stack, Via};
 use crate::simulate::loggp::is_calibrated;
 use crate::{Error, Source, Watch};
 use hotlink_bench::Which;
+use hotlink_fabric::maths;
 use hotlink_fabric::traffic::sample_seed;
 use hotlink_message::Way;
 use hotlink_sim::Settings;
@@ -80,7 +81,7 @@ impl Question {
             Asked::Traffic(name) if name != "all-to-all" => 1.5 * f64::from(MESSAGES) * nodes,
             Asked::Pingpong => 2.0,
             Asked::Collective(name) if !matches!(name.as_str(), "alltoall" | "alltoallv" | "allgather") => {
-                2.0 * nodes * nodes.log2().max(1.0)
+                2.0 * nodes * maths::log2(nodes).max(1.0)
             }
             _ => nodes * (nodes - 1.0),
         };

@@ -1,10 +1,10 @@
 //! The least times of a fabric's own networks: barrier, reduction, QsNet's broadcast.
 
 use super::program::Least;
+use hotlink_barrier::BarrierRun;
 use hotlink_fabric::barrier::BarrierSpec;
 use hotlink_fabric::reduction::ReductionSpec;
 use hotlink_fabric::units::Time;
-use hotlink_sim::barrier::BarrierRun;
 use hotlink_sim::{Plan, SimError};
 
 /// A barrier network's least: what no polling could be faster than: the result's way, and a write and a read for each phase.

@@ -69,6 +69,9 @@ pub const VERBS: &[Records] = &[
             key("rank_end_us", Numbers, "us", "When each rank left, by its own clock"),
             key("rank_waiting_us", Numbers, "us", "How long each rank waited for others"),
             key("turns", Count, "", "Times that a process and the simulator handed over to each other"),
+            key("hot_link", Text, "", "The busiest of the hot links, of several fabrics that are compared"),
+            key("note", Text, "", "Why a fabric that is compared cannot take the program"),
+            key("cost_*", Number, "currency", "What the fabric costs; with _low and _high its interval"),
         ]],
     },
     Records {

@@ -3,12 +3,12 @@
 use crate::bound::network;
 use crate::inputs::{self, Vary};
 use crate::{Error, Source, Watch};
+use hotlink_barrier::BarrierNetwork;
 use hotlink_bench::Record;
 use hotlink_fabric::barrier::BarrierSpec;
 use hotlink_fabric::catalog::Library;
 use hotlink_fabric::rng::SplitMix64;
 use hotlink_fabric::units::Time;
-use hotlink_sim::barrier::BarrierNetwork;
 
 /// Barriers in a row.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,6 +6,7 @@ use crate::bound::pattern::{Pattern, flows, with_limit};
 use crate::cell::{Cell, Offered, What};
 use crate::inputs;
 use crate::options::{Order, Routes};
+use crate::transports::Control;
 use crate::{Error, Source, Watch, parallel};
 use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
@@ -26,11 +27,16 @@ impl Cell {
     /// The same on a fabric that is open already.
     pub fn run_from(&self, source: &Source, watch: &dyn Watch) -> Result<Vec<Record>, String> {
         let answer = |source: &Source, watch: &dyn Watch| self.answer(source, watch).map_err(Error::Input);
-        inputs::told(source, self.sensitivity, watch, &answer).map_err(|error| error.to_string())
+        inputs::told(&self.control.equipped(source)?, self.sensitivity, watch, &answer)
+            .map_err(|error| error.to_string())
     }
 
     fn answer(&self, source: &Source, watch: &dyn Watch) -> Result<Vec<Record>, String> {
         if super::loggp::is_calibrated(source.spec()) {
+            if self.control != Control::usual() {
+                let what = "is calibrated as LogGP, which has no packets, buffers or transports";
+                return Err(format!("--transport, --buffer: {} {what}", self.fabric));
+            }
             let failed = |what| format!("{} with {} ranks: {what}", self.fabric, self.nodes);
             return super::loggp::run(self, source.spec(), watch).map_err(failed);
         }
@@ -43,22 +49,24 @@ impl Cell {
                 built.map_err(|what| format!("--paths {}: {}: {what}", routes.name(), self.fabric))?
             }
         };
-        let mut records = self.run_on(fabric, watch)?;
+        let mut records = self.run_on(source.spec(), fabric, watch)?;
         if let Some(site) = source.own_site() {
             records.iter_mut().for_each(|record| record.set("lanes", site.findings.lanes.as_str()));
         }
         Ok(records)
     }
 
-    fn run_on(&self, fabric: Fabric, watch: &dyn Watch) -> Result<Vec<Record>, String> {
-        let mut settings = self.settings(&fabric);
+    fn run_on(&self, spec: &FabricSpec, fabric: Fabric, watch: &dyn Watch) -> Result<Vec<Record>, String> {
+        let mut settings = self.control.applied(spec, &fabric, self.settings(&fabric))?;
         if let Some(file) = &self.faults {
             settings.faults = super::faults::read(file, &fabric)?;
         }
         let plan = Plan::new(&fabric, &settings).map_err(|error| error.to_string())?;
         if let What::Program(program) = &self.what {
             let failed = |what| format!("{} with {} nodes: {what}", self.fabric, self.nodes);
-            return program.run(self, &plan, &settings, watch).map_err(failed);
+            let records = program.run(self, &plan, &settings, watch).map_err(failed)?;
+            let told = |record| self.control.told(record, self.ethernet, &settings);
+            return Ok(records.into_iter().map(told).collect());
         }
         let demand = self.demand(&fabric)?;
         let routes = (settings.paths, settings.seed);
@@ -71,6 +79,7 @@ impl Cell {
             _ => self.simulate(&plan, &settings, &bounds).map(|(record, run)| (record, run, Vec::new()))?,
         };
         let record = record.with("paths", self.routes.map_or(settings.paths.name(), |routes| routes.name()));
+        let record = self.control.told(record, self.ethernet, &settings);
         let record = limiter::of_packets(with_limit(record, &fabric, &bounds), &plan, &run);
         let record = with_run(record, &run).with("wall_s", watch.seconds() - start);
         let mut records = vec![record];
@@ -90,7 +99,7 @@ impl Cell {
             streams: self.streams.unwrap_or(base.streams),
             paths: self.paths.map_or(base.paths, Into::into),
             detours: self.routes.and_then(Routes::detours),
-            congestion: self.ethernet.into(),
+            congestion: self.control.ethernet(self.ethernet).into(),
             ..base
         }
     }

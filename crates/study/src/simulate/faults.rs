@@ -13,7 +13,7 @@
 //! ```
 
 use hotlink_fabric::Fabric;
-use hotlink_fabric::catalog::{Lines, Mistake, nearest};
+use hotlink_fabric::catalog::{Lines, Mistake, nearest, one_a_line};
 use hotlink_fabric::network::{Channel, Resource, Vertex};
 use hotlink_fabric::units::Time;
 use hotlink_sim::fault::{Condition, Fault};
@@ -32,11 +32,23 @@ const LATEST_US: f64 = 86_400e6;
 /// Every mistake, one a line, as `file:line:column: key: what was wrong (allowed: ...)`.
 pub fn read(file: &str, fabric: &Fabric) -> Result<Vec<Fault>, String> {
     let text = hotlink_fabric::input::text(file).map_err(|error| format!("--faults: {file}: {error}"))?;
-    parse(file, &text, fabric)
-        .map_err(|mistakes| mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n"))
+    parse(file, &text, fabric).map_err(|mistakes| one_a_line(&mistakes))
+}
+
+/// What fails by the `[[fault]]` of a plan that holds other things, too, called `file`; it need not have any.
+///
+/// # Errors
+/// As [`read`].
+pub fn within(file: &str, text: &str, fabric: &Fabric) -> Result<Vec<Fault>, String> {
+    parsed(file, text, fabric, false).map_err(|mistakes| one_a_line(&mistakes))
 }
 
 fn parse(file: &str, text: &str, fabric: &Fabric) -> Result<Vec<Fault>, Vec<Mistake>> {
+    parsed(file, text, fabric, true)
+}
+
+/// `alone`: nothing else may stand there, and something must.
+fn parsed(file: &str, text: &str, fabric: &Fabric, alone: bool) -> Result<Vec<Fault>, Vec<Mistake>> {
     let mut reader = Reader { file, lines: Lines::new(text), names: names(fabric), mistakes: Vec::new() };
     let (document, errors) = DeTable::parse_recoverable(text);
     for error in &errors {
@@ -44,7 +56,7 @@ fn parse(file: &str, text: &str, fabric: &Fabric) -> Result<Vec<Fault>, Vec<Mist
     }
     let mut faults = Vec::new();
     if errors.is_empty() {
-        reader.plan(document.get_ref(), &mut faults);
+        reader.plan(document.get_ref(), alone, &mut faults);
     }
     // Stable: changes of one time happen in the order of the file.
     faults.sort_by_key(|fault| fault.at);
@@ -74,7 +86,7 @@ impl Reader<'_> {
         self.mistakes.push(Mistake { file, line, column, key, what: what.into(), allowed: allowed.into() });
     }
 
-    fn plan(&mut self, root: &DeTable<'_>, faults: &mut Vec<Fault>) {
+    fn plan(&mut self, root: &DeTable<'_>, alone: bool, faults: &mut Vec<Fault>) {
         for (key, value) in root.iter() {
             match (key.get_ref().as_ref(), value.get_ref()) {
                 ("fault", DeValue::Array(all)) => {
@@ -86,10 +98,11 @@ impl Reader<'_> {
                     }
                 }
                 ("fault", _) => self.wrong(value.span(), "fault", "is not a list of tables", "[[fault]]"),
-                (other, _) => self.wrong(key.span(), other, "is unknown", "[[fault]]"),
+                (other, _) if alone => self.wrong(key.span(), other, "is unknown", "[[fault]]"),
+                _ => {}
             }
         }
-        if faults.is_empty() && self.mistakes.is_empty() {
+        if alone && faults.is_empty() && self.mistakes.is_empty() {
             self.wrong(0..0, "fault", "there is none", "[[fault]] with at_us, link or switch, and state");
         }
     }
@@ -221,7 +234,7 @@ mod tests {
         ];
         for (text, wanted) in cases {
             let mistakes = parse("p.toml", text, &fabric).expect_err(text);
-            let all = mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n");
+            let all = one_a_line(&mistakes);
             assert!(all.contains(wanted), "{text}: {all}");
         }
     }

@@ -290,7 +290,9 @@ impl Request {
     fn by_ways(&self, fabric: &str, nodes: u32, size: u64, what: What) -> Vec<Cell> {
         let ways: Vec<Option<Ways>> = self.network.paths.iter().copied().map(Some).collect();
         let ways = if ways.is_empty() { vec![None] } else { ways };
-        ways.into_iter().map(|ways| self.cell(fabric, nodes, size, what.clone(), ways)).collect()
+        let controls = self.network.controls.iter();
+        let both = controls.flat_map(|control| ways.iter().map(move |ways| (*control, *ways)));
+        both.map(|(control, ways)| Cell { control, ..self.cell(fabric, nodes, size, what.clone(), ways) }).collect()
     }
 
     fn cell(&self, fabric: &str, nodes: u32, size: u64, what: What, ways: Option<Ways>) -> Cell {

@@ -23,6 +23,7 @@ use super::programs::Programs;
 use crate::cell::Offered;
 use crate::inputs::Vary;
 use crate::options::{ClassName, Ethernet, Order, Rates, SendMode, Side, Spin, Stack, Ways};
+use crate::transports::Control;
 use crate::{Error, Source, Watch, is_graph};
 use hotlink_bench::{Calls, Direction, Kernel, Record, Which};
 use hotlink_fabric::technology::Technology;
@@ -69,6 +70,8 @@ pub struct Network {
     pub technology: Option<&'static Technology>,
     /// What Ethernet does when a buffer fills.
     pub ethernet: Ethernet,
+    /// What controls flows; several: one run for each.
+    pub controls: Vec<Control>,
     /// Whether every link, bus and adapter has a record of its own.
     pub links: bool,
 }
@@ -177,6 +180,7 @@ impl Network {
             paths: Vec::new(),
             technology: None,
             ethernet: Ethernet::Pause,
+            controls: vec![Control::usual()],
             links: false,
         }
     }

@@ -1,0 +1,113 @@
+//! A fabric of the catalog after parts of it failed. A site's own network keeps its forwarding tables
+//! (`hotlink_site`); here there are none, so that routes are made anew over the shortest paths that are left.
+
+use hotlink_fabric::Fabric;
+use hotlink_fabric::network::{Builder, Channel, Network, Vertex};
+use hotlink_fabric::spec::{FabricSpec, RoutingSpec};
+use hotlink_fabric::topology::Shape;
+use std::collections::BTreeSet;
+
+/// What stands before each part that fails in a fabric's name.
+pub(crate) const MARK: &str = "+fail:";
+
+/// Ends of a link as views and `--fail` name them: `leaf 0 -> spine 1`, with `#2` behind it for one of several in parallel.
+pub fn ends(fabric: &Fabric, channel: Channel) -> String {
+    fabric.shape.channel_name(&fabric.network, channel, "").trim().to_owned()
+}
+
+/// The fabric without these parts, one after the other: each is a cable by its ends, or a switch by its name.
+///
+/// # Errors
+/// A part that is not there; hosts that would be cut off.
+pub(crate) fn without(whole: Fabric, parts: &[String]) -> Result<Fabric, String> {
+    parts.iter().try_fold(whole, |fabric, part| without_one(fabric, part))
+}
+
+fn without_one(fabric: Fabric, part: &str) -> Result<Fabric, String> {
+    let network = &fabric.network;
+    let all = || (0..network.channels() as u32).map(Channel);
+    let cable = all().find(|&channel| ends(&fabric, channel) == part);
+    let gone: BTreeSet<Channel> = match (cable, switch(&fabric, part)) {
+        (Some(cable), _) => [Some(cable), network.reverse(cable)].into_iter().flatten().collect(),
+        (None, Some(switch)) => all().filter(|&c| network.from(c) == switch || network.to(c) == switch).collect(),
+        (None, None) => return Err(unknown(&fabric, part)),
+    };
+    let left = rebuilt(network, &gone);
+    if let Some(host) = left.node_iter().find(|host| left.out(host.vertex()).len() == 0) {
+        let host = fabric.shape.vertex_name(network, host.vertex(), "node");
+        return Err(format!("fail: {part}: {host} and others would be cut off; ask for fewer nodes in place of it"));
+    }
+    let spec = FabricSpec { routing: RoutingSpec::ShortestEcmp, ..fabric.spec };
+    // The names of a cube's links follow from their places.
+    let shape = match fabric.shape {
+        Shape::Cube(cube) => {
+            let vertices = (0..left.vertices() as u32).map(Vertex);
+            Shape::Named(vertices.map(|v| Shape::Cube(cube.clone()).vertex_name(&left, v, "router")).collect())
+        }
+        other => other,
+    };
+    Fabric::assemble(&spec, fabric.asked, left, shape).map_err(|error| format!("fail: {part}: {error}"))
+}
+
+fn switch(fabric: &Fabric, part: &str) -> Option<Vertex> {
+    let network = &fabric.network;
+    let switches = (network.nodes..network.vertices() as u32).map(Vertex);
+    let name = |vertex: Vertex| fabric.shape.vertex_name(network, vertex, "router");
+    switches.into_iter().find(|&vertex| name(vertex) == part)
+}
+
+fn unknown(fabric: &Fabric, part: &str) -> String {
+    let link = (0..fabric.network.channels() as u32)
+        .map(Channel)
+        .find(|&c| ![fabric.network.from(c), fabric.network.to(c)].iter().any(|&end| fabric.network.is_node(end)));
+    let example = link.map(|link| ends(fabric, link)).unwrap_or_default();
+    format!("fail: `{part}`: there is no such switch or cable; a cable is called by its ends, such as `{example}`")
+}
+
+fn rebuilt(network: &Network, gone: &BTreeSet<Channel>) -> Network {
+    let mut builder = Builder::new(network.nodes);
+    for &role in &network.vertex_role[network.nodes as usize..] {
+        builder.vertices(1, role);
+    }
+    let left: Vec<Channel> = (0..network.channels() as u32).map(Channel).filter(|c| !gone.contains(c)).collect();
+    for &c in &left {
+        builder.channel(network.from(c), network.to(c), network.channel_role[c.0 as usize]);
+    }
+    let (mut rebuilt, places) = builder.build_ordered();
+    let own = left.iter().zip(places).filter_map(|(c, place)| Some((place, *network.overrides.get(c)?)));
+    rebuilt.overrides = own.collect();
+    rebuilt
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Source;
+    use hotlink_fabric::load::count;
+    use hotlink_fabric::spec::Capacities;
+    use hotlink_fabric::traffic::Traffic;
+
+    fn per_node(name: &str) -> f64 {
+        let fabric = Source::open(name).unwrap().build(128).unwrap();
+        let demand = Traffic::AllToAll.demand(fabric.nodes(), 0).unwrap();
+        count(&fabric, &demand).unwrap().bounds(&fabric, Capacities::Measured, 1 << 20).bandwidth_per_node_mbps
+    }
+
+    #[test]
+    fn a_failed_part_takes_bandwidth_and_is_named() {
+        let whole = per_node("ib-ndr-fat-tree2");
+        let cable = per_node("ib-ndr-fat-tree2+fail:leaf 0 -> spine 0 #1");
+        let two = per_node("ib-ndr-fat-tree2+fail:leaf 0 -> spine 0 #1+fail:leaf 0 -> spine 0 #1");
+        let switch = per_node("ib-ndr-fat-tree2+fail:spine 0");
+        assert!(whole > cable && cable > two && two > 0.0, "{whole} {cable} {two}");
+        assert!(switch < whole && switch > 0.0, "{switch}");
+    }
+
+    #[test]
+    fn parts_that_are_not_there_and_hosts_cut_off_are_errors() {
+        for (part, why) in [("spine 99", "no such switch"), ("leaf 0", "would be cut off"), ("", "such as `leaf 0")] {
+            let source = Source::open(&format!("ib-ndr-fat-tree2+fail:{part}")).unwrap();
+            let error = source.build(128).unwrap_err();
+            assert!(error.contains(why), "{part}: {error}");
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Transports by name, with their numbers from the catalog (`catalog/transports/`), and the switches' buffers and thresholds
+//! that go with them.
+//!
+//! A transport's numbers become parameters of the machine that is asked ([`Control::equipped`]), so that answers tell what
+//! they used, and uncertain ones are varied like any other.
+
+use crate::Source;
+use crate::options::{Ethernet, Transport};
+use hotlink_bench::Record;
+use hotlink_fabric::Fabric;
+use hotlink_fabric::catalog::Library;
+use hotlink_fabric::ledger::Inputs;
+use hotlink_fabric::network::{Node, Resource};
+use hotlink_fabric::spec::{FabricSpec, Status, Value};
+use hotlink_sim::Settings;
+use hotlink_transport::{Config, Control as Kind, Ecn, dcqcn, hpcc, nscc, swift};
+use std::collections::BTreeMap;
+
+/// Which transport controls flows, and what is other in the switches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Control {
+    /// The transport.
+    pub transport: Transport,
+    /// Input buffer of a switch port, in bytes; by default the machine's.
+    pub buffer: Option<u64>,
+    /// Queue from which on switches mark packets, in bytes; by default the transport's.
+    pub ecn_low: Option<u64>,
+    /// Queue from which on they mark every packet.
+    pub ecn_high: Option<u64>,
+}
+
+/// Largest buffer that may be asked for, in bytes.
+const MOST_BUFFER: u64 = 1 << 30;
+/// Units of a transport's numbers, in picoseconds and bytes.
+const UNITS: &[(&str, f64)] = &[("us", 1e6), ("ns", 1e3), ("ratio", 1.0), ("B", 1.0), ("count", 1.0), ("packets", 1.0)];
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(rename = "name")]
+    _name: String,
+    #[serde(rename = "title")]
+    _title: String,
+    parameter: BTreeMap<String, Number>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Number {
+    value: f64,
+    unit: String,
+    source: String,
+    status: Status,
+    uncertainty: Option<[f64; 2]>,
+}
+
+impl Control {
+    /// No transport, and nothing other in the switches.
+    pub const fn usual() -> Control {
+        Control { transport: Transport::None, buffer: None, ecn_low: None, ecn_high: None }
+    }
+
+    /// One for each of some transports (none: no transport); thresholds go to those that heed marks.
+    ///
+    /// # Errors
+    /// A buffer or threshold that cannot be, thresholds where no transport heeds marks, or a transport beside the model of
+    /// `--ethernet ecn`.
+    pub fn each(transports: &[Transport], ethernet: Ethernet, of: Control) -> Result<Vec<Control>, String> {
+        let transports = if transports.is_empty() { &[Transport::None][..] } else { transports };
+        let is_real = |transport: &Transport| !matches!(transport, Transport::None | Transport::Ecn);
+        if ethernet == Ethernet::Ecn && transports.iter().any(is_real) {
+            return Err(
+                "--ethernet ecn: is a transport of its own; with --transport it must be pause or drop".to_owned()
+            );
+        }
+        if let Some(bytes) = of.buffer.filter(|bytes| !(1..=MOST_BUFFER).contains(bytes)) {
+            return Err(format!("--buffer {bytes}: must be 1 B to 1 GiB"));
+        }
+        let thresholds = of.ecn_low.is_some() || of.ecn_high.is_some();
+        if thresholds && !transports.iter().any(|transport| transport.heeds_marks()) {
+            return Err("--ecn-low, --ecn-high: go with --transport dcqcn or nscc, which heed marks".to_owned());
+        }
+        let one = |&transport: &Transport| match transport.heeds_marks() {
+            true => Control { transport, ..of },
+            false => Control { transport, buffer: of.buffer, ecn_low: None, ecn_high: None },
+        };
+        Ok(transports.iter().map(one).collect())
+    }
+
+    /// What Ethernet does when a buffer fills, where `asked` is what was asked for.
+    pub fn ethernet(&self, asked: Ethernet) -> Ethernet {
+        if self.transport == Transport::Ecn { Ethernet::Ecn } else { asked }
+    }
+
+    /// The fabric with the transport's numbers among its parameters.
+    ///
+    /// # Errors
+    /// It is no Ethernet, or the transport's file is wrong.
+    pub fn equipped(&self, source: &Source) -> Result<Source, String> {
+        if self.transport == Transport::None {
+            return Ok(source.clone());
+        }
+        let (name, mut spec) = (self.transport.name(), source.spec().clone());
+        if spec.flow_control.dropping.is_none() {
+            let what = "its network must be an Ethernet, whose ports pause or drop";
+            return Err(format!("--transport {name}: {} has {}; {what}", source.name(), spec.flow_control.name));
+        }
+        if self.transport != Transport::Ecn {
+            let (file, text) = Library::user().open("transports", name).map_err(|mistake| mistake.to_string())?;
+            let File { parameter, .. } = toml::from_str(&text).map_err(|error| format!("{file}: {error}"))?;
+            for (key, number) in parameter {
+                let factor = UNITS.iter().find(|(unit, _)| *unit == number.unit).map(|(_, factor)| factor);
+                let units = || UNITS.iter().map(|(unit, _)| *unit).collect::<Vec<_>>().join(", ");
+                let factor = factor
+                    .ok_or_else(|| format!("{file}: {key}: unit `{}`: must be one of {}", number.unit, units()))?;
+                if !(number.value.is_finite() && number.value > 0.0) {
+                    return Err(format!("{file}: {key}: {}: must be a number above 0", number.value));
+                }
+                if let Some(range) = number.uncertainty {
+                    spec.ranges.insert(format!("parameter.{key}"), range.map(|end| end * factor));
+                }
+                let Number { value, unit, source, status, .. } = number;
+                let value = Value { value: value * factor, unit, source, status };
+                spec.parameters.insert(key, value);
+            }
+        }
+        Ok(source.varied(spec))
+    }
+
+    /// Settings with the transport, in a network of that machine ([`Control::equipped`]).
+    ///
+    /// # Errors
+    /// A number of the transport is missing, or cannot be.
+    pub fn applied(&self, spec: &FabricSpec, fabric: &Fabric, settings: Settings) -> Result<Settings, String> {
+        let switch_buffer_bytes = self.buffer.map_or(settings.switch_buffer_bytes, |bytes| bytes as u32);
+        let transport = self.config(spec, fabric).map_err(|what| format!("--transport {}: {what}", self.transport))?;
+        Ok(Settings { switch_buffer_bytes, transport, ..settings })
+    }
+
+    fn config(&self, spec: &FabricSpec, fabric: &Fabric) -> Result<Option<Config>, String> {
+        let inputs = Inputs::new(spec);
+        let name = self.transport.name();
+        let number = |key: &str| -> Result<f64, String> {
+            let missing = || format!("catalog/transports/{name}.toml states no {name}_{key}");
+            inputs.stated(&format!("{name}_{key}")).ok_or_else(missing)
+        };
+        let control = match self.transport {
+            Transport::None | Transport::Ecn => return Ok(None),
+            Transport::Dcqcn => {
+                let line = port_rate(fabric)?;
+                Kind::Dcqcn(dcqcn::Parameters {
+                    gain: number("gain")?,
+                    notify_ps: number("notify_timer")? as u64,
+                    estimate_ps: number("alpha_timer")? as u64,
+                    increase_ps: number("increase_timer")? as u64,
+                    increase_bytes: number("byte_counter")?,
+                    fast: number("fast_recovery")? as u32,
+                    additive: number("additive")? * line,
+                    hyper: number("hyper")? * line,
+                    least: number("least_rate")? * line,
+                })
+            }
+            Transport::Swift => Kind::Swift(swift::Parameters {
+                target_ps: number("target")?,
+                additive: number("additive")?,
+                decrease: number("decrease")?,
+                most_cut: number("most_cut")?,
+            }),
+            Transport::Nscc => Kind::Nscc(nscc::Parameters {
+                target_ps: number("target")?,
+                decrease: number("decrease")?,
+                weight: number("mean_weight")?,
+                idle_ps: number("idle")?,
+            }),
+            Transport::Hpcc => Kind::Hpcc(hpcc::Parameters {
+                eta: number("eta")?,
+                stages: number("stages")? as u32,
+                additive: number("additive")?,
+            }),
+        };
+        let ecn = match self.transport.heeds_marks() {
+            true => {
+                let bytes = |ps: f64| Ok::<f64, String>((ps / 1e12 * port_rate(fabric)?).round());
+                let threshold = |asked: Option<u64>, key| match asked {
+                    Some(asked) => Ok(asked as f64),
+                    None => bytes(number(key)?),
+                };
+                let (low_bytes, high_bytes) =
+                    (threshold(self.ecn_low, "ecn_low")?, threshold(self.ecn_high, "ecn_high")?);
+                if low_bytes > high_bytes {
+                    return Err(format!("marks from {low_bytes} B to {high_bytes} B: --ecn-low is above --ecn-high"));
+                }
+                Some(Ecn { low_bytes, high_bytes, most: number("ecn_most")? })
+            }
+            false => None,
+        };
+        Ok(Some(Config { control, ecn }))
+    }
+
+    /// The record with the transport, the buffers and the thresholds, where any was asked for.
+    pub fn told(&self, mut record: Record, ethernet: Ethernet, settings: &Settings) -> Record {
+        if self.transport != Transport::None {
+            record.set("transport", self.transport.name());
+            record.set("ethernet", self.ethernet(ethernet).name());
+        }
+        if self.transport != Transport::None || self.buffer.is_some() {
+            record.set("buffer_B", settings.switch_buffer_bytes);
+        }
+        if let Some(ecn) = settings.transport.and_then(|transport| transport.ecn) {
+            record.set("ecn_low_B", ecn.low_bytes);
+            record.set("ecn_high_B", ecn.high_bytes);
+        }
+        record
+    }
+}
+
+/// Rate of a node's link in bytes per second.
+fn port_rate(fabric: &Fabric) -> Result<f64, String> {
+    let port = fabric.network.out(Node(0).vertex()).next();
+    let rate = port.and_then(|channel| fabric.gross(Resource::Channel(channel)));
+    rate.map(|rate| rate.0 as f64).ok_or_else(|| format!("{}: the links of nodes have no rate", fabric.spec.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::Word;
+
+    #[test]
+    fn every_transport_has_its_numbers_and_every_number_is_used() {
+        let source = Source::open("eth-400g-leaf-spine").unwrap();
+        for &transport in Transport::ALL {
+            let control = Control { transport, ..Control::usual() };
+            let equipped = control.equipped(&source).unwrap().unasked();
+            let fabric = equipped.build(8).unwrap();
+            let settings = control.applied(equipped.spec(), &fabric, Settings::of(&fabric.spec)).unwrap();
+            assert_eq!(settings.transport.is_some(), !matches!(transport, Transport::None | Transport::Ecn));
+            let prefix = format!("{}_", transport.name());
+            let is_own = |name: &&String| name.starts_with(&prefix) && transport != Transport::Ecn;
+            let asked = equipped.spec().parameters.asked();
+            for name in equipped.spec().parameters.keys().filter(is_own) {
+                assert!(asked.contains(name), "{name} is in the catalog, and nothing reads it");
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_its_reason() {
+        let dcqcn = Control { transport: Transport::Dcqcn, ..Control::usual() };
+        let told = dcqcn.equipped(&Source::open("ib-ndr-fat-tree2").unwrap()).err().unwrap();
+        assert!(told.contains("ib-ndr-fat-tree2 has credit"), "{told}");
+        let thresholds = Control { ecn_low: Some(9), ecn_high: Some(5), ..dcqcn };
+        assert!(Control::each(&[Transport::Swift], Ethernet::Pause, thresholds).unwrap_err().contains("heed marks"));
+        let each = Control::each(&[Transport::Swift, Transport::Dcqcn], Ethernet::Drop, thresholds).unwrap();
+        assert_eq!((each[0].ecn_low, each[1].ecn_low), (None, Some(9)));
+        assert!(
+            Control::each(&[], Ethernet::Pause, Control { buffer: Some(0), ..dcqcn })
+                .unwrap_err()
+                .contains("--buffer 0")
+        );
+        assert!(Control::each(&[Transport::Nscc], Ethernet::Ecn, dcqcn).unwrap_err().contains("--ethernet ecn"));
+        let source = thresholds.equipped(&Source::open("eth-400g-leaf-spine").unwrap()).unwrap();
+        let fabric = source.build(8).unwrap();
+        let told = thresholds.applied(source.spec(), &fabric, Settings::of(&fabric.spec)).unwrap_err();
+        assert!(told.contains("--ecn-low is above --ecn-high"), "{told}");
+    }
+}
