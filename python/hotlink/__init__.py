@@ -29,6 +29,7 @@ from hotlink.commands import (
     measure,
     report,
     reproduce,
+    simulate_jobs,
     simulate_schedule,
 )
 from hotlink.designs import design
@@ -65,6 +66,7 @@ __all__ = [
     "reproduce",
     "run",
     "simulate",
+    "simulate_jobs",
     "simulate_schedule",
     "sweep",
     "wait_all",

@@ -24,6 +24,7 @@ from hotlink.questions import (
     _list,
     _numbers,
     _result,
+    as_json,
 )
 from hotlink.result import Result
 
@@ -83,6 +84,7 @@ def measure(
     copy: Literal["auto", "ring", "stream", "system", "halves"] | None = None,
     mpi: str | None = None,
     stall: float | None = None,
+    poll: float | None = None,
     listen: str | None = None,
     connect: str | None = None,
     as_rank: int = 1,
@@ -104,6 +106,7 @@ def measure(
     in seconds for each point, in ``blocks`` that are spread over ``spread`` seconds (20 times ``time`` if not given),
     all ``rounds`` times. ``fabric`` is the fabric that is measured, for its bound, or ``"label:NAME"``. ``copy`` says
     how long messages move over shared memory (else ``HOTLINK_COPY``, or as this machine was measured to do best).
+    ``poll`` is the time in seconds for which a waiting rank polls before it sleeps (0.02).
     ``stall`` is the time in seconds after which ranks that all wait end with an error. ``via="mpi"`` needs an MPI's
     launcher. ``listen`` or ``connect``, with ``as_rank``, ``processes`` and ``secret_file``, join processes of several
     machines. ``trace``, ``count``, ``inject`` and ``inject_seed`` are as for `simulate`.
@@ -131,6 +134,7 @@ def measure(
         "copy": copy,
         "mpi": mpi,
         "stall": stall,
+        "poll": poll,
         "listen": listen,
         "connect": connect,
         "as_rank": as_rank,
@@ -144,7 +148,7 @@ def measure(
     picked = {name: _choice(name, choices.get(name)) for name in known}
     made = {name: value for name, value in picked.items() if value is not None}
     shown = {name: value for name, value in asked.items() if value not in ([], False)}
-    measured = json.loads(_core.measure(asked, picked))
+    measured = json.loads(_core.measure(as_json(asked), as_json(picked)))
     given = _given(**shown, **made)
     return Result(measured["records"], [f"hotlink.measure({given})"], measured["environment"])
 
@@ -180,7 +184,8 @@ def diagnose(files: Path | Iterable[Path], *, fabric: Path | None = None, nodes:
     size. Raises `InputError`, which lists the fabrics where none is named.
     """
     paths, measured = _paths(files), None if fabric is None else fspath(fabric)
-    return _result("diagnose", _core.diagnose(paths, measured, nodes), files=paths, fabric=measured, nodes=nodes)
+    asked = {"files": paths, "fabric": measured, "nodes": nodes}
+    return _result("diagnose", _core.diagnose(as_json(asked)), **asked)
 
 
 def import_results(
@@ -220,19 +225,46 @@ def simulate_schedule(
     overhead_us: float = 0.0,
     eager: int | str | None = None,
     seed: int = 1,
+    transport: str | None = None,
 ) -> Result:
     """A schedule on a fabric's packet network: GOAL, Chakra traces, plans of MSCCL and MSCCL++, or JSON.
 
     ``path`` is a file, or a folder or prefix of traces (docs/schedules.md says more). ``size`` is that of a plan's
     collective, ``flops`` the operations a second of computations that state operations and no time, ``groups`` a file
     with the groups of traces. A message takes a processor ``overhead_us`` on each side; one above ``eager`` bytes
-    asks the receiver first. Raises `InputError`, with file and line or node.
+    asks the receiver first. ``transport`` controls flows on Ethernet (dcqcn, swift, nscc, hpcc). Raises `InputError`,
+    with file and line or node.
     """
     network, groups_file = fspath(fabric), None if groups is None else fspath(groups)
     where = fspath(path)
-    text = _core.simulate_schedule(where, network, size, flops, groups_file, nodes, overhead_us, eager, seed)
     asked = {"fabric": network, "size": size, "flops": flops, "nodes": nodes, "eager": eager, "seed": seed}
-    return _result("simulate_schedule", text, path=where, overhead_us=overhead_us, **asked)
+    asked |= {"path": where, "overhead_us": overhead_us, "transport": transport}
+    text = _core.simulate_schedule(as_json({**asked, "groups": groups_file}))
+    return _result("simulate_schedule", text, **asked)
+
+
+def simulate_jobs(
+    plan: Path,
+    fabric: Path,
+    *,
+    nodes: int | None = None,
+    placement: str | Iterable[str] = (),
+    overhead_us: float = 0.0,
+    eager: int | str | None = None,
+    seed: int = 1,
+    faults: Path | None = None,
+) -> Result:
+    """Several jobs on a fabric at once: a record for each, with its time beside the others and alone, and one for all.
+
+    ``plan`` is a TOML file (docs/jobs.md). ``placement`` (contiguous, packed, spread, random) says how jobs that list
+    no nodes get theirs; of several, one answer each. ``nodes`` are those of the fabric, ``faults`` a file of what
+    fails. Raises `InputError`, with file, line and job.
+    """
+    where, network, failing = fspath(plan), fspath(fabric), None if faults is None else fspath(faults)
+    words = [placement] if isinstance(placement, str) else list(placement)
+    asked = {"plan": where, "fabric": network, "nodes": nodes, "placement": words, "overhead_us": overhead_us}
+    asked |= {"eager": eager, "seed": seed, "faults": failing}
+    return _result("simulate_jobs", _core.simulate_jobs(as_json(asked)), **asked)
 
 
 def report(

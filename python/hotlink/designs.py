@@ -7,7 +7,7 @@ from os import fspath
 from typing import Any, Literal, TypedDict, Unpack
 
 from hotlink import _core
-from hotlink.questions import Numbers, Path, Size, _numbers, _result
+from hotlink.questions import Numbers, Path, Size, _numbers, _result, as_json
 from hotlink.result import Result
 
 Part = Literal["cable", "switch"]
@@ -93,7 +93,7 @@ def design(
         "seed": seed,
         "simulate": simulate,
         "why": why,
-        "out": None if out is None else fspath(out),
     }
+    folder = None if out is None else fspath(out)
     shown = {name: value for name, value in asked.items() if value not in ([], False)}
-    return _result("design", _core.design(asked), **shown)
+    return _result("design", _core.design(as_json(asked), folder), **shown, out=folder)

@@ -16,6 +16,7 @@ Size = int | str
 Capacities = Literal["measured", "theoretical"]
 Paths = Literal["packet", "flow", "destination", "adaptive"]
 Ways = Paths | Literal["minimal", "valiant", "ugal", "ugal-g"]
+Transport = Literal["none", "ecn", "dcqcn", "swift", "nscc", "hpcc"]
 Method = Literal["formula", "load", "loggp", "packet", "both", "all"]
 Fault = Literal["busy", "late", "scarce"]
 
@@ -29,7 +30,6 @@ SortClass = Literal["S", "W", "A", "B", "C"]
 _LISTED = frozenset(("algorithm", "direction", "semantics", "side", "spin", "compute", "class_", "load")) | frozenset(
     ("series", "pattern", "generate", "protocol", "test", "nagle", "device")
 )
-_METHODS = {"both": ["formula", "load"], "all": ["formula", "load", "loggp", "packet"]}
 
 
 def analyze(
@@ -59,8 +59,8 @@ def analyze(
     """
     pattern = _pattern(traffic, capacities, size, samples, seed, paths, technology, hash_seeds)
     listed = None if nodes is None else _numbers(nodes)
-    text = _core.analyze(fspath(fabric), listed, _METHODS.get(method, [method]), pattern, links)
-    return _result("analyze", text, fabric=fspath(fabric), nodes=listed, method=method, **pattern)
+    asked = {"fabric": fspath(fabric), "nodes": listed, "method": method, **pattern}
+    return _result("analyze", _core.analyze(as_json({**asked, "links": links})), **asked)
 
 
 def compare(
@@ -94,8 +94,9 @@ def compare(
     folder = None if out is None else fspath(out)
     listed = _numbers(nodes)
     methods = method if isinstance(method, str) else ",".join(method)
-    text = _core.compare(names, listed, pattern, methods, list_of_prices, across_eras, folder)
-    return _result("compare", text, fabrics=names, nodes=listed, method=methods, prices=list_of_prices, **pattern)
+    asked = {"fabrics": names, "nodes": listed, "method": methods, "prices": list_of_prices, **pattern}
+    text = _core.compare(as_json({**asked, "across_eras": across_eras}), folder)
+    return _result("compare", text, **asked)
 
 
 class Choices(TypedDict, total=False):
@@ -167,6 +168,10 @@ def simulate(
     paths: Ways | None = None,
     technology: str | None = None,
     ethernet: Literal["pause", "drop", "ecn"] = "pause",
+    transport: Transport | Iterable[Transport] = (),
+    buffer: Size | None = None,
+    ecn_low: Size | None = None,
+    ecn_high: Size | None = None,
     links: bool = False,
     seed: int = 1,
     without: Iterable[int] = (),
@@ -193,6 +198,9 @@ def simulate(
     A barrier with ``algorithm="hardware"`` runs on the fabric's own barrier network; without an algorithm it goes by
     messages. ``without`` (nodes) and ``faults`` (a plan of failing links) are for QsNet's own collectives; ``faults``
     also for traffic and for bare packets of alltoall.
+
+    On Ethernet ``transport`` says what decides when packets leave (several: one run for each), ``buffer`` sets the
+    input buffer of switch ports, ``ecn_low`` and ``ecn_high`` the queues between which switches mark packets.
 
     ``trace`` names a file for the ranks' timeline (Chrome trace events, which Perfetto opens), ``count`` adds how many
     operations the ports had, ``inject`` gives percentages (1 to 90) of faults, drawn from ``inject_seed``.
@@ -228,6 +236,10 @@ def simulate(
         "paths": paths,
         "technology": technology,
         "ethernet": ethernet,
+        "transport": _list(transport),
+        "buffer": buffer,
+        "ecn_low": ecn_low,
+        "ecn_high": ecn_high,
         "links": links,
         "seed": seed,
         "without": list(without),
@@ -241,7 +253,8 @@ def simulate(
     chosen = {name: _choice(name, choices.get(name)) for name in known}
     made = {name: value for name, value in chosen.items() if value is not None}
     shown = {name: value for name, value in asked.items() if value not in ([], False)}
-    return _result("simulate", _core.simulate(asked, chosen), **shown, **made)
+    text = _core.simulate(as_json({**asked, **made, "trace": trace is not None}), asked["trace"])
+    return _result("simulate", text, **shown, **made)
 
 
 def _choice(name: str, value: object) -> object:
@@ -277,6 +290,11 @@ def _pattern(
         "paths": paths,
         "technology": technology,
     }
+
+
+def as_json(asked: Mapping[str, object]) -> str:
+    """Arguments as the library reads them; numbers of other libraries (NumPy's) are numbers."""
+    return json.dumps(asked, default=lambda value: value.item())
 
 
 def _numbers(numbers: Numbers) -> int | str | list[int]:

@@ -7,13 +7,10 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 
 from hotlink import _core
-from hotlink.questions import Capacities, Method, Size, _result, analyze
+from hotlink.questions import Capacities, Method, Size, _result, analyze, as_json
 from hotlink.result import Result
 
 Path = str | PathLike[str]
-
-# How close the two bounds of what the cables allow shall come.
-_GAP = 0.01
 
 
 @dataclass(frozen=True)
@@ -41,7 +38,8 @@ class SiteFabric:
 
     def inspect(self, *, samples: int = 200, seed: int = 1) -> Result:
         """One record: shares of all-to-all, of the cables' bound, of permutations and shifts; what is wrong."""
-        return _result("inspect", _core.site_inspect(self.name, samples, seed, _GAP), fabric=self.name)
+        asked = as_json({"fabric": self.name, "samples": samples, "seed": seed})
+        return _result("inspect", _core.site("inspect", asked), fabric=self.name)
 
     def analyze(
         self,
@@ -71,11 +69,11 @@ class SiteFabric:
 
     def failures(self) -> Result:
         """Every single cable between switches and every switch, the costliest first, behind a record of the whole."""
-        return _result("failures", _core.site_failures(self.name), fabric=self.name)
+        return _result("failures", _core.site("failures", as_json({"fabric": self.name})), fabric=self.name)
 
     def groups(self) -> Result:
         """From each switch with hosts, what all-to-all reaches to those of each other (``shares``, in this order)."""
-        return _result("groups", _core.site_groups(self.name), fabric=self.name)
+        return _result("groups", _core.site("groups", as_json({"fabric": self.name})), fabric=self.name)
 
     def place(self, hosts: str | Iterable[str], *, samples: int = 200, seed: int = 1) -> Result:
         """A job on these hosts, in order of its ranks: where it is, better ranks for rings, best and random places.
@@ -83,13 +81,22 @@ class SiteFabric:
         ``hosts`` is a Slurm host list (``"node[001-016]"``), ``"@file"``, or several names.
         """
         listed = hosts if isinstance(hosts, str) else ",".join(hosts)
-        text = _core.site_place(self.name, listed, samples, seed, _GAP)
+        asked = {"fabric": self.name, "hosts": listed, "samples": samples, "seed": seed}
+        text = _core.site("place", as_json(asked))
         return _result("place", text, fabric=self.name, hosts=listed)
+
+    def keep(self, out: Path) -> SiteFabric:
+        """Write the network as one binary file, which loads much faster than its dumps; the network of that file.
+
+        The command's ``hotlink fabric ... --keep``.
+        """
+        _core.site_keep(as_json({"fabric": self.name}), fspath(out))
+        return load_fabric(out)
 
     def reroute(self, out: Path | None = None, *, samples: int = 200, seed: int = 1) -> Result:
         """What its tables give and what balanced ones would; with ``out`` these are written as OpenSM loads them."""
         file = None if out is None else fspath(out)
-        text = _core.site_reroute(self.name, file, samples, seed, _GAP)
+        text = _core.site_reroute(as_json({"fabric": self.name, "samples": samples, "seed": seed}), file)
         return _result("reroute", text, fabric=self.name, out=file)
 
 
@@ -107,4 +114,4 @@ def load_fabric(*files: Path) -> SiteFabric:
 
 
 def _opened(name: str) -> SiteFabric:
-    return SiteFabric(name, _core.site_nodes(name))
+    return SiteFabric(name, _core.site_nodes(as_json({"fabric": name})))

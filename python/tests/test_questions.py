@@ -176,3 +176,14 @@ def test_designs_without_a_variant_that_keeps_to_the_limits_say_which_binds() ->
         hotlink.design(128, min_share={"nonsense": 0.5})
     with pytest.raises(TypeError, match="no argument 'rack'"):
         hotlink.design(128, rack=1)  # type: ignore[call-arg]
+
+
+def test_jobs_beside_each_other_are_what_the_command_says() -> None:
+    plan = str(Path(__file__).parents[2] / "plans" / "jobs-faults.toml")
+    result = hotlink.simulate_jobs(plan, "ib-ndr-fat-tree2", placement=["packed", "spread"])
+    words = ("simulate", "jobs", plan, "--fabric", "ib-ndr-fat-tree2", "--placement", "packed,spread")
+    command = hotlink.run(*words)
+    assert [{**record, "wall_s": 0} for record in result] == [{**record, "wall_s": 0} for record in command]
+    assert [record["job"] for record in result] == ["transpose", "halo", "all"] * 2
+    with pytest.raises(hotlink.InputError, match="placement"):
+        hotlink.simulate_jobs(plan, "ib-ndr-fat-tree2", placement="near")

@@ -47,6 +47,15 @@ def test_failures_reach_every_question() -> None:
     assert number(simulated, "bandwidth_per_node_MBps") > 0
 
 
+def test_a_kept_network_answers_as_its_dumps(tmp_path: Path) -> None:
+    site = hotlink.load_fabric(*FILES)
+    kept = site.keep(tmp_path / "site.hotlink")
+    assert kept.nodes == site.nodes
+    assert list(kept.failures())[1:] == list(site.failures())[1:]
+    with pytest.raises(hotlink.InputError, match="Is a directory"):
+        site.keep(tmp_path)
+
+
 def test_mistakes_are_named() -> None:
     with pytest.raises(hotlink.InputError, match="there is no such file"):
         hotlink.load_fabric(FILES[0], "nowhere.dump")

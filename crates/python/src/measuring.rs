@@ -1,18 +1,21 @@
 //! Measurements as Python asks for them: values in, records and environment out as JSON.
 
 use crate::InputError;
-use crate::questions::{Numbers, Sizes, in_python, listed, named, records_as_json, watching, word, wrong};
+use crate::questions::{in_python, records_as_json};
 use hotlink_measure::request::{Benchmark, Carrier, Choices, Hosts, Repetition, SendBuffers, Via, fabric_or_label};
 use hotlink_measure::{Measured, Request};
+use hotlink_questions::read;
+use hotlink_questions::values::{Numbers, Sizes, listed, named, watching, word, wrong};
 use hotlink_results::write_whole;
 use hotlink_study::words::Word;
 use hotlink_study::{Error, timeline, values};
 use pyo3::prelude::*;
+use serde::Deserialize;
 use std::path::PathBuf;
 
 /// What every measurement has.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Measurement {
     benchmark: String,
     via: String,
@@ -29,6 +32,7 @@ pub(crate) struct Measurement {
     copy: Option<String>,
     mpi: Option<String>,
     stall: Option<f64>,
+    poll: Option<f64>,
     listen: Option<String>,
     connect: Option<String>,
     as_rank: u32,
@@ -41,8 +45,8 @@ pub(crate) struct Measurement {
 }
 
 /// Choices of single benchmarks, where they are made.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Picked {
     rewrite: Option<bool>,
     direction: Option<Vec<String>>,
@@ -169,6 +173,7 @@ impl Measurement {
                 secret_file: self.secret_file.clone(),
             },
             stall_s: self.stall,
+            poll_s: self.poll,
             anonymous: false,
         })
     }
@@ -176,9 +181,10 @@ impl Measurement {
 
 /// Benchmarks between real ranks: an object of `records` and `environment`.
 #[pyfunction]
-pub(crate) fn measure(py: Python<'_>, asked: Measurement, picked: Picked) -> PyResult<String> {
+pub(crate) fn measure(py: Python<'_>, asked: &str, picked: &str) -> PyResult<String> {
     let work = || {
-        let measured = hotlink_cli::measure(&asked.request(&picked)?)?;
+        let asked: Measurement = read(asked)?;
+        let measured = hotlink_cli::measure(&asked.request(&read(picked)?)?)?;
         if let Some(path) = &asked.trace {
             write_whole("trace", path, &timeline::chrome(&measured.timelines))?;
         }

@@ -1,86 +1,62 @@
-//! A site's own network: what it is, what its failures cost, where a job would get more, better tables.
+//! A site's own network: what it is, what its failures cost, where a job would get more, better tables; diagnosis.
 
 use crate::questions::told;
-use hotlink_diagnose::inspection::{self, JobQuestion, Question};
-use hotlink_study::{Error, Source, Unwatched};
+use hotlink_bench::Record;
+use hotlink_questions::{Diagnose, Network, read};
+use hotlink_study::{Error, Unwatched, Watch};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-/// Draws, their seed, and the gap of the cables' bound.
-fn question(samples: u64, seed: u64, gap: f64) -> Result<Question, Error> {
-    if !(1..=100_000).contains(&samples) {
-        return Err(Error::Input(format!("samples: {samples}: must be from 1 to 100000")));
-    }
-    match gap > 0.0 && gap < 1.0 {
-        true => Ok(Question { samples, seed, gap }),
-        false => Err(Error::Input(format!("gap: {gap}: must be between 0 and 1"))),
-    }
-}
-
 /// Reads the files, so that mistakes are told at once; the number of hosts.
 #[pyfunction]
-pub(crate) fn site_nodes(py: Python<'_>, fabric: String) -> PyResult<u32> {
+pub(crate) fn site_nodes(py: Python<'_>, asked: &str) -> PyResult<u32> {
     let mut nodes = 0;
     told(py, || {
-        let source = Source::open(&fabric)?;
-        let site = source.own_site();
-        nodes =
-            site.map(|site| site.nodes()).ok_or_else(|| Error::Input(format!("{fabric}: is no dump of a network")))?;
+        nodes = read::<Network>(asked)?.open()?.own_site().map_or(0, |site| site.nodes());
         Ok(Vec::new())
     })?;
     Ok(nodes)
 }
 
-/// The inspection.
+/// One of the questions about a network.
 #[pyfunction]
-pub(crate) fn site_inspect(py: Python<'_>, fabric: String, samples: u64, seed: u64, gap: f64) -> PyResult<String> {
-    told(py, || Ok(vec![inspection::inspect(&Source::open(&fabric)?, question(samples, seed, gap)?, &Unwatched)?]))
+pub(crate) fn site(py: Python<'_>, what: &str, asked: &str) -> PyResult<String> {
+    type Ask = fn(&Network, &dyn Watch) -> Result<Vec<Record>, Error>;
+    let ask: Ask = match what {
+        "inspect" => Network::inspect,
+        "failures" => Network::failures,
+        "groups" => Network::groups,
+        _ => Network::place,
+    };
+    told(py, || ask(&read(asked)?, &Unwatched))
 }
 
-/// Every failure.
+/// The network as one binary file, which takes the place of its dumps.
 #[pyfunction]
-pub(crate) fn site_failures(py: Python<'_>, fabric: String) -> PyResult<String> {
-    told(py, || inspection::failures(&Source::open(&fabric)?, &Unwatched))
-}
-
-/// What groups of hosts reach.
-#[pyfunction]
-pub(crate) fn site_groups(py: Python<'_>, fabric: String) -> PyResult<String> {
-    told(py, || inspection::groups(&Source::open(&fabric)?, &Unwatched))
-}
-
-/// A job on some hosts.
-#[pyfunction]
-pub(crate) fn site_place(
-    py: Python<'_>,
-    fabric: String,
-    hosts: String,
-    samples: u64,
-    seed: u64,
-    gap: f64,
-) -> PyResult<String> {
+pub(crate) fn site_keep(py: Python<'_>, asked: &str, out: PathBuf) -> PyResult<()> {
     told(py, || {
-        let asked = JobQuestion { hosts: inspection::hosts(&hosts)?, draws: question(samples, seed, gap)? };
-        inspection::job(&Source::open(&fabric)?, &asked, &Unwatched)
-    })
+        let question = read::<Network>(asked)?;
+        let failed = |error: Error| std::io::Error::other(error.to_string());
+        hotlink_results::write_with("out", &out, |file| question.keep(file).map_err(failed))?;
+        Ok(Vec::new())
+    })?;
+    Ok(())
 }
 
 /// Better tables, written to a file.
 #[pyfunction]
-pub(crate) fn site_reroute(
-    py: Python<'_>,
-    fabric: String,
-    out: Option<PathBuf>,
-    samples: u64,
-    seed: u64,
-    gap: f64,
-) -> PyResult<String> {
+pub(crate) fn site_reroute(py: Python<'_>, asked: &str, out: Option<PathBuf>) -> PyResult<String> {
     told(py, || {
-        let source = Source::open(&fabric)?;
-        let (records, tables) = inspection::reroute(&source, question(samples, seed, gap)?, &Unwatched)?;
-        if let Some(file) = out {
-            hotlink_results::write_with("out", &file, |out| tables.write(out))?;
-        }
-        Ok(records)
+        let question = read::<Network>(asked)?;
+        question.reroute(&Unwatched, |tables| match &out {
+            Some(file) => hotlink_results::write_with("out", file, |out| tables.write(out)),
+            None => Ok(()),
+        })
     })
+}
+
+/// What holds a site's network back.
+#[pyfunction]
+pub(crate) fn diagnose(py: Python<'_>, asked: &str) -> PyResult<String> {
+    told(py, || read::<Diagnose>(asked)?.records())
 }

@@ -1,7 +1,8 @@
 //! Verbs that work with processes and files of this machine, by values.
 
-use crate::questions::{told, word};
+use crate::questions::told;
 use hotlink_cli::Cells;
+use hotlink_questions::values::word;
 use hotlink_results::calibrate::Calibration;
 use hotlink_results::import::{Files, Program};
 use hotlink_seeds::Study;
@@ -55,17 +56,6 @@ pub(crate) fn import_results(
             protocol,
         })
     })
-}
-
-/// What holds a site's network back.
-#[pyfunction]
-pub(crate) fn diagnose(
-    py: Python<'_>,
-    files: Vec<String>,
-    fabric: Option<String>,
-    nodes: Option<u32>,
-) -> PyResult<String> {
-    told(py, || Ok(hotlink_diagnose::diagnose(&hotlink_diagnose::Question { files, fabric, nodes })?.records()))
 }
 
 /// The page of results, and the verdict on them.

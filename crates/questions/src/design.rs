@@ -1,15 +1,14 @@
-//! Which network to buy, asked by values.
+//! Which network to buy.
 
-use crate::questions::{Numbers, Size, told, wrong};
-use hotlink_design::{COLLECTIVES, Floor, Limit, Request};
-use hotlink_study::Unwatched;
-use pyo3::prelude::*;
+use crate::values::{Numbers, Size, wrong};
+use hotlink_design::{Floor, Limit, Request, collective_named};
+use serde::Deserialize;
 use std::path::PathBuf;
 
-/// What `design` takes.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct Asked {
+/// Variants for so many hosts, and those that nothing beats.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Design {
     hosts: Numbers,
     technology: Vec<String>,
     oversubscription: Vec<f64>,
@@ -34,10 +33,40 @@ pub(crate) struct Asked {
     seed: u64,
     simulate: bool,
     why: Option<String>,
-    out: Option<PathBuf>,
 }
 
-impl Asked {
+impl Default for Design {
+    fn default() -> Design {
+        Design {
+            hosts: Numbers::Many(Vec::new()),
+            technology: ["infiniband", "roce", "slingshot"].map(str::to_owned).into(),
+            oversubscription: vec![1.0],
+            gpus_per_host: None,
+            prices: None,
+            max_cost: None,
+            max_power: None,
+            max_racks: None,
+            max_cable: None,
+            min_share: Vec::new(),
+            survive: Vec::new(),
+            hosts_per_rack: None,
+            switches_per_rack: None,
+            racks_per_row: None,
+            rack_width: None,
+            row_pitch: None,
+            slack: None,
+            copper_reach: None,
+            collective: ["allreduce", "alltoall"].map(str::to_owned).into(),
+            size: Size::Bytes(1 << 20),
+            samples: 5,
+            seed: 1,
+            simulate: false,
+            why: None,
+        }
+    }
+}
+
+impl Design {
     fn limits(&self) -> Result<Vec<Limit>, hotlink_study::Error> {
         let most = |name: &str, value: Option<f64>, limit: fn(f64) -> Limit| {
             let checked = |value: f64| Limit::most(&value.to_string()).map(limit).map_err(|what| wrong(name, &what));
@@ -59,13 +88,13 @@ impl Asked {
         Ok(limits)
     }
 
-    fn request(&self) -> Result<Request, hotlink_study::Error> {
+    /// As the library takes it.
+    ///
+    /// # Errors
+    /// Of arguments.
+    pub fn request(&self) -> Result<Request, hotlink_study::Error> {
         let usual = Floor::default();
-        let which = |name: &String| {
-            let found = COLLECTIVES.iter().map(|(which, _)| *which).find(|which| which.name() == name);
-            let allowed = || COLLECTIVES.iter().map(|(which, _)| which.name()).collect::<Vec<_>>().join(", ");
-            found.ok_or_else(|| wrong("collective", &format!("`{name}`: allowed are {}", allowed())))
-        };
+        let which = |name: &String| collective_named(name).map_err(|what| wrong("collective", &what));
         Ok(Request {
             hosts: self.hosts.list_of("hosts")?,
             gpus_per_host: self.gpus_per_host,
@@ -90,16 +119,4 @@ impl Asked {
             why: self.why.clone(),
         })
     }
-}
-
-/// Variants for so many hosts, and those that nothing beats.
-#[pyfunction]
-pub(crate) fn design(py: Python<'_>, asked: Asked) -> PyResult<String> {
-    told(py, || {
-        let found = hotlink_design::design(&asked.request()?, &Unwatched)?;
-        if let Some(folder) = &asked.out {
-            hotlink_cli::write_design(&found, folder)?;
-        }
-        Ok(found.records)
-    })
 }

@@ -1,0 +1,30 @@
+//! How far a question is, told to a face that shows it.
+
+use hotlink_bench::Seen;
+use hotlink_study::Watch;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Is called with the parts that are done, and how many there are: 0 where nobody knows.
+pub type Heard = dyn Fn(u64, u64) + Sync;
+
+/// Counts the parts of one question.
+pub struct Steps<'a> {
+    heard: &'a Heard,
+    done: AtomicU64,
+    of: u64,
+}
+
+impl<'a> Steps<'a> {
+    /// A question of so many parts.
+    pub fn of(heard: &'a Heard, of: u64) -> Steps<'a> {
+        heard(0, of);
+        Steps { heard, done: AtomicU64::new(0), of }
+    }
+}
+
+impl Watch for Steps<'_> {
+    fn step(&self) {
+        (self.heard)(self.done.fetch_add(1, Ordering::Relaxed) + 1, self.of);
+    }
+    fn saw(&self, _run: &str, _ranks: &[Seen]) {}
+}

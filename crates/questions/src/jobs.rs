@@ -1,0 +1,54 @@
+//! Several jobs on one fabric at once.
+
+use crate::values::{Size, word, wrong};
+use hotlink_bench::Record;
+use hotlink_fabric::units::Time;
+use hotlink_study::inputs::Vary;
+use hotlink_study::{Error, Watch};
+use hotlink_workloads::jobs::{Jobs as Together, Placement, Plan};
+use hotlink_workloads::replay::Network;
+use serde::Deserialize;
+
+/// Jobs of a plan on a fabric's packet network.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Jobs {
+    plan: String,
+    fabric: String,
+    nodes: Option<u32>,
+    #[serde(default)]
+    placement: Vec<String>,
+    #[serde(default)]
+    overhead_us: f64,
+    eager: Option<Size>,
+    #[serde(default = "one")]
+    seed: u64,
+    faults: Option<String>,
+}
+
+fn one() -> u64 {
+    1
+}
+
+impl Jobs {
+    /// Runs them.
+    ///
+    /// # Errors
+    /// Of the plan, with file, line and job; of the fabric's file.
+    pub fn records(&self, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
+        if !(0.0..=1e6).contains(&self.overhead_us) {
+            return Err(wrong("overhead_us", "must be 0 to 1e6"));
+        }
+        let placement = |text: &String| word::<Placement>("placement", text);
+        let network = Network {
+            seed: self.seed,
+            overhead: Time::from_us(self.overhead_us),
+            eager_max: self.eager.as_ref().map(Size::bytes).transpose()?.unwrap_or(u64::MAX),
+            faults: self.faults.clone(),
+            ..Network::default()
+        };
+        let placements = self.placement.iter().map(placement).collect::<Result<Vec<_>, _>>()?;
+        let jobs = Together { nodes: self.nodes, placements, network, vary: Vary::No };
+        jobs.run(&Plan::read(&self.plan)?, &self.fabric, watch)
+    }
+}

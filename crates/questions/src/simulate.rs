@@ -1,0 +1,391 @@
+//! Benchmarks on simulated machines, and schedules.
+
+use crate::values::{Numbers, Size, Sizes, listed, named, technology, watching, word, wrong};
+use hotlink_bench::Record;
+use hotlink_fabric::units::Time;
+use hotlink_study::inputs::Vary;
+use hotlink_study::options::{Ethernet, ZeroCopy};
+use hotlink_study::simulate::programs::Programs;
+use hotlink_study::simulate::request::{Benchmark, Choices, Network, Request, Shared, usual_size};
+use hotlink_study::sizes::SizesOrLaws;
+use hotlink_study::transports::Control;
+use hotlink_study::words::Word;
+use hotlink_study::{Error, Watch};
+use hotlink_workloads::collective::Collective;
+use hotlink_workloads::schedule::Scheduled;
+use serde::Deserialize;
+use std::path::PathBuf;
+
+/// What `simulate` takes, for any benchmark.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Simulation {
+    benchmark: String,
+    fabric: Option<String>,
+    nodes: Option<Numbers>,
+    size: Option<Sizes>,
+    memory: Vec<String>,
+    align: Vec<String>,
+    cache: Vec<String>,
+    zero_copy: Vec<bool>,
+    via: Vec<String>,
+    warmup: Option<u64>,
+    background: Option<String>,
+    samples: Option<u32>,
+    raw: bool,
+    stack: Option<String>,
+    capacities: String,
+    packet_size: Option<Size>,
+    streams: Option<u16>,
+    paths: Option<String>,
+    technology: Option<String>,
+    ethernet: String,
+    transport: Vec<String>,
+    buffer: Option<Size>,
+    ecn_low: Option<Size>,
+    ecn_high: Option<Size>,
+    links: bool,
+    seed: u64,
+    without: Vec<u32>,
+    faults: Option<String>,
+    sensitivity: bool,
+    trace: bool,
+    count: bool,
+    inject: Vec<(String, u64)>,
+    inject_seed: u64,
+    algorithm: Option<Vec<String>>,
+    messages: Option<u64>,
+    between: Option<[u32; 2]>,
+    direction: Option<Vec<String>>,
+    calls: Option<String>,
+    window: Option<u64>,
+    pairs: Option<Numbers>,
+    senders: Option<Numbers>,
+    slow: Option<f64>,
+    mpi_share: Option<f64>,
+    barrier_share: Option<f64>,
+    barrier_us: Option<f64>,
+    skew: Option<f64>,
+    iterations: Option<u64>,
+    semantics: Option<Vec<String>>,
+    schedule: Option<String>,
+    side: Option<Vec<String>>,
+    spin: Option<Vec<String>>,
+    compute: Option<Vec<f64>>,
+    class_: Option<Vec<String>>,
+    traffic: Option<String>,
+    load: Option<Vec<f64>>,
+    precision: Option<f64>,
+    series_us: Option<f64>,
+    partition: Option<bool>,
+    repetitions: Option<u32>,
+    skew_us: Option<f64>,
+    strides: Option<Numbers>,
+    offset: Option<Size>,
+    operations: Option<u64>,
+    completion: Option<String>,
+    series: Option<Vec<String>>,
+    pattern: Option<Vec<String>>,
+    buffers: Option<u64>,
+    buffer_size: Option<Sizes>,
+    uses: Option<u64>,
+    pinned: Option<Size>,
+    generate: Option<Vec<String>>,
+    repeat: Option<u32>,
+    file: Option<String>,
+    calc_unit: Option<String>,
+    loggp: Option<String>,
+}
+
+/// Nobody has to say more than the benchmark and the fabric.
+impl Default for Simulation {
+    fn default() -> Simulation {
+        Simulation {
+            benchmark: String::new(),
+            fabric: None,
+            nodes: None,
+            size: None,
+            memory: Vec::new(),
+            align: Vec::new(),
+            cache: Vec::new(),
+            zero_copy: Vec::new(),
+            via: Vec::new(),
+            warmup: None,
+            background: None,
+            samples: None,
+            raw: false,
+            stack: None,
+            capacities: "measured".to_owned(),
+            packet_size: None,
+            streams: None,
+            paths: None,
+            technology: None,
+            ethernet: "pause".to_owned(),
+            transport: Vec::new(),
+            buffer: None,
+            ecn_low: None,
+            ecn_high: None,
+            links: false,
+            seed: 1,
+            without: Vec::new(),
+            faults: None,
+            sensitivity: false,
+            trace: false,
+            count: false,
+            inject: Vec::new(),
+            inject_seed: 1,
+            algorithm: None,
+            messages: None,
+            between: None,
+            direction: None,
+            calls: None,
+            window: None,
+            pairs: None,
+            senders: None,
+            slow: None,
+            mpi_share: None,
+            barrier_share: None,
+            barrier_us: None,
+            skew: None,
+            iterations: None,
+            semantics: None,
+            schedule: None,
+            side: None,
+            spin: None,
+            compute: None,
+            class_: None,
+            traffic: None,
+            load: None,
+            precision: None,
+            series_us: None,
+            partition: None,
+            repetitions: None,
+            skew_us: None,
+            strides: None,
+            offset: None,
+            operations: None,
+            completion: None,
+            series: None,
+            pattern: None,
+            buffers: None,
+            buffer_size: None,
+            uses: None,
+            pinned: None,
+            generate: None,
+            repeat: None,
+            file: None,
+            calc_unit: None,
+            loggp: None,
+        }
+    }
+}
+
+impl Simulation {
+    fn request(&self) -> Result<Request, Error> {
+        let cache = listed("cache", &self.cache)?;
+        let mut laws = None;
+        let sizes = match &self.size {
+            Some(sizes) => match sizes.text().filter(|_| self.benchmark == "traffic") {
+                Some(text) => {
+                    let SizesOrLaws { sizes, laws: named } = word("size", text)?;
+                    laws = Some(named);
+                    sizes
+                }
+                None => sizes.list()?,
+            },
+            None => vec![usual_size(&self.benchmark)],
+        };
+        let size = sizes
+            .first()
+            .copied()
+            .or(laws.as_ref().map(|_| 0))
+            .ok_or_else(|| wrong("size", "must be one size, or several"))?;
+        let shared = Shared { size, cache: &cache, seed: self.seed };
+        let benchmark = Choices { laws, ..self.choices()? }.benchmark(&self.benchmark, &shared)?;
+        let one = |only: bool, argument: &str| match only {
+            true => Err(wrong(argument, &format!("{} takes one", self.benchmark))),
+            false => Ok(()),
+        };
+        one(matches!(benchmark, Benchmark::CacheStudy(_)) && sizes.len() > 1, "size")?;
+        let states_machine = matches!(&benchmark, Benchmark::Goal(goal) if goal.machine.is_some());
+        let fabric = match &self.fabric {
+            Some(fabric) => fabric.clone(),
+            None if states_machine => "loggp".to_owned(),
+            None => return Err(wrong("fabric", "say which: a name of the catalog or a file")),
+        };
+        let zero_copy = |&on: &bool| if on { ZeroCopy::On } else { ZeroCopy::Off };
+        let programs = Programs {
+            memory: listed("memory", &self.memory)?,
+            align: listed("align", &self.align)?,
+            // There it is the policies that are compared.
+            cache: if matches!(benchmark, Benchmark::CacheStudy(_)) { Vec::new() } else { cache },
+            zero_copy: self.zero_copy.iter().map(zero_copy).collect(),
+            via: listed("via", &self.via)?,
+            warmup: self.warmup,
+            background: self.background.as_ref().map(|text| word("background", text)).transpose()?,
+            samples: self.samples,
+            raw: self.raw,
+            watching: watching(&self.inject, self.inject_seed, self.trace, self.count)?,
+        };
+        let ethernet = word("ethernet", &self.ethernet)?;
+        let network = Network {
+            capacities: word("capacities", &self.capacities)?,
+            packet_size: self.packet_size.as_ref().map(Size::bytes).transpose()?,
+            streams: self.streams,
+            paths: self.paths.as_ref().map(|paths| named("paths", paths)).transpose()?.into_iter().collect(),
+            technology: technology(self.technology.as_ref())?,
+            ethernet,
+            controls: controls(&self.transport, ethernet, [&self.buffer, &self.ecn_low, &self.ecn_high])?,
+            links: self.links,
+        };
+        Ok(Request {
+            nodes: self.nodes.as_ref().map(Numbers::list).transpose()?,
+            sizes,
+            stack: self.stack.as_ref().map(|stack| word("stack", stack)).transpose()?,
+            programs,
+            network,
+            without: self.without.clone(),
+            faults: self.faults.clone(),
+            seed: self.seed,
+            sensitivity: if self.sensitivity { Vary::Yes } else { Vary::No },
+            ..Request::new(benchmark, &fabric)
+        })
+    }
+}
+
+impl Simulation {
+    fn choices(&self) -> Result<Choices, Error> {
+        fn many<T: Word>(argument: &str, names: &Option<Vec<String>>) -> Result<Option<Vec<T>>, Error> {
+            names.as_ref().map(|names| listed(argument, names)).transpose()
+        }
+        fn one<T: Word>(argument: &str, name: &Option<String>) -> Result<Option<T>, Error> {
+            name.as_ref().map(|name| named(argument, name)).transpose()
+        }
+        let numbers = |given: &Option<Numbers>| given.as_ref().map(Numbers::list).transpose();
+        let bytes = |given: &Option<Size>| given.as_ref().map(Size::bytes).transpose();
+        let unit = |name: &String| match name.as_str() {
+            "ps" => Ok(Time(1)),
+            "ns" => Ok(Time(1_000)),
+            "us" => Ok(Time(1_000_000)),
+            other => Err(wrong("calc_unit", &format!("`{other}`: must be ps, ns or us"))),
+        };
+        Ok(Choices {
+            algorithm: self.algorithm.clone(),
+            messages: self.messages,
+            between: self.between,
+            direction: many("direction", &self.direction)?,
+            calls: one("calls", &self.calls)?,
+            window: self.window,
+            pairs: numbers(&self.pairs)?,
+            senders: numbers(&self.senders)?,
+            slow: self.slow,
+            mpi_share: self.mpi_share,
+            barrier_share: self.barrier_share,
+            barrier_us: self.barrier_us,
+            skew: self.skew,
+            iterations: self.iterations,
+            semantics: many("semantics", &self.semantics)?,
+            schedule: one("schedule", &self.schedule)?,
+            side: many("side", &self.side)?,
+            spin: many("spin", &self.spin)?,
+            compute: self.compute.clone(),
+            class: many("class_", &self.class_)?,
+            traffic: self.traffic.clone(),
+            load: self.load.clone(),
+            laws: None,
+            precision: self.precision,
+            series_us: self.series_us,
+            partition: self.partition,
+            repetitions: self.repetitions,
+            skew_us: self.skew_us,
+            strides: numbers(&self.strides)?.map(|strides| strides.into_iter().map(u64::from).collect()),
+            offset: bytes(&self.offset)?,
+            operations: self.operations,
+            completion: one("completion", &self.completion)?,
+            series: many("series", &self.series)?,
+            pattern: self.pattern.clone(),
+            buffers: self.buffers,
+            buffer_size: self.buffer_size.as_ref().map(Sizes::list).transpose()?,
+            uses: self.uses,
+            pinned: bytes(&self.pinned)?,
+            generate: self.generate.clone(),
+            repeat: self.repeat,
+            file: self.file.clone(),
+            calc_unit: self.calc_unit.as_ref().map(unit).transpose()?,
+            loggp: self.loggp.clone(),
+        })
+    }
+}
+
+impl Simulation {
+    /// Runs it; `watch` sees the timelines where `trace` asks for them.
+    ///
+    /// # Errors
+    /// Of the fabric's file, of arguments.
+    pub fn records(&self, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
+        let request = self.request()?;
+        match Collective::of(&request)? {
+            Some((collective, fabrics)) => collective.records(&fabrics, watch),
+            None => request.run(watch),
+        }
+    }
+}
+
+/// What controls flows, one for each transport.
+fn controls(
+    transports: &[String],
+    ethernet: Ethernet,
+    [buffer, ecn_low, ecn_high]: [&Option<Size>; 3],
+) -> Result<Vec<Control>, Error> {
+    let bytes = |size: &Option<Size>| size.as_ref().map(Size::bytes).transpose();
+    let of =
+        Control { buffer: bytes(buffer)?, ecn_low: bytes(ecn_low)?, ecn_high: bytes(ecn_high)?, ..Control::usual() };
+    Control::each(&listed("transport", transports)?, ethernet, of).map_err(Error::Input)
+}
+
+/// A schedule of any form on a fabric's packet network.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Schedule {
+    path: String,
+    fabric: String,
+    size: Option<Size>,
+    flops: Option<f64>,
+    groups: Option<PathBuf>,
+    nodes: Option<u32>,
+    #[serde(default)]
+    overhead_us: f64,
+    eager: Option<Size>,
+    #[serde(default = "one")]
+    seed: u64,
+    transport: Option<String>,
+}
+
+fn one() -> u64 {
+    1
+}
+
+impl Schedule {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// Of the schedule, with file and line or node; of the fabric's file.
+    pub fn records(&self, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
+        let mut scheduled = Scheduled::of(&self.path);
+        let transports: Vec<String> = self.transport.iter().cloned().collect();
+        let [control] = controls(&transports, Ethernet::Pause, [&None, &None, &None])?[..] else {
+            return Err(wrong("transport", "must be one"));
+        };
+        scheduled.network.control = control;
+        scheduled.options.bytes = self.size.as_ref().map(Size::bytes).transpose()?;
+        (scheduled.options.flops, scheduled.options.groups) = (self.flops, self.groups.clone());
+        scheduled.nodes = self.nodes;
+        if !(0.0..=1e6).contains(&self.overhead_us) {
+            return Err(wrong("overhead_us", "must be 0 to 1e6"));
+        }
+        scheduled.network.overhead = Time::from_us(self.overhead_us);
+        scheduled.network.eager_max = self.eager.as_ref().map(Size::bytes).transpose()?.unwrap_or(u64::MAX);
+        scheduled.network.seed = self.seed;
+        scheduled.run(&self.fabric, "schedule", watch)
+    }
+}

@@ -1,0 +1,215 @@
+//! Questions about traffic on fabrics: `analyze` and `compare`.
+
+use crate::values::{Numbers, Size, technology, word, wrong};
+use crate::{Answered, Heard, Steps};
+use hotlink_fabric::technology::Technology;
+use hotlink_study::ask::{Answers, Asked, Detail, Method, Question, ask};
+use hotlink_study::comparison::{Comparison, Priced};
+use hotlink_study::inputs::{self, Vary};
+use hotlink_study::judged::Judged;
+use hotlink_study::model::{self, PatternQuestion, traffic};
+use hotlink_study::ranking::Eras;
+use hotlink_study::{Error, Source, Watch};
+use serde::Deserialize;
+use std::cell::OnceCell;
+use std::path::PathBuf;
+
+/// What all questions about traffic hold.
+#[derive(Clone, Debug)]
+pub(crate) struct Pattern {
+    pub(crate) traffic: String,
+    pub(crate) capacities: String,
+    pub(crate) size: Size,
+    pub(crate) samples: u64,
+    pub(crate) hash_seeds: u64,
+    pub(crate) seed: u64,
+    pub(crate) paths: Option<String>,
+    pub(crate) technology: Option<String>,
+}
+
+impl Pattern {
+    /// Of these fields, the usual ones where there are none.
+    pub(crate) fn question(&self, machine: &str, nodes: u32) -> Result<Question, Error> {
+        traffic(&self.traffic).map_err(|what| wrong("traffic", &what))?;
+        let what = Asked::Traffic(self.traffic.clone());
+        let paths = self.paths.as_ref().map(|paths| word("paths", paths)).transpose()?;
+        let (size, capacities) = (self.size.bytes()?, word("capacities", &self.capacities)?);
+        if !(1..=100_000).contains(&self.samples) {
+            return Err(wrong("samples", "must be 1 to 100000"));
+        }
+        if self.hash_seeds > 100_000 {
+            return Err(wrong("hash_seeds", "must be 0 to 100000"));
+        }
+        let Pattern { seed, samples, hash_seeds, .. } = *self;
+        Ok(Question { size, capacities, paths, seed, samples, hash_seeds, ..Question::new(what, machine, nodes) })
+    }
+
+    /// As closed form and load count take it.
+    pub(crate) fn pattern(&self) -> Result<PatternQuestion, Error> {
+        let Question { capacities, size, seed, samples, hash_seeds, paths, .. } = self.question("", 2)?;
+        let traffic = traffic(&self.traffic).map_err(|what| wrong("traffic", &what))?;
+        Ok(PatternQuestion { traffic, capacities, size, seed, samples, hash_seeds, paths })
+    }
+
+    fn technology(&self) -> Result<Option<&'static Technology>, Error> {
+        technology(self.technology.as_ref())
+    }
+
+    /// The fabric of that name.
+    pub(crate) fn open(&self, fabric: &str) -> Result<Source, Error> {
+        Source::open_as(fabric, self.technology()?)
+    }
+}
+
+/// A question's struct: the fields of [`Pattern`] and its own, all of which JSON may leave out but those with `!`. (Serde's
+/// `flatten` would let unknown arguments pass.)
+macro_rules! about_traffic {
+    ($(#[$meta:meta])* $name:ident { $($field:ident: $kind:ty = $usual:expr,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, Deserialize)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct $name {
+            traffic: String,
+            capacities: String,
+            size: Size,
+            samples: u64,
+            hash_seeds: u64,
+            seed: u64,
+            paths: Option<String>,
+            technology: Option<String>,
+            $($field: $kind,)*
+        }
+        impl Default for $name {
+            fn default() -> $name {
+                $name {
+                    traffic: "all-to-all".to_owned(),
+                    capacities: "measured".to_owned(),
+                    size: Size::Bytes(1 << 20),
+                    samples: 100,
+                    hash_seeds: 0,
+                    seed: 1,
+                    paths: None,
+                    technology: None,
+                    $($field: $usual,)*
+                }
+            }
+        }
+        impl $name {
+            fn pattern(&self) -> Pattern {
+                Pattern {
+                    traffic: self.traffic.clone(),
+                    capacities: self.capacities.clone(),
+                    size: self.size.clone(),
+                    samples: self.samples,
+                    hash_seeds: self.hash_seeds,
+                    seed: self.seed,
+                    paths: self.paths.clone(),
+                    technology: self.technology.clone(),
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use about_traffic;
+
+about_traffic! {
+    /// Every engine of `method` that answers, for each number of nodes.
+    Analyze {
+        fabric: String = String::new(),
+        nodes: Option<Numbers> = None,
+        method: String = "both".to_owned(),
+        links: bool = false,
+        why: bool = false,
+        sensitivity: bool = false,
+    }
+}
+
+impl Analyze {
+    fn methods(&self) -> Result<Vec<Method>, Error> {
+        let names = match self.method.as_str() {
+            "both" => "formula,load",
+            "all" => "formula,load,loggp,packet",
+            own => own,
+        };
+        names.split(',').map(|name| word("method", name)).collect()
+    }
+
+    /// The answers: their records, those of links behind them, and how they come about.
+    ///
+    /// # Errors
+    /// Of the fabric's files, of arguments.
+    pub fn answered(&self, heard: &Heard) -> Result<Answered, Error> {
+        let (pattern, methods) = (self.pattern(), self.methods()?);
+        let source = pattern.open(&self.fabric)?;
+        let sizes = match &self.nodes {
+            Some(nodes) => nodes.list()?,
+            None => source.sizes(None)?,
+        };
+        let steps = Steps::of(heard, sizes.len() as u64 * pattern.pattern()?.draws());
+        let (mut records, mut resources, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+        let vary = if self.sensitivity { Vary::Yes } else { Vary::No };
+        for nodes in sizes {
+            let detail = Detail { deadlock: true, links: self.links, why: self.why };
+            let question = Question { detail, ..pattern.question(&self.fabric, nodes)? };
+            let first: OnceCell<Answers> = OnceCell::new();
+            let answer = |source: &Source, watch: &dyn Watch| {
+                let answers = ask(&question, source, &methods, watch)?;
+                let records = answers.records();
+                // What is asked again with other inputs adds no rows.
+                let _ = first.set(answers);
+                Ok(records)
+            };
+            records.extend(inputs::told(&source, vary, &steps, &answer)?);
+            let Some(answers) = first.into_inner() else { continue };
+            let told = answers.given.iter().flat_map(|answer| answer.why.clone());
+            let told = told.chain(if self.method == "all" { answers.notes() } else { Vec::new() });
+            notes.extend(told.map(|line| format!("{nodes} nodes: {line}")));
+            resources.extend(answers.given.into_iter().flat_map(|one| one.more));
+        }
+        records.extend(resources);
+        Ok(Answered { records, notes })
+    }
+}
+
+about_traffic! {
+    /// Several fabrics at each size, and where the lead changes.
+    Compare {
+        fabrics: Vec<String> = Vec::new(),
+        nodes: Numbers = Numbers::Text("2..128".to_owned()),
+        method: String = "load".to_owned(),
+        prices: Option<PathBuf> = None,
+        across_eras: bool = false,
+    }
+}
+
+impl Compare {
+    fn sources(&self) -> Result<Vec<Priced>, Error> {
+        let technology = self.pattern().technology()?;
+        let mut sources: Vec<Priced> = Vec::new();
+        for name in &self.fabrics {
+            let source = Source::open_as(name, technology.filter(|_| name.ends_with(".json")))?;
+            if sources.iter().any(|known| known.source.name() == source.name()) {
+                return Err(wrong("fabrics", &format!("{} is named twice; name each fabric once", source.name())));
+            }
+            sources.push(Priced::new(source, self.prices.as_deref())?);
+        }
+        Ok(sources)
+    }
+
+    /// The comparison.
+    ///
+    /// # Errors
+    /// Of the fabrics' files, of arguments.
+    pub fn judged(&self, heard: &Heard) -> Result<Judged, Error> {
+        let (sources, question) = (self.sources()?, self.pattern().pattern()?);
+        let methods: Vec<model::Method> =
+            self.method.split(',').map(|name| word("method", name)).collect::<Result<_, _>>()?;
+        let eras = if self.across_eras { Eras::Together } else { Eras::Apart };
+        let sizes = self.nodes.list()?;
+        let steps = Steps::of(heard, (sizes.len() * sources.len() * methods.len()) as u64);
+        let step = || steps.step();
+        let make = |method| Comparison::make(&sources, &sizes, &question, method, eras, Vary::No, &step);
+        Ok(Judged(methods.into_iter().map(make).collect::<Result<_, _>>()?))
+    }
+}

@@ -1,0 +1,151 @@
+//! Arguments as JSON holds them: numbers, sizes, words.
+
+use hotlink_bench::{Faults, Watching};
+use hotlink_fabric::technology::{self, Technology};
+use hotlink_fabric::units::Bytes;
+use hotlink_study::Error;
+use hotlink_study::values::Counts;
+use hotlink_study::words::Word;
+use serde::Deserialize;
+use std::str::FromStr;
+
+/// Numbers of nodes: one, several, or the command's notation.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "must be a number, several, or a text such as 2..128")]
+pub enum Numbers {
+    /// One.
+    One(u32),
+    /// Several.
+    Many(Vec<u32>),
+    /// The command's notation.
+    Text(String),
+}
+
+/// Bytes: a number, or with a unit.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "must be bytes, or a text such as 64KiB")]
+pub enum Size {
+    /// A number.
+    Bytes(u64),
+    /// With a unit.
+    Text(String),
+}
+
+/// One size, or several.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "must be bytes, a text such as 64KiB, or several of these")]
+pub enum Sizes {
+    /// One.
+    One(Size),
+    /// Several.
+    Many(Vec<Size>),
+}
+
+impl Numbers {
+    pub(crate) fn list(&self) -> Result<Vec<u32>, Error> {
+        self.list_of("nodes")
+    }
+    /// Those of the argument of that name.
+    ///
+    /// # Errors
+    /// None; a 0; a text that is no list.
+    pub fn list_of(&self, argument: &str) -> Result<Vec<u32>, Error> {
+        let numbers = match self {
+            Numbers::One(one) => vec![*one],
+            Numbers::Many(many) => many.clone(),
+            Numbers::Text(text) => word::<Counts>(argument, text)?.to_u32().map_err(|what| wrong(argument, &what))?,
+        };
+        match numbers.iter().all(|&nodes| nodes > 0) && !numbers.is_empty() {
+            true => Ok(numbers),
+            false => Err(wrong(argument, "must be one number from 1 on, or several")),
+        }
+    }
+}
+
+impl Size {
+    /// As a number.
+    ///
+    /// # Errors
+    /// A text that is no size.
+    pub fn bytes(&self) -> Result<u64, Error> {
+        match self {
+            Size::Bytes(bytes) => Ok(*bytes),
+            Size::Text(text) => Ok(word::<Bytes>("size", text)?.0),
+        }
+    }
+}
+
+impl Sizes {
+    /// One text, which may stand for several sizes.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Sizes::One(Size::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+    /// As numbers.
+    ///
+    /// # Errors
+    /// A text that is no size.
+    pub fn list(&self) -> Result<Vec<u64>, Error> {
+        match self {
+            Sizes::One(one) => Ok(vec![one.bytes()?]),
+            Sizes::Many(many) => many.iter().map(Size::bytes).collect(),
+        }
+    }
+}
+
+/// An argument is wrong.
+pub fn wrong(argument: &str, what: &str) -> Error {
+    Error::Input(format!("{argument}: {what}"))
+}
+
+/// The value of an argument's word.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn word<T: FromStr<Err: ToString>>(argument: &str, text: &str) -> Result<T, Error> {
+    text.parse().map_err(|error: T::Err| wrong(argument, &error.to_string()))
+}
+
+/// The value of a word.
+///
+/// # Errors
+/// It is none of those allowed.
+pub fn named<T: Word>(argument: &str, name: &str) -> Result<T, Error> {
+    T::of(name).ok_or_else(|| wrong(argument, &T::unknown(name)))
+}
+
+/// The values of words.
+///
+/// # Errors
+/// One is none of those allowed.
+pub fn listed<T: Word>(argument: &str, names: &[String]) -> Result<Vec<T>, Error> {
+    names.iter().map(|name| named(argument, name)).collect()
+}
+
+pub(crate) fn technology(name: Option<&String>) -> Result<Option<&'static Technology>, Error> {
+    name.map(|name| technology::named(name)).transpose().map_err(|what| wrong("technology", &what.to_string()))
+}
+
+/// What is asked of the observers; `None`: there need be none.
+///
+/// # Errors
+/// A fault or a percentage that there is not.
+pub fn watching(inject: &[(String, u64)], seed: u64, trace: bool, count: bool) -> Result<Option<Watching>, Error> {
+    let mut faults = Faults { seed, ..Faults::default() };
+    for (name, percent) in inject {
+        if !(1..=90).contains(percent) {
+            return Err(wrong("inject", &format!("{name}: {percent}: must be 1 to 90 percent")));
+        }
+        match name.as_str() {
+            "busy" => faults.busy = *percent,
+            "late" => faults.late = *percent,
+            "scarce" => faults.scarce = *percent,
+            _ => return Err(wrong("inject", &format!("`{name}`: must be busy, late or scarce"))),
+        }
+    }
+    let faults = Some(faults).filter(|_| !inject.is_empty());
+    let watching = Watching { trace, count, faults };
+    Ok((watching != Watching::default()).then_some(watching))
+}
