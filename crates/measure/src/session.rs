@@ -70,8 +70,8 @@ impl<'a> Session<'a> {
     }
     /// Ranks are killed after some hours: no benchmark point takes so long.
     pub(crate) fn limits(&self) -> Options {
-        let stall = self.request.stall_s.map(Duration::from_secs_f64);
-        Options { limit: Some(Duration::from_secs(2 * 3600)), stall, ..Options::default() }
+        let [stall, poll] = [self.request.stall_s, self.request.poll_s].map(|time| time.map(Duration::from_secs_f64));
+        Options { limit: Some(Duration::from_secs(2 * 3600)), stall, poll, ..Options::default() }
     }
 }
 

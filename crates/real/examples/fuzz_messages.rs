@@ -100,7 +100,7 @@ fn main() -> ExitCode {
 }
 
 fn real_options() -> Options {
-    Options { limit: Some(Duration::from_secs(120)), pin: false, stall: None }
+    Options { limit: Some(Duration::from_secs(120)), pin: false, ..Options::default() }
 }
 
 /// Runs programs on a port; whether all was well.

@@ -5,6 +5,7 @@ use crate::sys;
 use crate::waits::Account;
 use hotlink_fabric::units::Time;
 use hotlink_port::Note;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Idle calls that spin, when every rank has a core.
@@ -15,17 +16,24 @@ const SPINS_SHARED: u32 = 20;
 /// passes between an answer and the look that finds it. Between near cores and between far ones a message takes 6 to 17 %
 /// less. Not so in a barrier, where both sides wait and looks hold up the other's store.
 const BRISK: u32 = 12;
-/// Then cores are offered to others for this long, and then naps begin.
+/// Then cores are offered to others for this long, and then naps begin, unless [`poll_for`] says otherwise.
 const YIELDING: Duration = Duration::from_millis(20);
+static YIELDING_US: AtomicU64 = AtomicU64::new(YIELDING.as_micros() as u64);
 const NAP: Duration = Duration::from_micros(50);
 /// More ranks than this on a core do not offer it around for long: with hundreds, all would be awake most of the time.
 const MANY: u32 = 8;
 const YIELDING_MANY: Duration = Duration::from_micros(200);
 
+/// Ranks that this process starts or is poll for so long before they sleep.
+pub(crate) fn poll_for(time: Option<Duration>) {
+    YIELDING_US.store(time.unwrap_or(YIELDING).as_micros() as u64, Ordering::Relaxed);
+}
+
 /// Counts how long nothing has happened.
 pub(crate) struct Idler {
     spins: u32,
     limit: u32,
+    yielding: Duration,
     /// Ranks to a core.
     crowd: u32,
     yielding_since: Option<Instant>,
@@ -76,10 +84,16 @@ impl Answers {
 impl Idler {
     pub(crate) fn new(oversubscribed: bool) -> Idler {
         let answers = Answers { asked: false, paused: false, looks: UNKNOWN, pause: 0 };
+        let yielding = Duration::from_micros(YIELDING_US.load(Ordering::Relaxed));
         Idler {
+            yielding,
             crowd: 1,
             spins: 0,
-            limit: if oversubscribed { SPINS_SHARED } else { SPINS },
+            limit: match oversubscribed {
+                _ if yielding.is_zero() => 1,
+                true => SPINS_SHARED,
+                false => SPINS,
+            },
             yielding_since: None,
             answers,
             account: None,
@@ -113,7 +127,11 @@ impl Idler {
     }
     /// Whether ranks share cores.
     pub(crate) fn is_crowded(&self) -> bool {
-        self.limit == SPINS_SHARED
+        self.limit <= SPINS_SHARED
+    }
+    /// Whether it sleeps without having polled: then a nap may be long, if what comes ends it.
+    pub(crate) fn sleeps_at_once(&self) -> bool {
+        self.yielding.is_zero()
     }
     /// Something happened.
     #[inline]
@@ -144,6 +162,11 @@ impl Idler {
     /// Nothing happened. True now and then: time to look for what happens seldom.
     #[inline]
     pub(crate) fn rest(&mut self, until: Time) -> bool {
+        self.rest_by(until, std::thread::sleep)
+    }
+    /// The same; `nap` sleeps for so long, or until something happens.
+    #[inline]
+    pub(crate) fn rest_by(&mut self, until: Time, nap: impl FnOnce(Duration)) -> bool {
         self.spins += 1;
         if self.spins < self.limit {
             if self.spins > BRISK || !self.answers.paused {
@@ -151,21 +174,21 @@ impl Idler {
             }
             return self.spins.is_multiple_of(256);
         }
-        self.give_way(until)
+        self.give_way(until, nap)
     }
     #[cold]
-    fn give_way(&mut self, until: Time) -> bool {
+    fn give_way(&mut self, until: Time, nap: impl FnOnce(Duration)) -> bool {
         if self.spins == self.limit {
             self.yielding_since = Some(Instant::now());
             self.account.iter_mut().for_each(Account::begin);
         }
         // Saturates: the count only needs to stay beyond the limit.
         self.spins = self.spins.min(u32::MAX - 1);
-        let yielding = if self.crowd > MANY { YIELDING_MANY } else { YIELDING };
+        let yielding = if self.crowd > MANY { YIELDING_MANY.min(self.yielding) } else { self.yielding };
         let waited = self.yielding_since.map_or(Duration::ZERO, |since| since.elapsed());
         if waited > yielding && until == Time::MAX {
             self.account.iter_mut().for_each(Account::beat);
-            std::thread::sleep(self.nap(waited))
+            nap(self.nap(waited))
         } else {
             sys::yield_core()
         }

@@ -1,6 +1,7 @@
 //! Ranks as processes: starts them, collects their results, notices deaths, leaves nothing behind.
 
 use crate::crew::{self, Crew, Lookout};
+use crate::idle;
 use crate::sys::{self, Child, Ending};
 use crate::waits::Waits;
 use hotlink_port::{Port, Program, Rank, RunError};
@@ -32,11 +33,13 @@ pub struct Options {
     /// When every rank has waited for so long, and nothing is under way that could end a wait, the run ends with an error
     /// that tells who waits for whom. `None`: they wait for ever.
     pub stall: Option<Duration>,
+    /// How long a waiting rank polls before it sleeps, for all ranks of this process. `None`: 20 ms.
+    pub poll: Option<Duration>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { limit: Some(Duration::from_secs(3600)), pin: true, stall: None }
+        Options { limit: Some(Duration::from_secs(3600)), pin: true, stall: None, poll: None }
     }
 }
 
@@ -88,6 +91,7 @@ where
     R: Program<D::Port, T>,
 {
     let start = |error: io::Error| RunError::Start(error.to_string());
+    idle::poll_for(options.poll);
     // A pipe to each here, and what each opens itself.
     sys::allow_descriptors(u64::from(ranks) + SPARE).map_err(|why| RunError::Ranks { ranks, why })?;
     let cores = sys::allowed_cores();
@@ -130,6 +134,7 @@ where
         return Err(RunError::Ranks { ranks, why: format!("the launcher started {}", crew.ranks) });
     }
     let start = |error: io::Error| RunError::Start(error.to_string());
+    idle::poll_for(options.poll);
     let doors = open(crew).map_err(start)?;
     let (rank, is_local, all_ranks) = (crew.rank, crew.is_local(), crew.ranks);
     let (mine, gathered) = std::thread::scope(|scope| {

@@ -72,7 +72,7 @@ fn taken(what: &str) -> u64 {
 }
 
 fn options(limit_s: u64) -> Options {
-    Options { limit: Some(Duration::from_secs(limit_s)), pin: false, stall: None }
+    Options { limit: Some(Duration::from_secs(limit_s)), pin: false, ..Options::default() }
 }
 
 fn run(what: &str, driver: &mut impl Runs, ranks: u32) {

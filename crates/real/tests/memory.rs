@@ -84,7 +84,7 @@ async fn grow(port: ShmPort, before: i64, receives: u64) -> Result<[i64; 3], Err
 fn grown(ranks: u32, receives: u64) -> [i64; 3] {
     let before = LIVE.load(Relaxed);
     let program = move |port: ShmPort| grow(port, before, receives);
-    let options = Options { limit: Some(Duration::from_secs(60)), pin: false, stall: None };
+    let options = Options { limit: Some(Duration::from_secs(60)), pin: false, ..Options::default() };
     Shm::new(options).run(ranks, &program).unwrap().swap_remove(0).unwrap()
 }
 

@@ -90,7 +90,7 @@ fn run(bytes: u64, breach: bool) -> Option<u64> {
         }
         Ok::<u64, Error>(allocations)
     };
-    let options = Options { limit: Some(Duration::from_secs(20)), pin: false, stall: None };
+    let options = Options { limit: Some(Duration::from_secs(20)), pin: false, ..Options::default() };
     let mut results = Shm::new(options).run(1, &program).ok()?;
     results.remove(0).ok()
 }

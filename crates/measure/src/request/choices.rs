@@ -298,6 +298,8 @@ mod tests {
         assert!(usual().check().is_ok());
         let via = |via| Carrier { via, ..Carrier::default() };
         assert!(told(Request { stall_s: Some(1.0), carrier: via(Via::Mpi), ..usual() }).starts_with("--stall"));
+        assert!(told(Request { poll_s: Some(0.0), carrier: via(Via::Mpi), ..usual() }).starts_with("--poll"));
+        assert!(told(Request { poll_s: Some(-1.0), ..usual() }).contains("must be 0 to 3600"));
         let once = Repetition { time_s: 0.0, ..Repetition::default() };
         assert!(told(Request { repetition: once, ..usual() }).contains("--time 0: must be 0.001 to 3600"));
         let hosts = Hosts { connect: Some("a:1".to_owned()), ..Hosts::default() };

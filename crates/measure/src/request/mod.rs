@@ -37,6 +37,8 @@ pub struct Request {
     pub hosts: Hosts,
     /// Ends a run in which every rank has waited for so long with no message under way.
     pub stall_s: Option<f64>,
+    /// How long a waiting rank polls before it sleeps; 20 ms by default.
+    pub poll_s: Option<f64>,
     /// Records name ranks in place of hosts.
     pub anonymous: bool,
 }
@@ -468,7 +470,7 @@ impl Request {
     /// With the usual values: between processes of this machine, over shared memory.
     pub fn new(benchmark: Benchmark) -> Request {
         let (carrier, repetition, hosts) = (Carrier::default(), Repetition::default(), Hosts::default());
-        Request { benchmark, carrier, repetition, hosts, stall_s: None, anonymous: false }
+        Request { benchmark, carrier, repetition, hosts, stall_s: None, poll_s: None, anonymous: false }
     }
 
     /// What carries the messages, if there are ranks.
@@ -499,6 +501,7 @@ impl Request {
         within("--rounds", rounds.into(), 1.0, 1000.0)?;
         within("--spread", spread_s.unwrap_or(0.0), 0.0, 86_400.0)?;
         within("--stall", self.stall_s.unwrap_or(1.0), 0.1, 86_400.0)?;
+        within("--poll", self.poll_s.unwrap_or(0.0), 0.0, 3600.0)?;
         if rounds > 1 && matches!(self.benchmark, Benchmark::Sockets(_)) && self.hosts.are_several() {
             return input("--rounds: sockets between hosts meet once; repeat the command on both");
         }
@@ -506,6 +509,11 @@ impl Request {
         let is_mpi = carrier.via == Via::Mpi;
         if is_mpi && self.stall_s.is_some() {
             return input("--stall: nobody sees the waits inside an MPI; allowed with it are --via shm, tcp and mixed");
+        }
+        if is_mpi && self.poll_s.is_some() {
+            return input(
+                "--poll: an MPI decides itself how its ranks wait; allowed with it are --via shm, tcp and mixed",
+            );
         }
         if carrier.launcher.is_some() && !is_mpi {
             return input(

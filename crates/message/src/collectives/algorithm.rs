@@ -4,6 +4,7 @@
 //! port's rate, and processor time at both ends; a long one asks first. Every rank has the same limits and the same
 //! arguments, so all choose alike.
 
+use hotlink_fabric::maths::ln;
 use hotlink_port::Limits;
 use serde::{Deserialize, Serialize};
 
@@ -293,9 +294,9 @@ impl Costs {
             }
             (_, Hardware) => 0.0,
             (_, Central) => 2.0 * self.fan(n - 1.0, 0.0),
-            (_, Tree) => 2.0 * (n.ln() / f64::from(ARITY).ln()).ceil() * self.fan(f64::from(ARITY), 0.0),
+            (_, Tree) => 2.0 * (ln(n) / ln(f64::from(ARITY))).ceil() * self.fan(f64::from(ARITY), 0.0),
             (_, Dissemination) => rounds * self.message(0.0),
-            (_, NWay) => (n.ln() / f64::from(WAYS).ln()).ceil() * self.fan(f64::from(WAYS - 1), 0.0),
+            (_, NWay) => (ln(n) / ln(f64::from(WAYS))).ceil() * self.fan(f64::from(WAYS - 1), 0.0),
             (_, Tournament) => 2.0 * rounds * self.message(0.0),
             (Collective::Bcast, Linear) => self.fan(n - 1.0, m),
             (Collective::Bcast, Pipelined) => {

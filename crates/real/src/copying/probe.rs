@@ -36,7 +36,7 @@ pub(super) fn hand_off() -> Result<f64, String> {
 }
 
 fn options() -> Options {
-    Options { limit: Some(LIMIT), pin: true, stall: None }
+    Options { limit: Some(LIMIT), pin: true, ..Options::default() }
 }
 
 /// Half round trips by every route that the system allows, between cores that are `hand_off_us` apart.

@@ -153,8 +153,16 @@ impl Port for TcpPort {
         bytes
     }
     fn idle(&mut self, until: Time) {
-        if self.own.is_empty() && !self.streams.has_events() && self.idler.rest(until) {
-            self.streams.tend();
+        let TcpPort { own, streams, idler, .. } = self;
+        if !own.is_empty() || streams.has_events() {
+            return;
+        }
+        let is_time = match idler.sleeps_at_once() {
+            true => idler.rest_by(until, |time| streams.nap(time)),
+            false => idler.rest(until),
+        };
+        if is_time {
+            streams.tend();
         }
     }
     #[inline]

@@ -20,6 +20,8 @@ use std::time::{Duration, Instant};
 
 /// Up to so many ranks connect to each other at the start.
 pub(super) const EAGER_MAX: u32 = 64;
+/// The longest nap of a rank that any message wakes up: deaths that a board tells are seen after it.
+const NAP_MAX: Duration = Duration::from_millis(1);
 /// Polls in vain from one look for new connections to the next.
 const QUIET_POLLS: u32 = 64;
 /// More connections are first asked by one call which of them have something.
@@ -109,6 +111,17 @@ impl Streams {
                 return Err(io::Error::other(format!("{missing} ranks did not connect within {limit_s} s")));
             }
             self.wait(Duration::from_millis(20));
+        }
+    }
+    /// Sleeps until something comes. For `time` alone while something waits to be sent, and in a large job, where asking the
+    /// system about all connections takes longer than that.
+    pub(crate) fn nap(&self, time: Duration) {
+        let is_pending =
+            |&rank: &Rank| matches!(&self.contacts[rank as usize], Contact::Open(peer) if peer.is_pending());
+        if self.live.len() > EAGER_MAX as usize || self.live.iter().any(is_pending) {
+            std::thread::sleep(time);
+        } else {
+            self.wait(time.max(NAP_MAX));
         }
     }
     /// Waits until a connection may go on.

@@ -5,7 +5,7 @@ use hotlink_real::{Mixed, Options, Shm, Tcp};
 use std::time::Duration;
 
 fn options() -> Options {
-    Options { limit: Some(Duration::from_secs(60)), pin: false, stall: None }
+    Options { limit: Some(Duration::from_secs(60)), pin: false, ..Options::default() }
 }
 
 #[test]

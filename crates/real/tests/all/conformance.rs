@@ -6,7 +6,7 @@ use hotlink_real::{Mixed, Options, Shm, Tcp};
 use std::time::Duration;
 
 fn options() -> Options {
-    Options { limit: Some(Duration::from_secs(20)), pin: false, stall: None }
+    Options { limit: Some(Duration::from_secs(20)), pin: false, ..Options::default() }
 }
 
 #[test]

@@ -34,7 +34,7 @@ impl<P: Port> Program<P, Result<(i64, bool), Error>> for Ring {
 }
 
 fn options() -> Options {
-    Options { limit: Some(Duration::from_secs(20)), pin: false, stall: None }
+    Options { limit: Some(Duration::from_secs(20)), pin: false, ..Options::default() }
 }
 
 /// One rank's whole life; started by the tests below, with the launcher's variables set.

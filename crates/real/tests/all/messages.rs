@@ -7,7 +7,7 @@ use std::io::{PipeWriter, Read, Write};
 use std::time::Duration;
 
 fn options() -> Options {
-    Options { limit: Some(Duration::from_secs(20)), pin: false, stall: None }
+    Options { limit: Some(Duration::from_secs(20)), pin: false, ..Options::default() }
 }
 
 fn on_every_port<T, R>(ranks: u32, program: R) -> Vec<Vec<T>>
@@ -206,7 +206,7 @@ fn a_job_that_never_ends_is_ended() {
             let _ = comm.probe(None, None).await;
         }
     }
-    let options = Options { limit: Some(Duration::from_millis(300)), pin: false, stall: None };
+    let options = Options { limit: Some(Duration::from_millis(300)), pin: false, ..Options::default() };
     let stuck = |result: Result<Vec<()>, RunError>| assert!(matches!(result, Err(RunError::Stuck(_))));
     stuck(Shm::new(options.clone()).run(2, &Forever));
     stuck(Tcp::new(options).run(2, &Forever));

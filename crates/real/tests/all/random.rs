@@ -6,7 +6,7 @@ use hotlink_real::{Options, Shm, Tcp};
 use std::time::Duration;
 
 fn options() -> Options {
-    Options { limit: Some(Duration::from_secs(120)), pin: false, stall: None }
+    Options { limit: Some(Duration::from_secs(120)), pin: false, ..Options::default() }
 }
 
 fn assert_none(hunted: Hunted) {

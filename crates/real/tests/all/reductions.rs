@@ -10,7 +10,7 @@ use std::time::Duration;
 const SUM: Operation = Operation { combine: Combine::Sum, element: Element::F64 };
 
 fn shm() -> Shm {
-    Shm::new(Options { limit: Some(Duration::from_secs(60)), pin: false, stall: None })
+    Shm::new(Options { limit: Some(Duration::from_secs(60)), pin: false, ..Options::default() })
 }
 
 /// Numbers of such different sizes that each order of adding them up gives other bits.

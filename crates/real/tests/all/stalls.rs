@@ -8,7 +8,12 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 fn options() -> Options {
-    Options { limit: Some(Duration::from_secs(60)), pin: false, stall: Some(Duration::from_millis(200)) }
+    Options {
+        limit: Some(Duration::from_secs(60)),
+        pin: false,
+        stall: Some(Duration::from_millis(200)),
+        ..Options::default()
+    }
 }
 
 /// Of every rank, if the run ended well.

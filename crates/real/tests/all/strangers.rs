@@ -24,7 +24,7 @@ impl<P: Port> Program<P, Result<u32, Error>> for Meets {
 #[test]
 #[ignore = "a rank of the other tests"]
 fn rank() {
-    let options = Options { limit: Some(Duration::from_secs(60)), pin: false, stall: None };
+    let options = Options { limit: Some(Duration::from_secs(60)), pin: false, ..Options::default() };
     match Tcp::new(options).run(3, &Meets) {
         Ok(results) => assert_eq!(results, [Ok(0), Ok(1), Ok(2)]),
         Err(error) => {
