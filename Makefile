@@ -7,20 +7,25 @@ unexport VIRTUAL_ENV PYTHONPATH
 
 TIMED   := .ci/timed
 HOTLINK := target/release/hotlink
+ENGINE  := target/web/engine.wasm
+PAGE    := target/web/explorer.html
 VENV    := .venv/bin
 RUST    := Cargo.toml Cargo.lock rustfmt.toml $(shell find crates catalog -type f) \
            $(wildcard rtl/barrier/src/*.v plugins/*/*.[ch] plugins/*/*.cpp)
 DOCS    := README.md CONTRIBUTING.md SECURITY.md tools/docs/language tools/docs/banned.txt $(shell find docs -name '*.md')
 SCRIPTS := tools/docs/language tools/docs/commands tools/docs/reference tools/dist/build tools/dist/sbom examples/python
+WEB     := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*')
 PYTHON  := pyproject.toml $(SCRIPTS) $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
-.PHONY: help build demo docs docs-renew dist test check bench bench-mpi bench-copy bench-osu bench-coverage bench-predict bench-ranks bench-barrier prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
+.PHONY: help build explorer demo docs docs-renew dist test check bench bench-mpi bench-copy bench-osu bench-coverage bench-predict bench-ranks bench-barrier prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
-build: $(HOTLINK) .stamps/wheel ## build target/release/hotlink and .venv/bin/hotlink (with Python and plots)
+build: $(HOTLINK) .stamps/wheel $(if $(shell web/need 2>&1),,explorer) ## build target/release/hotlink and .venv/bin/hotlink (with Python and plots), and the explorer where Node is
 
-demo: build ## measure this machine, compare three networks of today for 512 nodes, and one finding of the studies, into report/
+explorer: $(HOTLINK) $(PAGE) $(ENGINE) ## build the page and the engine of `hotlink explore` (needs Node 20)
+
+demo: $(HOTLINK) .stamps/wheel ## measure this machine, compare three networks of today for 512 nodes, and one finding of the studies, into report/
 	@$(TIMED) "the main job" $(VENV)/hotlink demo --out report/
 
 docs: build .stamps/check-docs ## the documents as a site in target/site; its links and every command and program in it are checked
@@ -35,18 +40,23 @@ dist: build ## wheels (manylinux_2_28), source archive with all crates, SBOM, ch
 docs-renew: build ## write the outputs that the documents show anew
 	@$(TIMED) "outputs of the documents" $(VENV)/python tools/docs/commands $(VENV)/hotlink --write
 
-test: check build ## check everything, then run every test
+test: .stamps/check-rust .stamps/check-python .stamps/check-web .stamps/check-docs build explorer ## check everything, then run every test
 	@$(TIMED) "MPIs for the tests" $(MAKE) --no-print-directory -s -C plugins/mpi mpis
 	@$(TIMED) "InfiniBand's simulator and subnet manager for the tests" tools/site/need
-	@$(TIMED) "Rust tests" env HOTLINK_TEST_MPIS=all HOTLINK_TEST_IB=all cargo test --workspace --locked --quiet --no-fail-fast
+	@$(TIMED) "Rust tests" env HOTLINK_TEST_MPIS=all HOTLINK_TEST_IB=all HOTLINK_TEST_WASM=$(CURDIR)/$(ENGINE) cargo test --workspace --locked --quiet --no-fail-fast
 	@$(TIMED) "a compiler for the standard ABI" tools/conformance/need mpich
 	@$(TIMED) "an MPI program on libmpi_abi.so.1, every way" tools/conformance/quick $(HOTLINK)
 	@$(TIMED) "hardware barrier: lint, proofs, benches" $(MAKE) --no-print-directory -s -C rtl/barrier test
 	@$(TIMED) "barrier plug-ins under sanitizers and four MPIs" $(MAKE) --no-print-directory -s -C plugins test
 	@$(TIMED) "a browser for the tests of the report" tools/browser/need
 	@$(TIMED) "Python tests" env HOTLINK_TEST_BROWSER=1 $(VENV)/pytest
+	@$(TIMED) "the explorer's page: state, formats, scales" npm --prefix web run --silent test
+	@$(TIMED) "a page of a network" $(HOTLINK) explore --fabric ib-ndr-fat-tree2-2to1 --nodes 512 --export target/web/tested.html
+	@$(TIMED) "the explorer's page in the browser" env HOTLINK_PAGE=$(CURDIR)/target/web/tested.html \
+	    npm --prefix web run --silent test:browser
+	@$(TIMED) "the explorer's page on recordings: what is cancelled" npm --prefix web run --silent test:browser -- -t cancelled
 
-check: .stamps/check-rust .stamps/check-wasm .stamps/check-python .stamps/check-docs ## formats, lints, types and language, with no test run
+check: .stamps/check-rust .stamps/check-wasm .stamps/check-python .stamps/check-web .stamps/check-docs ## formats, lints, types and language, with no test run
 
 bench: $(HOTLINK) ## the engines' speed and memory on this machine, beside other simulators
 	@$(TIMED) "load count at scale" cargo bench --locked --quiet --package hotlink-fabric --bench load_scale
@@ -115,7 +125,7 @@ fuzz-messages: .stamps/tools ## random message programs on every port and beside
 	@$(TIMED) "random programs on every port" target/release/examples/fuzz_messages $(ARGS)
 
 clean: ## remove everything that was built
-	@$(TIMED) "removing target/, .venv/, .stamps/ and report/" rm -rf target .venv .stamps report
+	@$(TIMED) "removing target/, .venv/, .stamps/ and report/" rm -rf target .venv .stamps report web/node_modules web/dist
 	@$(MAKE) --no-print-directory -s -C rtl/barrier clean
 	@$(MAKE) --no-print-directory -s -C plugins clean
 
@@ -134,6 +144,12 @@ $(HOTLINK): .stamps/tools $(RUST)
 	@$(TIMED) "building target/release/libmpi_abi.so.1" cargo build --release --locked --package hotlink-mpi
 	@# Programs ask for this name.
 	@cp -f target/release/libmpi_abi.so target/release/libmpi_abi.so.1
+	@# Header, compilers' scripts, pkg-config and module file for programs that are compiled with it.
+	@target/release/hotlink mpicc --layout target/release/mpi
+	@touch $@
+
+$(ENGINE): .stamps/tools .ci/wasm $(RUST)
+	@$(TIMED) "building $@, the library for a browser" .ci/wasm build
 	@touch $@
 
 .stamps/wheel: .stamps/venv $(HOTLINK) $(RUST) $(PYTHON)
@@ -150,6 +166,20 @@ $(HOTLINK): .stamps/tools $(RUST)
 
 .stamps/check-wasm: .stamps/tools .ci/wasm $(RUST)
 	@$(TIMED) "the library for a browser (wasm)" .ci/wasm
+	@touch $@
+
+.stamps/web: .stamps/tools web/need web/package.json web/package-lock.json
+	@web/need
+	@$(TIMED) "packages of the explorer's page" npm --prefix web ci --silent
+	@touch $@
+
+$(PAGE): .stamps/web $(WEB)
+	@$(TIMED) "building $@" npm --prefix web run --silent build
+	@mkdir -p target/web
+	@cp web/dist/explorer.html $@
+
+.stamps/check-web: .stamps/web $(WEB)
+	@$(TIMED) "lints and types of the explorer's page" npm --prefix web run --silent check
 	@touch $@
 
 .stamps/check-docs: .stamps/tools $(DOCS)

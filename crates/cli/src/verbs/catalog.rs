@@ -3,7 +3,7 @@
 use crate::table::Table;
 use crate::{Failure, output::Output};
 use hotlink_bench::Record;
-use hotlink_fabric::catalog::{Library, Mistake};
+use hotlink_fabric::catalog::{Library, one_a_line};
 use hotlink_fabric::sensitivity;
 use hotlink_study::catalogued::{self, derived, head, kind_name};
 
@@ -89,7 +89,7 @@ fn list(library: &Library, kind: Option<KindArg>, output: &mut Output) -> Result
 }
 
 fn show(library: &Library, name: &str, why: bool, output: &mut Output) -> Result<(), Failure> {
-    let described = library.describe(name).map_err(|mistakes| Failure::Input(lines(&mistakes)))?;
+    let described = library.describe(name).map_err(|mistakes| Failure::Input(one_a_line(&mistakes)))?;
     catalogued::numbers(&described, name, why)?.into_iter().for_each(|record| output.push(record));
     let keys: &[&str] = match why {
         false => &["key", "value", "unit", "status", "source"],
@@ -134,9 +134,5 @@ fn check(library: &Library, files: &[String], output: &mut Output) -> Result<(),
         return Ok(());
     }
     let (n, plural) = (mistakes.len(), if mistakes.len() == 1 { "mistake" } else { "mistakes" });
-    Err(Failure::Input(format!("{n} {plural} in {wrong} of {} files\n{}", files.len(), lines(&mistakes))))
-}
-
-fn lines(mistakes: &[Mistake]) -> String {
-    mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n")
+    Err(Failure::Input(format!("{n} {plural} in {wrong} of {} files\n{}", files.len(), one_a_line(&mistakes))))
 }

@@ -1,6 +1,8 @@
-//! `hotlink compare`: which of several fabrics gives the most bandwidth per node, and per dollar, at which size.
+//! `hotlink compare`: which of several fabrics gives the most bandwidth per node, and per dollar, at which size; or how long a
+//! program takes on each.
 
 mod paper;
+mod program;
 
 use super::question::{PatternArgs, VariantArgs};
 use crate::words::word;
@@ -19,13 +21,16 @@ use std::path::{Path, PathBuf};
   hotlink compare ib-ndr-fat-tree2 eth-400g-leaf-spine --nodes 64..4096..x2 --traffic permutation:random
   hotlink compare sci-ring this-machine --nodes 2..128 --out report/
   hotlink compare sci-torus2d myrinet-clos64 --nodes 16..64..x2 --method formula,load,packet
+  hotlink compare --program ./app -n 16 --on gige,ib-ndr-fat-tree2,sci-torus2d -- its own options
 
 With --out: compare.json, compare.csv, summary.md, and where the installed command runs (pip install .) the plots
 bandwidth, cost and cost-per-MBps as PNG and SVG.")]
 pub(crate) struct Args {
     /// Fabrics of the catalog, fabric files (.toml), or variants (ib-ndr-fat-tree2:oversubscription=2).
-    #[arg(value_name = "FABRIC", required = true)]
+    #[arg(value_name = "FABRIC", required_unless_present = "program")]
     fabrics: Vec<String>,
+    #[command(flatten)]
+    program: program::ProgramArgs,
     #[command(flatten)]
     variant: VariantArgs,
     /// Sizes: a list or range, such as 16,64 or 2..128.
@@ -53,6 +58,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    if let Some(program) = args.program.asked() {
+        return program.run(&args.variant, args.prices.as_deref(), output);
+    }
     let sizes = args.nodes.to_u32().map_err(|what| Failure::Input(format!("--nodes: {what}")))?;
     let mut sources: Vec<Priced> = Vec::new();
     for name in &args.fabrics {

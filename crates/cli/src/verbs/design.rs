@@ -4,7 +4,7 @@ use crate::table::{Table, figure};
 use crate::values::{Counts, Numbers, Size};
 use crate::{Failure, output::Output};
 use hotlink_bench::{Record, Which};
-use hotlink_design::{COLLECTIVES, Design, Floor, Limit, Request, design};
+use hotlink_design::{Design, Floor, Limit, Request, collective_named, design};
 use hotlink_results::Batch;
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     floor: FloorArgs,
     /// Collectives whose times are told by the load that their bytes put on the hottest link.
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = which, default_values = ["allreduce", "alltoall"])]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = collective_named, default_values = ["allreduce", "alltoall"])]
     collective: Vec<Which>,
     /// Bytes of a message and of a collective.
     #[arg(long, value_name = "SIZE", default_value = "1MiB")]
@@ -109,12 +109,6 @@ struct FloorArgs {
     /// Longest cable of copper, in metres; longer ones are optical.
     #[arg(long, value_name = "M", default_value_t = Floor::default().copper_m)]
     copper_reach: f64,
-}
-
-fn which(name: &str) -> Result<Which, String> {
-    let found = COLLECTIVES.iter().map(|(which, _)| *which).find(|which| which.name() == name);
-    let allowed = || COLLECTIVES.iter().map(|(which, _)| which.name()).collect::<Vec<_>>().join(", ");
-    found.ok_or_else(|| format!("`{name}`: allowed are {}", allowed()))
 }
 
 impl Args {

@@ -12,9 +12,11 @@ mod demo;
 mod design;
 mod diagnose;
 mod doctor;
+mod explore;
 mod fabric;
 mod import;
 mod measure;
+mod mpicc;
 mod new;
 mod plot;
 mod question;
@@ -124,10 +126,12 @@ pub(crate) enum Verb {
     Compare(compare::Args),
     /// Which network to buy: variants for so many hosts with bills of material, shares, failures, and what nothing beats.
     Design(design::Args),
+    /// A network in the browser: groups, hot links, routes; traffic and failures change there and are computed anew.
+    Explore(explore::Args),
     /// Results before and after, matched: ratio of medians with its interval, regressions beyond a floor.
     CompareRuns(compare_runs::Args),
     /// Benchmarks on simulated machines.
-    Simulate(simulate::Args),
+    Simulate(Box<simulate::Args>),
     /// Measured results become a fabric that compare and analyze take.
     Calibrate(calibrate::Args),
     /// Benchmarks between real processes on this machine, each with its bound.
@@ -158,6 +162,10 @@ pub(crate) enum Verb {
     Run(run::Args),
     /// What each rank of an MPI program computes between its calls, for runs on simulated fabrics.
     Record(record::Args),
+    /// The system's C compiler with the header and library of this project's MPI, the standard ABI.
+    Mpicc(mpicc::Args),
+    /// The same of C++.
+    Mpicxx(mpicc::Args),
     /// What is missing on this machine, and how to get it.
     Doctor(doctor::Args),
 }
@@ -171,6 +179,7 @@ impl Verb {
             Verb::Fabric(args) => fabric::run(args, output),
             Verb::Compare(args) => compare::run(args, output),
             Verb::Design(args) => design::run(args, output),
+            Verb::Explore(args) => explore::run(args, output),
             Verb::CompareRuns(args) => compare_runs::run(args, output),
             Verb::Simulate(args) => simulate::run(args, output),
             Verb::Sweep(args) => sweep::run(args, output),
@@ -186,6 +195,8 @@ impl Verb {
             Verb::Schema(args) => schema::run(args, output),
             Verb::Doctor(args) => doctor::run(args, output),
             Verb::Run(args) => run::run(args, output),
+            Verb::Mpicc(args) => mpicc::run(args, mpicc::Language::C),
+            Verb::Mpicxx(args) => mpicc::run(args, mpicc::Language::Cpp),
             Verb::Record(args) => record::run(args, output),
             Verb::New(args) => {
                 new::run(args, output);
@@ -204,6 +215,7 @@ impl Verb {
             | Verb::Fabric(_)
             | Verb::Compare(_)
             | Verb::Design(_)
+            | Verb::Explore(_)
             | Verb::Calibrate(_)
             | Verb::Reproduce(_) => false,
             _ => true,

@@ -9,6 +9,7 @@ use crate::words::word;
   hotlink new prices > quotation.toml
   hotlink new plan > plan.toml && hotlink sweep plan.toml --list
   hotlink new schedule > steps.goal
+  hotlink new jobs > jobs.toml && hotlink simulate jobs jobs.toml --fabric ib-ndr-fat-tree2
   hotlink new acceptance > acceptance.toml && hotlink report m.json --require acceptance.toml
 
 Each file works as it is: change what is other at your site. Options change a fabric of the catalog without a file
@@ -30,6 +31,8 @@ hotlink_study::words! {
         Plan = "plan",
         /// Messages and computation of ranks, for `hotlink simulate goal`.
         Schedule = "schedule",
+        /// Several jobs on one fabric, for `hotlink simulate jobs`.
+        Jobs = "jobs",
         /// What is required of results, for `hotlink report`.
         Acceptance = "acceptance",
     }
@@ -42,6 +45,7 @@ impl Template {
             Template::Prices => include_str!("../../templates/prices.toml"),
             Template::Plan => include_str!("../../templates/plan.toml"),
             Template::Schedule => include_str!("../../templates/schedule.goal"),
+            Template::Jobs => include_str!("../../templates/jobs.toml"),
             Template::Acceptance => include_str!("../../templates/acceptance.toml"),
         }
     }

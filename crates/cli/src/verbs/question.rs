@@ -114,12 +114,13 @@ pub(crate) struct RoutesArgs {
     rerouted: bool,
 }
 
-/// Parts of a dumped network that fail.
+/// Parts of a network that fail.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct FailArgs {
-    /// Let a part of a dumped network fail before anything else; tables stay. PART is a cable by one end or both
-    /// ('leaf1 port 5', 'leaf1 port 5 -> spine0 port 3'), a switch or host by its name, or random:K[:SEED], K cables
-    /// between switches. May be given several times.
+    /// Let a part of the network fail before anything else. In a dumped network tables stay, and PART is a cable by one end or
+    /// both ('leaf1 port 5', 'leaf1 port 5 -> spine0 port 3'), a switch or host by its name, or random:K[:SEED], K cables
+    /// between switches. In a fabric of the catalog routes are the shortest that are left, and PART is a cable by its ends
+    /// ('leaf 0 -> spine 1 #2') or a switch ('spine 1'). May be given several times.
     #[arg(long, value_name = "PART")]
     fail: Vec<String>,
 }

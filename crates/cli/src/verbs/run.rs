@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 mod simulated;
 
-pub(super) use simulated::RECORDED;
+pub(super) use simulated::{Ended, RECORDED, on_fabric, words_of};
 
 /// The name by which programs ask for the library.
 const LIBRARY: &str = "libmpi_abi.so.1";
@@ -81,7 +81,7 @@ impl Carrier {
 
 /// Variables by which the program finds the library.
 pub(super) fn with_library(given: Option<&Path>) -> Result<Vec<(String, OsString)>, Failure> {
-    let mut path = folder(given)?.into_os_string();
+    let mut path = library(given)?.parent().unwrap_or(Path::new("/")).as_os_str().to_owned();
     if let Some(others) = std::env::var_os("LD_LIBRARY_PATH").filter(|others| !others.is_empty()) {
         path.push(":");
         path.push(others);
@@ -89,8 +89,8 @@ pub(super) fn with_library(given: Option<&Path>) -> Result<Vec<(String, OsString
     Ok(vec![("LD_LIBRARY_PATH".to_owned(), path)])
 }
 
-/// The folder of the library, which must have the name that programs ask for.
-fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
+/// The library's file, which must have the name that programs ask for.
+pub(super) fn library(given: Option<&Path>) -> Result<PathBuf, Failure> {
     let beside = || std::env::current_exe().ok()?.parent().map(|folder| folder.join(LIBRARY));
     let Some(file) = given.map(Path::to_owned).or_else(beside) else {
         return Err(Failure::Input(format!("{LIBRARY}: give its place with --library")));
@@ -104,7 +104,8 @@ fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
     }
     // A link is followed by the loader, not here: the name is what counts.
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    folder.canonicalize().map_err(|error| Failure::Input(format!("{}: {error}", file.display())))
+    let whole = folder.canonicalize().map(|folder| folder.join(LIBRARY));
+    whole.map_err(|error| Failure::Input(format!("{}: {error}", file.display())))
 }
 
 /// What it prints is the program's own: nothing of ours is added to it, but a simulated run's report.

@@ -4,6 +4,7 @@ mod barrier;
 mod cache_study;
 mod deposit;
 mod goal;
+mod jobs;
 mod kernel;
 mod options;
 mod packet;
@@ -42,6 +43,8 @@ enum Benchmark {
     Goal(Box<goal::Args>),
     /// A schedule of any form on a packet network: GOAL, Chakra traces, plans of MSCCL and MSCCL++, JSON.
     Schedule(Box<schedule::Args>),
+    /// Several jobs on one fabric at once: each one's time beside the others and alone, and where they meet.
+    Jobs(Box<jobs::Args>),
     /// One message to and fro between two nodes.
     Pingpong(packet::PingPongArgs),
     /// Bandwidth of windows of messages between two nodes, one way and both ways.
@@ -88,6 +91,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     match &args.benchmark {
         Benchmark::Goal(args) => goal::run(args, output),
         Benchmark::Schedule(args) => schedule::run(args, output),
+        Benchmark::Jobs(args) => jobs::run(args, output),
         Benchmark::CacheStudy(args) if args.plan().is_some() => {
             args.plan().map_or(Ok(()), |plan| super::sweep::run_plan(plan, &["simulate", "cache-study"], output))
         }
@@ -112,7 +116,7 @@ impl Benchmark {
         match self {
             Benchmark::Barrier(args) => then(args),
             Benchmark::Deposit(args) => then(args),
-            Benchmark::Goal(_) | Benchmark::Schedule(_) => Ok(()),
+            Benchmark::Goal(_) | Benchmark::Schedule(_) | Benchmark::Jobs(_) => Ok(()),
             Benchmark::Pingpong(args) => then(args),
             Benchmark::Stream(args) => then(args),
             Benchmark::Rate(args) => then(args),

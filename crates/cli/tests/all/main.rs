@@ -17,6 +17,7 @@ mod inputs;
 mod measure;
 mod meeting;
 mod mpi;
+mod mpicc;
 mod report;
 mod reproduce;
 mod reproduce_k98;

@@ -61,6 +61,40 @@ fn on_a_fabric_programs_may_end_before_they_begin() {
     refuses(&folder, &cases);
 }
 
+/// Each fabric that takes the program has times and a price; one that does not says why, and the others go on.
+#[test]
+fn fabrics_are_compared_by_a_program() {
+    let folder = with_script("run-compare", "echo \"$1\"");
+    let compare = "compare --library lib/libmpi_abi.so.1 --program sh";
+    let site = Path::new(env!("CARGO_MANIFEST_DIR")).join("../site/tests/data/tree2/ibnetdiscover.txt");
+    let fabrics = format!("gige,{},sci-torus2d", site.display());
+    let output = hotlink(&format!("{compare} -n 9 --on {fabrics} --json -- script text"), &folder);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(errors.lines().filter(|line| *line == "text").count(), 18, "{errors}");
+    let records = records_of(&output);
+    let names: Vec<&str> = records.iter().map(|record| record["fabric"].as_str().unwrap()).collect();
+    assert_eq!((names[0], names[2]), ("gige", "sci-torus2d"));
+    for (record, cost) in [(&records[0], 9.0 * 32.0), (&records[2], 9.0 * 1600.0)] {
+        assert!(record["elapsed_us"].is_number() && record.get("note").is_none(), "{record}");
+        assert_eq!((record["cost_USD"].as_f64(), record["program"].as_str()), (Some(cost), Some("sh script text")));
+    }
+    let note = records[1]["note"].as_str().unwrap();
+    assert!(note.contains("has 12 hosts, no other number") && records[1].get("elapsed_us").is_none(), "{note}");
+    // Where no fabric takes it, that is a failure.
+    std::fs::write(folder.join("script"), "exit 3").unwrap();
+    let output = hotlink(&format!("{compare} -n 2 --on gige,sci-ring -- script"), &folder);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("none of these fabrics; the first: rank 0 ended with status 3"), "{errors}");
+    let cases = [
+        ("compare --program true -n 2", "--on"),
+        ("compare gige -n 2", "--program"),
+        ("compare --program true --on gige --nodes 4", "cannot be used with"),
+        ("compare --library lib/libmpi_abi.so.1 --program true --on gigi", "did you mean `gige`?"),
+    ];
+    refuses(&folder, &cases);
+}
+
 #[test]
 fn what_cannot_be_run_is_told() {
     let folder = with_script("run-refuses", "");

@@ -15,7 +15,7 @@ fn calibrated(folder: &Path) {
 }
 
 /// Each benchmark on each engine that it has.
-const LINES: [&str; 46] = [
+const LINES: [&str; 50] = [
     "barrier --fabric hwbarr --nodes 4",
     "barrier --fabric qsnet --nodes 8 --algorithm hardware,tree,nic",
     "barrier --fabric ib-ndr-fat-tree2 --nodes 8 --algorithm dissemination",
@@ -57,10 +57,14 @@ const LINES: [&str; 46] = [
     "is --class S --fabric this-mpi --ranks 2",
     "traffic --fabric ib-ndr-fat-tree2 --nodes 16 --load 0.5 --messages 20 --size 4KiB",
     "traffic --fabric gige --nodes 4 --load 1.0 --messages 20 --size 4KiB --ethernet drop",
+    "traffic --fabric eth-400g-leaf-spine --nodes 8 --load 0.5 --messages 10 --size 64KiB --transport dcqcn,swift,nscc,hpcc",
+    "alltoall --fabric gige --nodes 4 --size 64KiB --ethernet drop --buffer 16KiB --transport swift,nscc",
     "bcast --fabric bluegene-l --nodes 8 --size 256",
     "allgather --fabric this-mpi --nodes 2 --size 4KiB",
     "schedule one.goal --fabric ib-ndr-fat-tree2",
+    "schedule one.goal --fabric eth-400g-leaf-spine --transport dcqcn,swift",
     "goal one.goal --fabric ib-ndr-fat-tree2",
+    "jobs two.toml --fabric ib-ndr-fat-tree2 --nodes 8",
     "allreduce --fabric hgx-h100-rail --nodes 16 --size 1MiB --algorithm ring",
 ];
 
@@ -72,13 +76,19 @@ fn every_record_has_its_course_its_bound_its_efficiency_and_what_limits() {
     std::fs::write(folder.join("plan.toml"), study).unwrap();
     let one = "num_ranks 2\nrank 0 {\nl1: send 4096b to 1 tag 0\n}\nrank 1 {\nl1: recv 4096b from 0 tag 0\n}\n";
     std::fs::write(folder.join("one.goal"), one).unwrap();
+    let job = "collective = \"allreduce\"\nalgorithm = \"ring\"\nsize = \"64KiB\"\nranks = 4\n";
+    std::fs::write(folder.join("two.toml"), format!("[[job]]\nname = \"a\"\n{job}[[job]]\nname = \"b\"\n{job}"))
+        .unwrap();
     for line in LINES {
         let output = hotlink(&format!("simulate {line} --format jsonl"), &folder);
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(!text.is_empty(), "{line} gave nothing");
         for record in text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
-            for key in ["events", "packet_hops", "trace_hash", "wall_s", "limiting_resource"] {
+            // The course is that of all jobs.
+            let is_job = record["job"].as_str().is_some_and(|job| job != "all");
+            let course: &[&str] = if is_job { &[] } else { &["events", "packet_hops", "trace_hash", "wall_s"] };
+            for key in course.iter().chain(&["limiting_resource"]) {
                 assert!(!record[key].is_null(), "{line}: {key} is missing in {record}");
             }
             let keys = record.as_object().unwrap();

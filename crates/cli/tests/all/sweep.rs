@@ -146,7 +146,9 @@ fn the_shipped_plans_are_sound() {
     let place = Place::new("plans");
     let plans = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans");
     let files = std::fs::read_dir(plans).unwrap().map(|entry| entry.unwrap().path());
-    for plan in files.filter(|path| path.is_file()) {
+    // A file of jobs is a question of `simulate jobs`, whose tests read it.
+    let is_study = |path: &PathBuf| path.is_file() && std::fs::read_to_string(path).unwrap().contains("[[study]]");
+    for plan in files.filter(is_study) {
         assert!(!place.out(&format!("sweep {} --list --format jsonl", plan.display())).is_empty());
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use crate::output::{Format, Output};
-use hotlink_bench::Record;
+use hotlink_bench::{Record, Seen};
 use hotlink_real::{Job, JobEnd, stay_on};
 use hotlink_seats::{Office, Spent};
 use hotlink_study::{recorded_on_fabric, text::figure, timeline};
@@ -11,6 +11,7 @@ use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::thread::JoinHandle;
 use std::time::Instant;
 
 /// How a record of what ranks compute begins.
@@ -31,6 +32,12 @@ pub(super) struct Also {
     matrix: Option<PathBuf>,
 }
 
+impl Also {
+    fn compute(&self) -> &str {
+        self.compute_time.as_deref().unwrap_or("none")
+    }
+}
+
 /// Why nobody can go on, if some have never begun.
 fn with_absent(failure: Failure, absent: &[u32]) -> Failure {
     match (failure, absent.first()) {
@@ -39,29 +46,35 @@ fn with_absent(failure: Failure, absent: &[u32]) -> Failure {
     }
 }
 
-/// Runs the job's processes on the ranks of a simulated fabric. Gives the job's end if that is what is to be told.
-pub(super) fn run(mut job: Job, fabric: &str, also: &Also, output: &mut Output) -> Result<Option<JobEnd>, Failure> {
+/// How a job on a fabric ended.
+pub(crate) enum Ended {
+    /// Its ranks left their seats.
+    Ran(Box<Told>),
+    /// As the job itself tells.
+    Failed(JobEnd),
+}
+
+/// What a job's run on a fabric told.
+pub(crate) struct Told {
+    /// The report as a record.
+    pub record: Record,
+    seen: Vec<Seen>,
+    office: Office,
+}
+
+/// Runs the job's processes on the ranks of a simulated fabric; `compute`: what computing between calls costs.
+pub(crate) fn on_fabric(mut job: Job, fabric: &str, compute: &str, traced: bool) -> Result<Ended, Failure> {
     let begun = Instant::now();
     let start = |error: std::io::Error| Failure::Input(error.to_string());
     let office = Office::new(job.ranks).map_err(start)?;
     job.variables.extend(office.variables().map_err(start)?);
-    let compute = also.compute_time.as_deref().unwrap_or("none");
     job.variables.extend(computing(compute, job.ranks)?);
     // Processes and simulator take turns: on one core a turn is far shorter than between two.
     stay_on(std::process::id());
-    let (ranks, ended) = (job.ranks, office.on_end());
-    let command: Vec<String> = job.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let running = Rc::new(RefCell::new(None));
-    let started = running.clone();
-    office.starting_with(move || {
-        *started.borrow_mut() = Some(std::thread::spawn(move || {
-            let end = job.run_telling(&ended);
-            // Also where none could be started.
-            (0..ranks).for_each(&ended);
-            end
-        }));
-    });
-    let simulated = recorded_on_fabric(fabric, ranks, &office, also.trace.is_some());
+    let ranks = job.ranks;
+    let command = words_of(&job.command);
+    let running = starting(job, &office);
+    let simulated = recorded_on_fabric(fabric, ranks, &office, traced);
     office.halt();
     let end = running.take().map(|job| job.join().unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into())));
     let end = end.transpose().map_err(start)?;
@@ -71,23 +84,56 @@ pub(super) fn run(mut job: Job, fabric: &str, also: &Also, output: &mut Output) 
     if let Some(end) = end
         && end.failed.as_ref().is_some_and(|why| by_itself || of_absent(why))
     {
-        return Ok(Some(end));
+        return Ok(Ended::Failed(end));
     }
     if let Some(why) = office.failure() {
         return Err(Failure::Check(why));
     }
     let ran = simulated.map_err(|failure| with_absent(failure, &office.absent()))?;
+    let record = ran.record.with("program", command).with("compute_time", compute);
+    let record = with_ranks(record, &office.spent()).with("wall_s", begun.elapsed().as_secs_f64());
+    Ok(Ended::Ran(Box::new(Told { record, seen: ran.seen, office })))
+}
+
+/// A command as records name it.
+pub(crate) fn words_of(command: &[OsString]) -> String {
+    command.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}
+
+/// The job's end, once its processes were started.
+type Running = Rc<RefCell<Option<JoinHandle<std::io::Result<JobEnd>>>>>;
+
+/// Has the processes started by a thread of their own once the simulation begins.
+fn starting(job: Job, office: &Office) -> Running {
+    let running = Running::default();
+    let (ranks, ended, started) = (job.ranks, office.on_end(), running.clone());
+    office.starting_with(move || {
+        *started.borrow_mut() = Some(std::thread::spawn(move || {
+            let end = job.run_telling(&ended);
+            // Also where none could be started.
+            (0..ranks).for_each(&ended);
+            end
+        }));
+    });
+    running
+}
+
+/// Runs the job on a simulated fabric and tells of it. Gives the job's end if that is what is to be told.
+pub(super) fn run(job: Job, fabric: &str, also: &Also, output: &mut Output) -> Result<Option<JobEnd>, Failure> {
+    let told = match on_fabric(job, fabric, also.compute(), also.trace.is_some())? {
+        Ended::Ran(told) => told,
+        Ended::Failed(end) => return Ok(Some(end)),
+    };
     if let Some(path) = &also.trace {
-        write(path, &timeline::chrome(&[(format!("{} on {fabric}", command.join(" ")), ran.seen)]))?;
+        let name = format!("{} on {fabric}", told.record.text("program").unwrap_or_default());
+        write(path, &timeline::chrome(&[(name, told.seen)]))?;
     }
     if let Some(path) = &also.matrix {
-        write(path, &matrix(&office))?;
+        write(path, &matrix(&told.office))?;
     }
-    let record = ran.record.with("program", command.join(" ")).with("compute_time", compute);
-    let record = with_ranks(record, &office.spent()).with("wall_s", begun.elapsed().as_secs_f64());
     match output.format() {
-        Format::Table => eprint!("{}", report(&record)),
-        _ => output.push(record),
+        Format::Table => eprint!("{}", report(&told.record)),
+        _ => output.push(told.record),
     }
     Ok(None)
 }

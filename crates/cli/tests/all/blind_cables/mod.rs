@@ -22,13 +22,13 @@ const LARGE: u64 = 256 << 10;
 /// Seconds that a run may take.
 const LONGEST: &str = "150";
 
-/// The network as the site describes it.
+/// The network as the site describes it: four hosts to a switch. Of switches with eight ports one would do.
 fn fabric(mbits: u32) -> String {
     let from = r#"source = "the test's own cable", status = "published""#;
     let latency = format!(r#"latency = {{ value = 0.26, unit = "ms", {from} }}"#);
     let mut text = format!(
         "name = \"cables\"\ntitle = \"{HOSTS} hosts of {mbits} Mbit/s on two switches\"\nparts = [\"gigabit-ethernet\"]\n\
-         routing = \"shortest-ecmp\"\n[topology]\nkind = \"fat-tree\"\nradix = 8\nlevels = 2\noversubscription = 1\n\
+         routing = \"shortest-ecmp\"\n[topology]\nkind = \"fat-tree\"\nradix = 6\nlevels = 2\noversubscription = 2\n\
          source = \"the test's own cable\"\nstatus = \"published\"\n[resource.switch]\n{latency}\n"
     );
     // Hosts with adapters: so that their software is a small part of a short message's time.
@@ -76,7 +76,7 @@ impl Case {
         let (there, back) = (self.fault.way(a, b, mbits), self.fault.way(b, a, mbits));
         let both = |there: f64, back: f64| format!("{there},{back}");
         let run = |benchmark: &str, port: u32, end: &str| {
-            let common = "--via tcp --time 0.4 --blocks 3 --spread 0 --progress never --json";
+            let common = "--via tcp --time 0.4 --blocks 3 --spread 0 --poll 0 --progress never --json";
             format!("{HOTLINK} measure {benchmark} {common} --{end} 10.99.0.1:{port}")
         };
         let (mut far, mut near) = (Vec::new(), Vec::new());

@@ -1,0 +1,123 @@
+/** From the state to questions. Nothing is computed here: hosts of a job become a matrix, and that is a question, too. */
+import type { Analyze, Compare, Files, Pattern } from "../engine";
+import type { State } from "./state";
+
+/** The file that says who of a job sends to whom. */
+export const JOB = "job.csv";
+
+/** A mistake of the person at the page, told beside the field. */
+export class Mistake extends Error {
+  override readonly name = "Mistake";
+}
+
+/** What a question about the fabric shown begins with. */
+export function pattern(state: State, files: Files): Pattern {
+  const own = state.fabric in files;
+  const job = state.job.trim() === "" ? undefined : members(state.job, state.nodes);
+  const given = wanted(state, files);
+  const texts = job ? { ...given, [JOB]: matrix(job, state.nodes) } : given;
+  return {
+    fabric: state.oversubscription === "" ? state.fabric : `${state.fabric}:oversubscription=${state.oversubscription}`,
+    ...(own && !state.fabric.endsWith(".toml") ? {} : { nodes: state.nodes }),
+    traffic: job ? `matrix:${JOB}` : state.traffic,
+    size: state.size,
+    capacities: state.capacities === "theoretical" ? "theoretical" : "measured",
+    ...(state.paths === "" ? {} : { paths: state.paths }),
+    ...(state.routes === "" ? {} : { routes: state.routes }),
+    ...(state.fail.length === 0 ? {} : { fail: state.fail }),
+    ...(Object.keys(texts).length === 0 ? {} : { files: texts }),
+  };
+}
+
+/** Only files that the question names travel to the worker. */
+function wanted(state: State, files: Files): Files {
+  const names = [state.fabric, state.routes, state.traffic.replace(/^matrix:/, "")];
+  return Object.fromEntries(Object.entries(files).filter(([name]) => names.includes(name)));
+}
+
+/** The bound, the efficiency and the hot link of the fabric shown. */
+export function analyze(state: State, files: Files): Analyze {
+  return { verb: "analyze", ...pattern(state, files), method: "load" };
+}
+
+/** Several fabrics at several sizes. */
+export function compare(state: State, files: Files): Compare {
+  if (state.fabrics.length === 0) {
+    throw new Mistake("no fabric to compare: add one");
+  }
+  const named = [...state.fabrics, state.prices];
+  const texts = Object.fromEntries(Object.entries(files).filter(([name]) => named.includes(name)));
+  return {
+    verb: "compare",
+    fabrics: state.fabrics,
+    nodes: state.counts,
+    traffic: state.traffic,
+    size: state.size,
+    capacities: state.capacities === "theoretical" ? "theoretical" : "measured",
+    ...(state.paths === "" ? {} : { paths: state.paths }),
+    ...(state.prices === "" ? {} : { prices: state.prices }),
+    ...(Object.keys(texts).length === 0 ? {} : { files: texts }),
+  };
+}
+
+/** The host numbers of `0-31,64`. */
+export function members(text: string, nodes: number): number[] {
+  const found = new Set<number>();
+  for (const part of text.split(",").map((word) => word.trim())) {
+    const range = /^(\d+)(?:-(\d+))?$/.exec(part);
+    const first = Number(range?.[1]);
+    const last = Number(range?.[2] ?? range?.[1]);
+    if (!range || last < first || last >= nodes) {
+      throw new Mistake(`job: "${part}" (allowed: numbers and ranges from 0 to ${nodes - 1}, such as 0-31,64-95)`);
+    }
+    for (let host = first; host <= last; host++) {
+      found.add(host);
+    }
+  }
+  if (found.size < 2) {
+    throw new Mistake("job: one host has nobody to send to; name two or more");
+  }
+  return [...found].sort((one, other) => one - other);
+}
+
+/** Every host of the job sends to every other, nobody else sends: one row a sender. */
+function matrix(job: readonly number[], nodes: number): string {
+  if (nodes > 4096) {
+    throw new Mistake("job: a matrix of more than 4,096 hosts is too large for a page");
+  }
+  const inside = new Set(job);
+  const idle = new Array<number>(nodes).fill(0).join(",");
+  const rows: string[] = [];
+  for (let from = 0; from < nodes; from++) {
+    rows.push(inside.has(from) ? Array.from({ length: nodes }, (_, to) => (to !== from && inside.has(to) ? 1 : 0)).join(",") : idle);
+  }
+  return `${rows.join("\n")}\n`;
+}
+
+/** The command line that gives the same numbers. */
+export function command(question: Analyze | Compare): string {
+  const words = ["hotlink", question.verb, ...("fabrics" in question ? question.fabrics : [question.fabric])];
+  const options: readonly (readonly [string, string | number | readonly number[] | undefined])[] = [
+    ["--nodes", question.nodes],
+    ["--traffic", question.traffic],
+    ["--size", question.size],
+    ["--capacities", question.capacities],
+    ["--paths", question.paths],
+    ["--routes", question.routes],
+    ["--method", question.method],
+    ["--prices", "prices" in question ? question.prices : undefined],
+  ];
+  for (const [name, value] of options) {
+    if (value !== undefined) {
+      words.push(name, String(value));
+    }
+  }
+  for (const part of question.fail ?? []) {
+    words.push("--fail", part);
+  }
+  return [...words, "--json"].map(quoted).join(" ");
+}
+
+function quoted(word: string): string {
+  return /^[\w.,:/=+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
