@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Write the Rust files that name the standard ABI: constants, exported functions, and the table of what is there.
+"""Write the Rust files that name the standard ABI: constants, exported functions, and the table of what is there; and the
+header of C programs, `crates/standard/src/mpi.h`.
 
 Usage: generate.py HEADER, with PyPI's `pympistandard` importable and HEADER the `mpi_abi.h` of PyPI's `mpich`
 (`pip install mpich pympistandard`). Run it again after a function is added to `src/face`: a function
@@ -101,6 +102,53 @@ def constants(text):
         elif parts:
             found[name] = ("usize", int(parts[2], 0))
     return found
+
+
+def declared(text):
+    """The header's types, then its constants, each as C declares it: enumerators, numbers, handles, addresses, functions."""
+    handles = re.findall(r"(?m)^typedef struct (\w+) ?\* ?(\w+);", text)
+    # The struct's name is part of a C++ function's name: it is the ABI's.
+    lines = [f"typedef struct {tag} *{name};" for tag, name in handles]
+    for inside, name in re.findall(r"typedef enum\s+\w+\s*\{(.*?)\}\s*(\w+);", text, re.S):
+        values = ", ".join(f"{one} = {value}" for one, value in re.findall(r"(\w+)\s*=\s*(\w+)", inside))
+        lines.append(f"typedef enum {name} {{ {values} }} {name};")
+    # Of functions, and other names of these. One lacks its semicolon in some versions of the header.
+    for returned, name, arguments in re.findall(r"(?m)^typedef (int|void) \((\w+)\) ?\( ?(.*)\);?\s*$", text):
+        lines.append(f"typedef {returned} ({name})({arguments});")
+    lines += [f"typedef {old} {new};" for old, new in re.findall(r"(?m)^typedef (MPI_(?!ABI)\w+) (\w+);$", text)]
+    lines.append("")
+    for inside in re.findall(r"(?m)^enum\s*\{(.*?)\}", text, re.S):
+        values = re.findall(r"(MPIX?_\w+)\s*=\s*(-?\w+)", inside)
+        lines.append("enum {\n    " + ",\n    ".join(f"{name} = {value}" for name, value in values) + "\n};")
+    for name, value in re.findall(r"(?m)^#define[ \t]+(MPIX?_\w+)[ \t]+(\S.*?)\s*$", text):
+        if not name.startswith("MPI_ABI_") or value.isdigit():
+            lines.append(f"#define {name} {value}")
+    return lines
+
+
+def prototype(name, returned, parameters):
+    """A function as C declares it."""
+    def one(kind, argument):
+        base, brackets = re.match(r"(.*?)\s*((?:\[\d*\])*)$", kind).groups()
+        return f"{base}{'' if base.endswith('*') else ' '}{argument}{brackets}"
+    arguments = [one(*parameter) for parameter in parameters]
+    if name.endswith("MPI_Pcontrol"):
+        arguments.append("...")
+    return f"{returned} {name}({', '.join(arguments) or 'void'});"
+
+
+def write_header(text, functions):
+    """The header of C and C++ programs."""
+    lines = ["/* MPI 5.0, its standard ABI: the header of C and C++ programs for hotlink's libmpi_abi.so.1.",
+             " * Written by crates/mpi/generate/generate.py. Not for editing. */", "#ifndef MPI_H_OF_HOTLINK",
+             "#define MPI_H_OF_HOTLINK", "", "#include <stdint.h>", "", "#ifdef __cplusplus", 'extern "C" {', "#endif", "",
+             "typedef intptr_t MPI_Aint;", "typedef int64_t MPI_Offset;", "typedef int64_t MPI_Count;",
+             "typedef struct {", "    int MPI_SOURCE;", "    int MPI_TAG;", "    int MPI_ERROR;", "    int MPI_internal[5];",
+             "} MPI_Status;", *declared(text), ""]
+    for prefix in ("", "P"):
+        lines += [prototype(prefix + name, *about) for name, about in functions.items()]
+    lines += ["", "#ifdef __cplusplus", "}", "#endif", "", "#endif", ""]
+    (HERE.parent / "standard/src/mpi.h").write_text("\n".join(lines))
 
 
 def native(kind):
@@ -237,6 +285,7 @@ def main():
     values += [f"pub const {name}: {kind} = {value};" for name, (kind, value) in constants(text).items()]
     (HERE / "src/generated/constants.rs").write_text("\n".join(values) + "\n")
 
+    write_header(text, functions)
     titles = []
     for _, title, _ in table:
         if title not in titles:

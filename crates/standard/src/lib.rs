@@ -10,6 +10,9 @@
 //! assert_eq!((column.size(), column.extent()), (24, 72));
 //! ```
 
+/// The header of C and C++ programs for the standard ABI; the generator of `hotlink-mpi` writes it.
+pub static HEADER: &str = include_str!("mpi.h");
+
 mod basic;
 mod build;
 mod datatype;
