@@ -55,10 +55,7 @@ impl Plan {
         let file = path.display().to_string();
         let text = hotlink_fabric::input::text(&file);
         let text = text.map_err(|error| Error::Input(format!("{file}: cannot be read: {error}")))?;
-        let told = |mistakes: Vec<hotlink_fabric::catalog::Mistake>| {
-            Error::Input(mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
-        };
-        let cells = expand(&file, &text, commands).map_err(told)?;
+        let cells = expand(&file, &text, commands)?;
         let Shard { index, of } = shard.unwrap_or(Shard { index: 1, of: 1 });
         let keys = Keys::new();
         let cells = cells.into_iter().skip(index - 1).step_by(of);
