@@ -86,20 +86,26 @@ mod tests {
     use hotlink_fabric::spec::Capacities;
     use hotlink_fabric::traffic::Traffic;
 
-    fn per_node(name: &str) -> f64 {
-        let fabric = Source::open(name).unwrap().build(128).unwrap();
+    fn per_node(name: &str, nodes: u32) -> f64 {
+        let fabric = Source::open(name).unwrap().build(nodes).unwrap();
         let demand = Traffic::AllToAll.demand(fabric.nodes(), 0).unwrap();
         count(&fabric, &demand).unwrap().bounds(&fabric, Capacities::Measured, 1 << 20).bandwidth_per_node_mbps
     }
 
     #[test]
     fn a_failed_part_takes_bandwidth_and_is_named() {
-        let whole = per_node("ib-ndr-fat-tree2");
-        let cable = per_node("ib-ndr-fat-tree2+fail:leaf 0 -> spine 0 #1");
-        let two = per_node("ib-ndr-fat-tree2+fail:leaf 0 -> spine 0 #1+fail:leaf 0 -> spine 0 #1");
-        let switch = per_node("ib-ndr-fat-tree2+fail:spine 0");
+        let whole = per_node("ib-ndr-fat-tree2-2to1", 512);
+        let cable = per_node("ib-ndr-fat-tree2-2to1+fail:leaf 0 -> spine 0 #1", 512);
+        let two = per_node("ib-ndr-fat-tree2-2to1+fail:leaf 0 -> spine 0 #1+fail:leaf 0 -> spine 0 #1", 512);
+        let switch = per_node("ib-ndr-fat-tree2-2to1+fail:spine 0", 512);
         assert!(whole > cable && cable > two && two > 0.0, "{whole} {cable} {two}");
         assert!(switch < whole && switch > 0.0, "{switch}");
+    }
+
+    /// Leaves of a full tree send three quarters of their traffic up: a cable less is no bound yet.
+    #[test]
+    fn a_full_tree_spares_a_cable() {
+        assert_eq!(per_node("ib-ndr-fat-tree2", 128), per_node("ib-ndr-fat-tree2+fail:leaf 0 -> spine 0 #1", 128));
     }
 
     #[test]
