@@ -4,7 +4,7 @@ use crate::values::{Numbers, Size, Sizes, listed, named, technology, watching, w
 use hotlink_bench::Record;
 use hotlink_fabric::units::Time;
 use hotlink_study::inputs::Vary;
-use hotlink_study::options::{Ethernet, ZeroCopy};
+use hotlink_study::options::{CalcUnit, Ethernet, ZeroCopy};
 use hotlink_study::simulate::programs::Programs;
 use hotlink_study::simulate::request::{Benchmark, Choices, Network, Request, Shared, usual_size};
 use hotlink_study::sizes::SizesOrLaws;
@@ -263,12 +263,6 @@ impl Simulation {
         }
         let numbers = |given: &Option<Numbers>| given.as_ref().map(Numbers::list).transpose();
         let bytes = |given: &Option<Size>| given.as_ref().map(Size::bytes).transpose();
-        let unit = |name: &String| match name.as_str() {
-            "ps" => Ok(Time(1)),
-            "ns" => Ok(Time(1_000)),
-            "us" => Ok(Time(1_000_000)),
-            other => Err(wrong("calc_unit", &format!("`{other}`: must be ps, ns or us"))),
-        };
         Ok(Choices {
             algorithm: self.algorithm.clone(),
             messages: self.messages,
@@ -311,7 +305,7 @@ impl Simulation {
             generate: self.generate.clone(),
             repeat: self.repeat,
             file: self.file.clone(),
-            calc_unit: self.calc_unit.as_ref().map(unit).transpose()?,
+            calc_unit: one::<CalcUnit>("calc_unit", &self.calc_unit)?.map(Time::from),
             loggp: self.loggp.clone(),
         })
     }

@@ -15,7 +15,7 @@ use hotlink_sim::qsnet::{self, Algorithm, Collective, Elan};
 use hotlink_sim::{Plan, Settings};
 use hotlink_study::Error;
 use hotlink_study::ask::Method;
-use hotlink_study::simulate::distribution::{quantile, share_under};
+use hotlink_study::simulate::distribution::{ascending_us, quantile, share_under};
 use rayon::prelude::*;
 
 /// P01's cluster.
@@ -80,12 +80,7 @@ fn run(spec: &FabricSpec, what: Collective) -> Result<Times, String> {
     let settings = elan.settings(&Settings::of(spec));
     let plan = Plan::new(&fabric, &settings).map_err(|error| error.to_string())?;
     let outcome = qsnet::run(&plan, &settings, elan, &what).map_err(|error| error.to_string())?;
-    let sorted = |times: &[Time]| {
-        let mut us: Vec<f64> = times.iter().map(|time| time.us()).collect();
-        us.sort_by(f64::total_cmp);
-        us
-    };
-    Ok(Times { latency: sorted(&outcome.latencies), synchronised: sorted(&outcome.synchronised) })
+    Ok(Times { latency: ascending_us(&outcome.latencies), synchronised: ascending_us(&outcome.synchronised) })
 }
 
 /// The rows of one claim; none where it is not known.

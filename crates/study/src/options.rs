@@ -5,6 +5,7 @@ use hotlink_bench::is::Class;
 use hotlink_bench::{Calls, Direction, Spinning};
 use hotlink_fabric::routing;
 use hotlink_fabric::spec::{Capacities, RoutingSpec};
+use hotlink_fabric::units::Time;
 use hotlink_message::Policy;
 use hotlink_sim::flow::{Congestion, Detours};
 
@@ -15,6 +16,28 @@ crate::words! {
         Theoretical = "theoretical",
         /// The measured saturation rate where there is one, else theoretical.
         Measured = "measured",
+    }
+}
+
+crate::words! {
+    /// What one unit of computation in a schedule stands for, where its form does not say.
+    pub enum CalcUnit {
+        /// Picoseconds.
+        Ps = "ps",
+        /// Nanoseconds, as in GOAL.
+        Ns = "ns",
+        /// Microseconds.
+        Us = "us",
+    }
+}
+
+impl From<CalcUnit> for Time {
+    fn from(unit: CalcUnit) -> Time {
+        match unit {
+            CalcUnit::Ps => Time(1),
+            CalcUnit::Ns => Time(1_000),
+            CalcUnit::Us => Time(1_000_000),
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use hotlink_study::Watch;
 use hotlink_study::bound::pattern::Pattern;
 use hotlink_study::options::{Ethernet, Rates};
 use hotlink_study::simulate::cell::with_run;
-use hotlink_study::simulate::{faults, limiter};
+use hotlink_study::simulate::{distribution, faults, limiter};
 use hotlink_study::transports::Control;
 use std::collections::BTreeMap;
 
@@ -131,12 +131,7 @@ pub fn run(
     let wall_s = watch.seconds() - start;
     let replayed = replayed.map_err(|error| match error {
         ReplayError::Stuck(stuck) => Failed::Stuck(stuck),
-        ReplayError::Lost { messages, unreachable } => {
-            let cut = unreachable.first().map_or(String::new(), |(from, to)| format!(", such as node {from} to {to}"));
-            let what = format!("{messages} messages are lost for good{cut}: what fails must come back, or leave a way");
-            Failed::Other(format!("{}: {what}", fabric.spec.name))
-        }
-        ReplayError::Network(error) => Failed::Other(format!("{}: {error}", fabric.spec.name)),
+        other => Failed::Other(format!("{}: {other}", fabric.spec.name)),
     })?;
     let least = least(fabric, (schedule, places), &settings, network, &replayed).map_err(Failed::Other)?;
     let record = record(&plan, schedule, &settings, network, &replayed, &least).with("wall_s", wall_s);
@@ -202,12 +197,7 @@ fn record(
     replayed: &Replayed,
     least: &Least,
 ) -> Record {
-    let mut finish = replayed.finish.clone();
-    finish.sort_unstable();
-    let (latency, many) = (replayed.run.elapsed, finish.len().max(1));
-    // Nearest rank: the smallest value that at least this share does not exceed.
-    let at = |share: f64| finish.get(((share * many as f64).ceil() as usize).clamp(1, many) - 1);
-    let quantile = |share: f64| at(share).map_or(0.0, |time| time.us());
+    let latency = replayed.run.elapsed;
     let mut record = Record::new()
         .with("fabric", plan.fabric.spec.name.as_str())
         .with("method", "packet")
@@ -223,14 +213,7 @@ fn record(
     if network.eager_max != u64::MAX {
         record.set("S_B", network.eager_max);
     }
-    let record = record
-        .with("latency_us", latency.us())
-        .with("n", finish.len())
-        .with("min", quantile(0.0))
-        .with("median", quantile(0.5))
-        .with("p99", quantile(0.99))
-        .with("max", quantile(1.0))
-        .with("statistic_of", "the time at which each rank ends")
+    let record = distribution::with_ends(record.with("latency_us", latency.us()), &replayed.finish)
         .with("operations", schedule.ops().len())
         .with("messages", replayed.messages)
         .with("bytes", replayed.bytes)

@@ -3,6 +3,7 @@
 use super::run::{RECORDED, told, with_library};
 use crate::{Failure, output::Output};
 use hotlink_real::{Job, cores};
+use hotlink_results::{can_write, write_whole};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -39,6 +40,7 @@ fn part(out: &Path, rank: Option<u32>) -> PathBuf {
 /// What it prints is the program's own.
 pub(crate) fn run(args: &Args, _output: &mut Output) -> Result<(), Failure> {
     let of = |path: &Path, error: std::io::Error| Failure::Input(format!("{}: {error}", path.display()));
+    can_write("--out", &args.out)?;
     let whole = std::path::absolute(&args.out).map_err(|error| of(&args.out, error))?;
     let mut variables = with_library(args.library.as_deref())?;
     variables.push(("HOTLINK_RECORD".to_owned(), part(&whole, None).into()));
@@ -64,5 +66,5 @@ pub(crate) fn run(args: &Args, _output: &mut Output) -> Result<(), Failure> {
     if let Some(rank) = missing {
         return Err(Failure::Check(format!("rank {rank} never called MPI_Finalize: there is nothing to record")));
     }
-    std::fs::write(&whole, text).map_err(|error| of(&whole, error))
+    Ok(write_whole("--out", &whole, &text)?)
 }

@@ -13,6 +13,7 @@ use crate::plan::{NONE, Plan, RouteBuffer, UNLIMITED};
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_schedule::{Kind, Matching, Op, Schedule, Stuck};
 use std::collections::HashMap;
+use std::fmt;
 
 /// What runs, and where.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +69,24 @@ pub enum ReplayError {
     /// The network failed.
     Network(SimError),
 }
+
+impl fmt::Display for ReplayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReplayError::Stuck(stuck) => stuck.fmt(f),
+            ReplayError::Lost { messages, unreachable } => {
+                write!(f, "{messages} messages are lost for good")?;
+                if let Some((from, to)) = unreachable.first() {
+                    write!(f, ", such as node {from} to {to}")?;
+                }
+                f.write_str(": what fails must come back, or leave another path")
+            }
+            ReplayError::Network(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ReplayError {}
 
 impl From<SimError> for ReplayError {
     fn from(error: SimError) -> ReplayError {

@@ -1,5 +1,6 @@
 //! Barriers on dedicated barrier networks, event by event.
 
+use super::distribution;
 use crate::bound::network;
 use crate::inputs::{self, Vary};
 use crate::{Error, Source, Watch};
@@ -110,11 +111,8 @@ fn simulated(what: Barriers, name: &str, spec: &BarrierSpec, nodes: u32, watch: 
         watch.step();
     }
     let wall_s = watch.seconds() - start;
-    latencies.sort_unstable();
-    let quantile = |share: f64| {
-        let at = (share * latencies.len() as f64).ceil() as usize;
-        latencies[at.clamp(1, latencies.len()) - 1].us()
-    };
+    let sorted = distribution::ascending_us(&latencies);
+    let quantile = |share: f64| distribution::quantile(&sorted, share);
     let mean_ps = latencies.iter().map(|latency| latency.0 as f64).sum::<f64>();
     let formula = spec.latency(nodes, what.partition).map_err(|error| error.to_string())?;
     let median = quantile(0.5);

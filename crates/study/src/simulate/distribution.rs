@@ -1,9 +1,29 @@
 //! What a record tells of many samples of one latency.
 
 use hotlink_bench::{Record, Summary};
+use hotlink_fabric::units::Time;
 
 /// The time that P01 counts barriers under load by, in microseconds.
 const SHORT_US: f64 = 20.0;
+
+/// Times in microseconds, ascending.
+pub fn ascending_us(times: &[Time]) -> Vec<f64> {
+    let mut sorted = times.to_vec();
+    sorted.sort_unstable();
+    sorted.into_iter().map(Time::us).collect()
+}
+
+/// The record with count, median, p99 and both ends of the times at which ranks end.
+pub fn with_ends(record: Record, finish: &[Time]) -> Record {
+    let sorted = ascending_us(finish);
+    record
+        .with("n", sorted.len())
+        .with("min", quantile(&sorted, 0.0))
+        .with("median", quantile(&sorted, 0.5))
+        .with("p99", quantile(&sorted, 0.99))
+        .with("max", quantile(&sorted, 1.0))
+        .with("statistic_of", "the time at which each rank ends")
+}
 
 /// The value below or at which `share` of the ascending `sorted` lie.
 pub fn quantile(sorted: &[f64], share: f64) -> f64 {

@@ -1,7 +1,7 @@
 //! A schedule on a machine of the LogGP family.
 
-use super::limiter;
 use super::loggp::recorded;
+use super::{distribution, limiter};
 use crate::{Error, Source, Watch};
 use hotlink_bench::Record;
 use hotlink_bench::Step;
@@ -130,10 +130,6 @@ pub fn simulated(
 }
 
 fn record(name: &str, machine: &LogGops, outcome: &Outcome) -> Record {
-    let mut finish = outcome.finish.clone();
-    finish.sort_unstable();
-    // Nearest rank: the smallest value that at least this share does not exceed.
-    let quantile = |share: f64| finish[((share * finish.len() as f64).ceil() as usize).clamp(1, finish.len()) - 1].us();
     let (latency, bound) = (outcome.latency(), outcome.bound);
     let efficiency = if latency.0 == 0 { 1.0 } else { bound.0 as f64 / latency.0 as f64 };
     let mut record = Record::new()
@@ -141,7 +137,7 @@ fn record(name: &str, machine: &LogGops, outcome: &Outcome) -> Record {
         .with("benchmark", "goal")
         .with("method", "loggp")
         .with("schedule", name)
-        .with("ranks", finish.len())
+        .with("ranks", outcome.finish.len())
         .with("L_us", machine.latency.us())
         .with("o_us", machine.overhead.us())
         .with("g_us", machine.gap.us())
@@ -150,13 +146,7 @@ fn record(name: &str, machine: &LogGops, outcome: &Outcome) -> Record {
     if machine.eager_max != u64::MAX {
         record.set("S_B", machine.eager_max);
     }
-    let record = record
-        .with("latency_us", latency.us())
-        .with("n", finish.len())
-        .with("min", quantile(0.0))
-        .with("median", quantile(0.5))
-        .with("p99", quantile(0.99))
-        .with("max", quantile(1.0))
+    let record = distribution::with_ends(record.with("latency_us", latency.us()), &outcome.finish)
         .with("operations", outcome.operations)
         .with("messages", outcome.messages)
         .with("bytes", outcome.bytes)

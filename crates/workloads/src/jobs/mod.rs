@@ -20,7 +20,6 @@ use crate::replay::Network;
 use hotlink_bench::Record;
 use hotlink_fabric::routing::Paths;
 use hotlink_fabric::spec::FabricSpec;
-use hotlink_fabric::units::Time;
 use hotlink_study::inputs::{self, Vary};
 use hotlink_study::options::{Ethernet, Rates};
 use hotlink_study::{Error, Source, Watch};
@@ -160,10 +159,4 @@ impl Job {
     fn is_traffic(&self) -> bool {
         matches!(self.work, Work::Traffic { .. })
     }
-}
-
-/// The value that at least this share of the sorted times does not exceed.
-fn quantile(sorted: &[Time], share: f64) -> Time {
-    let at = ((share * sorted.len() as f64).ceil() as usize).clamp(1, sorted.len().max(1)) - 1;
-    sorted.get(at).copied().unwrap_or(Time::ZERO)
 }

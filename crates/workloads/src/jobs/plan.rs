@@ -11,6 +11,7 @@ use hotlink_schedule::Options;
 use hotlink_sim::Settings;
 use hotlink_study::Error;
 use hotlink_study::model;
+use hotlink_study::options::CalcUnit;
 use hotlink_study::simulate::faults;
 use hotlink_study::values::Size;
 use serde::Deserialize;
@@ -162,8 +163,7 @@ impl Plan {
     pub fn read(file: &str) -> Result<Plan, Error> {
         let text = hotlink_fabric::input::text(file);
         let text = text.map_err(|error| Error::Input(format!("{file}: cannot be read: {error}")))?;
-        Plan::parse(file, &text)
-            .map_err(|mistakes| Error::Input(mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n")))
+        Ok(Plan::parse(file, &text)?)
     }
 
     /// The plan `text`, called `file` in messages.
@@ -376,7 +376,7 @@ impl Reader<'_> {
                 let flops = self.within(entry.flops.as_ref(), &key("flops"), f64::MIN_POSITIVE..=f64::MAX);
                 let groups = entry.groups.as_ref().map(|groups| beside(self.file, groups.get_ref()).into());
                 let options = Options { bytes: size.map(|size| size.0), flops, groups, ..Options::default() };
-                let calc_unit = self.calc_unit(entry.calc_unit.as_ref(), &key("calc_unit"))?;
+                let calc_unit = self.parsed(entry.calc_unit.as_ref(), &key("calc_unit")).unwrap_or(CalcUnit::Ns).into();
                 let path = beside(self.file, entry.schedule.as_ref()?.get_ref());
                 Some(Work::Schedule { path, options, calc_unit })
             }
@@ -399,19 +399,6 @@ impl Reader<'_> {
                 }
                 let load = self.within(entry.load.as_ref(), &key("load"), 0.001..=10.0);
                 Some(Work::Traffic { traffic: traffic?, bytes: size?.0, load: load? })
-            }
-        }
-    }
-
-    fn calc_unit(&mut self, unit: Option<&Spanned<String>>, key: &str) -> Option<Time> {
-        let Some(unit) = unit else { return Some(Time(1_000)) };
-        match unit.get_ref().as_str() {
-            "ps" => Some(Time(1)),
-            "ns" => Some(Time(1_000)),
-            "us" => Some(Time(1_000_000)),
-            other => {
-                self.wrong(unit.span(), key, format!("is {other:?}"), "ps, ns, us");
-                None
             }
         }
     }

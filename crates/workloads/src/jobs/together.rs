@@ -3,7 +3,7 @@
 use super::plan::{Plan, Repeat};
 use super::shared::{Hot, Loads};
 use super::work::Placed;
-use super::{ALL, Setting, place, quantile};
+use super::{ALL, Setting, place};
 use crate::replay::{self, Least};
 use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
@@ -14,6 +14,7 @@ use hotlink_schedule::{Kind, Schedule, beside, repeated};
 use hotlink_sim::workload::{self, Replay, ReplayError, Replayed};
 use hotlink_sim::{Plan as Packets, Settings};
 use hotlink_study::simulate::cell::with_run;
+use hotlink_study::simulate::distribution::{ascending_us, quantile};
 use hotlink_study::simulate::limiter;
 use hotlink_study::{Error, Watch};
 
@@ -38,8 +39,8 @@ struct Whole<'p> {
 #[derive(Clone, Copy)]
 struct Outcome {
     latency: Time,
-    median: Time,
-    p99: Time,
+    message_median_us: f64,
+    message_p99_us: f64,
 }
 
 impl<'a> Stage<'a> {
@@ -125,17 +126,9 @@ impl<'a> Stage<'a> {
     }
 
     fn failed(&self, jobs: &[&Whole<'_>], error: ReplayError) -> Error {
-        let what = match error {
-            ReplayError::Stuck(stuck) => stuck.to_string(),
-            ReplayError::Network(error) => error.to_string(),
-            ReplayError::Lost { messages, unreachable } => {
-                let first = unreachable.first().map_or(String::new(), |(from, to)| format!(" (node {from} to {to})"));
-                format!("{messages} messages are lost for good{first}: what fails must come back, or leave a way")
-            }
-        };
         match jobs {
-            [one] => self.plan.wrong(one.placed.job, "", what),
-            _ => Error::Input(format!("{}: all jobs together: {what}", self.plan.file)),
+            [one] => self.plan.wrong(one.placed.job, "", error.to_string()),
+            _ => Error::Input(format!("{}: all jobs together: {error}", self.plan.file)),
         }
     }
 
@@ -181,10 +174,10 @@ impl<'a> Stage<'a> {
             .with("slowdown", ratio(beside.latency, alone.latency))
             .with("bandwidth_MBps", rate(beside.latency))
             .with("alone_bandwidth_MBps", rate(alone.latency))
-            .with("message_median_us", beside.median.us())
-            .with("message_p99_us", beside.p99.us())
-            .with("alone_message_median_us", alone.median.us())
-            .with("alone_message_p99_us", alone.p99.us())
+            .with("message_median_us", beside.message_median_us)
+            .with("message_p99_us", beside.message_p99_us)
+            .with("alone_message_median_us", alone.message_median_us)
+            .with("alone_message_p99_us", alone.message_p99_us)
             .with("bound_latency_us", least.time.us())
             .with("efficiency", ratio(least.time, beside.latency))
             .with("alone_efficiency", ratio(least.time, alone.latency))
@@ -269,11 +262,11 @@ fn outcomes(jobs: &[&Whole<'_>], schedule: &Schedule, ran: &Replayed) -> Vec<Out
         let ops = op..op + job.schedule.ops().len();
         (rank, op) = (rank + ends.len(), ops.end);
         let sends = ops.filter(|&op| schedule.ops()[op].kind == Kind::Send);
-        let mut took: Vec<Time> = sends.map(|op| ran.took[op]).collect();
-        took.sort_unstable();
+        let took = ascending_us(&sends.map(|op| ran.took[op]).collect::<Vec<_>>());
         let end = ends.iter().copied().max().unwrap_or(Time::ZERO);
         let latency = Time(end.0.saturating_sub(job.placed.job.start.0));
-        Outcome { latency, median: quantile(&took, 0.5), p99: quantile(&took, 0.99) }
+        let [message_median_us, message_p99_us] = [0.5, 0.99].map(|share| quantile(&took, share));
+        Outcome { latency, message_median_us, message_p99_us }
     });
     each.collect()
 }

@@ -4,6 +4,7 @@ use crate::Failure;
 use crate::output::{Format, Output};
 use hotlink_bench::{Record, Seen};
 use hotlink_real::{Job, JobEnd, stay_on};
+use hotlink_results::{can_write, write_whole};
 use hotlink_seats::{Office, Spent};
 use hotlink_study::{recorded_on_fabric, text::figure, timeline};
 use std::cell::RefCell;
@@ -120,16 +121,20 @@ fn starting(job: Job, office: &Office) -> Running {
 
 /// Runs the job on a simulated fabric and tells of it. Gives the job's end if that is what is to be told.
 pub(super) fn run(job: Job, fabric: &str, also: &Also, output: &mut Output) -> Result<Option<JobEnd>, Failure> {
+    // An hour's run is not lost to a wrong path.
+    for (option, path) in [("--trace", &also.trace), ("--matrix", &also.matrix)] {
+        path.iter().try_for_each(|path| can_write(option, path))?;
+    }
     let told = match on_fabric(job, fabric, also.compute(), also.trace.is_some())? {
         Ended::Ran(told) => told,
         Ended::Failed(end) => return Ok(Some(end)),
     };
     if let Some(path) = &also.trace {
         let name = format!("{} on {fabric}", told.record.text("program").unwrap_or_default());
-        write(path, &timeline::chrome(&[(name, told.seen)]))?;
+        write_whole("--trace", path, &timeline::chrome(&[(name, told.seen)]))?;
     }
     if let Some(path) = &also.matrix {
-        write(path, &matrix(&told.office))?;
+        write_whole("--matrix", path, &matrix(&told.office))?;
     }
     match output.format() {
         Format::Table => eprint!("{}", report(&told.record)),
@@ -166,10 +171,6 @@ fn computing(word: &str, ranks: u32) -> Result<Option<(String, OsString)>, Failu
         }
     };
     Ok(Some(("HOTLINK_COMPUTE".to_owned(), value)))
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
 }
 
 fn matrix(office: &Office) -> String {

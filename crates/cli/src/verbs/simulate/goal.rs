@@ -1,12 +1,13 @@
 //! `hotlink simulate goal`: a schedule on a machine of the LogGP family, or on a fabric's packet network.
 
 use crate::progress::Stopwatch;
+use crate::words::word;
 use crate::{Failure, output::Output, values::Counts};
 use hotlink_bench::Step;
-use hotlink_fabric::units::Time;
 use hotlink_loggp::LogGops;
 use hotlink_results::write_with;
 use hotlink_study::Source;
+use hotlink_study::options::CalcUnit;
 use hotlink_study::simulate::goal::{Goal, Scheduled};
 use hotlink_study::simulate::loggp::is_calibrated;
 use std::path::PathBuf;
@@ -37,7 +38,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     network: NetworkArgs,
     /// What one unit of `calc` in FILE stands for (generated schedules count picoseconds).
-    #[arg(long, value_enum, default_value_t = CalcUnit::Ns)]
+    #[arg(long, value_name = "UNIT", value_parser = word::<CalcUnit>(), default_value_t = CalcUnit::Ns)]
     calc_unit: CalcUnit,
     /// Collectives instead of a file, one after the other: OPERATION:ALGORITHM[:SIZE[:SEGMENT]]. Recorded from the
     /// message stack, running on the machine.
@@ -54,13 +55,6 @@ pub(crate) struct Args {
     write: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum CalcUnit {
-    Ps,
-    Ns,
-    Us,
-}
-
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Method {
     /// The fabric as a LogGP machine.
@@ -69,23 +63,13 @@ enum Method {
     Packet,
 }
 
-impl CalcUnit {
-    fn time(self) -> Time {
-        match self {
-            CalcUnit::Ps => Time(1),
-            CalcUnit::Ns => Time(1_000),
-            CalcUnit::Us => Time(1_000_000),
-        }
-    }
-}
-
 impl Args {
     /// The schedule and its machine, and the machine's fabric.
     fn goal(&self) -> Result<(Goal, String), Failure> {
         let schedule = match &self.file {
             Some(file) => Scheduled::File {
                 file: file.display().to_string(),
-                calc_unit: self.calc_unit.time(),
+                calc_unit: self.calc_unit.into(),
                 options: Default::default(),
             },
             None => Scheduled::Generated { steps: self.generate.clone(), repeat: self.repeat },
@@ -122,7 +106,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
                 "is recorded on a LogGP machine: --loggp and --write FILE, then `simulate goal FILE` with --fabric";
             return Err(input(format!("--generate: {what}")));
         };
-        let scheduled = args.network.scheduled(&file.display().to_string(), args.calc_unit.time())?;
+        let scheduled = args.network.scheduled(&file.display().to_string(), args.calc_unit.into())?;
         return on_packets(&scheduled, "goal", &[fabric], output);
     }
     let (goal, fabric) = args.goal()?;
