@@ -60,6 +60,37 @@ fn the_users_of_a_link_make_up_its_load() {
     }
 }
 
+/// On small networks all users of a link are named, so that its load can be added up from them. Every third link.
+#[test]
+fn all_users_of_a_small_network_s_links_make_up_their_loads() {
+    let networks = [
+        ("ib-ndr-fat-tree2:radix=8", 16),
+        ("sci-torus2d", 16),
+        ("k98-t3d", 16),
+        ("slingshot-dragonfly", 16),
+        ("myrinet-clos64", 20),
+        ("ib-qdr-hyperx", 16),
+        ("sci-ring", 8),
+    ];
+    for (fabric, nodes) in networks {
+        for paths in ["packet", "flow", "destination"] {
+            let seen = ask(json!({ "view": "fabric", "fabric": fabric, "nodes": nodes, "paths": paths }));
+            let question =
+                json!({ "verb": "analyze", "fabric": fabric, "nodes": nodes, "paths": paths, "method": "load" });
+            let each = ask(question)["records"][0]["bandwidth_per_node_MBps"].as_f64().unwrap() * 1e6;
+            for number in (0..seen["links"].as_u64().unwrap()).step_by(3) {
+                let question =
+                    json!({ "view": "link", "link": number, "fabric": fabric, "nodes": nodes, "paths": paths });
+                let link = ask(question);
+                let users = link["users"].as_array().unwrap();
+                let all: f64 = users.iter().map(|user| user["share"].as_f64().unwrap()).sum();
+                let (load, told) = (all * each / f64::from(nodes - 1), link["load_Bps"].as_f64().unwrap());
+                assert!((load - told).abs() <= 1e-9 * each, "{fabric} {paths} {}: {load} {told}", link["from"]);
+            }
+        }
+    }
+}
+
 #[test]
 fn routes_lead_from_one_node_to_the_other() {
     let pair = view(json!({ "view": "pair", "from": 0, "to": 255, "paths": "packet" }));

@@ -15,8 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Users that are named.
 const NAMED: usize = 100;
-/// Most pairs of nodes whose own paths are followed.
-const MOST_PAIRS: u64 = 1 << 24;
+/// Most paths that are followed.
+const MOST_TRIPS: u64 = 1 << 24;
 
 about_traffic! {
     /// One link.
@@ -60,24 +60,13 @@ struct Users {
 impl Users {
     fn of(seen: &Seen, channel: Channel) -> Result<Users, Error> {
         let (fabric, demand) = (seen.fabric(), &seen.counted.demand);
-        let pairs = u64::from(demand.nodes) * u64::from(demand.nodes);
         let mut walk = Walk::new(seen, channel);
         if fabric.routing.is_valiant() {
             return Err(Error::Input("link: users are not known where packets go by random groups".to_owned()));
         }
-        if demand.all_pairs > 0.0 && !walk.is_by_home() && pairs > MOST_PAIRS {
-            return Err(Error::Input(format!(
-                "link: {pairs} pairs of nodes, each with its own path: at most {MOST_PAIRS}"
-            )));
-        }
         let mut users = Users::default();
         if demand.all_pairs > 0.0 {
-            match walk.is_by_home() {
-                true => users.add_by_home(&mut walk),
-                false => fabric.network.node_iter().for_each(|to| {
-                    fabric.network.node_iter().for_each(|from| users.add(&mut walk, from, to));
-                }),
-            }
+            users.add_all_pairs(&mut walk)?;
         }
         demand.flows.iter().for_each(|flow| users.add(&mut walk, flow.source, flow.destination));
         users.alternatives = walk.offered;
@@ -98,21 +87,66 @@ impl Users {
         }
     }
 
-    /// Between two switches all nodes of one home share routes to all of another.
-    fn add_by_home(&mut self, walk: &mut Walk<'_>) {
-        let attachment = &walk.seen.fabric().attachment;
-        for to in 0..attachment.homes.len() {
-            for from in (0..attachment.homes.len()).filter(|&from| from != to) {
-                let (sources, destinations) = (attachment.nodes_of(from), attachment.nodes_of(to));
-                let share = walk.share(sources[0], destinations[0]);
-                if share > 0.0 {
-                    self.total += (sources.len() * destinations.len()) as u64;
-                    let pairs = sources.iter().flat_map(|&from| destinations.iter().map(move |&to| (from, to)));
-                    pairs.take(NAMED).for_each(|(from, to)| self.name(from, to, share));
-                }
+    fn add_all_pairs(&mut self, walk: &mut Walk<'_>) -> Result<(), Error> {
+        let fabric = walk.seen.fabric();
+        let (network, attachment) = (&fabric.network, &fabric.attachment);
+        // The only link of a node carries what that node sends, or gets.
+        let alone = |end| network.node_iter().find(|node| node.vertex() == end && attachment.has_home(*node));
+        if let Some(from) = alone(network.from(walk.channel)) {
+            network.node_iter().for_each(|to| self.add(walk, from, to));
+            return Ok(());
+        }
+        if let Some(to) = alone(network.to(walk.channel)) {
+            network.node_iter().for_each(|from| self.add(walk, from, to));
+            return Ok(());
+        }
+        let homes = 0..attachment.homes.len();
+        let sharing = walk.sharing();
+        let sources: Vec<&[Node]> = match sharing {
+            Sharing::None => attachment.members.chunks(1).collect(),
+            _ => homes.clone().map(|home| attachment.nodes_of(home)).collect(),
+        };
+        let destinations: Vec<&[Node]> = match sharing {
+            Sharing::Homes => homes.map(|home| attachment.nodes_of(home)).collect(),
+            _ => attachment.members.chunks(1).collect(),
+        };
+        let trips = sources.len() as u64 * destinations.len() as u64;
+        if trips > MOST_TRIPS {
+            return Err(Error::Input(format!("link: {trips} paths lead to it: at most {MOST_TRIPS} are followed")));
+        }
+        for to in destinations {
+            if walk.leads(to[0]) {
+                sources.iter().for_each(|from| self.add_group(walk, from, to));
             }
         }
+        Ok(())
     }
+
+    /// Pairs that share their routes between switches. What stays at one home crosses no link between two.
+    fn add_group(&mut self, walk: &mut Walk<'_>, from: &[Node], to: &[Node]) {
+        let group = &walk.seen.fabric().attachment.group;
+        let [one, other] = [from[0], to[0]];
+        if group[one.0 as usize] == group[other.0 as usize] {
+            return;
+        }
+        let share = walk.share(one, other);
+        if share > 0.0 {
+            self.total += (from.len() * to.len()) as u64;
+            let pairs = from.iter().flat_map(|&from| to.iter().map(move |&to| (from, to)));
+            pairs.take(NAMED).for_each(|(from, to)| self.name(from, to, share));
+        }
+    }
+}
+
+/// Which pairs of nodes share their routes between switches.
+#[derive(Clone, Copy, PartialEq)]
+enum Sharing {
+    /// All of two homes.
+    Homes,
+    /// All of a home to one destination: the next link depends on the switch and the destination.
+    Sources,
+    /// Each has its own.
+    None,
 }
 
 /// Follows messages towards a link.
@@ -138,13 +172,36 @@ impl<'a> Walk<'a> {
         self.paths.is_static() && self.seen.fabric().offers_choices()
     }
 
-    /// Whether pairs of the same two homes share their routes.
-    fn is_by_home(&self) -> bool {
+    fn sharing(&self) -> Sharing {
+        let routing = &self.seen.fabric().routing;
+        match (routing.explicit(), routing) {
+            (Some(_), _) => Sharing::None,
+            (None, Routing::Tables(_)) => Sharing::Sources,
+            _ if !self.is_static() => Sharing::Homes,
+            _ if self.paths == Paths::Destination => Sharing::Sources,
+            _ => Sharing::None,
+        }
+    }
+
+    /// Whether any packet to this destination that came to the link's beginning could go on over it.
+    fn leads(&self, to: Node) -> bool {
         let fabric = self.seen.fabric();
-        let network = &fabric.network;
-        let joins_node = [network.from(self.channel), network.to(self.channel)].iter().any(|&end| network.is_node(end));
-        let is_own = matches!(fabric.routing, Routing::Tables(_)) || fabric.routing.explicit().is_some();
-        !self.is_static() && !joins_node && !is_own
+        let at = fabric.network.from(self.channel);
+        if fabric.routing.explicit().is_some() || fabric.network.is_node(at) {
+            return true;
+        }
+        let ways = fabric.ways(Trip::new(to, to));
+        let mut hops = Vec::new();
+        (0..fabric.routing.phases()).any(|phase| {
+            ways.hops(State { at, phase }, &mut hops);
+            match self.paths {
+                Paths::Destination if self.is_static() => {
+                    let place = Draw::of_pair(self.paths, 0, to, to).pick(&fabric.network, fabric.tables(), &hops);
+                    place.is_some_and(|place| hops[place].channel == self.channel)
+                }
+                _ => hops.iter().any(|hop| hop.channel == self.channel),
+            }
+        })
     }
 
     /// Share of the pair's messages that cross the link.
