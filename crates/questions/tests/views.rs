@@ -47,6 +47,13 @@ fn the_matrix_and_the_list_hold_the_hot_link() {
 }
 
 #[test]
+fn the_list_of_a_full_tree_has_links_between_switches() {
+    let fabric = ask(json!({ "view": "fabric", "fabric": "ib-ndr-fat-tree2", "nodes": 512 }));
+    let up = uplink(&fabric);
+    assert!(fabric["hot"][0]["share"].as_f64() > up["share"].as_f64());
+}
+
+#[test]
 fn the_users_of_a_link_make_up_its_load() {
     for paths in ["packet", "flow", "destination"] {
         let up = uplink(&view(json!({ "view": "fabric", "paths": paths })));

@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 
 /// Links that are listed.
 const HOT: usize = 200;
+/// Links of hosts among them: they are alike, and in a full tree all of them are fuller than any link between switches.
+const HOT_OF_HOSTS: usize = 20;
 
 about_traffic! {
     /// The fabric group by group.
@@ -22,7 +24,7 @@ about_traffic! {
 }
 
 impl FabricView {
-    /// Groups, the matrix of the fullest links between them, and the fullest links of all.
+    /// Groups, the matrix of the fullest links between them, and the fullest links (some of them of hosts).
     ///
     /// # Errors
     /// As `analyze`; several sizes.
@@ -39,6 +41,11 @@ impl FabricView {
         }
         let mut hot: Vec<Channel> = seen.channels().collect();
         hot.sort_by(|a, b| shares[b.0 as usize].total_cmp(&shares[a.0 as usize]).then(a.cmp(b)));
+        let of_host = |c: Channel| network.is_node(network.from(c)) || network.is_node(network.to(c));
+        let mut hosts = 0..HOT_OF_HOSTS;
+        hot.retain(|&channel| {
+            network.vertices() == network.nodes as usize || !of_host(channel) || hosts.next().is_some()
+        });
         hot.truncate(HOT);
         let group = |group: &super::groups::Group| json!({ "name": group.name, "hosts": group.hosts, "switches": group.switches });
         Ok(json!({
