@@ -1,5 +1,5 @@
 //! A strided block from one process to another: `cargo run -p hotlink-real --example strided`. The same program runs on
-//! a simulated torus: `cargo run -p hotlink-sim --example strided`.
+//! a simulated torus: `cargo run -p hotlink-sim --example strided_torus`.
 
 #[path = "../../message/examples/strided/program.rs"]
 mod program;

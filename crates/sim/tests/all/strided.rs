@@ -1,7 +1,7 @@
 //! The example of a strided block, on a simulated torus.
 
 #[allow(dead_code, reason = "the example's own main")]
-#[path = "../../examples/strided.rs"]
+#[path = "../../examples/strided_torus.rs"]
 mod example;
 
 #[test]

@@ -1,4 +1,4 @@
-//! A strided block across a simulated SCI torus: `cargo run -p hotlink-sim --example strided`. The same program runs
+//! A strided block across a simulated SCI torus: `cargo run -p hotlink-sim --example strided_torus`. The same program runs
 //! between two processes: `cargo run -p hotlink-real --example strided`.
 
 #[path = "../../message/examples/strided/program.rs"]
