@@ -47,6 +47,7 @@ pub fn findings(series: &[Series], limits: &Thresholds, distance: f64) -> Vec<Fi
         let low = Culprits::of(&units, |unit| unit.is_low, |unit| unit.large.is_some());
         let slow = Culprits::of(&units, |unit| unit.is_slow, |unit| unit.small.is_some());
         let late = Culprits::of(&units, |unit| unit.is_late, |unit| unit.steady.is_some());
+        let late = late.of_messages(&units, limits.least_late);
         found.extend(of_hosts(&units, [&low, &slow, &late]));
         found.extend(of_pairs(&units, [&low, &slow, &late]));
     }
@@ -240,6 +241,18 @@ impl Culprits {
     }
 }
 
+impl Culprits {
+    /// Those of which so many messages came late that chance explains them no longer.
+    fn of_messages(mut self, units: &[Unit], least: f64) -> Culprits {
+        let messages = |is_mine: &dyn Fn(&Unit) -> bool| -> f64 {
+            units.iter().filter(|unit| unit.is_late && is_mine(unit)).map(|unit| unit.late).sum()
+        };
+        self.hosts.retain(|host| messages(&|unit| unit.hosts.contains(host)) >= least);
+        self.rest.retain(|&at| messages(&|unit| unit.is_same_pair(&units[at])) >= least);
+        self
+    }
+}
+
 /// Of several values the middle; how one end does against the other.
 fn ratio(top: &[f64], under: &[f64]) -> Option<f64> {
     Some(median(top)? / median(under)?)
@@ -349,4 +362,37 @@ fn pair_finding(kind: &'static str, units: &[Unit], mine: &[&Unit], is_lone: boo
     finding.files = mine.iter().flat_map(|unit| unit.files.iter().cloned()).collect();
     finding.largest = mine.iter().find_map(|unit| unit.largest.clone());
     finding
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_pause_of_a_machine_is_no_late_pair() {
+        let unit = |hosts: [&str; 2], late: f64| Unit {
+            hosts: hosts.map(str::to_owned).to_vec(),
+            steady: Some(if late > 0.0 { 0.1 } else { 1.0 }),
+            is_late: late > 0.0,
+            late,
+            ..Unit::default()
+        };
+        let found = |units: &[Unit]| {
+            let late = Culprits::of(units, |unit| unit.is_late, |unit| unit.steady.is_some()).of_messages(units, 3.0);
+            (late.hosts.into_iter().collect::<Vec<_>>(), late.rest)
+        };
+        let sound = [unit(["b", "c"], 0.0), unit(["c", "d"], 0.0), unit(["d", "a"], 0.0)];
+        let with = |late: f64| sound.iter().cloned().chain([unit(["a", "b"], late)]).collect::<Vec<_>>();
+        // The 99th percentile of some fifty messages is one message.
+        assert_eq!(found(&with(1.0)), (vec![], vec![]));
+        assert_eq!(found(&with(3.0)), (vec![], vec![3]));
+        assert_eq!(found(&with(f64::INFINITY)), (vec![], vec![3]), "programs that do not say how many are believed");
+        // The way back counts with the way there; a host with all its pairs.
+        let both = |late: f64| with(late).into_iter().chain([unit(["b", "a"], late)]).collect::<Vec<_>>();
+        assert_eq!(found(&both(1.0)), (vec![], vec![]));
+        assert_eq!(found(&both(2.0)).1.len() + found(&both(2.0)).0.len(), 2);
+        let host = [("a", "b"), ("a", "c"), ("d", "a")].map(|(from, to)| unit([from, to], 1.0));
+        assert_eq!(found(&host), (vec!["a".to_owned()], vec![]));
+        assert_eq!(found(&host[..2]), (vec![], vec![]));
+    }
 }

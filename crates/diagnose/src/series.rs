@@ -38,6 +38,8 @@ pub struct Point {
     pub us: Option<f64>,
     /// The middle of the times over their 99th percentile.
     pub steadiness: Option<f64>,
+    /// Messages on which that percentile rests: a hundredth of all. `None` where the program does not say how many.
+    pub late: Option<f64>,
 }
 
 /// One benchmark of one file.
@@ -85,6 +87,12 @@ impl Series {
     /// How steady the times of short messages are: the middle over the 99th percentile.
     pub fn steady(&self, limits: &Thresholds) -> Option<f64> {
         median(&self.shorts(limits).filter_map(|point| point.steadiness).collect::<Vec<_>>())
+    }
+
+    /// Short messages that are known to come late where the times are not steady; infinite where their number is unknown.
+    pub fn late(&self, limits: &Thresholds) -> f64 {
+        let shorts = self.shorts(limits).filter(|point| point.steadiness.is_some());
+        shorts.map(|point| point.late.unwrap_or(f64::INFINITY)).sum()
     }
 }
 
@@ -141,7 +149,13 @@ pub fn numbers(results: &[Results], bounds: &mut Bounded) -> Result<Numbers, Err
                 let size = size_of(&record);
                 let new = || fresh(one, key.clone(), &record);
                 let series = series.entry(key.clone()).or_insert_with(new);
-                series.curve.push(Point { size, level, us: time_of(&record), steadiness: steadiness_of(&record) });
+                series.curve.push(Point {
+                    size,
+                    level,
+                    us: time_of(&record),
+                    steadiness: steadiness_of(&record),
+                    late: late_of(&record),
+                });
                 if size >= size_of(&series.largest) {
                     series.largest.clone_from(&record);
                 }
@@ -172,6 +186,10 @@ fn steadiness_of(record: &Record) -> Option<f64> {
     let of_times = record.text("statistic_of").is_none_or(|of| of == "latency_us");
     let (middle, late) = (record.number("latency_us")?, record.number("p99")?);
     (of_times && late >= middle && middle > 0.0).then(|| middle / late)
+}
+
+fn late_of(record: &Record) -> Option<f64> {
+    steadiness_of(record).and_then(|_| record.number("n")).map(|messages| (messages / 100.0).ceil())
 }
 
 fn key_of(record: &Record) -> String {

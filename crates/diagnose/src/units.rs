@@ -28,6 +28,8 @@ pub struct Unit {
     pub is_slow: bool,
     /// Whether a few of its short messages come much later than the others of it.
     pub is_late: bool,
+    /// How many such messages its runs hold, at least.
+    pub late: f64,
     /// The files.
     pub files: Vec<String>,
     /// A number of large messages.
@@ -107,6 +109,7 @@ struct Heard<'a> {
     large: Vec<Said>,
     small: Vec<Said>,
     steady: Vec<Said>,
+    late: f64,
     runs: Vec<&'a Series>,
 }
 
@@ -138,7 +141,9 @@ pub fn units(series: &[Series], limits: &Thresholds, distance: f64) -> Vec<Unit>
         }
         let steady = By { healthy: None, apart: limits.apart_steady, explained: 1.0 };
         for (one, (relative, is_bad)) in compared(&|one| one.steady(limits), steady) {
-            said.entry(one.hosts.clone()).or_default().steady.push((true, relative, is_bad));
+            let entry = said.entry(one.hosts.clone()).or_default();
+            entry.steady.push((true, relative, is_bad));
+            entry.late += if is_bad { one.late(limits) } else { 0.0 };
         }
     }
     let middle = |said: &[Said]| {
@@ -147,7 +152,7 @@ pub fn units(series: &[Series], limits: &Thresholds, distance: f64) -> Vec<Unit>
         let value = median(&mine.iter().map(|(_, value, _)| *value).collect::<Vec<_>>());
         (value, mine.iter().any(|(_, _, is_bad)| *is_bad))
     };
-    let one = |(hosts, Heard { large, small, steady, runs }): (Vec<String>, Heard<'_>)| {
+    let one = |(hosts, Heard { large, small, steady, late, runs }): (Vec<String>, Heard<'_>)| {
         let rounds: Vec<f64> = large.iter().filter(|(is_stream, ..)| !is_stream).map(|(_, value, _)| *value).collect();
         let ((large, is_low), (small, is_slow), (steady, is_late)) = (middle(&large), middle(&small), middle(&steady));
         let streams = || runs.iter().filter(|one| one.is_stream && !one.is_both);
@@ -161,6 +166,7 @@ pub fn units(series: &[Series], limits: &Thresholds, distance: f64) -> Vec<Unit>
             is_low,
             is_slow,
             is_late,
+            late,
             files: runs.iter().map(|one| one.file.clone()).collect::<BTreeSet<_>>().into_iter().collect(),
             largest: streams().next().or(runs.first()).map(|one| one.largest.clone()),
         }
