@@ -41,6 +41,7 @@ pub struct Simulation {
     technology: Option<String>,
     ethernet: String,
     transport: Vec<String>,
+    connections: Option<String>,
     buffer: Option<Size>,
     ecn_low: Option<Size>,
     ecn_high: Option<Size>,
@@ -122,6 +123,7 @@ impl Default for Simulation {
             technology: None,
             ethernet: "pause".to_owned(),
             transport: Vec::new(),
+            connections: None,
             buffer: None,
             ecn_low: None,
             ecn_high: None,
@@ -235,7 +237,11 @@ impl Simulation {
             paths: self.paths.as_ref().map(|paths| named("paths", paths)).transpose()?.into_iter().collect(),
             technology: technology(self.technology.as_ref())?,
             ethernet,
-            controls: controls(&self.transport, ethernet, [&self.buffer, &self.ecn_low, &self.ecn_high])?,
+            controls: controls(
+                (&self.transport, self.connections.as_deref()),
+                ethernet,
+                [&self.buffer, &self.ecn_low, &self.ecn_high],
+            )?,
             links: self.links,
         };
         Ok(Request {
@@ -327,13 +333,18 @@ impl Simulation {
 
 /// What controls flows, one for each transport.
 fn controls(
-    transports: &[String],
+    (transports, connections): (&[String], Option<&str>),
     ethernet: Ethernet,
     [buffer, ecn_low, ecn_high]: [&Option<Size>; 3],
 ) -> Result<Vec<Control>, Error> {
     let bytes = |size: &Option<Size>| size.as_ref().map(Size::bytes).transpose();
-    let of =
-        Control { buffer: bytes(buffer)?, ecn_low: bytes(ecn_low)?, ecn_high: bytes(ecn_high)?, ..Control::usual() };
+    let of = Control {
+        connections: connections.map(|name| named("connections", name)).transpose()?,
+        buffer: bytes(buffer)?,
+        ecn_low: bytes(ecn_low)?,
+        ecn_high: bytes(ecn_high)?,
+        ..Control::usual()
+    };
     Control::each(&listed("transport", transports)?, ethernet, of).map_err(Error::Input)
 }
 
@@ -367,7 +378,7 @@ impl Schedule {
     pub fn records(&self, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
         let mut scheduled = Scheduled::of(&self.path);
         let transports: Vec<String> = self.transport.iter().cloned().collect();
-        let [control] = controls(&transports, Ethernet::Pause, [&None, &None, &None])?[..] else {
+        let [control] = controls((&transports, None), Ethernet::Pause, [&None; 3])?[..] else {
             return Err(wrong("transport", "must be one"));
         };
         scheduled.network.control = control;

@@ -184,6 +184,25 @@ crate::words! {
     }
 }
 
+crate::words! {
+    /// What has a transport's state of its own.
+    pub enum Connections {
+        /// A queue pair from each node to each other, as RDMA has: messages leave in order and share what it has learnt.
+        Pair = "pair",
+        /// Each message: it begins anew.
+        Message = "message",
+    }
+}
+
+impl From<Connections> for hotlink_transport::Connections {
+    fn from(of: Connections) -> hotlink_transport::Connections {
+        match of {
+            Connections::Pair => hotlink_transport::Connections::Pair,
+            Connections::Message => hotlink_transport::Connections::Message,
+        }
+    }
+}
+
 impl Transport {
     /// Whether it heeds marks of switches with thresholds.
     pub fn heeds_marks(self) -> bool {

@@ -5,7 +5,7 @@
 //! they used, and uncertain ones are varied like any other.
 
 use crate::Source;
-use crate::options::{Ethernet, Transport};
+use crate::options::{Connections, Ethernet, Transport};
 use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::Library;
@@ -21,6 +21,8 @@ use std::collections::BTreeMap;
 pub struct Control {
     /// The transport.
     pub transport: Transport,
+    /// What its flows are; by default messages where their sizes are those of flows (a distribution), else queue pairs.
+    pub connections: Option<Connections>,
     /// Input buffer of a switch port, in bytes; by default the machine's.
     pub buffer: Option<u64>,
     /// Queue from which on switches mark packets, in bytes; by default the transport's.
@@ -57,7 +59,7 @@ struct Number {
 impl Control {
     /// No transport, and nothing other in the switches.
     pub const fn usual() -> Control {
-        Control { transport: Transport::None, buffer: None, ecn_low: None, ecn_high: None }
+        Control { transport: Transport::None, connections: None, buffer: None, ecn_low: None, ecn_high: None }
     }
 
     /// One for each of some transports (none: no transport); thresholds go to those that heed marks.
@@ -73,6 +75,9 @@ impl Control {
                 "--ethernet ecn: is a transport of its own; with --transport it must be pause or drop".to_owned()
             );
         }
+        if of.connections.is_some() && !transports.iter().any(is_real) {
+            return Err("--connections: goes with --transport dcqcn, swift, nscc or hpcc".to_owned());
+        }
         if let Some(bytes) = of.buffer.filter(|bytes| !(1..=MOST_BUFFER).contains(bytes)) {
             return Err(format!("--buffer {bytes}: must be 1 B to 1 GiB"));
         }
@@ -82,9 +87,18 @@ impl Control {
         }
         let one = |&transport: &Transport| match transport.heeds_marks() {
             true => Control { transport, ..of },
-            false => Control { transport, buffer: of.buffer, ecn_low: None, ecn_high: None },
+            false => Control { transport, ecn_low: None, ecn_high: None, ..of },
+        };
+        let one = |transport| match (is_real(transport), one(transport)) {
+            (true, control) => control,
+            (false, control) => Control { connections: None, ..control },
         };
         Ok(transports.iter().map(one).collect())
+    }
+
+    /// The same for messages whose sizes are those of flows, each of which opens a connection.
+    pub fn of_flows(self) -> Control {
+        Control { connections: self.connections.or(Some(Connections::Message)), ..self }
     }
 
     /// What Ethernet does when a buffer fills, where `asked` is what was asked for.
@@ -194,7 +208,8 @@ impl Control {
             }
             false => None,
         };
-        Ok(Some(Config { control, ecn }))
+        let connections = self.connections.unwrap_or(Connections::Pair).into();
+        Ok(Some(Config { control, connections, ecn }))
     }
 
     /// The record with the transport, the buffers and the thresholds, where any was asked for.
@@ -202,6 +217,10 @@ impl Control {
         if self.transport != Transport::None {
             record.set("transport", self.transport.name());
             record.set("ethernet", self.ethernet(ethernet).name());
+        }
+        if let Some(transport) = settings.transport {
+            let is_pair = transport.connections == Connections::Pair.into();
+            record.set("connections", if is_pair { Connections::Pair } else { Connections::Message }.name());
         }
         if self.transport != Transport::None || self.buffer.is_some() {
             record.set("buffer_B", settings.switch_buffer_bytes);

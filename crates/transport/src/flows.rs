@@ -63,6 +63,12 @@ impl Flows {
         at
     }
 
+    /// From now on the flow sends for another owner.
+    pub fn hand_over(&mut self, flow: u32, owner: u32) {
+        let f = &mut self.flows[flow as usize];
+        (f.owner, f.waits) = (owner, false);
+    }
+
     /// When the flow may send its next packet. One packet is always allowed.
     pub fn permit(&mut self, flow: u32, now_ps: u64) -> Permit {
         let allowed = self.control.allowance(flow, now_ps);

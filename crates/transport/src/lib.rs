@@ -129,11 +129,23 @@ pub enum Control {
     Hpcc(hpcc::Parameters),
 }
 
+/// What has a congestion state of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Connections {
+    /// A queue pair from each node to each other: its messages leave in order, and each begins with what those before it
+    /// have learnt.
+    Pair,
+    /// Each message: it begins as its transport has it, and all of a pair leave side by side.
+    Message,
+}
+
 /// A transport as a network runs it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// Which.
     pub control: Control,
+    /// What its flows are.
+    pub connections: Connections,
     /// How switches mark packets, where the transport heeds marks.
     pub ecn: Option<Ecn>,
 }

@@ -1,20 +1,21 @@
 //! Transports drive flows: [`hotlink_transport`] says when the next packet of a message may leave, and hears of each packet
 //! that has arrived one way back later.
 //!
-//! Each message is a flow of its own, which begins as its transport has it. Its round trip runs from the start in the sender's
+//! A flow is a queue pair, whose messages leave one after the other, or a message of its own. Its round trip runs from the start in the sender's
 //! host to the arrival, and back over the route that the topology has from receiver to sender; an acknowledgement passes
 //! every queue and takes no room on a link (a class of its own with priority). Packets of other flows that wait in the
 //! sender's own adapter are no delay of the network: there the idle time counts. A packet leaves marks and telemetry at
 //! switches' links alone, and both say what waits there for the link as the packet begins to cross it.
 
-use super::pool::{AGAIN, Linked, Packet, Pool};
+use super::pool::{AGAIN, Linked, List, Packet, Pool};
 use super::{Net, kind};
 use crate::flow::Settings;
 use crate::plan::{NONE, Plan, RouteBuffer};
 use hotlink_event::random::Random;
 use hotlink_event::{Event, Queue};
 use hotlink_fabric::flow_control::Passage;
-use hotlink_transport::{Ack, Config, Ecn, Flows, Hop, Path, Permit};
+use hotlink_transport::{Ack, Config, Connections, Ecn, Flows, Hop, Path, Permit};
+use std::collections::HashMap;
 
 /// What is known of a packet until its acknowledgement is back.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +44,17 @@ struct Idle {
     back_ps: u64,
 }
 
+/// A queue pair: messages from one node to another leave in order.
+#[derive(Clone, Copy, Debug)]
+struct QueuePair {
+    /// Its flow, once it has sent.
+    flow: u32,
+    /// The message that sends; [`NONE`]: none does.
+    head: u32,
+    /// Messages behind it.
+    waiting: List,
+}
+
 /// Flows at work.
 pub(super) struct Feedback {
     flows: Flows,
@@ -53,6 +65,8 @@ pub(super) struct Feedback {
     hops: Vec<Vec<Hop>>,
     /// One for each flow.
     idle: Vec<Idle>,
+    /// By sender and receiver.
+    pairs: HashMap<[u32; 2], QueuePair>,
     /// Wire bytes that wait for each server.
     backlog: Vec<u64>,
     /// Stages in the sender's host.
@@ -70,6 +84,7 @@ impl Feedback {
             trips: Pool::default(),
             hops: Vec::new(),
             idle: Vec::new(),
+            pairs: HashMap::new(),
             backlog: vec![0; plan.servers()],
             host_stages: plan.sending_stages() as u16,
             back: RouteBuffer::default(),
@@ -97,9 +112,21 @@ impl Feedback {
 impl Net<'_> {
     /// A message's first packet is about to be made, and its route stands in the buffer: its flow opens.
     pub(super) fn open_flow(&mut self, message: u32, payload: u32, overhead: u16) {
-        let Some(mut feedback) = self.feedback.take() else { return };
+        if self.feedback.is_none() || self.asides[message as usize].flow != NONE {
+            return;
+        }
         let m = self.messages.items[message as usize];
-        let (host_ps, there_ps, rate) = self.idle_times(feedback.host_stages, payload, payload + u32::from(overhead));
+        let by_pair = self.by_pair(message);
+        // A queue pair is judged by full packets, whatever its first message is.
+        let (payload, overhead) = match by_pair {
+            true => {
+                let full = self.plan.packet_bytes;
+                (full, self.plan.wire_bytes(full, self.buffer.switches) - full)
+            }
+            false => (payload, u32::from(overhead)),
+        };
+        let Some(mut feedback) = self.feedback.take() else { return };
+        let (host_ps, there_ps, rate) = self.idle_times(feedback.host_stages, payload, payload + overhead);
         let choice = self.plan.choice(m.to, m.from, message, 0);
         // The way there stands in where links that are down leave no way back.
         let back = self.plan.route(m.to, m.from, choice, &mut feedback.back).map(|()| feedback.back.latency_ps);
@@ -107,7 +134,7 @@ impl Net<'_> {
         let path = Path {
             base_rtt_ps: there_ps + idle.back_ps,
             rate,
-            packet: f64::from(payload + u32::from(overhead)),
+            packet: f64::from(payload + overhead),
             now_ps: self.now,
         };
         let flow = feedback.flows.open(message, &path);
@@ -115,7 +142,50 @@ impl Net<'_> {
         feedback.idle.resize(places, Idle::default());
         feedback.idle[flow as usize] = idle;
         self.asides[message as usize].flow = flow;
+        if by_pair && let Some(pair) = feedback.pairs.get_mut(&[m.from, m.to]) {
+            pair.flow = flow;
+        }
         self.feedback = Some(feedback);
+    }
+
+    /// Whether a message goes over a queue pair. What adapters send by themselves does not.
+    fn by_pair(&self, message: u32) -> bool {
+        let pairs = |feedback: &Box<Feedback>| feedback.config.connections == Connections::Pair;
+        self.feedback.as_ref().is_some_and(pairs) && !self.messages.items[message as usize].inner
+    }
+
+    /// A message wants to begin. `false`: others of its queue pair are before it, and it is told when they have left.
+    pub(super) fn takes_pair(&mut self, message: u32) -> bool {
+        if !self.by_pair(message) {
+            return true;
+        }
+        let Some(feedback) = &mut self.feedback else { return true };
+        let m = &self.messages.items[message as usize];
+        let fresh = QueuePair { flow: NONE, head: NONE, waiting: List::default() };
+        let pair = feedback.pairs.entry([m.from, m.to]).or_insert(fresh);
+        if pair.head != NONE {
+            pair.waiting.push(&mut self.messages.items, message);
+            return false;
+        }
+        pair.head = message;
+        self.asides[message as usize].flow = pair.flow;
+        if pair.flow != NONE {
+            feedback.flows.hand_over(pair.flow, message);
+        }
+        true
+    }
+
+    /// All of a message has left, or will never leave: the next one of its queue pair.
+    pub(super) fn leaves_pair(&mut self, message: u32) -> Option<u32> {
+        if !self.by_pair(message) {
+            return None;
+        }
+        let feedback = self.feedback.as_mut()?;
+        let m = &self.messages.items[message as usize];
+        let pair = feedback.pairs.get_mut(&[m.from, m.to])?;
+        let next = pair.waiting.pop(&mut self.messages.items);
+        pair.head = NONE;
+        next.filter(|&next| self.takes_pair(next))
     }
 
     /// Of a packet alone on the route in the buffer: time to the first link, time to its arrival, rate of that link.
@@ -194,13 +264,14 @@ impl Net<'_> {
     /// A packet is at its destination: its acknowledgement sets out.
     #[inline(never)]
     pub(super) fn see_arrival(&mut self, packet: u32, p: &Packet) {
+        let by_pair = self.by_pair(p.message);
         let Some(feedback) = &mut self.feedback else { return self.heed(packet, p) };
         let trip = &mut feedback.trips.items[p.trip as usize];
         trip.arrived_ps = self.now;
         let back = feedback.idle[trip.flow as usize].back_ps;
         self.queue.push(self.now + back, Event::new(kind::HEARD, p.trip, 0));
         let m = &self.messages.items[p.message as usize];
-        if m.delivered + 1 == m.packets {
+        if !by_pair && m.delivered + 1 == m.packets {
             feedback.flows.close(self.asides[p.message as usize].flow);
         }
     }
@@ -221,7 +292,12 @@ impl Net<'_> {
     /// Whether the next packet of a flow has to wait; it is then looked at again in time.
     pub(super) fn holds_back(&mut self, message: u32) -> bool {
         let Some(feedback) = &mut self.feedback else { return false };
-        match feedback.flows.permit(self.asides[message as usize].flow, self.now) {
+        let flow = self.asides[message as usize].flow;
+        // The first packet of a flow opens it.
+        if flow == NONE {
+            return false;
+        }
+        match feedback.flows.permit(flow, self.now) {
             Permit::Now => return false,
             Permit::At(at) => self.queue.push(at, Event::new(kind::RESUME, message, 0)),
             Permit::Acknowledged => {}

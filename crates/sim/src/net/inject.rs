@@ -127,11 +127,31 @@ impl<'a> Net<'a> {
         while self.senders[node as usize].active < self.settings.streams {
             let posted = self.senders[node as usize].queue.pop(&mut self.messages.items);
             let Some(message) = posted.or_else(|| self.supplied(node)) else { break };
+            if !self.takes_pair(message) {
+                // A supply never ends: it is asked again when the next message has left.
+                match posted {
+                    Some(_) => continue,
+                    None => break,
+                }
+            }
             self.senders[node as usize].active += 1;
-            if !self.offer(message) {
-                self.senders[node as usize].active -= 1;
+            if !self.holds_back(message) && !self.offer(message) {
+                self.leave(message);
             }
         }
+    }
+
+    /// All of a message has left, or will never leave: its stream is free for the next of its queue pair, or for any.
+    fn leave(&mut self, message: u32) {
+        let node = self.messages.items[message as usize].from;
+        let mut message = message;
+        while let Some(next) = self.leaves_pair(message) {
+            if self.holds_back(next) || self.offer(next) {
+                return;
+            }
+            message = next;
+        }
+        self.senders[node as usize].active -= 1;
     }
 
     fn supplied(&mut self, node: u32) -> Option<u32> {
@@ -245,7 +265,7 @@ impl<'a> Net<'a> {
         let m = &mut self.messages.items[message as usize];
         let (from, inner) = (m.from, m.inner);
         if (m.made == m.packets || !self.offer(message)) && !inner {
-            self.senders[from as usize].active -= 1;
+            self.leave(message);
             self.open_streams(from);
         }
     }
@@ -320,7 +340,7 @@ impl<'a> Net<'a> {
         sender.outstanding -= 1;
         let Some(message) = sender.stalled.pop(&mut self.messages.items) else { return };
         if !self.offer(message) {
-            self.senders[node as usize].active -= 1;
+            self.leave(message);
             self.open_streams(node);
         }
     }

@@ -7,7 +7,7 @@ use hotlink_fabric::{Fabric, catalog};
 use hotlink_sim::flow::Congestion;
 use hotlink_sim::workload::{Schedule, all_to_all};
 use hotlink_sim::{Net, Note, Plan, Settings};
-use hotlink_transport::{Config, Control, Ecn, dcqcn, hpcc, nscc, swift};
+use hotlink_transport::{Config, Connections, Control, Ecn, dcqcn, hpcc, nscc, swift};
 
 /// 400 Gbit/s in bytes per second, and the wire bytes of a full RoCE packet.
 const LINE: f64 = 50e9;
@@ -33,11 +33,12 @@ const NSCC: nscc::Parameters = nscc::Parameters { target_ps: 6e6, decrease: 0.8,
 fn all() -> [(&'static str, Config); 4] {
     let half = Ecn { low_bytes: 50e3, high_bytes: 200e3, most: 1.0 };
     [
-        ("dcqcn", Config { control: Control::Dcqcn(DCQCN), ecn: Some(RED) }),
-        ("swift", Config { control: Control::Swift(SWIFT), ecn: None }),
-        ("nscc", Config { control: Control::Nscc(NSCC), ecn: Some(half) }),
-        ("hpcc", Config { control: Control::Hpcc(HPCC), ecn: None }),
+        ("dcqcn", Control::Dcqcn(DCQCN), Some(RED)),
+        ("swift", Control::Swift(SWIFT), None),
+        ("nscc", Control::Nscc(NSCC), Some(half)),
+        ("hpcc", Control::Hpcc(HPCC), None),
     ]
+    .map(|(name, control, ecn)| (name, Config { control, connections: Connections::Message, ecn }))
 }
 
 fn settings(spec: &FabricSpec, transport: Config) -> Settings {
@@ -56,21 +57,32 @@ struct Settled {
     shares: [f64; 2],
 }
 
-/// Nodes 1 to `flows` send to node 0 on one switch for `total_us`; the second half counts.
+/// Nodes 1 to `flows` send an endless message each to node 0 on one switch for `total_us`; the second half counts.
 fn bottleneck(transport: Config, flows: u32, total_us: f64) -> Settled {
+    bottleneck_of(1 << 40, transport, flows, total_us)
+}
+
+/// The same with messages of `bytes`, one after the other.
+fn bottleneck_of(bytes: u64, transport: Config, flows: u32, total_us: f64) -> Settled {
     let spec = catalog::load("eth-400g-leaf-spine").expect("a fabric of the catalog");
     let fabric = Fabric::build(&spec, 32).expect("one leaf");
     let settings = settings(&spec, transport);
     let plan = Plan::new(&fabric, &settings).expect("plan");
     let mut net = Net::new(&plan, &settings);
-    // Chunks of one flow cannot be told apart on the way, so each flow is one endless message; shares follow from `busy`.
-    (1..=flows).for_each(|from| _ = net.post(from, 0, 1 << 40, 0).expect("valid"));
+    // Chunks of one flow cannot be told apart on the way: shares follow from `busy`.
+    let mut endless = vec![bytes == 1 << 40; flows as usize + 1];
+    let supply = move |from: u32| match endless.get_mut(from as usize)? {
+        _ if from == 0 => None,
+        _ if bytes < 1 << 40 => Some((0, bytes)),
+        first => std::mem::take(first).then_some((0, bytes)),
+    };
+    net.supply(supply).expect("valid");
     let steps = 2000u32;
     (1..=steps).for_each(|step| net.timer(Time::from_us(total_us * f64::from(step) / f64::from(steps)), step));
     let hot = |net: &Net<'_>| -> Vec<u64> { net.busy_ps().collect() };
     let (mut queue, mut before) = (0.0, Vec::new());
     while let Some(note) = net.advance().expect("no deadlock") {
-        let Note::Timer(step) = note else { panic!("none ends") };
+        let Note::Timer(step) = note else { continue };
         if step == steps / 2 {
             before = hot(&net);
         }
@@ -246,6 +258,52 @@ fn an_exchange_ends_under_every_transport() {
             let plan = Plan::new(&fabric, &settings).expect("plan");
             let run = all_to_all(&plan, &settings, 1 << 16, Schedule::Random).expect("no deadlock");
             assert_eq!((run.bytes, run.stats.packets), (56 << 16, run.stats.delivered), "{name}, {congestion:?}");
+        }
+    }
+}
+
+/// Messages far shorter than what fills the way there and back: each alone would be gone before its first acknowledgement.
+#[test]
+fn a_queue_pair_goes_on_where_its_last_message_ended() {
+    for (name, config) in all() {
+        let endless = bottleneck(config, 8, 4000.0);
+        let pairs = bottleneck_of(64 << 10, Config { connections: Connections::Pair, ..config }, 8, 4000.0);
+        let messages = bottleneck_of(64 << 10, config, 8, 4000.0);
+        assert_eq!((pairs.used, pairs.queue, pairs.shares), (endless.used, endless.queue, endless.shares), "{name}");
+        // As connections of their own they ask for more without end.
+        assert!(messages.queue > 100.0 * endless.queue, "{name}: {messages:?}");
+    }
+}
+
+#[test]
+fn messages_of_a_queue_pair_arrive_in_order_and_all_of_them() {
+    let spec = catalog::load("eth-400g-leaf-spine").expect("a fabric of the catalog");
+    let fabric = Fabric::build(&spec, 64).expect("two leaves");
+    for (name, config) in all() {
+        for congestion in [Congestion::Pause, Congestion::Drop] {
+            let config = Config { connections: Connections::Pair, ..config };
+            let settings = Settings { congestion, retransmit_ps: Some(20_000_000), ..settings(&spec, config) };
+            let settings = Settings { switch_buffer_bytes: 64 << 10, streams: 4, ..settings };
+            let plan = Plan::new(&fabric, &settings).expect("plan");
+            let mut net = Net::new(&plan, &settings);
+            // Sizes from an empty message to several packets; two receivers, one of them behind the spines.
+            for number in 0..30 {
+                for from in 2..12 {
+                    let bytes = [0, 1, 4096, 30_000][number as usize % 4];
+                    net.post(from, u32::from(number % 3 == 0) * 40, bytes, number).expect("valid");
+                }
+            }
+            let mut seen = std::collections::BTreeMap::<[u32; 2], Vec<u64>>::new();
+            while let Some(note) = net.advance().expect("no deadlock") {
+                let message = note.message().expect("no timers");
+                seen.entry([message.from, message.to]).or_default().push(message.tag);
+            }
+            let count: usize = seen.values().map(Vec::len).sum();
+            assert_eq!(count, 300, "{name}");
+            // What is dropped comes again later, so that a later message may be whole before it.
+            if congestion == Congestion::Pause {
+                assert!(seen.values().all(|tags| tags.is_sorted()), "{name}: {seen:?}");
+            }
         }
     }
 }

@@ -56,6 +56,7 @@ pub(super) const COMMON: &[Key] = &[
     key("lanes", Text, "", "Whether the virtual lanes of packets are known, and if not why: then packets take one"),
     key("packet_B", Count, "B", "Largest payload of a packet"),
     key("transport", Text, "", "What decides when packets of a message leave their sender"),
+    key("connections", Text, "", "What has a transport's state of its own: each pair of nodes or each message"),
     key("ethernet", Text, "", "What Ethernet does when a buffer fills, where a transport is asked for"),
     key("buffer_B", Count, "B", "Input buffer of a switch port, where a transport or a buffer is asked for"),
     key("ecn_low_B", Number, "B", "Queue from which on switches mark packets"),

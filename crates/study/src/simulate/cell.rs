@@ -57,7 +57,11 @@ impl Cell {
     }
 
     fn run_on(&self, spec: &FabricSpec, fabric: Fabric, watch: &dyn Watch) -> Result<Vec<Record>, String> {
-        let mut settings = self.control.applied(spec, &fabric, self.settings(&fabric))?;
+        let control = match &self.what {
+            What::Traffic(Offered { sizes: Some(_), .. }) => self.control.of_flows(),
+            _ => self.control,
+        };
+        let mut settings = control.applied(spec, &fabric, self.settings(&fabric))?;
         if let Some(file) = &self.faults {
             settings.faults = super::faults::read(file, &fabric)?;
         }

@@ -8,7 +8,7 @@ use crate::verbs::watching::WatchOptions;
 use crate::words::word;
 use hotlink_fabric::technology::{self, Technology};
 use hotlink_study::inputs::Vary;
-use hotlink_study::options::{Ethernet, Rates, Transport, Ways};
+use hotlink_study::options::{Connections, Ethernet, Rates, Transport, Ways};
 use hotlink_study::simulate::request::{Benchmark, Network, Request};
 use hotlink_study::sizes::SizesOrLaws;
 use hotlink_study::transports::Control;
@@ -72,6 +72,9 @@ pub(super) struct ControlArgs {
     /// What decides when packets leave their sender (Ethernet); several: one run for each [default: none].
     #[arg(long, value_parser = word::<Transport>(), value_delimiter = ',', value_name = "LIST")]
     transport: Vec<Transport>,
+    /// What has a transport's state of its own [default: message where --size names a distribution, else pair].
+    #[arg(long, value_parser = word::<Connections>())]
+    connections: Option<Connections>,
     /// Input buffer of a switch port, per virtual channel [default: the machine's].
     #[arg(long, value_name = "SIZE")]
     buffer: Option<Size>,
@@ -86,13 +89,18 @@ pub(super) struct ControlArgs {
 impl ControlArgs {
     /// Whether anything was asked for.
     pub(super) fn asks(&self) -> bool {
-        !self.transport.is_empty() || self.buffer.is_some() || self.ecn_low.is_some() || self.ecn_high.is_some()
+        !self.transport.is_empty()
+            || self.connections.is_some()
+            || self.buffer.is_some()
+            || self.ecn_low.is_some()
+            || self.ecn_high.is_some()
     }
 
     /// One for each transport.
     pub(super) fn controls(&self, ethernet: Ethernet) -> Result<Vec<Control>, Failure> {
         let asked = |size: Option<Size>| size.map(|size| size.0);
         let of = Control {
+            connections: self.connections,
             buffer: asked(self.buffer),
             ecn_low: asked(self.ecn_low),
             ecn_high: asked(self.ecn_high),
