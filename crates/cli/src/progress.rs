@@ -1,13 +1,13 @@
 //! Progress on stderr with the time left, for tasks beyond two seconds: a bar on a terminal, plain lines elsewhere
 //! when asked. The one place of the command that reads a clock; no result depends on it.
 
-use hotlink_study::Watch;
+use hotlink_study::{Gauge, Watch};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt::Write;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Between two plain lines.
 const LINE_EVERY_S: u64 = 5;
+/// Parts of a step that a bar tells apart.
+const PARTS: f64 = 1000.0;
 /// Between two looks while no step ends.
 const TICK: Duration = Duration::from_millis(500);
 
@@ -37,6 +39,8 @@ struct Task {
     total: u64,
     started: Instant,
     done: AtomicU64,
+    /// Simulations at work, which say how far they are.
+    gauges: Mutex<Vec<Gauge>>,
     style: Style,
 }
 
@@ -59,6 +63,7 @@ impl Progress {
             total,
             started: Instant::now(),
             done: AtomicU64::new(0),
+            gauges: Mutex::default(),
             style,
         }))
     }
@@ -89,6 +94,16 @@ impl Watch for Progress {
     fn step(&self) {
         Progress::step(self);
     }
+    fn gauge(&self) -> Gauge {
+        let gauge = Gauge::new();
+        if !matches!(self.0.style, Style::Silent)
+            && let Ok(mut gauges) = self.0.gauges.lock()
+        {
+            gauges.retain(|gauge| !gauge.is_over());
+            gauges.push(gauge.clone());
+        }
+        gauge
+    }
     fn seconds(&self) -> f64 {
         self.0.started.elapsed().as_secs_f64()
     }
@@ -117,6 +132,15 @@ impl Drop for Ticking {
 }
 
 impl Task {
+    /// The steps that ran to their end, and the parts of those at work, as far as they are known.
+    fn so_far(&self) -> f64 {
+        let done = self.done.load(Ordering::Relaxed) as f64;
+        self.gauges.lock().map_or(done, |gauges| {
+            let at_work = gauges.iter().filter(|gauge| !gauge.is_over());
+            done + at_work.map(Gauge::share).sum::<f64>().min((self.total as f64 - done).max(0.0))
+        })
+    }
+
     fn show(&self) {
         let (done, elapsed) = (self.done.load(Ordering::Relaxed), self.started.elapsed());
         match &self.style {
@@ -125,7 +149,7 @@ impl Task {
                 if bar.is_hidden() && elapsed > PATIENCE {
                     bar.set_draw_target(ProgressDrawTarget::stderr());
                 }
-                bar.set_position(done);
+                bar.set_position((self.so_far() * PARTS).round() as u64);
                 bar.tick();
             }
             Style::Lines(due) => {
@@ -133,7 +157,7 @@ impl Task {
                 let at = due.load(Ordering::Relaxed);
                 let mine = now >= at && done < self.total;
                 if mine && due.compare_exchange(at, now + LINE_EVERY_S, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-                    eprintln!("{}", plain(&self.name, done, self.total, elapsed));
+                    eprintln!("{}", plain(&self.name, self.so_far(), self.total, elapsed));
                 }
             }
         }
@@ -149,28 +173,33 @@ impl Drop for Progress {
 }
 
 fn bar(task: &str, total: u64) -> ProgressBar {
-    let tell =
-        move |state: &ProgressState, out: &mut dyn Write| _ = out.write_str(&left(state.pos(), total, state.elapsed()));
-    let style = ProgressStyle::with_template("{msg} {wide_bar} {pos} of {len}, {left}")
-        .unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden())
+    let tell = move |state: &ProgressState, out: &mut dyn Write| {
+        _ = out.write_str(&progress(state.pos() as f64 / PARTS, total, state.elapsed()));
+    };
+    let style =
+        ProgressStyle::with_template("{msg} {wide_bar} {left}").unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::with_draw_target(Some(total.saturating_mul(PARTS as u64)), ProgressDrawTarget::hidden())
         .with_style(style.with_key("left", tell))
         .with_message(task.to_owned())
 }
 
-fn plain(task: &str, done: u64, total: u64, elapsed: Duration) -> String {
-    format!("hotlink: {task}: {done} of {total}, {}", left(done, total, elapsed))
+fn plain(task: &str, done: f64, total: u64, elapsed: Duration) -> String {
+    format!("hotlink: {task}: {}", progress(done, total, elapsed))
 }
 
-/// The time left, once a step has told how long one takes; the time taken before.
-fn left(done: u64, total: u64, elapsed: Duration) -> String {
-    match done {
-        0 => format!("{} s so far", elapsed.as_secs()),
-        _ => {
-            let left = elapsed.as_secs_f64() * total.saturating_sub(done) as f64 / done as f64;
-            format!("about {left:.0} s left")
-        }
-    }
+/// Steps done, with the share of what is at work, and the time left once that tells how long it takes: the time taken before.
+fn progress(done: f64, total: u64, elapsed: Duration) -> String {
+    // What has hardly begun tells little.
+    let known = done >= 0.01;
+    let steps = match done.fract() >= 0.01 {
+        true => format!("{done:.2}"),
+        false => format!("{done:.0}"),
+    };
+    let left = match known {
+        false => format!("{} s so far", elapsed.as_secs()),
+        true => format!("about {:.0} s left", elapsed.as_secs_f64() * (total as f64 - done).max(0.0) / done),
+    };
+    format!("{steps} of {total}, {left}")
 }
 
 #[cfg(test)]
@@ -179,15 +208,23 @@ mod tests {
 
     #[test]
     fn a_plain_line_tells_the_time_left() {
-        let line = plain("compare", 25, 100, Duration::from_secs(5));
+        let line = plain("compare", 25.0, 100, Duration::from_secs(5));
         assert_eq!(line, "hotlink: compare: 25 of 100, about 15 s left");
-        assert_eq!(plain("compare", 0, 100, Duration::from_secs(5)), "hotlink: compare: 0 of 100, 5 s so far");
+        assert_eq!(plain("compare", 0.0, 100, Duration::from_secs(5)), "hotlink: compare: 0 of 100, 5 s so far");
+        assert_eq!(plain("compare", 0.25, 1, Duration::from_secs(5)), "hotlink: compare: 0.25 of 1, about 15 s left");
     }
 
     #[test]
     fn a_step_that_takes_long_is_told_of() {
         let style = Style::Lines(AtomicU64::new(0));
-        let task = Task { name: "x".to_owned(), total: 1, started: Instant::now(), done: AtomicU64::new(0), style };
+        let task = Task {
+            name: "x".to_owned(),
+            total: 1,
+            started: Instant::now(),
+            done: AtomicU64::new(0),
+            gauges: Mutex::default(),
+            style,
+        };
         let progress = Progress(Arc::new(task));
         let ticking = progress.ticking();
         let Style::Lines(due) = &progress.0.style else { unreachable!("lines were asked for") };

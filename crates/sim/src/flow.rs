@@ -4,6 +4,7 @@
 //! technology or flow control, and answers name it.
 
 use crate::fault::Fault;
+use crate::gauge::Gauge;
 use hotlink_fabric::ledger::Inputs;
 use hotlink_fabric::routing::Paths;
 use hotlink_fabric::spec::{Capacities, FabricSpec};
@@ -66,6 +67,8 @@ pub struct Settings {
     pub retransmit_ps: Option<u64>,
     /// What fails, comes back or degrades, and when.
     pub faults: Vec<Fault>,
+    /// Who wants to know how far it is.
+    pub gauge: Gauge,
 }
 
 impl Settings {
@@ -95,6 +98,7 @@ impl Settings {
             transport: None,
             retransmit_ps: None,
             faults: Vec::new(),
+            gauge: Gauge::default(),
         }
     }
 }

@@ -6,6 +6,7 @@
 pub mod error;
 pub mod fault;
 pub mod flow;
+mod gauge;
 pub mod host;
 pub mod net;
 pub mod plan;
@@ -15,5 +16,6 @@ pub mod workload;
 
 pub use error::SimError;
 pub use flow::Settings;
+pub use gauge::Gauge;
 pub use net::{Message, Net, Note};
 pub use plan::Plan;

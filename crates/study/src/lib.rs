@@ -33,6 +33,7 @@ mod watch;
 pub mod words;
 
 pub use error::Error;
+pub use hotlink_sim::Gauge;
 #[doc(hidden)]
 pub use serde;
 pub use simulated::{Ran, on_fabric, recorded_on_fabric};

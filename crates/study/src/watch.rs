@@ -1,11 +1,16 @@
 //! What a face lends a long computation: an ear for progress, and a clock.
 
 use hotlink_bench::Seen;
+use hotlink_sim::Gauge;
 
 /// A face that watches a computation. Results do not depend on it, `wall_s` aside.
 pub trait Watch: Sync {
     /// One more part is done.
     fn step(&self) {}
+    /// One for a simulation that is about to begin; it says how far it is.
+    fn gauge(&self) -> Gauge {
+        Gauge::default()
+    }
     /// Ranks of a run told what their ports did, where the run was asked to watch them.
     fn saw(&self, run: &str, ranks: &[Seen]) {
         let _ = (run, ranks);

@@ -122,7 +122,8 @@ pub fn run(
     network: &Network,
     watch: &dyn Watch,
 ) -> Result<Ran, Failed> {
-    let settings = network.settings(spec, fabric).map_err(Failed::Other)?;
+    let mut settings = network.settings(spec, fabric).map_err(Failed::Other)?;
+    settings.gauge = watch.gauge();
     let plan = Plan::new(fabric, &settings).map_err(|error| Failed::Other(error.to_string()))?;
     let Network { overhead, eager_max, .. } = *network;
     let start = watch.seconds();

@@ -100,6 +100,9 @@ impl Watch for Recorder<'_> {
     fn step(&self) {
         self.inner.step();
     }
+    fn gauge(&self) -> hotlink_study::Gauge {
+        self.inner.gauge()
+    }
     fn seconds(&self) -> f64 {
         self.inner.seconds()
     }

@@ -150,8 +150,8 @@ impl Net<'_> {
 
     /// Whether a message goes over a queue pair. What adapters send by themselves does not.
     fn by_pair(&self, message: u32) -> bool {
-        let pairs = |feedback: &Box<Feedback>| feedback.config.connections == Connections::Pair;
-        self.feedback.as_ref().is_some_and(pairs) && !self.messages.items[message as usize].inner
+        let pairs = |feedback: &Feedback| feedback.config.connections == Connections::Pair;
+        self.feedback.as_deref().is_some_and(pairs) && !self.messages.items[message as usize].inner
     }
 
     /// A message wants to begin. `false`: others of its queue pair are before it, and it is told when they have left.

@@ -245,7 +245,12 @@ pub struct Net<'a> {
     timers: u32,
     held: Vec<express::Held>,
     buses: Option<Buses>,
+    /// Payload that will have been delivered at the end; 0: not known.
+    expected: u64,
 }
+
+/// Events from one report of progress to the next.
+const TOLD_EACH: u64 = 1 << 16;
 
 /// Gives a node's next message, destination and bytes, when it has a stream free.
 type Supply<'a> = Box<dyn FnMut(u32) -> Option<(u32, u64)> + 'a>;
@@ -328,6 +333,7 @@ impl<'a> Net<'a> {
             failure: None,
             supply: None,
             supplied_at: 0,
+            expected: 0,
             outage: None,
             casts: Casts::default(),
             looked: 0,
@@ -348,6 +354,11 @@ impl<'a> Net<'a> {
         for (pace, class) in self.paces.iter_mut().zip(&self.plan.classes) {
             pace.bus = buses.is_some() && class.role == Role::HostBus;
         }
+    }
+
+    /// Says how much payload will have been delivered at the end, for the [`Gauge`](crate::Gauge) of the settings.
+    pub fn expect(&mut self, bytes: u64) {
+        self.expected = bytes;
     }
 
     /// The clock.
@@ -411,6 +422,9 @@ impl<'a> Net<'a> {
             self.now = now;
             self.trace.add(now, event);
             self.stats.events += 1;
+            if self.stats.events.is_multiple_of(TOLD_EACH) {
+                self.settings.gauge.tell(self.stats.delivered_bytes, self.expected);
+            }
             self.look_ahead();
             let note = self.handle(event);
             while let Some(server) = self.pokes.pop() {

@@ -47,6 +47,8 @@ pub fn exchange(
     let sent = demand.flows.iter().rev().filter(|flow| flow.source != flow.destination && flow.amount > 0.0);
     sent.for_each(|flow| listed[flow.source.0 as usize].push((flow.destination.0, bytes(flow.amount))));
     let each = bytes(demand.all_pairs);
+    let all: u64 = listed.iter().flatten().map(|(_, bytes)| bytes).sum();
+    net.expect(all + u64::from(nodes) * u64::from(nodes - 1) * each);
     let mut step = vec![if demand.all_pairs > 0.0 { 0 } else { nodes }; nodes as usize];
     net.supply(move |node| {
         if let Some(flow) = listed[node as usize].pop() {

@@ -199,10 +199,13 @@ impl<'a, 'n> Machine<'a, 'n> {
             return Err(Stuck::TooLarge);
         }
         let waits = job.schedule.waits().to_vec();
+        let mut net = Net::new(plan, settings);
+        let crosses = |op: &&Op| op.kind == Kind::Send && job.nodes[op.rank as usize] != job.nodes[op.peer as usize];
+        net.expect(ops.iter().filter(crosses).map(|op| op.size).sum());
         Ok(Machine {
             job,
             plan,
-            net: Net::new(plan, settings),
+            net,
             waits,
             partner: vec![NONE; ops.len()],
             next: vec![NONE; ops.len()],

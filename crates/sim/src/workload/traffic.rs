@@ -127,6 +127,11 @@ impl<'a> OpenLoop<'a> {
         self.net.timer(self.net.now() + interval, SAMPLE);
     }
 
+    /// Says how much payload will have been delivered at the end, at most.
+    pub fn expect(&mut self, bytes: u64) {
+        self.net.expect(bytes);
+    }
+
     /// Nodes that send.
     pub fn senders(&self) -> u32 {
         self.senders

@@ -62,6 +62,7 @@ impl Cell {
             _ => self.control,
         };
         let mut settings = control.applied(spec, &fabric, self.settings(&fabric))?;
+        settings.gauge = watch.gauge();
         if let Some(file) = &self.faults {
             settings.faults = super::faults::read(file, &fabric)?;
         }

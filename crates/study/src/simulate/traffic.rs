@@ -64,7 +64,7 @@ pub(super) fn run(
         open.watch(Time::from_us(us));
     }
     let measured = match offered.messages {
-        Some(messages) => fixed(&mut open, messages),
+        Some(messages) => fixed(&mut open, &law.law, messages),
         None => grown(&mut open, &law.law, plan.packet_bytes, offered.precision),
     };
     let measured = measured.map_err(failed)?;
@@ -97,7 +97,8 @@ pub(super) fn run(
 }
 
 /// So many messages of an average sender after half as many.
-fn fixed(open: &mut OpenLoop<'_>, messages: u32) -> Result<Measured, SimError> {
+fn fixed(open: &mut OpenLoop<'_>, law: &SizeLaw, messages: u32) -> Result<Measured, SimError> {
+    open.expect((f64::from(messages) * 1.5 * law.mean() * f64::from(open.senders())) as u64);
     let begin = open.time_of(f64::from(messages.div_ceil(2)));
     let end = begin + open.time_of(f64::from(messages));
     open.run_to(Time(begin.0.saturating_sub(1)))?;
@@ -112,6 +113,7 @@ fn fixed(open: &mut OpenLoop<'_>, messages: u32) -> Result<Measured, SimError> {
 /// Twice as many messages until the statistics suffice, then twice as many again: a run that ended as soon as its interval
 /// looked narrow would end too often where it is so by chance.
 fn grown(open: &mut OpenLoop<'_>, law: &SizeLaw, packet_bytes: u32, precision: f64) -> Result<Measured, SimError> {
+    open.expect(MOST_PACKETS * u64::from(packet_bytes));
     let packets_each = (law.mean() / f64::from(packet_bytes)).max(1.0);
     let first = FIRST.max(FIRST_EACH * u64::from(open.senders())) as f64;
     let mut messages = first.min(MOST_PACKETS as f64 / 16.0 / packets_each).max(2.0);

@@ -119,7 +119,8 @@ impl<'a> Stage<'a> {
             starts: &starts,
             timed: true,
         };
-        let ran = workload::replay(&self.packets, settings, asked).map_err(|error| self.failed(jobs, error))?;
+        let settings = Settings { gauge: self.watch.gauge(), ..settings.clone() };
+        let ran = workload::replay(&self.packets, &settings, asked).map_err(|error| self.failed(jobs, error))?;
         self.watch.step();
         let outcomes = outcomes(jobs, &schedule, &ran);
         Ok((ran, outcomes))
