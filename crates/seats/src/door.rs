@@ -10,7 +10,7 @@ use hotlink_port::{
     Align, Attachment, Engine, Event, Host, Key, Kind, Limits, Memory, Note, Op, Payload, Port, Posted, Rank, Refusal,
     RunError, Span, Work,
 };
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -18,6 +18,21 @@ use std::time::Duration;
 pub(crate) const SEAT: &str = "HOTLINK_SEAT";
 /// Between looks whether the simulator is still there.
 const LOOK: Duration = Duration::from_millis(500);
+
+thread_local! {
+    /// The function of the library that this thread is in.
+    static WITHIN: Cell<&'static str> = const { Cell::new("") };
+}
+
+/// This thread enters a function of the library: who waits there is told by its name.
+pub fn goes_into(name: &'static str) {
+    WITHIN.set(name);
+}
+
+/// The function of the library that this thread entered last.
+pub fn within() -> &'static str {
+    WITHIN.get()
+}
 
 /// This process's virtual clock, for whoever has no door at hand.
 static NOW: AtomicU64 = AtomicU64::new(0);
@@ -50,6 +65,8 @@ pub struct Door {
     stirred: bool,
     /// How long the payload of the last event is, and how it starts.
     came: (u64, Vec<u8>),
+    /// The function that the simulator knows this rank to be in.
+    within: &'static str,
 }
 
 /// Words for the desk, and from it.
@@ -85,7 +102,7 @@ impl Door {
         let limits = Limits::messages("");
         let came = (0, Vec::new());
         let mut door =
-            Door { mailbox, rank, ranks, limits, held, talk, idle: None, empty: false, stirred: false, came };
+            Door { mailbox, rank, ranks, limits, held, talk, idle: None, empty: false, stirred: false, came, within: "" };
         door.say(Ask::Hello, |_| ());
         let limits = door.ask(|reader| serde_json::from_slice::<Limits>(&reader.bytes()));
         let limits = limits.map_err(|error| start(format!("the simulator is of another version: {error}")))?;
@@ -124,6 +141,10 @@ impl Door {
         }
         if let Some(until) = until.filter(|_| how == Ask::Suspend) {
             self.say(Ask::Idle, |words| words.push(until.0));
+        }
+        if self.within != WITHIN.get() {
+            self.within = WITHIN.get();
+            self.mailbox.goes_into(self.within);
         }
         self.say(how, |_| ());
         self.ask(|_| ());

@@ -12,6 +12,9 @@ const BYTES: usize = 16 << 10;
 /// Words that a sentence has room for.
 pub(crate) const WORDS: usize = (BYTES - size_of::<Head>()) / 8;
 
+/// Words of a function's name.
+const NAME: usize = 6;
+
 /// Whose words are there.
 const ASKED: u32 = 1;
 const ANSWERED: u32 = 2;
@@ -28,6 +31,8 @@ struct Head {
     /// The rank's clock in picoseconds.
     clock: AtomicU64,
     count: AtomicU64,
+    /// The function of the library that the program has called.
+    within: [AtomicU64; NAME],
 }
 
 /// All mailboxes of a job.
@@ -148,6 +153,20 @@ impl Mailbox {
     pub(crate) fn answer(&self, clock: u64, words: &[u64]) {
         self.head().clock.store(clock, Ordering::Relaxed);
         self.put(words, ANSWERED);
+    }
+    /// The process says which function it is in; of a name that is too long, the beginning.
+    pub(crate) fn goes_into(&self, name: &str) {
+        for (word, bytes) in self.head().within.iter().zip(name.as_bytes().chunks(8).chain(std::iter::repeat(&[][..]))) {
+            let mut value = [0; 8];
+            value[..bytes.len()].copy_from_slice(bytes);
+            word.store(u64::from_ne_bytes(value), Ordering::Relaxed);
+        }
+    }
+    /// The function that the process was in when it last waited, if it ever did.
+    pub(crate) fn within(&self) -> Option<String> {
+        let bytes = self.head().within.iter().flat_map(|word| word.load(Ordering::Relaxed).to_ne_bytes());
+        let name: Vec<u8> = bytes.take_while(|&byte| byte != 0).collect();
+        String::from_utf8(name).ok().filter(|name| !name.is_empty())
     }
     /// The rank's clock, as of the last answer.
     pub(crate) fn clock(&self) -> u64 {

@@ -35,6 +35,6 @@ pub mod words;
 pub use error::Error;
 #[doc(hidden)]
 pub use serde;
-pub use simulated::{Ran, on_fabric, recorded_on_fabric};
+pub use simulated::{Ran, Seating, on_fabric, recorded_on_fabric};
 pub use source::{Source, explain, is_graph};
 pub use watch::{Unwatched, Watch};

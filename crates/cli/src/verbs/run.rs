@@ -7,9 +7,11 @@ use hotlink_real::{Job, JobEnd, Via, cores};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+mod seating;
 mod simulated;
 
-pub(super) use simulated::{Ended, RECORDED, on_fabric, words_of};
+pub(super) use seating::Seats;
+pub(super) use simulated::{Ended, How, RECORDED, on_fabric, words_of};
 
 /// The name by which programs ask for the library.
 const LIBRARY: &str = "libmpi_abi.so.1";
@@ -20,6 +22,7 @@ const LIBRARY: &str = "libmpi_abi.so.1";
   hotlink run -n 2 --via tcp --tag-output ./app --its-own options
   hotlink run -n 4 python program_with_mpi4py.py
   hotlink run --on ib-ndr-fat-tree2 -n 16 ./app
+  hotlink run --on slingshot-dragonfly --nodes 64 --ranks-per-node 4 --placement spread -n 32 ./app
 
 The program must be compiled for MPI's standard ABI (mpicc_abi of MPICH 5; mpi4py built with it). Its status is that of the
 first rank that fails, and 0 if none does. Rank 0 has the standard input.")]
@@ -30,11 +33,15 @@ pub(crate) struct Args {
     /// Carry messages by shared memory, TCP or both [default: what the ranks can share].
     #[arg(long, value_enum)]
     via: Option<Carrier>,
-    /// Run on this simulated fabric (of the catalog, or a file), a rank on each node, in virtual time.
+    /// Run on this simulated fabric (of the catalog, or a file), in virtual time.
     #[arg(long, value_name = "FABRIC", conflicts_with_all = ["via", "bind"])]
     on: Option<String>,
     #[command(flatten)]
     also: simulated::Also,
+    /// Check the program: ranks in different collectives end the job, and MPI_Finalize tells what was never freed. The check
+    /// sends messages of its own.
+    #[arg(long)]
+    check: bool,
     /// Mark each line of output with its rank.
     #[arg(long)]
     tag_output: bool,
@@ -117,6 +124,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     }
     if args.bind == Bind::Auto && args.ranks <= cores() && args.ranks > 1 {
         variables.push(("HOTLINK_BIND".to_owned(), "core".into()));
+    }
+    if args.check {
+        variables.push(("HOTLINK_CHECK".to_owned(), "1".into()));
     }
     let (ranks, tags) = (args.ranks, args.tag_output);
     let apart = args.on.is_some() && output.format() != Format::Table;

@@ -61,6 +61,49 @@ fn on_a_fabric_programs_may_end_before_they_begin() {
     refuses(&folder, &cases);
 }
 
+/// Ranks are where they were placed: the record says so, and the program's library hears of it.
+#[test]
+fn ranks_are_placed_on_nodes_of_a_fabric() {
+    let folder = with_script("run-placed", "echo $HOTLINK_NODES");
+    std::fs::write(folder.join("hosts"), "5\n2-3 # two\n").unwrap();
+    let run = "run --library lib/libmpi_abi.so.1 --json --on ib-ndr-fat-tree2";
+    for (options, nodes, placed) in [
+        ("-n 3 --nodes 8", 8, ""),
+        ("-n 4 --ranks-per-node 2", 2, "0,0,1,1"),
+        ("-n 5 --ranks-per-node 2 --nodes 64 --placement hosts", 64, "5,5,2,2,3"),
+        ("-n 3 --nodes 96 --placement spread", 96, "0,32,64"),
+        ("-n 2 --nodes 4 --placement 3,1", 4, "3,1"),
+    ] {
+        let output = hotlink(&format!("{run} {options} sh script"), &folder);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(errors.lines().all(|line| line == placed) && errors.lines().count() >= 2, "{options}: {errors}");
+        let records = records_of(&output);
+        assert_eq!(records[0]["nodes"], nodes, "{options}");
+        let told = records[0].get("rank_nodes").and_then(|nodes| nodes.as_str());
+        assert_eq!(told.unwrap_or(placed), placed, "{options}");
+    }
+    let on = "run --library lib/libmpi_abi.so.1 --on gige";
+    let cases = [
+        (format!("{on} -n 4 --nodes 3 true"), "4 ranks need a node each, and there are 3 (--nodes)"),
+        (format!("{on} -n 8 --nodes 3 --ranks-per-node 2 true"), "8 ranks need 4 nodes, and there are 3 (--nodes)"),
+        (format!("{on} -n 2 --placement spred true"), "allowed are contiguous, packed, spread, random"),
+        (format!("{on} -n 2 --placement 0-2 --nodes 4 true"), "3 nodes are listed, and 2 are needed"),
+        (format!("{on} -n 2 --placement 0,9 --nodes 4 true"), "must be 0 to 3"),
+        ("run -n 2 --ranks-per-node 2 true".to_owned(), "--on"),
+        ("run -n 2 --goal out.goal true".to_owned(), "--on"),
+    ];
+    let cases: Vec<(&str, &str)> = cases.iter().map(|(line, due)| (line.as_str(), *due)).collect();
+    refuses(&folder, &cases);
+    // What a schedule cannot hold is refused before anything runs.
+    let output = hotlink("run --library lib/libmpi_abi.so.1 --on hwbarr -n 2 --goal out.goal true", &folder);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("record it on another fabric") && !folder.join("out.goal").exists(), "{errors}");
+    let output = hotlink("run --library lib/libmpi_abi.so.1 --on hwbarr -n 2 --ranks-per-node 2 true", &folder);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("takes one rank of each node"), "{errors}");
+}
+
 /// Each fabric that takes the program has times and a price; one that does not says why, and the others go on.
 #[test]
 fn fabrics_are_compared_by_a_program() {
