@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::held::Held;
-use crate::mailbox::{Mailbox, Mailboxes, WORDS};
+use crate::mailbox::{Head, Mailbox, Mailboxes, WORDS};
 use crate::sys;
 use crate::talk::{self, Ask, Carried, INLINE, Posting, Reader};
 use hotlink_fabric::units::Time;
@@ -11,7 +11,7 @@ use hotlink_port::{
     RunError, Span, Work,
 };
 use std::cell::{Cell, RefCell};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// Says where the mailboxes are.
@@ -35,8 +35,7 @@ pub fn within() -> &'static str {
 }
 
 /// This process's virtual clock, for whoever has no door at hand.
-static NOW: AtomicU64 = AtomicU64::new(0);
-static SEATED: AtomicBool = AtomicBool::new(false);
+static CLOCK: OnceLock<Clock> = OnceLock::new();
 
 /// Whether this process was started for a seat on a simulated fabric.
 pub fn is_simulated() -> bool {
@@ -46,7 +45,7 @@ pub fn is_simulated() -> bool {
 /// The virtual time of this process's rank, if it has one.
 #[inline]
 pub fn clock() -> Option<Time> {
-    SEATED.load(Ordering::Relaxed).then(|| Time(NOW.load(Ordering::Relaxed)))
+    CLOCK.get().map(Clock::now)
 }
 
 /// See the module.
@@ -82,6 +81,29 @@ fn place() -> Option<(Rank, u32)> {
     Some((number("HOTLINK_RANK")?, number("HOTLINK_RANKS")?)).filter(|&(rank, ranks)| rank < ranks)
 }
 
+/// The clock of a rank, as any part of its process reads it.
+pub struct Clock {
+    head: &'static Head,
+}
+
+impl Clock {
+    /// That of the rank that this process is, if it was started for a seat on a simulated fabric.
+    pub fn of_environment() -> Option<Clock> {
+        let (rank, ranks) = place()?;
+        let head = Head::lasting(&std::env::var(SEAT).ok()?, rank, ranks).ok()?;
+        Some(Clock { head })
+    }
+    /// The virtual time.
+    #[inline]
+    pub fn now(&self) -> Time {
+        Time(self.head.now())
+    }
+    /// Lets so many picoseconds go by, which the rank's next call is charged with.
+    pub fn sleep(&self, ps: u64) {
+        self.head.sleep(ps);
+    }
+}
+
 impl Door {
     /// Takes this process's seat.
     ///
@@ -108,7 +130,7 @@ impl Door {
         let limits = limits.map_err(|error| start(format!("the simulator is of another version: {error}")))?;
         // What has no bytes is nothing to a process.
         door.limits = Limits { ghosts: false, ..limits };
-        SEATED.store(true, Ordering::Relaxed);
+        let _ = Clock::of_environment().map(|clock| CLOCK.set(clock));
         Ok(door)
     }
     /// Names memory of the program, and where in it `start` is.
@@ -157,6 +179,11 @@ impl Door {
             self.ask(|_| ());
         }
         let out = &mut self.talk.borrow_mut().out;
+        let slept = self.mailbox.take_slept();
+        if slept > 0 {
+            out.push(Ask::Compute as u64);
+            talk::put_work(out, Work::Fixed(Time(slept)));
+        }
         out.push(ask as u64);
         fill(out);
     }
@@ -170,7 +197,6 @@ impl Door {
                 sys::leave(1);
             }
         }
-        NOW.store(self.mailbox.clock(), Ordering::Relaxed);
         read(&mut Reader::new(back))
     }
     /// Makes sure that the desk knows a memory.

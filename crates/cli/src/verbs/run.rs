@@ -132,7 +132,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let apart = args.on.is_some() && output.format() != Format::Table;
     let job = Job { command, ranks, variables, tags, errors_alone: apart };
     match &args.on {
-        Some(fabric) => match simulated::run(job, fabric, &args.also, output)? {
+        Some(fabric) => match simulated::run(job, fabric, &args.also, &library(args.library.as_deref())?, output)? {
             Some(end) => told(end),
             None => Ok(()),
         },

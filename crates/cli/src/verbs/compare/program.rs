@@ -2,7 +2,7 @@
 
 use crate::table::Table;
 use crate::verbs::question::VariantArgs;
-use crate::verbs::run::{Ended, How, Seats, on_fabric, told, with_library, words_of};
+use crate::verbs::run::{Ended, How, Seats, library, on_fabric, told, with_library, words_of};
 use crate::{Failure, output::Output};
 use hotlink_bench::Record;
 use hotlink_real::{Job, JobEnd};
@@ -111,7 +111,8 @@ impl Asked<'_> {
         };
         let compute = self.args.compute_time.as_deref().unwrap_or("none");
         let seats = Seats::alone(self.args.ranks);
-        let how = How { seats, compute, traced: false, schedule: false };
+        let library = library(self.args.library.as_deref())?;
+        let how = How { seats, clocks: None, library: &library, compute, traced: false, schedule: false };
         let mut record = match on_fabric(job, name, how) {
             Ok(Ended::Ran(told)) => told.record,
             Ok(Ended::Failed(end)) if INTERRUPTED.contains(&end.status) => return Ok(Err(end)),

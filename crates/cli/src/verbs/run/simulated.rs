@@ -42,6 +42,50 @@ pub(super) struct Also {
     goal: Option<PathBuf>,
     #[command(flatten)]
     seating: SeatingArgs,
+    /// What the system's clocks and sleeps tell the program (with --on) [default: virtual, where libhotlink_clock.so is
+    /// beside the MPI library].
+    #[arg(long, value_enum, requires = "on")]
+    clocks: Option<Clocks>,
+}
+
+/// What `clock_gettime`, `gettimeofday`, `time` and sleeps are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Clocks {
+    /// Those of the rank's virtual time.
+    Virtual,
+    /// The system's own.
+    System,
+}
+
+/// The library that has the system's clocks in virtual time.
+const CLOCK: &str = "libhotlink_clock.so";
+
+impl Clocks {
+    /// Which they are, with the variable by which processes load virtual ones from beside the MPI library.
+    fn variable(asked: Option<Clocks>, library: &Path) -> Result<(Clocks, Option<(String, OsString)>), Failure> {
+        let file = library.with_file_name(CLOCK);
+        match asked {
+            Some(Clocks::System) => return Ok((Clocks::System, None)),
+            Some(Clocks::Virtual) if !file.is_file() => {
+                let how = "`make build` leaves it beside the MPI library";
+                return Err(Failure::Input(format!("--clocks virtual: {}: there is no such file: {how}", file.display())));
+            }
+            None if !file.is_file() => return Ok((Clocks::System, None)),
+            _ => {}
+        }
+        let mut all = file.into_os_string();
+        if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+            all.push(":");
+            all.push(others);
+        }
+        Ok((Clocks::Virtual, Some(("LD_PRELOAD".to_owned(), all))))
+    }
+    fn name(self) -> &'static str {
+        match self {
+            Clocks::Virtual => "virtual",
+            Clocks::System => "system",
+        }
+    }
 }
 
 impl Also {
@@ -88,6 +132,10 @@ pub(crate) struct Told {
 pub(crate) struct How<'a> {
     /// Where its ranks are.
     pub seats: Seats,
+    /// What the system's clocks tell.
+    pub clocks: Option<Clocks>,
+    /// The MPI library.
+    pub library: &'a Path,
     /// What computing between calls costs.
     pub compute: &'a str,
     /// A timeline of every rank's port.
@@ -98,7 +146,7 @@ pub(crate) struct How<'a> {
 
 /// Runs the job's processes on the ranks of a simulated fabric.
 pub(crate) fn on_fabric(mut job: Job, fabric: &str, how: How<'_>) -> Result<Ended, Failure> {
-    let How { seats, compute, traced, schedule } = how;
+    let How { seats, clocks, library, compute, traced, schedule } = how;
     let begun = Instant::now();
     let start = |error: std::io::Error| Failure::Input(error.to_string());
     let office = Office::new(job.ranks).map_err(start)?;
@@ -106,6 +154,8 @@ pub(crate) fn on_fabric(mut job: Job, fabric: &str, how: How<'_>) -> Result<Ende
     job.variables.extend(office.variables().map_err(start)?);
     job.variables.extend(computing(compute, job.ranks)?);
     job.variables.extend(seats.variable());
+    let (clocks, preload) = Clocks::variable(clocks, library)?;
+    job.variables.extend(preload);
     // Processes and simulator take turns: on one core a turn is far shorter than between two.
     stay_on(std::process::id());
     let command = words_of(&job.command);
@@ -126,7 +176,7 @@ pub(crate) fn on_fabric(mut job: Job, fabric: &str, how: How<'_>) -> Result<Ende
         return Err(Failure::Check(why));
     }
     let ran = simulated.map_err(|error| with_calls(error, &office))?;
-    let record = seats.told(ran.record).with("program", command).with("compute_time", compute);
+    let record = seats.told(ran.record).with("program", command).with("compute_time", compute).with("clocks", clocks.name());
     let record = with_ranks(record, &office.spent()).with("wall_s", begun.elapsed().as_secs_f64());
     Ok(Ended::Ran(Box::new(Told { record, seen: ran.seen, office })))
 }
@@ -155,13 +205,20 @@ fn starting(job: Job, office: &Office) -> Running {
 }
 
 /// Runs the job on a simulated fabric and tells of it. Gives the job's end if that is what is to be told.
-pub(super) fn run(job: Job, fabric: &str, also: &Also, output: &mut Output) -> Result<Option<JobEnd>, Failure> {
+pub(super) fn run(
+    job: Job,
+    fabric: &str,
+    also: &Also,
+    library: &Path,
+    output: &mut Output,
+) -> Result<Option<JobEnd>, Failure> {
     // An hour's run is not lost to a wrong path.
     for (option, path) in [("--trace", &also.trace), ("--matrix", &also.matrix), ("--goal", &also.goal)] {
         path.iter().try_for_each(|path| can_write(option, path))?;
     }
     let seats = also.seating.seats(fabric, job.ranks)?;
-    let how = How { seats, compute: also.compute(), traced: also.trace.is_some(), schedule: also.goal.is_some() };
+    let (traced, schedule) = (also.trace.is_some(), also.goal.is_some());
+    let how = How { seats, clocks: also.clocks, library, compute: also.compute(), traced, schedule };
     let told = match on_fabric(job, fabric, how)? {
         Ended::Ran(told) => told,
         Ended::Failed(end) => return Ok(Some(end)),
@@ -174,7 +231,7 @@ pub(super) fn run(job: Job, fabric: &str, also: &Also, output: &mut Output) -> R
         write_whole("--matrix", path, &matrix(&told.office))?;
     }
     if let (Some(path), Some(steps)) = (&also.goal, told.office.take_steps()) {
-        let schedule = schedule(&steps);
+        let schedule = recorded(&steps);
         write_with("--goal", path, |mut out| schedule.write(&mut out))?;
     }
     match output.format() {
@@ -223,7 +280,7 @@ fn matrix(office: &Office) -> String {
 }
 
 /// What ranks did as a schedule in nanoseconds. The number of a message is its tag, so that each finds its receive.
-fn schedule(steps: &[Vec<Step>]) -> Schedule {
+fn recorded(steps: &[Vec<Step>]) -> Schedule {
     let mut recorder = Recorder::new(steps.len() as u32);
     for (rank, steps) in (0..).zip(steps) {
         // What is left of a nanosecond is part of the next computation.
@@ -274,6 +331,9 @@ fn report(record: &Record) -> String {
     )];
     if text("compute_time") == "none" {
         lines.push("  computing: takes no time (--compute-time none)".to_owned());
+    }
+    if text("clocks") == Clocks::System.name() {
+        lines.push("  clocks: the system's own, but MPI_Wtime's (--clocks)".to_owned());
     }
     let waiting = record.numbers("rank_waiting_us");
     // The first of equals.
