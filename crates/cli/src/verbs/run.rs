@@ -13,6 +13,8 @@ mod simulated;
 pub(super) use seating::Seats;
 pub(super) use simulated::{Ended, How, RECORDED, on_fabric, words_of};
 
+/// Names the library's file, for those who do not want to say it each time.
+const OWN: &str = "HOTLINK_LIBRARY";
 /// The name by which programs ask for the library.
 const LIBRARY: &str = "libmpi_abi.so.1";
 
@@ -48,7 +50,7 @@ pub(crate) struct Args {
     /// Keep each rank on a core of its own [default: where there are enough cores].
     #[arg(long, value_enum, default_value_t = Bind::Auto)]
     bind: Bind,
-    /// Use this library [default: libmpi_abi.so.1 beside the command].
+    /// Use this library [default: HOTLINK_LIBRARY, else libmpi_abi.so.1 beside the command or in ../lib/hotlink].
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
     /// The program and its arguments.
@@ -96,16 +98,33 @@ pub(super) fn with_library(given: Option<&Path>) -> Result<Vec<(String, OsString
     Ok(vec![("LD_LIBRARY_PATH".to_owned(), path)])
 }
 
+/// Where the library may be, if nobody says so: beside the command, or in `lib/hotlink` of the folder that it is installed in.
+/// The command of a Python package is a script: the running program is the interpreter then.
+fn places() -> Vec<PathBuf> {
+    let commands = [std::env::current_exe().ok(), std::env::args_os().next().map(PathBuf::from)];
+    let folders = commands.iter().flatten().filter_map(|command| command.parent());
+    let places = folders.flat_map(|folder| [Some(folder.to_owned()), folder.parent().map(|at| at.join("lib/hotlink"))]);
+    let mut places: Vec<PathBuf> = places.flatten().map(|folder| folder.join(LIBRARY)).collect();
+    places.dedup();
+    places
+}
+
 /// The library's file, which must have the name that programs ask for.
 pub(super) fn library(given: Option<&Path>) -> Result<PathBuf, Failure> {
-    let beside = || std::env::current_exe().ok()?.parent().map(|folder| folder.join(LIBRARY));
-    let Some(file) = given.map(Path::to_owned).or_else(beside) else {
-        return Err(Failure::Input(format!("{LIBRARY}: give its place with --library")));
+    let asked = given.map(Path::to_owned).or_else(|| std::env::var_os(OWN).map(PathBuf::from));
+    let file = match asked {
+        Some(file) if file.is_file() => file,
+        Some(file) => {
+            let who = if given.is_some() { "--library" } else { OWN };
+            return Err(Failure::Input(format!("{who} {}: there is no such file", file.display())));
+        }
+        None => places().into_iter().find(|file| file.is_file()).ok_or_else(|| {
+            let tried: Vec<String> = places().iter().map(|place| place.display().to_string()).collect();
+            let how = format!("a package of Python does not bring it. `make build` in a checkout leaves \
+                target/release/{LIBRARY}: give its place with --library or {OWN}");
+            Failure::Input(format!("{LIBRARY} is none of {}: {how}", tried.join(", ")))
+        })?,
     };
-    if !file.is_file() {
-        let how = "`make build` leaves it beside the command; or give its place with --library";
-        return Err(Failure::Input(format!("{}: there is no such file: {how}", file.display())));
-    }
     if file.file_name().is_none_or(|name| name != LIBRARY) {
         return Err(Failure::Input(format!("{}: it must be named {LIBRARY}, as programs ask for it", file.display())));
     }

@@ -151,6 +151,36 @@ fn what_cannot_be_run_is_told() {
     refuses(&folder, &cases);
 }
 
+/// Who does not say where the library is hears where it was looked for, and what to do.
+#[test]
+fn the_library_is_named_by_a_variable_or_its_absence_is_explained() {
+    let folder = with_script("run-library", "echo ${LD_LIBRARY_PATH%%:*}");
+    let command = folder.join("bin/hotlink");
+    std::fs::create_dir(folder.join("bin")).unwrap();
+    std::fs::copy(env!("CARGO_BIN_EXE_hotlink"), &command).unwrap();
+    let run = |variable: Option<&str>| {
+        let mut run = std::process::Command::new(&command);
+        run.args(["run", "sh", "script"]).current_dir(&folder).env_remove("HOTLINK_LIBRARY");
+        variable.map(|value| run.env("HOTLINK_LIBRARY", value));
+        let output = run.output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let (status, _, errors) = run(None);
+    assert_eq!(status, Some(2), "{errors}");
+    for due in ["bin/libmpi_abi.so.1", "lib/hotlink/libmpi_abi.so.1", "make build", "--library or HOTLINK_LIBRARY"] {
+        assert!(errors.contains(due), "{due}: {errors}");
+    }
+    let (status, _, errors) = run(Some("none.so"));
+    assert!(status == Some(2) && errors.contains("HOTLINK_LIBRARY none.so: there is no such file"), "{errors}");
+    let lib = folder.join("lib").canonicalize().unwrap();
+    assert_eq!(run(Some("lib/libmpi_abi.so.1")), (Some(0), lib.display().to_string(), String::new()));
+    // Where a package installs it.
+    std::fs::create_dir(folder.join("lib/hotlink")).unwrap();
+    std::fs::write(folder.join("lib/hotlink/libmpi_abi.so.1"), "").unwrap();
+    assert_eq!(run(None), (Some(0), lib.join("hotlink").display().to_string(), String::new()));
+}
+
 /// The chapters hold every function, and what is told to be there has a name.
 #[test]
 fn doctor_counts_what_the_library_has() {

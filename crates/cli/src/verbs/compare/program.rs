@@ -37,7 +37,7 @@ pub(super) struct ProgramArgs {
     /// of `hotlink record` [default: none].
     #[arg(long, value_name = "none|FACTOR|FILE", requires = "program")]
     compute_time: Option<String>,
-    /// Use this MPI library [default: libmpi_abi.so.1 beside the command].
+    /// Use this MPI library [default: as `hotlink run`].
     #[arg(long, value_name = "FILE", requires = "program")]
     library: Option<PathBuf>,
     /// The program's arguments.
