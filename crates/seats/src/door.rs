@@ -123,8 +123,19 @@ impl Door {
         // Of nothing: the desk tells.
         let limits = Limits::messages("");
         let came = (0, Vec::new());
-        let mut door =
-            Door { mailbox, rank, ranks, limits, held, talk, idle: None, empty: false, stirred: false, came, within: "" };
+        let mut door = Door {
+            mailbox,
+            rank,
+            ranks,
+            limits,
+            held,
+            talk,
+            idle: None,
+            empty: false,
+            stirred: false,
+            came,
+            within: "",
+        };
         door.say(Ask::Hello, |_| ());
         let limits = door.ask(|reader| serde_json::from_slice::<Limits>(&reader.bytes()));
         let limits = limits.map_err(|error| start(format!("the simulator is of another version: {error}")))?;

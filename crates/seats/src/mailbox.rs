@@ -176,7 +176,8 @@ impl Mailbox {
     }
     /// The process says which function it is in; of a name that is too long, the beginning.
     pub(crate) fn goes_into(&self, name: &str) {
-        for (word, bytes) in self.head().within.iter().zip(name.as_bytes().chunks(8).chain(std::iter::repeat(&[][..]))) {
+        for (word, bytes) in self.head().within.iter().zip(name.as_bytes().chunks(8).chain(std::iter::repeat(&[][..])))
+        {
             let mut value = [0; 8];
             value[..bytes.len()].copy_from_slice(bytes);
             word.store(u64::from_ne_bytes(value), Ordering::Relaxed);

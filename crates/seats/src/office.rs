@@ -164,7 +164,8 @@ impl<P: Lodge> Program<P, ()> for Office {
     async fn run(&self, port: P) {
         let limits = port.limits();
         if self.steps.is_some() && (limits.barrier || limits.broadcast || limits.reduction.is_some()) {
-            let what = "this fabric has a network of its own for barriers or collectives, and a schedule has messages alone";
+            let what =
+                "this fabric has a network of its own for barriers or collectives, and a schedule has messages alone";
             return self.fail(format!("{what}: record it on another fabric"));
         }
         self.begin();

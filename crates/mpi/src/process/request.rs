@@ -256,7 +256,8 @@ pub(crate) fn received(comm: &Communicator, result: Result<hotlink_message::Stat
             let Error::Truncated { sent, room, from, tag } = error else { return Ended::badly(error.into()) };
             into.settle(room);
             let (source, own) = (comm.peer_of(from), comm.rank);
-            let why = format!("rank {source} sent {sent} B with tag {tag}; the receive buffer of rank {own} has {room} B");
+            let why =
+                format!("rank {source} sent {sent} B with tag {tag}; the receive buffer of rank {own} has {room} B");
             Ended::badly(failure(c::MPI_ERR_TRUNCATE, why))
         }
     }

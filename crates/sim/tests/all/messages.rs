@@ -78,7 +78,8 @@ fn ranks_are_where_they_are_placed() {
 #[test]
 fn places_that_are_not_there_are_refused() {
     let why = |name, places: &[u32], ranks| {
-        let ended: Result<Vec<u32>, RunError> = with(name, 4, |driver| driver.placed(places.to_vec()).run(ranks, &Ranks));
+        let ended: Result<Vec<u32>, RunError> =
+            with(name, 4, |driver| driver.placed(places.to_vec()).run(ranks, &Ranks));
         ended.expect_err("refused").to_string()
     };
     assert!(why("gige", &[0, 4], 2).contains("there is no node 4: 0 to 3 are allowed"));

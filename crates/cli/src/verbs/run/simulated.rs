@@ -1,6 +1,6 @@
 //! `hotlink run --on`: a job whose ranks are on a simulated fabric, and the report of it.
 
-use super::seating::{Seats, SeatingArgs};
+use super::seating::{SeatingArgs, Seats};
 use crate::Failure;
 use crate::output::{Format, Output};
 use hotlink_bench::{Record, Seen};
@@ -68,7 +68,10 @@ impl Clocks {
             Some(Clocks::System) => return Ok((Clocks::System, None)),
             Some(Clocks::Virtual) if !file.is_file() => {
                 let how = "`make build` leaves it beside the MPI library";
-                return Err(Failure::Input(format!("--clocks virtual: {}: there is no such file: {how}", file.display())));
+                return Err(Failure::Input(format!(
+                    "--clocks virtual: {}: there is no such file: {how}",
+                    file.display()
+                )));
             }
             None if !file.is_file() => return Ok((Clocks::System, None)),
             _ => {}
@@ -176,7 +179,8 @@ pub(crate) fn on_fabric(mut job: Job, fabric: &str, how: How<'_>) -> Result<Ende
         return Err(Failure::Check(why));
     }
     let ran = simulated.map_err(|error| with_calls(error, &office))?;
-    let record = seats.told(ran.record).with("program", command).with("compute_time", compute).with("clocks", clocks.name());
+    let record =
+        seats.told(ran.record).with("program", command).with("compute_time", compute).with("clocks", clocks.name());
     let record = with_ranks(record, &office.spent()).with("wall_s", begun.elapsed().as_secs_f64());
     Ok(Ended::Ran(Box::new(Told { record, seen: ran.seen, office })))
 }
