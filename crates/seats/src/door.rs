@@ -141,7 +141,8 @@ impl Door {
         let limits = limits.map_err(|error| start(format!("the simulator is of another version: {error}")))?;
         // What has no bytes is nothing to a process.
         door.limits = Limits { ghosts: false, ..limits };
-        let _ = Clock::of_environment().map(|clock| CLOCK.set(clock));
+        let clock = Clock::of_environment().ok_or_else(|| start("its clock is not there".to_owned()))?;
+        CLOCK.get_or_init(|| clock);
         Ok(door)
     }
     /// Names memory of the program, and where in it `start` is.
