@@ -67,12 +67,16 @@ pub type Tag = u32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error, Serialize, Deserialize)]
 pub enum Error {
     /// The message is longer than the receive buffer; its beginning was received.
-    #[error("message of {sent} B, room for {room} B")]
+    #[error("rank {from} sent {sent} B with tag {tag}, and the receive has room for {room} B")]
     Truncated {
         /// Bytes sent.
         sent: u64,
         /// Bytes of the receive buffer.
         room: u64,
+        /// Who sent it.
+        from: Rank,
+        /// With which tag.
+        tag: Tag,
     },
     /// The peer has died.
     #[error("rank {0} is gone")]

@@ -48,6 +48,13 @@ impl From<Error> for Box<Failure> {
             Error::Refused(_) => c::MPI_ERR_OTHER,
             Error::NoRequest => c::MPI_ERR_REQUEST,
         };
-        failure(code, error.to_string())
+        match error {
+            // A collective's: its tags are the library's own.
+            Error::Truncated { sent, room, from, .. } => {
+                let why = format!("rank {from} sent {sent} B where this rank has room for {room} B: counts must agree");
+                failure(code, why)
+            }
+            _ => failure(code, error.to_string()),
+        }
     }
 }

@@ -5,8 +5,8 @@ use crate::failure::{Done, failure};
 use crate::generated::constants as c;
 use crate::memory::Everything;
 use crate::process::communicator::{Communicator, Numbers};
-use crate::process::gate;
 use crate::process::{Process, World};
+use crate::process::{effort, gate};
 use hotlink_message::Comm;
 use hotlink_real::{Seat, Via};
 use hotlink_standard::Group;
@@ -19,6 +19,8 @@ use std::sync::OnceLock;
 const VIA: &str = "HOTLINK_VIA";
 /// Set to `core`, each rank stays on a core of its own.
 const BIND: &str = "HOTLINK_BIND";
+/// Set: collectives and what is never freed are checked.
+const CHECK: &str = "HOTLINK_CHECK";
 /// Numbers of communicators that are always there: all ranks, and each rank alone, with two for each.
 const ALWAYS: u32 = 4;
 const OWN: u32 = 2;
@@ -42,7 +44,11 @@ pub(crate) fn enter() -> Done<World> {
         Communicator::new(comm.view(&[comm.rank()], OWN)?, OWN, Rc::new(Group::new(vec![comm.rank()])), None, fatal);
     *world.name.borrow_mut() = "MPI_COMM_WORLD".to_owned();
     *own.name.borrow_mut() = "MPI_COMM_SELF".to_owned();
-    let effort = crate::process::effort::Effort::asked(comm.rank())?;
+    let check = std::env::var_os(CHECK).is_some();
+    if check || hotlink_real::virtual_clock().is_some() {
+        effort::watch();
+    }
+    let effort = effort::Effort::asked(comm.rank())?;
     Ok(World {
         all: Everything::of(&comm),
         comm,
@@ -55,6 +61,7 @@ pub(crate) fn enter() -> Done<World> {
         attached: Cell::new(None),
         provided: Cell::new(c::MPI_THREAD_SINGLE),
         effort,
+        check,
     })
 }
 
@@ -99,10 +106,15 @@ pub(crate) fn computed() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// The nodes of a simulated fabric that the ranks are on, in order; where it is not set, each rank has that of its number.
+const NODES: &str = "HOTLINK_NODES";
+
 /// The name of a rank's machine: this one's, or a node's of a simulated fabric.
 pub(crate) fn host(rank: u32) -> String {
     if hotlink_real::virtual_clock().is_some() {
-        return format!("node{rank}");
+        let nodes = std::env::var(NODES).unwrap_or_default();
+        let node = nodes.split(',').nth(rank as usize).and_then(|node| node.parse().ok()).unwrap_or(rank);
+        return format!("node{node}");
     }
     std::fs::read_to_string("/proc/sys/kernel/hostname")
         .map_or_else(|_| "localhost".to_owned(), |name| name.trim().to_owned())

@@ -31,10 +31,14 @@ impl<T: Clone> Table<T> {
         slots.objects[index] = Some(object);
         self.kind << BITS | index
     }
+    /// How many handles stand for something.
+    pub(crate) fn count(&self) -> usize {
+        let slots = self.slots.borrow();
+        slots.objects.len() - slots.vacant.len()
+    }
     /// Whether no handle stands for anything.
     pub(crate) fn is_empty(&self) -> bool {
-        let slots = self.slots.borrow();
-        slots.objects.len() == slots.vacant.len()
+        self.count() == 0
     }
     /// All that handles stand for.
     pub(crate) fn all(&self) -> Vec<T> {

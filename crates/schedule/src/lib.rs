@@ -25,6 +25,7 @@ mod matching;
 pub mod msccl;
 pub mod plain;
 mod read;
+mod record;
 mod together;
 
 pub use check::{Stuck, check};
@@ -35,4 +36,5 @@ pub use matching::Matching;
 #[doc(hidden)]
 pub use read::read_bytes;
 pub use read::{Costs, Format, Options, Read, ReadError, place, read};
+pub use record::Recorder;
 pub use together::{beside, repeated};

@@ -1,10 +1,12 @@
 //! A desk: serves one rank's process at the rank's port in the simulation.
 
 use crate::remote::Remote;
+use crate::steps::Steps;
 use crate::talk::{self, Ask, Carried, PREVIEW, Posting, Reader};
 use hotlink_fabric::units::Time;
 use hotlink_port::blocks::Elsewhere;
 use hotlink_port::{Attachment, Event, Kind, Layout, Lodge, Memory, Op, Payload, Posted, Rank, Refusal, Work};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -33,6 +35,8 @@ pub(crate) struct Desk<P> {
     pub(crate) traffic: Traffic,
     /// How long the program computed.
     pub(crate) computed: Time,
+    /// What all ranks do, if that is kept.
+    steps: Option<Rc<RefCell<Steps>>>,
 }
 
 /// Messages and bytes by who sends and who receives.
@@ -56,7 +60,7 @@ impl Paid {
 }
 
 impl<P: Lodge> Desk<P> {
-    pub(crate) fn new(port: P, process: i32) -> Desk<P> {
+    pub(crate) fn new(port: P, process: i32, steps: Option<Rc<RefCell<Steps>>>) -> Desk<P> {
         Desk {
             port,
             process,
@@ -64,6 +68,7 @@ impl<P: Lodge> Desk<P> {
             owners: BTreeMap::new(),
             traffic: Traffic::new(),
             computed: Time::ZERO,
+            steps,
         }
     }
     /// The process that it serves.
@@ -95,6 +100,12 @@ impl<P: Lodge> Desk<P> {
         }
         posted
     }
+    /// Keeps a step of this rank's, once it is one.
+    fn keep(&self, step: impl FnOnce(&mut Steps, Rank)) {
+        if let Some(steps) = &self.steps {
+            step(&mut steps.borrow_mut(), self.port.rank());
+        }
+    }
     fn post(&mut self, reader: &mut Reader<'_>) -> Posted {
         match self.posted(reader) {
             Ok(posted) => posted,
@@ -108,19 +119,31 @@ impl<P: Lodge> Desk<P> {
                 let (to, head) = (reader.narrow(), std::array::from_fn(|_| reader.word()));
                 let paid = self.payload(reader)?;
                 let posted = self.port.post(&Op::Control { to, head, payload: paid.payload() });
-                self.counted(posted, Some(to), true, paid.payload().bytes())
+                let bytes = paid.payload().bytes();
+                if posted == Posted::Accepted {
+                    self.keep(|steps, own| steps.sends(own, to, bytes, true));
+                }
+                self.counted(posted, Some(to), true, bytes)
             }
             Posting::Deposit => {
                 let (engine, token) = (reader.engine(), reader.word());
                 let (from, to) = (self.span(reader), reader.remote());
                 let posted = self.port.post(&Op::Deposit { from, to, engine, token });
-                self.counted(posted, self.owners.get(&to.attachment).copied(), true, from.bytes())
+                let owner = self.owners.get(&to.attachment).copied();
+                if let (Posted::Accepted, Some(owner)) = (posted, owner) {
+                    self.keep(|steps, own| steps.sends(own, owner, from.bytes(), false));
+                }
+                self.counted(posted, owner, true, from.bytes())
             }
             Posting::Fetch => {
                 let (engine, token) = (reader.engine(), reader.word());
                 let (to, from) = (self.span(reader), reader.remote());
                 let posted = self.port.post(&Op::Fetch { from, to, engine, token });
-                self.counted(posted, self.owners.get(&from.attachment).copied(), false, to.bytes())
+                let owner = self.owners.get(&from.attachment).copied();
+                if let (Posted::Accepted, Some(owner)) = (posted, owner) {
+                    self.keep(|steps, own| steps.fetches(own, owner, to.bytes(), token));
+                }
+                self.counted(posted, owner, false, to.bytes())
             }
             Posting::Barrier => self.port.post(&Op::Barrier { token: reader.word() }),
             Posting::Reduce => {
@@ -139,6 +162,7 @@ impl<P: Lodge> Desk<P> {
         match self.port.poll() {
             None => answer.push(0),
             Some(Event::Control { from, head, bytes }) => {
+                self.keep(|steps, own| steps.takes(own, from));
                 answer.extend([1, u64::from(from)]);
                 answer.extend(head);
                 answer.push(bytes);
@@ -146,8 +170,12 @@ impl<P: Lodge> Desk<P> {
                 let seen = self.port.peek(0, &mut start);
                 talk::put_bytes(answer, &start[..seen]);
             }
-            Some(Event::Done(token)) => answer.extend([2, token]),
+            Some(Event::Done(token)) => {
+                self.keep(|steps, own| steps.ends(own, token));
+                answer.extend([2, token]);
+            }
             Some(Event::Failed(token, refusal)) => {
+                self.keep(|steps, own| steps.ends(own, token));
                 answer.extend([3, token]);
                 talk::put_refusal(answer, refusal);
             }
@@ -223,6 +251,7 @@ impl<P: Lodge> Desk<P> {
                 let work = reader.work();
                 if let Work::Fixed(time) = work {
                     self.computed += time;
+                    self.keep(|steps, own| steps.computes(own, time));
                 }
                 self.port.compute(work);
             }

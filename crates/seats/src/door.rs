@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::held::Held;
-use crate::mailbox::{Mailbox, Mailboxes, WORDS};
+use crate::mailbox::{Head, Mailbox, Mailboxes, WORDS};
 use crate::sys;
 use crate::talk::{self, Ask, Carried, INLINE, Posting, Reader};
 use hotlink_fabric::units::Time;
@@ -10,8 +10,8 @@ use hotlink_port::{
     Align, Attachment, Engine, Event, Host, Key, Kind, Limits, Memory, Note, Op, Payload, Port, Posted, Rank, Refusal,
     RunError, Span, Work,
 };
-use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::cell::{Cell, RefCell};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// Says where the mailboxes are.
@@ -19,9 +19,23 @@ pub(crate) const SEAT: &str = "HOTLINK_SEAT";
 /// Between looks whether the simulator is still there.
 const LOOK: Duration = Duration::from_millis(500);
 
+thread_local! {
+    /// The function of the library that this thread is in.
+    static WITHIN: Cell<&'static str> = const { Cell::new("") };
+}
+
+/// This thread enters a function of the library: who waits there is told by its name.
+pub fn goes_into(name: &'static str) {
+    WITHIN.set(name);
+}
+
+/// The function of the library that this thread entered last.
+pub fn within() -> &'static str {
+    WITHIN.get()
+}
+
 /// This process's virtual clock, for whoever has no door at hand.
-static NOW: AtomicU64 = AtomicU64::new(0);
-static SEATED: AtomicBool = AtomicBool::new(false);
+static CLOCK: OnceLock<Clock> = OnceLock::new();
 
 /// Whether this process was started for a seat on a simulated fabric.
 pub fn is_simulated() -> bool {
@@ -31,7 +45,7 @@ pub fn is_simulated() -> bool {
 /// The virtual time of this process's rank, if it has one.
 #[inline]
 pub fn clock() -> Option<Time> {
-    SEATED.load(Ordering::Relaxed).then(|| Time(NOW.load(Ordering::Relaxed)))
+    CLOCK.get().map(Clock::now)
 }
 
 /// See the module.
@@ -50,6 +64,8 @@ pub struct Door {
     stirred: bool,
     /// How long the payload of the last event is, and how it starts.
     came: (u64, Vec<u8>),
+    /// The function that the simulator knows this rank to be in.
+    within: &'static str,
 }
 
 /// Words for the desk, and from it.
@@ -63,6 +79,29 @@ struct Talk {
 fn place() -> Option<(Rank, u32)> {
     let number = |name| std::env::var(name).ok()?.parse().ok();
     Some((number("HOTLINK_RANK")?, number("HOTLINK_RANKS")?)).filter(|&(rank, ranks)| rank < ranks)
+}
+
+/// The clock of a rank, as any part of its process reads it.
+pub struct Clock {
+    head: &'static Head,
+}
+
+impl Clock {
+    /// That of the rank that this process is, if it was started for a seat on a simulated fabric.
+    pub fn of_environment() -> Option<Clock> {
+        let (rank, ranks) = place()?;
+        let head = Head::lasting(&std::env::var(SEAT).ok()?, rank, ranks).ok()?;
+        Some(Clock { head })
+    }
+    /// The virtual time.
+    #[inline]
+    pub fn now(&self) -> Time {
+        Time(self.head.now())
+    }
+    /// Lets so many picoseconds go by, which the rank's next call is charged with.
+    pub fn sleep(&self, ps: u64) {
+        self.head.sleep(ps);
+    }
 }
 
 impl Door {
@@ -84,14 +123,26 @@ impl Door {
         // Of nothing: the desk tells.
         let limits = Limits::messages("");
         let came = (0, Vec::new());
-        let mut door =
-            Door { mailbox, rank, ranks, limits, held, talk, idle: None, empty: false, stirred: false, came };
+        let mut door = Door {
+            mailbox,
+            rank,
+            ranks,
+            limits,
+            held,
+            talk,
+            idle: None,
+            empty: false,
+            stirred: false,
+            came,
+            within: "",
+        };
         door.say(Ask::Hello, |_| ());
         let limits = door.ask(|reader| serde_json::from_slice::<Limits>(&reader.bytes()));
         let limits = limits.map_err(|error| start(format!("the simulator is of another version: {error}")))?;
         // What has no bytes is nothing to a process.
         door.limits = Limits { ghosts: false, ..limits };
-        SEATED.store(true, Ordering::Relaxed);
+        let clock = Clock::of_environment().ok_or_else(|| start("its clock is not there".to_owned()))?;
+        CLOCK.get_or_init(|| clock);
         Ok(door)
     }
     /// Names memory of the program, and where in it `start` is.
@@ -125,6 +176,10 @@ impl Door {
         if let Some(until) = until.filter(|_| how == Ask::Suspend) {
             self.say(Ask::Idle, |words| words.push(until.0));
         }
+        if self.within != WITHIN.get() {
+            self.within = WITHIN.get();
+            self.mailbox.goes_into(self.within);
+        }
         self.say(how, |_| ());
         self.ask(|_| ());
         self.empty = false;
@@ -136,6 +191,11 @@ impl Door {
             self.ask(|_| ());
         }
         let out = &mut self.talk.borrow_mut().out;
+        let slept = self.mailbox.take_slept();
+        if slept > 0 {
+            out.push(Ask::Compute as u64);
+            talk::put_work(out, Work::Fixed(Time(slept)));
+        }
         out.push(ask as u64);
         fill(out);
     }
@@ -149,7 +209,6 @@ impl Door {
                 sys::leave(1);
             }
         }
-        NOW.store(self.mailbox.clock(), Ordering::Relaxed);
         read(&mut Reader::new(back))
     }
     /// Makes sure that the desk knows a memory.

@@ -11,8 +11,10 @@ mod held;
 mod mailbox;
 mod office;
 mod remote;
+mod steps;
 pub mod sys;
 mod talk;
 
-pub use door::{Door, clock, is_simulated};
+pub use door::{Clock, Door, clock, goes_into, is_simulated, within};
 pub use office::{Office, Spent};
+pub use steps::Step;

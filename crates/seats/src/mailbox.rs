@@ -12,13 +12,16 @@ const BYTES: usize = 16 << 10;
 /// Words that a sentence has room for.
 pub(crate) const WORDS: usize = (BYTES - size_of::<Head>()) / 8;
 
+/// Words of a function's name.
+const NAME: usize = 6;
+
 /// Whose words are there.
 const ASKED: u32 = 1;
 const ANSWERED: u32 = 2;
 
 /// What stands before the words.
 #[repr(C, align(64))]
-struct Head {
+pub(crate) struct Head {
     turn: AtomicU32,
     /// The rank's process; 0: it has not come yet.
     process: AtomicU32,
@@ -27,7 +30,29 @@ struct Head {
     halted: AtomicU32,
     /// The rank's clock in picoseconds.
     clock: AtomicU64,
+    /// Picoseconds that the process has slept, beyond that.
+    slept: AtomicU64,
     count: AtomicU64,
+    /// The function of the library that the program has called.
+    within: [AtomicU64; NAME],
+}
+
+impl Head {
+    pub(crate) fn now(&self) -> u64 {
+        self.clock.load(Ordering::Relaxed).saturating_add(self.slept.load(Ordering::Relaxed))
+    }
+    /// The process sleeps for so many picoseconds.
+    pub(crate) fn sleep(&self, ps: u64) {
+        self.slept.fetch_add(ps, Ordering::Relaxed);
+    }
+    /// That of a rank, mapped for as long as the process lives.
+    pub(crate) fn lasting(path: &str, rank: u32, ranks: u32) -> io::Result<&'static Head> {
+        let memory = SharedMemory::open(path, ranks as usize * BYTES)?;
+        let start = memory.start().wrapping_add(rank as usize * BYTES);
+        std::mem::forget(memory);
+        // SAFETY: as in `Mailbox::head`; the memory is never unmapped, and the rank is one of so many.
+        Ok(unsafe { &*start.cast::<Head>() })
+    }
 }
 
 /// All mailboxes of a job.
@@ -149,9 +174,31 @@ impl Mailbox {
         self.head().clock.store(clock, Ordering::Relaxed);
         self.put(words, ANSWERED);
     }
-    /// The rank's clock, as of the last answer.
+    /// The process says which function it is in; of a name that is too long, the beginning.
+    pub(crate) fn goes_into(&self, name: &str) {
+        for (word, bytes) in self.head().within.iter().zip(name.as_bytes().chunks(8).chain(std::iter::repeat(&[][..])))
+        {
+            let mut value = [0; 8];
+            value[..bytes.len()].copy_from_slice(bytes);
+            word.store(u64::from_ne_bytes(value), Ordering::Relaxed);
+        }
+    }
+    /// The function that the process was in when it last waited, if it ever did.
+    pub(crate) fn within(&self) -> Option<String> {
+        let bytes = self.head().within.iter().flat_map(|word| word.load(Ordering::Relaxed).to_ne_bytes());
+        let name: Vec<u8> = bytes.take_while(|&byte| byte != 0).collect();
+        String::from_utf8(name).ok().filter(|name| !name.is_empty())
+    }
+    /// The rank's clock: as of the last answer, and what it has slept since.
     pub(crate) fn clock(&self) -> u64 {
-        self.head().clock.load(Ordering::Relaxed)
+        self.head().now()
+    }
+    /// What the process has slept since this was last asked.
+    pub(crate) fn take_slept(&self) -> u64 {
+        match self.head().slept.load(Ordering::Relaxed) {
+            0 => 0,
+            _ => self.head().slept.swap(0, Ordering::Relaxed),
+        }
     }
     pub(crate) fn halt(&self) {
         let head = self.head();

@@ -3,12 +3,14 @@
 use crate::desk::{Desk, Then, Traffic};
 use crate::door::SEAT;
 use crate::mailbox::{Mailbox, Mailboxes};
+use crate::steps::{Step, Steps};
 use crate::talk::Reader;
 use hotlink_fabric::units::Time;
 use hotlink_port::{Lodge, Program, Rank, yield_once};
 use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
 use std::io;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -44,6 +46,7 @@ pub struct Office {
     absent: RefCell<Vec<Rank>>,
     spent: RefCell<Vec<Spent>>,
     traffic: RefCell<Traffic>,
+    steps: Option<Rc<RefCell<Steps>>>,
 }
 
 /// What a desk waits for.
@@ -72,7 +75,14 @@ impl Office {
             absent: RefCell::default(),
             spent: RefCell::new(vec![Spent::default(); ranks as usize]),
             traffic: RefCell::default(),
+            steps: None,
         })
+    }
+    /// The same, and what ranks do is kept for [`Office::take_steps`].
+    #[must_use]
+    pub fn keeping_steps(mut self) -> Office {
+        self.steps = Some(Rc::new(RefCell::new(Steps::of(self.ranks))));
+        self
     }
     /// Variables by which processes find their seats.
     ///
@@ -103,6 +113,10 @@ impl Office {
     pub fn absent(&self) -> Vec<Rank> {
         self.absent.borrow().clone()
     }
+    /// The function of the library in which each rank waited last.
+    pub fn within(&self) -> Vec<Option<String>> {
+        (0..self.ranks).map(|rank| self.boxes.of(rank).within()).collect()
+    }
     /// How each rank spent its time.
     pub fn spent(&self) -> Vec<Spent> {
         self.spent.borrow().clone()
@@ -111,6 +125,11 @@ impl Office {
     /// Messages and bytes of the library by who sends and who receives, once the simulation is over.
     pub fn traffic(&self) -> Vec<((Rank, Rank), (u64, u64))> {
         self.traffic.borrow().iter().map(|(pair, sums)| (*pair, *sums)).collect()
+    }
+
+    /// Takes what each rank did, if that was kept, once the simulation is over.
+    pub fn take_steps(&self) -> Option<Vec<Vec<Step>>> {
+        self.steps.as_ref().map(|steps| steps.replace(Steps::of(0)).whole())
     }
 
     fn fail(&self, why: String) {
@@ -143,11 +162,17 @@ impl Office {
 
 impl<P: Lodge> Program<P, ()> for Office {
     async fn run(&self, port: P) {
+        let limits = port.limits();
+        if self.steps.is_some() && (limits.barrier || limits.broadcast || limits.reduction.is_some()) {
+            let what =
+                "this fabric has a network of its own for barriers or collectives, and a schedule has messages alone";
+            return self.fail(format!("{what}: record it on another fabric"));
+        }
         self.begin();
         let rank = port.rank();
         let mailbox = self.boxes.of(rank);
         let (mut words, mut answer) = (Vec::new(), Vec::new());
-        let mut desk = Desk::new(port, 0);
+        let mut desk = Desk::new(port, 0, self.steps.clone());
         let mut spent = Spent::default();
         loop {
             match self.hear(rank, &mailbox, &mut words) {

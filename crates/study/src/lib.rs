@@ -36,6 +36,6 @@ pub use error::Error;
 pub use hotlink_sim::Gauge;
 #[doc(hidden)]
 pub use serde;
-pub use simulated::{Ran, on_fabric, recorded_on_fabric};
+pub use simulated::{Ran, Seating, on_fabric, recorded_on_fabric};
 pub use source::{Source, explain, is_graph};
 pub use watch::{Unwatched, Watch};

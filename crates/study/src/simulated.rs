@@ -22,6 +22,24 @@ pub struct Ran {
     pub seen: Vec<Seen>,
 }
 
+/// How many ranks a program has, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct Seating<'s> {
+    /// Ranks.
+    pub ranks: u32,
+    /// Nodes that the fabric is built for.
+    pub nodes: u32,
+    /// The node of each rank; none: that of its number. Ranks of one node share its adapter.
+    pub places: &'s [u32],
+}
+
+impl Seating<'_> {
+    /// A rank on each node.
+    pub fn alone(ranks: u32) -> Seating<'static> {
+        Seating { ranks, nodes: ranks, places: &[] }
+    }
+}
+
 /// Runs `program` on the first `ranks` nodes of the fabric `name` (of the catalog, or a file), built for as many, with
 /// the settings that its description asks for. Gives the ranks' results.
 ///
@@ -34,14 +52,14 @@ where
     R: for<'a> Program<SimPort<'a>, T>,
 {
     let source = Source::open(name)?;
-    run(&source, name, ranks, program, |_, _| ()).map(|(results, ())| results)
+    run(&source, name, Seating::alone(ranks), program, |_, _| ()).map(|(results, ())| results)
 }
 
-/// The same with a record of the run; `traced`: and a timeline of what each rank's port did.
+/// The same on nodes of choice, with a record of the run; `traced`: and a timeline of what each rank's port did.
 ///
 /// # Errors
 /// As [`on_fabric`].
-pub fn recorded_on_fabric<R>(name: &str, ranks: u32, program: &R, traced: bool) -> Result<Ran, Error>
+pub fn recorded_on_fabric<R>(name: &str, seating: Seating<'_>, program: &R, traced: bool) -> Result<Ran, Error>
 where
     R: for<'a> Program<SimPort<'a>, ()> + for<'a> Program<Observed<SimPort<'a>>, ()>,
 {
@@ -49,10 +67,10 @@ where
     let watched =
         Watched { program, watching: Watching { trace: true, ..Watching::default() }, logs: RefCell::default() };
     let ran = match traced {
-        true => run(&source, name, ranks, &watched, told)?,
-        false => run(&source, name, ranks, program, told)?,
+        true => run(&source, name, seating, &watched, told)?,
+        false => run(&source, name, seating, program, told)?,
     };
-    let mut record = ran.1.with("ranks", ranks);
+    let mut record = ran.1.with("ranks", seating.ranks);
     inputs::note(&mut record, &source.spec().used());
     let seen = watched.logs.take().into_values().map(|log| log.take()).collect();
     Ok(Ran { record, seen })
@@ -62,7 +80,7 @@ where
 fn run<T, R, S>(
     source: &Source,
     name: &str,
-    ranks: u32,
+    seating: Seating<'_>,
     program: &R,
     tell: impl FnOnce(&Plan<'_>, &Outcome) -> S,
 ) -> Result<(Vec<T>, S), Error>
@@ -70,11 +88,13 @@ where
     T: Serialize + DeserializeOwned,
     R: for<'a> Program<SimPort<'a>, T>,
 {
+    let Seating { ranks, nodes, places } = seating;
     let input = |what: String| Error::Input(format!("{name} with {ranks} ranks: {what}"));
-    let fabric = source.build(ranks).map_err(input)?;
+    let fabric = source.build(nodes).map_err(input)?;
     let settings = Settings::of(&fabric.spec);
     let plan = Plan::new(&fabric, &settings).map_err(|error| input(error.to_string()))?;
     let mut driver = VirtualTime::new(&plan, &settings).map_err(|missing| input(missing.to_string()))?;
+    driver = driver.placed(places.to_vec());
     let results = driver.run(ranks, program).map_err(|error| match error {
         RunError::Ranks { .. } => input(error.to_string()),
         other => Error::Check(other.to_string()),

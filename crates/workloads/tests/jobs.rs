@@ -5,7 +5,7 @@ use hotlink_schedule::collective::{Algorithm, Which};
 use hotlink_study::Unwatched;
 use hotlink_study::inputs::Vary;
 use hotlink_workloads::collective::Collective;
-use hotlink_workloads::jobs::{Jobs, Placement, Plan};
+use hotlink_workloads::jobs::{Chosen, Jobs, Placement, Plan, nodes_of};
 use hotlink_workloads::replay::Network;
 use hotlink_workloads::schedule::Scheduled;
 use proptest::prelude::*;
@@ -48,6 +48,30 @@ fn exchange(name: &str, nodes: &str, size: &str) -> String {
     format!(
         "[[job]]\nname = {name:?}\ncollective = \"alltoall\"\nalgorithm = \"linear\"\nsize = {size:?}\nnodes = {nodes:?}\n"
     )
+}
+
+/// By rules, lists and files, as jobs get them.
+#[test]
+fn a_single_job_gets_nodes_by_the_same_words() {
+    let spec = hotlink_fabric::catalog::load("ib-ndr-fat-tree2").unwrap();
+    let fabric = hotlink_fabric::Fabric::build(&spec, 128).unwrap();
+    let of = |count, how| nodes_of(&fabric, &spec, count, how);
+    assert_eq!(of(3, Chosen::By(Placement::Contiguous, 1)), Ok(vec![0, 1, 2]));
+    assert_eq!(of(3, Chosen::By(Placement::Spread, 1)), Ok(vec![0, 32, 64]));
+    let (one, other) = (of(8, Chosen::By(Placement::Random, 1)), of(8, Chosen::By(Placement::Random, 2)));
+    assert!(one.is_ok() && one != other && one == of(8, Chosen::By(Placement::Random, 1)));
+    assert_eq!(of(4, Chosen::Listed("9,4-6")), Ok(vec![9, 4, 5, 6]));
+    assert_eq!(of(4, Chosen::File("f", "9\n\n4-6 # three\n")), Ok(vec![9, 4, 5, 6]));
+    for (count, how, due) in [
+        (3, Chosen::Listed("9,4-6"), "4 nodes are listed, and 3 are needed"),
+        (2, Chosen::Listed("1,1"), "node 1 is listed twice"),
+        (2, Chosen::File("f", "1\n128\n"), "f: \"128\" is no node or range: must be 0 to 127"),
+        (2, Chosen::File("f", "# none\n"), "f: names no host"),
+        (200, Chosen::By(Placement::Packed, 1), "128 hosts are free, 200 are needed"),
+    ] {
+        let why = of(count, how).unwrap_err();
+        assert!(why.contains(due), "{why}");
+    }
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub(crate) struct Args {
     /// Write the record here.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Use this library [default: libmpi_abi.so.1 beside the command].
+    /// Use this library [default: as `hotlink run`].
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
     /// The program and its arguments.

@@ -54,6 +54,7 @@ fn dependencies_point_one_way() {
         ("sim", &["barrier", "fabric", "port", "event", "memory", "schedule", "transport"]),
         ("memory", &["fabric"]),
         ("seats", &["fabric", "port"]),
+        ("clock", &["seats"]),
         ("real", &["fabric", "port", "message", "seats"]),
         ("bench", &["fabric", "port", "message"]),
         ("study", &["barrier", "fabric", "site", "port", "message", "loggp", "sim", "bench", "schedule", "transport"]),

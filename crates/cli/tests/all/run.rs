@@ -61,6 +61,49 @@ fn on_a_fabric_programs_may_end_before_they_begin() {
     refuses(&folder, &cases);
 }
 
+/// Ranks are where they were placed: the record says so, and the program's library hears of it.
+#[test]
+fn ranks_are_placed_on_nodes_of_a_fabric() {
+    let folder = with_script("run-placed", "echo $HOTLINK_NODES");
+    std::fs::write(folder.join("hosts"), "5\n2-3 # two\n").unwrap();
+    let run = "run --library lib/libmpi_abi.so.1 --json --on ib-ndr-fat-tree2";
+    for (options, nodes, placed) in [
+        ("-n 3 --nodes 8", 8, ""),
+        ("-n 4 --ranks-per-node 2", 2, "0,0,1,1"),
+        ("-n 5 --ranks-per-node 2 --nodes 64 --placement hosts", 64, "5,5,2,2,3"),
+        ("-n 3 --nodes 96 --placement spread", 96, "0,32,64"),
+        ("-n 2 --nodes 4 --placement 3,1", 4, "3,1"),
+    ] {
+        let output = hotlink(&format!("{run} {options} sh script"), &folder);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(errors.lines().all(|line| line == placed) && errors.lines().count() >= 2, "{options}: {errors}");
+        let records = records_of(&output);
+        assert_eq!(records[0]["nodes"], nodes, "{options}");
+        let told = records[0].get("rank_nodes").and_then(|nodes| nodes.as_str());
+        assert_eq!(told.unwrap_or(placed), placed, "{options}");
+    }
+    let on = "run --library lib/libmpi_abi.so.1 --on gige";
+    let cases = [
+        (format!("{on} -n 4 --nodes 3 true"), "4 ranks need a node each, and there are 3 (--nodes)"),
+        (format!("{on} -n 8 --nodes 3 --ranks-per-node 2 true"), "8 ranks need 4 nodes, and there are 3 (--nodes)"),
+        (format!("{on} -n 2 --placement spred true"), "allowed are contiguous, packed, spread, random"),
+        (format!("{on} -n 2 --placement 0-2 --nodes 4 true"), "3 nodes are listed, and 2 are needed"),
+        (format!("{on} -n 2 --placement 0,9 --nodes 4 true"), "must be 0 to 3"),
+        ("run -n 2 --ranks-per-node 2 true".to_owned(), "--on"),
+        ("run -n 2 --goal out.goal true".to_owned(), "--on"),
+    ];
+    let cases: Vec<(&str, &str)> = cases.iter().map(|(line, due)| (line.as_str(), *due)).collect();
+    refuses(&folder, &cases);
+    // What a schedule cannot hold is refused before anything runs.
+    let output = hotlink("run --library lib/libmpi_abi.so.1 --on hwbarr -n 2 --goal out.goal true", &folder);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("record it on another fabric") && !folder.join("out.goal").exists(), "{errors}");
+    let output = hotlink("run --library lib/libmpi_abi.so.1 --on hwbarr -n 2 --ranks-per-node 2 true", &folder);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("takes one rank of each node"), "{errors}");
+}
+
 /// Each fabric that takes the program has times and a price; one that does not says why, and the others go on.
 #[test]
 fn fabrics_are_compared_by_a_program() {
@@ -106,6 +149,36 @@ fn what_cannot_be_run_is_told() {
         ("run -n 2", "PROGRAM"),
     ];
     refuses(&folder, &cases);
+}
+
+/// Who does not say where the library is hears where it was looked for, and what to do.
+#[test]
+fn the_library_is_named_by_a_variable_or_its_absence_is_explained() {
+    let folder = with_script("run-library", "echo ${LD_LIBRARY_PATH%%:*}");
+    let command = folder.join("bin/hotlink");
+    std::fs::create_dir(folder.join("bin")).unwrap();
+    std::fs::copy(env!("CARGO_BIN_EXE_hotlink"), &command).unwrap();
+    let run = |variable: Option<&str>| {
+        let mut run = std::process::Command::new(&command);
+        run.args(["run", "sh", "script"]).current_dir(&folder).env_remove("HOTLINK_LIBRARY");
+        variable.map(|value| run.env("HOTLINK_LIBRARY", value));
+        let output = run.output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let (status, _, errors) = run(None);
+    assert_eq!(status, Some(2), "{errors}");
+    for due in ["bin/libmpi_abi.so.1", "lib/hotlink/libmpi_abi.so.1", "make build", "--library or HOTLINK_LIBRARY"] {
+        assert!(errors.contains(due), "{due}: {errors}");
+    }
+    let (status, _, errors) = run(Some("none.so"));
+    assert!(status == Some(2) && errors.contains("HOTLINK_LIBRARY none.so: there is no such file"), "{errors}");
+    let lib = folder.join("lib").canonicalize().unwrap();
+    assert_eq!(run(Some("lib/libmpi_abi.so.1")), (Some(0), lib.display().to_string(), String::new()));
+    // Where a package installs it.
+    std::fs::create_dir(folder.join("lib/hotlink")).unwrap();
+    std::fs::write(folder.join("lib/hotlink/libmpi_abi.so.1"), "").unwrap();
+    assert_eq!(run(None), (Some(0), lib.join("hotlink").display().to_string(), String::new()));
 }
 
 /// The chapters hold every function, and what is told to be there has a name.

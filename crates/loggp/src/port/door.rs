@@ -10,7 +10,6 @@ use hotlink_port::{
     Align, Attachment, Event, Head, Host, Key, Kind, Layout, Limits, Memory, Note, Op, Payload, Port, Posted, Rank,
     Refusal, STREAM_BYTES, Span, Task, Work,
 };
-use hotlink_schedule::Kind as Step;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -139,7 +138,7 @@ impl Port for LogGpPort {
             work.breaks_row();
         }
         if !is_own {
-            world.record(self.rank, Step::Recv, from, over);
+            world.record(|recorder| recorder.recv(self.rank, from, 0, over));
         }
         Some(Event::Control { from, head, bytes })
     }

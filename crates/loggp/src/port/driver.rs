@@ -6,7 +6,7 @@ use super::world::World;
 use crate::machine::{Machine, Missing};
 use hotlink_fabric::units::Time;
 use hotlink_port::{Busy, Driver, Limits, Program, Rank, RunError};
-use hotlink_schedule::{MOST_RANKS, Schedule};
+use hotlink_schedule::{MOST_RANKS, Recorder, Schedule};
 use serde::{Serialize, de::DeserializeOwned};
 use std::cell::RefCell;
 use std::future::Future;
@@ -112,7 +112,7 @@ impl Driver for LogGp {
             missing: world.missing.iter().copied().collect(),
             busy: world.seats.iter().map(|seat| seat.busy.with_engine(seat.took_ps)).collect(),
         });
-        self.schedule = world.recorder.take().map(super::record::Recorder::schedule);
+        self.schedule = world.recorder.take().map(Recorder::schedule);
         Ok(tasks.results.into_iter().flatten().collect())
     }
 }

@@ -35,7 +35,6 @@
 
 mod door;
 mod driver;
-mod record;
 mod seat;
 mod work;
 mod world;

@@ -7,7 +7,6 @@
 use super::seat::{Flight, State};
 use super::world::World;
 use hotlink_port::{Rank, Task};
-use hotlink_schedule::Kind;
 use std::collections::VecDeque;
 
 /// Something that a processor does.
@@ -95,7 +94,7 @@ impl World {
         seat.now = seat.now.saturating_add(ps);
         seat.busy.add(task, ps);
         self.pauses(rank, ps);
-        self.record(rank, Kind::Calc, rank, ps);
+        self.record(|recorder| recorder.calc(rank, ps));
     }
     /// A processor does something else for so long: what it sent has come if that is longer than the way.
     fn pauses(&mut self, rank: Rank, ps: u64) {
@@ -225,7 +224,7 @@ impl World {
     }
     /// A processor has done something, which took so long; the rank's clock has come there.
     fn done(&mut self, rank: Rank, job: Job, took: u64) {
-        self.record(rank, Kind::Calc, rank, took);
+        self.record(|recorder| recorder.calc(rank, took));
         let task = if let Job::Fixed(_, task) = job { task } else { Task::Copy };
         self.seat(rank).busy.add(task, took);
         match job {

@@ -3,14 +3,13 @@
 //! A rank's clock runs ahead of the common one by the local work that it has done since it was last resumed; what it
 //! sends then leaves when the common clock has come as far. An arrival is seen by the first poll after the rank was resumed.
 
-use super::record::Recorder;
 use super::seat::{Flight, Seat, State};
 use crate::machine::{Machine, Missing};
 use hotlink_event::NONE;
 use hotlink_event::{Event, Queue, RadixHeap, TraceHash};
 use hotlink_port::safety::Barriers;
 use hotlink_port::{Rank, Task};
-use hotlink_schedule::Kind;
+use hotlink_schedule::Recorder;
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 
@@ -74,9 +73,10 @@ impl World {
     pub fn seat(&mut self, rank: Rank) -> &mut Seat {
         &mut self.seats[rank as usize]
     }
-    pub fn record(&mut self, rank: Rank, kind: Kind, peer: Rank, size: u64) {
+    /// Enters what happens into the record, if there is one.
+    pub fn record(&mut self, enter: impl FnOnce(&mut Recorder)) {
         if let Some(recorder) = &mut self.recorder {
-            recorder.add(rank, kind, peer, size);
+            enter(recorder);
         }
     }
     fn push(&mut self, at: u64, kind: u8, id: u32, extra: u32) {
@@ -197,7 +197,8 @@ impl World {
         if !at_once {
             seat.unsent += 1;
         }
-        self.record(from, Kind::Send, to, bytes);
+        // Messages between two ranks are taken in order: they need no tags.
+        self.record(|recorder| recorder.send(from, to, 0, bytes));
         if at_once {
             self.book(place);
         } else {

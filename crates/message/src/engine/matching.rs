@@ -75,7 +75,7 @@ impl<P: Port> Engine<P> {
             let into = if sent == room { Some(span) } else { span.part(0, sent) };
             return (into, Ok(Status { from, tag: words.tag, bytes: sent }));
         }
-        (Some(span), Err(Error::Truncated { sent, room }))
+        (Some(span), Err(Error::Truncated { sent, room, from, tag: words.tag }))
     }
     #[inline(always)]
     pub(super) fn take_eager(&mut self, id: u64, from: Rank, words: &Words) {

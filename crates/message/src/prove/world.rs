@@ -362,8 +362,10 @@ impl World {
             let status = Status { from: sender as Rank, tag: its, bytes: size.cells() * CELL };
             let told = match result {
                 Ok(told) => told == status && contents.len() <= cells.len(),
-                Err(Error::Truncated { sent, room }) => {
-                    (sent, room) == (status.bytes, span.bytes()) && contents.len() > cells.len()
+                Err(Error::Truncated { sent, room, from, tag }) => {
+                    (sent, room) == (status.bytes, span.bytes())
+                        && (from, tag) == (status.from, status.tag)
+                        && contents.len() > cells.len()
                 }
                 Err(_) => false,
             };

@@ -78,6 +78,9 @@ pub(crate) fn finalize(p: &Process) -> Done {
     world.own.attributes.clear(c::MPI_COMM_SELF)?;
     world.until(|| world.buffered.borrow().is_empty().then_some(()));
     world.world.attributes.clear(c::MPI_COMM_WORLD)?;
+    if world.check {
+        p.tell_leaks(world.comm.rank());
+    }
     world.block_on(world.comm.flush());
     world.block_on(world.comm.barrier())?;
     if let Some(effort) = &world.effort {

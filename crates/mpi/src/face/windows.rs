@@ -105,7 +105,13 @@ fn share(
         starts.push(end);
         end += if apart { (size + LINE - 1) / LINE * LINE } else { size };
     }
-    let refused = || failure(c::MPI_ERR_RMA_SHARED, "the ranks of the communicator do not share memory");
+    let refused = || {
+        let why = match hotlink_real::virtual_clock() {
+            Some(_) => "ranks on a simulated fabric share no memory, on one node neither",
+            None => "the ranks of the communicator do not share memory",
+        };
+        failure(c::MPI_ERR_RMA_SHARED, why)
+    };
     let (mut memory, mut attachment) = (None, None);
     let mut words = [0; 4];
     let mut start = Address(0);

@@ -18,6 +18,11 @@ const RECORD: &str = "HOTLINK_RECORD";
 
 static ON: AtomicBool = AtomicBool::new(false);
 
+/// From now on calls are watched: where the simulation, or a check, wants to know which function the program is in.
+pub(crate) fn watch() {
+    ON.store(true, Ordering::Relaxed);
+}
+
 /// Whether any of this is asked for.
 #[inline(always)]
 pub(crate) fn is_on() -> bool {
@@ -131,7 +136,8 @@ fn recorded(text: &str, rank: u32) -> Option<Vec<u64>> {
 impl Process {
     /// A call begins: what was computed before it is over.
     #[cold]
-    pub(crate) fn computed_until(&self, name: &str) {
+    pub(crate) fn computed_until(&self, name: &'static str) {
+        hotlink_real::goes_into(name);
         if let Ok(world) = self.world()
             && let Some(effort) = &world.effort
         {

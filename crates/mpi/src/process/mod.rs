@@ -4,6 +4,7 @@
 pub(crate) mod attribute;
 pub(crate) mod buffer;
 pub(crate) mod callback;
+pub(crate) mod check;
 pub(crate) mod communicator;
 pub(crate) mod effort;
 pub(crate) mod gate;
@@ -80,6 +81,8 @@ pub(crate) struct World {
     pub(crate) provided: Cell<c_int>,
     /// What the program computes, where anybody wants to know.
     pub(crate) effort: Option<Effort>,
+    /// Collectives and what is never freed are checked.
+    pub(crate) check: bool,
 }
 
 /// See the module.

@@ -6,6 +6,7 @@ use crate::generated::constants as c;
 use crate::pointer::{Address, Out};
 use crate::process::buffer::Staged;
 use crate::process::callback;
+use crate::process::check::agree;
 use crate::process::communicator::Communicator;
 use crate::process::gate;
 use crate::process::{Process, World};
@@ -252,10 +253,12 @@ pub(crate) fn received(comm: &Communicator, result: Result<hotlink_message::Stat
             Ended::well(Status::received(comm.peer_of(status.from), status.tag as c_int, status.bytes))
         }
         Err(error) => {
-            if let Error::Truncated { room, .. } = error {
-                into.settle(room);
-            }
-            Ended::badly(error.into())
+            let Error::Truncated { sent, room, from, tag } = error else { return Ended::badly(error.into()) };
+            into.settle(room);
+            let (source, own) = (comm.peer_of(from), comm.rank);
+            let why =
+                format!("rank {source} sent {sent} B with tag {tag}; the receive buffer of rank {own} has {room} B");
+            Ended::badly(failure(c::MPI_ERR_TRUNCATE, why))
         }
     }
 }
@@ -421,11 +424,23 @@ impl Process {
     where
         F: Future<Output = Done> + 'static,
     {
+        let checked = self.world()?.check.then(hotlink_real::within);
         match start {
-            Start::Blocking(_) => self.world()?.block_on(make(comm.view.clone())),
+            Start::Blocking(_) => {
+                if let Some(name) = checked {
+                    self.world()?.block_on(agree(comm.view.clone(), name))?;
+                }
+                self.world()?.block_on(make(comm.view.clone()))
+            }
             Start::Now(request) => {
-                let future = make(comm.beside());
-                let work = self.task(async move { future.await.map(|()| Status::EMPTY) })?;
+                let view = comm.beside();
+                let future = make(view.clone());
+                let work = self.task(async move {
+                    if let Some(name) = checked {
+                        agree(view, name).await?;
+                    }
+                    future.await.map(|()| Status::EMPTY)
+                })?;
                 self.issue(request, work);
                 Ok(())
             }

@@ -88,14 +88,17 @@ impl SimPort<'_> {
         let seat = world.seat(self.rank);
         let begun = seat.now;
         seat.spend(task, busy.0);
-        if to == self.rank {
+        let leaves = seat.now;
+        if world.is_near(self.rank, to) {
             flight.phase = Phase::Local;
-            let (at, place) = (seat.now, world.add(flight));
+            let (at, place) = (leaves, world.add(flight));
             return world.at(at, place);
         }
         flight.pace = pace;
+        let seat = world.seat(self.rank);
         let at = (begun + pace.lead_ps + latency).max(seat.nic_free);
         seat.nic_free = at + gap;
+        world.share_adapter(self.rank);
         let place = world.add(flight);
         world.at(at, place);
     }
@@ -106,9 +109,9 @@ impl SimPort<'_> {
         let mut world = self.world.borrow_mut();
         let key = self.check(&world, what, &claim)?;
         let by_dma = what.engine == Engine::Dma;
-        let dma_queue = world.adapter.dma_queue;
+        let (dma_queue, moving) = (world.adapter.dma_queue, world.moving(self.rank));
         let seat = world.seat(self.rank);
-        if by_dma && seat.moving >= dma_queue {
+        if by_dma && moving >= dma_queue {
             seat.blocked = true;
             return Ok(Posted::Busy);
         }
@@ -212,16 +215,18 @@ impl SimPort<'_> {
                 start = seat.now.max(seat.dma_free);
                 seat.move_by_engine(start, busy);
                 start += lead;
+                world.share_adapter(self.rank);
                 let there = world.seat(flight.to);
                 there.receives = there.receives.max(start + busy);
+                world.share_adapter(flight.to);
             }
         }
-        if flight.to == self.rank {
+        if world.is_near(self.rank, flight.to) {
             // Within a node the adapter is not asked: a copy.
             let whole = Layout::contiguous(flight.bytes);
             let at = start + world.adapter.local.copy(&whole, &layout).0;
             if !what.deposit {
-                return self.fetch_own(world, flight, at);
+                return self.fetch_near(world, flight, at);
             }
             flight.phase = Phase::Local;
             let place = world.add(flight);
@@ -229,11 +234,12 @@ impl SimPort<'_> {
         }
         let at = (start + extra).max(world.seats[self.rank as usize].nic_free);
         world.seat(self.rank).nic_free = at + world.adapter.gap_ps;
+        world.share_adapter(self.rank);
         let place = world.add(flight);
         world.at(at, place);
     }
-    fn fetch_own(&self, world: &mut World<'_>, mut flight: Flight, at: u64) {
-        let seat = world.seat(self.rank);
+    fn fetch_near(&self, world: &mut World<'_>, mut flight: Flight, at: u64) {
+        let seat = world.seat(flight.to);
         let copied = flight.transfer.as_ref().map_or(Err(Refusal::Gone), |transfer| {
             let exported = seat.setups.as_ref().and_then(|setups| setups.exported(transfer.key.id));
             let memory = exported.ok_or(Refusal::Gone)?;
@@ -355,7 +361,7 @@ impl Port for SimPort<'_> {
                     world.failure.get_or_insert(wrong);
                 }
             }
-            Note::Waits { peer, tag, .. } => seat.awaits = Some((peer, tag)),
+            Note::Waits { call, peer, tag } => seat.awaits = Some((call, peer, tag)),
             Note::Calls => {}
         }
     }
@@ -469,6 +475,7 @@ impl Host for SimPort<'_> {
                 // What a transfer beside it costs is worked out where there is one.
                 let took = if seat.is_moving() { seat.work_beside(time.0, adapter.slowed(work)) } else { time.0 };
                 seat.spend(task, took);
+                world.share_adapter(self.rank);
             }
             Err(missing) => drop(world.failure.get_or_insert(missing.to_string())),
         }

@@ -15,6 +15,7 @@ use hotlink_fabric::units::Time;
 use hotlink_port::{Busy, Driver, Limits, Program, Rank, ReductionLimits, RunError};
 use serde::{Serialize, de::DeserializeOwned};
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -33,13 +34,15 @@ pub struct Outcome {
     pub busy: Vec<Busy>,
 }
 
-/// The driver of a simulated fabric: rank `i` is on node `i`.
+/// The driver of a simulated fabric: rank `i` is on node `i`, unless ranks are placed.
 pub struct VirtualTime<'a> {
     plan: &'a Plan<'a>,
     settings: Settings,
     adapter: Rc<Adapter>,
     limits: Limits,
     background: Option<BackgroundSpec>,
+    /// The node of each rank; none: that of its number.
+    places: Vec<u32>,
     outcome: Option<Outcome>,
 }
 
@@ -56,6 +59,7 @@ impl<'a> VirtualTime<'a> {
             limits: adapter.limits.clone(),
             adapter,
             background: None,
+            places: Vec::new(),
             outcome: None,
         })
     }
@@ -86,6 +90,30 @@ impl<'a> VirtualTime<'a> {
     pub fn with_background(self, background: Option<BackgroundSpec>) -> VirtualTime<'a> {
         VirtualTime { background, ..self }
     }
+    /// The same with rank i on node `nodes[i]`. Ranks of one node share its adapter and have a processor each; what they
+    /// send each other is copied there and never enters the network.
+    #[must_use]
+    pub fn placed(self, nodes: Vec<u32>) -> VirtualTime<'a> {
+        VirtualTime { places: nodes, ..self }
+    }
+    /// Why so many ranks cannot be placed as asked.
+    fn misplaced(&self, ranks: u32) -> Option<String> {
+        let nodes = self.plan.fabric.nodes();
+        let spec = &self.plan.fabric.spec;
+        let used: BTreeSet<u32> = self.places.iter().copied().collect();
+        let shared = used.len() < self.places.len();
+        if self.places.is_empty() {
+            return (!(1..=nodes).contains(&ranks)).then(|| format!("1 to {nodes} are allowed, one on each node"));
+        }
+        if self.places.len() != ranks as usize {
+            return Some(format!("{} nodes are listed, one for each rank", self.places.len()));
+        }
+        if let Some(node) = used.last().filter(|&&node| node >= nodes) {
+            return Some(format!("there is no node {node}: 0 to {} are allowed", nodes - 1));
+        }
+        let own = spec.barrier.is_some() || spec.reduction.is_some();
+        (shared && own).then(|| "the fabric's own barrier network takes one rank of each node".to_owned())
+    }
     /// The adapters.
     pub fn adapter(&self) -> &Adapter {
         &self.adapter
@@ -114,12 +142,14 @@ impl<'a> Driver for VirtualTime<'a> {
         R: Program<SimPort<'a>, T>,
     {
         self.outcome = None;
-        let most = self.plan.fabric.nodes();
-        if !(1..=most).contains(&ranks) {
-            return Err(RunError::Ranks { ranks, why: format!("1 to {most} are allowed, one on each node") });
+        if let Some(why) = self.misplaced(ranks) {
+            return Err(RunError::Ranks { ranks, why });
         }
         let net = Net::new(self.plan, &self.settings);
         let mut world = World::new(net, self.plan, self.adapter.clone(), ranks);
+        if !self.places.is_empty() {
+            world.place(&self.places);
+        }
         if let Some(spec) = self.background {
             let background = Background::new(self.plan, &self.settings, spec);
             world.put_beside(background.map_err(|error| RunError::Stuck(error.to_string()))?);
@@ -137,8 +167,8 @@ impl<'a> Driver for VirtualTime<'a> {
         tasks.run(&world)?;
         let world = world.borrow();
         let run = Run::of(&world.net, Time(tasks.end), world.net.stats().delivered_bytes);
-        let busy = world.seats.iter().map(|seat| seat.busy).collect();
-        self.outcome = Some(Outcome { run, resumptions: tasks.resumptions, barriers: world.barriers.over(), busy });
+        let (barriers, busy) = (world.barriers.over(), world.busy());
+        self.outcome = Some(Outcome { run, resumptions: tasks.resumptions, barriers, busy });
         Ok(tasks.results.into_iter().flatten().collect())
     }
 }

@@ -6,7 +6,7 @@ use crate::plan::NONE;
 use hotlink_barrier::{BarrierNetwork, ReductionNetwork};
 use hotlink_memory::Slowed;
 use hotlink_port::blocks::Blocks;
-use hotlink_port::{Busy, Operation, Rank, Span, Task};
+use hotlink_port::{Busy, Call, Operation, Rank, Span, Task};
 
 /// Where a rank's program stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +50,8 @@ pub(super) struct Seat {
     pub busy: Busy,
     pub blocks: Blocks,
     pub setups: Option<Box<Setups>>,
-    /// What it waits for, as it says: peer and tag.
-    pub awaits: Option<(Option<Rank>, Option<u32>)>,
+    /// What it waits for, as it says: the call, peer and tag.
+    pub awaits: Option<(Call, Option<Rank>, Option<u32>)>,
 }
 
 impl Seat {

@@ -13,8 +13,8 @@ use crate::workload::Background;
 use hotlink_barrier::{BarrierNetwork, ReductionNetwork};
 use hotlink_fabric::units::Time;
 use hotlink_port::safety::Barriers;
-use hotlink_port::{Rank, Refusal, Span, Task};
-use std::collections::VecDeque;
+use hotlink_port::{Busy, Rank, Refusal, Span, Task};
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 /// What the network carries for a message's head: four words.
@@ -43,6 +43,8 @@ pub(super) struct World<'a> {
     pub barriers: Barriers,
     /// A run that must end: why.
     pub failure: Option<String>,
+    /// The node of each rank, and the ranks of its node; none: each rank has the node of its number.
+    places: Vec<(u32, Rc<[Rank]>)>,
     way: RouteBuffer,
     background: Option<Beside>,
 }
@@ -71,9 +73,53 @@ impl<'a> World<'a> {
             reducer: reducer.map(|network| Reducer { network, parts: Vec::new() }),
             barriers: Barriers::new(ranks),
             failure: None,
+            places: Vec::new(),
             way: RouteBuffer::default(),
             background: None,
         }
+    }
+    /// Puts the ranks on these nodes.
+    pub fn place(&mut self, nodes: &[u32]) {
+        let mut mates = BTreeMap::<u32, Vec<Rank>>::new();
+        (0..).zip(nodes).for_each(|(rank, &node)| mates.entry(node).or_default().push(rank));
+        let mates: BTreeMap<u32, Rc<[Rank]>> = mates.into_iter().map(|(node, ranks)| (node, ranks.into())).collect();
+        self.places = nodes.iter().map(|node| (*node, mates[node].clone())).collect();
+    }
+    fn node(&self, rank: Rank) -> u32 {
+        self.places.get(rank as usize).map_or(rank, |place| place.0)
+    }
+    /// Whether two ranks are on one node: what they send each other stays there.
+    pub fn is_near(&self, one: Rank, other: Rank) -> bool {
+        self.node(one) == self.node(other)
+    }
+    /// The other ranks of a rank's node, which have the same adapter.
+    fn mates(&self, rank: Rank) -> Option<Rc<[Rank]>> {
+        self.places.get(rank as usize).map(|place| place.1.clone()).filter(|mates| mates.len() > 1)
+    }
+    /// The adapter of a rank's node is taken for as long as the rank says: the others there have the same one.
+    pub fn share_adapter(&mut self, rank: Rank) {
+        let Some(mates) = self.mates(rank) else { return };
+        let Seat { nic_free, dma_free, receives, .. } = self.seats[rank as usize];
+        for &mate in mates.iter() {
+            let seat = self.seat(mate);
+            seat.nic_free = seat.nic_free.max(nic_free);
+            seat.dma_free = seat.dma_free.max(dma_free);
+            seat.receives = seat.receives.max(receives);
+        }
+    }
+    /// DMA operations under way of the node of a rank.
+    pub fn moving(&self, rank: Rank) -> u32 {
+        match self.mates(rank) {
+            Some(mates) => mates.iter().map(|&mate| self.seats[mate as usize].moving).sum(),
+            None => self.seats[rank as usize].moving,
+        }
+    }
+    /// How long each rank's processor was busy, and its node's adapter.
+    pub fn busy(&self) -> Vec<Busy> {
+        let ranks = 0..self.seats.len() as Rank;
+        let own = |rank: Rank| self.seats[rank as usize].busy;
+        let all = |mates: Rc<[Rank]>| mates.iter().map(|&mate| own(mate).engine().0).sum();
+        ranks.map(|rank| self.mates(rank).map_or(own(rank), |mates| own(rank).with_engine(all(mates)))).collect()
     }
     pub fn now(&self) -> u64 {
         self.net.now().0
@@ -276,6 +322,7 @@ impl<'a> World<'a> {
     /// Sends `bytes` of a flight through the network, which take `bus` on the buses of both nodes.
     fn cross(&mut self, place: u32, (from, to): (Rank, Rank), bytes: u64, bus: [Time; 2]) {
         self.flight(place).crossing += 1;
+        let (from, to) = (self.node(from), self.node(to));
         let posted = match self.adapter.inner {
             true => self.net.post_inner(from, to, bytes, u64::from(place)),
             false => self.net.post_taking([from, to], bytes, u64::from(place), bus),
@@ -310,10 +357,11 @@ impl<'a> World<'a> {
                 let start = now.max(seat.dma_free);
                 let flight = &mut self.flights.items[place as usize];
                 seat.move_by_engine(start, flight.pace.busy_ps(flight.bytes));
+                let lead_ps = flight.pace.lead_ps;
                 flight.phase = Phase::Back;
                 (flight.ghost, flight.data) = (data.is_none(), data.unwrap_or_default());
-                let at = start + flight.pace.lead_ps;
-                self.at(at, place);
+                self.share_adapter(from);
+                self.at(start + lead_ps, place);
             }
             Err(refusal) => {
                 self.fail(place, refusal);
@@ -402,7 +450,10 @@ impl<'a> World<'a> {
         flight.data = Vec::new();
         if by_dma {
             self.seat(from).moving -= 1;
-            self.make_room(from, 0);
+            match self.mates(from) {
+                Some(mates) => mates.iter().for_each(|&mate| self.make_room(mate, 0)),
+                None => self.make_room(from, 0),
+            }
         }
         self.arrive(from, place);
     }
@@ -422,8 +473,9 @@ impl<'a> World<'a> {
         (flight.data, flight.transfer) = (Vec::new(), None);
         self.flights.remove(place);
     }
-    /// Latency of the way between two nodes, without serialisation.
+    /// Latency of the way between the nodes of two ranks, without serialisation.
     pub fn latency(&mut self, from: Rank, to: Rank) -> u64 {
+        let (from, to) = (self.node(from), self.node(to));
         if from == to || self.plan.route(from, to, 0, &mut self.way).is_err() {
             return 0;
         }
@@ -435,14 +487,17 @@ impl<'a> World<'a> {
         const SHOWN: usize = 8;
         let left = || self.seats.iter().enumerate().filter(|(_, seat)| seat.state != State::Over);
         let told = left().take(SHOWN).map(|(rank, seat)| {
-            let what = match seat.awaits {
+            let call = seat.awaits.map(|awaits| awaits.0).filter(|call| call.is_collective());
+            let within = call.map_or(String::new(), |call| format!(" ({})", call.name()));
+            // The tags of a collective are its own.
+            let what = match seat.awaits.map(|(_, peer, tag)| (peer, tag.filter(|_| call.is_none()))) {
                 _ if seat.blocked => format!("room ({} messages not taken, {} transfers)", seat.untaken, seat.moving),
                 Some((Some(peer), Some(tag))) => format!("rank {peer}, tag {tag}"),
                 Some((Some(peer), None)) => format!("rank {peer}"),
                 Some((None, Some(tag))) => format!("anybody, tag {tag}"),
                 _ => "anything".to_owned(),
             };
-            format!("rank {rank} at {:.3} us for {what}", Time(seat.now).us())
+            format!("rank {rank} at {:.3} us{within} for {what}", Time(seat.now).us())
         });
         let more = left().count().saturating_sub(SHOWN);
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };

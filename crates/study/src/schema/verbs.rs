@@ -56,6 +56,10 @@ pub const VERBS: &[Records] = &[
                 "",
                 "What computing between calls costs: none, a factor of this machine's time, or a record",
             ),
+            key("clocks", Text, "", "What the system's clocks and sleeps are to the program: virtual, or the system's"),
+            key("ranks_per_node", Count, "", "Ranks that share a node, where some do"),
+            key("placement", Text, "", "How the nodes were chosen, where that was said: a rule, a list or a file"),
+            key("rank_nodes", Text, "", "Then: the nodes of the ranks, in order"),
             key(
                 "bound_elapsed_us",
                 Number,

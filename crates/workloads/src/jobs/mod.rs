@@ -12,7 +12,7 @@ mod together;
 mod traffic;
 mod work;
 
-pub use place::Placement;
+pub use place::{Chosen, Placement, nodes_of};
 pub use plan::{Job, Plan, Repeat, Work};
 
 use crate::gpu;

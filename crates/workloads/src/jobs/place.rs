@@ -35,6 +35,41 @@ pub(super) struct Room<'a> {
     held: BTreeMap<u32, (String, bool)>,
 }
 
+/// How the only job of a fabric gets its nodes.
+#[derive(Clone, Copy, Debug)]
+pub enum Chosen<'t> {
+    /// By a rule, with this seed.
+    By(Placement, u64),
+    /// From a list: numbers and ranges of them, or host names, as the `nodes` of a plan.
+    Listed(&'t str),
+    /// From a file of this name and text, with such lists on its lines.
+    File(&'t str, &'t str),
+}
+
+/// So many nodes for the only job of a fabric.
+///
+/// # Errors
+/// There are not so many; another number is listed; what is wrong in the list, and where.
+pub fn nodes_of(fabric: &Fabric, spec: &FabricSpec, count: u32, how: Chosen<'_>) -> Result<Vec<u32>, String> {
+    let room = Room::new(fabric, spec, false);
+    let nodes = match how {
+        Chosen::By(how, seed) => {
+            let wanted = Wanted { job: "", ranks: count, gpus_per_node: Some(1), shared: false, seed };
+            return match room.per_host {
+                1 => room.choose(&wanted, how),
+                // Every GPU of a host, where a host has several.
+                each => room.choose(&Wanted { gpus_per_node: Some(each.min(count)), ..wanted }, how),
+            };
+        }
+        Chosen::Listed(list) => room.listed(list)?,
+        Chosen::File(file, text) => room.listed_in(file, text)?,
+    };
+    match nodes.len() as u32 {
+        listed if listed == count => Ok(nodes),
+        listed => Err(format!("{listed} nodes are listed, and {count} are needed")),
+    }
+}
+
 /// What is asked of a room.
 pub(super) struct Wanted<'a> {
     pub(super) job: &'a str,
@@ -75,9 +110,8 @@ impl<'a> Room<'a> {
 
     /// The nodes of a list: numbers and ranges of them, or names of hosts.
     pub(super) fn listed(&self, list: &str) -> Result<Vec<u32>, String> {
-        let is_numbers = list.chars().all(|c| c.is_ascii_digit() || c == ',' || c == '-' || c == ' ');
         let mut found = Vec::new();
-        if is_numbers {
+        if is_numbers(list) {
             for item in list.split(',') {
                 let (from, to) = item.split_once('-').unwrap_or((item, item));
                 let ends = from.trim().parse::<u32>().ok().zip(to.trim().parse::<u32>().ok());
@@ -100,6 +134,18 @@ impl<'a> Room<'a> {
             Some(twice) => Err(format!("node {twice} is listed twice")),
             None => Ok(found),
         }
+    }
+
+    /// The nodes of a file: numbers and ranges, or hosts, on its lines.
+    fn listed_in(&self, file: &str, text: &str) -> Result<Vec<u32>, String> {
+        let words = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let of_file = |what: String| format!("{file}: {what}");
+        if !words.is_empty() && words.iter().all(|word| is_numbers(word)) {
+            return self.listed(&words.join(",")).map_err(of_file);
+        }
+        let hosts = hostlist::read(file, text).map_err(|error| error.to_string())?;
+        self.listed(&hostlist::fold(&hosts)).map_err(of_file)
     }
 
     /// Gives nodes to a job.
@@ -175,6 +221,11 @@ impl<'a> Room<'a> {
         free.truncate(hosts);
         (free.len() == hosts).then_some(free)
     }
+}
+
+/// Whether a list is of numbers, not of names.
+fn is_numbers(list: &str) -> bool {
+    list.chars().all(|c| c.is_ascii_digit() || c == ',' || c == '-' || c == ' ')
 }
 
 /// The switches that a node's packets reach first: its home, or those of all its adapters.

@@ -2,7 +2,7 @@
 
 use crate::table::Table;
 use crate::verbs::question::VariantArgs;
-use crate::verbs::run::{Ended, on_fabric, told, with_library, words_of};
+use crate::verbs::run::{Ended, How, Seats, library, on_fabric, told, with_library, words_of};
 use crate::{Failure, output::Output};
 use hotlink_bench::Record;
 use hotlink_real::{Job, JobEnd};
@@ -37,7 +37,7 @@ pub(super) struct ProgramArgs {
     /// of `hotlink record` [default: none].
     #[arg(long, value_name = "none|FACTOR|FILE", requires = "program")]
     compute_time: Option<String>,
-    /// Use this MPI library [default: libmpi_abi.so.1 beside the command].
+    /// Use this MPI library [default: as `hotlink run`].
     #[arg(long, value_name = "FILE", requires = "program")]
     library: Option<PathBuf>,
     /// The program's arguments.
@@ -110,7 +110,10 @@ impl Asked<'_> {
             errors_alone: true,
         };
         let compute = self.args.compute_time.as_deref().unwrap_or("none");
-        let mut record = match on_fabric(job, name, compute, false) {
+        let seats = Seats::alone(self.args.ranks);
+        let library = library(self.args.library.as_deref())?;
+        let how = How { seats, clocks: None, library: &library, compute, traced: false, schedule: false };
+        let mut record = match on_fabric(job, name, how) {
             Ok(Ended::Ran(told)) => told.record,
             Ok(Ended::Failed(end)) if INTERRUPTED.contains(&end.status) => return Ok(Err(end)),
             Ok(Ended::Failed(end)) => self.without(name, &end.failed.unwrap_or_default()),

@@ -1,11 +1,13 @@
 //! `hotlink run --on`: a job whose ranks are on a simulated fabric, and the report of it.
 
+use super::seating::{SeatingArgs, Seats};
 use crate::Failure;
 use crate::output::{Format, Output};
 use hotlink_bench::{Record, Seen};
 use hotlink_real::{Job, JobEnd, stay_on};
-use hotlink_results::{can_write, write_whole};
-use hotlink_seats::{Office, Spent};
+use hotlink_results::{can_write, write_whole, write_with};
+use hotlink_schedule::{Recorder, Schedule};
+use hotlink_seats::{Office, Spent, Step};
 use hotlink_study::{recorded_on_fabric, text::figure, timeline};
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -17,6 +19,9 @@ use std::time::Instant;
 
 /// How a record of what ranks compute begins.
 pub(crate) const RECORDED: &str = "hotlink-compute/1";
+
+/// Picoseconds of a unit of computation, as `simulate goal` takes it by default.
+const PS_PER_UNIT: u64 = 1000;
 
 /// How the program computes, and what is written beside the report.
 #[derive(clap::Args)]
@@ -31,6 +36,59 @@ pub(super) struct Also {
     /// Write messages and bytes of each pair of ranks (with --on) as CSV: those of the library, its own among them.
     #[arg(long, value_name = "FILE", requires = "on")]
     matrix: Option<PathBuf>,
+    /// Write the messages and the computing of all ranks as a GOAL schedule (with --on), in nanoseconds: `hotlink simulate
+    /// goal FILE` runs it on any fabric.
+    #[arg(long, value_name = "FILE", requires = "on")]
+    goal: Option<PathBuf>,
+    #[command(flatten)]
+    seating: SeatingArgs,
+    /// What the system's clocks and sleeps tell the program (with --on) [default: virtual, where libhotlink_clock.so is
+    /// beside the MPI library].
+    #[arg(long, value_enum, requires = "on")]
+    clocks: Option<Clocks>,
+}
+
+/// What `clock_gettime`, `gettimeofday`, `time` and sleeps are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Clocks {
+    /// Those of the rank's virtual time.
+    Virtual,
+    /// The system's own.
+    System,
+}
+
+/// The library that has the system's clocks in virtual time.
+const CLOCK: &str = "libhotlink_clock.so";
+
+impl Clocks {
+    /// Which they are, with the variable by which processes load virtual ones from beside the MPI library.
+    fn variable(asked: Option<Clocks>, library: &Path) -> Result<(Clocks, Option<(String, OsString)>), Failure> {
+        let file = library.with_file_name(CLOCK);
+        match asked {
+            Some(Clocks::System) => return Ok((Clocks::System, None)),
+            Some(Clocks::Virtual) if !file.is_file() => {
+                let how = "`make build` leaves it beside the MPI library";
+                return Err(Failure::Input(format!(
+                    "--clocks virtual: {}: there is no such file: {how}",
+                    file.display()
+                )));
+            }
+            None if !file.is_file() => return Ok((Clocks::System, None)),
+            _ => {}
+        }
+        let mut all = file.into_os_string();
+        if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+            all.push(":");
+            all.push(others);
+        }
+        Ok((Clocks::Virtual, Some(("LD_PRELOAD".to_owned(), all))))
+    }
+    fn name(self) -> &'static str {
+        match self {
+            Clocks::Virtual => "virtual",
+            Clocks::System => "system",
+        }
+    }
 }
 
 impl Also {
@@ -39,12 +97,22 @@ impl Also {
     }
 }
 
-/// Why nobody can go on, if some have never begun.
-fn with_absent(failure: Failure, absent: &[u32]) -> Failure {
-    match (failure, absent.first()) {
-        (Failure::Check(why), Some(rank)) => Failure::Check(format!("{why}; rank {rank} never called MPI_Init")),
-        (failure, _) => failure,
+/// Why nobody can go on, with the functions that ranks are in, and if some have never begun.
+fn with_calls(failure: Failure, office: &Office) -> Failure {
+    const SHOWN: usize = 8;
+    let Failure::Check(mut why) = failure else { return failure };
+    let within = office.within();
+    let known = within.iter().enumerate().filter_map(|(rank, name)| Some((rank, name.as_ref()?)));
+    for (rank, name) in known.clone().take(SHOWN) {
+        let _ = write!(why, "; rank {rank} is in {name}");
     }
+    if known.clone().count() > SHOWN {
+        let _ = write!(why, "; and so on");
+    }
+    if let Some(rank) = office.absent().first() {
+        let _ = write!(why, "; rank {rank} never called MPI_Init");
+    }
+    Failure::Check(why)
 }
 
 /// How a job on a fabric ended.
@@ -63,19 +131,39 @@ pub(crate) struct Told {
     office: Office,
 }
 
-/// Runs the job's processes on the ranks of a simulated fabric; `compute`: what computing between calls costs.
-pub(crate) fn on_fabric(mut job: Job, fabric: &str, compute: &str, traced: bool) -> Result<Ended, Failure> {
+/// How a job runs on a fabric, and what is kept of it.
+pub(crate) struct How<'a> {
+    /// Where its ranks are.
+    pub seats: Seats,
+    /// What the system's clocks tell.
+    pub clocks: Option<Clocks>,
+    /// The MPI library.
+    pub library: &'a Path,
+    /// What computing between calls costs.
+    pub compute: &'a str,
+    /// A timeline of every rank's port.
+    pub traced: bool,
+    /// What ranks do, as a schedule.
+    pub schedule: bool,
+}
+
+/// Runs the job's processes on the ranks of a simulated fabric.
+pub(crate) fn on_fabric(mut job: Job, fabric: &str, how: How<'_>) -> Result<Ended, Failure> {
+    let How { seats, clocks, library, compute, traced, schedule } = how;
     let begun = Instant::now();
     let start = |error: std::io::Error| Failure::Input(error.to_string());
     let office = Office::new(job.ranks).map_err(start)?;
+    let office = if schedule { office.keeping_steps() } else { office };
     job.variables.extend(office.variables().map_err(start)?);
     job.variables.extend(computing(compute, job.ranks)?);
+    job.variables.extend(seats.variable());
+    let (clocks, preload) = Clocks::variable(clocks, library)?;
+    job.variables.extend(preload);
     // Processes and simulator take turns: on one core a turn is far shorter than between two.
     stay_on(std::process::id());
-    let ranks = job.ranks;
     let command = words_of(&job.command);
     let running = starting(job, &office);
-    let simulated = recorded_on_fabric(fabric, ranks, &office, traced);
+    let simulated = recorded_on_fabric(fabric, seats.seating(), &office, traced);
     office.halt();
     let end = running.take().map(|job| job.join().unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into())));
     let end = end.transpose().map_err(start)?;
@@ -90,8 +178,9 @@ pub(crate) fn on_fabric(mut job: Job, fabric: &str, compute: &str, traced: bool)
     if let Some(why) = office.failure() {
         return Err(Failure::Check(why));
     }
-    let ran = simulated.map_err(|failure| with_absent(failure, &office.absent()))?;
-    let record = ran.record.with("program", command).with("compute_time", compute);
+    let ran = simulated.map_err(|error| with_calls(error, &office))?;
+    let record =
+        seats.told(ran.record).with("program", command).with("compute_time", compute).with("clocks", clocks.name());
     let record = with_ranks(record, &office.spent()).with("wall_s", begun.elapsed().as_secs_f64());
     Ok(Ended::Ran(Box::new(Told { record, seen: ran.seen, office })))
 }
@@ -120,12 +209,21 @@ fn starting(job: Job, office: &Office) -> Running {
 }
 
 /// Runs the job on a simulated fabric and tells of it. Gives the job's end if that is what is to be told.
-pub(super) fn run(job: Job, fabric: &str, also: &Also, output: &mut Output) -> Result<Option<JobEnd>, Failure> {
+pub(super) fn run(
+    job: Job,
+    fabric: &str,
+    also: &Also,
+    library: &Path,
+    output: &mut Output,
+) -> Result<Option<JobEnd>, Failure> {
     // An hour's run is not lost to a wrong path.
-    for (option, path) in [("--trace", &also.trace), ("--matrix", &also.matrix)] {
+    for (option, path) in [("--trace", &also.trace), ("--matrix", &also.matrix), ("--goal", &also.goal)] {
         path.iter().try_for_each(|path| can_write(option, path))?;
     }
-    let told = match on_fabric(job, fabric, also.compute(), also.trace.is_some())? {
+    let seats = also.seating.seats(fabric, job.ranks)?;
+    let (traced, schedule) = (also.trace.is_some(), also.goal.is_some());
+    let how = How { seats, clocks: also.clocks, library, compute: also.compute(), traced, schedule };
+    let told = match on_fabric(job, fabric, how)? {
         Ended::Ran(told) => told,
         Ended::Failed(end) => return Ok(Some(end)),
     };
@@ -135,6 +233,10 @@ pub(super) fn run(job: Job, fabric: &str, also: &Also, output: &mut Output) -> R
     }
     if let Some(path) = &also.matrix {
         write_whole("--matrix", path, &matrix(&told.office))?;
+    }
+    if let (Some(path), Some(steps)) = (&also.goal, told.office.take_steps()) {
+        let schedule = recorded(&steps);
+        write_with("--goal", path, |mut out| schedule.write(&mut out))?;
     }
     match output.format() {
         Format::Table => eprint!("{}", report(&told.record)),
@@ -181,6 +283,27 @@ fn matrix(office: &Office) -> String {
     text
 }
 
+/// What ranks did as a schedule in nanoseconds. The number of a message is its tag, so that each finds its receive.
+fn recorded(steps: &[Vec<Step>]) -> Schedule {
+    let mut recorder = Recorder::new(steps.len() as u32);
+    for (rank, steps) in (0..).zip(steps) {
+        // What is left of a nanosecond is part of the next computation.
+        let mut left = 0;
+        for step in steps {
+            match *step {
+                Step::Sends { to, number, bytes } => recorder.send(rank, to, number, bytes),
+                Step::Takes { from, number, bytes } => recorder.recv(rank, from, number, bytes),
+                Step::Computes(time) => {
+                    left += time.0;
+                    recorder.calc(rank, left / PS_PER_UNIT);
+                    left %= PS_PER_UNIT;
+                }
+            }
+        }
+    }
+    recorder.schedule()
+}
+
 /// How the ranks spent their time.
 fn with_ranks(record: Record, spent: &[Spent]) -> Record {
     let sum = |of: fn(&Spent) -> f64| spent.iter().map(of).sum::<f64>();
@@ -212,6 +335,9 @@ fn report(record: &Record) -> String {
     )];
     if text("compute_time") == "none" {
         lines.push("  computing: takes no time (--compute-time none)".to_owned());
+    }
+    if text("clocks") == Clocks::System.name() {
+        lines.push("  clocks: the system's own, but MPI_Wtime's (--clocks)".to_owned());
     }
     let waiting = record.numbers("rank_waiting_us");
     // The first of equals.

@@ -3,43 +3,52 @@
 //! An operation waits for the one before it on its rank to have begun, as the program called for them in that order, and
 //! for the ends of the messages that the program had taken before: what it sends or computes may depend on them.
 
-use hotlink_port::Rank;
-use hotlink_schedule::{Builder, Kind, Op, Schedule};
+use crate::form::{Builder, Kind, Op, Schedule};
 
 /// One rank's operations so far.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 struct Line {
-    /// What it does, with the other rank, and its bytes or picoseconds.
-    steps: Vec<(Kind, Rank, u64)>,
+    /// What it does, with the other rank and the tag, and its bytes or units of time.
+    steps: Vec<(Kind, u32, u32, u64)>,
 }
 
 /// The operations of a run.
-pub(super) struct Recorder {
+#[derive(Clone, Debug)]
+pub struct Recorder {
     lines: Vec<Line>,
 }
 
 impl Recorder {
+    /// For so many ranks, none of which has done anything.
     pub fn new(ranks: u32) -> Recorder {
         Recorder { lines: vec![Line::default(); ranks as usize] }
     }
-    pub fn add(&mut self, rank: Rank, kind: Kind, peer: Rank, size: u64) {
+    /// `rank` computes for so many units of time. Computations without a message between them become one.
+    pub fn calc(&mut self, rank: u32, units: u64) {
         let steps = &mut self.lines[rank as usize].steps;
-        match (kind, steps.last_mut()) {
-            (Kind::Calc, _) if size == 0 => {}
-            (Kind::Calc, Some((Kind::Calc, _, before))) => *before += size,
-            (Kind::Calc, _) => steps.push((kind, 0, size)),
-            _ => steps.push((kind, peer, size)),
+        match steps.last_mut() {
+            _ if units == 0 => {}
+            Some((Kind::Calc, _, _, before)) => *before += units,
+            _ => steps.push((Kind::Calc, 0, 0, units)),
         }
     }
-    /// The schedule; units of `calc` are picoseconds.
+    /// `rank` begins to send a message to `peer`.
+    pub fn send(&mut self, rank: u32, peer: u32, tag: u32, bytes: u64) {
+        self.lines[rank as usize].steps.push((Kind::Send, peer, tag, bytes));
+    }
+    /// `rank` takes a message of `peer`.
+    pub fn recv(&mut self, rank: u32, peer: u32, tag: u32, bytes: u64) {
+        self.lines[rank as usize].steps.push((Kind::Recv, peer, tag, bytes));
+    }
+    /// The schedule, in the units of its computations.
     pub fn schedule(self) -> Schedule {
         let mut builder = Builder::new(self.lines.len() as u32);
         for (rank, line) in (0..).zip(self.lines) {
             let first = builder.begin(rank);
             debug_assert!(first, "each rank begins once");
             let (mut before, mut taken) = (None, Vec::new());
-            for (kind, peer, size) in line.steps {
-                let id = builder.add(Op { kind, cpu: 0, nic: 0, rank, peer, tag: 0, size });
+            for (kind, peer, tag, size) in line.steps {
+                let id = builder.add(Op { kind, cpu: 0, nic: 0, rank, peer, tag, size });
                 if kind != Kind::Recv {
                     taken.drain(..).for_each(|received| builder.requires(id, received, false));
                 }
