@@ -89,9 +89,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         records.iter().for_each(|record| output.push(record.clone()));
         rows.extend(records);
         notes.extend(answers.given.iter().flat_map(|answer| answer.why.iter().map(|line| at(line))));
-        if args.method == Methods::All {
-            notes.extend(answers.notes().iter().map(|line| at(line)));
-        }
+        let told = if args.method == Methods::All { answers.notes() } else { answers.mistakes() };
+        notes.extend(told.iter().map(|line| at(line)));
         if output.is_closed() {
             break;
         }

@@ -8,6 +8,7 @@ use hotlink_fabric::bound::{Bounds, RoleBound};
 use hotlink_fabric::load::{self, Load, LoadError};
 use hotlink_fabric::network::{Node, Resource};
 use hotlink_fabric::routing::{Paths, Routing};
+use hotlink_fabric::topology::Graph;
 use hotlink_fabric::traffic::{Demand, Flow};
 
 /// A pattern counted over the routes of a fabric.
@@ -101,6 +102,28 @@ impl Pattern {
         let name = self.bounds.limiting().map_or(String::new(), |limit| limit.name.clone());
         (self.bounds.bandwidth_per_node_mbps, name)
     }
+}
+
+/// Refuses routes on which nothing has a rate: no bandwidth has a meaning there.
+///
+/// # Errors
+/// What lacks a rate, and how to give one.
+pub fn need_a_rate(fabric: &Fabric, bounds: &Bounds, capacities: Rates) -> Result<(), String> {
+    if bounds.limit.is_some() || bounds.roles.is_empty() {
+        return Ok(());
+    }
+    let spec = &fabric.spec;
+    let how = match capacities {
+        Rates::Theoretical if spec.resources.values().any(|resource| resource.measured.is_some()) => {
+            "its rates are measured alone: --capacities measured"
+        }
+        _ if spec.topology.is::<Graph>() => {
+            "state rate_MBps (10^6 bytes per second) in the graph, at the top or at each link, or name `parts` that do"
+        }
+        _ => "state the gross rate of a link or a host's device in the fabric's file",
+    };
+    let what = format!("nothing on the way has a rate under --capacities {capacities}");
+    Err(format!("{what}, so that no bandwidth has a meaning: {how}"))
 }
 
 /// What a node's own devices let it inject: MB/s.

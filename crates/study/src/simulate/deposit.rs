@@ -106,23 +106,10 @@ impl Transfer {
     }
 }
 
-/// A record for each fabric and transfer.
+/// A record for each transfer on a fabric.
 ///
 /// # Errors
 /// What a size or stride may be, or what a host lacks.
-pub fn run(fabrics: &[String], what: &Transfers, vary: Vary, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
-    let sources: Vec<Source> = fabrics.iter().map(|name| Source::open(name)).collect::<Result<_, _>>()?;
-    let mut records = Vec::new();
-    for source in &sources {
-        records.extend(of(source, what, vary, watch)?);
-    }
-    Ok(records)
-}
-
-/// The same on a fabric that is open already.
-///
-/// # Errors
-/// As [`run`].
 pub fn of(source: &Source, what: &Transfers, vary: Vary, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
     let transfers = what.each()?;
     inputs::told(source, vary, watch, &|source, watch| on(source, what, &transfers, watch))

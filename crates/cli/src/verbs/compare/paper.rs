@@ -42,7 +42,9 @@ pub(super) fn tables(judged: &Judged) -> Vec<Table> {
         let columns = ["quantity", "nodes"].into_iter().map(str::to_owned);
         let columns = columns.chain(methods.iter().map(|method| format!("ahead by {method}"))).collect();
         let rows: Vec<Vec<String>> = found.iter().map(row).collect();
-        let notes = if rows.is_empty() { vec!["none: each engine puts the same ahead".to_owned()] } else { Vec::new() };
+        let mut notes =
+            if rows.is_empty() { vec!["none: each engine puts the same ahead".to_owned()] } else { Vec::new() };
+        notes.extend(judged.mistakes());
         tables.push(Table { title: "Where engines disagree".to_owned(), columns, rows, notes });
         return tables;
     };

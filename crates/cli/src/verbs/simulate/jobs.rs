@@ -58,11 +58,15 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let mut records = Vec::new();
     for fabric in &args.fabric {
         for jobs in &jobs {
-            records.extend(jobs.run(&plan, &args.network.fabric(fabric), &progress)?);
+            if output.is_closed() {
+                return Ok(());
+            }
+            let given = jobs.run(&plan, &args.network.fabric(fabric), &progress)?;
+            given.iter().for_each(|record| output.push(record.clone()));
+            records.extend(given);
         }
     }
     drop((ticking, progress));
     output.table(Table::of_keys(&records, &SHOWN));
-    records.into_iter().for_each(|record| output.push(record));
     Ok(())
 }

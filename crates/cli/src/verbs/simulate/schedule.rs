@@ -208,13 +208,17 @@ pub(super) fn on_packets(
     let mut records = Vec::new();
     for fabric in fabrics {
         for scheduled in scheduled {
-            records.extend(scheduled.run(fabric, benchmark, &Stopwatch)?);
+            if output.is_closed() {
+                return Ok(());
+            }
+            let given = scheduled.run(fabric, benchmark, &Stopwatch)?;
+            given.iter().for_each(|record| output.push(record.clone()));
+            records.extend(given);
             progress.step();
         }
     }
     drop((ticking, progress));
     output.table(Table::of_keys(&records, &SHOWN));
-    records.into_iter().for_each(|record| output.push(record));
     Ok(())
 }
 
