@@ -68,6 +68,11 @@ impl Plan {
         Ok(Plan { cells, outcomes, kept: kept.map(Path::to_owned) })
     }
 
+    /// Whether a folder keeps finished cells.
+    pub fn keeps(&self) -> bool {
+        self.kept.is_some()
+    }
+
     /// The cells that are not finished, each once.
     pub fn missing(&self) -> Vec<(&str, &Cell)> {
         missing(&self.cells, |key| self.outcomes.contains_key(key))

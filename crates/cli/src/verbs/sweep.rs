@@ -104,6 +104,9 @@ fn answer(mut plan: Plan, cells: Cells, (jobs, timed): (usize, bool), output: &m
         if finished > 0 {
             eprintln!("hotlink: {finished} of {} cells are finished already", finished + missing);
         }
+        if !plan.keeps() {
+            output.end_with_reader();
+        }
         let progress = output.progress("sweep", missing as u64);
         let _ticking = progress.ticking();
         plan.run((jobs, timed), &Words, &progress, &mut |records| {

@@ -52,6 +52,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         vary: args.network.vary(),
     };
     let jobs: Vec<Jobs> = args.network.networks()?.into_iter().map(one).collect();
+    output.end_with_reader();
     let steps: u64 = jobs.iter().map(|jobs| jobs.steps(&plan)).sum();
     let progress = output.progress("simulate", steps * args.fabric.len() as u64);
     let ticking = progress.ticking();

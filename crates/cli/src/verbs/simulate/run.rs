@@ -99,6 +99,9 @@ fn is_loggp(fabric: &str) -> bool {
 /// Runs what `ask` asks: by the simulator, or by every engine of `--method`.
 pub(crate) fn run(ask: &dyn Ask, output: &mut Output) -> Result<(), Failure> {
     let (mut runs, request) = (Vec::new(), ask.request()?);
+    if !ask.watching().is_some_and(WatchOptions::writes) {
+        output.end_with_reader();
+    }
     if let Some((collective, fabrics)) = Collective::of(&request)? {
         if ask.packet().and_then(|packet| packet.method).is_some_and(|method| method != Methods::Packet) {
             return Err(Failure::Input("--method: only packets answer collectives of GPUs".to_owned()));

@@ -203,6 +203,7 @@ pub(super) fn on_packets(
     fabrics: &[String],
     output: &mut Output,
 ) -> Result<(), Failure> {
+    output.end_with_reader();
     let progress = output.progress("simulate", (fabrics.len() * scheduled.len()) as u64);
     let ticking = progress.ticking();
     let mut records = Vec::new();

@@ -8,7 +8,7 @@ use super::super::{cell, qsnet};
 use super::{Benchmark, Request, input};
 use crate::cell::Cell;
 use crate::inputs::Vary;
-use crate::{Error, Source, Watch, parallel};
+use crate::{Error, Source, Watch};
 use hotlink_bench::{Record, Which};
 use hotlink_sim::qsnet::{Algorithm, Collective};
 
@@ -208,7 +208,16 @@ impl Part {
             }
             Part::Deposit { fabrics, what, vary } => {
                 let sources: Vec<Source> = fabrics.iter().map(|name| Source::open(name)).collect::<Result<_, _>>()?;
-                parallel::answers_in_order(&sources, |source| deposit::of(source, what, *vary, watch), give)
+                let mut goes_on = true;
+                for source in &sources {
+                    if goes_on {
+                        deposit::each(source, what, *vary, watch, &mut |records| {
+                            goes_on = give(records);
+                            goes_on
+                        })?;
+                    }
+                }
+                Ok(())
             }
             Part::CacheStudy { fabric, study, vary } => study.run(&Source::open(fabric)?, *vary, watch, give),
             Part::Goal { fabric, goal, ranks } => goal.each(fabric, ranks, watch, &mut |_, record| {
