@@ -77,9 +77,13 @@ fn a_graph_states_its_technology_and_its_rates() {
     // Where no link has a rate there is no bandwidth, and the message says how to give one.
     std::fs::write(folder.join("my-graph.json"), graph(stated, "")).unwrap();
     let simulated = "simulate pingpong --fabric my-graph.json --size 8";
-    for line in [line, simulated, "simulate alltoall --fabric my-graph.json --size 8"] {
-        refuses(&folder, &[(line, "nothing on the way has a rate"), (line, "state rate_MBps")]);
+    for line in [line, simulated, "simulate bcast --fabric my-graph.json --size 8", "compare my-graph.json --nodes 2"] {
+        refuses(&folder, &[(line, "no link of the graph has a rate"), (line, "state rate_MBps")]);
     }
+    // A host's own rate does not stand in for those of the links.
+    std::fs::write(folder.join("my-graph.json"), graph(&format!(r#"{stated}"parts": ["server-pcie5"], "#), ""))
+        .unwrap();
+    refuses(&folder, &[(line, "no link of the graph has a rate")]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{limiter, traffic};
 use crate::bound::message::alone_us;
-use crate::bound::pattern::{Pattern, flows, need_a_rate, with_limit};
+use crate::bound::pattern::{Pattern, flows, need_a_rate, need_rated_links, with_limit};
 use crate::cell::{Cell, Offered, What};
 use crate::inputs;
 use crate::options::{Order, Routes};
@@ -57,6 +57,7 @@ impl Cell {
     }
 
     fn run_on(&self, spec: &FabricSpec, fabric: Fabric, watch: &dyn Watch) -> Result<Vec<Record>, String> {
+        need_rated_links(&fabric).map_err(|what| format!("{}: {what}", self.fabric))?;
         let mut settings = self.control.applied(spec, &fabric, self.settings(&fabric))?;
         if let Some(file) = &self.faults {
             settings.faults = super::faults::read(file, &fabric)?;

@@ -123,7 +123,9 @@ impl Paper<'_> {
             .into_iter()
             .enumerate()
             .flat_map(|(row, cells)| {
-                let interval = shown.iter().map(|&size| self.interval(row, size, &quantity.key)).collect::<Vec<_>>();
+                // Prices of another year have a table of their own.
+                let ranked = |size: usize| grid.values[row][size].and_then(|_| self.interval(row, size, &quantity.key));
+                let interval = shown.iter().map(|&size| ranked(size)).collect::<Vec<_>>();
                 let is_wide = interval.iter().any(Option::is_some);
                 let interval = interval.into_iter().map(Option::unwrap_or_default);
                 let label = std::iter::once("  from..to".to_owned());
