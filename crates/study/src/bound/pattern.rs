@@ -129,7 +129,8 @@ pub fn need_a_rate(fabric: &Fabric, bounds: &Bounds, capacities: Rates) -> Resul
 /// How to give one.
 pub fn need_rated_links(fabric: &Fabric) -> Result<(), String> {
     let spec = &fabric.spec;
-    let of_role = |role: &Role| spec.resources.get(role).is_some_and(|one| one.gross.or(one.measured).is_some());
+    let of_role =
+        |role: &Role| spec.resources.get(role).is_some_and(|one| one.gross.is_some() || one.measured.is_some());
     let of_links = || fabric.network.overrides.values().any(|link| link.rate.is_some());
     if !spec.topology.is::<Graph>() || [Role::Link, Role::SwitchLink].iter().any(of_role) || of_links() {
         return Ok(());
