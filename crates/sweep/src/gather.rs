@@ -1,11 +1,13 @@
 //! Records of a plan's cells, in its order.
 
 use crate::plan::Cell;
-use crate::run::Outcome;
 use hotlink_bench::Record;
 use hotlink_study::Error;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+
+/// What became of a cell: its result document, or what was wrong.
+pub type Outcome = Result<Value, String>;
 
 /// What a plan's cells gave.
 pub struct Gathered {

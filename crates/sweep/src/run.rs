@@ -1,7 +1,7 @@
 //! A plan's cells: which there are, which are finished, and how the others run.
 
 use crate::commands::Commands;
-use crate::gather::of_cell;
+use crate::gather::{Outcome, of_cell};
 use crate::plan::{Cell, expand, is_measured};
 use crate::store::{Keys, Store};
 use hotlink_bench::Record;
@@ -31,9 +31,6 @@ impl FromStr for Shard {
         if (1..=shard.of).contains(&shard.index) { Ok(shard) } else { Err(wrong()) }
     }
 }
-
-/// What became of a cell: its result document, or what was wrong.
-pub type Outcome = Result<Value, String>;
 
 /// A plan, its cells by their names, and what is finished of them.
 pub struct Plan {
