@@ -7,10 +7,15 @@ use crate::table::{Table, keys};
 use crate::{Failure, Plotter};
 use hotlink_bench::Record;
 use hotlink_measure::{environment, osu};
+use hotlink_seats::sys::wait_readable;
 use hotlink_study::inputs::{self, Vary};
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::Write;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::FileTypeExt;
+use std::time::Duration;
 
 /// Options of every verb.
 #[derive(clap::Args)]
@@ -158,6 +163,21 @@ impl Output {
     /// Prints records at the end only: a verb changes them after it has added them.
     pub(crate) fn hold(&mut self) {
         self.stream = Stream::Held;
+    }
+    /// Ends the command, as done, once nobody reads records that are printed as they come (`| head -1`): what is under way
+    /// would go on for nobody. For work that leaves nothing else behind.
+    pub(crate) fn end_with_reader(&self) {
+        if self.muted || !matches!(self.stream, Stream::Live(_)) {
+            return;
+        }
+        let Ok(stdout) = std::io::stdout().as_fd().try_clone_to_owned().map(File::from) else { return };
+        // Of a pipe's end for writing nothing is reported but that its reader left.
+        if stdout.metadata().is_ok_and(|about| about.file_type().is_fifo()) {
+            std::thread::spawn(move || {
+                while !wait_readable(&[stdout.as_raw_fd()], Duration::from_secs(3600)).contains(&true) {}
+                std::process::exit(0)
+            });
+        }
     }
     /// Whether nobody reads further results.
     pub(crate) fn is_closed(&self) -> bool {

@@ -43,9 +43,9 @@ pub fn is_standard(name: &str) -> bool {
     name == "-"
 }
 
-/// Whether there is a file of this name.
+/// Whether there is a file of this name; standard input is one.
 pub fn is_file(name: &str) -> bool {
-    lent(name).is_some() || Path::new(name).is_file()
+    lent(name).is_some() || is_standard(name) || Path::new(name).is_file()
 }
 
 /// Bytes of a file.
@@ -55,41 +55,41 @@ pub fn is_file(name: &str) -> bool {
 pub fn bytes(name: &str) -> Result<u64, Error> {
     match lent(name) {
         Some(text) => Ok(text.len() as u64),
+        None if is_standard(name) => Ok(standard()?.len() as u64),
         None => Ok(std::fs::metadata(name)?.len()),
     }
 }
 
-/// A file, to be read from its beginning.
+/// A file, or standard input, to be read from its beginning.
 ///
 /// # Errors
 /// There is none that can be read.
 pub fn open(name: &str) -> Result<Box<dyn Read>, Error> {
     match lent(name) {
         Some(text) => Ok(Box::new(Cursor::new(Arc::<[u8]>::from(text)))),
+        None if is_standard(name) => Ok(Box::new(standard()?)),
         None => Ok(Box::new(File::open(name)?)),
     }
 }
 
-/// The text of a file, or of standard input. Standard input is read once and kept: several simulations of one command
-/// may each open the fabric that it holds.
+/// The text of a file, or of standard input.
 ///
 /// # Errors
 /// What cannot be read, or is no text.
 pub fn text(name: &str) -> Result<String, Error> {
-    static STANDARD: OnceLock<Result<String, String>> = OnceLock::new();
-    if let Some(text) = lent(name) {
-        return Ok(text.as_ref().to_owned());
-    }
-    if !is_standard(name) {
-        return std::fs::read_to_string(name);
-    }
+    let mut text = String::new();
+    open(name)?.read_to_string(&mut text).map(|_| text)
+}
+
+/// Standard input is read once and kept: several simulations of one command may each open the fabric that it holds.
+fn standard() -> Result<&'static [u8], Error> {
+    static STANDARD: OnceLock<Result<Vec<u8>, String>> = OnceLock::new();
     let read = || {
-        let mut text = String::new();
-        let read = std::io::stdin().take(MOST_BYTES + 1).read_to_string(&mut text);
-        match read.map_err(|error| error.to_string())? as u64 {
+        let mut bytes = Vec::new();
+        match std::io::stdin().take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())? as u64 {
             bytes if bytes > MOST_BYTES => Err("standard input is longer than 1 GiB".to_owned()),
-            _ => Ok(text),
+            _ => Ok(bytes),
         }
     };
-    STANDARD.get_or_init(read).clone().map_err(|what| Error::new(ErrorKind::InvalidData, what))
+    STANDARD.get_or_init(read).as_deref().map_err(|what| Error::new(ErrorKind::InvalidData, what.as_str()))
 }

@@ -210,6 +210,6 @@ impl Compare {
         let steps = Steps::of(heard, (sizes.len() * sources.len() * methods.len()) as u64);
         let step = || steps.step();
         let make = |method| Comparison::make(&sources, &sizes, &question, method, eras, Vary::No, &step);
-        Ok(Judged(methods.into_iter().map(make).collect::<Result<_, _>>()?))
+        Ok(Judged::new(methods.into_iter().map(make).collect::<Result<_, _>>()?))
     }
 }

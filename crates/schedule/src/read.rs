@@ -9,6 +9,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 pub use collective::Costs;
 
@@ -110,12 +111,8 @@ pub fn read(path: &str, options: &Options) -> Result<Read, ReadError> {
     Ok(Read { schedule: builder.build(), format, unit_ps })
 }
 
-/// Where an operation of what [`read()`] gave stands: its line, node or path, with the file. Reads again; nothing of
-/// standard input.
+/// Where an operation of what [`read()`] gave stands: its line, node or path, with the file. Reads again.
 pub fn place(path: &str, options: &Options, op: u32) -> Option<String> {
-    if path == "-" {
-        return None;
-    }
     let (format, builder) = builder(path, options, op).ok()?;
     let Place { file, at: [first, second] } = builder.watched()?;
     Some(match format {
@@ -128,6 +125,16 @@ pub fn place(path: &str, options: &Options, op: u32) -> Option<String> {
         Format::Mscclpp => format!("{path}: {}", msccl::plus::path(first, second)),
         Format::Plain => format!("{path}: ranks[{first}][{second}]"),
     })
+}
+
+/// Standard input is read once and kept: a schedule may run on several fabrics.
+fn standard() -> Result<&'static [u8], &'static String> {
+    static STANDARD: OnceLock<Result<Vec<u8>, String>> = OnceLock::new();
+    let read = || {
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes).map(|_| bytes).map_err(|error| error.to_string())
+    };
+    STANDARD.get_or_init(read).as_deref()
 }
 
 fn builder(path: &str, options: &Options, watched: u32) -> Result<(Format, Builder), ReadError> {
@@ -149,7 +156,7 @@ fn builder(path: &str, options: &Options, watched: u32) -> Result<(Format, Build
         }
     }
     let mut input: Box<dyn std::io::Read> = match path {
-        "-" => Box::new(std::io::stdin()),
+        "-" => Box::new(standard().map_err(|what| whole(format!("standard input cannot be read: {what}")))?),
         _ => Box::new(File::open(path).map_err(cannot)?),
     };
     let mut start = Vec::new();

@@ -1,16 +1,18 @@
 //! Several fabrics at several sizes: their bandwidth, cost, and the best at each size.
 
 use crate::Error;
+use crate::ask::Answer;
 use crate::inputs::{self, Vary};
 use crate::model::{Method, PatternQuestion};
 use crate::ranking::{Eras, Grid, Quantity};
 use crate::{Source, Unwatched, Watch, explain};
 use hotlink_bench::Record;
-use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{Library, nearest, status_name};
 use hotlink_fabric::inventory::Inventory;
 use hotlink_fabric::price::{Bill, PriceList};
 use hotlink_fabric::spec::{FabricSpec, ItemKind};
+use hotlink_fabric::{Fabric, input};
+use std::cell::OnceCell;
 use std::path::Path;
 
 /// A fabric with the price list that it is bought from.
@@ -151,8 +153,8 @@ pub fn bought(cell: &Record) -> Option<Inventory> {
 
 /// A file that is there is meant before the catalog's list of that name.
 fn as_path(name_or_path: &str) -> String {
-    let named = name_or_path.contains('/') || !hotlink_fabric::input::is_file(name_or_path);
-    if named { name_or_path.to_owned() } else { format!("./{name_or_path}") }
+    let is_local = !name_or_path.contains('/') && input::is_file(name_or_path);
+    if !is_local || input::is_standard(name_or_path) { name_or_path.to_owned() } else { format!("./{name_or_path}") }
 }
 
 /// The whole comparison.
@@ -167,6 +169,8 @@ pub struct Comparison {
     pub cells: Vec<Record>,
     /// Every quantity that is ranked.
     pub quantities: Vec<(Quantity, Grid)>,
+    /// Of each cell what is held beside the other engines' answers.
+    pub(crate) answers: Vec<Option<Answer>>,
 }
 
 impl Comparison {
@@ -180,17 +184,23 @@ impl Comparison {
         vary: Vary,
         step: &(dyn Fn() + Sync),
     ) -> Result<Comparison, Error> {
-        let mut cells = Vec::new();
+        let (mut cells, mut answers) = (Vec::new(), Vec::new());
         for priced in sources {
             for &nodes in sizes {
+                let first = OnceCell::new();
                 let one = |source: &Source, _: &dyn Watch| {
-                    let cell = cell(priced, source, nodes, question, method, step);
-                    Ok(vec![cell.map_err(Error::Input)?])
+                    let (record, mbps) = cell(priced, source, nodes, question, method, step).map_err(Error::Input)?;
+                    // What is asked again with other inputs is no answer of its own.
+                    let _ = first.set((record.text("method").unwrap_or_default().to_owned(), mbps));
+                    Ok(vec![record])
                 };
                 let cell = inputs::told(&priced.source, vary, &Unwatched, &one);
                 cells.extend(cell.unwrap_or_else(|why| {
                     (0..question.draws()).for_each(|_| step());
                     vec![question.unanswered(priced.source.name(), nodes, &why.to_string())]
+                }));
+                answers.push(first.into_inner().and_then(|(by, mbps)| {
+                    Answer::claimed(&by, &question.asked(priced.source.name(), nodes), &priced.source, mbps?)
                 }));
             }
         }
@@ -206,7 +216,7 @@ impl Comparison {
             (quantity, grid)
         };
         let quantities = Quantity::all(&cells, eras).into_iter().map(with_grid).collect();
-        Ok(Comparison { method, titles, nodes: sizes.to_vec(), cells, quantities })
+        Ok(Comparison { method, titles, nodes: sizes.to_vec(), cells, quantities, answers })
     }
 
     /// A record for every fabric and size (`kind` = `fabric`, with a mark where it is best), then the crossovers
@@ -243,7 +253,7 @@ impl Comparison {
     }
 }
 
-/// One fabric at one size.
+/// One fabric at one size, and MB/s of each node that are held beside other engines' answers.
 fn cell(
     priced: &Priced,
     source: &Source,
@@ -251,7 +261,7 @@ fn cell(
     question: &PatternQuestion,
     method: Method,
     step: &(dyn Fn() + Sync),
-) -> Result<Record, String> {
+) -> Result<(Record, Option<f64>), String> {
     let fabric = source.build(nodes)?;
     let other = match method {
         Method::Formula if source.is_damaged() => None,
@@ -259,14 +269,19 @@ fn cell(
         Method::Packet => Some(question.by_packets(source, nodes)?),
         Method::Load => None,
     };
-    let (mut record, fabric) = match other {
+    let (mut record, fabric, mbps) = match other {
         Some(record) => {
             (0..question.draws()).for_each(|_| step());
-            (record, fabric)
+            let mbps = record.number("bandwidth_per_node_MBps");
+            (record, fabric, mbps)
         }
-        None => question.by_load(fabric, step).map(|(record, counted)| (record, counted.fabric))?,
+        None => {
+            let (record, counted) = question.by_load(fabric, step)?;
+            // Of the first draw, as the simulator's.
+            (record, counted.fabric, Some(counted.first_mbps))
+        }
     };
     priced.price(&fabric, &mut record)?;
     // A simulation's record has a kind of its own.
-    Ok(Record::new().with("kind", "fabric").followed_by(record.without("kind")))
+    Ok((Record::new().with("kind", "fabric").followed_by(record.without("kind")), mbps))
 }

@@ -1,7 +1,7 @@
 //! What closed form and load count say about a fabric of some size, as records.
 
 use crate::ask::{Asked, Question};
-use crate::bound::pattern::{Lost, Pattern, derivation};
+use crate::bound::pattern::{Lost, Pattern, derivation, need_a_rate};
 use crate::options::{Paths, Rates};
 use crate::{Source, Unwatched};
 use hotlink_bench::Record;
@@ -110,11 +110,16 @@ impl PatternQuestion {
         Some(record)
     }
 
+    /// The same question, as every engine takes it.
+    pub(crate) fn asked(&self, machine: &str, nodes: u32) -> Question {
+        let question = Question::new(Asked::Traffic(self.traffic.to_string()), machine, nodes);
+        let PatternQuestion { capacities, size, seed, samples, paths, .. } = *self;
+        Question { capacities, size, seed, samples, paths, ..question }
+    }
+
     /// The simulated network's record.
     pub fn by_packets(&self, source: &Source, nodes: u32) -> Result<Record, String> {
-        let question = Question::new(Asked::Traffic(self.traffic.to_string()), source.name(), nodes);
-        let PatternQuestion { capacities, size, seed, samples, paths, .. } = *self;
-        let cell = Question { capacities, size, seed, samples, paths, ..question }.cell()?;
+        let cell = self.asked(source.name(), nodes).cell()?;
         cell.run_from(source, &Unwatched)?.into_iter().next().ok_or_else(|| "the simulation gave no record".to_owned())
     }
 
@@ -159,6 +164,7 @@ impl PatternQuestion {
         let demand = self.traffic.clone().on(&fabric.shape).demand(fabric.nodes(), seed).map_err(|e| e.to_string())?;
         let routes = (self.paths_on(&fabric), seed);
         let (Pattern { load, bounds }, lost) = self.pattern(&fabric, &demand, routes)?;
+        need_a_rate(&fabric, &bounds, self.capacities)?;
         let first_mbps = bounds.bandwidth_per_node_mbps;
         Ok(Counted { fabric, demand, seed, load, bounds, lost, first_mbps })
     }
@@ -240,10 +246,7 @@ impl PatternQuestion {
         let head = head.with("paths", self.paths_on(fabric).name());
         let mut record = with_bandwidth(head, bounds.bandwidth_per_node_mbps, bound);
         if !bounds.bandwidth_per_node_mbps.is_finite() {
-            record.set(
-                "note",
-                format!("no bandwidth: nothing on the way has a rate under --capacities {}", self.capacities),
-            );
+            record.set("note", "no bandwidth: no node sends to another one");
         }
         if let Some(limit) = bounds.limiting() {
             record.set("limiting_resource", limit.name.as_str());

@@ -1,5 +1,7 @@
 //! Independent parts on all cores.
 
+use crate::Error;
+use hotlink_bench::Record;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -40,6 +42,27 @@ pub fn each_in_order<T: Sync, R: Send>(
         }
     };
     all.iter().enumerate().par_bridge().for_each(begin);
+}
+
+/// The records of `one` of each of `all`, handed to `give` in order: each as soon as it and all before it are there. Once
+/// `give` says false nothing further begins.
+///
+/// # Errors
+/// Of the first that has no answer; what came before it is given.
+pub fn answers_in_order<T: Sync>(
+    all: &[T],
+    one: impl Fn(&T) -> Result<Vec<Record>, Error> + Sync + Send,
+    give: &mut (dyn FnMut(Vec<Record>) -> bool + Send),
+) -> Result<(), Error> {
+    let mut failed = None;
+    each_in_order(all, one, |records| match records {
+        Ok(records) => give(records),
+        Err(error) => {
+            failed = Some(error);
+            false
+        }
+    });
+    failed.map_or(Ok(()), Err)
 }
 
 #[cfg(test)]

@@ -103,11 +103,9 @@ impl Source {
 
     fn graph(file: &str, technology: Option<&'static Technology>) -> Result<Source, Error> {
         let cannot = |what: String| Error::Input(format!("{file}: {what}"));
-        if !input::is_standard(file) {
-            let size = input::bytes(file).map_err(|error| cannot(format!("cannot be read: {error}")))?;
-            if size > MOST_BYTES {
-                return Err(cannot("is larger than a graph file may be: 1 GiB".to_owned()));
-            }
+        let size = input::bytes(file).map_err(|error| cannot(format!("cannot be read: {error}")))?;
+        if size > MOST_BYTES {
+            return Err(cannot("is larger than a graph file may be: 1 GiB".to_owned()));
         }
         let text = input::text(file).map_err(|error| cannot(format!("cannot be read: {error}")))?;
         Source::graph_of(file, text, technology)

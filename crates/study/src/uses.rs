@@ -214,7 +214,7 @@ impl Form {
             }
             Form::OwnBarrier => {
                 let what = barrier::Barriers { partition: false, repetitions: 1, skew_us: 0.0, seed: 1 };
-                barrier::of(source, &[nodes], what, Vary::No, &Unwatched)
+                barrier::of(source, nodes, what, Vary::No, &Unwatched)
             }
             Form::OwnOfQsnet(algorithm) => {
                 let one = |bytes| {

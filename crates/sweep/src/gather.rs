@@ -1,11 +1,13 @@
 //! Records of a plan's cells, in its order.
 
 use crate::plan::Cell;
-use crate::run::Outcome;
 use hotlink_bench::Record;
 use hotlink_study::Error;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+
+/// What became of a cell: its result document, or what was wrong.
+pub type Outcome = Result<Value, String>;
 
 /// What a plan's cells gave.
 pub struct Gathered {
@@ -20,29 +22,38 @@ impl Gathered {
     pub fn new(named: &[(String, Cell)], outcomes: &BTreeMap<String, Outcome>) -> Gathered {
         let (mut records, mut wrong) = (Vec::new(), Vec::new());
         for (key, cell) in named {
-            let line = format!("hotlink {}", cell.arguments.join(" "));
-            let outcome = outcomes.get(key).cloned().unwrap_or_else(|| Err("is not finished".to_owned()));
-            let mut tell = |what: &str| wrong.push(format!("{}: {line}: {what}", cell.place));
-            match outcome {
-                Ok(document) => {
-                    if let Some(check) = document["check"].as_str() {
-                        tell(check);
-                    }
-                    let given = document["records"].as_array().into_iter().flatten();
-                    records.extend(given.map(|record| of_study(cell, record)));
-                }
-                Err(what) => {
-                    tell(&what);
-                    let failed = of_study(cell, &Value::Null).with("cell", key.as_str());
-                    records.push(failed.with("command", line).with("error", what));
-                }
-            }
+            let unfinished = Err("is not finished".to_owned());
+            let outcome = outcomes.get(key).unwrap_or(&unfinished);
+            let what = match outcome {
+                Ok(document) => document["check"].as_str(),
+                Err(what) => Some(what.as_str()),
+            };
+            wrong.extend(what.map(|what| format!("{}: {}: {what}", cell.place, line(cell))));
+            records.extend(of_cell(key, cell, outcome));
         }
         let failed = |first: &String| {
             Err(Error::Check(format!("{} of {} cells failed; the first: {first}", wrong.len(), named.len())))
         };
         let check = wrong.first().map_or(Ok(()), failed);
         Gathered { records, check }
+    }
+}
+
+/// A cell's command line.
+fn line(cell: &Cell) -> String {
+    format!("hotlink {}", cell.arguments.join(" "))
+}
+
+/// The records of one cell; without a result one with `error`.
+pub(crate) fn of_cell(key: &str, cell: &Cell, outcome: &Outcome) -> Vec<Record> {
+    match outcome {
+        Ok(document) => {
+            document["records"].as_array().into_iter().flatten().map(|record| of_study(cell, record)).collect()
+        }
+        Err(what) => {
+            let failed = of_study(cell, &Value::Null).with("cell", key);
+            vec![failed.with("command", line(cell)).with("error", what.as_str())]
+        }
     }
 }
 

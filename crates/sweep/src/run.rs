@@ -1,8 +1,10 @@
 //! A plan's cells: which there are, which are finished, and how the others run.
 
 use crate::commands::Commands;
+use crate::gather::{Outcome, of_cell};
 use crate::plan::{Cell, expand, is_measured};
 use crate::store::{Keys, Store};
+use hotlink_bench::Record;
 use hotlink_study::{Error, Watch};
 use rayon::prelude::*;
 use serde_json::Value;
@@ -10,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
 
 /// A share of the cells: every `of`-th, from the `index`-th.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,9 +31,6 @@ impl FromStr for Shard {
         if (1..=shard.of).contains(&shard.index) { Ok(shard) } else { Err(wrong()) }
     }
 }
-
-/// What became of a cell: its result document, or what was wrong.
-pub type Outcome = Result<Value, String>;
 
 /// A plan, its cells by their names, and what is finished of them.
 pub struct Plan {
@@ -65,35 +65,80 @@ impl Plan {
         Ok(Plan { cells, outcomes, kept: kept.map(Path::to_owned) })
     }
 
+    /// Whether a folder keeps finished cells.
+    pub fn keeps(&self) -> bool {
+        self.kept.is_some()
+    }
+
     /// The cells that are not finished, each once.
     pub fn missing(&self) -> Vec<(&str, &Cell)> {
-        let mut seen = BTreeSet::new();
-        let cells = self.cells.iter().map(|(key, cell)| (key.as_str(), cell));
-        cells.filter(|(key, _)| !self.outcomes.contains_key(*key) && seen.insert(key.to_owned())).collect()
+        missing(&self.cells, |key| self.outcomes.contains_key(key))
     }
 
     /// Runs what is not finished: what measures this machine first and one at a time, the rest on `jobs` cores (0: all).
-    /// `timed`: records tell how long simulations took.
+    /// `timed`: records tell how long simulations took. The records of cells go to `give` in the plan's order, each as soon
+    /// as it and all before it are there. Once `give` says false no further cell begins.
     ///
     /// # Errors
     /// A finished cell cannot be kept. A cell that failed is an outcome.
-    pub fn run(&mut self, jobs: usize, timed: bool, commands: &dyn Commands, watch: &dyn Watch) -> Result<(), Error> {
-        let one = |&(key, cell): &(&str, &Cell)| -> Result<(String, Outcome), Error> {
+    pub fn run(
+        &mut self,
+        (jobs, timed): (usize, bool),
+        commands: &dyn Commands,
+        watch: &dyn Watch,
+        give: &mut (dyn FnMut(Vec<Record>) -> bool + Send),
+    ) -> Result<(), Error> {
+        let Plan { cells, outcomes, kept } = self;
+        let missing = missing(cells, |key| outcomes.contains_key(key));
+        let line = Mutex::new(Line { cells, next: 0, outcomes, ended: false, give });
+        let locked = || line.lock().unwrap_or_else(PoisonError::into_inner);
+        locked().advance();
+        let one = |&(key, cell): &(&str, &Cell)| -> Result<(), Error> {
+            if locked().ended {
+                return Ok(());
+            }
             let outcome = document(&cell.arguments, timed, commands);
-            if let (Ok(document), Some(folder)) = (&outcome, &self.kept) {
+            if let (Ok(document), Some(folder)) = (&outcome, &kept) {
                 Store(folder).save(key, document)?;
             }
             watch.step();
-            Ok((key.to_owned(), outcome.map_err(|failure| failure.to_string())))
+            let mut line = locked();
+            line.outcomes.insert(key.to_owned(), outcome.map_err(|failure| failure.to_string()));
+            line.advance();
+            Ok(())
         };
-        let missing = self.missing();
         let (measured, computed): (Vec<_>, Vec<_>) = missing.iter().partition(|(_, cell)| cell.is_measured());
-        let mut done = measured.iter().map(one).collect::<Result<Vec<_>, _>>()?;
+        measured.iter().try_for_each(one)?;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
         let pool = pool.map_err(|error| Error::Check(format!("sweep: {error}")))?;
-        done.extend(pool.install(|| computed.par_iter().map(one).collect::<Result<Vec<_>, _>>())?);
-        self.outcomes.extend(done);
-        Ok(())
+        // One after the other from the front, so that the first results come first.
+        pool.install(|| computed.iter().par_bridge().try_for_each(one))
+    }
+}
+
+fn missing(cells: &[(String, Cell)], is_finished: impl Fn(&str) -> bool) -> Vec<(&str, &Cell)> {
+    let mut seen = BTreeSet::new();
+    let cells = cells.iter().map(|(key, cell)| (key.as_str(), cell));
+    cells.filter(|(key, _)| !is_finished(key) && seen.insert(key.to_owned())).collect()
+}
+
+/// Cells in their order, of which the first `next` were given.
+struct Line<'a> {
+    cells: &'a [(String, Cell)],
+    next: usize,
+    outcomes: &'a mut BTreeMap<String, Outcome>,
+    ended: bool,
+    give: &'a mut (dyn FnMut(Vec<Record>) -> bool + Send),
+}
+
+impl Line<'_> {
+    /// Gives what follows and is there.
+    fn advance(&mut self) {
+        while let (false, Some((key, cell))) = (self.ended, self.cells.get(self.next)) {
+            let Some(outcome) = self.outcomes.get(key) else { break };
+            self.next += 1;
+            self.ended = !(self.give)(of_cell(key, cell, outcome));
+        }
     }
 }
 

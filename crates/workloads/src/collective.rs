@@ -125,7 +125,12 @@ impl Collective {
     /// As [`Collective::each`].
     pub fn records(&self, fabrics: &[String], watch: &dyn Watch) -> Result<Vec<Record>, Error> {
         let mut records = Vec::new();
-        fabrics.iter().try_for_each(|fabric| self.each(fabric, watch, &mut |record| records.push(record)))?;
+        for fabric in fabrics {
+            self.each(fabric, watch, &mut |record| {
+                records.push(record);
+                true
+            })?;
+        }
         Ok(records)
     }
 
@@ -134,11 +139,11 @@ impl Collective {
         (self.nodes.len() * self.sizes.len() * self.algorithms.len().max(1)) as u64
     }
 
-    /// Hands `give` the record of every size, number of GPUs and algorithm on a fabric.
+    /// Hands `give` the record of every size, number of GPUs and algorithm on a fabric, until it says false.
     ///
     /// # Errors
     /// The fabric's file does not describe GPUs, or cannot be built.
-    pub fn each(&self, fabric: &str, watch: &dyn Watch, give: &mut dyn FnMut(Record)) -> Result<(), Error> {
+    pub fn each(&self, fabric: &str, watch: &dyn Watch, give: &mut dyn FnMut(Record) -> bool) -> Result<(), Error> {
         let source = self.network.control.equipped(&Source::open(fabric)?).map_err(Error::Input)?;
         let usual = [Algorithm::of(self.which)[0]];
         let algorithms = if self.algorithms.is_empty() { &usual[..] } else { &self.algorithms };
@@ -148,8 +153,11 @@ impl Collective {
                     let answer = |source: &Source, watch: &dyn Watch| {
                         self.answer(source, nodes, bytes, algorithm, watch).map(|record| vec![record])
                     };
-                    inputs::told(&source, self.vary, watch, &answer)?.into_iter().for_each(&mut *give);
+                    let records = inputs::told(&source, self.vary, watch, &answer)?;
                     watch.step();
+                    if !records.into_iter().all(&mut *give) {
+                        return Ok(());
+                    }
                 }
             }
         }

@@ -69,6 +69,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let source = Source::open_as(&fabric, args.question.technology)?;
     let sizes = source.sizes(args.nodes.as_ref())?;
     let measured = Measured(args.measured.records()?);
+    output.end_with_reader();
     let (mut rows, mut resources, mut notes) = (Vec::new(), Vec::new(), Vec::new());
     let progress = output.progress("analyze", sizes.len() as u64 * args.question.pattern()?.draws());
     for nodes in sizes {
@@ -89,9 +90,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         records.iter().for_each(|record| output.push(record.clone()));
         rows.extend(records);
         notes.extend(answers.given.iter().flat_map(|answer| answer.why.iter().map(|line| at(line))));
-        if args.method == Methods::All {
-            notes.extend(answers.notes().iter().map(|line| at(line)));
-        }
+        let told = if args.method == Methods::All { answers.notes() } else { answers.mistakes() };
+        notes.extend(told.iter().map(|line| at(line)));
         if output.is_closed() {
             break;
         }

@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
             .method
             .iter()
             .map(|&method| Comparison::make(&sources, &sizes, &question, method, eras, vary, &|| progress.step()));
-        Judged(made.collect::<Result<_, _>>()?)
+        Judged::new(made.collect::<Result<_, _>>()?)
     };
     drop(progress);
     judged.records().into_iter().for_each(|record| output.push(record));

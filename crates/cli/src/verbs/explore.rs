@@ -6,10 +6,12 @@ mod serve;
 use super::question::{RoutesArgs, VariantArgs};
 use crate::values::{Counts, Size};
 use crate::{Failure, output::Output};
+use hotlink_fabric::input;
 use hotlink_study::Source;
 use hotlink_study::model::traffic;
 use serde_json::{Map, Value, json};
-use std::path::{Path, PathBuf};
+use std::io::Read;
+use std::path::PathBuf;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -81,10 +83,14 @@ fn nodes(args: &Args, fabric: &str) -> Result<u32, Failure> {
 
 /// Texts of the files that the fabric's name spells: the page has no disk.
 fn files(fabric: &str) -> Result<Map<String, Value>, Failure> {
-    let whole = Path::new(fabric).is_file().then_some(fabric);
+    let whole = input::is_file(fabric).then_some(fabric);
     let base = fabric.split(':').next().unwrap_or(fabric);
-    let words = fabric.split('+').chain(whole).chain([base]).filter(|word| Path::new(word).is_file());
-    let text = |word: &str| match std::fs::read(word) {
+    let words = fabric.split('+').chain(whole).chain([base]).filter(|word| input::is_file(word));
+    let read = |word: &str| {
+        let mut bytes = Vec::new();
+        input::open(word).and_then(|mut from| from.read_to_end(&mut bytes)).map(|_| bytes)
+    };
+    let text = |word: &str| match read(word) {
         Ok(bytes) => Ok((word.to_owned(), Value::from(String::from_utf8_lossy(&bytes).into_owned()))),
         Err(error) => Err(Failure::Input(format!("{word}: cannot be read: {error}"))),
     };

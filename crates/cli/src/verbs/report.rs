@@ -1,6 +1,7 @@
 //! `hotlink report`: results as one page that one can sign.
 
 use crate::{Failure, output::Output, table::Table};
+use hotlink_fabric::input;
 use hotlink_report::{Acceptance, Report, Verdict};
 use std::path::PathBuf;
 
@@ -40,7 +41,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         hotlink_results::can_write("--junit", path)?;
     }
     let acceptance = args.require.as_ref().map(|path| {
-        let text = std::fs::read_to_string(path);
+        let text = input::text(&path.to_string_lossy());
         let text = text.map_err(|error| Failure::Input(format!("{}: cannot be read: {error}", path.display())))?;
         Acceptance::parse(path, &text)
     });

@@ -104,12 +104,23 @@ fn answer(mut plan: Plan, cells: Cells, (jobs, timed): (usize, bool), output: &m
         if finished > 0 {
             eprintln!("hotlink: {finished} of {} cells are finished already", finished + missing);
         }
+        if !plan.keeps() {
+            output.end_with_reader();
+        }
         let progress = output.progress("sweep", missing as u64);
         let _ticking = progress.ticking();
-        plan.run(jobs, timed, &Words, &progress)?;
+        plan.run((jobs, timed), &Words, &progress, &mut |records| {
+            records.into_iter().for_each(|record| output.push(record));
+            !output.is_closed()
+        })?;
+        if output.is_closed() {
+            return Ok(());
+        }
     }
     let Gathered { records, check } = Gathered::new(&plan.cells, &plan.outcomes);
-    records.into_iter().for_each(|record| output.push(record));
+    if cells == Cells::Gather {
+        records.into_iter().for_each(|record| output.push(record));
+    }
     check
 }
 

@@ -62,6 +62,10 @@ impl WatchOptions {
         let watching = Watching { trace: self.trace.is_some(), count: self.count, faults };
         (watching != Watching::default()).then_some(watching)
     }
+    /// Whether a timeline is written when all is done.
+    pub(crate) fn writes(&self) -> bool {
+        self.trace.is_some()
+    }
     /// Refuses a place where no timeline could be written.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         self.trace.as_ref().map_or(Ok(()), |path| hotlink_results::can_write("--trace", path))

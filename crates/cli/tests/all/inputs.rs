@@ -83,6 +83,69 @@ fn a_record_is_printed_as_soon_as_it_is_there() {
 }
 
 #[test]
+fn every_simulation_is_printed_as_it_comes() {
+    // The second is refused when it is its turn: what is printed came before.
+    for line in [
+        "simulate barrier --fabric t3d-barrier --algorithm hardware --nodes 2,1000000",
+        "simulate deposit --fabric k98-t3d,no-such-fabric --size 64",
+        "simulate deposit --fabric k98-t3d --size 64 --series local,dma",
+        "simulate alltoall --fabric ib-ndr-fat-tree2 --nodes 4,1000000 --method all --size 64",
+        "simulate bcast --fabric qsnet --nodes 4,2 --size 8 --algorithm hardware --without 3",
+    ] {
+        let output = run(&format!("{line} --format jsonl"), "");
+        let lines = String::from_utf8(output.stdout).unwrap();
+        // Fabrics of a deposit are opened before any runs.
+        let is_refused_whole = line.contains("no-such-fabric");
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        assert_eq!(lines.is_empty(), is_refused_whole, "{line}: {lines}");
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_ends_what_is_under_way() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
+    // The second message of all would take far longer than a test may.
+    command.args(["simulate", "pingpong", "--fabric", "sci-ring", "--size", "8,4GiB", "--messages", "1000000"]);
+    let mut child = command.args(["--format", "jsonl"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let begun = std::time::Instant::now();
+    let status = loop {
+        match child.try_wait().unwrap() {
+            Some(status) => break status,
+            None if begun.elapsed().as_secs() > 60 => {
+                child.kill().unwrap();
+                panic!("it went on for nobody");
+            }
+            None => std::thread::sleep(std::time::Duration::from_millis(20)),
+        }
+    };
+    assert!(status.success(), "{status}");
+}
+
+#[test]
+fn compared_engines_say_how_they_differ() {
+    let rows = records("compare sci-torus2d --nodes 4,16 --method load,packet --size 4KiB", "");
+    let cells = rows.iter().filter(|row| row["kind"] == "fabric");
+    let told: Vec<(&Value, &Value)> = cells.map(|row| (&row["method"], &row["differs"])).collect();
+    assert_eq!(told.len(), 4);
+    for (method, differs) in told {
+        match method.as_str().unwrap() {
+            "load" => assert!(differs.is_null()),
+            _ => assert!(differs.as_str().unwrap().contains("worse than load: load knows no head-of-line blocking")),
+        }
+    }
+}
+
+#[test]
+fn intervals_of_prices_stand_with_their_year() {
+    let table = out("compare sci-torus2d ib-ndr-fat-tree2 --nodes 64", "");
+    let (_, of_2002) = table.split_once("Total cost (USD of 2002)").unwrap();
+    let of_2002 = of_2002.split("\n\n").nth(1).unwrap();
+    assert!(of_2002.contains("96000..108800") && !of_2002.contains("110880"), "{of_2002}");
+    assert!(table.contains("110880..200000"), "in the table of 2025: {table}");
+}
+
+#[test]
 fn a_reader_that_stops_listening_ends_the_command_quietly() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
     command.args(["simulate", "pingpong", "--fabric", "sci-ring", "--size", "8..1000", "--format", "jsonl"]);
@@ -106,12 +169,21 @@ fn standard_input_stands_for_every_file() {
     let output = run("analyze - --json", graph);
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() || told.starts_with("hotlink: -:"), "read as a graph: {told}");
+    let site = include_str!("../../../site/tests/data/lmc/ibnetdiscover.txt");
+    let tables = concat!(env!("CARGO_MANIFEST_DIR"), "/../site/tests/data/lmc/opensm-lfts.dump");
+    assert_eq!(records(&format!("analyze - --routes {tables}"), site)[0]["nodes"], 6);
+    assert_eq!(records("fabric -", site)[0]["benchmark"], "inspection");
     let faults = "[[fault]]\nat_us = 1\nswitch = \"none\"\nstate = \"down\"\n";
     let told =
         String::from_utf8(run("simulate traffic --fabric ib-qdr --nodes 4 --load 0.5 --faults -", faults).stderr);
     assert!(told.unwrap().contains("-:"), "mistakes stand in standard input");
     let goal = "num_ranks 2\nrank 0 {\nl1: send 8b to 1 tag 0\n}\nrank 1 {\nl1: recv 8b from 0 tag 0\n}\n";
     assert_eq!(records("simulate goal - --loggp L=1us,o=1us,g=1us,G=0", goal)[0]["latency_us"], 3.0);
+    let twice = records("simulate schedule - --fabric sci-ring,ib-qdr", goal);
+    assert_eq!(
+        twice.iter().map(|record| record["fabric"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["sci-ring", "ib-qdr"]
+    );
     let matrix = "0,1\n1,0\n";
     assert_eq!(records("analyze ib-qdr --nodes 2 --traffic matrix:-", matrix)[0]["method"], "load");
     let result = out("analyze ib-qdr --nodes 2 --json", "");

@@ -74,11 +74,16 @@ fn a_graph_states_its_technology_and_its_rates() {
     let of = |output| records_of(&output).iter().map(|r| number(r, "bandwidth_per_node_MBps")).collect::<Vec<_>>();
     let (given, in_file) = (of(given), of(in_file));
     assert!(given == in_file && given.iter().all(|&rate| rate > 900.0 && rate < 1000.0), "{given:?} {in_file:?}");
-    // Links without a rate limit nothing, and the record says so in place of a bandwidth.
+    // Where no link has a rate there is no bandwidth, and the message says how to give one.
     std::fs::write(folder.join("my-graph.json"), graph(stated, "")).unwrap();
-    let record = &records_of(&hotlink(line, &folder))[0];
-    assert!(record["bandwidth_per_node_MBps"].is_null());
-    assert!(record["note"].as_str().unwrap().contains("nothing on the way has a rate"), "{record}");
+    let simulated = "simulate pingpong --fabric my-graph.json --size 8";
+    for line in [line, simulated, "simulate bcast --fabric my-graph.json --size 8", "compare my-graph.json --nodes 2"] {
+        refuses(&folder, &[(line, "no link of the graph has a rate"), (line, "state rate_MBps")]);
+    }
+    // A host's own rate does not stand in for those of the links.
+    std::fs::write(folder.join("my-graph.json"), graph(&format!(r#"{stated}"parts": ["server-pcie5"], "#), ""))
+        .unwrap();
+    refuses(&folder, &[(line, "no link of the graph has a rate")]);
 }
 
 #[test]

@@ -302,10 +302,6 @@ fn built_in(folder: &str, name: &str) -> String {
 fn read_file(path: &Path) -> Result<(String, String), Mistake> {
     let file = path.display().to_string();
     let wrong = |what: String| Mistake::of_file(&file, what, "a TOML text file of at most 4 MiB");
-    if input::is_standard(&file) {
-        let text = input::text(&file).map_err(|error| wrong(format!("standard input cannot be read: {error}")))?;
-        return Ok((file, text));
-    }
     let bytes = input::bytes(&file).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     if !input::is_file(&file) || bytes > MOST_BYTES {
         return Err(wrong("is not such a file".to_owned()));

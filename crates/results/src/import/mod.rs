@@ -149,18 +149,12 @@ fn judged(record: Record) -> (Record, Option<String>) {
     if record.number("bound_largest_MBps").is_some_and(within) { (record, None) } else { flag_impossible(record) }
 }
 
-/// The text of a result file; `-` is standard input.
+/// The text of a result file, or of standard input (`-`).
 ///
 /// # Errors
 /// A file that cannot be read, or is larger than any result file.
 pub fn text_of(path: &Path) -> Result<String, Error> {
     let wrong = |what: String| Error::Input(format!("{}: {what}", path.display()));
-    if path == Path::new("-") {
-        let mut bytes = Vec::new();
-        let read = std::io::stdin().take(MOST_BYTES).read_to_end(&mut bytes);
-        read.map_err(|error| wrong(format!("standard input cannot be read: {error}")))?;
-        return Ok(String::from_utf8_lossy(&bytes).into_owned());
-    }
     let file = path.to_string_lossy();
     let cannot = |error: std::io::Error| wrong(format!("cannot be read: {error}"));
     if input::bytes(&file).map_err(cannot)? > MOST_BYTES {

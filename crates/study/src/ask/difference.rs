@@ -51,7 +51,7 @@ fn better(a: Value, b: Value) -> Option<f64> {
 }
 
 /// Every pair that differs, the later answer against the earlier.
-pub(super) fn between(answers: &[Answer]) -> Vec<Difference> {
+pub(crate) fn between(answers: &[Answer]) -> Vec<Difference> {
     let mut found = Vec::new();
     for (at, a) in answers.iter().enumerate() {
         for b in &answers[..at] {

@@ -21,6 +21,7 @@ mod measured;
 mod packet;
 
 pub use difference::Difference;
+pub(crate) use difference::between;
 pub use measured::Measured;
 pub use packet::Exactly;
 
@@ -223,6 +224,16 @@ pub struct Answer {
     pub why: Vec<String>,
 }
 
+impl Answer {
+    /// The answer of the engine of this name, as far as it is compared with others; `None`: it claims none.
+    pub(crate) fn claimed(method: &str, question: &Question, source: &Source, mbps: f64) -> Option<Answer> {
+        let engine = ENGINES.into_iter().find(|engine| engine.method().name() == method)?;
+        let (method, claim) = (engine.method(), engine.claims(question, &source.unasked()).ok()?);
+        let value = Some(Value::PerNodeMbps(mbps));
+        Some(Answer { method, claim, record: Record::new(), value, more: Vec::new(), why: Vec::new() })
+    }
+}
+
 /// What an engine gives: the parts of an [`Answer`] that are its own.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Given {
@@ -268,7 +279,13 @@ impl Answers {
         self.given.iter().map(with).collect()
     }
 
-    /// What people need to know beside the records: who has no answer, and which differences nobody can explain.
+    /// The differences that the engines' claims do not explain.
+    pub fn mistakes(&self) -> Vec<String> {
+        let mistakes = self.differences.iter().filter(|difference| !difference.is_explained());
+        mistakes.map(|difference| format!("{}: {difference}", difference.of)).collect()
+    }
+
+    /// What people need to know beside the records: who has no answer, and how answers differ.
     pub fn notes(&self) -> Vec<String> {
         let withheld = self.withheld.iter().map(|(method, why)| format!("{method}: {}", why.0));
         withheld.chain(self.differences.iter().map(|difference| format!("{}: {difference}", difference.of))).collect()

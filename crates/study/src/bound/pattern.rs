@@ -8,6 +8,8 @@ use hotlink_fabric::bound::{Bounds, RoleBound};
 use hotlink_fabric::load::{self, Load, LoadError};
 use hotlink_fabric::network::{Node, Resource};
 use hotlink_fabric::routing::{Paths, Routing};
+use hotlink_fabric::spec::Role;
+use hotlink_fabric::topology::Graph;
 use hotlink_fabric::traffic::{Demand, Flow};
 
 /// A pattern counted over the routes of a fabric.
@@ -101,6 +103,41 @@ impl Pattern {
         let name = self.bounds.limiting().map_or(String::new(), |limit| limit.name.clone());
         (self.bounds.bandwidth_per_node_mbps, name)
     }
+}
+
+/// Refuses a graph none of whose links has a rate, as if all were infinitely fast, and any routes on which nothing has one.
+///
+/// # Errors
+/// What lacks a rate, and how to give one.
+pub fn need_a_rate(fabric: &Fabric, bounds: &Bounds, capacities: Rates) -> Result<(), String> {
+    need_rated_links(fabric)?;
+    if bounds.limit.is_some() || bounds.roles.is_empty() {
+        return Ok(());
+    }
+    let is_measured = fabric.spec.resources.values().any(|resource| resource.measured.is_some());
+    let how = match capacities {
+        Rates::Theoretical if is_measured => "its rates are measured alone: --capacities measured",
+        _ => "state the gross rate of a link or a host's device in the fabric's file",
+    };
+    let what = format!("nothing on the way has a rate under --capacities {capacities}");
+    Err(format!("{what}, so that no bandwidth has a meaning: {how}"))
+}
+
+/// Refuses a graph none of whose links has a rate.
+///
+/// # Errors
+/// How to give one.
+pub fn need_rated_links(fabric: &Fabric) -> Result<(), String> {
+    let spec = &fabric.spec;
+    let of_role =
+        |role: &Role| spec.resources.get(role).is_some_and(|one| one.gross.is_some() || one.measured.is_some());
+    let of_links = || fabric.network.overrides.values().any(|link| link.rate.is_some());
+    if !spec.topology.is::<Graph>() || [Role::Link, Role::SwitchLink].iter().any(of_role) || of_links() {
+        return Ok(());
+    }
+    let how = "state rate_MBps (10^6 bytes per second) at the top or at each link, or name `parts` that do; of a \
+               description of cables, +rate:400Gbit/s behind its name";
+    Err(format!("no link of the graph has a rate: {how}"))
 }
 
 /// What a node's own devices let it inject: MB/s.

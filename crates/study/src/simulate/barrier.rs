@@ -43,42 +43,45 @@ const MOST_SKEW_US: f64 = 1e6;
 /// Most barriers in a row.
 pub const MOST_REPETITIONS: u32 = 1_000_000;
 
-/// Barriers on the fabric's own barrier network, a record for each size.
+/// Barriers on the fabric's own barrier network: a record for each size, handed to `give` as soon as it is there. Once
+/// `give` says false no further size begins. Where only a quick variation is asked for, the first size has it.
 ///
 /// # Errors
 /// The fabric has no such network, or not for so many nodes.
 pub fn hardware(
-    fabric: &str,
+    source: &Source,
     sizes: &[u32],
     what: Barriers,
     vary: Vary,
     watch: &dyn Watch,
-) -> Result<Vec<Record>, Error> {
-    of(&Source::open(fabric)?, sizes, what, vary, watch)
+    give: &mut (dyn FnMut(Vec<Record>) -> bool + Send),
+) -> Result<(), Error> {
+    for (at, &nodes) in sizes.iter().enumerate() {
+        let vary = if at > 0 && vary == Vary::IfQuick { Vary::No } else { vary };
+        if !give(of(source, nodes, what, vary, watch)?) {
+            break;
+        }
+    }
+    Ok(())
 }
 
-/// The same on a fabric that is open already.
+/// One size.
 ///
 /// # Errors
 /// As [`hardware`].
-pub fn of(source: &Source, sizes: &[u32], what: Barriers, vary: Vary, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
+pub fn of(source: &Source, nodes: u32, what: Barriers, vary: Vary, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
     what.check()?;
-    inputs::told(source, vary, watch, &|source, watch| of_sizes(source, sizes, what, watch))
+    inputs::told(source, vary, watch, &|source, watch| Ok(vec![of_size(source, nodes, what, watch)?]))
 }
 
-fn of_sizes(source: &Source, sizes: &[u32], what: Barriers, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
+fn of_size(source: &Source, nodes: u32, what: Barriers, watch: &dyn Watch) -> Result<Record, Error> {
     let fabric = source.spec();
     let Some(spec) = fabric.barrier() else {
         let what = format!("--fabric {}: has no barrier network, as --algorithm hardware needs", fabric.name);
         return Err(Error::Input(format!("{what}; allowed: {}", with_barrier(&Library::user()).join(", "))));
     };
-    let mut records = Vec::new();
-    for &nodes in sizes {
-        let record = simulated(what, &fabric.name, spec, nodes, watch);
-        let at = |what: String| Error::Input(format!("--fabric {} --nodes {nodes}: {what}", fabric.name));
-        records.push(record.map_err(at)?);
-    }
-    Ok(records)
+    let at = |what: String| Error::Input(format!("--fabric {} --nodes {nodes}: {what}", fabric.name));
+    simulated(what, &fabric.name, spec, nodes, watch).map_err(at)
 }
 
 /// The fabrics of the catalog that have a barrier network.

@@ -70,13 +70,28 @@ impl CacheStudy {
         self.patterns.len() * self.policies.len()
     }
 
-    /// A record for each pattern and policy.
+    /// A record for each pattern and policy, handed to `give` in order. Where only a quick variation is asked for, the
+    /// first has it.
     ///
     /// # Errors
     /// What a size may be; the fabric cannot be built.
-    pub fn run(&self, source: &Source, vary: Vary, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
-        let runs = self.runs().map_err(Error::Input)?;
-        inputs::told(source, vary, watch, &|source, watch| Run::all(&runs, source, watch))
+    pub fn run(
+        &self,
+        source: &Source,
+        vary: Vary,
+        watch: &dyn Watch,
+        give: &mut (dyn FnMut(Vec<Record>) -> bool + Send),
+    ) -> Result<(), Error> {
+        let runs: Vec<(usize, Run)> = self.runs().map_err(Error::Input)?.into_iter().enumerate().collect();
+        let one = |(at, run): &(usize, Run)| {
+            let vary = if *at > 0 && vary == Vary::IfQuick { Vary::No } else { vary };
+            let answer =
+                |source: &Source, watch: &dyn Watch| run.record(source, watch).map(|r| vec![r]).map_err(Error::Input);
+            let records = inputs::told(source, vary, watch, &answer);
+            watch.step();
+            records
+        };
+        parallel::answers_in_order(&runs, one, give)
     }
 
     fn runs(&self) -> Result<Vec<Run>, String> {
@@ -105,14 +120,6 @@ impl CacheStudy {
 }
 
 impl Run {
-    fn all(runs: &[Run], source: &Source, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
-        let records = parallel::each(runs, |run| {
-            let record = run.record(source, watch);
-            watch.step();
-            record
-        });
-        records.into_iter().map(|record| record.map_err(Error::Input)).collect()
-    }
     /// What keeps set-ups from being hit; `falls_short`: of the bound, which knows no limit of memory and keeps all.
     fn limiting(&self, falls_short: bool) -> &'static str {
         match self.cache {

@@ -2,7 +2,7 @@
 
 use super::{limiter, traffic};
 use crate::bound::message::alone_us;
-use crate::bound::pattern::{Pattern, flows, with_limit};
+use crate::bound::pattern::{Pattern, flows, need_a_rate, need_rated_links, with_limit};
 use crate::cell::{Cell, Offered, What};
 use crate::inputs;
 use crate::options::{Order, Routes};
@@ -57,6 +57,7 @@ impl Cell {
     }
 
     fn run_on(&self, spec: &FabricSpec, fabric: Fabric, watch: &dyn Watch) -> Result<Vec<Record>, String> {
+        need_rated_links(&fabric).map_err(|what| format!("{}: {what}", self.fabric))?;
         let control = match &self.what {
             What::Traffic(Offered { sizes: Some(_), .. }) => self.control.of_flows(),
             _ => self.control,
@@ -133,7 +134,7 @@ impl Cell {
         let nodes = f64::from(plan.fabric.nodes());
         let bound = bounds.bandwidth_per_node_mbps;
         let failed = |error: hotlink_sim::SimError| format!("{} with {} nodes: {error}", self.fabric, self.nodes);
-        self.has_a_bound(bounds)?;
+        self.has_a_bound(plan.fabric, bounds)?;
         Ok(match &self.what {
             What::PingPong { between, messages } => {
                 let what = PingPong { between: *between, size: self.size, messages: *messages };
@@ -187,12 +188,12 @@ impl Cell {
     }
 
     /// Refuses a network on which no bandwidth has a meaning.
-    pub(super) fn has_a_bound(&self, bounds: &Bounds) -> Result<(), String> {
-        if bounds.bandwidth_per_node_mbps.is_finite() {
-            return Ok(());
+    pub(super) fn has_a_bound(&self, fabric: &Fabric, bounds: &Bounds) -> Result<(), String> {
+        need_a_rate(fabric, bounds, self.capacities).map_err(|what| format!("{}: {what}", self.fabric))?;
+        match bounds.bandwidth_per_node_mbps.is_finite() {
+            true => Ok(()),
+            false => Err(format!("{}: no node sends to another one, so that no bandwidth has a meaning", self.fabric)),
         }
-        let what = format!("nothing on the way has a rate under --capacities {}", self.capacities.name());
-        Err(format!("{}: {what}, so that no bandwidth has a meaning", self.fabric))
     }
 
     pub(super) fn head(&self, plan: &Plan<'_>, settings: &Settings) -> Record {
@@ -284,24 +285,15 @@ fn per_server(head: &Record, plan: &Plan<'_>, run: &Run) -> Vec<Record> {
     .collect()
 }
 
-/// The records of all cells, in their order: those of a cell as soon as it and all before it are done. Once `give` says
-/// false no further cell begins.
+/// The records of all cells, handed to `give` in their order.
 ///
 /// # Errors
-/// Of the first cell that has no answer; what came before it is given.
-pub fn run(cells: &[Cell], watch: &dyn Watch, mut give: impl FnMut(Vec<Record>) -> bool + Send) -> Result<(), Error> {
-    let mut failed = None;
+/// As [`parallel::answers_in_order`].
+pub fn run(cells: &[Cell], watch: &dyn Watch, give: &mut (dyn FnMut(Vec<Record>) -> bool + Send)) -> Result<(), Error> {
     let one = |cell: &Cell| {
         let records = cell.run(watch);
         watch.step();
-        records
+        records.map_err(Error::Input)
     };
-    parallel::each_in_order(cells, one, |records| match records {
-        Ok(records) => give(records),
-        Err(what) => {
-            failed = Some(Error::Input(what));
-            false
-        }
-    });
-    failed.map_or(Ok(()), Err)
+    parallel::answers_in_order(cells, one, give)
 }

@@ -3,7 +3,7 @@
 use crate::Source;
 use crate::inputs::{self, Vary};
 use crate::values::Size;
-use crate::{Error, Watch};
+use crate::{Error, Watch, parallel};
 use hotlink_bench::Record;
 use hotlink_sim::host::{Deposit, DepositTime, Host, Series as HostSeries};
 
@@ -104,55 +104,80 @@ impl Transfer {
             Series::Dma => host.dma(bytes, what.operations, what.completion.into()),
         }
     }
+
+    /// From one stride of a series and size to the next: what the record's time differs by.
+    fn add_reason(
+        &self,
+        record: &mut Record,
+        limiting: &str,
+        (before, limited): (&Transfer, &str),
+        (host, offset): (&Host, u64),
+    ) {
+        let series = self.series.of_host().filter(|_| (self.series, self.bytes) == (before.series, before.bytes));
+        if let Some(series) = series {
+            let [now, before] =
+                [self, before].map(|of| Deposit { offset, ..Deposit::new(of.bytes, of.stride, series) });
+            record.set("stride_reason", host.why((&now, limiting), (&before, limited)));
+        }
+    }
 }
 
-/// A record for each fabric and transfer.
+/// A record for each transfer on a fabric, handed to `give` in order. Where only a quick variation is asked for, the first
+/// has it.
 ///
 /// # Errors
 /// What a size or stride may be, or what a host lacks.
-pub fn run(fabrics: &[String], what: &Transfers, vary: Vary, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
-    let sources: Vec<Source> = fabrics.iter().map(|name| Source::open(name)).collect::<Result<_, _>>()?;
-    let mut records = Vec::new();
-    for source in &sources {
-        records.extend(of(source, what, vary, watch)?);
-    }
-    Ok(records)
+pub fn each(
+    source: &Source,
+    what: &Transfers,
+    vary: Vary,
+    watch: &dyn Watch,
+    give: &mut (dyn FnMut(Vec<Record>) -> bool + Send),
+) -> Result<(), Error> {
+    let transfers: Vec<(usize, Transfer)> = what.each()?.into_iter().enumerate().collect();
+    let host = host(&source.unasked())?;
+    let one = |(at, transfer): &(usize, Transfer)| {
+        let vary = if *at > 0 && vary == Vary::IfQuick { Vary::No } else { vary };
+        let records = inputs::told(source, vary, watch, &|source, watch| Ok(vec![on(source, what, transfer, watch)?]));
+        watch.step();
+        records
+    };
+    let (mut given, mut before) = (transfers.iter().map(|(_, transfer)| transfer), None);
+    parallel::answers_in_order(&transfers, one, &mut |mut records| {
+        if let (Some(now), Some(record)) = (given.next(), records.first_mut()) {
+            let limiting = record.text("limiting_resource").unwrap_or_default().to_owned();
+            if let Some((earlier, limited)) = before.replace((now, limiting.clone())) {
+                now.add_reason(record, &limiting, (earlier, &limited), (&host, what.offset));
+            }
+        }
+        give(records)
+    })
 }
 
-/// The same on a fabric that is open already.
+/// All records of a fabric.
 ///
 /// # Errors
-/// As [`run`].
+/// As [`each`].
 pub fn of(source: &Source, what: &Transfers, vary: Vary, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
-    let transfers = what.each()?;
-    inputs::told(source, vary, watch, &|source, watch| on(source, what, &transfers, watch))
+    let mut all = Vec::new();
+    each(source, what, vary, watch, &mut |records| {
+        all.extend(records);
+        true
+    })?;
+    Ok(all)
 }
 
-fn on(source: &Source, what: &Transfers, transfers: &[Transfer], watch: &dyn Watch) -> Result<Vec<Record>, Error> {
-    let (name, host) = (source.name(), Host::new(source.spec()).map_err(|error| Error::Input(error.to_string()))?);
-    let one = |transfer: &Transfer| -> Result<Record, Error> {
-        let started = watch.seconds();
-        let time = transfer.run(what, &host).ok_or_else(|| {
-            let needs = "no remote loads, no DMA to set up, or no interrupt_time in its description";
-            Error::Input(format!("{name}: --series {}: the host has {needs}", transfer.series.name()))
-        })?;
-        watch.step();
-        Ok(record(name, what, transfer, &time).with("wall_s", watch.seconds() - started))
-    };
-    let mut records = transfers.iter().map(one).collect::<Result<Vec<_>, _>>()?;
-    // From one stride of a series and size to the next.
-    for (at, pair) in transfers.windows(2).enumerate() {
-        let [before, now] = pair else { continue };
-        let series = now.series.of_host().filter(|_| (now.series, now.bytes) == (before.series, before.bytes));
-        if let Some(series) = series {
-            let [now, before] =
-                [now, before].map(|of| Deposit { offset: what.offset, ..Deposit::new(of.bytes, of.stride, series) });
-            let limiting = |at: usize| records[at].text("limiting_resource").unwrap_or_default();
-            let why = host.why((&now, limiting(at + 1)), (&before, limiting(at)));
-            records[at + 1].set("stride_reason", why);
-        }
-    }
-    Ok(records)
+fn host(source: &Source) -> Result<Host, Error> {
+    Host::new(source.spec()).map_err(|error| Error::Input(error.to_string()))
+}
+
+fn on(source: &Source, what: &Transfers, transfer: &Transfer, watch: &dyn Watch) -> Result<Record, Error> {
+    let (name, started) = (source.name(), watch.seconds());
+    let time = transfer.run(what, &host(source)?).ok_or_else(|| {
+        let needs = "no remote loads, no DMA to set up, or no interrupt_time in its description";
+        Error::Input(format!("{name}: --series {}: the host has {needs}", transfer.series.name()))
+    })?;
+    Ok(record(name, what, transfer, &time).with("wall_s", watch.seconds() - started))
 }
 
 impl Transfers {

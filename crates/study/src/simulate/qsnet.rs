@@ -179,17 +179,17 @@ fn sorted(values: &[f64]) -> Vec<f64> {
     sorted
 }
 
-/// The records of all cells, in their order.
+/// The records of all cells, handed to `give` in their order.
 ///
 /// # Errors
-/// Of the first cell that has no answer.
-pub fn run(cells: &[Cell], watch: &dyn Watch) -> Result<Vec<Record>, Error> {
-    let results = parallel::each(cells, |cell| {
+/// As [`parallel::answers_in_order`].
+pub fn run(cells: &[Cell], watch: &dyn Watch, give: &mut (dyn FnMut(Vec<Record>) -> bool + Send)) -> Result<(), Error> {
+    let one = |cell: &Cell| {
         let record = cell.run(watch);
         watch.step();
         record
-    });
-    results.into_iter().collect::<Result<Vec<_>, _>>().map(|records| records.into_iter().flatten().collect())
+    };
+    parallel::answers_in_order(cells, one, give)
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ pub(super) fn run(
     bounds: &Bounds,
 ) -> Result<(Record, Run, Vec<Record>), String> {
     let failed = |error: SimError| format!("{} with {} nodes: {error}", cell.fabric, cell.nodes);
-    cell.has_a_bound(bounds)?;
+    cell.has_a_bound(plan.fabric, bounds)?;
     let law = match &offered.sizes {
         Some(name) => Law::named(name).map_err(|what| format!("--size {what}"))?,
         None => Law { law: SizeLaw::Fixed(cell.size), source: None },

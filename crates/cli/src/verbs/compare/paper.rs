@@ -42,7 +42,9 @@ pub(super) fn tables(judged: &Judged) -> Vec<Table> {
         let columns = ["quantity", "nodes"].into_iter().map(str::to_owned);
         let columns = columns.chain(methods.iter().map(|method| format!("ahead by {method}"))).collect();
         let rows: Vec<Vec<String>> = found.iter().map(row).collect();
-        let notes = if rows.is_empty() { vec!["none: each engine puts the same ahead".to_owned()] } else { Vec::new() };
+        let mut notes =
+            if rows.is_empty() { vec!["none: each engine puts the same ahead".to_owned()] } else { Vec::new() };
+        notes.extend(judged.mistakes());
         tables.push(Table { title: "Where engines disagree".to_owned(), columns, rows, notes });
         return tables;
     };
@@ -121,7 +123,9 @@ impl Paper<'_> {
             .into_iter()
             .enumerate()
             .flat_map(|(row, cells)| {
-                let interval = shown.iter().map(|&size| self.interval(row, size, &quantity.key)).collect::<Vec<_>>();
+                // Prices of another year have a table of their own.
+                let ranked = |size: usize| grid.values[row][size].and_then(|_| self.interval(row, size, &quantity.key));
+                let interval = shown.iter().map(|&size| ranked(size)).collect::<Vec<_>>();
                 let is_wide = interval.iter().any(Option::is_some);
                 let interval = interval.into_iter().map(Option::unwrap_or_default);
                 let label = std::iter::once("  from..to".to_owned());

@@ -52,17 +52,22 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         vary: args.network.vary(),
     };
     let jobs: Vec<Jobs> = args.network.networks()?.into_iter().map(one).collect();
+    output.end_with_reader();
     let steps: u64 = jobs.iter().map(|jobs| jobs.steps(&plan)).sum();
     let progress = output.progress("simulate", steps * args.fabric.len() as u64);
     let ticking = progress.ticking();
     let mut records = Vec::new();
     for fabric in &args.fabric {
         for jobs in &jobs {
-            records.extend(jobs.run(&plan, &args.network.fabric(fabric), &progress)?);
+            if output.is_closed() {
+                return Ok(());
+            }
+            let given = jobs.run(&plan, &args.network.fabric(fabric), &progress)?;
+            given.iter().for_each(|record| output.push(record.clone()));
+            records.extend(given);
         }
     }
     drop((ticking, progress));
     output.table(Table::of_keys(&records, &SHOWN));
-    records.into_iter().for_each(|record| output.push(record));
     Ok(())
 }

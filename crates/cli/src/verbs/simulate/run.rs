@@ -6,6 +6,7 @@ use crate::table::Table;
 use crate::verbs::question::Methods;
 use crate::verbs::watching::{Recorder, WatchOptions};
 use crate::{Failure, output::Output};
+use hotlink_bench::Record;
 use hotlink_study::ask::{ENGINES, Engine, Exactly, Measured, ask_engines};
 use hotlink_study::cell::Cell;
 use hotlink_study::simulate::loggp::is_calibrated;
@@ -98,6 +99,9 @@ fn is_loggp(fabric: &str) -> bool {
 /// Runs what `ask` asks: by the simulator, or by every engine of `--method`.
 pub(crate) fn run(ask: &dyn Ask, output: &mut Output) -> Result<(), Failure> {
     let (mut runs, request) = (Vec::new(), ask.request()?);
+    if !ask.watching().is_some_and(WatchOptions::writes) {
+        output.end_with_reader();
+    }
     if let Some((collective, fabrics)) = Collective::of(&request)? {
         if ask.packet().and_then(|packet| packet.method).is_some_and(|method| method != Methods::Packet) {
             return Err(Failure::Input("--method: only packets answer collectives of GPUs".to_owned()));
@@ -122,10 +126,16 @@ pub(crate) fn run(ask: &dyn Ask, output: &mut Output) -> Result<(), Failure> {
 fn on_gpus(collective: &Collective, fabrics: &[String], output: &mut Output) -> Result<(), Failure> {
     let progress = output.progress("simulate", collective.steps() * fabrics.len() as u64);
     let ticking = progress.ticking();
-    let records = collective.records(fabrics, &progress)?;
+    let mut records = Vec::new();
+    for fabric in fabrics {
+        collective.each(fabric, &progress, &mut |record| {
+            records.push(record.clone());
+            output.push(record);
+            !output.is_closed()
+        })?;
+    }
     drop((ticking, progress));
     output.table(Table::of_keys(&records, &SHOWN));
-    records.into_iter().for_each(|record| output.push(record));
     Ok(())
 }
 
@@ -151,15 +161,19 @@ fn by_methods(
         let engines: Vec<&dyn Engine> =
             others.chain([&exactly as &dyn Engine, &measured]).filter(|engine| methods.asks(engine.method())).collect();
         let answers = ask_engines(&question, &source, &engines, &recorder)?;
-        records.extend(answers.records());
-        records.extend(answers.given.iter().flat_map(|answer| answer.more.clone()));
+        let more = answers.given.iter().flat_map(|answer| answer.more.clone());
+        let given: Vec<Record> = answers.records().into_iter().chain(more).collect();
+        given.iter().for_each(|record| output.push(record.clone()));
+        records.extend(given);
         notes.extend(answers.notes().iter().map(|note| format!("{} nodes, {} B: {note}", cell.nodes, cell.size)));
         progress.step();
+        if output.is_closed() {
+            break;
+        }
     }
     drop((ticking, progress));
     let keys: Vec<&str> = ["fabric", "benchmark", "method"].into_iter().chain(SHOWN.into_iter().skip(2)).collect();
     output.table(Table { notes, ..Table::of_keys(&records, &keys) });
-    records.into_iter().for_each(|record| output.push(record));
     Ok(recorder.runs())
 }
 

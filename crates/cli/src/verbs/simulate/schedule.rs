@@ -203,18 +203,23 @@ pub(super) fn on_packets(
     fabrics: &[String],
     output: &mut Output,
 ) -> Result<(), Failure> {
+    output.end_with_reader();
     let progress = output.progress("simulate", (fabrics.len() * scheduled.len()) as u64);
     let ticking = progress.ticking();
     let mut records = Vec::new();
     for fabric in fabrics {
         for scheduled in scheduled {
-            records.extend(scheduled.run(fabric, benchmark, &Stopwatch)?);
+            if output.is_closed() {
+                return Ok(());
+            }
+            let given = scheduled.run(fabric, benchmark, &Stopwatch)?;
+            given.iter().for_each(|record| output.push(record.clone()));
+            records.extend(given);
             progress.step();
         }
     }
     drop((ticking, progress));
     output.table(Table::of_keys(&records, &SHOWN));
-    records.into_iter().for_each(|record| output.push(record));
     Ok(())
 }
 

@@ -194,30 +194,32 @@ impl Part {
         self
     }
 
-    /// Runs it: records go to `give` in order, of cells as soon as they are done. Once `give` says false no further cell
-    /// begins.
+    /// Runs it: records go to `give` in order, each as soon as it and all before it are done. Once `give` says false
+    /// nothing further begins.
     ///
     /// # Errors
     /// Of the first that has no answer; what came before it is given.
     pub fn run(&self, watch: &dyn Watch, give: &mut (dyn FnMut(Vec<Record>) -> bool + Send)) -> Result<(), Error> {
         match self {
             Part::Cells(cells) => cell::run(cells, watch, give),
-            Part::Qsnet(cells) => {
-                give(qsnet::run(cells, watch)?);
-                Ok(())
-            }
+            Part::Qsnet(cells) => qsnet::run(cells, watch, give),
             Part::Barrier { fabric, nodes, what, vary } => {
-                give(barrier::hardware(fabric, nodes, *what, *vary, watch)?);
-                Ok(())
+                barrier::hardware(&Source::open(fabric)?, nodes, *what, *vary, watch, give)
             }
             Part::Deposit { fabrics, what, vary } => {
-                give(deposit::run(fabrics, what, *vary, watch)?);
+                let sources: Vec<Source> = fabrics.iter().map(|name| Source::open(name)).collect::<Result<_, _>>()?;
+                let mut goes_on = true;
+                for source in &sources {
+                    if goes_on {
+                        deposit::each(source, what, *vary, watch, &mut |records| {
+                            goes_on = give(records);
+                            goes_on
+                        })?;
+                    }
+                }
                 Ok(())
             }
-            Part::CacheStudy { fabric, study, vary } => {
-                give(study.run(&Source::open(fabric)?, *vary, watch)?);
-                Ok(())
-            }
+            Part::CacheStudy { fabric, study, vary } => study.run(&Source::open(fabric)?, *vary, watch, give),
             Part::Goal { fabric, goal, ranks } => goal.each(fabric, ranks, watch, &mut |_, record| {
                 give(vec![record]);
                 Ok(())
