@@ -27,7 +27,7 @@ fn nanoseconds(id: clockid_t) -> Option<u64> {
         // Processor time is what it is.
         _ => return None,
     };
-    Some(since + clock()?.now().0 / PS_PER_NS)
+    Some(since + clock()?.look().0 / PS_PER_NS)
 }
 
 fn spec(ns: u64) -> timespec {

@@ -49,7 +49,7 @@ pub use crew::{join, listening, stuck};
 pub use drivers::{
     Mixed, Shm, Tcp, cores, cores_of_machine, hand_off, is_one_machine, is_oversubscribed, launched, stay_on,
 };
-pub use hotlink_seats::clock as virtual_clock;
+pub use hotlink_seats::{clock as virtual_clock, look as look_at_virtual_clock};
 pub use hotlink_seats::{goes_into, within};
 pub use job::{Job, JobEnd};
 pub use launch::{Launched, machine};

@@ -15,6 +15,10 @@ pub(crate) const WORDS: usize = (BYTES - size_of::<Head>()) / 8;
 /// Words of a function's name.
 const NAME: usize = 6;
 
+/// Looks at a clock that stands still before time goes on by itself, and by how many picoseconds it does at each look.
+const LOOKS: u32 = 100;
+const LOOK_PS: u64 = 100_000;
+
 /// Whose words are there.
 const ASKED: u32 = 1;
 const ANSWERED: u32 = 2;
@@ -40,6 +44,25 @@ pub(crate) struct Head {
 impl Head {
     pub(crate) fn now(&self) -> u64 {
         self.clock.load(Ordering::Relaxed).saturating_add(self.slept.load(Ordering::Relaxed))
+    }
+    /// The time that the program sees when it looks. One that looks again and again waits for the clock: then each look takes
+    /// [`LOOK_PS`], so that the wait ends.
+    pub(crate) fn look(&self) -> u64 {
+        static SEEN: AtomicU64 = AtomicU64::new(u64::MAX);
+        static AGAIN: AtomicU32 = AtomicU32::new(0);
+        let now = self.now();
+        if SEEN.swap(now, Ordering::Relaxed) != now {
+            AGAIN.store(0, Ordering::Relaxed);
+            return now;
+        }
+        if AGAIN.load(Ordering::Relaxed) < LOOKS {
+            AGAIN.fetch_add(1, Ordering::Relaxed);
+            return now;
+        }
+        self.sleep(LOOK_PS);
+        let now = now.saturating_add(LOOK_PS);
+        SEEN.store(now, Ordering::Relaxed);
+        now
     }
     /// The process sleeps for so many picoseconds.
     pub(crate) fn sleep(&self, ps: u64) {
