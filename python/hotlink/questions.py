@@ -200,8 +200,9 @@ def simulate(
     messages. ``without`` (nodes) and ``faults`` (a plan of failing links) are for QsNet's own collectives; ``faults``
     also for traffic and for bare packets of alltoall.
 
-    On Ethernet ``transport`` says what decides when packets leave (several: one run for each), ``connections`` whether a
-    pair of nodes or each message has a state of its own, ``buffer`` sets the input buffer of switch ports, ``ecn_low`` and ``ecn_high`` the queues between which switches mark packets.
+    On Ethernet ``transport`` says what decides when packets leave (several: one run for each), ``connections`` whether
+    a pair of nodes or each message has a state of its own, ``buffer`` sets the input buffer of switch ports,
+    ``ecn_low`` and ``ecn_high`` the queues between which switches mark packets.
 
     ``trace`` names a file for the ranks' timeline (Chrome trace events, which Perfetto opens), ``count`` adds how many
     operations the ports had, ``inject`` gives percentages (1 to 90) of faults, drawn from ``inject_seed``.
