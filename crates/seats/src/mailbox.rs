@@ -16,7 +16,7 @@ pub(crate) const WORDS: usize = (BYTES - size_of::<Head>()) / 8;
 const NAME: usize = 6;
 
 /// Looks at a clock that stands still before time goes on by itself, and by how many picoseconds it does at each look.
-const LOOKS: u32 = 100;
+const LOOKS: u32 = 10_000;
 const LOOK_PS: u64 = 100_000;
 
 /// Whose words are there.
