@@ -17,12 +17,14 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+SOURCES = [*sorted((HERE / "src").glob("hb_*.v")), HERE / "boards" / "board.v"]
 # top, parameters, asynchronous inputs, of these those that nothing need use
 TOPS = [
     ("hb_board", {"P": 4, "B": 1, "ROOT": 1}, ("pin_in", "down_in", "cs_n", "sck", "mosi"), ("down_in",)),
     ("hb_board", {"P": 3, "B": 2, "ROOT": 0}, ("pin_in", "down_in", "cs_n", "sck", "mosi"), ()),
     ("hb_device", {"P": 3, "B": 2, "ROOT": 0, "SAMPLES": 0}, ("pin_in", "down_in"), ()),
     ("hb_device", {"P": 40, "B": 1, "ROOT": 0, "ARM": 0, "STAGES": 3, "SAMPLES": 1}, ("pin_in", "down_in"), ()),
+    ("board", {"N": 3, "ROOT": 0}, ("from_node", "down_in", "cs_n", "sck", "mosi", "lock"), ()),
     ("hb_tree", {"RADIX": 2, "DEPTH": 2}, ("pin_in",), ()),
 ]
 
@@ -133,7 +135,7 @@ def main():
     if args.mtbf:
         mtbf(args.mtbf, args.edges)
         return 0
-    return 1 if check(sorted((HERE / "src").glob("hb_*.v"))) else 0
+    return 1 if check(SOURCES) else 0
 
 
 if __name__ == "__main__":

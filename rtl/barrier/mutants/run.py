@@ -44,7 +44,8 @@ DEVICE = ("model: inner", "model: root", "model: inner and bare", "model: 32 bar
           "model: 256 ports, inner", "device: guarded", "board: 3 boards, 3 clocks", "tree: 8 ranks, radix 2")
 TREE = ("tree: 4 ranks, one device", "tree: 16 ranks, radix 4", "tree: 8 ranks, radix 2", "tree: 64 ranks, radix 4")
 SPI = ("spi: as the model", "board: any SPI frame", "board: 4 nodes over SPI and wires", "board: 3 boards, 3 clocks")
-BOARD = ("board: any SPI frame", "board: 4 nodes over SPI and wires", "board: 3 boards, 3 clocks")
+BOARD = ("board: any SPI frame", "board: 4 nodes over SPI and wires", "board: 3 boards, 3 clocks",
+         "board: a clock that is not steady at first")
 GROUPS = ("groups: as the model, 3 ports, 4 groups", "groups: as the model, 5 ports, 2 groups", "groups: 3 ports, 2 groups", "groups: 4 ports, 2048 groups", "groups: 16 ports, 2048 groups")
 FAST = ("model: ", "crossings", "board: any", "board: 4", "tree: 4 ranks", "tree: 8 ranks", "groups: ", "spi: ")
 BENCHES = {"hb_spi.v": SPI, "hb_board.v": BOARD, "hb_tree.v": TREE, "hb_groups.v": GROUPS}
@@ -125,7 +126,8 @@ class Trial:
 
     def crossing(self):
         try:
-            return crossings.check(self.verilog, shown=False) > 0
+            sources = [*self.verilog, *(s for s in crossings.SOURCES if not s.name.startswith("hb_"))]
+            return crossings.check(sources, shown=False) > 0
         except (RuntimeError, KeyError):
             return True
 

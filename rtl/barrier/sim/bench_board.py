@@ -44,7 +44,7 @@ def quiet(dut):
 async def four_nodes(dut):
     cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
     quiet(dut)
-    dut.down_in.value = 0
+    dut.rst.value = dut.down_in.value = 0
     pins = 0b1000  # a dead job left node 3's wire high
     dut.pin_in.value = pins
     await Timer(SETTLE_NS, unit="ns")
@@ -77,7 +77,7 @@ async def any_frame(dut):
     ports, barriers = int(dut.P.value), int(dut.B.value)
     cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
     quiet(dut)
-    dut.down_in.value = dut.pin_in.value = 0
+    dut.rst.value = dut.down_in.value = dut.pin_in.value = 0
     await Timer(10, unit="ns")  # no time for a reset: power-on values
     fixed = {0x000: 0x48423031, 0x001: 0x2000000 | int(dut.ROOT.value) << 24 | barriers << 16 | ports}
     kept = {0x005: 0, **{0x200 + 8 * b + w: 0 for b in range(barriers) for w in range((ports + 31) // 32)}}
@@ -98,6 +98,56 @@ async def any_frame(dut):
     for address, value in kept.items():
         assert await frame(dut, 0, address) == value
     cocotb.log.info(f"seed {SEED}: {len(kept)} registers")
+
+
+@cocotb.test(skip=CONFIG != "locked")
+async def a_clock_that_is_not_steady_at_first(dut):
+    """Nothing that happens before the clock is steady remains, nor after it was lost: registers, levels, SPI frames."""
+    ports = (1 << int(dut.N.value)) - 1
+    cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
+    quiet(dut)
+    dut.down_in.value = dut.from_node.value = dut.lock.value = 0
+
+    async def steady(is_steady):
+        dut.lock.value = is_steady
+        await Timer(SETTLE_NS, unit="ns")
+
+    async def toggle(level):
+        """All nodes arrive; the release comes with the last."""
+        for node in range(int(dut.N.value)):
+            assert int(dut.to_node.value) == (0 if level else ports)
+            dut.from_node.value = int(dut.from_node.value) ^ 1 << node
+            await Timer(SETTLE_NS, unit="ns")
+        assert int(dut.to_node.value) == (ports if level else 0)
+
+    for _ in range(2):
+        await steady(0)
+        await frame(dut, 1, 0x200, ports)
+        assert await frame(dut, 0, 0x200) == 0, "a write before the clock was steady"
+        await steady(1)
+        assert await frame(dut, 0, 0x000) == 0x48423031 and await frame(dut, 0, 0x200) == 0
+        await frame(dut, 1, 0x005, 1)
+        await frame(dut, 1, 0x200, ports)
+        await Timer(SETTLE_NS, unit="ns")
+        await toggle(1)
+        assert int(dut.irq.value) == 1 and await frame(dut, 0, 0x004) == 1
+        await steady(0)
+        assert int(dut.irq.value) == 0 and int(dut.to_node.value) == 0, "a reset leaves the start-up state"
+        dut.from_node.value = 0
+    # A frame that the loss cuts writes nothing, though its other half comes after.
+    await steady(1)
+    dut.cs_n.value = 0
+    for k in range(47, -1, -1):
+        if k == 20:
+            await steady(0)
+            await steady(1)
+        dut.mosi.value = (1 << 47 | 0x200 << 32 | ports) >> k & 1
+        for level in (1, 0):
+            await Timer(HALF_SCK_NS, unit="ns")
+            dut.sck.value = level
+    quiet(dut)
+    await Timer(SETTLE_NS, unit="ns")
+    assert await frame(dut, 0, 0x200) == 0
 
 
 async def rank(dut, boards, board, barrier, port, count, entered, rng):

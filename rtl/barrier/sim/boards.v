@@ -24,14 +24,14 @@ module boards #(
     wire [B-1:0] root_out, unused_up;
 
     hb_board #(.P(INNER), .B(B)) root (
-        .clk(clk[0]), .pin_in(root_in), .pin_out(root_out), .up_out(unused_up), .down_in({B{1'b0}}), .cs_n(cs_n[0]),
-        .sck(sck), .mosi(mosi), .miso(miso[0]), .irq(irq[0])
+        .clk(clk[0]), .rst(1'b0), .pin_in(root_in), .pin_out(root_out), .up_out(unused_up), .down_in({B{1'b0}}),
+        .cs_n(cs_n[0]), .sck(sck), .mosi(mosi), .miso(miso[0]), .irq(irq[0])
     );
     genvar n, b;
     generate
         for (n = 0; n < INNER; n = n + 1) begin : g_inner
             hb_board #(.P(P), .B(B), .ROOT(0)) board (
-                .clk(clk[n+1]), .pin_in(pin_in[n*B*P+:B*P]), .pin_out(pin_out[n*B+:B]), .up_out(up[n*B+:B]),
+                .clk(clk[n+1]), .rst(1'b0), .pin_in(pin_in[n*B*P+:B*P]), .pin_out(pin_out[n*B+:B]), .up_out(up[n*B+:B]),
                 .down_in(root_out), .cs_n(cs_n[n+1]), .sck(sck), .mosi(mosi), .miso(miso[n+1]), .irq(irq[n+1])
             );
             for (b = 0; b < B; b = b + 1) begin : g_wire

@@ -13,7 +13,8 @@ import replay
 from cocotb_tools.runner import get_runner
 
 HERE = pathlib.Path(__file__).resolve().parent
-SOURCES = [*sorted((HERE.parent / "src").glob("hb_*.v")), HERE / "boards.v"]
+SOURCES = [*sorted((HERE.parent / "src").glob("hb_*.v")), HERE / "boards.v",
+           HERE.parent / "boards" / "board.v"]
 BUILD = HERE.parent / "build" / "sim"
 
 # name, Verilog parameters, barriers, chance of a glitch per rank and clock
@@ -52,6 +53,7 @@ BOARDS = [
     ("4 nodes over SPI and wires", "one", "hb_board", {"P": 4}),
     ("any SPI frame", "registers", "hb_board", {"P": 32, "B": 1, "ROOT": 0}),
     ("3 boards, 3 clocks", "tree", "boards", {"P": 2, "B": 2, "INNER": 2}),
+    ("a clock that is not steady at first", "locked", "board", {"N": 3}),
 ]
 
 

@@ -24,13 +24,15 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 BUILD = ROOT / "build" / "synth"
+sys.path.insert(0, str(ROOT))
+import catalog  # noqa: E402
+
 STAGES = 2
 # name, nextpnr options, user pins of the package, clock asked for in MHz
 DEVICES = [("HX8K-CT256", ["--hx8k", "--package", "ct256"], 206, 250), ("UP5K-SG48", ["--up5k", "--package", "sg48"], 39, 60)]
 OTHER_PINS = 9  # clock, pin_out, up_out, down_in, SPI, interrupt
 RANKS = [4, 8, 16, 32, 64, 128, 256]
 FILTERS = [3, 0]  # glitch filter: equal samples that make a level; 0: clean wires, synchroniser only
-CATALOG = ROOT.parents[1] / "catalog" / "fabrics"
 COLUMNS = ["fpga", "ranks", "filter_samples", "radix", "depth", "devices", "luts_per_device", "ffs_per_device",
            "clock_MHz", "pads_ns", "cycles", "op_us", "op_H06_us"]
 
@@ -113,47 +115,20 @@ def row(device, ranks, samples, built):
                               cycles, f"{op_us:.4f}", f"{0.01 * ranks:.2f}"]))
 
 
-FABRIC = """\
-# Written by `make -C rtl/barrier synth` from rtl/barrier/synth/results.csv: do not edit.
-# H06's cluster with the barrier of rtl/barrier on {title} in place of the prototype's device.
-name = "hwbarr-{short}"
-title = "Gigabit Ethernet cluster with rtl/barrier on {title}, parallel port (H06)"
-parts = ["gigabit-ethernet"]
-routing = "shortest-single"
-
-[topology]
-kind = "crossbar"
-ports = 48
-source = "one switch, by analogy"
-status = "estimated"
-
-[barrier]
-name = "hb_board on {title}"
-arity = {most}
-source = "rtl/barrier: one device while the package has the pins, else a tree of devices, all within o_p(P)"
-status = "measured"
-enter = {{ value = 1.2, unit = "us", source = "H06 s23: o_w, outb, 2.4 GHz Xeon", status = "published" }}
-read = {{ value = 1.2, unit = "us", source = "H06 s23: o_r, inb, 2.4 GHz Xeon", status = "published" }}
-hop = {{ value = 0, unit = "ns", source = "cables are not counted: 5 ns a metre", status = "estimated" }}
-gate = {{ value = 0, unit = "ns", source = "within o_p(P)", status = "estimated" }}
-software = {{ value = 0.13, unit = "us", source = "H06 s24: 2.57 us measured in Open MPI less the model's 2.44 us", status = "fitted" }}
-
-[barrier.processing]
-"""
 SOURCE = "rtl/barrier/synth/results.csv: static timing of yosys and nextpnr, {fpga}, {devices} device{s} of {radix}, filter of {filter_samples}"
+SHAPE = "one device while the package has the pins, else a tree of devices"
 
 
 def write_catalog(rows):
     """One fabric for each FPGA, with its glitch filter in."""
     for fpga, _, _, _ in DEVICES:
         mine = [r for r in rows if r["fpga"] == fpga and int(r["filter_samples"]) == FILTERS[0]]
-        short = fpga.split("-")[0].lower()
-        text = FABRIC.format(short=short, title=f"an iCE40 {fpga}", most=max(int(r["ranks"]) for r in mine))
+        values = []
         for r in mine:
             source = SOURCE.format(**r, s="" if int(r["devices"]) == 1 else "s")
-            ns = float(r["op_us"]) * 1000
-            text += f'{r["ranks"]} = {{ value = {ns:.1f}, unit = "ns", source = "{source}", status = "measured" }}\n'
-        (CATALOG / f"hwbarr-{short}.toml").write_text(text)
+            early = 1000 / float(r["clock_MHz"]) * (2 * int(r["depth"]) - 1)  # a clock for each hop
+            values.append((int(r["ranks"]), float(r["op_us"]) * 1000, early, source))
+        catalog.write(fpga.split("-")[0].lower(), f"an iCE40 {fpga}", "synth", "rtl/barrier/synth/results.csv", SHAPE, values)
 
 
 def main():
