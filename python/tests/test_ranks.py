@@ -296,7 +296,7 @@ def test_a_message_too_long_is_an_error(via: str) -> None:
             comm.send(np.arange(4), to=1)
             return None
         a = np.zeros(2, int)
-        with pytest.raises(hotlink.TruncatedError, match="sent 32 B with tag 0.*room for 16 B"):
+        with pytest.raises(hotlink.TruncatedError, match=r"sent 32 B with tag 0.*room for 16 B"):
             comm.recv(a)
         return a.tolist()
 
