@@ -3,7 +3,7 @@
 #include <string.h>
 
 int main(int argc, char **argv) {
-    int rank, x[4] = {0}, y;
+    int rank, x[4] = {0}, y[4], all[64];
     MPI_Datatype type;
     MPI_Comm comm;
     MPI_Request request;
@@ -20,10 +20,27 @@ int main(int argc, char **argv) {
         }
         MPI_Win_create(x, sizeof x, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
     }
+    if (!strcmp(how, "roots"))
+        MPI_Bcast(x, 1, MPI_INT, rank == 1, MPI_COMM_WORLD);
+    if (!strcmp(how, "lengths"))
+        MPI_Allreduce(x, y, rank == 1 ? 2 : 3, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (!strcmp(how, "gather"))
+        MPI_Gather(x, rank == 1 ? 1 : 2, MPI_INT, all, 2, MPI_INT, 0, MPI_COMM_WORLD);
+    if (!strcmp(how, "persistent")) {
+        MPI_Bcast_init(x, 1, MPI_INT, rank == 1, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
     if (!strcmp(how, "mismatch") && rank == 1)
         MPI_Barrier(MPI_COMM_WORLD);
     else
-        MPI_Allreduce(x, &y, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Allreduce(x, y, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    /* The same bytes in other units, lengths that may differ, and a part that stays in its place. */
+    MPI_Bcast(x, rank == 1 ? 8 : 2, rank == 1 ? MPI_BYTE : MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Gather(rank == 0 ? MPI_IN_PLACE : (void *)x, 2, MPI_INT, all, 2, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Scatter(all, 1, MPI_INT, x, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Allgather(MPI_IN_PLACE, 0, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD);
+    MPI_Exscan(x, y, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     return 0;

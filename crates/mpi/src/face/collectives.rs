@@ -6,6 +6,7 @@ use crate::generated::constants as c;
 use crate::pointer::{Address, In, Ints};
 use crate::process::Process;
 use crate::process::buffer::{Buffer, Staged};
+use crate::process::check::Alike;
 use crate::process::communicator::Communicator;
 use crate::process::request::Start;
 use hotlink_port::{Layout, Memory, Span};
@@ -45,6 +46,14 @@ pub(crate) fn part(comm: &Communicator, root: c_int) -> Done<Part> {
     }
 }
 
+/// What ranks with a root give alike. Between two groups the root's side gives nothing.
+pub(crate) fn rooted(part: Part, bytes: Option<u64>) -> Alike {
+    match part {
+        Part::Root(root) | Part::Other(root) => Alike { root: Some(root), bytes },
+        Part::RootBetween | Part::With(_) | Part::Aside => Alike::default(),
+    }
+}
+
 /// The peers of the other side, as the view names them.
 pub(crate) fn peers(comm: &Communicator) -> Vec<u32> {
     (0..comm.peers()).map(|rank| comm.peer(rank)).collect()
@@ -58,7 +67,7 @@ pub(crate) fn apart(sendbuf: Address, recvbuf: Address, count: i64) -> Done {
 
 pub(crate) fn barrier(p: &Process, start: Start, comm: Handle) -> Done {
     let comm = p.comm(comm)?;
-    p.collectively(&comm, start, |view| async move { Ok(view.barrier().await?) })
+    p.collectively(&comm, start, Alike::default(), |view| async move { Ok(view.barrier().await?) })
 }
 
 pub(crate) fn bcast(
@@ -73,8 +82,8 @@ pub(crate) fn bcast(
     let comm = p.comm(comm)?;
     let part = part(&comm, root)?;
     let buffer = if part == Part::Aside { p.buffer(buf, 0, c::MPI_BYTE)? } else { p.buffer(buf, count, datatype)? };
-    let peers = peers(&comm);
-    p.collectively(&comm, start, move |view| {
+    let (peers, alike) = (peers(&comm), rooted(part, Some(buffer.bytes())));
+    p.collectively(&comm, start, alike, move |view| {
         let (buffer, peers) = (buffer.clone(), peers.clone());
         async move {
             let staged = buffer.both(false);
@@ -154,10 +163,22 @@ pub(crate) fn with(peers: &[u32], staged: &[Staged]) -> Vec<(u32, Span)> {
     peers.iter().copied().zip(spans(staged)).collect()
 }
 
+/// Bytes of the parts of a rank: at the root those of one part, elsewhere its own.
+fn piece(own: Option<&Buffer>, parts: &Parts) -> Option<u64> {
+    parts.0.first().or(own).map(Buffer::bytes)
+}
+
 /// Every rank's `own` goes to its part at the root.
-fn gathered(p: &Process, comm: &Rc<Communicator>, start: Start, part: Part, own: Option<Buffer>, parts: Parts) -> Done {
+fn gathered(
+    p: &Process,
+    comm: &Rc<Communicator>,
+    (start, alike): (Start, Alike),
+    part: Part,
+    own: Option<Buffer>,
+    parts: Parts,
+) -> Done {
     let (peers, rank) = (peers(comm), comm.rank as usize);
-    p.collectively(comm, start, move |view| {
+    p.collectively(comm, start, alike, move |view| {
         let (own, parts, peers) = (own.clone(), parts.clone(), peers.clone());
         async move {
             match part {
@@ -220,7 +241,8 @@ pub(crate) fn gather(
     let mine = own(p, part, (sendbuf, sendcount, sendtype))?;
     let ranks = comm.peers();
     let parts = if is_root(part) { Parts::equal(p, recvbuf, recvcount, recvtype, ranks)? } else { Parts::none() };
-    gathered(p, &comm, start, part, mine, parts)
+    let alike = rooted(part, piece(mine.as_ref(), &parts));
+    gathered(p, &comm, (start, alike), part, mine, parts)
 }
 
 pub(crate) fn gatherv(
@@ -241,20 +263,20 @@ pub(crate) fn gatherv(
     let mine = own(p, part, (sendbuf, sendcount, sendtype))?;
     let counted = || Parts::counted(p, recvbuf, (recvcounts, displs), recvtype, comm.peers());
     let parts = if is_root(part) { counted()? } else { Parts::none() };
-    gathered(p, &comm, start, part, mine, parts)
+    gathered(p, &comm, (start, rooted(part, None)), part, mine, parts)
 }
 
 /// Each part at the root goes to its rank's `own`.
 fn scattered(
     p: &Process,
     comm: &Rc<Communicator>,
-    start: Start,
+    (start, alike): (Start, Alike),
     part: Part,
     own: Option<Buffer>,
     parts: Parts,
 ) -> Done {
     let (peers, rank) = (peers(comm), comm.rank as usize);
-    p.collectively(comm, start, move |view| {
+    p.collectively(comm, start, alike, move |view| {
         let (own, parts, peers) = (own.clone(), parts.clone(), peers.clone());
         async move {
             let into = own.as_ref().map(|own| own.target(false));
@@ -299,7 +321,8 @@ pub(crate) fn scatter(
     let mine = own(p, part, (recvbuf, recvcount, recvtype))?;
     let ranks = comm.peers();
     let parts = if is_root(part) { Parts::equal(p, sendbuf, sendcount, sendtype, ranks)? } else { Parts::none() };
-    scattered(p, &comm, start, part, mine, parts)
+    let alike = rooted(part, piece(mine.as_ref(), &parts));
+    scattered(p, &comm, (start, alike), part, mine, parts)
 }
 
 pub(crate) fn scatterv(
@@ -320,14 +343,16 @@ pub(crate) fn scatterv(
     let mine = own(p, part, (recvbuf, recvcount, recvtype))?;
     let counted = || Parts::counted(p, sendbuf, (sendcounts, displs), sendtype, comm.peers());
     let parts = if is_root(part) { counted()? } else { Parts::none() };
-    scattered(p, &comm, start, part, mine, parts)
+    scattered(p, &comm, (start, rooted(part, None)), part, mine, parts)
 }
 
 /// Every rank's `own` goes to its part everywhere.
 fn spread(p: &Process, comm: &Rc<Communicator>, start: Start, own: Option<Buffer>, parts: Parts) -> Done {
     let (peers, rank, between) = (peers(comm), comm.rank as usize, comm.remote.is_some());
     check(own.is_some() || !between, c::MPI_ERR_BUFFER, || "MPI_IN_PLACE is not for intercommunicators".to_owned())?;
-    p.collectively(comm, start, move |view| {
+    // All give to all: each has the same parts.
+    let alike = unless(between, || parts.0.iter().map(Buffer::bytes).sum());
+    p.collectively(comm, start, alike, move |view| {
         let (own, parts, peers) = (own.clone(), parts.clone(), peers.clone());
         async move {
             let mine = own.as_ref().map(|own| own.source(false));
@@ -349,6 +374,11 @@ fn spread(p: &Process, comm: &Rc<Communicator>, start: Start, own: Option<Buffer
             Ok(())
         }
     })
+}
+
+/// A length that all ranks of one group give alike, and those of two do not.
+pub(crate) fn unless(between: bool, bytes: impl FnOnce() -> u64) -> Alike {
+    if between { Alike::default() } else { Alike::bytes(bytes()) }
 }
 
 /// What a rank gives to all, unless it lies in its place.
@@ -377,7 +407,8 @@ pub(crate) fn allgather(
         return spread(p, &comm, start, mine, parts);
     }
     let own = whole.part(i64::from(comm.rank) * recvcount, recvcount);
-    p.collectively(&comm, start, move |view| {
+    let alike = Alike::bytes(whole.bytes());
+    p.collectively(&comm, start, alike, move |view| {
         let (mine, own, whole) = (mine.clone(), own.clone(), whole.clone());
         async move {
             let from = mine.as_ref().unwrap_or(&own).source(false);
@@ -406,10 +437,16 @@ pub(crate) fn allgatherv(
 }
 
 /// Part `i` of `from` goes to rank `i`; `None`: what is in `into`.
-fn exchanged(p: &Process, comm: &Rc<Communicator>, start: Start, from: Option<Parts>, into: Parts) -> Done {
+fn exchanged(
+    p: &Process,
+    comm: &Rc<Communicator>,
+    (start, alike): (Start, Alike),
+    from: Option<Parts>,
+    into: Parts,
+) -> Done {
     let (peers, between) = (peers(comm), comm.remote.is_some());
     check(from.is_some() || !between, c::MPI_ERR_BUFFER, || "MPI_IN_PLACE is not for intercommunicators".to_owned())?;
-    p.collectively(comm, start, move |view| {
+    p.collectively(comm, start, alike, move |view| {
         let (from, into, peers) = (from.clone(), into.clone(), peers.clone());
         async move {
             let from = from.as_ref().map_or_else(|| into.copies(), Parts::sources);
@@ -441,7 +478,9 @@ pub(crate) fn alltoall(
     let ranks = comm.peers();
     let in_place = sendbuf == IN_PLACE;
     let from = (!in_place).then(|| Parts::equal(p, sendbuf, sendcount, sendtype, ranks)).transpose()?;
-    exchanged(p, &comm, start, from, Parts::equal(p, recvbuf, recvcount, recvtype, ranks)?)
+    let into = Parts::equal(p, recvbuf, recvcount, recvtype, ranks)?;
+    let alike = unless(comm.remote.is_some(), || piece(None, &into).unwrap_or(0));
+    exchanged(p, &comm, (start, alike), from, into)
 }
 
 pub(crate) fn alltoallv(
@@ -461,7 +500,13 @@ pub(crate) fn alltoallv(
     let ranks = comm.peers();
     let from = || Parts::counted(p, sendbuf, (sendcounts, sdispls), sendtype, ranks);
     let from = (sendbuf != IN_PLACE).then(from).transpose()?;
-    exchanged(p, &comm, start, from, Parts::counted(p, recvbuf, (recvcounts, rdispls), recvtype, ranks)?)
+    exchanged(
+        p,
+        &comm,
+        (start, Alike::default()),
+        from,
+        Parts::counted(p, recvbuf, (recvcounts, rdispls), recvtype, ranks)?,
+    )
 }
 
 pub(crate) fn alltoallw(
@@ -481,5 +526,11 @@ pub(crate) fn alltoallw(
     let ranks = comm.peers();
     let from = || Parts::typed(p, sendbuf, (sendcounts, sdispls), sendtypes, ranks);
     let from = (sendbuf != IN_PLACE).then(from).transpose()?;
-    exchanged(p, &comm, start, from, Parts::typed(p, recvbuf, (recvcounts, rdispls), recvtypes, ranks)?)
+    exchanged(
+        p,
+        &comm,
+        (start, Alike::default()),
+        from,
+        Parts::typed(p, recvbuf, (recvcounts, rdispls), recvtypes, ranks)?,
+    )
 }

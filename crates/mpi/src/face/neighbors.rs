@@ -7,6 +7,7 @@ use crate::generated::constants as c;
 use crate::pointer::{Address, In, Ints};
 use crate::process::Process;
 use crate::process::buffer::Staged;
+use crate::process::check::Alike;
 use crate::process::communicator::{Communicator, Topology};
 use crate::process::request::Start;
 use hotlink_port::Span;
@@ -54,7 +55,7 @@ fn turned(edges: &[Option<u32>], staged: &[Staged]) -> Vec<(u32, Span)> {
 }
 
 fn exchanged(p: &Process, comm: &Rc<Communicator>, start: Start, edges: Edges, from: Parts, into: Parts) -> Done {
-    p.collectively(comm, start, move |view| {
+    p.collectively(comm, start, Alike::default(), move |view| {
         let (edges, from, into) = (edges.clone(), from.clone(), into.clone());
         async move {
             let (from, into) = (from.sources(), into.targets());

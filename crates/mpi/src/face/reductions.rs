@@ -1,12 +1,13 @@
 //! Collectives that combine.
 
-use super::collectives::{IN_PLACE, Part, apart, part, peers};
+use super::collectives::{IN_PLACE, Part, apart, part, peers, rooted, unless};
 use crate::abi::Handle;
 use crate::failure::{Done, check};
 use crate::generated::constants as c;
 use crate::pointer::{Address, Ints};
 use crate::process::Process;
 use crate::process::buffer::{Buffer, Staged};
+use crate::process::check::Alike;
 use crate::process::communicator::Communicator;
 use crate::process::reduction::Reducer;
 use crate::process::request::Start;
@@ -62,7 +63,7 @@ pub(crate) fn reduce(
     let comm = p.comm(comm)?;
     let part = part(&comm, root)?;
     if part == Part::Aside {
-        return p.collectively(&comm, start, |_| async { Ok(()) });
+        return p.collectively(&comm, start, Alike::default(), |_| async { Ok(()) });
     }
     let reducer = p.reducer(op, datatype)?;
     let at_root = matches!(part, Part::Root(_) | Part::RootBetween);
@@ -72,7 +73,8 @@ pub(crate) fn reduce(
     let into = if at_root { Some(reducer.buffer(p, recvbuf, count)?) } else { None };
     let from = if sendbuf == IN_PLACE { recvbuf } else { sendbuf };
     let (from, peers) = (reducer.buffer(p, from, count)?, peers(&comm));
-    p.collectively(&comm, start, move |view| {
+    let alike = rooted(part, Some(from.bytes()));
+    p.collectively(&comm, start, alike, move |view| {
         let (reducer, from, into, peers) = (reducer.clone(), from.clone(), into.clone(), peers.clone());
         async move {
             let result = match part {
@@ -109,7 +111,8 @@ pub(crate) fn allreduce(
     let into = reducer.buffer(p, recvbuf, count)?;
     let from = if sendbuf == IN_PLACE { into.clone() } else { reducer.buffer(p, sendbuf, count)? };
     let (peers, between) = (peers(&comm), comm.remote.is_some());
-    p.collectively(&comm, start, move |view| {
+    let alike = unless(between, || from.bytes());
+    p.collectively(&comm, start, alike, move |view| {
         let (reducer, from, into, peers) = (reducer.clone(), from.clone(), into.clone(), peers.clone());
         async move {
             if between {
@@ -147,7 +150,8 @@ fn scattered(
     apart(sendbuf, recvbuf, total)?;
     let from = reducer.buffer(p, if sendbuf == IN_PLACE { recvbuf } else { sendbuf }, total)?;
     let (peers, between, rank) = (peers(comm), comm.remote.is_some(), comm.rank as usize);
-    p.collectively(comm, start, move |view| {
+    let alike = unless(between, || from.bytes());
+    p.collectively(comm, start, alike, move |view| {
         let (reducer, from, into, peers, counts) =
             (reducer.clone(), from.clone(), into.clone(), peers.clone(), counts.clone());
         async move {
@@ -227,7 +231,8 @@ fn prefixed(
     let reducer = p.reducer(op, datatype)?;
     let into = reducer.buffer(p, recvbuf, count)?;
     let from = if sendbuf == IN_PLACE { into.clone() } else { reducer.buffer(p, sendbuf, count)? };
-    p.collectively(&comm, start, move |view| {
+    let alike = Alike::bytes(from.bytes());
+    p.collectively(&comm, start, alike, move |view| {
         let (reducer, from, into) = (reducer.clone(), from.clone(), into.clone());
         async move {
             let data = from.data();

@@ -6,7 +6,7 @@ use crate::generated::constants as c;
 use crate::pointer::{Address, Out};
 use crate::process::buffer::Staged;
 use crate::process::callback;
-use crate::process::check::agree;
+use crate::process::check::{Alike, agree};
 use crate::process::communicator::Communicator;
 use crate::process::gate;
 use crate::process::{Process, World};
@@ -414,11 +414,12 @@ impl Process {
         let pending = Pending { parts: Some(parts), ..Pending::new(Work::Idle, Some(Rc::new(begin))) };
         request.set(self.requests.add(Rc::new(pending)));
     }
-    /// A collective: `make` gives what it does on a view of its communicator.
+    /// A collective: `make` gives what it does on a view of its communicator. All ranks must give `alike` to it.
     pub(crate) fn collectively<F>(
         &self,
         comm: &Rc<Communicator>,
         start: Start,
+        alike: Alike,
         make: impl Fn(Comm<Seat>) -> F + 'static,
     ) -> Done
     where
@@ -428,7 +429,7 @@ impl Process {
         match start {
             Start::Blocking(_) => {
                 if let Some(name) = checked {
-                    self.world()?.block_on(agree(comm.view.clone(), name))?;
+                    self.world()?.block_on(agree(comm.view.clone(), name, alike))?;
                 }
                 self.world()?.block_on(make(comm.view.clone()))
             }
@@ -437,7 +438,7 @@ impl Process {
                 let future = make(view.clone());
                 let work = self.task(async move {
                     if let Some(name) = checked {
-                        agree(view, name).await?;
+                        agree(view, name, alike).await?;
                     }
                     future.await.map(|()| Status::EMPTY)
                 })?;
@@ -449,7 +450,13 @@ impl Process {
                 let view = comm.beside();
                 self.issue_again(request, move |p| {
                     let future = make(view.clone());
-                    p.task(async move { future.await.map(|()| Status::EMPTY) })
+                    let view = view.clone();
+                    p.task(async move {
+                        if let Some(name) = checked {
+                            agree(view, name, alike).await?;
+                        }
+                        future.await.map(|()| Status::EMPTY)
+                    })
                 });
                 Ok(())
             }
