@@ -19,7 +19,7 @@ const MOST_STEPS: f64 = 1e11;
 /// Most hops of packets in one simulation, about an hour of one core.
 const MOST_HOPS: f64 = 2e9;
 /// Most bytes of memory.
-const MOST_BYTES: f64 = 12e9;
+const MOST_BYTES: f64 = 1e10;
 
 /// Hops of an average packet where the fabric is not built yet.
 const USUAL_HOPS: f64 = 6.0;
@@ -87,6 +87,16 @@ pub fn check_own(fabric: &Fabric, bytes: u64, samples: u32) -> Result<(), String
     refuse(hops, MOST_HOPS, "hops of packets", || "ask for fewer nodes, bytes or samples".to_owned())?;
     let needed = nodes * MESSAGE_BYTES + memory(fabric, fabric.attachment.homes.len());
     refuse(needed, MOST_BYTES, "bytes of memory", || "ask for fewer nodes".to_owned())
+}
+
+/// Refuses barriers on a network of their own that would take too long.
+///
+/// # Errors
+/// As [`check_cell`].
+pub fn check_barriers(nodes: u32, repetitions: u32) -> Result<(), String> {
+    let events = f64::from(nodes) * f64::from(repetitions);
+    let fits = rounded((MOST_HOPS / f64::from(nodes)).floor());
+    refuse(events, MOST_HOPS, "events of nodes", || format!("ask for about {fits} --repetitions or fewer"))
 }
 
 /// Refuses a program on a LogGP machine with too many messages.

@@ -16,6 +16,10 @@ fn what_would_take_days_or_all_memory_is_refused_with_the_limit() {
         ("simulate allgather --fabric ib-ndr-fat-tree3 --nodes 65536", "ask for about"),
         ("simulate pingpong --fabric ib-ndr-fat-tree2 --nodes 2 --size 64TiB", "smaller or fewer messages"),
         ("simulate alltoall --fabric ib-ndr-fat-tree3 --nodes 8192 --stack message --size 8", "--algorithm pairwise"),
+        (
+            "simulate barrier --fabric bluegene-l --nodes 65536 --repetitions 1000000",
+            "about 30000 --repetitions or fewer",
+        ),
         ("analyze qsnet --nodes 1000000", "steps to count the load of the links, and at most 1e11 are allowed"),
         ("analyze myrinet-ring4 --nodes 1000000", "nodes or fewer"),
         ("analyze ib-ndr-fat-tree3 --nodes 1000000", "65536"),
