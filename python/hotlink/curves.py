@@ -41,6 +41,7 @@ UPWARDS = {
     "messages_per_s": "Messages per second",
     "overlap": "Overlap (share of the message's time)",
     "efficiency": "Efficiency (share of the bound)",
+    "injection_share": "Share of a node's injection",
 }
 MOST_LINES = 24
 # Named once: the dashes mean the same in every colour.

@@ -38,6 +38,7 @@ _SHOWN = (
     "messages_per_s",
     "time_s",
     "efficiency",
+    "injection_share",
     "limiting_resource",
 )
 _ROWS = 50

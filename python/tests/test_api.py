@@ -53,7 +53,7 @@ def test_bad_input_is_an_exception_that_says_what_is_allowed(arguments: tuple[st
 def test_data_frames_hold_every_key(comparison: Result) -> None:
     for frame in (comparison.to_polars(), comparison.to_pandas()):
         assert len(frame) == len(comparison)
-        assert {"fabric", "nodes", "efficiency", "cost_USD"} <= set(frame.columns)
+        assert {"fabric", "nodes", "injection_share", "cost_USD"} <= set(frame.columns)
 
 
 def test_a_result_is_a_sequence_that_can_be_read_back(comparison: Result, tmp_path: Path) -> None:

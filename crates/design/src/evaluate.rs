@@ -140,7 +140,7 @@ fn bandwidths(mut built: Fabric, nodes: u32, request: &Request, record: &mut Rec
         (answer, built) = ask(name, built)?;
         let mbps = answer.number("bandwidth_per_node_MBps");
         record.set(&format!("{key}_MBps"), mbps);
-        record.set(&format!("{key}_share"), answer.number("efficiency"));
+        record.set(&format!("{key}_share"), answer.number("injection_share"));
         match key {
             "all_to_all" => {
                 rate[0] = mbps;
@@ -164,7 +164,7 @@ fn bandwidths(mut built: Fabric, nodes: u32, request: &Request, record: &mut Rec
         if record.get(&limit.key("")).is_none() {
             let answer;
             (answer, built) = ask(name, built)?;
-            record.set(&limit.key(""), answer.number("efficiency"));
+            record.set(&limit.key(""), answer.number("injection_share"));
         }
     }
     for &which in &request.collectives {
@@ -223,12 +223,14 @@ impl Evaluated {
 
     /// One random permutation, packet by packet.
     pub fn simulated(&self, request: &Request) -> Record {
-        const SHOWN: [&str; 10] = [
+        const SHOWN: [&str; 12] = [
             "traffic",
             "size_B",
             "bandwidth_per_node_MBps",
             "bound_bandwidth_per_node_MBps",
             "efficiency",
+            "injection_per_node_MBps",
+            "injection_share",
             "limiting_resource",
             "hot_link",
             "paths",

@@ -197,6 +197,7 @@ const SAID: [&str; 12] = [
 fn is_result(key: &str) -> bool {
     let shares = [
         "efficiency",
+        "injection_per_node_MBps",
         "p99",
         "before",
         "after",

@@ -83,10 +83,23 @@ pub fn sha256(text: &str) -> String {
 /// A record of any version: a value that a later one calls by another word gets that word, so that old and new records of
 /// one point match.
 fn in_todays_words(record: Record) -> Record {
-    match record.text("memory").and_then(Memory::of) {
+    let record = match record.text("memory").and_then(Memory::of) {
         Some(memory) => record.with("memory", memory.name()),
         None => record,
+    };
+    match record.text("method") {
+        Some("formula" | "load") => renamed(record, &INJECTION),
+        _ => record,
     }
+}
+
+/// What closed form and load count called bound and efficiency until 0.1 is a node's injection and the share of it.
+const INJECTION: [(&str, &str); 2] =
+    [("bound_bandwidth_per_node_MBps", "injection_per_node_MBps"), ("efficiency", "injection_share")];
+
+fn renamed(record: Record, keys: &[(&str, &str)]) -> Record {
+    let name = |old: &str| keys.iter().find(|(key, _)| *key == old).map_or(old, |(_, today)| *today).to_owned();
+    record.fields().fold(Record::new(), |new, (key, value)| new.with(&name(key), value.clone()))
 }
 
 #[cfg(test)]
@@ -110,6 +123,24 @@ mod tests {
             let said = parse(Path::new("m.json"), text).err().unwrap().to_string();
             assert!(said.contains(told), "{said}");
         }
+    }
+
+    #[test]
+    fn a_share_of_injection_is_no_efficiency_in_old_results_either() {
+        let text = |method: &str| {
+            format!(
+                r#"{{"schema": "hotlink/1", "records": [{{"method": "{method}", "bandwidth_per_node_MBps": 5.0,
+                    "bound_bandwidth_per_node_MBps": 10.0, "efficiency": 0.5}}]}}"#
+            )
+        };
+        let read = |method: &str| parse(Path::new("m.json"), &text(method)).unwrap().records.remove(0);
+        for method in ["formula", "load"] {
+            let record = read(method);
+            assert_eq!(record.number("injection_share"), Some(0.5), "{method}");
+            assert_eq!(record.number("injection_per_node_MBps"), Some(10.0), "{method}");
+            assert!(record.get("efficiency").is_none() && record.get("bound_bandwidth_per_node_MBps").is_none());
+        }
+        assert_eq!(read("packet").number("efficiency"), Some(0.5));
     }
 
     #[test]

@@ -109,14 +109,14 @@ impl Site {
             switches: order.switches.len(),
             ..Findings::default()
         };
-        let usual = order.usual(&cabling, &mut findings);
+        let (usual, unknown) = order.usual(&cabling, &mut findings);
         let lids = order.lids(&cabling, files.tables.as_ref().map(|(_, tables)| tables.as_ref()));
         findings.lids_per_port = lids;
         let addresses = if files.all_lids { lids } else { 1 };
         let (network, shape) = order.network(&cabling, usual);
         order.slow(&cabling, usual, &mut findings);
         let routing = if files.tables.is_some() { RoutingSpec::Source } else { RoutingSpec::ShortestEcmp };
-        let spec = spec(name, file, usual, routing)?;
+        let spec = spec(name, file, (usual, unknown), routing)?;
         let mut forwarding = match &files.tables {
             Some((file, tables)) => {
                 Some(order.forwarding((file, tables), &cabling, &network, addresses, &mut findings)?)
@@ -250,22 +250,24 @@ impl Order {
         Some(usize::from(a? as usize >= self.hosts && b? as usize >= self.hosts))
     }
 
-    /// What most cables of each kind were trained to; the faster of equally many.
-    fn usual(&self, cabling: &Cabling, findings: &mut Findings) -> [Option<Link>; 2] {
+    /// What most cables of each kind were trained to, the faster of equally many; and how many state nothing.
+    fn usual(&self, cabling: &Cabling, findings: &mut Findings) -> ([Option<Link>; 2], [usize; 2]) {
         let mut counts: [BTreeMap<u64, (usize, Link)>; 2] = Default::default();
+        let mut unknown = [0, 0];
         for cable in &cabling.cables {
             let Some(kind) = self.kind(cable.ends) else { continue };
             findings.cables[kind] += 1;
             match cable.link {
                 Some(link) => counts[kind].entry(link.rate().0).or_insert((0, link)).0 += 1,
-                None => findings.rate_unknown += 1,
+                None => unknown[kind] += 1,
             }
         }
+        findings.rate_unknown = unknown.iter().sum();
         let most = |counts: &BTreeMap<u64, (usize, Link)>| {
             counts.iter().max_by_key(|(rate, (count, _))| (*count, **rate)).map(|(_, (_, link))| *link)
         };
         let [host, between] = [most(&counts[0]), most(&counts[1])];
-        [host.or(between), between.or(host)]
+        ([host.or(between), between.or(host)], unknown)
     }
 
     fn slow(&self, cabling: &Cabling, usual: [Option<Link>; 2], findings: &mut Findings) {
@@ -487,7 +489,12 @@ fn natural(a: &str, b: &str) -> Ordering {
 
 /// The description: rates from what the cables were trained to, everything else as InfiniBand parts of the catalog have
 /// it, by analogy.
-fn spec(name: &str, file: &str, usual: [Option<Link>; 2], routing: RoutingSpec) -> Result<FabricSpec, ImportError> {
+fn spec(
+    name: &str,
+    file: &str,
+    (usual, unknown): ([Option<Link>; 2], [usize; 2]),
+    routing: RoutingSpec,
+) -> Result<FabricSpec, ImportError> {
     let part = "infiniband-ndr";
     let mistakes = |all: Vec<hotlink_fabric::catalog::Mistake>| {
         let what: Vec<String> = all.iter().map(ToString::to_string).collect();
@@ -506,15 +513,21 @@ fn spec(name: &str, file: &str, usual: [Option<Link>; 2], routing: RoutingSpec) 
         resource.latency.source = format!("assumed as of {part}: {}", resource.latency.source);
         resource.latency.status = Status::Estimated;
     }
-    for ((role, kind), usual) in KINDS.into_iter().zip(usual) {
+    for ((role, kind), (usual, unknown)) in KINDS.into_iter().zip(usual.into_iter().zip(unknown)) {
         let Some(resource) = spec.resources.get_mut(&role) else { continue };
         resource.name = usual.map_or_else(|| kind.to_owned(), |link| format!("{} {kind}", link.name()));
         resource.measured = None;
         resource.gross = usual.map(|link| Value {
             value: link.rate(),
             unit: "MB/s".to_owned(),
-            source: format!("{file}; {SOURCE}"),
-            status: Status::Published,
+            source: match unknown {
+                0 => format!("{file}; {SOURCE}"),
+                count => {
+                    format!("assumed for {count} cables without width and speed, as most others: {file}; {SOURCE}")
+                }
+            },
+            // Records name an estimate.
+            status: if unknown == 0 { Status::Published } else { Status::Estimated },
         });
     }
     Ok(spec)

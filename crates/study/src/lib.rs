@@ -10,6 +10,7 @@ pub mod catalogued;
 pub mod cell;
 pub mod choices;
 pub mod comparison;
+pub mod effort;
 mod error;
 pub mod failed;
 pub mod inputs;

@@ -87,11 +87,12 @@ impl PatternQuestion {
             return None;
         }
         let form = forms::for_fabric(spec, nodes, self.capacities.into(), self.size)?;
-        let bound = Fabric::build(spec, nodes)
+        let injection = Fabric::build(spec, nodes)
             .ok()
             .and_then(|fabric| fabric.injection_mbps(self.capacities.into(), form.efficiency));
         let bandwidth = form.bandwidth_per_node_mbps;
-        let mut record = with_bandwidth(self.head(&spec.name, nodes, form.nodes_built, "formula"), bandwidth, bound);
+        let mut record =
+            with_bandwidth(self.head(&spec.name, nodes, form.nodes_built, "formula"), bandwidth, injection);
         record.set("limiting_resource", form.limiting_resource);
         let terms = [
             ("hot_link_packets", form.hot_link),
@@ -241,10 +242,10 @@ impl PatternQuestion {
 
     fn of_load(&self, counted: &Counted) -> Record {
         let Counted { fabric, bounds, .. } = counted;
-        let bound = fabric.injection_mbps(self.capacities.into(), bounds.efficiency);
+        let injection = fabric.injection_mbps(self.capacities.into(), bounds.efficiency);
         let head = self.head(&fabric.spec.name, fabric.asked, u64::from(fabric.nodes()), "load");
         let head = head.with("paths", self.paths_on(fabric).name());
-        let mut record = with_bandwidth(head, bounds.bandwidth_per_node_mbps, bound);
+        let mut record = with_bandwidth(head, bounds.bandwidth_per_node_mbps, injection);
         if !bounds.bandwidth_per_node_mbps.is_finite() {
             record.set("note", "no bandwidth: no node sends to another one");
         }
@@ -279,8 +280,8 @@ fn add_spread(record: &mut Record, mut draws: Vec<f64>) {
     let median = draws[(draws.len() - 1) / 2];
     record.set("hot_link_is_of", "the median draw");
     record.set("bandwidth_per_node_MBps", median);
-    if let Some(bound) = record.number("bound_bandwidth_per_node_MBps") {
-        record.set("efficiency", median / bound);
+    if let Some(injection) = record.number("injection_per_node_MBps") {
+        record.set("injection_share", median / injection);
     }
     for (key, value) in [("median", median), ("min", min), ("max", max)] {
         record.set(&format!("{key}_bandwidth_per_node_MBps"), value);
@@ -288,11 +289,16 @@ fn add_spread(record: &mut Record, mut draws: Vec<f64>) {
     record.set("n", draws.len());
 }
 
-/// Adds the bandwidth, the node's own injection limit and the share of it.
-fn with_bandwidth(record: Record, bandwidth: f64, bound: Option<f64>) -> Record {
-    let record = record.with("bandwidth_per_node_MBps", bandwidth);
-    match bound {
-        Some(bound) => record.with("bound_bandwidth_per_node_MBps", bound).with("efficiency", bandwidth / bound),
+/// Adds the bandwidth and the share of the node's own injection. Closed form and load count give bounds: they have no
+/// other bound, and no efficiency.
+fn with_bandwidth(record: Record, bandwidth: f64, injection: Option<f64>) -> Record {
+    with_injection(record.with("bandwidth_per_node_MBps", bandwidth), bandwidth, injection)
+}
+
+/// Adds what a node's own devices let it inject, and the share of it that `bandwidth` is.
+pub(crate) fn with_injection(record: Record, bandwidth: f64, injection: Option<f64>) -> Record {
+    match injection {
+        Some(most) => record.with("injection_per_node_MBps", most).with("injection_share", bandwidth / most),
         None => record,
     }
 }

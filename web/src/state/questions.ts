@@ -35,7 +35,7 @@ function wanted(state: State, files: Files): Files {
   return Object.fromEntries(Object.entries(files).filter(([name]) => names.includes(name)));
 }
 
-/** The bound, the efficiency and the hot link of the fabric shown. */
+/** The bandwidth, its share of a host's injection and the hot link of the fabric shown. */
 export function analyze(state: State, files: Files): Analyze {
   return { verb: "analyze", ...pattern(state, files), method: "load" };
 }

@@ -42,6 +42,7 @@ test("a key says its unit", () => {
   expect(byKey("cost_per_MBps_USD", 0.5)).toBe("0.5 USD");
   expect(byKey("size_B", 65536)).toBe("64 KiB");
   expect(byKey("efficiency", 0.5)).toBe("50 %");
+  expect(byKey("injection_share", 0.5)).toBe("50 %");
   expect(byKey("hot_link_load", 511)).toBe("511");
   expect(byKey("n", 8064)).toBe("8,064");
   expect(byKey("latency_us", null)).toBe("–");

@@ -48,7 +48,7 @@ pub(crate) struct Args {
 }
 
 /// What the table for people shows; the other formats have every key.
-const SHOWN: [(&str, &str); 13] = [
+const SHOWN: [(&str, &str); 15] = [
     ("fabric", "fabric"),
     ("nodes", "nodes"),
     ("nodes_built", "built"),
@@ -59,6 +59,8 @@ const SHOWN: [(&str, &str); 13] = [
     ("min_bandwidth_per_node_MBps", "least"),
     ("max_bandwidth_per_node_MBps", "greatest"),
     ("average_bandwidth_per_node_MBps", "links averaged"),
+    ("injection_share", "of injection"),
+    ("bound_bandwidth_per_node_MBps", "bound"),
     ("efficiency", "efficiency"),
     ("limiting_resource", "limited by"),
     ("hot_link", "hot link"),

@@ -93,7 +93,7 @@ impl Demo<'_> {
             let ping = self.latency(&format!("latency-{fabric}"), &ping)?;
             let reduce = format!("simulate allreduce --fabric {fabric} --nodes 512 --size 64KiB");
             let reduce = self.latency(&format!("allreduce-{fabric}"), &reduce)?;
-            let (rate, share) = (number(row, "bandwidth_per_node_MBps")?, number(row, "efficiency")?);
+            let (rate, share) = (number(row, "bandwidth_per_node_MBps")?, number(row, "injection_share")?);
             let (low, high) = (number(row, "cost_USD_low")?, number(row, "cost_USD_high")?);
             let millions = format!("{:.2} to {:.2} million", low / 1e6, high / 1e6);
             let rates = format!("{:11.1} {:4.0} %", rate / 1e3, 100.0 * share);
@@ -107,7 +107,7 @@ impl Demo<'_> {
                     .with("fabric", fabric)
                     .with("nodes", 512)
                     .with("bandwidth_per_node_MBps", rate)
-                    .with("efficiency", share)
+                    .with("injection_share", share)
                     .with("latency_us", ping)
                     .with("allreduce_us", reduce)
                     .with("cost_USD_low", low)

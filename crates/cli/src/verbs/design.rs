@@ -229,7 +229,8 @@ fn tables(found: &Design, request: &Request) -> Vec<Table> {
             ("fabric", "variant"),
             ("traffic", "traffic"),
             ("bandwidth_per_node_MBps", "simulated MB/s"),
-            ("efficiency", "of injection"),
+            ("injection_share", "of injection"),
+            ("efficiency", "efficiency"),
             ("note", "note"),
         ];
         tables.push(Table::of_columns(&simulated, &columns));

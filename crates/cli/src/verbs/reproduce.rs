@@ -54,6 +54,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         let studies = if args.studies.is_empty() { Study::ALL.to_vec() } else { args.studies.clone() };
         return score(&studies, output);
     }
+    if args.figures.is_none() && !args.measure {
+        output.end_with_reader();
+    }
     let batch = args.figures.as_deref().map(Batch::new).transpose()?;
     reports(&args.studies, args.measure, (args.series, batch.as_ref()), output)?;
     let Some(batch) = batch else { return Ok(()) };
@@ -65,14 +68,18 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 
 /// A line for each study, and all predictions.
 fn score(studies: &[Study], output: &mut Output) -> Result<(), Failure> {
+    output.end_with_reader();
     let progress = output.progress("reproduce", studies.len() as u64);
-    let mut reports = Vec::new();
+    let (mut reports, mut lines) = (Vec::new(), Vec::new());
     for study in studies {
-        reports.push(study.report(None)?);
+        let report = study.report(None)?;
+        let line = score::line(&report);
+        output.push(line.clone());
+        lines.push(line);
+        reports.push(report);
         progress.step();
     }
     drop(progress);
-    let lines: Vec<Record> = reports.iter().map(score::line).collect();
     let predictions = score::predictions(&reports);
     let cells =
         |record: &Record, keys: &[&str]| keys.iter().map(|key| record.get(key).map(text).unwrap_or_default()).collect();
@@ -97,7 +104,7 @@ fn score(studies: &[Study], output: &mut Output) -> Result<(), Failure> {
     let keys =
         ["study", "id", "quantity", "published", "reproduced", "unit", "error_pct", "interval_low", "interval_high"];
     output.table(table("Predictions, the largest error first", &keys, &predictions));
-    lines.into_iter().chain(predictions).for_each(|record| output.push(record));
+    predictions.into_iter().for_each(|record| output.push(record));
     Ok(())
 }
 

@@ -79,7 +79,8 @@ fn analyze_gives_formula_and_load_with_the_promised_keys() {
         }
         let (a, b) = (&formula["bandwidth_per_node_MBps"], &load["bandwidth_per_node_MBps"]);
         assert!((a.as_f64().unwrap() / b.as_f64().unwrap() - 1.0).abs() < 1e-9, "{formula} {load}");
-        assert!(load["efficiency"].as_f64().unwrap() <= 1.0);
+        assert!(load["injection_share"].as_f64().unwrap() <= 1.0);
+        assert!(load["efficiency"].is_null() && formula["efficiency"].is_null(), "a bound has no efficiency");
     }
 }
 
@@ -160,7 +161,7 @@ fn compare_ranks_prices_and_notes_what_cannot_be_built() {
     let cells = with(&records, "kind", "fabric");
     assert_eq!(cells.len(), 2 * 63);
     for cell in &cells {
-        for key in ["fabric", "nodes", "bandwidth_per_node_MBps", "efficiency", "limiting_resource", "cost_USD"] {
+        for key in ["fabric", "nodes", "bandwidth_per_node_MBps", "injection_share", "limiting_resource", "cost_USD"] {
             assert!(!cell[key].is_null(), "{key} in {cell}");
         }
         let per_node = cell["cost_USD"].as_f64().unwrap() / cell["nodes"].as_f64().unwrap();

@@ -101,11 +101,26 @@ fn every_simulation_is_printed_as_it_comes() {
     }
 }
 
+/// A study's line comes when the study is done, not when all are.
+#[test]
+fn studies_are_printed_as_they_come() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
+    command.args(["reproduce", "--score", "others", "M02", "--format", "jsonl"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = String::new();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut first).unwrap();
+    let line: Value = serde_json::from_str(&first).unwrap();
+    assert_eq!((line["study"].as_str(), line.get("published")), (Some("others"), None), "{first}");
+    // The reader has left.
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 #[test]
 fn a_reader_that_leaves_ends_what_is_under_way() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
-    // The second message of all would take far longer than a test may.
-    command.args(["simulate", "pingpong", "--fabric", "sci-ring", "--size", "8,4GiB", "--messages", "1000000"]);
+    // The second size would take far longer than a test may, and not so long that it is refused.
+    command.args(["simulate", "pingpong", "--fabric", "sci-ring", "--size", "8,4GiB", "--messages", "4"]);
     let mut child = command.args(["--format", "jsonl"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     let begun = std::time::Instant::now();

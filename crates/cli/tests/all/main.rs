@@ -33,6 +33,7 @@ mod sockets;
 mod stack;
 mod sweep;
 mod technology;
+mod too_much;
 mod traffic;
 mod workloads;
 mod written;

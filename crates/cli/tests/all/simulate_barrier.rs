@@ -32,10 +32,30 @@ fn skew_is_not_counted_as_latency_and_the_formula_is_its_upper_end() {
     assert_eq!(hotlink(line).unwrap()[0]["trace_hash"], record["trace_hash"]);
 }
 
+/// Without `--algorithm` each fabric takes what it has, and the record names it.
+#[test]
+fn the_usual_barrier_is_one_that_the_fabric_has() {
+    let algorithm = |line: &str| {
+        let records = hotlink(line).unwrap();
+        assert!(records.iter().all(|record| record["latency_us"].as_f64().is_some_and(|us| us > 0.0)), "{line}");
+        records.iter().map(|record| record["algorithm"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(algorithm("simulate barrier --fabric hwbarr --nodes 4,8"), ["hardware", "hardware"]);
+    assert_eq!(algorithm("simulate barrier --fabric qsnet --nodes 4"), ["hardware"]);
+    for fabric in ["ib-ndr-fat-tree2", "gige"] {
+        let usual = algorithm(&format!("simulate barrier --fabric {fabric} --nodes 16"));
+        let same = algorithm(&format!("simulate barrier --fabric {fabric} --nodes 16 --algorithm {}", usual[0]));
+        assert!(usual == same && usual[0] != "hardware", "{fabric}: {usual:?}");
+    }
+}
+
 #[test]
 fn what_cannot_be_is_told_with_what_can() {
     for (line, expected) in [
-        ("simulate barrier --fabric gige --nodes 4", "allowed: bluegene-l, cm5, earth-simulator, hwbarr"),
+        (
+            "simulate barrier --fabric gige --nodes 4 --algorithm hardware",
+            "allowed: bluegene-l, cm5, earth-simulator, hwbarr",
+        ),
         ("simulate barrier --fabric bluegene-l --nodes 65537", "65537 nodes (allowed: 2 to 65536)"),
         ("simulate barrier --fabric hwbarr --nodes 1", "1 nodes (allowed: 2 to"),
         ("simulate barrier --fabric hwbarr --nodes 4 --partition", "cannot be partitioned"),
@@ -43,6 +63,8 @@ fn what_cannot_be_is_told_with_what_can() {
             "simulate barrier --fabric hwbarr --nodes 4 --algorithm tre",
             "`tre` is no algorithm of barrier; allowed: hardware",
         ),
+        ("simulate barrier --fabric gige --nodes 4 --partition", "are for barrier networks (--algorithm hardware)"),
+        ("simulate barrier --fabric gige --nodes 4 --skew-us 1", "are for barrier networks (--algorithm hardware)"),
         ("simulate barrier --fabric hwbarr --nodes 4 --skew-us 2e6", "2000000 is out of range; allowed: 0 to 1000000"),
     ] {
         let told = hotlink(line).unwrap_err().to_string();

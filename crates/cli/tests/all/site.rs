@@ -60,7 +60,7 @@ fn a_network_is_inspected() {
         "analyze ibnetdiscover.txt --routes opensm-lfts.dump --traffic permutation:ring --samples 1 --seed {seed} \
          --method load --capacities theoretical --size 1MiB"
     ));
-    let share = again.unwrap()[0]["efficiency"].as_f64().unwrap();
+    let share = again.unwrap()[0]["injection_share"].as_f64().unwrap();
     assert!((share - number("ring_worst_share")).abs() < 1e-9, "{share}");
     // The worst draw is found again.
     let seed = record["permutation_worst_seed"].as_str().unwrap();

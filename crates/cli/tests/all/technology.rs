@@ -44,7 +44,7 @@ fn analyze_counts_the_routes_that_simulate_uses() {
     let share = usual["bandwidth_per_node_MBps"].as_f64().unwrap() / even["bandwidth_per_node_MBps"].as_f64().unwrap();
     assert!(share < 0.6, "static routes collide: {share}");
     // The hot link is of the draw whose bandwidth stands beside it.
-    let (load, link) = (usual["hot_link_load"].as_f64().unwrap(), usual["efficiency"].as_f64().unwrap());
+    let (load, link) = (usual["hot_link_load"].as_f64().unwrap(), usual["injection_share"].as_f64().unwrap());
     assert_eq!(usual["hot_link_is_of"], "the median draw");
     assert!((load * link - 1.0).abs() < 0.05, "load {load} at {link} of the injection rate");
     refuses(&folder, &[("analyze ib-ndr-fat-tree2 --nodes 8 --paths best", "destination")]);

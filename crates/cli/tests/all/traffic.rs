@@ -142,6 +142,27 @@ fn rings_of_switches_do_not_deadlock() {
     }
 }
 
+/// One name, one meaning: engines of one question give shares that can be compared.
+#[test]
+fn efficiency_is_of_the_bound_and_the_share_of_injection_has_its_own_key() {
+    let records = run("hotlink analyze sci-torus2d --nodes 16 --method all --size 64KiB");
+    let of = |method: &str, key: &str| records.iter().find(|one| one["method"] == method).map(|one| one[key].clone());
+    let number = |method: &str, key: &str| of(method, key).and_then(|value| value.as_f64());
+    let bound = number("load", "bandwidth_per_node_MBps").expect("the load count answers");
+    let packet = number("packet", "bandwidth_per_node_MBps").expect("packets answer");
+    assert_eq!(number("packet", "bound_bandwidth_per_node_MBps"), Some(bound), "the load count is the packets' bound");
+    assert!((number("packet", "efficiency").unwrap() - packet / bound).abs() < 1e-12);
+    let injection = number("load", "injection_per_node_MBps").expect("a node has a limit");
+    for method in ["formula", "load", "packet"] {
+        assert!((number(method, "injection_per_node_MBps").unwrap() / injection - 1.0).abs() < 1e-9, "{method}");
+        let value = number(method, "bandwidth_per_node_MBps").unwrap();
+        assert!((number(method, "injection_share").unwrap() - value / injection).abs() < 1e-9, "{method}");
+    }
+    for method in ["formula", "load"] {
+        assert_eq!(number(method, "efficiency"), None, "{method} is a bound");
+    }
+}
+
 /// M02's averages put Myrinet's Clos ahead at 25 nodes; its packets queue for routes that are given, and SCI's do not.
 #[test]
 fn each_engine_judges_crossovers_and_where_they_disagree_is_said() {
@@ -152,8 +173,10 @@ fn each_engine_judges_crossovers_and_where_they_disagree_is_said() {
     assert_eq!(cells.len(), 3 * 2 * 3);
     for cell in &cells {
         let of = |key: &str| cell[key].as_f64().unwrap_or_else(|| panic!("{key} in {cell}"));
-        let share = of("bandwidth_per_node_MBps") / of("bound_bandwidth_per_node_MBps");
-        assert!((share - of("efficiency")).abs() < 1e-9 && share < 1.0 + 1e-9, "{cell}");
+        let share = of("bandwidth_per_node_MBps") / of("injection_per_node_MBps");
+        assert!((share - of("injection_share")).abs() < 1e-9 && share < 1.0 + 1e-9, "{cell}");
+        // Only what is no bound itself has a bound.
+        assert_eq!(cell["efficiency"].is_number(), cell["method"] == "packet", "{cell}");
     }
     let crossovers = of("crossover");
     assert!(crossovers.iter().all(|crossover| crossover["method"].is_string()), "{crossovers:?}");

@@ -51,7 +51,7 @@ fn permutations_take_infinibands_static_routes() {
     assert_eq!((static_routes["paths"].as_str(), static_routes["samples"].as_u64()), (Some("destination"), Some(200)));
     let sprayed = &records_of(&hotlink(&format!("{line} --paths packet --json"), &folder))[0];
     // Static routes collide: every path evenly used gives several times as much.
-    assert!(number(static_routes, "efficiency") < 0.35 && number(sprayed, "efficiency") > 0.9);
+    assert!(number(static_routes, "injection_share") < 0.35 && number(sprayed, "injection_share") > 0.9);
 }
 
 #[test]

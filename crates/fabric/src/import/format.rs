@@ -190,6 +190,8 @@ pub(super) struct DescribedLink {
     #[serde(rename = "rate_MBps", alias = "bandwidth_MBps")]
     pub(super) rate_mbps: Option<f64>,
     pub(super) latency_us: Option<f64>,
+    /// It never limits.
+    pub(super) unlimited: Option<bool>,
     pub(super) parallel: Option<u32>,
     pub(super) one_way: Option<bool>,
     /// Number of a parallel edge, as graph libraries write it.

@@ -16,8 +16,8 @@
 //! ```
 //!
 //! A link has both directions (each with the rate) unless `one_way` is true. `rate_MBps` (10^6 bytes per second, gross)
-//! and `latency_us` may also stand at the top as the default of all links; a link without rate never limits. `nodes` and
-//! `switches` are lists of names or a number (then called `n0`, `s0` and so on). Without any switch the network is
+//! and `latency_us` may also stand at the top as the default of all links; `unlimited` is for a link that never limits, and
+//! a link without any rate among others with one is refused. `nodes` and `switches` are lists of names or a number (then called `n0`, `s0` and so on). Without any switch the network is
 //! direct: every node forwards, as in a ring or a torus. `routing` is `shortest-ecmp` (as without it),
 //! `shortest-single`, `up-down` or `source`; the last takes `routes`, each with `from`, `to` and the devices between
 //! them in `via`, and all shortest paths where none is given. Where a hop has parallel links, `cables` says for each hop
@@ -37,8 +37,8 @@
 mod format;
 
 use crate::built::{Fabric, MAX_NODES};
-use crate::catalog::{Library, Parts};
-use crate::network::{Builder, Channel, Network, Node, Override, Vertex};
+use crate::catalog::{Library, Mistake, Parts};
+use crate::network::{Builder, Channel, Network, Node, Override, Resource, Vertex};
 use crate::routing::{Paths, Routing};
 use crate::spec::{FabricSpec, ResourceSpec, Role, RoutingSpec, Status, TopologySpec, Value};
 use crate::technology::{self, Technology};
@@ -100,8 +100,11 @@ impl Reader<'_> {
 
     fn read(self) -> Result<Fabric, ImportError> {
         let (mut network, channels) = self.network()?;
-        network.overrides = self.overrides(&channels)?;
         let spec = self.spec()?;
+        let role = |own: &Vec<Channel>| spec.resources.get(&network.role(Resource::Channel(own[0])));
+        let has_rate = |one: &ResourceSpec| one.gross.is_some() || one.measured.is_some();
+        let rated: Vec<bool> = channels.iter().map(|own| role(own).is_some_and(has_rate)).collect();
+        network.overrides = self.overrides(&channels, &rated)?;
         let routers = if self.direct { &self.names[..] } else { &[] };
         let shape = Shape::Named([&self.names, routers].concat());
         let wrong = |error: crate::BuildError| ImportError { place: format!("{}: routing", self.file), what: error.0 };
@@ -178,10 +181,8 @@ impl Reader<'_> {
             let parallel = link.parallel.unwrap_or(1);
             let total = (owner.len() as u64).saturating_add(2 * u64::from(parallel));
             if parallel == 0 || total > 2 * MAX_LINKS {
-                return self.wrong(
-                    &format!("{key}.parallel"),
-                    format!("{parallel}: at least 1, and {MAX_LINKS} links in all"),
-                );
+                let what = format!("{parallel}: at least 1, and {MAX_LINKS} links in all");
+                return self.wrong(&format!("{key}.parallel"), what);
             }
             let role = if from.min(to) < self.nodes { Role::Link } else { Role::SwitchLink };
             let (from, to) = (self.vertex(from), self.vertex(to));
@@ -206,13 +207,22 @@ impl Reader<'_> {
         Ok((network, channels))
     }
 
-    fn overrides(&self, channels: &[Vec<Channel>]) -> Result<BTreeMap<Channel, Override>, ImportError> {
+    /// What links state of their own. `rated`: whether the file's top or its parts give each a rate.
+    fn overrides(&self, channels: &[Vec<Channel>], rated: &[bool]) -> Result<BTreeMap<Channel, Override>, ImportError> {
         let mut overrides = BTreeMap::new();
-        self.rate("rate_MBps", self.parsed.rate_mbps)?;
-        self.latency("latency_us", self.parsed.latency_us)?;
+        let some_have = rated.contains(&true) || self.parsed.links.iter().any(|link| link.0.rate_mbps.is_some());
         for (i, (Link(link), channels)) in self.parsed.links.iter().zip(channels).enumerate() {
-            let rate = self.rate(&format!("links[{i}].rate_MBps"), link.rate_mbps)?;
-            let latency = self.latency(&format!("links[{i}].latency_us"), link.latency_us)?;
+            let key = format!("links[{i}]");
+            let rate = self.rate(&format!("{key}.rate_MBps"), link.rate_mbps)?;
+            let latency = self.latency(&format!("{key}.latency_us"), link.latency_us)?;
+            match (link.unlimited == Some(true), rate.is_some() || rated[i]) {
+                (true, true) => return self.wrong(&key, "unlimited, and a rate is stated for it, too"),
+                (false, false) if some_have => {
+                    let head = format!("from '{}' to '{}' has no rate, and others have one", link.from.0, link.to.0);
+                    return self.wrong(&key, head + ": state rate_MBps there or at the top, or \"unlimited\": true");
+                }
+                _ => {}
+            }
             if rate.is_some() || latency.is_some() {
                 overrides.extend(channels.iter().map(|&channel| (channel, Override { rate, latency })));
             }
@@ -221,11 +231,9 @@ impl Reader<'_> {
     }
 
     fn rate(&self, key: &str, mbps: Option<f64>) -> Result<Option<Rate>, ImportError> {
-        match mbps {
-            Some(mbps) if !(1e-6..=1e12).contains(&mbps) => {
-                self.wrong(key, format!("{mbps}: allowed are 0.000001 to 1e12"))
-            }
-            mbps => Ok(mbps.map(Rate::from_mbps)),
+        match mbps.filter(|mbps| !(1e-6..=1e12).contains(mbps)) {
+            Some(mbps) => self.wrong(key, format!("{mbps}: allowed are 0.000001 to 1e12")),
+            None => Ok(mbps.map(Rate::from_mbps)),
         }
     }
 
@@ -276,11 +284,8 @@ impl Reader<'_> {
                     (_, []) => return self.wrong(&key, format!("there is no link {}", told())),
                     (None, [only]) => channels.push(*only),
                     (None, several) => {
-                        let what = format!(
-                            "there are {} parallel links {}: say by cables, a number for each hop, which one it takes",
-                            several.len(),
-                            told()
-                        );
+                        let how = "say by cables, a number for each hop, which one it takes";
+                        let what = format!("there are {} parallel links {}: {how}", several.len(), told());
                         return self.wrong(&key, what);
                     }
                     (Some(number), links) => match links.get(number) {
@@ -335,13 +340,8 @@ impl Reader<'_> {
     /// What the parts of the catalog state that the file names.
     fn parts(&self) -> Result<Option<Parts>, ImportError> {
         let Some(names) = &self.parsed.parts else { return Ok(None) };
-        match Library::user().parts(names) {
-            Ok(parts) => Ok(Some(parts)),
-            Err(mistakes) => {
-                let what: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
-                self.wrong("parts", what.join("; "))
-            }
-        }
+        let told = |all: &[Mistake]| all.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        Library::user().parts(names).map(Some).or_else(|mistakes| self.wrong("parts", told(&mistakes)))
     }
 
     fn spec(&self) -> Result<FabricSpec, ImportError> {

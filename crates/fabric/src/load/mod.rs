@@ -85,9 +85,7 @@ pub fn count_paths(fabric: &Fabric, demand: &Demand, paths: Paths, seed: u64) ->
     }
     let injections = Injections::new(fabric, demand);
     let counts = match paths {
-        Paths::Destination => in_chunks(fabric, fabric.attachment.homes.len(), |counter, group| {
-            counter.push_by_table(&injections, group)
-        })?,
+        Paths::Destination => in_groups(&injections, |counter, group| counter.push_by_table(&injections, group))?,
         _ => count_pairs(fabric, demand, seed)?,
     };
     finish(fabric, demand, counts)
@@ -163,7 +161,7 @@ fn count_by(fabric: &Fabric, demand: &Demand, by_symmetry: bool) -> Result<Load,
             spread(fabric, cube, &one.counts)
         }
         Shape::Dragonfly(shape) if fabric.routing.is_valiant() => valiant::count(fabric, shape, &injections)?,
-        _ => count_all(fabric, &injections)?,
+        _ => in_groups(&injections, |counter, group| counter.push_toward(&injections, group))?,
     };
     finish(fabric, demand, counts)
 }
@@ -181,8 +179,14 @@ fn finish(fabric: &Fabric, demand: &Demand, mut counts: Counts) -> Result<Load, 
     Ok(Load { vertex: counts.vertex, channel: counts.channel, sent, received })
 }
 
-fn count_all(fabric: &Fabric, injections: &Injections) -> Result<Counts, LoadError> {
-    in_chunks(fabric, fabric.attachment.homes.len(), |counter, group| counter.push_toward(injections, group))
+/// Runs `work` for each home that something goes to.
+fn in_groups(
+    to: &Injections,
+    work: impl Fn(&mut Counter, usize) -> Result<(), LoadError> + Sync,
+) -> Result<Counts, LoadError> {
+    let is_idle = |group: usize| to.all_pairs == 0.0 && to.start[group] == to.start[group + 1];
+    let work = |counter: &mut Counter, group: usize| if is_idle(group) { Ok(()) } else { work(counter, group) };
+    in_chunks(to.fabric, to.fabric.attachment.homes.len(), work)
 }
 
 /// Follows every pair's own path, one destination after another.

@@ -76,8 +76,8 @@ fn explicit_routes_are_taken_and_the_hottest_is_told_by_its_own_rate() {
     let text = r#"{
       "nodes": 3, "switches": 3,
       "links": [
-        {"from": "n0", "to": "s0"}, {"from": "n1", "to": "s1"}, {"from": "n2", "to": "s2"},
-        {"from": "s0", "to": "s1", "rate_MBps": 10}, {"from": "s1", "to": "s2", "rate_MBps": 90},
+        {"from": "n0", "to": "s0", "unlimited": true}, {"from": "n1", "to": "s1", "unlimited": true},
+        {"from": "n2", "to": "s2", "unlimited": true}, {"from": "s0", "to": "s1", "rate_MBps": 10}, {"from": "s1", "to": "s2", "rate_MBps": 90},
         {"from": "s2", "to": "s0", "rate_MBps": 90}
       ],
       "routes": [{"from": "n0", "to": "n1", "via": ["s0", "s2", "s1"]}]
@@ -148,13 +148,23 @@ fn the_node_link_form_of_graph_libraries_is_read() {
     let text = r#"{
       "directed": false, "multigraph": true, "graph": {"made": "elsewhere"},
       "nodes": [{"id": 0}, {"id": 1}, {"id": "s", "kind": "switch"}],
-      "edges": [{"source": 0, "target": "s", "key": 0, "bandwidth_MBps": 10}, {"source": 1, "target": "s", "key": 0}]
+      "edges": [{"source": 0, "target": "s", "key": 0, "bandwidth_MBps": 10},
+                {"source": 1, "target": "s", "key": 0, "bandwidth_MBps": 10}]
     }"#;
     let fabric = graph("node-link.json", text).unwrap();
     assert_eq!((fabric.nodes(), fabric.network.channels()), (2, 4));
     let directed = text.replace("false", "true");
     let one_way = graph("node-link.json", &directed).map(|fabric| fabric.network.channels());
     assert_eq!(one_way, Ok(2));
+}
+
+/// A link that never limits says so; all links of one rate need none of their own.
+#[test]
+fn a_link_may_be_unlimited_by_its_own_word() {
+    let links = r#"[{"from": 0, "to": "s0", "rate_MBps": 9}, {"from": 1, "to": "s0", "unlimited": true}]"#;
+    let text = format!(r#"{{"technology": "myrinet", "nodes": 2, "switches": 1, "links": {links}}}"#);
+    let fabric = hotlink_fabric::import::graph("g.json", &text, None).unwrap();
+    assert_eq!(fabric.network.overrides.values().filter(|link| link.rate.is_some()).count(), 2);
 }
 
 #[test]
@@ -169,6 +179,21 @@ fn mistakes_are_told_with_their_place() {
         (r#"{"nodes": 2, "links": [{"from": "n0", "to": "n0"}]}"#, "links[0]", "itself"),
         (r#"{"nodes": 2, "links": [{"from": "n0", "to": "n1", "rate_MBps": -1}]}"#, "links[0].rate_MBps", "allowed"),
         (r#"{"nodes": 2, "links": [{"from": "n0", "to": "n1", "parallel": 0}]}"#, "links[0].parallel", "at least 1"),
+        (
+            r#"{"nodes": 3, "links": [{"from": 0, "to": 1, "rate_MBps": 9}, [1, 2]]}"#,
+            "links[1]",
+            "from '1' to '2' has no rate, and others have one",
+        ),
+        (
+            r#"{"nodes": 3, "links": [{"from": 0, "to": 1, "rate_MBps": null}, {"from": 1, "to": 2, "rate_MBps": 9}]}"#,
+            "links[0]",
+            "state rate_MBps there or at the top, or \"unlimited\": true",
+        ),
+        (
+            r#"{"nodes": 2, "rate_MBps": 5, "links": [{"from": 0, "to": 1, "unlimited": true}]}"#,
+            "links[0]",
+            "a rate is stated for it, too",
+        ),
         (r#"{"nodes": 2, "links": [{"from": 0, "to": 1, "rate": 3}]}"#, "g.json:1:", "unknown field `rate`"),
         (r#"{"nodes": 2, "links": [[0, 1, 2]]}"#, "g.json:1:", "invalid length 3, expected [from, to]"),
         (r#"{"nodes": 2, "links": [[0, 2]]}"#, "links[0].to", "neither a node nor a switch"),

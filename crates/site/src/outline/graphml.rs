@@ -77,6 +77,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Outline, ImportError> {
             rate_mbps: rate,
             latency_us,
             is_one_way,
+            is_unlimited: false,
             is_nvlink: false,
             line: line(edge),
         });

@@ -96,6 +96,8 @@ pub struct Link {
     pub latency_us: Option<f64>,
     /// Whether it carries from the first end to the second only.
     pub is_one_way: bool,
+    /// Whether it never limits, by the description's own words.
+    pub is_unlimited: bool,
     /// Whether it is an NVLink.
     pub is_nvlink: bool,
     /// Line of the file.
@@ -164,7 +166,8 @@ impl Outline {
             let mut fields = Map::new();
             fields.insert("from".to_owned(), link.ends[0].as_str().into());
             fields.insert("to".to_owned(), link.ends[1].as_str().into());
-            let rate = link.rate_mbps.or(rate_mbps);
+            let rate = link.rate_mbps.or(rate_mbps).filter(|_| !link.is_unlimited);
+            fields.extend(link.is_unlimited.then(|| ("unlimited".to_owned(), true.into())));
             fields.extend(rate.map(|rate| ("rate_MBps".to_owned(), rate.into())));
             fields.extend(link.latency_us.map(|us| ("latency_us".to_owned(), us.into())));
             fields.extend(link.is_one_way.then(|| ("one_way".to_owned(), true.into())));
@@ -183,14 +186,36 @@ impl Outline {
 
     fn link(&mut self, ends: [&str; 2], rate_mbps: Option<f64>, line: usize) {
         let ends = ends.map(str::to_owned);
-        self.links.push(Link { ends, rate_mbps, latency_us: None, is_one_way: false, is_nvlink: false, line });
+        let (is_one_way, is_unlimited, is_nvlink) = (false, false, false);
+        self.links.push(Link { ends, rate_mbps, latency_us: None, is_one_way, is_unlimited, is_nvlink, line });
     }
 
     /// Some NVLinks between two devices.
     fn nvlinks(&mut self, ends: [&str; 2], count: u32, line: usize) {
         let ends = ends.map(str::to_owned);
-        let link = Link { ends, rate_mbps: None, latency_us: None, is_one_way: false, is_nvlink: true, line };
+        let (is_one_way, is_unlimited, is_nvlink) = (false, false, true);
+        let link = Link { ends, rate_mbps: None, latency_us: None, is_one_way, is_unlimited, is_nvlink, line };
         self.links.extend(std::iter::repeat_n(link, count as usize));
+    }
+
+    /// Refuses a link without a rate where others have one: it would count as unlimited.
+    ///
+    /// # Errors
+    /// The first such link, and how to give it a rate.
+    pub fn all_rated(&self, file: &str) -> Result<(), ImportError> {
+        let lacks = |link: &&Link| link.rate_mbps.is_none() && !link.is_unlimited;
+        match self.links.iter().find(lacks) {
+            Some(link) if self.links.iter().any(|link| link.rate_mbps.is_some()) => {
+                let how = if link.is_nvlink { "+nvlink:25GB/s" } else { "+rate:400Gbit/s" };
+                let [from, to] = &link.ends;
+                let what = format!(
+                    "the link from '{from}' to '{to}' has no rate, and others have one: state it in the file, or put \
+                     {how} behind the file's name for all such links"
+                );
+                wrong(file, link.line, what)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Sorts devices into hosts and switches: a host is what `is_host` says, and where it says nothing, what has one link.
@@ -239,7 +264,10 @@ pub fn open(name: &str) -> Result<Option<(String, String)>, ImportError> {
         }
         _ => return wrong(files[1], 0, "only outputs of lldpctl may stand beside each other"),
     };
-    outline.links.iter_mut().filter(|link| link.is_nvlink).for_each(|link| link.rate_mbps = link.rate_mbps.or(own));
+    let stated =
+        |link: &Link| link.rate_mbps.or(own.filter(|_| link.is_nvlink)).or(rate.filter(|_| !link.is_unlimited));
+    outline.links.iter_mut().for_each(|link| link.rate_mbps = stated(link));
+    outline.all_rated(files[0])?;
     Ok(Some((files[0].to_owned(), outline.graph(rate, technology))))
 }
 

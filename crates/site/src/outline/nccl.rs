@@ -79,6 +79,7 @@ fn inside(
                 rate_mbps: rate,
                 latency_us: None,
                 is_one_way: false,
+                is_unlimited: false,
                 is_nvlink: false,
                 line: line(pci),
             });

@@ -2,7 +2,7 @@
 //!
 //! A platform states routes as lists of links, not which device each link joins. A link with one host's routes alone is
 //! that host's; every other link is a switch of its own between those that its routes pass before and after it. `FATPIPE`
-//! links carry any number of flows at the full rate: they have latency and no rate here.
+//! links carry any number of flows at the full rate: they have latency and never limit here.
 
 use super::xml::{line, needed, parse};
 use super::{Link, Outline, rate_mbps, wrong};
@@ -88,6 +88,7 @@ fn cluster(file: &str, node: Node<'_, '_>, outline: &mut Outline) -> Result<(), 
             rate_mbps: Some(rate),
             latency_us: Some(us),
             is_one_way: true,
+            is_unlimited: false,
             is_nvlink: false,
             line: line(node),
         });
@@ -100,6 +101,7 @@ fn cluster(file: &str, node: Node<'_, '_>, outline: &mut Outline) -> Result<(), 
                 rate_mbps: Some(rate),
                 latency_us: Some(us),
                 is_one_way,
+                is_unlimited: false,
                 is_nvlink: false,
                 line: line(node),
             });
@@ -142,6 +144,7 @@ fn routes(file: &str, root: Node<'_, '_>, outline: &mut Outline) -> Result<(), I
             rate_mbps,
             latency_us: Some(us),
             is_one_way: false,
+            is_unlimited: !is_shared,
             is_nvlink: false,
             line: line(link),
         });
@@ -173,7 +176,7 @@ fn routes(file: &str, root: Node<'_, '_>, outline: &mut Outline) -> Result<(), I
     Ok(())
 }
 
-/// A connection without rate, once.
+/// A connection that never limits, once.
 fn join(outline: &mut Outline, joined: &mut BTreeSet<[String; 2]>, mut ends: [String; 2], line: usize) {
     if ends[0] == ends[1] {
         return;
@@ -185,6 +188,7 @@ fn join(outline: &mut Outline, joined: &mut BTreeSet<[String; 2]>, mut ends: [St
             rate_mbps: None,
             latency_us: Some(0.0),
             is_one_way: false,
+            is_unlimited: true,
             is_nvlink: false,
             line,
         });

@@ -170,6 +170,44 @@ fn a_matrix_of_gpus_and_adapters_is_read() {
     assert_eq!(Outline::read(Form::of(&coloured).unwrap(), "f", &coloured).unwrap(), outline);
 }
 
+/// A link without a rate beside links with one counted as unlimited.
+#[test]
+fn links_partly_without_a_rate_are_refused() {
+    let csv = "StartDevice,StartPort,EndDevice,EndPort,BandWidth\na,eth0,s,1,400G\nb,eth0,s,2,\n";
+    let xml = "<graphml><key id='w' attr.name='bandwidth'/><graph edgedefault='undirected'><node id='a'/><node id='b'/>\
+               <node id='c'/>\n<edge source='a' target='b'><data key='w'>1GB/s</data></edge>\n\
+               <edge source='b' target='c'/></graph></graphml>";
+    let lldp = |name: &str, medium: &str| {
+        format!(
+            r#""{name}": {{"chassis": {{"s-{name}": {{"id": 1, "capability": {{"type": "Bridge", "enabled": true}}}}}},
+                 "port": {{"auto-negotiation": {{"current": "{medium}"}}}}}}"#
+        )
+    };
+    let lldp =
+        format!(r#"{{"lldp": {{"interface": {{{}, {}}}}}}}"#, lldp("eth0", "100GbaseCR4"), lldp("eth1", "unknown"));
+    let (_, nccl) = sample!("nccl.xml");
+    for (form, text, place, ends) in [
+        (Form::Csv, csv, "f:3: ", "'b' to 's'"),
+        (Form::GraphMl, xml, "f:3: ", "'b' to 'c'"),
+        (Form::Lldp, lldp.as_str(), "f: ", "'f' to 's-eth1'"),
+        (Form::Nccl, nccl, "f:", "to 'cpu"),
+    ] {
+        let outline = Outline::read(form, "f", text).unwrap();
+        let told = outline.all_rated("f").unwrap_err().to_string();
+        assert!(told.starts_with(place) && told.contains(ends), "{told}");
+        assert!(told.contains("has no rate, and others have one") && told.contains("+rate:400Gbit/s"), "{told}");
+    }
+    // None has one, all have one, or the platform says that a link never limits.
+    let (_, slurm) = sample!("topology.conf");
+    Outline::read(Form::SlurmConf, "f", slurm).unwrap().all_rated("f").unwrap();
+    let (_, platform) = sample!("platform.xml");
+    let outline = Outline::read(Form::SimGrid, "f", platform).unwrap();
+    outline.all_rated("f").unwrap();
+    assert!(outline.links.iter().any(|link| link.is_unlimited));
+    // A rate for links without one is not given to links that never limit.
+    assert_eq!(outline.graph(Some(9.0), Some("roce")), outline.graph(None, Some("roce")));
+}
+
 #[test]
 fn rates_have_units() {
     assert_eq!(rate_mbps("400Gbit/s", false), Some(50_000.0));

@@ -2,15 +2,14 @@
 
 use super::{Asked, Claim, Engine, Given, Method, Omission, Question, Value, WhyNot};
 use crate::cell::{Cell, Offered, Program, ProgramBench, What};
+use crate::effort;
 use crate::model::traffic;
 use crate::options::{Alignment, Cache, Ethernet, Memory, Order, Stack, Via};
 use crate::simulate::loggp::is_calibrated;
 use crate::{Error, Source, Watch};
 use hotlink_bench::Which;
-use hotlink_fabric::maths;
 use hotlink_fabric::traffic::sample_seed;
 use hotlink_message::Way;
-use hotlink_sim::Settings;
 
 /// The simulated network.
 pub(super) struct Packet;
@@ -69,24 +68,6 @@ impl Question {
             watching: None,
         })
     }
-
-    /// Packets on links, about.
-    fn packet_hops(&self, source: &Source) -> f64 {
-        // A guess at the work is no use of the machine's values.
-        let settings = Settings::of(source.unasked().spec());
-        let payload = f64::from(settings.packet_bytes.expect("a default of every fabric"));
-        let packets = (self.size as f64 / payload).ceil().max(1.0);
-        let nodes = f64::from(self.nodes);
-        let messages = match &self.what {
-            Asked::Traffic(name) if name != "all-to-all" => 1.5 * f64::from(MESSAGES) * nodes,
-            Asked::Pingpong => 2.0,
-            Asked::Collective(name) if !matches!(name.as_str(), "alltoall" | "alltoallv" | "allgather") => {
-                2.0 * nodes * maths::log2(nodes).max(1.0)
-            }
-            _ => nodes * (nodes - 1.0),
-        };
-        6.0 * packets * messages
-    }
 }
 
 impl Engine for Packet {
@@ -110,14 +91,14 @@ impl Engine for Packet {
         if question.nodes < 2 {
             return Err(WhyNot("a network is simulated between 2 nodes or more".to_owned()));
         }
-        question.cell().map_err(WhyNot)?;
+        let cell = question.cell().map_err(WhyNot)?;
         // An open loop has no ends: its answer is of the measured middle.
         let leaves_out = match &question.what {
             Asked::Traffic(_) if !question.is_exchange() => vec![Omission::Ends, Omission::Protocol],
             _ if question.is_bare() => vec![Omission::Protocol],
             _ => Vec::new(),
         };
-        Ok(Claim { leaves_out, steps: question.packet_hops(source) })
+        Ok(Claim { leaves_out, steps: effort::packet_hops(&cell, source.spec()) })
     }
 
     fn answer(&self, question: &Question, source: &Source, watch: &dyn Watch) -> Result<Given, Error> {

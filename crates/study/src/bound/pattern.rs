@@ -1,5 +1,6 @@
 //! The most bandwidth under a pattern: the load that its flows put on the hottest resource.
 
+use crate::effort;
 use crate::options::Rates;
 use crate::text::figure;
 use hotlink_bench::Record;
@@ -86,6 +87,7 @@ impl Pattern {
         size: u64,
         (paths, seed): (Paths, u64),
     ) -> Result<(Pattern, Option<Lost>), String> {
+        effort::check_count(fabric, demand)?;
         let (load, lost) = match (load::count_paths(fabric, demand, paths, seed), &fabric.routing) {
             (Ok(load), _) => (load, None),
             (Err(LoadError::NoRoute { .. }), Routing::Tables(_)) => {
@@ -192,8 +194,9 @@ pub fn derivation(fabric: &Fabric, bounds: &Bounds, capacities: Rates, size: u64
     });
     if let Some(injection) = fabric.injection_mbps(capacities.into(), bounds.efficiency) {
         lines.push(format!(
-            "A node's own devices let it inject {} MB/s: the share of it that it gets is the efficiency.",
-            figure(injection)
+            "A node's own devices let it inject {} MB/s: it gets {} of it (injection_share).",
+            figure(injection),
+            figure(bounds.bandwidth_per_node_mbps / injection)
         ));
     }
     lines

@@ -198,6 +198,8 @@ pub const VERBS: &[Records] = &[
             key("bandwidth_per_node_MBps", Number, "MB/s", "Simulated bandwidth of each node"),
             key("bound_bandwidth_per_node_MBps", Number, "MB/s", "What no answer can beat"),
             key("efficiency", Number, "1", "The simulated bandwidth over that"),
+            key("injection_per_node_MBps", Number, "MB/s", "What a node's own devices let it inject"),
+            key("injection_share", Number, "1", "The simulated bandwidth over that injection"),
         ]],
     },
     Records {

@@ -2,6 +2,7 @@
 
 use super::distribution;
 use crate::bound::network;
+use crate::effort;
 use crate::inputs::{self, Vary};
 use crate::{Error, Source, Watch};
 use hotlink_barrier::BarrierNetwork;
@@ -81,6 +82,7 @@ fn of_size(source: &Source, nodes: u32, what: Barriers, watch: &dyn Watch) -> Re
         return Err(Error::Input(format!("{what}; allowed: {}", with_barrier(&Library::user()).join(", "))));
     };
     let at = |what: String| Error::Input(format!("--fabric {} --nodes {nodes}: {what}", fabric.name));
+    effort::check_barriers(nodes, what.repetitions).map_err(at)?;
     simulated(what, &fabric.name, spec, nodes, watch).map_err(at)
 }
 

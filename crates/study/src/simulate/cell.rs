@@ -4,7 +4,9 @@ use super::{limiter, traffic};
 use crate::bound::message::alone_us;
 use crate::bound::pattern::{Pattern, flows, need_a_rate, need_rated_links, with_limit};
 use crate::cell::{Cell, Offered, What};
+use crate::effort;
 use crate::inputs;
+use crate::model::with_injection;
 use crate::options::{Order, Routes};
 use crate::transports::Control;
 use crate::{Error, Source, Watch, parallel};
@@ -38,6 +40,7 @@ impl Cell {
                 return Err(format!("--transport, --buffer: {} {what}", self.fabric));
             }
             let failed = |what| format!("{} with {} ranks: {what}", self.fabric, self.nodes);
+            effort::check_loggp(self).map_err(failed)?;
             return super::loggp::run(self, source.spec(), watch).map_err(failed);
         }
         let fabric = match self.routes {
@@ -58,6 +61,8 @@ impl Cell {
 
     fn run_on(&self, spec: &FabricSpec, fabric: Fabric, watch: &dyn Watch) -> Result<Vec<Record>, String> {
         need_rated_links(&fabric).map_err(|what| format!("{}: {what}", self.fabric))?;
+        let too_much = |what| format!("{} with {} nodes: {what}", self.fabric, self.nodes);
+        effort::check_cell(self, &fabric).map_err(too_much)?;
         let control = match &self.what {
             What::Traffic(Offered { sizes: Some(_), .. }) => self.control.of_flows(),
             _ => self.control,
@@ -180,11 +185,17 @@ impl Cell {
                     .with("bandwidth_per_node_MBps", run.mbps() / nodes)
                     .with("bound_bandwidth_per_node_MBps", bound)
                     .with("efficiency", run.mbps() / nodes / bound);
+                let record = with_injection(record, run.mbps() / nodes, self.injection_mbps(plan, bounds));
                 (record, run)
             }
             What::Traffic(_) => return Err("an open loop has records of its own".to_owned()),
             What::Program(_) => return Err("a program is no workload of bare packets".to_owned()),
         })
+    }
+
+    /// What a node's own devices let it inject.
+    pub(super) fn injection_mbps(&self, plan: &Plan<'_>, bounds: &Bounds) -> Option<f64> {
+        plan.fabric.injection_mbps(self.capacities.into(), bounds.efficiency)
     }
 
     /// Refuses a network on which no bandwidth has a meaning.

@@ -4,6 +4,7 @@ use super::distribution::with_distribution;
 use super::limiter;
 use super::program::with_hosts;
 use crate::bound::network;
+use crate::effort;
 use crate::inputs::{self, Vary};
 use crate::{Error, Source, Watch, parallel};
 use hotlink_bench::Record;
@@ -84,6 +85,8 @@ impl Cell {
         let start = watch.seconds();
         let fabric = source.build(self.what.nodes)?;
         let elan = Elan::of(&fabric.spec).ok_or_else(|| format!("{}: no QsNet adapters", self.fabric))?;
+        effort::check_own(&fabric, self.what.bytes.unwrap_or(0), self.what.samples)
+            .map_err(|what| format!("{} with {} nodes: {what}", self.fabric, self.what.nodes))?;
         let members = self.missing.members(self.what.nodes)?;
         let faults = self.missing.faults.as_ref().map_or(Ok(Vec::new()), |file| super::faults::read(file, &fabric))?;
         let settings = Settings { seed: self.seed, faults, ..elan.settings(&Settings::of(&fabric.spec)) };

@@ -3,6 +3,7 @@
 use super::cell::identity;
 use crate::bound::message::alone_us;
 use crate::cell::{Cell, Offered};
+use crate::model::with_injection;
 use crate::sizes::Law;
 use hotlink_bench::{Record, Steady, histogram};
 use hotlink_fabric::bound::Bounds;
@@ -85,6 +86,7 @@ pub(super) fn run(
         .with("bandwidth_per_node_MBps", accepted)
         .with("bound_bandwidth_per_node_MBps", bound)
         .with("efficiency", accepted / bound);
+    let record = with_injection(record, accepted, cell.injection_mbps(plan, bounds));
     let record = measured.told(record, run.stats.lost_messages, &open);
     // Against a message that nothing holds back.
     let free = Settings { transport: None, ..settings.clone() };

@@ -80,7 +80,7 @@ impl Paper<'_> {
         let shown = self.shown();
         let mut tables: Vec<Table> =
             self.0.quantities.iter().map(|(quantity, grid)| self.table(quantity, grid, &shown)).collect();
-        tables.insert(1, self.efficiency(&shown));
+        tables.insert(1, self.injection(&shown));
         tables.insert(2, self.limits());
         tables.push(self.crossovers());
         let notes = self.notes();
@@ -149,10 +149,10 @@ impl Paper<'_> {
         format!("{} {}", names.join(" and "), range(span.first, span.last))
     }
 
-    fn efficiency(&self, shown: &[usize]) -> Table {
+    fn injection(&self, shown: &[usize]) -> Table {
         self.frame("Share of a node's own injection limit that it gets", shown, |row, size| {
-            let efficiency = self.cell(row, size).number("efficiency");
-            efficiency.map_or_else(|| "-".to_owned(), |share| format!("{:.0}%", 100.0 * share))
+            let share = self.cell(row, size).number("injection_share");
+            share.map_or_else(|| "-".to_owned(), |share| format!("{:.0}%", 100.0 * share))
         })
     }
 

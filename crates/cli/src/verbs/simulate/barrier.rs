@@ -12,19 +12,20 @@ use hotlink_study::simulate::request::{Benchmark, Request};
 #[command(after_help = "Examples:
   hotlink simulate barrier --fabric bluegene-l --nodes 65536 --algorithm hardware --json
   hotlink simulate barrier --fabric hwbarr --nodes 2..1024..x2
+  hotlink simulate barrier --fabric ib-ndr-fat-tree2 --nodes 16,64
   hotlink simulate barrier --fabric qsnet --nodes 2..1024..x2 --algorithm hardware,tree,nic
   hotlink simulate barrier --fabric hwbarr-hx8k --nodes 4..256..x2
   hotlink simulate barrier --fabric bluegene-l --nodes 512,1024 --partition
   hotlink simulate barrier --fabric hwbarr --nodes 4 --skew-us 5 --repetitions 1000 --seed 1")]
 pub(crate) struct Args {
-    /// A fabric of the catalog that has a barrier network, or a file.
+    /// A fabric of the catalog, or a file.
     #[arg(long, value_name = "FABRIC|FILE")]
     fabric: String,
     /// Sizes: a list or range, such as 4,9,16 or 2..1024..x2.
     #[arg(long, value_name = "LIST")]
     nodes: Counts,
-    /// How: hardware is the fabric's barrier network; nic is QsNet's adapters; by messages: central, tree, dissemination, n-way, tournament; as other MPIs also recursive-doubling, double-ring; mpich or openmpi: by that MPI's own rules.
-    #[arg(long, value_delimiter = ',', value_name = "LIST", default_value = "hardware")]
+    /// How; by default hardware where the fabric has a barrier network, else what the cost model picks, which the record names. hardware is the fabric's barrier network; nic is QsNet's adapters; by messages: central, tree, dissemination, n-way, tournament; as other MPIs also recursive-doubling, double-ring; mpich or openmpi: by that MPI's own rules.
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
     algorithm: Vec<String>,
     /// The nodes are a partition with a top of its own, where the network can be cut.
     #[arg(long)]

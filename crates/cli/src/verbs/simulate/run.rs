@@ -33,7 +33,7 @@ pub(crate) trait Ask {
 }
 
 /// What the table for people shows of a packet simulation.
-const SHOWN: [&str; 55] = [
+const SHOWN: [&str; 56] = [
     "fabric",
     "benchmark",
     "nodes",
@@ -82,6 +82,7 @@ const SHOWN: [&str; 55] = [
     "bound_bandwidth_MBps",
     "bound_bandwidth_per_node_MBps",
     "efficiency",
+    "injection_share",
     "limiting_resource",
     "lost",
     "gone",

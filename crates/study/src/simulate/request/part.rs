@@ -12,6 +12,9 @@ use crate::{Error, Source, Watch};
 use hotlink_bench::{Record, Which};
 use hotlink_sim::qsnet::{Algorithm, Collective};
 
+/// The algorithm of a fabric's own barrier network.
+const HARDWARE: &str = "hardware";
+
 /// A part of a request.
 #[derive(Clone, Debug)]
 pub enum Part {
@@ -67,7 +70,7 @@ impl Request {
     pub fn parts(&self) -> Result<Vec<Part>, Error> {
         let vary = self.sensitivity;
         match &self.benchmark {
-            Benchmark::Barrier { algorithms, .. } if !algorithms.is_empty() => self.barriers(algorithms),
+            Benchmark::Barrier { algorithms, .. } => self.barriers(algorithms),
             Benchmark::Collective { which: Which::Bcast, algorithms, .. } => self.broadcasts(algorithms),
             Benchmark::Collective { algorithms, .. } => Ok(vec![Part::Cells(self.cells(algorithms)?)]),
             Benchmark::Deposit(what) => {
@@ -89,38 +92,60 @@ impl Request {
         }
     }
 
-    /// By the fabric's own network, by QsNet's adapters, by messages: a part for each algorithm.
+    /// A part for each fabric and algorithm. Where none is asked for: the fabric's own network if it has one, else by
+    /// messages as the cost model picks.
     fn barriers(&self, algorithms: &[String]) -> Result<Vec<Part>, Error> {
-        let Benchmark::Barrier { partition, repetitions, skew_us, .. } = self.benchmark else { return Ok(Vec::new()) };
         let mut parts = Vec::new();
         for fabric in &self.fabrics {
+            if algorithms.is_empty() {
+                let has_own = Source::open_as(fabric, self.network.technology)?.spec().barrier().is_some();
+                let is_own = has_own || qsnet::algorithm(fabric, HARDWARE).is_some();
+                parts.push(self.barrier(fabric, is_own.then_some(HARDWARE))?);
+            }
             for name in algorithms {
-                let own = qsnet::algorithm(fabric, name);
-                if self.programs.watching.is_some() && (own.is_some() || name == "hardware") {
-                    let what = "has no ranks and no ports; --trace, --count and --inject need a barrier by messages";
-                    return input(format!("--algorithm {name}: {what}"));
-                }
-                let nodes = || match &self.nodes {
-                    Some(nodes) => Ok(nodes.clone()),
-                    None => self.nodes_or(None),
-                };
-                parts.push(match own {
-                    Some(own) => {
-                        Part::Qsnet(nodes()?.into_iter().map(|nodes| self.own(fabric, nodes, own, None)).collect())
-                    }
-                    None if name == "hardware" => {
-                        self.missing().refuse()?;
-                        let what = Barriers { partition, repetitions, skew_us, seed: self.seed };
-                        Part::Barrier { fabric: fabric.clone(), nodes: nodes()?, what, vary: self.sensitivity }
-                    }
-                    None => {
-                        let one = Request { fabrics: vec![fabric.clone()], ..self.clone() };
-                        Part::Cells(one.cells(std::slice::from_ref(name))?)
-                    }
-                });
+                parts.push(self.barrier(fabric, Some(name))?);
             }
         }
         Ok(parts)
+    }
+
+    /// By the fabric's own network, by QsNet's adapters, or by messages.
+    fn barrier(&self, fabric: &str, name: Option<&str>) -> Result<Part, Error> {
+        let Benchmark::Barrier { algorithms, partition, repetitions, skew_us } = &self.benchmark else {
+            return Ok(Part::Cells(Vec::new()));
+        };
+        let (partition, repetitions, skew_us) = (*partition, *repetitions, *skew_us);
+        let own = name.and_then(|name| qsnet::algorithm(fabric, name));
+        let asks_hardware = name == Some(HARDWARE) || algorithms.iter().any(|name| name == HARDWARE);
+        if let Some(name) = name.filter(|&name| own.is_some() || name == HARDWARE)
+            && self.programs.watching.is_some()
+        {
+            let what = "has no ranks and no ports; --trace, --count and --inject need a barrier by messages";
+            return input(format!("--algorithm {name}: {what}"));
+        }
+        let nodes = || match &self.nodes {
+            Some(nodes) => Ok(nodes.clone()),
+            None => self.nodes_or(None),
+        };
+        if !asks_hardware && (partition || skew_us != 0.0 || repetitions != 1) {
+            let what = "--partition, --repetitions and --skew-us are for barrier networks (--algorithm hardware)";
+            return input(format!("{fabric}: {what}; barriers by messages take --samples"));
+        }
+        Ok(match (own, name) {
+            (Some(own), _) => {
+                Part::Qsnet(nodes()?.into_iter().map(|nodes| self.own(fabric, nodes, own, None)).collect())
+            }
+            (None, Some(HARDWARE)) => {
+                self.missing().refuse()?;
+                let what = Barriers { partition, repetitions, skew_us, seed: self.seed };
+                Part::Barrier { fabric: fabric.to_owned(), nodes: nodes()?, what, vary: self.sensitivity }
+            }
+            (None, name) => {
+                let one = Request { fabrics: vec![fabric.to_owned()], ..self.clone() };
+                let names: Vec<String> = name.into_iter().map(str::to_owned).collect();
+                Part::Cells(one.cells(&names)?)
+            }
+        })
     }
 
     /// QsNet's own where every fabric has it, the others over the message stack.
