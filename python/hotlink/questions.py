@@ -55,8 +55,8 @@ def analyze(
     flows choose among equal paths. ``method="all"`` asks every engine that can answer.
 
     One record for each number of nodes and engine: ``bandwidth_per_node_MBps`` (10^6 bytes a second),
-    ``injection_share`` (of what a node could send, 0 to 1), ``limiting_resource``, ``hot_link``; with ``links`` also one
-    for each resource. Raises `InputError`.
+    ``injection_share`` (of what a node could send, 0 to 1), ``limiting_resource``, ``hot_link``; with ``links`` also
+    one for each resource. Raises `InputError`.
     """
     pattern = _pattern(traffic, capacities, size, samples, seed, paths, technology, hash_seeds)
     listed = None if nodes is None else _numbers(nodes)
