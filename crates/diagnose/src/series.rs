@@ -40,6 +40,8 @@ pub struct Point {
     pub steadiness: Option<f64>,
     /// Messages on which that percentile rests: a hundredth of all. `None` where the program does not say how many.
     pub late: Option<f64>,
+    /// The 99th percentile of round trips by TCP, in us; `None` where the middle one takes as long, or another way was taken.
+    pub late_trip_us: Option<f64>,
 }
 
 /// One benchmark of one file.
@@ -93,6 +95,11 @@ impl Series {
     pub fn late(&self, limits: &Thresholds) -> f64 {
         let shorts = self.shorts(limits).filter(|point| point.steadiness.is_some());
         shorts.map(|point| point.late.unwrap_or(f64::INFINITY)).sum()
+    }
+
+    /// Whether some short messages took so long as only a packet does that is lost and sent again.
+    pub fn is_repeated(&self, limits: &Thresholds) -> bool {
+        self.shorts(limits).any(|point| point.late_trip_us.is_some_and(|us| us >= limits.retransmission_us))
     }
 }
 
@@ -155,6 +162,7 @@ pub fn numbers(results: &[Results], bounds: &mut Bounded) -> Result<Numbers, Err
                     us: time_of(&record),
                     steadiness: steadiness_of(&record),
                     late: late_of(&record),
+                    late_trip_us: late_trip_of(&record),
                 });
                 if size >= size_of(&series.largest) {
                     series.largest.clone_from(&record);
@@ -190,6 +198,13 @@ fn steadiness_of(record: &Record) -> Option<f64> {
 
 fn late_of(record: &Record) -> Option<f64> {
     steadiness_of(record).and_then(|_| record.number("n")).map(|messages| (messages / 100.0).ceil())
+}
+
+/// Half of a round trip stands in records of ping-pong, the whole one in those of other benchmarks.
+fn late_trip_of(record: &Record) -> Option<f64> {
+    let trip = if record.text("benchmark") == Some("pingpong") { 2.0 } else { 1.0 };
+    let steadiness = steadiness_of(record).filter(|_| record.text("via") == Some("tcp"))?;
+    record.number("p99").filter(|_| steadiness < 0.5).map(|us| trip * us)
 }
 
 fn key_of(record: &Record) -> String {

@@ -23,6 +23,7 @@ pub struct Thresholds {
     pub apart_small: f64,
     pub apart_steady: f64,
     pub least_late: f64,
+    pub retransmission_us: f64,
     pub deviations: f64,
     pub few: usize,
     pub few_times: f64,

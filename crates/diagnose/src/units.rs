@@ -113,6 +113,20 @@ struct Heard<'a> {
     runs: Vec<&'a Series>,
 }
 
+/// How steady the short messages of each run are, and whether it is late. Who waited for lost packets is late whatever the
+/// others did, and is no measure of them.
+fn steadiness<'s>(group: &[&'s Series], limits: &Thresholds) -> Vec<(&'s Series, (f64, bool))> {
+    let known = group.iter().filter_map(|one| Some((*one, one.steady(limits)?)));
+    let (repeated, calm): (Vec<_>, Vec<_>) = known.partition(|(one, _)| one.is_repeated(limits));
+    let values: Vec<f64> = calm.iter().map(|(_, value)| *value).collect();
+    let usual = median(&values).unwrap_or(1.0);
+    let judged = judged(&values, limits, By { healthy: None, apart: limits.apart_steady, explained: 1.0 });
+    // A lone calm run is sound beside those that waited.
+    let lone = if repeated.is_empty() { Vec::new() } else { vec![(1.0, false); values.len()] };
+    let calm = calm.into_iter().map(|(one, _)| one).zip(judged.unwrap_or(lone));
+    calm.chain(repeated.into_iter().map(|(one, value)| (one, (value / usual, true)))).collect()
+}
+
 /// All runs of one or two hosts by their hosts. Times of short messages may differ by the factor `distance`.
 pub fn units(series: &[Series], limits: &Thresholds, distance: f64) -> Vec<Unit> {
     let mut groups: BTreeMap<&str, Vec<&Series>> = BTreeMap::new();
@@ -139,8 +153,7 @@ pub fn units(series: &[Series], limits: &Thresholds, distance: f64) -> Vec<Unit>
             entry.small.push((true, relative, is_bad));
             entry.runs.push(one);
         }
-        let steady = By { healthy: None, apart: limits.apart_steady, explained: 1.0 };
-        for (one, (relative, is_bad)) in compared(&|one| one.steady(limits), steady) {
+        for (one, (relative, is_bad)) in steadiness(group, limits) {
             let entry = said.entry(one.hosts.clone()).or_default();
             entry.steady.push((true, relative, is_bad));
             entry.late += if is_bad { one.late(limits) } else { 0.0 };
@@ -177,6 +190,7 @@ pub fn units(series: &[Series], limits: &Thresholds, distance: f64) -> Vec<Unit>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::series::Point;
     use crate::signatures::Knowledge;
 
     fn bad(values: &[f64], by: By) -> Vec<bool> {
@@ -207,5 +221,44 @@ mod tests {
         assert_eq!(bad(&[0.30, 0.20, 0.31, 0.20, 0.21, 0.30], small), [false; 6]);
         assert_eq!(bad(&[0.90, 0.20, 0.21, 0.20, 0.21, 0.20], small), [false; 6]);
         assert_eq!(bad(&[0.30, 0.24, 0.15, 0.11, 0.06, 0.04], small), [false; 6]);
+    }
+
+    #[test]
+    fn who_waits_for_lost_packets_is_late_whatever_the_others_do() {
+        let limits = &Knowledge::embedded().threshold;
+        let run = |hosts: [&str; 2], steadiness: f64, late_trip_us: Option<f64>| Series {
+            file: hosts.join("-"),
+            hosts: hosts.map(str::to_owned).to_vec(),
+            key: "pingpong".to_owned(),
+            benchmark: "pingpong".to_owned(),
+            is_both: false,
+            curve: vec![Point {
+                size: Some(8),
+                level: 0.1,
+                us: Some(3000.0),
+                steadiness: Some(steadiness),
+                late: Some(1.0),
+                late_trip_us,
+            }],
+            is_latency: true,
+            is_stream: false,
+            largest: Record::default(),
+        };
+        let late = |runs: &[Series]| units(runs, limits, 1.0).into_iter().map(|unit| unit.is_late).collect::<Vec<_>>();
+        // Half of the runs meet the lossy cable: without the limit each would be as steady as the usual.
+        let waits = Some(limits.retransmission_us);
+        let half = [
+            run(["a", "b"], 0.02, waits),
+            run(["a", "c"], 0.02, waits),
+            run(["b", "c"], 0.9, Some(8000.0)),
+            run(["b", "d"], 0.1, Some(60_000.0)),
+        ];
+        assert_eq!(late(&half), [true, true, false, false]);
+        // A lone run beside one that waits is sound; where all wait, all are late; a pause of the machine is none.
+        assert_eq!(late(&half[1..3]), [true, false]);
+        assert_eq!(late(&half[..2]), [true, true]);
+        let pauses = [("a", "b"), ("a", "c"), ("b", "c"), ("b", "d")];
+        let short = waits.map(|us| us - 1.0);
+        assert_eq!(late(&pauses.map(|(a, b)| run([a, b], 0.02, short))), [false; 4]);
     }
 }
