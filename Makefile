@@ -139,9 +139,9 @@ clean: ## remove everything that was built
 	@touch $@
 
 $(HOTLINK): .stamps/tools $(RUST)
-	@# Named with the Python package, whose features the wheel needs: nothing is built a second time for it.
-	@$(TIMED) "building $@" cargo build --release --locked --package hotlink-cli --package hotlink-python --bins
-	@$(TIMED) "building target/release/libmpi_abi.so.1" cargo build --release --locked --package hotlink-mpi --package hotlink-clock
+	@# One call, named with the Python package, whose features the wheel needs: no crate is built twice.
+	@$(TIMED) "building $@ and libmpi_abi.so.1" cargo build --release --locked \
+	    --package hotlink-cli --package hotlink-python --package hotlink-mpi --package hotlink-clock
 	@# Programs ask for this name.
 	@cp -f target/release/libmpi_abi.so target/release/libmpi_abi.so.1
 	@# Header, compilers' scripts, pkg-config and module file for programs that are compiled with it.
