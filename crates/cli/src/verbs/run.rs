@@ -121,7 +121,7 @@ pub(super) fn library(given: Option<&Path>) -> Result<PathBuf, Failure> {
         None => places().into_iter().find(|file| file.is_file()).ok_or_else(|| {
             let tried: Vec<String> = places().iter().map(|place| place.display().to_string()).collect();
             let how = format!(
-                "a package of Python does not bring it. `make build` in a checkout leaves \
+                "`pip install` from sources does not bring it. `make build` in a checkout leaves \
                 target/release/{LIBRARY}: give its place with --library or {OWN}"
             );
             Failure::Input(format!("{LIBRARY} is none of {}: {how}", tried.join(", ")))
