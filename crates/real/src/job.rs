@@ -35,7 +35,7 @@ pub struct Job {
 pub struct JobEnd {
     /// What a shell would say: 0, the status of the first rank that failed, or 128 and the signal that ended it.
     pub status: u8,
-    /// Which rank failed first, and how.
+    /// Which rank failed first, and how; the lowest of those that failed in the same way before they were asked to end.
     pub failed: Option<String>,
 }
 
@@ -173,12 +173,18 @@ impl Job {
 fn supervise(ranks: &mut Ranks, told: impl Fn(u32)) -> io::Result<JobEnd> {
     let mut end = JobEnd { status: 0, failed: None };
     let mut asked: Option<(Instant, bool)> = None;
+    // The rank that the end names.
+    let mut first: Option<u32> = None;
     while !ranks.0.is_empty() {
         let ended = ranks.ended()?;
         for &(rank, status) in &ended {
             let (code, how) = how(status);
-            if code != 0 && end.failed.is_none() {
+            // Which of ranks that fail alike is seen first is chance: by itself that would change from run to run.
+            let is_alike = end.status == code && asked.is_some_and(|(_, terminated)| !terminated);
+            let names_it = first.is_none_or(|first| is_alike && rank < first);
+            if code != 0 && names_it {
                 end = JobEnd { status: code, failed: Some(format!("rank {rank} {how}")) };
+                first = Some(rank);
                 asked.get_or_insert((Instant::now(), false));
             }
         }
@@ -222,6 +228,11 @@ mod tests {
         assert_eq!(bad, JobEnd { status: 7, failed: Some("rank 1 ended with status 7".to_owned()) });
         let killed = job("if test $HOTLINK_RANK = 0; then kill -9 $$; fi; exec sleep 100", 2).run().unwrap();
         assert_eq!(killed, JobEnd { status: 137, failed: Some("rank 0 was killed by signal 9".to_owned()) });
+        // Ranks that fail alike, the lowest last; and one that fails in another way since the first has.
+        let alike = job("test $HOTLINK_RANK = 1 || sleep 0.1; exit 3", 2).run().unwrap();
+        assert_eq!(alike, JobEnd { status: 3, failed: Some("rank 0 ended with status 3".to_owned()) });
+        let other = job("test $HOTLINK_RANK = 1 && exit 3; sleep 0.1; exit 4", 2).run().unwrap();
+        assert_eq!(other, JobEnd { status: 3, failed: Some("rank 1 ended with status 3".to_owned()) });
     }
 
     #[test]
