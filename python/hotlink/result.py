@@ -10,6 +10,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from hotlink import _core
+
 if TYPE_CHECKING:
     import pandas
     import polars
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 Value = str | int | float | bool | None
 Record = dict[str, Value]
-SCHEMA = "hotlink/1"
+SCHEMA = "hotlink/2"
 
 
 # What a notebook's table shows, and of how many records.
@@ -74,10 +76,13 @@ class Result(Sequence[Record]):
 
     @classmethod
     def from_json(cls, text: str) -> Result:
-        """Read what ``--json`` prints."""
+        """Read what ``--json`` prints, or an earlier version printed: its keys and words become today's.
+
+        Raises `InputError` where it is no result.
+        """
         document = json.loads(text)
         if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-            raise ValueError(f"not a hotlink result: no object with schema {SCHEMA!r}")
+            document = json.loads(_core.of_today(text))
         return cls(document["records"], document.get("command", []), document.get("environment", {}))
 
     @classmethod

@@ -63,8 +63,16 @@ def test_a_result_is_a_sequence_that_can_be_read_back(comparison: Result, tmp_pa
     assert list(Result.load(file)) == list(comparison)
     assert comparison[0] == next(iter(comparison))
     assert len(comparison[:2]) == 2
-    with pytest.raises(ValueError, match="schema"):
+    with pytest.raises(hotlink.InputError, match="schema"):
         Result.from_json("[]")
+
+
+def test_results_of_the_version_before_are_read_in_todays_keys() -> None:
+    old = {"fabric": "x", "nodes": 4, "method": "load", "efficiency": 0.5, "bound_bandwidth_per_node_MBps": 10.0}
+    read = Result.from_json(json.dumps({"schema": "hotlink/1", "command": ["hotlink"], "records": [old]}))
+    assert (read[0]["injection_share"], read[0]["injection_per_node_MBps"]) == (0.5, 10.0)
+    assert "efficiency" not in read[0]
+    assert read.command == ["hotlink"]
 
 
 def test_the_command_is_the_rust_command_line_with_plots(tmp_path: Path) -> None:

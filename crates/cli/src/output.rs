@@ -9,6 +9,7 @@ use hotlink_bench::Record;
 use hotlink_measure::{environment, osu};
 use hotlink_seats::sys::wait_readable;
 use hotlink_study::inputs::{self, Vary};
+use hotlink_study::schema::VERSION;
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::fs::File;
@@ -253,7 +254,7 @@ impl Output {
             anonymise(&mut command, &mut environment);
         }
         json!({
-            "schema": "hotlink/1", "command": command, "environment": environment, "records": self.records,
+            "schema": VERSION, "command": command, "environment": environment, "records": self.records,
         })
     }
     /// The tables; under the last one what the answers rest on.
@@ -394,7 +395,7 @@ mod tests {
     #[test]
     fn json_is_one_object_with_schema_command_environment_records() {
         let document: Value = serde_json::from_str(&output(Format::Json).render().unwrap()).unwrap();
-        assert_eq!(document["schema"], "hotlink/1");
+        assert_eq!(document["schema"], "hotlink/2");
         assert_eq!(document["command"], json!(["hotlink", "analyze"]));
         assert!(document["environment"]["cores"].as_u64().is_some());
         assert_eq!(document["records"][0]["efficiency"], 0.5);

@@ -39,7 +39,7 @@ pub fn recognise(text: &str) -> Option<What> {
     if hotlink_site::kind(head).is_some() {
         return Some(What::Network);
     }
-    if text.trim_start().starts_with('{') && text.contains("\"hotlink/1\"") {
+    if hotlink_results::is_ours(text) {
         return Some(What::Own);
     }
     if hardware::is_lspci(text) {

@@ -92,6 +92,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(site::diagnose, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::report, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::import_results, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::of_today, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::reproduce, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::sweep, module)?)?;
     module.add_function(wrap_pyfunction!(main, module)?)?;

@@ -1,5 +1,6 @@
 //! Verbs that work with processes and files of this machine, by values.
 
+use crate::InputError;
 use crate::questions::told;
 use hotlink_cli::Cells;
 use hotlink_questions::values::word;
@@ -68,6 +69,14 @@ pub(crate) fn report(
     title: Option<String>,
 ) -> PyResult<String> {
     told(py, || hotlink_cli::report(results, out, require, title))
+}
+
+/// A result document of any version as this one writes it.
+#[pyfunction]
+pub(crate) fn of_today(text: &str) -> PyResult<String> {
+    let converted = serde_json::from_str(text).map_err(|error| format!("is not JSON: {error}"));
+    let converted = converted.and_then(hotlink_results::of_today);
+    converted.map(|document| document.to_string()).map_err(|what| InputError::new_err(format!("not a result: {what}")))
 }
 
 /// The rows of studies.

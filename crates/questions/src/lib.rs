@@ -25,6 +25,7 @@ pub use view::{FabricView, LinkView, PairView};
 use hotlink_bench::Record;
 use hotlink_fabric::input::{self, Lent};
 use hotlink_study::Error;
+use hotlink_study::schema::VERSION;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
@@ -81,7 +82,7 @@ pub fn ask(question: &str, heard: &Heard) -> Result<String, Error> {
     let _lent = lent(&verb, &mut given)?;
     spell(&mut given)?;
     let Answered { records, notes } = answer(&verb, given, heard)?;
-    Ok(json!({ "schema": "hotlink/1", "records": records, "notes": notes }).to_string())
+    Ok(json!({ "schema": VERSION, "records": records, "notes": notes }).to_string())
 }
 
 /// What a page draws: a question with `view` in place of `verb`.

@@ -8,6 +8,8 @@ pub mod compare_runs;
 mod files;
 pub mod import;
 mod place;
+mod versions;
 
 pub use files::{Results, parse, read, sha256};
 pub use place::{Batch, can_write, write_whole, write_with};
+pub use versions::{is_ours, of_today};

@@ -225,7 +225,7 @@ test.each(["network", "link", "pair", "traffic", "compare"])("at twice the size,
 test("programs ask the engine in the page", async () => {
   await open();
   const document = await page.evaluate(() => window.hotlink.ask({ verb: "analyze", fabric: "ib-ndr-fat-tree2-2to1", nodes: 512, method: "load" }));
-  expect(document.schema).toBe("hotlink/1");
+  expect(document.schema).toBe("hotlink/2");
   expect(document.records[0]?.["bandwidth_per_node_MBps"]).toBeTypeOf("number");
   await close();
 });

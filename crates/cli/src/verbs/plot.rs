@@ -2,6 +2,7 @@
 
 use crate::{Failure, output, output::Output};
 use hotlink_results::Batch;
+use hotlink_study::schema::VERSION;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -48,8 +49,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let batch = Batch::new(folder)?;
     let handed = batch.write(&format!("{name}.json"), "")?;
     let request = json!({"out": handed.with_file_name(name), "x": args.x, "y": args.y});
-    let document =
-        json!({"schema": "hotlink/1", "command": [], "environment": {}, "records": records, "plot": request});
+    let document = json!({"schema": VERSION, "command": [], "environment": {}, "records": records, "plot": request});
     batch.write(&format!("{name}.json"), &output::pretty(&document))?;
     plot(&handed).map_err(|why| Failure::Input(format!("plot: {}", why.trim_start_matches("ValueError: "))))?;
     std::fs::remove_file(&handed).map_err(|error| Failure::Input(format!("{}: {error}", handed.display())))?;

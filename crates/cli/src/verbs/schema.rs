@@ -3,26 +3,37 @@
 use crate::Failure;
 use crate::output::{self, Output};
 use hotlink_bench::Record;
+use hotlink_fabric::input;
 use hotlink_study::schema::{all, named};
+use serde_json::Value;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   hotlink schema pingpong > pingpong.schema.json
   hotlink schema --list
+  hotlink schema --convert old.json > new.json
 
 A schema is of one record: an entry of `records` under --json, or a line under --format jsonl. It holds for `measure`,
 `simulate` and `import` alike; doctor, catalog, import, calibrate, compare-runs and reproduce have their own. Each key has
 its unit and its meaning.")]
 pub(crate) struct Args {
     /// A benchmark or a verb.
-    #[arg(value_name = "NAME", required_unless_present = "list")]
+    #[arg(value_name = "NAME", required_unless_present_any = ["list", "convert"])]
     name: Option<String>,
     /// List the names that there are.
     #[arg(long, conflicts_with = "name")]
     list: bool,
+    /// Print the results of FILE in this version's keys and words: what `--json` printed before, too. All verbs that take
+    /// results read earlier versions by themselves.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["name", "list"])]
+    convert: Option<String>,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    if let Some(file) = &args.convert {
+        output.only(output::pretty(&converted(file)?));
+        return Ok(());
+    }
     match &args.name {
         Some(name) => output.only(output::pretty(&named(name)?.schema())),
         None => all().for_each(|records| {
@@ -30,4 +41,11 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         }),
     }
     Ok(())
+}
+
+fn converted(file: &str) -> Result<Value, Failure> {
+    let wrong = |what: String| Failure::Input(format!("{file}: {what}"));
+    let text = input::text(file).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    let document = serde_json::from_str(&text).map_err(|error| wrong(format!("is not JSON: {error}")))?;
+    hotlink_results::of_today(document).map_err(wrong)
 }

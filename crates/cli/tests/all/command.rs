@@ -55,7 +55,7 @@ impl Run {
     fn records(self) -> Vec<Value> {
         let run = self.status(0);
         let document: Value = serde_json::from_str(&run.out()).unwrap();
-        assert_eq!(document["schema"], "hotlink/1");
+        assert_eq!(document["schema"], "hotlink/2");
         assert_eq!(document["command"][0], "hotlink");
         assert!(document["environment"].is_object());
         document["records"].as_array().unwrap().clone()
@@ -189,7 +189,7 @@ fn compare_leaves_whole_results_or_none() {
     files.sort();
     assert_eq!(files, ["compare.csv", "compare.json", "summary.md"]);
     let data = std::fs::read_to_string(place.path().join("report/compare.json")).unwrap();
-    assert_eq!(serde_json::from_str::<Value>(&data).unwrap()["schema"], "hotlink/1");
+    assert_eq!(serde_json::from_str::<Value>(&data).unwrap()["schema"], "hotlink/2");
 
     std::fs::write(place.path().join("file"), "in the way").unwrap();
     place.run("compare sci-ring --nodes 4 --out file/report").status(2);

@@ -191,3 +191,17 @@ fn the_command_prints_each_schema_and_lists_them() {
     assert_eq!(schema["properties"]["latency_us"]["unit"], "us");
     assert_eq!(String::from_utf8(out("schema --list --format jsonl")).unwrap().lines().count(), all().count());
 }
+
+#[test]
+fn results_of_the_version_before_are_printed_in_todays_keys() {
+    let file = std::env::temp_dir().join(format!("hotlink-old-{}.json", std::process::id()));
+    let old = r#"{"schema": "hotlink/1", "command": ["hotlink"], "environment": {"host": "h"}, "records": [
+        {"fabric": "x", "nodes": 4, "method": "load", "bandwidth_per_node_MBps": 1.0, "efficiency": 0.5}]}"#;
+    std::fs::write(&file, old).unwrap();
+    let new: Value = serde_json::from_slice(&out(&format!("schema --convert {}", file.display()))).unwrap();
+    std::fs::remove_file(file).unwrap();
+    assert_eq!((new["schema"].as_str(), new["environment"]["host"].as_str()), (Some("hotlink/2"), Some("h")));
+    let record = Record::from(new["records"][0].as_object().unwrap().clone());
+    assert_eq!(named("analyze").unwrap().mistakes(&record), Vec::<String>::new());
+    assert_eq!(record.number("injection_share"), Some(0.5));
+}

@@ -12,6 +12,9 @@ use hotlink_bench::Record;
 use hotlink_fabric::catalog::nearest;
 use serde_json::{Map, Value, json};
 
+/// What results of this version say of themselves. It changes when a key or a word of theirs does.
+pub const VERSION: &str = "hotlink/2";
+
 /// Which keys records have beyond their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
@@ -118,7 +121,7 @@ impl Records {
         }
         let mut schema = json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
-            "title": format!("hotlink/1: a record of {}", self.name),
+            "title": format!("{VERSION}: a record of {}", self.name),
             "description": self.title,
             "type": "object",
             "properties": exact,
