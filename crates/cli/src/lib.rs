@@ -6,6 +6,7 @@
 
 mod face;
 pub mod output;
+mod place;
 pub mod progress;
 pub mod table;
 pub mod values;

@@ -58,8 +58,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    if let Some(program) = args.program.asked() {
-        return program.run(&args.variant, args.prices.as_deref(), output);
+    if let Some(program) = args.program.asked(&args.variant) {
+        return program::run(&program, args.prices.as_deref(), output);
     }
     let sizes = args.nodes.to_u32().map_err(|what| Failure::Input(format!("--nodes: {what}")))?;
     let mut sources: Vec<Priced> = Vec::new();

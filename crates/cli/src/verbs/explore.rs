@@ -1,11 +1,9 @@
 //! `hotlink explore`: the network in a browser, served on loopback or as one file. The page computes by itself.
 
-mod page;
-mod serve;
-
 use super::question::{RoutesArgs, VariantArgs};
 use crate::values::{Counts, Size};
-use crate::{Failure, output::Output};
+use crate::{Failure, output::Output, place};
+use hotlink_explorer::{Page, serve};
 use hotlink_fabric::input;
 use hotlink_study::Source;
 use hotlink_study::model::traffic;
@@ -56,7 +54,7 @@ fn pattern(text: &str) -> Result<String, String> {
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let fabric = args.routes.of(&args.variant.of(&args.fabric));
     let nodes = nodes(args, &fabric)?;
-    let page = page::Page::find()?;
+    let page = Page::find(&place::commands().0)?;
     let question = json!({
         "verb": "analyze", "fabric": fabric, "nodes": nodes, "traffic": args.traffic, "size": args.size.0,
     });
@@ -67,7 +65,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
             output.text(format!("{}: {fabric} with {nodes} hosts; open it in a browser", file.display()));
             Ok(())
         }
-        None => serve::run(&page.served(&state), &page.engine()?, args.port, !args.no_open),
+        None => serve(&page.served(&state), &page.engine()?, args.port, !args.no_open, &|line| eprintln!("{line}")),
     }
 }
 

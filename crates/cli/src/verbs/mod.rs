@@ -37,6 +37,7 @@ use crate::face::Terminal;
 use crate::progress::When;
 use crate::{Failure, output::Output};
 use hotlink_bench::Record;
+use hotlink_launch::compiler::Language;
 use hotlink_measure::{Measured, Request, environment};
 use hotlink_results::calibrate::Calibration;
 use hotlink_results::import::Files;
@@ -195,8 +196,8 @@ impl Verb {
             Verb::Schema(args) => schema::run(args, output),
             Verb::Doctor(args) => doctor::run(args, output),
             Verb::Run(args) => run::run(args, output),
-            Verb::Mpicc(args) => mpicc::run(args, mpicc::Language::C),
-            Verb::Mpicxx(args) => mpicc::run(args, mpicc::Language::Cpp),
+            Verb::Mpicc(args) => mpicc::run(args, Language::C),
+            Verb::Mpicxx(args) => mpicc::run(args, Language::Cpp),
             Verb::Record(args) => record::run(args, output),
             Verb::New(args) => {
                 new::run(args, output);

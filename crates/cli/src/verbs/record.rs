@@ -1,11 +1,11 @@
 //! `hotlink record`: what each rank of an MPI program computes between its calls, for `hotlink run --compute-time FILE`.
 
-use super::run::{RECORDED, told, with_library};
-use crate::{Failure, output::Output};
+use super::run::told;
+use crate::{Failure, output::Output, place};
+use hotlink_launch::{record, with_library};
 use hotlink_real::{Job, cores};
-use hotlink_results::{can_write, write_whole};
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 #[derive(clap::Args)]
 #[command(after_help = "Example:
@@ -27,44 +27,12 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
-/// A rank's part of the record while the program runs.
-fn part(out: &Path, rank: Option<u32>) -> PathBuf {
-    let mut path = out.as_os_str().to_owned();
-    path.push(format!(".{}", std::process::id()));
-    if let Some(rank) = rank {
-        path.push(format!(".{rank}"));
-    }
-    path.into()
-}
-
 /// What it prints is the program's own.
 pub(crate) fn run(args: &Args, _output: &mut Output) -> Result<(), Failure> {
-    let of = |path: &Path, error: std::io::Error| Failure::Input(format!("{}: {error}", path.display()));
-    can_write("--out", &args.out)?;
-    let whole = std::path::absolute(&args.out).map_err(|error| of(&args.out, error))?;
-    let mut variables = with_library(args.library.as_deref())?;
-    variables.push(("HOTLINK_RECORD".to_owned(), part(&whole, None).into()));
+    let mut variables = with_library(args.library.as_deref(), &place::commands())?;
     if args.ranks <= cores() && args.ranks > 1 {
         variables.push(("HOTLINK_BIND".to_owned(), "core".into()));
     }
     let job = Job { command: args.command.clone(), ranks: args.ranks, variables, tags: false, errors_alone: false };
-    let end = job.run().map_err(|error| Failure::Input(error.to_string()))?;
-    let mut text = format!("{RECORDED} {}\n", args.ranks);
-    let mut missing = None;
-    for rank in 0..args.ranks {
-        let file = part(&whole, Some(rank));
-        match std::fs::read_to_string(&file) {
-            Ok(times) => text += &(times.split_whitespace().collect::<Vec<_>>().join(" ") + "\n"),
-            Err(_) => missing = missing.or(Some(rank)),
-        }
-        // What a rank that failed has not written is not there.
-        let _ = std::fs::remove_file(&file);
-    }
-    if end.failed.is_some() {
-        return told(end);
-    }
-    if let Some(rank) = missing {
-        return Err(Failure::Check(format!("rank {rank} never called MPI_Finalize: there is nothing to record")));
-    }
-    write_whole("--out", &whole, &text)
+    told(record(job, &args.out)?)
 }

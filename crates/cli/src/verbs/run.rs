@@ -1,22 +1,15 @@
 //! `hotlink run`: an MPI program on ranks of this machine, over this project's MPI library: over memory and sockets, or on a
 //! simulated fabric.
 
-use crate::Failure;
 use crate::output::{Format, Output};
+use crate::{Failure, place};
+use hotlink_launch::{library, with_library};
 use hotlink_real::{Job, JobEnd, Via, cores};
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 mod seating;
 mod simulated;
-
-pub(super) use seating::Seats;
-pub(super) use simulated::{Ended, How, RECORDED, on_fabric, words_of};
-
-/// Names the library's file, for those who do not want to say it each time.
-const OWN: &str = "HOTLINK_LIBRARY";
-/// The name by which programs ask for the library.
-const LIBRARY: &str = "libmpi_abi.so.1";
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -88,58 +81,11 @@ impl Carrier {
     }
 }
 
-/// Variables by which the program finds the library.
-pub(super) fn with_library(given: Option<&Path>) -> Result<Vec<(String, OsString)>, Failure> {
-    let mut path = library(given)?.parent().unwrap_or(Path::new("/")).as_os_str().to_owned();
-    if let Some(others) = std::env::var_os("LD_LIBRARY_PATH").filter(|others| !others.is_empty()) {
-        path.push(":");
-        path.push(others);
-    }
-    Ok(vec![("LD_LIBRARY_PATH".to_owned(), path)])
-}
-
-/// Where the library may be, if nobody says so: beside the command, or in `lib/hotlink` of the folder that it is installed in.
-/// The command of a Python package is a script: the running program is the interpreter then.
-fn places() -> Vec<PathBuf> {
-    let commands = [std::env::current_exe().ok(), std::env::args_os().next().map(PathBuf::from)];
-    let folders = commands.iter().flatten().filter_map(|command| command.parent());
-    let places = folders.flat_map(|folder| [Some(folder.to_owned()), folder.parent().map(|at| at.join("lib/hotlink"))]);
-    let mut places: Vec<PathBuf> = places.flatten().map(|folder| folder.join(LIBRARY)).collect();
-    places.dedup();
-    places
-}
-
-/// The library's file, which must have the name that programs ask for.
-pub(super) fn library(given: Option<&Path>) -> Result<PathBuf, Failure> {
-    let asked = given.map(Path::to_owned).or_else(|| std::env::var_os(OWN).map(PathBuf::from));
-    let file = match asked {
-        Some(file) if file.is_file() => file,
-        Some(file) => {
-            let who = if given.is_some() { "--library" } else { OWN };
-            return Err(Failure::Input(format!("{who} {}: there is no such file", file.display())));
-        }
-        None => places().into_iter().find(|file| file.is_file()).ok_or_else(|| {
-            let tried: Vec<String> = places().iter().map(|place| place.display().to_string()).collect();
-            let how = format!(
-                "`pip install` from sources does not bring it. `make build` in a checkout leaves \
-                target/release/{LIBRARY}: give its place with --library or {OWN}"
-            );
-            Failure::Input(format!("{LIBRARY} is none of {}: {how}", tried.join(", ")))
-        })?,
-    };
-    if file.file_name().is_none_or(|name| name != LIBRARY) {
-        return Err(Failure::Input(format!("{}: it must be named {LIBRARY}, as programs ask for it", file.display())));
-    }
-    // A link is followed by the loader, not here: the name is what counts.
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let whole = folder.canonicalize().map(|folder| folder.join(LIBRARY));
-    whole.map_err(|error| Failure::Input(format!("{}: {error}", file.display())))
-}
-
 /// What it prints is the program's own: nothing of ours is added to it, but a simulated run's report.
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let command = args.command.clone();
-    let mut variables = with_library(args.library.as_deref())?;
+    let (own, commands) = (args.library.as_deref(), place::commands());
+    let mut variables = with_library(own, &commands)?;
     if let Some(via) = args.via {
         variables.push(("HOTLINK_VIA".to_owned(), via.via().name().into()));
     }
@@ -153,7 +99,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let apart = args.on.is_some() && output.format() != Format::Table;
     let job = Job { command, ranks, variables, tags, errors_alone: apart };
     match &args.on {
-        Some(fabric) => match simulated::run(job, fabric, &args.also, &library(args.library.as_deref())?, output)? {
+        Some(fabric) => match simulated::run(job, fabric, &args.also, &library(own, &commands)?, output)? {
             Some(end) => told(end),
             None => Ok(()),
         },

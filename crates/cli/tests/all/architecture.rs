@@ -66,10 +66,14 @@ fn dependencies_point_one_way() {
         ("diagnose", &["fabric", "site", "bench", "study", "results"]),
         ("report", &["fabric", "bench", "study", "results"]),
         ("measure", &["fabric", "port", "message", "real", "bench", "study", "results"]),
+        ("launch", &["fabric", "real", "seats", "bench", "study", "results", "schedule", "standard", "workloads"]),
+        ("explorer", &["study"]),
         (
             "cli",
             &[
                 "fabric",
+                "explorer",
+                "launch",
                 "port",
                 "message",
                 "loggp",
@@ -159,7 +163,7 @@ fn only_real_knows_a_clock_or_a_socket() {
 /// A library answers; its face reads words and prints. A line printed by a library would stand in the middle of a result.
 #[test]
 fn libraries_print_nothing_and_read_no_command_line() {
-    for name in LIBRARIES.iter().chain(&["measure"]) {
+    for name in LIBRARIES.iter().chain(&["explorer", "launch", "measure"]) {
         let mut found = lines_with(name, &["println!", "print!(", "clap", "std::env::args"]);
         // A file of tests may say what it saw.
         found.retain(|line| !line.contains("/tests.rs: "));
@@ -195,7 +199,7 @@ fn the_closed_forms_never_look_at_routes() {
 /// And where Python lends its memory, where the simulator asks memory ahead of time (a prefetch), and where a browser calls.
 #[test]
 fn unsafe_code_is_in_real_alone() {
-    for name in LIBRARIES.iter().chain(&["measure", "cli", "python"]) {
+    for name in LIBRARIES.iter().chain(&["explorer", "launch", "measure", "cli", "python"]) {
         let mut found = lines_with(name, &["unsafe ", "allow(unsafe_code)"]);
         found.retain(|line| {
             !["python/src/lent.rs", "sim/src/net/ahead.rs", "wasm/src/door.rs"].iter().any(|file| line.contains(file))

@@ -1,14 +1,7 @@
-//! Where the ranks of a simulated job are: how many nodes the fabric has, and which of them ranks get.
+//! Options of where the ranks of a simulated job are.
 
-use crate::Failure;
-use hotlink_bench::Record;
-use hotlink_study::words::Word;
-use hotlink_study::{Seating, Source};
-use hotlink_workloads::jobs::{Chosen, Placement, nodes_of};
-use std::ffi::OsString;
-use std::path::Path;
+use hotlink_launch::Wanted;
 
-/// The options.
 #[derive(clap::Args)]
 pub(super) struct SeatingArgs {
     /// Nodes of the fabric (with --on) [default: as many as the ranks need].
@@ -29,84 +22,9 @@ pub(super) struct SeatingArgs {
     seed: u64,
 }
 
-/// Where ranks are.
-#[derive(Clone, Debug)]
-pub(crate) struct Seats {
-    ranks: u32,
-    nodes: u32,
-    /// The node of each rank; none: that of its number.
-    places: Vec<u32>,
-    per_node: u32,
-    placement: Option<String>,
-}
-
-impl Seats {
-    /// A rank on each node.
-    pub(crate) fn alone(ranks: u32) -> Seats {
-        Seats { ranks, nodes: ranks, places: Vec::new(), per_node: 1, placement: None }
-    }
-    pub(super) fn seating(&self) -> Seating<'_> {
-        Seating { ranks: self.ranks, nodes: self.nodes, places: &self.places }
-    }
-    /// The variable by which the library hears where ranks are.
-    pub(super) fn variable(&self) -> Option<(String, OsString)> {
-        let nodes = self.places.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-        (!nodes.is_empty()).then(|| ("HOTLINK_NODES".to_owned(), nodes.into()))
-    }
-    /// The record with what was asked for.
-    pub(super) fn told(&self, record: Record) -> Record {
-        let mut record = record.with("nodes", self.nodes);
-        if self.per_node > 1 {
-            record.set("ranks_per_node", self.per_node);
-        }
-        if let Some(placement) = &self.placement {
-            record.set("placement", placement.as_str());
-            record.set("rank_nodes", self.places.iter().map(u32::to_string).collect::<Vec<_>>().join(","));
-        }
-        record
-    }
-}
-
 impl SeatingArgs {
-    /// Where so many ranks are on a fabric.
-    pub(super) fn seats(&self, fabric: &str, ranks: u32) -> Result<Seats, Failure> {
-        let used = ranks.div_ceil(self.ranks_per_node);
-        let source = Source::open(fabric)?;
-        // Ranks that share a node may all be on one: most networks have two at least.
-        let least = if self.ranks_per_node > 1 { used.max(2) } else { used };
-        let nodes = self.nodes.or(source.own_nodes()).unwrap_or(least);
-        let input = |what: String| Failure::Input(what);
-        if used > nodes {
-            let each = if self.ranks_per_node == 1 { "a node each".to_owned() } else { format!("{used} nodes") };
-            return Err(input(format!("{fabric}: {ranks} ranks need {each}, and there are {nodes} (--nodes)")));
-        }
-        let hosts: Vec<u32> = match &self.placement {
-            None => (0..used).collect(),
-            Some(placement) => {
-                let of = |what: String| input(format!("--placement {placement}: {what}"));
-                let built = source.build(nodes).map_err(|what| input(format!("{fabric}: {what}")))?;
-                let rule = Placement::of(placement);
-                let file = placement.strip_prefix('@').unwrap_or(placement);
-                let text = match rule.is_none() && Path::new(file).is_file() {
-                    true => Some(std::fs::read_to_string(file).map_err(|error| of(error.to_string()))?),
-                    false => None,
-                };
-                let how = match (rule, &text) {
-                    (Some(rule), _) => Chosen::By(rule, self.seed),
-                    (None, Some(text)) => Chosen::File(file, text),
-                    (None, None) => Chosen::Listed(placement),
-                };
-                let allowed = || {
-                    let rules = "contiguous, packed, spread, random, a list of nodes, and a file of them";
-                    format!("allowed are {rules}; {fabric} has {nodes} nodes here (--nodes)")
-                };
-                let found = nodes_of(&built, source.spec(), used, how);
-                found.map_err(|what| of(if text.is_some() { what } else { format!("{what}; {}", allowed()) }))?
-            }
-        };
-        let is_usual = self.placement.is_none() && self.ranks_per_node == 1;
-        let place = |rank: u32| hosts[(rank / self.ranks_per_node) as usize];
-        let places = if is_usual { Vec::new() } else { (0..ranks).map(place).collect() };
-        Ok(Seats { ranks, nodes, places, per_node: self.ranks_per_node, placement: self.placement.clone() })
+    pub(super) fn wanted(&self) -> Wanted {
+        let SeatingArgs { nodes, ranks_per_node, seed, .. } = *self;
+        Wanted { nodes, ranks_per_node, placement: self.placement.clone(), seed }
     }
 }

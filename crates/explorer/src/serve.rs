@@ -1,6 +1,6 @@
 //! The page on loopback: two files, one connection at a time, each bounded in bytes and time, and only with the token.
 
-use crate::Failure;
+use hotlink_study::Error;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
@@ -11,19 +11,22 @@ const MOST_HEAD: usize = 16 << 10;
 /// A browser on the same machine sends and takes a page faster.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Serves until the process is stopped.
-pub(super) fn run(page: &str, engine: &[u8], port: u16, opens: bool) -> Result<(), Failure> {
-    let cannot = |what: std::io::Error| Failure::Input(format!("--port {port}: cannot listen on 127.0.0.1: {what}"));
+/// Serves until the process is stopped. `say` is told the address, and what the user must do.
+///
+/// # Errors
+/// It cannot listen.
+pub fn serve(page: &str, engine: &[u8], port: u16, opens: bool, say: &dyn Fn(&str)) -> Result<(), Error> {
+    let cannot = |what: std::io::Error| Error::Input(format!("--port {port}: cannot listen on 127.0.0.1: {what}"));
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(cannot)?;
     let port = listener.local_addr().map_err(cannot)?.port();
     let site = Site { page, engine, port, token: token()? };
     let address = format!("http://127.0.0.1:{port}/?token={}", site.token);
-    eprintln!("{address}");
+    say(&address);
     if opens {
         let quiet =
             |command: &mut Command| command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         if quiet(Command::new("xdg-open").arg(&address)).is_err() {
-            eprintln!("no browser could be opened: open the address above in one on this machine");
+            say("no browser could be opened: open the address above in one on this machine");
         }
     }
     for stream in listener.incoming().flatten() {
@@ -34,10 +37,10 @@ pub(super) fn run(page: &str, engine: &[u8], port: u16, opens: bool) -> Result<(
 }
 
 /// 128 random bits.
-fn token() -> Result<String, Failure> {
+fn token() -> Result<String, Error> {
     let mut bytes = [0u8; 16];
     let read = std::fs::File::open("/dev/urandom").and_then(|mut from| from.read_exact(&mut bytes));
-    read.map_err(|error| Failure::Input(format!("/dev/urandom: cannot be read: {error}")))?;
+    read.map_err(|error| Error::Input(format!("/dev/urandom: cannot be read: {error}")))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 

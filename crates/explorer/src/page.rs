@@ -1,6 +1,6 @@
 //! The built page and the engine: where they are, and how they become one file.
 
-use crate::Failure;
+use hotlink_study::Error;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -9,42 +9,51 @@ const STATE: &str = r#"<script type="application/json" id="state">{}</script>"#;
 const ENGINE: &str = r#"<script type="application/octet-stream" id="engine"></script>"#;
 
 /// The built page.
-pub(super) struct Page {
+pub struct Page {
     html: String,
     folder: PathBuf,
 }
 
 impl Page {
     /// Beside the command: `target/web` where it was built, `share/hotlink/web` where it was installed.
-    pub(super) fn find() -> Result<Page, Failure> {
-        let folders = folders();
+    ///
+    /// # Errors
+    /// It is not there, or of another version.
+    pub fn find(commands: &[PathBuf]) -> Result<Page, Error> {
+        let folders = folders(commands);
         let found = folders.iter().find_map(|folder| Some((folder, std::fs::read_to_string(folder.join(PAGE)).ok()?)));
         let Some((folder, html)) = found else {
             let tried: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
             let what = format!("the page is not built: `make explorer` makes {PAGE} (looked in {})", tried.join(", "));
-            return Err(Failure::Input(what));
+            return Err(Error::Input(what));
         };
         match html.contains(STATE) && html.contains(ENGINE) {
             true => Ok(Page { html, folder: folder.clone() }),
-            false => Err(Failure::Input(format!("{}: is not the page of this version", folder.join(PAGE).display()))),
+            false => Err(Error::Input(format!("{}: is not the page of this version", folder.join(PAGE).display()))),
         }
     }
 
     /// The engine's bytes.
-    pub(super) fn engine(&self) -> Result<Vec<u8>, Failure> {
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn engine(&self) -> Result<Vec<u8>, Error> {
         let file = self.folder.join("engine.wasm");
-        std::fs::read(&file).map_err(|error| Failure::Input(format!("{}: cannot be read: {error}", file.display())))
+        std::fs::read(&file).map_err(|error| Error::Input(format!("{}: cannot be read: {error}", file.display())))
     }
 
     /// The page that fetches its engine.
-    pub(super) fn served(&self, state: &Value) -> String {
+    pub fn served(&self, state: &Value) -> String {
         // A text of a user's file must not end the element that it stands in.
         let state = state.to_string().replace("</", "<\\/").replace("<!--", "<\\!--");
         self.html.replacen(STATE, &STATE.replace("{}", &state), 1)
     }
 
     /// The page with its engine.
-    pub(super) fn offline(&self, state: &Value) -> Result<String, Failure> {
+    ///
+    /// # Errors
+    /// The engine cannot be read.
+    pub fn offline(&self, state: &Value) -> Result<String, Error> {
         let engine = base64(&self.engine()?);
         Ok(self.served(state).replacen(ENGINE, &ENGINE.replace("></", &format!(">{engine}</")), 1))
     }
@@ -53,11 +62,10 @@ impl Page {
 const PAGE: &str = "explorer.html";
 
 /// Folders of the page, the likeliest first.
-fn folders() -> Vec<PathBuf> {
+fn folders(commands: &[PathBuf]) -> Vec<PathBuf> {
     let own = std::env::var_os("HOTLINK_WEB").map(PathBuf::from);
-    let commands = [std::env::current_exe().ok(), std::env::args_os().next().map(PathBuf::from)];
     let parents: Vec<PathBuf> =
-        commands.into_iter().flatten().filter_map(|command| Some(command.parent()?.parent()?.to_owned())).collect();
+        commands.iter().filter_map(|command| Some(command.parent()?.parent()?.to_owned())).collect();
     let beside = parents.iter().flat_map(|parent: &PathBuf| [parent.join("web"), parent.join("share/hotlink/web")]);
     let mut folders: Vec<PathBuf> = own.into_iter().chain(beside).collect();
     folders.retain(|folder| folder != Path::new("web"));

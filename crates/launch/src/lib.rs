@@ -1,0 +1,21 @@
+//! MPI programs as jobs of this machine: the library that they find ([`library`]), the compilers that link them to it
+//! ([`compiler`]), their ranks on a simulated fabric ([`on_fabric`]) or on several ([`Compared`]), and the record of what they
+//! compute ([`record`]). It starts processes and prints nothing.
+
+mod compared;
+pub mod compiler;
+mod fabric;
+mod library;
+mod recorded;
+mod seating;
+
+pub use compared::Compared;
+pub use fabric::{Clocks, Ended, How, Told, on_fabric};
+pub use library::{Commands, library, with_library};
+pub use recorded::record;
+pub use seating::{Seats, Wanted};
+
+/// The words of a command as records name it.
+pub(crate) fn words_of(command: &[std::ffi::OsString]) -> String {
+    command.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}
