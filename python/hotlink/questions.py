@@ -46,6 +46,7 @@ def analyze(
     paths: Paths | None = None,
     technology: str | None = None,
     links: bool = False,
+    sensitivity: bool = False,
 ) -> Result:
     """Bandwidth per node of one fabric by closed form and by load count, with what limits it.
 
@@ -56,12 +57,13 @@ def analyze(
 
     One record for each number of nodes and engine: ``bandwidth_per_node_MBps`` (10^6 bytes a second),
     ``injection_share`` (of what a node could send, 0 to 1), ``limiting_resource``, ``hot_link``; with ``links`` also
-    one for each resource. Raises `InputError`.
+    one for each resource, with ``sensitivity`` the interval that uncertain inputs leave. Raises `InputError`.
     """
     pattern = _pattern(traffic, capacities, size, samples, seed, paths, technology, hash_seeds)
     listed = None if nodes is None else _numbers(nodes)
     asked = {"fabric": fspath(fabric), "nodes": listed, "method": method, **pattern}
-    return _result("analyze", _core.analyze(as_json({**asked, "links": links})), **asked)
+    text = _core.analyze(as_json({**asked, "links": links, "sensitivity": sensitivity}))
+    return _result("analyze", text, **asked)
 
 
 def compare(
@@ -179,6 +181,7 @@ def simulate(
     without: Iterable[int] = (),
     faults: Path | None = None,
     sensitivity: bool = False,
+    method: Method | None = None,
     trace: Path | None = None,
     count: bool = False,
     inject: Mapping[Fault, int] | None = None,
@@ -204,6 +207,9 @@ def simulate(
     On Ethernet ``transport`` says what decides when packets leave (several: one run for each), ``connections`` whether
     a pair of nodes or each message has a state of its own, ``buffer`` sets the input buffer of switch ports,
     ``ecn_low`` and ``ecn_high`` the queues between which switches mark packets.
+
+    The simulator alone answers, unless ``method`` names other engines: ``"all"`` asks every one that can, and records say
+    in ``differs`` how they differ and why. ``sensitivity`` adds the interval that uncertain inputs leave.
 
     ``trace`` names a file for the ranks' timeline (Chrome trace events, which Perfetto opens), ``count`` adds how many
     operations the ports had, ``inject`` gives percentages (1 to 90) of faults, drawn from ``inject_seed``.
@@ -249,6 +255,7 @@ def simulate(
         "without": list(without),
         "faults": None if faults is None else fspath(faults),
         "sensitivity": sensitivity,
+        "method": method,
         "trace": None if trace is None else fspath(trace),
         "count": count,
         "inject": list((inject or {}).items()),

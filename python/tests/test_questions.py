@@ -142,6 +142,17 @@ def test_a_measurement_is_asked_for_by_values(tmp_path: Path) -> None:
         hotlink.measure("stream", bogus=1)  # type: ignore[call-arg]
 
 
+def test_every_engine_that_can_is_asked() -> None:
+    answers = hotlink.simulate("alltoall", fabric="sci-torus2d", nodes=16, size=64, method="all")
+    words = ["--fabric", "sci-torus2d", "--nodes", "16", "--size", "64", "--method", "all"]
+    command = hotlink.run("simulate", "alltoall", *words)
+    assert [{**record, "wall_s": 0} for record in answers] == [{**record, "wall_s": 0} for record in command]
+    assert [record["method"] for record in answers] == ["formula", "load", "packet"]
+    assert "differs" in answers[-1]
+    with pytest.raises(hotlink.InputError, match="only the simulator answers"):
+        hotlink.simulate("stream", fabric="ib-qdr", nodes=2, method="all")
+
+
 def test_ranks_are_measured_and_become_a_machine(tmp_path: Path) -> None:
     measured = hotlink.measure("saturation", via="tcp", size="64KiB", time=0.01, blocks=1, pairs="1..2")
     assert measured[0]["method"] == "measured"

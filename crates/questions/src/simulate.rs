@@ -3,6 +3,7 @@
 use crate::values::{Numbers, Size, Sizes, listed, named, technology, watching, word, wrong};
 use hotlink_bench::Record;
 use hotlink_fabric::units::Time;
+use hotlink_study::ask::Methods;
 use hotlink_study::inputs::Vary;
 use hotlink_study::options::{CalcUnit, Ethernet, ZeroCopy};
 use hotlink_study::simulate::programs::Programs;
@@ -96,6 +97,7 @@ pub struct Simulation {
     file: Option<String>,
     calc_unit: Option<String>,
     loggp: Option<String>,
+    method: Option<String>,
 }
 
 /// Nobody has to say more than the benchmark and the fabric.
@@ -178,6 +180,7 @@ impl Default for Simulation {
             file: None,
             calc_unit: None,
             loggp: None,
+            method: None,
         }
     }
 }
@@ -324,9 +327,15 @@ impl Simulation {
     /// Of the fabric's file, of arguments.
     pub fn records(&self, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
         let request = self.request()?;
-        match Collective::of(&request)? {
-            Some((collective, fabrics)) => collective.records(&fabrics, watch),
-            None => request.run(watch),
+        let methods: Option<Methods> = self.method.as_ref().map(|name| named("method", name)).transpose()?;
+        match (Collective::of(&request)?, methods) {
+            (Some(_), Some(methods)) if methods != Methods::Packet => {
+                Err(wrong("method", "only packets answer collectives of GPUs"))
+            }
+            (Some((collective, fabrics)), _) => collective.records(&fabrics, watch),
+            (None, Some(Methods::Measured)) => Err(wrong("method", "no results of a measurement can be given here")),
+            (None, Some(methods)) => methods.records(&request, watch),
+            (None, None) => request.run(watch),
         }
     }
 }

@@ -1,11 +1,11 @@
 //! `hotlink analyze`: one fabric at given sizes, by closed form and by load count, with what limits it.
 
-use super::question::{MeasuredArgs, Methods, PatternArgs, RoutesArgs, VariantArgs, asked};
+use super::question::{MeasuredArgs, PatternArgs, RoutesArgs, VariantArgs};
 use crate::table::Table;
 use crate::words::word;
 use crate::{Failure, output::Output, values::Counts};
 use hotlink_bench::Record;
-use hotlink_study::ask::{Detail, Measured, Question};
+use hotlink_study::ask::{Detail, Measured, Methods, Question};
 use hotlink_study::{Source, Watch, inputs};
 use std::cell::OnceCell;
 
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         let question = Question { detail: args.detail(), ..args.question.question(&fabric, nodes) };
         let first = OnceCell::new();
         let answer = |source: &Source, watch: &dyn Watch| {
-            let answers = asked(&question, source, args.method, &measured, watch)?;
+            let answers = args.method.ask(&question, source, &measured, watch)?;
             let records = answers.records();
             // What is asked again with other inputs adds no rows.
             let _ = first.set(answers);

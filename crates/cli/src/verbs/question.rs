@@ -5,10 +5,9 @@ use crate::values::Size;
 use crate::words::word;
 use hotlink_bench::Record;
 use hotlink_fabric::technology::{self, Technology};
-use hotlink_study::ask::{Answers, Asked, ENGINES, Engine, Measured, Method, Question, ask_engines};
+use hotlink_study::ask::{Asked, Question};
 use hotlink_study::model::{PatternQuestion, traffic};
 use hotlink_study::options::{Paths, Rates};
-use hotlink_study::{Source, Watch};
 use std::path::PathBuf;
 
 /// Who sends to whom, and by which rates.
@@ -66,37 +65,6 @@ impl PatternArgs {
         let PatternArgs { capacities, seed, samples, hash_seeds, paths, .. } = *self;
         let (what, size) = (Asked::Traffic(self.traffic.clone()), self.size_or(1 << 20));
         Question { capacities, size, seed, samples, hash_seeds, paths, ..Question::new(what, machine, nodes) }
-    }
-}
-
-hotlink_study::words! {
-    /// Which engines are asked.
-    pub(crate) enum Methods {
-        /// Closed forms, where there is one.
-        Formula = "formula",
-        /// Flows counted over real routes.
-        Load = "load",
-        /// LogGP, on a machine that was calibrated as one.
-        Loggp = "loggp",
-        /// The simulated network, packet by packet.
-        Packet = "packet",
-        /// The records of --measured.
-        Measured = "measured",
-        /// Closed form and load count.
-        Both = "both",
-        /// Every engine that can answer, and how their answers differ.
-        All = "all",
-    }
-}
-
-impl Methods {
-    /// Whether the engine of this method is asked.
-    pub(crate) fn asks(self, method: Method) -> bool {
-        match self {
-            Methods::All => true,
-            Methods::Both => matches!(method, Method::Formula | Method::Load),
-            one => one.name() == method.name(),
-        }
     }
 }
 
@@ -189,17 +157,4 @@ impl MeasuredArgs {
         }
         Ok(records)
     }
-}
-
-/// Asks the engines of `methods`.
-pub(crate) fn asked(
-    question: &Question,
-    source: &Source,
-    methods: Methods,
-    measured: &Measured,
-    watch: &dyn Watch,
-) -> Result<Answers, Failure> {
-    let all = ENGINES.into_iter().chain([measured as &dyn Engine]);
-    let engines: Vec<&dyn Engine> = all.filter(|engine| methods.asks(engine.method())).collect();
-    ask_engines(question, source, &engines, watch)
 }

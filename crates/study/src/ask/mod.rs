@@ -18,11 +18,13 @@ mod counted;
 mod difference;
 mod loggp;
 mod measured;
+mod methods;
 mod packet;
 
 pub use difference::Difference;
 pub(crate) use difference::between;
 pub use measured::Measured;
+pub use methods::Methods;
 pub use packet::Exactly;
 
 use crate::inputs;

@@ -3,10 +3,11 @@
 use super::stack::StackArgs;
 use crate::Failure;
 use crate::values::{Counts, Size};
-use crate::verbs::question::{MeasuredArgs, Methods, RoutesArgs, VariantArgs};
+use crate::verbs::question::{MeasuredArgs, RoutesArgs, VariantArgs};
 use crate::verbs::watching::WatchOptions;
 use crate::words::word;
 use hotlink_fabric::technology::{self, Technology};
+use hotlink_study::ask::Methods;
 use hotlink_study::inputs::Vary;
 use hotlink_study::options::{Connections, Ethernet, Rates, Transport, Ways};
 use hotlink_study::simulate::request::{Benchmark, Network, Request};

@@ -3,15 +3,12 @@
 use super::options::PacketArgs;
 use crate::progress::Stopwatch;
 use crate::table::Table;
-use crate::verbs::question::Methods;
 use crate::verbs::watching::{Recorder, WatchOptions};
 use crate::{Failure, output::Output};
-use hotlink_bench::Record;
-use hotlink_study::ask::{ENGINES, Engine, Exactly, Measured, ask_engines};
+use hotlink_study::ask::{Measured, Methods};
 use hotlink_study::cell::Cell;
-use hotlink_study::simulate::loggp::is_calibrated;
 use hotlink_study::simulate::request::{Part, Request};
-use hotlink_study::{Source, timeline};
+use hotlink_study::timeline;
 use hotlink_workloads::collective::Collective;
 
 /// Options that ask for a simulation.
@@ -92,11 +89,6 @@ const SHOWN: [&str; 56] = [
     "wall_s",
 ];
 
-/// Whether a fabric is a LogGP machine; one that cannot be opened says so when it runs.
-fn is_loggp(fabric: &str) -> bool {
-    Source::open(fabric).is_ok_and(|source| is_calibrated(source.spec()))
-}
-
 /// Runs what `ask` asks: by the simulator, or by every engine of `--method`.
 pub(crate) fn run(ask: &dyn Ask, output: &mut Output) -> Result<(), Failure> {
     let (mut runs, request) = (Vec::new(), ask.request()?);
@@ -111,10 +103,7 @@ pub(crate) fn run(ask: &dyn Ask, output: &mut Output) -> Result<(), Failure> {
     }
     for part in request.parts()? {
         match (&part, ask.packet(), ask.packet().and_then(|packet| packet.method)) {
-            // The simulator alone answers every benchmark, but nothing on a machine without a network.
-            (Part::Cells(cells), Some(packet), Some(methods))
-                if methods != Methods::Packet || packet.fabrics().iter().any(|fabric| is_loggp(fabric)) =>
-            {
+            (Part::Cells(cells), Some(packet), Some(methods)) if methods.answer(cells) => {
                 runs.extend(by_methods(packet, methods, cells, output)?);
             }
             _ => runs.extend(simulate(part, ask.shown(), output)?),
@@ -150,28 +139,15 @@ fn by_methods(
     let measured = Measured(packet.measured.records()?);
     let progress = output.progress("simulate", cells.len() as u64);
     let ticking = progress.ticking();
+    // What an engine steps through is not the points of the study.
     let recorder = Recorder::new(&Stopwatch);
-    let (mut records, mut notes) = (Vec::new(), Vec::new());
-    for cell in cells {
-        let source = Source::open(&cell.fabric)?;
-        let exactly = Exactly::new(cell.clone(), &source);
-        let question = exactly.question().ok_or_else(|| {
-            Failure::Input(format!("--method {methods}: only the simulator answers this benchmark: --method packet"))
-        })?;
-        let others = ENGINES.into_iter().filter(|engine| engine.method() != exactly.method());
-        let engines: Vec<&dyn Engine> =
-            others.chain([&exactly as &dyn Engine, &measured]).filter(|engine| methods.asks(engine.method())).collect();
-        let answers = ask_engines(&question, &source, &engines, &recorder)?;
-        let more = answers.given.iter().flat_map(|answer| answer.more.clone());
-        let given: Vec<Record> = answers.records().into_iter().chain(more).collect();
-        given.iter().for_each(|record| output.push(record.clone()));
-        records.extend(given);
-        notes.extend(answers.notes().iter().map(|note| format!("{} nodes, {} B: {note}", cell.nodes, cell.size)));
+    let mut records = Vec::new();
+    let notes = methods.each(cells, &measured, &recorder, &mut |given| {
         progress.step();
-        if output.is_closed() {
-            break;
-        }
-    }
+        records.extend(given.clone());
+        given.into_iter().for_each(|record| output.push(record));
+        !output.is_closed()
+    })?;
     drop((ticking, progress));
     let keys: Vec<&str> = ["fabric", "benchmark", "method"].into_iter().chain(SHOWN.into_iter().skip(2)).collect();
     output.table(Table { notes, ..Table::of_keys(&records, &keys) });

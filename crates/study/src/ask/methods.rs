@@ -1,0 +1,117 @@
+//! Which engines are asked, and the points of a simulated study put to several of them.
+
+use super::{Answers, ENGINES, Engine, Exactly, Measured, Method, Question, ask_engines};
+use crate::cell::Cell;
+use crate::simulate::loggp::is_calibrated;
+use crate::simulate::request::{Part, Request};
+use crate::{Error, Source, Watch};
+use hotlink_bench::Record;
+
+crate::words! {
+    /// Which engines are asked.
+    pub enum Methods {
+        /// Closed forms, where there is one.
+        Formula = "formula",
+        /// Flows counted over real routes.
+        Load = "load",
+        /// LogGP, on a machine that was calibrated as one.
+        Loggp = "loggp",
+        /// The simulated network, packet by packet.
+        Packet = "packet",
+        /// The records of --measured.
+        Measured = "measured",
+        /// Closed form and load count.
+        Both = "both",
+        /// Every engine that can answer, and how their answers differ.
+        All = "all",
+    }
+}
+
+impl Methods {
+    /// Whether the engine of this method is asked.
+    pub fn asks(self, method: Method) -> bool {
+        match self {
+            Methods::All => true,
+            Methods::Both => matches!(method, Method::Formula | Method::Load),
+            one => one.name() == method.name(),
+        }
+    }
+
+    /// Asks the engines of these methods one question.
+    ///
+    /// # Errors
+    /// As [`ask_engines`].
+    pub fn ask(
+        self,
+        question: &Question,
+        source: &Source,
+        measured: &Measured,
+        watch: &dyn Watch,
+    ) -> Result<Answers, Error> {
+        let all = ENGINES.into_iter().chain([measured as &dyn Engine]);
+        let engines: Vec<&dyn Engine> = all.filter(|engine| self.asks(engine.method())).collect();
+        ask_engines(question, source, &engines, watch)
+    }
+
+    /// Whether engines of theirs answer these points. The simulator alone answers every benchmark, but nothing on a machine
+    /// without a network.
+    pub fn answer(self, cells: &[Cell]) -> bool {
+        // One that cannot be opened says so when it runs.
+        let is_loggp = |cell: &Cell| Source::open(&cell.fabric).is_ok_and(|source| is_calibrated(source.spec()));
+        self != Methods::Packet || cells.iter().any(is_loggp)
+    }
+
+    /// Asks the engines of these methods every point, in order, until `give` says false. Gives what people need to know beside
+    /// the records.
+    ///
+    /// # Errors
+    /// Only the simulator answers the benchmark; as [`ask_engines`].
+    pub fn each(
+        self,
+        cells: &[Cell],
+        measured: &Measured,
+        watch: &dyn Watch,
+        give: &mut dyn FnMut(Vec<Record>) -> bool,
+    ) -> Result<Vec<String>, Error> {
+        let mut notes = Vec::new();
+        for cell in cells {
+            let source = Source::open(&cell.fabric)?;
+            let exactly = Exactly::new(cell.clone(), &source);
+            let question = exactly.question().ok_or_else(|| {
+                Error::Input(format!("--method {self}: only the simulator answers this benchmark: --method packet"))
+            })?;
+            let others = ENGINES.into_iter().filter(|engine| engine.method() != exactly.method());
+            let all = others.chain([&exactly as &dyn Engine, measured]);
+            let engines: Vec<&dyn Engine> = all.filter(|engine| self.asks(engine.method())).collect();
+            let answers = ask_engines(&question, &source, &engines, watch)?;
+            let more = answers.given.iter().flat_map(|answer| answer.more.clone());
+            let given = answers.records().into_iter().chain(more).collect();
+            notes.extend(answers.notes().iter().map(|note| format!("{} nodes, {} B: {note}", cell.nodes, cell.size)));
+            if !give(given) {
+                break;
+            }
+        }
+        Ok(notes)
+    }
+
+    /// The records of a request, where it is put to the engines of these methods.
+    ///
+    /// # Errors
+    /// As [`Methods::each`]; of the simulator.
+    pub fn records(self, request: &Request, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
+        let mut records = Vec::new();
+        let mut give = |given: Vec<Record>| {
+            records.extend(given);
+            true
+        };
+        for part in request.parts()? {
+            match &part {
+                Part::Cells(cells) if self.answer(cells) => {
+                    self.each(cells, &Measured(Vec::new()), watch, &mut give)?;
+                }
+                part => part.run(watch, &mut give)?,
+            }
+        }
+        Ok(records)
+    }
+}
