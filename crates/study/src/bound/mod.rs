@@ -11,3 +11,6 @@ pub mod message;
 pub mod network;
 pub mod pattern;
 pub mod program;
+
+/// What sets the time of a message whose bytes do not: the latency of its way, and the overheads of its ends.
+pub(crate) const LATENCY: &str = "latency and overheads";

@@ -1,7 +1,7 @@
 //! The least that a program on simulated ranks could take: the bound beside what it took.
 
-use crate::bound::message;
 use crate::bound::pattern::{self, Pattern};
+use crate::bound::{LATENCY, message};
 use crate::cell::{Cell, Program};
 use crate::options::Memory;
 use hotlink_bench::{Direction, Record, Stream, Which};
@@ -54,7 +54,7 @@ impl Program {
         let (mbps, resource) = self.slowest(cell, driver, plan, [from, to])?;
         let idle_us = idle_us(driver, plan, [from, to])?;
         let bytes_us = cell.size as f64 / mbps;
-        let resource = if bytes_us > idle_us { resource } else { "latency and overheads".to_owned() };
+        let resource = if bytes_us > idle_us { resource } else { LATENCY.to_owned() };
         let is = "processor overheads, the way's latency, and the bytes at the slowest of network, adapter and host";
         Ok(Least { latency_us: idle_us + bytes_us, mbps, resource, is })
     }
@@ -169,7 +169,7 @@ impl Program {
         }
         // The rate is each sender's: of a gather one part leaves each of them.
         let bytes_us = if which == Which::Gather { m / mbps } else { bytes / mbps };
-        let resource = if bytes_us > idle_us { resource } else { "latency and overheads".to_owned() };
+        let resource = if bytes_us > idle_us { resource } else { LATENCY.to_owned() };
         let is = "news from the farthest rank, or the bytes of one rank at the slowest of network and host bus, whichever is longer";
         Ok(Least { latency_us: idle_us.max(bytes_us), mbps, resource, is })
     }

@@ -1,6 +1,7 @@
 //! One packet simulation and its records.
 
 use super::{limiter, traffic};
+use crate::bound::LATENCY;
 use crate::bound::message::alone_us;
 use crate::bound::pattern::{Pattern, flows, need_a_rate, need_rated_links, with_limit};
 use crate::cell::{Cell, Offered, What};
@@ -91,7 +92,8 @@ impl Cell {
         };
         let record = record.with("paths", self.routes.map_or(settings.paths.name(), |routes| routes.name()));
         let record = self.control.told(record, self.ethernet, &settings);
-        let record = limiter::of_packets(with_limit(record, &fabric, &bounds), &plan, &run);
+        let record = self.by_latency(with_limit(record, &fabric, &bounds), &bounds);
+        let record = limiter::of_packets(record, &plan, &run);
         let record = with_run(record, &run).with("wall_s", watch.seconds() - start);
         let mut records = vec![record];
         if self.links {
@@ -99,6 +101,17 @@ impl Cell {
         }
         records.extend(more);
         Ok(records)
+    }
+
+    /// What sets the time of a message: its bytes at the resource that limits them, or all else on its way.
+    fn by_latency(&self, record: Record, bounds: &Bounds) -> Record {
+        let bytes_us = self.size as f64 / bounds.bandwidth_per_node_mbps;
+        match (&self.what, record.number("bound_latency_us")) {
+            (What::PingPong { .. }, Some(bound)) if bound - bytes_us > bytes_us => {
+                record.with("limiting_resource", LATENCY)
+            }
+            _ => record,
+        }
     }
 
     fn settings(&self, fabric: &Fabric) -> Settings {
@@ -151,13 +164,15 @@ impl Cell {
                     alone += back * alone_us(plan, settings, [b, a], self.size)?;
                 }
                 let latency_us = run.elapsed.us() / *messages as f64;
+                let bound_us = (alone / *messages as f64).max(self.size as f64 / bound);
                 let record = head
                     .with("messages", *messages)
                     .with("latency_us", latency_us)
                     .with("bandwidth_MBps", self.size as f64 / latency_us)
-                    .with("bound_latency_us", alone / *messages as f64)
-                    .with("bound_bandwidth_MBps", bound)
-                    .with("efficiency", self.size as f64 / latency_us / bound);
+                    .with("bound_latency_us", bound_us)
+                    .with("bound_bandwidth_MBps", self.size as f64 / bound_us)
+                    .with("efficiency", bound_us / latency_us)
+                    .with("bound_is", "one message through the idle network, without software");
                 (record, run)
             }
             What::Saturation { pairs, messages, window, counted } => {

@@ -2,7 +2,7 @@
 
 use super::loggp::recorded;
 use super::{distribution, limiter};
-use crate::{Error, Source, Watch};
+use crate::{Error, Source, Watch, inputs};
 use hotlink_bench::Record;
 use hotlink_bench::Step;
 use hotlink_fabric::units::Time;
@@ -58,9 +58,19 @@ impl Goal {
         watch: &dyn Watch,
         give: &mut dyn FnMut(&Schedule, Record) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let (fabric, machine) = match self.machine {
-            Some(stated) => ("loggp", Machine::of_messages("loggp", stated)),
-            None => (fabric, Machine::of(Source::open(fabric)?.spec()).map_err(input)?),
+        let (fabric, machine, source) = match self.machine {
+            Some(stated) => ("loggp", Machine::of_messages("loggp", stated), None),
+            None => {
+                let source = Source::open(fabric)?;
+                (fabric, Machine::of(source.spec()).map_err(input)?, Some(source))
+            }
+        };
+        // What a stated machine is stands in the record's own keys.
+        let noted = |mut record: Record| {
+            if let Some(source) = &source {
+                inputs::note(&mut record, &source.spec().used());
+            }
+            record
         };
         match &self.schedule {
             Scheduled::File { file, calc_unit, options } => {
@@ -69,16 +79,20 @@ impl Goal {
                 check(&read.schedule)
                     .map_err(|stuck| input(format!("{file}: {stuck}{}", stuck.op().map_or(String::new(), stands))))?;
                 let messages = LogGops { calc_unit: read.unit_ps.map_or(*calc_unit, Time), ..machine.messages };
-                give(&read.schedule, simulated(fabric, file, &read.schedule, &messages, watch)?)
+                give(&read.schedule, noted(simulated(fabric, file, &read.schedule, &messages, watch)?))
             }
             Scheduled::Generated { steps, repeat } => {
                 let names: Vec<String> = steps.iter().map(Step::to_string).collect();
                 for &ranks in ranks {
                     let (schedule, missing) = generated(steps, *repeat, ranks, &machine)?;
-                    let mut record = simulated(fabric, &names.join(","), &schedule, &machine.messages, watch)?;
+                    let record = simulated(fabric, &names.join(","), &schedule, &machine.messages, watch)?;
+                    let mut record = noted(record);
                     if !missing.is_empty() {
-                        let assumed = missing.iter().map(|missing| format!("free, since {fabric} {}", missing.told()));
-                        record.set("assumed", assumed.collect::<Vec<_>>());
+                        let assumed = record.get("assumed").and_then(|list| list.as_array()).cloned();
+                        let mut assumed = assumed.unwrap_or_default();
+                        let free = missing.iter().map(|missing| format!("free, since {fabric} {}", missing.told()));
+                        assumed.extend(free.map(Into::into));
+                        record.set("assumed", assumed);
                     }
                     give(&schedule, record)?;
                     watch.step();

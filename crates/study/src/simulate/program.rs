@@ -238,7 +238,8 @@ impl Course<'_> {
             .head(cell, plan, driver, "pingpong")
             .with("latency_us", latency_us)
             .with("bandwidth_MBps", cell.size as f64 / latency_us);
-        let record = with_least(record, &least, latency_us).with("bound_bandwidth_MBps", least.mbps);
+        let record =
+            with_least(record, &least, latency_us).with("bound_bandwidth_MBps", cell.size as f64 / least.latency_us);
         Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups)])
     }
 
@@ -264,7 +265,8 @@ impl Course<'_> {
             .with("semantics", if postal { "postal" } else { "restricted" })
             .with("latency_us", latency_us)
             .with("bandwidth_MBps", mbps);
-        let record = with_least(record, &least, latency_us).with("bound_bandwidth_MBps", least.mbps);
+        let record =
+            with_least(record, &least, latency_us).with("bound_bandwidth_MBps", cell.size as f64 / least.latency_us);
         Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups).with("buffered", ranks.counters.buffered)])
     }
 
