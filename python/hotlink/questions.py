@@ -208,8 +208,8 @@ def simulate(
     a pair of nodes or each message has a state of its own, ``buffer`` sets the input buffer of switch ports,
     ``ecn_low`` and ``ecn_high`` the queues between which switches mark packets.
 
-    The simulator alone answers, unless ``method`` names other engines: ``"all"`` asks every one that can, and records say
-    in ``differs`` how they differ and why. ``sensitivity`` adds the interval that uncertain inputs leave.
+    The simulator alone answers, unless ``method`` names other engines: ``"all"`` asks every one that can, and
+    ``differs`` in records says how they differ and why. ``sensitivity`` adds the interval that uncertain inputs leave.
 
     ``trace`` names a file for the ranks' timeline (Chrome trace events, which Perfetto opens), ``count`` adds how many
     operations the ports had, ``inject`` gives percentages (1 to 90) of faults, drawn from ``inject_seed``.

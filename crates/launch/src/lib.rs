@@ -1,4 +1,4 @@
-//! MPI programs as jobs of this machine: the library that they find ([`library`]), the compilers that link them to it
+//! MPI programs as jobs of this machine: the library that they find ([`library()`]), the compilers that link them to it
 //! ([`compiler`]), their ranks on a simulated fabric ([`on_fabric`]) or on several ([`Compared`]), and the record of what they
 //! compute ([`record`]). It starts processes and prints nothing.
 
