@@ -66,7 +66,10 @@ fn dependencies_point_one_way() {
         ("diagnose", &["fabric", "site", "bench", "study", "results"]),
         ("report", &["fabric", "bench", "study", "results"]),
         ("measure", &["fabric", "port", "message", "real", "bench", "study", "results"]),
-        ("launch", &["fabric", "real", "seats", "bench", "study", "results", "schedule", "standard", "workloads"]),
+        (
+            "launch",
+            &["fabric", "real", "seats", "bench", "study", "results", "diagnose", "schedule", "standard", "workloads"],
+        ),
         ("explorer", &["study"]),
         (
             "cli",
