@@ -101,7 +101,7 @@ impl Request {
                 face.say(&format!("waits at {address} for `{job} --connect ...` on {more} more"));
             }
             let (ranks, meet, origin) = (hosts.processes, Some(address.clone()), "the options".to_owned());
-            hotlink_real::join(Launched { rank, ranks, job, meet, origin })
+            hotlink_real::join(Launched { rank, ranks, job, meet, exchange: None, origin })
                 .map_err(|what| Error::Input(format!("--listen, --connect: {what}")))?;
         }
         Ok(hotlink_real::launched().map_err(failure)?.is_none_or(|(rank, _)| rank == 0))
