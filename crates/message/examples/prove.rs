@@ -1,16 +1,21 @@
 //! The long run of the message engine's checker: `make prove-messages`. See `docs/message-proof.md`.
 //!
-//! `prove [--messages N] [--cases N] [--first N] [--limit STATES] [--seconds N] [--threads N]`: cases of at most N messages
-//! (3), from number `first` (0) on, as many as given (all) or as fit in so many seconds (600), each to the end or to so
-//! many states (200,000).
+//! `prove [--messages N] [--cases N] [--first N] [--limit STATES] [--seconds N] [--threads N]`: the chosen programs (unless
+//! `first` is given), then cases of at most N messages (3), from number `first` (0) on, as many as given (all) or as fit in so
+//! many seconds (600), each to the end or to so many states (200,000). It says every 20 s how far it is, and prints what it
+//! has seen when its time is up.
 
-use hotlink_message::prove::{Cases, Fault, Seen, search};
+use hotlink_message::prove::{Case, Cases, Fault, Seen, chosen, search};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 const USAGE: &str =
     "usage: prove [--messages 1..3] [--cases N] [--first N] [--limit STATES] [--seconds N] [--threads N]";
+
+/// From one line about how far it is to the next.
+const BETWEEN: Duration = Duration::from_secs(20);
 
 struct Args {
     messages: usize,
@@ -41,6 +46,88 @@ fn args() -> Result<Args, String> {
     Ok(args)
 }
 
+/// What the threads share.
+struct Run {
+    args: Args,
+    /// Programs that meet a protocol where it is delicate, which come first; then the numbered ones from `first` to `end`.
+    chosen: Vec<Case>,
+    end: u64,
+    next: AtomicU64,
+    stop: AtomicBool,
+    seen: Mutex<Seen>,
+    faults: Mutex<Vec<(String, Box<Fault>)>>,
+}
+
+impl Run {
+    fn new(args: Args) -> Run {
+        let end = args.first.saturating_add(args.cases).min(Cases::count(args.messages));
+        Run {
+            // Who goes on from a number has run them.
+            chosen: if args.first == 0 { chosen() } else { Vec::new() },
+            end,
+            next: AtomicU64::new(0),
+            stop: AtomicBool::new(false),
+            seen: Mutex::default(),
+            faults: Mutex::default(),
+            args,
+        }
+    }
+    /// Numbers below this one are taken.
+    fn last(&self) -> u64 {
+        let taken = self.next.load(Relaxed).saturating_sub(self.chosen.len() as u64);
+        self.args.first.saturating_add(taken).min(self.end)
+    }
+    fn is_over(&self) -> bool {
+        self.stop.load(Relaxed) || self.last() >= self.end
+    }
+    /// The next case, if it is not another one renamed, and its name; `None`: there is none left.
+    fn take(&self) -> Option<(String, Option<Case>)> {
+        let turn = self.next.fetch_add(1, Relaxed);
+        if let Some(case) = self.chosen.get(turn as usize) {
+            return Some((format!("chosen program {turn}"), Some(case.clone())));
+        }
+        let number = self.args.first + (turn - self.chosen.len() as u64);
+        (number < self.end).then(|| (format!("case {number}"), Cases::get(self.args.messages, number)))
+    }
+    fn work(&self) {
+        while !self.stop.load(Relaxed) {
+            let Some((name, case)) = self.take() else { break };
+            let Some(case) = case else { continue };
+            match search(&case, self.args.limit, &|| self.stop.load(Relaxed)) {
+                Ok(seen) => self.seen.lock().unwrap().merge(&seen),
+                Err(fault) => {
+                    self.faults.lock().unwrap().push((name, fault));
+                    self.stop.store(true, Relaxed);
+                }
+            }
+        }
+    }
+    /// Says now and then how far it is, until all is done or the time is up.
+    fn watch(&self) {
+        let (start, mut told) = (Instant::now(), Instant::now());
+        while start.elapsed().as_secs() < self.args.seconds && !self.is_over() {
+            std::thread::sleep(Duration::from_millis(100));
+            if told.elapsed() > BETWEEN {
+                told = Instant::now();
+                let seen = self.seen.lock().unwrap().clone();
+                eprintln!(
+                    "{:.0} s: programs {} ({} cut), numbers below {}, states {}, depth {}, {} pairs have not met",
+                    start.elapsed().as_secs_f64(),
+                    seen.cases,
+                    seen.cut,
+                    self.last(),
+                    seen.states,
+                    seen.depth,
+                    seen.pairs.missing().len()
+                );
+            }
+        }
+        if start.elapsed().as_secs() >= self.args.seconds {
+            self.stop.store(true, Relaxed);
+        }
+    }
+}
+
 fn main() -> ExitCode {
     let args = match args() {
         Ok(args) => args,
@@ -51,55 +138,29 @@ fn main() -> ExitCode {
     };
     // A panic of an engine is a fault, which is told with its trace.
     std::panic::set_hook(Box::new(|_| {}));
-    let all = Cases::count(args.messages);
-    let end = args.first.saturating_add(args.cases).min(all);
-    let (next, stop) = (AtomicU64::new(args.first), AtomicBool::new(false));
-    let (total, faults) = (Mutex::new(Seen::default()), Mutex::new(Vec::<(u64, Box<Fault>)>::new()));
+    let run = Run::new(args);
     std::thread::scope(|scope| {
-        for _ in 0..args.threads {
-            scope.spawn(|| {
-                while !stop.load(Relaxed) {
-                    let number = next.fetch_add(1, Relaxed);
-                    if number >= end {
-                        break;
-                    }
-                    let Some(case) = Cases::get(args.messages, number) else { continue };
-                    match search(&case, args.limit) {
-                        Ok(seen) => total.lock().unwrap().merge(&seen),
-                        Err(fault) => {
-                            faults.lock().unwrap().push((number, fault));
-                            stop.store(true, Relaxed);
-                        }
-                    }
-                }
-            });
-        }
-        // The engines have no clock, and neither has the checker: time is kept here.
-        let mut left = args.seconds * 10;
-        while left > 0 && !stop.load(Relaxed) && next.load(Relaxed) < end {
-            std::thread::sleep(std::time::Duration::from_millis(100));
-            left -= 1;
-        }
-        stop.store(true, Relaxed);
+        (0..run.args.threads).for_each(|_| _ = scope.spawn(|| run.work()));
+        run.watch();
     });
-    let seen = total.into_inner().unwrap();
-    let last = next.into_inner().min(end);
-    report(&args, &seen, last, all);
-    let faults = faults.into_inner().unwrap();
-    for (number, fault) in &faults {
-        println!("\ncase {number} is wrong; the shortest way there, as a test:\n\n{}", fault.source());
+    report(&run);
+    let faults = run.faults.into_inner().unwrap();
+    for (name, fault) in &faults {
+        println!("\n{name} is wrong; the shortest way there, as a test:\n\n{}", fault.source());
     }
     ExitCode::from(u8::from(!faults.is_empty()))
 }
 
-fn report(args: &Args, seen: &Seen, last: u64, all: u64) {
+fn report(run: &Run) {
+    let (args, seen, last, all) = (&run.args, run.seen.lock().unwrap(), run.last(), Cases::count(run.args.messages));
     println!(
         "programs {}, states {}, moves {}, depth {}, ends {} (of which {} where a program waits for what nobody does)",
         seen.cases, seen.states, seen.moves, seen.depth, seen.ends, seen.stuck
     );
     println!(
-        "seen: numbers {}..{last} of {all} ({:.3} %), the rest of them others with ranks or tags renamed; {} programs were \
-         cut at {} states",
+        "seen: {} chosen programs, then numbers {}..{last} of {all} ({:.1e} %), the rest of them others with ranks or tags \
+         renamed; {} programs were cut at {} states or by the end of the time",
+        run.chosen.len().min(run.next.load(Relaxed) as usize),
         args.first,
         (last - args.first) as f64 / all as f64 * 100.0,
         seen.cut,
@@ -107,8 +168,6 @@ fn report(args: &Args, seen: &Seen, last: u64, all: u64) {
     );
     println!("\nruns in which two features met (the diagonal: in which one occurred):\n{}", seen.pairs.table());
     for (one, other) in seen.pairs.missing() {
-        println!(
-            "{one} and {other} did not meet: no program among these has both; a longer run or `curated` ones have"
-        );
+        println!("{one} and {other} did not meet: no program so far has both, and a longer run may");
     }
 }

@@ -10,6 +10,7 @@
 
 mod case;
 mod cases;
+mod chosen;
 mod features;
 mod host;
 mod moves;
@@ -24,6 +25,7 @@ mod world;
 
 pub use case::{Case, Size, Step};
 pub use cases::Cases;
+pub use chosen::chosen;
 pub use features::{NAMES, Pairs};
 pub use moves::{Move, What};
 pub use port::{Door, Faults, Shape};

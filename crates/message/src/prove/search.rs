@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub struct Seen {
     /// Cases searched.
     pub cases: u64,
-    /// Of those, not to the end: the limit of states was reached.
+    /// Of those, not to the end: the limit of states was reached, or the search was stopped.
     pub cut: u64,
     /// Distinct states.
     pub states: u64,
@@ -67,11 +67,11 @@ impl Fault {
 /// Whether matching rules allow what a receiver got: the answer depends on little, and is asked often.
 type Known = HashMap<Received, bool>;
 
-/// Visits every state of `case`, or `limit` of them.
+/// Visits every state of `case`, or `limit` of them, or as many as are seen when `stop` says so.
 ///
 /// # Errors
 /// A state in which something is wrong.
-pub fn search(case: &Case, limit: u64) -> Result<Seen, Box<Fault>> {
+pub fn search(case: &Case, limit: u64, stop: &dyn Fn() -> bool) -> Result<Seen, Box<Fault>> {
     let mut seen = Seen { cases: 1, ..Seen::default() };
     let mut visited = HashSet::new();
     let mut known = Known::new();
@@ -82,9 +82,13 @@ pub fn search(case: &Case, limit: u64) -> Result<Seen, Box<Fault>> {
     let mut frontier = vec![(first, u32::MAX)];
     let mut moves = Vec::new();
     let mut met = HashMap::new();
-    while !frontier.is_empty() {
+    'levels: while !frontier.is_empty() {
         let mut next = Vec::new();
         for (world, origin) in frontier {
+            if visited.len() as u64 > limit || stop() {
+                seen.cut = 1;
+                break 'levels;
+            }
             let fault = |mut path: Vec<Move>, why| {
                 let mut at = origin;
                 while let Some((before, step)) = origins.get(at as usize) {
@@ -125,10 +129,6 @@ pub fn search(case: &Case, limit: u64) -> Result<Seen, Box<Fault>> {
         }
         seen.depth += usize::from(!next.is_empty());
         frontier = next;
-        if visited.len() as u64 > limit {
-            seen.cut = 1;
-            break;
-        }
     }
     seen.states = visited.len() as u64;
     met.into_keys().for_each(|met| seen.pairs.add(met & ((1 << NAMES.len()) - 1)));

@@ -1,120 +1,34 @@
 //! The bounded run of the checker, part of every test run: see `make prove-messages` for the long one.
 
-use super::Step::{Probe, Recv, Send, Turn, Wait};
-use super::{Case, Cases, Door, Faults, Seen, Shape, Size, Step, search};
-use crate::Mode;
+use super::{Cases, Seen, chosen, search};
 
 /// States that the bounded run visits at least; fewer where mutants are run, each of which has to wait for it.
 fn states() -> u64 {
     std::env::var("HOTLINK_PROVE_STATES").ok().and_then(|states| states.parse().ok()).unwrap_or(1_000_000)
 }
 
-fn send(to: u32, tag: u32, size: Size, mode: Mode) -> Step {
-    Send { to, tag, size, mode, waits: false }
-}
-fn recv(from: Option<u32>, tag: Option<u32>) -> Step {
-    Recv { from, tag, size: Size::Huge, waits: false }
-}
-fn here(step: Step) -> Step {
-    match step {
-        Send { to, tag, size, mode, .. } => Send { to, tag, size, mode, waits: true },
-        Recv { from, tag, size, .. } => Recv { from, tag, size, waits: true },
-        other => other,
-    }
-}
-fn sends(tags: [u32; 2], size: Size) -> [Step; 2] {
-    tags.map(|tag| send(1, tag, size, Mode::Standard))
-}
-
-/// Programs that meet a protocol where it is delicate; each of them in several worlds.
-fn programs() -> Vec<Case> {
-    let (any, zero, one) = (recv(None, None), recv(Some(0), Some(0)), recv(Some(0), Some(1)));
-    let any_tag = recv(Some(0), None);
-    let mut cases = Vec::new();
-    for size in [Size::Short, Size::Edge, Size::Long] {
-        let [a, b] = sends([0, 0], size);
-        let [_, other] = sends([0, 1], size);
-        // An announced receive and its rivals: those posted before it, with and without wildcards.
-        cases.push(Case::new(&[&[Turn, a, b, Wait(0), Wait(1)], &[any, zero, Wait(0), Wait(1)]]));
-        cases.push(Case::new(&[&[Turn, a, b, Wait(1), Wait(0)], &[zero, any, Wait(1), Wait(0)]]));
-        cases.push(Case::new(&[&[Turn, a, other, Wait(0), Wait(1)], &[one, any_tag, Wait(0), Wait(1)]]));
-        cases.push(Case::new(&[&[a, Turn, b, Wait(0), Wait(1)], &[zero, zero, Wait(0), Wait(1)]]));
-        // Both at the same time, and one after the other.
-        cases.push(Case::new(&[&[here(a), here(b)], &[here(zero), here(any)]]));
-        let back = send(0, 0, size, Mode::Standard);
-        cases.push(Case::new(&[&[a, recv(Some(1), None), Wait(0), Wait(1)], &[any, back, Wait(0), Wait(1)]]));
-        // Modes, with probes and a receive without room.
-        let probe = Probe { from: None, tag: Some(0) };
-        let small = Recv { from: Some(0), tag: None, size: Size::Empty, waits: false };
-        let modes = [send(1, 0, size, Mode::Restricted), send(1, 0, size, Mode::Postal)];
-        cases.push(Case::new(&[&[modes[0], modes[1], Wait(1), Wait(0)], &[probe, zero, small, Wait(0), Wait(1)]]));
-        // From two ranks to one.
-        let to_last = send(2, 0, size, Mode::Standard);
-        let last: &[Step] = &[any, recv(Some(1), Some(0)), Wait(0), Wait(1)];
-        cases.push(Case::new(&[&[to_last, Wait(0)], &[to_last, Wait(0)], last]));
-    }
-    // More short messages than may be on the way.
-    let short = send(1, 0, Size::Edge, Mode::Standard);
-    cases.push(Case::new(&[
-        &[short, short, short, Wait(0), Wait(1), Wait(2)],
-        &[zero, zero, zero, Wait(0), Wait(1), Wait(2)],
-    ]));
-    let empty = send(1, 0, Size::Empty, Mode::Restricted);
-    cases.push(Case::new(&[&[empty, Turn, empty, Wait(0), Wait(1)], &[any, zero, Wait(0), Wait(1)]]));
-    // To itself.
-    let own = send(0, 0, Size::Long, Mode::Standard);
-    cases.push(Case::new(&[&[own, recv(Some(0), Some(0)), Wait(0), Wait(1)]]));
-    // Halves, after an early receive was claimed.
-    let long = here(send(1, 0, Size::Long, Mode::Standard));
-    let huge = here(send(1, 0, Size::Huge, Mode::Standard));
-    cases.push(Case::new(&[&[Turn, long, huge], &[zero, Wait(0), here(zero)]]));
-    cases
-}
-
-/// The worlds that each of those programs runs in.
-fn worlds(case: &Case) -> Vec<Case> {
-    let roomy = case.shape;
-    let fault = |busy, refuse, fail, die| Case { faults: Faults { busy, refuse, fail, die }, ..case.clone() };
-    let mut cases = vec![
-        case.clone(),
-        fault(1, 1, 0, 0),
-        fault(0, 0, 1, 0),
-        Case { shape: Shape { room: 1, slots: 1, ..roomy }, frees: true, ..case.clone() },
-        Case { shape: Shape { entries: 1, ..roomy }, private: true, strided: true, ..case.clone() },
-    ];
-    for door in [Door::Pio, Door::Deposit, Door::Fetch, Door::Messages] {
-        cases.push(Case { shape: Shape { door, ..roomy }, ..case.clone() });
-    }
-    cases.push(Case { shape: Shape { door: Door::Deposit, ..roomy }, ..fault(0, 1, 1, 0) });
-    cases.push(fault(0, 0, 0, 1));
-    // Programs that end while something is unsaid.
-    cases.push(Case { leaves: true, ..fault(2, 0, 0, 0) });
-    cases.push(Case { leaves: true, shape: Shape { room: 1, ..roomy }, ..case.clone() });
-    cases
-}
-
 #[test]
 fn a_million_states_of_small_programs_are_right() {
     let mut seen = Seen::default();
-    for case in programs().iter().flat_map(worlds) {
-        seen.merge(&search(&case, 5_000).unwrap_or_else(|fault| panic!("{}", fault.source())));
+    for case in chosen() {
+        seen.merge(&search(&case, 5_000, &|| false).unwrap_or_else(|fault| panic!("{}", fault.source())));
     }
-    let chosen = seen.clone();
-    let absent: Vec<_> = chosen.pairs.missing().into_iter().filter(|(one, other)| one == other).collect();
+    let of_chosen = seen.clone();
+    let absent: Vec<_> = of_chosen.pairs.missing().into_iter().filter(|(one, other)| one == other).collect();
     assert_eq!(absent, [], "every feature occurs in the chosen programs");
     for number in 0.. {
         if seen.states >= states() {
             break;
         }
         let Some(case) = Cases::get(3, number) else { continue };
-        match search(&case, 20_000) {
+        match search(&case, 20_000, &|| false) {
             Ok(more) => seen.merge(&more),
             Err(fault) => panic!("case {number}, after {} states:\n{}", seen.states, fault.source()),
         }
     }
     let Seen { cases, states: found, depth, cut, .. } = seen;
     println!("programs {cases} ({cut} of them cut), states {found}, depth {depth}");
-    println!("of these chosen: {} programs ({} cut), {} states", chosen.cases, chosen.cut, chosen.states);
+    println!("of these chosen: {} programs ({} cut), {} states", of_chosen.cases, of_chosen.cut, of_chosen.states);
     println!("{}", seen.pairs.table());
     if found >= 1_000_000 {
         assert_eq!(seen.pairs.missing(), [], "every two features meet in some run");
