@@ -125,7 +125,7 @@ SQUARE = np.zeros((6, 6))
         (lambda c: c.allreduce(SQUARE, np.zeros(3)), ["recv: 24 B for a result of 288 B"]),
         (lambda c: c.allreduce(np.zeros(3, "u1"), np.zeros(3, "u1")), ["send: elements of format `B`", "float64"]),
         (lambda c: c.allreduce(np.zeros(3, ">f8"), np.zeros(3, ">f8")), ["send: elements of format `>d`"]),
-        (lambda c: c.allreduce(np.zeros(3), np.zeros(3), op="mean"), ['op: "mean"', '"sum", "min", "max"']),
+        (lambda c: c.allreduce(np.zeros(3), np.zeros(3), op="mean"), ['op: "mean"', '"sum", "min", "max", "prod"']),
         (lambda c: c.allreduce(SQUARE[0, ::2], np.zeros(3)), ["send: a reduction needs its elements in a row"]),
         (lambda c: c.allreduce(SQUARE[0], SQUARE[0:2].reshape(-1)[2:8]), ["recv: it shares memory", "send itself"]),
         (lambda c: c.reduce(SQUARE), ["recv: it is needed at the root"]),
@@ -183,6 +183,10 @@ def collectives(ranks: int, count: int) -> Callable[[Comm], list[str]]:
                 out = np.zeros(ranks * count, dtype)
                 comm.allreduce(mine.astype(dtype), out, op=op)
                 check(f"allreduce {dtype} {op}", out, ufunc(np.array(each), axis=0))
+        few = mine % 3 + 1
+        out = np.zeros_like(few)
+        comm.allreduce(few, out, op="prod")
+        check("allreduce prod", out, np.prod([one % 3 + 1 for one in each], axis=0))
         a = mine.copy()
         comm.allreduce(a, a)
         check("allreduce in place", a, np.sum(each, axis=0))

@@ -175,14 +175,8 @@ impl Stream {
         let (sends, receives) = (leads || !one_way, !leads || !one_way);
         match self.calls {
             Calls::Windowed => {
-                let mut requests = Vec::with_capacity(2 * window as usize);
-                for _ in (0..window).filter(|_| receives) {
-                    requests.push(comm.irecv(Some(peer), Some(DATA), into)?);
-                }
-                for _ in (0..window).filter(|_| sends) {
-                    requests.push(comm.isend(peer, DATA, out)?);
-                }
-                comm.wait_all(requests).await?;
+                let many = |any| if any { window } else { 0 };
+                comm.exchange(peer, DATA, (into, many(receives)), (out, many(sends))).await?;
             }
             Calls::Blocking => {
                 for _ in 0..window {

@@ -52,6 +52,17 @@ pub trait Endpoint {
             result
         }
     }
+    /// Exchanges messages with a peer, all with `tag`: starts as many receives of one span and sends of another as the
+    /// numbers beside them say, then waits for all.
+    fn exchange(
+        &self,
+        peer: Rank,
+        tag: Tag,
+        receives: (Span, u64),
+        sends: (Span, u64),
+    ) -> impl Future<Output = Result<(), Error>> {
+        exchange_one_by_one(self, peer, tag, receives, sends)
+    }
     /// Sends; `span` may be used again afterwards.
     fn send(&self, to: Rank, tag: Tag, span: Span) -> impl Future<Output = Result<(), Error>>;
     /// Starts a send with the semantics of `mode`, where the library has them; else its own.
@@ -114,6 +125,27 @@ pub trait Endpoint {
     ) -> impl Future<Output = Result<(), Error>>;
     /// Collective: closes a window and frees its memory.
     fn close_window(&self, window: Self::Window) -> impl Future<Output = Result<(), Error>>;
+}
+
+/// See [`Endpoint::exchange`]: one call of the library for each message.
+///
+/// # Errors
+/// The library's.
+pub async fn exchange_one_by_one<E: Endpoint + ?Sized>(
+    endpoint: &E,
+    peer: Rank,
+    tag: Tag,
+    (into, receives): (Span, u64),
+    (out, sends): (Span, u64),
+) -> Result<(), Error> {
+    let mut requests = Vec::with_capacity((receives + sends) as usize);
+    for _ in 0..receives {
+        requests.push(endpoint.irecv(Some(peer), Some(tag), into)?);
+    }
+    for _ in 0..sends {
+        requests.push(endpoint.isend(peer, tag, out)?);
+    }
+    endpoint.wait_all(requests).await
 }
 
 /// A window of this project's stack: memory exported, and what the other ranks exported attached.

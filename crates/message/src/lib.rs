@@ -45,7 +45,7 @@ pub use cache::{CacheStats, Policy};
 pub use collectives::algorithm::{Algorithm, Collective};
 pub use collectives::rules::{Call as CollectiveCall, Rules, Way};
 pub use comm::Comm;
-pub use endpoint::{Endpoint, Exposed};
+pub use endpoint::{Endpoint, Exposed, exchange_one_by_one};
 pub use hotlink_port::{Combine, Element, Operation};
 pub use indexed::Indexed;
 pub use options::{Counters, Mode, Options};

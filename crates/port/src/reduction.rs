@@ -12,6 +12,13 @@ pub enum Combine {
     Min,
     /// The larger.
     Max,
+    /// Their product (integers wrap around).
+    Product,
+}
+
+impl Combine {
+    /// All of them.
+    pub const ALL: [Combine; 4] = [Combine::Sum, Combine::Min, Combine::Max, Combine::Product];
 }
 
 /// What elements are.
@@ -27,7 +34,7 @@ pub enum Element {
     I32,
 }
 
-/// A reduction: all four element kinds with all three ways to combine them.
+/// A reduction: all four element kinds with all ways to combine them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {
     /// How.
@@ -61,19 +68,20 @@ impl Operation {
     #[inline(always)]
     pub fn with<W: With>(self, work: W) -> W::Result {
         macro_rules! each {
-            ($t:ty, $sum:expr) => {
+            ($t:ty, $sum:expr, $product:expr) => {
                 match self.combine {
                     Combine::Sum => work.with::<$t>($sum),
                     Combine::Min => work.with::<$t>(|a, b| if b < a { b } else { a }),
                     Combine::Max => work.with::<$t>(|a, b| if b > a { b } else { a }),
+                    Combine::Product => work.with::<$t>($product),
                 }
             };
         }
         match self.element {
-            Element::F64 => each!(f64, |a, b| a + b),
-            Element::F32 => each!(f32, |a, b| a + b),
-            Element::I64 => each!(i64, i64::wrapping_add),
-            Element::I32 => each!(i32, i32::wrapping_add),
+            Element::F64 => each!(f64, |a, b| a + b, |a, b| a * b),
+            Element::F32 => each!(f32, |a, b| a + b, |a, b| a * b),
+            Element::I64 => each!(i64, i64::wrapping_add, i64::wrapping_mul),
+            Element::I32 => each!(i32, i32::wrapping_add, i32::wrapping_mul),
         }
     }
 }

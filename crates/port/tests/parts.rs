@@ -112,6 +112,11 @@ fn elements_are_combined_by_their_kind() {
     assert_eq!(combined(Combine::Min, Element::I32, &pair(-1, 3), &pair(1, 2)), pair(-1, 2));
     assert_eq!(combined(Combine::Max, Element::I64, &(-1i64).to_ne_bytes(), &1i64.to_ne_bytes()), 1i64.to_ne_bytes());
     assert_eq!(combined(Combine::Sum, Element::F64, &1.5f64.to_ne_bytes(), &2f64.to_ne_bytes()), 3.5f64.to_ne_bytes());
+    assert_eq!(combined(Combine::Product, Element::I32, &pair(i32::MAX, -3), &pair(2, 4)), pair(-2, -12));
+    assert_eq!(
+        combined(Combine::Product, Element::F32, &1.5f32.to_ne_bytes(), &4f32.to_ne_bytes()),
+        6f32.to_ne_bytes()
+    );
     assert_eq!(combined(Combine::Max, Element::F32, &1.5f32.to_ne_bytes(), &2f32.to_ne_bytes()), 2f32.to_ne_bytes());
     let bytes = [Element::F64, Element::I64, Element::F32, Element::I32].map(|element| Operation { element, ..SUM });
     assert_eq!(bytes.map(Operation::element_bytes), [8, 8, 4, 4]);

@@ -63,7 +63,10 @@ impl Array {
             "sum" => Combine::Sum,
             "min" => Combine::Min,
             "max" => Combine::Max,
-            _ => return Err(PyValueError::new_err(format!("op: {op:?}; allowed: \"sum\", \"min\", \"max\""))),
+            "prod" => Combine::Product,
+            _ => {
+                return Err(PyValueError::new_err(format!("op: {op:?}; allowed: \"sum\", \"min\", \"max\", \"prod\"")));
+            }
         };
         let format = self.buffer.format();
         let foreign = if cfg!(target_endian = "little") { b'>' } else { b'<' };

@@ -242,7 +242,8 @@ impl Comm {
         self.collective(py, Collective::Bcast(root), vec![], vec![Array::received("array", array)?])
     }
     /// Combines every rank's `send`, element by element, into `recv` of the rank `root` (elsewhere it is not looked
-    /// at). `op` is ``"sum"``, ``"min"`` or ``"max"``; elements are float64, float32, int64 or int32.
+    /// at). `op` is ``"sum"``, ``"min"``, ``"max"`` or ``"prod"``; elements are float64, float32,
+    /// int64 or int32.
     ///
     /// Example: ``comm.reduce(a, total, op="max", root=0)``
     #[pyo3(signature = (send, recv = None, op = "sum", root = 0))]

@@ -105,8 +105,7 @@ mod tests {
 
     fn operations() -> impl Iterator<Item = Operation> {
         let elements = [Element::F64, Element::F32, Element::I64, Element::I32];
-        let combines = [Combine::Sum, Combine::Min, Combine::Max];
-        elements.into_iter().flat_map(move |element| combines.map(|combine| Operation { combine, element }))
+        elements.into_iter().flat_map(move |element| Combine::ALL.map(|combine| Operation { combine, element }))
     }
 
     proptest! {

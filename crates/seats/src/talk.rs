@@ -220,11 +220,10 @@ impl<'a> Reader<'a> {
         if self.word() == 0 { Engine::Pio } else { Engine::Dma }
     }
     pub(crate) fn operation(&mut self) -> Operation {
-        const COMBINES: [Combine; 3] = [Combine::Sum, Combine::Min, Combine::Max];
         const ELEMENTS: [Element; 4] = [Element::F64, Element::F32, Element::I64, Element::I32];
         let (combine, element) = (self.word() as usize, self.word() as usize);
-        self.short |= combine >= COMBINES.len() || element >= ELEMENTS.len();
-        Operation { combine: COMBINES[combine % 3], element: ELEMENTS[element % 4] }
+        self.short |= combine >= Combine::ALL.len() || element >= ELEMENTS.len();
+        Operation { combine: Combine::ALL[combine % Combine::ALL.len()], element: ELEMENTS[element % 4] }
     }
     pub(crate) fn share(&mut self) -> Share {
         match (self.word(), self.word()) {

@@ -33,6 +33,7 @@ pub fn operation_of(builtin: Builtin, basic: Basic) -> Option<Operation> {
         Builtin::Sum => Combine::Sum,
         Builtin::Min => Combine::Min,
         Builtin::Max => Combine::Max,
+        Builtin::Prod => Combine::Product,
         _ => return None,
     };
     let element = match basic {

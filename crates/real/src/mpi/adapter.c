@@ -34,6 +34,7 @@ H hl_constant(int which) {
     case 6: return (H)MPI_SUM;
     case 7: return (H)MPI_MIN;
     case 8: return (H)MPI_MAX;
+    case 9: return (H)MPI_PROD;
     default: return (H)MPI_INFO_NULL;
   }
 }
@@ -81,6 +82,16 @@ int hl_MPI_Waitall(int n, H *r, void *statuses) {
       r[i] = (H)one;
     }
   return error;
+}
+/* A window of messages with one rank: all started, then all waited for. `r` has room for as many requests. */
+int hl_exchange(void *d, int dn, H dt, int receives, const void *s, int sn, H st, int sends, int peer, int tag, H c, H *r) {
+  MPI_Request *q = (MPI_Request *)r;
+  int error = MPI_SUCCESS, k = 0;
+  for (int i = 0; i < receives && error == MPI_SUCCESS; i++)
+    error = MPI_Irecv(d, dn, TYPE(dt), peer, tag, COMM(c), &q[k++]);
+  for (int i = 0; i < sends && error == MPI_SUCCESS; i++)
+    error = MPI_Isend(s, sn, TYPE(st), peer, tag, COMM(c), &q[k++]);
+  return error == MPI_SUCCESS ? MPI_Waitall(k, q, MPI_STATUSES_IGNORE) : error;
 }
 int hl_MPI_Test(H *r, int *done, void *status) {
   MPI_Request q = (MPI_Request)*r;

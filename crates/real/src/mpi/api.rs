@@ -23,12 +23,30 @@ pub(super) struct Constants {
     pub(super) sum: Handle,
     pub(super) min: Handle,
     pub(super) max: Handle,
+    pub(super) product: Handle,
     pub(super) no_info: Handle,
 }
 
-const STANDARD: [Handle; 10] = [0x101, 0x247, 0x214, 0x210, 0x258, 0x250, 0x21, 0x22, 0x23, 0x130];
+const STANDARD: [Handle; 11] = [0x101, 0x247, 0x214, 0x210, 0x258, 0x250, 0x21, 0x22, 0x23, 0x24, 0x130];
 pub(super) const ANY_SOURCE: c_int = -1;
 pub(super) const ANY_TAG: c_int = -2;
+
+/// A window of messages with one rank: where they go to, how long, of which type and how many; where they come from; peer,
+/// tag, communicator, and room for the requests.
+type Exchange = unsafe extern "C" fn(
+    Buffer,
+    c_int,
+    Handle,
+    c_int,
+    Buffer,
+    c_int,
+    Handle,
+    c_int,
+    c_int,
+    c_int,
+    Handle,
+    Out<Handle>,
+) -> c_int;
 
 macro_rules! functions {
     ($($field:ident = $name:literal ( $($argument:ty),* );)*) => {
@@ -36,6 +54,8 @@ macro_rules! functions {
         pub(super) struct Api {
             pub(super) constants: Constants,
             $(pub(super) $field: unsafe extern "C" fn($($argument),*) -> c_int,)*
+            /// The adapter's own, see its source; the standard library has none.
+            pub(super) exchange: Option<Exchange>,
         }
 
         impl Api {
@@ -47,6 +67,7 @@ macro_rules! functions {
                         $($field: std::mem::transmute::<
                             *mut c_void, unsafe extern "C" fn($($argument),*) -> c_int,
                         >(library.symbol(&format!("{prefix}{}", $name))?),)*
+                        exchange: None,
                     })
                 }
             }
@@ -113,8 +134,11 @@ impl Api {
         let constant = unsafe {
             std::mem::transmute::<*mut c_void, unsafe extern "C" fn(c_int) -> Handle>(library.symbol("hl_constant")?)
         };
+        // SAFETY: the adapter gives it this signature.
+        let exchange = unsafe { std::mem::transmute::<*mut c_void, Exchange>(library.symbol("hl_exchange")?) };
         // SAFETY: takes any number.
-        Api::find(&library, "hl_", constants(|which| unsafe { constant(which) }))
+        let api = Api::find(&library, "hl_", constants(|which| unsafe { constant(which) }))?;
+        Ok(Api { exchange: Some(exchange), ..api })
     }
 }
 
@@ -129,7 +153,8 @@ fn constants(value: impl Fn(c_int) -> Handle) -> Constants {
         sum: value(6),
         min: value(7),
         max: value(8),
-        no_info: value(9),
+        product: value(9),
+        no_info: value(10),
     }
 }
 

@@ -8,7 +8,7 @@ use super::api::{ANY_SOURCE, ANY_TAG, Api, Buffer, Handle};
 use crate::clock::Clock;
 use crate::store::Store;
 use hotlink_fabric::units::Time;
-use hotlink_message::{Combine, Element, Endpoint, Error, Operation, Tag};
+use hotlink_message::{Combine, Element, Endpoint, Error, Operation, Tag, exchange_one_by_one};
 use hotlink_port::{
     Align, Kind, Layout, Limits, Memory, Rank, Refusal, RegistrationLimits, Share, Span, Work, yield_once,
 };
@@ -32,6 +32,8 @@ pub struct MpiEndpoint {
     vectors: RefCell<HashMap<(u64, u64, u64), Handle>>,
     /// Parts of the last exchange, sent and received, as MPI takes them: programs that repeat one make its arrays once.
     tables: RefCell<[Rc<Table>; 2]>,
+    /// Room for the requests of a window.
+    requests: RefCell<Vec<Handle>>,
     polling: Cell<bool>,
 }
 
@@ -97,6 +99,7 @@ impl MpiEndpoint {
             given: RefCell::default(),
             vectors: RefCell::default(),
             tables: RefCell::default(),
+            requests: RefCell::default(),
             polling: Cell::new(false),
             api,
         })
@@ -109,6 +112,7 @@ impl MpiEndpoint {
         &self.api
     }
 
+    #[inline]
     fn start(&self, span: Span) -> Result<Buffer, Error> {
         if span.bytes() == 0 {
             return Ok(null_mut());
@@ -116,10 +120,12 @@ impl MpiEndpoint {
         Ok(self.store.borrow().address(span)?.cast())
     }
     /// Address, count and datatype. Words of eight bytes where a layout is made of them, as programs declare it.
+    #[inline]
     fn described(&self, span: Span) -> Result<Counted, Error> {
         let (count, datatype) = self.laid_out(span.layout)?;
         Ok((self.start(span)?, count, datatype))
     }
+    #[inline]
     fn laid_out(&self, layout: Layout) -> Result<(c_int, Handle), Error> {
         let words = [layout.block, layout.stride, layout.bytes()].iter().all(|bytes| bytes % 8 == 0);
         let (unit, base) = if words { (8, self.api.constants.double) } else { (1, self.api.constants.byte) };
@@ -150,6 +156,7 @@ impl MpiEndpoint {
         }
     }
     /// A contiguous span as bytes.
+    #[inline]
     fn bytes(&self, span: Span) -> Result<(Buffer, c_int), Error> {
         if !span.layout.is_contiguous() {
             return Err(Refusal::Unsupported.into());
@@ -176,6 +183,7 @@ impl MpiEndpoint {
             Combine::Sum => constants.sum,
             Combine::Min => constants.min,
             Combine::Max => constants.max,
+            Combine::Product => constants.product,
         };
         Ok((count(span.bytes() / bytes)?, datatype, combine))
     }
@@ -195,6 +203,7 @@ impl MpiEndpoint {
         Ok((self.store.borrow().row(memory, 0, table.end)?.cast(), table))
     }
     /// A blocking call, or a non-blocking one that is tested until it is over.
+    #[inline]
     async fn either(
         &self,
         blocking: impl FnOnce(&Api) -> c_int,
@@ -317,6 +326,36 @@ impl Endpoint for MpiEndpoint {
         let n = count(handles.len() as u64)?;
         check(unsafe { (self.api.waitall)(n, handles.as_mut_ptr(), null_mut()) })
     }
+    /// One call of ours, and one of the adapter where there is one: a loop of MPI's calls, as programs write it.
+    async fn exchange(
+        &self,
+        peer: Rank,
+        tag: Tag,
+        (into, receives): (Span, u64),
+        (out, sends): (Span, u64),
+    ) -> Result<(), Error> {
+        if self.polling.get() {
+            return exchange_one_by_one(self, peer, tag, (into, receives), (out, sends)).await;
+        }
+        let ((d, dn, dt), (s, sn, st)) = (self.described(into)?, self.described(out)?);
+        let (receives, sends) = (count(receives)?, count(sends)?);
+        let (peer, tag, w) = (peer as c_int, tag as c_int, self.api.constants.world);
+        let mut requests = self.requests.borrow_mut();
+        requests.resize((receives + sends) as usize, 0);
+        if let Some(exchange) = self.api.exchange {
+            let room = requests.as_mut_ptr();
+            return check(unsafe { exchange(d, dn, dt, receives, s, sn, st, sends, peer, tag, w, room) });
+        }
+        let (receiving, sending) = requests.split_at_mut(receives as usize);
+        for request in receiving {
+            check(unsafe { (self.api.irecv)(d, dn, dt, peer, tag, w, request) })?;
+        }
+        for request in sending {
+            check(unsafe { (self.api.isend)(s, sn, st, peer, tag, w, request) })?;
+        }
+        check(unsafe { (self.api.waitall)(receives + sends, requests.as_mut_ptr(), null_mut()) })
+    }
+    #[inline]
     async fn send(&self, to: Rank, tag: Tag, span: Span) -> Result<(), Error> {
         if self.polling.get() {
             return self.wait(self.isend(to, tag, span)?).await;
@@ -325,6 +364,7 @@ impl Endpoint for MpiEndpoint {
         let world = self.api.constants.world;
         check(unsafe { (self.api.send)(buffer, n, datatype, to as c_int, tag as c_int, world) })
     }
+    #[inline]
     async fn recv(&self, from: Option<Rank>, tag: Option<Tag>, span: Span) -> Result<(), Error> {
         if self.polling.get() {
             return self.wait(self.irecv(from, tag, span)?).await;
@@ -334,6 +374,7 @@ impl Endpoint for MpiEndpoint {
         check(unsafe { (self.api.recv)(buffer, n, datatype, from, tag, self.api.constants.world, null_mut()) })
     }
 
+    #[inline]
     async fn barrier(&self) -> Result<(), Error> {
         let w = self.api.constants.world;
         self.either(|api| unsafe { (api.barrier)(w) }, |api, r| unsafe { (api.ibarrier)(w, r) }).await
@@ -349,18 +390,21 @@ impl Endpoint for MpiEndpoint {
         self.free(to)?;
         Ok(Time(u64::from_le_bytes(bytes)))
     }
+    #[inline]
     async fn bcast(&self, root: Rank, span: Span) -> Result<(), Error> {
         let ((b, n), t, w, root) =
             (self.bytes(span)?, self.api.constants.byte, self.api.constants.world, root as c_int);
         let blocking = |api: &Api| unsafe { (api.bcast)(b, n, t, root, w) };
         self.either(blocking, |api, r| unsafe { (api.ibcast)(b, n, t, root, w, r) }).await
     }
+    #[inline]
     async fn reduce(&self, root: Rank, operation: Operation, send: Span, recv: Span) -> Result<(), Error> {
         let ((s, _), (d, _), w) = (self.bytes(send)?, self.bytes(recv)?, self.api.constants.world);
         let ((n, t, op), root) = (self.operation(operation, send)?, root as c_int);
         let blocking = |api: &Api| unsafe { (api.reduce)(s, d, n, t, op, root, w) };
         self.either(blocking, |api, r| unsafe { (api.ireduce)(s, d, n, t, op, root, w, r) }).await
     }
+    #[inline]
     async fn allreduce(&self, operation: Operation, send: Span, recv: Span) -> Result<(), Error> {
         let ((s, _), (d, _), w) = (self.bytes(send)?, self.bytes(recv)?, self.api.constants.world);
         let (n, t, op) = self.operation(operation, send)?;
@@ -392,6 +436,7 @@ impl Endpoint for MpiEndpoint {
         let blocking = |api: &Api| unsafe { (api.allgather)(s, n, t, d, n, t, w) };
         self.either(blocking, |api, r| unsafe { (api.iallgather)(s, n, t, d, n, t, w, r) }).await
     }
+    #[inline]
     async fn alltoall(&self, send: Span, recv: Span) -> Result<(), Error> {
         let (t, w) = (self.api.constants.byte, self.api.constants.world);
         let ((s, n), (d, _)) = (self.share(send)?, self.share(recv)?);
