@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-const SCHEMA: &str = "hotlink-copy/2";
+const SCHEMA: &str = "hotlink-copy/3";
 /// Longer files are none of these.
 const MOST_BYTES: u64 = 64 << 10;
 

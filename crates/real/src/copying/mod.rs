@@ -30,7 +30,7 @@ pub struct Sample {
     pub way: CopyWay,
     /// Of a message of so many bytes.
     pub size: u64,
-    /// The least half round trip, in microseconds.
+    /// The median half round trip of the quickest pass, in microseconds.
     pub us: f64,
 }
 
