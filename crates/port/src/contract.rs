@@ -249,6 +249,19 @@ pub trait Driver {
         R: Program<Self::Port, T>;
 }
 
+/// A driver that is lent: what it knows of its machine lasts from run to run.
+impl<D: Driver> Driver for &mut D {
+    type Port = D::Port;
+
+    fn run<T, R>(&mut self, ranks: u32, program: &R) -> Result<Vec<T>, RunError>
+    where
+        T: Serialize + DeserializeOwned,
+        R: Program<D::Port, T>,
+    {
+        (**self).run(ranks, program)
+    }
+}
+
 /// An asynchronous program for one rank, for any kind of port. A trait and not a closure, because a closure cannot be
 /// generic over the port: benchmarks are written once and run on every driver.
 pub trait Program<P: Port, T> {

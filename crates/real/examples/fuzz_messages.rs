@@ -1,6 +1,6 @@
 //! `make fuzz-messages`: random programs on every port, for as many messages as asked for.
 //!
-//! Options: `--port NAME` (`loopback`, `shm`, `tcp` or a fabric of the catalog; repeatable, all by default),
+//! Options: `--port NAME` (`loopback`, `shm`, `tcp`, `mixed` or a fabric of the catalog; repeatable, all by default),
 //! `--messages N` (each port's), `--seconds S` (each port's limit), `--seed S`, `--longest BYTES`, `--script FILE` (runs
 //! one that was found), `--out FILE --programs N` (writes programs that MPI allows, one JSON object a line, with what
 //! the ranks received over shared memory), `--judge FILE` (judges such lines with what other ranks received).
@@ -10,8 +10,8 @@ use hotlink_fuzz::{
     Faults, Ground, Hunted, Promise, Report, Run, Script, Scripts, Seen, as_test, generate, hunt, judge, limits_of, run,
 };
 use hotlink_port::loopback::{Loopback, Random};
-use hotlink_port::{Driver, Rank};
-use hotlink_real::{Options, Shm, Tcp};
+use hotlink_port::{Driver, Limits, Rank};
+use hotlink_real::{Mixed, Options, Shm, Tcp};
 use hotlink_sim::port::VirtualTime;
 use hotlink_sim::{Plan, Settings};
 use serde::{Deserialize, Serialize};
@@ -19,10 +19,11 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 /// Ports by what they can do: no deposits; deposits only, from processor and adapter; fetches; two-sided adapters; RDMA.
-const PORTS: [&str; 11] = [
+const PORTS: [&str; 12] = [
     "loopback",
     "shm",
     "tcp",
+    "mixed",
     "w01-sci-d330",
     "k98-sci",
     "k98-myrinet",
@@ -112,35 +113,46 @@ fn fuzz(port: &str, asked: &Asked) -> Result<bool, String> {
                 let (inbox, entries) = (1 + random.below(20) as usize, if random.chance(50) { 12 } else { 1 << 20 });
                 run(Loopback { seed, inbox, entries, deposits: random.chance(85) }, Faults::of(seed), scripts)
             };
-            fuzz_on(port, asked, (&mut Loopback::default(), 1), 9000, on)
+            fuzz_on(port, asked, (limits(&mut Loopback::default())?, 1), 9000, on)
         }
         "shm" => {
             let on = |seed: u64, scripts: &[Script]| run(Shm::new(real_options()), Faults::of(seed), scripts);
-            fuzz_on(port, asked, (&mut Shm::new(real_options()), BATCH), asked.longest, on)
+            fuzz_on(port, asked, (limits(&mut Shm::new(real_options()))?, BATCH), asked.longest, on)
         }
         "tcp" => {
             let on = |seed: u64, scripts: &[Script]| run(Tcp::new(real_options()), Faults::of(seed), scripts);
-            fuzz_on(port, asked, (&mut Tcp::new(real_options()), BATCH), asked.longest, on)
+            fuzz_on(port, asked, (limits(&mut Tcp::new(real_options()))?, BATCH), asked.longest, on)
+        }
+        "mixed" => {
+            // Two hosts: of three and four ranks some share memory, and all have TCP to some.
+            let driver = || Mixed::new(real_options()).playing(2);
+            let on = |seed: u64, scripts: &[Script]| run(driver(), Faults::of(seed), scripts);
+            fuzz_on(port, asked, (limits(&mut driver())?, BATCH), asked.longest, on)
         }
         fabric => {
             let spec = catalog::load(fabric).map_err(|mistakes| format!("{mistakes:?}"))?;
             let built = Fabric::build(&spec, 4).map_err(|error| error.to_string())?;
             let settings = Settings::of(&spec);
             let plan = Plan::new(&built, &settings).map_err(|error| error.to_string())?;
-            let driver = || VirtualTime::new(&plan, &settings);
-            let mut first = driver().map_err(|missing| missing.to_string())?;
-            let on = |seed: u64, scripts: &[Script]| {
-                run(driver().expect("the first was made of the same inputs"), Faults::of(seed), scripts)
-            };
-            fuzz_on(port, asked, (&mut first, 1), asked.longest, on)
+            // Every program has a world of its own, whose hosts take what is known of their memory from those before: to find
+            // it out anew takes most of the time.
+            let mut driver = VirtualTime::new(&plan, &settings).map_err(|missing| missing.to_string())?;
+            let limits = limits(&mut driver)?;
+            let on = |seed: u64, scripts: &[Script]| run(&mut driver, Faults::of(seed), scripts);
+            fuzz_on(port, asked, (limits, 1), asked.longest, on)
         }
     }
 }
 
-fn fuzz_on<D: Driver>(
+/// What a driver's ports claim.
+fn limits(driver: &mut impl Driver) -> Result<Limits, String> {
+    limits_of(driver, 2).map_err(|error| error.to_string())
+}
+
+fn fuzz_on(
     port: &str,
     asked: &Asked,
-    (driver, batch): (&mut D, u64),
+    (limits, batch): (Limits, u64),
     longest: u64,
     mut on: impl FnMut(u64, &[Script]) -> Run,
 ) -> Result<bool, String> {
@@ -153,7 +165,6 @@ fn fuzz_on<D: Driver>(
         println!("{port}: {} of 100 runs of {file} went wrong", wrong.len());
         return Ok(wrong.is_empty());
     }
-    let limits = limits_of(driver, 2).map_err(|error| error.to_string())?;
     let ground = Ground::new(limits, longest);
     let (start, mut told) = (Instant::now(), Instant::now());
     let hunted = hunt((asked.seed, asked.messages), batch, &ground, &mut on, |so_far| {
@@ -190,7 +201,7 @@ struct Line {
 }
 
 fn write_lines(file: &str, asked: &Asked) -> Result<bool, String> {
-    let limits = limits_of(&mut Shm::new(real_options()), 2).map_err(|error| error.to_string())?;
+    let limits = limits(&mut Shm::new(real_options()))?;
     let ground = Ground { truncates: false, ..Ground::new(limits, asked.longest) };
     let mut text = String::new();
     for seed in asked.seed..asked.seed + asked.programs {

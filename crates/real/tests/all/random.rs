@@ -2,7 +2,7 @@
 //! `make fuzz-messages`.
 
 use hotlink_fuzz::{Faults, Ground, Hunted, Script, as_test, hunt, limits_of, run};
-use hotlink_real::{Options, Shm, Tcp};
+use hotlink_real::{Mixed, Options, Shm, Tcp};
 use std::time::Duration;
 
 fn options() -> Options {
@@ -28,4 +28,12 @@ fn random_programs_receive_what_the_rules_allow_over_tcp() {
     let ground = Ground::new(limits_of(&mut Tcp::new(options()), 2).unwrap(), 200_000);
     let on = |seed: u64, scripts: &[Script]| run(Tcp::new(options()), Faults::of(seed), scripts);
     assert_none(hunt((1, 12_000), 100, &ground, on, |_| false));
+}
+
+#[test]
+fn random_programs_receive_what_the_rules_allow_over_both() {
+    let driver = || Mixed::new(options()).playing(2);
+    let ground = Ground::new(limits_of(&mut driver(), 2).unwrap(), 200_000);
+    let on = |seed: u64, scripts: &[Script]| run(driver(), Faults::of(seed), scripts);
+    assert_none(hunt((1, 6_000), 100, &ground, on, |_| false));
 }
