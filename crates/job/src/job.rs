@@ -16,6 +16,9 @@ const LOOK: Duration = Duration::from_millis(5);
 /// How long ranks may take to notice that another has failed, and to end when they are asked to.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// The status of a rank that has only noticed another's end: the MPI library's `MPI_ERR_PROC_ABORTED`.
+const NOTICED: u8 = 58;
+
 /// What is started.
 #[derive(Clone, Debug)]
 pub struct Job {
@@ -245,9 +248,11 @@ pub(crate) fn supervise(of: &mut impl Supervised, is_whole: bool, told: impl Fn(
         let ended = ended(of.children())?;
         for &(number, status) in &ended {
             let (code, how) = how(status);
-            // Which of those that fail alike is seen first is chance: by itself that would change from run to run.
-            let is_alike = end.status == code && asked.is_some_and(|(_, terminated)| !terminated);
-            let names_it = first.is_none_or(|first| is_alike && number < first);
+            // Which of those that fail is seen first is chance: by itself that would change from run to run. Of those that fail
+            // alike it is the lowest, and who noticed another's end was not the first.
+            let is_by_itself = asked.is_some_and(|(_, terminated)| !terminated);
+            let is_cause = |first| (end.status == code && number < first) || (end.status == NOTICED && code != NOTICED);
+            let names_it = first.is_none_or(|first| is_by_itself && is_cause(first));
             if code != 0 && names_it {
                 let is_asked = !is_whole && asked.is_some();
                 end = JobEnd { status: code, failed: (!is_asked).then(|| format!("{} {how}", of.name(number))) };
@@ -298,6 +303,8 @@ mod tests {
         // Ranks that fail alike, the lowest last; and one that fails in another way since the first has.
         let alike = job("test $HOTLINK_RANK = 1 || sleep 0.1; exit 3", 2).run().unwrap();
         assert_eq!(alike, JobEnd { status: 3, failed: Some("rank 0 ended with status 3".to_owned()) });
+        let noticed = job("test $HOTLINK_RANK = 0 && exit 58; sleep 0.1; exit 3", 2).run().unwrap();
+        assert_eq!(noticed, JobEnd { status: 3, failed: Some("rank 1 ended with status 3".to_owned()) });
         let other = job("test $HOTLINK_RANK = 1 && exit 3; sleep 0.1; exit 4", 2).run().unwrap();
         assert_eq!(other, JobEnd { status: 3, failed: Some("rank 1 ended with status 3".to_owned()) });
     }

@@ -31,6 +31,7 @@ unsafe impl Sync for Held {}
 static PROCESS: Held = Held(UnsafeCell::new(None));
 static SHARED: AtomicBool = AtomicBool::new(false);
 static OWNER: AtomicU64 = AtomicU64::new(0);
+/// Calls within calls of the thread that holds the gate, or of the only one that calls.
 static DEPTH: AtomicU32 = AtomicU32::new(0);
 
 fn thread() -> u64 {
@@ -39,11 +40,10 @@ fn thread() -> u64 {
     NUMBER.with(|number| *number)
 }
 
-/// From now on threads call when they like.
+/// From now on threads call when they like. The calls that this one is in hold the gate until they end.
 pub(crate) fn share() {
     if !SHARED.load(Ordering::Relaxed) {
         OWNER.store(thread(), Ordering::Relaxed);
-        DEPTH.store(1, Ordering::Relaxed);
         SHARED.store(true, Ordering::Release);
     }
 }
@@ -94,9 +94,11 @@ pub(crate) fn is_main() -> bool {
 
 #[inline(always)]
 fn with<T>(work: impl FnOnce(&Process) -> T) -> T {
-    let shared = SHARED.load(Ordering::Relaxed);
-    if shared {
+    if SHARED.load(Ordering::Relaxed) {
         lock();
+    } else {
+        // One thread alone counts: no atomic step is needed.
+        DEPTH.store(DEPTH.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
     // SAFETY: this thread holds the gate, or is the only one that calls. The state is made once; all in it that changes is
     // in cells, so a call from within a callback may look at it too.
@@ -109,9 +111,11 @@ fn with<T>(work: impl FnOnce(&Process) -> T) -> T {
         held.as_deref().unwrap_unchecked()
     };
     let result = work(process);
-    // `share` takes the gate for the call that asks for it.
+    // `share` takes the gate for the calls that are under way.
     if SHARED.load(Ordering::Relaxed) {
         unlock();
+    } else {
+        DEPTH.store(DEPTH.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
     }
     result
 }
@@ -195,4 +199,24 @@ pub(crate) fn refuse(name: &'static str, of: Of) -> c_int {
 #[cold]
 pub(crate) fn tools_refuse(_: &'static str, _: Of) -> c_int {
     c::MPI_T_ERR_NOT_SUPPORTED
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A callback may be what first asks for several threads: the call around it holds the gate still.
+    #[test]
+    fn the_gate_is_held_by_the_outer_call() {
+        let held = || OWNER.load(Ordering::Relaxed) == thread();
+        let code = call("MPI_Outer", Of::Nothing, |_| {
+            let inner = call("MPI_Inner", Of::Nothing, |_| {
+                share();
+                Ok(())
+            });
+            assert!(inner == c::MPI_SUCCESS && held() && DEPTH.load(Ordering::Relaxed) == 1);
+            Ok(())
+        });
+        assert_eq!((code, held(), DEPTH.load(Ordering::Relaxed)), (c::MPI_SUCCESS, false, 0));
+    }
 }
