@@ -17,7 +17,7 @@ SCRIPTS := tools/docs/language tools/docs/commands tools/docs/reference tools/di
 WEB     := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*')
 PYTHON  := pyproject.toml $(SCRIPTS) $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
-.PHONY: help build explorer demo docs docs-renew dist test test-all check bench bench-mpi bench-copy bench-osu bench-coverage bench-predict bench-ranks bench-barrier prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
+.PHONY: help build explorer demo docs docs-renew dist test test-all check bench bench-mpi bench-copy bench-osu bench-coverage bench-predict bench-ranks bench-barrier bench-web prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
@@ -93,6 +93,10 @@ bench-predict: $(HOTLINK) ## how well calibrations of Debian's MPIs predict coll
 
 bench-ranks: .stamps/tools ## 1,024 ranks on this machine, as one host and as sixteen: time and memory of a rank
 	@$(TIMED) "1,024 ranks" cargo test --release --locked --quiet --package hotlink-real --test many -- --ignored --test-threads 1 --nocapture a_thousand_ranks
+
+bench-web: explorer ## the explorer's page in headless Chromium: first paint, frames a second, memory, a failure (JSON=file: as JSON too)
+	@tools/browser/need
+	@$(TIMED) "a fresh browser a row" tools/bench-web/run $(HOTLINK) $(if $(JSON),--json $(JSON))
 
 bench-barrier: .stamps/tools ## the barrier plug-in beside each MPI's own barrier, interleaved
 	@$(TIMED) "plug-in and MPI barriers" $(MAKE) --no-print-directory -s -C plugins bench

@@ -1,5 +1,5 @@
 /** From the state to questions. Nothing is computed here: hosts of a job become a matrix, and that is a question, too. */
-import type { Analyze, Compare, Files, Pattern } from "../engine";
+import type { Analyze, Compare, Files, Pattern, Question } from "../engine";
 import type { State } from "./state";
 
 /** The file that says who of a job sends to whom. */
@@ -94,29 +94,22 @@ function matrix(job: readonly number[], nodes: number): string {
   return `${rows.join("\n")}\n`;
 }
 
-/** The command line that gives the same numbers. */
-export function command(question: Analyze | Compare): string {
-  const words = ["hotlink", question.verb, ...("fabrics" in question ? question.fabrics : [question.fabric])];
-  const options: readonly (readonly [string, string | number | readonly number[] | undefined])[] = [
-    ["--nodes", question.nodes],
-    ["--traffic", question.traffic],
-    ["--size", question.size],
-    ["--capacities", question.capacities],
-    ["--paths", question.paths],
-    ["--routes", question.routes],
-    ["--method", question.method],
-    ["--prices", "prices" in question ? question.prices : undefined],
-  ];
-  for (const [name, value] of options) {
-    if (value !== undefined) {
-      words.push(name, String(value));
-    }
-  }
-  for (const part of question.fail ?? []) {
-    words.push("--fail", part);
+/** The command line that gives the same numbers. Options have the arguments' names. */
+export function command(question: Question): string {
+  const words: string[] = ["hotlink", question.verb];
+  for (const [key, value] of Object.entries(question) as [string, string | number | boolean | readonly (string | number)[] | undefined][]) {
+    const option = `--${key.replaceAll("_", "-")}`;
+    if (key === "verb" || key === "files" || value === undefined || value === false) continue;
+    if (key === POSITIONAL[question.verb]) words.splice(2, 0, ...[value].flat().map(String));
+    else if (key === "fail") [value].flat().forEach((part) => words.push(option, String(part)));
+    else if (value === true) words.push(option);
+    else words.push(option, String(value));
   }
   return [...words, "--json"].map(quoted).join(" ");
 }
+
+/** The argument that is no option, by verb. */
+const POSITIONAL: Readonly<Partial<Record<Question["verb"], string>>> = { analyze: "fabric", compare: "fabrics", simulate: "benchmark" };
 
 function quoted(word: string): string {
   return /^[\w.,:/=+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { build } from "vite";
 
 const WEB = fileURLToPath(new URL("../..", import.meta.url));
@@ -84,19 +84,27 @@ async function drop(name: string, text: string): Promise<void> {
   await idle();
 }
 
-describe.each(["light", "dark"] as const)("painted %s", (colorScheme) => {
-  test.each(["network", "link", "pair", "traffic", "compare", "run"])("%s opens, says its name, and has ink on paper", async (view) => {
-    await open(`#view=${view}`, { colorScheme });
-    expect(await page.locator("#view h2").count()).toBe(1);
-    expect(await page.locator("[role=alert]").count()).toBe(0);
+/** Another view of the same page. */
+async function turn(view: string): Promise<void> {
+  await page.evaluate((hash) => (location.hash = hash), `#view=${view}`);
+  await page.waitForFunction((named) => document.querySelector("[role=tab][aria-selected=true]")?.id === `tab-${named}`, view);
+  await idle();
+}
+
+test.each(["light", "dark"] as const)("painted %s, each view says its name, and has ink on paper", async (colorScheme) => {
+  await open("", { colorScheme });
+  for (const view of ["network", "link", "pair", "traffic", "compare", "run"]) {
+    await turn(view);
+    expect(await page.locator("#view h2").count(), view).toBe(1);
+    expect(await page.locator("[role=alert]").count(), view).toBe(0);
     const picture = join(process.env["HOTLINK_PICTURES"] ?? folder, `${view}-${colorScheme}.png`);
     await page.screenshot({ path: picture });
-    const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-    const [red = 0] = (/\d+/.exec(paper) ?? []).map(Number);
-    expect(red > 200).toBe(colorScheme === "light");
-    expect(readFileSync(picture).length).toBeGreaterThan(20_000);
-    await close();
-  });
+    expect(readFileSync(picture).length, view).toBeGreaterThan(20_000);
+  }
+  const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const [red = 0] = (/\d+/.exec(paper) ?? []).map(Number);
+  expect(red > 200).toBe(colorScheme === "light");
+  await close();
 });
 
 test("the first screen says share, limit, hot link and who uses it", async () => {
@@ -215,10 +223,13 @@ test("the keyboard alone reaches everything, and everything has a name", async (
   await close();
 });
 
-test.each(["network", "link", "pair", "traffic", "compare"])("at twice the size, %s needs no scrolling sideways", async (view) => {
-  await open(`#view=${view}`, { viewport: { width: 640, height: 400 }, deviceScaleFactor: 2 });
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  expect(wide).toBe(0);
+test("at twice the size, no view needs scrolling sideways", async () => {
+  await open("", { viewport: { width: 640, height: 400 }, deviceScaleFactor: 2 });
+  for (const view of ["network", "link", "pair", "traffic", "compare", "run"]) {
+    await turn(view);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    expect(wide, view).toBe(0);
+  }
   await close();
 });
 

@@ -86,7 +86,7 @@ describe("questions", () => {
   test("the command line gives the same question to a shell", () => {
     const line = command(analyze({ ...START, fail: ["cable it's -> b"] }, {}));
     expect(line).toBe(
-      `hotlink analyze ib-ndr-fat-tree2-2to1 --nodes 512 --traffic all-to-all --size 1MiB --capacities measured --method load --fail 'cable it'\\''s -> b' --json`,
+      `hotlink analyze ib-ndr-fat-tree2-2to1 --nodes 512 --traffic all-to-all --size 1MiB --capacities measured --fail 'cable it'\\''s -> b' --method load --json`,
     );
   });
 });
