@@ -106,7 +106,7 @@ pub(crate) fn evaluate(variant: &Variant, priced: &Priced, request: &Request) ->
 }
 
 /// Most pairs whose hashed paths are followed one by one for the exchange of all with all: some seconds a variant.
-const MOST_FOLLOWED: u64 = 1 << 25;
+const MOST_FOLLOWED: u64 = 1 << 24;
 
 /// A pattern's question on a variant of `nodes` nodes. Where a hash chooses among equal paths and there are many pairs,
 /// what all send to all is split evenly: to follow each would take minutes. The record says which it was.
