@@ -44,6 +44,7 @@ UPWARDS = {
     "injection_share": "Share of a node's injection",
 }
 MOST_LINES = 24
+MOST_ROWS = 8
 # Named once: the dashes mean the same in every colour.
 BOUND = "bound (dashed)"
 # A bound so many times the values would press them flat on a linear axis.
@@ -69,33 +70,56 @@ class Curve:
     bound: list[float] = field(default_factory=list)
 
 
-def save(records: Sequence[Record], file: Path, x: str | None, y: Sequence[str]) -> None:
+def save(
+    records: Sequence[Record], file: Path, x: str | None, y: Sequence[str], facet: str | None = None
+) -> None:
     """Draw into a file. Raises ValueError where the records have nothing to draw."""
-    write(draw(records, x, y), file)
+    write(draw(records, x, y, facet), file)
 
 
-def draw(records: Sequence[Record], x: str | None = None, y: Sequence[str] = ()) -> Figure:
-    """Draw the records, one chart for each of ``y``. Raises ValueError where the records have nothing to draw."""
+def rows_of(records: Sequence[Record], facet: str | None) -> dict[Value, list[Record]]:
+    """Group the records by the value of a key, in the order in which the values come; one group without a key."""
+    rows: dict[Value, list[Record]] = {}
+    for record in records:
+        if facet is None or record.get(facet) is not None:
+            rows.setdefault(None if facet is None else record[facet], []).append(record)
+    if facet is not None and not 1 <= len(rows) <= MOST_ROWS:
+        raise ValueError(f"--facet {facet}: {len(rows)} values; allowed are 1 to {MOST_ROWS}")
+    return rows
+
+
+def draw(
+    records: Sequence[Record], x: str | None = None, y: Sequence[str] = (), facet: str | None = None
+) -> Figure:
+    """Draw the records, one chart for each of ``y``, and a row of those for each value of ``facet``.
+
+    Raises ValueError where the records have nothing to draw.
+    """
+    rows = rows_of(records, facet)
+    records = [record for group in rows.values() for record in group]
     wanted = list(y) or [key for key in ("latency_us", "bandwidth_MBps") if has(records, key)]
     wanted = wanted or [key for key in UPWARDS if has(records, key)][:1]
     known = sorted({key for record in records for key in record if has(records, key)})
     if not wanted or not all(key == "samples" or has(records, key) for key in wanted):
         raise ValueError(f"nothing to draw of {', '.join(wanted) or 'these records'}; allowed: {', '.join(known)}")
-    figure = Figure(figsize=(1.8 + 5.6 * len(wanted), 4.8), layout=ConstrainedLayoutEngine(h_pad=0.1, w_pad=0.1))
-    charts = figure.subplots(1, len(wanted), squeeze=False)[0]
+    size = (1.8 + 5.6 * len(wanted), 1.0 + 3.8 * len(rows))
+    figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(h_pad=0.1, w_pad=0.1))
+    charts = figure.subplots(len(rows), len(wanted), squeeze=False)
     across = {key: x or swept(records, key) for key in wanted if key != "samples"}
-    differing = differing_keys(
-        [record for key in across for record in drawn(records, across[key], key)], across.values()
-    )
+    points = [record for key in across for record in drawn(records, across[key], key)]
+    differing = [key for key in differing_keys(points, across.values()) if key != facet]
     # One legend stands for all charts: a name has one colour in all of them.
     places: dict[str, int] = {}
-    for axes, key in zip(charts, wanted, strict=True):
-        if key == "samples":
-            distribution(axes, records)
-        else:
-            chart(axes, curves_of(records, across[key], key, differing), across[key], key, places)
+    for row, (value, group) in zip(charts, rows.items(), strict=True):
+        for axes, key in zip(row, wanted, strict=True):
+            if key == "samples":
+                distribution(axes, group)
+            elif points := drawn(group, across[key], key):
+                chart(axes, curves_of(points, across[key], key, differing), across[key], key, places)
+            if facet is not None:
+                axes.set_title(f"{facet} {value}", loc="left", fontsize=9, color=INK)
     figure.suptitle(title(records), x=0.01, ha="left", fontsize=12, fontweight="bold", color=INK)
-    named = {name: line for axes in charts for line, name in zip(*axes.get_legend_handles_labels(), strict=True)}
+    named = {name: line for axes in charts.flat for line, name in zip(*axes.get_legend_handles_labels(), strict=True)}
     names = sorted(named, key=BOUND.__eq__)
     if len(names) > 1:
         figure.legend([named[name] for name in names], names, loc="outside right upper", frameon=False, fontsize=8.5)

@@ -1,5 +1,6 @@
 //! Result files read back: what `--json` printed, or a sweep's folder of them.
 
+use crate::lines;
 use crate::versions::of_today;
 use hotlink_bench::Record;
 use hotlink_study::Error;
@@ -54,9 +55,20 @@ fn read_file(file: &Path) -> Result<Results, Error> {
     parse(file, &text)
 }
 
-/// The results that `text` holds, called `file` in messages.
+/// The results that `text` holds, called `file` in messages; a name that ends in `.jsonl` or `.csv` has that
+/// form, which states no version: its records are read as today's.
 pub fn parse(file: &Path, text: &str) -> Result<Results, Error> {
     let wrong = |what: String| wrong(file, what);
+    let plain = match file.extension().and_then(|extension| extension.to_str()) {
+        Some("jsonl") => Some(lines::jsonl(text)),
+        Some("csv") => Some(lines::csv(text)),
+        _ => None,
+    };
+    if let Some(records) = plain {
+        let records = records.map_err(wrong)?;
+        let (command, environment) = (String::new(), Map::new());
+        return Ok(Results { file: file.to_owned(), command, environment, sha256: sha256(text), records });
+    }
     let document: Value = serde_json::from_str(text)
         .map_err(|error| Error::Input(format!("{}:{}: is not JSON: {error}", file.display(), error.line())))?;
     let document = of_today(document).map_err(wrong)?;

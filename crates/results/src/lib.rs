@@ -7,6 +7,7 @@ pub mod calibrate;
 pub mod compare_runs;
 mod files;
 pub mod import;
+mod lines;
 mod place;
 mod versions;
 

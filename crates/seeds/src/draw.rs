@@ -1,197 +1,276 @@
-//! The figures of a study as SVG: one for each, a curve a fabric and series, with what the study prints where it does.
+//! The figures and tables of a study as SVG, on the study's own axes: our curves, with what the study prints where it does.
 //!
-//! How a point comes about is seen: packets are solid, counted loads dotted, closed forms dashed, measurements marks alone.
-//! Places that span more than a factor of 32 stand on a logarithmic axis.
+//! How a point comes about is seen: packets are solid, counted loads dotted, closed forms dashed, measurements marks alone;
+//! what a study prints is a ring, or a black line where it holds at every place. What lies beyond a printed axis is cut there,
+//! and said below.
 
-use crate::{Report, Row};
+use crate::sheets::{self, Across, Mark, Sheet, Shows, Side, Upwards};
+use crate::{Report, Row, Study};
+use hotlink_chart::{Axis, Chart, Curve, Line, Point, Printed, Table};
 use hotlink_fabric::maths;
-use std::collections::BTreeMap;
-use std::fmt::Write;
+use hotlink_study::text::figure;
+use serde_json::Value;
+
+/// More points than these need no marks of their own.
+const MANY: usize = 40;
 
 /// A figure as a file.
 pub struct Drawing {
-    /// Study, figure and quantity, with the ending.
+    /// Study and figure, with the ending.
     pub name: String,
     /// The file.
     pub svg: String,
 }
 
-/// What tells figures apart: identifier, quantity and axis.
-type Figure<'a> = (&'a str, &'a str, &'static str);
+/// Every figure and table of a report, in the study's order.
+pub fn drawings(study: Study, report: &Report) -> Vec<Drawing> {
+    let named = |sheet: &Sheet| format!("{}_{}.svg", study.name(), sheet.name).to_lowercase();
+    sheets::of(study).iter().map(|sheet| Drawing { name: named(sheet), svg: drawn(sheet, report) }).collect()
+}
 
-/// Every figure of a report, in its order.
-pub fn drawings(report: &Report) -> Vec<Drawing> {
-    let mut figures: Vec<(Figure<'_>, Vec<&Row>)> = Vec::new();
-    for row in &report.series {
-        let Some((.., axis, _)) = row.on_axis() else { continue };
-        let key = (row.id.as_str(), row.quantity.as_str(), axis);
-        match figures.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, rows)) => rows.push(row),
-            None => figures.push((key, vec![row])),
+fn drawn(sheet: &Sheet, report: &Report) -> String {
+    match &sheet.shows {
+        Shows::Curves { points, x, y, printed } => {
+            let rows: Vec<&Row> = report.series.iter().filter(|row| is_of(row, *points)).collect();
+            let printed: Vec<Printed> = printed.iter().flat_map(|mark| marked(mark, report)).collect();
+            charted(sheet.title, curves(&rows, key_of(x)), across(x), y, printed)
+        }
+        Shows::Bars { claims, y } => {
+            let rows: Vec<&Row> = report.claims.iter().filter(|row| row.id == *claims).collect();
+            let (curves, fabrics) = bars(&rows);
+            let words = fabrics.into_iter().enumerate().map(|(place, fabric)| (place as f64, fabric)).collect();
+            charted(sheet.title, curves, Axis::words("", words), y, Vec::new())
+        }
+        Shows::Values(id) => {
+            let rows: Vec<&Row> = report.series.iter().filter(|row| row.id == *id).collect();
+            hotlink_chart::file(sheet.title, Err(&values(&rows)), &[])
+        }
+        Shows::Claims(ids) => {
+            let all = report.claims.iter().filter(|row| ids.is_empty() || ids.contains(&row.id.as_str()));
+            hotlink_chart::file(sheet.title, Err(&claims(&all.collect::<Vec<_>>())), &[])
         }
     }
-    let draw = |((id, quantity, axis), rows): (Figure<'_>, Vec<&Row>)| {
-        let name = format!("{}_{}_{}_{axis}.svg", report.name, plain(id), plain(quantity));
-        Drawing { name: name.to_lowercase(), svg: drawn(report.name, quantity, axis, &rows) }
-    };
-    figures.into_iter().map(draw).collect()
 }
 
-/// A name without what file systems mind.
-fn plain(text: &str) -> String {
-    let mut name = String::new();
-    for letter in text.chars() {
-        match letter.is_ascii_alphanumeric() {
-            true => name.push(letter),
-            false if !name.ends_with('-') && !name.is_empty() => name.push('-'),
-            false => {}
-        }
-    }
-    name.trim_end_matches('-').to_owned()
+/// Whether a point belongs to a figure.
+fn is_of(row: &Row, (id, quantity): (&str, &str)) -> bool {
+    row.id == id && row.quantity.starts_with(quantity)
 }
 
-/// Points of a curve by place, and how they come about.
-#[derive(Default)]
-struct Curve {
-    method: String,
-    points: Vec<(f64, f64)>,
-}
-
-/// An axis: its ends, and whether it is logarithmic.
-#[derive(Clone, Copy)]
-struct Axis {
-    low: f64,
-    high: f64,
-    log: bool,
-}
-
-impl Axis {
-    fn of(values: impl Iterator<Item = f64>, from_zero: bool) -> Axis {
-        let finite: Vec<f64> = values.filter(|value| value.is_finite()).collect();
-        let low = finite.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = finite.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if finite.is_empty() {
-            return Axis { low: 0.0, high: 1.0, log: false };
-        }
-        let log = low > 0.0 && high / low > 32.0;
-        let low = if from_zero && !log { low.min(0.0) } else { low };
-        Axis { low, high: if high > low { high } else { low + 1.0 }, log }
-    }
-    /// Where a value stands, from 0 to 1.
-    fn place(self, value: f64) -> f64 {
-        let scale = |value: f64| if self.log { maths::ln(value.max(f64::MIN_POSITIVE)) } else { value };
-        (scale(value) - scale(self.low)) / (scale(self.high) - scale(self.low))
-    }
-    /// Values with a mark: powers of two or ten, or steps of 1, 2 or 5.
-    fn ticks(self) -> Vec<f64> {
-        if self.log {
-            let base: f64 = if self.high / self.low > 1e5 { 10.0 } else { 2.0 };
-            let log = |value: f64| maths::ln(value) / maths::ln(base);
-            let (from, to) = (log(self.low).ceil() as i32, log(self.high).floor() as i32);
-            let every = ((to - from) / 10 + 1).max(1) as usize;
-            return (from..=to).step_by(every).map(|power| maths::powi(base, power)).collect();
-        }
-        let rough = (self.high - self.low) / 6.0;
-        let power = maths::powi(10.0, maths::log10(rough).floor() as i32);
-        let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|by| by * power).find(|step| *step >= rough).unwrap_or(rough);
-        let first = (self.low / step).ceil() as i64;
-        let last = (self.high / step + 1e-9).floor() as i64;
-        (first..=last).map(|at| at as f64 * step).collect()
+fn key_of(x: &Side<Across>) -> &'static str {
+    match x.ends {
+        Across::Words(key, _) | Across::Powers(key, ..) | Across::Ratios(key, _) | Across::Linear(key, _) => key,
     }
 }
 
-const WIDTH: f64 = 720.0;
-const HEIGHT: f64 = 440.0;
-/// Around the curves: left, top, right (the legend), bottom.
-const ROOM: [f64; 4] = [70.0, 40.0, 250.0, 50.0];
-/// Colours that people with any sight tell apart (Okabe and Ito).
-const COLOURS: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#b0a400"];
+fn text<'a>(row: &'a Row, key: &str) -> &'a str {
+    row.key(key).and_then(Value::as_str).unwrap_or_default()
+}
 
-fn drawn(study: &str, quantity: &str, axis: &str, rows: &[&Row]) -> String {
-    let mut curves: BTreeMap<String, Curve> = BTreeMap::new();
-    let mut published: Vec<(f64, f64)> = Vec::new();
+fn number(row: &Row, key: &str) -> Option<f64> {
+    row.key(key).and_then(Value::as_f64)
+}
+
+/// One for each fabric, series and engine; where a point tells what counted loads give, one for those, too.
+fn curves(rows: &[&Row], key: &str) -> Vec<Curve> {
+    let mut all: Vec<Curve> = Vec::new();
+    let mut colours: Vec<String> = Vec::new();
+    let of_one = rows.windows(2).all(|two| text(two[0], "fabric") == text(two[1], "fabric"));
     for row in rows {
-        let Some((value, name, _, place)) = row.on_axis() else { continue };
-        let curve = curves.entry(name).or_default();
-        row.evidence.method().clone_into(&mut curve.method);
-        curve.points.push((place as f64, value));
-        published.extend(row.published.as_f64().map(|value| (place as f64, value)));
-    }
-    let all = || curves.values().flat_map(|curve| &curve.points).chain(&published);
-    let across = Axis::of(all().map(|point| point.0), false);
-    let up = Axis::of(all().map(|point| point.1), true);
-    let (width, height) = (WIDTH - ROOM[0] - ROOM[2], HEIGHT - ROOM[1] - ROOM[3]);
-    let x = |value: f64| ROOM[0] + width * across.place(value);
-    let y = |value: f64| ROOM[1] + height * (1.0 - up.place(value));
-    let unit = rows.first().map_or("", |row| row.unit.as_str());
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" font-size=\"11\">\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
-         <text x=\"{}\" y=\"22\" font-size=\"14\">{study}: {}, {}</text>\n",
-        ROOM[0],
-        escaped(quantity),
-        escaped(unit)
-    );
-    for tick in across.ticks() {
-        let (at, foot) = (x(tick), ROOM[1] + height);
-        let _ = writeln!(svg, "<path d=\"M{at:.1} {:.1}V{foot:.1}\" stroke=\"#ddd\"/>", ROOM[1]);
-        let _ =
-            writeln!(svg, "<text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>", foot + 16.0, short(tick));
-    }
-    for tick in up.ticks() {
-        let at = y(tick);
-        let _ = writeln!(svg, "<path d=\"M{:.1} {at:.1}h{width:.1}\" stroke=\"#ddd\"/>", ROOM[0]);
-        let _ = writeln!(
-            svg,
-            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            ROOM[0] - 6.0,
-            at + 4.0,
-            short(tick)
-        );
-    }
-    let middle = ROOM[0] + width / 2.0;
-    let _ = writeln!(svg, "<text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{axis}</text>", HEIGHT - 12.0);
-    for (at, (name, curve)) in curves.iter_mut().enumerate() {
-        curve.points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let colour = COLOURS[at % COLOURS.len()];
-        let dash = match curve.method.as_str() {
-            "formula" => " stroke-dasharray=\"6 3\"",
-            "load" => " stroke-dasharray=\"2 3\"",
-            _ => "",
+        let Some(x) = number(row, key) else { continue };
+        let name = match (text(row, "fabric"), text(row, "series")) {
+            (fabric, "") => fabric.to_owned(),
+            (_, series) if of_one => series.to_owned(),
+            (fabric, series) => format!("{fabric} {series}"),
         };
-        let line: Vec<String> = curve.points.iter().map(|&(a, b)| format!("{:.1},{:.1}", x(a), y(b))).collect();
-        if curve.method != "measured" {
-            let line = line.join(" ");
-            let _ = writeln!(
-                svg,
-                "<polyline points=\"{line}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.5\"{dash}/>"
-            );
+        let colour = colours.iter().position(|known| *known == name).unwrap_or_else(|| {
+            colours.push(name.clone());
+            colours.len() - 1
+        });
+        let made = row.evidence.method();
+        for (made, value) in [(made, row.reproduced.as_f64()), ("load", number(row, "counted"))] {
+            let Some(y) = value else { continue };
+            let point = Point { x, y, interval: None, told: format!("{name}: {} at {}", figure(y), short(x)) };
+            match all.iter_mut().find(|curve| (curve.colour, curve.made) == (colour, made)) {
+                Some(curve) => curve.points.push(point),
+                None => all.push(Curve {
+                    name: name.clone(),
+                    colour,
+                    made,
+                    line: Line::Straight,
+                    marks: true,
+                    points: vec![point],
+                    bound: Vec::new(),
+                }),
+            }
         }
-        for &(a, b) in &curve.points {
-            let _ = writeln!(svg, "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"2\" fill=\"{colour}\"/>", x(a), y(b));
-        }
-        let (left, top) = (WIDTH - ROOM[2] + 14.0, ROOM[1] + 8.0 + 16.0 * at as f64);
-        let _ = writeln!(svg, "<path d=\"M{left:.1} {top:.1}h22\" stroke=\"{colour}\" stroke-width=\"1.5\"{dash}/>");
-        let told = format!("{} ({})", name.trim(), curve.method);
-        let _ = writeln!(svg, "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>", left + 28.0, top + 4.0, escaped(&told));
     }
-    for &(a, b) in &published {
-        let _ = writeln!(svg, "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\" fill=\"none\" stroke=\"black\"/>", x(a), y(b));
+    for curve in &mut all {
+        curve.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        curve.marks = curve.points.len() <= MANY;
     }
-    svg.push_str("</svg>\n");
-    svg
+    all
 }
 
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+/// One for each series, and the fabrics that they stand over.
+fn bars(rows: &[&Row]) -> (Vec<Curve>, Vec<String>) {
+    let mut fabrics: Vec<String> = Vec::new();
+    let mut all: Vec<Curve> = Vec::new();
+    for row in rows {
+        let (fabric, series) = (text(row, "fabric"), text(row, "series"));
+        let place = fabrics.iter().position(|known| known == fabric).unwrap_or_else(|| {
+            fabrics.push(fabric.to_owned());
+            fabrics.len() - 1
+        });
+        let Some(y) = row.reproduced.as_f64() else { continue };
+        let point = Point { x: place as f64, y, interval: None, told: format!("{fabric}, {series}: {}", figure(y)) };
+        match all.iter_mut().find(|curve| curve.name == series) {
+            Some(curve) => curve.points.push(point),
+            None => all.push(Curve {
+                name: series.to_owned(),
+                colour: all.len(),
+                made: row.evidence.method(),
+                line: Line::Bars,
+                marks: true,
+                points: vec![point],
+                bound: Vec::new(),
+            }),
+        }
+    }
+    (all, fabrics)
 }
 
-/// A number on an axis.
+/// What the study prints there.
+fn marked<'a>(mark: &'a Mark, report: &'a Report) -> impl Iterator<Item = Printed> + use<'a> {
+    let of = report.claims.iter().filter(|row| row.id == mark.claim && text(row, "reading").starts_with(mark.reading));
+    let value = of.filter_map(|row| Some((row.published.as_f64()?, row))).take(1);
+    value.map(|(y, row)| Printed { x: mark.at, y, told: format!("printed: {}, {} {}", row.quantity, y, row.unit) })
+}
+
+fn charted(title: &str, curves: Vec<Curve>, x: Axis, y: &Side<Upwards>, printed: Vec<Printed>) -> String {
+    let highest = curves.iter().flat_map(|curve| &curve.points).map(|point| point.y).fold(0.0, f64::max);
+    let lowest = curves.iter().flat_map(|curve| &curve.points).map(|point| point.y).fold(f64::INFINITY, f64::min);
+    let mut notes = Vec::new();
+    let up = match y.ends {
+        Upwards::To(top, step) => Axis::linear(y.title, [0.0, top], ticks([0.0, top, step])),
+        Upwards::Lost => {
+            notes.push("The study's own axis upwards is lost.".to_owned());
+            let step = round(highest / 6.0);
+            let top = step * (highest / step).ceil().max(1.0);
+            Axis::linear(y.title, [0.0, top], ticks([0.0, top, step]))
+        }
+        Upwards::Free => {
+            let ends = [lowest, highest].map(|value| maths::ln(value) / maths::ln(2.0));
+            let (low, high) = (ends[0].floor() as i32, ends[1].ceil() as i32);
+            let powers = (low..=high).map(|power| maths::powi(2.0, power));
+            let ends = [maths::powi(2.0, low), maths::powi(2.0, high)];
+            Axis::log(y.title, ends, powers.map(|value| (value, figure(value))).collect())
+        }
+    };
+    for curve in &curves {
+        let beyond = curve.points.iter().filter(|point| !up.holds(point.y) || !x.holds(point.x));
+        if let Some(most) = beyond.max_by(|a, b| a.y.total_cmp(&b.y)) {
+            notes.push(format!("Beyond the axes: {} ({})", most.told, curve.made));
+        }
+    }
+    let label = format!("{title}: {} curves", curves.len());
+    hotlink_chart::file(title, Ok((&Chart { x, y: up, curves, printed, label }, y.title)), &notes)
+}
+
+fn across(x: &Side<Across>) -> Axis {
+    match &x.ends {
+        Across::Words(_, words) => {
+            Axis::words(x.title, words.iter().map(|word| (*word as f64, word.to_string())).collect())
+        }
+        Across::Powers(_, first, last) => {
+            let powers = (*first..=*last).map(|power| maths::powi(2.0, power as i32));
+            Axis::words(x.title, powers.map(|value| (value, short(value))).collect())
+        }
+        Across::Ratios(_, [low, high, base]) => {
+            let powers = std::iter::successors(Some(*low), |at| Some(at * base).filter(|at| at <= high));
+            Axis::log(x.title, [*low, *high], powers.map(|value| (value, short(value))).collect())
+        }
+        Across::Linear(_, ends) => Axis::linear(x.title, [ends[0], ends[1]], ticks(*ends)),
+    }
+}
+
+/// Marks after each step.
+fn ticks([low, high, step]: [f64; 3]) -> Vec<(f64, String)> {
+    let count = ((high - low) / step).round() as i32;
+    (0..=count).map(|at| low + step * f64::from(at)).map(|value| (value, figure(value))).collect()
+}
+
+/// A round step of at least so much.
+fn round(rough: f64) -> f64 {
+    let power = maths::powi(10.0, maths::log10(rough.max(f64::MIN_POSITIVE)).floor() as i32);
+    [1.0, 2.0, 5.0].into_iter().map(|by| by * power).find(|step| *step >= rough).unwrap_or(10.0 * power)
+}
+
+/// A size on an axis.
 fn short(value: f64) -> String {
-    let units = [(1073741824.0, "Gi"), (1048576.0, "Mi"), (1024.0, "Ki")];
+    let units = [(1_048_576.0, "M"), (1024.0, "k")];
     match units.into_iter().find(|(unit, _)| value >= *unit && value % unit == 0.0) {
         Some((unit, name)) => format!("{}{name}", value / unit),
-        None => format!("{}", (value * 1e6).round() / 1e6),
+        None => figure(value),
+    }
+}
+
+/// A row for each series and size, a column for each quantity.
+fn values(rows: &[&Row]) -> Table {
+    let mut heads: Vec<String> = Vec::new();
+    let mut lines: Vec<(String, Vec<(usize, String)>)> = Vec::new();
+    for row in rows {
+        let head = format!("{} ({})", row.quantity, row.unit);
+        let column = heads.iter().position(|known| *known == head).unwrap_or_else(|| {
+            heads.push(head);
+            heads.len() - 1
+        });
+        let name = format!("{}, {}", text(row, "series"), short(number(row, "size_B").unwrap_or_default()));
+        let cell = (column, told(&row.reproduced));
+        match lines.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, cells)) => cells.push(cell),
+            None => lines.push((name, vec![cell])),
+        }
+    }
+    let cell = |cells: &[(usize, String)], column: usize| {
+        cells.iter().find(|(at, _)| *at == column).map(|(_, text)| text.clone()).unwrap_or_default()
+    };
+    let row = |(name, cells): &(String, Vec<(usize, String)>)| {
+        std::iter::once(name.clone()).chain((0..heads.len()).map(|column| cell(cells, column))).collect()
+    };
+    let rows = lines.iter().map(row).collect();
+    Table { heads: std::iter::once("series, message".to_owned()).chain(heads.iter().cloned()).collect(), rows }
+}
+
+/// What is printed, what the models give, and what that is worth.
+fn claims(rows: &[&Row]) -> Table {
+    let line = |row: &&Row| {
+        let reading = text(row, "reading");
+        let quantity = if reading.is_empty() { row.quantity.clone() } else { format!("{} ({reading})", row.quantity) };
+        let error = row.error_pct().map(|error| format!("{error:.1}")).unwrap_or_default();
+        let cells = [quantity, told(&row.published), told(&row.reproduced), row.unit.clone(), error];
+        let cells = cells.map(|cell| shortened(&cell));
+        let ends = [row.class().name(), row.verdict()].map(str::to_owned);
+        std::iter::once(row.id.clone()).chain(cells).chain(ends).collect()
+    };
+    let heads = ["id", "quantity", "printed", "ours", "unit", "error %", "kind", "holds"].map(str::to_owned).into();
+    Table { heads, rows: rows.iter().map(line).collect() }
+}
+
+fn told(value: &Value) -> String {
+    match (value.as_f64(), value.as_str()) {
+        (Some(number), _) => figure(number),
+        (_, Some(text)) => text.to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// At most 48 letters.
+fn shortened(text: &str) -> String {
+    const MOST: usize = 48;
+    match text.chars().count() > MOST {
+        true => text.chars().take(MOST - 1).chain(['\u{2026}']).collect(),
+        false => text.to_owned(),
     }
 }
 
@@ -201,45 +280,37 @@ mod tests {
     use crate::Evidence;
     use hotlink_study::ask::Method;
 
-    fn evidence(method: Method) -> Evidence {
-        Evidence::of_inputs(method, ["x/y"])
-    }
-
-    /// A curve by packets over powers of two, one by a closed form, and a published point.
-    fn report() -> Report {
-        let row = |fabric: &str, method, size: u64, value: f64| {
-            let row = Row::point("s15", "bandwidth against <size>", evidence(method), value, "MB/s");
-            row.also("fabric", fabric).also("size_B", size)
+    #[test]
+    fn engines_of_one_fabric_share_a_colour_and_no_line() {
+        let row = |method, nodes: u64, value: f64| {
+            let row = Row::point("G107", "x", Evidence::of_inputs(method, ["x/y"]), value, "MB/s");
+            row.also("fabric", "a").also("nodes", nodes)
         };
-        let mut series: Vec<Row> =
-            [8, 64, 512, 4096].map(|size| row("a", Method::Packet, size, size as f64 / 50.0)).into();
-        series.extend([8, 4096].map(|size| row("b", Method::Formula, size, 60.0)));
-        series.push(row("a", Method::Packet, 32768, 90.0).published(80.0, "MB/s"));
-        series.push(Row::point("s15", "no axis", evidence(Method::Packet), 1.0, "us"));
-        Report { name: "X00", title: "a study", claims: Vec::new(), series }
+        let rows = [
+            row(Method::Formula, 4, 2.0).also("counted", 1.5),
+            row(Method::Formula, 2, 3.0),
+            row(Method::Packet, 2, 1.0),
+        ];
+        let found = curves(&rows.iter().collect::<Vec<_>>(), "nodes");
+        let made: Vec<(&str, usize, Vec<f64>)> = found
+            .iter()
+            .map(|curve| (curve.made, curve.colour, curve.points.iter().map(|point| point.y).collect()))
+            .collect();
+        assert_eq!(made, [("formula", 0, vec![3.0, 2.0]), ("load", 0, vec![1.5]), ("packet", 0, vec![1.0])]);
     }
 
     #[test]
-    fn a_figure_is_the_golden_file() {
-        let [figure] = &drawings(&report())[..] else { panic!("one figure") };
-        assert_eq!(figure.name, "x00_s15_bandwidth-against-size_size_b.svg");
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/draw.svg");
-        if std::env::var_os("HOTLINK_GOLDEN").is_some() {
-            std::fs::write(path, &figure.svg).unwrap();
-        }
-        assert_eq!(figure.svg, std::fs::read_to_string(path).unwrap(), "HOTLINK_GOLDEN=write accepts a change");
+    fn what_leaves_the_printed_axis_is_said() {
+        let row = Row::point("G018", "s19", Evidence::of_inputs(Method::Packet, ["x/y"]), 103.0, "MB/s");
+        let row = row.also("fabric", "k98-myrinet").also("series", "direct").also("stride", 1u64);
+        let report = Report { name: "K98", title: "", claims: Vec::new(), series: vec![row] };
+        let sheet = sheets::of(Study::K98).iter().find(|sheet| sheet.name == "s19").expect("a figure");
+        assert!(drawn(sheet, &report).contains("Beyond the axes: direct: 103 at 1 (packet)"));
     }
 
     #[test]
-    fn axes_are_logarithmic_where_places_span_much_and_their_marks_are_round() {
-        let axis = |values: &[f64]| Axis::of(values.iter().copied(), false);
-        let wide = axis(&[8.0, 32768.0]);
-        assert!(wide.log && wide.place(8.0) == 0.0 && wide.place(32768.0) == 1.0);
-        assert_eq!(wide.ticks()[..3], [8.0, 32.0, 128.0]);
-        let narrow = axis(&[2.0, 14.0]);
-        assert!(!narrow.log);
-        assert_eq!(narrow.ticks(), [2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0]);
-        assert_eq!(axis(&[5.0]).place(5.0), 0.0);
-        assert_eq!([4096.0, 1e6, 0.1 + 0.2].map(short), ["4Ki", "1000000", "0.3"]);
+    fn steps_are_round() {
+        assert_eq!([0.7, 3.0, 45.0, 0.06].map(round), [1.0, 5.0, 50.0, 0.1]);
+        assert_eq!([4096.0, 1_048_576.0, 48.0].map(short), ["4k", "1M", "48"]);
     }
 }

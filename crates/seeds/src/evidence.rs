@@ -124,6 +124,11 @@ impl Found {
         Ok(Found { varied, ..found })
     }
 
+    /// What it rests on.
+    pub(crate) fn evidence(&self) -> Evidence {
+        self.evidence.clone()
+    }
+
     /// A row that it answers.
     pub(crate) fn row(self, claim: &Claim) -> Row {
         let row = Row::new(claim, self.evidence).reproduced(self.value);

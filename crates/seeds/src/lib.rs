@@ -13,6 +13,7 @@ mod p01;
 mod row;
 mod run;
 pub mod score;
+mod sheets;
 mod w01;
 
 pub use evidence::{Class, Evidence};

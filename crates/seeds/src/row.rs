@@ -235,6 +235,7 @@ impl Row {
             .with("error_pct", self.error_pct())
             .with("kind", self.class().name())
             .with("holds", self.is_held())
+            .with("verdict", self.verdict())
             .with("known_to_hold", self.is_held().map(|_| self.expected))
             .with("conditions", self.conditions.clone());
         if !self.reproduced.is_null() {

@@ -18,15 +18,28 @@ pub fn line(report: &Report) -> Record {
         .with("fits", of(Class::Fit).count())
         .with("identities", of(Class::Identity).count())
         .with("gaps", of(Class::Gap).count())
+        .with("shown", of(Class::Point).count())
 }
 
-/// The predictions of all studies, what misses most first.
-pub fn predictions(reports: &[Report]) -> Vec<Record> {
-    let all = reports.iter().flat_map(|report| report.claims.iter().map(move |row| (report.name, row)));
-    let mut found: Vec<(&str, &Row)> = all.filter(|(_, row)| row.class() == Class::Prediction).collect();
+/// Every claim of a study, what is wrong first: what does not hold, gaps, the rest; of each the predictions before the
+/// others, and the largest error first.
+pub fn verdicts(report: &Report) -> Vec<Record> {
+    let mut rows: Vec<&Row> = report.claims.iter().collect();
+    let rank = |row: &Row| match (row.is_held(), row.class()) {
+        (Some(false), _) => 0,
+        (None, Class::Gap) => 1,
+        _ => 2,
+    };
+    let class = |row: &Row| match row.class() {
+        Class::Prediction => 0,
+        Class::Ordering => 1,
+        Class::Bound => 2,
+        Class::Fit => 3,
+        Class::Identity | Class::Point | Class::Gap => 4,
+    };
     let error = |row: &Row| row.error_pct().unwrap_or_default().abs();
-    found.sort_by(|a, b| error(b.1).total_cmp(&error(a.1)));
-    found.into_iter().map(|(study, row)| row.record(study)).collect()
+    rows.sort_by(|a, b| (rank(a), class(a)).cmp(&(rank(b), class(b))).then(error(b).total_cmp(&error(a))));
+    rows.into_iter().map(|row| row.record(report.name)).collect()
 }
 
 #[cfg(test)]
@@ -52,8 +65,10 @@ mod tests {
         let count = |key| line.number(key);
         assert_eq!([count("predictions"), count("predictions_met")], [Some(2.0), Some(1.0)]);
         assert_eq!([count("orderings_held"), count("orderings_not_held")], [Some(0.0), Some(1.0)]);
-        let found = predictions(&[report]);
+        let found = verdicts(&report);
         let reproduced: Vec<_> = found.iter().map(|record| record.number("reproduced")).collect();
-        assert_eq!(reproduced, [Some(70.0), Some(95.0)]);
+        assert_eq!(reproduced, [Some(70.0), Some(1.0), Some(95.0)]);
+        let told: Vec<_> = found.iter().map(|record| record.text("verdict")).collect();
+        assert_eq!(told, [Some("NO"), Some("NO"), Some("yes")]);
     }
 }

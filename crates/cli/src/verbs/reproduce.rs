@@ -32,12 +32,13 @@ pub(crate) struct Args {
     /// and Hoisie 2001), others (results of the same hardware by others).
     #[arg(value_parser = word::<Study>(), ignore_case = true, required_unless_present = "score")]
     studies: Vec<Study>,
-    /// Print one line for each study instead of its rows (all studies if none is named): predictions, how many of them come
-    /// within 10 % or lie within their own interval where that is within 25 %, orderings, fits, identities, gaps. Then every
-    /// prediction, the largest error first.
+    /// Print one line for each study (all studies if none is named): predictions, how many of them come within 10 % or lie
+    /// within their own interval where that is within 25 %, orderings, fits, identities, gaps. Then a table for each
+    /// study with the verdict on every claim: what does not hold first, and of that the predictions by their error.
     #[arg(long, conflicts_with_all = ["figures", "series", "measure"])]
     score: bool,
-    /// Draw every figure as SVG into this folder: packets solid, counted loads dotted, closed forms dashed.
+    /// Draw every figure and table as SVG into this folder, on the study's own axes: packets solid, counted loads dotted,
+    /// closed forms dashed, printed values as rings.
     #[arg(long, value_name = "DIR")]
     figures: Option<PathBuf>,
     /// In the table for people, print the figures' series too (the other formats always have them).
@@ -66,21 +67,20 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A line for each study, and all predictions.
+/// A line for each study, then each study's claims.
 fn score(studies: &[Study], output: &mut Output) -> Result<(), Failure> {
     output.end_with_reader();
     let progress = output.progress("reproduce", studies.len() as u64);
-    let (mut reports, mut lines) = (Vec::new(), Vec::new());
+    let (mut verdicts, mut lines) = (Vec::new(), Vec::new());
     for study in studies {
         let report = study.report(None)?;
         let line = score::line(&report);
         output.push(line.clone());
         lines.push(line);
-        reports.push(report);
+        verdicts.push((report.name, score::verdicts(&report)));
         progress.step();
     }
     drop(progress);
-    let predictions = score::predictions(&reports);
     let cells =
         |record: &Record, keys: &[&str]| keys.iter().map(|key| record.get(key).map(text).unwrap_or_default()).collect();
     let table = |title: &str, keys: &[&str], records: &[Record]| Table {
@@ -99,12 +99,26 @@ fn score(studies: &[Study], output: &mut Output) -> Result<(), Failure> {
         "fits",
         "identities",
         "gaps",
+        "shown",
     ];
     output.table(table("How the studies come out", &counts, &lines));
-    let keys =
-        ["study", "id", "quantity", "published", "reproduced", "unit", "error_pct", "interval_low", "interval_high"];
-    output.table(table("Predictions, the largest error first", &keys, &predictions));
-    predictions.into_iter().for_each(|record| output.push(record));
+    let keys = [
+        "id",
+        "verdict",
+        "kind",
+        "quantity",
+        "reading",
+        "published",
+        "reproduced",
+        "unit",
+        "error_pct",
+        "interval_low",
+        "interval_high",
+    ];
+    for (study, records) in &verdicts {
+        output.table(table(&format!("{study}: what does not hold first"), &keys, records));
+    }
+    verdicts.into_iter().flat_map(|(_, records)| records).for_each(|record| output.push(record));
     Ok(())
 }
 
@@ -127,7 +141,7 @@ pub(crate) fn reports(
     for study in studies {
         let report = study.report(measure.then_some(&Own))?;
         print_report(&report, series, output);
-        for drawing in figures.map_or_else(Vec::new, |_| draw::drawings(&report)) {
+        for drawing in figures.map_or_else(Vec::new, |_| draw::drawings(*study, &report)) {
             figures.map(|batch| batch.write(&drawing.name, &drawing.svg)).transpose()?;
         }
         regressed.extend(report.claims.iter().filter(|row| row.regressed()).map(|row| row.id.clone()));
@@ -207,7 +221,7 @@ fn shortened(text: &str) -> String {
 fn text(value: &Value) -> String {
     match (value.as_f64(), value.as_str()) {
         (Some(number), _) => figure(number),
-        (_, Some(text)) => text.to_owned(),
+        (_, Some(text)) => shortened(text),
         _ => String::new(),
     }
 }

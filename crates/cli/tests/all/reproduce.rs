@@ -97,17 +97,29 @@ fn figures_are_drawn_and_scores_add_up() {
         .collect();
     assert!(!drawn.is_empty());
     for svg in &drawn {
-        assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && svg.contains("<polyline"), "{svg}");
+        assert!(
+            svg.starts_with("<svg ")
+                && svg.ends_with("</svg>\n")
+                && (svg.contains("class=\"curve\"") || svg.contains("class=\"tick\"")),
+            "{svg}"
+        );
     }
     let records = records_of(&ask("hotlink reproduce H06 P01 --score --json"));
-    let (lines, predictions): (Vec<&Value>, Vec<&Value>) = records.iter().partition(|record| record["kind"] == "score");
+    let (lines, claims): (Vec<&Value>, Vec<&Value>) = records.iter().partition(|record| record["kind"] == "score");
     let sum = |key: &str| lines.iter().map(|line| line[key].as_u64().expect(key)).sum::<u64>();
+    let predictions: Vec<&&Value> = claims.iter().filter(|record| record["kind"] == "prediction").collect();
     assert_eq!((lines.len(), predictions.len() as u64), (2, sum("predictions")));
     let met = predictions.iter().filter(|record| record["holds"] == true).count() as u64;
     assert_eq!(met, sum("predictions_met"));
-    let errors: Vec<f64> =
-        predictions.iter().map(|record| record["error_pct"].as_f64().expect("a number").abs()).collect();
-    assert!(errors.windows(2).all(|two| two[0] >= two[1]), "{errors:?}");
+    assert!(claims.iter().all(|record| record["verdict"].is_string()), "every claim has one");
+    for study in ["H06", "P01"] {
+        let of = claims.iter().filter(|record| record["study"] == study);
+        let verdicts: Vec<bool> = of.clone().map(|record| record["verdict"] == "NO").collect();
+        assert!(verdicts.windows(2).all(|two| two[0] || !two[1]), "{study}: what does not hold is first");
+        let missed = of.filter(|record| record["kind"] == "prediction" && record["verdict"] == "NO");
+        let errors: Vec<f64> = missed.map(|record| record["error_pct"].as_f64().expect("a number").abs()).collect();
+        assert!(errors.windows(2).all(|two| two[0] >= two[1]), "{errors:?}");
+    }
 }
 
 #[test]

@@ -230,7 +230,8 @@ fn bars(model: &Model, claim: &Claim) -> Vec<Row> {
             }
             None => stated(claim).gap("K98 marks bars as missing; the catalog has no TCP/IP for this machine"),
         };
-        row.reading(&format!("{fabric} {}", level.name())).also("fabric", *fabric)
+        let row = row.reading(&format!("{fabric} {}", level.name()));
+        row.also("fabric", *fabric).also("series", level.name())
     };
     FABRICS.iter().flat_map(|fabric| Level::SUMMARY.map(|level| bar(fabric, level))).collect()
 }

@@ -276,6 +276,12 @@ pub const VERBS: &[Records] = &[
                 "What hotlink's value is worth: prediction, ordering, bound, fit, identity, point or gap",
             ),
             key("holds", Flag, "", "Whether the claim holds"),
+            key(
+                "verdict",
+                Text,
+                "",
+                "yes, NO, gap, built so (an input of the model) or shown (nothing printed to hold it against)",
+            ),
             key("known_to_hold", Flag, "", "Whether it held when the table was last checked"),
             key("conditions", Text, "", "What the claim holds for"),
             key("reading", Text, "", "How the claim's words were read"),

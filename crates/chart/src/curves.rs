@@ -1,0 +1,238 @@
+//! Curves with their points, intervals and bounds; their names stand at their ends.
+
+use crate::{Axis, Chart};
+use maud::{Markup, html};
+use std::fmt::Write;
+
+pub(crate) const WIDTH: f64 = 760.0;
+pub(crate) const HEIGHT: f64 = 340.0;
+pub(crate) const LEFT: f64 = 62.0;
+const RIGHT: f64 = 190.0;
+const TOP: f64 = 14.0;
+const BOTTOM: f64 = 44.0;
+/// Lines of text at the curves' ends are at least so far apart.
+const LINE: f64 = 15.0;
+/// What is drawn may reach so far beyond the frame: half a mark.
+const BEYOND: f64 = 4.0;
+const ACROSS: (f64, f64) = (LEFT, WIDTH - RIGHT);
+const UPWARDS: (f64, f64) = (HEIGHT - BOTTOM, TOP);
+
+/// How the points of a curve hang together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// By straight lines.
+    Straight,
+    /// A value holds up to the next.
+    Steps,
+    /// Not at all: each is a bar.
+    Bars,
+}
+
+/// A point of a curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// Across.
+    pub x: f64,
+    /// Upwards.
+    pub y: f64,
+    /// Between these ends, where an interval is known.
+    pub interval: Option<[f64; 2]>,
+    /// What is said of the point.
+    pub told: String,
+}
+
+/// A curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// What it is called at its end.
+    pub name: String,
+    /// The number of its colour; curves of one colour share a name.
+    pub colour: usize,
+    /// A word of the stylesheet: what made the points.
+    pub made: &'static str,
+    /// How its points hang together.
+    pub line: Line,
+    /// Whether each point has a mark of its own.
+    pub marks: bool,
+    /// In the order of x.
+    pub points: Vec<Point>,
+    /// The bound, in the order of x.
+    pub bound: Vec<(f64, f64)>,
+}
+
+/// A value that somebody else printed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Printed {
+    /// Where it stands; `None`: at every x.
+    pub x: Option<f64>,
+    /// The value.
+    pub y: f64,
+    /// What is said of it.
+    pub told: String,
+}
+
+/// A chart as markup; `name` tells what a curve without a name shows.
+pub fn charted(chart: &Chart, name: &str) -> Markup {
+    html! {
+        svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(chart.label) { (inside(chart, name)) }
+    }
+}
+
+pub(crate) fn inside(chart: &Chart, name: &str) -> Markup {
+    let Chart { x, y, curves, .. } = chart;
+    let (right, bottom) = (ACROSS.1, UPWARDS.0);
+    let window = [LEFT - BEYOND, TOP - BEYOND, right - LEFT + 2.0 * BEYOND, bottom - TOP + 2.0 * BEYOND];
+    let bars = curves.iter().filter(|curve| curve.line == Line::Bars).count();
+    html! {
+        @for (tick, said) in &y.ticks {
+            @let at = y.at(*tick, UPWARDS);
+            line .grid x1=(LEFT) x2=(right) y1=(at) y2=(at) {}
+            text .tick x=(LEFT - 6.0) y=(at + 4.0) text-anchor="end" { (said) }
+        }
+        @for (tick, said) in &x.ticks {
+            @let at = x.at(*tick, ACROSS);
+            line .grid x1=(at) x2=(at) y1=(bottom) y2=(bottom + 4.0) {}
+            text .tick x=(at) y=(bottom + 17.0) text-anchor="middle" { (said) }
+        }
+        text .axis x=((LEFT + right) / 2.0) y=(HEIGHT - 6.0) text-anchor="middle" { (x.title) }
+        text .axis transform=(format!("translate(13 {}) rotate(-90)", (TOP + bottom) / 2.0)) text-anchor="middle" { (y.title) }
+        // What lies beyond the axes is cut at the frame.
+        svg x=(window[0]) y=(window[1]) width=(window[2]) height=(window[3])
+            viewBox=(window.map(|number| number.to_string()).join(" ")) {
+            @for (index, curve) in curves.iter().enumerate() { (drawn(curve, (index, bars), x, y)) }
+            @for value in &chart.printed { (printed(value, x, y)) }
+        }
+        @for (colour, at, name) in names(curves, y, name) {
+            text class=(format!("name c{colour}")) x=(right + 8.0) y=(at + 4.0) { (name) }
+        }
+    }
+}
+
+fn drawn(curve: &Curve, (index, bars): (usize, usize), x: &Axis, y: &Axis) -> Markup {
+    let at = |(a, b): (f64, f64)| (x.at(a, ACROSS), y.at(b, UPWARDS));
+    let points: Vec<(f64, f64)> = curve.points.iter().map(|point| at((point.x, point.y))).collect();
+    let bound: Vec<(f64, f64)> = curve.bound.iter().copied().map(at).collect();
+    // A bar's own place among those of its word.
+    let wide = 0.8 * x.pitch(ACROSS.1 - ACROSS.0) / bars.max(1) as f64;
+    let aside = wide * (index as f64 - bars as f64 / 2.0);
+    let foot = UPWARDS.0;
+    html! {
+        g class=(format!("c{} {}", curve.colour, curve.made).trim_end()) {
+            @if !bound.is_empty() { path .bound d=(path(&bound, curve.line)) { title { "bound" } } }
+            @if curve.line != Line::Bars { path .curve d=(path(&points, curve.line)) {} }
+            @for (point, (px, py)) in curve.points.iter().zip(&points) {
+                @if let Some([low, high]) = point.interval {
+                    line .interval x1=(px) x2=(px) y1=(y.within(low, UPWARDS)) y2=(y.within(high, UPWARDS)) {}
+                }
+                @if curve.line == Line::Bars {
+                    rect .bar x=(hundredth(px + aside)) y=(py) width=(hundredth(wide)) height=(hundredth(foot - py)) {
+                        title { (point.told) }
+                    }
+                } @else if curve.marks {
+                    circle cx=(px) cy=(py) r="3" { title { (point.told) } }
+                }
+            }
+        }
+    }
+}
+
+fn hundredth(value: f64) -> f64 {
+    (100.0 * value).round() / 100.0
+}
+
+/// A ring, or a line where it holds at every x; beyond the axis, with its number at the frame.
+fn printed(value: &Printed, x: &Axis, y: &Axis) -> Markup {
+    let up = y.within(value.y, UPWARDS);
+    html! {
+        @match value.x {
+            Some(place) => {
+                @let across = x.at(place, ACROSS);
+                circle .printed cx=(across) cy=(up) r="4" { title { (value.told) } }
+                @if !y.holds(value.y) { text .axis x=(across + 8.0) y=(up + 8.0) { (value.y) } }
+            }
+            None => line .printed x1=(ACROSS.0) x2=(ACROSS.1) y1=(up) y2=(up) { title { (value.told) } },
+        }
+    }
+}
+
+fn path(points: &[(f64, f64)], line: Line) -> String {
+    let mut path = String::new();
+    for (index, (x, y)) in points.iter().enumerate() {
+        let _ = match (index, line) {
+            (0, _) => write!(path, "M{x} {y}"),
+            (_, Line::Steps) => write!(path, "H{x}V{y}"),
+            _ => write!(path, "L{x} {y}"),
+        };
+    }
+    path
+}
+
+/// Where the names of curves and of their bound stand: at their ends, moved apart.
+fn names(curves: &[Curve], y: &Axis, otherwise: &str) -> Vec<(usize, f64, String)> {
+    let last = |curve: &Curve| curve.points.last().map(|point| y.within(point.y, UPWARDS));
+    let mut names: Vec<(usize, f64, String)> = Vec::new();
+    for curve in curves {
+        let name = shortened(if curve.name.is_empty() { otherwise } else { &curve.name });
+        // Curves of one colour share a name.
+        if !names.iter().any(|(colour, _, other)| (*colour, other) == (curve.colour, &name)) {
+            names.extend(last(curve).map(|at| (curve.colour, at, name)));
+        }
+        // Bounds that end at the same place share one.
+        if let Some(at) = curve.bound.last().map(|(_, value)| y.within(*value, UPWARDS))
+            && !names.iter().any(|(_, other, name)| name == "bound" && (other - at).abs() < 1.0)
+        {
+            names.push((curve.colour, at, "bound".to_owned()));
+        }
+    }
+    names.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let places: Vec<f64> = names.iter().map(|(_, at, _)| *at).collect();
+    names.iter_mut().zip(apart(&places)).for_each(|(name, at)| name.1 = at);
+    names
+}
+
+/// Sorted places moved so that none is nearer to the next than a line of text, and none beyond the picture's foot.
+fn apart(places: &[f64]) -> Vec<f64> {
+    let mut moved = places.to_vec();
+    for index in 1..moved.len() {
+        moved[index] = moved[index].max(moved[index - 1] + LINE);
+    }
+    let mut foot = HEIGHT - BOTTOM;
+    for place in moved.iter_mut().rev() {
+        *place = place.min(foot);
+        foot = *place - LINE;
+    }
+    moved
+}
+
+fn shortened(name: &str) -> String {
+    const MOST: usize = 28;
+    match name.chars().count() > MOST {
+        true => name.chars().take(MOST - 1).chain(['…']).collect(),
+        false => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_count_by_nodes_is_drawn_in_steps() {
+        let points = [(0.0, 9.0), (5.0, 4.0)];
+        let drawn = [Line::Steps, Line::Straight].map(|line| path(&points, line));
+        assert_eq!(drawn, ["M0 9H5V4", "M0 9L5 4"]);
+    }
+
+    proptest! {
+        #[test]
+        fn names_never_collide(mut places in proptest::collection::vec(TOP..HEIGHT - BOTTOM, 0..15)) {
+            places.sort_by(f64::total_cmp);
+            let moved = apart(&places);
+            for pair in moved.windows(2) {
+                prop_assert!(pair[1] - pair[0] >= LINE - 1e-9);
+            }
+            prop_assert!(moved.last().is_none_or(|last| *last <= HEIGHT - BOTTOM));
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Curves, bars and tables as SVG: the one painter behind the report's page and the figures of the studies.
+//!
+//! A picture is plain markup whose looks come from a stylesheet: a page brings its own, a file of its own carries
+//! [`file`]'s. The same chart gives the same bytes.
+
+#![forbid(unsafe_code)]
+
+mod axis;
+mod curves;
+mod file;
+mod table;
+
+pub use axis::Axis;
+pub use curves::{Curve, Line, Point, Printed, charted};
+pub use file::file;
+pub use table::Table;
+
+/// Curves over two axes.
+pub struct Chart {
+    /// Across.
+    pub x: Axis,
+    /// Upwards.
+    pub y: Axis,
+    /// The curves, in the order of their names.
+    pub curves: Vec<Curve>,
+    /// Values that somebody else printed.
+    pub printed: Vec<Printed>,
+    /// What a screen reader says.
+    pub label: String,
+}
