@@ -70,9 +70,7 @@ class Curve:
     bound: list[float] = field(default_factory=list)
 
 
-def save(
-    records: Sequence[Record], file: Path, x: str | None, y: Sequence[str], facet: str | None = None
-) -> None:
+def save(records: Sequence[Record], file: Path, x: str | None, y: Sequence[str], facet: str | None = None) -> None:
     """Draw into a file. Raises ValueError where the records have nothing to draw."""
     write(draw(records, x, y, facet), file)
 
@@ -88,9 +86,7 @@ def rows_of(records: Sequence[Record], facet: str | None) -> dict[Value, list[Re
     return rows
 
 
-def draw(
-    records: Sequence[Record], x: str | None = None, y: Sequence[str] = (), facet: str | None = None
-) -> Figure:
+def draw(records: Sequence[Record], x: str | None = None, y: Sequence[str] = (), facet: str | None = None) -> Figure:
     """Draw the records, one chart for each of ``y``, and a row of those for each value of ``facet``.
 
     Raises ValueError where the records have nothing to draw.

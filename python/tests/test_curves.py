@@ -137,3 +137,14 @@ def test_the_command_draws_the_same_bytes_twice_and_leaves_nothing_else(tmp_path
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "allowed: " in refused.stderr
     assert not (tmp_path / "new").exists()
+
+
+def test_a_facet_is_a_row_of_charts_with_the_same_colours() -> None:
+    records = [record | {"fabric": fabric} for fabric in ("a", "b") for record in pingpong() + pingpong("tcp")]
+    figure = curves.draw(records, y=["latency_us", "bandwidth_MBps"], facet="fabric")
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["fabric a", "fabric a", "fabric b", "fabric b"]
+    lines = [{line.get_label(): line.get_color() for line in axes.get_lines()} for axes in figure.axes]
+    assert lines[0] == lines[2]
+    assert lines[1] == lines[3]
+    with pytest.raises(ValueError, match="--facet nodes: 0 values"):
+        curves.draw(records, facet="nodes")
