@@ -3,11 +3,13 @@
  *   bench_device flags RANKS SECONDS              flags in shared memory
  *   bench_device rtl RANKS SECONDS SERVER         the compiled RTL: of the daemon that runs, else of SERVER (serve.cpp)
  *
- * Every rank is a node of the device. Prints `count BARE DEVICE WHOSE`, the barriers in a block of each and whose device
+ * Every rank is a node of the device. With one rank (rtl only) a second process serves the bare limit alone, so that on a
+ * machine of two cores neither the rank nor the device waits for a core: o_w + o_p + o_r by itself. Prints `count BARE DEVICE WHOSE`, the barriers in a block of each and whose device
  * it is (daemon or own), then a line per block:
  * ns per barrier of the bare limit (ranks 0 and 1: a store to one's own line and a spin on the other's), ns per barrier
- * of the device (the slowest rank's), and for the RTL its clocks and ns per clock in that block, and rank 0's ns for one
- * write of its pin (ow) and one read of a line that the device has written since (or). Run by `hotlink measure barrier
+ * of the device (the slowest rank's), and for the RTL its clocks per barrier, its ns per clock while nothing moves (a clock
+ * that takes a line from a rank waits for it, which is the rank's write or read), and rank 0's ns for one write of its pin
+ * (ow) and one read of a line that the device has written since (or). Run by `hotlink measure barrier
  * --device`. */
 #define _GNU_SOURCE
 #include "hotlink_device.h"
@@ -25,6 +27,7 @@
 #define CALIBRATION 50
 #define OPERATIONS 51
 #define REST_NS 2000 /* the device looks at its pins again */
+#define QUIET_NS 50000
 #define LIMIT_NS (20 * SECOND) /* of one barrier: a dead rank must not hold the others for ever */
 
 enum { BARE, DEVICE, SERIES };
@@ -40,7 +43,7 @@ static struct hlb meeting, device;
 static struct hlb_session session;
 static int rtl, own = 1; /* own: no daemon but ours is asked */
 static uint32_t bare_epoch;
-static int rank, ranks;
+static int rank, ranks, nodes; /* processes, and those of them that meet at the device */
 
 static void barrier(struct hlb *b) {
     int error = hlb_barrier(b, LIMIT_NS);
@@ -63,7 +66,7 @@ static void on_device(void) { barrier(&device); }
 /* The first barrier of a block lets all start together. */
 static void block(int series, int count) {
     barrier(&meeting);
-    if (series == DEVICE || rank < 2) {
+    if (series == DEVICE ? rank < nodes : rank < 2) {
         void (*run)(void) = series == BARE ? bare : on_device;
         run();
         uint64_t begin = hlb_now_ns();
@@ -75,7 +78,7 @@ static void block(int series, int count) {
 
 static double slowest(int series) {
     double worst = 0;
-    for (int k = 0; k < (series == BARE ? 2 : ranks); k++)
+    for (int k = 0; k < (series == BARE ? 2 : nodes); k++)
         if (shared->ns[series][k] > worst) worst = shared->ns[series][k];
     return worst;
 }
@@ -106,17 +109,33 @@ static double operation_ns(void (*operation)(void)) {
     return ns[OPERATIONS / 2];
 }
 
+/* The device's ns per clock while all rest. */
+static double clock_ns(void) {
+    uint64_t at = hlb_now_ns();
+    while (hlb_now_ns() - at < REST_NS) HLB_PAUSE();
+    uint64_t before = clocks();
+    at = hlb_now_ns();
+    while (hlb_now_ns() - at < QUIET_NS) HLB_PAUSE();
+    uint64_t ticks = clocks() - before, took = hlb_now_ns() - at;
+    return ticks ? (double)took / (double)ticks : 0.0;
+}
+
 /* Makes this rank a node of the device, and all a group. */
 static int attach_rtl(void) {
     char node[64];
     int error = hlb_device_attach(&session);
+    if (rank >= nodes) { /* for the bare limit; it sees the clocks, and joins nothing */
+        barrier(&meeting);
+        barrier(&meeting);
+        return error;
+    }
     snprintf(node, sizeof node, "bench %d rank %d", (int)getppid(), rank);
     if (!error && !session.pins) error = ENODEV;
     if (!error) error = hlb_device_claim(&session, node, HLB_ANY_PORT);
     shared->port[rank] = error ? HLB_PORTS + (uint32_t)error : session.port;
     barrier(&meeting);
     uint32_t members = 0;
-    for (int k = 0; k < ranks; k++) {
+    for (int k = 0; k < nodes; k++) {
         if (shared->port[k] >= HLB_PORTS) return (int)(shared->port[k] - HLB_PORTS);
         members |= 1u << shared->port[k];
     }
@@ -166,13 +185,13 @@ static int run_rank(double seconds) {
     uint64_t begin = hlb_now_ns();
     do {
         block(BARE, shared->count[BARE]);
-        uint64_t before = clocks(), at = hlb_now_ns();
+        uint64_t before = clocks();
         block(DEVICE, shared->count[DEVICE]);
-        uint64_t ticks = clocks() - before, took = hlb_now_ns() - at;
+        uint64_t ticks = clocks() - before;
         if (rank == 0) {
             double timer = rtl ? operation_ns(nothing) : 0;
             printf("%.2f %.2f %.2f %.2f %.2f %.2f\n", slowest(BARE), slowest(DEVICE), (double)ticks / shared->count[DEVICE],
-                   ticks ? (double)took / (double)ticks : 0.0, rtl ? operation_ns(write_pin) - timer : 0.0,
+                   rtl ? clock_ns() : 0.0, rtl ? operation_ns(write_pin) - timer : 0.0,
                    rtl ? operation_ns(read_line) - timer : 0.0);
             shared->more = (double)(hlb_now_ns() - begin) < seconds * 1e9;
         }
@@ -207,12 +226,13 @@ int main(int argc, char **argv) {
     rtl = argc == 5 && strcmp(argv[1], "rtl") == 0;
     if (!rtl && !(argc == 4 && strcmp(argv[1], "flags") == 0))
         return fprintf(stderr, "usage: bench_device flags RANKS SECONDS | rtl RANKS SECONDS SERVER\n"), 2;
-    ranks = atoi(argv[2]);
-    if (ranks < 2 || ranks > (rtl ? HLB_PORTS : HLB_MAX_RANKS)) return fprintf(stderr, "bench_device: ranks: %s\n", argv[2]), 2;
+    nodes = atoi(argv[2]);
+    ranks = nodes < 2 ? 2 : nodes;
+    if (nodes < (rtl ? 1 : 2) || nodes > (rtl ? HLB_PORTS : HLB_MAX_RANKS)) return fprintf(stderr, "bench_device: ranks: %s\n", argv[2]), 2;
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) return perror("bench_device: mmap"), 1;
     if (rtl && hlb_device_attach(&session) == 0) {
-        own = !session.pins || (int)session.facts.ports < ranks;
+        own = !session.pins || (int)session.facts.ports < nodes;
         hlb_device_detach(&session);
     }
     pid_t server = rtl && own ? serve(argv[4], argv[2], argv[3]) : 0, child[HLB_MAX_RANKS];

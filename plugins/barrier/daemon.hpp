@@ -241,10 +241,29 @@ private:
     Group groups[HLB_GROUPS];
 };
 
+// The pins of a device that is a process, in memory that those who attach share; `stale`: as a dead job left them, a bit a
+// port.
+struct Pins {
+    explicit Pins(uint32_t stale) : file(memfd_create("hotlink-barrier-pins", MFD_CLOEXEC)) {
+        void *at = file < 0 || ftruncate(file, sizeof(hlb_pins)) != 0 ? MAP_FAILED
+            : mmap(nullptr, sizeof(hlb_pins), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        if (at == MAP_FAILED) {
+            error = errno;
+            return;
+        }
+        memory = static_cast<hlb_pins *>(at);
+        for (uint32_t p = 0; p < HLB_PORTS; p++)
+            for (auto &group : memory->pin) group[p].value = stale >> p & 1u;
+    }
+    const int file;
+    int error = 0;
+    hlb_pins *memory = nullptr;
+};
+
 // The daemon's command line, for any device.
 struct Options {
     const char *path = nullptr, *device = nullptr;
-    long nodes = 0, each = 0, standing = 0, seconds = 0, stale = 0, quiet = 0;
+    long nodes = 0, each = 0, standing = 0, seconds = 0, stale = 0, quiet = 0, op_ns = 0;
 
     // What is wrong, or null.
     const char *read(int argc, char **argv, int most) {
@@ -262,13 +281,14 @@ struct Options {
             else if (!std::strcmp(name, "--seconds")) seconds = value;
             else if (!std::strcmp(name, "--stale")) stale = value;
             else if (!std::strcmp(name, "--quiet")) quiet = value;
+            else if (!std::strcmp(name, "--op-ns")) op_ns = value;
             else return "unknown option";
         }
         return nodes < 1 || nodes > most ? "--nodes is missing or out of range" : nullptr;
     }
     static int usage(const char *why, int most) {
         std::fprintf(stderr, "barrier-serve: %s\nusage: barrier-serve --nodes 1..%d [--device PATH] [--ranks-per-node M] "
-                     "[--standing 1] [--socket PATH] [--seconds S] [--stale MASK] [--quiet 1]\n", why, most);
+                     "[--standing 1] [--socket PATH] [--seconds S] [--stale MASK] [--op-ns NS] [--quiet 1]\n", why, most);
         return 2;
     }
     uint64_t limit_ns() const { return static_cast<uint64_t>(seconds) * 1000000000u; }
@@ -278,6 +298,12 @@ inline volatile sig_atomic_t ended = 0;
 inline void end_on_signals() {
     std::signal(SIGTERM, [](int) { ended = 1; });
     std::signal(SIGINT, [](int) { ended = 1; });
+}
+// For tests of devices that are processes: SIGUSR1 holds the output, SIGUSR2 lets it go.
+inline volatile sig_atomic_t held = 0;
+inline void hold_on_signals() {
+    std::signal(SIGUSR1, [](int) { held = 1; });
+    std::signal(SIGUSR2, [](int) { held = 0; });
 }
 inline int failed(const char *what, int error) {
     std::fprintf(stderr, "barrier-serve: %s: %s\n", what, std::strerror(error));

@@ -15,7 +15,6 @@ constexpr uint32_t REST = 64;            // clocks without a change after which 
 constexpr uint32_t PATIENCE = 2000;      // rests before the device sleeps until a pin moves
 constexpr uint32_t TURN = 4096;          // clocks after which connections are looked at, whatever moves
 constexpr uint64_t NAP_NS = 1000000;
-volatile sig_atomic_t held = 0;
 
 // The RTL's inputs are numbers or arrays of words, by their width.
 template <typename T> void set_bit(T &to, uint32_t bit, uint32_t level) {
@@ -121,22 +120,17 @@ void run(Rtl &device, Daemon &daemon, uint64_t limit_ns) {
 int main(int argc, char **argv) {
     Options options;
     if (const char *why = options.read(argc, argv, HB_PORTS)) return options.usage(why, HB_PORTS);
-    const long nodes = options.nodes, stale = options.stale;
+    const long nodes = options.nodes;
 
-    int memory = memfd_create("hotlink-barrier-pins", MFD_CLOEXEC);
-    if (memory < 0 || ftruncate(memory, sizeof(hlb_pins)) != 0) return failed("shared memory", errno);
-    auto *pins = static_cast<hlb_pins *>(mmap(nullptr, sizeof(hlb_pins), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0));
-    if (pins == MAP_FAILED) return failed("mmap", errno);
+    Pins shared(static_cast<uint32_t>(options.stale));
+    if (shared.error) return failed("shared memory", shared.error);
+    hlb_pins *pins = shared.memory;
     end_on_signals();
-    std::signal(SIGUSR1, [](int) { held = 1; });
-    std::signal(SIGUSR2, [](int) { held = 0; });
-
-    for (uint32_t p = 0; p < HLB_PORTS; p++)
-        for (uint32_t g = 0; g < HLB_GROUPS; g++) pins->pin[g][p].value = static_cast<uint32_t>(stale >> p) & 1u;
+    hold_on_signals();
     Rtl device(pins, static_cast<uint32_t>(nodes));
     hlb_facts facts{"rtl", HLB_VERSION, static_cast<uint32_t>(nodes), HLB_GROUPS, static_cast<uint32_t>(options.each), CLOCKS, 0};
     facts.clock_ps = clock_ps(device); // long enough to let stale pins through
-    Daemon daemon(device, facts, memory);
+    Daemon daemon(device, facts, shared.file);
     if (int error = daemon.listen_at(options.path)) return failed(options.path ? options.path : "socket", error);
     if (options.standing) daemon.stand(static_cast<uint32_t>(nodes));
     device.watch(daemon.used());

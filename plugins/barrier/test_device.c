@@ -1,4 +1,4 @@
-/* The contract of hotlink_device.h on the compiled RTL: `test_device SERVER RANKS ROUNDS`.
+/* The contract of hotlink_device.h on a device that is a process: `test_device SERVER RANKS ROUNDS`.
  *
  * First real ranks, a process each, one with a stale pin and late: nobody leaves before all have entered. Then groups
  * that come and go, members that die, an output that is held, a daemon that dies: several nodes played by one process,
@@ -56,7 +56,7 @@ static int run_rank(uint32_t *entered, int ranks, int rank, uint32_t rounds) {
                   rank, round, k);
         if (round == 1) begin = hlb_now_ns();
     }
-    if (rank == 0) printf("%d ranks on the compiled RTL: %.2f us per barrier\n", ranks,
+    if (rank == 0) printf("%d ranks on %s: %.2f us per barrier\n", ranks, s.facts.name,
                           (double)(hlb_now_ns() - begin) / 1000.0 / (rounds - 1));
     return 0;
 }

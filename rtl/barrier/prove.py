@@ -58,6 +58,7 @@ PROOFS = [
     Job("interrupts", "f_irq", "B=32", "any state", frames=4),
     Job("selected groups, P = 2", "f_groups", "P=2"),
     Job("selected groups, P = 3", "f_groups", "P=3"),
+    Job("selected groups from power-on and resets", "f_groups_start"),
     Job("barriers are independent, inner node", "f_independent", "ROOT=0"),
     Job("barriers are independent, root", "f_independent", "ROOT=1"),
     # Release within a bounded number of clocks, end to end; and the bound is tight.
@@ -75,7 +76,8 @@ REGRESSIONS = [
 COVERS = [
     Job(f"cover {top} {params}".strip(), top, params, "bmc", cover=True, expect="cex")
     for top, params in (("f_node", "P=4"), ("f_link", ""), ("f_wire", ""), ("f_flat", "P=4 START=2"),
-                        ("f_flat", "P=3 START=1"), ("f_tree", ""), ("f_device", "ROOT=0"), ("f_device", "ROOT=1"), ("f_reset", ""), ("f_regs", "P=34 B=1"), ("f_irq", ""), ("f_independent", ""), ("f_groups", "P=3"))
+                        ("f_flat", "P=3 START=1"), ("f_tree", ""), ("f_device", "ROOT=0"), ("f_device", "ROOT=1"), ("f_reset", ""), ("f_regs", "P=34 B=1"), ("f_irq", ""), ("f_independent", ""), ("f_groups", "P=3"),
+                        ("f_groups_start", ""))
 ]
 
 FLAT, NODE, TREE = ("f_flat", "P=3 START=2"), ("f_node", "P=4"), ("f_tree", "STAGGERED=1")
@@ -103,6 +105,7 @@ MUTANTS = [
     ("a stale port is believed", "hb_groups.v", "stale_reg | (take_write ? write_members_reg : {P{1'b0}})", "stale_reg", (("f_groups", "P=3"),)),
     ("a dead job's group moves a resting port", "hb_groups.v", "member_reg & waiting", "member_reg", (("f_groups", "P=3"),)),
     ("counted for the next group picked", "hb_groups.v", "take_write ? write_number_reg : group_reg", "take_write ? write_number_reg : group", (("f_groups", "P=3"),)),
+    ("an arrival is counted at power-on", "hb_groups.v", "reg count_reg = 1'b0", "reg count_reg = 1'b1", (("f_groups_start", ""),)),
     # What an earlier set of harnesses let through: devices below a root, registers, interrupts, resets.
     ("the uplink shows the release", "hb_device.v", "assign up_out = up", "assign up_out = down", (("f_device", "ROOT=0 LIVE=1"),)),
     ("a bus level outlives the start", "hb_regs.v", "level_reg[b*P+p] <= down[b]", "level_reg[b*P+p] <= level_reg[b*P+p]", (("f_device", "ROOT=1 LIVE=1"), ("f_regs", "P=34 B=1"))),
@@ -152,12 +155,12 @@ def elaborate(job, folder):
     verilog = " ".join(str(f) for f in [*sources(job, folder), *sorted((HERE / "formal").glob("f_*.v"))])
     define = "-DCOVER" if job.cover else "-DMUTANT" if job.mutant else ""
     chparam = "".join(f" -set {p.replace('=', ' ')}" for p in job.params.split())
-    free = "setattr -unset init w:*stale_*"
+    free = ""
     if job.top in ("f_flat", "f_node", "f_tree", "f_device", "f_regs", "f_irq", "f_reset", "f_wire", "f_groups"):
-        free = f"select -assert-min 1 w:*stale_*_reg; {free}"
+        free = "select -assert-min 1 w:*stale_*.*_reg; setattr -unset init w:*stale_*.*; "
     script = f"read_verilog -formal {define} {verilog}; " + (f"chparam{chparam} {job.top}; " if chparam else "")
     # The power-on values go before anything is optimised: else registers that differ in them alone would be merged.
-    script += f"hierarchy -top {job.top}; proc; flatten; {free}; prep -flatten -top {job.top}; memory_map; async2sync; "
+    script += f"hierarchy -top {job.top}; proc; flatten; {free}prep -flatten -top {job.top}; memory_map; async2sync; "
     if job.engine == "induction":
         script += "dffunmap; setundef -undriven -anyseq; write_smt2 -wires model.smt2"
     else:

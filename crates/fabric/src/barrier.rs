@@ -128,14 +128,13 @@ impl BarrierSpec {
         Time(gate.0 + each * u64::from(inputs))
     }
 
-    /// A barrier of `nodes` nodes that arrive together: `phases` x (o_w + up + down + o_r), H06 s22 for one device.
+    /// H06's o_p(P): from the last of `nodes` signals on its wire until the result is on all of theirs.
     ///
-    /// Polling is counted as one whole read after the result is there, which is its worst case: a read under way may
-    /// see it earlier. Nodes must fill their devices for the serial part to be exact; else it is an upper bound.
+    /// Nodes must fill their devices for the serial part to be exact; else it is an upper bound.
     ///
     /// # Errors
     /// A number of nodes that the network does not serve.
-    pub fn latency(&self, nodes: u32, partitioned: bool) -> Result<Time, BarrierError> {
+    pub fn processing_time(&self, nodes: u32, partitioned: bool) -> Result<Time, BarrierError> {
         let levels = self.levels(nodes, partitioned)?;
         let (gate, mut below) = (self.gate(nodes), nodes);
         let mut tree = 0;
@@ -145,7 +144,18 @@ impl BarrierSpec {
             tree += up + down + 2 * self.hop.value.0;
             below = used;
         }
-        let trip = self.enter.value.0 + tree + self.read.value.0;
+        Ok(Time(tree))
+    }
+
+    /// A barrier of `nodes` nodes that arrive together: `phases` x (o_w + o_p(P) + o_r), H06 s22.
+    ///
+    /// Polling is counted as one whole read after the result is there, which is its worst case: a read under way may
+    /// see it earlier.
+    ///
+    /// # Errors
+    /// A number of nodes that the network does not serve.
+    pub fn latency(&self, nodes: u32, partitioned: bool) -> Result<Time, BarrierError> {
+        let trip = self.enter.value.0 + self.processing_time(nodes, partitioned)?.0 + self.read.value.0;
         Ok(Time(trip * u64::from(self.phases)))
     }
 }

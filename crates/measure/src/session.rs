@@ -10,11 +10,12 @@ use hotlink_bench::{
 };
 use hotlink_message::{Algorithm, Collective, Error as Failed};
 use hotlink_port::{Driver, RunError};
-use hotlink_real::{Options, Shm, Transport, With};
+use hotlink_real::{BarrierDevice, Options, Shm, Transport, With};
 use hotlink_study::Error;
 use hotlink_study::simulate::program::with_seen;
 use serde::{Serialize, de::DeserializeOwned};
 use std::cell::RefCell;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Where a pass keeps the samples of a record.
@@ -27,12 +28,14 @@ pub(crate) struct Session<'a> {
     pub(crate) mpi: Option<Joined>,
     /// What the ports' observers saw of each run so far.
     pub(crate) seen: RefCell<Vec<Vec<Seen>>>,
+    /// What barriers go by between nodes, in the runs to come.
+    pub(crate) device: RefCell<Option<Arc<BarrierDevice>>>,
 }
 
 /// How often and how long.
 impl<'a> Session<'a> {
     pub(crate) fn new(request: &'a Request, face: &'a dyn Face) -> Session<'a> {
-        Session { request, face, mpi: None, seen: RefCell::default() }
+        Session { request, face, mpi: None, seen: RefCell::default(), device: RefCell::default() }
     }
     /// Of one block.
     pub(crate) fn plan(&self) -> Plan {
@@ -71,7 +74,8 @@ impl<'a> Session<'a> {
     /// Ranks are killed after some hours: no benchmark point takes so long.
     pub(crate) fn limits(&self) -> Options {
         let [stall, poll] = [self.request.stall_s, self.request.poll_s].map(|time| time.map(Duration::from_secs_f64));
-        Options { limit: Some(Duration::from_secs(2 * 3600)), stall, poll, ..Options::default() }
+        let device = self.device.borrow().clone();
+        Options { limit: Some(Duration::from_secs(2 * 3600)), stall, poll, device, ..Options::default() }
     }
 }
 
@@ -282,7 +286,7 @@ where
 }
 
 /// Ranks that a launcher started for this project's own stack.
-fn launched() -> Result<Option<u32>, Error> {
+pub(crate) fn launched() -> Result<Option<u32>, Error> {
     Ok(hotlink_real::launched().map_err(failure)?.map(|(_, ranks)| ranks))
 }
 

@@ -88,7 +88,8 @@ impl Transport for Shm {
     }
     fn share(&self, ranks: u32) -> Result<World, RunError> {
         check_ranks(ranks, MAX_RANKS)?;
-        World::new(ranks).map_err(|error| RunError::Start(error.to_string()))
+        let world = World::new(ranks).map_err(|error| RunError::Start(error.to_string()))?;
+        Ok(world.joined(self.options.device.clone()))
     }
 }
 

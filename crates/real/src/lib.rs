@@ -21,8 +21,10 @@ mod combine;
 mod copy;
 mod copying;
 mod crew;
+mod doors;
 mod drivers;
 mod idle;
+mod loaded;
 mod mixed;
 mod mpi;
 mod pool;
@@ -44,6 +46,7 @@ use hotlink_seats::sys;
 pub use copy::STREAM_BYTES;
 pub use copying::{COPY_VARIABLE, Chosen, Sample, copy_named, copying, use_copy};
 pub use crew::{join, listening, stuck};
+pub use doors::{BarrierDevice, NoDoors};
 pub use drivers::{
     Mixed, Shm, Tcp, cores, cores_of_machine, hand_off, is_one_machine, is_oversubscribed, launched, stay_on,
 };

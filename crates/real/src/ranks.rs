@@ -1,6 +1,7 @@
 //! Ranks as processes: starts them, collects their results, notices deaths, leaves nothing behind.
 
 use crate::crew::{self, Crew, Lookout};
+use crate::doors::BarrierDevice;
 use crate::idle;
 use crate::sys::{self, Child, Ending};
 use crate::waits::Waits;
@@ -35,11 +36,13 @@ pub struct Options {
     pub stall: Option<Duration>,
     /// How long a waiting rank polls before it sleeps, for all ranks of this process. `None`: 20 ms.
     pub poll: Option<Duration>,
+    /// What barriers go by between the nodes that this machine plays, over shared memory. `None`: it is one node.
+    pub device: Option<Arc<BarrierDevice>>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { limit: Some(Duration::from_secs(3600)), pin: true, stall: None, poll: None }
+        Options { limit: Some(Duration::from_secs(3600)), pin: true, stall: None, poll: None, device: None }
     }
 }
 

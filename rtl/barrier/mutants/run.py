@@ -37,6 +37,7 @@ REASONS = HERE / "equivalent.csv"
 DONE = BUILD / "done.csv"  # keys that this run has judged
 FIELDS = ("file", "line", "column", "kind", "old", "new", "verdict", "by")
 LIMIT_S = 240
+LIMIT_CPU_S = 30  # of a bench: a mutant may have the simulator turn in a loop for ever
 LIMIT_B = 6 << 30  # of memory, a process: a mutant of the simulator's loops took 19 GB
 
 # Benches by file, the one that kills most first; proofs by file (harness, parameters, engine).
@@ -52,7 +53,7 @@ BENCHES = {"hb_spi.v": SPI, "hb_board.v": BOARD, "hb_tree.v": TREE, "hb_groups.v
 NODE = (("f_node", "P=4", "bmc"), ("f_flat", "P=3 START=2", "bmc"), ("f_tree", "STAGGERED=1", "bmc"))
 WIRES = (("f_wire", "", "bmc"),)
 PROOFS = {"hb_celement.v": NODE, "hb_arm.v": NODE, "hb_node.v": NODE, "hb_sync.v": WIRES, "hb_filter.v": WIRES,
-          "hb_link.v": WIRES, "hb_groups.v": (("f_groups", "P=3", "bmc"),), "hb_tree.v": (),
+          "hb_link.v": WIRES, "hb_groups.v": (("f_groups_start", "", "bmc"), ("f_groups", "P=3", "bmc")), "hb_tree.v": (),
           "hb_device.v": (("f_independent", "", "bmc"), ("f_device", "ROOT=0 LIVE=1", "bmc")),
           "hb_regs.v": (("f_regs", "P=34 B=1", "bmc"), ("f_device", "ROOT=1 LIVE=1", "bmc")), "hb_irq.v": (("f_irq", "", "bmc"),)}
 CROSSING = ("hb_sync.v", "hb_filter.v", "hb_link.v", "hb_device.v", "hb_board.v", "hb_spi.v", "hb_tree.v")
@@ -116,6 +117,7 @@ class Trial:
         words = [name, top, bench, parameters, settings, list(map(str, self.sources)), str(self.folder)]
         child = subprocess.Popen([sys.executable, "-c", code, str(ROOT / "sim"), json.dumps(words)],
                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_CPU_S, LIMIT_CPU_S)),
                                  env={**os.environ, "PYTHONPATH": str(ROOT / "sim")})
         try:
             return child.wait(LIMIT_S) != 0
@@ -262,6 +264,7 @@ def summary(rows):
     for row in rows:
         if row["verdict"] == "survived":
             print(f"SURVIVED {row['file']}: {row['line']!r}, column {row['column']}: {row['old']!r} -> {row['new']!r}")
+    print(f"survived: {total['survived']}")
     return total["survived"]
 
 

@@ -10,6 +10,7 @@ from cocotb.triggers import FallingEdge
 
 SEED = int(os.environ["HB_SEED"])
 BARRIERS = int(os.environ["HB_BARRIERS"])
+BUSY = 100  # clocks that a write may take
 
 
 class Groups:
@@ -29,14 +30,19 @@ class Groups:
         await FallingEdge(self.dut.clk)
         self.dut.rst.value = 0
 
-    async def write(self, group, members):
-        while int(self.dut.group_busy.value):
+    async def idle(self):
+        for _ in range(BUSY):
+            if not int(self.dut.group_busy.value):
+                return
             await FallingEdge(self.dut.clk)
+        raise AssertionError(f"a write is not taken for {BUSY} clocks")
+
+    async def write(self, group, members):
+        await self.idle()
         self.dut.group_write.value, self.dut.group_number.value, self.dut.group_members.value = 1, group, members
         await FallingEdge(self.dut.clk)
         self.dut.group_write.value = 0
-        while int(self.dut.group_busy.value):
-            await FallingEdge(self.dut.clk)
+        await self.idle()
 
     def released(self, port):
         return int(self.dut.released.value) >> port & 1

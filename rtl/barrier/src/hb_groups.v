@@ -23,8 +23,8 @@ module hb_groups #(
     input  wire [P-1:0]      group_members,
     output wire              group_busy
 );
-    reg [P-1:0] member_mem [0:2**BITS-1];
-    reg [P-1:0] arrived_mem [0:2**BITS-1];
+    reg [P-1:0] member_mem [0:{BITS{1'b1}}];
+    reg [P-1:0] arrived_mem [0:{BITS{1'b1}}];
 
     // A write that waits for the engine; at power-on none.
     reg write_reg = 1'b0;
@@ -37,12 +37,12 @@ module hb_groups #(
     reg [BITS-1:0] group_reg;
 
     reg [P-1:0] released_reg = {P{1'b0}};
-    reg [P-1:0] counted_reg = {P{1'b0}};    // waits, and its arrival is in memory
     reg [P-1:0] stale_reg = {P{1'b1}};      // disarmed until seen equal to its IN
+    reg [P-1:0] counted_reg;                // waits, and its arrival is in memory; stale_reg covers it at the start
 
     wire [P-1:0] waiting = level ^ released_reg;
     wire [P-1:0] pending = waiting & ~counted_reg & ~stale_reg;
-    wire [P-1:0] port = pending & (~pending + {{P - 1{1'b0}}, 1'b1});  // the lowest
+    wire [P-1:0] port = pending & -pending;  // the lowest
     reg [BITS-1:0] group;
     integer k;
     always @* begin
@@ -52,19 +52,18 @@ module hb_groups #(
 
     wire take_write = write_reg & ~count_reg;
     wire take_port = ~write_reg & ~count_reg & |pending;
-    wire counts = |(port_reg & member_reg);
     wire [P-1:0] arrived = arrived_reg | port_reg;
-    wire complete = counts & ~|(member_reg & ~arrived);
+    // Of the members one is always missing in memory, so an arrival of who is none completes nothing.
+    wire complete = ~|(member_reg & ~arrived);
+    wire arrived_write = take_write | count_reg;
+    wire [BITS-1:0] arrived_address = take_write ? write_number_reg : group_reg;
 
     always @(posedge clk) begin
         member_reg <= member_mem[group];
         arrived_reg <= arrived_mem[group];
         if (take_write) member_mem[write_number_reg] <= write_members_reg;
-    end
-    wire arrived_write = take_write | (count_reg & counts);
-    wire [BITS-1:0] arrived_address = take_write ? write_number_reg : group_reg;
-    always @(posedge clk)
         if (arrived_write) arrived_mem[arrived_address] <= take_write | complete ? {P{1'b0}} : arrived;
+    end
 
     always @(posedge clk) begin
         count_reg <= take_port;
@@ -82,7 +81,6 @@ module hb_groups #(
         if (rst) begin
             count_reg <= 1'b0;
             write_reg <= 1'b0;
-            counted_reg <= {P{1'b0}};
             stale_reg <= {P{1'b1}};
         end
     end

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Synthesis of the barrier for iCE40: `make synth`. Writes synth/results.csv and prints it as a table.
 
-For each P: the board module (hb_board) through yosys and nextpnr, as one device while the package has the pins, else
-as the shallowest tree of devices that it takes. op(P) is the proved bound in clocks (formal/f_latency.v, plus one
-clock per hop for a level that arrives between two edges: devices have clocks of their own) times the period, plus the
-pads passed; H06 (slide 23) measured 0.01 us x P.
+For each P: the board module (hb_board, in pins.v) through yosys and nextpnr, as one device while the package has the pins, else
+as the shallowest tree of devices that it takes. op(P) is the proved bound in clocks (formal/f_latency.v: a level that
+just misses an edge is in it, for each hop, since devices have clocks of their own) times the period, plus the pads
+passed; H06 (slide 23) measured 0.01 us x P.
 
 Beside it hb_groups, 2**11 groups selected by wires, on the HX8K: synth/groups.csv. Its bound is f_groups.v's: two
 clocks per arrival, H06's linear law, and the synchroniser before it.
@@ -59,7 +59,7 @@ def implement(job):
     """One device of `radix` children: (LUTs, flip-flops, MHz, pad delays in ns)."""
     device, radix, samples, root = job
     parameters = {"P": radix, "ROOT": root, "STAGES": STAGES, "SAMPLES": samples}
-    cells, clock, pads_ns = place("hb_board", parameters, device, f"{device[0]}-{radix}-{samples}-{root}")
+    cells, clock, pads_ns = place("pins", parameters, device, f"{device[0]}-{radix}-{samples}-{root}")
     return cells["SB_LUT4"], flip_flops(cells), clock, pads_ns
 
 
@@ -72,6 +72,7 @@ def place(top, parameters, device, tag):
     name, options, _, target_MHz = device
     # Modules that are read but not used move the placement: each top gets its own files.
     files = [f for f in sorted((ROOT / "src").glob("hb_*.v")) if (f.stem == "hb_groups") == (top == "hb_groups")]
+    files += [HERE / "pins.v"] if top == "pins" else []
     sources = " ".join(str(f) for f in files)
     values = " ".join(f"-set {key} {value}" for key, value in parameters.items())
     command(["yosys", "-q", "-p", f"read_verilog {sources}; chparam {values} {top}; "
@@ -108,7 +109,7 @@ def row(device, ranks, samples, built):
     luts, ffs, pads_ns = (max(p[k] for p in parts) for k in (0, 1, 3))
     clock = min(p[2] for p in parts)
     hops = 2 * depth - 1
-    cycles = hops * (STAGES + samples + 2)
+    cycles = hops * (STAGES + samples + 1)
     devices = sum(math.ceil(ranks / radix**k) for k in range(1, depth + 1))
     op_us = (cycles * 1000 / clock + hops * pads_ns) / 1000
     return dict(zip(COLUMNS, [device[0], ranks, samples, radix, depth, devices, luts, ffs, f"{clock:.1f}", f"{pads_ns:.1f}",

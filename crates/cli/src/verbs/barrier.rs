@@ -3,12 +3,15 @@
 use crate::{Failure, output::Output};
 use hotlink_bench::Record;
 use hotlink_measure::native::{device, plugin};
+use hotlink_study::Source;
+use hotlink_study::simulate::barrier;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   hotlink barrier serve --device rtl --nodes 4 --ranks-per-node 2 &
+  hotlink barrier serve --device fabric:sharp --nodes 8 &
   LD_PRELOAD=$(hotlink barrier plugin --mpi auto) mpirun -n 2 ./any-mpi-program
   hotlink measure barrier --device rtl,flags --ranks 2
 Both are compiled from source at first use and kept; docs/barrier.md tells how they work.")]
@@ -27,8 +30,9 @@ enum What {
 
 #[derive(clap::Args)]
 struct Serve {
-    /// The device: rtl (the Verilog of rtl/barrier, compiled by Verilator), or spi:PATH (a board's registers by SPI).
-    #[arg(long, value_name = "rtl|spi:PATH", default_value = "rtl", value_parser = served)]
+    /// The device: rtl (the Verilog of rtl/barrier, compiled by Verilator), spi:PATH (a board's registers by SPI), or fabric:NAME
+    /// (the catalog's model of a fabric's own barrier network, such as sharp: the release comes o_p after the last arrival).
+    #[arg(long, value_name = "rtl|spi:PATH|fabric:NAME", default_value = "rtl", value_parser = served)]
     device: Served,
     /// Nodes that the device joins, one port each.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(device::MOST_PORTS)))]
@@ -48,13 +52,15 @@ struct Serve {
 enum Served {
     Rtl,
     Spi(String),
+    Fabric(String),
 }
 
 fn served(word: &str) -> Result<Served, String> {
-    match word.strip_prefix("spi:") {
-        Some(path) if path.starts_with('/') => Ok(Served::Spi(path.to_owned())),
+    match word.split_once(':') {
+        Some(("spi", path)) if path.starts_with('/') => Ok(Served::Spi(path.to_owned())),
+        Some(("fabric", name)) if !name.is_empty() => Ok(Served::Fabric(name.to_owned())),
         None if word == "rtl" => Ok(Served::Rtl),
-        _ => Err("allowed are rtl and spi:PATH, such as spi:/dev/spidev0.0".to_owned()),
+        _ => Err("allowed are rtl, spi:PATH, such as spi:/dev/spidev0.0, and fabric:NAME, such as fabric:sharp".to_owned()),
     }
 }
 
@@ -80,19 +86,25 @@ fn run_server(args: &Serve, output: &Output) -> Result<Failure, Failure> {
     if let Some(path) = args.socket.as_ref().filter(|path| path.is_empty() || path.len() > MOST_PATH) {
         return Err(Failure::Input(format!("--socket {path}: allowed are paths of 1 to {MOST_PATH} bytes")));
     }
-    let program = match &args.device {
-        Served::Rtl => device::server(args.nodes, &output.face())?,
-        Served::Spi(_) => device::spi_server(&output.face())?,
+    let mut command = match &args.device {
+        Served::Rtl => Command::new(device::server(args.nodes, &output.face())?),
+        Served::Spi(path) => {
+            let mut command = Command::new(device::spi_server(&output.face())?);
+            command.args(["--device", path]);
+            command
+        }
+        Served::Fabric(name) => {
+            let op = barrier::processing_time(&Source::open(name)?, args.nodes)?;
+            let mut command = Command::new(device::model_server(&output.face())?);
+            command.args(["--device", name, "--op-ns", &format!("{:.0}", op.us() * 1e3)]);
+            command
+        }
     };
-    let mut command = Command::new(&program);
-    if let Served::Spi(path) = &args.device {
-        command.args(["--device", path]);
-    }
     command.args(["--nodes", &args.nodes.to_string(), "--seconds", &args.seconds.to_string()]);
     command.args(["--ranks-per-node", &args.ranks_per_node.to_string()]);
     command.args(args.socket.iter().flat_map(|path| ["--socket", path]));
     let error = command.exec();
-    Ok(Failure::Check(format!("{}: {error}", program.display())))
+    Ok(Failure::Check(format!("{}: {error}", command.get_program().display())))
 }
 
 fn print_plugin(args: &Plugin, output: &mut Output) -> Result<(), Failure> {

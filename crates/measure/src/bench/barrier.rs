@@ -1,15 +1,20 @@
 //! `barrier`: hotlink's own messages (collective.rs), or with `--device` the barrier devices of
-//! `plugins/barrier/hotlink_barrier.h`: flags in shared memory, and the compiled RTL behind shared pins.
+//! `plugins/barrier/hotlink_barrier.h`: flags in shared memory, and the compiled RTL behind shared pins. The RTL is measured
+//! twice: by itself, each rank a node, and as the barrier of the messages, composed with flags within nodes.
 
 use super::collective;
 use crate::native::device as parts;
 use crate::pass::Pass;
 use crate::request::{self as asked, Device, Via};
-use crate::session::{SAMPLES, Session, summary};
-use hotlink_bench::{Record, Samples, Summary, Which};
-use hotlink_real::Via as Port;
+use crate::session::{SAMPLES, Session, launched, summary};
+use hotlink_bench::{Collected, Collective, Record, Samples, Summary, Which};
+use hotlink_message::Algorithm;
+use hotlink_real::{BarrierDevice, NoDoors, Via as Port};
 use hotlink_study::Error;
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// The name of [`Device::Flags`] among the algorithms: it, too, is a way without a device.
 const FLAG: &str = "flag";
@@ -19,6 +24,8 @@ const FLAG: &str = "flag";
 const RTL_CLOCKS: f64 = 6.0;
 /// An arrival falls between two clock edges: so many clocks more in the mean.
 const MEAN_PHASE: f64 = 0.5;
+/// More ranks have no flags between them in the messages' barrier.
+const MOST_COMPOSED: u32 = 16;
 
 pub(crate) fn run(asked: &asked::Barrier, pass: &mut Pass<'_>) -> Result<(), Error> {
     let session = pass.session;
@@ -50,10 +57,10 @@ fn on_devices(asked: &asked::Barrier, devices: &[Device], pass: &mut Pass<'_>) -
         return Ok(());
     }
     let ranks = collective::ranks(&asked.collective, session)?;
-    for (device, most) in [(Device::Rtl, parts::MOST_PORTS), (Device::Flags, 256)] {
-        let wrong = ranks.iter().find(|&&ranks| devices.contains(&device) && !(2..=most).contains(&ranks));
+    for (device, least, most) in [(Device::Rtl, 1, parts::MOST_PORTS), (Device::Flags, 2, 256)] {
+        let wrong = ranks.iter().find(|&&ranks| devices.contains(&device) && !(least..=most).contains(&ranks));
         if let Some(ranks) = wrong {
-            let what = format!("--ranks {ranks} with --device {}: allowed are 2 to {most}", device.name());
+            let what = format!("--ranks {ranks} with --device {}: allowed are {least} to {most}", device.name());
             return Err(Error::Input(what));
         }
     }
@@ -61,8 +68,12 @@ fn on_devices(asked: &asked::Barrier, devices: &[Device], pass: &mut Pass<'_>) -
     for &ranks in &ranks {
         for &device in devices {
             let over = session.oversubscribed(ranks + u32::from(device == Device::Rtl));
-            pass.push(record(session, device, ranks, &blocks(session, device, ranks)?, over)?);
+            let blocks = blocks(session, device, ranks)?;
+            pass.push(record(session, device, ranks, &blocks, over)?);
             pass.step();
+            if device == Device::Rtl && ranks <= MOST_COMPOSED {
+                pass.push(composed(asked, session, ranks, &blocks, over)?);
+            }
         }
     }
     Ok(())
@@ -169,6 +180,86 @@ fn record(session: &Session<'_>, device: Device, ranks: u32, blocks: &Blocks, ov
     record = summary.into(record.with("oversubscribed", over));
     record = record.with("statistic_of", "latency_us").with("inner", blocks.inner);
     Ok(record.with(SAMPLES, blocks.device.clone()))
+}
+
+/// The barrier of this project's own messages: flags within a node, the device between nodes.
+fn composed(
+    asked: &asked::Barrier,
+    session: &Session<'_>,
+    ranks: u32,
+    blocks: &Blocks,
+    over: bool,
+) -> Result<Record, Error> {
+    let (device, daemon) = doors(session, ranks)?;
+    let each = device.ranks_per_node();
+    let asked::Collective { start, background, .. } = asked.collective;
+    let bench = Collective { which: Which::Barrier, size: 0, private: false, start, background, plan: session.plan() };
+    session.device.replace(Some(Arc::new(device)));
+    let results: Result<Vec<Collected>, Error> = session.run(ranks, &bench);
+    session.device.replace(None);
+    drop(daemon);
+    let least = |values: &[f64]| Summary::of(values).map_or(0.0, |summary| summary.min);
+    let (bound_us, limit, bound_is) = bound(Device::Rtl, ranks, least(&blocks.bare), least(&blocks.clock));
+    let record = collective::record(&bench, session, &results?, (0.0, 0.0), over)?;
+    let latency_us = record.number("latency_us").unwrap_or(f64::INFINITY);
+    Ok(record
+        .with("device", Device::Rtl.name())
+        .with("algorithm", Algorithm::Hardware.name())
+        .with("nodes", ranks.div_ceil(each))
+        .with("ranks_per_node", each)
+        .with("bound_latency_us", bound_us)
+        .with("efficiency", bound_us / latency_us)
+        .with("limiting_resource", limit)
+        .with("bound_is", bound_is))
+}
+
+/// A daemon of this process's own, killed when it is not needed any more.
+struct Daemon(Child, PathBuf);
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+        let _ = std::fs::remove_file(&self.1);
+    }
+}
+
+/// The doors for `ranks` ranks: at the daemon that runs, else at one of our own, which lives as long as they.
+fn doors(session: &Session<'_>, ranks: u32) -> Result<(BarrierDevice, Option<Daemon>), Error> {
+    if launched()?.is_some() {
+        let what = "--device rtl: ranks that a launcher started have no device between them; start one process";
+        return Err(Error::Input(what.to_owned()));
+    }
+    let library = parts::doors(session.face)?;
+    let told = |what: NoDoors| Error::Check(format!("measure barrier --device rtl: {what}"));
+    match BarrierDevice::open(&library, None, ranks) {
+        Err(NoDoors::Daemon(_)) => {}
+        opened => return Ok((opened.map_err(told)?, None)),
+    }
+    let mut daemon = serve(session, ranks)?;
+    let path = daemon.1.display().to_string();
+    for _ in 0..STARTS {
+        match BarrierDevice::open(&library, Some(&path), ranks) {
+            Err(NoDoors::Daemon(_)) if matches!(daemon.0.try_wait(), Ok(None)) => std::thread::sleep(START),
+            opened => return Ok((opened.map_err(told)?, Some(daemon))),
+        }
+    }
+    Err(Error::Check("measure barrier --device rtl: its daemon does not answer".to_owned()))
+}
+
+/// How often, and how long between, a daemon that was just started is asked.
+const STARTS: u32 = 3000;
+const START: Duration = Duration::from_millis(10);
+
+fn serve(session: &Session<'_>, nodes: u32) -> Result<Daemon, Error> {
+    let path = std::env::temp_dir().join(format!("hotlink-measure-{}", std::process::id()));
+    let mut command = Command::new(parts::server(nodes, session.face)?);
+    command.args(["--quiet", "1", "--nodes", &nodes.to_string(), "--socket"]).arg(&path);
+    // Where this process is killed, it ends some day.
+    command.args(["--seconds", &format!("{:.0}", session.plan().time_us / 1e6 * 4.0 + 600.0)]);
+    let child = command.stdout(Stdio::null()).spawn();
+    Ok(Daemon(child.map_err(|error| Error::Check(format!("measure barrier: {error}")))?, path))
 }
 
 #[cfg(test)]

@@ -128,7 +128,7 @@ fn mean(samples: &Samples) -> f64 {
     samples.values.iter().sum::<f64>() / samples.values.len().max(1) as f64
 }
 
-fn record(
+pub(crate) fn record(
     bench: &Collective,
     session: &Session<'_>,
     results: &[Collected],

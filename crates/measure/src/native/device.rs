@@ -33,6 +33,8 @@ const DEVICE: Source = source!("barrier/hotlink_device.h", "plugins/barrier/hotl
 const DAEMON: Source = source!("barrier/daemon.hpp", "plugins/barrier/daemon.hpp");
 const SERVER: Source = source!("barrier/serve.cpp", "plugins/barrier/serve.cpp");
 const SPI: Source = source!("barrier/serve_spi.cpp", "plugins/barrier/serve_spi.cpp");
+const MODEL: Source = source!("barrier/serve_model.cpp", "plugins/barrier/serve_model.cpp");
+const DOORS: Source = source!("barrier/doors.c", "plugins/barrier/doors.c");
 const BENCH: Source = source!("barrier/bench_device.c", "plugins/barrier/bench_device.c");
 /// The plug-in's parts, which include the header by its place beside them.
 pub(super) const PLUGIN: [Source; 7] = [
@@ -77,12 +79,24 @@ pub fn server(nodes: u32, face: &dyn Face) -> Result<PathBuf, Failure> {
 /// # Errors
 /// What cannot be compiled, and what it needs.
 pub fn spi_server(face: &dyn Face) -> Result<PathBuf, Failure> {
-    let step = "c++ -std=c++17 -O2 -D_GNU_SOURCE barrier/serve_spi.cpp -o barrier-serve-spi -pthread";
+    daemon("barrier-serve-spi", SPI, face)
+}
+
+/// The daemon whose device is a barrier network's closed form.
+///
+/// # Errors
+/// What cannot be compiled, and what it needs.
+pub fn model_server(face: &dyn Face) -> Result<PathBuf, Failure> {
+    daemon("barrier-serve-model", MODEL, face)
+}
+
+fn daemon(name: &'static str, source: Source, face: &dyn Face) -> Result<PathBuf, Failure> {
+    let step = format!("c++ -std=c++17 -O2 -D_GNU_SOURCE {} -o {name} -pthread", source.0);
     let recipe = Recipe {
-        name: "barrier-serve-spi",
-        sources: vec![HEADER, WIRES, DEVICE, DAEMON, SPI],
-        steps: vec![words(step)],
-        product: "barrier-serve-spi",
+        name,
+        sources: vec![HEADER, WIRES, DEVICE, DAEMON, source],
+        steps: vec![words(&step)],
+        product: name,
         tools: "a C++ compiler (apt-get install g++)",
     };
     recipe.make(face)
@@ -95,6 +109,22 @@ pub(crate) fn bench(face: &dyn Face) -> Result<PathBuf, Failure> {
         sources: vec![HEADER, WIRES, DEVICE, BENCH],
         steps: vec![words("cc -std=gnu11 -O2 -Ibarrier barrier/bench_device.c -o barrier-bench -pthread -lrt")],
         product: "barrier-bench",
+        tools: "a C compiler (apt-get install gcc libc6-dev)",
+    };
+    recipe.make(face)
+}
+
+/// The contract of a device as a library, for this project's own messages.
+///
+/// # Errors
+/// What cannot be compiled, and what it needs.
+pub(crate) fn doors(face: &dyn Face) -> Result<PathBuf, Failure> {
+    let step = "cc -std=gnu11 -O2 -fPIC -shared -fvisibility=hidden -Ibarrier barrier/doors.c -o libbarrier-doors.so -pthread";
+    let recipe = Recipe {
+        name: "barrier-doors",
+        sources: vec![HEADER, WIRES, DEVICE, DOORS],
+        steps: vec![words(step)],
+        product: "libbarrier-doors.so",
         tools: "a C compiler (apt-get install gcc libc6-dev)",
     };
     recipe.make(face)

@@ -2,7 +2,8 @@
 //! Found in the standard library itself, or in hotlink's adapter to another.
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use crate::loaded::Loaded;
+use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
 
 /// A handle of MPI: communicator, datatype, operation, request, window, info.
@@ -59,7 +60,7 @@ macro_rules! functions {
         }
 
         impl Api {
-            fn find(library: &Library, prefix: &str, constants: Constants) -> Result<Api, String> {
+            fn find(library: &Loaded, prefix: &str, constants: Constants) -> Result<Api, String> {
                 // SAFETY: the standard, and the adapter after it, give each function this signature.
                 unsafe {
                     Ok(Api {
@@ -126,7 +127,7 @@ functions! {
 impl Api {
     /// Loads the adapter, or the standard library, at `path`.
     pub(super) fn load(path: &Path) -> Result<Api, String> {
-        let library = Library::open(path)?;
+        let library = Loaded::open(path)?;
         if library.symbol("hl_constant").is_err() {
             return Api::find(&library, "", constants(|which| STANDARD[which as usize]));
         }
@@ -155,35 +156,6 @@ fn constants(value: impl Fn(c_int) -> Handle) -> Constants {
         max: value(8),
         product: value(9),
         no_info: value(10),
-    }
-}
-
-/// A loaded library; never unloaded, since MPIs do not survive that.
-struct Library(*mut c_void);
-
-impl Library {
-    fn open(path: &Path) -> Result<Library, String> {
-        let name = CString::new(path.as_os_str().as_encoded_bytes()).map_err(|error| error.to_string())?;
-        // SAFETY: runs the library's initialisers, as loading an MPI must. Global, for the plug-ins of Open MPI.
-        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
-        if handle.is_null() { Err(last_error()) } else { Ok(Library(handle)) }
-    }
-    fn symbol(&self, name: &str) -> Result<*mut c_void, String> {
-        let text = CString::new(name).map_err(|error| error.to_string())?;
-        // SAFETY: a loaded library and a C string.
-        let found = unsafe { libc::dlsym(self.0, text.as_ptr()) };
-        if found.is_null() { Err(format!("no function {name}")) } else { Ok(found) }
-    }
-}
-
-fn last_error() -> String {
-    // SAFETY: gives a C string or null, valid until the next call.
-    unsafe {
-        let text = libc::dlerror();
-        if text.is_null() {
-            return "cannot be loaded".to_owned();
-        }
-        CStr::from_ptr(text).to_string_lossy().into_owned()
     }
 }
 

@@ -2,11 +2,16 @@
 //! line of its own, and has left one when every other count has reached its own. For two ranks that is one line each
 //! way at the same time: the least that a barrier over shared memory takes. Each barrier takes the next of several
 //! lines: one that the others do not poll any more from the last time is got by its writer in four fifths of the time.
+//!
+//! Where a device joins the nodes that this machine plays, flags are within a node: its first rank waits for the others'
+//! flags, then enters at the device, and shows the release to the node in its own line.
 #![allow(unsafe_code)]
 
 use super::world::{GATES, Gate, World};
+use crate::doors::BarrierDevice;
 use hotlink_port::{Rank, Token};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
 /// More ranks than this tell each other in rounds of messages instead: every rank reads every other's line.
@@ -23,13 +28,39 @@ pub(crate) struct Barriers {
     awaited: Rank,
     /// Of barriers that were entered and not left.
     tokens: VecDeque<Token>,
+    across: Option<Across>,
+}
+
+/// This rank's node, and the device between nodes.
+struct Across {
+    device: Arc<BarrierDevice>,
+    node: u32,
+    /// Its ranks: the first, and the one after the last.
+    first: Rank,
+    end: Rank,
+    /// Barriers that the node has entered at the device.
+    entered: u64,
+    looks: u32,
+}
+
+/// Looks at a barrier between two at whether the device's daemon lives.
+const LOOKS: u32 = 1024;
+
+impl Across {
+    fn of(device: &Arc<BarrierDevice>, rank: Rank, ranks: u32) -> Across {
+        let each = device.ranks_per_node();
+        let (node, device) = (rank / each, device.clone());
+        Across { device, node, first: node * each, end: ((node + 1) * each).min(ranks), entered: 0, looks: 0 }
+    }
 }
 
 impl Barriers {
     /// Those of `rank`; `world` lives longer.
     pub(crate) fn new(world: &World, rank: Rank) -> Barriers {
         let (gates, ranks) = (world.gates(), world.ranks());
-        Barriers { gates, rank, ranks, entered: 0, left: 0, awaited: 0, tokens: VecDeque::with_capacity(1) }
+        let across = world.device.as_ref().map(|device| Across::of(device, rank, ranks));
+        let awaited = across.as_ref().map_or(0, |across| across.first);
+        Barriers { gates, rank, ranks, entered: 0, left: 0, awaited, tokens: VecDeque::with_capacity(1), across }
     }
     #[inline]
     fn gate(&self, rank: Rank, number: u64) -> &Gate {
@@ -54,15 +85,58 @@ impl Barriers {
     #[inline]
     pub(crate) fn leave(&mut self) -> Option<Token> {
         let next = self.left + 1;
-        while self.awaited < self.ranks {
+        if self.across.is_some() {
+            if !self.is_released(next) {
+                return None;
+            }
+        } else {
+            if !self.have_entered(next, self.ranks) {
+                return None;
+            }
+            self.awaited = 0;
+        }
+        self.left = next;
+        self.tokens.pop_front()
+    }
+    /// Whether the ranks from `awaited` to `end` have entered barrier `next`.
+    #[inline]
+    fn have_entered(&mut self, next: u64, end: Rank) -> bool {
+        while self.awaited < end {
             // A rank that is ahead has written a higher count over this one's line, or has not come round to it.
             if self.gate(self.awaited, next).entered.load(Acquire) < next {
-                return None;
+                return false;
             }
             self.awaited += 1;
         }
-        (self.awaited, self.left) = (0, next);
-        self.tokens.pop_front()
+        true
+    }
+    /// Whether the device has released barrier `next`. A node's first rank drives it on there.
+    fn is_released(&mut self, next: u64) -> bool {
+        let Some(Across { first, end, node, entered, .. }) = self.across else { return true };
+        if self.rank != first {
+            return self.gate(first, next).released.load(Acquire) >= next;
+        }
+        let is_new = entered < next;
+        if is_new && !self.have_entered(next, end) {
+            return false;
+        }
+        let Some(across) = &mut self.across else { return true };
+        if is_new {
+            across.device.enter(node);
+            across.entered = next;
+        }
+        if !across.device.is_released(node) {
+            return false;
+        }
+        self.awaited = first;
+        self.gate(first, next).released.store(next, Release);
+        true
+    }
+    /// Whether the device that this rank waits for is gone: looked at now and then.
+    pub(crate) fn is_cut_off(&mut self) -> bool {
+        let Some(across) = self.across.as_mut().filter(|across| across.entered > self.left) else { return false };
+        across.looks += 1;
+        across.looks % LOOKS == 0 && across.device.is_lost(across.node)
     }
     /// The barriers that will never be left, since a rank has died; they are forgotten.
     pub(crate) fn give_up(&mut self) -> impl Iterator<Item = Token> {

@@ -466,6 +466,9 @@ impl Port for ShmPort {
     fn idle(&mut self, until: Time) {
         if self.events.is_empty() && self.idler.rest(until) {
             self.notice_deaths();
+            if self.barriers.is_cut_off() {
+                self.events.extend(self.barriers.give_up().map(|token| Event::Failed(token, Refusal::Gone)));
+            }
             self.send_revocations();
         }
     }

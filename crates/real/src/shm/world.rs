@@ -8,6 +8,7 @@ use super::lane::Lane;
 use super::ring::MESSAGE_MAX;
 use crate::clock::Clock;
 use crate::crew::{Crew, Lost};
+use crate::doors::BarrierDevice;
 use crate::drivers::is_oversubscribed;
 use crate::pool::Pool;
 use crate::route::{self, Copying};
@@ -120,6 +121,8 @@ pub(crate) const GATES: u64 = 64;
 pub(crate) struct Gate {
     /// Barriers that the rank had entered when it last wrote this line.
     pub(crate) entered: AtomicU64,
+    /// Of a node's first rank: barriers that the device between nodes had released when it last wrote this line.
+    pub(crate) released: AtomicU64,
 }
 
 impl Member {
@@ -165,6 +168,8 @@ pub struct World {
     /// Where long waits are told, and this world's first rank there.
     pub(crate) waits: Option<(Arc<Waits>, Rank)>,
     watch: Option<Rc<Watch>>,
+    /// What barriers between nodes go by, where this machine plays several.
+    pub(crate) device: Option<Arc<BarrierDevice>>,
 }
 
 /// Processes that nobody's parent watches: launched ranks watch each other.
@@ -204,7 +209,7 @@ impl World {
     fn on(block: Pool, ranks: u32, crowded: bool, clock: Clock, watch: Option<Rc<Watch>>) -> World {
         let copying = route::held();
         let (block, shape) = (Rc::new(block), Shape::of(ranks));
-        World { block, ranks, shape, crowded, here: ranks, clock, copying, waits: None, watch }
+        World { block, ranks, shape, crowded, here: ranks, clock, copying, waits: None, watch, device: None }
     }
     /// The world of the first `ranks` of a launched job: made by rank 0, handed to all.
     pub(crate) fn of_crew(crew: &mut Crew, ranks: u32) -> io::Result<World> {
@@ -248,7 +253,12 @@ impl World {
         let watch = Some(Rc::new(Watch::new(pids, own)));
         let clock = Clock::started_at(start_ns);
         let (shape, copying) = (Shape::of(ranks), route::held());
-        Ok(World { block, ranks, shape, crowded, here: ranks, clock, copying, waits: None, watch })
+        Ok(World { block, ranks, shape, crowded, here: ranks, clock, copying, waits: None, watch, device: None })
+    }
+    /// The same world with a device between its nodes, whose daemon needs a core too.
+    pub(crate) fn joined(self, device: Option<Arc<BarrierDevice>>) -> World {
+        let crowded = self.crowded || device.is_some() && is_oversubscribed(self.ranks + 1);
+        World { crowded, device, ..self }
     }
     /// Where other processes of this user find the shared block.
     pub(crate) fn path(&self) -> Option<String> {

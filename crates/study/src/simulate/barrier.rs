@@ -77,13 +77,30 @@ pub fn of(source: &Source, nodes: u32, what: Barriers, vary: Vary, watch: &dyn W
 
 fn of_size(source: &Source, nodes: u32, what: Barriers, watch: &dyn Watch) -> Result<Record, Error> {
     let fabric = source.spec();
-    let Some(spec) = fabric.barrier() else {
-        let what = format!("--fabric {}: has no barrier network, as --algorithm hardware needs", fabric.name);
-        return Err(Error::Input(format!("{what}; allowed: {}", with_barrier(&Library::user()).join(", "))));
-    };
+    let spec = own_network(source)?;
     let at = |what: String| Error::Input(format!("--fabric {} --nodes {nodes}: {what}", fabric.name));
     effort::check_barriers(nodes, what.repetitions).map_err(at)?;
     simulated(what, &fabric.name, spec, nodes, watch).map_err(at)
+}
+
+/// The fabric's own barrier network.
+fn own_network(source: &Source) -> Result<&BarrierSpec, Error> {
+    let fabric = source.spec();
+    fabric.barrier().ok_or_else(|| {
+        let what = format!("--fabric {}: has no barrier network, as --algorithm hardware needs", fabric.name);
+        Error::Input(format!("{what}; allowed: {}", with_barrier(&Library::user()).join(", ")))
+    })
+}
+
+/// H06's o_p(P) of the fabric's own barrier network, over all phases: what a device that stands for it takes.
+///
+/// # Errors
+/// As [`hardware`].
+pub fn processing_time(source: &Source, nodes: u32) -> Result<Time, Error> {
+    let spec = own_network(source)?;
+    let trip = spec.processing_time(nodes, false);
+    let at = |error| Error::Input(format!("--fabric {} --nodes {nodes}: {error}", source.spec().name));
+    Ok(Time(trip.map_err(at)?.0 * u64::from(spec.phases)))
 }
 
 /// The fabrics of the catalog that have a barrier network.
