@@ -66,6 +66,7 @@ struct hlb {
     int (*read)(struct hlb *);               /* 1 if the barrier entered last is released */
     struct hlb_word *(*awaited)(struct hlb *, uint32_t *seen); /* where to park, or NULL */
     void (*settle)(struct hlb *);            /* finds out whether ranks share cores, or NULL */
+    int (*doze)(struct hlb *, uint64_t ns);  /* sleeps so long at most; 1 if the device has interrupted since. Or NULL */
     void (*shut)(struct hlb *);              /* gives wires back, or NULL */
     uint32_t epoch;                          /* barriers entered; its lowest bit is H06's level */
     int ranks, rank;
@@ -75,8 +76,8 @@ struct hlb {
     struct hlb_word *up[HLB_FANIN];          /* flags: children (or the one peer) */
     int children, reported;
     unsigned group, base, in_bit;            /* a device's group; a parallel port's address and bit */
-    int out_file, in_file;                   /* lines of a GPIO chip */
-    uint32_t naps;                           /* times parked, for whoever wonders where the time went */
+    int out_file, in_file;                   /* lines of a GPIO chip; a card */
+    uint32_t naps, interrupts;               /* times parked, and woken by a device, for whoever wonders where the time went */
     uint64_t reads, idles;                   /* reads of long waits, and calls of their idle hooks */
 };
 
@@ -172,9 +173,10 @@ static inline int hlb_wait_parked(struct hlb *b, uint64_t limit_ns) {
         uint32_t seen = 0;
         struct hlb_word *word = b->awaited ? b->awaited(b, &seen) : NULL;
         if (word) hlb_park(word, seen, nap), b->naps++;
+        else if (b->doze) b->interrupts += (uint32_t)b->doze(b, nap), b->naps++;
         spins = spins > 64 ? 64 : spins; /* slow already: look briefly between naps */
         yields = yields > 4 ? 4 : yields;
-        if (!word) sched_yield(), spins = 64;
+        if (!word && !b->doze) sched_yield(), spins = 64;
     }
 }
 

@@ -18,7 +18,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -252,7 +251,7 @@ static inline const char *hlb_error(int error) {
     case 0: return "no error";
     case EPERM: case EACCES: return "not permitted: ports need CAP_SYS_RAWIO and a kernel that is not locked down, a daemon must be this user's or root's";
     case ENOSYS: return "this kernel has no port access (ioperm)";
-    case ENOTSUP: return "HOTLINK_BARRIER_WIRES: allowed are port:0x378 and gpio:/dev/gpiochip0:OUT/IN[,OUT/IN ...], a pair a group";
+    case ENOTSUP: return "HOTLINK_BARRIER_WIRES: allowed are port:0x378, uio:/dev/uio0 and gpio:/dev/gpiochip0:OUT/IN[,OUT/IN ...], a pair a group";
     case ENOENT: case ECONNREFUSED: return "no daemon listens there; start one with `hotlink barrier serve`";
     case ECONNRESET: return "the daemon is gone";
     case EPIPE: return "a member of the group died";

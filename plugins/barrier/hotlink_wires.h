@@ -2,7 +2,9 @@
  * (hotlink_barrier.h says how they are used). One pair for each group of the device. C11 or C++, Linux.
  *   pins   shared memory: the compiled RTL in the daemon's process
  *   port   a PC's parallel port, as H06 had (ioperm, inb, outb): one group
- *   gpio   lines of a GPIO chip, by its character device */
+ *   gpio   lines of a GPIO chip, by its character device
+ *   uio    a card of this node's, memory-mapped: its port is on the device's bus
+ * Where the kernel can interrupt (edges of a line, a card's interrupt), a long wait sleeps until it does. */
 #ifndef HOTLINK_WIRES_H
 #define HOTLINK_WIRES_H
 
@@ -10,9 +12,11 @@
 
 #include <fcntl.h>
 #include <linux/gpio.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #if defined(__x86_64__) || defined(__i386__)
 #include <sys/io.h>
 #endif
@@ -113,14 +117,15 @@ static inline int hlb_gpio_read(struct hlb *b) {
     return ioctl(b->in_file, GPIO_V2_LINE_GET_VALUES_IOCTL, &values) == 0 && (values.bits & 1u) == (b->epoch & 1u);
 }
 
-/* Takes one line, as an input or as an output that begins at `level`; returns its file, or -1 with errno. */
-static inline int hlb_gpio_line(int chip, unsigned offset, int output, unsigned level) {
+/* Takes one line, with these flags, an output at `level`; returns its file, or -1 with errno. */
+static inline int hlb_gpio_line(int chip, unsigned offset, uint64_t flags, unsigned level) {
+    int output = (flags & GPIO_V2_LINE_FLAG_OUTPUT) != 0;
     struct gpio_v2_line_request request;
     memset(&request, 0, sizeof request);
     request.offsets[0] = offset;
     request.num_lines = 1;
     snprintf(request.consumer, sizeof request.consumer, "hotlink-barrier");
-    request.config.flags = output ? GPIO_V2_LINE_FLAG_OUTPUT : GPIO_V2_LINE_FLAG_INPUT;
+    request.config.flags = flags;
     if (output) {
         request.config.num_attrs = 1;
         request.config.attrs[0].attr.id = GPIO_V2_LINE_ATTR_ID_OUTPUT_VALUES;
@@ -128,6 +133,22 @@ static inline int hlb_gpio_line(int chip, unsigned offset, int output, unsigned 
         request.config.attrs[0].mask = 1;
     }
     return ioctl(chip, GPIO_V2_GET_LINE_IOCTL, &request) == 0 ? request.fd : -1;
+}
+
+/* Until there is something to read, or so long; 1: there is. */
+static inline int hlb_readable(int file, uint64_t ns) {
+    struct pollfd one;
+    one.fd = file;
+    one.events = POLLIN;
+    one.revents = 0;
+    return poll(&one, 1, (int)((ns + 999999) / 1000000)) > 0 && (one.revents & POLLIN) != 0;
+}
+
+/* The kernel keeps edges from when the line was taken. Those before the sleep are taken out first by the next one, so that
+ * it may wake once for nothing, and none is missed. */
+static inline int hlb_gpio_doze(struct hlb *b, uint64_t ns) {
+    struct gpio_v2_line_event events[16];
+    return hlb_readable(b->in_file, ns) && read(b->in_file, events, sizeof events) > 0;
 }
 
 static inline void hlb_gpio_shut(struct hlb *b) {
@@ -138,12 +159,15 @@ static inline void hlb_gpio_shut(struct hlb *b) {
 /* Opens a pair of lines of the chip at `path`. OUT begins at the released level, which is the write-back. */
 static inline int hlb_gpio_open(struct hlb *b, const char *path, unsigned out, unsigned in) {
     int chip = open(path, O_RDWR | O_CLOEXEC), error = 0;
+    const uint64_t edges = GPIO_V2_LINE_FLAG_EDGE_RISING | GPIO_V2_LINE_FLAG_EDGE_FALLING;
     if (chip < 0) return errno;
-    b->in_file = hlb_gpio_line(chip, in, 0, 0);
+    b->in_file = hlb_gpio_line(chip, in, GPIO_V2_LINE_FLAG_INPUT | edges, 0);
+    b->doze = b->in_file < 0 ? NULL : hlb_gpio_doze;
+    if (b->in_file < 0) b->in_file = hlb_gpio_line(chip, in, GPIO_V2_LINE_FLAG_INPUT, 0); /* a chip without interrupts */
     if (b->in_file < 0) error = errno;
     b->epoch = 0;
     if (!error) b->epoch = hlb_gpio_read(b) ? 0 : 1;
-    b->out_file = error ? -1 : hlb_gpio_line(chip, out, 1, b->epoch & 1u);
+    b->out_file = error ? -1 : hlb_gpio_line(chip, out, GPIO_V2_LINE_FLAG_OUTPUT, b->epoch & 1u);
     if (!error && b->out_file < 0) {
         error = errno;
         close(b->in_file);
@@ -153,6 +177,57 @@ static inline int hlb_gpio_open(struct hlb *b, const char *path, unsigned out, u
     b->read = hlb_gpio_read;
     b->shut = error ? NULL : hlb_gpio_shut;
     return error;
+}
+
+/* ---- a memory-mapped card ------------------------------------------------------------------------------------------- */
+
+enum { HLB_CARD_BYTES = 4096, HLB_STATUS = 2, HLB_IRQ_STATUS = 4, HLB_IRQ_ENABLE = 5, HLB_TOGGLE = 0x100 };
+
+/* The registers of the card behind `file`, its first mapping; NULL with errno. */
+static inline volatile uint32_t *hlb_card_map(int file) {
+    void *at = mmap(NULL, HLB_CARD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    return at == MAP_FAILED ? NULL : (volatile uint32_t *)at;
+}
+
+static inline unsigned hlb_card_status(struct hlb *b) { return ((volatile uint32_t *)b->memory)[HLB_STATUS] >> b->group & 1u; }
+static inline int hlb_card_read(struct hlb *b) { return hlb_card_status(b) == (b->epoch & 1u); }
+static inline void hlb_card_write(struct hlb *b) { ((volatile uint32_t *)b->memory)[HLB_TOGGLE + b->rank] = 1u << b->group; }
+
+/* Clears what is pending, lets the kernel take an interrupt, reads the status, sleeps: in this order none is missed. */
+static inline int hlb_card_doze(struct hlb *b, uint64_t ns) {
+    volatile uint32_t *pending = (volatile uint32_t *)b->memory + HLB_IRQ_STATUS;
+    uint32_t count, on = 1;
+    *pending = 1u << b->group;
+    if (write(b->in_file, &on, sizeof on) != (ssize_t)sizeof on) return 0;
+    if (hlb_card_read(b) || !hlb_readable(b->in_file, ns)) return 0;
+    if (read(b->in_file, &count, sizeof count) != (ssize_t)sizeof count) return 0;
+    if (!hlb_card_read(b)) *pending = ~0u; /* another group's: whoever waits for it wakes by itself soon */
+    return 1;
+}
+
+static inline void hlb_card_shut(struct hlb *b) {
+    munmap(b->memory, HLB_CARD_BYTES);
+    close(b->in_file);
+}
+
+/* Opens the card at `path` (/dev/uio0). The port is a host on the device's bus: a start of the group has set its level to
+ * the released one, so there is nothing to write back. */
+static inline int hlb_card_open(struct hlb *b, const char *path) {
+    b->in_file = open(path, O_RDWR | O_CLOEXEC);
+    if (b->in_file < 0) return errno;
+    b->memory = (void *)(uintptr_t)hlb_card_map(b->in_file);
+    if (!b->memory) {
+        int error = errno;
+        close(b->in_file);
+        return error;
+    }
+    b->write = hlb_card_write;
+    b->read = hlb_card_read;
+    b->doze = hlb_card_doze;
+    b->shut = hlb_card_shut;
+    b->epoch = hlb_card_status(b);
+    ((volatile uint32_t *)b->memory)[HLB_IRQ_ENABLE] = (1u << HLB_GROUPS) - 1u; /* other nodes' cards have their own */
+    return 0;
 }
 
 /* Opens the door's group by the words that HOTLINK_BARRIER_WIRES takes. ENOTSUP: no such words, or no pair for it. */
@@ -167,6 +242,7 @@ static inline int hlb_wires_open(struct hlb *b, const char *words) {
         return ENOSYS;
 #endif
     }
+    if (strncmp(words, "uio:/", 5) == 0) return hlb_card_open(b, words + 4);
     if (sscanf(words, "gpio:%63[^:]%n", path, &used) != 1 || words[used] != ':') return ENOTSUP;
     for (words += used; *words; words += used, group++) {
         if (sscanf(words + 1, "%u/%u%n", &out, &in, &used) != 2) return ENOTSUP;

@@ -28,7 +28,8 @@ int main(int argc, char **argv) {
         rtl.eval();
         rtl.clk = 1;
         rtl.eval();
-        for (int g = 0; g < BOARD_GROUPS; g++) __atomic_store_n(&b->in[g].value, rtl.pin_out >> g & 1u, __ATOMIC_RELEASE);
+        for (int g = 0; g < BOARD_GROUPS; g++)
+            if (uint32_t level = rtl.pin_out >> g & 1u; level != hlb_load(&b->in[g].value)) hlb_store(&b->in[g], level); // wakes
         __atomic_store_n(&b->miso.value, rtl.miso, __ATOMIC_RELEASE);
         __atomic_store_n(&b->clocks.value, clocks, __ATOMIC_RELEASE);
         if (clocks % 256 == 0) sched_yield(); // others drive the wires

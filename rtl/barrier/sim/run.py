@@ -1,6 +1,9 @@
 """Builds and runs the cocotb benches with Icarus: `make sim`. The seed is fixed (--seed for another) and printed."""
 
 import argparse
+import concurrent.futures
+import contextlib
+import io
 import os
 import pathlib
 import re
@@ -116,25 +119,33 @@ def jobs():
                 for name, config, top, parameters in BOARDS)
 
 
+def judged(job):
+    """(whether it is good, what there is to print); in a process of its own, since cocotb's runner keeps its settings in one."""
+    seed, (name, top, bench, parameters, settings) = job
+    begin, said = time.monotonic(), io.StringIO()
+    with contextlib.redirect_stdout(said):
+        ran, bad = run(name, top, bench, parameters, {"SEED": seed, **settings})
+    good = ran > 0 and not bad
+    note = f"{ran} tests" if good else f"failed: {', '.join(bad) or 'nothing ran'}"
+    return good, f"{said.getvalue()}{'ok  ' if good else 'FAIL'} {name:45} {note}, {time.monotonic() - begin:.1f} s"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="run the benches whose name contains this text")
+    parser.add_argument("--jobs", type=int, default=2, help="benches at a time")
     args = parser.parse_args()
     BUILD.mkdir(parents=True, exist_ok=True)
     os.environ["PYTHONPATH"] = str(HERE)
-    print(f"seed {args.seed} (repeat with --seed {args.seed})")
+    print(f"seed {args.seed} (repeat with --seed {args.seed})", flush=True)
+    chosen = [(args.seed, job) for job in jobs() if args.only in job[0]]
     failed = 0
-    for name, top, bench, parameters, settings in jobs():
-        if args.only not in name:
-            continue
-        begin = time.monotonic()
-        ran, bad = run(name, top, bench, parameters, {"SEED": args.seed, **settings})
-        good = ran > 0 and not bad
-        failed += not good
-        note = f"{ran} tests" if good else f"failed: {', '.join(bad) or 'nothing ran'}"
-        print(f"{'ok  ' if good else 'FAIL'} {name:45} {note}, {time.monotonic() - begin:.1f} s", flush=True)
-    return 1 if failed else 0
+    with concurrent.futures.ProcessPoolExecutor(args.jobs) as pool:
+        for good, text in pool.map(judged, chosen):
+            failed += not good
+            print(text, flush=True)
+    return 1 if failed or not chosen else 0
 
 
 if __name__ == "__main__":

@@ -30,9 +30,9 @@ enum What {
 
 #[derive(clap::Args)]
 struct Serve {
-    /// The device: rtl (the Verilog of rtl/barrier, compiled by Verilator), spi:PATH (a board's registers by SPI), or fabric:NAME
-    /// (the catalog's model of a fabric's own barrier network, such as sharp: the release comes o_p after the last arrival).
-    #[arg(long, value_name = "rtl|spi:PATH|fabric:NAME", default_value = "rtl", value_parser = served)]
+    /// The device: rtl (the Verilog of rtl/barrier, compiled by Verilator), spi:PATH (a board's registers by SPI), uio:PATH (a
+    /// card's, memory-mapped), or fabric:NAME (the catalog's model of a fabric's own barrier network, such as sharp).
+    #[arg(long, value_name = "rtl|spi:PATH|uio:PATH|fabric:NAME", default_value = "rtl", value_parser = served)]
     device: Served,
     /// Nodes that the device joins, one port each.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(device::MOST_PORTS)))]
@@ -51,16 +51,20 @@ struct Serve {
 #[derive(Clone)]
 enum Served {
     Rtl,
-    Spi(String),
+    /// A board by SPI or a card by UIO, as its daemon names it.
+    Board(String),
     Fabric(String),
 }
 
 fn served(word: &str) -> Result<Served, String> {
     match word.split_once(':') {
-        Some(("spi", path)) if path.starts_with('/') => Ok(Served::Spi(path.to_owned())),
+        Some(("spi" | "uio", path)) if path.starts_with('/') => Ok(Served::Board(word.to_owned())),
         Some(("fabric", name)) if !name.is_empty() => Ok(Served::Fabric(name.to_owned())),
         None if word == "rtl" => Ok(Served::Rtl),
-        _ => Err("allowed are rtl, spi:PATH, such as spi:/dev/spidev0.0, and fabric:NAME, such as fabric:sharp".to_owned()),
+        _ => Err(
+            "allowed are rtl, spi:PATH, such as spi:/dev/spidev0.0, uio:PATH, and fabric:NAME, such as fabric:sharp"
+                .to_owned(),
+        ),
     }
 }
 
@@ -88,9 +92,9 @@ fn run_server(args: &Serve, output: &Output) -> Result<Failure, Failure> {
     }
     let mut command = match &args.device {
         Served::Rtl => Command::new(device::server(args.nodes, &output.face())?),
-        Served::Spi(path) => {
-            let mut command = Command::new(device::spi_server(&output.face())?);
-            command.args(["--device", path]);
+        Served::Board(word) => {
+            let mut command = Command::new(device::board_server(&output.face())?);
+            command.args(["--device", word]);
             command
         }
         Served::Fabric(name) => {

@@ -32,7 +32,7 @@ const WIRES: Source = source!("barrier/hotlink_wires.h", "plugins/barrier/hotlin
 const DEVICE: Source = source!("barrier/hotlink_device.h", "plugins/barrier/hotlink_device.h");
 const DAEMON: Source = source!("barrier/daemon.hpp", "plugins/barrier/daemon.hpp");
 const SERVER: Source = source!("barrier/serve.cpp", "plugins/barrier/serve.cpp");
-const SPI: Source = source!("barrier/serve_spi.cpp", "plugins/barrier/serve_spi.cpp");
+const BOARD: Source = source!("barrier/serve_board.cpp", "plugins/barrier/serve_board.cpp");
 const MODEL: Source = source!("barrier/serve_model.cpp", "plugins/barrier/serve_model.cpp");
 const DOORS: Source = source!("barrier/doors.c", "plugins/barrier/doors.c");
 const BENCH: Source = source!("barrier/bench_device.c", "plugins/barrier/bench_device.c");
@@ -74,12 +74,12 @@ pub fn server(nodes: u32, face: &dyn Face) -> Result<PathBuf, Failure> {
     recipe.make(face)
 }
 
-/// The daemon for a board whose registers are reached over SPI.
+/// The daemon for a board whose registers are reached over SPI, or a card whose are memory-mapped.
 ///
 /// # Errors
 /// What cannot be compiled, and what it needs.
-pub fn spi_server(face: &dyn Face) -> Result<PathBuf, Failure> {
-    daemon("barrier-serve-spi", SPI, face)
+pub fn board_server(face: &dyn Face) -> Result<PathBuf, Failure> {
+    daemon("barrier-serve-board", BOARD, face)
 }
 
 /// The daemon whose device is a barrier network's closed form.
@@ -119,7 +119,8 @@ pub(crate) fn bench(face: &dyn Face) -> Result<PathBuf, Failure> {
 /// # Errors
 /// What cannot be compiled, and what it needs.
 pub(crate) fn doors(face: &dyn Face) -> Result<PathBuf, Failure> {
-    let step = "cc -std=gnu11 -O2 -fPIC -shared -fvisibility=hidden -Ibarrier barrier/doors.c -o libbarrier-doors.so -pthread";
+    let step =
+        "cc -std=gnu11 -O2 -fPIC -shared -fvisibility=hidden -Ibarrier barrier/doors.c -o libbarrier-doors.so -pthread";
     let recipe = Recipe {
         name: "barrier-doors",
         sources: vec![HEADER, WIRES, DEVICE, DOORS],

@@ -392,6 +392,7 @@ pub const RECORDS: &[Records] = &[
                 key("safe", Flag, "", "Whether no rank left before all arrived"),
                 key("reads_per_node", Number, "", "Reads of the port by a node"),
                 key("device", Text, "", "Device of the barrier"),
+                key("ranks_per_node", Count, "", "Ranks that share a node, where some do"),
                 key("clocks_per_barrier", Number, "", "Clocks of the device for a barrier"),
                 key("write_us", Number, "us", "A write of the pin, by itself (o_w)"),
                 key("process_us", Number, "us", "The device's clocks from the last arrival to the release (o_p)"),
