@@ -22,6 +22,7 @@ public:
     uint32_t read(uint32_t address) override {
         if (address == ID) return 0x48423031;
         if (address == CONFIG) return 1u << 25 | 1u << 24 | HLB_GROUPS << 16 | HLB_PORTS;
+        if (address == HLB_STATUS) return hlb_load(&pins->status.value);
         const uint32_t g = (address & 0xff) / 8;
         if (address % 8 || g >= HLB_GROUPS || address < GROUP) return 0;
         look_at(g);

@@ -12,6 +12,7 @@ use std::process::Command;
 #[command(after_help = "Examples:
   hotlink barrier serve --device rtl --nodes 4 --ranks-per-node 2 &
   hotlink barrier serve --device fabric:sharp --nodes 8 &
+  HOTLINK_BARRIER_WIRES=gpio:/dev/gpiochip0:10/20 hotlink barrier check --port 2
   LD_PRELOAD=$(hotlink barrier plugin --mpi auto) mpirun -n 2 ./any-mpi-program
   hotlink measure barrier --device rtl,flags --ranks 2
 Both are compiled from source at first use and kept; docs/barrier.md tells how they work.")]
@@ -24,8 +25,20 @@ pub(crate) struct Args {
 enum What {
     /// Owns a barrier device: writes its groups, hands them out to MPI jobs and takes them back when processes die.
     Serve(Serve),
+    /// Tries this node's wires (HOTLINK_BARRIER_WIRES) against the daemon's device, and says which wire does not follow.
+    Check(Check),
     /// Prints the path of the library that takes MPI_Barrier over, for LD_PRELOAD.
     Plugin(Plugin),
+}
+
+#[derive(clap::Args)]
+struct Check {
+    /// The device's port that this node is wired to. Default: a free one, for the compiled RTL.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..i64::from(device::MOST_PORTS)))]
+    port: Option<u32>,
+    /// Arrivals to try.
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    rounds: u32,
 }
 
 #[derive(clap::Args)]
@@ -81,8 +94,21 @@ const MOST_PATH: usize = 107;
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     match &args.what {
         What::Serve(serve) => Err(run_server(serve, output)?),
+        What::Check(check) => Err(run_check(check, output)?),
         What::Plugin(plugin) => print_plugin(plugin, output),
     }
+}
+
+/// Becomes the self-test. Returns only if it cannot.
+fn run_check(args: &Check, output: &Output) -> Result<Failure, Failure> {
+    let mut command = Command::new(device::check(&output.face())?);
+    command.arg(args.port.map_or_else(|| "any".to_owned(), |port| port.to_string())).arg(args.rounds.to_string());
+    Ok(becomes(command))
+}
+
+fn becomes(mut command: Command) -> Failure {
+    let error = command.exec();
+    Failure::Check(format!("{}: {error}", command.get_program().display()))
 }
 
 /// Becomes the server, so that its end and its signals are this process's. Returns only if it cannot.
@@ -107,8 +133,7 @@ fn run_server(args: &Serve, output: &Output) -> Result<Failure, Failure> {
     command.args(["--nodes", &args.nodes.to_string(), "--seconds", &args.seconds.to_string()]);
     command.args(["--ranks-per-node", &args.ranks_per_node.to_string()]);
     command.args(args.socket.iter().flat_map(|path| ["--socket", path]));
-    let error = command.exec();
-    Ok(Failure::Check(format!("{}: {error}", command.get_program().display())))
+    Ok(becomes(command))
 }
 
 fn print_plugin(args: &Plugin, output: &mut Output) -> Result<(), Failure> {

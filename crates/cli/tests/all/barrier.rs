@@ -46,7 +46,8 @@ fn devices_are_measured_beside_their_bound() {
             "1", "--json",
         ];
         let records = records(&args);
-        assert_eq!(records.len(), 1);
+        // The RTL also as the barrier of the messages.
+        assert_eq!(records.len(), if device == "rtl" { 2 } else { 1 });
         let record = &records[0];
         let number = |key: &str| record[key].as_f64().unwrap_or_else(|| panic!("{key} is missing in {record}"));
         assert_eq!((&record["benchmark"], &record["device"]), (&"barrier".into(), &device.into()));
@@ -60,6 +61,9 @@ fn devices_are_measured_beside_their_bound() {
             let sum = number("write_us") + number("process_us") + number("read_us");
             assert!((number("sum_us") - sum).abs() < 1e-9 && number("process_us") > 0.0, "{record}");
             assert_eq!(record["served_by"], "benchmark", "{record}");
+            assert_eq!((&records[1]["algorithm"], records[1]["nodes"].as_u64()), (&"hardware".into(), Some(2)));
+            let latency_us = records[1]["latency_us"].as_f64().unwrap();
+            assert!(latency_us > 0.0 && records[1]["bound_latency_us"].as_f64().unwrap() > 0.0, "{}", records[1]);
         }
     }
 }
@@ -79,12 +83,21 @@ fn a_running_daemon_is_measured() {
     }
     let second = hotlink(&[&serve[..], &["--socket", &path]].concat());
     let told = String::from_utf8_lossy(&second.stderr).into_owned();
-    let line = "measure barrier --device rtl --via shm --ranks 2 --time 0.02 --blocks 1 --json";
-    let measured = command(&line.split(' ').collect::<Vec<_>>()).env("HOTLINK_BARRIER_DEVICE", &path).output().unwrap();
+    let asking = |line: &str| {
+        command(&line.split(' ').collect::<Vec<_>>()).env("HOTLINK_BARRIER_DEVICE", &path).output().unwrap()
+    };
+    let measured = asking("measure barrier --device rtl --via shm --ranks 4 --time 0.02 --blocks 1 --json");
+    let checked = asking("barrier check --port 3 --rounds 5");
     daemon.kill().unwrap();
     daemon.wait().unwrap();
     std::fs::remove_file(&socket).unwrap();
-    assert_eq!(records_of(&measured)[0]["served_by"], "daemon");
+    let records = records_of(&measured);
+    assert_eq!(records[0]["served_by"], "daemon");
+    // The stack's own barrier: two nodes of two ranks, as the daemon says.
+    let of = |key: &str| records[1][key].as_u64();
+    assert_eq!((&records[1]["algorithm"], of("nodes"), of("ranks_per_node")), (&"hardware".into(), Some(2), Some(2)));
+    let told_of_wires = String::from_utf8_lossy(&checked.stdout);
+    assert!(checked.status.success() && told_of_wires.starts_with("port 3 of rtl: OUT and IN follow"), "{checked:?}");
     assert!(!second.status.success() && told.contains("in use"), "a second daemon at the same socket: {told}");
 }
 
@@ -141,7 +154,7 @@ fn bad_requests_are_told() {
     for (line, expected) in [
         ("barrier serve --nodes 33", "33 is not in 1..=32"),
         ("barrier serve --device leds --nodes 4", "allowed are rtl, spi:PATH"),
-        ("barrier serve --device fabric:myrinet --nodes 4", "has no barrier network"),
+        ("barrier serve --device fabric:gige --nodes 4", "has no barrier network"),
         ("barrier serve --device fabric:hwbarr-hx8k --nodes 1", "1 nodes (allowed: 2 to 256)"),
         ("barrier plugin --mpi lam", "--mpi lam: no such file or folder; allowed: auto, openmpi, mpich"),
         ("measure barrier --device rtl --ranks 2,40", "--ranks 40 with --device rtl: allowed are 1 to 32"),

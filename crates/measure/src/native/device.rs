@@ -34,6 +34,7 @@ const DAEMON: Source = source!("barrier/daemon.hpp", "plugins/barrier/daemon.hpp
 const SERVER: Source = source!("barrier/serve.cpp", "plugins/barrier/serve.cpp");
 const BOARD: Source = source!("barrier/serve_board.cpp", "plugins/barrier/serve_board.cpp");
 const MODEL: Source = source!("barrier/serve_model.cpp", "plugins/barrier/serve_model.cpp");
+const CHECK: Source = source!("barrier/check.c", "plugins/barrier/check.c");
 const DOORS: Source = source!("barrier/doors.c", "plugins/barrier/doors.c");
 const BENCH: Source = source!("barrier/bench_device.c", "plugins/barrier/bench_device.c");
 /// The plug-in's parts, which include the header by its place beside them.
@@ -109,6 +110,21 @@ pub(crate) fn bench(face: &dyn Face) -> Result<PathBuf, Failure> {
         sources: vec![HEADER, WIRES, DEVICE, BENCH],
         steps: vec![words("cc -std=gnu11 -O2 -Ibarrier barrier/bench_device.c -o barrier-bench -pthread -lrt")],
         product: "barrier-bench",
+        tools: "a C compiler (apt-get install gcc libc6-dev)",
+    };
+    recipe.make(face)
+}
+
+/// The self-test over a node's wires.
+///
+/// # Errors
+/// What cannot be compiled, and what it needs.
+pub fn check(face: &dyn Face) -> Result<PathBuf, Failure> {
+    let recipe = Recipe {
+        name: "barrier-check",
+        sources: vec![HEADER, WIRES, DEVICE, CHECK],
+        steps: vec![words("cc -std=gnu11 -O2 -Ibarrier barrier/check.c -o barrier-check -pthread")],
+        product: "barrier-check",
         tools: "a C compiler (apt-get install gcc libc6-dev)",
     };
     recipe.make(face)

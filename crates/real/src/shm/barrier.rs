@@ -98,6 +98,20 @@ impl Barriers {
         self.left = next;
         self.tokens.pop_front()
     }
+    /// Leaves the next barrier if every rank's flag says that it has entered, as of a job that a rank has left: the device, or
+    /// the first rank of this node, may not come round to it any more, and no later barrier can complete.
+    pub(crate) fn leave_by_flags(&mut self) -> Option<Token> {
+        let next = self.left + 1;
+        let Some(first) = self.across.as_ref().map(|across| across.first) else { return self.leave() };
+        if (0..self.ranks).any(|rank| self.gate(rank, next).entered.load(Acquire) < next) {
+            return None;
+        }
+        if self.rank == first {
+            self.gate(first, next).released.store(next, Release);
+        }
+        (self.awaited, self.left) = (first, next);
+        self.tokens.pop_front()
+    }
     /// Whether the ranks from `awaited` to `end` have entered barrier `next`.
     #[inline]
     fn have_entered(&mut self, next: u64, end: Rank) -> bool {

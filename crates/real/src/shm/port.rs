@@ -315,7 +315,7 @@ impl ShmPort {
             let failed = self.scatters.bury(rank);
             self.events.extend(failed);
             // All may have entered before it died.
-            let left = std::iter::from_fn(|| self.barriers.leave()).map(Event::Done);
+            let left = std::iter::from_fn(|| self.barriers.leave_by_flags()).map(Event::Done);
             self.events.extend(left);
             let gone = |token| Event::Failed(token, Refusal::PeerGone(rank));
             let given_up: Vec<Event> = self.barriers.give_up().map(gone).collect();
