@@ -241,9 +241,15 @@ impl<'a> World<'a> {
     fn on_time(&mut self, rank: Rank) {
         let now = self.now();
         let seat = self.seat(rank);
-        if seat.state == State::Waiting && seat.now <= now && (seat.has_news() || seat.until <= now) {
-            self.make_ready(rank);
+        if seat.state != State::Waiting || !(seat.has_news() || seat.until <= now) {
+            return;
         }
+        if seat.now <= now {
+            return self.make_ready(rank);
+        }
+        // An interrupt has kept the processor since this timer was set.
+        let at = Time(seat.now);
+        self.net.timer(at, rank);
     }
 
     /// Adds a flight that settles after the poster's earlier ones to the same rank.

@@ -15,6 +15,7 @@ mod messages;
 mod network;
 mod paths;
 mod promises;
+mod random;
 mod replay;
 mod saturation;
 mod sharing;
