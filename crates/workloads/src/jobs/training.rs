@@ -16,7 +16,7 @@ use hotlink_schedule::{Costs, Schedule};
 use hotlink_study::Watch;
 
 /// A machine on which messages take no time.
-const FREE: &str = "L=0us,o=0us,g=0us,G=0ns";
+const FREE: &str = "L=0,o=0,g=0,G=0";
 
 /// A step, and the parts of its time.
 #[derive(Clone, Debug)]
