@@ -30,15 +30,20 @@ pub fn is(spec: &FabricSpec) -> bool {
     spec.topology.is::<Rail>() && spec.parameters.contains_key("gpu_channels")
 }
 
+/// Its rails, whether scale-up switches take part as nodes or not.
+fn rails(spec: &FabricSpec) -> Option<&Rail> {
+    spec.topology.get::<Rail>().or_else(|| spec.topology.get::<ReducingRail>().map(|reducing| &reducing.0))
+}
+
 /// GPUs of a scale-up domain; 1 where there is none.
 pub fn domain(spec: &FabricSpec) -> u32 {
-    spec.topology.get::<Rail>().map_or(1, |rail| rail.gpus_per_host)
+    rails(spec).map_or(1, |rail| rail.gpus_per_host)
 }
 
 /// How its GPUs and domains are wired.
 fn wiring(spec: &FabricSpec) -> Wiring {
     let of = |rail: &Rail| Wiring { mesh: rail.mesh, joined: rail.joined };
-    spec.topology.get::<Rail>().map(of).unwrap_or_default()
+    rails(spec).map(of).unwrap_or_default()
 }
 
 /// Links of a GPU into its domain of so many.

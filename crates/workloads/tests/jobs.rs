@@ -301,6 +301,25 @@ proptest! {
     }
 }
 
+/// With scale-up switches as nodes the domain is still one: what it allows, not what one adapter does, bounds the collective.
+#[test]
+fn a_collective_by_scale_up_switches_is_bound_by_its_domain() {
+    let nvls = Collective {
+        which: Which::Allreduce,
+        algorithms: vec![Algorithm::Nvls],
+        nodes: vec![8],
+        sizes: vec![32 << 20],
+        network: NETWORK,
+        vary: Vary::No,
+    };
+    let record = nvls.records(&["hgx-h100-rail".to_owned()], &Unwatched).unwrap().remove(0);
+    // 2 x 7/8 of the bytes in the time of 1 + 1/8 of them over 450 GB/s, less what packets add.
+    let bound = number(&record, "bound_bus_bandwidth_MBps");
+    assert!((680e3..=700e3).contains(&bound), "{record:?}");
+    assert!(record.text("limiting_resource").is_some_and(|name| name.contains("NVLink")), "{record:?}");
+    assert!(number(&record, "efficiency") <= 1.0);
+}
+
 /// Rank after rank along a rail: no message of a ring leaves it, so that both rings of a job have links of their own.
 #[test]
 fn jobs_are_placed_by_rail() {
