@@ -250,7 +250,7 @@ fn a_mistake_names_file_line_and_job() {
         ),
         (
             job("ranks = 4\n"),
-            "plan.toml:2:1: job[0].schedule: needs one kind of work (allowed: schedule, collective, traffic)",
+            "plan.toml:2:1: job[0].schedule: needs one kind of work (allowed: schedule, collective, traffic, model)",
         ),
         (job("dance = 3\n"), "plan.toml:4:1: unknown field `dance`"),
         (job("traffic = \"uniform\"\nsize = \"64\"\nload = 0.5\nranks = 4\n"), "job[0].messages: is missing"),
