@@ -46,6 +46,7 @@ def analyze(
     paths: Paths | None = None,
     technology: str | None = None,
     links: bool = False,
+    why: bool = False,
     sensitivity: bool = False,
 ) -> Result:
     """Bandwidth per node of one fabric by closed form and by load count, with what limits it.
@@ -57,12 +58,13 @@ def analyze(
 
     One record for each number of nodes and engine: ``bandwidth_per_node_MBps`` (10^6 bytes a second),
     ``injection_share`` (of what a node could send, 0 to 1), ``limiting_resource``, ``hot_link``; with ``links`` also
-    one for each resource, with ``sensitivity`` the interval that uncertain inputs leave. Raises `InputError`.
+    one for each resource, with ``why`` how the bound comes about, with ``sensitivity`` the interval that uncertain
+    inputs leave. Raises `InputError`.
     """
     pattern = _pattern(traffic, capacities, size, samples, seed, paths, technology, hash_seeds)
     listed = None if nodes is None else _numbers(nodes)
     asked = {"fabric": fspath(fabric), "nodes": listed, "method": method, **pattern}
-    text = _core.analyze(as_json({**asked, "links": links, "sensitivity": sensitivity}))
+    text = _core.analyze(as_json({**asked, "links": links, "why": why, "sensitivity": sensitivity}))
     return _result("analyze", text, **asked)
 
 
@@ -168,7 +170,7 @@ def simulate(
     capacities: Capacities = "measured",
     packet_size: Size | None = None,
     streams: int | None = None,
-    paths: Ways | None = None,
+    paths: Ways | Iterable[Ways] | None = None,
     technology: str | None = None,
     ethernet: Literal["pause", "drop", "ecn"] = "pause",
     transport: Transport | Iterable[Transport] = (),
@@ -242,7 +244,7 @@ def simulate(
         "capacities": capacities,
         "packet_size": packet_size,
         "streams": streams,
-        "paths": paths,
+        "paths": None if paths is None else _list(paths),
         "technology": technology,
         "ethernet": ethernet,
         "transport": _list(transport),

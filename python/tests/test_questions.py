@@ -153,6 +153,15 @@ def test_every_engine_that_can_is_asked() -> None:
         hotlink.simulate("stream", fabric="ib-qdr", nodes=2, method="all")
 
 
+def test_paths_are_one_or_several_and_a_bound_says_how_it_comes_about() -> None:
+    asked = hotlink.simulate("alltoall", fabric="ib-ndr-fat-tree2", nodes=4, size=64, paths=["packet", "flow"])
+    assert [record["paths"] for record in asked] == ["packet", "flow"]
+    [record] = hotlink.simulate("alltoall", fabric="ib-ndr-fat-tree2", nodes=4, size=64, paths="flow")
+    assert record["paths"] == "flow"
+    [record] = hotlink.analyze("ib-ndr-fat-tree2", 64, method="load", why=True)
+    assert "The least of these is the bound" in str(record["why"])
+
+
 def test_ranks_are_measured_and_become_a_machine(tmp_path: Path) -> None:
     measured = hotlink.measure("saturation", via="tcp", size="64KiB", time=0.01, blocks=1, pairs="1..2")
     assert measured[0]["method"] == "measured"

@@ -1,17 +1,19 @@
 //! MPI programs as jobs of this machine: the library that they find ([`library()`]), the compilers that link them to it
 //! ([`compiler`]), their ranks on a simulated fabric ([`on_fabric`]) or on several ([`Compared`]), and the record of what they
-//! compute ([`record`]). It starts processes and prints nothing.
+//! compute ([`record`]). Any two commands run in turn for their results ([`pairs()`]). It starts processes and prints nothing.
 
 mod compared;
 pub mod compiler;
 mod fabric;
 mod library;
+mod pairs;
 mod recorded;
 mod seating;
 
 pub use compared::Compared;
 pub use fabric::{Clocks, Ended, How, Told, on_fabric};
 pub use library::{Commands, library, with_library};
+pub use pairs::pairs;
 pub use recorded::record;
 pub use seating::{Seats, Wanted};
 

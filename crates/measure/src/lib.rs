@@ -7,6 +7,7 @@
 mod bench;
 mod bound;
 mod clock;
+mod counters;
 pub mod doctor;
 pub mod environment;
 mod face;

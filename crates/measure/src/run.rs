@@ -1,5 +1,6 @@
 //! A request from its first check to its records.
 
+use crate::counters::Counters;
 use crate::face::Face;
 use crate::machine;
 use crate::mpi;
@@ -48,6 +49,13 @@ impl Request {
     /// As of [`Request::run`].
     pub fn run_into(&self, measured: &mut Measured, face: &dyn Face) -> Result<(), Error> {
         self.check()?;
+        let before = Counters::read();
+        let result = self.measure_into(measured, face);
+        Counters::read().tell(&before, &mut measured.environment);
+        result
+    }
+
+    fn measure_into(&self, measured: &mut Measured, face: &dyn Face) -> Result<(), Error> {
         let mut session = Session::new(self, face);
         if let Some(launcher) = self.carried().and_then(|carrier| carrier.launcher.as_ref()) {
             machine::describe(&mut measured.environment, face);
@@ -101,7 +109,7 @@ impl Request {
                 face.say(&format!("waits at {address} for `{job} --connect ...` on {more} more"));
             }
             let (ranks, meet, origin) = (hosts.processes, Some(address.clone()), "the options".to_owned());
-            hotlink_real::join(Launched { rank, ranks, job, meet, origin })
+            hotlink_real::join(Launched { rank, ranks, job, meet, exchange: None, origin })
                 .map_err(|what| Error::Input(format!("--listen, --connect: {what}")))?;
         }
         Ok(hotlink_real::launched().map_err(failure)?.is_none_or(|(rank, _)| rank == 0))

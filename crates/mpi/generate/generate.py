@@ -23,6 +23,8 @@ COLLECTIVES = (
 MODES = {"": "Standard", "B": "Buffered", "S": "Synchronous", "R": "Ready"}
 NOTE = "// Written by crates/mpi/generate/generate.py from pympistandard and mpi_abi.h of PyPI's mpich. Not for editing.\n"
 WORDS = {"type", "match", "in", "ref", "use", "fn", "mod", "box", "final", "loop", "move", "where"}
+# Reads and writes of files: how they find their place, and whether all ranks take part.
+MOVES = r"File_(i?)(read|write)(_at|_shared|_ordered)?(_all)?"
 HANDLES = "Comm Group Win File Session Message Info Errhandler Request Op Datatype".split()
 TOOLS = "enum cvar_handle pvar_handle pvar_session event_registration event_instance".split()
 SCALARS = {
@@ -211,6 +213,10 @@ def family(name):
             return base.lower(), "Start::Now(Out::at(request))", ("request",)
         if plain == base + "_init":
             return base.lower(), "Start::Again(Out::at(request))", ("request",)
+    move = re.fullmatch(MOVES, plain)
+    if move:
+        start = "Now(Out::at(request))" if move[1] else "Blocking(Out::at(status))"
+        return f"file_{move[2]}{move[3] or ''}{move[4] or ''}", f"Start::{start}", ("request" if move[1] else "status",)
     return plain.lower(), None, ()
 
 
@@ -249,6 +255,11 @@ def main():
             (f"Of::{kind[4:-2]}(if {a}.is_null() {{ 0 }} else {{ *{a} }})" for kind, a in parameters
              if kind in ("MPI_Comm *", "MPI_Win *", "MPI_Session *")
              and re.search(r"_(free|disconnect|finalize)$", name)), "Of::Nothing")
+        if re.match(r"MPI_File_(?!.*(to|from)int$)|MPI_Register_datarep", name):
+            file = next((argument for kind, argument in parameters if kind == "MPI_File"), None)
+            of = f"Of::File({file or '0'})"
+            if name == "MPI_File_close":
+                of = "Of::File(if fh.is_null() { 0 } else { *fh })"
         if re.search(r"_toint$", name):
             there[face], body = "names", f"{parameters[0][1]} as c_int"
         elif re.search(r"_fromint$", name):

@@ -140,7 +140,7 @@ pub(crate) fn run_launched(
     program: &Bound<'_, PyAny>,
 ) -> PyResult<Vec<Vec<u8>>> {
     let options = Options { pin, stall: patience(stall)?, ..Options::default() };
-    let several = Launched::from_environment().map_err(InputError::new_err)?.is_some_and(|place| place.meet.is_some());
+    let several = Launched::from_environment().map_err(InputError::new_err)?.is_some_and(|place| place.is_spread());
     let via = named(via)?;
     if several && via.is_one_machine() {
         let allowed: Vec<String> =

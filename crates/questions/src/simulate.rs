@@ -38,7 +38,7 @@ pub struct Simulation {
     capacities: String,
     packet_size: Option<Size>,
     streams: Option<u16>,
-    paths: Option<String>,
+    paths: Option<Several>,
     technology: Option<String>,
     ethernet: String,
     transport: Vec<String>,
@@ -98,6 +98,23 @@ pub struct Simulation {
     calc_unit: Option<String>,
     loggp: Option<String>,
     method: Option<String>,
+}
+
+/// One word, or several.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum Several {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl Several {
+    fn names(&self) -> &[String] {
+        match self {
+            Several::One(name) => std::slice::from_ref(name),
+            Several::Many(names) => names,
+        }
+    }
 }
 
 /// Nobody has to say more than the benchmark and the fabric.
@@ -237,7 +254,7 @@ impl Simulation {
             capacities: word("capacities", &self.capacities)?,
             packet_size: self.packet_size.as_ref().map(Size::bytes).transpose()?,
             streams: self.streams,
-            paths: self.paths.as_ref().map(|paths| named("paths", paths)).transpose()?.into_iter().collect(),
+            paths: listed("paths", self.paths.as_ref().map_or(&[], Several::names))?,
             technology: technology(self.technology.as_ref())?,
             ethernet,
             controls: controls(

@@ -23,8 +23,6 @@ mod copying;
 mod crew;
 mod drivers;
 mod idle;
-mod job;
-mod launch;
 mod mixed;
 mod mpi;
 mod pool;
@@ -49,13 +47,12 @@ pub use crew::{join, listening, stuck};
 pub use drivers::{
     Mixed, Shm, Tcp, cores, cores_of_machine, hand_off, is_one_machine, is_oversubscribed, launched, stay_on,
 };
+pub use hotlink_job::{Errand, Exchange, Job, JobEnd, Launched, Spread, is_here, machine, path_word};
 pub use hotlink_seats::{clock as virtual_clock, look as look_at_virtual_clock};
 pub use hotlink_seats::{goes_into, within};
-pub use job::{Job, JobEnd};
-pub use launch::{Launched, machine};
 pub use mixed::{Gathering, MixedPort};
 pub use mpi::{ADAPTER, Family, Launcher, Library, Mpi, MpiEndpoint, MpiRequest, MpiWindow};
-pub use proof::use_secret_file;
+pub use proof::{fresh_secret, use_secret_file};
 pub use ranks::{Doors, Options, die_with};
 pub use registration::{Reach, Registration};
 pub use route::{CopyWay, Copying};

@@ -178,7 +178,7 @@ impl Columns {
 }
 
 /// Texts and lists that say what came out.
-const SAID: [&str; 12] = [
+const SAID: [&str; 13] = [
     "limiting_resource",
     "hot_link",
     "limiter",
@@ -187,6 +187,7 @@ const SAID: [&str; 12] = [
     "slow_links",
     "missing_links",
     "unused_links",
+    "unbalanced_links",
     "hot_link_destinations",
     "deadlock",
     "what",

@@ -23,6 +23,7 @@ mod group;
 mod names;
 mod operator;
 mod topology;
+mod view;
 
 pub use basic::{Basic, Class};
 pub use build::Order;
@@ -33,3 +34,4 @@ pub use group::{Compared, Group};
 pub use names::{NAMES, Name};
 pub use operator::{Builtin, operation_of};
 pub use topology::{Cart, Graph, Neighbors, balanced};
+pub use view::{Piece, View};

@@ -1,10 +1,9 @@
 //! `hotlink compare-runs`: the same measurements before and after, for acceptance tests.
 
-mod commands;
-
 use crate::{Failure, output::Output, table::Table};
 use hotlink_bench::Record;
 use hotlink_diagnose::compare_pairs::{self, PAIRS_LEAST};
+use hotlink_launch::pairs;
 use hotlink_results::compare_runs::{Row, Share, Verdict, rows, sentence, told};
 use std::path::PathBuf;
 
@@ -56,7 +55,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     }
     let rows = match (&args.a, &args.b) {
         (Some(a), Some(b)) => {
-            compare_pairs::rows(&commands::run((a, b), args.pairs, output)?, args.floor, &args.ignore)?
+            let progress = output.progress("compare-runs: runs", 2 * u64::from(args.pairs));
+            compare_pairs::rows(&pairs((a, b), args.pairs, &progress)?, args.floor, &args.ignore)?
         }
         _ => of_files(args)?,
     };

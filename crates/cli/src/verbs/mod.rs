@@ -161,6 +161,9 @@ pub(crate) enum Verb {
     Schema(schema::Args),
     /// An MPI program on ranks of this machine, over this project's MPI library with the standard ABI.
     Run(run::Args),
+    /// The ranks of this host in a job of `hotlink run --hosts`, as the standard input says.
+    #[command(hide = true)]
+    HostRanks(run::AgentArgs),
     /// What each rank of an MPI program computes between its calls, for runs on simulated fabrics.
     Record(record::Args),
     /// The system's C compiler with the header and library of this project's MPI, the standard ABI.
@@ -196,6 +199,7 @@ impl Verb {
             Verb::Schema(args) => schema::run(args, output),
             Verb::Doctor(args) => doctor::run(args, output),
             Verb::Run(args) => run::run(args, output),
+            Verb::HostRanks(args) => run::serve(args, output),
             Verb::Mpicc(args) => mpicc::run(args, Language::C),
             Verb::Mpicxx(args) => mpicc::run(args, Language::Cpp),
             Verb::Record(args) => record::run(args, output),

@@ -8,23 +8,29 @@ use hotlink_real::{Job, JobEnd, Via, cores};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+mod hosts;
 mod seating;
 mod simulated;
+
+pub(super) use hosts::{AgentArgs, serve};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   hotlink run -n 4 ./app
   hotlink run -n 2 --via tcp --tag-output ./app --its-own options
   hotlink run -n 4 python program_with_mpi4py.py
+  hotlink run --hosts node1:4,node2:4 ./app
   hotlink run --on ib-ndr-fat-tree2 -n 16 ./app
   hotlink run --on slingshot-dragonfly --nodes 64 --ranks-per-node 4 --placement spread -n 32 ./app
 
 The program must be compiled for MPI's standard ABI (mpicc_abi of MPICH 5; mpi4py built with it). Its status is that of the
 first rank that fails, and 0 if none does. Rank 0 has the standard input.")]
 pub(crate) struct Args {
-    /// Ranks: processes on this machine.
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
-    ranks: u32,
+    /// Ranks: processes on this machine, or on --hosts [default: 1, or what the hosts have].
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    ranks: Option<u32>,
+    #[command(flatten)]
+    hosts: hosts::HostArgs,
     /// Carry messages by shared memory, TCP or both [default: what the ranks can share].
     #[arg(long, value_enum)]
     via: Option<Carrier>,
@@ -85,19 +91,26 @@ impl Carrier {
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let command = args.command.clone();
     let (own, commands) = (args.library.as_deref(), place::commands());
-    let mut variables = with_library(own, &commands)?;
+    let mut variables = Vec::new();
     if let Some(via) = args.via {
         variables.push(("HOTLINK_VIA".to_owned(), via.via().name().into()));
-    }
-    if args.bind == Bind::Auto && args.ranks <= cores() && args.ranks > 1 {
-        variables.push(("HOTLINK_BIND".to_owned(), "core".into()));
     }
     if args.check {
         variables.push(("HOTLINK_CHECK".to_owned(), "1".into()));
     }
-    let (ranks, tags) = (args.ranks, args.tag_output);
+    let (tags, bind) = (args.tag_output, args.bind == Bind::Auto);
     let apart = args.on.is_some() && output.format() != Format::Table;
-    let job = Job { command, ranks, variables, tags, errors_alone: apart };
+    let job = |ranks| Job { command, ranks, variables, tags, errors_alone: apart };
+    if args.hosts.are_named() {
+        let given = own.map(|given| library(Some(given), &commands)).transpose()?;
+        return args.hosts.run(args.ranks, job, given, bind);
+    }
+    let ranks = args.ranks.unwrap_or(1);
+    let mut job = job(ranks);
+    job.variables.extend(with_library(own, &commands)?);
+    if bind && ranks <= cores() && ranks > 1 {
+        job.variables.push(("HOTLINK_BIND".to_owned(), "core".into()));
+    }
     match &args.on {
         Some(fabric) => match simulated::run(job, fabric, &args.also, &library(own, &commands)?, output)? {
             Some(end) => told(end),
@@ -109,11 +122,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 
 /// What the job's end comes to.
 pub(super) fn told(end: JobEnd) -> Result<(), Failure> {
-    match end.failed {
-        None => Ok(()),
-        Some(why) => {
-            eprintln!("hotlink: {why}");
-            std::process::exit(i32::from(end.status))
-        }
+    if let Some(why) = &end.failed {
+        eprintln!("hotlink: {why}");
+    }
+    match end.status {
+        0 => Ok(()),
+        // The host of a rank that failed has said so.
+        status => std::process::exit(i32::from(status)),
     }
 }

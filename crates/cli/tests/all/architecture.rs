@@ -55,7 +55,8 @@ fn dependencies_point_one_way() {
         ("memory", &["fabric"]),
         ("seats", &["fabric", "port"]),
         ("clock", &["seats"]),
-        ("real", &["fabric", "port", "message", "seats"]),
+        ("job", &["seats"]),
+        ("real", &["fabric", "port", "message", "seats", "job"]),
         ("bench", &["fabric", "port", "message"]),
         ("study", &["barrier", "fabric", "site", "port", "message", "loggp", "sim", "bench", "schedule", "transport"]),
         ("workloads", &["fabric", "site", "event", "loggp", "sim", "bench", "study", "schedule"]),
@@ -66,7 +67,10 @@ fn dependencies_point_one_way() {
         ("diagnose", &["fabric", "site", "bench", "study", "results"]),
         ("report", &["fabric", "bench", "study", "results"]),
         ("measure", &["fabric", "port", "message", "real", "bench", "study", "results"]),
-        ("launch", &["fabric", "real", "seats", "bench", "study", "results", "schedule", "standard", "workloads"]),
+        (
+            "launch",
+            &["fabric", "real", "seats", "bench", "study", "results", "diagnose", "schedule", "standard", "workloads"],
+        ),
         ("explorer", &["study"]),
         (
             "cli",

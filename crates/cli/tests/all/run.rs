@@ -104,6 +104,46 @@ fn ranks_are_placed_on_nodes_of_a_fabric() {
     assert!(errors.contains("takes one rank of each node"), "{errors}");
 }
 
+/// An agent a host, started by what takes the place of `ssh`: ranks know their places, the first reads what the command reads,
+/// and a rank that fails ends those of the other host.
+#[test]
+fn ranks_run_on_several_hosts() {
+    let folder = with_script("run-hosts", "echo \"$HOTLINK_RANK of $HOTLINK_RANKS at $HOTLINK_MEET\"; cat");
+    std::fs::write(folder.join("shell"), "test \"$1\" = far || exit 255; eval \"$2\"").unwrap();
+    std::fs::write(folder.join("text"), "read here\n").unwrap();
+    let run = |hosts: &str, script: &str| {
+        let line = ["run", "--library", "lib/libmpi_abi.so.1", "--tag-output", "--remote-shell", "sh shell", "--hosts"];
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_hotlink"));
+        command.args(line).arg(hosts).args(["sh", "-c", script]).current_dir(&folder).env("HOTLINK_MEET", "far:7");
+        command.stdin(std::fs::File::open(folder.join("text")).unwrap());
+        let output = command.output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let (status, out, errors) = run("far:2,localhost", ". ./script");
+    let mut lines: Vec<&str> = out.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(status, Some(0), "{errors}");
+    assert_eq!(
+        lines,
+        ["[0] 0 of 3 at far:7", "[0] read here", "[1] 1 of 3 at far:7", "[2] 2 of 3 at far:7"],
+        "{errors}"
+    );
+    let (status, _, errors) = run("localhost:2,far", "if [ $HOTLINK_RANK = 2 ]; then exit 7; fi; exec sleep 100");
+    assert_eq!((status, errors.trim()), (Some(7), "hotlink: rank 2 ended with status 7"));
+    let (status, _, errors) = run("nowhere,localhost", "exec sleep 100");
+    assert!(status == Some(255) && errors.contains("the ranks of host nowhere: ended with status 255"), "{errors}");
+    let of = |line: &str| format!("run --library lib/libmpi_abi.so.1 {line} true");
+    let cases = [
+        (of("--hosts a:0"), "1 to 1024 ranks"),
+        (of("--hosts a:1 -n 2"), "the hosts have 1"),
+        (of("--hosts localhost,a"), "a cannot reach rank 0"),
+        (of("--hosts a --on gige"), "cannot be used with"),
+    ];
+    let cases: Vec<(&str, &str)> = cases.iter().map(|(line, due)| (line.as_str(), *due)).collect();
+    refuses(&folder, &cases);
+}
+
 /// Each fabric that takes the program has times and a price; one that does not says why, and the others go on.
 #[test]
 fn fabrics_are_compared_by_a_program() {
@@ -191,5 +231,5 @@ fn doctor_counts_what_the_library_has() {
     assert_eq!(sum("there") + refused as u64, sum("functions"));
     let of = |chapter: &str| records.iter().find(|record| record["chapter"] == chapter).unwrap();
     assert_eq!(of("point-to-point")["functions"].as_u64(), of("point-to-point")["there"].as_u64());
-    assert!(of("files")["refused"].as_str().unwrap().contains("MPI_File_open"));
+    assert!(of("processes")["refused"].as_str().unwrap().contains("MPI_Comm_spawn"));
 }

@@ -47,6 +47,9 @@ fn a_network_is_inspected() {
     // share is 11 / 8 of a quarter.
     assert!((number("all_to_all_share") - 0.25 * 11.0 / 8.0).abs() < 1e-9, "{}", number("all_to_all_share"));
     assert_eq!((&record["hot_link"], &record["hot_links"]), (&"leaf1 port 5 -> spine0 port 3".into(), &4.into()));
+    // By hand: it carries a quarter of what leaf1 sends up, with a thirteenth of the four cables' rate.
+    assert_eq!(record["unbalanced_links"][0], "leaf1 port 5 -> spine0 port 3 (3.25 times)");
+    assert_eq!(record["unbalanced_links_count"], 4);
     // By hand: the cut around leaf2 or leaf1 with three whole cables and a quarter carries 3,250 MB/s for 4 x 8 pairs.
     let cut: f64 = 3250.0 / 32.0 * 11.0 / 1000.0;
     assert!(number("cable_bound_share") >= cut.min(1.0) - 1e-9 && number("cable_bound_share") <= cut.min(1.0) * 1.01);

@@ -3,6 +3,7 @@
 //! Shares are of the usual host link's rate (the median over the hosts): 1 means that every host sends at the full rate of
 //! such a link. Packet overhead takes the same part of both and cancels out.
 
+mod balance;
 mod failures;
 mod groups;
 mod job;
@@ -61,9 +62,10 @@ pub fn inspect(source: &Source, question: Question, watch: &dyn Watch) -> Result
         .with("benchmark", "inspection")
         .with("method", "load")
         .with("nodes", fabric.nodes());
-    counts(site, &view, &mut record);
+    let pattern = Pattern::of(view.fabric, site.names());
+    counts(site, &view, &pattern, &mut record);
     watch.step();
-    all_to_all(&view, &mut record)?;
+    all_to_all(&view, &pattern.level, &mut record)?;
     if site.findings.lids_per_port > 1 {
         let spread = site.spread().map_err(|error| Error::Input(error.to_string()))?;
         let fabric = fabric_of(&spread)?;
@@ -165,9 +167,8 @@ impl<'a> View<'a> {
 }
 
 /// What there is.
-fn counts(site: &Site, view: &View<'_>, record: &mut Record) {
+fn counts(site: &Site, view: &View<'_>, pattern: &Pattern, record: &mut Record) {
     let (findings, network) = (&site.findings, &view.fabric.network);
-    let pattern = Pattern::of(view.fabric, site.names());
     let levels = pattern.level.iter().copied().max().unwrap_or(0);
     let pair = |c: Channel| (network.from(c).min(network.to(c)), network.from(c).max(network.to(c)));
     let mut cables: BTreeMap<(Vertex, Vertex), usize> = BTreeMap::new();
@@ -180,7 +181,7 @@ fn counts(site: &Site, view: &View<'_>, record: &mut Record) {
     record.set("hosts", site.nodes());
     record.set("switches", findings.switches);
     record.set("levels", levels);
-    record.set("pattern", pattern.name);
+    record.set("pattern", pattern.name.as_str());
     record.set("aggregation_nodes", findings.aggregation_nodes);
     record.set("lids_per_port", findings.lids_per_port);
     record.set("host_cables", findings.cables[0]);
@@ -189,7 +190,7 @@ fn counts(site: &Site, view: &View<'_>, record: &mut Record) {
     record.set("host_link_MBps", view.usual_mbps);
     record.set("routes", if site.has_tables() { OWN_TABLES } else { "assumed: shortest paths by destination" });
     list(record, "slow_links", slow.collect());
-    list(record, "missing_links", pattern.missing);
+    list(record, "missing_links", pattern.missing.clone());
     list(record, "switches_without_table", findings.without_table.clone());
     list(record, "hosts_without_route", findings.without_route.clone());
 }
@@ -206,7 +207,7 @@ fn all_to_all_demand(fabric: &Fabric) -> Result<Demand, Error> {
 }
 
 /// What the routing gives when every host sends to every other, and its hot link.
-fn all_to_all(view: &View<'_>, record: &mut Record) -> Result<(), Error> {
+fn all_to_all(view: &View<'_>, level: &[u32], record: &mut Record) -> Result<(), Error> {
     let fabric = view.fabric;
     let (load, lost) =
         load::count_reachable(fabric, &all_to_all_demand(fabric)?).map_err(|error| Error::Input(error.to_string()))?;
@@ -223,6 +224,7 @@ fn all_to_all(view: &View<'_>, record: &mut Record) -> Result<(), Error> {
     }
     let unused = view.between().filter(|&c| load.channel[c.0 as usize] == 0.0).map(|c| view.name(c));
     list(record, "unused_links", unused.collect());
+    list(record, "unbalanced_links", balance::unbalanced(view, &load, level));
     Ok(())
 }
 

@@ -152,6 +152,37 @@ pub(crate) fn session_call_errhandler(p: &Process, session: Handle, errorcode: c
     Ok(())
 }
 
+pub(crate) fn file_create_errhandler(p: &Process, function: usize, errhandler: Out<Handle>) -> Done {
+    errhandler.set(p.add_handler(function));
+    Ok(())
+}
+
+/// The handler of a file; of none, that which files are opened with.
+fn of_file(p: &Process, file: Handle, set: Option<Handle>) -> Done<Handle> {
+    let known = if file == c::MPI_FILE_NULL { None } else { Some(p.file(file)?) };
+    let cell = known.as_ref().map_or(&p.file_handler, |file| &file.handler);
+    if let Some(handler) = set {
+        cell.set(handler);
+    }
+    Ok(cell.get())
+}
+
+pub(crate) fn file_set_errhandler(p: &Process, file: Handle, errhandler: Handle) -> Done {
+    p.check_handler(errhandler)?;
+    of_file(p, file, Some(errhandler)).map(drop)
+}
+
+pub(crate) fn file_get_errhandler(p: &Process, file: Handle, errhandler: Out<Handle>) -> Done {
+    errhandler.set(p.another(of_file(p, file, None)?));
+    Ok(())
+}
+
+pub(crate) fn file_call_errhandler(p: &Process, file: Handle, errorcode: c_int) -> Done {
+    let handler = of_file(p, file, None)?;
+    p.handled("MPI_File_call_errhandler", handler, file, &failure(errorcode, "called by the program"));
+    Ok(())
+}
+
 pub(crate) fn errhandler_free(p: &Process, errhandler: Out<Handle>) -> Done {
     let handler = errhandler.get(0);
     p.check_handler(handler)?;

@@ -65,8 +65,9 @@ pub(crate) fn operate(function: usize, wide: bool, (from, into): (Address, Addre
     }
 }
 
-/// An error handler. What it is called with beyond the standard's two arguments is the library's choice: nothing.
-pub(crate) fn handle(function: usize, of: Handle, code: c_int) {
+/// An error handler; the code that it leaves, which the failed call returns. What it is called with beyond the standard's two
+/// arguments is the library's choice: nothing.
+pub(crate) fn handle(function: usize, of: Handle, code: c_int) -> c_int {
     type Handler = unsafe extern "C" fn(*mut Handle, *mut c_int, ...);
     let (mut of, mut code) = (of, code);
     // SAFETY: the program gave it as such a function.
@@ -74,6 +75,7 @@ pub(crate) fn handle(function: usize, of: Handle, code: c_int) {
         let function: Handler = std::mem::transmute(function);
         function(&raw mut of, &raw mut code);
     }
+    code
 }
 
 pub(crate) fn query(function: usize, extra: Address, status: &mut Status) -> c_int {

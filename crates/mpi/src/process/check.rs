@@ -100,6 +100,7 @@ impl Process {
             ("datatype", self.derived.count()),
             ("communicator", self.comms.count()),
             ("window", self.windows.count()),
+            ("file", self.files.count()),
             ("group", self.groups.count()),
             ("operator", self.operators.count()),
             ("error handler", self.handlers.count()),

@@ -18,6 +18,7 @@ pub(crate) enum Of {
     Comm(Handle),
     Win(Handle),
     Session(Handle),
+    File(Handle),
 }
 
 /// This process's state. It is no thread's own: whoever holds the gate has it.

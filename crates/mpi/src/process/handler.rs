@@ -27,7 +27,7 @@ impl Process {
         match handler {
             c::MPI_ERRORS_RETURN => {}
             _ => match self.handlers.get(handler) {
-                Some(known) => callback::handle(known.function, object, failed.code),
+                Some(known) => return callback::handle(known.function, object, failed.code),
                 None => {
                     let rank = self.rank().map_or(String::new(), |rank| format!("rank {rank}: "));
                     let class = hotlink_standard::error_class(self.class_of(failed.code)).unwrap_or("an error");
@@ -45,6 +45,10 @@ impl Process {
             Of::Comm(handle) => self.comm(handle).ok().map(|comm| (comm.handler.get(), handle)),
             Of::Win(handle) => self.windows.get(handle).map(|window| (window.handler.get(), handle)),
             Of::Session(handle) => self.sessions.get(handle).map(|session| (session.handler.get(), handle)),
+            Of::File(handle) => {
+                let known = self.files.get(handle);
+                Some((known.map_or(self.file_handler.get(), |file| file.handler.get()), handle))
+            }
             Of::Nothing => None,
         };
         let set = |comm: Handle| {

@@ -3,10 +3,12 @@
 
 pub(crate) mod attribute;
 pub(crate) mod buffer;
+pub(crate) mod buffering;
 pub(crate) mod callback;
 pub(crate) mod check;
 pub(crate) mod communicator;
 pub(crate) mod effort;
+pub(crate) mod file;
 pub(crate) mod gate;
 pub(crate) mod handler;
 pub(crate) mod reduction;
@@ -23,6 +25,7 @@ use crate::process::attribute::Key;
 use crate::process::buffer::Staged;
 use crate::process::communicator::{Communicator, Numbers};
 use crate::process::effort::Effort;
+use crate::process::file::File;
 use crate::process::handler::Handler;
 use crate::process::reduction::Operator;
 use crate::process::request::{Pending, Task};
@@ -105,6 +108,9 @@ pub(crate) struct Process {
     pub(crate) keys: Table<Rc<Key>>,
     pub(crate) windows: Table<Rc<Window>>,
     pub(crate) sessions: Table<Rc<Session>>,
+    pub(crate) files: Table<Rc<File>>,
+    /// Of files that could not be opened, and those opened from now on.
+    pub(crate) file_handler: Cell<Handle>,
     /// Codes that the program has added: class and text.
     pub(crate) codes: RefCell<BTreeMap<c_int, (c_int, String)>>,
     pub(crate) last_code: Cell<c_int>,
@@ -129,6 +135,8 @@ impl Process {
             keys: Table::new(9),
             windows: Table::new(10),
             sessions: Table::new(11),
+            files: Table::new(12),
+            file_handler: Cell::new(c::MPI_ERRORS_RETURN),
             codes: RefCell::default(),
             last_code: Cell::new(c::MPI_ERR_LASTCODE),
         }

@@ -258,7 +258,10 @@ pub(crate) fn received(comm: &Communicator, result: Result<hotlink_message::Stat
             let (source, own) = (comm.peer_of(from), comm.rank);
             let why =
                 format!("rank {source} sent {sent} B with tag {tag}; the receive buffer of rank {own} has {room} B");
-            Ended::badly(failure(c::MPI_ERR_TRUNCATE, why))
+            Ended {
+                status: Status::received(source, tag as c_int, room),
+                failed: Some(failure(c::MPI_ERR_TRUNCATE, why)),
+            }
         }
     }
 }

@@ -5,8 +5,8 @@
 mod kept;
 mod probe;
 
-use crate::launch::Launched;
 use crate::route::{CopyWay, Copying, hold};
+use hotlink_job::Launched;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Mutex;

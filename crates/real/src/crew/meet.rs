@@ -1,28 +1,64 @@
 //! How launched ranks find each other: rank 0 listens, the others join, and each side proves the job's secret.
 
 use super::{Crew, Link, MEET_LIMIT};
-use crate::launch::Launched;
 use crate::proof::{Admitted, Claim, Door, Joining, Purpose, Refused, Secret, Verdict, job_digest};
+use crate::sockets::own_addresses;
 use crate::sys;
+use hotlink_job::{Exchange, Launched};
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr as LocalAddr, UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
+/// How long an address may take to answer before the next is tried.
+const NEXT: Duration = Duration::from_secs(3);
 /// After so long a rank says that it still waits.
 const QUIET: Duration = Duration::from_secs(3);
 
+/// Most addresses that rank 0 tells through a launcher, whose values are short.
+const ADDRESSES: usize = 4;
+
 /// Where a job meets.
-enum Place {
+pub(super) enum Place {
     /// At an abstract local socket, which leaves nothing behind.
     Here(LocalAddr),
     At(SocketAddr),
+    /// Rank 0 listens there already, and has told the others through the launcher.
+    Held(TcpListener),
+    /// At one of these, as rank 0 has told.
+    Told(Vec<SocketAddr>),
+}
+
+/// Where the ranks meet and what they prove to each other, if the launcher carries that between them.
+pub(super) fn told_by(exchange: Exchange, rank: u32) -> io::Result<(Place, Secret)> {
+    let origin = "the launcher's job";
+    if rank == 0 {
+        let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+        let port = listener.local_addr()?.port();
+        let secret = Secret::fresh()?;
+        let addresses: Vec<String> = own_addresses().iter().take(ADDRESSES).map(IpAddr::to_string).collect();
+        let hex: String = secret.bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        exchange.hand_out(Some(&format!("{}/{port}/{hex}", addresses.join(","))), MEET_LIMIT)?;
+        return Ok((Place::Held(listener), Secret::of(secret.bytes().to_vec(), origin)));
+    }
+    let told = exchange.hand_out(None, MEET_LIMIT)?;
+    let read = || {
+        let mut parts = told.split('/');
+        let (addresses, port, hex) = (parts.next()?, parts.next()?.parse::<u16>().ok()?, parts.next()?);
+        let address = |ip: &str| ip.parse::<IpAddr>().ok().map(|ip| SocketAddr::new(ip, port));
+        let byte = |at| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
+        let secret = (0..hex.len()).step_by(2).map(byte).collect::<Option<Vec<u8>>>()?;
+        Some((addresses.split(',').map(address).collect::<Option<Vec<_>>>()?, secret))
+    };
+    let (addresses, secret) =
+        read().ok_or_else(|| io::Error::other("the launcher carried what rank 0 of this job never tells"))?;
+    Ok((Place::Told(addresses), Secret::of(secret, origin)))
 }
 
 impl Place {
-    fn of(job: &str, address: Option<SocketAddr>) -> io::Result<Place> {
+    pub(super) fn of(job: &str, address: Option<SocketAddr>) -> io::Result<Place> {
         match address {
             Some(address) => Ok(Place::At(address)),
             None => {
@@ -34,6 +70,12 @@ impl Place {
         match self {
             Place::Here(address) => UnixStream::connect_addr(address).map(Link::Local),
             Place::At(address) => TcpStream::connect_timeout(address, MEET_LIMIT).map(Link::Host),
+            Place::Told(all) => {
+                let connect = |address| TcpStream::connect_timeout(address, NEXT).map(Link::Host);
+                let reached = all.iter().map(connect).reduce(|one, next| one.or(next));
+                reached.unwrap_or_else(|| Err(io::ErrorKind::AddrNotAvailable.into()))
+            }
+            Place::Held(_) => Err(io::ErrorKind::AddrInUse.into()),
         }
     }
     fn listen(&self) -> io::Result<Listener> {
@@ -43,12 +85,18 @@ impl Place {
                 let told = |error: io::Error| io::Error::other(format!("cannot listen at {address}: {error}"));
                 TcpListener::bind(address).map(Listener::At).map_err(told)
             }
+            Place::Held(listener) => listener.try_clone().map(Listener::At),
+            Place::Told(_) => Err(io::ErrorKind::AddrNotAvailable.into()),
         }
     }
     fn name(&self) -> String {
         match self {
             Place::Here(_) => "on this machine".to_owned(),
             Place::At(address) => format!("at {address}"),
+            Place::Held(_) => "where the launcher has told".to_owned(),
+            Place::Told(all) => {
+                format!("at {}", all.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(" or "))
+            }
         }
     }
 }
@@ -93,11 +141,18 @@ impl Listener {
 }
 
 /// Rank 0 waits at most so long for the others.
-pub(super) fn gather(crew: &mut Crew, place: &Launched, secret: &Secret, limit: Duration) -> io::Result<()> {
-    let meet = Place::of(&crew.job, place.meet_at().map_err(io::Error::other)?)?;
+pub(super) fn gather(
+    crew: &mut Crew,
+    place: &Launched,
+    meet: &Place,
+    secret: &Secret,
+    limit: Duration,
+) -> io::Result<()> {
     let listener = meet.listen()?;
     listener.set_nonblocking()?;
-    if let Place::At(address) = meet {
+    // Where people start the others, they hear where to; a launcher knows.
+    let is_by_hand = limit > MEET_LIMIT || place.job.ends_with('-');
+    if let (Place::At(address), true) = (meet, is_by_hand) {
         let (others, origin) = (crew.ranks - 1, secret.origin());
         eprintln!("hotlink: rank 0 listens at {address} for {others} more, who prove the secret of {origin}");
         super::tell_listening(address.to_string());
@@ -157,12 +212,11 @@ impl Crew {
 }
 
 /// Another rank looks for rank 0, which may not be there yet.
-pub(super) fn join(crew: &mut Crew, place: &Launched, secret: &Secret) -> io::Result<()> {
-    let meet = Place::of(&crew.job, place.meet_at().map_err(io::Error::other)?)?;
+pub(super) fn join(crew: &mut Crew, place: &Launched, meet: &Place, secret: &Secret) -> io::Result<()> {
     let claim = Claim { purpose: Purpose::Crew, rank: crew.rank, ranks: crew.ranks, job: job_digest(&crew.job) };
     let (start, mut told, mut pause) = (Instant::now(), false, Duration::from_millis(2));
     loop {
-        let why = match try_once(&meet, &claim, secret) {
+        let why = match try_once(meet, &claim, secret) {
             Ok(link) => {
                 crew.links = vec![Some(link)];
                 return Ok(());

@@ -7,13 +7,14 @@ mod link;
 mod lookout;
 mod meet;
 
-use crate::launch::Launched;
 use crate::proof::{Secret, derived};
 use crate::sys;
+use hotlink_job::Launched;
 use hotlink_port::RunError;
 use link::{Bounds, Link};
 pub(crate) use lookout::Lookout;
 pub use lookout::stuck;
+use meet::Place;
 use std::collections::BTreeSet;
 use std::io;
 use std::net::IpAddr;
@@ -62,17 +63,17 @@ impl Crew {
         })
     }
     /// `limit`: how long rank 0 waits for the others.
-    fn meet(place: &Launched, secret: Secret, limit: Duration) -> io::Result<Crew> {
+    fn meet(place: &Launched, at: &Place, secret: Secret, limit: Duration) -> io::Result<Crew> {
         let (rank, ranks, job) = (place.rank, place.ranks, place.job.clone());
         // Who came early waits until the last is there.
         let patience = if rank == 0 { MEET_LIMIT } else { limit + MEET_LIMIT };
         let mut crew = Crew { rank, ranks, job, links: Vec::new(), pids: Vec::new(), secret: secret.clone(), patience };
         if rank == 0 {
-            meet::gather(&mut crew, place, &secret, limit)?
+            meet::gather(&mut crew, place, at, &secret, limit)?
         } else {
-            meet::join(&mut crew, place, &secret)?
+            meet::join(&mut crew, place, at, &secret)?
         }
-        crew.share_pids(place.meet.is_none())?;
+        crew.share_pids(!place.is_spread())?;
         crew.share_session()?;
         crew.patience = MEET_LIMIT;
         Ok(crew)
@@ -200,10 +201,17 @@ pub(crate) fn crew() -> Result<Option<MutexGuard<'static, Crew>>, RunError> {
         let address = place.meet_at().map_err(RunError::Setting)?;
         // On the loopback all are on this machine, and may have the secret that it keeps.
         let local = address.is_none_or(|address| address.ip().is_loopback());
-        let secret = Secret::find(local).map_err(RunError::Setting)?;
-        let crew = Crew::meet(&place, secret, limit).map_err(|error| {
+        let lost = |error: io::Error| {
             RunError::Start(format!("rank {} of {} did not find the others: {error}", place.rank, place.ranks))
-        })?;
+        };
+        let (at, secret) = match place.exchange {
+            Some(exchange) => meet::told_by(exchange, place.rank).map_err(lost)?,
+            None => {
+                let secret = Secret::find(local).map_err(RunError::Setting)?;
+                (Place::of(&place.job, address).map_err(lost)?, secret)
+            }
+        };
+        let crew = Crew::meet(&place, &at, secret, limit).map_err(lost)?;
         Ok(Some(Mutex::new(crew)))
     });
     match met {

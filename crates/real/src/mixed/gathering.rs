@@ -3,12 +3,12 @@
 use super::{MixedPort, limits};
 use crate::crew::{Crew, Lost};
 use crate::drivers::is_oversubscribed;
-use crate::launch::machine;
 use crate::ranks::Doors;
 use crate::shm::World;
 use crate::sys;
 use crate::tcp::Meeting;
 use crate::waits::Waits;
+use hotlink_job::machine;
 use hotlink_port::{Port, Rank};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;

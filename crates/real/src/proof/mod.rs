@@ -23,7 +23,7 @@ mod secret;
 pub(crate) use door::{Admitted, Door};
 pub(crate) use joiner::{Joining, Progress, Refused};
 pub(crate) use secret::Secret;
-pub use secret::use_secret_file;
+pub use secret::{fresh_secret, use_secret_file};
 
 use hmac::{Hmac, Mac};
 use sha2::{Digest, Sha256};

@@ -34,6 +34,14 @@ pub fn use_secret_file(path: &Path) -> Result<(), String> {
     CHOSEN.set(path.to_owned()).map_err(|_| "the secret's file was chosen already".to_owned())
 }
 
+/// A secret for a job on several hosts, as the variable that names it takes it.
+///
+/// # Errors
+/// The system has no random bytes.
+pub fn fresh_secret() -> io::Result<String> {
+    Ok(random::<32>()?.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 impl Secret {
     /// Of this process and those that it forks.
     ///

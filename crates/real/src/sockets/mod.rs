@@ -6,6 +6,7 @@ mod wire;
 
 pub use serve::serve;
 pub use wire::interface_of;
+pub(crate) use wire::own_addresses;
 
 use crate::proof::{Purpose, Secret, Session, derived};
 use std::io::{self, ErrorKind, Read, Write};

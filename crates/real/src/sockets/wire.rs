@@ -120,26 +120,38 @@ pub(super) fn buffers(socket: RawFd) -> io::Result<SocketBuffers> {
     Ok(SocketBuffers { send: ask(libc::SO_SNDBUF)?, receive: ask(libc::SO_RCVBUF)? })
 }
 
-/// The network interface that has this IPv4 address.
-pub fn interface_of(address: IpAddr) -> Option<String> {
-    let IpAddr::V4(wanted) = address else { return None };
+/// The network interfaces of this machine by name, with their IPv4 addresses.
+fn interfaces() -> Vec<(String, Ipv4Addr)> {
     let mut list: *mut libc::ifaddrs = std::ptr::null_mut();
+    let mut found = Vec::new();
     // SAFETY: a place for the list, which is walked by its own links and freed once.
     unsafe {
         if libc::getifaddrs(&raw mut list) != 0 {
-            return None;
+            return found;
         }
-        let (mut entry, mut found) = (list, None);
+        let mut entry = list;
         while let Some(one) = entry.as_ref() {
             if !one.ifa_addr.is_null() && i32::from((*one.ifa_addr).sa_family) == libc::AF_INET {
                 let socket = one.ifa_addr.cast::<libc::sockaddr_in>().read_unaligned();
-                if Ipv4Addr::from(u32::from_be(socket.sin_addr.s_addr)) == wanted {
-                    found = Some(std::ffi::CStr::from_ptr(one.ifa_name).to_string_lossy().into_owned());
-                }
+                let name = std::ffi::CStr::from_ptr(one.ifa_name).to_string_lossy().into_owned();
+                found.push((name, Ipv4Addr::from(u32::from_be(socket.sin_addr.s_addr))));
             }
             entry = one.ifa_next;
         }
         libc::freeifaddrs(list);
-        found
     }
+    found
+}
+
+/// The network interface that has this IPv4 address.
+pub fn interface_of(address: IpAddr) -> Option<String> {
+    interfaces().into_iter().find(|(_, own)| IpAddr::V4(*own) == address).map(|(name, _)| name)
+}
+
+/// At which IPv4 addresses others reach this machine; the loopback's, where nobody else can.
+pub(crate) fn own_addresses() -> Vec<IpAddr> {
+    let (near, far): (Vec<Ipv4Addr>, Vec<Ipv4Addr>) =
+        interfaces().into_iter().map(|(_, own)| own).partition(Ipv4Addr::is_loopback);
+    let all = if far.is_empty() { near } else { far };
+    all.into_iter().map(IpAddr::V4).collect()
 }

@@ -661,6 +661,13 @@ pub const RECORDS: &[Records] = &[
                 key("unused_links", Texts, "", "Directions of cables that no route takes, the first of them"),
                 key("unused_links_count", Count, "", "Directions of cables that no route takes"),
                 key(
+                    "unbalanced_links",
+                    Texts,
+                    "",
+                    "Cables with 1.25 times their share or more of what their switch sends to a level, the worst first",
+                ),
+                key("unbalanced_links_count", Count, "", "Cables with 1.25 times their share or more"),
+                key(
                     "cable_bound_share",
                     Number,
                     "1",

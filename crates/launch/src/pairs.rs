@@ -1,18 +1,20 @@
 //! Two commands run in turn for their results.
 
-use crate::{Failure, output::Output};
 use hotlink_diagnose::compare_pairs::Pair;
 use hotlink_results::Results;
+use hotlink_study::{Error, Watch};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Runs `a` and `b` so many times; which of a pair runs first changes from pair to pair, so that what lasts from one run
-/// to the next favours neither.
-pub(super) fn run((a, b): (&str, &str), pairs: u32, output: &Output) -> Result<Vec<Pair>, Failure> {
-    let progress = output.progress("compare-runs: runs", 2 * u64::from(pairs));
+/// to the next favours neither. `watch` hears of each run.
+///
+/// # Errors
+/// A command failed, or printed no results.
+pub fn pairs((a, b): (&str, &str), pairs: u32, watch: &dyn Watch) -> Result<Vec<Pair>, Error> {
     let one = |name: &str, command: &str, pair: u32| {
         let results = once(&format!("{name}, run {} of {pairs}", pair + 1), command);
-        progress.step();
+        watch.step();
         results
     };
     let mut all = Vec::new();
@@ -32,8 +34,8 @@ pub(super) fn run((a, b): (&str, &str), pairs: u32, output: &Output) -> Result<V
 const LINES: usize = 8;
 
 /// The results that a command prints; `place` says which run it is.
-fn once(place: &str, command: &str) -> Result<Results, Failure> {
-    let wrong = |what: String| Failure::Input(format!("compare-runs: {place}: `{command}` {what}"));
+fn once(place: &str, command: &str) -> Result<Results, Error> {
+    let wrong = |what: String| Error::Input(format!("compare-runs: {place}: `{command}` {what}"));
     let done = Command::new("/bin/sh").args(["-c", command]).stdin(Stdio::null()).output();
     let done = done.map_err(|error| wrong(format!("cannot be started: {error}")))?;
     if !done.status.success() {

@@ -1,5 +1,6 @@
 //! Who started this process: nobody in particular, or a launcher (`mpirun`, `srun`) as one of several ranks.
 
+use crate::exchange::Exchange;
 use std::net::{SocketAddr, ToSocketAddrs};
 
 /// This process as a rank of a launched job.
@@ -13,6 +14,8 @@ pub struct Launched {
     pub job: String,
     /// Where rank 0 listens, if the ranks are on several machines: `HOTLINK_MEET=host:port`.
     pub meet: Option<String>,
+    /// The launcher itself carries where rank 0 listens, between ranks on several machines.
+    pub exchange: Option<Exchange>,
     /// Who says all this: variables, or options.
     pub origin: String,
 }
@@ -54,20 +57,32 @@ impl Launched {
             if ranks == 1 {
                 return Ok(None);
             }
-            let named: Vec<String> = jobs.iter().filter_map(|name| variable(name)).collect();
-            let meet = match variable("HOTLINK_MEET").or_else(|| meet_of_step(variable)) {
-                None if is_spread(variable, ranks) => return Err(SPREAD.to_owned()),
+            let said = variable("HOTLINK_MEET");
+            let is_spread = said.is_none() && is_spread(variable, ranks);
+            let exchange = if is_spread { Exchange::of(variable) } else { None };
+            let meet = match said.or_else(|| meet_of_step(variable).filter(|_| exchange.is_none())) {
+                None if is_spread && exchange.is_none() => return Err(SPREAD.to_owned()),
                 meet => meet,
             };
-            let own = if meet.is_some() { String::new() } else { format!("{parent}") };
+            let own = if meet.is_some() || exchange.is_some() { String::new() } else { format!("{parent}") };
+            // Descriptors and ports of a launcher differ between its machines; the secret that it carries tells its jobs apart.
+            let jobs = if exchange.is_some() { &[] } else { jobs };
+            let named: Vec<String> = jobs.iter().filter_map(|name| variable(name)).collect();
             let job = if named.is_empty() { own } else { named.join(".") };
             let origin = format!("{rank_name} and {ranks_name}");
-            return Ok(Some(Launched { rank, ranks, job: format!("{rank_name}-{job}"), meet, origin }));
+            return Ok(Some(Launched { rank, ranks, job: format!("{rank_name}-{job}"), meet, exchange, origin }));
         }
         Ok(None)
     }
-    /// The address to meet at.
-    pub(crate) fn meet_at(&self) -> Result<Option<SocketAddr>, String> {
+    /// Whether its ranks may be on several machines.
+    pub fn is_spread(&self) -> bool {
+        self.meet.is_some() || self.exchange.is_some()
+    }
+    /// The address to meet at, if one was given.
+    ///
+    /// # Errors
+    /// It is none, or one that no other machine reaches.
+    pub fn meet_at(&self) -> Result<Option<SocketAddr>, String> {
         let Some(meet) = &self.meet else { return Ok(None) };
         let found = meet.to_socket_addrs().map_err(|error| format!("HOTLINK_MEET={meet}: {error}"))?;
         let all: Vec<SocketAddr> = found.collect();
@@ -83,7 +98,7 @@ impl Launched {
         Err(format!("HOTLINK_MEET={meet}: here that host is {ip}, where no other machine is; give rank 0's address"))
     }
     /// What may be wrong if the others do not come.
-    pub(crate) fn doubt(&self) -> String {
+    pub fn doubt(&self) -> String {
         let origin = &self.origin;
         format!(
             " ({origin} say that this is rank {} of {}; if no launcher started it, unset them or set \
@@ -179,9 +194,22 @@ mod tests {
         let all = [("OMPI_COMM_WORLD_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "4"), ("PMIX_NAMESPACE", "9")];
         let with = |here, more: &[_]| read(&[&all[..], &[("OMPI_COMM_WORLD_LOCAL_SIZE", here)], more].concat());
         assert!(with("2", &[]).unwrap_err().contains("HOTLINK_MEET"));
-        assert!(with("4", &[]).unwrap().unwrap().meet.is_none());
+        let carried = with("2", &[("PMIX_RANK", "1")]).unwrap().unwrap();
+        assert!(carried.is_spread() && carried.meet.is_none() && carried.exchange == Some(Exchange::Pmix));
+        assert!(!with("4", &[]).unwrap().unwrap().is_spread());
         let met = with("2", &[("HOTLINK_MEET", "a:7000")]).unwrap().unwrap().meet;
         assert_eq!(met.as_deref(), Some("a:7000"));
+    }
+
+    #[test]
+    fn ranks_of_one_job_on_two_machines_name_it_alike() {
+        let of = |rank, descriptor| {
+            let all = [("PMI_SIZE", "4"), ("MPI_LOCALNRANKS", "2"), ("PMI_RANK", rank)];
+            read(&[&all[..], &[("PMI_FD", descriptor), ("HYDI_CONTROL_FD", descriptor)]].concat()).unwrap().unwrap()
+        };
+        let (one, other) = (of("0", "6"), of("2", "8"));
+        assert_eq!((one.exchange, other.exchange), (Some(Exchange::Pmi(6)), Some(Exchange::Pmi(8))));
+        assert_eq!(one.job, other.job);
     }
 
     #[test]
@@ -189,7 +217,7 @@ mod tests {
         assert!(read(&[("PMI_RANK", "2"), ("PMI_SIZE", "2")]).unwrap_err().contains("PMI_RANK=2"));
         assert!(read(&[("PMI_RANK", "x"), ("PMI_SIZE", "2")]).unwrap_err().contains("PMI_RANK=x"));
         let meet = Some("nowhere".to_owned());
-        let nowhere = Launched { rank: 0, ranks: 2, job: String::new(), meet, origin: String::new() };
+        let nowhere = Launched { rank: 0, ranks: 2, job: String::new(), meet, exchange: None, origin: String::new() };
         assert!(nowhere.meet_at().unwrap_err().contains("HOTLINK_MEET=nowhere"));
     }
 }

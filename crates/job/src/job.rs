@@ -1,12 +1,13 @@
 //! A job of processes on this machine: starts one a rank, passes signals on, and ends all when one fails.
 #![allow(unsafe_code)]
 
-use crate::sys;
+use hotlink_seats::sys;
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -39,6 +40,16 @@ pub struct JobEnd {
     pub failed: Option<String>,
 }
 
+/// The part of a job that this process starts: another one has the others.
+pub(crate) struct Order {
+    pub(crate) first: u32,
+    pub(crate) count: u32,
+    /// Names the job, the same on all hosts.
+    pub(crate) name: String,
+    /// What rank 0 reads, if it is here; instead of this process's standard input.
+    pub(crate) input: Option<Receiver<Vec<u8>>>,
+}
+
 /// The signal that this process got and should pass on.
 static GOT: AtomicI32 = AtomicI32::new(0);
 
@@ -50,35 +61,69 @@ extern "C" fn note(signal: libc::c_int) {
 const PASSED: [libc::c_int; 6] =
     [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2, libc::SIGCONT];
 
-fn listen() {
+/// Has the ranks get this signal.
+pub(crate) fn pass_on(signal: libc::c_int) {
+    GOT.store(signal, Ordering::Relaxed);
+}
+
+/// Whether a read of the standard input does not stop this process, as that of a terminal stops those in the background.
+pub(crate) fn may_read_terminal() -> bool {
+    // SAFETY: plain questions to the system.
+    unsafe { libc::isatty(0) == 0 || libc::tcgetpgrp(0) == libc::getpgrp() }
+}
+
+/// From now on signals that are the ranks' are noted.
+pub(crate) fn listen() {
     for signal in PASSED {
         // SAFETY: the handler only stores a number.
         unsafe { libc::signal(signal, note as *const () as libc::sighandler_t) };
     }
 }
 
+/// Processes that are started together and end together.
+pub(crate) trait Supervised {
+    /// Those that run, with their numbers.
+    fn children(&mut self) -> &mut Vec<(u32, Child)>;
+    /// Passes a signal on.
+    fn signal(&mut self, signal: libc::c_int);
+    /// What messages call one.
+    fn name(&self, number: u32) -> String;
+}
+
+/// Sends a signal to processes that were not reaped, so that their numbers are still their own.
+pub(crate) fn send(signal: libc::c_int, children: &[(u32, Child)]) {
+    for (_, child) in children {
+        // SAFETY: a plain system call.
+        unsafe { libc::kill(child.id() as libc::pid_t, signal) };
+    }
+}
+
+/// Takes out those that have ended.
+fn ended(children: &mut Vec<(u32, Child)>) -> io::Result<Vec<(u32, ExitStatus)>> {
+    let mut ended = Vec::new();
+    let mut place = 0;
+    while place < children.len() {
+        match children[place].1.try_wait()? {
+            Some(status) => ended.push((children.swap_remove(place).0, status)),
+            None => place += 1,
+        }
+    }
+    ended.sort_by_key(|end| end.0);
+    Ok(ended)
+}
+
 /// The running ranks; killed and reaped when dropped.
 struct Ranks(Vec<(u32, Child)>);
 
-impl Ranks {
-    fn signal(&self, signal: libc::c_int) {
-        for (_, child) in &self.0 {
-            // SAFETY: a child that was not reaped, so that the number is still its own.
-            unsafe { libc::kill(child.id() as libc::pid_t, signal) };
-        }
+impl Supervised for Ranks {
+    fn children(&mut self) -> &mut Vec<(u32, Child)> {
+        &mut self.0
     }
-    /// Takes out those that have ended.
-    fn ended(&mut self) -> io::Result<Vec<(u32, ExitStatus)>> {
-        let mut ended = Vec::new();
-        let mut place = 0;
-        while place < self.0.len() {
-            match self.0[place].1.try_wait()? {
-                Some(status) => ended.push((self.0.swap_remove(place).0, status)),
-                None => place += 1,
-            }
-        }
-        ended.sort_by_key(|end| end.0);
-        Ok(ended)
+    fn signal(&mut self, signal: libc::c_int) {
+        send(signal, &self.0);
+    }
+    fn name(&self, rank: u32) -> String {
+        format!("rank {rank}")
     }
 }
 
@@ -87,6 +132,12 @@ impl Drop for Ranks {
         self.signal(libc::SIGKILL);
         self.0.iter_mut().for_each(|(_, child)| _ = child.wait());
     }
+}
+
+/// Gives a rank what it is to read.
+fn feed(mut to: ChildStdin, pieces: Receiver<Vec<u8>>) {
+    // A rank that reads no more is its own concern. Where the pieces end, so does its input.
+    std::thread::spawn(move || pieces.iter().all(|piece| to.write_all(&piece).is_ok()));
 }
 
 /// Copies what a rank prints, line by line.
@@ -126,31 +177,45 @@ impl Job {
     /// # Errors
     /// As [`Job::run`].
     pub fn run_telling(&self, ended: impl Fn(u32)) -> io::Result<JobEnd> {
-        listen();
+        // This process's number tells jobs apart that run at the same time.
+        let name = format!("run-{}", std::process::id());
+        self.run_part(Order { first: 0, count: self.ranks, name, input: None }, ended)
+    }
+    /// Runs some of its ranks.
+    pub(crate) fn run_part(&self, order: Order, ended: impl Fn(u32)) -> io::Result<JobEnd> {
+        let Order { first, count, name, mut input } = order;
+        let is_part = input.is_some();
+        if !is_part {
+            listen();
+        }
         let mut ranks = Ranks(Vec::new());
         let mut copies = Vec::new();
-        for rank in 0..self.ranks {
-            let mut child = self.start(rank)?;
+        for rank in first..first + count {
+            let mut child = self.start(rank, &name, is_part)?;
             if let (Some(out), Some(errors)) = (child.stdout.take(), child.stderr.take()) {
                 copies.push(tagged(rank, out, self.errors_alone));
                 copies.push(tagged(rank, errors, true));
             }
+            if let (Some(to), Some(pieces)) = (child.stdin.take(), input.take()) {
+                feed(to, pieces);
+            }
             ranks.0.push((rank, child));
         }
-        let end = supervise(&mut ranks, ended)?;
+        let end = supervise(&mut ranks, !is_part, ended)?;
         drop(ranks);
         copies.into_iter().for_each(|copy| _ = copy.join());
         Ok(end)
     }
-    fn start(&self, rank: u32) -> io::Result<Child> {
+    fn start(&self, rank: u32, name: &str, fed: bool) -> io::Result<Child> {
         let program = self.command.first().ok_or(io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(program);
         command.args(&self.command[1..]).envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.env("HOTLINK_RANK", rank.to_string()).env("HOTLINK_RANKS", self.ranks.to_string());
-        // The parent's number tells jobs apart that run at the same time.
-        command.env("HOTLINK_JOB", format!("run-{}", std::process::id()));
-        if rank > 0 {
-            command.stdin(Stdio::null());
+        command.env("HOTLINK_JOB", name);
+        match rank {
+            0 if fed => _ = command.stdin(Stdio::piped()),
+            0 => {}
+            _ => _ = command.stdin(Stdio::null()),
         }
         if self.tags {
             command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -170,30 +235,32 @@ impl Job {
     }
 }
 
-fn supervise(ranks: &mut Ranks, told: impl Fn(u32)) -> io::Result<JobEnd> {
+/// Watches them until all have ended. Those of one that is no job's whole (`is_whole`) and is asked to end have not failed.
+pub(crate) fn supervise(of: &mut impl Supervised, is_whole: bool, told: impl Fn(u32)) -> io::Result<JobEnd> {
     let mut end = JobEnd { status: 0, failed: None };
     let mut asked: Option<(Instant, bool)> = None;
-    // The rank that the end names.
+    // The one that the end names.
     let mut first: Option<u32> = None;
-    while !ranks.0.is_empty() {
-        let ended = ranks.ended()?;
-        for &(rank, status) in &ended {
+    while !of.children().is_empty() {
+        let ended = ended(of.children())?;
+        for &(number, status) in &ended {
             let (code, how) = how(status);
-            // Which of ranks that fail alike is seen first is chance: by itself that would change from run to run.
+            // Which of those that fail alike is seen first is chance: by itself that would change from run to run.
             let is_alike = end.status == code && asked.is_some_and(|(_, terminated)| !terminated);
-            let names_it = first.is_none_or(|first| is_alike && rank < first);
+            let names_it = first.is_none_or(|first| is_alike && number < first);
             if code != 0 && names_it {
-                end = JobEnd { status: code, failed: Some(format!("rank {rank} {how}")) };
-                first = Some(rank);
+                let is_asked = !is_whole && asked.is_some();
+                end = JobEnd { status: code, failed: (!is_asked).then(|| format!("{} {how}", of.name(number))) };
+                first = Some(number);
                 asked.get_or_insert((Instant::now(), false));
             }
         }
-        ended.iter().for_each(|(rank, _)| told(*rank));
+        ended.iter().for_each(|(number, _)| told(*number));
         match GOT.swap(0, Ordering::Relaxed) {
             0 => {}
             signal => {
-                ranks.signal(signal);
-                if [libc::SIGINT, libc::SIGTERM, libc::SIGHUP].contains(&signal) {
+                of.signal(signal);
+                if [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGKILL].contains(&signal) {
                     asked.get_or_insert((Instant::now(), true));
                 }
             }
@@ -202,7 +269,7 @@ fn supervise(ranks: &mut Ranks, told: impl Fn(u32)) -> io::Result<JobEnd> {
         if let Some((when, terminated)) = asked
             && when.elapsed() > GRACE
         {
-            ranks.signal(if terminated { libc::SIGKILL } else { libc::SIGTERM });
+            of.signal(if terminated { libc::SIGKILL } else { libc::SIGTERM });
             asked = Some((Instant::now(), true));
         }
         std::thread::sleep(LOOK);

@@ -1,0 +1,21 @@
+//! How ranks come to be processes: a job on this machine ([`Job`]) or on several hosts ([`Spread`]), and what a process
+//! knows of whoever started it ([`Launched`]): this command, or another launcher that carries a word between its ranks
+//! ([`Exchange`]).
+//!
+//! ```
+//! let alone = hotlink_job::Launched::from_environment()?;
+//! assert_eq!(alone, None);
+//! # Ok::<(), String>(())
+//! ```
+
+mod exchange;
+mod job;
+mod launched;
+mod pmi;
+mod pmix;
+mod spread;
+
+pub use exchange::Exchange;
+pub use job::{Job, JobEnd};
+pub use launched::{Launched, machine};
+pub use spread::{Errand, Spread, is_here, path_word};

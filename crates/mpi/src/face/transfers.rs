@@ -1,0 +1,408 @@
+//! Data to and from files: at a given place, at a rank's own, or at the one that all ranks share; by each rank, or by all.
+
+use crate::abi::{Handle, Status};
+use crate::failure::{Done, check};
+use crate::generated::constants as c;
+use crate::pointer::{Address, Out};
+use crate::process::Process;
+use crate::process::buffer::Buffer;
+use crate::process::buffering;
+use crate::process::communicator::{gathered, told};
+use crate::process::file::File;
+use crate::process::request::{Ended, Start, Work};
+use hotlink_message::Comm;
+use hotlink_real::Seat;
+use hotlink_standard::Datatype;
+use std::ffi::c_int;
+use std::rc::Rc;
+
+/// Which way data go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Read,
+    Write,
+}
+
+/// Where.
+#[derive(Clone, Copy)]
+enum Place {
+    At(i64),
+    /// After the ranks before this one, from the shared pointer on.
+    Ordered,
+}
+
+/// Data as the file has them.
+struct Form {
+    of: Rc<Datatype>,
+    is_external: bool,
+}
+
+impl Form {
+    fn of(file: &File, buffer: &Buffer) -> Form {
+        Form { of: buffer.of.datatype.clone(), is_external: file.seen.borrow().is_external() }
+    }
+    fn size(&self) -> u64 {
+        if self.is_external { self.of.external_size() } else { self.of.size() }
+    }
+    fn packed(&self, buffer: &Buffer) -> Vec<u8> {
+        let data = buffer.data();
+        if self.is_external { self.of.to_external(&data) } else { data }
+    }
+    /// What came goes to its place; the status.
+    fn settle(&self, buffer: &Buffer, data: &[u8]) -> Status {
+        let bytes = match self.is_external {
+            true => {
+                let native = self.of.of_external(data);
+                buffer.fill(&native);
+                native.len()
+            }
+            false => {
+                buffer.fill(data);
+                data.len()
+            }
+        };
+        status(bytes as u64)
+    }
+}
+
+fn status(bytes: u64) -> Status {
+    let mut status = Status::EMPTY;
+    status.set_bytes(bytes);
+    status
+}
+
+/// One rank's transfer, at once.
+fn alone(file: &File, way: Way, at: i64, buffer: &Buffer) -> Done<Status> {
+    let form = Form::of(file, buffer);
+    let bytes = form.size() * buffer.count;
+    let pieces = file.pieces(at, bytes)?;
+    match way {
+        Way::Write => file.write(&pieces, &form.packed(buffer)).map(|()| status(buffer.bytes())),
+        Way::Read => {
+            let mut data = vec![0; bytes as usize];
+            let came = file.read(&pieces, &mut data)?;
+            Ok(form.settle(buffer, &data[..came as usize]))
+        }
+    }
+}
+
+/// Every rank's transfer.
+async fn together(view: Comm<Seat>, file: Rc<File>, way: Way, place: Place, buffer: Buffer) -> Done<Status> {
+    let form = Form::of(&file, &buffer);
+    let bytes = form.size() * buffer.count;
+    let at = match place {
+        Place::At(at) => at,
+        Place::Ordered => ordered(&view, &file, file.units(bytes)).await?,
+    };
+    let (pieces, all) = (file.pieces(at, bytes)?, buffer.everything().clone());
+    match way {
+        Way::Write => {
+            buffering::write(view, all, file, pieces, form.packed(&buffer)).await?;
+            Ok(status(buffer.bytes()))
+        }
+        Way::Read => {
+            let data = buffering::read(view, all, file, pieces).await?;
+            Ok(form.settle(&buffer, &data))
+        }
+    }
+}
+
+/// This rank's place after the ranks before it; the shared pointer goes behind all.
+async fn ordered(view: &Comm<Seat>, file: &File, units: i64) -> Done<i64> {
+    let all = gathered(view, &[units]).await?;
+    let sum = |ranks: usize| all[..ranks].iter().map(|row| row[0]).sum::<i64>();
+    let first = if view.rank() == 0 { file.move_shared(|now| now + sum(all.len())) } else { Ok(0) };
+    let code = first.as_ref().err().map_or(0, |failed| i64::from(failed.code));
+    let words = told(view, 0, &[*first.as_ref().unwrap_or(&0), code]).await?;
+    first?;
+    check(words[1] == 0, words[1] as c_int, || "rank 0 could not move the shared pointer".to_owned())?;
+    Ok(words[0] + sum(view.rank() as usize))
+}
+
+/// The file and the buffer of a call, checked.
+fn given(
+    p: &Process,
+    (fh, way): (Handle, Way),
+    (buf, count, datatype): (Address, i64, Handle),
+) -> Done<(Rc<File>, Buffer)> {
+    let file = p.file(fh)?;
+    if way == Way::Read { file.may_read() } else { file.may_write() }?;
+    Ok((file, p.buffer(buf, count, datatype)?))
+}
+
+/// A rank's own place, which goes behind what is asked for.
+fn own(file: &File, buffer: &Buffer) -> Done<i64> {
+    file.may_seek()?;
+    let at = file.at.get();
+    file.at.set(at + file.units(Form::of(file, buffer).size() * buffer.count));
+    Ok(at)
+}
+
+/// Tells how a transfer ended, which it has.
+fn over(p: &Process, start: Start, status: Status) -> Done {
+    match start {
+        Start::Blocking(into) => into.set(status),
+        Start::Now(request) | Start::Again(request) => p.issue(request, Work::Over(Ended::well(status))),
+    }
+    Ok(())
+}
+
+fn by_one(p: &Process, start: Start, way: Way, at: Option<i64>, fh: Handle, what: (Address, i64, Handle)) -> Done {
+    let (file, buffer) = given(p, (fh, way), what)?;
+    let at = match at {
+        Some(at) => {
+            file.may_seek()?;
+            at
+        }
+        None => own(&file, &buffer)?,
+    };
+    over(p, start, alone(&file, way, at, &buffer)?)
+}
+
+fn by_sharing(p: &Process, start: Start, way: Way, fh: Handle, what: (Address, i64, Handle)) -> Done {
+    let (file, buffer) = given(p, (fh, way), what)?;
+    let units = file.units(Form::of(&file, &buffer).size() * buffer.count);
+    let at = file.move_shared(|now| now + units)?;
+    over(p, start, alone(&file, way, at, &buffer)?)
+}
+
+/// Where all ranks begin: at a place that is given, at their own, or in order.
+#[derive(Clone, Copy)]
+enum From {
+    Given(i64),
+    Own,
+    Order,
+}
+
+/// A collective's file, place and buffer.
+fn ready(
+    p: &Process,
+    way: Way,
+    from: From,
+    fh: Handle,
+    what: (Address, i64, Handle),
+) -> Done<(Rc<File>, Place, Buffer)> {
+    let (file, buffer) = given(p, (fh, way), what)?;
+    let place = match from {
+        From::Order => Place::Ordered,
+        From::Own => Place::At(own(&file, &buffer)?),
+        From::Given(at) => {
+            file.may_seek()?;
+            Place::At(at)
+        }
+    };
+    Ok((file, place, buffer))
+}
+
+fn by_all(p: &Process, start: Start, way: Way, from: From, fh: Handle, what: (Address, i64, Handle)) -> Done {
+    let (file, place, buffer) = ready(p, way, from, fh, what)?;
+    match start {
+        Start::Blocking(into) => {
+            let view = file.comm.view.clone();
+            into.set(p.world()?.block_on(together(view, file, way, place, buffer))?);
+        }
+        Start::Now(request) | Start::Again(request) => {
+            let view = file.comm.beside();
+            let work = p.task(together(view, file, way, place, buffer))?;
+            p.issue(request, work);
+        }
+    }
+    Ok(())
+}
+
+/// A collective in two calls: all of it is done in the first.
+fn begin(p: &Process, name: &'static str, way: Way, from: From, fh: Handle, what: (Address, i64, Handle)) -> Done {
+    let (file, place, buffer) = ready(p, way, from, fh, what)?;
+    let busy = || "another collective was begun and has not ended".to_owned();
+    check(file.begun.borrow().is_none(), c::MPI_ERR_OTHER, busy)?;
+    let status = p.world()?.block_on(together(file.comm.view.clone(), file.clone(), way, place, buffer))?;
+    *file.begun.borrow_mut() = Some((name, status));
+    Ok(())
+}
+
+fn end(p: &Process, name: &'static str, fh: Handle, status: Out<Status>) -> Done {
+    let file = p.file(fh)?;
+    let begun = file.begun.borrow().as_ref().map(|begun| begun.0);
+    check(begun == Some(name), c::MPI_ERR_OTHER, || format!("no {name}_begin precedes it"))?;
+    if let Some((_, ended)) = file.begun.take() {
+        status.set(ended);
+    }
+    Ok(())
+}
+
+pub(crate) fn file_read_at(
+    p: &Process,
+    start: Start,
+    fh: Handle,
+    offset: i64,
+    buf: Address,
+    count: i64,
+    datatype: Handle,
+) -> Done {
+    by_one(p, start, Way::Read, Some(offset), fh, (buf, count, datatype))
+}
+
+pub(crate) fn file_read(p: &Process, start: Start, fh: Handle, buf: Address, count: i64, datatype: Handle) -> Done {
+    by_one(p, start, Way::Read, None, fh, (buf, count, datatype))
+}
+
+pub(crate) fn file_read_shared(
+    p: &Process,
+    start: Start,
+    fh: Handle,
+    buf: Address,
+    count: i64,
+    datatype: Handle,
+) -> Done {
+    by_sharing(p, start, Way::Read, fh, (buf, count, datatype))
+}
+
+pub(crate) fn file_read_at_all(
+    p: &Process,
+    start: Start,
+    fh: Handle,
+    offset: i64,
+    buf: Address,
+    count: i64,
+    datatype: Handle,
+) -> Done {
+    by_all(p, start, Way::Read, From::Given(offset), fh, (buf, count, datatype))
+}
+
+pub(crate) fn file_read_all(p: &Process, start: Start, fh: Handle, buf: Address, count: i64, datatype: Handle) -> Done {
+    by_all(p, start, Way::Read, From::Own, fh, (buf, count, datatype))
+}
+
+pub(crate) fn file_read_ordered(
+    p: &Process,
+    start: Start,
+    fh: Handle,
+    buf: Address,
+    count: i64,
+    datatype: Handle,
+) -> Done {
+    by_all(p, start, Way::Read, From::Order, fh, (buf, count, datatype))
+}
+
+pub(crate) fn file_read_at_all_begin(
+    p: &Process,
+    fh: Handle,
+    offset: i64,
+    buf: Address,
+    count: i64,
+    datatype: Handle,
+) -> Done {
+    begin(p, "MPI_File_read_at_all", Way::Read, From::Given(offset), fh, (buf, count, datatype))
+}
+
+pub(crate) fn file_read_at_all_end(p: &Process, fh: Handle, _buf: Address, status: Out<Status>) -> Done {
+    end(p, "MPI_File_read_at_all", fh, status)
+}
+
+pub(crate) fn file_read_all_begin(p: &Process, fh: Handle, buf: Address, count: i64, datatype: Handle) -> Done {
+    begin(p, "MPI_File_read_all", Way::Read, From::Own, fh, (buf, count, datatype))
+}
+
+pub(crate) fn file_read_all_end(p: &Process, fh: Handle, _buf: Address, status: Out<Status>) -> Done {
+    end(p, "MPI_File_read_all", fh, status)
+}
+
+pub(crate) fn file_read_ordered_begin(p: &Process, fh: Handle, buf: Address, count: i64, datatype: Handle) -> Done {
+    begin(p, "MPI_File_read_ordered", Way::Read, From::Order, fh, (buf, count, datatype))
+}
+
+pub(crate) fn file_read_ordered_end(p: &Process, fh: Handle, _buf: Address, status: Out<Status>) -> Done {
+    end(p, "MPI_File_read_ordered", fh, status)
+}
+
+pub(crate) fn file_write_at(
+    p: &Process,
+    start: Start,
+    fh: Handle,
+    offset: i64,
+    buf: Address,
+    count: i64,
+    datatype: Handle,
+) -> Done {
+    by_one(p, start, Way::Write, Some(offset), fh, (buf, count, datatype))
+}
+
+pub(crate) fn file_write(p: &Process, start: Start, fh: Handle, buf: Address, count: i64, datatype: Handle) -> Done {
+    by_one(p, start, Way::Write, None, fh, (buf, count, datatype))
+}
+
+pub(crate) fn file_write_shared(
+    p: &Process,
+    start: Start,
+    fh: Handle,
+    buf: Address,
+    count: i64,
+    datatype: Handle,
+) -> Done {
+    by_sharing(p, start, Way::Write, fh, (buf, count, datatype))
+}
+
+pub(crate) fn file_write_at_all(
+    p: &Process,
+    start: Start,
+    fh: Handle,
+    offset: i64,
+    buf: Address,
+    count: i64,
+    datatype: Handle,
+) -> Done {
+    by_all(p, start, Way::Write, From::Given(offset), fh, (buf, count, datatype))
+}
+
+pub(crate) fn file_write_all(
+    p: &Process,
+    start: Start,
+    fh: Handle,
+    buf: Address,
+    count: i64,
+    datatype: Handle,
+) -> Done {
+    by_all(p, start, Way::Write, From::Own, fh, (buf, count, datatype))
+}
+
+pub(crate) fn file_write_ordered(
+    p: &Process,
+    start: Start,
+    fh: Handle,
+    buf: Address,
+    count: i64,
+    datatype: Handle,
+) -> Done {
+    by_all(p, start, Way::Write, From::Order, fh, (buf, count, datatype))
+}
+
+pub(crate) fn file_write_at_all_begin(
+    p: &Process,
+    fh: Handle,
+    offset: i64,
+    buf: Address,
+    count: i64,
+    datatype: Handle,
+) -> Done {
+    begin(p, "MPI_File_write_at_all", Way::Write, From::Given(offset), fh, (buf, count, datatype))
+}
+
+pub(crate) fn file_write_at_all_end(p: &Process, fh: Handle, _buf: Address, status: Out<Status>) -> Done {
+    end(p, "MPI_File_write_at_all", fh, status)
+}
+
+pub(crate) fn file_write_all_begin(p: &Process, fh: Handle, buf: Address, count: i64, datatype: Handle) -> Done {
+    begin(p, "MPI_File_write_all", Way::Write, From::Own, fh, (buf, count, datatype))
+}
+
+pub(crate) fn file_write_all_end(p: &Process, fh: Handle, _buf: Address, status: Out<Status>) -> Done {
+    end(p, "MPI_File_write_all", fh, status)
+}
+
+pub(crate) fn file_write_ordered_begin(p: &Process, fh: Handle, buf: Address, count: i64, datatype: Handle) -> Done {
+    begin(p, "MPI_File_write_ordered", Way::Write, From::Order, fh, (buf, count, datatype))
+}
+
+pub(crate) fn file_write_ordered_end(p: &Process, fh: Handle, _buf: Address, status: Out<Status>) -> Done {
+    end(p, "MPI_File_write_ordered", fh, status)
+}

@@ -1,0 +1,135 @@
+/* Files by all ranks: pieces that lie between each other's, the shared pointer, sizes, errors. Prints how many checks failed. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BLOCKS 50
+static int failures, rank, ranks;
+
+static void check(int holds, const char *what) {
+    if (!holds) {
+        fprintf(stderr, "rank %d: %s\n", rank, what);
+        failures++;
+    }
+}
+
+static int class_of(int code) {
+    int class;
+    MPI_Error_class(code, &class);
+    return class;
+}
+
+/* Every rank has every so-manieth block of three numbers. */
+static void interleaved(const char *name, int way) {
+    MPI_File file;
+    MPI_Datatype block, mine;
+    MPI_Status status;
+    MPI_Request request;
+    int out[3 * BLOCKS], in[3 * BLOCKS], count;
+    for (int i = 0; i < 3 * BLOCKS; i++)
+        out[i] = 1000 * rank + i, in[i] = -1;
+    MPI_Type_contiguous(3, MPI_INT, &block);
+    MPI_Type_create_resized(block, 0, 3 * ranks * (MPI_Aint)sizeof(int), &mine);
+    MPI_Type_commit(&mine);
+    check(!MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file), "open");
+    check(!MPI_File_set_size(file, 0), "set_size");
+    check(!MPI_File_set_view(file, 3 * rank * (MPI_Offset)sizeof(int), MPI_INT, mine, "native", MPI_INFO_NULL), "set_view");
+    if (way == 0)
+        check(!MPI_File_write_all(file, out, 3 * BLOCKS, MPI_INT, &status), "write_all");
+    else if (way == 1)
+        check(!MPI_File_write_at(file, 0, out, 3 * BLOCKS, MPI_INT, &status), "write_at");
+    else {
+        check(!MPI_File_iwrite_at_all(file, 0, out, 3 * BLOCKS, MPI_INT, &request), "iwrite_at_all");
+        MPI_Wait(&request, &status);
+    }
+    MPI_Get_count(&status, MPI_INT, &count);
+    check(count == 3 * BLOCKS, "count written");
+    MPI_File_sync(file);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (way == 0) {
+        MPI_File_seek(file, 0, MPI_SEEK_SET);
+        check(!MPI_File_read_all(file, in, 3 * BLOCKS, MPI_INT, &status), "read_all");
+    } else if (way == 1) {
+        check(!MPI_File_read_at_all_begin(file, 0, in, 3 * BLOCKS, MPI_INT), "read_at_all_begin");
+        check(!MPI_File_read_at_all_end(file, in, &status), "read_at_all_end");
+    } else
+        check(!MPI_File_read_at(file, 0, in, 3 * BLOCKS, MPI_INT, &status), "read_at");
+    MPI_Get_count(&status, MPI_INT, &count);
+    check(count == 3 * BLOCKS && !memcmp(in, out, sizeof in), "what was read");
+    /* Beyond the end there is nothing. */
+    check(!MPI_File_read_at_all(file, 3 * BLOCKS - 2, in, 9, MPI_INT, &status), "read_at_all");
+    MPI_Get_count(&status, MPI_INT, &count);
+    check(count == 2, "count at the end");
+    /* Without a view, all blocks in turn. */
+    check(!MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL), "whole view");
+    int *all = malloc(3 * BLOCKS * ranks * sizeof(int));
+    check(!MPI_File_read(file, all, 3 * BLOCKS * ranks, MPI_INT, &status), "read");
+    for (int i = 0; i < 3 * BLOCKS * ranks; i++)
+        if (all[i] != 1000 * (i / 3 % ranks) + i / 3 / ranks * 3 + i % 3) {
+            check(0, "the file's order");
+            break;
+        }
+    free(all);
+    MPI_Offset size, at;
+    MPI_File_get_size(file, &size);
+    check(size == 3 * BLOCKS * ranks * (MPI_Offset)sizeof(int), "size");
+    MPI_File_seek(file, -1, MPI_SEEK_END);
+    MPI_File_get_position(file, &at);
+    check(at == 3 * BLOCKS * ranks - 1, "position from the end");
+    MPI_Type_free(&block);
+    MPI_Type_free(&mine);
+    check(!MPI_File_close(&file) && file == MPI_FILE_NULL, "close");
+}
+
+static void shared(const char *name) {
+    MPI_File file;
+    MPI_Status status;
+    MPI_Offset at;
+    int word[2], sum = 0, seen = 0, all;
+    check(!MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file), "open");
+    MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "external32", MPI_INFO_NULL);
+    word[0] = word[1] = rank + 1;
+    check(!MPI_File_write_ordered(file, word, 2, MPI_INT, &status), "write_ordered");
+    MPI_File_get_position_shared(file, &at);
+    check(at == 2 * ranks, "shared position");
+    MPI_Barrier(MPI_COMM_WORLD);
+    check(!MPI_File_seek_shared(file, 0, MPI_SEEK_SET), "seek_shared");
+    for (int i = 0; i < 2; i++) {
+        check(!MPI_File_read_shared(file, &seen, 1, MPI_INT, &status), "read_shared");
+        sum += seen;
+    }
+    MPI_Allreduce(&sum, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    check(all == ranks * (ranks + 1), "each number was read once");
+    unsigned char byte[4];
+    MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+    MPI_File_read_at(file, 0, byte, 4, MPI_BYTE, &status);
+    check(byte[0] == 0 && byte[3] == 1, "external32 has the most significant byte first");
+    MPI_File_close(&file);
+    MPI_Barrier(MPI_COMM_WORLD);
+    check(access(name, F_OK) != 0, "deleted on close");
+}
+
+int main(int argc, char **argv) {
+    MPI_File file;
+    char name[200];
+    int code;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    snprintf(name, sizeof name, "%s.%d", argc > 1 ? argv[1] : "files.data", ranks);
+    for (int way = 0; way < 3; way++)
+        interleaved(name, way);
+    shared(name);
+    code = MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
+    check(class_of(code) == MPI_ERR_NO_SUCH_FILE && file == MPI_FILE_NULL, "no such file");
+    code = MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDONLY | MPI_MODE_CREATE, MPI_INFO_NULL, &file);
+    check(class_of(code) == MPI_ERR_AMODE, "a mode that cannot be");
+    int all;
+    MPI_Reduce(&failures, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (rank == 0)
+        printf("%d failures\n", all);
+    MPI_Finalize();
+    return failures != 0;
+}
