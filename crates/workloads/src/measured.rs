@@ -7,6 +7,7 @@ use hotlink_site::outline::{GpuHost, gpu_host};
 use hotlink_study::options::Rates;
 use hotlink_study::{Error, Source};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// Packets as full as those of large messages, for rows without a size.
 const ANY_SIZE: u64 = 1 << 20;
@@ -74,11 +75,14 @@ impl Bus {
             }
             Machine::Hosts(host) => Ok(Cluster::of_hosts(host, gpus)),
             Machine::Fabric(source, built) => {
-                if !built.contains_key(&gpus) {
-                    let at = |what: String| Error::Input(format!("--fabric {}: {what}; see --nodes", self.name));
-                    built.insert(gpus, source.build(gpus).map_err(at)?);
-                }
-                Ok(Cluster::of(&built[&gpus], gpus, Rates::Measured.into(), size))
+                let fabric = match built.entry(gpus) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(free) => {
+                        let at = |what: String| Error::Input(format!("--fabric {}: {what}; see --nodes", self.name));
+                        free.insert(source.build(gpus).map_err(at)?)
+                    }
+                };
+                Ok(Cluster::of(fabric, gpus, Rates::Measured.into(), size))
             }
         }
     }
