@@ -143,7 +143,7 @@ mod tests {
             let machine = machine(Wiring { mesh: wiring.0, joined: wiring.1 });
             for channel in 0..8 {
                 let seats: Vec<Seat> = (0..24).map(|rank| seat(&machine, channel, rank)).collect();
-                let mut seen = vec![false; 24];
+                let mut seen = [false; 24];
                 let mut rank = 0;
                 for _ in 0..24 {
                     assert!(!std::mem::replace(&mut seen[rank], true), "{wiring:?}");
