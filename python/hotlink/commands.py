@@ -256,9 +256,9 @@ def simulate_jobs(
 ) -> Result:
     """Several jobs on a fabric at once: a record for each, with its time beside the others and alone, and one for all.
 
-    ``plan`` is a TOML file (docs/jobs.md). ``placement`` (contiguous, packed, spread, random) says how jobs that list
-    no nodes get theirs; of several, one answer each. ``nodes`` are those of the fabric, ``faults`` a file of what
-    fails. Raises `InputError`, with file, line and job.
+    ``plan`` is a TOML file (docs/jobs.md). ``placement`` (contiguous, packed, spread, random, rail) says how jobs
+    that list no nodes get theirs; of several, one answer each. ``nodes`` are those of the fabric, ``faults`` a file of
+    what fails. Raises `InputError`, with file, line and job.
     """
     where, network, failing = fspath(plan), fspath(fabric), None if faults is None else fspath(faults)
     words = [placement] if isinstance(placement, str) else list(placement)

@@ -30,7 +30,7 @@ fn cases() -> Vec<Case> {
     let tree = TopologySpec::new(FatTree { radix: 64, levels: Some(3), oversubscription: 1.0, top_all_down: true });
     let dragonfly =
         TopologySpec::new(DragonflySpec { nodes_per_router: 8, routers_per_group: 16, global_per_router: 8 });
-    let rail = TopologySpec::new(Rail { gpus_per_host: 8, radix: 64 });
+    let rail = TopologySpec::new(Rail::apart(8, 64));
     let case = |title, topology: &TopologySpec, routing, nodes, traffic, count| Case {
         title,
         topology: topology.clone(),

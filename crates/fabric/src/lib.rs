@@ -33,7 +33,6 @@ pub mod price;
 pub mod reduction;
 pub mod rng;
 pub mod routing;
-pub mod sensitivity;
 mod sheet;
 pub mod spec;
 pub mod split;

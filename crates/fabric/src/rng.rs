@@ -55,23 +55,3 @@ impl SplitMix64 {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_sequence_is_the_published_one() {
-        let mut rng = SplitMix64::new(1_234_567);
-        let first: Vec<u64> = (0..3).map(|_| rng.next_u64()).collect();
-        assert_eq!(first, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
-    }
-
-    #[test]
-    fn numbers_stay_below_their_bound_and_reach_all_values() {
-        let mut rng = SplitMix64::new(7);
-        let mut seen = [0; 6];
-        (0..600).for_each(|_| seen[rng.below(6) as usize] += 1);
-        assert!(seen.iter().all(|&n| n > 60), "{seen:?}");
-    }
-}

@@ -91,7 +91,7 @@ impl Wanted {
                     (None, None) => Chosen::Listed(placement),
                 };
                 let allowed = || {
-                    let rules = "contiguous, packed, spread, random, a list of nodes, and a file of them";
+                    let rules = "contiguous, packed, spread, random, rail, a list of nodes, and a file of them";
                     format!("allowed are {rules}; {fabric} has {nodes} nodes here (--nodes)")
                 };
                 let found = nodes_of(&built, source.spec(), used, how);

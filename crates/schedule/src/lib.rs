@@ -35,6 +35,6 @@ pub use goal::GoalError;
 pub use matching::Matching;
 #[doc(hidden)]
 pub use read::read_bytes;
-pub use read::{Costs, Format, Options, Read, ReadError, place, read};
+pub use read::{Costs, Cut, Format, Options, Read, ReadError, place, read};
 pub use record::Recorder;
 pub use together::{beside, repeated};

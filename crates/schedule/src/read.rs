@@ -11,7 +11,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-pub use collective::Costs;
+pub use collective::{Costs, Cut};
 
 /// A form of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +55,8 @@ pub struct Options {
     pub groups: Option<PathBuf>,
     /// What reductions and copies take, where files tell their bytes.
     pub costs: Costs,
+    /// How the collectives of Chakra traces are cut.
+    pub cut: Cut,
 }
 
 /// What was read.

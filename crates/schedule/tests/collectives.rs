@@ -1,13 +1,13 @@
 //! Generated collectives: whole for every machine, and of as many bytes as their algorithms move.
 
-use hotlink_schedule::collective::{Algorithm, Job, Machine, Which};
+use hotlink_schedule::collective::{Algorithm, Job, Machine, Which, Wiring};
 use hotlink_schedule::{Costs, Kind, Schedule, check};
 
 const COSTS: Costs =
     Costs { launch_ps: 5_000_000, reduce_ps_per_byte: 0.5, copy_ps_per_byte: 0.25, proxy_ps: 1_000_000 };
 
 fn job(which: Which, algorithm: Algorithm, [ranks, domain, channels]: [u32; 3], bytes: u64, costs: Costs) -> Job {
-    let machine = Machine { ranks, domain, channels, chunk: 4096, slices: 2, costs };
+    let machine = Machine { ranks, domain, channels, chunk: 4096, slices: 2, costs, wiring: Wiring::default() };
     Job { which, algorithm, bytes, machine }
 }
 

@@ -6,9 +6,9 @@
 
 use crate::Row;
 use hotlink_fabric::catalog::Claim;
-use hotlink_fabric::sensitivity::{self, Effect, Sensitivity};
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_study::ask::Method;
+use hotlink_study::sensitivity::{self, Effect, Sensitivity};
 use hotlink_study::text::figure;
 use hotlink_study::words::Word;
 use serde_json::Value;

@@ -1,11 +1,11 @@
 //! What an answer rests on: which of a machine's values are estimates or assumptions, and how far the answer moves when
 //! they move within their stated uncertainty.
 
+use crate::sensitivity::{self, Input, Sensitivity};
 use crate::text::figure;
 use crate::{Error, Source, Unwatched, Watch};
 use hotlink_bench::Record;
 use hotlink_fabric::ledger::Ledger;
-use hotlink_fabric::sensitivity::{self, Input, Sensitivity};
 use hotlink_fabric::spec::FabricSpec;
 
 /// A question to one machine, whose values may be varied.

@@ -20,6 +20,7 @@ pub mod options;
 pub mod parallel;
 pub mod ranking;
 pub mod schema;
+pub mod sensitivity;
 pub mod simulate;
 mod simulated;
 pub mod sizes;

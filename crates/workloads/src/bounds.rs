@@ -9,6 +9,7 @@ use crate::gpu;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::spec::{Capacities, Role};
 use hotlink_schedule::collective::halves;
+use hotlink_site::outline::GpuHost;
 
 /// How NCCL names its ways to do a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -95,7 +96,7 @@ pub struct Cluster {
     pub gpus: u32,
     /// GPUs of a domain.
     pub domain: u32,
-    /// A GPU's links into its domain.
+    /// A GPU's links into its domain, all together.
     pub scale_up: Option<f64>,
     /// Between a GPU and its NIC.
     pub pcie: Option<f64>,
@@ -127,7 +128,9 @@ impl Cluster {
         Cluster {
             gpus,
             domain,
-            scale_up: rate(Role::LocalLink, 1.0).filter(|_| domain > 1),
+            scale_up: rate(Role::LocalLink, 1.0)
+                .filter(|_| domain > 1)
+                .map(|rate| rate * gpu::scale_up_links(spec, domain)),
             pcie: rate(Role::HostBus, 1.0).filter(|_| domain > 1),
             nic,
             spine: share_of_spine(fabric, capacities, full),
@@ -135,6 +138,21 @@ impl Cluster {
                 spec.parameters.get("gpu_switch_reduces").is_some_and(|value| value.value >= 0.5),
                 spec.reduction.is_some(),
             ],
+        }
+    }
+
+    /// Of equal hosts, as NCCL's topology file describes one. It says nothing of the network between them.
+    pub fn of_hosts(host: &GpuHost, gpus: u32) -> Cluster {
+        let domain = host.gpus.min(gpus).max(1);
+        Cluster {
+            gpus,
+            domain,
+            // Without NVLinks GPUs of a host reach each other over PCI Express.
+            scale_up: host.nvlinks.or(host.pcie).filter(|_| domain > 1),
+            pcie: host.pcie,
+            nic: host.nic,
+            spine: None,
+            reduces: [host.switch_reduces, host.network_reduces],
         }
     }
 

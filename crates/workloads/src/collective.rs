@@ -2,7 +2,7 @@
 
 use crate::bounds::{self, Cluster, Level, Protocol};
 use crate::gpu::{self, Gpus};
-use crate::replay::{self, Failed, Network};
+use crate::replay::{self, Network};
 use hotlink_bench::Record;
 use hotlink_fabric::units::Time;
 use hotlink_schedule::collective::{Algorithm, Job, Which, processor};
@@ -184,13 +184,8 @@ impl Collective {
         // Switches stand after the GPUs of whole domains, of which a job may use fewer.
         let switches = job.ranks() - nodes;
         let places: Vec<u32> = (0..nodes).chain(built.nodes() - switches..built.nodes()).collect();
-        let ran =
-            replay::run((source.spec(), &built), (&schedule, &places), 1, &self.network, watch).map_err(|failed| {
-                match failed {
-                    Failed::Stuck(stuck) => wrong(stuck.to_string()),
-                    Failed::Other(what) => wrong(what),
-                }
-            })?;
+        let ran = replay::run((source.spec(), &built), (&schedule, &places), 1, &self.network, watch)
+            .map_err(|failed| wrong(failed.to_string()))?;
         let cluster = Cluster::of(&built, nodes, self.network.capacities.into(), bytes);
         let level = usual_bound(algorithm).and_then(|of| {
             cluster.levels(name(self.which), of, Protocol::Simple).and_then(|levels| levels.first().copied())

@@ -3,8 +3,8 @@
 use hotlink_fabric::ledger::Inputs;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::topology::{Rail, ReducingRail, TopologySpec};
-use hotlink_schedule::Costs;
-use hotlink_schedule::collective::Machine;
+use hotlink_schedule::collective::{Machine, Wiring};
+use hotlink_schedule::{Costs, Cut};
 
 /// What the catalog says of a cluster's GPUs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,6 +21,8 @@ pub struct Gpus {
     pub costs: Costs,
     /// Whether the scale-up switch combines and copies.
     pub switch_reduces: bool,
+    /// How they are wired.
+    pub wiring: Wiring,
 }
 
 /// Whether a fabric's file describes GPUs.
@@ -28,9 +30,25 @@ pub fn is(spec: &FabricSpec) -> bool {
     spec.topology.is::<Rail>() && spec.parameters.contains_key("gpu_channels")
 }
 
+/// Its rails, whether scale-up switches take part as nodes or not.
+fn rails(spec: &FabricSpec) -> Option<&Rail> {
+    spec.topology.get::<Rail>().or_else(|| spec.topology.get::<ReducingRail>().map(|reducing| &reducing.0))
+}
+
 /// GPUs of a scale-up domain; 1 where there is none.
 pub fn domain(spec: &FabricSpec) -> u32 {
-    spec.topology.get::<Rail>().map_or(1, |rail| rail.gpus_per_host)
+    rails(spec).map_or(1, |rail| rail.gpus_per_host)
+}
+
+/// How its GPUs and domains are wired.
+fn wiring(spec: &FabricSpec) -> Wiring {
+    let of = |rail: &Rail| Wiring { mesh: rail.mesh, joined: rail.joined };
+    rails(spec).map(of).unwrap_or_default()
+}
+
+/// Links of a GPU into its domain of so many.
+pub(crate) fn scale_up_links(spec: &FabricSpec, domain: u32) -> f64 {
+    if wiring(spec).mesh { f64::from(domain - 1) } else { 1.0 }
 }
 
 impl Gpus {
@@ -54,15 +72,21 @@ impl Gpus {
                 proxy_ps: value("gpu_proxy_time")?.round() as u64,
             },
             switch_reduces: value("gpu_switch_reduces")? >= 0.5,
+            wiring: wiring(spec),
         })
+    }
+
+    /// How they cut the collectives of traces.
+    pub fn cut(&self) -> Cut {
+        Cut { chunk: self.chunk, slices: self.slices }
     }
 
     /// So many of them.
     pub fn machine(&self, ranks: u32) -> Machine {
         // One domain may be smaller than it could be.
         let domain = self.domain.min(ranks);
-        let Gpus { channels, chunk, slices, costs, .. } = *self;
-        Machine { ranks, domain, channels, chunk, slices, costs }
+        let Gpus { channels, chunk, slices, costs, wiring, .. } = *self;
+        Machine { ranks, domain, channels, chunk, slices, costs, wiring }
     }
 }
 

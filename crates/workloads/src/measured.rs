@@ -3,20 +3,30 @@
 use crate::bounds::{Algorithm, Cluster, Protocol};
 use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
+use hotlink_site::outline::{GpuHost, gpu_host};
 use hotlink_study::options::Rates;
 use hotlink_study::{Error, Source};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// Packets as full as those of large messages, for rows without a size.
 const ANY_SIZE: u64 = 1 << 20;
 
 /// A cluster at the numbers of GPUs that rows ask for.
 pub struct Bus {
-    source: Source,
+    name: String,
+    machine: Machine,
     gpus: Option<u32>,
     algorithm: Option<Algorithm>,
     protocol: Option<Protocol>,
-    built: BTreeMap<u32, Fabric>,
+}
+
+/// What describes it.
+enum Machine {
+    /// A fabric, built at numbers of GPUs.
+    Fabric(Box<Source>, BTreeMap<u32, Fabric>),
+    /// Equal hosts, by NCCL's topology file.
+    Hosts(GpuHost),
 }
 
 /// What the user says of a run, where its text does not.
@@ -48,10 +58,33 @@ impl Bus {
         Ok(Bus {
             algorithm: told.algorithm.as_ref().map(algorithm).transpose()?,
             protocol: told.protocol.as_ref().map(protocol).transpose()?,
-            source: Source::open(name)?,
+            name: name.to_owned(),
+            machine: match gpu_host(name).map_err(|error| Error::Input(error.to_string()))? {
+                Some(host) => Machine::Hosts(host),
+                None => Machine::Fabric(Box::new(Source::open(name)?), BTreeMap::new()),
+            },
             gpus: told.gpus,
-            built: BTreeMap::new(),
         })
+    }
+
+    fn cluster(&mut self, gpus: u32, size: u64) -> Result<Cluster, Error> {
+        match &mut self.machine {
+            Machine::Hosts(host) if gpus > host.gpus && !gpus.is_multiple_of(host.gpus) => {
+                let what = format!("{gpus} GPUs in hosts of {}: must be whole hosts; see --nodes", host.gpus);
+                Err(Error::Input(format!("--fabric {}: {what}", self.name)))
+            }
+            Machine::Hosts(host) => Ok(Cluster::of_hosts(host, gpus)),
+            Machine::Fabric(source, built) => {
+                let fabric = match built.entry(gpus) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(free) => {
+                        let at = |what: String| Error::Input(format!("--fabric {}: {what}; see --nodes", self.name));
+                        free.insert(source.build(gpus).map_err(at)?)
+                    }
+                };
+                Ok(Cluster::of(fabric, gpus, Rates::Measured.into(), size))
+            }
+        }
     }
 
     /// The record with its bounds: those of the algorithm that ran (said, told by the log, or the usual one:
@@ -62,18 +95,14 @@ impl Bus {
     /// The cluster cannot be built, or has not the algorithm that was said.
     pub fn add(&mut self, record: Record) -> Result<Record, Error> {
         let Some(bus) = record.number("bus_bandwidth_MBps") else { return Ok(record) };
-        let name = self.source.name().to_owned();
+        let name = self.name.clone();
         let gpus = self.gpus.or(record.number("ranks").map(|ranks| ranks as u32));
         let Some(gpus) = gpus.filter(|gpus| *gpus >= 2) else {
             let what = "a bound needs the number of GPUs, 2 or more; the log says none: give --nodes";
             return Err(Error::Input(format!("--fabric {name}: {what}")));
         };
-        if !self.built.contains_key(&gpus) {
-            let at = |what: String| Error::Input(format!("--fabric {name}: {what}; see --nodes"));
-            self.built.insert(gpus, self.source.build(gpus).map_err(at)?);
-        }
         let size = record.number("size_B").map_or(ANY_SIZE, |size| size as u64);
-        let cluster = Cluster::of(&self.built[&gpus], gpus, Rates::Measured.into(), size);
+        let cluster = self.cluster(gpus, size)?;
         let benchmark = record.text("benchmark").unwrap_or_default().to_owned();
         let logged = |key: &str| record.text(key).map(str::to_owned);
         let protocol = self.protocol.or(logged("protocol").and_then(|name| Protocol::named(&name)));
@@ -116,5 +145,62 @@ impl Bus {
         let what =
             "bytes over the busiest resource of each level, at its rate; bound_ALGORITHM and bound_LEVEL stand beside";
         Ok(record.with("bound_is", what))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A row of nccl-tests with this bus bandwidth, beside the bounds of `fabric`.
+    fn judged(fabric: &str, gpus: u32, bus: f64) -> Record {
+        let told = Told { gpus: Some(gpus), ..Told::default() };
+        let row =
+            Record::new().with("benchmark", "allreduce").with("size_B", 1u64 << 33).with("bus_bandwidth_MBps", bus);
+        Bus::open(fabric, &told).unwrap().add(row).unwrap()
+    }
+
+    fn bound(record: &Record, key: &str) -> f64 {
+        record.number(key).unwrap_or_else(|| panic!("{key}: {record:?}"))
+    }
+
+    #[test]
+    fn hosts_of_a_topology_file_are_bound_as_the_same_hosts_of_the_catalog() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../site/tests/data/outline/nccl.xml+nvlink:25GB/s");
+        let inside = judged(file, 2, 200e3);
+        assert_eq!(bound(&inside, "bound_ring_MBps"), 300e3);
+        // Across hosts: one adapter of 25 GB/s for both GPUs of each.
+        let across = judged(file, 8, 20e3);
+        assert_eq!((bound(&across, "bound_ring_MBps"), across.text("limiting_resource")), (25e3, Some("NIC")));
+        let told = Told { gpus: Some(3), ..Told::default() };
+        let row = Record::new().with("benchmark", "allreduce").with("bus_bandwidth_MBps", 1.0);
+        let why = Bus::open(file, &told).unwrap().add(row).unwrap_err().to_string();
+        assert!(why.contains("3 GPUs in hosts of 2"), "{why}");
+    }
+
+    #[test]
+    fn a_rack_of_one_domain_exceeds_what_hosts_of_eight_can_do() {
+        // 72 GPUs at 840 GB/s: a rack does it by NVLink; nine hosts of eight cannot by their adapters.
+        let rack = judged("gb200-nvl72", 72, 840e3);
+        assert!(bound(&rack, "efficiency") < 1.0 && bound(&rack, "bound_largest_MBps") > 840e3, "{rack:?}");
+        let hosts = judged("hgx-h100-rail", 72, 840e3);
+        assert!(bound(&hosts, "bound_largest_MBps") < 840e3, "{hosts:?}");
+    }
+
+    #[test]
+    fn a_mesh_counts_all_links_of_a_gpu() {
+        let mesh = judged("mi300x-rail", 8, 300e3);
+        // Seven links, of each 48 of 64 GB/s.
+        assert_eq!(bound(&mesh, "bound_ring_MBps").round(), 336e3);
+        assert_eq!(bound(&judged("hgx-h200-rail", 8, 400e3), "bound_ring_MBps").round(), 450e3);
+    }
+
+    #[test]
+    fn pods_are_built_at_their_published_sizes() {
+        for (fabric, gpus) in [("hgx-h100-pod", 1024), ("hgx-h100-pod-eth", 32_768), ("hgx-h100-rail-only", 8192)] {
+            let pod = judged(fabric, gpus, 300e3);
+            let nic = bound(&pod, "bound_nic_MBps");
+            assert!((385e3..=400e3).contains(&nic), "{fabric} {nic}");
+        }
     }
 }

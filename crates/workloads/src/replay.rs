@@ -111,6 +111,15 @@ pub enum Failed {
     Other(String),
 }
 
+impl std::fmt::Display for Failed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Failed::Stuck(stuck) => stuck.fmt(f),
+            Failed::Other(what) => f.write_str(what),
+        }
+    }
+}
+
 /// Runs a schedule on a network of a machine's, with `unit_ps` picoseconds a unit of computation, rank i on node `places[i]`.
 ///
 /// # Errors

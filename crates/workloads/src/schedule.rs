@@ -4,7 +4,7 @@ use crate::gpu::{self, Gpus};
 use crate::replay::{self, Failed, Network};
 use hotlink_bench::Record;
 use hotlink_fabric::units::Time;
-use hotlink_schedule::{Costs, Options, Read, check, place, read};
+use hotlink_schedule::{Costs, Cut, Format, Options, Read, check, place, read};
 use hotlink_study::inputs::{self, Vary};
 use hotlink_study::{Error, Source, Watch};
 
@@ -64,15 +64,23 @@ impl Scheduled {
         let source = Source::open(fabric)?;
         let mut found = self.clone();
         if gpu::is(source.spec()) && found.options.costs == Costs::default() {
-            found.options.costs = Gpus::of(source.spec()).map_err(Error::Input)?.costs;
+            let gpus = Gpus::of(source.spec()).map_err(Error::Input)?;
+            (found.options.costs, found.options.cut) = (gpus.costs, gpus.cut());
         }
+        let cut = found.options.cut;
         let found = found.read()?;
-        let answer = |source: &Source, watch: &dyn Watch| self.answer(source, benchmark, &found, watch);
+        let answer = |source: &Source, watch: &dyn Watch| self.answer(source, benchmark, (&found, cut), watch);
         let source = self.network.control.equipped(&source).map_err(Error::Input)?;
         inputs::told(&source, self.vary, watch, &answer)
     }
 
-    fn answer(&self, source: &Source, benchmark: &str, found: &Read, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
+    fn answer(
+        &self,
+        source: &Source,
+        benchmark: &str,
+        (found, cut): (&Read, Cut),
+        watch: &dyn Watch,
+    ) -> Result<Vec<Record>, Error> {
         let Read { schedule, format, unit_ps } = found;
         let nodes = self.nodes.or(source.own_nodes()).unwrap_or(schedule.ranks().max(2));
         let built = source.build(nodes).map_err(|what| Error::Input(format!("{}: {what}", source.name())))?;
@@ -91,6 +99,11 @@ impl Scheduled {
         )?;
         let head = Record::new().with("fabric", source.name()).with("benchmark", benchmark);
         let head = head.with("method", "packet").with("schedule", self.path.as_str()).with("format", format.name());
-        Ok(vec![head.with("nodes", nodes).followed_by(ran.record)])
+        let mut record = head.with("nodes", nodes).followed_by(ran.record);
+        if *format == Format::Chakra {
+            let Cut { chunk, slices } = cut;
+            record = record.with("chunk_B", chunk).with("slices", slices);
+        }
+        Ok(vec![record])
     }
 }

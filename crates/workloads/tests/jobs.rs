@@ -250,7 +250,7 @@ fn a_mistake_names_file_line_and_job() {
         ),
         (
             job("ranks = 4\n"),
-            "plan.toml:2:1: job[0].schedule: needs one kind of work (allowed: schedule, collective, traffic)",
+            "plan.toml:2:1: job[0].schedule: needs one kind of work (allowed: schedule, collective, traffic, model)",
         ),
         (job("dance = 3\n"), "plan.toml:4:1: unknown field `dance`"),
         (job("traffic = \"uniform\"\nsize = \"64\"\nload = 0.5\nranks = 4\n"), "job[0].messages: is missing"),
@@ -298,5 +298,121 @@ proptest! {
     #[test]
     fn no_text_makes_the_reader_panic(text in "(nodes = [0-9]{1,3}\n)?(\\[\\[job\\]\\]\n((name|schedule|size|ranks|load|nodes) = (\"a\"|[0-9.e]{1,4}|\\[|x)\n){0,5}){0,2}.{0,20}") {
         let _ = Plan::parse("p.toml", &text);
+    }
+}
+
+/// With scale-up switches as nodes the domain is still one: what it allows, not what one adapter does, bounds the collective.
+#[test]
+fn a_collective_by_scale_up_switches_is_bound_by_its_domain() {
+    let nvls = Collective {
+        which: Which::Allreduce,
+        algorithms: vec![Algorithm::Nvls],
+        nodes: vec![8],
+        sizes: vec![32 << 20],
+        network: NETWORK,
+        vary: Vary::No,
+    };
+    let record = nvls.records(&["hgx-h100-rail".to_owned()], &Unwatched).unwrap().remove(0);
+    // 2 x 7/8 of the bytes in the time of 1 + 1/8 of them over 450 GB/s, less what packets add.
+    let bound = number(&record, "bound_bus_bandwidth_MBps");
+    assert!((680e3..=700e3).contains(&bound), "{record:?}");
+    assert!(record.text("limiting_resource").is_some_and(|name| name.contains("NVLink")), "{record:?}");
+    assert!(number(&record, "efficiency") <= 1.0);
+}
+
+/// Rank after rank along a rail: no message of a ring leaves it, so that both rings of a job have links of their own.
+#[test]
+fn jobs_are_placed_by_rail() {
+    let spec = hotlink_fabric::catalog::load("hgx-h100-rail").unwrap();
+    let fabric = hotlink_fabric::Fabric::build(&spec, 32).unwrap();
+    let of = |count| nodes_of(&fabric, &spec, count, Chosen::By(Placement::Rail, 1));
+    assert_eq!(of(6), Ok(vec![0, 8, 16, 24, 1, 9]));
+    assert!(of(33).unwrap_err().contains("32 are free"));
+    let tree = hotlink_fabric::catalog::load("ib-ndr-fat-tree2").unwrap();
+    let fabric = hotlink_fabric::Fabric::build(&tree, 32).unwrap();
+    assert!(nodes_of(&fabric, &tree, 2, Chosen::By(Placement::Rail, 1)).unwrap_err().contains("no rails"));
+}
+
+/// A plan that trains a small model.
+fn training(rest: &str) -> String {
+    format!(
+        "nodes = 16\n[[job]]\nname = \"train\"\n[job.model]\nlayers = 8\nhidden = 256\nsequence = 64\nflops = 1e12\n{rest}\n"
+    )
+}
+
+#[test]
+fn a_pipeline_has_the_bubble_of_its_stages() {
+    let told = told(&training("batch = 6\npipeline = 4"), "hgx-h100-rail");
+    let record = &told[0];
+    // A token's layer: 24 h^2 + 4 s h operations; backward twice that.
+    let layer = 64.0 * (24.0 * 256.0 * 256.0 + 4.0 * 64.0 * 256.0) / 1e12 * 1e6;
+    let passes = 3.0 * 2.0 * layer;
+    let near = |key: &str, due: f64| assert!((number(record, key) - due).abs() < 1e-3, "{key}: {record:?}");
+    near("compute_us", 6.0 * passes);
+    near("bubble_us", 3.0 * passes);
+    for key in ["exposed_tensor_us", "exposed_expert_us", "exposed_data_us", "tensor_us", "expert_us"] {
+        near(key, 0.0);
+    }
+    // Messages cross three borders each way before and after all else, and no other one is waited for.
+    let exposed = number(record, "exposed_us");
+    assert!(exposed > 0.0 && exposed < 9.0 * passes, "{exposed}");
+    near("exposed_pipeline_us", exposed);
+    near("step_us", 9.0 * passes + exposed);
+    near("alone_us", number(record, "latency_us"));
+    assert_eq!(record.text("work"), Some("training"));
+}
+
+#[test]
+fn a_pass_waits_for_its_collectives_as_they_are_by_themselves() {
+    let told = told(&training("batch = 3\ntensor = 8"), "hgx-h100-rail");
+    let record = &told[0];
+    let one = Collective {
+        which: Which::Allreduce,
+        algorithms: vec![Algorithm::Ring],
+        nodes: vec![8],
+        sizes: vec![64 * 256 * 2],
+        network: NETWORK,
+        vary: Vary::No,
+    };
+    let one = one.records(&["hgx-h100-rail".to_owned()], &Unwatched).unwrap();
+    let took = number(&one[0], "latency_us");
+    assert!((number(record, "tensor_us") - took).abs() < 1e-6);
+    // Two a layer each way, three passes of eight layers.
+    assert!((number(record, "exposed_tensor_us") - 96.0 * took).abs() < 1e-3);
+    assert!((number(record, "exposed_us") - 96.0 * took).abs() < 1e-3);
+    // All of them are over the domain's links: none of the step's own messages are.
+    assert!(record.text("shared_link").is_some_and(|link| link.contains("NVLink")), "{record:?}");
+}
+
+#[test]
+fn gradients_that_are_reduced_early_are_hidden() {
+    let step = |rest: &str| {
+        let text = training(&format!("batch = 4\ntensor = 2\ndata = 4\nexperts = 4\nexpert = 2\n{rest}"));
+        told(&text, "hgx-h100-rail").remove(0)
+    };
+    let [early, late] = [step("overlap = true"), step("overlap = false")];
+    let exposed = |record: &Record| number(record, "exposed_data_us");
+    assert!(exposed(&early) > 0.0 && exposed(&early) < exposed(&late), "{early:?} {late:?}");
+    let parts = ["exposed_tensor_us", "exposed_expert_us", "exposed_pipeline_us", "exposed_data_us"];
+    let sum: f64 = parts.iter().map(|key| number(&late, key)).sum();
+    assert!((sum - number(&late, "exposed_us")).abs() < 1e-3);
+    assert!(number(&late, "exposed_expert_us") > 0.0);
+}
+
+#[test]
+fn what_a_model_gets_wrong_is_told_before_anything_runs() {
+    for (text, fabric, due) in [
+        (training("batch = 4\npipeline = 3"), "hgx-h100-rail", "job[0].model.layers: 8 for 3 stages"),
+        (training("batch = 4"), "hgx-h100-rail", "job[0].model.data: 1 GPUs in all"),
+        (training("batch = 4\ntensors = 2"), "hgx-h100-rail", "unknown field `tensors`"),
+        (training("batch = 4\ntensor = 2"), "ib-ndr-fat-tree2", "does not describe GPUs"),
+        (
+            training("batch = 4\ndata = 2\n[[job]]\nname = \"x\"\nranks = 3\nmodel = {}"),
+            "hgx-h100-rail",
+            "says so itself",
+        ),
+    ] {
+        let why = answers(&JOBS, &text, fabric).unwrap_err();
+        assert!(why.contains(due) && why.contains("plan.toml:"), "{why}");
     }
 }

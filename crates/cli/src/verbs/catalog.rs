@@ -4,8 +4,8 @@ use crate::table::Table;
 use crate::{Failure, output::Output};
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::{Library, one_a_line};
-use hotlink_fabric::sensitivity;
 use hotlink_study::catalogued::{self, derived, head, kind_name};
+use hotlink_study::sensitivity;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:

@@ -62,7 +62,7 @@ fn trees_have_the_switches_and_cables_of_nvidias_superpods() {
 #[test]
 fn rails_have_the_switches_of_nvidias_superpods() {
     for (hosts, leaves, spines) in [(128, 32, 16), (256, 64, 32)] {
-        let (network, shape) = TopologySpec::new(Rail { gpus_per_host: 8, radix: 64 }).build(8 * hosts).unwrap();
+        let (network, shape) = TopologySpec::new(Rail::apart(8, 64)).build(8 * hosts).unwrap();
         let Shape::Tiers(tiers) = shape else { panic!("rails have tiers") };
         let count = |name: &str| tiers.iter().find(|tier| tier.name == name).map(|tier| tier.count);
         assert_eq!((count("rail leaf"), count("rail spine")), (Some(leaves), Some(spines)));

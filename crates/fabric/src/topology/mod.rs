@@ -5,6 +5,7 @@
 
 pub mod cube;
 pub mod dragonfly;
+mod dragonfly_plus;
 mod fat_tree;
 mod graph;
 pub mod hyperx;
@@ -19,6 +20,7 @@ use crate::sheet::Table;
 use crate::terms::{ItemKind, Role, RoutingSpec};
 pub use cube::{Cube, CubeSpec, Extents};
 pub use dragonfly::{Dragonfly, DragonflySpec};
+pub use dragonfly_plus::DragonflyPlus;
 pub use fat_tree::FatTree;
 pub use graph::Graph;
 pub use rail::{Rail, ReducingRail};
@@ -77,6 +79,7 @@ pub const REGISTRY: &[Registered] = &[
     switches::CLOS64,
     fat_tree::ENTRY,
     dragonfly::ENTRY,
+    dragonfly_plus::ENTRY,
     rail::ENTRY,
     switches::CROSSBAR,
     switches::SHARED,

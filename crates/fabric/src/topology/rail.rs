@@ -1,13 +1,16 @@
-//! Rail-optimised GPU fabrics: GPU i of every host on rail i, a scale-up switch inside each host.
+//! GPU fabrics with rails: GPU i of every host on rail i, a scale-up network inside each host.
 //!
-//! Rails do not meet outside the hosts. Traffic to another rail goes over the scale-up switch into the memory of the
-//! host's GPU on the right rail, and on from there by that GPU's host bus and NIC; at the far end it arrives at its GPU.
-//! Hence a GPU's memory has links both ways to the scale-up switch and one to its NIC, whose receiving side delivers to
-//! the GPU itself; and scale-up traffic crosses no host bus.
-//! Hosts are built whole, so the fabric may have more nodes than asked for. A rail is one switch where that suffices, else leaves and spines at full bisection.
+//! Rails that stand apart (rail-only) do not meet outside the hosts. Traffic to another rail goes over the scale-up network
+//! into the memory of the host's GPU on the right rail, and on from there by that GPU's host bus and NIC; at the far end it
+//! arrives at its GPU. Hence a GPU's memory has links to the scale-up network and one to its NIC, whose receiving side
+//! delivers to the GPU itself; and scale-up traffic crosses no host bus.
+//! Rails that are joined (rail-optimised) share their spines, or beyond those cores. Then a GPU has its NIC for itself:
+//! traffic to another rail of another host goes through the switches.
+//! Hosts are built whole, so the fabric may have more nodes than asked for. All levels have full bisection; rails apart are
+//! one switch each where that suffices.
 
 use super::switches::MAX_PORTS;
-use super::{Registered, Shape, Topology, TopologySpec, add_tier, check_range, invalid};
+use super::{Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, invalid};
 use crate::error::BuildError;
 use crate::network::{Builder, Network, Vertex};
 use crate::sheet::Table;
@@ -15,20 +18,33 @@ use crate::terms::Role;
 
 /// The registry's entry.
 pub(crate) const ENTRY: Registered =
-    Registered { kind: "rail", meaning: "GPU i of every host on rail i, a scale-up switch inside each host", read };
+    Registered { kind: "rail", meaning: "GPU i of every host on rail i, a scale-up network inside each host", read };
 
-/// Rail-optimised GPU fabric: GPU i of every host on rail i's leaf switches; a scale-up switch inside each host.
+/// GPU fabric with rails: GPU i of every host on rail i's leaf switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rail {
     /// GPUs (and NICs, and rails) in a host.
     pub gpus_per_host: u32,
-    /// Ports of a leaf or spine switch.
+    /// Ports of a leaf, spine or core switch.
     pub radix: u32,
+    /// Whether rails meet in spines or cores.
+    pub joined: bool,
+    /// Whether each GPU has a link to each other of its host, in place of links to a scale-up switch.
+    pub mesh: bool,
 }
 
 fn read(table: &Table<'_>) -> Option<TopologySpec> {
     let (gpus_per_host, radix) = (table.count("gpus_per_host", 1..=256), table.count("radix", 2..=65_536));
-    Some(TopologySpec::new(Rail { gpus_per_host: gpus_per_host?, radix: radix? }))
+    let word = |key, no, yes| if table.has(key) { table.choice(key, &[(no, false), (yes, true)]) } else { Some(false) };
+    let (joined, mesh) = (word("rails", "apart", "joined"), word("scale_up", "switch", "mesh"));
+    Some(TopologySpec::new(Rail { gpus_per_host: gpus_per_host?, radix: radix?, joined: joined?, mesh: mesh? }))
+}
+
+impl Rail {
+    /// Rails that stand apart, and a scale-up switch in each host.
+    pub fn apart(gpus_per_host: u32, radix: u32) -> Rail {
+        Rail { gpus_per_host, radix, joined: false, mesh: false }
+    }
 }
 
 impl Topology for Rail {
@@ -36,10 +52,13 @@ impl Topology for Rail {
         ENTRY.kind
     }
     fn build(&self, nodes: u32) -> Result<(Network, Shape), BuildError> {
-        build(nodes, self.gpus_per_host, self.radix, false)
+        build(nodes, self, false)
     }
     fn fields(&self) -> Vec<(&'static str, String)> {
-        vec![("gpus_per_host", self.gpus_per_host.to_string()), ("radix", self.radix.to_string())]
+        let mut fields = vec![("gpus_per_host", self.gpus_per_host.to_string()), ("radix", self.radix.to_string())];
+        fields.extend(self.joined.then(|| ("rails", "\"joined\"".to_owned())));
+        fields.extend(self.mesh.then(|| ("scale_up", "\"mesh\"".to_owned())));
+        fields
     }
 }
 
@@ -52,36 +71,77 @@ impl Topology for ReducingRail {
         ENTRY.kind
     }
     fn build(&self, nodes: u32) -> Result<(Network, Shape), BuildError> {
-        build(nodes, self.0.gpus_per_host, self.0.radix, true)
+        build(nodes, &self.0, true)
     }
     fn fields(&self) -> Vec<(&'static str, String)> {
         self.0.fields()
     }
 }
 
+/// Switches of each rail, and cores above all of them.
+struct Levels {
+    /// Hosts on a leaf.
+    held: u32,
+    leaves: u32,
+    /// Spines of a rail; of all rails together where these are joined by spines.
+    spines: u32,
+    /// Cores for each spine of a rail.
+    cores: u32,
+}
+
+impl Rail {
+    fn levels(&self, hosts: u32) -> Result<Levels, BuildError> {
+        let (rails, half) = (self.gpus_per_host, self.radix / 2);
+        let single = hosts <= self.radix && !self.joined;
+        let held = if single { self.radix } else { half };
+        let leaves = hosts.div_ceil(held);
+        // The fewest that have ports for all, and to which a leaf's links spread evenly.
+        let shared_by = |below: u32| {
+            let least = (below * half).div_ceil(self.radix).max(1);
+            (least..=half).find(|&s| half.is_multiple_of(s)).unwrap_or(half)
+        };
+        if single {
+            return Ok(Levels { held, leaves, spines: 0, cores: 0 });
+        }
+        if !self.joined && leaves <= self.radix {
+            return Ok(Levels { held, leaves, spines: shared_by(leaves), cores: 0 });
+        }
+        if self.joined && u64::from(leaves) * u64::from(rails) <= u64::from(self.radix) {
+            return Ok(Levels { held, leaves, spines: shared_by(leaves * rails), cores: 0 });
+        }
+        if self.joined && leaves <= half && rails <= self.radix {
+            return Ok(Levels { held, leaves, spines: half, cores: shared_by(rails) });
+        }
+        let most = u64::from(rails) * u64::from(half) * u64::from(if self.joined { half } else { self.radix });
+        let (nodes, radix) = (u64::from(hosts) * u64::from(rails), self.radix);
+        let how = if self.joined { "leaves, spines and cores" } else { "leaves and spines" };
+        Err(invalid(format!("{nodes} GPUs: rails of {how} with {radix} ports hold {most}")))
+    }
+}
+
 /// Builds the fabric; `nodes` are GPUs, rounded up to whole hosts.
-fn build(nodes: u32, gpus: u32, radix: u32, switches_too: bool) -> Result<(Network, Shape), BuildError> {
+fn build(nodes: u32, rail: &Rail, switches_too: bool) -> Result<(Network, Shape), BuildError> {
+    let &Rail { gpus_per_host: gpus, radix, joined, mesh } = rail;
     check_range("gpus_per_host", gpus, 1..=256)?;
     check_range("radix", radix, 2..=MAX_PORTS)?;
     let hosts = nodes.div_ceil(gpus);
     let nodes = hosts * gpus;
-    let half = radix / 2;
-    let single = hosts <= radix;
-    let held = if single { radix } else { half };
-    let leaves = hosts.div_ceil(held);
-    if leaves > radix {
-        let most = u64::from(gpus) * u64::from(radix) * u64::from(half);
-        return Err(invalid(format!("{nodes} GPUs: rails of leaves and spines with {radix} ports hold {most}")));
-    }
-    let least = (leaves * half).div_ceil(radix).max(1);
-    let spines = if single { 0 } else { (least..=half).find(|&s| half.is_multiple_of(s)).unwrap_or(half) };
-    let rails = gpus;
+    let Levels { held, leaves, spines, cores } = rail.levels(hosts)?;
+    let (rails, half) = (gpus, radix / 2);
+    // Spines of a rail's own: under cores, and where rails stand apart.
+    let own_spines = if joined && cores == 0 { 0 } else { spines };
+    let all_spines = if joined && cores == 0 { spines } else { rails * spines };
+    let upward =
+        u64::from(half) * (u64::from(rails * leaves) * u64::from(spines.min(1)) + u64::from(all_spines * cores.min(1)));
+    check_channels(u64::from(nodes) * if mesh { u64::from(gpus) + 5 } else { 8 } + 2 * upward)?;
     let mut b = Builder::new(nodes + if switches_too { hosts } else { 0 });
     let mut tiers = Vec::new();
     let memory = add_tier(&mut b, &mut tiers, "memory of GPU", nodes, 0, Role::Internal);
-    let scale_up = add_tier(&mut b, &mut tiers, "scale-up switch", hosts, 1, Role::Internal);
+    let switches = if mesh { 0 } else { hosts };
+    let scale_up = add_tier(&mut b, &mut tiers, "scale-up switch", switches, 1, Role::Internal);
     let leaf = add_tier(&mut b, &mut tiers, "rail leaf", rails * leaves, 1, Role::Switch);
-    let spine = add_tier(&mut b, &mut tiers, "rail spine", rails * spines, 2, Role::Switch);
+    let spine = add_tier(&mut b, &mut tiers, "rail spine", all_spines, 2, Role::Switch);
+    let core = add_tier(&mut b, &mut tiers, "core", own_spines * cores, 3, Role::Switch);
     let sender = add_tier(&mut b, &mut tiers, "sending NIC", nodes, 0, Role::Nic);
     let receiver = add_tier(&mut b, &mut tiers, "receiving NIC", nodes, 0, Role::Nic);
     for node in 0..nodes {
@@ -89,18 +149,28 @@ fn build(nodes: u32, gpus: u32, radix: u32, switches_too: bool) -> Result<(Netwo
         let own_memory = Vertex(memory.0 + node);
         let own_leaf = Vertex(leaf.0 + rail * leaves + host / held);
         b.link(Vertex(node), own_memory, Role::Internal);
-        b.link(own_memory, Vertex(scale_up.0 + host), Role::LocalLink);
-        b.channel(own_memory, Vertex(sender.0 + node), Role::HostBus);
+        if mesh {
+            let later = node + 1..(host + 1) * gpus;
+            later.for_each(|other| b.link(own_memory, Vertex(memory.0 + other), Role::LocalLink));
+        } else {
+            b.link(own_memory, Vertex(scale_up.0 + host), Role::LocalLink);
+        }
+        b.channel(if joined { Vertex(node) } else { own_memory }, Vertex(sender.0 + node), Role::HostBus);
         b.channel(Vertex(sender.0 + node), own_leaf, Role::Link);
         b.channel(own_leaf, Vertex(receiver.0 + node), Role::Link);
         b.channel(Vertex(receiver.0 + node), Vertex(node), Role::HostBus);
     }
-    for host in (0..hosts).filter(|_| switches_too) {
+    for host in (0..hosts).filter(|_| switches_too && !mesh) {
         b.link(Vertex(nodes + host), Vertex(scale_up.0 + host), Role::Internal);
     }
-    for l in (0..rails * leaves).filter(|_| !single) {
+    for l in (0..rails * leaves).filter(|_| spines > 0) {
         for port in 0..half {
-            b.link(Vertex(leaf.0 + l), Vertex(spine.0 + l / leaves * spines + port % spines), Role::SwitchLink);
+            b.link(Vertex(leaf.0 + l), Vertex(spine.0 + l / leaves * own_spines + port % spines), Role::SwitchLink);
+        }
+    }
+    for s in (0..all_spines).filter(|_| cores > 0) {
+        for port in 0..half {
+            b.link(Vertex(spine.0 + s), Vertex(core.0 + s % spines * cores + port % cores), Role::SwitchLink);
         }
     }
     Ok((b.build(), Shape::Tiers(tiers)))

@@ -3,7 +3,8 @@
 use hotlink_fabric::network::Vertex;
 use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
 use hotlink_fabric::topology::{
-    Clos64, Crossbar, CubeSpec, DragonflySpec, Extents, FatTree, Graph, Rail, Shared, SwitchArray, SwitchRing,
+    Clos64, Crossbar, CubeSpec, DragonflyPlus, DragonflySpec, Extents, FatTree, Graph, Rail, Shared, SwitchArray,
+    SwitchRing,
 };
 use hotlink_fabric::{Fabric, catalog, load, traffic::Traffic};
 use proptest::prelude::*;
@@ -41,7 +42,14 @@ fn any_topology() -> impl Strategy<Value = TopologySpec> {
             routers_per_group: a,
             global_per_router: h
         })),
-        (any_count(), any_count()).prop_map(|(gpus_per_host, radix)| TopologySpec::new(Rail { gpus_per_host, radix })),
+        (any_count(), any_count(), any::<bool>(), any::<bool>()).prop_map(|(gpus_per_host, radix, joined, mesh)| {
+            TopologySpec::new(Rail { gpus_per_host, radix, joined, mesh })
+        }),
+        (any_count(), any_count(), any_count(), any_count()).prop_map(
+            |(nodes_per_leaf, leaves, spines, global_per_spine)| {
+                TopologySpec::new(DragonflyPlus { nodes_per_leaf, leaves, spines, global_per_spine })
+            }
+        ),
         any_count().prop_map(|ports| TopologySpec::new(Crossbar { ports })),
         Just(TopologySpec::new(Shared)),
         Just(TopologySpec::new(Graph)),

@@ -42,7 +42,7 @@ fn any_fabric() -> impl Strategy<Value = (TopologySpec, RoutingSpec)> {
         })),
         Just(TopologySpec::new(Clos64)),
         trees,
-        (1u32..=4, 4u32..=6).prop_map(|(gpus_per_host, radix)| TopologySpec::new(Rail { gpus_per_host, radix })),
+        (1u32..=4, 4u32..=6).prop_map(|(gpus_per_host, radix)| TopologySpec::new(Rail::apart(gpus_per_host, radix))),
         Just(TopologySpec::new(Crossbar { ports: 64 })),
         Just(TopologySpec::new(Shared)),
     ];
@@ -210,7 +210,7 @@ fn every_topology_of_the_test_can_be_built() {
 
 #[test]
 fn gpu_traffic_to_another_rail_goes_by_the_scale_up_switch_and_the_right_gpus_nic() {
-    let topology = TopologySpec::new(Rail { gpus_per_host: 4, radix: 8 });
+    let topology = TopologySpec::new(Rail::apart(4, 8));
     let fabric = Fabric::build(&FabricSpec::bare("rails", topology, RoutingSpec::ShortestEcmp), 8).unwrap();
     let route = |source: u32, destination: u32| {
         let trip = Trip::new(Node(source), Node(destination));

@@ -283,7 +283,7 @@ impl Reader<'_> {
         *number += 1;
         debug_assert!(call.calls <= many, "each rank calls once");
         let at = (call.tag, COMMUNICATION);
-        Ok(member(&mut self.draft, Group { ranks, me }, kind, bytes, at, self.options.costs))
+        Ok(member(&mut self.draft, Group { ranks, me }, kind, bytes, at, (self.options.costs, self.options.cut)))
     }
 
     /// A collective that some rank of its group does not call.

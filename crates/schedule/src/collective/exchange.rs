@@ -10,22 +10,30 @@ fn part(machine: &Machine, bytes: u64, to: u32) -> u64 {
 }
 
 pub(super) fn pairwise(draft: &mut Draft, machine: &Machine, bytes: u64) {
-    let Machine { ranks, domain, channels, chunk, costs, .. } = *machine;
-    for rank in 0..ranks {
+    let ranks: Vec<u32> = (0..machine.ranks).collect();
+    among(draft, machine, &ranks, bytes);
+}
+
+/// Each pair of some GPUs by itself.
+pub(super) fn among(draft: &mut Draft, machine: &Machine, ranks: &[u32], bytes: u64) {
+    let Machine { domain, channels, chunk, costs, .. } = *machine;
+    let many = ranks.len();
+    let part = |to: usize| share(bytes, to as u64, many as u64);
+    for me in 0..many {
         // A channel serves every so many of the other ranks, as their distance has it.
-        for channel in 0..channels.min(ranks - 1) {
-            let mut lane = Lane::new(draft, rank, channel, costs);
+        for channel in 0..channels.min(many as u32 - 1) {
+            let mut lane = Lane::new(draft, ranks[me], channel, costs);
             lane.launch();
             let begun = lane.last;
-            let steps = || (1 + channel..ranks).step_by(channels as usize);
-            for to in steps().map(|step| (rank + step) % ranks) {
-                let far = to / domain != rank / domain;
-                chunks(part(machine, bytes, to), chunk).for_each(|bytes| lane.send_by(to, bytes, far));
+            let steps = || (1 + channel as usize..many).step_by(channels as usize);
+            for to in steps().map(|step| (me + step) % many) {
+                let far = ranks[to] / domain != ranks[me] / domain;
+                chunks(part(to), chunk).for_each(|bytes| lane.send_by(ranks[to], bytes, far));
             }
             let mut receiving = lane.beside(64 | channel as u8, begun);
-            for from in steps().map(|step| (rank + ranks - step) % ranks) {
-                for bytes in chunks(part(machine, bytes, rank), chunk) {
-                    receiving.recv(from, bytes);
+            for from in steps().map(|step| (me + many - step) % many) {
+                for bytes in chunks(part(me), chunk) {
+                    receiving.recv(ranks[from], bytes);
                     receiving.copy(bytes);
                 }
             }

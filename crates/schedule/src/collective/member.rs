@@ -37,10 +37,21 @@ pub struct Group<'a> {
     pub me: usize,
 }
 
-/// Chains are cut into chunks of this size.
-/// A ring's block goes on in so many pieces: traces say nothing of it; NCCL's number.
-const SLICES: u64 = 2;
-const CHAIN_CHUNK: u64 = 1 << 20;
+/// How a trace's collectives are cut, of which traces say nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// Largest piece of a chain, in bytes.
+    pub chunk: u64,
+    /// Pieces of a ring's block.
+    pub slices: u64,
+}
+
+impl Default for Cut {
+    /// As NCCL cuts them: buffers of 4 MiB in 8 steps, chunks of four steps, slices of two.
+    fn default() -> Cut {
+        Cut { chunk: 1 << 20, slices: 2 }
+    }
+}
 
 /// Writes one rank's part of a collective; gives its first and its last operation.
 pub fn member(
@@ -49,14 +60,14 @@ pub fn member(
     kind: Kind,
     bytes: u64,
     (tag, cpu): (u32, u8),
-    costs: Costs,
+    (costs, cut): (Costs, Cut),
 ) -> (Local, Local) {
     let rank = group.ranks[group.me];
     let begun = draft.calc(rank, cpu, costs.launch_ps);
     let mut lane = Lane::new(draft, rank, cpu.into(), costs);
     (lane.tag, lane.last) = (tag, Some(begun));
     if group.ranks.len() > 1 {
-        write(&mut lane, group, kind, bytes);
+        write(&mut lane, group, kind, bytes, cut);
     }
     let last = lane.last;
     let ended = draft.calc(rank, cpu, 0);
@@ -64,7 +75,7 @@ pub fn member(
     (begun, ended)
 }
 
-fn write(lane: &mut Lane<'_>, Group { ranks, me }: Group<'_>, kind: Kind, bytes: u64) {
+fn write(lane: &mut Lane<'_>, Group { ranks, me }: Group<'_>, kind: Kind, bytes: u64, cut: Cut) {
     let many = ranks.len();
     let at = |position: usize| ranks[position % many];
     let seat = Seat {
@@ -73,9 +84,9 @@ fn write(lane: &mut Lane<'_>, Group { ranks, me }: Group<'_>, kind: Kind, bytes:
         before: at(me + many - 1),
         next: at(me + 1),
         far: false,
-        slices: SLICES,
+        slices: cut.slices,
     };
-    let chain = || super::chunks(bytes, CHAIN_CHUNK);
+    let chain = || super::chunks(bytes, cut.chunk);
     match kind {
         Kind::Allreduce => round(lane, &seat, bytes, true, true),
         Kind::ReduceScatter => round(lane, &seat, bytes, true, false),

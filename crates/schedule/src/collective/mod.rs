@@ -5,7 +5,7 @@
 //! the kernels of NCCL and RCCL run them; a message to another domain waits for the proxy that hands it to the adapter.
 //!
 //! - **ring**: channel c enters each domain at its GPU c, passes all GPUs of it over the scale-up network and leaves on
-//!   rail c again.
+//!   rail c again. Where rails are joined, it stays on the rail of the last GPU; in a mesh, rings use every link.
 //! - **tree**: chains within the domains, two complementary binary trees between them; reduction up and broadcast down run
 //!   at the same time.
 //! - **hierarchical**: reduce-scatter within the domain, a ring a rail between the domains, allgather within the domain.
@@ -13,14 +13,18 @@
 //! - all-to-all: **pairwise**, and **hierarchical** (to the domain's GPU on the right rail first).
 
 mod exchange;
+mod groups;
 mod lane;
 mod member;
 mod rails;
 mod ring;
+mod step;
 mod tree;
 
+pub use groups::Groups;
 pub use lane::{Costs, processor};
-pub use member::{Group, Kind, member};
+pub use member::{Cut, Group, Kind, member};
+pub use step::{Gradients, Step};
 pub use tree::halves;
 
 use crate::draft::Draft;
@@ -97,6 +101,32 @@ pub struct Machine {
     pub slices: u64,
     /// What the GPUs' own work takes.
     pub costs: Costs,
+    /// How they are wired.
+    pub wiring: Wiring,
+}
+
+/// How GPUs and domains are wired, as far as rings go by it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wiring {
+    /// Each GPU of a domain has a link to each other, in place of a switch.
+    pub mesh: bool,
+    /// Rails meet in switches: a message to another rail need not go to that rail's GPU first.
+    pub joined: bool,
+}
+
+impl Machine {
+    /// Whether collectives can be written for it.
+    fn check(&self) -> Result<(), String> {
+        let Machine { ranks, domain, channels, chunk, .. } = *self;
+        if !(2..=MOST_RANKS).contains(&ranks) || !(1..=ranks).contains(&domain) || !ranks.is_multiple_of(domain) {
+            return Err(format!("{ranks} GPUs in domains of {domain}: must be whole domains, and 2 GPUs or more"));
+        }
+        if !(1..=MOST_CHANNELS).contains(&channels) || chunk == 0 {
+            let what = format!("{channels} channels of chunks of {chunk} B");
+            return Err(format!("{what}: must be 1 to {MOST_CHANNELS}, of 1 B or more"));
+        }
+        Ok(())
+    }
 }
 
 /// A collective of a machine.
@@ -152,16 +182,9 @@ impl Job {
             let names: Vec<&str> = allowed.iter().map(|algorithm| algorithm.name()).collect();
             return Err(format!("{}: must be one of {}", algorithm.name(), names.join(", ")));
         }
-        let Machine { ranks, domain, channels, chunk, .. } = machine;
-        if !(2..=MOST_RANKS).contains(&ranks) || !(1..=ranks).contains(&domain) || !ranks.is_multiple_of(domain) {
-            return Err(format!("{ranks} GPUs in domains of {domain}: must be whole domains, and 2 GPUs or more"));
-        }
-        if !(1..=MOST_CHANNELS).contains(&channels) || chunk == 0 {
-            return Err(format!(
-                "{channels} channels of chunks of {chunk} B: must be 1 to {MOST_CHANNELS}, of 1 B or more"
-            ));
-        }
+        machine.check()?;
         if self.operations() > MOST_OPERATIONS {
+            let ranks = machine.ranks;
             return Err(format!("{bytes} B on {ranks} GPUs need more than {MOST_OPERATIONS} operations: give fewer"));
         }
         let mut draft = Draft::new(self.ranks());

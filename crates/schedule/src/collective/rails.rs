@@ -9,7 +9,7 @@ use crate::draft::Draft;
 const STAGE: u8 = 32;
 
 pub(super) fn all(draft: &mut Draft, machine: &Machine, which: Which, bytes: u64, by_switch: bool) {
-    let Machine { ranks, domain, channels, chunk, slices, costs } = *machine;
+    let Machine { ranks, domain, channels, chunk, slices, costs, .. } = *machine;
     let domains = ranks / domain;
     let (combines, gathers) = (which != Which::Allgather, which != Which::ReduceScatter);
     let channels = channels.min(u32::from(STAGE));

@@ -1,5 +1,6 @@
 //! Rings: reduce-scatter, then allgather, each of as many steps as there are other ranks.
 
+use super::groups::within;
 use super::lane::Lane;
 use super::{Machine, Which, chunks, share};
 use crate::draft::Draft;
@@ -15,40 +16,72 @@ pub(super) struct Seat {
     pub slices: u64,
 }
 
-/// Channel `channel`'s ring: enters each domain at its GPU of that rail, passes the domain's GPUs, goes on.
+/// The place of a GPU in its domain, counted from the channel's entry, that comes as number `at` of it. In a mesh the rings
+/// of as many channels as there are GPUs turn to and fro, so that together they use every link once (Walecki's paths).
+fn step(machine: &Machine, at: u32) -> u32 {
+    match machine.wiring.mesh {
+        true if at % 2 == 1 => at.div_ceil(2),
+        true => (machine.domain - at / 2) % machine.domain,
+        false => at,
+    }
+}
+
+/// Channel `channel`'s ring: enters each domain at its GPU of that rail, passes the domain's GPUs, goes on. Where rails are
+/// joined, it enters the next domain on the rail on which it leaves this one.
 pub(super) fn seat(machine: &Machine, channel: u32, rank: u32) -> Seat {
-    let Machine { ranks, domain, slices, .. } = *machine;
-    let entry = channel % domain;
+    let Machine { ranks, domain, slices, wiring, .. } = *machine;
+    let shift = if wiring.joined { step(machine, domain - 1) } else { 0 };
+    let entry = |home: u32| ((u64::from(channel) + u64::from(home) * u64::from(shift)) % u64::from(domain)) as u32;
     let at = |position: u32| {
         let position = position % ranks;
-        position / domain * domain + (entry + position % domain) % domain
+        let home = position / domain;
+        home * domain + (entry(home) + step(machine, position % domain)) % domain
     };
-    let position = rank / domain * domain + (rank % domain + domain - entry) % domain;
+    let home = rank / domain;
+    let own = (0..domain).find(|&place| at(home * domain + place) == rank).unwrap_or(0);
+    let position = home * domain + own;
     let next = at(position + 1);
     Seat {
         position: position.into(),
         ranks: ranks.into(),
         before: at(position + ranks - 1),
         next,
-        far: next / domain != rank / domain,
+        far: next / domain != home,
         slices,
     }
 }
 
 pub(super) fn all(draft: &mut Draft, machine: &Machine, which: Which, bytes: u64) {
-    let Machine { ranks, channels, chunk, slices, costs, .. } = *machine;
-    // An allgather's size is what all get, as the others' is what each has: each rank's block is a part of it.
-    let loop_bytes = (slices * chunk).saturating_mul(ranks.into());
-    for rank in 0..ranks {
-        for channel in 0..channels {
-            let part = share(bytes, channel.into(), channels.into());
-            let seat = seat(machine, channel, rank);
-            let mut lane = Lane::new(draft, rank, channel, costs);
+    let ranks: Vec<u32> = (0..machine.ranks).collect();
+    among(draft, machine, &ranks, which, bytes);
+}
+
+/// The rings of all channels among some GPUs.
+pub(super) fn among(draft: &mut Draft, machine: &Machine, ranks: &[u32], which: Which, bytes: u64) {
+    let group = within(machine, ranks);
+    for me in 0..ranks.len() {
+        for channel in 0..machine.channels {
+            let mut lane = Lane::new(draft, ranks[me], channel, machine.costs);
             lane.launch();
-            for bytes in chunks(part, loop_bytes) {
-                round(&mut lane, &seat, bytes, which != Which::Allgather, which != Which::ReduceScatter);
-            }
+            let seat = seat_among(&group, machine.domain, ranks, channel, me);
+            turns(&mut lane, &group, &seat, which, share(bytes, channel.into(), machine.channels.into()));
         }
+    }
+}
+
+/// A channel's ring among some GPUs, as the one at `me` of them sees it; `group` is the machine that they make up.
+pub(super) fn seat_among(group: &Machine, domain: u32, ranks: &[u32], channel: u32, me: usize) -> Seat {
+    let seat = seat(group, channel, me as u32);
+    let [before, next] = [seat.before, seat.next].map(|at| ranks[at as usize]);
+    Seat { before, next, far: next / domain != ranks[me] / domain, ..seat }
+}
+
+/// As many times round as a channel's part of the bytes needs.
+pub(super) fn turns(lane: &mut Lane<'_>, group: &Machine, seat: &Seat, which: Which, bytes: u64) {
+    // An allgather's size is what all get, as the others' is what each has: each rank's block is a part of it.
+    let loop_bytes = (group.slices * group.chunk).saturating_mul(group.ranks.into());
+    for bytes in chunks(bytes, loop_bytes) {
+        round(lane, seat, bytes, which != Which::Allgather, which != Which::ReduceScatter);
     }
 }
 
@@ -86,5 +119,59 @@ fn pass<'a>(lane: &mut Lane<'a>, seat: &Seat, block: u64, goes_on: bool, work: f
         if goes_on {
             lane.send_by(seat.next, bytes, seat.far);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Costs, Wiring};
+    use super::*;
+
+    fn machine(wiring: Wiring) -> Machine {
+        Machine { ranks: 24, domain: 8, channels: 8, chunk: 1, slices: 1, costs: Costs::default(), wiring }
+    }
+
+    /// Who sends to whom, over all channels.
+    fn arcs(machine: &Machine) -> Vec<(u32, u32)> {
+        let of = |channel| (0..machine.ranks).map(move |rank| (rank, seat(machine, channel, rank).next));
+        (0..machine.channels).flat_map(of).collect()
+    }
+
+    #[test]
+    fn rings_pass_every_gpu_and_know_who_is_before_them() {
+        for wiring in [(false, false), (false, true), (true, false), (true, true)] {
+            let machine = machine(Wiring { mesh: wiring.0, joined: wiring.1 });
+            for channel in 0..8 {
+                let seats: Vec<Seat> = (0..24).map(|rank| seat(&machine, channel, rank)).collect();
+                let mut seen = [false; 24];
+                let mut rank = 0;
+                for _ in 0..24 {
+                    assert!(!std::mem::replace(&mut seen[rank], true), "{wiring:?}");
+                    let next = seats[rank].next as usize;
+                    assert_eq!(seats[next].before as usize, rank);
+                    rank = next;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rings_of_a_mesh_use_every_link_of_a_domain_once() {
+        let machine = machine(Wiring { mesh: true, joined: false });
+        let inside = |from: u32, to: u32| arcs(&machine).iter().filter(|arc| **arc == (from, to)).count();
+        for from in 0..8 {
+            let uses: Vec<usize> = (0..8).filter(|&to| to != from).map(|to| inside(from, to)).collect();
+            assert_eq!(uses, [1; 7], "{from}");
+        }
+    }
+
+    #[test]
+    fn rings_over_joined_rails_leave_a_domain_on_the_rail_on_which_they_enter_the_next() {
+        let machine = machine(Wiring { mesh: false, joined: true });
+        let arcs = arcs(&machine);
+        let far: Vec<_> = arcs.iter().filter(|(from, to)| from / 8 != to / 8).collect();
+        // Three domains: two crossings on the rail, and one that closes the ring.
+        assert_eq!(far.len(), 24);
+        assert_eq!(far.iter().filter(|(from, to)| from % 8 == to % 8).count(), 16);
     }
 }

@@ -22,6 +22,7 @@ mod simgrid;
 mod slurm;
 mod xml;
 
+pub use nccl::{GpuHost, gpu_host};
 pub use nvidia::far_gpus;
 
 use hotlink_fabric::import::ImportError;

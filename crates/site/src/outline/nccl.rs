@@ -51,6 +51,91 @@ pub(super) fn read(file: &str, text: &str) -> Result<Outline, ImportError> {
     Ok(outline)
 }
 
+/// What one host offers its GPUs, as far as bounds of collectives go by it. Rates are in MB/s, one way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GpuHost {
+    /// GPUs.
+    pub gpus: u32,
+    /// The NVLinks of the GPU that has fewest, all together.
+    pub nvlinks: Option<f64>,
+    /// The slowest link between a GPU and its PCI Express switch or processor.
+    pub pcie: Option<f64>,
+    /// All adapters, shared by the GPUs.
+    pub nic: Option<f64>,
+    /// Whether NVLinks lead to a switch that combines data: GPUs of compute capability 9.0 and later.
+    pub switch_reduces: bool,
+    /// Whether NCCL found a network that combines data (CollNet).
+    pub network_reduces: bool,
+}
+
+/// Compute capability from which on NVLink switches combine data.
+const REDUCES_FROM: u32 = 90;
+
+/// The host that `name` spells: NCCL's topology XML, with `+nvlink:25GB/s` for its NVLinks. `None`: it is no such file.
+///
+/// # Errors
+/// The first mistake, with its line.
+pub fn gpu_host(name: &str) -> Result<Option<GpuHost>, ImportError> {
+    let (file, rate) = match name.split_once("+nvlink:") {
+        Some((file, rate)) => (file, Some(rate)),
+        None => (name, None),
+    };
+    if super::form_of(file) != Some(super::Form::Nccl) {
+        return Ok(None);
+    }
+    let each = rate.map(|rate| match super::rate_mbps(rate, false) {
+        Some(mbps) => Ok(mbps),
+        None => wrong(&format!("nvlink:{rate}"), 0, "is no rate: allowed are 25GB/s, 200Gbit/s"),
+    });
+    host_of(file, &super::text_of(file)?, each.transpose()?).map(Some)
+}
+
+fn host_of(file: &str, text: &str, nvlink_mbps: Option<f64>) -> Result<GpuHost, ImportError> {
+    let document = parse(file, text)?;
+    let all = |tag: &'static str| document.root_element().descendants().filter(move |node| node.has_tag_name(tag));
+    let number = |node: Node<'_, '_>, key: &str| -> Result<u32, ImportError> {
+        let value = needed(file, node, key)?;
+        match value.parse() {
+            Ok(number) => Ok(number),
+            Err(_) => wrong(file, line(node), format!("{key}: '{value}' is no whole number")),
+        }
+    };
+    let (mut gpus, mut fewest, mut pcie, mut reduces) = (0, u32::MAX, None::<f64>, true);
+    for gpu in all("gpu") {
+        gpus += 1;
+        let mut links = 0;
+        for link in gpu.children().filter(|node| node.has_tag_name("nvlink")) {
+            links += if link.has_attribute("count") { number(link, "count")? } else { 1 };
+            reduces &= link.attribute("tclass").is_some_and(|class| class.starts_with("0x0680"));
+        }
+        fewest = fewest.min(links);
+        reduces &= links > 0 && number(gpu, "sm")? >= REDUCES_FROM;
+        if let Some(found) = gpu.parent().map(|pci| rate(file, pci)).transpose()?.flatten() {
+            pcie = Some(pcie.map_or(found, |least| least.min(found)));
+        }
+        if links > 0 && nvlink_mbps.is_none() {
+            let what =
+                "NVLinks have no rate in the file: put that of one behind its name, as in topo.xml+nvlink:25GB/s";
+            return wrong(file, line(gpu), what);
+        }
+    }
+    if gpus == 0 {
+        return wrong(file, 0, "has no <gpu>");
+    }
+    let mut nic_mbits = 0.0;
+    for net in all("net") {
+        nic_mbits += f64::from(number(net, "speed")?);
+    }
+    Ok(GpuHost {
+        gpus,
+        nvlinks: nvlink_mbps.filter(|_| fewest > 0).map(|each| each * f64::from(fewest)),
+        pcie,
+        nic: (nic_mbits > 0.0).then(|| nic_mbits / 8.0 / f64::from(gpus)),
+        switch_reduces: reduces,
+        network_reduces: all("net").any(|net| net.attribute("coll") == Some("1")),
+    })
+}
+
 /// What stands below a processor or a PCI Express device.
 fn inside(
     file: &str,

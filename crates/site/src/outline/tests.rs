@@ -218,3 +218,16 @@ fn rates_have_units() {
         (Some(50_000.0), None, None)
     );
 }
+
+/// The bound of a collective needs what one host offers: two GPUs with twelve NVLinks, one adapter of 200 Gbit/s.
+#[test]
+fn an_nccl_topology_says_what_a_host_offers_its_gpus() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/outline/nccl.xml");
+    let host = super::gpu_host(&format!("{file}+nvlink:25GB/s")).unwrap().unwrap();
+    assert_eq!((host.gpus, host.nvlinks, host.nic), (2, Some(300e3), Some(12_500.0)));
+    assert_eq!(host.pcie.map(f64::round), Some(31_508.0));
+    assert!(!host.switch_reduces && !host.network_reduces);
+    let why = super::gpu_host(file).unwrap_err().to_string();
+    assert!(why.contains("nccl.xml:5: NVLinks have no rate") && why.contains("+nvlink:25GB/s"), "{why}");
+    assert_eq!(super::gpu_host("ib-qdr").unwrap(), None);
+}

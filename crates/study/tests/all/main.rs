@@ -2,4 +2,5 @@
 
 mod queues;
 mod ranking;
+mod sensitivity;
 mod values;

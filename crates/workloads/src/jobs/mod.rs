@@ -5,13 +5,16 @@
 //! start and with the same failures. So a slow-down is the others' work alone. Where something fails, the
 //! jobs run together once more without failures, which tells what these cost.
 
+mod model;
 mod place;
 mod plan;
 mod shared;
 mod together;
 mod traffic;
+mod training;
 mod work;
 
+pub use model::Model;
 pub use place::{Chosen, Placement, nodes_of};
 pub use plan::{Job, Plan, Repeat, Work};
 
@@ -50,6 +53,7 @@ pub(super) struct Setting<'a> {
     capacities: Rates,
     /// Which of equal paths, by which seed.
     routes: (Paths, u64),
+    watch: &'a dyn Watch,
 }
 
 impl Jobs {
@@ -57,7 +61,9 @@ impl Jobs {
     pub fn steps(&self, plan: &Plan) -> u64 {
         let rounds = plan.jobs.iter().filter(|job| matches!(job.repeat, Repeat::For(_)) && !job.is_traffic()).count();
         let has_faults = self.network.faults.is_some() || plan.has_faults();
-        let each = plan.jobs.len() + rounds + 1 + usize::from(has_faults);
+        // A single job has nobody beside it.
+        let beside = usize::from(plan.jobs.len() > 1);
+        let each = plan.jobs.len() + rounds + beside + usize::from(has_faults);
         (each * self.placements.len().max(1)) as u64
     }
 
@@ -83,7 +89,7 @@ impl Jobs {
         let settings = plan.settings(&self.network, (source.spec(), &built))?;
         let routes = (settings.paths, settings.seed);
         let setting =
-            Setting { spec: source.spec(), network: &self.network, capacities: self.network.capacities, routes };
+            Setting { spec: source.spec(), network: &self.network, capacities: self.network.capacities, routes, watch };
         let stage = Stage::new(plan, &built, &settings, &setting, watch)?;
         let read = work::read_all(plan, source.spec())?;
         let placements: Vec<Option<Placement>> = match self.placements.is_empty() {
@@ -142,6 +148,7 @@ impl Placed<'_> {
             Work::Traffic { traffic, bytes, load } => {
                 record.with("traffic", traffic.to_string()).with("size_B", *bytes).with("load", *load)
             }
+            Work::Training(_) => record,
         }
     }
 }
@@ -153,6 +160,7 @@ impl Job {
             Work::Schedule { .. } => "schedule",
             Work::Collective { .. } => "collective",
             Work::Traffic { .. } => "traffic",
+            Work::Training(_) => "training",
         }
     }
 

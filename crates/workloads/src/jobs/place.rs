@@ -19,6 +19,8 @@ hotlink_study::words! {
         Spread = "spread",
         /// Free hosts drawn by the job's seed.
         Random = "random",
+        /// As few rails as can be: a GPU of every host on the first rail, then those on the next.
+        Rail = "rail",
     }
 }
 
@@ -56,6 +58,7 @@ pub fn nodes_of(fabric: &Fabric, spec: &FabricSpec, count: u32, how: Chosen<'_>)
         Chosen::By(how, seed) => {
             let wanted = Wanted { job: "", ranks: count, gpus_per_node: Some(1), shared: false, seed };
             return match room.per_host {
+                _ if how == Placement::Rail => room.choose(&Wanted { gpus_per_node: None, ..wanted }, how),
                 1 => room.choose(&wanted, how),
                 // Every GPU of a host, where a host has several.
                 each => room.choose(&Wanted { gpus_per_node: Some(each.min(count)), ..wanted }, how),
@@ -166,6 +169,9 @@ impl<'a> Room<'a> {
 
     /// Chooses nodes, in order of the job's ranks: of each host as many as asked for, the same ones of every host.
     pub(super) fn choose(&self, wanted: &Wanted<'_>, how: Placement) -> Result<Vec<u32>, String> {
+        if how == Placement::Rail {
+            return self.by_rail(wanted);
+        }
         let each = wanted.gpus_per_node.unwrap_or(self.per_host).min(wanted.ranks);
         if each > self.per_host {
             let (per_host, s) = (self.per_host, if self.per_host == 1 { "" } else { "s" });
@@ -188,6 +194,20 @@ impl<'a> Room<'a> {
         }
         let run = if most >= hosts { " whose numbers follow one another: another placement may do" } else { "" };
         Err(format!("{} nodes, {each} of each host: {most} hosts are free, {hosts} are needed{run}", wanted.ranks))
+    }
+
+    /// Free nodes of one rail after the other.
+    fn by_rail(&self, wanted: &Wanted<'_>) -> Result<Vec<u32>, String> {
+        if self.per_host == 1 {
+            return Err("placement rail: hosts of this fabric have one node each, and no rails".to_owned());
+        }
+        let rails = wanted.gpus_per_node.unwrap_or(self.per_host).min(self.per_host);
+        let on = |rail: u32| self.free(rail..rail + 1, wanted.shared).into_iter().map(move |host| (host, rail));
+        let free: Vec<u32> = (0..rails).flat_map(on).map(|(host, rail)| host * self.per_host + rail).collect();
+        match free.get(..wanted.ranks as usize) {
+            Some(nodes) => Ok(nodes.to_vec()),
+            None => Err(format!("{} nodes on {rails} rails: {} are free", wanted.ranks, free.len())),
+        }
     }
 
     /// Hosts whose nodes at these places are free.
@@ -217,6 +237,8 @@ impl<'a> Room<'a> {
                 free = (0..most).flat_map(turn).collect();
             }
             Placement::Random => SplitMix64::new(seed).shuffle(&mut free),
+            // Chosen before, node by node.
+            Placement::Rail => {}
         }
         free.truncate(hosts);
         (free.len() == hosts).then_some(free)

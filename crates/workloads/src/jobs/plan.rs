@@ -1,5 +1,6 @@
 //! Plans of jobs in TOML, with the place of every mistake.
 
+use super::model::Model;
 use super::place::Placement;
 use crate::replay::Network;
 use hotlink_fabric::Fabric;
@@ -91,6 +92,8 @@ pub enum Work {
         /// Share of what the pattern alone would get.
         load: f64,
     },
+    /// Steps of a model's training.
+    Training(Box<Model>),
 }
 
 /// How often a job runs.
@@ -121,6 +124,7 @@ struct Entry {
     schedule: Option<Spanned<String>>,
     collective: Option<Spanned<String>>,
     traffic: Option<Spanned<String>>,
+    model: Option<Spanned<toml::Table>>,
     algorithm: Option<Spanned<String>>,
     size: Option<Spanned<String>>,
     load: Option<Spanned<f64>>,
@@ -147,7 +151,7 @@ const ONLY: [(&str, &[&str]); 8] = [
     ("groups", &["schedule"]),
     ("load", &["traffic"]),
     ("messages", &["traffic"]),
-    ("repeat", &["schedule", "collective"]),
+    ("repeat", &["schedule", "collective", "model"]),
     ("size", &["schedule", "collective", "traffic"]),
 ];
 /// Longest time of a plan: a day.
@@ -296,10 +300,15 @@ impl Reader<'_> {
         if name.is_none() {
             self.wrong(span.clone(), &key("name"), "is missing or empty", "a text");
         }
-        let kinds = [("schedule", &entry.schedule), ("collective", &entry.collective), ("traffic", &entry.traffic)];
-        let given: Vec<&str> = kinds.iter().filter(|(_, value)| value.is_some()).map(|(kind, _)| *kind).collect();
+        let kinds = [
+            ("schedule", entry.schedule.is_some()),
+            ("collective", entry.collective.is_some()),
+            ("traffic", entry.traffic.is_some()),
+            ("model", entry.model.is_some()),
+        ];
+        let given: Vec<&str> = kinds.iter().filter(|(_, is_given)| *is_given).map(|(kind, _)| *kind).collect();
         let [kind] = given[..] else {
-            self.wrong(span, &key("schedule"), "needs one kind of work", "schedule, collective, traffic");
+            self.wrong(span, &key("schedule"), "needs one kind of work", "schedule, collective, traffic, model");
             return None;
         };
         let mut spans = spans(&entry);
@@ -316,7 +325,11 @@ impl Reader<'_> {
         if let (Some(placement), Some(_)) = (&entry.placement, &entry.nodes) {
             self.wrong(placement.span(), &key("placement"), "nodes are listed", "one of nodes and placement");
         }
-        if kind != "schedule" && entry.ranks.is_none() && entry.nodes.is_none() {
+        if let (Some(ranks), "model") = (&entry.ranks, kind) {
+            self.wrong(ranks.span(), &key("ranks"), "a model says so itself", "tensor x pipeline x data of the model");
+        }
+        let says_so = matches!(kind, "schedule" | "model");
+        if !says_so && entry.ranks.is_none() && entry.nodes.is_none() {
             self.wrong(span, &key("ranks"), "is missing", "how many nodes it takes, or nodes that lists them");
         }
         if self.mistakes.len() > before {
@@ -368,6 +381,9 @@ impl Reader<'_> {
 
     fn work(&mut self, kind: &str, entry: &Entry, key: &dyn Fn(&str) -> String, span: &Range<usize>) -> Option<Work> {
         let size: Option<Size> = self.parsed(entry.size.as_ref(), &key("size"));
+        if kind == "model" {
+            return self.model(entry.model.as_ref()?, key).map(|model| Work::Training(Box::new(model)));
+        }
         if kind != "schedule" && entry.size.is_none() {
             self.wrong(span.clone(), &key("size"), "is missing", "bytes, such as \"64KiB\"");
         }
@@ -404,6 +420,33 @@ impl Reader<'_> {
     }
 }
 
+impl Reader<'_> {
+    /// The model of a job, each mistake of it at its key.
+    fn model(&mut self, table: &Spanned<toml::Table>, key: &dyn Fn(&str) -> String) -> Option<Model> {
+        let found = table.get_ref().clone().try_into::<Model>();
+        let found = found.map_err(|error| {
+            let what = error.message().trim_end().replace('\n', ", ");
+            self.wrong(table.span(), &key("model"), what, "docs/jobs.md has the keys");
+        });
+        let model = found.ok()?;
+        let mistakes = model.mistakes();
+        for (at, what, allowed) in &mistakes {
+            self.wrong(table.span(), &key(&format!("model.{at}")), what.as_str(), *allowed);
+        }
+        mistakes.is_empty().then_some(model)
+    }
+}
+
+impl Job {
+    /// The model that it trains.
+    pub fn model(&self) -> Option<&Model> {
+        match &self.work {
+            Work::Training(model) => Some(model),
+            _ => None,
+        }
+    }
+}
+
 /// Where the keys stand that later mistakes may be about.
 fn spans(entry: &Entry) -> BTreeMap<&'static str, Range<usize>> {
     fn of<T>(value: &Option<Spanned<T>>) -> Option<Range<usize>> {
@@ -414,6 +457,7 @@ fn spans(entry: &Entry) -> BTreeMap<&'static str, Range<usize>> {
         ("schedule", of(&entry.schedule)),
         ("collective", of(&entry.collective)),
         ("traffic", of(&entry.traffic)),
+        ("model", of(&entry.model)),
         ("algorithm", of(&entry.algorithm)),
         ("size", of(&entry.size)),
         ("load", of(&entry.load)),

@@ -8,7 +8,7 @@ use crate::replay::{self, Least};
 use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::Resource;
-use hotlink_fabric::traffic::Demand;
+use hotlink_fabric::traffic::{Demand, Flow};
 use hotlink_fabric::units::Time;
 use hotlink_schedule::{Kind, Schedule, beside, repeated};
 use hotlink_sim::workload::{self, Replay, ReplayError, Replayed};
@@ -58,14 +58,22 @@ impl<'a> Stage<'a> {
     /// The records of jobs on their nodes, and that of all.
     pub(super) fn records(&self, placed: Vec<Placed<'_>>) -> Result<Vec<Record>, Error> {
         let jobs = placed.into_iter().map(|job| self.whole(job)).collect::<Result<Vec<Whole<'_>>, Error>>()?;
-        let mut alone = Vec::new();
+        let start = self.watch.seconds();
+        let (mut alone, mut last) = (Vec::new(), None);
         for job in &jobs {
             let (ran, outcomes) = self.run(&[job], self.settings)?;
             alone.push((self.least(job, &ran)?, outcomes[0]));
+            last = Some((ran, outcomes));
         }
         let all: Vec<&Whole<'_>> = jobs.iter().collect();
-        let start = self.watch.seconds();
-        let (ran, beside) = self.run(&all, self.settings)?;
+        // A single job has nobody beside it.
+        let ((ran, beside), start) = match last.filter(|_| jobs.len() == 1) {
+            Some(only) => (only, start),
+            None => {
+                let start = self.watch.seconds();
+                (self.run(&all, self.settings)?, start)
+            }
+        };
         let wall_s = self.watch.seconds() - start;
         let healthy = match self.settings.faults.is_empty() {
             true => None,
@@ -142,12 +150,22 @@ impl<'a> Stage<'a> {
     /// The loads of all jobs, in messages of the largest size.
     fn loads(&self, jobs: &[Whole<'_>]) -> Result<Loads<'a>, Error> {
         let nodes = self.fabric.nodes();
-        let found: Vec<(Demand, u64)> =
-            jobs.iter().map(|job| replay::demand(&job.schedule, &job.placed.nodes, nodes)).collect();
-        let size = found.iter().map(|(_, size)| *size).max().unwrap_or(0).max(1);
-        let scaled = |(mut demand, own): (Demand, u64)| {
-            demand.flows.iter_mut().for_each(|flow| flow.amount *= own as f64 / size as f64);
-            demand
+        let of = |schedule: &Schedule, job: &Whole<'_>| replay::demand(schedule, &job.placed.nodes, nodes);
+        // Each with how often: collectives within passes of training are not in the schedule itself.
+        let found = |job: &Whole<'_>| {
+            let rounds = f64::from(job.rounds);
+            let blocking = job.placed.training.iter().flat_map(|training| &training.blocking);
+            let blocking = blocking.map(|(schedule, times)| (of(schedule, job), rounds * *times as f64));
+            std::iter::once((of(&job.schedule, job), 1.0)).chain(blocking).collect::<Vec<_>>()
+        };
+        let found: Vec<Vec<((Demand, u64), f64)>> = jobs.iter().map(found).collect();
+        let size = found.iter().flatten().map(|((_, size), _)| *size).max().unwrap_or(0).max(1);
+        let scaled = |parts: Vec<((Demand, u64), f64)>| {
+            let flows = parts.into_iter().flat_map(|((demand, own), times)| {
+                let scale = times * own as f64 / size as f64;
+                demand.flows.into_iter().map(move |flow| Flow { amount: flow.amount * scale, ..flow })
+            });
+            Demand { nodes, all_pairs: 0.0, flows: flows.collect() }
         };
         let demands: Vec<Demand> = found.into_iter().map(scaled).collect();
         Loads::of(self.fabric, self.setting, &demands, size)
@@ -185,6 +203,9 @@ impl<'a> Stage<'a> {
             .with("limiting_resource", least.resource.as_str());
         for (key, text) in [("hot_link", &least.hot_link), ("left_out", &placed.left_out)] {
             text.iter().for_each(|text| record.set(key, text.as_str()));
+        }
+        if let Some(training) = &placed.training {
+            record = training.told(record, Time(alone.latency.0 / u64::from(job.rounds)));
         }
         self.with_setting(record)
     }

@@ -1,7 +1,9 @@
 //! What a job's ranks do, as one schedule in picoseconds, on the nodes that it has.
 
+use super::model::Model;
 use super::place::{Placement, Room, Wanted};
 use super::plan::{Job, Plan, Repeat, Work};
+use super::training::Training;
 use super::{Setting, traffic};
 use crate::collective;
 use crate::gpu::{self, Gpus};
@@ -9,7 +11,7 @@ use hotlink_fabric::Fabric;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_loggp::{LogGops, Machine};
 use hotlink_schedule::collective::{self as gpus, Algorithm};
-use hotlink_schedule::{Costs, Options, Schedule, beside, check, place, read};
+use hotlink_schedule::{Schedule, beside, check, place, read};
 use hotlink_study::Error;
 use hotlink_study::simulate::goal::generated;
 
@@ -27,6 +29,8 @@ pub(super) struct Placed<'p> {
     pub(super) placement: &'static str,
     /// Costs that nothing states and that therefore were left out.
     pub(super) left_out: Option<String>,
+    /// Parts of the time of a step of training.
+    pub(super) training: Option<Training>,
 }
 
 /// A machine on which the message stack records what it does: no time of its own enters the record.
@@ -44,11 +48,11 @@ pub(super) fn read_all(plan: &Plan, spec: &FabricSpec) -> Result<Vec<Option<Sche
 
 fn read_one(plan: &Plan, job: &Job, spec: &FabricSpec) -> Result<Option<Schedule>, Error> {
     let Work::Schedule { path, options, calc_unit } = &job.work else { return Ok(None) };
-    let costs = match gpu::is(spec) {
-        true => Gpus::of(spec).map_err(Error::Input)?.costs,
-        false => Costs::default(),
-    };
-    let options = Options { costs, ..options.clone() };
+    let mut options = options.clone();
+    if gpu::is(spec) {
+        let gpus = Gpus::of(spec).map_err(Error::Input)?;
+        (options.costs, options.cut) = (gpus.costs, gpus.cut());
+    }
     let found = read(path, &options).map_err(|error| plan.wrong(job, "schedule", error.to_string()))?;
     check(&found.schedule).map_err(|stuck| {
         let stands = stuck.op().and_then(|op| place(path, &options, op)).unwrap_or_else(|| path.clone());
@@ -97,7 +101,7 @@ fn given(
     room: &mut Room<'_>,
     placement: Option<Placement>,
 ) -> Result<Vec<u32>, Error> {
-    let ranks = read.map(Schedule::ranks).or(job.ranks);
+    let ranks = read.map(Schedule::ranks).or(job.ranks).or(job.model().map(Model::ranks));
     let wanted = |ranks: u32| Wanted {
         job: &job.name,
         ranks,
@@ -134,8 +138,16 @@ fn write<'p>(
     room: &Room<'_>,
 ) -> Result<Placed<'p>, Error> {
     let ranks = nodes.len() as u32;
-    let mut placed =
-        Placed { job, schedule: Schedule::default(), nodes, ranks, rounds: job.repeat, placement: "", left_out: None };
+    let mut placed = Placed {
+        job,
+        schedule: Schedule::default(),
+        nodes,
+        ranks,
+        rounds: job.repeat,
+        placement: "",
+        left_out: None,
+        training: None,
+    };
     match &job.work {
         Work::Schedule { .. } => placed.schedule = read.cloned().unwrap_or_default(),
         Work::Collective { name, algorithm, bytes } => match gpu::is(setting.spec) {
@@ -148,6 +160,7 @@ fn write<'p>(
             placed.schedule = schedule.map_err(|(key, what)| plan.wrong(job, key, what))?;
             placed.rounds = Repeat::Times(1);
         }
+        Work::Training(model) => of_training(plan, &mut placed, model, fabric, setting, room)?,
     }
     Ok(placed)
 }
@@ -189,6 +202,33 @@ fn of_gpus(
         let switches: Vec<u32> = first.map(|node| room.switch_of(node)).collect();
         placed.nodes.extend(switches);
     }
+    Ok(())
+}
+
+/// A step of training, as GPUs do it.
+fn of_training(
+    plan: &Plan,
+    placed: &mut Placed<'_>,
+    model: &Model,
+    fabric: &Fabric,
+    setting: &Setting<'_>,
+    room: &Room<'_>,
+) -> Result<(), Error> {
+    let job = placed.job;
+    let wrong = |what: String| plan.wrong(job, "model", what);
+    if !gpu::is(setting.spec) {
+        let what = format!("{} does not describe GPUs: must be a fabric as hgx-h100-rail", setting.spec.name);
+        return Err(wrong(what));
+    }
+    let found = Gpus::of(setting.spec).map_err(Error::Input)?;
+    let domain = domain(&placed.nodes, room.per_host).map_err(|what| plan.wrong(job, "nodes", what))?;
+    let machine = gpus::Machine { domain, ..found.machine(placed.ranks) };
+    let on = (setting.spec, fabric);
+    let training = Training::of(model, machine, on, &placed.nodes, setting.network, setting.watch).map_err(wrong)?;
+    placed.schedule = training.schedule.clone();
+    placed.left_out =
+        Some("optimizer, and operations that are no matrix products: nothing states their times".to_owned());
+    placed.training = Some(training);
     Ok(())
 }
 

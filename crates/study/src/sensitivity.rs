@@ -5,9 +5,9 @@
 //! itself, which ranks them; then all go at once to the ends that lower the answer, and to those that raise it, which
 //! gives the interval. Estimates without a stated uncertainty cannot be varied; they are listed.
 
-use crate::catalog::Entry;
-use crate::ledger::{Inputs, Ledger, Used};
-use crate::spec::{FabricSpec, Status};
+use hotlink_fabric::catalog::Entry;
+use hotlink_fabric::ledger::{Inputs, Ledger, Used};
+use hotlink_fabric::spec::{FabricSpec, Status};
 use std::collections::BTreeMap;
 
 /// An input that may be off.

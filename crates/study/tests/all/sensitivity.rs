@@ -1,8 +1,8 @@
 //! Sensitivity: inputs move within their stated uncertainty, and the answer with them.
 
 use hotlink_fabric::catalog::{self, Library};
-use hotlink_fabric::sensitivity::{inputs, unstated, vary};
 use hotlink_fabric::spec::{FabricSpec, Role};
+use hotlink_study::sensitivity::{inputs, unstated, vary};
 use std::convert::Infallible;
 
 fn qdr() -> FabricSpec {

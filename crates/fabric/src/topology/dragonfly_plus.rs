@@ -1,0 +1,101 @@
+//! Dragonfly+ (Shpiner et al., HiPINEB 2017; Megafly: Flajslik et al., 2018): groups of leaves and spines, each leaf joined
+//! to each spine of its group, spines joined to those of other groups.
+//!
+//! Shortest paths go up to a spine, over at most one global link to a spine of the other group, and down. No channel of one
+//! kind waits for one of a kind before it, so that packets cannot wait for each other in a circle.
+
+use super::{Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, invalid};
+use crate::error::BuildError;
+use crate::network::{Builder, Network, Vertex};
+use crate::sheet::Table;
+use crate::terms::Role;
+
+/// The registry's entry.
+pub(crate) const ENTRY: Registered =
+    Registered { kind: "dragonfly-plus", meaning: "groups of leaves and spines, joined by their spines", read };
+
+/// Groups of leaves and spines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DragonflyPlus {
+    /// Nodes on a leaf.
+    pub nodes_per_leaf: u32,
+    /// Leaves of a group.
+    pub leaves: u32,
+    /// Spines of a group.
+    pub spines: u32,
+    /// Global links of a spine.
+    pub global_per_spine: u32,
+}
+
+fn read(table: &Table<'_>) -> Option<TopologySpec> {
+    let [nodes_per_leaf, leaves, spines, global_per_spine] =
+        ["nodes_per_leaf", "leaves", "spines", "global_per_spine"].map(|key| table.count(key, super::PORTS));
+    Some(TopologySpec::new(DragonflyPlus {
+        nodes_per_leaf: nodes_per_leaf?,
+        leaves: leaves?,
+        spines: spines?,
+        global_per_spine: global_per_spine?,
+    }))
+}
+
+impl DragonflyPlus {
+    /// The group at port `port` of group `own`, and the port there; every two groups have `copies` links.
+    fn peer(own: u32, port: u32, copies: u32) -> (u32, u32) {
+        let other = port / copies + u32::from(port / copies >= own);
+        let back = if own < other { own } else { own - 1 };
+        (other, back * copies + port % copies)
+    }
+}
+
+impl Topology for DragonflyPlus {
+    fn kind(&self) -> &'static str {
+        ENTRY.kind
+    }
+
+    fn build(&self, nodes: u32) -> Result<(Network, Shape), BuildError> {
+        let fields = self.fields();
+        let values = [self.nodes_per_leaf, self.leaves, self.spines, self.global_per_spine];
+        fields.iter().zip(values).try_for_each(|((key, _), value)| check_range(key, value, super::PORTS))?;
+        let product = |one: u32, other: u32| u64::from(one) * u64::from(other);
+        let (held, ports) = (product(self.nodes_per_leaf, self.leaves), product(self.spines, self.global_per_spine));
+        let groups = u64::from(nodes).div_ceil(held);
+        if groups > ports + 1 {
+            return Err(invalid(format!("{nodes} nodes: {} groups of {held} hold {}", ports + 1, (ports + 1) * held)));
+        }
+        let inside = groups * product(self.leaves, self.spines);
+        check_channels(2 * (u64::from(nodes) + inside + groups * ports))?;
+        // As many links between every two groups as ports allow; what is left over stays free.
+        let copies = if groups > 1 { (ports / (groups - 1)) as u32 } else { 0 };
+        let groups = groups as u32;
+        let mut b = Builder::new(nodes);
+        let mut tiers = Vec::new();
+        let leaf = add_tier(&mut b, &mut tiers, "leaf", groups * self.leaves, 1, Role::Switch);
+        let spine = add_tier(&mut b, &mut tiers, "spine", groups * self.spines, 2, Role::Switch);
+        (0..nodes).for_each(|node| b.link(Vertex(node), Vertex(leaf.0 + node / self.nodes_per_leaf), Role::Link));
+        for below in 0..groups * self.leaves {
+            let group = below / self.leaves;
+            for above in group * self.spines..(group + 1) * self.spines {
+                b.link(Vertex(leaf.0 + below), Vertex(spine.0 + above), Role::SwitchLink);
+            }
+        }
+        let at = |group: u32, port: u32| Vertex(spine.0 + group * self.spines + port / self.global_per_spine);
+        for own in 0..groups {
+            for port in 0..copies * (groups - 1) {
+                let (other, back) = DragonflyPlus::peer(own, port, copies);
+                if own < other {
+                    b.link(at(own, port), at(other, back), Role::GlobalLink);
+                }
+            }
+        }
+        Ok((b.build(), Shape::Tiers(tiers)))
+    }
+
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("nodes_per_leaf", self.nodes_per_leaf.to_string()),
+            ("leaves", self.leaves.to_string()),
+            ("spines", self.spines.to_string()),
+            ("global_per_spine", self.global_per_spine.to_string()),
+        ]
+    }
+}

@@ -1,0 +1,291 @@
+//! A model that is trained in parallel: what it computes, sends and reduces in a step, from ten lines of a plan.
+//!
+//! Operations are those of Narayanan et al., SC 2021, equation 2: a layer's pass forward takes `8 h^2 + 4 h f + 4 s h` for
+//! each token, its pass backward twice that, and as much as forward again where activations are recomputed. With
+//! `f = 4 h` these are their `24 h^2 + 4 s h`.
+
+use hotlink_schedule::collective::Gradients;
+use serde::Deserialize;
+
+/// A transformer, and how its training is spread over GPUs.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// Layers of all stages.
+    pub layers: u32,
+    /// Width of activations.
+    pub hidden: u64,
+    /// Width between the two matrices of a layer; by default four times `hidden`.
+    pub feed_forward: Option<u64>,
+    /// Words of embedding and head; none: both are left out.
+    #[serde(default)]
+    pub vocabulary: u64,
+    /// Tokens of a sequence.
+    pub sequence: u64,
+    /// Sequences of a step.
+    pub batch: u64,
+    /// Sequences of a pass.
+    #[serde(default = "one")]
+    pub micro_batch: u64,
+    /// GPUs that share a layer.
+    #[serde(default = "first")]
+    pub tensor: u32,
+    /// Stages.
+    #[serde(default = "first")]
+    pub pipeline: u32,
+    /// Copies of the model.
+    #[serde(default = "first")]
+    pub data: u32,
+    /// Experts of a layer; 1: the model is dense.
+    #[serde(default = "first")]
+    pub experts: u32,
+    /// Experts that a token goes to.
+    #[serde(default = "first")]
+    pub top_k: u32,
+    /// GPUs among which the experts are spread.
+    #[serde(default = "first")]
+    pub expert: u32,
+    /// Operations a second that a GPU reaches in these matrices.
+    pub flops: f64,
+    /// Bytes of an activation.
+    #[serde(default = "two")]
+    pub activation_bytes: u64,
+    /// Bytes of a gradient as it is reduced.
+    #[serde(default = "four")]
+    pub gradient_bytes: u64,
+    /// Whether the pass backward does the pass forward again.
+    #[serde(default)]
+    pub recompute: bool,
+    /// Whether gradients are reduced while the passes of earlier layers go on.
+    #[serde(default = "yes")]
+    pub overlap: bool,
+}
+
+fn one() -> u64 {
+    1
+}
+fn first() -> u32 {
+    1
+}
+fn two() -> u64 {
+    2
+}
+fn four() -> u64 {
+    4
+}
+fn yes() -> bool {
+    true
+}
+
+/// Most of any number of a model but its operations a second: products stay whole.
+const MOST: u64 = 1 << 24;
+
+impl Model {
+    /// What is wrong with it: the key, what, and what is allowed.
+    pub fn mistakes(&self) -> Vec<(&'static str, String, &'static str)> {
+        let counts = [
+            ("layers", self.layers.into()),
+            ("hidden", self.hidden),
+            ("feed_forward", self.width()),
+            ("sequence", self.sequence),
+            ("batch", self.batch),
+            ("micro_batch", self.micro_batch),
+            ("tensor", self.tensor.into()),
+            ("pipeline", self.pipeline.into()),
+            ("data", self.data.into()),
+            ("experts", self.experts.into()),
+            ("top_k", self.top_k.into()),
+            ("expert", self.expert.into()),
+            ("activation_bytes", self.activation_bytes),
+            ("gradient_bytes", self.gradient_bytes),
+        ];
+        let wrong = |(key, value): &(&'static str, u64)| (*key, format!("is {value}"), "1 to 16777216");
+        let outside = |(_, value): &&(&'static str, u64)| !(1..=MOST).contains(value);
+        let mut found: Vec<_> = counts.iter().filter(outside).map(wrong).collect();
+        if self.vocabulary > MOST {
+            found.push(("vocabulary", format!("is {}", self.vocabulary), "0 to 16777216"));
+        }
+        if !(1.0..=1e18).contains(&self.flops) {
+            found.push(("flops", format!("is {}", self.flops), "1 to 1e18 a second"));
+        }
+        if !found.is_empty() {
+            return found;
+        }
+        let passes = u64::from(self.data) * self.micro_batch;
+        let ranks = u64::from(self.tensor) * u64::from(self.pipeline) * u64::from(self.data);
+        let divides: [(&'static str, u64, &str, u64, &'static str); 6] = [
+            ("layers", self.layers.into(), "stages", self.pipeline.into(), "a multiple of pipeline"),
+            ("batch", self.batch, "data times micro_batch", passes, "a multiple of that"),
+            ("hidden", self.hidden, "tensor-parallel GPUs", self.tensor.into(), "a multiple of tensor"),
+            ("feed_forward", self.width(), "tensor-parallel GPUs", self.tensor.into(), "a multiple of tensor"),
+            ("experts", self.experts.into(), "GPUs that share them", self.expert.into(), "a multiple of expert"),
+            ("data", self.data.into(), "GPUs that share experts", self.expert.into(), "a multiple of expert"),
+        ];
+        let uneven = divides.iter().filter(|(_, whole, _, parts, _)| !whole.is_multiple_of(*parts));
+        let told =
+            uneven.map(|(key, whole, what, parts, allowed)| (*key, format!("{whole} for {parts} {what}"), *allowed));
+        found.extend(told);
+        if self.top_k > self.experts {
+            found.push(("top_k", format!("{} of {} experts", self.top_k, self.experts), "at most as many"));
+        }
+        if !(2..=u64::from(hotlink_schedule::MOST_RANKS)).contains(&ranks) {
+            found.push(("data", format!("{ranks} GPUs in all: tensor x pipeline x data"), "2 or more"));
+        }
+        found
+    }
+
+    /// GPUs.
+    pub fn ranks(&self) -> u32 {
+        self.tensor * self.pipeline * self.data
+    }
+
+    fn width(&self) -> u64 {
+        self.feed_forward.unwrap_or(4 * self.hidden)
+    }
+
+    /// Layers of a stage.
+    pub fn stage_layers(&self) -> u32 {
+        self.layers / self.pipeline
+    }
+
+    /// Passes of a stage each way.
+    pub fn microbatches(&self) -> u32 {
+        (self.batch / (u64::from(self.data) * self.micro_batch)) as u32
+    }
+
+    /// Tokens of a pass.
+    fn tokens(&self) -> u64 {
+        self.micro_batch * self.sequence
+    }
+
+    /// Operations of a layer's pass forward, and of the head's, of all GPUs that share them.
+    fn operations(&self) -> [f64; 2] {
+        let [h, f, s, tokens] = [self.hidden, self.width(), self.sequence, self.tokens()].map(|number| number as f64);
+        let routed = f64::from(self.top_k);
+        [tokens * (8.0 * h * h + 4.0 * h * f * routed + 4.0 * s * h), tokens * 2.0 * h * self.vocabulary as f64]
+    }
+
+    /// Times that a pass backward takes of one forward, without what it waits for.
+    fn backward(&self) -> f64 {
+        if self.recompute { 3.0 } else { 2.0 }
+    }
+
+    fn picoseconds(&self, operations: f64) -> u64 {
+        (operations / f64::from(self.tensor) / self.flops * 1e12).round() as u64
+    }
+
+    /// A layer's pass forward and backward on a GPU, computing alone.
+    pub fn pass_ps(&self) -> [u64; 2] {
+        let forward = self.operations()[0];
+        [forward, self.backward() * forward].map(|operations| self.picoseconds(operations))
+    }
+
+    /// The same of the head.
+    pub fn head_ps(&self) -> [u64; 2] {
+        let forward = self.operations()[1];
+        [forward, 2.0 * forward].map(|operations| self.picoseconds(operations))
+    }
+
+    /// Operations of a step without those that are done twice.
+    pub fn step_operations(&self) -> f64 {
+        let passes = (self.batch / self.micro_batch) as f64;
+        let [layer, head] = self.operations();
+        3.0 * passes * (f64::from(self.layers) * layer + head)
+    }
+
+    /// Tokens of a step.
+    pub fn step_tokens(&self) -> u64 {
+        self.batch * self.sequence
+    }
+
+    /// Parameters of all layers, embedding and head.
+    pub fn parameters(&self) -> u64 {
+        let layer = 4 * self.hidden * self.hidden + u64::from(self.experts) * 2 * self.hidden * self.width();
+        u64::from(self.layers) * layer + 2 * self.vocabulary * self.hidden
+    }
+
+    /// Bytes of a tensor-parallel allreduce: a pass's activations.
+    pub fn tensor_bytes(&self) -> u64 {
+        self.tokens() * self.hidden * self.activation_bytes
+    }
+
+    /// Bytes that a GPU has for all-to-all: its share of the tokens, for each of their experts.
+    pub fn expert_bytes(&self) -> u64 {
+        self.passed() * u64::from(self.top_k)
+    }
+
+    /// Bytes that a GPU hands to its peer of the next stage: activations are spread over the tensor-parallel GPUs
+    /// (Narayanan et al., section 4.1).
+    pub fn passed(&self) -> u64 {
+        self.tensor_bytes() / u64::from(self.tensor)
+    }
+
+    /// Collectives of a kind in a layer's pass forward and backward: after attention and after the matrices.
+    pub fn each_pass(&self) -> [u64; 2] {
+        if self.recompute { [2, 4] } else { [2, 2] }
+    }
+
+    /// Gradients of a GPU.
+    pub fn gradients(&self) -> Gradients {
+        let [tensor, experts, apart] = [self.tensor, self.experts, self.expert].map(u64::from);
+        let matrices = 2 * self.hidden * self.width();
+        let own = |parameters: u64| parameters / tensor * self.gradient_bytes;
+        let attention = 4 * self.hidden * self.hidden;
+        let (dense, routed) = match experts {
+            1 => (attention + matrices, 0),
+            _ => (attention, experts / apart * matrices),
+        };
+        Gradients { dense: own(dense), experts: own(routed), ends: own(self.vocabulary * self.hidden) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(text: &str) -> Model {
+        toml::from_str(text).unwrap()
+    }
+
+    const GPT3: &str = "layers = 96\nhidden = 12288\nvocabulary = 51200\nsequence = 2048\nbatch = 1536\ntensor = 8\n\
+                        pipeline = 8\ndata = 6\nrecompute = true\nflops = 140e12";
+
+    #[test]
+    fn operations_and_parameters_are_those_of_the_paper() {
+        // Narayanan et al., SC 2021, table 1: 174.6 billion parameters; equation 3: 96 B s l h^2 (1 + s / 6h + V / 16lh).
+        let gpt3 = model(GPT3);
+        let [l, h, s, v, b] = [96.0, 12288.0, 2048.0, 51200.0, 1536.0f64];
+        let expected = 96.0 * b * s * l * h * h * (1.0 + s / (6.0 * h) + v / (16.0 * l * h));
+        // Theirs count what is recomputed, which a third of the layers' and nothing of the head's is here.
+        let head = 6.0 * b * s * h * v;
+        let ours = (gpt3.step_operations() - head) / 3.0 * 4.0 + head;
+        assert!((ours / expected - 1.0).abs() < 1e-9, "{ours} {expected}");
+        assert!((gpt3.parameters() as f64 / 174.6e9 - 1.0).abs() < 0.01, "{}", gpt3.parameters());
+        assert_eq!((gpt3.ranks(), gpt3.microbatches(), gpt3.stage_layers()), (384, 256, 12));
+        assert!(gpt3.mistakes().is_empty());
+    }
+
+    #[test]
+    fn experts_multiply_gradients_and_not_operations() {
+        let moe = model(&format!("{GPT3}\nexperts = 12\ntop_k = 1\nexpert = 6"));
+        assert_eq!(moe.step_operations(), model(GPT3).step_operations());
+        let matrices = 2 * 12288 * 4 * 12288 / 8 * 4;
+        assert_eq!((moe.gradients().experts, moe.gradients().dense), (2 * matrices, matrices / 2));
+        assert_eq!(moe.expert_bytes(), 2048 * 12288 * 2 / 8);
+    }
+
+    #[test]
+    fn mistakes_name_their_key() {
+        for (change, key) in [
+            ("experts = 4\nexpert = 4", "data"),
+            ("experts = 3\nexpert = 2", "experts"),
+            ("top_k = 2", "top_k"),
+            ("micro_batch = 5", "batch"),
+            ("feed_forward = 12", "feed_forward"),
+            ("activation_bytes = 0", "activation_bytes"),
+        ] {
+            let found = model(&format!("{GPT3}\n{change}")).mistakes();
+            assert_eq!(found.iter().map(|(key, ..)| *key).collect::<Vec<_>>(), [key], "{change}: {found:?}");
+        }
+    }
+}
