@@ -7,8 +7,8 @@ use hotlink_bench::{Record, Which};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{routing_key, status_name, to_toml};
 use hotlink_fabric::inventory::Inventory;
-use hotlink_fabric::routing;
 use hotlink_fabric::spec::FabricSpec;
+use hotlink_fabric::{load, routing};
 use hotlink_study::bound::program::bytes_of_a_rank;
 use hotlink_study::comparison::Priced;
 use hotlink_study::model::{PatternQuestion, traffic};
@@ -66,7 +66,7 @@ pub fn collective_named(name: &str) -> Result<Which, String> {
 pub(crate) fn evaluate(variant: &Variant, priced: &Priced, request: &Request) -> Result<Evaluated, String> {
     let floor = &request.floor;
     let mut fabric = variant.source.build(variant.nodes)?;
-    let plan = Plan::of(&fabric, floor, variant.gpus);
+    let plan = Plan::of(&fabric, floor, variant.ports_per_host);
     let own = variant.source.spec();
     let prices = own.prices.as_ref();
     let prices = match (prices, priced.list()) {
@@ -86,11 +86,14 @@ pub(crate) fn evaluate(variant: &Variant, priced: &Priced, request: &Request) ->
     if let Some(ratio) = variant.oversubscription {
         record.set("oversubscription", ratio);
     }
+    if request.links_per_host > 1 {
+        record.set("links_per_host", request.links_per_host);
+    }
     record.set("holds_nodes", variant.most);
     record.set("size_B", request.size);
     fabric.spec = source.spec().clone();
     let fabric = bandwidths(fabric, variant.nodes, request, &mut record)?;
-    add_failures(&fabric, request, variant.gpus, &mut record)?;
+    add_failures(&fabric, request, variant.ports_per_host, &mut record)?;
     record.set("racks", plan.racks);
     record.set("longest_cable_m", plan.longest_m());
     record.set("optics", plan.optics());
@@ -105,14 +108,11 @@ pub(crate) fn evaluate(variant: &Variant, priced: &Priced, request: &Request) ->
     Ok(Evaluated { record, parts, source, nodes: variant.nodes })
 }
 
-/// Most pairs whose hashed paths are followed one by one for the exchange of all with all: some seconds a variant.
-const MOST_FOLLOWED: u64 = 1 << 24;
-
-/// A pattern's question on a variant of `nodes` nodes. Where a hash chooses among equal paths and there are many pairs,
-/// what all send to all is split evenly: to follow each would take minutes. The record says which it was.
+/// A pattern's question on a variant of `nodes` nodes. Where a hash chooses among equal paths and there are more pairs
+/// than are followed, what all send to all is split evenly. The record says which it was.
 fn question(name: &str, spec: &FabricSpec, nodes: u32, request: &Request) -> Result<PatternQuestion, String> {
     let traffic = traffic(name)?;
-    let is_many = u64::from(nodes) * u64::from(nodes) > MOST_FOLLOWED;
+    let is_many = u64::from(nodes) * u64::from(nodes) > load::MOST_PAIRS;
     let even = is_many && spec.paths == routing::Paths::Flow && matches!(name, "all-to-all" | "uniform");
     Ok(PatternQuestion {
         traffic,
@@ -181,11 +181,11 @@ fn bandwidths(mut built: Fabric, nodes: u32, request: &Request, record: &mut Rec
     Ok(built)
 }
 
-fn add_failures(fabric: &Fabric, request: &Request, gpus: u32, record: &mut Record) -> Result<(), String> {
+fn add_failures(fabric: &Fabric, request: &Request, ports: u32, record: &mut Record) -> Result<(), String> {
     let left = failure::left(fabric, request.size)?;
     record.set("failed_cable_share", left.after_cable);
     record.set("failed_switch_share", left.after_switch);
-    record.set("failed_switch_hosts", left.nodes_of_switch.div_ceil(gpus));
+    record.set("failed_switch_hosts", left.nodes_of_switch.div_ceil(ports));
     Ok(())
 }
 
@@ -211,6 +211,11 @@ fn items(head: &Record, priced: &Priced, fabric: &Fabric) -> Result<Vec<Record>,
 }
 
 impl Evaluated {
+    /// Its network.
+    pub fn build(&self) -> Result<Fabric, String> {
+        self.source.build(self.nodes)
+    }
+
     /// Whether nothing beats it.
     pub fn is_on_front(&self) -> bool {
         self.record.get("front").is_some_and(|front| front == true)

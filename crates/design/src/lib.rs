@@ -4,7 +4,7 @@
 //! A variant is a fabric file like any other ([`variants`]). Its racks and cables come from a plan of the floor
 //! ([`floor`]), its bandwidth from the load count of `study`, its price from the same bill that `compare` uses. What one
 //! failed cable or switch costs is counted on the network without it ([`failure`]). [`judge`] holds the variants to
-//! limits and finds the front. Nothing here has an engine of its own.
+//! limits and finds the front, and `steps` says how a network grows from one number of hosts to the next. Nothing here has an engine of its own.
 //!
 //! ```
 //! use hotlink_design::{Request, design};
@@ -18,6 +18,7 @@ mod evaluate;
 pub mod failure;
 pub mod floor;
 pub mod judge;
+mod steps;
 pub mod variants;
 
 pub use evaluate::{COLLECTIVES, collective, collective_named};
@@ -38,6 +39,8 @@ pub struct Request {
     pub hosts: Vec<u32>,
     /// GPUs of a host, each with a port of its own. Then nodes are GPUs, and rails are among the variants.
     pub gpus_per_host: Option<u32>,
+    /// Cables of a host, or of each of its GPUs, each to a port of its own. Then nodes are these ports.
+    pub links_per_host: u32,
     /// Technologies, or fabrics of the catalog or files that stand for one.
     pub technologies: Vec<String>,
     /// Ports towards hosts over ports towards other switches: 1 is full bandwidth.
@@ -67,6 +70,7 @@ impl Default for Request {
         Request {
             hosts: Vec::new(),
             gpus_per_host: None,
+            links_per_host: 1,
             technologies: Vec::new(),
             oversubscriptions: vec![1.0],
             prices: None,
@@ -85,8 +89,8 @@ impl Default for Request {
 /// What was found.
 #[derive(Clone, Debug, Default)]
 pub struct Design {
-    /// By `kind`: `variant`, `item` (a line of its bill), `cables` (those of a length class), `left-out`, `constraint`,
-    /// `simulated`.
+    /// By `kind`: `variant`, `item` (a line of its bill), `cables` (those of a length class), `step` (from one number of
+    /// hosts to the next), `left-out`, `constraint`, `simulated`.
     pub records: Vec<Record>,
     /// Name and text of a fabric file for each variant.
     pub files: Vec<(String, String)>,
@@ -103,13 +107,16 @@ impl Request {
     /// Refuses what cannot be asked.
     fn check(&self) -> Result<(), Error> {
         let wrong = |what: String| Err(Error::Input(what));
-        let gpus = u64::from(self.gpus_per_host.unwrap_or(1));
+        let ports = u64::from(self.ports_per_host());
+        if !(1..=16).contains(&self.links_per_host) {
+            return wrong(format!("links per host: {}: allowed are 1 to 16", self.links_per_host));
+        }
         if self.hosts.is_empty() || self.technologies.is_empty() || self.oversubscriptions.is_empty() {
             return wrong("hosts, technology, oversubscription: each needs at least one value".to_owned());
         }
-        if let Some(hosts) = self.hosts.iter().find(|&&hosts| hosts < 2 || u64::from(hosts) * gpus > MOST_NODES) {
-            let of = if gpus > 1 { format!(" of {gpus} GPUs") } else { String::new() };
-            return wrong(format!("hosts: {hosts}{of}: allowed are 2 hosts to {MOST_NODES} hosts or GPUs"));
+        if let Some(hosts) = self.hosts.iter().find(|&&hosts| hosts < 2 || u64::from(hosts) * ports > MOST_NODES) {
+            let of = if ports > 1 { format!(" of {ports} ports") } else { String::new() };
+            return wrong(format!("hosts: {hosts}{of}: allowed are 2 hosts to {MOST_NODES} hosts, or ports of theirs"));
         }
         let twice = |names: &[String]| {
             names.iter().enumerate().find(|(at, one)| names[..*at].contains(one)).map(|(_, one)| one.clone())
@@ -138,7 +145,11 @@ impl Request {
 
     /// Nodes of a network for `hosts` hosts.
     fn nodes(&self, hosts: u32) -> u32 {
-        hosts * self.gpus_per_host.unwrap_or(1)
+        hosts * self.ports_per_host()
+    }
+
+    fn ports_per_host(&self) -> u32 {
+        self.gpus_per_host.unwrap_or(1) * self.links_per_host
     }
 }
 
@@ -154,8 +165,7 @@ pub fn design(request: &Request, watch: &dyn Watch) -> Result<Design, Error> {
         for base in &bases {
             let priced = Priced::new(base.source.clone(), request.prices.as_deref())?;
             for &hosts in &request.hosts {
-                let (built, refused) =
-                    variants::of(base, hosts, request.nodes(hosts), &request.oversubscriptions, request.gpus_per_host);
+                let (built, refused) = variants::of(base, hosts, request);
                 left_out.extend(refused);
                 all.extend(built.into_iter().map(|variant| {
                     let priced = priced.of(variant.source.clone());
@@ -197,10 +207,11 @@ pub fn design(request: &Request, watch: &dyn Watch) -> Result<Design, Error> {
         false => Vec::new(),
     };
     found.files = variants.iter().map(Evaluated::file).collect();
+    let steps = steps::steps(&variants).map_err(Error::Input)?;
     let (records, parts): (Vec<Record>, Vec<Vec<Record>>) =
         variants.into_iter().map(|one| (one.record, one.parts)).unzip();
     found.records = records;
-    for more in [constraints, simulated, parts.into_iter().flatten().collect(), left_out] {
+    for more in [constraints, simulated, steps, parts.into_iter().flatten().collect(), left_out] {
         found.records.extend(more);
     }
     Ok(found)

@@ -3,6 +3,7 @@
 //! A catalog fabric stands for the technology: its links, packets, prices and the ports of its switch. The shapes are
 //! worked out here from those ports, and built by the topologies of `fabric`.
 
+use crate::Request;
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::Library;
 use hotlink_fabric::spec::{FabricSpec, Origin, RoutingSpec, Status, TopologySpec};
@@ -31,10 +32,10 @@ pub struct Variant {
     pub shape: String,
     /// Hosts.
     pub hosts: u32,
-    /// Nodes: hosts, or GPUs.
+    /// Nodes: hosts, or GPUs, or their ports.
     pub nodes: u32,
-    /// GPUs of a host; 1: a host is a node.
-    pub gpus: u32,
+    /// Nodes of a host; 1: a host is a node.
+    pub ports_per_host: u32,
     /// As asked for; `None` where the shape has none.
     pub oversubscription: Option<f64>,
     /// Most nodes that the same file holds.
@@ -133,9 +134,13 @@ struct Shaped {
 }
 
 /// Every variant of a base for so many hosts, and a row for each that cannot be.
-pub fn of(base: &Base, hosts: u32, nodes: u32, ratios: &[f64], gpus: Option<u32>) -> (Vec<Variant>, Vec<Record>) {
+pub fn of(base: &Base, hosts: u32, request: &Request) -> (Vec<Variant>, Vec<Record>) {
+    let (nodes, ratios, gpus) = (request.nodes(hosts), &request.oversubscriptions, request.gpus_per_host);
     let (mut built, mut refused): (Vec<Variant>, Vec<Record>) = (Vec::new(), Vec::new());
     let shapes: Vec<Result<Shaped, (String, String)>> = match base.source.spec().topology.get::<Rail>() {
+        Some(_) if request.links_per_host > 1 => {
+            vec![Err(("rail".to_owned(), "a rail has one link for each GPU; leave out links per host".to_owned()))]
+        }
         Some(rail) => vec![Ok(rails(rail, gpus.unwrap_or(rail.gpus_per_host)))],
         None => ratios.iter().flat_map(|&ratio| shapes(nodes, base.ports, ratio)).collect(),
     };
@@ -157,7 +162,7 @@ pub fn of(base: &Base, hosts: u32, nodes: u32, ratios: &[f64], gpus: Option<u32>
                         shape: name,
                         hosts,
                         nodes,
-                        gpus: nodes / hosts.max(1),
+                        ports_per_host: nodes / hosts.max(1),
                         oversubscription: ratio,
                         most,
                         source: base.source.varied(spec),

@@ -9,7 +9,6 @@
 
 pub mod assumption;
 mod attachment;
-pub mod background;
 pub mod barrier;
 pub mod bound;
 pub mod built;

@@ -36,6 +36,7 @@
 //! - Everything accepted ends in exactly one event: [`Event::Done`], [`Event::Failed`], or the peer's arrival.
 //! - A transfer with a rank that died ends before [`Event::PeerGone`] tells of it. Messages of that rank may come later.
 
+pub mod background;
 pub mod blocks;
 mod busy;
 pub mod conformance;

@@ -13,6 +13,7 @@ pub struct Design {
     technology: Vec<String>,
     oversubscription: Vec<f64>,
     gpus_per_host: Option<u32>,
+    links_per_host: u32,
     prices: Option<PathBuf>,
     max_cost: Option<f64>,
     max_power: Option<f64>,
@@ -42,6 +43,7 @@ impl Default for Design {
             technology: ["infiniband", "roce", "slingshot"].map(str::to_owned).into(),
             oversubscription: vec![1.0],
             gpus_per_host: None,
+            links_per_host: 1,
             prices: None,
             max_cost: None,
             max_power: None,
@@ -98,6 +100,7 @@ impl Design {
         Ok(Request {
             hosts: self.hosts.list_of("hosts")?,
             gpus_per_host: self.gpus_per_host,
+            links_per_host: self.links_per_host,
             technologies: self.technology.clone(),
             oversubscriptions: self.oversubscription.clone(),
             prices: self.prices.clone(),

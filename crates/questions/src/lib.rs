@@ -87,6 +87,7 @@ pub fn ask(question: &str, heard: &Heard) -> Result<String, Error> {
 
 /// What a page draws: a question with `view` in place of `verb`.
 fn draw(view: &str, mut given: Map<String, Value>, heard: &Heard) -> Result<String, Error> {
+    view::turn_to(&given);
     let _lent = lent(view, &mut given)?;
     spell(&mut given)?;
     let drawn = match view {

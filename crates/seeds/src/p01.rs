@@ -7,10 +7,10 @@
 use super::evidence::{Evidence, Found, unasked};
 use super::{Report, Row};
 use hotlink_fabric::Fabric;
-use hotlink_fabric::background::BackgroundSpec;
 use hotlink_fabric::catalog::{Claim, Library};
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
+use hotlink_port::background::BackgroundSpec;
 use hotlink_sim::qsnet::{self, Algorithm, Collective, Elan};
 use hotlink_sim::{Plan, Settings};
 use hotlink_study::Error;

@@ -6,9 +6,9 @@ use crate::options::{Alignment, Cache, Ethernet, Memory, Order, Paths, Rates, Ro
 use crate::transports::Control;
 use hotlink_bench::is::Class;
 use hotlink_bench::{Calls, Direction, Kernel, Watching, Which};
-use hotlink_fabric::background::BackgroundSpec;
 use hotlink_fabric::technology::Technology;
 use hotlink_message::{Algorithm, Way};
+use hotlink_port::background::BackgroundSpec;
 
 /// Everything that decides the outcome of one simulation.
 #[derive(Clone, Debug, PartialEq)]

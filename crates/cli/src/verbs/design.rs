@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
   hotlink design --hosts 128 --gpus-per-host 8 --technology infiniband
 
 With --out: a fabric file for each variant, TECHNOLOGY-HOSTS-VARIANT.toml, which every verb takes, and design.json; the
-installed command (pip install .) adds the picture front as PNG and SVG. A fabric file names its price list: give --prices to `compare` again for prices of your own. Exit status 1: at some number of hosts
-no variant keeps to all limits; the binding ones are named.")]
+installed command (pip install .) adds the picture front as PNG and SVG. A fabric file names its price list: give --prices to
+`compare` again for prices of your own. Several numbers of hosts: what each step from one to the next adds and moves. Exit status 1: at some number of hosts no variant keeps to all limits; the binding ones are named.")]
 pub(crate) struct Args {
     /// Numbers of hosts: a list or range.
     #[arg(long, value_name = "LIST")]
@@ -26,6 +26,9 @@ pub(crate) struct Args {
     /// GPUs of a host, each with a port of its own: nodes are GPUs then, and rails are among the variants.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     gpus_per_host: Option<u32>,
+    /// Cables of a host, or of each of its GPUs, each to a port of its own in the same network: nodes are these ports then.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
+    links_per_host: u32,
     /// Technologies, or fabrics of the catalog or files whose links, switches and prices to take.
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "infiniband,roce,slingshot")]
     technology: Vec<String>,
@@ -124,6 +127,7 @@ impl Args {
         Ok(Request {
             hosts: self.hosts.to_u32().map_err(|what| Failure::Input(format!("--hosts: {what}")))?,
             gpus_per_host: self.gpus_per_host,
+            links_per_host: self.links_per_host,
             technologies: self.technology.clone(),
             oversubscriptions: self.oversubscription.to_vec(),
             prices: self.prices.clone(),
@@ -222,6 +226,21 @@ fn tables(found: &Design, request: &Request) -> Vec<Table> {
             ("binds", "binds"),
         ];
         tables.push(Table::of_columns(&rows, &columns));
+    }
+    let steps: Vec<Record> = of("step").into_iter().cloned().collect();
+    if let Some(currency) = steps.iter().find_map(|step| step.text("currency")).map(str::to_owned) {
+        let cost = format!("cost_{currency}");
+        let head = format!("cost {currency}");
+        let columns = [
+            ("grows_from", "from"),
+            ("fabric", "to"),
+            ("added_switches", "switches more"),
+            ("added_cables", "cables more"),
+            ("cables_stay", "cables stay"),
+            ("cables_move", "cables move"),
+            (cost.as_str(), head.as_str()),
+        ];
+        tables.push(Table::of_columns(&steps, &columns));
     }
     let simulated: Vec<Record> = of("simulated").into_iter().cloned().collect();
     if !simulated.is_empty() {

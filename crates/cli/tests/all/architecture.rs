@@ -62,7 +62,7 @@ fn dependencies_point_one_way() {
         ("workloads", &["fabric", "site", "event", "loggp", "sim", "bench", "study", "schedule"]),
         ("design", &["fabric", "bench", "study"]),
         ("chart", &["fabric"]),
-        ("seeds", &["barrier", "chart", "fabric", "loggp", "sim", "bench", "study"]),
+        ("seeds", &["barrier", "chart", "fabric", "port", "loggp", "sim", "bench", "study"]),
         ("results", &["fabric", "event", "loggp", "bench", "study", "workloads"]),
         ("sweep", &["fabric", "bench", "study", "results"]),
         ("diagnose", &["fabric", "site", "bench", "study", "results"]),

@@ -2,4 +2,5 @@
 
 mod front;
 mod published;
+mod steps;
 mod whole;

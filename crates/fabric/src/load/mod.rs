@@ -5,13 +5,16 @@
 //! order: the same bytes on any machine. On a cube with all its nodes and dimension-order routing, uniform traffic looks the same from everywhere:
 //! one home is counted and the sums spread over the translations (a million nodes in a second or so).
 
+mod pairs;
 mod tables;
 mod valiant;
+
+pub use pairs::MOST_PAIRS;
 
 use crate::built::Fabric;
 use crate::network::{Channel, Node, Resource, Vertex};
 use crate::routing::choice::Draw;
-use crate::routing::{Hop, Paths, Routing, State, Toward, Trip};
+use crate::routing::{Hop, Paths, Routing, State, Toward};
 use crate::spec::Role;
 use crate::topology::{Cube, Shape};
 use crate::traffic::{Demand, Flow};
@@ -66,9 +69,6 @@ pub struct Load {
 /// the number of cores, so neither do the sums.
 const PARTS: usize = 128;
 
-/// Most pairs of nodes whose paths are followed one by one (under [`Paths::Flow`]).
-const MOST_PAIRS: u64 = 1 << 24;
-
 /// Counts the load of `demand` on every resource where packets choose among equal paths by `paths`. Where the choice is
 /// a packet's own ([`Paths::Packet`], [`Paths::Adaptive`]) flows split evenly: the ideal of both. `seed` is that of the
 /// pairs' hash.
@@ -86,7 +86,7 @@ pub fn count_paths(fabric: &Fabric, demand: &Demand, paths: Paths, seed: u64) ->
     let injections = Injections::new(fabric, demand);
     let counts = match paths {
         Paths::Destination => in_groups(&injections, |counter, group| counter.push_by_table(&injections, group))?,
-        _ => count_pairs(fabric, demand, seed)?,
+        _ => pairs::count(fabric, demand, seed)?,
     };
     finish(fabric, demand, counts)
 }
@@ -187,27 +187,6 @@ fn in_groups(
     let is_idle = |group: usize| to.all_pairs == 0.0 && to.start[group] == to.start[group + 1];
     let work = |counter: &mut Counter, group: usize| if is_idle(group) { Ok(()) } else { work(counter, group) };
     in_chunks(to.fabric, to.fabric.attachment.homes.len(), work)
-}
-
-/// Follows every pair's own path, one destination after another.
-fn count_pairs(fabric: &Fabric, demand: &Demand, seed: u64) -> Result<Counts, LoadError> {
-    let nodes = fabric.nodes();
-    let all = if demand.all_pairs > 0.0 { u64::from(nodes) * u64::from(nodes) } else { 0 };
-    let pairs = all + demand.flows.len() as u64;
-    if pairs > MOST_PAIRS {
-        return Err(LoadError::Pairs { pairs, most: MOST_PAIRS });
-    }
-    let mut flows: Vec<&Flow> = demand.flows.iter().collect();
-    flows.sort_by_key(|flow| (flow.destination, flow.source));
-    in_chunks(fabric, nodes as usize, |counter, to| {
-        let to = Node(to as u32);
-        if demand.all_pairs > 0.0 {
-            (0..nodes).try_for_each(|from| counter.follow(Node(from), to, demand.all_pairs, seed))?;
-        }
-        let own = flows.partition_point(|flow| flow.destination < to)..;
-        let own = flows[own].iter().take_while(|flow| flow.destination == to);
-        own.into_iter().try_for_each(|flow| counter.follow(flow.source, to, flow.amount, seed))
-    })
 }
 
 /// Runs `work` for 0..count on all cores and sums the counts in order.
@@ -340,6 +319,8 @@ struct Counter<'a> {
     /// States with flow, by rank (see [`Toward::rank`]).
     by_rank: Vec<Vec<State>>,
     hops: Vec<Hop>,
+    /// What lies ahead of pairs that are followed one by one.
+    ahead: pairs::Ahead,
 }
 
 impl<'a> Counter<'a> {
@@ -351,6 +332,7 @@ impl<'a> Counter<'a> {
             waiting: vec![0.0; states],
             by_rank: Vec::new(),
             hops: Vec::new(),
+            ahead: pairs::Ahead::default(),
         }
     }
 
@@ -370,36 +352,6 @@ impl<'a> Counter<'a> {
             self.drain(&toward, true, Some(destination));
             lost.map_or(Ok(()), Err)?;
         }
-        Ok(())
-    }
-
-    /// Adds `amount` along the path that the pair's hash chooses.
-    fn follow(&mut self, source: Node, destination: Node, amount: f64, seed: u64) -> Result<(), LoadError> {
-        let fabric = self.fabric;
-        let explicit = fabric.routing.explicit().is_some_and(|routes| routes.contains_key(&(source, destination)));
-        if source == destination || explicit {
-            return Ok(());
-        }
-        let (attachment, network) = (&fabric.attachment, &fabric.network);
-        let ways = fabric.ways(Trip::new(source, destination));
-        let end = attachment.home[destination.0 as usize];
-        let mut state = State { at: attachment.home[source.0 as usize], phase: 0 };
-        let mut draw = Draw::of_pair(Paths::Flow, seed, source, destination);
-        let mut hops = std::mem::take(&mut self.hops);
-        loop {
-            self.counts.vertex[state.at.0 as usize] += amount;
-            if state.at == end {
-                break;
-            }
-            ways.hops(state, &mut hops);
-            let Some(place) = draw.pick(network, fabric.tables(), &hops) else {
-                return Err(LoadError::NoRoute { sender: source, receiver: destination });
-            };
-            let hop = hops[place];
-            self.counts.channel[hop.channel.0 as usize] += amount;
-            state = State { at: network.to(hop.channel), phase: hop.phase };
-        }
-        self.hops = hops;
         Ok(())
     }
 

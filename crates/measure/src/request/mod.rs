@@ -18,7 +18,7 @@ pub use choices::Choices;
 pub use via::Via;
 
 use hotlink_bench::{Buffers, Calls, Direction, Kernel, Start, Watching, Which};
-use hotlink_fabric::background::BackgroundSpec;
+use hotlink_port::background::BackgroundSpec;
 use hotlink_real::CopyWay;
 use hotlink_study::options::{ClassName, Memory, Side, Spin};
 use hotlink_study::{Error, Source};

@@ -18,7 +18,9 @@ use hotlink_fabric::network::{Channel, Resource};
 use hotlink_study::failed::ends;
 use hotlink_study::model::{Counted, PatternQuestion};
 use hotlink_study::{Error, Watch};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// A fabric with its load, as a view sees it.
 struct Seen {
@@ -26,9 +28,34 @@ struct Seen {
     counted: Counted,
 }
 
+/// What the last view saw, with the question behind it: a page draws several views of one load.
+#[derive(Default)]
+struct Memory {
+    question: String,
+    seen: Option<Rc<Seen>>,
+}
+
+thread_local! {
+    static MEMORY: RefCell<Memory> = RefCell::default();
+}
+
+/// Forgets what the last view saw, unless it was asked the same: all but which link or pair is drawn.
+pub(crate) fn turn_to(given: &Map<String, Value>) {
+    let same = given.iter().filter(|(key, _)| !["link", "from", "to"].contains(&key.as_str()));
+    let question = json!(same.collect::<Vec<_>>()).to_string();
+    MEMORY.with_borrow_mut(|memory| {
+        if memory.question != question {
+            *memory = Memory { question, seen: None };
+        }
+    });
+}
+
 impl Seen {
     /// The load under the pattern.
-    fn of(pattern: &Pattern, fabric: &str, nodes: Option<&Numbers>, heard: &Heard) -> Result<Seen, Error> {
+    fn of(pattern: &Pattern, fabric: &str, nodes: Option<&Numbers>, heard: &Heard) -> Result<Rc<Seen>, Error> {
+        if let Some(seen) = MEMORY.with_borrow(|memory| memory.seen.clone()) {
+            return Ok(seen);
+        }
         let source = pattern.open(fabric)?;
         let sizes = match nodes {
             Some(nodes) => nodes.list()?,
@@ -39,7 +66,12 @@ impl Seen {
         let steps = Steps::of(heard, question.draws());
         let built = source.build(nodes).map_err(Error::Input)?;
         let (_, counted) = question.by_load(built, &|| steps.step()).map_err(Error::Input)?;
-        Ok(Seen { question, counted })
+        let seen = Rc::new(Seen { question, counted });
+        // A browser has no disk: all that a question rests on stands in it. Elsewhere a file may change.
+        if cfg!(target_arch = "wasm32") {
+            MEMORY.with_borrow_mut(|memory| memory.seen = Some(Rc::clone(&seen)));
+        }
+        Ok(seen)
     }
 
     fn fabric(&self) -> &Fabric {

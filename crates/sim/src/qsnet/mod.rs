@@ -30,10 +30,10 @@ use crate::error::SimError;
 use crate::flow::Settings;
 use crate::plan::Plan;
 use crate::workload::Run;
-use hotlink_fabric::background::BackgroundSpec;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
 use hotlink_port::Busy;
+use hotlink_port::background::BackgroundSpec;
 
 /// What carries a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use crate::flow::Settings;
 use crate::net::{Message, Net, Note};
 use crate::plan::Plan;
 use hotlink_event::random::Random;
-use hotlink_fabric::background::{BURST, BackgroundSpec, Pattern, WINDOW};
 use hotlink_fabric::units::Time;
+use hotlink_port::background::{BURST, BackgroundSpec, Pattern, WINDOW};
 
 /// Tag of the background's messages.
 pub(crate) const TAG: u64 = u64::MAX;

@@ -4,9 +4,9 @@ use crate::Error;
 use crate::cell::{Program, ProgramBench, What};
 use crate::options::{Alignment, Cache, Memory, Via, ZeroCopy};
 use hotlink_bench::{Watching, Which};
-use hotlink_fabric::background::BackgroundSpec;
 use hotlink_fabric::units::Time;
 use hotlink_message::Way;
+use hotlink_port::background::BackgroundSpec;
 
 /// Choices of the message-passing stack. Of an empty list the usual value is taken.
 #[derive(Clone, Debug, Default, PartialEq)]

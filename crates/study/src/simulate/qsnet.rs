@@ -8,9 +8,9 @@ use crate::effort;
 use crate::inputs::{self, Vary};
 use crate::{Error, Source, Watch, parallel};
 use hotlink_bench::Record;
-use hotlink_fabric::background::BackgroundSpec;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
+use hotlink_port::background::BackgroundSpec;
 use hotlink_sim::qsnet::{self, Algorithm, Collective, Elan};
 use hotlink_sim::{Plan, Settings};
 

@@ -6,8 +6,8 @@ use crate::values::{Counts, Sizes};
 use crate::verbs::benches::{CurveArgs, KernelOptions, SlowOptions, StreamOptions, WindowOptions};
 use crate::words::word;
 use hotlink_bench::Plan;
-use hotlink_fabric::background::BackgroundSpec;
 use hotlink_measure::request::{self, Beginning, Benchmark, Device, Nagle, Protocol, Test, usual};
+use hotlink_port::background::BackgroundSpec;
 use hotlink_study::options::{ClassName, Memory};
 
 /// The counts of a list, as the engines take ranks.

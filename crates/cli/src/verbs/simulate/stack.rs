@@ -2,7 +2,7 @@
 
 use crate::words::word;
 use hotlink_bench::Watching;
-use hotlink_fabric::background::BackgroundSpec;
+use hotlink_port::background::BackgroundSpec;
 use hotlink_study::options::{Alignment, Cache, Memory, Via, ZeroCopy};
 use hotlink_study::simulate::programs::Programs;
 

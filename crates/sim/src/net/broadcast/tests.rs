@@ -4,9 +4,9 @@ use crate::net::Note;
 use crate::plan::Plan;
 use crate::workload::Background;
 use hotlink_event::random::Random;
-use hotlink_fabric::background::{BackgroundSpec, Pattern};
 use hotlink_fabric::units::Time;
 use hotlink_fabric::{Fabric, catalog};
+use hotlink_port::background::{BackgroundSpec, Pattern};
 
 fn qsnet(nodes: u32, run: impl FnOnce(&Plan<'_>, &Settings)) {
     let spec = catalog::load("qsnet").unwrap();

@@ -1,14 +1,14 @@
 //! Traffic beside what is measured, as `PATTERN:LOAD[:BYTES]`: one vocabulary for simulated networks and real processes.
 //!
 //! ```
-//! use hotlink_fabric::background::BackgroundSpec;
+//! use hotlink_port::background::BackgroundSpec;
 //! let flood: BackgroundSpec = "uniform:1:64KiB".parse().unwrap();
 //! assert_eq!((flood.load, flood.size), (1.0, 65536));
 //! ```
 
-use crate::rng::SplitMix64;
-use crate::traffic::Traffic;
-use crate::units::Bytes;
+use hotlink_fabric::rng::SplitMix64;
+use hotlink_fabric::traffic::Traffic;
+use hotlink_fabric::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
