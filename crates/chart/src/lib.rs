@@ -1,7 +1,7 @@
 //! Curves, bars and tables as SVG: the one painter behind the report's page and the figures of the studies.
 //!
 //! A picture is plain markup whose looks come from a stylesheet: a page brings its own, a file of its own carries
-//! [`file`]'s. The same chart gives the same bytes.
+//! [`file()`]'s. The same chart gives the same bytes.
 
 #![forbid(unsafe_code)]
 
