@@ -73,8 +73,10 @@ impl Summary {
         let min = each.iter().map(|block| block.min).fold(f64::INFINITY, f64::min);
         let max = each.iter().map(|block| block.max).fold(f64::NEG_INFINITY, f64::max);
         let (ci95_low, ci95_high) = blocks_interval(&medians);
-        // Where a machine's speed varies by factors, three thirds of a run would allow any value.
-        let (ci95_low, ci95_high) = (ci95_low.max(min), ci95_high.min(max));
+        // Where a machine's speed varies by factors, three thirds of a run would allow any value. Samples of one a block say
+        // no more than their medians do.
+        let ends = each.iter().all(|block| block.n > 1);
+        let (ci95_low, ci95_high) = if ends { (ci95_low.max(min), ci95_high.min(max)) } else { (ci95_low, ci95_high) };
         let percentile = weighted_percentiles(blocks);
         Some(Summary {
             n: each.iter().map(|block| block.n).sum(),

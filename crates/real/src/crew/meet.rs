@@ -150,9 +150,7 @@ pub(super) fn gather(
 ) -> io::Result<()> {
     let listener = meet.listen()?;
     listener.set_nonblocking()?;
-    // Where people start the others, they hear where to; a launcher knows.
-    let is_by_hand = limit > MEET_LIMIT || place.job.ends_with('-');
-    if let (Place::At(address), true) = (meet, is_by_hand) {
+    if let Place::At(address) = meet {
         let (others, origin) = (crew.ranks - 1, secret.origin());
         eprintln!("hotlink: rank 0 listens at {address} for {others} more, who prove the secret of {origin}");
         super::tell_listening(address.to_string());

@@ -60,6 +60,7 @@ const EXCEPTIONS: &[Exception] = &[
     ("sci-torus3d", &[1, 2, 3, 7], 0.8, TURNS),
     ("sci-torus4d", &[0, 1], 0.8, TURNS),
     ("slingshot-dragonfly", &[0], 0.4, SAME_STEP),
+    ("ib-ndr-dragonfly-plus", &[1], 0.85, RANDOM_ORDER),
     ("ib-ndr-fat-tree2", &[1], 0.85, RANDOM_ORDER),
     ("ib-ndr-fat-tree3", &[1], 0.85, RANDOM_ORDER),
     ("eth-400g-leaf-spine", &[1], 0.85, RANDOM_ORDER),
