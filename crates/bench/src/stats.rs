@@ -153,9 +153,10 @@ const SECTIONS: usize = 3;
 const STUDENT: f64 = 4.303;
 
 /// The interval of blocks' medians in the order of time: their whole range, joined with Student's interval of the medians
-/// of the run's thirds (the caller ends it at the least and the greatest sample). Of independent blocks far less would do, but a machine's speed drifts for seconds and minutes:
-/// the blocks of a run are more alike than those of two runs. The distribution-free interval of twelve blocks over ten
-/// seconds held the median of twenty such runs in half of them, this one in nine of ten (docs/reports).
+/// of the run's thirds (the caller ends it at the least and the greatest sample). Of independent blocks far less would do,
+/// but a machine's speed drifts for seconds and minutes: the blocks of a run are more alike than those of two runs. The
+/// distribution-free interval of twelve blocks over ten seconds held the median of twenty such runs in half of them, this
+/// one in nine of ten (docs/reports).
 fn blocks_interval(medians: &[f64]) -> (f64, f64) {
     let low = medians.iter().copied().fold(f64::INFINITY, f64::min);
     let high = medians.iter().copied().fold(f64::NEG_INFINITY, f64::max);
