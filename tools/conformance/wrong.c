@@ -26,6 +26,10 @@ int main(int argc, char **argv) {
         MPI_Allreduce(x, y, rank == 1 ? 2 : 3, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (!strcmp(how, "gather"))
         MPI_Gather(x, rank == 1 ? 1 : 2, MPI_INT, all, 2, MPI_INT, 0, MPI_COMM_WORLD);
+    if (!strcmp(how, "alias")) {
+        const int counts[] = {2, 2}, places[] = {0, 2};
+        MPI_Gatherv(rank == 0 ? all : x, 2, MPI_INT, all, counts, places, MPI_INT, 0, MPI_COMM_WORLD);
+    }
     if (!strcmp(how, "persistent")) {
         MPI_Bcast_init(x, 1, MPI_INT, rank == 1, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
         MPI_Start(&request);

@@ -151,6 +151,10 @@ impl<P: Port> Comm<P> {
     pub fn counters(&self) -> Counters {
         Counters { algorithms: self.ran.get(), ..self.engine.borrow().counters }
     }
+    /// What was chosen, within the port's limits.
+    pub fn options(&self) -> Options {
+        self.engine.borrow().options.clone()
+    }
     /// What set-ups for zero-copy transfers cost so far.
     pub fn setup_stats(&self) -> SetupStats {
         self.engine.borrow().setup.stats()

@@ -276,10 +276,10 @@ def main():
             places = ", ".join(f'("{place}", {place} as usize)' for place in due)
             before = f"placed(&[{places}])?; " if due else ""
             called = f"crate::face::{there[face]}::{face}({lead}{', '.join(passed)})"
-            body = f'call("{name}", {of}, |process| {"{ " + before + called + " }" if due else called})'
+            entered = f'tools("{name}"' if name.startswith("MPI_T_") else f'call("{name}", {of}'
+            body = f'{entered}, |process| {"{ " + before + called + " }" if due else called})'
         else:
-            code = "tools_refuse" if name.startswith("MPI_T_") else "refuse"
-            body = f'{code}("{name}", {of})'
+            body = f'refuse("{name}", {of})'
         used = body
         arguments = [a if re.search(rf"\b{re.escape(a.split(':')[0].removeprefix('r#'))}\b", used) else
                      "_" + a.removeprefix("r#") for a in arguments]

@@ -44,6 +44,17 @@ impl<T: Clone> Table<T> {
     pub(crate) fn all(&self) -> Vec<T> {
         self.slots.borrow().objects.iter().flatten().cloned().collect()
     }
+    /// Removes what does not hold.
+    pub(crate) fn retain(&self, holds: impl Fn(&T) -> bool) {
+        let mut slots = self.slots.borrow_mut();
+        let Slots { objects, vacant } = &mut *slots;
+        for (index, slot) in objects.iter_mut().enumerate() {
+            if slot.as_ref().is_some_and(|object| !holds(object)) {
+                *slot = None;
+                vacant.push(index);
+            }
+        }
+    }
     fn index(&self, handle: Handle) -> Option<usize> {
         (handle >> BITS == self.kind).then_some(handle & ((1 << BITS) - 1))
     }

@@ -131,6 +131,11 @@ impl Parts {
         };
         all.map(part).collect::<Done<_>>().map(Parts)
     }
+    /// As [`apart`]: fails if a part that is not empty begins where the rank's own buffer does.
+    fn apart(&self, own: Option<&Buffer>) -> Done {
+        let Some(own) = own.filter(|own| own.bytes() > 0) else { return Ok(()) };
+        self.0.iter().filter(|part| part.at == own.at).try_for_each(|part| apart(own.at, part.at, part.bytes() as i64))
+    }
     /// Each of a type of its own, displaced by so many bytes.
     pub(crate) fn typed(
         p: &Process,
@@ -263,6 +268,7 @@ pub(crate) fn gatherv(
     let mine = own(p, part, (sendbuf, sendcount, sendtype))?;
     let counted = || Parts::counted(p, recvbuf, (recvcounts, displs), recvtype, comm.peers());
     let parts = if is_root(part) { counted()? } else { Parts::none() };
+    parts.apart(mine.as_ref())?;
     gathered(p, &comm, (start, rooted(part, None)), part, mine, parts)
 }
 
@@ -343,6 +349,7 @@ pub(crate) fn scatterv(
     let mine = own(p, part, (recvbuf, recvcount, recvtype))?;
     let counted = || Parts::counted(p, sendbuf, (sendcounts, displs), sendtype, comm.peers());
     let parts = if is_root(part) { counted()? } else { Parts::none() };
+    parts.apart(mine.as_ref())?;
     scattered(p, &comm, (start, rooted(part, None)), part, mine, parts)
 }
 
@@ -433,6 +440,7 @@ pub(crate) fn allgatherv(
     let comm = p.comm(comm)?;
     let mine = given(p, sendbuf, sendcount, sendtype)?;
     let parts = Parts::counted(p, recvbuf, (recvcounts, displs), recvtype, comm.peers())?;
+    parts.apart(mine.as_ref())?;
     spread(p, &comm, start, mine, parts)
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod datatypes;
 pub(crate) mod environment;
 pub(crate) mod epochs;
 pub(crate) mod errors;
+pub(crate) mod events;
 pub(crate) mod files;
 pub(crate) mod groups;
 pub(crate) mod info;

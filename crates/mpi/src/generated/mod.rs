@@ -9,7 +9,7 @@ mod prelude {
     pub(super) use crate::abi::{Handle, Status};
     pub(super) use crate::failure::placed;
     pub(super) use crate::pointer::{Address, In, Ints, Out, OutInt, Text, TextOut};
-    pub(super) use crate::process::gate::{Of, call, refuse, tools_refuse};
+    pub(super) use crate::process::gate::{Of, call, refuse, tools};
     pub(super) use crate::process::request::{Mode, Start};
     pub(super) use std::ffi::{c_char, c_int, c_void};
 }

@@ -195,10 +195,12 @@ pub(crate) fn refuse(name: &'static str, of: Of) -> c_int {
     call(name, of, |_| fail(c::MPI_ERR_UNSUPPORTED_OPERATION, "this library does not have it"))
 }
 
-/// The same of the tools interface, which has error codes of its own and calls no handler.
-#[cold]
-pub(crate) fn tools_refuse(_: &'static str, _: Of) -> c_int {
-    c::MPI_T_ERR_NOT_SUPPORTED
+/// A call of the tools interface, which has error codes of its own and calls no handler.
+pub(crate) fn tools(name: &'static str, work: impl FnOnce(&Process) -> Done) -> c_int {
+    with(|process| match (process.tools.get(), name) {
+        (0, name) if name != "MPI_T_init_thread" => c::MPI_T_ERR_NOT_INITIALIZED,
+        _ => work(process).map_or_else(|failure| failure.code, |()| c::MPI_SUCCESS),
+    })
 }
 
 #[cfg(test)]

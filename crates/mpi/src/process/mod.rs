@@ -7,6 +7,7 @@ pub(crate) mod buffering;
 pub(crate) mod callback;
 pub(crate) mod check;
 pub(crate) mod communicator;
+pub(crate) mod counted;
 pub(crate) mod effort;
 pub(crate) mod file;
 pub(crate) mod gate;
@@ -24,6 +25,7 @@ use crate::memory::Everything;
 use crate::process::attribute::Key;
 use crate::process::buffer::Staged;
 use crate::process::communicator::{Communicator, Numbers};
+use crate::process::counted::Reading;
 use crate::process::effort::Effort;
 use crate::process::file::File;
 use crate::process::handler::Handler;
@@ -109,6 +111,13 @@ pub(crate) struct Process {
     pub(crate) windows: Table<Rc<Window>>,
     pub(crate) sessions: Table<Rc<Session>>,
     pub(crate) files: Table<Rc<File>>,
+    /// Control variables of the tools interface, by number.
+    pub(crate) settings: Table<c_int>,
+    /// Its sessions of performance variables.
+    pub(crate) readers: Table<()>,
+    pub(crate) readings: Table<Rc<Reading>>,
+    /// How often the tools interface was started and not ended.
+    pub(crate) tools: Cell<u32>,
     /// Of files that could not be opened, and those opened from now on.
     pub(crate) file_handler: Cell<Handle>,
     /// Codes that the program has added: class and text.
@@ -136,6 +145,10 @@ impl Process {
             windows: Table::new(10),
             sessions: Table::new(11),
             files: Table::new(12),
+            settings: Table::new(13),
+            readers: Table::new(14),
+            readings: Table::new(15),
+            tools: Cell::new(0),
             file_handler: Cell::new(c::MPI_ERRORS_RETURN),
             codes: RefCell::default(),
             last_code: Cell::new(c::MPI_ERR_LASTCODE),
