@@ -2,7 +2,7 @@
 
 use crate::bound::{Bound, OF_A_MESSAGE};
 use crate::pass::Pass;
-use crate::request as asked;
+use crate::request::{self as asked, usual};
 use crate::session::{Session, summary};
 use hotlink_bench::{Pairs, Record, Samples, Summary, slow};
 use hotlink_study::Error;
@@ -24,7 +24,7 @@ struct Found {
 
 pub(crate) fn run(asked: &asked::Pairs, pass: &mut Pass<'_>) -> Result<(), Error> {
     let session = pass.session;
-    let ranks = session.ranks(asked.ranks.map(|ranks| vec![ranks]), &[4])?[0];
+    let ranks = session.ranks(asked.ranks.map(|ranks| vec![ranks]), &[usual::PAIRS_RANKS])?[0];
     check_pairs(ranks)?;
     session.fits(&asked.sizes, ranks, 2)?;
     let over = session.oversubscribed(ranks);

@@ -460,6 +460,33 @@ impl Benchmark {
             Benchmark::Sort(_) => "is",
         }
     }
+    /// Ranks that one launch starts for it: as many as it asks for, or as it usually has.
+    ///
+    /// # Errors
+    /// It asks for several numbers of ranks.
+    pub fn ranks(&self) -> Result<u32, Error> {
+        let pairs = |asked: &Option<Vec<u32>>| {
+            let most = asked.iter().flatten().copied().max().unwrap_or(1);
+            Ok(most.saturating_mul(2))
+        };
+        match self {
+            Benchmark::PingPong(PingPong { ranks, .. }) | Benchmark::Stream(Stream { ranks, .. }) => {
+                Ok(ranks.unwrap_or(2))
+            }
+            Benchmark::Pairs(asked) => Ok(asked.ranks.unwrap_or(usual::PAIRS_RANKS)),
+            Benchmark::Rate(asked) => pairs(&asked.pairs),
+            Benchmark::Saturation(asked) => pairs(&asked.pairs),
+            Benchmark::Barrier(Barrier { collective: Collective { ranks, .. }, .. })
+            | Benchmark::Collective(_, Collective { ranks, .. })
+            | Benchmark::Kernel(Application { ranks, .. })
+            | Benchmark::Sort(Sort { ranks, .. }) => match ranks.as_deref() {
+                None => Ok(2),
+                Some([ranks]) => Ok(*ranks),
+                Some(_) => input("--ranks: must be one number for an MPI's ranks, which are started once"),
+            },
+            _ => Ok(2),
+        }
+    }
     /// Whether its messages go between ranks, by a [`Carrier`].
     pub fn is_carried(&self) -> bool {
         !matches!(self, Benchmark::Sockets(_) | Benchmark::Memory(_) | Benchmark::Registration(_))

@@ -15,6 +15,8 @@ pub const PINGPONG_SIZES: &str = "8,64KiB,1MiB";
 pub const STREAM_SIZES: &str = "8,4KiB,64KiB,1MiB";
 /// Sizes of `rate`.
 pub const RATE_SIZES: &str = "8,64,512";
+/// Ranks of `pairs`.
+pub const PAIRS_RANKS: u32 = 4;
 /// Sizes of `pairs`.
 pub const PAIRS_SIZES: &str = "8,1MiB";
 /// Times the median pair's time that make a pair of `pairs` slow.

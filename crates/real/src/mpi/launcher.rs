@@ -11,6 +11,8 @@ pub enum Family {
     OpenMpi,
     /// MPICH and its many descendants.
     Mpich,
+    /// This project's own library, started by `hotlink run`.
+    Own,
     /// Started through PMIx by something else.
     Unknown,
 }
@@ -56,6 +58,10 @@ impl Launcher {
             let (local, local_rank) = (number("MPI_LOCALNRANKS"), number("MPI_LOCALRANKID"));
             return Some(Launcher { family: Family::Mpich, rank, ranks, local, local_rank });
         }
+        if variable("HOTLINK_RANK").is_some() {
+            let (rank, ranks) = (number("HOTLINK_RANK"), number("HOTLINK_RANKS"));
+            return Some(Launcher { family: Family::Own, rank, ranks, local: None, local_rank: rank });
+        }
         let rank = number("PMIX_RANK");
         let (ranks, local_rank) = (number("SLURM_NTASKS"), number("SLURM_LOCALID"));
         rank.map(|_| Launcher { family: Family::Unknown, rank, ranks, local: None, local_rank })
@@ -79,7 +85,7 @@ impl Launcher {
         match self.family {
             Family::OpenMpi => &["mpicc.openmpi", "mpicc"],
             Family::Mpich => &["mpicc.mpich", "mpicc"],
-            Family::Unknown => &["mpicc"],
+            Family::Own | Family::Unknown => &["mpicc"],
         }
     }
     fn beside(&self, folder: &Path) -> Option<Library> {
@@ -112,6 +118,13 @@ impl Library {
         }
         let allowed = "openmpi, mpich, an mpicc, a libmpi_abi.so, or the folder of an MPI with bin/mpicc";
         Err(format!("--mpi {name}: not found; allowed are {allowed}"))
+    }
+    /// The file, if it is this project's own library, whose ranks `hotlink run` starts.
+    pub fn own(&self) -> Option<&Path> {
+        match self {
+            Library::Standard(path) if super::version_of(path).ok()?.starts_with("hotlink ") => Some(path),
+            _ => None,
+        }
     }
 }
 
@@ -167,6 +180,8 @@ mod tests {
         assert_eq!((openmpi.family, openmpi.rank, openmpi.ranks), (Family::OpenMpi, Some(3), Some(4)));
         let mpich = of(&[("PMI_RANK", "1"), ("PMI_SIZE", "2"), ("MPI_LOCALNRANKS", "2")]).unwrap();
         assert_eq!((mpich.family, mpich.local), (Family::Mpich, Some(2)));
+        let own = of(&[("HOTLINK_RANK", "1"), ("HOTLINK_RANKS", "4")]).unwrap();
+        assert_eq!((own.family, own.rank, own.ranks), (Family::Own, Some(1), Some(4)));
         assert_eq!(of(&[("PMIX_RANK", "0")]).unwrap().family, Family::Unknown);
         assert_eq!(of(&[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "8")]), None, "a batch step is no rank");
     }

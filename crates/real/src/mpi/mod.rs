@@ -93,6 +93,11 @@ impl Mpi {
     }
 }
 
+/// What a library says it is; MPI allows the question before MPI is initialised.
+fn version_of(library: &Path) -> Result<String, String> {
+    Api::load(library).map(|api| version(&api))
+}
+
 fn version(api: &Api) -> String {
     let (mut text, mut bytes) = ([0 as c_char; 8192], 0);
     // SAFETY: room for the longest version string of any MPI.

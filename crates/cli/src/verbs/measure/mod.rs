@@ -122,16 +122,14 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let (_, carrier, _) = args.bench.parts()?;
     if let Some(carrier) = carrier {
         carrier.watching.check()?;
-        request.carrier.launcher = carrier.launcher.as_ref().map(|command| Launcher {
-            command: command.clone(),
-            program: script::of_a_block(output.command(), std::env::args_os()),
-        });
+        request.carrier.launcher = launcher(&request, carrier)?
+            .map(|command| Launcher { command, program: script::of_a_block(output.command(), std::env::args_os()) });
         request.check()?;
         if carrier.slurm {
             output.only(script::script(output.command(), output.format()));
             return Ok(());
         }
-        if request.carrier.via == Via::Mpi && carrier.launcher.is_none() {
+        if request.carrier.via == Via::Mpi && request.carrier.launcher.is_none() {
             is_launched(output.command())?;
         }
     }
@@ -144,6 +142,21 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     measured.records.into_iter().for_each(|record| output.push(record));
     result?;
     carrier.map_or(Ok(()), |carrier| carrier.watching.write(&measured.timelines, output))
+}
+
+/// What starts an MPI's ranks: what the options say. For this project's own library that is this command's `run`.
+fn launcher(request: &Request, carrier: &Carrier) -> Result<Option<String>, Failure> {
+    let is_launched = || hotlink_real::Launcher::of_this_process().is_some();
+    let Some(mpi) = carrier.mpi.as_ref().filter(|_| carrier.launcher.is_none() && !carrier.slurm && !is_launched())
+    else {
+        return Ok(carrier.launcher.clone());
+    };
+    let library = hotlink_real::Library::named(mpi).map_err(Failure::Input)?;
+    let Some(path) = library.own() else { return Ok(None) };
+    let mut words = script::called(std::env::args_os());
+    words.extend(["run", "-n", &request.benchmark.ranks()?.to_string(), "--library"].map(str::to_owned));
+    words.extend([path.display().to_string(), "--".to_owned()]);
+    Ok(Some(script::plain(&words)))
 }
 
 /// Refuses `--via mpi` outside of an MPI's job, with the lines that start one.

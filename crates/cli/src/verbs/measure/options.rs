@@ -20,7 +20,7 @@ pub(super) struct Carrier {
     copy: Route,
     /// Which MPI, if not the launcher's own: openmpi, mpich, an mpicc, a libmpi_abi.so, or an MPI's folder.
     #[arg(long, value_name = "MPI", env = "HOTLINK_MPICC", help_heading = "MPI")]
-    mpi: Option<String>,
+    pub(super) mpi: Option<String>,
     /// With --via mpi: start the ranks by this command, anew for each block (`mpirun -n 2`; words for /bin/sh).
     #[arg(long, value_name = "COMMAND", help_heading = "MPI", conflicts_with = "slurm")]
     pub(super) launcher: Option<String>,

@@ -10,13 +10,19 @@ const PLAIN: [&str; 2] = ["--json", "--raw"];
 /// The program of a block's ranks, for the command line `command` (the program's name first) of a process that was called
 /// by `words`.
 pub(super) fn of_a_block(command: &[String], words: impl Iterator<Item = std::ffi::OsString>) -> Vec<String> {
+    let mut words = called(words);
+    words
+        .extend(without_options(command.get(1..).unwrap_or_default()).into_iter().skip_while(|word| word != "measure"));
+    words
+}
+
+/// The words by which this program was called, up to the verb.
+pub(super) fn called(words: impl Iterator<Item = std::ffi::OsString>) -> Vec<String> {
     let called = program("measure", words).into_iter().map(|word| word.to_string_lossy().into_owned());
     let mut words = without_options(&called.collect::<Vec<_>>());
     if words.is_empty() {
         words.push("hotlink".to_owned());
     }
-    words
-        .extend(without_options(command.get(1..).unwrap_or_default()).into_iter().skip_while(|word| word != "measure"));
     words
 }
 
