@@ -63,7 +63,7 @@ test-all: test ## everything that `test` runs, then the long suites: five hours 
 check: .stamps/check-rust .stamps/check-wasm .stamps/check-python .stamps/check-web .stamps/check-docs ## formats, lints, types and language, with no test run
 
 bench: $(HOTLINK) ## the engines' speed and memory on this machine, beside other simulators
-	@$(TIMED) "load count at scale" cargo bench --locked --quiet --package hotlink-fabric --bench load_scale
+	@$(TIMED) "load count at scale" cargo bench --locked --quiet --package hotlink-load --bench load_scale
 	@$(TIMED) "dumps of a site: each step" cargo bench --locked --quiet --package hotlink-site --bench site_scale -- 18 32
 	@$(TIMED) "fabric: 542, 4,096 and 10,368 hosts" tools/site/bench $(HOTLINK)
 	@for example in event:event_rates sim:network_rates loggp:goal_rates; do \

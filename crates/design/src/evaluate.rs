@@ -7,8 +7,8 @@ use hotlink_bench::{Record, Which};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{routing_key, status_name, to_toml};
 use hotlink_fabric::inventory::Inventory;
+use hotlink_fabric::routing;
 use hotlink_fabric::spec::FabricSpec;
-use hotlink_fabric::{load, routing};
 use hotlink_study::bound::program::bytes_of_a_rank;
 use hotlink_study::comparison::Priced;
 use hotlink_study::model::{PatternQuestion, traffic};
@@ -112,7 +112,7 @@ pub(crate) fn evaluate(variant: &Variant, priced: &Priced, request: &Request) ->
 /// than are followed, what all send to all is split evenly. The record says which it was.
 fn question(name: &str, spec: &FabricSpec, nodes: u32, request: &Request) -> Result<PatternQuestion, String> {
     let traffic = traffic(name)?;
-    let is_many = u64::from(nodes) * u64::from(nodes) > load::MOST_PAIRS;
+    let is_many = u64::from(nodes) * u64::from(nodes) > hotlink_load::MOST_PAIRS;
     let even = is_many && spec.paths == routing::Paths::Flow && matches!(name, "all-to-all" | "uniform");
     Ok(PatternQuestion {
         traffic,

@@ -4,11 +4,11 @@
 //! the busiest cable of each kind, and the busiest switch with hosts and without.
 
 use hotlink_fabric::Fabric;
-use hotlink_fabric::load::{Load, count};
 use hotlink_fabric::network::{Builder, Channel, Network, Node, Resource, Vertex};
 use hotlink_fabric::spec::{Capacities, FabricSpec, Role, RoutingSpec};
 use hotlink_fabric::topology::Shape;
 use hotlink_fabric::traffic::Traffic;
+use hotlink_load::{Load, count};
 
 /// What is left.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,15 +1,4 @@
 //! A fabric built for a number of nodes: the description, its network, its routing and the names of its parts.
-//!
-//! ```
-//! # fn demo(spec: &hotlink_fabric::spec::FabricSpec) -> Result<(), Box<dyn std::error::Error>> {
-//! use hotlink_fabric::{Fabric, load, spec::Capacities, traffic::Traffic};
-//! let fabric = Fabric::build(spec, 64)?;
-//! let demand = Traffic::AllToAll.demand(fabric.nodes(), 0)?;
-//! let load = load::count(&fabric, &demand)?;
-//! let bounds = load.bounds(&fabric, Capacities::Measured, 65536);
-//! println!("{:.1} MB/s, limited by {:?}", bounds.bandwidth_per_node_mbps, bounds.limiting());
-//! # Ok(()) }
-//! ```
 
 pub use crate::attachment::Attachment;
 pub use crate::error::{BuildError, MAX_NODES};

@@ -1,10 +1,29 @@
-//! What a node could inject into an otherwise idle fabric: the bound that efficiency is measured against.
+//! Payload rates, and what a node could inject into an otherwise idle fabric: the bound that efficiency is measured against.
 
 use crate::built::Fabric;
 use crate::network::{Channel, Node, Resource, Vertex};
 use crate::spec::{Capacities, Role};
 
 impl Fabric {
+    /// Payload rate of a resource in MB/s under `capacities` at a packet efficiency; `None`: never a limit.
+    pub fn payload_mbps(&self, resource: Resource, capacities: Capacities, efficiency: f64) -> Option<f64> {
+        let role = self.network.role(resource);
+        let efficiency = if role.carries_packets() { efficiency } else { 1.0 };
+        let spec = self.spec.resource(role)?;
+        let by_role = || spec.payload_rate(capacities, efficiency);
+        match self.own_rate(resource) {
+            None => by_role(),
+            Some(own) => match spec.gross().map(|usual| usual.value) {
+                Some(usual) if own != usual && usual.0 > 0 => {
+                    by_role().map(|rate| rate * own.0 as f64 / usual.0 as f64)
+                }
+                Some(_) => by_role(),
+                None => Some(own.0 as f64 * efficiency),
+            },
+        }
+        .map(|bytes_per_s| bytes_per_s / 1e6)
+    }
+
     /// The least over all nodes of what a node's own devices let it inject, in MB/s (10^6 bytes per second) of payload:
     /// its host, its link, and where it has a router or B-Link for itself, that and all the links that leave it.
     /// `None` if none of them has a rate.

@@ -2,7 +2,7 @@
 //!
 //! A fabric is a graph of resources: host bus, NIC, link, switch, B-Link. Each has a rate, a latency and a
 //! per-packet overhead; a route is a sequence of resources. One description (a TOML file, [`spec::FabricSpec`])
-//! feeds every engine: the closed forms ([`forms`]), the load count ([`load`]) and the simulator.
+//! feeds every engine: the closed forms ([`forms`]), the load count and the simulator.
 //!
 //! This crate is pure: no clock, no simulator, and no file but those of the catalog and those that the caller names
 //! (standard input among them, [`input`]).
@@ -10,7 +10,6 @@
 pub mod assumption;
 mod attachment;
 pub mod barrier;
-pub mod bound;
 pub mod built;
 pub mod catalog;
 pub mod deadlock;
@@ -22,7 +21,6 @@ mod injection;
 pub mod input;
 pub mod inventory;
 pub mod ledger;
-pub mod load;
 pub mod maths;
 pub mod network;
 mod notes;
@@ -34,7 +32,6 @@ pub mod rng;
 pub mod routing;
 mod sheet;
 pub mod spec;
-pub mod split;
 pub mod technology;
 mod terms;
 pub mod topology;

@@ -4,7 +4,6 @@
 
 use hotlink_event::random::Random;
 use hotlink_event::{Calendar, Event, Queue};
-use hotlink_fabric::load;
 use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
 use hotlink_fabric::topology::{CubeSpec, Extents, FatTree};
 use hotlink_fabric::traffic::Traffic;
@@ -129,7 +128,7 @@ fn open_loop_at(what: &str, spec: &FabricSpec, nodes: u32, load: f64) {
     let settings = Settings { packet_bytes: Some(4096), ..Settings::of(spec) };
     let plan = Plan::new(&fabric, &settings).expect("a valid plan");
     let demand = Traffic::parse("uniform", |_| Ok(String::new())).and_then(|t| t.demand(nodes, 1)).expect("valid");
-    let bounds = load::count(&fabric, &demand).expect("valid").bounds(&fabric, settings.capacities, 4096);
+    let bounds = hotlink_load::count(&fabric, &demand).expect("valid").bounds(&fabric, settings.capacities, 4096);
     let offered_mbps = load * bounds.bandwidth_per_node_mbps;
     let start = cpu_s();
     let mut offered = OpenLoop::new(&plan, &settings, &demand, SizeLaw::Fixed(4096), offered_mbps);

@@ -4,9 +4,9 @@
 //! 1.3 GB of text. `cargo bench -p hotlink-site --bench site_scale [-- HALF [PODS [HOSTS]]]`, where HALF is half the
 //! ports of a switch (18; 6 makes a small one). `--write FOLDER` writes the dumps there and ends.
 
+use hotlink_fabric::deadlock;
 use hotlink_fabric::spec::Capacities;
 use hotlink_fabric::traffic::Traffic;
-use hotlink_fabric::{deadlock, load};
 use hotlink_site::concurrent;
 use hotlink_site::{self as site, Failures, Job, propose, write_lfts};
 use std::fmt::Write as _;
@@ -211,7 +211,7 @@ fn main() {
     drop(again);
     let fabric = timed("the fabric", || site.fabric(&site.spec).unwrap());
     let share = |demand| {
-        let load = load::count(&fabric, &demand).unwrap();
+        let load = hotlink_load::count(&fabric, &demand).unwrap();
         let bounds = load.bounds(&fabric, Capacities::Theoretical, 1 << 20);
         bounds.bandwidth_per_node_mbps / bounds.efficiency / 25000.0
     };
@@ -247,7 +247,7 @@ fn main() {
     });
     let made = timed("as a fabric", || site.with_tables(Arc::new(proposal.tables)).unwrap());
     let made = made.fabric(&made.spec).unwrap();
-    let load = load::count(&made, &Traffic::AllToAll.demand(made.nodes(), 0).unwrap()).unwrap();
+    let load = hotlink_load::count(&made, &Traffic::AllToAll.demand(made.nodes(), 0).unwrap()).unwrap();
     let bounds = load.bounds(&made, Capacities::Theoretical, 1 << 20);
     println!("all-to-all by them: {:.4}", bounds.bandwidth_per_node_mbps / bounds.efficiency / 25000.0);
     std::fs::remove_dir_all(folder).unwrap();

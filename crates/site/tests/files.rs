@@ -1,11 +1,11 @@
 //! Dumps of InfiniBand's tools: real ones (`tests/data`, made by `tools/site/dumps`) in every format say the same,
 //! and wrong ones are refused with their line.
 
+use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Node, Resource};
 use hotlink_fabric::routing::Routing;
 use hotlink_fabric::spec::Capacities;
 use hotlink_fabric::traffic::Traffic;
-use hotlink_fabric::{Fabric, load};
 use hotlink_site::{self as site, Kind, Site};
 use proptest::prelude::*;
 use std::path::Path;
@@ -108,7 +108,7 @@ fn load_by_tables_is_the_sum_over_the_routes() {
         demand.pairs(|a, b, amount| {
             assert!(tables.walk(&fabric.network, a, b, |c| channel[c.0 as usize] += amount));
         });
-        let load = load::count(&fabric, &demand).unwrap();
+        let load = hotlink_load::count(&fabric, &demand).unwrap();
         for (c, (&by_walk, &counted)) in channel.iter().zip(&load.channel).enumerate() {
             assert!((by_walk - counted).abs() < 1e-9, "{traffic}: channel {c}: {counted}, not {by_walk}");
         }
@@ -129,9 +129,9 @@ fn a_pair_without_a_route_is_named() {
     let site = Site::new("test", ("c", cabling), Some(("t", tables))).unwrap();
     let fabric = site.fabric(&site.spec).unwrap();
     let demand = Traffic::AllToAll.demand(12, 0).unwrap();
-    let lost = load::count(&fabric, &demand).unwrap_err();
-    assert_eq!(lost, load::LoadError::NoRoute { sender: Node(4), receiver: Node(0) });
-    let (_, pairs) = load::count_reachable(&fabric, &demand).unwrap();
+    let lost = hotlink_load::count(&fabric, &demand).unwrap_err();
+    assert_eq!(lost, hotlink_load::LoadError::NoRoute { sender: Node(4), receiver: Node(0) });
+    let (_, pairs) = hotlink_load::count_reachable(&fabric, &demand).unwrap();
     assert_eq!(pairs, 4);
 }
 
@@ -255,7 +255,7 @@ proptest! {
         {
             let fabric = site.fabric(&site.spec).unwrap();
             let demand = Traffic::AllToAll.demand(fabric.nodes(), 0).unwrap();
-            let _ = load::count_reachable(&fabric, &demand).unwrap();
+            let _ = hotlink_load::count_reachable(&fabric, &demand).unwrap();
         }
     }
 }

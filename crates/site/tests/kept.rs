@@ -1,6 +1,5 @@
 //! A network that is kept in one file is the same when it is read back; ports with several LIDs.
 
-use hotlink_fabric::load;
 use hotlink_fabric::routing::Routing;
 use hotlink_fabric::traffic::Traffic;
 use hotlink_site::{self as site, Kind, Site, propose};
@@ -41,7 +40,7 @@ fn a_kept_network_is_read_back() {
         assert_eq!(again.spec.name, network.spec.name);
         let [own, read] = [&network, &again].map(|site| site.fabric(&site.spec).unwrap());
         let count = |fabric: &hotlink_fabric::Fabric| {
-            load::count_reachable(fabric, &Traffic::AllToAll.demand(fabric.nodes(), 0).unwrap()).unwrap()
+            hotlink_load::count_reachable(fabric, &Traffic::AllToAll.demand(fabric.nodes(), 0).unwrap()).unwrap()
         };
         assert_eq!(count(&own), count(&read));
     }
@@ -106,7 +105,7 @@ fn senders_use_the_lids_of_a_port_in_turn() {
             }
         }
         let demand = Traffic::AllToAll.demand(fabric.nodes(), 0).unwrap();
-        assert_eq!(load::count(&fabric, &demand).unwrap().channel, sums);
+        assert_eq!(hotlink_load::count(&fabric, &demand).unwrap().channel, sums);
     }
     assert!(differ > 0, "the LIDs of a port lead different ways");
 }

@@ -82,9 +82,9 @@ fn rebuilt(network: &Network, gone: &BTreeSet<Channel>) -> Network {
 #[cfg(test)]
 mod tests {
     use crate::Source;
-    use hotlink_fabric::load::count;
     use hotlink_fabric::spec::Capacities;
     use hotlink_fabric::traffic::Traffic;
+    use hotlink_load::count;
 
     fn per_node(name: &str, nodes: u32) -> f64 {
         let fabric = Source::open(name).unwrap().build(nodes).unwrap();

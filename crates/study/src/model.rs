@@ -5,14 +5,14 @@ use crate::bound::pattern::{Lost, Pattern, derivation, need_a_rate};
 use crate::options::{Paths, Rates};
 use crate::{Source, Unwatched};
 use hotlink_bench::Record;
-use hotlink_fabric::bound::Bounds;
-use hotlink_fabric::load::Load;
 use hotlink_fabric::network::{Channel, Resource, Vertex};
 use hotlink_fabric::routing;
 use hotlink_fabric::spec::FabricSpec;
-use hotlink_fabric::split::{self, SwitchSplit};
 use hotlink_fabric::traffic::{Demand, Traffic, sample_seed};
 use hotlink_fabric::{Fabric, deadlock, forms};
+use hotlink_load::Load;
+use hotlink_load::bound::Bounds;
+use hotlink_load::split::SwitchSplit;
 use serde_json::Value;
 
 /// Who sends to whom on a fabric, and by which rates its resources count.
@@ -142,7 +142,7 @@ impl PatternQuestion {
         let Counted { fabric, demand, load, bounds, .. } = counted;
         let rate = |channel| fabric.payload_mbps(Resource::Channel(channel), self.capacities.into(), bounds.efficiency);
         let link = rate(fabric.network.port(Vertex(0), 0));
-        let between = split::hottest_between(fabric, load).and_then(rate);
+        let between = hotlink_load::split::hottest_between(fabric, load).and_then(rate);
         let split = SwitchSplit::of(fabric, demand, load).filter(|split| split.channels > 0);
         let (Some(split), Some(link), Some(between)) = (split, link, between) else { return };
         let bandwidth = split.bandwidth(between, link);

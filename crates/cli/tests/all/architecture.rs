@@ -42,6 +42,7 @@ fn lines_with(name: &str, words: &[&str]) -> Vec<String> {
 fn dependencies_point_one_way() {
     for (name, allowed) in [
         ("fabric", &[][..]),
+        ("load", &["fabric"]),
         ("site", &["fabric"]),
         ("port", &["fabric"]),
         ("message", &["fabric", "port"]),
@@ -51,21 +52,24 @@ fn dependencies_point_one_way() {
         ("transport", &[]),
         ("barrier", &["fabric", "event"]),
         ("loggp", &["fabric", "port", "event", "schedule"]),
-        ("sim", &["barrier", "fabric", "port", "event", "memory", "schedule", "transport"]),
+        ("sim", &["barrier", "fabric", "load", "port", "event", "memory", "schedule", "transport"]),
         ("memory", &["fabric"]),
         ("seats", &["fabric", "port"]),
         ("clock", &["seats"]),
         ("job", &["seats"]),
         ("real", &["fabric", "port", "message", "seats", "job"]),
         ("bench", &["fabric", "port", "message"]),
-        ("study", &["barrier", "fabric", "site", "port", "message", "loggp", "sim", "bench", "schedule", "transport"]),
-        ("workloads", &["fabric", "site", "event", "loggp", "sim", "bench", "study", "schedule"]),
-        ("design", &["fabric", "bench", "study"]),
+        (
+            "study",
+            &["barrier", "fabric", "load", "site", "port", "message", "loggp", "sim", "bench", "schedule", "transport"],
+        ),
+        ("workloads", &["fabric", "load", "site", "event", "loggp", "sim", "bench", "study", "schedule"]),
+        ("design", &["fabric", "load", "bench", "study"]),
         ("chart", &["fabric"]),
-        ("seeds", &["barrier", "chart", "fabric", "port", "loggp", "sim", "bench", "study"]),
+        ("seeds", &["barrier", "chart", "fabric", "load", "port", "loggp", "sim", "bench", "study"]),
         ("results", &["fabric", "event", "loggp", "bench", "study", "workloads"]),
         ("sweep", &["fabric", "bench", "study", "results"]),
-        ("diagnose", &["fabric", "site", "bench", "study", "results"]),
+        ("diagnose", &["fabric", "load", "site", "bench", "study", "results"]),
         ("report", &["chart", "fabric", "bench", "study", "results"]),
         ("measure", &["fabric", "port", "message", "real", "bench", "study", "results"]),
         (
@@ -130,6 +134,7 @@ fn dependencies_point_one_way() {
 /// Crates that others call: they have no face of their own.
 const LIBRARIES: &[&str] = &[
     "fabric",
+    "load",
     "site",
     "port",
     "message",
@@ -197,7 +202,7 @@ fn logarithms_and_powers_are_the_same_on_every_machine() {
 #[test]
 fn the_closed_forms_never_look_at_routes() {
     let forms = std::fs::read_to_string(crates().join("fabric/src/forms.rs")).unwrap();
-    for word in ["crate::load", "crate::routing", "crate::network", "crate::built", "crate::topology", ".build("] {
+    for word in ["hotlink_load", "crate::routing", "crate::network", "crate::built", "crate::topology", ".build("] {
         assert!(!forms.contains(word), "forms.rs uses {word}: it could no longer check the load count");
     }
 }

@@ -1,8 +1,8 @@
 //! Cables that carry more than their share: of what a switch sends to the next level, each cable's part should be its rate's.
 
 use super::View;
-use hotlink_fabric::load::Load;
 use hotlink_fabric::network::{Channel, Resource, Vertex};
+use hotlink_load::Load;
 use std::collections::BTreeMap;
 
 /// How much more than its share a cable carries before it is named (docs/your-network.md, "What is assumed").

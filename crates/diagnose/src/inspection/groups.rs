@@ -3,7 +3,6 @@
 use super::{View, all_to_all_demand, site_of, with_tables};
 use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
-use hotlink_fabric::load;
 use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
 use hotlink_fabric::routing::Routing;
 use hotlink_fabric::routing::forwarding::Forwarding;
@@ -24,7 +23,7 @@ pub fn groups(source: &Source, watch: &dyn Watch) -> Result<Vec<Record>, Error> 
     let site = made.as_ref().unwrap_or(site);
     let fabric = super::fabric_of(site)?;
     let view = View::new(&fabric)?;
-    let (load, _) = load::count_reachable(&fabric, &all_to_all_demand(&fabric)?).map_err(input)?;
+    let (load, _) = hotlink_load::count_reachable(&fabric, &all_to_all_demand(&fabric)?).map_err(input)?;
     let share = view.share(&load).unwrap_or(1.0);
     watch.step();
     let times: Vec<f64> = (0..fabric.network.channels() as u32).map(Channel).map(|c| time(&fabric, &load, c)).collect();
@@ -74,7 +73,7 @@ fn input(error: impl std::fmt::Display) -> Error {
 }
 
 /// How long a channel is busy with its load, in the unit that rate and load give; 0 where its rate is not known.
-fn time(fabric: &Fabric, load: &load::Load, channel: Channel) -> f64 {
+fn time(fabric: &Fabric, load: &hotlink_load::Load, channel: Channel) -> f64 {
     let rate = fabric.gross(Resource::Channel(channel)).map_or(f64::INFINITY, |rate| rate.mbps());
     load.channel[channel.0 as usize] / rate
 }

@@ -15,12 +15,12 @@ pub use job::{JOB_PARTS, JobQuestion, hosts, job};
 pub use reroute::{Rerouted, reroute};
 
 use hotlink_bench::Record;
-use hotlink_fabric::load::{self, Load};
 use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
 use hotlink_fabric::routing::Routing;
 use hotlink_fabric::spec::Capacities;
 use hotlink_fabric::traffic::{Demand, Traffic, sample_seed};
 use hotlink_fabric::{Fabric, deadlock};
+use hotlink_load::Load;
 use hotlink_site::{Pattern, Site, concurrent};
 use hotlink_study::parallel;
 use hotlink_study::{Error, Source, Watch};
@@ -161,7 +161,8 @@ impl<'a> View<'a> {
 
     /// The share of a pattern; pairs without a route do not count.
     fn share_of(&self, demand: &Demand) -> Result<Option<f64>, Error> {
-        let (load, _) = load::count_reachable(self.fabric, demand).map_err(|error| Error::Input(error.to_string()))?;
+        let (load, _) =
+            hotlink_load::count_reachable(self.fabric, demand).map_err(|error| Error::Input(error.to_string()))?;
         Ok(self.share(&load))
     }
 }
@@ -209,8 +210,8 @@ fn all_to_all_demand(fabric: &Fabric) -> Result<Demand, Error> {
 /// What the routing gives when every host sends to every other, and its hot link.
 fn all_to_all(view: &View<'_>, level: &[u32], record: &mut Record) -> Result<(), Error> {
     let fabric = view.fabric;
-    let (load, lost) =
-        load::count_reachable(fabric, &all_to_all_demand(fabric)?).map_err(|error| Error::Input(error.to_string()))?;
+    let (load, lost) = hotlink_load::count_reachable(fabric, &all_to_all_demand(fabric)?)
+        .map_err(|error| Error::Input(error.to_string()))?;
     let bounds = load.bounds(fabric, Capacities::Theoretical, BYTES);
     record.set("unreachable_pairs", lost);
     record.set("all_to_all_share", view.share(&load));

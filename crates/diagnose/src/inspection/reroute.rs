@@ -2,8 +2,8 @@
 
 use super::{OWN_TABLES, Question, STEPS, View, fabric_of, permutations, shifts, site_of};
 use hotlink_bench::Record;
+use hotlink_fabric::deadlock;
 use hotlink_fabric::traffic::Traffic;
-use hotlink_fabric::{deadlock, load};
 use hotlink_site::concurrent;
 use hotlink_site::{Proposal, Site, Tables, propose, write_lfts};
 use hotlink_study::{Error, Source, Watch};
@@ -64,7 +64,8 @@ fn number(source: &Source, site: &Site, question: Question, routes: &str, of: &S
         .with("nodes", site.nodes())
         .with("routes", routes);
     let demand = Traffic::AllToAll.demand(fabric.nodes(), 0).map_err(|error| Error::Input(error.to_string()))?;
-    let (load, lost) = load::count_reachable(&fabric, &demand).map_err(|error| Error::Input(error.to_string()))?;
+    let (load, lost) =
+        hotlink_load::count_reachable(&fabric, &demand).map_err(|error| Error::Input(error.to_string()))?;
     record.set("unreachable_pairs", lost);
     record.set("all_to_all_share", view.share(&load));
     if let Some(bound) = concurrent::all_to_all(&fabric, question.gap, STEPS) {

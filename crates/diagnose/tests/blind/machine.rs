@@ -3,11 +3,11 @@
 use crate::fault::Fault;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog;
-use hotlink_fabric::load::count_paths;
 use hotlink_fabric::network::{Channel, Node, Override, Resource};
 use hotlink_fabric::rng::SplitMix64;
 use hotlink_fabric::spec::{FabricSpec, Role};
 use hotlink_fabric::units::{Rate, Time};
+use hotlink_load::count_paths;
 use hotlink_sim::workload::{PingPong, Stream, ping_pong, saturate};
 use hotlink_sim::{Plan, Settings};
 use hotlink_study::bound::pattern::one;

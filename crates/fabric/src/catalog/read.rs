@@ -37,6 +37,7 @@ pub(super) const ROUTINGS: &[(&str, RoutingSpec)] = &[
     ("dimension-order", RoutingSpec::DimensionOrder),
     ("up-down", RoutingSpec::UpDown),
     ("shortest-ecmp", RoutingSpec::ShortestEcmp),
+    ("shortest-lanes", RoutingSpec::ShortestLanes),
     ("shortest-single", RoutingSpec::ShortestSingle),
     ("dragonfly-minimal", RoutingSpec::DragonflyMinimal),
     ("dragonfly-valiant", RoutingSpec::DragonflyValiant),

@@ -4,7 +4,8 @@
 //! gives one [`Hop`], a spreading one several with their shares. The load count asks per destination
 //! ([`Routing::toward`], with the hops still to go, so that flows can be pushed farthest first); the simulator asks
 //! per packet ([`crate::Fabric::ways`]). Structured topologies answer by formula, any other graph from distances to the
-//! destination's home, worked out once per home and kept ([`paths::ShortestPaths`]).
+//! destination's home, worked out once per home and kept ([`paths::ShortestPaths`]), or without a table where it is a
+//! complete folded tree ([`tree::Tree`]).
 
 pub mod choice;
 pub mod cube;
@@ -12,6 +13,7 @@ pub mod dragonfly;
 pub mod forwarding;
 pub mod lanes;
 pub mod paths;
+pub mod tree;
 
 use crate::attachment::Attachment;
 use crate::error::{BuildError, invalid};
@@ -23,8 +25,7 @@ use cube::CubeToward;
 use dragonfly::{DragonflyToward, Goal};
 use forwarding::{Forwarding, View};
 use lanes::Lanes;
-use paths::ShortestPaths;
-use std::borrow::Cow;
+use paths::{Row, ShortestPaths};
 use std::collections::BTreeMap;
 
 /// Where a packet is and what it remembers.
@@ -121,6 +122,7 @@ impl Routing {
             }
             (RoutingSpec::UpDown, _) => Routing::Paths(ShortestPaths::up_down(network, at, shape)),
             (RoutingSpec::ShortestEcmp, _) => Routing::Paths(ShortestPaths::shortest(network, at, false)),
+            (RoutingSpec::ShortestLanes, _) => Routing::Paths(ShortestPaths::in_lanes(network, at)),
             (RoutingSpec::ShortestSingle, _) => Routing::Paths(ShortestPaths::shortest(network, at, true)),
             (RoutingSpec::Source, _) => {
                 Routing::Source { paths: ShortestPaths::shortest(network, at, false), routes: BTreeMap::new() }
@@ -134,7 +136,8 @@ impl Routing {
             Routing::Cube(cube) => 1 + u8::from(!cube.b_link),
             Routing::Dragonfly { valiant, .. } => 2 + u8::from(*valiant),
             Routing::Tables(tables) => tables.lanes().map_or(1, Lanes::count),
-            Routing::Paths(_) | Routing::Source { .. } => 1,
+            Routing::Paths(paths) => paths.lanes().max(1),
+            Routing::Source { .. } => 1,
         }
     }
 
@@ -183,7 +186,7 @@ impl Routing {
                 Toward::Dragonfly(DragonflyToward::new(shape, network, Goal::Router(target)))
             }
             Routing::Paths(paths) | Routing::Source { paths, .. } => {
-                Toward::Paths { paths, network, row: Cow::Owned(paths.row(network, target).into_vec()) }
+                Toward::Paths { paths, network, row: paths.row(network, attachment, group, false) }
             }
             // Tables differ among the nodes of a home: what asks per home has asked them before.
             Routing::Tables(_) => unreachable!("forwarding tables lead to nodes, not to homes"),
@@ -191,7 +194,7 @@ impl Routing {
     }
 
     /// Groups that a route may go by: those of a dragonfly under Valiant routing (of a single group its routers), else none.
-    pub(crate) fn groups(&self) -> u32 {
+    pub fn groups(&self) -> u32 {
         match self {
             Routing::Dragonfly { shape, valiant: true } if shape.regions() > 2 => shape.regions(),
             _ => 0,
@@ -199,7 +202,7 @@ impl Routing {
     }
 
     /// Whether packets between two nodes may go by group `via`.
-    pub(crate) fn is_via(&self, attachment: &Attachment, source: Node, destination: Node, via: u32) -> bool {
+    pub fn is_via(&self, attachment: &Attachment, source: Node, destination: Node, via: u32) -> bool {
         let Routing::Dragonfly { shape, valiant: true } = self else { return false };
         let group = |node: Node| shape.region(attachment.home[node.0 as usize]);
         let (from, to) = (group(source), group(destination));
@@ -207,7 +210,7 @@ impl Routing {
     }
 
     /// The way by group `via` towards the nodes of home `group`, where the routing has such ways.
-    pub(crate) fn toward_via<'a>(
+    pub fn toward_via<'a>(
         &'a self,
         network: &'a Network,
         attachment: &Attachment,
@@ -223,8 +226,7 @@ impl Routing {
     pub(crate) fn guide<'a>(&'a self, network: &'a Network, at: &Attachment, trip: Trip) -> Guide<'a> {
         let group = at.group[trip.destination.0 as usize] as usize;
         let kept = |paths: &'a ShortestPaths| {
-            let row = Cow::Borrowed(paths.kept_row(network, at, group));
-            Guide::Toward(Toward::Paths { paths, network, row })
+            Guide::Toward(Toward::Paths { paths, network, row: paths.row(network, at, group, true) })
         };
         match (self, trip.via) {
             (Routing::Dragonfly { shape, valiant: true }, Some(via)) => {
@@ -302,7 +304,7 @@ pub enum Toward<'a> {
         /// Its network.
         network: &'a Network,
         /// Distances to the home.
-        row: Cow<'a, [u16]>,
+        row: Row<'a>,
     },
 }
 
@@ -318,7 +320,7 @@ impl Toward<'_> {
     }
 
     /// Rank after a hop from a state of rank `rank` to `next`.
-    pub(crate) fn rank_after(&self, rank: u32, next: State) -> u32 {
+    pub fn rank_after(&self, rank: u32, next: State) -> u32 {
         match self {
             Toward::Dragonfly(dragonfly) => dragonfly.rank(next),
             _ => rank - 1,

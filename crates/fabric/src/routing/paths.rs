@@ -2,12 +2,14 @@
 //! (up*/down*).
 //!
 //! One array of distances per home is the whole table: the ways on from a device are the channels whose far end is one
-//! hop nearer. Packets do not pass through nodes.
+//! hop nearer. A complete folded tree needs no table ([`Tree`]). Packets do not pass through nodes.
 
+use super::tree::Tree;
 use super::{Hop, State};
 use crate::attachment::Attachment;
 use crate::network::{Channel, Network, Vertex};
 use crate::topology::Shape;
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::OnceLock;
 
@@ -24,17 +26,27 @@ pub struct ShortestPaths {
     rank: Vec<u8>,
     /// Phases of a packet: one more than the greatest rank.
     phases: u8,
+    /// Lanes, one for each hop of the longest path; 0: all hops share one.
+    lanes: u8,
     /// Channels that enter vertex v are `entering[start[v]..start[v + 1]]`.
     entering: Vec<Channel>,
     start: Vec<u32>,
     /// Vertices below this one (nodes with a home) need no distance.
     first: u32,
     /// Distances per home, kept for the simulator; made when first asked for.
-    rows: Vec<OnceLock<Row>>,
+    rows: Vec<OnceLock<Box<[u16]>>>,
+    /// What takes their place in a complete folded tree.
+    tree: Option<Tree>,
 }
 
-/// Distances to one home, by phase and vertex.
-type Row = Box<[u16]>;
+/// What knows the distances to one home.
+#[derive(Debug)]
+pub enum Row<'a> {
+    /// An array by phase and vertex.
+    Searched(Cow<'a, [u16]>),
+    /// The tree, which needs the home's place among the homes only.
+    Tree(&'a Tree, u32),
+}
 
 impl ShortestPaths {
     /// All shortest paths, split evenly at each hop; or the first only.
@@ -43,7 +55,20 @@ impl ShortestPaths {
         let all_have_homes = network.node_iter().all(|node| attachment.has_home(node));
         let first = if all_have_homes { network.nodes } else { 0 };
         let rows = std::iter::repeat_with(OnceLock::new).take(attachment.homes.len()).collect();
-        ShortestPaths { single, rank: Vec::new(), phases: 1, entering, start, first, rows }
+        let tree = Tree::find(network, attachment);
+        ShortestPaths { single, rank: Vec::new(), phases: 1, lanes: 0, entering, start, first, rows, tree }
+    }
+
+    /// All shortest paths, each hop in a lane of its own.
+    pub fn in_lanes(network: &Network, attachment: &Attachment) -> ShortestPaths {
+        let paths = ShortestPaths::shortest(network, attachment, false);
+        let farthest = |group: usize| {
+            let row = paths.row(network, attachment, group, false);
+            let hops = attachment.homes.iter().filter_map(|&at| paths.distance(network, &row, State { at, phase: 0 }));
+            hops.max().unwrap_or(0)
+        };
+        let lanes = (0..attachment.homes.len()).map(farthest).max().unwrap_or(0);
+        ShortestPaths { lanes: u8::try_from(lanes).unwrap_or(u8::MAX), ..paths }
     }
 
     /// The shortest paths that never climb after a descent. Up is towards a higher tier where tiers have levels, else
@@ -64,7 +89,7 @@ impl ShortestPaths {
         };
         let key = |v: Vertex| (depth[v.0 as usize], v);
         let rank = network.from.iter().zip(&network.to).map(|(&from, &to)| u8::from(key(to) >= key(from))).collect();
-        paths.ranked(rank)
+        ShortestPaths { tree: None, ..paths.ranked(rank) }
     }
 
     /// Whether there is one path for each destination.
@@ -74,7 +99,8 @@ impl ShortestPaths {
 
     /// All shortest paths in the order of the network's dimensions.
     pub fn ordered(network: &Network, attachment: &Attachment) -> ShortestPaths {
-        ShortestPaths::shortest(network, attachment, false).ranked(network.order.clone())
+        let paths = ShortestPaths::shortest(network, attachment, false);
+        ShortestPaths { tree: None, ..paths.ranked(network.order.clone()) }
     }
 
     fn ranked(self, rank: Vec<u8>) -> ShortestPaths {
@@ -82,9 +108,14 @@ impl ShortestPaths {
         ShortestPaths { rank, phases, ..self }
     }
 
-    /// Phases of a packet: the rank of the channel crossed last, 0 at first.
+    /// Phases of a packet: the rank of the channel crossed last, 0 at first; in lanes the hops behind it.
     pub fn phases(&self) -> u8 {
-        self.phases
+        self.phases.max(self.lanes.saturating_add(1))
+    }
+
+    /// Lanes, if each hop has one of its own; else 0.
+    pub fn lanes(&self) -> u8 {
+        self.lanes
     }
 
     /// Phase after crossing `channel` in `phase`; `None` if that is not allowed.
@@ -97,15 +128,17 @@ impl ShortestPaths {
 
     fn index(&self, network: &Network, state: State) -> usize {
         let width = network.vertices() - self.first as usize;
-        usize::from(state.phase) * width + (state.at.0 - self.first) as usize
+        // How many hops lie behind changes nothing ahead.
+        let phase = if self.lanes > 0 { 0 } else { usize::from(state.phase) };
+        phase * width + (state.at.0 - self.first) as usize
     }
 
     /// Distances to `target` by breadth-first search against the channels.
-    pub fn row(&self, network: &Network, target: Vertex) -> Row {
+    fn search(&self, network: &Network, target: Vertex) -> Box<[u16]> {
         let width = network.vertices() - self.first as usize;
-        let mut row = vec![UNREACHABLE; width * usize::from(self.phases())].into_boxed_slice();
+        let mut row = vec![UNREACHABLE; width * usize::from(self.phases)].into_boxed_slice();
         let mut queue = VecDeque::new();
-        for phase in 0..self.phases() {
+        for phase in 0..self.phases {
             let state = State { at: target, phase };
             row[self.index(network, state)] = 0;
             queue.push_back(state);
@@ -121,7 +154,7 @@ impl ShortestPaths {
                 if from.0 < self.first {
                     continue;
                 }
-                for phase in 0..self.phases() {
+                for phase in 0..self.phases {
                     let before = State { at: from, phase };
                     let distance = &mut row[self.index(network, before)];
                     if *distance == UNREACHABLE && self.after(channel, phase) == Some(state.phase) {
@@ -134,23 +167,49 @@ impl ShortestPaths {
         row
     }
 
-    /// The row of home `group`, made once and kept.
-    pub fn kept_row(&self, network: &Network, attachment: &Attachment, group: usize) -> &[u16] {
-        self.rows[group].get_or_init(|| self.row(network, attachment.homes[group]))
+    /// The row of home `group`: kept for later calls, or made for this one.
+    pub fn row(&self, network: &Network, attachment: &Attachment, group: usize, keep: bool) -> Row<'_> {
+        let search = || self.search(network, attachment.homes[group]);
+        match &self.tree {
+            Some(tree) => Row::Tree(tree, group as u32),
+            None if keep => Row::Searched(Cow::Borrowed(self.rows[group].get_or_init(search))),
+            None => Row::Searched(Cow::Owned(search().into_vec())),
+        }
     }
 
     /// Hops from `state` by a row.
-    pub fn distance(&self, network: &Network, row: &[u16], state: State) -> Option<u32> {
-        Some(row[self.index(network, state)]).filter(|&d| d != UNREACHABLE).map(u32::from)
+    pub fn distance(&self, network: &Network, row: &Row, state: State) -> Option<u32> {
+        match row {
+            Row::Searched(row) => Some(row[self.index(network, state)]).filter(|&d| d != UNREACHABLE).map(u32::from),
+            Row::Tree(tree, group) => tree.distance(state.at, *group),
+        }
     }
 
     /// Ways on from `state` by a row.
-    pub fn hops(&self, network: &Network, row: &[u16], state: State, hops: &mut Vec<Hop>) {
+    pub fn hops(&self, network: &Network, row: &Row, state: State, hops: &mut Vec<Hop>) {
+        let start = hops.len();
+        match row {
+            Row::Searched(row) => self.searched_hops(network, row, state, hops),
+            Row::Tree(tree, group) => {
+                let ways = network.out(state.at).filter(|&channel| tree.leads(network, state.at, channel, *group));
+                let ways = ways.take(if self.single { 1 } else { usize::MAX });
+                hops.extend(ways.map(|channel| Hop { channel, vc: 0, phase: 0, share: 1.0 }));
+            }
+        }
+        let share = 1.0 / (hops.len() - start) as f64;
+        for hop in &mut hops[start..] {
+            hop.share = share;
+            if self.lanes > 0 {
+                (hop.vc, hop.phase) = (state.phase, state.phase + 1);
+            }
+        }
+    }
+
+    fn searched_hops(&self, network: &Network, row: &[u16], state: State, hops: &mut Vec<Hop>) {
         let here = row[self.index(network, state)];
         if here == 0 || here == UNREACHABLE {
             return;
         }
-        let start = hops.len();
         for channel in network.out(state.at) {
             let to = network.to(channel);
             if to.0 < self.first {
@@ -166,8 +225,6 @@ impl ShortestPaths {
                 }
             }
         }
-        let share = 1.0 / (hops.len() - start) as f64;
-        hops[start..].iter_mut().for_each(|hop| hop.share = share);
     }
 }
 

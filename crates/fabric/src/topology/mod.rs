@@ -10,6 +10,7 @@ mod fat_tree;
 mod graph;
 pub mod hyperx;
 mod rail;
+mod slim_fly;
 mod spec;
 mod switches;
 
@@ -24,6 +25,7 @@ pub use dragonfly_plus::DragonflyPlus;
 pub use fat_tree::FatTree;
 pub use graph::Graph;
 pub use rail::{Rail, ReducingRail};
+pub use slim_fly::SlimFly;
 pub use spec::TopologySpec;
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -85,6 +87,7 @@ pub const REGISTRY: &[Registered] = &[
     switches::SHARED,
     graph::ENTRY,
     hyperx::ENTRY,
+    slim_fly::ENTRY,
 ];
 
 /// Most ports, links or dimensions in a file: enough for any device, small enough that products stay whole numbers.

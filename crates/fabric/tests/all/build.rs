@@ -6,7 +6,7 @@ use hotlink_fabric::topology::{
     Clos64, Crossbar, CubeSpec, DragonflyPlus, DragonflySpec, Extents, FatTree, Graph, Rail, Shared, SwitchArray,
     SwitchRing,
 };
-use hotlink_fabric::{Fabric, catalog, load, traffic::Traffic};
+use hotlink_fabric::{Fabric, catalog, traffic::Traffic};
 use proptest::prelude::*;
 
 /// Small, large and absurd numbers.
@@ -121,9 +121,9 @@ fn the_sums_do_not_depend_on_the_number_of_cores() {
     let demand = Traffic::HotSpot(30).demand(fabric.nodes(), 0).unwrap();
     let with = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| load::count(&fabric, &demand).unwrap())
+        pool.install(|| hotlink_load::count(&fabric, &demand).unwrap())
     };
-    let bits = |load: load::Load| load.channel.into_iter().map(f64::to_bits).collect::<Vec<_>>();
+    let bits = |load: hotlink_load::Load| load.channel.into_iter().map(f64::to_bits).collect::<Vec<_>>();
     let one = bits(with(1));
     assert_eq!(one, bits(with(2)));
     assert_eq!(one, bits(with(5)));

@@ -5,7 +5,7 @@ use hotlink_fabric::routing::Paths;
 use hotlink_fabric::spec::{FabricSpec, Role, RoutingSpec, TopologySpec};
 use hotlink_fabric::topology::hyperx::HyperX;
 use hotlink_fabric::traffic::Traffic;
-use hotlink_fabric::{Fabric, catalog, deadlock, load};
+use hotlink_fabric::{Fabric, catalog, deadlock};
 use proptest::prelude::*;
 
 fn build(shape: &HyperX, routing: RoutingSpec) -> Fabric {
@@ -44,7 +44,7 @@ proptest! {
     fn the_closed_form_is_the_counted_load_in_dimension_order(shape in any_shape()) {
         let fabric = build(&shape, RoutingSpec::DimensionOrder);
         let demand = Traffic::AllToAll.demand(fabric.nodes(), 1).expect("all-to-all");
-        let counted = load::count(&fabric, &demand).expect("routes");
+        let counted = hotlink_load::count(&fabric, &demand).expect("routes");
         for channel in between_switches(&fabric) {
             let d = usize::from(fabric.network.order[channel.0 as usize]);
             let load = counted.channel[channel.0 as usize];
@@ -58,7 +58,7 @@ proptest! {
         let demand = |fabric: &Fabric| Traffic::Random.demand(fabric.nodes(), seed).expect("a permutation");
         let hops = |routing| {
             let fabric = build(&shape, routing);
-            let load = load::count_paths(&fabric, &demand(&fabric), Paths::Destination, 1).expect("routes");
+            let load = hotlink_load::count_paths(&fabric, &demand(&fabric), Paths::Destination, 1).expect("routes");
             load.channel.iter().sum::<f64>()
         };
         prop_assert!((hops(RoutingSpec::DimensionOrder) - hops(RoutingSpec::ShortestEcmp)).abs() < 1e-6);

@@ -2,11 +2,11 @@
 
 use hotlink_fabric::Fabric;
 use hotlink_fabric::import::{self, ImportError};
-use hotlink_fabric::load::count;
 use hotlink_fabric::network::Resource;
 use hotlink_fabric::spec::Capacities;
 use hotlink_fabric::technology;
 use hotlink_fabric::traffic::Traffic;
+use hotlink_load::count;
 use proptest::prelude::*;
 
 /// A graph whose technology is of no matter here.

@@ -1,13 +1,13 @@
 //! How packets choose among equal paths, and that the load count follows the same choice.
 
 use hotlink_fabric::Fabric;
-use hotlink_fabric::load::{self, LoadError};
 use hotlink_fabric::network::{Channel, Node};
 use hotlink_fabric::routing::choice::Draw;
 use hotlink_fabric::routing::{Paths, State, Trip};
 use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
 use hotlink_fabric::topology::{Clos64, DragonflySpec, FatTree, SwitchRing};
 use hotlink_fabric::traffic::Traffic;
+use hotlink_load::LoadError;
 use proptest::prelude::*;
 
 fn tree(radix: u32, levels: u32) -> FabricSpec {
@@ -56,7 +56,7 @@ proptest! {
         let paths = if flow { Paths::Flow } else { Paths::Destination };
         let traffic = [Traffic::AllToAll, Traffic::Random, Traffic::Shift(1)][pattern].clone();
         let demand = traffic.demand(fabric.nodes(), seed).expect("a pattern of any size");
-        let counted = load::count_paths(&fabric, &demand, paths, seed).expect("routes");
+        let counted = hotlink_load::count_paths(&fabric, &demand, paths, seed).expect("routes");
         let mut expected = vec![0.0; fabric.network.channels()];
         let all = (0..nodes).flat_map(|a| (0..nodes).map(move |b| (Node(a), Node(b), demand.all_pairs)));
         let flows = demand.flows.iter().map(|flow| (flow.source, flow.destination, flow.amount));
@@ -90,9 +90,9 @@ fn tables_of_full_fat_trees_spread_all_to_all_and_shifts_evenly() {
         let fabric = Fabric::build(&tree(radix, levels), nodes).expect("a full tree");
         for traffic in [Traffic::AllToAll, Traffic::Shift(radix / 2)] {
             let demand = traffic.demand(nodes, 1).expect("a pattern");
-            let even = load::count(&fabric, &demand).expect("routes");
-            let tables = load::count_paths(&fabric, &demand, Paths::Destination, 1).expect("routes");
-            let most = |load: &load::Load| load.channel.iter().copied().fold(0.0, f64::max);
+            let even = hotlink_load::count(&fabric, &demand).expect("routes");
+            let tables = hotlink_load::count_paths(&fabric, &demand, Paths::Destination, 1).expect("routes");
+            let most = |load: &hotlink_load::Load| load.channel.iter().copied().fold(0.0, f64::max);
             assert!(most(&tables) <= most(&even) * 1.000_001, "radix {radix}, {nodes} nodes, {traffic}");
         }
     }
@@ -105,7 +105,7 @@ fn a_random_permutation_collides_on_tables_and_not_on_an_even_split() {
     let fabric = Fabric::build(&spec, 512).expect("512 nodes");
     let demand = Traffic::Random.demand(512, 1).expect("a permutation");
     let most = |paths| {
-        let load = load::count_paths(&fabric, &demand, paths, 1).expect("routes");
+        let load = hotlink_load::count_paths(&fabric, &demand, paths, 1).expect("routes");
         load.channel.iter().copied().fold(0.0, f64::max)
     };
     assert!(most(Paths::Packet) <= 1.0 + 1e-9);
@@ -117,6 +117,6 @@ fn too_many_pairs_are_an_error_that_names_the_way_out() {
     let topology = TopologySpec::new(FatTree { radix: 64, levels: Some(3), oversubscription: 1.0, top_all_down: true });
     let fabric = Fabric::build(&FabricSpec::bare("tree", topology, RoutingSpec::ShortestEcmp), 8193).expect("built");
     let demand = Traffic::AllToAll.demand(8193, 1).expect("all-to-all");
-    let error = load::count_paths(&fabric, &demand, Paths::Flow, 1).map(|_| ()).expect_err("too many pairs");
+    let error = hotlink_load::count_paths(&fabric, &demand, Paths::Flow, 1).map(|_| ()).expect_err("too many pairs");
     assert!(matches!(error, LoadError::Pairs { .. }) && error.to_string().contains("paths packet"), "{error}");
 }

@@ -1,7 +1,6 @@
 //! M02's models at any size: bandwidth by the closed forms and by load count, cost by the fitted prices.
 
 use crate::evidence::Evidence;
-use hotlink_fabric::bound::Bounds;
 use hotlink_fabric::catalog::{Library, Mistake};
 use hotlink_fabric::forms::{self, FormResult};
 use hotlink_fabric::inventory::Inventory;
@@ -9,7 +8,8 @@ use hotlink_fabric::price::{Bill, PriceList};
 use hotlink_fabric::spec::{Capacities, FabricSpec, Role, RoutingSpec, TopologySpec};
 use hotlink_fabric::topology::{CubeSpec, SwitchRing};
 use hotlink_fabric::traffic::Traffic;
-use hotlink_fabric::{Fabric, load, maths};
+use hotlink_fabric::{Fabric, maths};
+use hotlink_load::bound::Bounds;
 use hotlink_study::ask::Method;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -181,7 +181,7 @@ impl Model {
         let built = self.form(fabric, nodes, capacities).nodes_built;
         let fabric = (built <= COUNTED).then(|| Fabric::build(self.spec(fabric), nodes).ok())??;
         let demand = Traffic::AllToAll.demand(fabric.nodes(), 0).ok()?;
-        Some(load::count(&fabric, &demand).ok()?.bounds(&fabric, capacities, forms::MESSAGE_BYTES))
+        Some(hotlink_load::count(&fabric, &demand).ok()?.bounds(&fabric, capacities, forms::MESSAGE_BYTES))
     }
 
     /// The bill at the fitted prices for the built network.

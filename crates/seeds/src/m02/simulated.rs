@@ -8,9 +8,9 @@ use crate::Row;
 use crate::evidence::{Evidence, unasked};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::Claim;
+use hotlink_fabric::forms;
 use hotlink_fabric::spec::{Capacities, FabricSpec};
 use hotlink_fabric::traffic::Traffic;
-use hotlink_fabric::{forms, load};
 use hotlink_sim::workload::{Run, Schedule, Stream, all_to_all};
 use hotlink_sim::workload::{message_passing_pause, saturate, shared_link_pairs, turning_pairs};
 use hotlink_sim::{Plan, Settings, SimError};
@@ -202,7 +202,8 @@ fn by_steps(fabric: &Fabric) -> Option<f64> {
     let nodes = fabric.nodes();
     let step = |by: u32| {
         let demand = Traffic::Shift(by).demand(nodes, 0).ok()?;
-        let bounds = load::count(fabric, &demand).ok()?.bounds(fabric, Capacities::Measured, forms::MESSAGE_BYTES);
+        let bounds =
+            hotlink_load::count(fabric, &demand).ok()?.bounds(fabric, Capacities::Measured, forms::MESSAGE_BYTES);
         Some(1.0 / bounds.bandwidth_per_node_mbps)
     };
     let slowness: f64 = (1..nodes).map(step).sum::<Option<f64>>()?;

@@ -12,12 +12,12 @@ pub use route::{NO_CHOICE, RouteBuffer, Stage};
 use crate::error::SimError;
 use crate::flow::Settings;
 use hotlink_fabric::Fabric;
-use hotlink_fabric::load::{self, Load, LoadError};
 use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
 use hotlink_fabric::routing::Paths;
 use hotlink_fabric::spec::{Capacities, Role};
 use hotlink_fabric::traffic::Demand;
 use hotlink_fabric::units::Rate;
+use hotlink_load::{Load, LoadError};
 
 pub use hotlink_event::NONE;
 
@@ -145,9 +145,9 @@ impl<'a> Plan<'a> {
     /// The load of `demand` on the routes that packets of this plan take.
     ///
     /// # Errors
-    /// As [`load::count_paths`].
+    /// As [`hotlink_load::count_paths`].
     pub fn count(&self, demand: &Demand) -> Result<Load, LoadError> {
-        load::count_paths(self.fabric, demand, self.paths, self.seed)
+        hotlink_load::count_paths(self.fabric, demand, self.paths, self.seed)
     }
 
     /// Number of servers.

@@ -175,7 +175,7 @@ mod tests {
         let (bytes, hash) = run();
         assert_eq!(run(), (bytes, hash));
         let traffic = text.parse::<BackgroundSpec>().unwrap().pattern.traffic();
-        let bound = hotlink_fabric::load::count(&fabric, &traffic.demand(16, 1).unwrap()).unwrap();
+        let bound = hotlink_load::count(&fabric, &traffic.demand(16, 1).unwrap()).unwrap();
         let bound = bound.bounds(&fabric, settings.capacities, 4096).bandwidth_per_node_mbps;
         bytes as f64 / 1000.0 / 16.0 / bound
     }

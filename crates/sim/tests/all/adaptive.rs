@@ -19,7 +19,7 @@ fn efficiency(spec: &FabricSpec, nodes: u32, traffic: &Traffic, size: u64, paths
     let demand = traffic.demand(nodes, 1).expect("a pattern for this size");
     let run = exchange(&plan, &settings, &demand, size, Schedule::LinearShift).expect("no deadlock");
     // Against an even split: the most that any choice of paths can reach.
-    let load = hotlink_fabric::load::count(&fabric, &demand).expect("routes");
+    let load = hotlink_load::count(&fabric, &demand).expect("routes");
     let bounds = load.bounds(&fabric, Capacities::Theoretical, size);
     let senders = demand.flows.len() as f64;
     (run.mbps() / senders / bounds.bandwidth_per_node_mbps, run)

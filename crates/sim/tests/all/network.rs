@@ -8,7 +8,7 @@ use hotlink_fabric::routing::{State, Trip};
 use hotlink_fabric::spec::{Capacities, FabricSpec, Role, RoutingSpec};
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::units::Rate;
-use hotlink_fabric::{Fabric, load, network::Resource};
+use hotlink_fabric::{Fabric, network::Resource};
 use hotlink_sim::workload::{Schedule, all_to_all};
 use hotlink_sim::{Net, Note, Plan, Settings, SimError};
 
@@ -124,7 +124,7 @@ fn nothing_is_lost_nothing_beats_the_bound_and_the_same_seed_gives_the_same_trac
     for (spec, fabric) in fabrics(16) {
         let (nodes, size) = (u64::from(fabric.nodes()), 16 << 10);
         let demand = Traffic::AllToAll.demand(fabric.nodes(), 0).expect("all-to-all");
-        let count = load::count_paths(&fabric, &demand, spec.paths, 1).expect("routes");
+        let count = hotlink_load::count_paths(&fabric, &demand, spec.paths, 1).expect("routes");
         for capacities in [Capacities::Theoretical, Capacities::Measured] {
             let settings = Settings { capacities, ..Settings::of(&spec) };
             let plan = Plan::new(&fabric, &settings).expect(&spec.name);

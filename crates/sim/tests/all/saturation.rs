@@ -86,7 +86,7 @@ fn the_load_count_names_the_host_or_link_that_limits_one_sender() {
         let fabric = Fabric::build(&spec, 64).expect(name);
         let flows = vec![Flow { source: Node(0), destination: Node(fabric.nodes() / 2), amount: 1.0 }];
         let demand = Demand { nodes: fabric.nodes(), all_pairs: 0.0, flows };
-        let load = hotlink_fabric::load::count(&fabric, &demand).expect("routes");
+        let load = hotlink_load::count(&fabric, &demand).expect("routes");
         let bounds = load.bounds(&fabric, Capacities::Measured, 1 << 16);
         let limit = bounds.limiting().expect("something limits");
         let (role, mbps) = if name.starts_with("sci") { (Role::Engine, 192.8) } else { (Role::Link, 144.0) };

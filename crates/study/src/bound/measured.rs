@@ -6,8 +6,8 @@ use crate::options::Rates;
 use crate::{Error, Source};
 use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
-use hotlink_fabric::bound::Bounds as Limits;
 use hotlink_fabric::traffic::{Demand, Traffic};
+use hotlink_load::bound::Bounds as Limits;
 use std::collections::BTreeMap;
 
 /// Packet efficiency of a row without a size.

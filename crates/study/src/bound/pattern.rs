@@ -5,13 +5,13 @@ use crate::options::Rates;
 use crate::text::figure;
 use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
-use hotlink_fabric::bound::{Bounds, RoleBound};
-use hotlink_fabric::load::{self, Load, LoadError};
 use hotlink_fabric::network::{Node, Resource};
 use hotlink_fabric::routing::{Paths, Routing};
 use hotlink_fabric::spec::Role;
 use hotlink_fabric::topology::Graph;
 use hotlink_fabric::traffic::{Demand, Flow};
+use hotlink_load::bound::{Bounds, RoleBound};
+use hotlink_load::{Load, LoadError};
 
 /// A pattern counted over the routes of a fabric.
 pub struct Pattern {
@@ -33,7 +33,7 @@ pub struct Lost {
 impl Lost {
     fn new(fabric: &Fabric, demand: &Demand, pairs: u64) -> Lost {
         let name = |node: Node| fabric.resource_name(Resource::Vertex(node.vertex()));
-        let first = load::unreachable(fabric, demand, SHOWN);
+        let first = hotlink_load::unreachable(fabric, demand, SHOWN);
         let mut named: Vec<String> =
             first.iter().map(|&(from, to)| format!("{} -> {}", name(from), name(to))).collect();
         if pairs > named.len() as u64 {
@@ -88,10 +88,11 @@ impl Pattern {
         (paths, seed): (Paths, u64),
     ) -> Result<(Pattern, Option<Lost>), String> {
         effort::check_count(fabric, demand)?;
-        let (load, lost) = match (load::count_paths(fabric, demand, paths, seed), &fabric.routing) {
+        let (load, lost) = match (hotlink_load::count_paths(fabric, demand, paths, seed), &fabric.routing) {
             (Ok(load), _) => (load, None),
             (Err(LoadError::NoRoute { .. }), Routing::Tables(_)) => {
-                let (load, pairs) = load::count_reachable(fabric, demand).map_err(|error| error.told(fabric))?;
+                let (load, pairs) =
+                    hotlink_load::count_reachable(fabric, demand).map_err(|error| error.told(fabric))?;
                 (load, Some(Lost::new(fabric, demand, pairs)))
             }
             (Err(error), _) => return Err(error.told(fabric)),

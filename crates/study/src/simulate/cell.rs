@@ -13,10 +13,10 @@ use crate::transports::Control;
 use crate::{Error, Source, Watch, parallel};
 use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
-use hotlink_fabric::bound::Bounds;
 use hotlink_fabric::spec::{Capacities, FabricSpec, Role};
 use hotlink_fabric::traffic::{Demand, Traffic};
 use hotlink_fabric::units::Time;
+use hotlink_load::bound::Bounds;
 use hotlink_sim::workload::{self, PingPong, Run, Schedule, Stream};
 use hotlink_sim::{Plan, Settings};
 

@@ -2,10 +2,10 @@
 
 use super::Setting;
 use hotlink_fabric::Fabric;
-use hotlink_fabric::load::Load;
 use hotlink_fabric::network::{Channel, Resource, Vertex};
 use hotlink_fabric::traffic::Demand;
 use hotlink_fabric::units::Time;
+use hotlink_load::Load;
 use hotlink_study::bound::pattern::Pattern;
 
 /// The loads of several jobs, in messages of one size.

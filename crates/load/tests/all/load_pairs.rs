@@ -1,7 +1,6 @@
 //! The load count against the plainest possible count: every pair's flow carried hop by hop over `Fabric::hops`.
 
 use hotlink_fabric::Fabric;
-use hotlink_fabric::load::{self, Load};
 use hotlink_fabric::network::{Node, Vertex};
 use hotlink_fabric::routing::{State, Trip};
 use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
@@ -9,6 +8,7 @@ use hotlink_fabric::topology::{
     Clos64, Crossbar, CubeSpec, DragonflySpec, Extents, FatTree, Rail, Shared, SwitchArray, SwitchRing,
 };
 use hotlink_fabric::traffic::{Demand, Traffic};
+use hotlink_load::Load;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -177,7 +177,7 @@ proptest! {
         let demand = traffic.demand(fabric.nodes(), 5).unwrap();
         let expected = pair_by_pair(&fabric, &demand);
         let devices = fabric.network.nodes as usize..;
-        for load in [load::count(&fabric, &demand).unwrap(), load::count_every_destination(&fabric, &demand).unwrap()] {
+        for load in [hotlink_load::count(&fabric, &demand).unwrap(), hotlink_load::count_every_destination(&fabric, &demand).unwrap()] {
             assert_close(&load.channel, &expected.channel, "channel")?;
             assert_close(&load.vertex[devices.clone()], &expected.vertex[devices.clone()], "vertex")?;
         }
@@ -190,7 +190,7 @@ fn valiant_in_a_single_group_counts_neighbours_on_a_router() {
     let topology = TopologySpec::new(DragonflySpec { nodes_per_router: 2, routers_per_group: 4, global_per_router: 1 });
     let fabric = Fabric::build(&FabricSpec::bare("test", topology, RoutingSpec::DragonflyValiant), 5).unwrap();
     let demand = Traffic::AllToAll.demand(fabric.nodes(), 5).unwrap();
-    let (counted, expected) = (load::count(&fabric, &demand).unwrap(), pair_by_pair(&fabric, &demand));
+    let (counted, expected) = (hotlink_load::count(&fabric, &demand).unwrap(), pair_by_pair(&fabric, &demand));
     assert_close(&counted.channel, &expected.channel, "channel").unwrap();
     let devices = fabric.network.nodes as usize..;
     assert_close(&counted.vertex[devices.clone()], &expected.vertex[devices], "vertex").unwrap();

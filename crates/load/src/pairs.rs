@@ -3,18 +3,18 @@
 //! What lies ahead of a switch depends on it and on the destination's home alone, so the hops are asked for once a home,
 //! and each pair only draws among them.
 
-use super::{Counter, Counts, LoadError, in_chunks};
-use crate::built::Fabric;
-use crate::network::{Channel, Node};
-use crate::routing::choice::Draw;
-use crate::routing::{Hop, Paths, State, Trip};
-use crate::traffic::{Demand, Flow};
+use crate::{Counter, Counts, LoadError, in_chunks};
+use hotlink_fabric::Fabric;
+use hotlink_fabric::network::{Channel, Node};
+use hotlink_fabric::routing::choice::Draw;
+use hotlink_fabric::routing::{Hop, Paths, State, Trip};
+use hotlink_fabric::traffic::{Demand, Flow};
 
 /// Most pairs of nodes whose paths are followed one by one (under [`Paths::Flow`]): all of 8,192 nodes.
 pub const MOST_PAIRS: u64 = 1 << 26;
 
 /// Follows every pair's own path, one destination after another.
-pub(super) fn count(fabric: &Fabric, demand: &Demand, seed: u64) -> Result<Counts, LoadError> {
+pub(crate) fn count(fabric: &Fabric, demand: &Demand, seed: u64) -> Result<Counts, LoadError> {
     let nodes = fabric.nodes();
     let all = if demand.all_pairs > 0.0 { u64::from(nodes) * u64::from(nodes) } else { 0 };
     let pairs = all + demand.flows.len() as u64;
@@ -64,7 +64,7 @@ impl Counter<'_> {
 
 /// The hops towards one home after another, asked for when they are first needed.
 #[derive(Default)]
-pub(super) struct Ahead {
+pub(crate) struct Ahead {
     group: Option<u32>,
     /// How often the home changed; what is known of a state is of an earlier home where its number is less.
     turn: u32,

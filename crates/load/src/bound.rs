@@ -4,10 +4,10 @@
 //! payload rate (M02 Eqs. 4 and 5). Where a study averages over the links of a kind (M02 Eqs. 6 to 12), the average
 //! stands beside the hottest.
 
-use crate::built::Fabric;
-use crate::load::Load;
-use crate::network::{Channel, Resource, Vertex};
-use crate::spec::{Capacities, Role};
+use crate::Load;
+use hotlink_fabric::Fabric;
+use hotlink_fabric::network::{Channel, Resource, Vertex};
+use hotlink_fabric::spec::{Capacities, Role};
 use std::collections::BTreeMap;
 
 /// What the resources of one role allow.
@@ -168,26 +168,5 @@ impl Tally {
         } else if pressure > 0.0 && pressure >= self.pressure - slack {
             self.sharing += 1;
         }
-    }
-}
-
-impl Fabric {
-    /// Payload rate of a resource in MB/s under `capacities` at a packet efficiency; `None`: never a limit.
-    pub fn payload_mbps(&self, resource: Resource, capacities: Capacities, efficiency: f64) -> Option<f64> {
-        let role = self.network.role(resource);
-        let efficiency = if role.carries_packets() { efficiency } else { 1.0 };
-        let spec = self.spec.resource(role)?;
-        let by_role = || spec.payload_rate(capacities, efficiency);
-        match self.own_rate(resource) {
-            None => by_role(),
-            Some(own) => match spec.gross().map(|usual| usual.value) {
-                Some(usual) if own != usual && usual.0 > 0 => {
-                    by_role().map(|rate| rate * own.0 as f64 / usual.0 as f64)
-                }
-                Some(_) => by_role(),
-                None => Some(own.0 as f64 * efficiency),
-            },
-        }
-        .map(|bytes_per_s| bytes_per_s / 1e6)
     }
 }

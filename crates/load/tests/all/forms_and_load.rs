@@ -1,11 +1,11 @@
 //! The two engines check each other: M02's closed forms against loads counted on routes.
 
-use hotlink_fabric::load::count;
 use hotlink_fabric::network::Node;
 use hotlink_fabric::spec::{Capacities, FabricSpec, Role, RoutingSpec};
-use hotlink_fabric::split::SwitchSplit;
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::{Fabric, catalog, forms};
+use hotlink_load::count;
+use hotlink_load::split::SwitchSplit;
 
 fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs())

@@ -4,15 +4,15 @@
 //! nowhere or goes in a circle. Flows are summed from the leaves of that tree: a step for each switch, however many
 //! nodes send.
 
-use super::{Counts, LoadError, in_chunks};
-use crate::built::Fabric;
-use crate::network::{Channel, Node};
-use crate::routing::forwarding::Forwarding;
-use crate::traffic::Demand;
+use crate::{Counts, LoadError, in_chunks};
+use hotlink_fabric::Fabric;
+use hotlink_fabric::network::{Channel, Node};
+use hotlink_fabric::routing::forwarding::Forwarding;
+use hotlink_fabric::traffic::Demand;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counts everything on the switches and between them.
-pub(super) fn count(fabric: &Fabric, tables: &Forwarding, demand: &Demand) -> Result<Counts, LoadError> {
+pub(crate) fn count(fabric: &Fabric, tables: &Forwarding, demand: &Demand) -> Result<Counts, LoadError> {
     let (counts, lost) = count_reachable(fabric, tables, demand)?;
     match lost {
         0 => Ok(counts),
@@ -21,7 +21,7 @@ pub(super) fn count(fabric: &Fabric, tables: &Forwarding, demand: &Demand) -> Re
 }
 
 /// As [`count`] for the pairs that have a route, and how many pairs with traffic have none.
-pub(super) fn count_reachable(
+pub(crate) fn count_reachable(
     fabric: &Fabric,
     tables: &Forwarding,
     demand: &Demand,
@@ -61,7 +61,7 @@ fn add_path(fabric: &Fabric, path: &[Channel], amount: f64, counts: &mut Counts)
 }
 
 /// Pairs with traffic that have no route.
-pub(super) fn lost_pairs<'a>(
+pub(crate) fn lost_pairs<'a>(
     fabric: &'a Fabric,
     tables: &'a Forwarding,
     demand: &'a Demand,

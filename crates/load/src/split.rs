@@ -2,11 +2,11 @@
 //!
 //! M02 Eqs. 6 to 12 average over the links between switches; the hottest of them stands beside the average here.
 
-use crate::built::Fabric;
-use crate::load::Load;
-use crate::network::{Channel, Node};
-use crate::spec::Role;
-use crate::traffic::Demand;
+use crate::Load;
+use hotlink_fabric::Fabric;
+use hotlink_fabric::network::{Channel, Node};
+use hotlink_fabric::spec::Role;
+use hotlink_fabric::traffic::Demand;
 
 /// Traffic within and between switches, counted.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,7 +58,8 @@ impl SwitchSplit {
         let squares: f64 = held.map(|k| k * k).sum();
         let total: f64 = load.sent.iter().sum();
         let group = |node: Node| attachment.group[node.0 as usize];
-        let local = |f: &&crate::traffic::Flow| f.source != f.destination && group(f.source) == group(f.destination);
+        let local =
+            |f: &&hotlink_fabric::traffic::Flow| f.source != f.destination && group(f.source) == group(f.destination);
         let flows: f64 = demand.flows.iter().filter(local).map(|flow| flow.amount).sum();
         let same = demand.all_pairs * (squares - nodes) + flows;
         let between = total - same;

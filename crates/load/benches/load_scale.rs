@@ -6,10 +6,10 @@
 use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
 use hotlink_fabric::topology::{CubeSpec, DragonflySpec, Extents, FatTree, Rail};
 use hotlink_fabric::traffic::Traffic;
-use hotlink_fabric::{Fabric, deadlock, load};
+use hotlink_fabric::{Fabric, deadlock};
 use std::time::Instant;
 
-type Count = fn(&Fabric, &hotlink_fabric::traffic::Demand) -> Result<load::Load, load::LoadError>;
+type Count = fn(&Fabric, &hotlink_fabric::traffic::Demand) -> Result<hotlink_load::Load, hotlink_load::LoadError>;
 
 struct Case {
     title: &'static str,
@@ -41,21 +41,28 @@ fn cases() -> Vec<Case> {
     };
     let all = Traffic::AllToAll;
     vec![
-        case("3-D torus, all-to-all, by symmetry", &torus(), DimensionOrder, 65_536, all.clone(), load::count),
-        case("3-level fat tree, all-to-all", &tree, ShortestEcmp, 16_384, all.clone(), load::count),
-        case("3-D torus, all-to-all, by symmetry", &torus(), DimensionOrder, 1_000_000, all.clone(), load::count),
-        case("3-D torus, random permutation", &torus(), DimensionOrder, 65_536, Traffic::Random, load::count),
-        case("3-level fat tree, all-to-all", &tree, ShortestEcmp, 65_536, all.clone(), load::count),
-        case("dragonfly minimal, all-to-all", &dragonfly, DragonflyMinimal, 16_512, all.clone(), load::count),
-        case("dragonfly Valiant, all-to-all", &dragonfly, DragonflyValiant, 16_512, all.clone(), load::count),
-        case("GPU rails, all-to-all", &rail, ShortestEcmp, 4_096, all.clone(), load::count),
+        case("3-D torus, all-to-all, by symmetry", &torus(), DimensionOrder, 65_536, all.clone(), hotlink_load::count),
+        case("3-level fat tree, all-to-all", &tree, ShortestEcmp, 16_384, all.clone(), hotlink_load::count),
+        case(
+            "3-D torus, all-to-all, by symmetry",
+            &torus(),
+            DimensionOrder,
+            1_000_000,
+            all.clone(),
+            hotlink_load::count,
+        ),
+        case("3-D torus, random permutation", &torus(), DimensionOrder, 65_536, Traffic::Random, hotlink_load::count),
+        case("3-level fat tree, all-to-all", &tree, ShortestEcmp, 65_536, all.clone(), hotlink_load::count),
+        case("dragonfly minimal, all-to-all", &dragonfly, DragonflyMinimal, 16_512, all.clone(), hotlink_load::count),
+        case("dragonfly Valiant, all-to-all", &dragonfly, DragonflyValiant, 16_512, all.clone(), hotlink_load::count),
+        case("GPU rails, all-to-all", &rail, ShortestEcmp, 4_096, all.clone(), hotlink_load::count),
         case(
             "3-D torus, all-to-all, every destination",
             &torus(),
             DimensionOrder,
             8_192,
             all,
-            load::count_every_destination,
+            hotlink_load::count_every_destination,
         ),
     ]
 }

@@ -2,14 +2,14 @@
 //! a group add up whatever their destinations, and the second legs to a router start where the first ones land. In a
 //! single group the intermediate places are its routers.
 
-use super::{Counter, Counts, Injections, LoadError, in_chunks};
-use crate::built::Fabric;
-use crate::network::Vertex;
-use crate::routing::dragonfly::{DragonflyToward, Goal};
-use crate::routing::{State, Toward};
-use crate::topology::Dragonfly;
+use crate::{Counter, Counts, Injections, LoadError, in_chunks};
+use hotlink_fabric::Fabric;
+use hotlink_fabric::network::Vertex;
+use hotlink_fabric::routing::dragonfly::{DragonflyToward, Goal};
+use hotlink_fabric::routing::{State, Toward};
+use hotlink_fabric::topology::Dragonfly;
 
-pub(super) fn count(fabric: &Fabric, shape: &Dragonfly, injections: &Injections) -> Result<Counts, LoadError> {
+pub(crate) fn count(fabric: &Fabric, shape: &Dragonfly, injections: &Injections) -> Result<Counts, LoadError> {
     let plan = Plan::new(fabric, shape, injections);
     let mut total = in_chunks(fabric, shape.regions() as usize, |counter, via| {
         plan.first_legs(counter, via as u32);

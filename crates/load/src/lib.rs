@@ -4,20 +4,33 @@
 //! no table of pairs is kept. Homes are shared out over the cores in chunks whose sums are added in
 //! order: the same bytes on any machine. On a cube with all its nodes and dimension-order routing, uniform traffic looks the same from everywhere:
 //! one home is counted and the sums spread over the translations (a million nodes in a second or so).
+//!
+//! ```
+//! # fn demo(spec: &hotlink_fabric::spec::FabricSpec) -> Result<(), Box<dyn std::error::Error>> {
+//! use hotlink_fabric::{Fabric, spec::Capacities, traffic::Traffic};
+//! let fabric = Fabric::build(spec, 64)?;
+//! let demand = Traffic::AllToAll.demand(fabric.nodes(), 0)?;
+//! let load = hotlink_load::count(&fabric, &demand)?;
+//! let bounds = load.bounds(&fabric, Capacities::Measured, 65536);
+//! println!("{:.1} MB/s, limited by {:?}", bounds.bandwidth_per_node_mbps, bounds.limiting());
+//! # Ok(()) }
+//! ```
 
+pub mod bound;
 mod pairs;
+pub mod split;
 mod tables;
 mod valiant;
 
 pub use pairs::MOST_PAIRS;
 
-use crate::built::Fabric;
-use crate::network::{Channel, Node, Resource, Vertex};
-use crate::routing::choice::Draw;
-use crate::routing::{Hop, Paths, Routing, State, Toward};
-use crate::spec::Role;
-use crate::topology::{Cube, Shape};
-use crate::traffic::{Demand, Flow};
+use hotlink_fabric::Fabric;
+use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
+use hotlink_fabric::routing::choice::Draw;
+use hotlink_fabric::routing::{Hop, Paths, Routing, State, Toward};
+use hotlink_fabric::spec::Role;
+use hotlink_fabric::topology::{Cube, Shape};
+use hotlink_fabric::traffic::{Demand, Flow};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 

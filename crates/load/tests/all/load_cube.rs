@@ -2,10 +2,10 @@
 
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog;
-use hotlink_fabric::load::{count, count_every_destination};
 use hotlink_fabric::spec::{Capacities, FabricSpec, Role, RoutingSpec, TopologySpec};
 use hotlink_fabric::topology::{CubeSpec, Extents};
 use hotlink_fabric::traffic::Traffic;
+use hotlink_load::{count, count_every_destination};
 use proptest::prelude::*;
 
 fn sci(dimensions: u32) -> FabricSpec {

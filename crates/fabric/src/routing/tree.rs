@@ -1,0 +1,174 @@
+//! Distances in a folded tree without a search.
+//!
+//! In a complete fat tree, or k-ary n-tree, the homes below a device are a range of neighbours, and all devices above it
+//! have one and the same range below them. Devices of one level and range form a block; the blocks form a tree, and the
+//! distance between a device and a home is that in the tree of blocks. A search for each home would take time and
+//! memory that grow with the square of the nodes: 65,536 nodes of a quaternary tree have 16,384 homes and 131,072 switches.
+
+use crate::attachment::Attachment;
+use crate::network::{Channel, Network, Vertex};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+/// No block.
+const NONE: u32 = u32::MAX;
+
+/// Devices of one level above the same homes.
+#[derive(Clone, Debug)]
+struct Block {
+    /// Links between its devices and their homes.
+    level: u32,
+    /// Homes below, by place in [`Attachment::homes`].
+    homes: Range<u32>,
+    /// The block above; [`NONE`] at the root.
+    above: u32,
+}
+
+/// The blocks of a network that is a complete folded tree.
+#[derive(Debug)]
+pub struct Tree {
+    blocks: Vec<Block>,
+    /// Block of each device.
+    block: Vec<u32>,
+    /// The first device: nodes have lower numbers.
+    first: u32,
+}
+
+impl Tree {
+    /// The blocks; `None` where the network is no complete folded tree: a node with several links, a link within a level, or
+    /// a device above which not all lead to the same homes (a broken link, say).
+    pub fn find(network: &Network, at: &Attachment) -> Option<Tree> {
+        if !network.node_iter().all(|node| at.has_home(node)) {
+            return None;
+        }
+        let first = network.nodes;
+        let level = levels(network, at)?;
+        let mut tree = Tree { blocks: Vec::new(), block: vec![NONE; level.len()], first };
+        for (group, home) in (0..).zip(&at.homes) {
+            tree.block[(home.0 - first) as usize] = group;
+            tree.blocks.push(Block { level: 0, homes: group..group + 1, above: NONE });
+        }
+        let mut upward: Vec<Vertex> = (first..network.vertices() as u32).map(Vertex).collect();
+        upward.sort_by_key(|v| level[(v.0 - first) as usize]);
+        let mut known = BTreeMap::new();
+        for &v in upward.iter().filter(|v| level[(v.0 - first) as usize] > 0) {
+            let level = level[(v.0 - first) as usize];
+            let homes = tree.below(network, v, level)?;
+            let next = tree.blocks.len() as u32;
+            let block = *known.entry((level, homes.start)).or_insert(next);
+            if block == next {
+                tree.blocks.push(Block { level, homes: homes.clone(), above: NONE });
+            }
+            if tree.blocks[block as usize].homes != homes {
+                return None;
+            }
+            tree.block[(v.0 - first) as usize] = block;
+        }
+        tree.join(network, &upward)?;
+        Some(tree)
+    }
+
+    /// The homes below a device: its children's, if they are neighbours and none is in two of them.
+    fn below(&self, network: &Network, v: Vertex, level: u32) -> Option<Range<u32>> {
+        let mut below: Vec<u32> = self.around(network, v).filter(|&b| self.is_below(b, level)).collect();
+        below.sort_by_key(|&b| (self.blocks[b as usize].homes.start, b));
+        below.dedup();
+        let ranges = || below.iter().map(|&b| &self.blocks[b as usize].homes);
+        let neighbours = ranges().zip(ranges().skip(1)).all(|(a, b)| a.end == b.start);
+        neighbours.then_some(ranges().next()?.start..ranges().next_back()?.end)
+    }
+
+    /// Blocks known so far of the devices that a device leads to.
+    fn around(&self, network: &Network, v: Vertex) -> impl Iterator<Item = u32> {
+        let devices = network.out(v).map(|channel| network.to(channel)).filter(|to| to.0 >= self.first);
+        devices.map(|to| self.block[(to.0 - self.first) as usize])
+    }
+
+    fn is_below(&self, block: u32, level: u32) -> bool {
+        block != NONE && self.blocks[block as usize].level + 1 == level
+    }
+
+    /// Names the block above each block; `None` if its devices do not agree, one leads down into a block that does not lead
+    /// back, or the ways up do not end above all homes.
+    fn join(&mut self, network: &Network, upward: &[Vertex]) -> Option<()> {
+        let mut seen = vec![false; self.blocks.len()];
+        for &v in upward {
+            let own = self.block[(v.0 - self.first) as usize];
+            let level = self.blocks[own as usize].level;
+            let above = self.around(network, v).filter(|&b| self.blocks[b as usize].level > level);
+            let mut above: Vec<u32> = above.collect();
+            above.dedup();
+            let one = above.first().copied().unwrap_or(NONE);
+            if above.len() > 1 || seen[own as usize] && self.blocks[own as usize].above != one {
+                return None;
+            }
+            seen[own as usize] = true;
+            self.blocks[own as usize].above = one;
+        }
+        let leads_back = |&v: &Vertex| {
+            let own = self.block[(v.0 - self.first) as usize];
+            let level = self.blocks[own as usize].level;
+            self.around(network, v).filter(|&b| self.is_below(b, level)).all(|b| self.blocks[b as usize].above == own)
+        };
+        // Where every way up ends above all homes, every home can be reached.
+        let all = self.blocks.iter().filter(|block| block.level == 0).count() as u32;
+        let leads_on = |block: &Block| match self.blocks.get(block.above as usize) {
+            Some(above) => above.homes.start <= block.homes.start && block.homes.end <= above.homes.end,
+            None => block.homes == (0..all),
+        };
+        (upward.iter().all(leads_back) && self.blocks.iter().all(leads_on)).then_some(())
+    }
+
+    fn of(&self, device: Vertex) -> &Block {
+        &self.blocks[self.block[(device.0 - self.first) as usize] as usize]
+    }
+
+    /// Hops from a device to home `group`.
+    pub fn distance(&self, from: Vertex, group: u32) -> Option<u32> {
+        let own = self.of(from);
+        let mut top = own;
+        while !top.homes.contains(&group) {
+            top = self.blocks.get(top.above as usize)?;
+        }
+        Some(2 * top.level - own.level)
+    }
+
+    /// Whether a channel from device `from` is on a shortest path to home `group` from there.
+    pub fn leads(&self, network: &Network, from: Vertex, channel: Channel, group: u32) -> bool {
+        let to = network.to(channel);
+        if to.0 < self.first {
+            return false;
+        }
+        let (here, there) = (self.of(from), self.of(to));
+        if here.homes.contains(&group) {
+            there.level < here.level && there.homes.contains(&group)
+        } else {
+            there.level > here.level
+        }
+    }
+}
+
+/// Links between each device and the nearest home; `None` if one has no way there or a link joins devices of one level.
+fn levels(network: &Network, at: &Attachment) -> Option<Vec<u32>> {
+    let first = network.nodes;
+    let mut level = vec![u32::MAX; network.vertices() - first as usize];
+    at.homes.iter().for_each(|home| level[(home.0 - first) as usize] = 0);
+    let mut queue: VecDeque<Vertex> = at.homes.iter().copied().collect();
+    while let Some(v) = queue.pop_front() {
+        let next = level[(v.0 - first) as usize] + 1;
+        for to in network.out(v).map(|channel| network.to(channel)).filter(|to| to.0 >= first) {
+            let level = &mut level[(to.0 - first) as usize];
+            if *level == u32::MAX {
+                *level = next;
+                queue.push_back(to);
+            }
+        }
+    }
+    let of = |v: Vertex| v.0.checked_sub(first).map(|device| level[device as usize]);
+    let apart = |(from, to): (&Vertex, &Vertex)| match (of(*from), of(*to)) {
+        (Some(from), Some(to)) => from.abs_diff(to) == 1,
+        _ => true,
+    };
+    let all_reached = level.iter().all(|&level| level != u32::MAX);
+    (all_reached && network.from.iter().zip(&network.to).all(apart)).then_some(level)
+}

@@ -1,0 +1,144 @@
+//! Slim Fly (Besta, Hoefler, SC 2014): switches joined as a graph of McKay, Miller and Širáň, in which any two are at most
+//! two links apart, with nearly as many switches as that allows (deployed: Blach et al., NSDI 2024).
+//!
+//! For a prime q = 4w + δ, δ = 1 or -1, there are 2q² switches (0, x, y) and (1, m, c), all numbers modulo q. Switches
+//! (0, x, y) and (0, x, y') are joined if y - y' is in the set X, (1, m, c) and (1, m, c') if c - c' is in X', and (0, x, y)
+//! and (1, m, c) if y = mx + c. Each has k' = (3q - δ) / 2 links, and carries k' / 2 nodes, rounded
+//! up if it has the ports.
+
+use super::{PORTS, Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, invalid};
+use crate::error::BuildError;
+use crate::network::{Builder, Network, Vertex};
+use crate::sheet::Table;
+use crate::terms::{Role, RoutingSpec};
+
+/// The registry's entry.
+pub(crate) const ENTRY: Registered =
+    Registered { kind: "slim-fly", meaning: "switches at most two links apart, with least switches", read };
+
+/// The smallest Slim Fly of switches with `radix` ports that holds the nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlimFly {
+    /// Ports of a switch.
+    pub radix: u32,
+}
+
+fn read(table: &Table<'_>) -> Option<TopologySpec> {
+    Some(TopologySpec::new(SlimFly { radix: table.count("radix", PORTS)? }))
+}
+
+/// A Slim Fly of one prime, of switches with so many ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Of {
+    q: u32,
+    radix: u32,
+}
+
+impl Of {
+    /// Those that such switches make, from the smallest on.
+    fn all(radix: u32) -> impl Iterator<Item = Of> {
+        let is_prime = |&q: &u32| (2..q).take_while(|d| d * d <= q).all(|d| q % d > 0);
+        let all = (5..=radix).filter(is_prime).map(move |q| Of { q, radix });
+        all.take_while(move |of| of.links() + of.links() / 2 <= radix && of.q <= MOST_Q)
+    }
+    /// Links of a switch to others.
+    fn links(self) -> u32 {
+        (3 * self.q + u32::from(self.q % 4 == 3)) / 2
+    }
+    fn nodes_per_switch(self) -> u32 {
+        self.links().div_ceil(2).min(self.radix - self.links())
+    }
+    fn switches(self) -> u32 {
+        2 * self.q * self.q
+    }
+    fn nodes(self) -> u32 {
+        self.switches() * self.nodes_per_switch()
+    }
+    /// The sets X and X', as whether a difference is in them.
+    fn sets(self) -> [Vec<bool>; 2] {
+        let (q, mut power) = (self.q, 1);
+        let mut sets = [vec![false; q as usize], vec![false; q as usize]];
+        let root = (2..q).find(|&root| order(root, q) == q - 1).unwrap_or(2);
+        let middle = (q - 1) / 2;
+        for exponent in 0..q - 1 {
+            let even = exponent % 2 == 0;
+            // Both sets hold with x also -x, the power in the middle. Where that is no square (δ = -1), they change there
+            // between even and odd powers; 1 and -1 are in both.
+            let is_in = match q % 4 {
+                1 => [even, !even],
+                _ => [
+                    if even { exponent < middle } else { exponent >= middle },
+                    if even { exponent > middle || exponent == 0 } else { exponent <= middle },
+                ],
+            };
+            (0..2).filter(|&set| is_in[set]).for_each(|set| sets[set][power as usize] = true);
+            power = power * root % q;
+        }
+        sets
+    }
+}
+
+/// The largest prime that is tried: it makes more nodes than a fabric may have.
+const MOST_Q: u32 = 167;
+
+/// The least positive number of factors `x` whose product is 1 modulo `q`.
+fn order(x: u32, q: u32) -> u32 {
+    let mut power = x;
+    let mut factors = 1;
+    while power != 1 {
+        power = power * x % q;
+        factors += 1;
+    }
+    factors
+}
+
+impl Topology for SlimFly {
+    fn kind(&self) -> &'static str {
+        ENTRY.kind
+    }
+
+    fn build(&self, nodes: u32) -> Result<(Network, Shape), BuildError> {
+        check_range("radix", self.radix, PORTS)?;
+        let radix = self.radix;
+        let Some(of) = Of::all(radix).find(|of| of.nodes() >= nodes) else {
+            let most = Of::all(radix).last();
+            return Err(invalid(match most {
+                Some(most) => format!("{nodes} nodes: switches of {radix} ports make a Slim Fly of {}", most.nodes()),
+                None => format!("radix = {radix}: the smallest Slim Fly has switches of 10 ports"),
+            }));
+        };
+        check_channels(2 * u64::from(nodes) + u64::from(of.switches()) * u64::from(of.links()))?;
+        let (q, [x_set, m_set]) = (of.q, of.sets());
+        let mut b = Builder::new(nodes);
+        let mut tiers = Vec::new();
+        let first = add_tier(&mut b, &mut tiers, "switch", of.switches(), 0, Role::Switch).0;
+        // Neighbours in number have few nodes in common with the same others: nodes fill the switches in order.
+        (0..nodes).for_each(|node| b.link(Vertex(node), Vertex(first + node / of.nodes_per_switch()), Role::Link));
+        let at = |side: u32, row: u32, place: u32| Vertex(first + (side * q + row) * q + place);
+        for (side, set) in [(0, &x_set), (1, &m_set)] {
+            for row in 0..q {
+                for (low, high) in (0..q).flat_map(|low| (low + 1..q).map(move |high| (low, high))) {
+                    if set[(high - low) as usize] {
+                        b.link(at(side, row, low), at(side, row, high), Role::SwitchLink);
+                    }
+                }
+            }
+        }
+        for (x, m) in (0..q).flat_map(|x| (0..q).map(move |m| (x, m))) {
+            (0..q).for_each(|c| b.link(at(0, x, (m * x + c) % q), at(1, m, c), Role::SwitchLink));
+        }
+        Ok((b.build(), Shape::Tiers(tiers)))
+    }
+
+    fn routings(&self) -> &'static [RoutingSpec] {
+        &[RoutingSpec::ShortestLanes, RoutingSpec::UpDown, RoutingSpec::ShortestEcmp, RoutingSpec::ShortestSingle]
+    }
+
+    fn has_circles(&self) -> bool {
+        true
+    }
+
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        vec![("radix", self.radix.to_string())]
+    }
+}

@@ -1,0 +1,6 @@
+//! What the crate promises its callers; one binary, so that it is linked once.
+
+mod bounds;
+mod forms_and_load;
+mod load_cube;
+mod load_pairs;
