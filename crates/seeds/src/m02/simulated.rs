@@ -197,13 +197,13 @@ pub(super) fn senders(claim: &Claim, series: &[Row]) -> Vec<Row> {
 type Exchange = Result<(Run, Option<f64>, Evidence), SimError>;
 
 /// Bandwidth per node in MB/s of an exchange that ends each step before the next: in step k every node sends to the k-th
-/// after it, and the loads of that step alone decide. The bound of the whole exchange adds all steps' loads first.
-fn by_steps(fabric: &Fabric) -> Option<f64> {
+/// after it, and the loads of that step alone decide, over the paths that packets take. The bound of the whole exchange adds
+/// all steps' loads first.
+fn by_steps(fabric: &Fabric, plan: &Plan) -> Option<f64> {
     let nodes = fabric.nodes();
     let step = |by: u32| {
         let demand = Traffic::Shift(by).demand(nodes, 0).ok()?;
-        let bounds =
-            hotlink_load::count(fabric, &demand).ok()?.bounds(fabric, Capacities::Measured, forms::MESSAGE_BYTES);
+        let bounds = plan.count(&demand).ok()?.bounds(fabric, Capacities::Measured, forms::MESSAGE_BYTES);
         Some(1.0 / bounds.bandwidth_per_node_mbps)
     };
     let slowness: f64 = (1..nodes).map(step).sum::<Option<f64>>()?;
@@ -218,7 +218,7 @@ fn exchange(spec: &FabricSpec, nodes: u32) -> Exchange {
     let plan = Plan::new(&fabric, &settings)?;
     let size = (SENT / u64::from(fabric.nodes() - 1)).max(128).next_multiple_of(128);
     let run = all_to_all(&plan, &settings, size, Schedule::LinearShift)?;
-    Ok((run, by_steps(&fabric), Evidence::of(Method::Packet, spec)))
+    Ok((run, by_steps(&fabric, &plan), Evidence::of(Method::Packet, spec)))
 }
 
 /// A simulated point of Fig. 13; `None` where the network is locked for ever.

@@ -30,7 +30,7 @@ pub(crate) trait Ask {
 }
 
 /// What the table for people shows of a packet simulation.
-const SHOWN: [&str; 56] = [
+const SHOWN: [&str; 58] = [
     "fabric",
     "benchmark",
     "nodes",
@@ -43,8 +43,10 @@ const SHOWN: [&str; 56] = [
     "memory",
     "cache",
     "side",
+    "spin",
     "compute_us",
     "overlap",
+    "saturation_us",
     "setup_us",
     "senders",
     "pairs",
