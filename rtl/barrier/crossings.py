@@ -25,6 +25,7 @@ TOPS = [
     ("hb_device", {"P": 3, "B": 2, "ROOT": 0, "SAMPLES": 0}, ("pin_in", "down_in"), ()),
     ("hb_device", {"P": 40, "B": 1, "ROOT": 0, "ARM": 0, "STAGES": 3, "SAMPLES": 1}, ("pin_in", "down_in"), ()),
     ("board", {"N": 3, "ROOT": 0}, ("from_node", "down_in", "cs_n", "sck", "mosi", "lock"), ()),
+    ("hb_group_board", {"P": 3, "BITS": 2}, ("pin_in", "select_in", "cs_n", "sck", "mosi"), ()),
     ("hb_tree", {"RADIX": 2, "DEPTH": 2}, ("pin_in",), ()),
 ]
 

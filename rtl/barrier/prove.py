@@ -59,6 +59,9 @@ PROOFS = [
     Job("selected groups, P = 2", "f_groups", "P=2"),
     Job("selected groups, P = 3", "f_groups", "P=3"),
     Job("selected groups from power-on and resets", "f_groups_start"),
+    Job("device of selected groups", "f_group_device"),
+    Job("registers of selected groups, 5 ports, 8 groups", "f_group_regs", "", "any state", frames=3),
+    Job("registers of selected groups, 32 ports, 2048 groups", "f_group_regs", "P=32 BITS=11", "any state", frames=3),
     Job("barriers are independent, inner node", "f_independent", "ROOT=0"),
     Job("barriers are independent, root", "f_independent", "ROOT=1"),
     # Release within a bounded number of clocks, end to end; and the bound is tight.
@@ -77,7 +80,7 @@ COVERS = [
     Job(f"cover {top} {params}".strip(), top, params, "bmc", cover=True, expect="cex")
     for top, params in (("f_node", "P=4"), ("f_link", ""), ("f_wire", ""), ("f_flat", "P=4 START=2"),
                         ("f_flat", "P=3 START=1"), ("f_tree", ""), ("f_device", "ROOT=0"), ("f_device", "ROOT=1"), ("f_reset", ""), ("f_regs", "P=34 B=1"), ("f_irq", ""), ("f_independent", ""), ("f_groups", "P=3"),
-                        ("f_groups_start", ""))
+                        ("f_groups_start", ""), ("f_group_device", ""), ("f_group_regs", ""))
 ]
 
 FLAT, NODE, TREE = ("f_flat", "P=3 START=2"), ("f_node", "P=4"), ("f_tree", "STAGGERED=1")
@@ -106,6 +109,9 @@ MUTANTS = [
     ("a dead job's group moves a resting port", "hb_groups.v", "member_reg & waiting", "member_reg", (("f_groups", "P=3"),)),
     ("counted for the next group picked", "hb_groups.v", "take_write ? write_number_reg : group_reg", "take_write ? write_number_reg : group", (("f_groups", "P=3"),)),
     ("an arrival is counted at power-on", "hb_groups.v", "reg count_reg = 1'b0", "reg count_reg = 1'b1", (("f_groups_start", ""),)),
+    ("the select wires come after the arrival", "hb_group_device.v", ".STAGES(STAGES)) select_inst", ".STAGES(STAGES + SAMPLES + 1)) select_inst", (("f_group_device", ""),)),
+    ("a group's members are another's", "hb_group_regs.v", "group_number = bus_addr[BITS-1:0]", "group_number = {BITS{1'b1}}", (("f_group_device", ""), ("f_group_regs", ""))),
+    ("addresses behind the last group write it", "hb_group_regs.v", " && bus_addr[10:0] >> BITS == 11'd0", "", (("f_group_regs", ""),)),
     # What an earlier set of harnesses let through: devices below a root, registers, interrupts, resets.
     ("the uplink shows the release", "hb_device.v", "assign up_out = up", "assign up_out = down", (("f_device", "ROOT=0 LIVE=1"),)),
     ("a bus level outlives the start", "hb_regs.v", "level_reg[b*P+p] <= down[b]", "level_reg[b*P+p] <= level_reg[b*P+p]", (("f_device", "ROOT=1 LIVE=1"), ("f_regs", "P=34 B=1"))),
@@ -156,7 +162,8 @@ def elaborate(job, folder):
     define = "-DCOVER" if job.cover else "-DMUTANT" if job.mutant else ""
     chparam = "".join(f" -set {p.replace('=', ' ')}" for p in job.params.split())
     free = ""
-    if job.top in ("f_flat", "f_node", "f_tree", "f_device", "f_regs", "f_irq", "f_reset", "f_wire", "f_groups"):
+    if job.top in ("f_flat", "f_node", "f_tree", "f_device", "f_regs", "f_irq", "f_reset", "f_wire", "f_groups",
+                   "f_group_device", "f_group_regs"):
         free = "select -assert-min 1 w:*stale_*.*_reg; setattr -unset init w:*stale_*.*; "
     script = f"read_verilog -formal {define} {verilog}; " + (f"chparam{chparam} {job.top}; " if chparam else "")
     # The power-on values go before anything is optimised: else registers that differ in them alone would be merged.

@@ -48,15 +48,22 @@ SPI = ("spi: as the model", "board: any SPI frame", "board: 4 nodes over SPI and
 BOARD = ("board: any SPI frame", "board: 4 nodes over SPI and wires", "board: 3 boards, 3 clocks",
          "board: a clock that is not steady at first")
 GROUPS = ("groups: as the model, 3 ports, 4 groups", "groups: as the model, 5 ports, 2 groups", "groups: 3 ports, 2 groups", "groups: 4 ports, 2048 groups", "groups: 16 ports, 2048 groups")
-FAST = ("model: ", "crossings", "board: any", "board: 4", "tree: 4 ranks", "tree: 8 ranks", "groups: ", "spi: ")
-BENCHES = {"hb_spi.v": SPI, "hb_board.v": BOARD, "hb_tree.v": TREE, "hb_groups.v": GROUPS}
+GROUP_DEVICE = ("group device: as the model, 3 ports", "group device: as the model, 2 ports, no filter",
+                "board: 4 nodes that select one of 2048 groups")
+GROUP_BOARD = ("board: 4 nodes that select one of 2048 groups",)
+FAST = ("model: ", "crossings", "board: any", "board: 4", "tree: 4 ranks", "tree: 8 ranks", "groups: ", "group device: ", "spi: ")
+BENCHES = {"hb_spi.v": SPI, "hb_board.v": BOARD, "hb_tree.v": TREE, "hb_groups.v": GROUPS,
+           "hb_group_regs.v": GROUP_DEVICE, "hb_group_device.v": GROUP_DEVICE, "hb_group_board.v": GROUP_BOARD}
 NODE = (("f_node", "P=4", "bmc"), ("f_flat", "P=3 START=2", "bmc"), ("f_tree", "STAGGERED=1", "bmc"))
 WIRES = (("f_wire", "", "bmc"),)
 PROOFS = {"hb_celement.v": NODE, "hb_arm.v": NODE, "hb_node.v": NODE, "hb_sync.v": WIRES, "hb_filter.v": WIRES,
           "hb_link.v": WIRES, "hb_groups.v": (("f_groups_start", "", "bmc"), ("f_groups", "P=3", "bmc")), "hb_tree.v": (),
+          "hb_group_board.v": (), "hb_group_device.v": (("f_group_device", "", "bmc"),),
+          "hb_group_regs.v": (("f_group_regs", "", "bmc"), ("f_group_device", "", "bmc")),
           "hb_device.v": (("f_independent", "", "bmc"), ("f_device", "ROOT=0 LIVE=1", "bmc")),
           "hb_regs.v": (("f_regs", "P=34 B=1", "bmc"), ("f_device", "ROOT=1 LIVE=1", "bmc")), "hb_irq.v": (("f_irq", "", "bmc"),)}
-CROSSING = ("hb_sync.v", "hb_filter.v", "hb_link.v", "hb_device.v", "hb_board.v", "hb_spi.v", "hb_tree.v")
+CROSSING = ("hb_sync.v", "hb_filter.v", "hb_link.v", "hb_device.v", "hb_board.v", "hb_spi.v", "hb_tree.v",
+            "hb_group_device.v", "hb_group_board.v", "hb_group_regs.v")
 # Where a mutant that nothing kills is compared with the original, from power-on, under any inputs: the module alone,
 # else a device around it.
 SAME = {
@@ -67,10 +74,11 @@ SAME = {
     "hb_regs.v": ("hb_regs P=3 B=2 BUS_PORTS=3", "hb_regs P=33 B=1 BUS_PORTS=4294967297"),
     "hb_groups.v": ("hb_groups P=2 BITS=1", "hb_groups P=3 BITS=1"), "hb_spi.v": ("hb_spi",),
     "hb_board.v": ("hb_board P=2 ROOT=0",), "hb_tree.v": ("hb_tree RADIX=2 DEPTH=2", "hb_tree RADIX=3 DEPTH=2"),
-    "hb_device.v": (),
+    "hb_group_regs.v": ("hb_group_regs P=3 BITS=2", "hb_group_regs P=32 BITS=11"), "hb_group_board.v": (),
+    "hb_group_device.v": ("hb_group_device P=2 BITS=1",), "hb_device.v": (),
 }
 SAME_DEVICE = ("hb_device P=3 B=2 ROOT=0 BUS_PORTS=3", "hb_device P=2 B=1 ROOT=1 SAMPLES=1 STAGES=1")
-NO_DEVICE = ("hb_groups.v", "hb_spi.v", "hb_board.v", "hb_tree.v")
+NO_DEVICE = ("hb_groups.v", "hb_group_regs.v", "hb_group_device.v", "hb_group_board.v", "hb_spi.v", "hb_board.v", "hb_tree.v")
 
 
 def read(path):
@@ -99,7 +107,8 @@ class Trial:
 
     def compiles(self):
         """As Verilog, for one top that holds the file."""
-        top = {"hb_groups.v": "hb_groups", "hb_tree.v": "hb_tree", "hb_spi.v": "hb_board", "hb_board.v": "hb_board"}
+        top = {"hb_groups.v": "hb_groups", "hb_tree.v": "hb_tree", "hb_spi.v": "hb_board", "hb_board.v": "hb_board",
+               "hb_group_regs.v": "hb_group_regs", "hb_group_device.v": "hb_group_device", "hb_group_board.v": "hb_group_board"}
         done = subprocess.run(["iverilog", "-g2005", "-s", top.get(self.mutant.file, "hb_device"), "-o", os.devnull,
                                *map(str, self.verilog)], capture_output=True, timeout=LIMIT_S)
         return done.returncode == 0

@@ -234,3 +234,89 @@ async def boards_below_a_root(dut):
         await Timer(2 * SETTLE_NS, unit="ns")
     cocotb.log.info(f"seed {SEED}: {done} barriers on {boards.inner} boards below a root")
 
+
+
+async def group_rank(dut, port, plan, wires, entered, rng):
+    """H06's protocol on a port that selects a group for each barrier; `plan`: the groups and their members, in order."""
+    bits = int(dut.BITS.value)
+
+    async def show(level, group=None):
+        wires["pins"] = wires["pins"] & ~(1 << port) | level << port
+        if group is not None:
+            wires["select"] = wires["select"] & ~((1 << bits) - 1 << port * bits) | group << port * bits
+        dut.select_in.value, dut.pin_in.value = wires["select"], wires["pins"]
+
+    level, visits = bit(dut.pin_out.value, port), {}
+    await show(level)
+    await Timer(SETTLE_NS, unit="ns")
+    for group, members in plan:
+        await Timer(rng.randrange(1, 300), unit="ns")
+        level ^= 1
+        visits[group] = visits.get(group, 0) + 1
+        entered[group, port] = visits[group]
+        await show(level, group)
+        for _ in range(2000):
+            await Timer(rng.randrange(5, 40), unit="ns")
+            if bit(dut.pin_out.value, port) == level:
+                break
+        else:
+            raise AssertionError(f"seed {SEED}: port {port} waits in group {group} of {members}")
+        late = [m for m in members if entered.get((group, m), 0) < visits[group]]
+        assert not late, f"seed {SEED}: port {port} left group {group} before {late} arrived"
+
+
+@cocotb.test(skip=CONFIG != "groups")
+async def many_groups_over_spi(dut):
+    """Groups by wires on a whole board: members over SPI, ARMED, interrupts, a second job over what the first left."""
+    rng = random.Random(SEED)
+    ports, bits = int(dut.P.value), int(dut.BITS.value)
+    every = (1 << ports) - 1
+    cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
+    quiet(dut)
+    wires = {"pins": every - 1, "select": rng.getrandbits(ports * bits)}  # a dead job's
+    dut.rst.value, dut.pin_in.value, dut.select_in.value = 0, wires["pins"], wires["select"]
+    await Timer(SETTLE_NS, unit="ns")
+    assert await frame(dut, 0, 0x000) == 0x48424731 and await frame(dut, 0, 0x001) == bits << 16 | ports
+    for job in range(2):
+        members = {0: every, 2**bits - 1: every}
+        while len(members) < min(8, 2**bits):
+            members[rng.randrange(2**bits)] = rng.randrange(1, every + 1)
+        for group, mask in members.items():
+            await frame(dut, 1, 0x800 + group, mask)
+        at_rest = ~(wires["pins"] ^ int(dut.pin_out.value)) & every
+        assert await frame(dut, 0, 0x300) == at_rest, "ARMED shows those at rest"
+        await frame(dut, 1, 0x004, every)
+        await frame(dut, 1, 0x005, 1)
+        assert int(dut.irq.value) == 0
+        order = [rng.choice(list(members)) for _ in range(30)]
+        whole = {group: [p for p in range(ports) if mask >> p & 1] for group, mask in members.items()}
+        entered = {}
+        tasks = [cocotb.start_soon(group_rank(dut, p, [(g, whole[g]) for g in order if p in whole[g]], wires, entered,
+                                              random.Random(SEED + p))) for p in range(ports)]
+        for task in tasks:
+            await task
+        assert await frame(dut, 0, 0x300) == every and await frame(dut, 0, 0x002) == int(dut.pin_out.value)
+        assert await frame(dut, 0, 0x004) & 1 == int(dut.irq.value) == 1
+        await frame(dut, 1, 0x004, every)
+        assert int(dut.irq.value) == 0 and await frame(dut, 0, 0x005) == 1
+        if job == 0:  # a reset forgets who is armed and what is enabled, not the INs
+            shown = int(dut.pin_out.value)
+            wires["pins"] ^= every
+            dut.pin_in.value, dut.rst.value = wires["pins"], 1
+            await Timer(SETTLE_NS, unit="ns")
+            dut.rst.value = 0
+            await Timer(SETTLE_NS, unit="ns")
+            assert int(dut.pin_out.value) == shown, "a reset moved an IN"
+            assert await frame(dut, 0, 0x005) == 0 and await frame(dut, 0, 0x300) == 0
+            # A frame that a reset cuts writes nothing, though its other half comes after.
+            dut.cs_n.value = 0
+            for k in range(47, -1, -1):
+                dut.rst.value = k == 20
+                dut.mosi.value = (1 << 47 | 0x005 << 32 | every) >> k & 1
+                for level in (1, 0):
+                    await Timer(HALF_SCK_NS, unit="ns")
+                    dut.sck.value = level
+            quiet(dut)
+            await Timer(SETTLE_NS, unit="ns")
+            assert await frame(dut, 0, 0x005) == 0, "a frame that a reset cut"
+    cocotb.log.info(f"seed {SEED}: 60 barriers in {2**bits} groups")

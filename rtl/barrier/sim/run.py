@@ -50,11 +50,15 @@ MODELS = [
 PARTS = [
     ("groups: as the model, 3 ports, 4 groups", "groups", "hb_groups", {"P": 3, "BITS": 2}, 4000),
     ("groups: as the model, 5 ports, 2 groups", "groups", "hb_groups", {"P": 5, "BITS": 1}, 3000),
+    ("group device: as the model, 3 ports", "group_device", "hb_group_device", {"P": 3, "BITS": 2}, 5000),
+    ("group device: as the model, 2 ports, no filter", "group_device", "hb_group_device",
+     {"P": 2, "BITS": 1, "STAGES": 3, "SAMPLES": 0}, 3000),
     ("spi: as the model", "spi", "hb_spi", {}, 12000),
 ]
 BOARDS = [
     ("4 nodes over SPI and wires", "one", "hb_board", {"P": 4}),
     ("any SPI frame", "registers", "hb_board", {"P": 32, "B": 1, "ROOT": 0}),
+    ("4 nodes that select one of 2048 groups", "groups", "hb_group_board", {"P": 4, "BITS": 11}),
     ("3 boards, 3 clocks", "tree", "boards", {"P": 2, "B": 2, "INNER": 2}),
     ("a clock that is not steady at first", "locked", "board", {"N": 3}),
 ]

@@ -18,6 +18,7 @@ module hb_groups #(
     input  wire [P-1:0]      level,         // OUT of each port, synchronised
     input  wire [P*BITS-1:0] select,        // its group, synchronised; stable before OUT toggles
     output wire [P-1:0]      released,      // IN of each port
+    output wire [P-1:0]      armed,         // seen at rest since a group of it was written
     input  wire              group_write,   // taken when group_busy is low
     input  wire [BITS-1:0]   group_number,
     input  wire [P-1:0]      group_members,
@@ -86,6 +87,7 @@ module hb_groups #(
     end
 
     assign released = released_reg;
+    assign armed = ~stale_reg;
     assign group_busy = write_reg;
 endmodule
 `default_nettype wire

@@ -6,8 +6,9 @@ as the shallowest tree of devices that it takes. op(P) is the proved bound in cl
 just misses an edge is in it, for each hop, since devices have clocks of their own) times the period, plus the pads
 passed; H06 (slide 23) measured 0.01 us x P.
 
-Beside it hb_groups, 2**11 groups selected by wires, on the HX8K: synth/groups.csv. Its bound is f_groups.v's: two
-clocks per arrival, H06's linear law, and the synchroniser before it.
+Beside it the board whose ports select one of 2**11 groups by wires (hb_group_board, in group_pins.v), on the HX8K:
+synth/groups.csv (`synth.py --groups` makes that alone). Two clocks per arrival, H06's linear law, and the synchroniser and
+filter before them.
 
 Writes too the catalog's fabrics with this device, catalog/fabrics/hwbarr-*.toml: H06's cluster, o_p(P) from the table
 (`synth.py --catalog` does that alone, from the committed table).
@@ -38,7 +39,7 @@ COLUMNS = ["fpga", "ranks", "filter_samples", "radix", "depth", "devices", "luts
 
 GROUP_BITS = 11  # H06 slide 28
 GROUP_PORTS = [4, 8, 12]  # more have no pins: each takes 13
-GROUP_COLUMNS = ["fpga", "ports", "groups", "luts", "ffs", "block_rams", "clock_MHz", "cycles", "op_us", "op_H06_us"]
+GROUP_COLUMNS = ["fpga", "ports", "groups", "luts", "ffs", "block_rams", "clock_MHz", "pads_ns", "cycles", "op_us", "op_H06_us"]
 
 
 def command(arguments):
@@ -71,8 +72,9 @@ def place(top, parameters, device, tag):
     """A module through yosys and nextpnr: (cells by kind, MHz, pad delays in ns)."""
     name, options, _, target_MHz = device
     # Modules that are read but not used move the placement: each top gets its own files.
-    files = [f for f in sorted((ROOT / "src").glob("hb_*.v")) if (f.stem == "hb_groups") == (top == "hb_groups")]
-    files += [HERE / "pins.v"] if top == "pins" else []
+    unused = ("hb_tree", "hb_board", "hb_device", "hb_regs", "hb_node", "hb_arm", "hb_celement")
+    wanted = {"pins": lambda stem: not stem.startswith("hb_group"), "group_pins": lambda stem: stem not in unused}[top]
+    files = [*(f for f in sorted((ROOT / "src").glob("hb_*.v")) if wanted(f.stem)), HERE / f"{top}.v"]
     sources = " ".join(str(f) for f in files)
     values = " ".join(f"-set {key} {value}" for key, value in parameters.items())
     command(["yosys", "-q", "-p", f"read_verilog {sources}; chparam {values} {top}; "
@@ -87,11 +89,13 @@ def place(top, parameters, device, tag):
 
 
 def groups(ports):
-    """A row of groups.csv: hb_groups with 2**GROUP_BITS groups on the first device."""
-    cells, clock, _ = place("hb_groups", {"P": ports, "BITS": GROUP_BITS}, DEVICES[0], f"groups-{ports}")
-    cycles = 2 * ports + STAGES
+    """A row of groups.csv: the board with 2**GROUP_BITS groups on the first device, with its glitch filter."""
+    parameters = {"P": ports, "BITS": GROUP_BITS, "STAGES": STAGES, "SAMPLES": FILTERS[0]}
+    cells, clock, pads_ns = place("group_pins", parameters, DEVICES[0], f"groups-{ports}")
+    cycles = STAGES + FILTERS[0] + 2 * ports  # the last of P arrivals that come together (f_group_device.v has the bound)
+    op_us = (cycles * 1000 / clock + pads_ns) / 1000
     return dict(zip(GROUP_COLUMNS, [DEVICES[0][0], ports, 2**GROUP_BITS, cells["SB_LUT4"], flip_flops(cells),
-                                    cells["SB_RAM40_4K"], f"{clock:.1f}", cycles, f"{cycles / clock:.4f}",
+                                    cells["SB_RAM40_4K"], f"{clock:.1f}", f"{pads_ns:.1f}", cycles, f"{op_us:.4f}",
                                     f"{0.01 * ports:.2f}"]))
 
 
@@ -136,6 +140,10 @@ def main():
     if sys.argv[1:] == ["--catalog"]:
         with (HERE / "results.csv").open(newline="") as table:
             write_catalog(list(csv.DictReader(table)))
+        return 0
+    if sys.argv[1:] == ["--groups"]:
+        BUILD.mkdir(parents=True, exist_ok=True)
+        write_table("groups.csv", GROUP_COLUMNS, [groups(ports) for ports in GROUP_PORTS])
         return 0
     BUILD.mkdir(parents=True, exist_ok=True)
     jobs = {}
