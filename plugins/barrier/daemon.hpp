@@ -41,7 +41,7 @@ public:
         if (path && setenv("HOTLINK_BARRIER_DEVICE", path, 1) != 0) return errno;
         int error = hlb_device_address(&address);
         if (error) return error;
-        int made = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (made < 0) return errno;
         auto *at = reinterpret_cast<sockaddr *>(&address);
         if (connect(made, at, sizeof address) == 0) return close(made), EADDRINUSE;
@@ -83,6 +83,8 @@ private:
         int socket;
         std::string node;
         uint32_t port = HLB_ANY_PORT, owned = 0, joined = 0; // the groups made and joined, a bit each
+        hlb_message message{};                               // as far as it has come
+        size_t have = 0;
     };
     struct Group {
         enum { FREE, MADE, GIVEN_BACK, STANDING } state = FREE;
@@ -112,7 +114,7 @@ private:
 
     void admit() {
         int made = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (made >= 0) clients.push_back({made, {}});
+        if (made >= 0) clients.push_back({made, {}, HLB_ANY_PORT, 0, 0, {}, 0});
     }
 
     // A connection's end is its process's: those who share a group with it are told.
@@ -133,7 +135,8 @@ private:
         hlb_message news{};
         news.kind = HLB_BROKEN;
         news.group = group;
-        (void)!send(socket, &news, sizeof news, MSG_NOSIGNAL);
+        // Who does not read its messages loses the connection, which the next turn sees.
+        if (send(socket, &news, sizeof news, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof news)) shutdown(socket, SHUT_RDWR);
     }
 
     int32_t claim(Client &client, hlb_message &message) {
@@ -204,13 +207,18 @@ private:
         }
     }
 
+    // Takes what has come of a client's message, and answers once that is whole.
     void serve(size_t who) {
-        hlb_message message;
-        int error = hlb_receive(clients[who].socket, &message, nullptr, MSG_DONTWAIT);
-        if (error == ETIMEDOUT) return;
-        if (error) return bury(who);
-        message.error = answer(clients[who], message);
-        if (!reply(clients[who].socket, message)) bury(who);
+        Client &client = clients[who];
+        char *at = reinterpret_cast<char *>(&client.message) + client.have;
+        ssize_t got = recv(client.socket, at, sizeof client.message - client.have, 0);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+        if (got <= 0) return bury(who);
+        client.have += static_cast<size_t>(got);
+        if (client.have < sizeof client.message) return;
+        client.have = 0;
+        client.message.error = answer(client, client.message);
+        if (!reply(client.socket, client.message)) bury(who);
     }
 
     // With the pins' memory for those who say hello.

@@ -38,6 +38,7 @@
 #define HLB_YIELDS 100   /* yields before parking when ranks share cores */
 #define HLB_PARK_NS 1000000  /* longest nap: also bounds the delay of a wake-up that hlb_store_fast misses */
 #define HLB_QUICK 64     /* reads before the idle hook first runs: a barrier whose ranks are all there ends within them */
+#define HLB_TURNS 2      /* the same where ranks share cores, with a yield between */
 #define HLB_PATIENCE 64  /* calls of the idle hook between two yields where every rank has a core */
 #define HLB_READS 4      /* reads between two calls of the idle hook */
 
@@ -142,8 +143,14 @@ static inline int hlb_wait_busy(struct hlb *b, uint64_t limit_ns, void (*idle)(v
         for (int k = 0; k < HLB_READS; k++) {
             b->reads++;
             if (b->read(b)) return 0;
-            if (!b->oversubscribed) HLB_PAUSE();
-            else sched_yield(), k = HLB_READS;
+            if (!b->oversubscribed) {
+                HLB_PAUSE();
+                continue;
+            }
+            sched_yield(); /* to whom this core is shared with, who may release: read before the hook, whose time others wait for */
+            b->reads++;
+            if (b->read(b)) return 0;
+            break;
         }
         if (round % HLB_PATIENCE == 0) { /* others may need this core, whatever is known of them */
             sched_yield();
@@ -183,9 +190,11 @@ static inline int hlb_wait_parked(struct hlb *b, uint64_t limit_ns) {
 /* Waits for the release of the barrier entered last. `idle` (may be NULL) is called again and again meanwhile.
  * ETIMEDOUT after limit_ns (0: no limit); the barrier stays entered and may be awaited again. */
 static inline int hlb_wait(struct hlb *b, uint64_t limit_ns, void (*idle)(void *), void *context) {
-    for (int k = 0; k < HLB_QUICK && !b->oversubscribed; k++) {
+    for (int left = b->oversubscribed ? HLB_TURNS : HLB_QUICK;;) {
         if (b->read(b)) return 0;
-        HLB_PAUSE();
+        if (--left == 0) break;
+        if (b->oversubscribed) sched_yield();
+        else HLB_PAUSE();
     }
     if (!b->settled && b->settle) b->settle(b);
     return idle ? hlb_wait_busy(b, limit_ns, idle, context) : hlb_wait_parked(b, limit_ns);

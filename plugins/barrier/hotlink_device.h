@@ -27,8 +27,9 @@
 #define HLB_ANY_PORT 0xffffffffu
 
 /* ---- what travels between a process and the daemon: one message, one answer ------------------------------------- */
+/* Over a stream, so that a connection may be forwarded: `ssh -L` brings the daemon's socket to the other nodes. */
 
-enum { HLB_VERSION = 1 };
+enum { HLB_VERSION = 2 };
 enum hlb_kind {
     HLB_HELLO = 1, /* answer: facts, and the pins' memory where the device has such */
     HLB_CLAIM,     /* node, port or HLB_ANY_PORT: answer: port */
@@ -75,7 +76,8 @@ static inline int hlb_device_address(struct sockaddr_un *address) {
     return length < (int)sizeof address->sun_path ? 0 : ENAMETOOLONG;
 }
 
-/* Receives a message, and a file with it if one is passed (-1: none). */
+/* Receives a message, and a file with it if one is passed (-1: none). Over a forwarded connection a message may come in
+ * parts: once it has begun, the rest is waited for. */
 static inline int hlb_receive(int from, struct hlb_message *message, int *file, int flags) {
     union { struct cmsghdr header; char bytes[CMSG_SPACE(sizeof(int))]; } control;
     struct iovec part;
@@ -96,8 +98,12 @@ static inline int hlb_receive(int from, struct hlb_message *message, int *file, 
     if (header && header->cmsg_type == SCM_RIGHTS) memcpy(&passed, CMSG_DATA(header), sizeof passed);
     if (file) *file = passed;
     else if (passed >= 0) close(passed);
-    if (got == 0) return ECONNRESET;
-    return got == (ssize_t)sizeof *message ? 0 : EPROTO;
+    for (size_t have = 0; got > 0 && (have += (size_t)got) < sizeof *message;) {
+        do got = recv(from, (char *)message + have, sizeof *message - have, 0);
+        while (got < 0 && errno == EINTR);
+        if (got < 0) return errno;
+    }
+    return got == 0 ? ECONNRESET : 0;
 }
 
 /* Asks the daemon; news that come in between are noted. A daemon that does not answer counts as dead. */
@@ -148,7 +154,7 @@ static inline int hlb_device_attach(struct hlb_session *s) {
     memset(&hello, 0, sizeof hello);
     pthread_mutex_init(&s->lock, NULL);
     s->port = HLB_ANY_PORT;
-    s->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    s->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int error = s->socket < 0 ? errno : hlb_device_address(&address);
     if (!error && connect(s->socket, (struct sockaddr *)&address, sizeof address) != 0) error = errno;
     if (!error && getsockopt(s->socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0) error = errno;
@@ -251,7 +257,8 @@ static inline const char *hlb_error(int error) {
     case 0: return "no error";
     case EPERM: case EACCES: return "not permitted: ports need CAP_SYS_RAWIO and a kernel that is not locked down, a daemon must be this user's or root's";
     case ENOSYS: return "this kernel has no port access (ioperm)";
-    case ENOTSUP: return "HOTLINK_BARRIER_WIRES: allowed are port:0x378, uio:/dev/uio0 and gpio:/dev/gpiochip0:OUT/IN[,OUT/IN ...], a pair a group";
+    case ENOTSUP: return "HOTLINK_BARRIER_WIRES: allowed are port:0x378 (the first group alone), uio:/dev/uio0 and gpio:/dev/gpiochip0:OUT/IN[,OUT/IN ...], a pair a group";
+    case ENODEV: return "this node has no wires to the device: name them in HOTLINK_BARRIER_WIRES (pins in memory reach only the daemon's machine)";
     case ENOENT: case ECONNREFUSED: return "no daemon listens there; start one with `hotlink barrier serve`";
     case ECONNRESET: return "the daemon is gone";
     case EPIPE: return "a member of the group died";

@@ -1,7 +1,7 @@
 /* The wires between a node and a barrier device: OUT, which the node drives, and IN, which shows the released level
  * (hotlink_barrier.h says how they are used). One pair for each group of the device. C11 or C++, Linux.
  *   pins   shared memory: the compiled RTL in the daemon's process
- *   port   a PC's parallel port, as H06 had (ioperm, inb, outb): one group
+ *   port   a PC's parallel port, as H06 had (ioperm, inb, outb): the first group
  *   gpio   lines of a GPIO chip, by its character device
  *   uio    a card of this node's, memory-mapped: its port is on the device's bus
  * Where the kernel can interrupt (edges of a line, a card's interrupt), a long wait sleeps until it does. */
@@ -68,19 +68,37 @@ static inline void hlb_pins_open(struct hlb *b, struct hlb_pins *pins) {
 /* ---- the parallel port --------------------------------------------------------------------------------------- */
 
 #if defined(__x86_64__) || defined(__i386__)
-static inline void hlb_port_write(struct hlb *b) { outb((unsigned char)(b->epoch & 1u), (unsigned short)b->base); }
+/* The port whose registers this thread may reach, and 1: a kernel gives them to one thread, and a program may wait in
+ * another than that which opened the door. */
+static __thread unsigned hlb_port_mine;
+
+/* Data, status and control registers for this thread; 0 or an errno value. */
+static inline int hlb_port_take(unsigned base) {
+    if (hlb_port_mine == base + 1) return 0;
+    if (ioperm(base, 3, 1) != 0) return errno;
+    hlb_port_mine = base + 1;
+    return 0;
+}
+
+static inline void hlb_port_write(struct hlb *b) {
+    if (hlb_port_take(b->base) == 0) outb((unsigned char)(b->epoch & 1u), (unsigned short)b->base);
+}
 
 static inline unsigned hlb_port_status(struct hlb *b) {
     return (unsigned)inb((unsigned short)(b->base + 1)) >> b->in_bit & 1u;
 }
 
-static inline int hlb_port_read(struct hlb *b) { return hlb_port_status(b) == (b->epoch & 1u); }
+/* A port that was taken from this process shows no release. */
+static inline int hlb_port_read(struct hlb *b) {
+    return hlb_port_take(b->base) == 0 && hlb_port_status(b) == (b->epoch & 1u);
+}
 
 /* Opens the parallel port at `base` (0x378 is the usual one): OUT is data bit 0 (pin 2), IN status bit `in_bit` (6: pin
  * 10, not inverted). Needs ioperm, so CAP_SYS_RAWIO; the errno of the refusal is returned. Writes the status back. */
 static inline int hlb_port_open(struct hlb *b, unsigned base, unsigned in_bit) {
     if (base > 0xfff0 || in_bit < 3 || in_bit > 6) return EINVAL; /* bits 0-2 are no wires, 7 is inverted */
-    if (ioperm(base, 3, 1) != 0) return errno;
+    int error = hlb_port_take(base);
+    if (error) return error;
     b->base = base;
     b->in_bit = in_bit;
     b->write = hlb_port_write;
@@ -237,7 +255,10 @@ static inline int hlb_wires_open(struct hlb *b, const char *words) {
     int used = 0;
     if (strncmp(words, "port:", 5) == 0) {
 #if defined(__x86_64__) || defined(__i386__)
-        return b->group == 0 ? hlb_port_open(b, (unsigned)strtoul(words + 5, NULL, 0), 6) : ENOTSUP;
+        char *end;
+        const unsigned long base = strtoul(words + 5, &end, 0);
+        if (b->group != 0 || end == words + 5 || *end || base > 0xfff0) return ENOTSUP;
+        return hlb_port_open(b, (unsigned)base, 6);
 #else
         return ENOSYS;
 #endif

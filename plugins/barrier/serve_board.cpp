@@ -1,7 +1,7 @@
-// A board (rtl/barrier/src/hb_board.v) or a card as a device: its registers over SPI by the kernel's character device, or
-// memory-mapped by UIO; its wires each node's own (hotlink_wires.h).
+// A board (rtl/barrier/src/hb_board.v) or a card as a device: its registers over SPI, by the kernel's character device or a
+// parallel port, or memory-mapped by UIO; its wires each node's own (hotlink_wires.h).
 //
-//   barrier-serve-board --device spi:/dev/spidev0.0|uio:/dev/uio0 --nodes N [the other options of the daemon]
+//   barrier-serve-board --device spi:/dev/spidev0.0|port:0x378|uio:/dev/uio0 --nodes N [the other options of the daemon]
 #include "daemon.hpp"
 
 #include <fcntl.h>
@@ -19,7 +19,27 @@ struct Board : Registers {
 };
 
 // One frame of 48 bits an access, most significant first: write, three zeros, 12 address bits, 32 data bits.
-class Spi : public Board {
+class Frames : public Board {
+public:
+    uint32_t read(uint32_t address) override { return frame(false, address, 0); }
+    void write(uint32_t address, uint32_t data) override { frame(true, address, data); }
+
+protected:
+    static constexpr size_t BYTES = 6;
+    virtual void exchange(const uint8_t (&out)[BYTES], uint8_t (&in)[BYTES]) = 0;
+
+private:
+    uint32_t frame(bool write, uint32_t address, uint32_t data) {
+        const uint8_t out[BYTES] = {static_cast<uint8_t>((write ? 0x80 : 0) | (address >> 8 & 0xf)), static_cast<uint8_t>(address),
+                                    static_cast<uint8_t>(data >> 24), static_cast<uint8_t>(data >> 16),
+                                    static_cast<uint8_t>(data >> 8), static_cast<uint8_t>(data)};
+        uint8_t in[BYTES] = {};
+        exchange(out, in);
+        return static_cast<uint32_t>(in[2]) << 24 | static_cast<uint32_t>(in[3]) << 16 | static_cast<uint32_t>(in[4]) << 8 | in[5];
+    }
+};
+
+class Spi : public Frames {
 public:
     explicit Spi(const char *path) : file(open(path, O_RDWR | O_CLOEXEC)) {
         uint8_t mode = SPI_MODE_0, bits = 8;
@@ -30,15 +50,9 @@ public:
     ~Spi() override {
         if (file >= 0) close(file);
     }
-    uint32_t read(uint32_t address) override { return frame(false, address, 0); }
-    void write(uint32_t address, uint32_t data) override { frame(true, address, data); }
 
 private:
-    uint32_t frame(bool write, uint32_t address, uint32_t data) {
-        const uint8_t out[6] = {static_cast<uint8_t>((write ? 0x80 : 0) | (address >> 8 & 0xf)), static_cast<uint8_t>(address),
-                                static_cast<uint8_t>(data >> 24), static_cast<uint8_t>(data >> 16),
-                                static_cast<uint8_t>(data >> 8), static_cast<uint8_t>(data)};
-        uint8_t in[6] = {};
+    void exchange(const uint8_t (&out)[BYTES], uint8_t (&in)[BYTES]) override {
         spi_ioc_transfer transfer{};
         transfer.tx_buf = reinterpret_cast<uintptr_t>(out);
         transfer.rx_buf = reinterpret_cast<uintptr_t>(in);
@@ -46,10 +60,54 @@ private:
         transfer.speed_hz = SCK_HZ;
         transfer.bits_per_word = 8;
         if (ioctl(file, SPI_IOC_MESSAGE(1), &transfer) < 0) error = errno;
-        return static_cast<uint32_t>(in[2]) << 24 | static_cast<uint32_t>(in[3]) << 16 | static_cast<uint32_t>(in[4]) << 8 | in[5];
     }
     int file;
 };
+
+#if defined(__x86_64__) || defined(__i386__)
+// The same frames, bit by bit, for a PC that has nothing but its parallel port. They go over the control register (cs_n is
+// pin 16, sck pin 14, mosi pin 1; the port inverts the last two) and one line of the status register (miso is pin 12). The
+// node's own wires are in the data register, which another process may write at any time.
+class Parallel : public Frames {
+public:
+    explicit Parallel(const char *words) {
+        char *end;
+        const unsigned long at = std::strtoul(words, &end, 0);
+        base = static_cast<unsigned short>(at);
+        error = end == words || *end || at > 0xfff0 ? EINVAL : hlb_port_take(base);
+        if (!error) show(true, false, false);
+    }
+
+private:
+    static constexpr unsigned INIT = 4, NOT_AUTOFEED = 2, NOT_STROBE = 1, PAPER_END = 5;
+
+    // Half a period of sck later.
+    void show(bool cs_n, bool sck, bool mosi) {
+        const uint64_t begin = hlb_now_ns();
+        outb(static_cast<unsigned char>((cs_n ? INIT : 0) | (sck ? 0 : NOT_AUTOFEED) | (mosi ? 0 : NOT_STROBE)),
+             static_cast<unsigned short>(base + 2));
+        while (hlb_now_ns() - begin < 500000000u / SCK_HZ) HLB_PAUSE();
+    }
+    void exchange(const uint8_t (&out)[BYTES], uint8_t (&in)[BYTES]) override {
+        for (size_t k = 0; k < 8 * BYTES; k++) {
+            const bool mosi = out[k / 8] >> (7 - k % 8) & 1;
+            show(false, false, mosi);
+            show(false, true, mosi);
+            const unsigned miso = static_cast<unsigned>(inb(static_cast<unsigned short>(base + 1))) >> PAPER_END & 1u;
+            in[k / 8] = static_cast<uint8_t>(in[k / 8] << 1 | miso);
+        }
+        show(false, false, false);
+        show(true, false, false);
+    }
+    unsigned short base;
+};
+#else
+struct Parallel : Board {
+    explicit Parallel(const char *) { error = ENOSYS; }
+    uint32_t read(uint32_t) override { return 0; }
+    void write(uint32_t, uint32_t) override {}
+};
+#endif
 
 class Card : public Board {
 public:
@@ -73,13 +131,16 @@ private:
 int main(int argc, char **argv) {
     Options options;
     if (const char *why = options.read(argc, argv, HLB_PORTS)) return Options::usage(why, HLB_PORTS);
-    const std::string kind = options.device ? std::string(options.device).substr(0, 4) : "";
-    if (kind != "spi:" && kind != "uio:") return Options::usage("--device must be spi:PATH or uio:PATH", HLB_PORTS);
+    const std::string device = options.device ? options.device : "", kind = device.substr(0, device.find(':'));
     std::unique_ptr<Board> opened;
-    options.device += kind.size();
-    if (kind == "spi:") opened = std::make_unique<Spi>(options.device);
-    else opened = std::make_unique<Card>(options.device);
+    if (kind.size() == device.size()) return Options::usage("--device must be spi:PATH, port:BASE or uio:PATH", HLB_PORTS);
+    options.device += kind.size() + 1;
+    if (kind == "spi") opened = std::make_unique<Spi>(options.device);
+    else if (kind == "port") opened = std::make_unique<Parallel>(options.device);
+    else if (kind == "uio") opened = std::make_unique<Card>(options.device);
+    else return Options::usage("--device must be spi:PATH, port:BASE or uio:PATH", HLB_PORTS);
     Board &board = *opened;
+    if (board.error == EPERM) return std::fprintf(stderr, "barrier-serve: %s: %s\n", options.device, hlb_error(EPERM)), 1;
     if (board.error) return failed(options.device, board.error);
     const uint32_t id = board.read(Registers::ID), config = board.read(Registers::CONFIG);
     if (board.error) return failed(options.device, board.error);
@@ -96,7 +157,7 @@ int main(int argc, char **argv) {
     // The board's clock is not in its registers: what a barrier takes there is not known here.
     hlb_facts facts{"", HLB_VERSION, static_cast<uint32_t>(options.nodes), groups < HLB_GROUPS ? groups : HLB_GROUPS,
                     static_cast<uint32_t>(options.each), 0, 0};
-    std::snprintf(facts.name, sizeof facts.name, "%.3s", kind.c_str());
+    std::snprintf(facts.name, sizeof facts.name, "%s", kind.c_str());
     end_on_signals();
     Daemon daemon(board, facts, -1);
     if (int error = daemon.listen_at(options.path)) return failed(options.path ? options.path : "socket", error);

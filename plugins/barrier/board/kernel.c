@@ -2,6 +2,8 @@
  * such: the system calls on /dev/gpiochip0 and /dev/spidev0.0 move the wires of a model board (wires.h), /dev/uio0 maps the
  * registers of a model card.
  *
+ * The parallel port is in port.c.
+ *
  *   BOARD_SHM   the board's shared memory
  *   CARD_SHM    the card's
  *   BOARD_NODE  which node this process is: lines 10 + g are its OUT wires of group g, 20 + g its IN wires
@@ -9,7 +11,7 @@
  *
  * Refuses what a kernel refuses: lines that are in use, unknown flags, values of inputs, words that are too long. */
 #define _GNU_SOURCE
-#include "wires.h"
+#include "kernel.h"
 
 #include <dlfcn.h>
 #include <linux/spi/spidev.h>
@@ -20,7 +22,7 @@
 enum { FILES = 1024, NONE = 0, CHIP, SPI, LINE, CARD };
 /* seen: the level of a line that reads have told; masked: a card's interrupt, until it is written to. */
 static struct { int what, output, edges, masked; unsigned offset; uint32_t seen; } files[FILES];
-static struct board *board;
+struct board *board;
 static struct card *card;
 static int card_file = -1;
 static int node;
@@ -40,8 +42,6 @@ static int fresh(int what) {
     if (file >= 0 && file < FILES) files[file].what = what;
     return file;
 }
-static int refuse(int error) { return errno = error, -1; }
-
 static int open_file(const char *path, int flags, mode_t mode) {
     static int (*real)(const char *, int, ...);
     if (!real) real = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
@@ -85,8 +85,6 @@ int close(int file) {
     }
 MMAP(mmap)
 MMAP(mmap64)
-
-static struct hlb_word *wire(unsigned offset);
 
 /* What an interrupt of this file shows in; NULL: no such file. */
 static struct hlb_word *source(int file) {
@@ -161,12 +159,11 @@ ssize_t write(int file, const void *from, size_t bytes) {
     return (ssize_t)bytes;
 }
 
-static void wait_clocks(uint32_t count) {
+void wait_clocks(uint32_t count) {
     uint32_t begin = hlb_load(&board->clocks.value);
     for (uint64_t since = hlb_now_ns(); hlb_load(&board->clocks.value) - begin < count; sched_yield())
         if (hlb_now_ns() - since > 10000000000u) fprintf(stderr, "kernel: the board stands still\n"), _exit(1);
 }
-static void set(struct hlb_word *wire, unsigned level) { __atomic_store_n(&wire->value, level & 1u, __ATOMIC_RELEASE); }
 
 /* Mode 0, most significant bit first; a half period is five clocks of the board. */
 static int transfer(const struct spi_ioc_transfer *t) {
@@ -190,12 +187,12 @@ static int transfer(const struct spi_ioc_transfer *t) {
     return (int)t->len;
 }
 
-static struct hlb_word *wire(unsigned offset) {
+struct hlb_word *wire(unsigned offset) {
     static struct hlb_word nowhere = {1, 0, ""};
     const char *cut = getenv("BOARD_CUT");
-    if (cut && (offset < 20) == (strcmp(cut, "out") == 0)) return &nowhere;
-    if (offset >= 10 && offset < 10 + BOARD_GROUPS) return &board->out[offset - 10][node];
-    if (offset >= 20 && offset < 20 + BOARD_GROUPS) return &board->in[offset - 20];
+    if (cut && (offset < IN_LINE) == (strcmp(cut, "out") == 0)) return &nowhere;
+    if (offset >= OUT_LINE && offset < OUT_LINE + BOARD_GROUPS) return &board->out[offset - OUT_LINE][node];
+    if (offset >= IN_LINE && offset < IN_LINE + BOARD_GROUPS) return &board->in[offset - IN_LINE];
     return NULL;
 }
 
@@ -206,7 +203,7 @@ static int take_line(struct gpio_v2_line_request *r) {
     if (r->num_lines != 1 || !wire(offset) || (!output && (r->config.flags & ~edges) != GPIO_V2_LINE_FLAG_INPUT)) return refuse(EINVAL);
     for (int k = 0; k < FILES; k++)
         if (files[k].what == LINE && files[k].offset == offset) return refuse(EBUSY);
-    if (output && offset >= 20) return refuse(EPERM); /* an input-only line */
+    if (output && offset >= IN_LINE) return refuse(EPERM); /* an input-only line */
     if ((r->fd = fresh(LINE)) < 0) return -1;
     files[r->fd].output = output;
     files[r->fd].offset = offset;

@@ -43,9 +43,15 @@ struct Check {
 
 #[derive(clap::Args)]
 struct Serve {
-    /// The device: rtl (the Verilog of rtl/barrier, compiled by Verilator), spi:PATH (a board's registers by SPI), uio:PATH (a
-    /// card's, memory-mapped), or fabric:NAME (the catalog's model of a fabric's own barrier network, such as sharp).
-    #[arg(long, value_name = "rtl|spi:PATH|uio:PATH|fabric:NAME", default_value = "rtl", value_parser = served)]
+    /// The device: rtl (the Verilog of rtl/barrier, compiled by Verilator), spi:PATH (a board's registers by SPI), port:BASE
+    /// (the same by a parallel port's control lines), uio:PATH (a card's, memory-mapped), or fabric:NAME (the catalog's model
+    /// of a fabric's own barrier network, such as sharp).
+    #[arg(
+        long,
+        value_name = "rtl|spi:PATH|port:BASE|uio:PATH|fabric:NAME",
+        default_value = "rtl",
+        value_parser = served
+    )]
     device: Served,
     /// Nodes that the device joins, one port each.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(device::MOST_PORTS)))]
@@ -64,7 +70,7 @@ struct Serve {
 #[derive(Clone)]
 enum Served {
     Rtl,
-    /// A board by SPI or a card by UIO, as its daemon names it.
+    /// A board by SPI or a parallel port, or a card by UIO, as its daemon names it.
     Board(String),
     Fabric(String),
 }
@@ -72,14 +78,25 @@ enum Served {
 fn served(word: &str) -> Result<Served, String> {
     match word.split_once(':') {
         Some(("spi" | "uio", path)) if path.starts_with('/') => Ok(Served::Board(word.to_owned())),
+        Some(("port", base)) if is_port(base) => Ok(Served::Board(word.to_owned())),
         Some(("fabric", name)) if !name.is_empty() => Ok(Served::Fabric(name.to_owned())),
         None if word == "rtl" => Ok(Served::Rtl),
         _ => Err(
-            "allowed are rtl, spi:PATH, such as spi:/dev/spidev0.0, uio:PATH, and fabric:NAME, such as fabric:sharp"
+            "allowed are rtl, spi:PATH, such as spi:/dev/spidev0.0, port:BASE, such as port:0x378, uio:PATH, and fabric:NAME, \
+             such as fabric:sharp"
                 .to_owned(),
         ),
     }
 }
+
+/// Whether a word is the address of a parallel port's first register.
+fn is_port(word: &str) -> bool {
+    let digits = word.strip_prefix("0x").map(|digits| u32::from_str_radix(digits, 16));
+    digits.unwrap_or_else(|| word.parse()).is_ok_and(|base| base <= LAST_PORT)
+}
+
+/// The last address at which a parallel port's registers fit.
+const LAST_PORT: u32 = 0xfff0;
 
 #[derive(clap::Args)]
 struct Plugin {

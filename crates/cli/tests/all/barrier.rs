@@ -154,6 +154,8 @@ fn bad_requests_are_told() {
     for (line, expected) in [
         ("barrier serve --nodes 33", "33 is not in 1..=32"),
         ("barrier serve --device leds --nodes 4", "allowed are rtl, spi:PATH"),
+        ("barrier serve --device port:parport0 --nodes 4", "port:BASE, such as port:0x378"),
+        ("barrier serve --device port:0x10000 --nodes 4", "port:BASE, such as port:0x378"),
         ("barrier serve --device fabric:gige --nodes 4", "has no barrier network"),
         ("barrier serve --device fabric:hwbarr-hx8k --nodes 1", "1 nodes (allowed: 2 to 256)"),
         ("barrier plugin --mpi lam", "--mpi lam: no such file or folder; allowed: auto, openmpi, mpich"),
