@@ -1,12 +1,13 @@
 /* Barriers side by side in one MPI job, in interleaved blocks so that the machine's moods hit all alike:
- *   bare     a store and a spin per rank, nothing else: the limit (2 ranks only)
+ *   bare     the limit: of two ranks a store and a spin each, of more one shared counter, and yields until it is full
  *   flags    hotlink_barrier.h without the plug-in
  *   plugin   MPI_Barrier with the plug-in loaded
  *   own      the MPI's own barrier (PMPI_Barrier)
  * With a second argument `life`: whole lives of communicators of LIFE barriers (duplicated, used, freed) with the plug-in,
  * which then chooses by itself what it takes over, and without; ns per barrier.
  * Prints CSV: MPI, ranks, series, median and quartiles over blocks of ns per barrier, and the median of the paired
- * ratios to `own`. Run under LD_PRELOAD (make bench). */
+ * ratios to `own`. Where ranks share cores, also how often a rank loses its core in a barrier of each series: what the
+ * operating system takes for that is what a barrier costs there. Run under LD_PRELOAD (make bench). */
 #define _GNU_SOURCE
 #include "../barrier/hotlink_barrier.h"
 
@@ -14,6 +15,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 enum { BLOCKS = 41, SERIES = 4, CALIBRATION = 20, LIFE = 100 };
 #define BLOCK_NS 4e6
@@ -21,14 +23,28 @@ enum { BLOCKS = 41, SERIES = 4, CALIBRATION = 20, LIFE = 100 };
 static struct hlb barrier;
 static struct hlb_word *bare_mine, *bare_other;
 static uint32_t bare_epoch;
+static int all_ranks;
 
 static void bare(void) {
+    if (all_ranks > 2) {
+        const uint32_t full = ++bare_epoch * (uint32_t)all_ranks;
+        __atomic_fetch_add(&bare_mine->value, 1, __ATOMIC_ACQ_REL);
+        while ((int32_t)(hlb_load(&bare_mine->value) - full) < 0) sched_yield();
+        return;
+    }
     __atomic_store_n(&bare_mine->value, ++bare_epoch, __ATOMIC_RELEASE);
     while (__atomic_load_n(&bare_other->value, __ATOMIC_ACQUIRE) < bare_epoch) HLB_PAUSE();
 }
 static void flags(void) { hlb_barrier(&barrier, 0); }
 static void plugin(void) { MPI_Barrier(MPI_COMM_WORLD); }
 static void own(void) { PMPI_Barrier(MPI_COMM_WORLD); }
+
+/* How often this process has lost its core. */
+static double switches(void) {
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    return (double)(used.ru_nvcsw + used.ru_nivcsw);
+}
 
 static double block_ns(void (*run)(void), int count) {
     PMPI_Barrier(MPI_COMM_WORLD);
@@ -76,7 +92,7 @@ static void lives(const char *mpi, int rank, int ranks, unsigned long (*taken)(v
 int main(int argc, char **argv) {
     static const char *name[SERIES] = {"bare", "flags", "plugin", "own"};
     static void (*const run[SERIES])(void) = {bare, flags, plugin, own};
-    double ns[SERIES][BLOCKS], ratio[BLOCKS];
+    double ns[SERIES][BLOCKS], ratio[BLOCKS], lost[SERIES] = {0}, all_lost[SERIES];
     int rank, ranks, count[SERIES];
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -104,12 +120,12 @@ int main(int argc, char **argv) {
     if (rank == 0) memset(memory, 0, bytes - HLB_LINE);
     PMPI_Barrier(MPI_COMM_WORLD);
     hlb_flags_attach(&barrier, memory, ranks, rank);
-    bare_mine = (struct hlb_word *)(memory + hlb_flags_bytes(ranks)) + (rank & 1);
+    all_ranks = ranks;
+    bare_mine = (struct hlb_word *)(memory + hlb_flags_bytes(ranks)) + (ranks == 2 ? rank : 0);
     bare_other = (struct hlb_word *)(memory + hlb_flags_bytes(ranks)) + 1 - (rank & 1);
 
-    int first = ranks == 2 ? 0 : 1;
     for (int k = 0; k < 10; k++) plugin();
-    for (int s = first; s < SERIES; s++) {
+    for (int s = 0; s < SERIES; s++) {
         double each = block_ns(run[s], CALIBRATION);
         count[s] = each * 5 > BLOCK_NS ? 5 : (int)(BLOCK_NS / each);
         MPI_Bcast(&count[s], 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -117,14 +133,22 @@ int main(int argc, char **argv) {
     for (int b = 0; b < BLOCKS; b++)
         for (int k = 0; k < SERIES; k++) {
             int s = (b + k) % SERIES; /* each series in each place */
-            if (s >= first) ns[s][b] = block_ns(run[s], count[s]);
+            const double before = switches();
+            ns[s][b] = block_ns(run[s], count[s]);
+            lost[s] += (switches() - before) / count[s] / BLOCKS;
         }
+    MPI_Reduce(lost, all_lost, SERIES, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0)
-        for (int s = first; s < SERIES; s++) {
+        for (int s = 0; s < SERIES; s++) {
             for (int b = 0; b < BLOCKS; b++) ratio[b] = ns[s][b] / ns[SERIES - 1][b];
             printf("%s,%d,%s,%.1f,%.1f,%.1f,%.3f\n", mpi, ranks, name[s], quantile(ns[s], 0.5), quantile(ns[s], 0.25),
                    quantile(ns[s], 0.75), quantile(ratio, 0.5));
         }
+    if (rank == 0 && ranks > sysconf(_SC_NPROCESSORS_ONLN)) {
+        printf("# %s, %d ranks: a rank loses its core so often in a barrier:", mpi, ranks);
+        for (int s = 0; s < SERIES; s++) printf("%s %s %.1f", s ? "," : "", name[s], all_lost[s] / ranks);
+        printf("\n");
+    }
     if (rank == 0 && (!taken || taken() == 0)) fprintf(stderr, "bench: the plug-in is not at work\n");
     MPI_Win_free(&window);
     MPI_Finalize();

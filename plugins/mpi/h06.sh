@@ -4,7 +4,8 @@
 # processes share this machine's cores where it has two. HOTLINK: the command, for the Abinit kernel; without it that is
 # left out. Prints CSV.
 serve=$1 plugin=$2 build=$3 socket=/tmp/hotlink-h06-$$
-export HOTLINK_BARRIER_DEVICE=$socket HOTLINK_BARRIER=always
+export HOTLINK_BARRIER_DEVICE=$socket
+echo "# $(date -u +%Y-%m-%d), commit $(git rev-parse --short HEAD 2>/dev/null), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores: make -C plugins bench-h06"
 echo "what,mpi,series,median,unit"
 "$(dirname "$serve")"/bench_device rtl 1 1 "$serve" | awk '
   NR > 1 { device[NR] = $2; clock[NR] = $4; write[NR] = $5; read[NR] = $6; n = NR }
@@ -18,17 +19,21 @@ echo "what,mpi,series,median,unit"
 "$serve" --nodes 2 --ranks-per-node 1 --socket "$socket" --seconds 600 --quiet 1 & daemon=$!
 trap 'kill $daemon' EXIT
 while [ ! -e "$socket" ]; do kill -0 $daemon || exit 1; sleep 0.02; done
-run() { # mpi, program ...
-  mpi=$1
-  shift
+run() { # mpi, barrier (always: the device's, off: the MPI's own), program ...
+  mpi=$1 barrier=$2
+  shift 2
   if [ "$mpi" = openmpi ]; then
-    timeout -s KILL 200 mpirun.openmpi --oversubscribe -x HOTLINK_BARRIER -x HOTLINK_BARRIER_DEVICE -x LD_PRELOAD="$plugin" -n 2 "$@"
-  else timeout -s KILL 200 mpirun.mpich -genv LD_PRELOAD "$plugin" -n 2 "$@"; fi
+    timeout -s KILL 200 mpirun.openmpi --oversubscribe -x HOTLINK_BARRIER=$barrier -x HOTLINK_BARRIER_DEVICE -x LD_PRELOAD="$plugin" -n 2 "$@"
+  else timeout -s KILL 200 mpirun.mpich -genv HOTLINK_BARRIER $barrier -genv LD_PRELOAD "$plugin" -n 2 "$@"; fi
+}
+kernel() { # mpi, barrier, prefix of the series
+  run $1 $2 "$HOTLINK" measure kernel --via mpi --format csv | awk -F, -v mpi=$1 -v own=$3 '
+    NR == 1 { for (k = 1; k <= NF; k++) at[$k] = k }
+    NR == 2 { printf "abinit,%s,%sbarrier,%.2f,us\nabinit,%s,%stime,%.3f,s\n", mpi, own, $at["barrier_us"], mpi, own, $at["time_s"] }'
 }
 for mpi in openmpi mpich; do
-  run $mpi "$build/bench-$mpi" $mpi | awk -F, '/,plugin,|,own,/ { printf "microbenchmark,%s,%s,%.0f,ns\n", $1, $3 == "plugin" ? "device" : $3, $4 }'
+  run $mpi always "$build/bench-$mpi" $mpi | awk -F, '/,plugin,|,own,/ { printf "microbenchmark,%s,%s,%.0f,ns\n", $1, $3 == "plugin" ? "device" : $3, $4 }'
   [ -n "$HOTLINK" ] || continue
-  run $mpi "$HOTLINK" measure kernel --via mpi --format csv | awk -F, -v mpi=$mpi '
-    NR == 1 { for (k = 1; k <= NF; k++) at[$k] = k }
-    NR == 2 { printf "abinit,%s,barrier,%.2f,us\nabinit,%s,time,%.3f,s\n", mpi, $at["barrier_us"], mpi, $at["time_s"] }'
+  kernel $mpi always ""
+  kernel $mpi off own_
 done
