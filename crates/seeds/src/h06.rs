@@ -1,26 +1,31 @@
-//! H06: a hardware barrier for small commodity clusters, the machines it surveys, and what it did for Abinit.
+//! H06: a hardware barrier for small commodity clusters, the machines it surveys, what it did for Abinit, and the system
+//! itself as it was run here.
 
 mod abinit;
 mod claims;
+mod device;
 mod machine;
 
 use super::evidence::{Evidence, unasked};
-use super::{Report, Row};
+use super::{Measure, Report, Row};
 use hotlink_fabric::catalog::Library;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_study::Error;
 use hotlink_study::ask::Method;
 use machine::{HARDWARE, Machines, Software, hardware_us, network, software_us};
 
-/// Everything that H06 prints and this project can give.
-pub(super) fn report() -> Result<Report, Error> {
+/// Everything that H06 prints and this project can give; `measure` takes the parts of a barrier on this machine, too.
+pub(super) fn report(measure: Option<&dyn Measure>) -> Result<Report, Error> {
     let library = Library::embedded();
     let published = library.published("h06")?;
     let machines = Machines::open(&library)?;
     let kernel = abinit::Kernel::calibrated(&machines);
     let claims = published.iter().flat_map(|claim| claims::rows(&machines, &kernel, claim)).collect();
     let title = "Hoefler 2006, Adding Low-Cost Hardware Barrier Support to Small Commodity Clusters";
-    Ok(Report { name: "H06", title, claims, series: scaling(&machines) })
+    let mut series = scaling(&machines);
+    series.extend(device::series());
+    series.extend(measure.map(device::measured).transpose()?.unwrap_or_default());
+    Ok(Report { name: "H06", title, claims, series })
 }
 
 /// Barrier latency of every machine, hardware and software, from 2 nodes on.
@@ -56,7 +61,7 @@ mod tests {
 
     #[test]
     fn every_claim_of_h06_has_its_row_and_none_that_should_hold_fails() {
-        let report = report().unwrap();
+        let report = report(None).unwrap();
         for number in 49..=68 {
             assert!(!row(&report, &format!("G{number:03}")).is_empty(), "G{number:03}");
         }
@@ -66,7 +71,7 @@ mod tests {
 
     #[test]
     fn classes_follow_from_what_was_fitted_and_what_is_arithmetic() {
-        let report = report().unwrap();
+        let report = report(None).unwrap();
         let of = |id| row(&report, id).iter().map(|row| row.class()).collect::<Vec<Class>>();
         for id in ["G049", "G050", "G055", "G064"] {
             assert!(of(id).iter().all(|class| *class == Class::Fit || *class == Class::Point), "{id}");

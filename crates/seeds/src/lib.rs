@@ -42,7 +42,7 @@ hotlink_study::words! {
 impl Study {
     /// Whether it has figures that can be taken on this machine too.
     pub fn can_be_measured(self) -> bool {
-        matches!(self, Study::K98 | Study::W01)
+        matches!(self, Study::K98 | Study::W01 | Study::H06)
     }
 
     /// The questions to the message stack that its rows and figures are read from.
@@ -55,7 +55,7 @@ impl Study {
         }
     }
 
-    /// Its report; `measure` takes W01's benchmarks on this machine too.
+    /// Its report; `measure` takes W01's benchmarks and the parts of H06's barrier on this machine too.
     ///
     /// # Errors
     /// A question or a catalog entry that is not sound.
@@ -64,7 +64,7 @@ impl Study {
             Study::K98 => k98::report(),
             Study::W01 => w01::report(measure),
             Study::M02 => m02::report(),
-            Study::H06 => h06::report(),
+            Study::H06 => h06::report(measure),
             Study::P01 => p01::report(),
             Study::Others => others::report(),
         }

@@ -44,8 +44,9 @@ pub(crate) struct Args {
     /// In the table for people, print the figures' series too (the other formats always have them).
     #[arg(long)]
     series: bool,
-    /// K98 and W01: measure on this machine too, beside the simulated figures. K98: deposit over shared memory, messages
-    /// over shared memory and TCP, sockets, up to a minute; W01: the same benchmarks over shared memory.
+    /// K98, W01 and H06: measure on this machine too, beside the simulated figures. K98: deposit over shared memory,
+    /// messages over shared memory and TCP, sockets, up to a minute; W01: the same benchmarks over shared memory; H06: write,
+    /// device and read of a barrier over the compiled RTL.
     #[arg(long)]
     measure: bool,
 }
@@ -131,7 +132,7 @@ pub(crate) fn reports(
 ) -> Result<(), Failure> {
     if measure && !studies.iter().any(|study| study.can_be_measured()) {
         return Err(Failure::Input(
-            "--measure: of the studies, K98 and W01 have figures to take on this machine".to_owned(),
+            "--measure: of the studies, K98, W01 and H06 have figures to take on this machine".to_owned(),
         ));
     }
     let mut regressed = Vec::new();

@@ -95,7 +95,7 @@ fn the_same_figures_are_measured_on_this_machine_if_asked_for() {
 }
 
 #[test]
-fn only_k98_and_w01_have_figures_to_measure() {
+fn some_studies_have_nothing_to_measure() {
     let error = hotlink_cli::json(["hotlink", "reproduce", "M02", "--measure"].map(OsString::from)).unwrap_err();
     assert!(error.to_string().contains("--measure"), "{error}");
 }
