@@ -92,7 +92,7 @@ def draw(records: Sequence[Record], quantity: str = "bandwidth") -> Figure:
         raise ValueError(f"quantity {quantity!r} is not one of {', '.join(QUANTITIES)}")
     keys = keys_of(records, quantity)
     if not keys:
-        raise ValueError(f"no record has a value for {quantity!r}")
+        raise ValueError(f"no record has a value for {quantity!r}: to_polars() gives the records as a table")
     if len(keys) > 1:
         raise ValueError(f"one plot cannot hold several currencies: {', '.join(keys)}")
     what, key = QUANTITIES[quantity], keys[0]

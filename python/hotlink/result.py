@@ -24,6 +24,8 @@ SCHEMA = "hotlink/2"
 
 # What a notebook's table shows, and of how many records.
 _SHOWN = (
+    "study",
+    "id",
     "kind",
     "fabric",
     "benchmark",
@@ -34,6 +36,14 @@ _SHOWN = (
     "size_B",
     "algorithm",
     "direction",
+    "parameter",
+    "resource",
+    "quantity",
+    "value",
+    "published",
+    "reproduced",
+    "unit",
+    "verdict",
     "latency_us",
     "bandwidth_MBps",
     "bandwidth_per_node_MBps",
@@ -42,6 +52,8 @@ _SHOWN = (
     "efficiency",
     "injection_share",
     "limiting_resource",
+    "note",
+    "error",
 )
 _ROWS = 50
 _VALUES = ("latency_us", "bandwidth_per_node_MBps", "bandwidth_MBps", "messages_per_s", "time_s")
@@ -109,7 +121,7 @@ class Result(Sequence[Record]):
     def __repr__(self) -> str:
         """A line: how many records of what, and their columns."""
         what = f"{len(self.records)} record" + ("" if len(self.records) == 1 else "s")
-        names = [name for name in ("benchmark", "traffic", "fabric", "method") if self._distinct(name)]
+        names = [name for name in ("study", "benchmark", "traffic", "fabric", "method") if self._distinct(name)]
         held = ", ".join(f"{name}={_few(self._distinct(name))}" for name in names)
         values = _values(self.records)
         return f"<hotlink.Result: {what}{': ' if held else ''}{held}{'; ' + values if values else ''}>"
@@ -164,12 +176,17 @@ class Result(Sequence[Record]):
 
         A comparison or analysis is drawn against nodes: ``quantity`` is ``bandwidth`` (the usual), ``cost`` or
         ``cost-per-MBps``. Benchmarks are drawn against what was swept, as by `curves`; ``quantity`` is then a key of
-        their records. A design is drawn as cost against what each node gets.
+        their records. A design is drawn as cost against what each node gets, a study as reproduced over published.
+        Raises ValueError where there is nothing to draw.
         """
         if any(record.get("benchmark") == "design" for record in self.records):
             from hotlink import front
 
             return front.draw(self.records)
+        if any("verdict" in record and "study" in record for record in self.records):
+            from hotlink import claims
+
+            return claims.draw(self.records)
         if any("benchmark" in record for record in self.records):
             return self.curves(*([] if quantity is None else [quantity]))
         from hotlink import plot

@@ -3,6 +3,7 @@
 import random
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Annotation, Text
 
 from hotlink import front, plot
-from hotlink.result import Record
+from hotlink.result import Record, Result
 
 
 def records(fabrics: int, nodes: int = 16, scale: float = 1.0) -> list[Record]:
@@ -107,3 +108,15 @@ def test_designs_have_a_panel_for_each_size_and_name_the_front(tmp_path: Path) -
     assert {file.name for file in front.save(made, tmp_path)} == {"front.png", "front.svg"}
     with pytest.raises(ValueError, match="no record of a design has a cost"):
         front.draw([variant("a", 8, None, True)])
+
+
+def test_claims_are_drawn_beside_what_was_printed() -> None:
+    """A study's rows are one mark each; rows without both numbers are left out."""
+    row: dict[str, Any] = {"study": "X", "kind": "prediction", "verdict": "yes"}
+    claims = Result([row | {"id": "G1", "published": 2.0, "reproduced": 2.1}, row | {"id": "G2", "published": "text"}])
+    figure = claims.plot()
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["X G1"]
+    assert "published" in claims._repr_html_()
+    assert "study=X" in repr(claims)
+    with pytest.raises(ValueError, match="no claim"):
+        Result([row | {"id": "G2", "published": None}]).plot()

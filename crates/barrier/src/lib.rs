@@ -64,6 +64,9 @@ pub struct BarrierRun {
     pub released: Time,
     /// When each node had seen it.
     pub leave: Vec<Time>,
+    /// How long the network had it, of all passes: from the last node's signal to the result at the last node's input. The
+    /// rest of [`BarrierRun::latency`] are accesses of processors.
+    pub network: Time,
     /// Polling reads of all nodes.
     pub reads: u64,
     /// Events of the simulation.
@@ -213,9 +216,12 @@ fn leaving((enter, read): (u64, u64), arrivals: &[Time], result_at: &[u64], even
         Time(polling + needed * read)
     });
     let leave = leave.collect();
+    let last_arrival = arrivals.iter().copied().max().unwrap_or_default();
+    let released = Time(result_at.iter().copied().max().unwrap_or_default());
     BarrierRun {
-        last_arrival: arrivals.iter().copied().max().unwrap_or_default(),
-        released: Time(result_at.iter().copied().max().unwrap_or_default()),
+        last_arrival,
+        released,
+        network: Time(released.0.saturating_sub(last_arrival.0 + enter)),
         leave,
         reads,
         events,
@@ -232,9 +238,9 @@ fn in_phases(
     let mut run = pass(arrivals)?;
     for _ in 1..phases {
         let next = pass(&run.leave)?;
-        let (reads, events) = (run.reads + next.reads, run.events + next.events);
+        let (reads, events, network) = (run.reads + next.reads, run.events + next.events, run.network + next.network);
         let trace_hash = run.trace_hash.rotate_left(1) ^ next.trace_hash;
-        run = BarrierRun { reads, events, trace_hash, ..next };
+        run = BarrierRun { reads, events, network, trace_hash, ..next };
     }
     run.last_arrival = arrivals.iter().copied().max().unwrap_or_default();
     check(&run)?;
@@ -332,6 +338,7 @@ mod tests {
             last_arrival: Time(100),
             released: Time(50),
             leave: vec![Time(120), Time(90)],
+            network: Time(0),
             reads: 2,
             events: 0,
             trace_hash: 0,

@@ -20,6 +20,19 @@ pub struct Watching {
     pub faults: Option<Faults>,
 }
 
+impl Watching {
+    /// Of these wishes; `None`: there need be no observer. Of a fault that is named twice the last holds.
+    ///
+    /// # Errors
+    /// A fault or a percentage that there is not.
+    pub fn of(trace: bool, count: bool, inject: &[(String, u64)], seed: u64) -> Result<Option<Watching>, String> {
+        let none = Faults { seed, ..Faults::default() };
+        let faults = inject.iter().try_fold(none, |faults, (name, percent)| faults.with(name, *percent))?;
+        let watching = Watching { trace, count, faults: (!inject.is_empty()).then_some(faults) };
+        Ok((watching != Watching::default()).then_some(watching))
+    }
+}
+
 /// Shares of operations that go wrong as a port is allowed to let them: see [`Fault`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
@@ -34,6 +47,39 @@ pub struct Faults {
 }
 
 impl Faults {
+    /// Beyond this a port hardly ever does what it is asked for.
+    pub const MOST_PERCENT: u64 = 90;
+
+    /// Of a fault as it is written, its name and its percentage: `busy:20`, or `busy` for 10 %.
+    ///
+    /// # Errors
+    /// What is allowed.
+    pub fn read(text: &str) -> Result<(String, u64), String> {
+        let (name, percent) = text.split_once(':').unwrap_or((text, "10"));
+        // What is no number is out of range, too.
+        let percent = percent.parse().unwrap_or(0);
+        Faults::default().with(name, percent).map(|_| (name.to_owned(), percent))
+    }
+
+    /// With a fault in so many percent of its cases.
+    ///
+    /// # Errors
+    /// What is allowed.
+    pub fn with(mut self, name: &str, percent: u64) -> Result<Faults, String> {
+        let most = Faults::MOST_PERCENT;
+        let share = match name {
+            "busy" => &mut self.busy,
+            "late" => &mut self.late,
+            "scarce" => &mut self.scarce,
+            _ => return Err(format!("`{name}`: must be busy, late or scarce, and 1 to {most} percent, as busy:20")),
+        };
+        if !(1..=most).contains(&percent) {
+            return Err(format!("{name}: must be 1 to {most} percent, as {name}:20"));
+        }
+        *share = percent;
+        Ok(self)
+    }
+
     /// The faults of one rank's port.
     fn of(self, rank: Rank) -> Fault {
         Fault::new(self.seed.wrapping_add(u64::from(rank)), self.busy, self.late, self.scarce)

@@ -2,25 +2,20 @@
 //! Python functions to [`json`].
 //!
 //! One file per verb in `verbs/`: its `Args` (clap) and `run(args, output)`. Results go to stdout through
-//! [`output::Output`], all else to stderr. Exit status: 0 done, 1 a check or reference failed, 2 bad usage or input.
+//! [`hotlink_paper::Output`], all else to stderr. Exit status: 0 done, 1 a check or reference failed, 2 bad usage or input.
 
-mod face;
-pub mod output;
+mod options;
 mod place;
-pub mod progress;
-pub mod table;
 pub mod values;
 mod verbs;
 mod words;
 
-pub use verbs::{
-    Cells, calibrate, import_files, measure, report, reproduce, run_cell, sweep, write_comparison, write_design,
-};
+pub use verbs::{Cells, calibrate, reproduce, run_cell, sweep};
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser};
+use hotlink_paper::{Output, Plotter};
 use std::ffi::OsString;
-use std::path::Path;
 use std::sync::OnceLock;
 
 /// How fast a cluster's interconnect is, how fast it should be, what holds it back, and what it costs.
@@ -38,7 +33,7 @@ Each verb's --help has more. Exit status: 0 done, 1 a check or reference failed,
 )]
 struct Cli {
     #[command(flatten)]
-    output: output::OutputArgs,
+    output: options::OutputArgs,
     #[command(subcommand)]
     verb: verbs::Verb,
 }
@@ -46,9 +41,6 @@ struct Cli {
 /// Why a command did not succeed: a check that did not hold (exit status 1, the results are printed all the same), or bad
 /// usage or input (2).
 pub use hotlink_study::Error as Failure;
-
-/// Draws the plots of the result file it is handed beside that file, where the face that runs the command can.
-pub type Plotter = Box<dyn Fn(&Path) -> Result<(), String> + Send>;
 
 /// Runs the command line `args` (the program's name first) and returns its exit status.
 pub fn main(args: impl IntoIterator<Item = OsString>, plotter: Option<Plotter>) -> u8 {
@@ -102,8 +94,8 @@ fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&with_negative_numbers(Cli::command()).try_get_matches_from(args)?)
 }
 
-fn run(cli: &Cli, args: &[OsString], plotter: Option<Plotter>) -> (output::Output, Result<(), Failure>) {
-    let mut output = output::Output::new(&cli.output, args).with_plotter(plotter);
+fn run(cli: &Cli, args: &[OsString], plotter: Option<Plotter>) -> (Output, Result<(), Failure>) {
+    let mut output = Output::new(cli.output.asked(), args).with_plotter(plotter);
     let result = on_threads_of_this_process(|| cli.verb.run(&mut output));
     (output, result)
 }

@@ -3,9 +3,10 @@
 use crate::{Seats, words_of};
 use hotlink_bench::{Record, Seen};
 use hotlink_real::{Job, JobEnd, stay_on};
+use hotlink_results::timeline;
 use hotlink_schedule::{Recorder, Schedule};
 use hotlink_seats::{Office, Spent, Step};
-use hotlink_study::{Error, recorded_on_fabric, timeline};
+use hotlink_study::{Error, recorded_on_fabric};
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::fmt::Write;

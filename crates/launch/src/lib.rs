@@ -1,10 +1,11 @@
 //! MPI programs as jobs of this machine: the library that they find ([`library()`]), the compilers that link them to it
-//! ([`compiler`]), their ranks on a simulated fabric ([`on_fabric`]) or on several ([`Compared`]), and the record of what they
+//! ([`compiler`]), their ranks on a simulated fabric ([`on_fabric`]), on several ([`Compared`]) or on several hosts ([`hosts`]), and the record of what they
 //! compute ([`record`]). Any two commands run in turn for their results ([`pairs()`]). It starts processes and prints nothing.
 
 mod compared;
 pub mod compiler;
 mod fabric;
+pub mod hosts;
 mod library;
 mod pairs;
 mod recorded;

@@ -22,6 +22,7 @@ pub mod request;
 mod room;
 mod rounds;
 mod run;
+pub mod script;
 mod session;
 mod wire;
 

@@ -1,6 +1,7 @@
 //! A request from its first check to its records.
 
 use crate::counters::Counters;
+use crate::environment;
 use crate::face::Face;
 use crate::machine;
 use crate::mpi;
@@ -10,7 +11,8 @@ use crate::session::{Session, failure};
 use crate::wire::Wire;
 use hotlink_bench::{Record, flag_impossible};
 use hotlink_real::Launched;
-use hotlink_study::{Error, timeline};
+use hotlink_results::timeline;
+use hotlink_study::Error;
 use serde_json::{Map, Value};
 
 /// What came of a request.
@@ -53,6 +55,18 @@ impl Request {
         let result = self.measure_into(measured, face);
         Counters::read().tell(&before, &mut measured.environment);
         result
+    }
+
+    /// By values: with what this machine is. A failed check keeps what was measured before it.
+    ///
+    /// # Errors
+    /// What cannot be asked.
+    pub fn measured(&self, face: &dyn Face) -> Result<Measured, Error> {
+        let mut measured = Measured { environment: environment::describe(), ..Measured::default() };
+        match self.run_into(&mut measured, face) {
+            Err(failure @ Error::Input(_)) => Err(failure),
+            _ => Ok(measured),
+        }
     }
 
     fn measure_into(&self, measured: &mut Measured, face: &dyn Face) -> Result<(), Error> {

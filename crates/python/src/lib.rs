@@ -17,7 +17,7 @@ mod simulated;
 mod site;
 mod verbs;
 
-use hotlink_cli::Plotter;
+use hotlink_paper::Plotter;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;

@@ -4,11 +4,13 @@ use crate::InputError;
 use crate::questions::{in_python, records_as_json};
 use hotlink_measure::request::{Benchmark, Carrier, Choices, Hosts, Repetition, SendBuffers, Via, fabric_or_label};
 use hotlink_measure::{Measured, Request};
+use hotlink_paper::{Terminal, When};
 use hotlink_questions::read;
 use hotlink_questions::values::{Numbers, Sizes, listed, named, watching, word, wrong};
+use hotlink_results::timeline;
 use hotlink_results::write_whole;
 use hotlink_study::words::Word;
-use hotlink_study::{Error, timeline, values};
+use hotlink_study::{Error, values};
 use pyo3::prelude::*;
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -184,7 +186,7 @@ impl Measurement {
 pub(crate) fn measure(py: Python<'_>, asked: &str, picked: &str) -> PyResult<String> {
     let work = || {
         let asked: Measurement = read(asked)?;
-        let measured = hotlink_cli::measure(&asked.request(&read(picked)?)?)?;
+        let measured = asked.request(&read(picked)?)?.measured(&Terminal(When::Auto))?;
         if let Some(path) = &asked.trace {
             write_whole("trace", path, &timeline::chrome(&measured.timelines))?;
         }

@@ -3,10 +3,10 @@
 use crate::InputError;
 use hotlink_bench::Record;
 use hotlink_questions::{Analyze, Compare, Design, Jobs, Schedule, Simulation, read};
-use hotlink_study::{Error, Unwatched, Watch, timeline};
+use hotlink_results::timeline::{self, Recorder};
+use hotlink_study::{Error, Unwatched};
 use pyo3::prelude::*;
 use std::path::PathBuf;
-use std::sync::Mutex;
 
 /// A text of the library, which names choices as the command's options, with Python's names: `--skew-us 5` is
 /// `skew_us=5`. Command lines between backticks stay.
@@ -29,18 +29,6 @@ pub(crate) fn in_python(text: &str) -> String {
     text.split('`').enumerate().map(between).collect::<Vec<_>>().join("`")
 }
 
-/// Nobody watches for progress; timelines are kept.
-#[derive(Default)]
-struct Timelines(Mutex<Vec<timeline::Run>>);
-
-impl Watch for Timelines {
-    fn saw(&self, run: &str, ranks: &[hotlink_bench::Seen]) {
-        if let Ok(mut runs) = self.0.lock() {
-            runs.push((run.to_owned(), ranks.to_vec()));
-        }
-    }
-}
-
 /// The records as a JSON list, or an `InputError`.
 pub(crate) fn told(py: Python<'_>, work: impl FnOnce() -> Result<Vec<Record>, Error> + Send) -> PyResult<String> {
     let records = py.detach(|| hotlink_cli::on_threads_of_this_process(work));
@@ -49,7 +37,7 @@ pub(crate) fn told(py: Python<'_>, work: impl FnOnce() -> Result<Vec<Record>, Er
 }
 
 pub(crate) fn records_as_json(records: &[Record]) -> String {
-    let texts: Vec<String> = records.iter().map(hotlink_cli::output::line).collect();
+    let texts: Vec<String> = records.iter().map(hotlink_paper::line).collect();
     format!("[{}]", texts.join(","))
 }
 
@@ -65,7 +53,7 @@ pub(crate) fn compare(py: Python<'_>, asked: &str, out: Option<PathBuf>) -> PyRe
     told(py, || {
         let judged = read::<Compare>(asked)?.judged(&|_, _| ())?;
         if let Some(folder) = &out {
-            hotlink_cli::write_comparison(&judged, folder)?;
+            hotlink_paper::comparison::write_alone(&judged, folder)?;
         }
         Ok(judged.records())
     })
@@ -75,12 +63,10 @@ pub(crate) fn compare(py: Python<'_>, asked: &str, out: Option<PathBuf>) -> PyRe
 #[pyfunction]
 pub(crate) fn simulate(py: Python<'_>, asked: &str, trace: Option<PathBuf>) -> PyResult<String> {
     told(py, || {
-        let timelines = Timelines::default();
+        let timelines = Recorder::new(&Unwatched);
         let records = read::<Simulation>(asked)?.records(&timelines)?;
         if let Some(path) = &trace {
-            let mut runs = timelines.0.into_inner().unwrap_or_default();
-            runs.sort_by(|a, b| a.0.cmp(&b.0));
-            hotlink_results::write_whole("trace", path, &timeline::chrome(&runs))?;
+            hotlink_results::write_whole("trace", path, &timeline::chrome(&timelines.runs()))?;
         }
         Ok(records)
     })
@@ -104,7 +90,7 @@ pub(crate) fn design(py: Python<'_>, asked: &str, out: Option<PathBuf>) -> PyRes
     told(py, || {
         let found = hotlink_design::design(&read::<Design>(asked)?.request()?, &Unwatched)?;
         if let Some(folder) = &out {
-            hotlink_cli::write_design(&found, folder)?;
+            hotlink_paper::design::write_alone(&found, folder)?;
         }
         Ok(found.records)
     })

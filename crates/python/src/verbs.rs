@@ -4,6 +4,7 @@ use crate::InputError;
 use crate::questions::told;
 use hotlink_cli::Cells;
 use hotlink_questions::values::word;
+use hotlink_report::Asked;
 use hotlink_results::calibrate::Calibration;
 use hotlink_results::import::{Files, Program};
 use hotlink_seeds::Study;
@@ -45,17 +46,13 @@ pub(crate) fn import_results(
     told(py, || {
         let program = Program::named(&program)?;
         let flags = if gbits { vec!["report-gbits"] } else { Vec::new() };
-        hotlink_cli::import_files(&Files {
-            program,
-            flags,
-            files,
-            fabric,
-            nodes,
-            benchmark,
-            ranks,
-            algorithm,
-            protocol,
-        })
+        let asked = Files { program, flags, files, fabric, nodes, benchmark, ranks, algorithm, protocol };
+        let mut records = Vec::new();
+        asked.each(&mut |record, impossible| {
+            impossible.inspect(|what| eprintln!("hotlink: impossible: {what}"));
+            records.push(record);
+        })?;
+        Ok(records)
     })
 }
 
@@ -68,7 +65,10 @@ pub(crate) fn report(
     require: Option<PathBuf>,
     title: Option<String>,
 ) -> PyResult<String> {
-    told(py, || hotlink_cli::report(results, out, require, title))
+    told(py, || {
+        let report = Asked { results, out, require, junit: None, title }.write()?;
+        Ok(report.records())
+    })
 }
 
 /// A result document of any version as this one writes it.

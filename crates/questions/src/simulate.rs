@@ -3,7 +3,7 @@
 use crate::values::{Numbers, Size, Sizes, listed, named, technology, watching, word, wrong};
 use hotlink_bench::Record;
 use hotlink_fabric::units::Time;
-use hotlink_study::ask::Methods;
+use hotlink_study::ask::{Method, Methods};
 use hotlink_study::inputs::Vary;
 use hotlink_study::options::{CalcUnit, Ethernet, ZeroCopy};
 use hotlink_study::simulate::programs::Programs;
@@ -346,11 +346,13 @@ impl Simulation {
         let request = self.request()?;
         let methods: Option<Methods> = self.method.as_ref().map(|name| named("method", name)).transpose()?;
         match (Collective::of(&request)?, methods) {
-            (Some(_), Some(methods)) if methods != Methods::Packet => {
+            (Some(_), Some(methods)) if methods != Methods::One(Method::Packet) => {
                 Err(wrong("method", "only packets answer collectives of GPUs"))
             }
             (Some((collective, fabrics)), _) => collective.records(&fabrics, watch),
-            (None, Some(Methods::Measured)) => Err(wrong("method", "no results of a measurement can be given here")),
+            (None, Some(Methods::One(Method::Measured))) => {
+                Err(wrong("method", "no results of a measurement can be given here"))
+            }
             (None, Some(methods)) => methods.records(&request, watch),
             (None, None) => request.run(watch),
         }

@@ -3,15 +3,14 @@
 use crate::values::{Numbers, Size, technology, word, wrong};
 use crate::{Answered, Heard, Steps};
 use hotlink_fabric::technology::Technology;
-use hotlink_study::ask::{Answers, Asked, Detail, Method, Question, ask};
+use hotlink_study::ask::{Asked, Detail, ENGINES, Engine, Method, Question, at_sizes};
 use hotlink_study::comparison::{Comparison, Priced};
-use hotlink_study::inputs::{self, Vary};
+use hotlink_study::inputs::Vary;
 use hotlink_study::judged::Judged;
 use hotlink_study::model::{self, PatternQuestion, traffic};
 use hotlink_study::ranking::Eras;
 use hotlink_study::{Error, Source, Watch};
 use serde::Deserialize;
-use std::cell::OnceCell;
 use std::path::PathBuf;
 
 /// What all questions about traffic hold.
@@ -147,26 +146,19 @@ impl Analyze {
             None => source.sizes(None)?,
         };
         let steps = Steps::of(heard, sizes.len() as u64 * pattern.pattern()?.draws());
-        let (mut records, mut resources, mut notes) = (Vec::new(), Vec::new(), Vec::new());
         let vary = if self.sensitivity { Vary::Yes } else { Vary::No };
-        for nodes in sizes {
-            let detail = Detail { deadlock: true, links: self.links, why: self.why };
-            let question = Question { detail, ..pattern.question(&self.fabric, nodes)? };
-            let first: OnceCell<Answers> = OnceCell::new();
-            let answer = |source: &Source, watch: &dyn Watch| {
-                let answers = ask(&question, source, &methods, watch)?;
-                let records = answers.records();
-                // What is asked again with other inputs adds no rows.
-                let _ = first.set(answers);
-                Ok(records)
-            };
-            records.extend(inputs::told(&source, vary, &steps, &answer)?);
-            let Some(answers) = first.into_inner() else { continue };
-            let told = answers.given.iter().flat_map(|answer| answer.why.clone());
-            let told = told.chain(if self.method == "all" { answers.notes() } else { Vec::new() });
-            notes.extend(told.map(|line| format!("{nodes} nodes: {line}")));
-            resources.extend(answers.given.into_iter().flat_map(|one| one.more));
-        }
+        let detail = Detail { deadlock: true, links: self.links, why: self.why };
+        let question = Question { detail, ..pattern.question(&self.fabric, 2)? };
+        let engines: Vec<&dyn Engine> =
+            ENGINES.into_iter().filter(|engine| methods.contains(&engine.method())).collect();
+        let (mut records, mut resources, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+        let (asked, of) = ((&question, &sizes[..]), (&engines[..], self.method == "all"));
+        at_sizes(asked, &source, of, vary, &steps, &mut |given| {
+            records.extend(given.records);
+            resources.extend(given.more);
+            notes.extend(given.notes);
+            true
+        })?;
         records.extend(resources);
         Ok(Answered { records, notes })
     }

@@ -1,10 +1,10 @@
 //! Arguments as JSON holds them: numbers, sizes, words.
 
-use hotlink_bench::{Faults, Watching};
+use hotlink_bench::Watching;
 use hotlink_fabric::technology::{self, Technology};
 use hotlink_fabric::units::Bytes;
 use hotlink_study::Error;
-use hotlink_study::values::Counts;
+use hotlink_study::values::{self, Counts};
 use hotlink_study::words::Word;
 use serde::Deserialize;
 use std::str::FromStr;
@@ -31,9 +31,9 @@ pub enum Size {
     Text(String),
 }
 
-/// One size, or several.
+/// One size, several, or the command's notation.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged, expecting = "must be bytes, a text such as 64KiB, or several of these")]
+#[serde(untagged, expecting = "must be bytes, a text such as 64KiB or 8..1MiB, or several sizes")]
 pub enum Sizes {
     /// One.
     One(Size),
@@ -89,7 +89,8 @@ impl Sizes {
     /// A text that is no size.
     pub fn list(&self) -> Result<Vec<u64>, Error> {
         match self {
-            Sizes::One(one) => Ok(vec![one.bytes()?]),
+            Sizes::One(Size::Bytes(bytes)) => Ok(vec![*bytes]),
+            Sizes::One(Size::Text(text)) => Ok(word::<values::Sizes>("size", text)?.to_vec()),
             Sizes::Many(many) => many.iter().map(Size::bytes).collect(),
         }
     }
@@ -133,19 +134,5 @@ pub(crate) fn technology(name: Option<&String>) -> Result<Option<&'static Techno
 /// # Errors
 /// A fault or a percentage that there is not.
 pub fn watching(inject: &[(String, u64)], seed: u64, trace: bool, count: bool) -> Result<Option<Watching>, Error> {
-    let mut faults = Faults { seed, ..Faults::default() };
-    for (name, percent) in inject {
-        if !(1..=90).contains(percent) {
-            return Err(wrong("inject", &format!("{name}: {percent}: must be 1 to 90 percent")));
-        }
-        match name.as_str() {
-            "busy" => faults.busy = *percent,
-            "late" => faults.late = *percent,
-            "scarce" => faults.scarce = *percent,
-            _ => return Err(wrong("inject", &format!("`{name}`: must be busy, late or scarce"))),
-        }
-    }
-    let faults = Some(faults).filter(|_| !inject.is_empty());
-    let watching = Watching { trace, count, faults };
-    Ok((watching != Watching::default()).then_some(watching))
+    Watching::of(trace, count, inject, seed).map_err(|what| wrong("inject", &what))
 }

@@ -7,7 +7,9 @@
 #![forbid(unsafe_code)]
 
 mod acceptance;
+mod asked;
 mod chart;
+pub mod demo;
 mod judge;
 pub mod junit;
 mod matrix;
@@ -18,6 +20,7 @@ mod scale;
 mod series;
 
 pub use acceptance::Acceptance;
+pub use asked::Asked;
 pub use judge::{Finding, Outcome, Verdict};
 
 use hotlink_bench::Record;

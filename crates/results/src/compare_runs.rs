@@ -389,6 +389,20 @@ pub fn sentence(record: &Record) -> String {
     )
 }
 
+/// Whether nothing regressed.
+///
+/// # Errors
+/// Every regression, in a sentence each.
+pub fn judged(rows: &[Row]) -> Result<(), Error> {
+    let worse: Vec<&Row> = rows.iter().filter(|row| row.verdict == Verdict::Regression).collect();
+    if worse.is_empty() {
+        return Ok(());
+    }
+    let told: String =
+        worse.iter().map(|row| format!("\n  {}: {}", told(&row.identity), sentence(&row.record))).collect();
+    Err(Error::Check(format!("{} regressions:{told}", worse.len())))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

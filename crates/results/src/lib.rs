@@ -1,5 +1,6 @@
 //! Result files, and what is made of them: [`read`] reads them back, [`Batch`] writes them all or not at all, [`import`]
-//! reads those of other programs, [`compare_runs`] compares two sets, [`calibrate`] makes a fabric of them.
+//! reads those of other programs, [`compare_runs`] compares two sets, [`calibrate`] makes a fabric of them, [`timeline`] is
+//! what ranks' ports did.
 //!
 //! Nothing here reads a command line, prints, starts a process or looks at a clock.
 
@@ -8,7 +9,9 @@ pub mod compare_runs;
 mod files;
 pub mod import;
 mod lines;
+pub mod picked;
 mod place;
+pub mod timeline;
 mod versions;
 
 pub use files::{Results, parse, read, sha256};

@@ -6,6 +6,7 @@
 pub mod draw;
 mod evidence;
 mod h06;
+pub mod here;
 mod k98;
 mod m02;
 mod others;

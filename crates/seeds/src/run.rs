@@ -1,6 +1,7 @@
 //! Questions whose records a study's rows and figures are read from.
 
 use crate::evidence::Evidence;
+use hotlink_bench::Record;
 use hotlink_study::simulate::request::Request;
 use hotlink_study::{Error, Unwatched};
 use serde_json::Value;
@@ -11,7 +12,7 @@ pub trait Measure {
     ///
     /// # Errors
     /// The command's own, with the command.
-    fn records(&self, command: &str) -> Result<Vec<Value>, Error>;
+    fn records(&self, command: &str) -> Result<Vec<Record>, Error>;
 }
 
 /// A question, and the words by which rows name it: the command line that asks the same.
@@ -35,10 +36,10 @@ impl Run {
     pub(super) fn new(question: &Question) -> Result<Run, Error> {
         let Question { command, request } = question;
         let wrong = |error: Error| Error::Input(format!("{command}: {error}"));
-        let records = request.run(&Unwatched).map_err(wrong)?;
-        Ok(Run::of(command, records.into_iter().map(Value::from).collect()))
+        Ok(Run::of(command, request.run(&Unwatched).map_err(wrong)?))
     }
-    fn of(command: &'static str, records: Vec<Value>) -> Run {
+    fn of(command: &'static str, records: Vec<Record>) -> Run {
+        let records: Vec<Value> = records.into_iter().map(Value::from).collect();
         Run { command, evidence: Evidence::of_records(&records), records }
     }
     /// Measures on this machine.

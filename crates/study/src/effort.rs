@@ -194,6 +194,19 @@ fn of_program(bench: &ProgramBench, nodes: f64) -> f64 {
     }
 }
 
+/// Bytes that the messages of a program carry, about: of a collective those that an algorithm sends that sends none twice.
+pub(crate) fn payload(program: &Program, cell: &Cell) -> u64 {
+    let nodes = f64::from(cell.nodes);
+    let sizes = match &program.bench {
+        ProgramBench::Collective(which) if is_from_all_to_all(*which) => nodes * (nodes - 1.0),
+        ProgramBench::Collective(Which::Allreduce) => 2.0 * (nodes - 1.0),
+        ProgramBench::Collective(_) => nodes - 1.0,
+        other => of_program(other, nodes),
+    };
+    let runs = program.warmup as f64 + f64::from(program.samples);
+    (runs * sizes * cell.size as f64) as u64
+}
+
 /// Whether the bytes of every rank reach every other rank.
 fn is_from_all_to_all(which: Which) -> bool {
     matches!(which, Which::Alltoall | Which::Alltoallv | Which::Allgather | Which::ReduceScatter)

@@ -23,7 +23,8 @@ pub enum Vary {
 }
 
 /// The value that a record answers with: the first of these that it has.
-const ANSWERS: &[&str] = &["latency_us", "time_us", "time_s", "total_us", "bandwidth_per_node_MBps", "bandwidth_MBps"];
+pub const ANSWERS: &[&str] =
+    &["latency_us", "time_us", "time_s", "total_us", "bandwidth_per_node_MBps", "bandwidth_MBps"];
 /// Events of all runs that take but a moment together.
 const QUICK_EVENTS: f64 = 300_000.0;
 /// Nodes whose flows are counted in a moment, again and again.
@@ -123,65 +124,4 @@ fn write(record: &mut Record, key: &str, found: &Sensitivity) {
     };
     record.set("sensitivity", found.ranking.iter().map(effect).collect::<Vec<_>>());
     record.set("sensitivity_of", key);
-}
-
-/// Keys that the lines under a table tell of: no columns.
-pub fn is_told_below(key: &str) -> bool {
-    let interval = key.strip_suffix("_low").or_else(|| key.strip_suffix("_high"));
-    ["inputs", "estimates", "assumed", "sensitivity", "sensitivity_of", "not_varied"].contains(&key)
-        || interval.is_some_and(|of| ANSWERS.contains(&of))
-}
-
-/// The lines under a table: the interval of each answer that has one, and at the end one line that says what was estimated
-/// or assumed and which of these moves the answer most.
-pub fn lines(records: &[Record]) -> Vec<String> {
-    let texts = |record: &Record, key: &str| -> Vec<String> {
-        let list = record.get(key).and_then(|value| value.as_array());
-        list.into_iter().flatten().filter_map(|one| one.as_str().map(str::to_owned)).collect()
-    };
-    let named = |key: &str| {
-        let mut names: Vec<String> = Vec::new();
-        for name in records.iter().flat_map(|record| texts(record, key)) {
-            // Of `name=value (why)` the name.
-            let name = name.split('=').next().unwrap_or_default().trim_start_matches("parameter.").to_owned();
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        names
-    };
-    let mut lines = Vec::new();
-    let varied: Vec<(&Record, &str)> =
-        records.iter().filter_map(|record| Some((record, record.text("sensitivity_of")?))).collect();
-    for (record, key) in varied.iter().filter(|_| varied.len() > 1 || records.len() == 1) {
-        let number = |key: &str| record.number(key).map_or_else(String::new, figure);
-        let place = ["fabric", "nodes", "ranks", "size_B"].iter().filter_map(|key| match record.get(key)? {
-            serde_json::Value::String(text) => Some(text.clone()),
-            value => Some(format!("{key} {value}")),
-        });
-        let place = place.collect::<Vec<_>>().join(", ");
-        let (low, high) = (number(&format!("{key}_low")), number(&format!("{key}_high")));
-        let ranking = texts(record, "sensitivity").join("; ");
-        let by = if ranking.is_empty() { "no input that states its uncertainty moves it".to_owned() } else { ranking };
-        lines.push(format!("{place}: {key} {}, {low} to {high} ({by})", number(key)));
-    }
-    let (estimated, assumed) = (named("estimates"), named("assumed"));
-    let kinds = [("estimated", estimated), ("assumed", assumed)];
-    let rests: Vec<String> = kinds
-        .iter()
-        .filter(|(_, names)| !names.is_empty())
-        .map(|(kind, names)| format!("{kind}: {}", names.join(", ")))
-        .collect();
-    if rests.is_empty() {
-        return lines;
-    }
-    let most = match varied.first() {
-        None => "--sensitivity tells which moves the answer most".to_owned(),
-        Some((record, key)) => match texts(record, "sensitivity").first() {
-            Some(first) => format!("{key} moves most with {first}"),
-            None => format!("{key} moves with none of those that state their uncertainty"),
-        },
-    };
-    lines.push(format!("{}; {most}", rests.join("; ")));
-    lines
 }

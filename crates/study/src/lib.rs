@@ -27,7 +27,6 @@ pub mod sizes;
 pub mod sort;
 mod source;
 pub mod text;
-pub mod timeline;
 pub mod transports;
 pub mod uses;
 pub mod values;

@@ -1,13 +1,12 @@
 //! `hotlink analyze`: one fabric at given sizes, by closed form and by load count, with what limits it.
 
 use super::question::{MeasuredArgs, PatternArgs, RoutesArgs, VariantArgs};
-use crate::table::Table;
 use crate::words::word;
-use crate::{Failure, output::Output, values::Counts};
+use crate::{Failure, values::Counts};
 use hotlink_bench::Record;
-use hotlink_study::ask::{Detail, Measured, Methods, Question};
-use hotlink_study::{Source, Watch, inputs};
-use std::cell::OnceCell;
+use hotlink_paper::{Output, Table, columns};
+use hotlink_study::Source;
+use hotlink_study::ask::{Detail, Measured, Methods, Question, at_sizes};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -47,25 +46,6 @@ pub(crate) struct Args {
     links: bool,
 }
 
-/// What the table for people shows; the other formats have every key.
-const SHOWN: [(&str, &str); 15] = [
-    ("fabric", "fabric"),
-    ("nodes", "nodes"),
-    ("nodes_built", "built"),
-    ("traffic", "traffic"),
-    ("capacities", "capacities"),
-    ("method", "method"),
-    ("bandwidth_per_node_MBps", "MB/s per node"),
-    ("min_bandwidth_per_node_MBps", "least"),
-    ("max_bandwidth_per_node_MBps", "greatest"),
-    ("average_bandwidth_per_node_MBps", "links averaged"),
-    ("injection_share", "of injection"),
-    ("bound_bandwidth_per_node_MBps", "bound"),
-    ("efficiency", "efficiency"),
-    ("limiting_resource", "limited by"),
-    ("hot_link", "hot link"),
-];
-
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let fabric = args.routes.of(&args.variant.of(&args.fabric));
     let source = Source::open_as(&fabric, args.question.technology)?;
@@ -73,46 +53,26 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let measured = Measured(args.measured.records()?);
     output.end_with_reader();
     let (mut rows, mut resources, mut notes) = (Vec::new(), Vec::new(), Vec::new());
-    let progress = output.progress("analyze", sizes.len() as u64 * args.question.pattern()?.draws());
-    for nodes in sizes {
-        let question = Question { detail: args.detail(), ..args.question.question(&fabric, nodes) };
-        let first = OnceCell::new();
-        let answer = |source: &Source, watch: &dyn Watch| {
-            let answers = args.method.ask(&question, source, &measured, watch)?;
-            let records = answers.records();
-            // What is asked again with other inputs adds no rows.
-            let _ = first.set(answers);
-            Ok(records)
-        };
-        let vary = if rows.is_empty() { output.vary(args.sensitivity) } else { output.vary_all(args.sensitivity) };
-        let records = inputs::told(&source, vary, &progress, &answer)?;
-        let Some(answers) = first.into_inner() else { continue };
-        let at = |line: &str| format!("{nodes} nodes: {line}");
-        resources.extend(answers.given.iter().flat_map(|answer| answer.more.clone()));
-        records.iter().for_each(|record| output.push(record.clone()));
-        rows.extend(records);
-        notes.extend(answers.given.iter().flat_map(|answer| answer.why.iter().map(|line| at(line))));
-        let told = if args.method == Methods::All { answers.notes() } else { answers.mistakes() };
-        notes.extend(told.iter().map(|line| at(line)));
-        if output.is_closed() {
-            break;
-        }
-    }
+    let progress = output.ticking("analyze", sizes.len() as u64 * args.question.pattern()?.draws());
+    let detail = Detail { deadlock: true, links: args.links, why: args.why };
+    let question = Question { detail, ..args.question.question(&fabric, 2) };
+    let (asked, of) = ((&question, &sizes[..]), (&args.method.engines(&measured)[..], args.method == Methods::All));
+    at_sizes(asked, &source, of, output.vary(args.sensitivity), &*progress, &mut |given| {
+        output.push_all(given.records.iter().cloned());
+        rows.extend(given.records);
+        resources.extend(given.more);
+        notes.extend(given.notes);
+        !output.is_closed()
+    })?;
     let unanswered = |row: &Record| Some(format!("{} nodes: {}", row.number("nodes")?, row.text("note")?));
     let unanswered: Vec<String> = rows.iter().filter_map(unanswered).collect();
     let notes = deadlocks(&rows).into_iter().chain(unreachable(&rows)).chain(unanswered).chain(notes).collect();
-    output.table(Table { notes, ..Table::of_columns(&rows, &SHOWN) });
+    output.table(Table { notes, ..Table::of_columns(&rows, columns::ANALYZE) });
     if args.links {
         output.table(Table::of(&resources));
     }
-    resources.into_iter().for_each(|record| output.push(record));
+    output.push_all(resources);
     Ok(())
-}
-
-impl Args {
-    fn detail(&self) -> Detail {
-        Detail { deadlock: true, links: self.links, why: self.why }
-    }
 }
 
 /// Pairs that were left out, since they have no route.

@@ -1,10 +1,9 @@
 //! `hotlink barrier`: the hardware barrier at work: its compiled RTL as a device, and the plug-in for real MPIs.
 
-use crate::{Failure, output::Output};
+use crate::Failure;
 use hotlink_bench::Record;
-use hotlink_measure::native::{device, plugin};
-use hotlink_study::Source;
-use hotlink_study::simulate::barrier;
+use hotlink_measure::native::{Served, device, plugin};
+use hotlink_paper::Output;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -50,7 +49,7 @@ struct Serve {
         long,
         value_name = "rtl|spi:PATH|port:BASE|uio:PATH|fabric:NAME",
         default_value = "rtl",
-        value_parser = served
+        value_parser = Served::read
     )]
     device: Served,
     /// Nodes that the device joins, one port each.
@@ -67,46 +66,12 @@ struct Serve {
     seconds: u32,
 }
 
-#[derive(Clone)]
-enum Served {
-    Rtl,
-    /// A board by SPI or a parallel port, or a card by UIO, as its daemon names it.
-    Board(String),
-    Fabric(String),
-}
-
-fn served(word: &str) -> Result<Served, String> {
-    match word.split_once(':') {
-        Some(("spi" | "uio", path)) if path.starts_with('/') => Ok(Served::Board(word.to_owned())),
-        Some(("port", base)) if is_port(base) => Ok(Served::Board(word.to_owned())),
-        Some(("fabric", name)) if !name.is_empty() => Ok(Served::Fabric(name.to_owned())),
-        None if word == "rtl" => Ok(Served::Rtl),
-        _ => Err(
-            "allowed are rtl, spi:PATH, such as spi:/dev/spidev0.0, port:BASE, such as port:0x378, uio:PATH, and fabric:NAME, \
-             such as fabric:sharp"
-                .to_owned(),
-        ),
-    }
-}
-
-/// Whether a word is the address of a parallel port's first register.
-fn is_port(word: &str) -> bool {
-    let digits = word.strip_prefix("0x").map(|digits| u32::from_str_radix(digits, 16));
-    digits.unwrap_or_else(|| word.parse()).is_ok_and(|base| base <= LAST_PORT)
-}
-
-/// The last address at which a parallel port's registers fit.
-const LAST_PORT: u32 = 0xfff0;
-
 #[derive(clap::Args)]
 struct Plugin {
     /// MPIs to serve: auto (all that are found), openmpi, mpich, or the path of an mpicc or of an MPI's folder.
     #[arg(long, value_name = "auto|openmpi|mpich|PATH", default_value = "auto")]
     mpi: String,
 }
-
-/// Bytes of a Unix socket's path.
-const MOST_PATH: usize = 107;
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     match &args.what {
@@ -118,7 +83,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 
 /// Becomes the self-test. Returns only if it cannot.
 fn run_check(args: &Check, output: &Output) -> Result<Failure, Failure> {
-    let mut command = Command::new(device::check(&output.face())?);
+    let mut command = Command::new(device::CHECK.make(&output.face())?);
     command.arg(args.port.map_or_else(|| "any".to_owned(), |port| port.to_string())).arg(args.rounds.to_string());
     Ok(becomes(command))
 }
@@ -130,26 +95,9 @@ fn becomes(mut command: Command) -> Failure {
 
 /// Becomes the server, so that its end and its signals are this process's. Returns only if it cannot.
 fn run_server(args: &Serve, output: &Output) -> Result<Failure, Failure> {
-    if let Some(path) = args.socket.as_ref().filter(|path| path.is_empty() || path.len() > MOST_PATH) {
-        return Err(Failure::Input(format!("--socket {path}: allowed are paths of 1 to {MOST_PATH} bytes")));
-    }
-    let mut command = match &args.device {
-        Served::Rtl => Command::new(device::server(args.nodes, &output.face())?),
-        Served::Board(word) => {
-            let mut command = Command::new(device::board_server(&output.face())?);
-            command.args(["--device", word]);
-            command
-        }
-        Served::Fabric(name) => {
-            let op = barrier::processing_time(&Source::open(name)?, args.nodes)?;
-            let mut command = Command::new(device::model_server(&output.face())?);
-            command.args(["--device", name, "--op-ns", &format!("{:.0}", op.us() * 1e3)]);
-            command
-        }
-    };
-    command.args(["--nodes", &args.nodes.to_string(), "--seconds", &args.seconds.to_string()]);
+    let mut command = args.device.command(args.nodes, args.socket.as_deref(), &output.face())?;
+    command.args(["--seconds", &args.seconds.to_string()]);
     command.args(["--ranks-per-node", &args.ranks_per_node.to_string()]);
-    command.args(args.socket.iter().flat_map(|path| ["--socket", path]));
     Ok(becomes(command))
 }
 

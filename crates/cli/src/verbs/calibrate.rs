@@ -1,10 +1,10 @@
 //! `hotlink calibrate`: measured results become a fabric file, which `analyze` and `compare` take like any other.
 
+use crate::Failure;
 use crate::verbs::measure;
 use crate::words::word;
-use crate::{Failure, output::Output};
-use clap::ValueEnum;
 use hotlink_measure::{Here, environment};
+use hotlink_paper::Output;
 use hotlink_results::calibrate::{Calibration, Model};
 use std::path::PathBuf;
 
@@ -57,16 +57,12 @@ pub(crate) fn calibrate(asked: &Calibration, output: &mut Output) -> Result<(), 
     let here = Here {
         face: &face,
         program: environment::program("calibrate", std::env::args_os()),
-        progress: output
-            .shows_progress()
-            .to_possible_value()
-            .map(|shown| shown.get_name().to_owned())
-            .unwrap_or_default(),
+        progress: output.shows_progress().name().to_owned(),
         measure: &|line| measure::of_line(line, &face),
     };
     let calibrated = asked.make(&here)?;
     hotlink_results::write_whole("--out", &calibrated.path, &calibrated.text)?;
     eprintln!("hotlink: wrote {}", calibrated.path.display());
-    calibrated.records.into_iter().for_each(|record| output.push(record));
+    output.push_all(calibrated.records);
     Ok(())
 }

@@ -1,9 +1,9 @@
 //! `hotlink catalog`: what is in the catalog, where each number comes from, and what is wrong with a file.
 
-use crate::table::Table;
-use crate::{Failure, output::Output};
+use crate::Failure;
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::{Library, one_a_line};
+use hotlink_paper::{Output, Table};
 use hotlink_study::catalogued::{self, derived, head, kind_name};
 use hotlink_study::sensitivity;
 
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 
 fn list(library: &Library, kind: Option<KindArg>, output: &mut Output) -> Result<(), Failure> {
     if kind == Some(KindArg::Parameters) {
-        catalogued::parameters().into_iter().for_each(|record| output.push(record));
+        output.push_all(catalogued::parameters());
         return Ok(());
     }
     let folders = [(KindArg::Fabrics, "fabrics"), (KindArg::Parts, "parts"), (KindArg::Prices, "prices")];
@@ -90,7 +90,7 @@ fn list(library: &Library, kind: Option<KindArg>, output: &mut Output) -> Result
 
 fn show(library: &Library, name: &str, why: bool, output: &mut Output) -> Result<(), Failure> {
     let described = library.describe(name).map_err(|mistakes| Failure::Input(one_a_line(&mistakes)))?;
-    catalogued::numbers(&described, name, why)?.into_iter().for_each(|record| output.push(record));
+    output.push_all(catalogued::numbers(&described, name, why)?);
     let keys: &[&str] = match why {
         false => &["key", "value", "unit", "status", "source"],
         true => &["key", "value", "unit", "status", "source", "place", "used_for"],
@@ -114,7 +114,7 @@ fn show(library: &Library, name: &str, why: bool, output: &mut Output) -> Result
         let mut table = Table::of_keys(&derived, &["key", "value", "unit", "status", "source"]);
         table.title = "capacities that results use, messages of 1 MiB".to_owned();
         output.table(table);
-        derived.into_iter().for_each(|record| output.push(record));
+        output.push_all(derived);
     }
     Ok(())
 }

@@ -1,19 +1,18 @@
 //! `hotlink compare`: which of several fabrics gives the most bandwidth per node, and per dollar, at which size; or how long a
 //! program takes on each.
 
-mod paper;
 mod program;
 
 use super::question::{PatternArgs, VariantArgs};
 use crate::words::word;
-use crate::{Failure, output::Output, values::Counts};
-use hotlink_results::Batch;
+use crate::{Failure, values::Counts};
+use hotlink_paper::{Output, comparison as paper};
 use hotlink_study::comparison::{Comparison, Priced};
 use hotlink_study::judged::Judged;
 use hotlink_study::model::Method;
 use hotlink_study::ranking::Eras;
 use hotlink_study::{Source, is_graph};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -87,42 +86,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Judged::new(made.collect::<Result<_, _>>()?)
     };
     drop(progress);
-    judged.records().into_iter().for_each(|record| output.push(record));
-    paper::tables(&judged).into_iter().for_each(|table| output.table(table));
-    match &args.out {
-        Some(folder) => write(&judged, folder, output),
-        None => Ok(()),
-    }
-}
-
-/// Writes a comparison's tables and data into a folder, all or nothing.
-///
-/// # Errors
-/// A file cannot be written.
-pub fn write_comparison(judged: &Judged, folder: &Path) -> Result<(), Failure> {
-    let mut output = Output::silent();
-    judged.records().into_iter().for_each(|record| output.push(record));
-    write(judged, folder, &output)
-}
-
-fn write(judged: &Judged, folder: &Path, output: &Output) -> Result<(), Failure> {
-    let batch = Batch::new(folder)?;
-    let data = batch.write("compare.json", &output.json())?;
-    batch.write("compare.csv", &paper::csv(judged))?;
-    match output.plotter() {
-        Some(plot) => {
-            if let Err(why) = plot(&data) {
-                eprintln!("hotlink: no plots: {why}");
-            }
-        }
-        None => eprintln!(
-            "hotlink: no plots: this is the bare binary; `pip install .` (or `make build`, then .venv/bin/hotlink) adds them"
-        ),
-    }
-    let plots: Vec<String> = batch.names().into_iter().filter(|name| name.ends_with(".png")).collect();
-    batch.write("summary.md", &paper::summary(judged, &plots))?;
-    let names = batch.names();
-    batch.commit()?;
-    eprintln!("hotlink: wrote {} to {}", names.join(", "), folder.display());
-    Ok(())
+    output.push_all(judged.records());
+    output.tables(paper::tables(&judged));
+    args.out.as_ref().map_or(Ok(()), |folder| paper::write(&judged, folder, output))
 }

@@ -1,10 +1,10 @@
 //! `hotlink compare-runs`: the same measurements before and after, for acceptance tests.
 
-use crate::{Failure, output::Output, table::Table};
-use hotlink_bench::Record;
+use crate::Failure;
 use hotlink_diagnose::compare_pairs::{self, PAIRS_LEAST};
 use hotlink_launch::pairs;
-use hotlink_results::compare_runs::{Row, Share, Verdict, rows, sentence, told};
+use hotlink_paper::Output;
+use hotlink_results::compare_runs::{Row, Share, Verdict, judged, rows};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -75,28 +75,11 @@ fn report(args: &Args, rows: &[Row], output: &mut Output) -> Result<(), Failure>
     if let Some(path) = &args.junit {
         hotlink_results::write_whole("--junit", path, &hotlink_report::runs::report(rows))?;
     }
-    let records: Vec<Record> = rows.iter().map(|row| row.record.clone()).collect();
-    let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
-    let notes = vec![format!(
-        "{} regressions, {} improvements, {} the same, {} only before, {} only after",
-        count(Verdict::Regression),
-        count(Verdict::Improvement),
-        count(Verdict::Same),
-        count(Verdict::OnlyBefore),
-        count(Verdict::OnlyAfter)
-    )];
-    let lost = count(Verdict::OnlyBefore) + count(Verdict::OnlyAfter);
+    let lost = rows.iter().filter(|row| [Verdict::OnlyBefore, Verdict::OnlyAfter].contains(&row.verdict)).count();
     if lost > 0 {
         eprintln!("hotlink: {lost} results have no partner");
     }
-    output.table(Table { notes, ..Table::of(&records) });
-    records.into_iter().for_each(|record| output.push(record));
-    match count(Verdict::Regression) {
-        0 => Ok(()),
-        regressions => {
-            let worst = rows.iter().filter(|row| row.verdict == Verdict::Regression);
-            let worst = worst.map(|row| format!("\n  {}: {}", told(&row.identity), sentence(&row.record)));
-            Err(Failure::Check(format!("{regressions} regressions:{}", worst.collect::<String>())))
-        }
-    }
+    output.table(hotlink_paper::runs::table(rows));
+    output.push_all(rows.iter().map(|row| row.record.clone()));
+    judged(rows)
 }

@@ -1,11 +1,12 @@
 //! `hotlink completion`: a script that completes verbs and options in a shell.
 
-use crate::{Cli, Failure, output::Output};
+use crate::{Cli, Failure};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::Library;
+use hotlink_paper::Output;
 use std::collections::BTreeSet;
 
 #[derive(clap::Args)]

@@ -1,10 +1,10 @@
 //! `hotlink demo`: the first ten seconds. Every line rests on a command, whose records stay beside the page.
 
-use super::{report, sweep::run_cell};
-use crate::{Failure, output::Output};
-use hotlink_bench::Record;
-use serde_json::Value;
-use std::path::{Path, PathBuf};
+use super::sweep::run_cell;
+use crate::Failure;
+use hotlink_paper::Output;
+use hotlink_report::demo;
+use std::path::PathBuf;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -19,137 +19,11 @@ pub(crate) struct Args {
     out: PathBuf,
 }
 
-/// Networks of today, of three families.
-const TODAY: [&str; 3] = ["ib-ndr-fat-tree2", "eth-400g-leaf-spine", "slingshot-dragonfly"];
-/// Commands that run: one for this machine, one comparison, two simulations a network, one finding.
-const COMMANDS: u64 = 3 + 2 * TODAY.len() as u64;
-
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    std::fs::create_dir_all(&args.out)
-        .map_err(|error| Failure::Input(format!("--out {}: cannot be made: {error}", args.out.display())))?;
-    let progress = output.progress("demo", COMMANDS);
-    let ticking = progress.ticking();
-    let mut demo = Demo { folder: &args.out, files: Vec::new(), lines: Vec::new(), done: &|| progress.step() };
-    demo.this_machine()?;
-    let networks = demo.networks()?;
-    demo.finding()?;
-    drop(ticking);
-    let judged = demo.page();
-    output.text(demo.lines.join("\n"));
-    networks.into_iter().for_each(|record| output.push(record));
-    judged
-}
-
-struct Demo<'a> {
-    folder: &'a Path,
-    files: Vec<PathBuf>,
-    lines: Vec<String>,
-    done: &'a dyn Fn(),
-}
-
-impl Demo<'_> {
-    /// The records of a command, which are kept as NAME.json.
-    fn records(&mut self, name: &str, words: &str) -> Result<Vec<Value>, Failure> {
-        let arguments: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
-        let text = run_cell(&arguments)?;
-        let path = self.folder.join(format!("{name}.json"));
-        hotlink_results::write_whole("--out", &path, &text)?;
-        self.files.push(path);
-        (self.done)();
-        let document: Value =
-            serde_json::from_str(&text).map_err(|error| Failure::Check(format!("{name}: {error}")))?;
-        Ok(document["records"].as_array().cloned().unwrap_or_default())
-    }
-
-    fn say(&mut self, line: String) {
-        self.lines.push(line);
-    }
-
-    fn this_machine(&mut self) -> Result<(), Failure> {
-        let rows = self.records("pingpong", "measure pingpong --via shm --ranks 2 --size 8,1MiB --spread 0")?;
-        self.say("This machine, two ranks over shared memory (measure pingpong)".to_owned());
-        for (row, key, what, scale) in
-            [(0, "latency_us", "us for 8 B", 1.0), (1, "bandwidth_MBps", "GB/s for 1 MiB", 1e-3)]
-        {
-            let row = rows.get(row).unwrap_or(&Value::Null);
-            let (value, bound) = (number(row, key)? * scale, number(row, &format!("bound_{key}"))? * scale);
-            let (share, limiter) = (100.0 * number(row, "efficiency")?, text(row, "limiting_resource"));
-            self.say(format!("  {value:8.3} {what:15} bound {bound:.3} ({share:.0} %), by {limiter}"));
-        }
-        Ok(())
-    }
-
-    /// What each network gives 512 nodes: a record each.
-    fn networks(&mut self) -> Result<Vec<Record>, Failure> {
-        let rows = self.records("compare-512", &format!("compare {} --nodes 64..512..x2", TODAY.join(" ")))?;
-        self.say("\n512 nodes today: all-to-all, latency, allreduce of 64 KiB, price (compare, simulate)".to_owned());
-        let heads = format!("{:>11} {:>6} {:>7} {:>12}", "GB/s a node", "share", "us 8 B", "us allreduce");
-        self.say(format!("  {:20} {heads}  USD, low to high", "network"));
-        let (mut networks, mut hot) = (Vec::new(), Vec::new());
-        for fabric in TODAY {
-            let here = |row: &&Value| row["fabric"] == fabric && row["nodes"] == 512;
-            let row = rows.iter().find(here).unwrap_or(&Value::Null);
-            let ping = format!("simulate pingpong --fabric {fabric} --nodes 2 --size 8");
-            let ping = self.latency(&format!("latency-{fabric}"), &ping)?;
-            let reduce = format!("simulate allreduce --fabric {fabric} --nodes 512 --size 64KiB");
-            let reduce = self.latency(&format!("allreduce-{fabric}"), &reduce)?;
-            let (rate, share) = (number(row, "bandwidth_per_node_MBps")?, number(row, "injection_share")?);
-            let (low, high) = (number(row, "cost_USD_low")?, number(row, "cost_USD_high")?);
-            let millions = format!("{:.2} to {:.2} million", low / 1e6, high / 1e6);
-            let rates = format!("{:11.1} {:4.0} %", rate / 1e3, 100.0 * share);
-            self.say(format!(
-                "  {fabric:20} {rates} {ping:7.2} {reduce:12.1}  {millions}, {}",
-                text(row, "prices_status")
-            ));
-            hot.push(format!("  hot link of {fabric}: {}", text(row, "hot_link")));
-            networks.push(
-                Record::new()
-                    .with("fabric", fabric)
-                    .with("nodes", 512)
-                    .with("bandwidth_per_node_MBps", rate)
-                    .with("injection_share", share)
-                    .with("latency_us", ping)
-                    .with("allreduce_us", reduce)
-                    .with("cost_USD_low", low)
-                    .with("cost_USD_high", high)
-                    .with("hot_link", text(row, "hot_link")),
-            );
-        }
-        self.lines.extend(hot);
-        Ok(networks)
-    }
-
-    fn latency(&mut self, name: &str, words: &str) -> Result<f64, Failure> {
-        let rows = self.records(name, words)?;
-        number(rows.first().unwrap_or(&Value::Null), "latency_us")
-    }
-
-    fn finding(&mut self) -> Result<(), Failure> {
-        let rows = self.records("averages", "analyze myrinet-minimal --nodes 44")?;
-        let by = |method: &str| {
-            let row = rows.iter().find(|row| row["method"] == method).unwrap_or(&Value::Null);
-            number(row, "bandwidth_per_node_MBps")
-        };
-        let (formula, load) = (by("formula")?, by("load")?);
-        self.say("\nWhere an average misleads (M02's formula; analyze myrinet-minimal --nodes 44)".to_owned());
-        self.say(format!("  {formula:.1} MB/s a node averaged over links, {load:.1} by the hottest"));
-        Ok(())
-    }
-
-    /// Everything on one page, for the browser.
-    fn page(&mut self) -> Result<(), Failure> {
-        let out = self.folder.join("index.html");
-        self.say(format!("\n{}: all of it as a page. Every line's records are beside it as JSON.", out.display()));
-        let title = Some("This machine, three networks for 512 nodes, a finding".to_owned());
-        let results = std::mem::take(&mut self.files);
-        report::run(&report::Args { results, out, require: None, junit: None, title }, &mut Output::silent())
-    }
-}
-
-fn number(row: &Value, key: &str) -> Result<f64, Failure> {
-    row[key].as_f64().ok_or_else(|| Failure::Check(format!("demo: a result has no {key}: {row}")))
-}
-
-fn text<'a>(row: &'a Value, key: &str) -> &'a str {
-    row[key].as_str().unwrap_or("unknown")
+    let progress = output.ticking("demo", demo::COMMANDS);
+    let shown = demo::shown(&args.out, &run_cell, &|| progress.step())?;
+    drop(progress);
+    output.text(shown.lines.join("\n"));
+    output.push_all(shown.networks);
+    shown.judged
 }

@@ -1,9 +1,9 @@
 //! `hotlink diagnose`: what holds a site's network back, from the outputs that the site has.
 
-use crate::table::Table;
-use crate::{Failure, output::Output};
-use hotlink_bench::Record;
-use hotlink_diagnose::{Diagnosis, Question, diagnose};
+use crate::Failure;
+use hotlink_diagnose::{Question, diagnose};
+use hotlink_paper::Output;
+use hotlink_paper::diagnosis::tables;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -36,63 +36,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let files = args.files.iter().map(|file| file.display().to_string()).collect();
     let found = diagnose(&Question { files, fabric: args.fabric.clone(), nodes: args.nodes })?;
-    for table in tables(&found, args.numbers) {
-        output.table(table);
-    }
-    found.records().into_iter().for_each(|record| output.push(record));
+    output.tables(tables(&found, args.numbers));
+    output.push_all(found.records());
     Ok(())
-}
-
-/// Findings, explanations, flags and numbers, each under the other; what cannot be told stands last.
-fn tables(found: &Diagnosis, with_numbers: bool) -> Vec<Table> {
-    let verdict =
-        |key: &str| found.verdict.get(key).map_or_else(String::new, |value| value.to_string().replace('"', ""));
-    let title = format!(
-        "{} on {}: {} findings in {} runs of {}",
-        verdict("what"),
-        verdict("fabric"),
-        verdict("findings"),
-        verdict("runs"),
-        verdict("hosts")
-    );
-    let table = |title: &str, records: &[Record], columns: &[(&str, &str)]| Table {
-        title: title.to_owned(),
-        columns: columns.iter().map(|(_, head)| (*head).to_owned()).collect(),
-        rows: records.iter().map(|record| columns.iter().map(|(key, _)| cell(record, key)).collect()).collect(),
-        notes: Vec::new(),
-    };
-    let mut tables =
-        vec![table(&title, &found.findings, &[("finding", "finding"), ("subject", "subject"), ("what", "seen")])];
-    let columns = [
-        ("rank", "rank"),
-        ("belief", "belief"),
-        ("signature", "cause"),
-        ("what", "explanation"),
-        ("predicted", "prediction"),
-        ("next_command", "next"),
-    ];
-    if !found.explanations.is_empty() {
-        tables.push(table("explanations, the most likely first", &found.explanations, &columns));
-    }
-    if !found.flags.is_empty() {
-        tables.push(table("does not count, or cannot be", &found.flags, &[("file", "file"), ("what", "why")]));
-    }
-    if with_numbers {
-        tables.push(Table::of(&found.numbers));
-    }
-    let unknown =
-        |record: &Record| format!("not told: {} (next: {})", cell(record, "what"), cell(record, "next_command"));
-    if let Some(last) = tables.last_mut() {
-        last.notes.extend(found.unknown.iter().map(unknown));
-    }
-    tables
-}
-
-fn cell(record: &Record, key: &str) -> String {
-    match record.get(key) {
-        Some(value) => value
-            .as_str()
-            .map_or_else(|| value.as_f64().map_or_else(|| value.to_string(), crate::table::figure), str::to_owned),
-        None => String::new(),
-    }
 }

@@ -1,9 +1,9 @@
 //! `hotlink doctor`: what this machine lacks for measuring and building, and how to get it.
 
-use crate::table::Table;
-use crate::{Failure, output::Output};
+use crate::Failure;
 use hotlink_bench::Record;
-use hotlink_measure::doctor::{Finding, examine};
+use hotlink_measure::doctor::examine;
+use hotlink_paper::{Output, Table};
 use hotlink_standard::{NAMES, Name};
 
 #[derive(clap::Args)]
@@ -24,18 +24,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         chapters(output);
         return Ok(());
     }
-    let findings = examine(std::env::args_os().next().as_deref().map(std::path::Path::new));
-    for finding in &findings {
-        let verdict = finding.verdict.name();
-        let record = Record::new().with("check", finding.check).with("verdict", verdict);
+    for finding in examine(std::env::args_os().next().as_deref().map(std::path::Path::new)) {
+        let record = Record::new().with("check", finding.check).with("verdict", finding.verdict.name());
         output.push(record.with("found", finding.found.as_str()).with("advice", finding.advice.as_str()));
     }
-    let columns = ["", "check", "found", "advice"].map(str::to_owned).to_vec();
-    let row = |finding: &Finding| {
-        vec![finding.verdict.name().to_owned(), finding.check.to_owned(), finding.found.clone(), finding.advice.clone()]
-    };
-    let rows = findings.iter().map(row).collect();
-    output.table(Table { title: String::new(), columns, rows, notes: Vec::new() });
+    let columns = [("verdict", ""), ("check", "check"), ("found", "found"), ("advice", "advice")];
+    output.table(Table::with_heads(output.records(), &columns));
     Ok(())
 }
 

@@ -1,14 +1,11 @@
 //! `hotlink explore`: the network in a browser, served on loopback or as one file. The page computes by itself.
 
 use super::question::{RoutesArgs, VariantArgs};
-use crate::values::{Counts, Size};
-use crate::{Failure, output::Output, place};
-use hotlink_explorer::{Page, serve};
-use hotlink_fabric::input;
-use hotlink_study::Source;
+use crate::values::Size;
+use crate::{Failure, place};
+use hotlink_explorer::{Asked, Page, serve};
+use hotlink_paper::Output;
 use hotlink_study::model::traffic;
-use serde_json::{Map, Value, json};
-use std::io::Read;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -53,12 +50,9 @@ fn pattern(text: &str) -> Result<String, String> {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let fabric = args.routes.of(&args.variant.of(&args.fabric));
-    let nodes = nodes(args, &fabric)?;
+    let asked = Asked { fabric: &fabric, nodes: args.nodes, traffic: &args.traffic, size: args.size.0 };
+    let (state, nodes) = asked.state()?;
     let page = Page::find(&place::commands().0)?;
-    let question = json!({
-        "verb": "analyze", "fabric": fabric, "nodes": nodes, "traffic": args.traffic, "size": args.size.0,
-    });
-    let state = json!({ "question": question, "files": files(&fabric)? });
     match &args.export {
         Some(file) => {
             hotlink_results::write_whole("--export", file, &page.offline(&state)?)?;
@@ -67,30 +61,4 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         }
         None => serve(&page.served(&state), &page.engine()?, args.port, !args.no_open, &|line| eprintln!("{line}")),
     }
-}
-
-/// Hosts; what is wrong with the network is told here, not in the page.
-fn nodes(args: &Args, fabric: &str) -> Result<u32, Failure> {
-    let source = Source::open(fabric)?;
-    let asked = args.nodes.map(|nodes| nodes.to_string().parse::<Counts>());
-    let asked = asked.transpose().map_err(|what| Failure::Input(format!("--nodes: {what}")))?;
-    let nodes = source.sizes(asked.as_ref())?[0];
-    source.build(nodes).map_err(|what| Failure::Input(format!("{fabric}: {what}")))?;
-    Ok(nodes)
-}
-
-/// Texts of the files that the fabric's name spells: the page has no disk.
-fn files(fabric: &str) -> Result<Map<String, Value>, Failure> {
-    let whole = input::is_file(fabric).then_some(fabric);
-    let base = fabric.split(':').next().unwrap_or(fabric);
-    let words = fabric.split('+').chain(whole).chain([base]).filter(|word| input::is_file(word));
-    let read = |word: &str| {
-        let mut bytes = Vec::new();
-        input::open(word).and_then(|mut from| from.read_to_end(&mut bytes)).map(|_| bytes)
-    };
-    let text = |word: &str| match read(word) {
-        Ok(bytes) => Ok((word.to_owned(), Value::from(String::from_utf8_lossy(&bytes).into_owned()))),
-        Err(error) => Err(Failure::Input(format!("{word}: cannot be read: {error}"))),
-    };
-    words.map(text).collect()
 }

@@ -2,10 +2,10 @@
 //! tables.
 
 use super::question::FailArgs;
-use crate::table::Table;
-use crate::{Failure, output::Output};
+use crate::Failure;
 use hotlink_bench::Record;
 use hotlink_diagnose::inspection::{self, JOB_PARTS, JobQuestion, PARTS, Question};
+use hotlink_paper::{Output, Table, site as paper};
 use hotlink_study::{Error, Source, Watch};
 use std::path::PathBuf;
 
@@ -59,18 +59,6 @@ pub(crate) struct Args {
 /// How close the two bounds of what the cables allow shall come.
 const GAP: f64 = 0.01;
 
-/// What the table of failures shows.
-const FAILURES: [(&str, &str); 8] = [
-    ("rank", "rank"),
-    ("part", "part"),
-    ("failed", "failed"),
-    ("hosts_lost", "hosts lost"),
-    ("lost_pairs", "pairs lost"),
-    ("kept_share", "share"),
-    ("rerouted_lost_pairs", "re-routed: pairs lost"),
-    ("rerouted_share", "share re-routed"),
-];
-
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     for (option, file) in [("--reroute", &args.reroute), ("--keep", &args.keep)] {
         if let Some(file) = file {
@@ -84,66 +72,35 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         })?;
     }
     let question = Question { samples: args.samples, seed: args.seed, gap: GAP };
-    if args.failures {
+    let (records, tables) = if args.failures {
         let records = watched(output, 2, |watch| inspection::failures(&source, watch))?;
-        let shown: Vec<Record> = records.iter().skip(1).take(args.top).cloned().collect();
-        let whole = Table::of(&records[..1]);
-        let hidden = records.len() - 1 - shown.len();
-        let notes = if hidden > 0 { vec![format!("{hidden} more: --top {}", records.len() - 1)] } else { Vec::new() };
-        output.table(whole);
-        output.table(Table { notes, ..Table::of_columns(&shown, &FAILURES) });
-        records.into_iter().for_each(|record| output.push(record));
+        let tables = paper::failures(&records, args.top).to_vec();
+        (records, tables)
     } else if args.groups {
-        let records = watched(output, 2, |watch| inspection::groups(&source, watch))?;
-        output.table(Table::of(&records));
-        records.into_iter().for_each(|record| output.push(record));
+        as_they_are(watched(output, 2, |watch| inspection::groups(&source, watch))?, Vec::new())
     } else if let Some(hosts) = &args.hosts {
         let job = JobQuestion { hosts: inspection::hosts(hosts)?, draws: question };
-        let records = watched(output, JOB_PARTS, |watch| inspection::job(&source, &job, watch))?;
-        output.table(Table::of(&records));
-        records.into_iter().for_each(|record| output.push(record));
+        as_they_are(watched(output, JOB_PARTS, |watch| inspection::job(&source, &job, watch))?, Vec::new())
     } else if let Some(file) = &args.reroute {
         let (records, tables) = watched(output, 3, |watch| inspection::reroute(&source, question, watch))?;
         hotlink_results::write_with("--reroute", file, |out| tables.write(out))?;
-        let notes = vec![format!("load them: opensm -R file -U {}", file.display())];
-        output.table(Table { notes, ..Table::of(&records) });
-        records.into_iter().for_each(|record| output.push(record));
+        as_they_are(records, vec![format!("load them: opensm -R file -U {}", file.display())])
     } else {
         let record = watched(output, PARTS, |watch| inspection::inspect(&source, question, watch))?;
-        let notes = notes(args, &record);
-        output.table(Table { notes, ..Table::of(std::slice::from_ref(&record)) });
-        output.push(record);
-    }
+        let table = paper::inspection(&args.files, &record);
+        (vec![record], vec![table])
+    };
+    output.tables(tables);
+    output.push_all(records);
     Ok(())
+}
+
+fn as_they_are(records: Vec<Record>, notes: Vec<String>) -> (Vec<Record>, Vec<Table>) {
+    let table = Table { notes, ..Table::of(&records) };
+    (records, vec![table])
 }
 
 /// Runs a question under a line of progress.
 fn watched<T>(output: &Output, parts: u64, ask: impl FnOnce(&dyn Watch) -> Result<T, Error>) -> Result<T, Failure> {
-    let progress = output.progress("fabric", parts);
-    let ticking = progress.ticking();
-    let answer = ask(&progress)?;
-    drop(ticking);
-    Ok(answer)
-}
-
-/// The command that shows each finding.
-fn notes(args: &Args, record: &Record) -> Vec<String> {
-    let routes: String = args.files[1..].iter().map(|file| format!(" --routes {file}")).collect();
-    let analyze = format!("hotlink analyze {}{routes}", args.files[0]);
-    let mut notes = vec![format!("what every cable carries: {analyze} --links")];
-    for (key, what, traffic) in [
-        ("permutation_worst_seed", "permutation", "permutation:random"),
-        ("ring_worst_seed", "ring", "permutation:ring"),
-    ] {
-        if let Some(seed) = record.text(key) {
-            notes.push(format!("the worst {what}: {analyze} --traffic {traffic} --samples 1 --seed {seed} --links"));
-        }
-    }
-    if let Some(shift) = record.text("shift_worst") {
-        notes.push(format!("the worst shift: {analyze} --traffic {shift} --links"));
-    }
-    let fabric = format!("hotlink fabric {}", args.files.join(" "));
-    notes.push(format!("what each failure costs: {fabric} --failures"));
-    notes.push(format!("better tables: {fabric} --reroute tables.out"));
-    notes
+    ask(&*output.ticking("fabric", parts))
 }

@@ -1,7 +1,8 @@
 //! `hotlink import`: results of other measurement programs as our records, each with its bound where a fabric is named.
 
-use crate::{Failure, output::Output};
+use crate::Failure;
 use clap::Args as _;
+use hotlink_paper::Output;
 use hotlink_results::import::{Files, Flag, PROGRAMS, Program};
 use std::path::PathBuf;
 
@@ -93,15 +94,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let Chosen { program, flags, options } = &args.program;
     let Options { files, fabric, nodes, benchmark, ranks, algorithm, protocol } = options.clone();
     let flags = flags.clone();
-    import_files(&Files { program, flags, files, fabric, nodes, benchmark, ranks, algorithm, protocol }, output)
-}
-
-/// The records of files; what is impossible is told as it is read.
-pub(crate) fn import_files(files: &Files, output: &mut Output) -> Result<(), Failure> {
+    let files = Files { program, flags, files, fabric, nodes, benchmark, ranks, algorithm, protocol };
     files.each(&mut |record, impossible| {
-        if let Some(what) = impossible {
-            eprintln!("hotlink: impossible: {what}");
-        }
+        impossible.inspect(|what| eprintln!("hotlink: impossible: {what}"));
         output.push(record);
     })
 }

@@ -29,20 +29,15 @@ mod simulate;
 mod sweep;
 mod watching;
 
-pub use compare::write_comparison;
-pub use design::write_design;
 pub use sweep::{Cells, run_cell};
 
-use crate::face::Terminal;
-use crate::progress::When;
-use crate::{Failure, output::Output};
+use crate::Failure;
 use hotlink_bench::Record;
 use hotlink_launch::compiler::Language;
-use hotlink_measure::{Measured, Request, environment};
+use hotlink_paper::Output;
 use hotlink_results::calibrate::Calibration;
-use hotlink_results::import::Files;
 use hotlink_seeds::Study;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Makes a fabric of measured results and writes it; its values, and what is told of it.
 ///
@@ -52,41 +47,6 @@ pub fn calibrate(asked: &Calibration) -> Result<Vec<Record>, Failure> {
     let mut output = Output::silent();
     calibrate::calibrate(asked, &mut output)?;
     Ok(output.records().to_vec())
-}
-
-/// Measures. A failed check keeps what was measured before it.
-///
-/// # Errors
-/// What cannot be asked.
-pub fn measure(request: &Request) -> Result<Measured, Failure> {
-    let mut measured = Measured { environment: environment::describe(), ..Measured::default() };
-    match request.run_into(&mut measured, &Terminal(When::Auto)) {
-        Err(failure @ Failure::Input(_)) => Err(failure),
-        _ => Ok(measured),
-    }
-}
-
-/// Results of another measurement program as records.
-///
-/// # Errors
-/// The file and line that is none of the program's.
-pub fn import_files(files: &Files) -> Result<Vec<Record>, Failure> {
-    let mut output = Output::silent();
-    import::import_files(files, &mut output)?;
-    Ok(output.records().to_vec())
-}
-
-/// Judges results and writes their page; the verdict, then what was required and found. A missed requirement is a record.
-///
-/// # Errors
-/// What is no result or no requirement, by its place.
-pub fn report(
-    results: Vec<PathBuf>,
-    out: PathBuf,
-    require: Option<PathBuf>,
-    title: Option<String>,
-) -> Result<Vec<Record>, Failure> {
-    checked(|output| report::run(&report::Args { results, out, require, title, junit: None }, output))
 }
 
 /// The rows of studies; with `measure` those of this machine, too. A claim that no longer holds is a row that says so.

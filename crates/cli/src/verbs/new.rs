@@ -1,7 +1,7 @@
 //! `hotlink new`: files to begin with, each key explained.
 
-use crate::output::Output;
 use crate::words::word;
+use hotlink_paper::Output;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:

@@ -1,8 +1,9 @@
 //! `hotlink record`: what each rank of an MPI program computes between its calls, for `hotlink run --compute-time FILE`.
 
 use super::run::told;
-use crate::{Failure, output::Output, place};
+use crate::{Failure, place};
 use hotlink_launch::{record, with_library};
+use hotlink_paper::Output;
 use hotlink_real::{Job, cores};
 use std::ffi::OsString;
 use std::path::PathBuf;

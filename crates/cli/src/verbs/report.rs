@@ -1,8 +1,8 @@
 //! `hotlink report`: results as one page that one can sign.
 
-use crate::{Failure, output::Output, table::Table};
-use hotlink_fabric::input;
-use hotlink_report::{Acceptance, Report, Verdict};
+use crate::Failure;
+use hotlink_paper::{Output, Table};
+use hotlink_report::Asked;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -20,59 +20,29 @@ cores ran, links run below their rate. pass: neither. Exit status 1 for fail; wi
 pub(crate) struct Args {
     /// Results: files that `--json` printed, or folders of a sweep; - is standard input.
     #[arg(value_name = "RESULTS", required = true)]
-    pub(super) results: Vec<PathBuf>,
+    results: Vec<PathBuf>,
     /// The page to write.
     #[arg(long, value_name = "FILE", default_value = "report.html")]
-    pub(super) out: PathBuf,
+    out: PathBuf,
     /// What is required of the results, as TOML.
     #[arg(long, value_name = "FILE")]
-    pub(super) require: Option<PathBuf>,
+    require: Option<PathBuf>,
     /// Also write checks and findings as JUnit.
     #[arg(long, value_name = "FILE")]
-    pub(super) junit: Option<PathBuf>,
+    junit: Option<PathBuf>,
     /// What the page is called. [default: the title of --require]
     #[arg(long, value_name = "TEXT")]
-    pub(super) title: Option<String>,
+    title: Option<String>,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    hotlink_results::can_write("--out", &args.out)?;
-    if let Some(path) = &args.junit {
-        hotlink_results::can_write("--junit", path)?;
-    }
-    let acceptance = args.require.as_ref().map(|path| {
-        let text = input::text(&path.to_string_lossy());
-        let text = text.map_err(|error| Failure::Input(format!("{}: cannot be read: {error}", path.display())))?;
-        Acceptance::parse(path, &text)
-    });
-    let acceptance = acceptance.transpose()?;
-    let read: Result<Vec<_>, Failure> = args.results.iter().map(|path| hotlink_results::read(path)).collect();
-    let inputs = read?.into_iter().flatten().collect();
-    let report = Report::new(inputs, acceptance, args.title.clone(), command(args));
-    hotlink_results::write_whole("--out", &args.out, &report.html())?;
-    if let Some(path) = &args.junit {
-        hotlink_results::write_whole("--junit", path, &report.junit())?;
-    }
+    let Args { results, out, require, junit, title } = args;
+    let (results, out, require) = (results.clone(), out.clone(), require.clone());
+    let asked = Asked { results, out, require, junit: junit.clone(), title: title.clone() };
+    let report = asked.write()?;
     let records = report.records();
-    let verdict = report.verdict();
-    let title = format!("{}: {} ({})", verdict.name(), report.sentence(), args.out.display());
+    let title = format!("{}: {} ({})", report.verdict().name(), report.sentence(), args.out.display());
     output.table(Table { title, ..Table::of(&records[1..]) });
-    records.into_iter().for_each(|record| output.push(record));
-    match verdict {
-        Verdict::Fail => Err(Failure::Check(format!("fail: {}", report.sentence()))),
-        Verdict::Suspicious if args.require.is_some() => {
-            Err(Failure::Check(format!("suspicious: {}", report.sentence())))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The command that makes the page again.
-fn command(args: &Args) -> String {
-    let mut words = vec!["hotlink report".to_owned()];
-    words.extend(args.results.iter().map(|path| path.display().to_string()));
-    words.push(format!("--out {}", args.out.display()));
-    words.extend(args.require.iter().map(|path| format!("--require {}", path.display())));
-    words.extend(args.title.iter().map(|title| format!("--title '{title}'")));
-    words.join(" ")
+    output.push_all(records);
+    asked.verdict(&report)
 }

@@ -3,19 +3,15 @@
 //! It is a report: what does not hold is said, with the numbers. The exit status is 1 only if a row that is known to
 //! hold no longer does.
 
-mod measured;
-
-use crate::face::Terminal;
-use crate::progress::When;
-use crate::table::{Table, figure};
+use crate::Failure;
 use crate::verbs::measure;
 use crate::words::word;
-use crate::{Failure, output::Output};
 use hotlink_bench::Record;
+use hotlink_paper::{Output, Terminal, Ticking, When, studies as paper};
 use hotlink_results::Batch;
-use hotlink_seeds::{Measure, Report, Row, Study, draw, score};
+use hotlink_seeds::{Measure, Study, draw, here, score};
 use hotlink_study::words::Word;
-use serde_json::Value;
+use serde_json::Map;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -71,7 +67,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 /// A line for each study, then each study's claims.
 fn score(studies: &[Study], output: &mut Output) -> Result<(), Failure> {
     output.end_with_reader();
-    let progress = output.progress("reproduce", studies.len() as u64);
+    let progress = output.ticking("reproduce", studies.len() as u64);
     let (mut verdicts, mut lines) = (Vec::new(), Vec::new());
     for study in studies {
         let report = study.report(None)?;
@@ -82,44 +78,8 @@ fn score(studies: &[Study], output: &mut Output) -> Result<(), Failure> {
         progress.step();
     }
     drop(progress);
-    let cells =
-        |record: &Record, keys: &[&str]| keys.iter().map(|key| record.get(key).map(text).unwrap_or_default()).collect();
-    let table = |title: &str, keys: &[&str], records: &[Record]| Table {
-        title: title.to_owned(),
-        columns: keys.iter().map(|key| key.replace('_', " ")).collect(),
-        rows: records.iter().map(|record| cells(record, keys)).collect(),
-        notes: Vec::new(),
-    };
-    let counts = [
-        "study",
-        "predictions",
-        "predictions_met",
-        "orderings_held",
-        "orderings_not_held",
-        "bounds",
-        "fits",
-        "identities",
-        "gaps",
-        "shown",
-    ];
-    output.table(table("How the studies come out", &counts, &lines));
-    let keys = [
-        "id",
-        "verdict",
-        "kind",
-        "quantity",
-        "reading",
-        "published",
-        "reproduced",
-        "unit",
-        "error_pct",
-        "interval_low",
-        "interval_high",
-    ];
-    for (study, records) in &verdicts {
-        output.table(table(&format!("{study}: what does not hold first"), &keys, records));
-    }
-    verdicts.into_iter().flat_map(|(_, records)| records).for_each(|record| output.push(record));
+    output.tables(paper::scores(&lines, &verdicts));
+    output.push_all(verdicts.into_iter().flat_map(|(_, records)| records));
     Ok(())
 }
 
@@ -136,18 +96,20 @@ pub(crate) fn reports(
         ));
     }
     let mut regressed = Vec::new();
-    let progress = output.progress("reproduce", studies.len() as u64);
     // Measured ranks are forked, which a thread that ticks must not be beside.
-    let _ticking = (!measure).then(|| progress.ticking());
+    let progress = output.progress("reproduce", studies.len() as u64);
+    let progress = if measure { Ticking::from(progress) } else { progress.ticking() };
     for study in studies {
         let report = study.report(measure.then_some(&Own))?;
-        print_report(&report, series, output);
+        output.tables(paper::tables(&report, series));
+        let rows = report.claims.iter().chain(&report.series);
+        output.push_all(rows.map(|row| row.record(report.name)).collect::<Vec<_>>());
         for drawing in figures.map_or_else(Vec::new, |_| draw::drawings(*study, &report)) {
             figures.map(|batch| batch.write(&drawing.name, &drawing.svg)).transpose()?;
         }
         regressed.extend(report.claims.iter().filter(|row| row.regressed()).map(|row| row.id.clone()));
         if measure && matches!(study, Study::K98) {
-            measured::run(output)?;
+            measure_here(output)?;
         }
         progress.step();
     }
@@ -157,109 +119,25 @@ pub(crate) fn reports(
     }
 }
 
+/// K98's figures on this machine.
+fn measure_here(output: &mut Output) -> Result<(), Failure> {
+    let mut environment = Map::new();
+    hotlink_measure::describe(&mut environment, &Terminal(When::Never));
+    output.describe_all(environment);
+    let records = here::figures(&Own)?;
+    output.table(paper::here(&records));
+    output.push_all(records);
+    Ok(())
+}
+
 /// Measures with the command lines of this very program.
 struct Own;
 
 impl Measure for Own {
-    fn records(&self, command: &str) -> Result<Vec<Value>, Failure> {
+    fn records(&self, command: &str) -> Result<Vec<Record>, Failure> {
         let wrong = |failure: Failure| Failure::Input(format!("{command}: {failure}"));
-        let records =
-            measure::of_line(command.trim_start_matches("measure "), &Terminal(When::Never)).map_err(wrong)?;
-        Ok(records.into_iter().map(Value::from).collect())
+        measure::of_line(command.trim_start_matches("measure "), &Terminal(When::Never)).map_err(wrong)
     }
-}
-
-fn print_report(report: &Report, with_series: bool, output: &mut Output) {
-    let claims: Vec<Record> = report.claims.iter().map(|row| row.record(report.name)).collect();
-    let series: Vec<Record> = report.series.iter().map(|row| row.record(report.name)).collect();
-    output.table(summary(report));
-    if with_series {
-        for figure in tables_of(&report.series) {
-            output.table(figure);
-        }
-    }
-    claims.into_iter().chain(series).for_each(|record| output.push(record));
-}
-
-/// The claims, for people; what does not hold is explained below.
-fn summary(report: &Report) -> Table {
-    let heads = ["id", "quantity", "reading", "published", "reproduced", "unit", "error %", "kind", "holds"];
-    let rows = report.claims.iter().map(|row| {
-        let reading = row.key("reading").map(text).unwrap_or_default();
-        let error = row.error_pct().map(|error| format!("{error:.1}")).unwrap_or_default();
-        let cells = [&row.quantity, &reading, &text(&row.published), &text(&row.reproduced), &row.unit, &error];
-        let cells = cells.map(|cell| shortened(cell));
-        let ends = [row.class().name().to_owned(), row.verdict().to_owned()];
-        std::iter::once(row.id.clone()).chain(cells).chain(ends).collect()
-    });
-    let count = |verdict| report.claims.iter().filter(|row| row.verdict() == verdict).count();
-    let told = report.claims.iter().filter(|row| matches!(row.verdict(), "NO" | "gap"));
-    let mut notes: Vec<String> = vec![String::new()];
-    notes.extend(told.map(|row| {
-        let why = row.key("gap").and_then(Value::as_str).unwrap_or(&row.conditions);
-        let reading = row.key("reading").map(|reading| format!(" ({})", text(reading))).unwrap_or_default();
-        format!("{} {}{reading}: {why}", row.verdict(), row.id)
-    }));
-    notes.push(format!(
-        "\n{} rows hold, {} do not hold as printed, {} are gaps; rows of kind identity or fit are no evidence.",
-        count("yes"),
-        count("NO"),
-        count("gap")
-    ));
-    notes.push("--json has every row with its conditions, and the figures' series; --series prints those, --figures draws them.".to_owned());
-    let columns = heads.map(str::to_owned).to_vec();
-    Table { title: format!("{}: {}", report.name, report.title), columns, rows: rows.collect(), notes }
-}
-
-/// At most 44 characters.
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(44) {
-        None => text.to_owned(),
-        Some((at, _)) => format!("{}\u{2026}", &text[..at]),
-    }
-}
-
-fn text(value: &Value) -> String {
-    match (value.as_f64(), value.as_str()) {
-        (Some(number), _) => figure(number),
-        (_, Some(text)) => shortened(text),
-        _ => String::new(),
-    }
-}
-
-/// One table a figure: nodes, strides or sizes down, curves across.
-fn tables_of(series: &[Row]) -> Vec<Table> {
-    let mut tables: Vec<Table> = Vec::new();
-    let mut rest = series;
-    while let Some(first) = rest.first() {
-        let same = rest.iter().take_while(|row| (&row.id, &row.quantity) == (&first.id, &first.quantity)).count();
-        let (points, others) = rest.split_at(same);
-        tables.push(table_of(points));
-        rest = others;
-    }
-    tables
-}
-
-fn table_of(points: &[Row]) -> Table {
-    let placed: Vec<_> = points.iter().filter_map(Row::on_axis).collect();
-    let mut curves: Vec<&str> = Vec::new();
-    for (_, curve, ..) in &placed {
-        if !curves.contains(&curve.as_str()) {
-            curves.push(curve);
-        }
-    }
-    let axis = placed.first().map_or("", |(_, _, axis, _)| axis);
-    let mut places: Vec<u64> = placed.iter().map(|(.., place)| *place).collect();
-    places.sort_unstable();
-    places.dedup();
-    let cell = |at: u64, name: &str| {
-        let point = placed.iter().find(|(_, curve, _, place)| *place == at && curve == name);
-        point.map(|(value, ..)| figure(*value)).unwrap_or_default()
-    };
-    let row = |at: u64| std::iter::once(at.to_string()).chain(curves.iter().map(|name| cell(at, name))).collect();
-    let title = points.first().map(|row| format!("{}, {}", row.quantity, row.unit)).unwrap_or_default();
-    let columns = std::iter::once(axis).chain(curves.iter().copied()).map(str::to_owned).collect();
-    Table { title, columns, rows: places.iter().map(|at| row(*at)).collect(), notes: vec![] }
 }
 
 #[cfg(test)]

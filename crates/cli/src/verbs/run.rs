@@ -1,9 +1,10 @@
 //! `hotlink run`: an MPI program on ranks of this machine, over this project's MPI library: over memory and sockets, or on a
 //! simulated fabric.
 
-use crate::output::{Format, Output};
+use crate::words::via;
 use crate::{Failure, place};
 use hotlink_launch::{library, with_library};
+use hotlink_paper::{Format, Output};
 use hotlink_real::{Job, JobEnd, Via, cores};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -32,8 +33,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     hosts: hosts::HostArgs,
     /// Carry messages by shared memory, TCP or both [default: what the ranks can share].
-    #[arg(long, value_enum)]
-    via: Option<Carrier>,
+    #[arg(long, value_parser = via())]
+    via: Option<Via>,
     /// Run on this simulated fabric (of the catalog, or a file), in virtual time.
     #[arg(long, value_name = "FABRIC", conflicts_with_all = ["via", "bind"])]
     on: Option<String>,
@@ -57,17 +58,6 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
-/// What carries messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Carrier {
-    /// Shared memory.
-    Shm,
-    /// TCP, on the loopback.
-    Tcp,
-    /// Both, as between hosts.
-    Mixed,
-}
-
 /// Where ranks run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Bind {
@@ -77,23 +67,13 @@ enum Bind {
     None,
 }
 
-impl Carrier {
-    fn via(self) -> Via {
-        match self {
-            Carrier::Shm => Via::Shm,
-            Carrier::Tcp => Via::Tcp,
-            Carrier::Mixed => Via::Mixed,
-        }
-    }
-}
-
 /// What it prints is the program's own: nothing of ours is added to it, but a simulated run's report.
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let command = args.command.clone();
     let (own, commands) = (args.library.as_deref(), place::commands());
     let mut variables = Vec::new();
     if let Some(via) = args.via {
-        variables.push(("HOTLINK_VIA".to_owned(), via.via().name().into()));
+        variables.push(("HOTLINK_VIA".to_owned(), via.name().into()));
     }
     if args.check {
         variables.push(("HOTLINK_CHECK".to_owned(), "1".into()));
@@ -101,9 +81,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let (tags, bind) = (args.tag_output, args.bind == Bind::Auto);
     let apart = args.on.is_some() && output.format() != Format::Table;
     let job = |ranks| Job { command, ranks, variables, tags, errors_alone: apart };
-    if args.hosts.are_named() {
-        let given = own.map(|given| library(Some(given), &commands)).transpose()?;
-        return args.hosts.run(args.ranks, job, given, bind);
+    let given = || own.map(|given| library(Some(given), &commands)).transpose();
+    if let Some(hosts) = args.hosts.asked(given()?, bind) {
+        return told(hosts.run(args.ranks, job)?);
     }
     let ranks = args.ranks.unwrap_or(1);
     let mut job = job(ranks);

@@ -1,9 +1,9 @@
 //! `hotlink schema`: which keys the records of a benchmark hold, as JSON Schema.
 
 use crate::Failure;
-use crate::output::{self, Output};
 use hotlink_bench::Record;
 use hotlink_fabric::input;
+use hotlink_paper::{Output, pretty};
 use hotlink_study::schema::{all, named};
 use serde_json::Value;
 
@@ -31,11 +31,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     if let Some(file) = &args.convert {
-        output.only(output::pretty(&converted(file)?));
+        output.only(pretty(&converted(file)?));
         return Ok(());
     }
     match &args.name {
-        Some(name) => output.only(output::pretty(&named(name)?.schema())),
+        Some(name) => output.only(pretty(&named(name)?.schema())),
         None => all().for_each(|records| {
             output.push(Record::new().with("name", records.name).with("title", records.title));
         }),

@@ -14,8 +14,9 @@ mod schedule;
 mod stack;
 mod streams;
 
-use crate::{Failure, output::Output};
+use crate::Failure;
 use hotlink_bench::Which;
+use hotlink_paper::Output;
 use hotlink_study::benchmarks;
 #[cfg(test)]
 use hotlink_study::simulate::request::Request;

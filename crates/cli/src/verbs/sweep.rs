@@ -2,7 +2,8 @@
 
 mod words;
 
-use crate::{Failure, output::Output, table::Table};
+use crate::Failure;
+use hotlink_paper::{Output, Table};
 use hotlink_sweep::{Gathered, Plan, Shard, document, listed, text};
 use std::path::{Path, PathBuf};
 use words::Words;
@@ -94,7 +95,7 @@ pub fn run_cell(arguments: &[String]) -> Result<String, Failure> {
 /// On so many cores; `timed`: with how long simulations took.
 fn answer(mut plan: Plan, cells: Cells, (jobs, timed): (usize, bool), output: &mut Output) -> Result<(), Failure> {
     if cells == Cells::List {
-        listed(&plan.cells, &plan.outcomes).into_iter().for_each(|record| output.push(record));
+        output.push_all(listed(&plan.cells, &plan.outcomes));
         output.table(list(&plan));
         return Ok(());
     }
@@ -107,10 +108,9 @@ fn answer(mut plan: Plan, cells: Cells, (jobs, timed): (usize, bool), output: &m
         if !plan.keeps() {
             output.end_with_reader();
         }
-        let progress = output.progress("sweep", missing as u64);
-        let _ticking = progress.ticking();
-        plan.run((jobs, timed), &Words, &progress, &mut |records| {
-            records.into_iter().for_each(|record| output.push(record));
+        let progress = output.ticking("sweep", missing as u64);
+        plan.run((jobs, timed), &Words, &*progress, &mut |records| {
+            output.push_all(records);
             !output.is_closed()
         })?;
         if output.is_closed() {
@@ -119,7 +119,7 @@ fn answer(mut plan: Plan, cells: Cells, (jobs, timed): (usize, bool), output: &m
     }
     let Gathered { records, check } = Gathered::new(&plan.cells, &plan.outcomes);
     if cells == Cells::Gather {
-        records.into_iter().for_each(|record| output.push(record));
+        output.push_all(records);
     }
     check
 }

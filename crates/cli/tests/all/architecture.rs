@@ -76,19 +76,22 @@ fn dependencies_point_one_way() {
             "launch",
             &["fabric", "real", "seats", "bench", "study", "results", "diagnose", "schedule", "standard", "workloads"],
         ),
-        ("explorer", &["study"]),
+        ("explorer", &["fabric", "study"]),
+        (
+            "paper",
+            &["fabric", "seats", "bench", "study", "results", "seeds", "design", "diagnose", "measure", "launch"],
+        ),
         (
             "cli",
             &[
                 "fabric",
                 "explorer",
                 "launch",
+                "paper",
                 "port",
-                "message",
                 "loggp",
                 "sim",
                 "real",
-                "seats",
                 "bench",
                 "study",
                 "measure",
@@ -116,6 +119,8 @@ fn dependencies_point_one_way() {
                 "measure",
                 "seeds",
                 "design",
+                "report",
+                "paper",
                 "cli",
                 "questions",
             ],
@@ -184,6 +189,14 @@ fn libraries_print_nothing_and_read_no_command_line() {
     }
 }
 
+/// Paper is what a face prints, whoever asked: it knows no option.
+#[test]
+fn paper_reads_no_command_line() {
+    let mut found = lines_with("paper", &["println!(", "clap", "std::env::args"]);
+    found.retain(|line| !line.contains("eprintln!("));
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
 /// A system's own logarithm differs in its last digits from another's: the command and the browser would disagree.
 #[test]
 fn logarithms_and_powers_are_the_same_on_every_machine() {
@@ -210,7 +223,7 @@ fn the_closed_forms_never_look_at_routes() {
 /// And where Python lends its memory, where the simulator asks memory ahead of time (a prefetch), and where a browser calls.
 #[test]
 fn unsafe_code_is_in_real_alone() {
-    for name in LIBRARIES.iter().chain(&["explorer", "launch", "measure", "cli", "python"]) {
+    for name in LIBRARIES.iter().chain(&["explorer", "launch", "measure", "paper", "cli", "python"]) {
         let mut found = lines_with(name, &["unsafe ", "allow(unsafe_code)"]);
         found.retain(|line| {
             !["python/src/lent.rs", "sim/src/net/ahead.rs", "wasm/src/door.rs"].iter().any(|file| line.contains(file))

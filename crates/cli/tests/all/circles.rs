@@ -127,7 +127,7 @@ fn no_circle_of_files_across_folders() {
     // Python's binding is one folder.
     for name in [
         "fabric", "port", "message", "fuzz", "standard", "mpi", "event", "sim", "loggp", "bench", "study", "measure",
-        "seeds", "real", "results", "sweep", "cli",
+        "seeds", "real", "results", "sweep", "launch", "report", "paper", "cli",
     ] {
         let found = circles(&sources(&crates.join(name).join("src")));
         assert!(found.is_empty(), "{name}: {found:?}");

@@ -94,7 +94,7 @@ struct Blocks {
 
 fn blocks(session: &Session<'_>, device: Device, ranks: u32) -> Result<Blocks, Error> {
     let seconds = session.plan().time_us / 1e6;
-    let mut command = Command::new(parts::bench(session.face)?);
+    let mut command = Command::new(parts::BENCH.make(session.face)?);
     command.args([device.name(), &ranks.to_string(), &seconds.to_string()]).stderr(Stdio::inherit());
     if device == Device::Rtl {
         command.arg(parts::server(ranks, session.face)?);
@@ -231,7 +231,7 @@ fn doors(session: &Session<'_>, ranks: u32) -> Result<(BarrierDevice, Option<Dae
         let what = "--device rtl: ranks that a launcher started have no device between them; start one process";
         return Err(Error::Input(what.to_owned()));
     }
-    let library = parts::doors(session.face)?;
+    let library = parts::DOORS.make(session.face)?;
     let told = |what: NoDoors| Error::Check(format!("measure barrier --device rtl: {what}"));
     match BarrierDevice::open(&library, None, ranks) {
         Err(NoDoors::Daemon(_)) => {}

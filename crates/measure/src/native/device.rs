@@ -32,11 +32,6 @@ const WIRES: Source = source!("barrier/hotlink_wires.h", "plugins/barrier/hotlin
 const DEVICE: Source = source!("barrier/hotlink_device.h", "plugins/barrier/hotlink_device.h");
 const DAEMON: Source = source!("barrier/daemon.hpp", "plugins/barrier/daemon.hpp");
 const SERVER: Source = source!("barrier/serve.cpp", "plugins/barrier/serve.cpp");
-const BOARD: Source = source!("barrier/serve_board.cpp", "plugins/barrier/serve_board.cpp");
-const MODEL: Source = source!("barrier/serve_model.cpp", "plugins/barrier/serve_model.cpp");
-const CHECK: Source = source!("barrier/check.c", "plugins/barrier/check.c");
-const DOORS: Source = source!("barrier/doors.c", "plugins/barrier/doors.c");
-const BENCH: Source = source!("barrier/bench_device.c", "plugins/barrier/bench_device.c");
 /// The plug-in's parts, which include the header by its place beside them.
 pub(super) const PLUGIN: [Source; 7] = [
     HEADER,
@@ -75,74 +70,68 @@ pub fn server(nodes: u32, face: &dyn Face) -> Result<PathBuf, Failure> {
     recipe.make(face)
 }
 
+/// A program or library that one compiler's call makes.
+pub struct Part {
+    name: &'static str,
+    /// Sources of its own, after the headers of all.
+    own: &'static [Source],
+    compile: &'static str,
+    product: &'static str,
+    tools: &'static str,
+}
+
+impl Part {
+    /// Its path; it is compiled where it is not yet.
+    ///
+    /// # Errors
+    /// What cannot be compiled, and what it needs.
+    pub fn make(&self, face: &dyn Face) -> Result<PathBuf, Failure> {
+        let Part { name, own, compile, product, tools } = *self;
+        let sources = [HEADER, WIRES, DEVICE].into_iter().chain(own.iter().copied()).collect();
+        Recipe { name, sources, steps: vec![words(compile)], product, tools }.make(face)
+    }
+}
+
+const CPP: &str = "a C++ compiler (apt-get install g++)";
+const C: &str = "a C compiler (apt-get install gcc libc6-dev)";
+
 /// The daemon for a board whose registers are reached over SPI, or a card whose are memory-mapped.
-///
-/// # Errors
-/// What cannot be compiled, and what it needs.
-pub fn board_server(face: &dyn Face) -> Result<PathBuf, Failure> {
-    daemon("barrier-serve-board", BOARD, face)
-}
-
+pub const BOARD_SERVER: Part = Part {
+    name: "barrier-serve-board",
+    own: &[DAEMON, source!("barrier/serve_board.cpp", "plugins/barrier/serve_board.cpp")],
+    compile: "c++ -std=c++17 -O2 -D_GNU_SOURCE barrier/serve_board.cpp -o barrier-serve-board -pthread",
+    product: "barrier-serve-board",
+    tools: CPP,
+};
 /// The daemon whose device is a barrier network's closed form.
-///
-/// # Errors
-/// What cannot be compiled, and what it needs.
-pub fn model_server(face: &dyn Face) -> Result<PathBuf, Failure> {
-    daemon("barrier-serve-model", MODEL, face)
-}
-
-fn daemon(name: &'static str, source: Source, face: &dyn Face) -> Result<PathBuf, Failure> {
-    let step = format!("c++ -std=c++17 -O2 -D_GNU_SOURCE {} -o {name} -pthread", source.0);
-    let recipe = Recipe {
-        name,
-        sources: vec![HEADER, WIRES, DEVICE, DAEMON, source],
-        steps: vec![words(&step)],
-        product: name,
-        tools: "a C++ compiler (apt-get install g++)",
-    };
-    recipe.make(face)
-}
-
+pub const MODEL_SERVER: Part = Part {
+    name: "barrier-serve-model",
+    own: &[DAEMON, source!("barrier/serve_model.cpp", "plugins/barrier/serve_model.cpp")],
+    compile: "c++ -std=c++17 -O2 -D_GNU_SOURCE barrier/serve_model.cpp -o barrier-serve-model -pthread",
+    product: "barrier-serve-model",
+    tools: CPP,
+};
 /// The benchmark of a device beside the bare limit.
-pub(crate) fn bench(face: &dyn Face) -> Result<PathBuf, Failure> {
-    let recipe = Recipe {
-        name: "barrier-bench",
-        sources: vec![HEADER, WIRES, DEVICE, BENCH],
-        steps: vec![words("cc -std=gnu11 -O2 -Ibarrier barrier/bench_device.c -o barrier-bench -pthread -lrt")],
-        product: "barrier-bench",
-        tools: "a C compiler (apt-get install gcc libc6-dev)",
-    };
-    recipe.make(face)
-}
-
+pub(crate) const BENCH: Part = Part {
+    name: "barrier-bench",
+    own: &[source!("barrier/bench_device.c", "plugins/barrier/bench_device.c")],
+    compile: "cc -std=gnu11 -O2 -Ibarrier barrier/bench_device.c -o barrier-bench -pthread -lrt",
+    product: "barrier-bench",
+    tools: C,
+};
 /// The self-test over a node's wires.
-///
-/// # Errors
-/// What cannot be compiled, and what it needs.
-pub fn check(face: &dyn Face) -> Result<PathBuf, Failure> {
-    let recipe = Recipe {
-        name: "barrier-check",
-        sources: vec![HEADER, WIRES, DEVICE, CHECK],
-        steps: vec![words("cc -std=gnu11 -O2 -Ibarrier barrier/check.c -o barrier-check -pthread")],
-        product: "barrier-check",
-        tools: "a C compiler (apt-get install gcc libc6-dev)",
-    };
-    recipe.make(face)
-}
-
+pub const CHECK: Part = Part {
+    name: "barrier-check",
+    own: &[source!("barrier/check.c", "plugins/barrier/check.c")],
+    compile: "cc -std=gnu11 -O2 -Ibarrier barrier/check.c -o barrier-check -pthread",
+    product: "barrier-check",
+    tools: C,
+};
 /// The contract of a device as a library, for this project's own messages.
-///
-/// # Errors
-/// What cannot be compiled, and what it needs.
-pub(crate) fn doors(face: &dyn Face) -> Result<PathBuf, Failure> {
-    let step =
-        "cc -std=gnu11 -O2 -fPIC -shared -fvisibility=hidden -Ibarrier barrier/doors.c -o libbarrier-doors.so -pthread";
-    let recipe = Recipe {
-        name: "barrier-doors",
-        sources: vec![HEADER, WIRES, DEVICE, DOORS],
-        steps: vec![words(step)],
-        product: "libbarrier-doors.so",
-        tools: "a C compiler (apt-get install gcc libc6-dev)",
-    };
-    recipe.make(face)
-}
+pub(crate) const DOORS: Part = Part {
+    name: "barrier-doors",
+    own: &[source!("barrier/doors.c", "plugins/barrier/doors.c")],
+    compile: "cc -std=gnu11 -O2 -fPIC -shared -fvisibility=hidden -Ibarrier barrier/doors.c -o libbarrier-doors.so -pthread",
+    product: "libbarrier-doors.so",
+    tools: C,
+};

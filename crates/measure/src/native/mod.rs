@@ -5,9 +5,11 @@
 
 pub mod device;
 pub mod plugin;
+mod served;
 
 use crate::face::Face;
 use hotlink_study::Error as Failure;
+pub use served::Served;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;

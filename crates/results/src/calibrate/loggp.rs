@@ -261,6 +261,20 @@ impl Fit {
         parameters
     }
 
+    /// The 95 % intervals of the parameters that are fitted, as their uncertainty, in base units by dotted key.
+    pub fn ranges(&self) -> BTreeMap<String, [f64; 2]> {
+        let names = ["latency", "overhead", "gap", "gap_per_byte"];
+        let LogGp { latency, overhead, gap, gap_per_byte } = self.model;
+        let values = [latency, overhead, gap, gap_per_byte];
+        let ends = fit::intervals(&fit::kept(&self.pingpong), &fit::kept(&self.stream));
+        let named = names.into_iter().zip(values.into_iter().zip(ends));
+        // An interval is of the drawn points' fits, and the fit itself may lie at its edge.
+        let range = |(name, (value, (low, high))): (&str, (f64, (f64, f64)))| {
+            (format!("parameter.loggp_{name}"), [low.min(value) * 1e6, high.max(value) * 1e6])
+        };
+        named.map(range).collect()
+    }
+
     /// Up to which size a rank's own part of an exchange is sent as a message to itself, not copied: the MPI's choice.
     fn own_parts(&self) -> Vec<(&'static str, f64, &'static str)> {
         let known = self.is_mpich && !self.to_self.is_empty();

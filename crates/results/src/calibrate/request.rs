@@ -68,6 +68,7 @@ impl Calibration {
         if self.model == Model::Loggp {
             let fit = loggp::Fit::of(&measured);
             spec.parameters.extend(fit.parameters(&measured));
+            spec.ranges.extend(fit.ranges());
             let (records, notes) = fit.records(&self.name);
             told = records;
             notes.iter().for_each(|note| site.note(note));

@@ -72,6 +72,8 @@ pub struct DepositTime {
     pub bound_resource: String,
     /// The resource with the most time in this deposit: a server's work, or waiting for a window.
     pub limiting: String,
+    /// That time.
+    pub busy: Time,
     /// Events of the simulation.
     pub events: u64,
     /// Items through servers.
@@ -82,12 +84,14 @@ pub struct DepositTime {
 
 impl DepositTime {
     pub(super) fn new(bytes: u64, outcome: &Outcome, (bound_resource, bound): (String, f64)) -> DepositTime {
+        let limiting = outcome.limiting();
         DepositTime {
             time: outcome.time,
             rate: bytes as f64 / outcome.time.s(),
             bound,
             bound_resource,
-            limiting: outcome.limiting().unwrap_or(MEMORY).to_owned(),
+            limiting: limiting.map_or(MEMORY, |(name, _)| name).to_owned(),
+            busy: limiting.map_or(Time::ZERO, |(_, time)| time),
             events: outcome.events,
             hops: outcome.hops,
             trace_hash: outcome.trace.value(),

@@ -85,15 +85,15 @@ impl Outcome {
         }
     }
 
-    /// The resource with the most time; of equals the first.
-    pub fn limiting(&self) -> Option<&str> {
+    /// The resource with the most time, and that time; of equals the first.
+    pub fn limiting(&self) -> Option<(&str, Time)> {
         let mut most: Option<&(String, Time)> = None;
         for entry in &self.load {
             if most.is_none_or(|most| entry.1 > most.1) {
                 most = Some(entry);
             }
         }
-        most.map(|(name, _)| name.as_str())
+        most.map(|(name, time)| (name.as_str(), *time))
     }
 
     /// Work of one resource alone after all that was before.
@@ -352,7 +352,7 @@ mod tests {
         pipeline.arrival = 2;
         let outcome = pipeline.run();
         assert!(outcome.time.0 >= 2000 && outcome.time.0 <= 2020, "{:?}", outcome.time);
-        assert_eq!(outcome.limiting(), Some("s0"));
+        assert_eq!(outcome.limiting().map(|(name, _)| name), Some("s0"));
     }
 
     #[test]
@@ -360,6 +360,6 @@ mod tests {
         let mut pipeline = line(&[10, 10], 100);
         pipeline.steps[1].latency = Time(1000);
         pipeline.windows.push(Window { name: "buffers", from: 0, to: 1, size: 2 });
-        assert_eq!(pipeline.run().limiting(), Some("buffers"));
+        assert_eq!(pipeline.run().limiting().map(|(name, _)| name), Some("buffers"));
     }
 }

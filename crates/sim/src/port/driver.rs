@@ -43,6 +43,8 @@ pub struct VirtualTime<'a> {
     background: Option<BackgroundSpec>,
     /// The node of each rank; none: that of its number.
     places: Vec<u32>,
+    /// Payload of a whole run, about: how far it is, is told by that.
+    expected: u64,
     outcome: Option<Outcome>,
 }
 
@@ -60,6 +62,7 @@ impl<'a> VirtualTime<'a> {
             adapter,
             background: None,
             places: Vec::new(),
+            expected: 0,
             outcome: None,
         })
     }
@@ -95,6 +98,11 @@ impl<'a> VirtualTime<'a> {
     #[must_use]
     pub fn placed(self, nodes: Vec<u32>) -> VirtualTime<'a> {
         VirtualTime { places: nodes, ..self }
+    }
+    /// The same with how much payload a run carries, about, for the [`Gauge`](crate::Gauge) of the settings.
+    #[must_use]
+    pub fn expecting(self, bytes: u64) -> VirtualTime<'a> {
+        VirtualTime { expected: bytes, ..self }
     }
     /// Why so many ranks cannot be placed as asked.
     fn misplaced(&self, ranks: u32) -> Option<String> {
@@ -145,7 +153,9 @@ impl<'a> Driver for VirtualTime<'a> {
         if let Some(why) = self.misplaced(ranks) {
             return Err(RunError::Ranks { ranks, why });
         }
-        let net = Net::new(self.plan, &self.settings);
+        let mut net = Net::new(self.plan, &self.settings);
+        // What other traffic delivers is not the ranks'.
+        net.expect(if self.background.is_some() { 0 } else { self.expected });
         let mut world = World::new(net, self.plan, self.adapter.clone(), ranks);
         if !self.places.is_empty() {
             world.place(&self.places);

@@ -23,6 +23,7 @@ pub struct PingPong {
 /// See [`Net::advance`].
 pub fn ping_pong(plan: &Plan<'_>, settings: &Settings, what: PingPong) -> Result<Run, SimError> {
     let mut net = Net::new(plan, settings);
+    net.expect(what.messages.max(1) * what.size);
     let [a, b] = what.between;
     let mut left = what.messages.max(1) - 1;
     net.post(a, b, what.size, 0)?;

@@ -63,6 +63,7 @@ pub fn saturate(plan: &Plan<'_>, settings: &Settings, what: &Stream) -> Result<R
     }
     let (warm, all) = (what.messages / 10 + 1, what.messages + what.messages / 10 + 1);
     let total = all * what.pairs.len() as u64;
+    net.expect(total * what.size);
     let (mut delivered, mut start) = (0u64, None);
     while let Some(note) = net.advance()? {
         let message = match note {

@@ -1,29 +1,54 @@
 //! Which engines are asked, and the points of a simulated study put to several of them.
 
-use super::{Answers, ENGINES, Engine, Exactly, Measured, Method, Question, ask_engines};
+use super::{ENGINES, Engine, Exactly, Measured, Method, ask_engines};
 use crate::cell::Cell;
 use crate::simulate::loggp::is_calibrated;
 use crate::simulate::request::{Part, Request};
+use crate::words::Word;
 use crate::{Error, Source, Watch};
 use hotlink_bench::Record;
+use std::fmt::{Display, Formatter};
 
-crate::words! {
-    /// Which engines are asked.
-    pub enum Methods {
-        /// Closed forms, where there is one.
-        Formula = "formula",
-        /// Flows counted over real routes.
-        Load = "load",
-        /// LogGP, on a machine that was calibrated as one.
-        Loggp = "loggp",
-        /// The simulated network, packet by packet.
-        Packet = "packet",
-        /// The records of --measured.
-        Measured = "measured",
-        /// Closed form and load count.
-        Both = "both",
-        /// Every engine that can answer, and how their answers differ.
-        All = "all",
+/// Which engines are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Methods {
+    /// One engine.
+    One(Method),
+    /// Closed form and load count.
+    Both,
+    /// Every engine that can answer, and how their answers differ.
+    All,
+}
+
+impl Word for Methods {
+    const ALL: &'static [Methods] = &[
+        Methods::One(Method::Formula),
+        Methods::One(Method::Load),
+        Methods::One(Method::Loggp),
+        Methods::One(Method::Packet),
+        Methods::One(Method::Measured),
+        Methods::Both,
+        Methods::All,
+    ];
+    fn word(self) -> &'static str {
+        match self {
+            Methods::One(method) => method.name(),
+            Methods::Both => "both",
+            Methods::All => "all",
+        }
+    }
+    fn meaning(self) -> &'static str {
+        match self {
+            Methods::One(method) => method.meaning(),
+            Methods::Both => "Closed form and load count",
+            Methods::All => "Every engine that can answer, and how their answers differ",
+        }
+    }
+}
+
+impl Display for Methods {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.word())
     }
 }
 
@@ -33,24 +58,14 @@ impl Methods {
         match self {
             Methods::All => true,
             Methods::Both => matches!(method, Method::Formula | Method::Load),
-            one => one.name() == method.name(),
+            Methods::One(one) => one == method,
         }
     }
 
-    /// Asks the engines of these methods one question.
-    ///
-    /// # Errors
-    /// As [`ask_engines`].
-    pub fn ask(
-        self,
-        question: &Question,
-        source: &Source,
-        measured: &Measured,
-        watch: &dyn Watch,
-    ) -> Result<Answers, Error> {
-        let all = ENGINES.into_iter().chain([measured as &dyn Engine]);
-        let engines: Vec<&dyn Engine> = all.filter(|engine| self.asks(engine.method())).collect();
-        ask_engines(question, source, &engines, watch)
+    /// The engines of these methods; `measured` holds what real ranks answered.
+    pub fn engines(self, measured: &Measured) -> Vec<&dyn Engine> {
+        let all = ENGINES.into_iter().map(|engine| engine as &dyn Engine).chain([measured as &dyn Engine]);
+        all.filter(|engine| self.asks(engine.method())).collect()
     }
 
     /// Whether engines of theirs answer these points. The simulator alone answers every benchmark, but nothing on a machine
@@ -58,7 +73,7 @@ impl Methods {
     pub fn answer(self, cells: &[Cell]) -> bool {
         // One that cannot be opened says so when it runs.
         let is_loggp = |cell: &Cell| Source::open(&cell.fabric).is_ok_and(|source| is_calibrated(source.spec()));
-        self != Methods::Packet || cells.iter().any(is_loggp)
+        self != Methods::One(Method::Packet) || cells.iter().any(is_loggp)
     }
 
     /// Asks the engines of these methods every point, in order, until `give` says false. Gives what people need to know beside

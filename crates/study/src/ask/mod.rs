@@ -20,12 +20,14 @@ mod loggp;
 mod measured;
 mod methods;
 mod packet;
+mod sizes;
 
 pub use difference::Difference;
 pub(crate) use difference::between;
 pub use measured::Measured;
 pub use methods::Methods;
 pub use packet::Exactly;
+pub use sizes::{AtSize, at_sizes};
 
 use crate::inputs;
 use crate::options::{Paths, Rates, Stack};

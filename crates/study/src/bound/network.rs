@@ -7,6 +7,9 @@ use hotlink_fabric::reduction::ReductionSpec;
 use hotlink_fabric::units::Time;
 use hotlink_sim::{Plan, SimError};
 
+/// What writes and reads of a barrier network's port are called.
+pub(crate) const PORT: &str = "processor's access to the port";
+
 /// A barrier network's least: what no polling could be faster than: the result's way, and a write and a read for each phase.
 pub fn barrier(spec: &BarrierSpec, run: &BarrierRun) -> Time {
     let port = u64::from(spec.phases) * (spec.enter.value.0 + spec.read.value.0);
@@ -17,7 +20,7 @@ pub fn barrier(spec: &BarrierSpec, run: &BarrierRun) -> Time {
 pub fn barrier_port(spec: &BarrierSpec) -> Least {
     let port = Time(u64::from(spec.phases) * (spec.enter.value.0 + spec.read.value.0));
     let is = "a write and a read of the barrier network's port for each phase";
-    let resource = "processor's access to the port".to_owned();
+    let resource = PORT.to_owned();
     Least { latency_us: port.us(), mbps: f64::INFINITY, resource, is }
 }
 
@@ -25,7 +28,7 @@ pub fn barrier_port(spec: &BarrierSpec) -> Least {
 pub fn barrier_limit(spec: &BarrierSpec, formula: Time) -> String {
     let port = u64::from(spec.phases) * (spec.enter.value.0 + spec.read.value.0);
     let tree = formula.0.saturating_sub(port);
-    if port >= tree { "processor's access to the port".to_owned() } else { spec.name.clone() }
+    if port >= tree { PORT.to_owned() } else { spec.name.clone() }
 }
 
 /// What no reduction in the network could be faster than: its tree's own way, or the bytes at its rate.

@@ -550,6 +550,8 @@ pub const RECORDS: &[Records] = &[
             key("alone_message_median_us", Number, "us", "Median time of its messages, alone"),
             key("alone_message_p99_us", Number, "us", "99th percentile of the same"),
             key("alone_efficiency", Number, "1", "Share of the bound that it reaches alone"),
+            key("alone_limiter", Text, "", "The resource of the network that was busiest while it ran alone"),
+            key("alone_limiter_share", Number, "1", "Share of that run that this resource was busy"),
             key("healthy_us", Number, "us", "Its time beside the other jobs where nothing fails"),
             key("fault_cost_us", Number, "us", "What the failures add to that"),
             key(

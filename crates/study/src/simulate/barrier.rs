@@ -1,6 +1,6 @@
 //! Barriers on dedicated barrier networks, event by event.
 
-use super::distribution;
+use super::{distribution, limiter};
 use crate::bound::network;
 use crate::effort;
 use crate::inputs::{self, Vary};
@@ -117,7 +117,7 @@ fn simulated(what: Barriers, name: &str, spec: &BarrierSpec, nodes: u32, watch: 
     let most = Time::from_us(what.skew_us).0;
     let mut arrivals = vec![Time::ZERO; nodes as usize];
     let (mut latencies, mut least_ps) = (Vec::new(), 0.0);
-    let (mut events, mut reads, mut trace_hash) = (0, 0, 0u64);
+    let (mut events, mut reads, mut network_ps, mut trace_hash) = (0, 0, 0, 0u64);
     for _ in 0..what.repetitions {
         for arrival in &mut arrivals {
             *arrival = Time(arrival.0 + random.below(most + 1));
@@ -125,7 +125,7 @@ fn simulated(what: Barriers, name: &str, spec: &BarrierSpec, nodes: u32, watch: 
         let run = machine.barrier(0, &arrivals).map_err(|fault| fault.to_string())?;
         latencies.push(run.latency());
         least_ps += network::barrier(spec, &run).0 as f64;
-        (events, reads) = (events + run.events, reads + run.reads);
+        (events, reads, network_ps) = (events + run.events, reads + run.reads, network_ps + run.network.0);
         trace_hash = trace_hash.rotate_left(1) ^ run.trace_hash;
         // Only differences matter: the clock starts anew when the first node left.
         let first = run.leave.iter().copied().min().unwrap_or_default();
@@ -138,7 +138,7 @@ fn simulated(what: Barriers, name: &str, spec: &BarrierSpec, nodes: u32, watch: 
     let mean_ps = latencies.iter().map(|latency| latency.0 as f64).sum::<f64>();
     let formula = spec.latency(nodes, what.partition).map_err(|error| error.to_string())?;
     let median = quantile(0.5);
-    Ok(Record::new()
+    let record = Record::new()
         .with("fabric", name)
         .with("benchmark", "barrier")
         .with("algorithm", "hardware")
@@ -158,7 +158,8 @@ fn simulated(what: Barriers, name: &str, spec: &BarrierSpec, nodes: u32, watch: 
         .with("max", quantile(1.0))
         .with("bound_latency_us", least_ps / f64::from(what.repetitions) / 1e6)
         .with("efficiency", if mean_ps > 0.0 { least_ps / mean_ps } else { 1.0 })
-        .with("limiting_resource", network::barrier_limit(spec, formula))
+        .with("limiting_resource", network::barrier_limit(spec, formula));
+    Ok(limiter::of_barriers(record, spec, Time(mean_ps as u64), Time(network_ps))
         .with("safe", true)
         .with("reads_per_node", reads as f64 / f64::from(what.repetitions) / f64::from(nodes))
         .with("events", events)

@@ -1,5 +1,6 @@
 //! A block into local or remote memory, contiguous or with a stride (K98 s17-24).
 
+use super::limiter;
 use crate::Source;
 use crate::inputs::{self, Vary};
 use crate::values::Size;
@@ -253,7 +254,8 @@ fn record(fabric: &str, what: &Transfers, transfer: &Transfer, time: &DepositTim
         .with("bound_bandwidth_MBps", time.bound / 1e6)
         .with("bound_resource", time.bound_resource.clone())
         .with("efficiency", time.rate / time.bound)
-        .with("limiting_resource", time.limiting.clone())
+        .with("limiting_resource", time.limiting.clone());
+    let record = limiter::of_transfer(record, time)
         .with("events", time.events)
         .with("packet_hops", time.hops)
         .with("trace_hash", format!("{:016x}", time.trace_hash));

@@ -2,12 +2,13 @@
 
 use super::loggp::recorded;
 use super::{distribution, limiter};
-use crate::{Error, Source, Watch, inputs};
-use hotlink_bench::Record;
-use hotlink_bench::Step;
+use crate::inputs::{self, Vary};
+use crate::{Error, Source, Watch};
+use hotlink_bench::{Record, Step};
 use hotlink_fabric::units::Time;
 use hotlink_loggp::{LogGops, MOST_RANKS, Machine, Missing, Outcome, Schedule, simulate};
 use hotlink_schedule::{Options, check, place, read};
+use std::cell::OnceCell;
 
 /// Most operations that are generated: some gigabytes of memory.
 const MOST_OPERATIONS: u64 = 50_000_000;
@@ -46,8 +47,38 @@ pub enum Scheduled {
     },
 }
 
+/// What is simulated: one schedule, or what it is recorded from.
+enum Work<'a> {
+    Read { name: &'a str, schedule: Schedule, calc_unit: Time },
+    Recorded { steps: &'a [Step], repeat: u32, ranks: u32 },
+}
+
+impl Work<'_> {
+    /// Runs it on a machine: the schedule, its record, and what was free since the machine does not state it.
+    fn run(
+        &self,
+        fabric: &str,
+        machine: &Machine,
+        watch: &dyn Watch,
+    ) -> Result<(Schedule, Record, Vec<Missing>), Error> {
+        match self {
+            Work::Read { name, schedule, calc_unit } => {
+                let messages = LogGops { calc_unit: *calc_unit, ..machine.messages };
+                Ok((schedule.clone(), simulated(fabric, name, schedule, &messages, watch)?, Vec::new()))
+            }
+            Work::Recorded { steps, repeat, ranks } => {
+                let names: Vec<String> = steps.iter().map(Step::to_string).collect();
+                let (schedule, missing) = generated(steps, *repeat, *ranks, machine)?;
+                let record = simulated(fabric, &names.join(","), &schedule, &machine.messages, watch)?;
+                Ok((schedule, record, missing))
+            }
+        }
+    }
+}
+
 impl Goal {
-    /// Hands `give` every schedule with its record: one for each of `ranks`, or that of the file.
+    /// Hands `give` every schedule with its record: one for each of `ranks`, or that of the file. `vary`: the uncertain
+    /// inputs of the fabric; of the first answer only, where that is to be quick.
     ///
     /// # Errors
     /// The machine, the file or a collective is not sound; the first of `give`.
@@ -55,52 +86,65 @@ impl Goal {
         &self,
         fabric: &str,
         ranks: &[u32],
+        vary: Vary,
         watch: &dyn Watch,
         give: &mut dyn FnMut(&Schedule, Record) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let (fabric, machine, source) = match self.machine {
-            Some(stated) => ("loggp", Machine::of_messages("loggp", stated), None),
-            None => {
-                let source = Source::open(fabric)?;
-                (fabric, Machine::of(source.spec()).map_err(input)?, Some(source))
-            }
-        };
-        // What a stated machine is stands in the record's own keys.
-        let noted = |mut record: Record| {
-            if let Some(source) = &source {
-                inputs::note(&mut record, &source.spec().used());
-            }
-            record
-        };
+        if self.machine.is_some() && vary == Vary::Yes {
+            return Err(input("--sensitivity: what --loggp states has no uncertainty; give --fabric".to_owned()));
+        }
+        let source = self.machine.is_none().then(|| Source::open(fabric)).transpose()?;
+        for (index, work) in self.works(ranks)?.iter().enumerate() {
+            let vary = if index > 0 && vary == Vary::IfQuick { Vary::No } else { vary };
+            let first = OnceCell::new();
+            // What is run again with other inputs is no further schedule.
+            let run = |name: &str, machine: &Machine, watch: &dyn Watch| {
+                let (schedule, record, missing) = work.run(name, machine, watch)?;
+                let _ = first.set((schedule, missing));
+                Ok(vec![record])
+            };
+            let told = match (&source, self.machine) {
+                (Some(source), _) => inputs::told(source, vary, watch, &|source, watch| {
+                    run(fabric, &Machine::of(source.spec()).map_err(input)?, watch)
+                }),
+                // What a stated machine is stands in the record's own keys.
+                (None, Some(stated)) => run("loggp", &Machine::of_messages("loggp", stated), watch),
+                (None, None) => Ok(Vec::new()),
+            };
+            let (Some(record), Some((schedule, missing))) = (told?.pop(), first.into_inner()) else { continue };
+            give(&schedule, with_free(record, &missing))?;
+            watch.step();
+        }
+        Ok(())
+    }
+
+    fn works(&self, ranks: &[u32]) -> Result<Vec<Work<'_>>, Error> {
         match &self.schedule {
             Scheduled::File { file, calc_unit, options } => {
                 let read = read(file, options).map_err(|error| input(error.to_string()))?;
                 let stands = |op| place(file, options, op).map_or(String::new(), |place| format!(" ({place})"));
                 check(&read.schedule)
                     .map_err(|stuck| input(format!("{file}: {stuck}{}", stuck.op().map_or(String::new(), stands))))?;
-                let messages = LogGops { calc_unit: read.unit_ps.map_or(*calc_unit, Time), ..machine.messages };
-                give(&read.schedule, noted(simulated(fabric, file, &read.schedule, &messages, watch)?))
+                let calc_unit = read.unit_ps.map_or(*calc_unit, Time);
+                Ok(vec![Work::Read { name: file, schedule: read.schedule, calc_unit }])
             }
             Scheduled::Generated { steps, repeat } => {
-                let names: Vec<String> = steps.iter().map(Step::to_string).collect();
-                for &ranks in ranks {
-                    let (schedule, missing) = generated(steps, *repeat, ranks, &machine)?;
-                    let record = simulated(fabric, &names.join(","), &schedule, &machine.messages, watch)?;
-                    let mut record = noted(record);
-                    if !missing.is_empty() {
-                        let assumed = record.get("assumed").and_then(|list| list.as_array()).cloned();
-                        let mut assumed = assumed.unwrap_or_default();
-                        let free = missing.iter().map(|missing| format!("free, since {fabric} {}", missing.told()));
-                        assumed.extend(free.map(Into::into));
-                        record.set("assumed", assumed);
-                    }
-                    give(&schedule, record)?;
-                    watch.step();
-                }
-                Ok(())
+                Ok(ranks.iter().map(|&ranks| Work::Recorded { steps, repeat: *repeat, ranks }).collect())
             }
         }
     }
+}
+
+/// The record with what was free, among what was assumed.
+fn with_free(mut record: Record, missing: &[Missing]) -> Record {
+    if !missing.is_empty() {
+        let fabric = record.text("fabric").unwrap_or_default().to_owned();
+        let assumed = record.get("assumed").and_then(|list| list.as_array()).cloned();
+        let mut assumed = assumed.unwrap_or_default();
+        assumed.extend(missing.iter().map(|missing| format!("free, since {fabric} {}", missing.told()).into()));
+        record.set("assumed", assumed);
+    }
+    record
 }
 
 /// What collectives, one after the other, `repeat` times, do on a machine: recorded from the message stack that runs

@@ -1,11 +1,14 @@
 //! The busiest resource of a run, from the time that each was accounted as busy: host processor, adapter or link. The bound
 //! names the resource that nothing can beat; where another was busier, the answer was held back by that.
 
+use crate::bound::network::PORT;
 use hotlink_bench::{Record, Which};
+use hotlink_fabric::barrier::BarrierSpec;
 use hotlink_fabric::units::Time;
 use hotlink_loggp::Outcome;
 use hotlink_port::{Busy, Task};
 use hotlink_sim::Plan;
+use hotlink_sim::host::DepositTime;
 use hotlink_sim::workload::Run;
 
 /// A resource and the share of the run that it was busy.
@@ -50,6 +53,19 @@ pub fn of_machine(record: Record, busy: &[Busy], elapsed: Time, which: Option<Wh
 pub fn of_schedule(record: Record, outcome: &Outcome) -> Record {
     let share = |time: Time| time.0 as f64 / outcome.latency().0.max(1) as f64;
     with(record, outcome.busiest.map(|(what, time)| Busiest { name: what.to_string(), share: share(time) }))
+}
+
+/// Of barriers that took `whole` in all, for `network` of which the network had them.
+pub fn of_barriers(record: Record, spec: &BarrierSpec, whole: Time, network: Time) -> Record {
+    let share = |time: u64| time as f64 / whole.0.max(1) as f64;
+    let port = Busiest { name: PORT.to_owned(), share: share(whole.0.saturating_sub(network.0)) };
+    with(record, [port, Busiest { name: spec.name.clone(), share: share(network.0) }])
+}
+
+/// Of one transfer between two hosts: its busiest server, or window.
+pub fn of_transfer(record: Record, time: &DepositTime) -> Record {
+    let share = time.busy.0 as f64 / time.time.0.max(1) as f64;
+    with(record, [Busiest { name: time.limiting.clone(), share }])
 }
 
 /// Each rank's processor, named with what it did most, and adapter.

@@ -10,6 +10,7 @@ use super::streams;
 use crate::bound::network::{barrier_port, reduced};
 use crate::bound::program::{NO_WAY_TO_ITSELF, idle_us, with_least};
 use crate::cell::{Cell, Program, ProgramBench, Streamed};
+use crate::effort;
 use crate::options::{Alignment, Memory, Via};
 use crate::sort;
 use crate::{Unwatched, Watch};
@@ -65,6 +66,7 @@ impl Program {
         let start = watch.seconds();
         let missing = |missing: Missing| missing.to_string();
         let mut driver = VirtualTime::new(plan, settings).map_err(missing)?.with_background(self.background);
+        driver = driver.expecting(effort::payload(self, cell));
         let (mut around_us, mut by_nic) = (0.0, None);
         match self.via {
             Via::Adapter => {}

@@ -62,7 +62,8 @@ impl<'a> Stage<'a> {
         let (mut alone, mut last) = (Vec::new(), None);
         for job in &jobs {
             let (ran, outcomes) = self.run(&[job], self.settings)?;
-            alone.push((self.least(job, &ran)?, outcomes[0]));
+            let busiest = limiter::of_packets(Record::new(), &self.packets, &ran.run);
+            alone.push(((self.least(job, &ran)?, outcomes[0]), busiest));
             last = Some((ran, outcomes));
         }
         let all: Vec<&Whole<'_>> = jobs.iter().collect();
@@ -82,14 +83,15 @@ impl<'a> Stage<'a> {
         let loads = self.loads(&jobs)?;
         let mut records = Vec::new();
         for (at, job) in jobs.iter().enumerate() {
-            let record = self.record(job, &alone[at], beside[at]);
+            let record = self.record(job, &alone[at].0, beside[at]);
             let record = match &healthy {
                 Some(healthy) => with_faults(record, beside[at], healthy[at]),
                 None => record,
             };
+            let record = with_alone(record, &alone[at].1);
             records.push(self.with_hot(record, loads.hottest(Some(at)), &jobs, "shared_link"));
         }
-        let leasts: Vec<&Least> = alone.iter().map(|(least, _)| least).collect();
+        let leasts: Vec<&Least> = alone.iter().map(|((least, _), _)| least).collect();
         let record = self.of_all(&jobs, &leasts, &beside, loads.hottest(None)).with("wall_s", wall_s);
         records.push(limiter::of_packets(with_run(record, &ran.run), &self.packets, &ran.run));
         Ok(records)
@@ -274,6 +276,16 @@ impl<'a> Stage<'a> {
             .with("limiting_resource", limit);
         self.with_hot(self.with_setting(record), hot, jobs, "hot_link")
     }
+}
+
+/// The record with what was busiest while the job ran alone.
+fn with_alone(mut record: Record, busiest: &Record) -> Record {
+    for key in ["limiter", "limiter_share"] {
+        if let Some(value) = busiest.get(key) {
+            record.set(&format!("alone_{key}"), value.clone());
+        }
+    }
+    record
 }
 
 /// What each job of a run took.

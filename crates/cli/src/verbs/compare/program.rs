@@ -1,11 +1,10 @@
 //! `hotlink compare --program`: the same binary on several simulated fabrics, its times beside what each fabric costs.
 
-use crate::table::Table;
 use crate::verbs::question::VariantArgs;
 use crate::verbs::run::told;
-use crate::{Failure, output::Output, place};
-use hotlink_bench::Record;
+use crate::{Failure, place};
 use hotlink_launch::Compared;
+use hotlink_paper::{Output, job};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -43,21 +42,6 @@ pub(super) struct ProgramArgs {
     arguments: Vec<OsString>,
 }
 
-/// What the table for people shows, prices aside.
-const SHOWN: [&str; 11] = [
-    "program",
-    "ranks",
-    "compute_time",
-    "fabric",
-    "elapsed_us",
-    "communication_share",
-    "waiting_share",
-    "bound_elapsed_us",
-    "efficiency",
-    "limiting_resource",
-    "hot_link",
-];
-
 impl ProgramArgs {
     /// The program, if one is compared.
     pub(super) fn asked(&self, variant: &VariantArgs) -> Option<Compared> {
@@ -81,17 +65,9 @@ pub(super) fn run(asked: &Compared, prices: Option<&Path>, output: &mut Output) 
     match ran? {
         Err(end) => told(end),
         Ok(records) => {
-            output.table(table(&records));
-            records.into_iter().for_each(|record| output.push(record));
+            output.table(job::table(&records));
+            output.push_all(records);
             Ok(())
         }
     }
-}
-
-fn table(records: &[Record]) -> Table {
-    let currencies: std::collections::BTreeSet<&str> =
-        records.iter().filter_map(|record| record.text("currency")).collect();
-    let costs: Vec<String> = currencies.iter().map(|currency| format!("cost_{currency}")).collect();
-    let keys: Vec<&str> = SHOWN.into_iter().chain(costs.iter().map(String::as_str)).chain(["note"]).collect();
-    Table::of_keys(records, &keys)
 }

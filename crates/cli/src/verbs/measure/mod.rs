@@ -3,14 +3,14 @@
 
 mod benchmarks;
 mod options;
-mod script;
 
-use crate::{Failure, output::Output};
+use crate::Failure;
 use benchmarks::*;
 use clap::Parser;
 use hotlink_bench::{Record, Which};
 use hotlink_measure::request::{Benchmark, Launcher, Request, Via};
-use hotlink_measure::{Face, Measured, osu};
+use hotlink_measure::{Face, Measured, osu, script};
+use hotlink_paper::Output;
 use options::{Carrier, Hosts, Repetition};
 
 const EXAMPLES: &str = "Examples:
@@ -126,7 +126,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
             .map(|command| Launcher { command, program: script::of_a_block(output.command(), std::env::args_os()) });
         request.check()?;
         if carrier.slurm {
-            output.only(script::script(output.command(), output.format()));
+            output.only(script::script(output.command(), output.format().ending()));
             return Ok(());
         }
         if request.carrier.via == Via::Mpi && request.carrier.launcher.is_none() {
@@ -139,7 +139,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         output.mute();
     }
     output.describe_all(measured.environment);
-    measured.records.into_iter().for_each(|record| output.push(record));
+    output.push_all(measured.records);
     result?;
     carrier.map_or(Ok(()), |carrier| carrier.watching.write(&measured.timelines, output))
 }

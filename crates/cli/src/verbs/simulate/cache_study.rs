@@ -6,6 +6,7 @@ use crate::Failure;
 use crate::values::{Size, Sizes};
 use crate::words::word;
 use hotlink_bench::Pattern;
+use hotlink_paper::columns;
 use hotlink_study::options::Cache;
 use hotlink_study::simulate::cache_study::{CacheStudy, MOST, pattern};
 use hotlink_study::simulate::request::{Benchmark, Request};
@@ -56,19 +57,6 @@ pub(crate) struct Args {
 /// What a plan's studies say themselves.
 const OPTIONS: [&str; 9] = ["fabric", "pattern", "cache", "buffers", "buffer_size", "uses", "size", "pinned", "seed"];
 
-/// What the table for people shows.
-const SHOWN: [&str; 9] = [
-    "pattern",
-    "policy",
-    "hit_rate",
-    "evictions",
-    "setup_us",
-    "time_us",
-    "bound_hit_rate",
-    "efficiency",
-    "limiting_resource",
-];
-
 impl Args {
     /// The plan to run in place of the options.
     pub(super) fn plan(&self) -> Option<&Path> {
@@ -78,7 +66,7 @@ impl Args {
 
 impl Ask for Args {
     fn shown(&self) -> &'static [&'static str] {
-        &SHOWN
+        columns::CACHE_STUDY
     }
     fn request(&self) -> Result<Request, Failure> {
         let study = CacheStudy {

@@ -5,6 +5,7 @@ use super::run::Ask;
 use crate::Failure;
 use crate::values::{Counts, Size, Sizes};
 use crate::words::word;
+use hotlink_paper::columns;
 use hotlink_sim::host::Host;
 use hotlink_study::simulate::deposit::{Completion, Series, Transfers};
 use hotlink_study::simulate::request::{Benchmark, Request};
@@ -41,22 +42,9 @@ pub(crate) struct Args {
     uncertain: UncertainArgs,
 }
 
-/// What the table for people shows; the other formats have every key.
-const SHOWN: [&str; 9] = [
-    "fabric",
-    "series",
-    "size_B",
-    "stride",
-    "bandwidth_MBps",
-    "latency_us",
-    "bound_bandwidth_MBps",
-    "efficiency",
-    "limiting_resource",
-];
-
 impl Ask for Args {
     fn shown(&self) -> &'static [&'static str] {
-        &SHOWN
+        columns::DEPOSIT
     }
     fn request(&self) -> Result<Request, Failure> {
         let what = Transfers {

@@ -1,12 +1,14 @@
 //! `hotlink simulate goal`: a schedule on a machine of the LogGP family, or on a fabric's packet network.
 
-use crate::progress::Stopwatch;
-use crate::words::word;
-use crate::{Failure, output::Output, values::Counts};
+use crate::words::{one_of, word};
+use crate::{Failure, values::Counts};
 use hotlink_bench::Step;
 use hotlink_loggp::LogGops;
+use hotlink_paper::Output;
 use hotlink_results::write_with;
 use hotlink_study::Source;
+use hotlink_study::ask::Method;
+use hotlink_study::inputs::Vary;
 use hotlink_study::options::CalcUnit;
 use hotlink_study::simulate::goal::{Goal, Scheduled};
 use hotlink_study::simulate::loggp::is_calibrated;
@@ -33,7 +35,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FABRIC", conflicts_with = "loggp")]
     fabric: Option<String>,
     /// Which of the two [default: LogGP where the fabric is calibrated as such, else packets].
-    #[arg(long, value_enum, conflicts_with = "loggp")]
+    #[arg(long, value_parser = one_of(&[Method::Loggp, Method::Packet]), conflicts_with = "loggp")]
     method: Option<Method>,
     #[command(flatten)]
     network: NetworkArgs,
@@ -53,14 +55,6 @@ pub(crate) struct Args {
     /// Also write the generated schedule (of one number of ranks) to this file.
     #[arg(long, value_name = "FILE", requires = "generate")]
     write: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Method {
-    /// The fabric as a LogGP machine.
-    Loggp,
-    /// The fabric's network, packet by packet.
-    Packet,
 }
 
 impl Args {
@@ -111,15 +105,20 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     }
     let (goal, fabric) = args.goal()?;
     if args.network.asks() {
-        return Err(input(
-            "--nodes, --overhead, --eager, --packet-size, --paths, --faults, --sensitivity: are of packets".to_owned(),
-        ));
+        return Err(input("--nodes, --overhead, --eager, --packet-size, --paths, --faults: are of packets".to_owned()));
     }
     let ranks = args.ranks.as_ref().map(Counts::to_u32).transpose().map_err(input)?.unwrap_or_default();
     if args.write.is_some() && ranks.len() != 1 {
         return Err(input("--write: takes one number of ranks; --ranks gives several".to_owned()));
     }
-    goal.each(&fabric, &ranks, &Stopwatch, &mut |schedule, record| {
+    let vary = match args.network.vary() {
+        Vary::No => output.vary(false),
+        asked => asked,
+    };
+    // A stated machine has nothing to vary.
+    let vary = if args.loggp.is_some() && vary == Vary::IfQuick { Vary::No } else { vary };
+    let progress = output.ticking("simulate", ranks.len().max(1) as u64);
+    goal.each(&fabric, &ranks, vary, &*progress, &mut |schedule, record| {
         output.push(record);
         args.write.as_ref().map_or(Ok(()), |path| write_with("--write", path, |mut out| schedule.write(&mut out)))
     })

@@ -1,9 +1,9 @@
 //! `hotlink simulate jobs`: several jobs on one fabric at once, each beside its time alone.
 
 use super::schedule::NetworkArgs;
-use crate::table::Table;
+use crate::Failure;
 use crate::words::word;
-use crate::{Failure, output::Output};
+use hotlink_paper::{Output, columns};
 use hotlink_workloads::jobs::{Jobs, Placement, Plan};
 
 #[derive(clap::Args)]
@@ -27,22 +27,6 @@ pub(crate) struct Args {
     network: NetworkArgs,
 }
 
-/// What the table for people shows.
-const SHOWN: [&str; 12] = [
-    "transport",
-    "job",
-    "work",
-    "ranks",
-    "placement",
-    "alone_us",
-    "latency_us",
-    "slowdown",
-    "bound_latency_us",
-    "bandwidth_MBps",
-    "shared_link",
-    "shared_by",
-];
-
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let plan = Plan::read(&args.plan)?;
     let one = |network| Jobs {
@@ -54,20 +38,15 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let jobs: Vec<Jobs> = args.network.networks()?.into_iter().map(one).collect();
     output.end_with_reader();
     let steps: u64 = jobs.iter().map(|jobs| jobs.steps(&plan)).sum();
-    let progress = output.progress("simulate", steps * args.fabric.len() as u64);
-    let ticking = progress.ticking();
-    let mut records = Vec::new();
+    let progress = output.ticking("simulate", steps * args.fabric.len() as u64);
     for fabric in &args.fabric {
         for jobs in &jobs {
             if output.is_closed() {
                 return Ok(());
             }
-            let given = jobs.run(&plan, &args.network.fabric(fabric), &progress)?;
-            given.iter().for_each(|record| output.push(record.clone()));
-            records.extend(given);
+            output.push_all(jobs.run(&plan, &args.network.fabric(fabric), &*progress)?);
         }
     }
-    drop((ticking, progress));
-    output.table(Table::of_keys(&records, &SHOWN));
+    output.tabulate(columns::JOBS);
     Ok(())
 }

@@ -1,14 +1,13 @@
 //! From options to a question, and from its answers to results and a table.
 
 use super::options::PacketArgs;
-use crate::progress::Stopwatch;
-use crate::table::Table;
-use crate::verbs::watching::{Recorder, WatchOptions};
-use crate::{Failure, output::Output};
-use hotlink_study::ask::{Measured, Methods};
+use crate::Failure;
+use crate::verbs::watching::WatchOptions;
+use hotlink_paper::{Output, Table, Within, columns};
+use hotlink_results::timeline::{self, Recorder};
+use hotlink_study::ask::{Measured, Method, Methods};
 use hotlink_study::cell::Cell;
 use hotlink_study::simulate::request::{Part, Request};
-use hotlink_study::timeline;
 use hotlink_workloads::collective::Collective;
 
 /// Options that ask for a simulation.
@@ -25,71 +24,9 @@ pub(crate) trait Ask {
     }
     /// What the table for people shows; the other formats have every key.
     fn shown(&self) -> &'static [&'static str] {
-        &SHOWN
+        columns::PACKETS
     }
 }
-
-/// What the table for people shows of a packet simulation.
-const SHOWN: [&str; 58] = [
-    "fabric",
-    "benchmark",
-    "nodes",
-    "size_B",
-    "sizes",
-    "algorithm",
-    "background",
-    "via",
-    "semantics",
-    "memory",
-    "cache",
-    "side",
-    "spin",
-    "compute_us",
-    "overlap",
-    "saturation_us",
-    "setup_us",
-    "senders",
-    "pairs",
-    "direction",
-    "rank_a",
-    "rank_b",
-    "times_median",
-    "traffic",
-    "paths",
-    "transport",
-    "load",
-    "resource",
-    "utilisation",
-    "latency_us",
-    "p93",
-    "mean",
-    "p99",
-    "slowdown_p99",
-    "too_short",
-    "statistic_of",
-    "under_20us",
-    "class",
-    "time_s",
-    "mops",
-    "barrier_us",
-    "messages_per_s",
-    "mpi_share",
-    "bus_bandwidth_MBps",
-    "bound_bus_bandwidth_MBps",
-    "bandwidth_MBps",
-    "bandwidth_per_node_MBps",
-    "bound_bandwidth_MBps",
-    "bound_bandwidth_per_node_MBps",
-    "efficiency",
-    "injection_share",
-    "limiting_resource",
-    "lost",
-    "gone",
-    "unreachable",
-    "kind",
-    "events",
-    "wall_s",
-];
 
 /// Runs what `ask` asks: by the simulator, or by every engine of `--method`.
 pub(crate) fn run(ask: &dyn Ask, output: &mut Output) -> Result<(), Failure> {
@@ -98,7 +35,7 @@ pub(crate) fn run(ask: &dyn Ask, output: &mut Output) -> Result<(), Failure> {
         output.end_with_reader();
     }
     if let Some((collective, fabrics)) = Collective::of(&request)? {
-        if ask.packet().and_then(|packet| packet.method).is_some_and(|method| method != Methods::Packet) {
+        if ask.packet().and_then(|packet| packet.method).is_some_and(|method| method != Methods::One(Method::Packet)) {
             return Err(Failure::Input("--method: only packets answer collectives of GPUs".to_owned()));
         }
         return on_gpus(&collective, &fabrics, output);
@@ -116,18 +53,14 @@ pub(crate) fn run(ask: &dyn Ask, output: &mut Output) -> Result<(), Failure> {
 
 /// A collective as the kernels of GPU clusters run it.
 fn on_gpus(collective: &Collective, fabrics: &[String], output: &mut Output) -> Result<(), Failure> {
-    let progress = output.progress("simulate", collective.steps() * fabrics.len() as u64);
-    let ticking = progress.ticking();
-    let mut records = Vec::new();
+    let progress = output.ticking("simulate", collective.steps() * fabrics.len() as u64);
     for fabric in fabrics {
-        collective.each(fabric, &progress, &mut |record| {
-            records.push(record.clone());
+        collective.each(fabric, &*progress, &mut |record| {
             output.push(record);
             !output.is_closed()
         })?;
     }
-    drop((ticking, progress));
-    output.table(Table::of_keys(&records, &SHOWN));
+    output.tabulate(columns::PACKETS);
     Ok(())
 }
 
@@ -139,19 +72,19 @@ fn by_methods(
     output: &mut Output,
 ) -> Result<Vec<timeline::Run>, Failure> {
     let measured = Measured(packet.measured.records()?);
-    let progress = output.progress("simulate", cells.len() as u64);
-    let ticking = progress.ticking();
+    let progress = output.ticking("simulate", cells.len() as u64);
     // What an engine steps through is not the points of the study.
-    let recorder = Recorder::new(&Stopwatch);
+    let within = Within(&progress);
+    let recorder = Recorder::new(&within);
     let mut records = Vec::new();
     let notes = methods.each(cells, &measured, &recorder, &mut |given| {
         progress.step();
         records.extend(given.clone());
-        given.into_iter().for_each(|record| output.push(record));
+        output.push_all(given);
         !output.is_closed()
     })?;
-    drop((ticking, progress));
-    let keys: Vec<&str> = ["fabric", "benchmark", "method"].into_iter().chain(SHOWN.into_iter().skip(2)).collect();
+    let keys: Vec<&str> =
+        ["fabric", "benchmark", "method"].into_iter().chain(columns::PACKETS.iter().skip(2).copied()).collect();
     output.table(Table { notes, ..Table::of_keys(&records, &keys) });
     Ok(recorder.runs())
 }
@@ -160,16 +93,14 @@ fn by_methods(
 fn simulate(part: Part, shown: &[&str], output: &mut Output) -> Result<Vec<timeline::Run>, Failure> {
     // One answer's inputs are varied unasked, for the line under the table.
     let part = part.first_varied(output.vary(false));
-    let progress = output.progress("simulate", part.steps());
-    let ticking = progress.ticking();
-    let recorder = Recorder::new(&progress);
+    let progress = output.ticking("simulate", part.steps());
+    let recorder = Recorder::new(&*progress);
     let mut records = Vec::new();
     part.run(&recorder, &mut |given| {
         records.extend(given.clone());
-        given.into_iter().for_each(|record| output.push(record));
+        output.push_all(given);
         !output.is_closed()
     })?;
-    drop(ticking);
     // A barrier network's few keys are all shown.
     if !matches!(part, Part::Barrier { .. }) {
         output.table(Table::of_keys(&records, shown));

@@ -1,12 +1,11 @@
 //! `hotlink simulate schedule`: schedules of any form on a fabric's packet network. `simulate goal` runs GOAL there, too.
 
-use crate::progress::Stopwatch;
-use crate::table::Table;
+use crate::Failure;
 use crate::values::Size;
 use crate::verbs::question::{RoutesArgs, VariantArgs};
 use crate::words::word;
-use crate::{Failure, output::Output};
 use hotlink_fabric::units::Time;
+use hotlink_paper::{Output, Within, columns};
 use hotlink_results::write_with;
 use hotlink_schedule::{Options, Read};
 use hotlink_study::inputs::Vary;
@@ -123,7 +122,6 @@ impl NetworkArgs {
             || self.paths.is_some()
             || self.faults.is_some()
             || self.control.asks()
-            || self.uncertain.sensitivity
     }
 
     /// Nodes of the fabric, if they were asked for.
@@ -166,24 +164,6 @@ impl NetworkArgs {
     }
 }
 
-/// What the table for people shows.
-pub(super) const SHOWN: [&str; 14] = [
-    "fabric",
-    "benchmark",
-    "schedule",
-    "transport",
-    "ranks",
-    "operations",
-    "messages",
-    "latency_us",
-    "bound_latency_us",
-    "efficiency",
-    "limiting_resource",
-    "hot_link",
-    "events",
-    "wall_s",
-];
-
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let scheduled = args.network.scheduled(&args.path, Time(1_000))?;
     let options = args.read.options();
@@ -204,22 +184,17 @@ pub(super) fn on_packets(
     output: &mut Output,
 ) -> Result<(), Failure> {
     output.end_with_reader();
-    let progress = output.progress("simulate", (fabrics.len() * scheduled.len()) as u64);
-    let ticking = progress.ticking();
-    let mut records = Vec::new();
+    let progress = output.ticking("simulate", (fabrics.len() * scheduled.len()) as u64);
     for fabric in fabrics {
         for scheduled in scheduled {
             if output.is_closed() {
                 return Ok(());
             }
-            let given = scheduled.run(fabric, benchmark, &Stopwatch)?;
-            given.iter().for_each(|record| output.push(record.clone()));
-            records.extend(given);
+            output.push_all(scheduled.run(fabric, benchmark, &Within(&progress))?);
             progress.step();
         }
     }
-    drop((ticking, progress));
-    output.table(Table::of_keys(&records, &SHOWN));
+    output.tabulate(columns::SCHEDULE);
     Ok(())
 }
 

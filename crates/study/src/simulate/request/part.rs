@@ -59,6 +59,8 @@ pub enum Part {
         goal: Box<Goal>,
         /// Numbers of ranks of generated schedules.
         ranks: Vec<u32>,
+        /// Whether the uncertain inputs are varied.
+        vary: Vary,
     },
 }
 
@@ -84,8 +86,10 @@ impl Request {
             }
             Benchmark::Goal(goal) => {
                 let ranks = self.nodes.clone().unwrap_or_default();
-                let part =
-                    |fabric: &String| Part::Goal { fabric: fabric.clone(), goal: goal.clone(), ranks: ranks.clone() };
+                let part = |fabric: &String| {
+                    let (fabric, goal, ranks) = (fabric.clone(), goal.clone(), ranks.clone());
+                    Part::Goal { fabric, goal, ranks, vary }
+                };
                 Ok(self.fabrics.iter().map(part).collect())
             }
             _ => Ok(vec![Part::Cells(self.cells(&[])?)]),
@@ -210,8 +214,10 @@ impl Part {
         let first = match &mut self {
             Part::Cells(cells) => cells.first_mut().map(|cell| &mut cell.sensitivity),
             Part::Qsnet(cells) => cells.first_mut().map(|cell| &mut cell.sensitivity),
-            Part::Barrier { vary, .. } | Part::Deposit { vary, .. } | Part::CacheStudy { vary, .. } => Some(vary),
-            Part::Goal { .. } => None,
+            Part::Barrier { vary, .. }
+            | Part::Deposit { vary, .. }
+            | Part::CacheStudy { vary, .. }
+            | Part::Goal { vary, .. } => Some(vary),
         };
         if let Some(vary) = first.filter(|vary| **vary == Vary::No) {
             *vary = quick;
@@ -245,7 +251,7 @@ impl Part {
                 Ok(())
             }
             Part::CacheStudy { fabric, study, vary } => study.run(&Source::open(fabric)?, *vary, watch, give),
-            Part::Goal { fabric, goal, ranks } => goal.each(fabric, ranks, watch, &mut |_, record| {
+            Part::Goal { fabric, goal, ranks, vary } => goal.each(fabric, ranks, *vary, watch, &mut |_, record| {
                 give(vec![record]);
                 Ok(())
             }),

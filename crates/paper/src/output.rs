@@ -2,63 +2,65 @@
 //! Only the records of `--format jsonl` are printed as they come: each line is whole by itself.
 
 use crate::face::Terminal;
-use crate::progress::{Progress, When};
+use crate::progress::{Progress, Ticking, When};
+use crate::rests;
 use crate::table::{Table, keys};
-use crate::{Failure, Plotter};
 use hotlink_bench::Record;
 use hotlink_measure::{environment, osu};
 use hotlink_seats::sys::wait_readable;
-use hotlink_study::inputs::{self, Vary};
+use hotlink_study::inputs::Vary;
 use hotlink_study::schema::VERSION;
+use hotlink_study::{Error, words};
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
 use std::time::Duration;
 
-/// Options of every verb.
-#[derive(clap::Args)]
-#[command(next_help_heading = "Output")]
-pub struct OutputArgs {
-    /// Result format on stdout.
-    #[arg(long, global = true, value_enum, default_value_t = Format::Table)]
-    format: Format,
-    /// Short for --format json.
-    #[arg(long, global = true)]
-    json: bool,
-    /// Progress on stderr: a bar on a terminal past two seconds; always: plain lines elsewhere too.
-    #[arg(long, global = true, value_enum, default_value_t = When::Auto)]
-    progress: When,
-    /// Leave out of results what names this machine and its network: host, folders, addresses, values of MPI settings.
-    #[arg(long, global = true)]
-    anonymous: bool,
+/// How results are printed.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Their form.
+    pub format: Format,
+    /// When progress is shown.
+    pub progress: When,
+    /// Without what names this machine and its network.
+    pub anonymous: bool,
 }
 
-impl OutputArgs {
-    /// The same without progress of its own: as a part of something that tells its own.
-    pub(crate) fn quiet(self) -> OutputArgs {
-        OutputArgs { progress: When::Never, ..self }
+words! {
+    /// Result formats.
+    pub enum Format {
+        /// Aligned columns for people.
+        Table = "table",
+        /// One object: schema, command, environment, records.
+        Json = "json",
+        /// One record a line.
+        Jsonl = "jsonl",
+        /// Comma-separated values.
+        Csv = "csv",
+        /// A Markdown table.
+        Md = "md",
+        /// The text of the OSU micro-benchmarks, for benchmarks that it has.
+        Osu = "osu",
     }
 }
 
-/// Result formats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
-    /// Aligned columns for people.
-    Table,
-    /// One object: schema, command, environment, records.
-    Json,
-    /// One record a line.
-    Jsonl,
-    /// Comma-separated values.
-    Csv,
-    /// A Markdown table.
-    Md,
-    /// The text of the OSU micro-benchmarks, for benchmarks that it has.
-    Osu,
+impl Format {
+    /// The ending of its files.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Format::Table | Format::Osu => "txt",
+            other => other.name(),
+        }
+    }
 }
+
+/// Draws the plots of the result file it is handed beside that file, where the face that runs the command can.
+pub type Plotter = Box<dyn Fn(&Path) -> Result<(), String> + Send>;
 
 /// Collects a command's records.
 pub struct Output {
@@ -88,19 +90,18 @@ enum Stream {
 
 impl Output {
     /// For the command line `args`.
-    pub fn new(options: &OutputArgs, args: &[OsString]) -> Output {
-        let format = if options.json { Format::Json } else { options.format };
+    pub fn new(options: Options, args: &[OsString]) -> Output {
+        let Options { format, progress, anonymous } = options;
         let mut command: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
         if let Some(program) = command.first_mut() {
             *program = "hotlink".to_owned();
         }
         let environment = environment::describe();
-        let (progress, anonymous) = (options.progress, options.anonymous);
         let stream = if format == Format::Jsonl { Stream::Live(0) } else { Stream::Held };
         Output { format, progress, anonymous, command, environment, muted: false, stream, ..Output::silent() }
     }
     /// Collects records for another verb; prints nothing by itself.
-    pub(crate) fn silent() -> Output {
+    pub fn silent() -> Output {
         Output {
             format: Format::Json,
             progress: When::Never,
@@ -116,11 +117,11 @@ impl Output {
         }
     }
     /// When progress is shown.
-    pub(crate) fn shows_progress(&self) -> When {
+    pub fn shows_progress(&self) -> When {
         self.progress
     }
     /// For a face that can draw.
-    pub(crate) fn with_plotter(self, plotter: Option<Plotter>) -> Output {
+    pub fn with_plotter(self, plotter: Option<Plotter>) -> Output {
         Output { plotter, ..self }
     }
     /// Whether records may not name machines.
@@ -136,7 +137,7 @@ impl Output {
         self.format
     }
     /// The command line, the program's name first.
-    pub(crate) fn command(&self) -> &[String] {
+    pub fn command(&self) -> &[String] {
         &self.command
     }
     /// Prints nothing in the end: another process of the same job does.
@@ -145,7 +146,7 @@ impl Output {
         self.progress = When::Never;
     }
     /// Whether another process of the same job prints.
-    pub(crate) fn is_muted(&self) -> bool {
+    pub fn is_muted(&self) -> bool {
         self.muted
     }
     /// Adds one result, and prints it where records are printed as they come.
@@ -161,13 +162,21 @@ impl Output {
             };
         }
     }
+    /// Adds results in order.
+    pub fn push_all(&mut self, records: impl IntoIterator<Item = Record>) {
+        records.into_iter().for_each(|record| self.push(record));
+    }
+    /// Adds a table of all results so far, with these columns.
+    pub fn tabulate(&mut self, columns: &[&str]) {
+        self.table(Table::of_keys(&self.records, columns));
+    }
     /// Prints records at the end only: a verb changes them after it has added them.
-    pub(crate) fn hold(&mut self) {
+    pub fn hold(&mut self) {
         self.stream = Stream::Held;
     }
     /// Ends the command, as done, once nobody reads records that are printed as they come (`| head -1`): what is under way
     /// would go on for nobody. For work that leaves nothing else behind.
-    pub(crate) fn end_with_reader(&self) {
+    pub fn end_with_reader(&self) {
         if self.muted || !matches!(self.stream, Stream::Live(_)) {
             return;
         }
@@ -181,7 +190,7 @@ impl Output {
         }
     }
     /// Whether nobody reads further results.
-    pub(crate) fn is_closed(&self) -> bool {
+    pub fn is_closed(&self) -> bool {
         self.stream == Stream::Closed
     }
     /// The results so far.
@@ -193,36 +202,44 @@ impl Output {
         self.environment.insert(key.to_owned(), value.into());
     }
     /// Says more about the environment, key by key.
-    pub(crate) fn describe_all(&mut self, more: Map<String, Value>) {
+    pub fn describe_all(&mut self, more: Map<String, Value>) {
         self.environment.extend(more);
     }
     /// What a measurement shows and says on the way.
-    pub(crate) fn face(&self) -> Terminal {
+    pub fn face(&self) -> Terminal {
         Terminal(self.progress)
     }
     /// Adds a table that stands in place of the records under `table` and `md`.
     pub fn table(&mut self, table: Table) {
         self.tables.get_or_insert_default().push(table);
     }
+    /// Adds such tables.
+    pub fn tables(&mut self, tables: impl IntoIterator<Item = Table>) {
+        tables.into_iter().for_each(|table| self.table(table));
+    }
     /// Text that stands in place of everything under `table`, `md` and `osu`.
     pub fn text(&mut self, text: impl Into<String>) {
         self.text = Some(text.into());
     }
     /// Text that stands in place of everything, whatever the format: it is no result.
-    pub(crate) fn only(&mut self, text: impl Into<String>) {
+    pub fn only(&mut self, text: impl Into<String>) {
         self.format = Format::Table;
         self.text(text);
     }
     /// Refuses OSU's form before any work where the results will have none.
-    pub(crate) fn suits(&self, has_osu_form: bool) -> Result<(), Failure> {
+    pub fn suits(&self, has_osu_form: bool) -> Result<(), Error> {
         if self.format == Format::Osu && !has_osu_form { Err(no_osu_form()) } else { Ok(()) }
     }
     /// Progress of a task of `total` steps on stderr.
     pub fn progress(&self, task: &str, total: u64) -> Progress {
         Progress::new(task, total, self.progress)
     }
+    /// The same, that also moves while no step ends: for what does not fork.
+    pub fn ticking(&self, task: &str, total: u64) -> Ticking {
+        self.progress(task, total).ticking()
+    }
     /// Everything that is not printed yet, as it will be.
-    pub fn render(&self) -> Result<String, Failure> {
+    pub fn render(&self) -> Result<String, Error> {
         Ok(match (self.format, &self.text) {
             (Format::Json, _) => self.json(),
             (Format::Jsonl, _) => {
@@ -231,24 +248,24 @@ impl Output {
             }
             (Format::Csv, _) => csv(&self.records),
             (Format::Table | Format::Md | Format::Osu, Some(text)) => text.clone(),
-            (Format::Table, None) => self.tables().iter().map(Table::text).collect::<Vec<_>>().join("\n"),
-            (Format::Md, None) => self.tables().iter().map(Table::markdown).collect::<Vec<_>>().join("\n"),
+            (Format::Table, None) => self.printed().iter().map(Table::text).collect::<Vec<_>>().join("\n"),
+            (Format::Md, None) => self.printed().iter().map(Table::markdown).collect::<Vec<_>>().join("\n"),
             (Format::Osu, None) => osu::text(&self.records).ok_or_else(no_osu_form)?,
         })
     }
     /// Prints everything. A reader that stopped listening (`| head`) is no failure.
-    pub fn finish(self) -> Result<(), Failure> {
+    pub fn finish(self) -> Result<(), Error> {
         if self.muted || self.is_closed() {
             return Ok(());
         }
-        write(&self.render()?).map(|_| ()).map_err(|error| Failure::Input(format!("stdout: {error}")))
+        write(&self.render()?).map(|_| ()).map_err(|error| Error::Input(format!("stdout: {error}")))
     }
     /// The one object of `--json`.
     pub fn json(&self) -> String {
         pretty(&self.document())
     }
     /// As [`Output::json`], before it is text.
-    pub(crate) fn document(&self) -> Value {
+    pub fn document(&self) -> Value {
         let (mut command, mut environment) = (self.command.clone(), self.environment.clone());
         if self.anonymous {
             anonymise(&mut command, &mut environment);
@@ -258,26 +275,26 @@ impl Output {
         })
     }
     /// The tables; under the last one what the answers rest on.
-    fn tables(&self) -> Vec<Table> {
+    fn printed(&self) -> Vec<Table> {
         let mut tables = match &self.tables {
             Some(tables) => tables.clone(),
             None if self.records.is_empty() => Vec::new(),
             None => {
-                let keys = keys(&self.records).into_iter().filter(|key| !inputs::is_told_below(key));
+                let keys = keys(&self.records).into_iter().filter(|key| !rests::is_told_below(key));
                 vec![Table::of_keys(&self.records, &keys.collect::<Vec<_>>())]
             }
         };
         if let Some(last) = tables.last_mut() {
-            last.notes.extend(inputs::lines(&self.records));
+            last.notes.extend(rests::lines(&self.records));
         }
         tables
     }
     /// Whether uncertain inputs are varied of all answers but the first.
-    pub(crate) fn vary_all(&self, is_asked_for: bool) -> Vary {
+    pub fn vary_all(&self, is_asked_for: bool) -> Vary {
         if is_asked_for { Vary::Yes } else { Vary::No }
     }
     /// Whether uncertain inputs are varied of the first answer: where it is asked for, else for a table's last line if that takes but a moment.
-    pub(crate) fn vary(&self, is_asked_for: bool) -> Vary {
+    pub fn vary(&self, is_asked_for: bool) -> Vary {
         match self.format {
             _ if is_asked_for => Vary::Yes,
             Format::Table | Format::Md if !self.muted => Vary::IfQuick,
@@ -295,9 +312,9 @@ fn write(text: &str) -> std::io::Result<bool> {
     }
 }
 
-fn no_osu_form() -> Failure {
+fn no_osu_form() -> Error {
     let allowed = "allowed here: table, json, jsonl, csv, md";
-    Failure::Input(format!("--format osu is for benchmarks of the OSU suite only; {allowed}"))
+    Error::Input(format!("--format osu is for benchmarks of the OSU suite only; {allowed}"))
 }
 
 /// Takes away names: of the host, of folders, of addresses, and what settings are set to.
@@ -331,7 +348,7 @@ fn last_part(text: &str) -> &str {
 }
 
 /// A result document as text.
-pub(crate) fn pretty(document: &Value) -> String {
+pub fn pretty(document: &Value) -> String {
     serde_json::to_string_pretty(document).expect("records are plain JSON") + "\n"
 }
 
@@ -367,8 +384,8 @@ mod tests {
     use super::*;
 
     fn output(format: Format) -> Output {
-        let options = OutputArgs { format, json: false, progress: When::Never, anonymous: false };
-        let mut output = Output::new(&options, &["/usr/bin/hotlink".into(), "analyze".into()]);
+        let options = Options { format, progress: When::Never, anonymous: false };
+        let mut output = Output::new(options, &["/usr/bin/hotlink".into(), "analyze".into()]);
         output.hold();
         output.push(Record::new().with("fabric", "a, \"b\"").with("nodes", 4).with("efficiency", 0.5));
         output.push(Record::new().with("fabric", "c").with("nodes", 8).with("note", Value::Null));
@@ -377,10 +394,10 @@ mod tests {
 
     #[test]
     fn anonymous_results_name_no_machine() {
-        let options = OutputArgs { format: Format::Json, json: true, progress: When::Never, anonymous: true };
+        let options = Options { format: Format::Json, progress: When::Never, anonymous: true };
         let words =
             ["hotlink", "measure", "sockets", "--listen", "10.1.2.3:7", "--connect=10.1.2.4:7", "/home/me/x.json"];
-        let mut output = Output::new(&options, &words.map(Into::into));
+        let mut output = Output::new(options, &words.map(Into::into));
         output.describe("mpi_library", "/home/me/lib/libmpi.so");
         output.describe("mpi_settings", json!({ "OMPI_MCA_btl_tcp_if_include": "10.1.2.0/24" }));
         let text = output.json();

@@ -1,10 +1,48 @@
 //! Timelines of ranks as the Chrome trace event format, which Perfetto opens.
 
 use hotlink_bench::Seen;
+use hotlink_study::{Gauge, Watch};
 use serde_json::{Map, Value, json};
+use std::sync::Mutex;
 
 /// A run's name and what its ranks saw, in rank order.
 pub type Run = (String, Vec<Seen>);
+
+/// Passes on to another watch, and keeps the timelines.
+pub struct Recorder<'a> {
+    inner: &'a dyn Watch,
+    runs: Mutex<Vec<Run>>,
+}
+
+impl<'a> Recorder<'a> {
+    /// One that passes on to `inner`.
+    pub fn new(inner: &'a dyn Watch) -> Recorder<'a> {
+        Recorder { inner, runs: Mutex::default() }
+    }
+    /// The timelines, in an order that does not depend on who was first.
+    pub fn runs(self) -> Vec<Run> {
+        let mut runs = self.runs.into_inner().unwrap_or_default();
+        runs.sort_by(|a, b| a.0.cmp(&b.0));
+        runs
+    }
+}
+
+impl Watch for Recorder<'_> {
+    fn step(&self) {
+        self.inner.step();
+    }
+    fn gauge(&self) -> Gauge {
+        self.inner.gauge()
+    }
+    fn seconds(&self) -> f64 {
+        self.inner.seconds()
+    }
+    fn saw(&self, run: &str, ranks: &[Seen]) {
+        if let Ok(mut runs) = self.runs.lock() {
+            runs.push((run.to_owned(), ranks.to_vec()));
+        }
+    }
+}
 
 /// The file: a process for each run, a track for each rank, a complete event for each operation and wait. Times are
 /// microseconds of the ranks' clocks; in real time those of one run begin with its first event.

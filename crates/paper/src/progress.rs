@@ -1,10 +1,12 @@
 //! Progress on stderr with the time left, for tasks beyond two seconds: a bar on a terminal, plain lines elsewhere
-//! when asked. The one place of the command that reads a clock; no result depends on it.
+//! when asked. The one place of the command that reads a clock; no result depends on
+//! it.
 
-use hotlink_study::{Gauge, Watch};
+use hotlink_study::{Gauge, Watch, words};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt::Write;
 use std::io::IsTerminal;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, LazyLock, Mutex};
@@ -20,15 +22,16 @@ const PARTS: f64 = 1000.0;
 /// Between two looks while no step ends.
 const TICK: Duration = Duration::from_millis(500);
 
-/// When progress is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum When {
-    /// On a terminal only.
-    Auto,
-    /// On a terminal as a bar, elsewhere as plain lines.
-    Always,
-    /// Not at all.
-    Never,
+words! {
+    /// When progress is shown.
+    pub enum When {
+        /// On a terminal only.
+        Auto = "auto",
+        /// On a terminal as a bar, elsewhere as plain lines.
+        Always = "always",
+        /// Not at all.
+        Never = "never",
+    }
 }
 
 /// A task of known length. Steps may come from several threads.
@@ -52,7 +55,8 @@ enum Style {
 }
 
 impl Progress {
-    pub(crate) fn new(task: &str, total: u64, when: When) -> Progress {
+    /// A task that begins now.
+    pub fn new(task: &str, total: u64, when: When) -> Progress {
         let style = match (when, std::io::stderr().is_terminal()) {
             (When::Never, _) | (When::Auto, false) => Style::Silent,
             (_, true) => Style::Bar(bar(task, total)),
@@ -74,11 +78,10 @@ impl Progress {
         self.0.show();
     }
 
-    /// Shows how long it has taken even while no step ends, until what this gives is dropped. It takes a thread, so not
-    /// for what forks.
-    pub(crate) fn ticking(&self) -> Ticking {
+    /// The same that shows how long it has taken even while no step ends. It takes a thread, so not for what forks.
+    pub fn ticking(self) -> Ticking {
         if matches!(self.0.style, Style::Silent) {
-            return Ticking(None);
+            return Ticking::from(self);
         }
         let (task, (end, ended)) = (self.0.clone(), channel());
         let tick = move || {
@@ -86,7 +89,7 @@ impl Progress {
                 task.show();
             }
         };
-        Ticking(Some((end, std::thread::spawn(tick))))
+        Ticking { thread: Some((end, std::thread::spawn(tick))), progress: self }
     }
 }
 
@@ -109,8 +112,20 @@ impl Watch for Progress {
     }
 }
 
+/// Watches a step of a task: how far it is moves the task, and its own steps are none of the task's.
+pub struct Within<'a>(pub &'a Progress);
+
+impl Watch for Within<'_> {
+    fn gauge(&self) -> Gauge {
+        self.0.gauge()
+    }
+    fn seconds(&self) -> f64 {
+        self.0.seconds()
+    }
+}
+
 /// A clock for what takes no steps.
-pub(crate) struct Stopwatch;
+pub struct Stopwatch;
 
 impl Watch for Stopwatch {
     fn seconds(&self) -> f64 {
@@ -119,12 +134,29 @@ impl Watch for Stopwatch {
     }
 }
 
-/// Ends the ticking when it is dropped.
-pub(crate) struct Ticking(Option<(Sender<()>, JoinHandle<()>)>);
+/// A task whose progress moves by itself, until it is dropped.
+pub struct Ticking {
+    thread: Option<(Sender<()>, JoinHandle<()>)>,
+    progress: Progress,
+}
+
+impl From<Progress> for Ticking {
+    /// It moves at the end of a step only.
+    fn from(progress: Progress) -> Ticking {
+        Ticking { thread: None, progress }
+    }
+}
+
+impl Deref for Ticking {
+    type Target = Progress;
+    fn deref(&self) -> &Progress {
+        &self.progress
+    }
+}
 
 impl Drop for Ticking {
     fn drop(&mut self) {
-        if let Some((end, thread)) = self.0.take() {
+        if let Some((end, thread)) = self.thread.take() {
             drop(end);
             let _ = thread.join();
         }
@@ -227,7 +259,7 @@ mod tests {
         };
         let progress = Progress(Arc::new(task));
         let ticking = progress.ticking();
-        let Style::Lines(due) = &progress.0.style else { unreachable!("lines were asked for") };
+        let Style::Lines(due) = &ticking.0.style else { unreachable!("lines were asked for") };
         while due.load(Ordering::Relaxed) == 0 {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -237,8 +269,7 @@ mod tests {
     #[test]
     fn steps_beyond_the_total_are_no_panic() {
         for when in [When::Auto, When::Always, When::Never] {
-            let progress = Progress::new("x", 1, when);
-            let _ticking = progress.ticking();
+            let progress = Progress::new("x", 1, when).ticking();
             (0..3).for_each(|_| progress.step());
         }
     }

@@ -20,7 +20,7 @@ pub struct Table {
 }
 
 /// The records' keys in order of first appearance.
-pub(crate) fn keys(records: &[Record]) -> Vec<&str> {
+pub fn keys(records: &[Record]) -> Vec<&str> {
     let mut seen = HashSet::new();
     records.iter().flat_map(|record| record.fields().map(|(key, _)| key)).filter(|key| seen.insert(*key)).collect()
 }
@@ -50,6 +50,13 @@ impl Table {
             }
         }
         table
+    }
+
+    /// A row a record and a column for each of these keys and headings, whatever the records share.
+    pub fn with_heads(records: &[Record], columns: &[(&str, &str)]) -> Table {
+        let row = |record: &Record| columns.iter().map(|(key, _)| cell(record.get(key))).collect();
+        let heads = columns.iter().map(|(_, head)| (*head).to_owned()).collect();
+        Table { columns: heads, rows: records.iter().map(row).collect(), ..Table::default() }
     }
 
     /// As [`Table::of`], with these keys only.

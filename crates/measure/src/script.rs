@@ -1,7 +1,7 @@
-//! This command as words for others: a Slurm script, a line to be started under a launcher, the ranks of one block.
+//! A measurement as words for others: a Slurm script, a line to be started under a launcher, the ranks of one block.
 
-use crate::output::Format;
-use hotlink_measure::environment::program;
+use crate::environment::program;
+use std::ffi::OsString;
 
 /// Options of the whole measurement, which a block's ranks do not get: with a value, and without one.
 const VALUED: [&str; 7] = ["--launcher", "--rounds", "--blocks", "--spread", "--time", "--format", "--progress"];
@@ -9,7 +9,7 @@ const PLAIN: [&str; 2] = ["--json", "--raw"];
 
 /// The program of a block's ranks, for the command line `command` (the program's name first) of a process that was called
 /// by `words`.
-pub(super) fn of_a_block(command: &[String], words: impl Iterator<Item = std::ffi::OsString>) -> Vec<String> {
+pub fn of_a_block(command: &[String], words: impl Iterator<Item = OsString>) -> Vec<String> {
     let mut words = called(words);
     words
         .extend(without_options(command.get(1..).unwrap_or_default()).into_iter().skip_while(|word| word != "measure"));
@@ -17,7 +17,7 @@ pub(super) fn of_a_block(command: &[String], words: impl Iterator<Item = std::ff
 }
 
 /// The words by which this program was called, up to the verb.
-pub(super) fn called(words: impl Iterator<Item = std::ffi::OsString>) -> Vec<String> {
+pub fn called(words: impl Iterator<Item = OsString>) -> Vec<String> {
     let called = program("measure", words).into_iter().map(|word| word.to_string_lossy().into_owned());
     let mut words = without_options(&called.collect::<Vec<_>>());
     if words.is_empty() {
@@ -42,7 +42,7 @@ fn without_options(words: &[String]) -> Vec<String> {
 }
 
 /// The command line as a shell takes it.
-pub(super) fn plain(command: &[String]) -> String {
+pub fn plain(command: &[String]) -> String {
     let harmless = |c: char| c.is_ascii_alphanumeric() || "-_./,=:+%@".contains(c);
     let quoted = |word: &String| {
         if !word.is_empty() && word.chars().all(harmless) {
@@ -54,15 +54,9 @@ pub(super) fn plain(command: &[String]) -> String {
     command.iter().filter(|word| *word != "--slurm").map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-pub(super) fn script(command: &[String], format: Format) -> String {
+/// A script that Slurm runs; results go to a file with this ending.
+pub fn script(command: &[String], ending: &str) -> String {
     let name = command.iter().skip_while(|word| *word != "measure").nth(1).map_or("measure", String::as_str);
-    let ending = match format {
-        Format::Json => "json",
-        Format::Jsonl => "jsonl",
-        Format::Csv => "csv",
-        Format::Md => "md",
-        Format::Table | Format::Osu => "txt",
-    };
     format!(
         "#!/bin/sh
 #SBATCH --job-name=hotlink-{name}
@@ -85,9 +79,9 @@ mod tests {
     #[test]
     fn a_script_runs_the_same_command() {
         let command = ["hotlink", "measure", "pingpong", "--via", "mpi", "--fabric", "it's", "--slurm"];
-        let script = |format| script(&command.map(str::to_owned), format);
-        assert!(script(Format::Json).contains("--output=hotlink-pingpong-%j.json"));
-        let script = script(Format::Table);
+        let script = |ending| script(&command.map(str::to_owned), ending);
+        assert!(script("json").contains("--output=hotlink-pingpong-%j.json"));
+        let script = script("txt");
         assert!(script.ends_with("srun --cpu-bind=cores hotlink measure pingpong --via mpi --fabric 'it'\\''s'\n"));
         assert!(script.contains("--output=hotlink-pingpong-%j.txt"));
     }

@@ -1,14 +1,18 @@
 //! What people read of a comparison: a table a quantity, what limits, the best by size, crossovers, a page to keep.
 
+use crate::output::Output;
 use crate::table::{Table, figure};
 use hotlink_bench::Record;
 use hotlink_fabric::inventory::Inventory;
 use hotlink_fabric::price::steps;
 use hotlink_fabric::spec::ItemKind;
+use hotlink_results::Batch;
+use hotlink_study::Error;
 use hotlink_study::comparison::{Comparison, bought};
 use hotlink_study::judged::Judged;
 use hotlink_study::ranking::{Grid, Quantity, Span};
 use std::fmt::Write;
+use std::path::Path;
 
 /// Most sizes that a table for people shows.
 const MOST_SHOWN: usize = 12;
@@ -17,13 +21,49 @@ const MOST_CROSSOVERS: usize = 24;
 /// Most steps of a fabric's inventory that are listed for people.
 const MOST_STEPS: usize = 8;
 
+/// Writes a comparison's tables and data into a folder, all or nothing; plots, where a face can draw.
+///
+/// # Errors
+/// A file cannot be written.
+pub fn write(judged: &Judged, folder: &Path, output: &Output) -> Result<(), Error> {
+    let batch = Batch::new(folder)?;
+    let data = batch.write("compare.json", &output.json())?;
+    batch.write("compare.csv", &csv(judged))?;
+    match output.plotter() {
+        Some(plot) => {
+            if let Err(why) = plot(&data) {
+                eprintln!("hotlink: no plots: {why}");
+            }
+        }
+        None => eprintln!(
+            "hotlink: no plots: this is the bare binary; `pip install .` (or `make build`, then .venv/bin/hotlink) adds them"
+        ),
+    }
+    let plots: Vec<String> = batch.names().into_iter().filter(|name| name.ends_with(".png")).collect();
+    batch.write("summary.md", &summary(judged, &plots))?;
+    let names = batch.names();
+    batch.commit()?;
+    eprintln!("hotlink: wrote {} to {}", names.join(", "), folder.display());
+    Ok(())
+}
+
+/// As [`write()`], by values: no face draws.
+///
+/// # Errors
+/// A file cannot be written.
+pub fn write_alone(judged: &Judged, folder: &Path) -> Result<(), Error> {
+    let mut output = Output::silent();
+    output.push_all(judged.records());
+    write(judged, folder, &output)
+}
+
 /// One row for every fabric and size, by engine.
-pub(super) fn csv(judged: &Judged) -> String {
+fn csv(judged: &Judged) -> String {
     crate::output::csv(&judged.0.iter().flat_map(Comparison::marked_cells).collect::<Vec<_>>())
 }
 
 /// What people read: the tables of each engine, and where engines disagree.
-pub(super) fn tables(judged: &Judged) -> Vec<Table> {
+pub fn tables(judged: &Judged) -> Vec<Table> {
     let [one] = &judged.0[..] else {
         let titled = |comparison: &Comparison| {
             let method = comparison.method.name();
@@ -52,7 +92,7 @@ pub(super) fn tables(judged: &Judged) -> Vec<Table> {
 }
 
 /// A page to keep.
-pub(super) fn summary(judged: &Judged, plots: &[String]) -> String {
+fn summary(judged: &Judged, plots: &[String]) -> String {
     let Some(first) = judged.0.first() else { return String::new() };
     let mut text = format!("# Comparison of {} interconnects\n\n", first.titles.len());
     for (name, title) in &first.titles {

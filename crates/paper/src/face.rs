@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 /// Shows progress when it is asked to.
-pub(crate) struct Terminal(pub(crate) When);
+pub struct Terminal(pub When);
 
 thread_local! {
     static SAID: RefCell<BTreeSet<String>> = const { RefCell::new(BTreeSet::new()) };

@@ -1,0 +1,34 @@
+//! Options of every verb.
+
+use crate::words::word;
+use hotlink_paper::{Format, Options, When};
+
+/// How results are printed.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// Result format on stdout.
+    #[arg(long, global = true, value_parser = word::<Format>(), default_value_t = Format::Table)]
+    format: Format,
+    /// Short for --format json.
+    #[arg(long, global = true)]
+    json: bool,
+    /// Progress on stderr: a bar on a terminal past two seconds; always: plain lines elsewhere too.
+    #[arg(long, global = true, value_parser = word::<When>(), default_value_t = When::Auto)]
+    progress: When,
+    /// Leave out of results what names this machine and its network: host, folders, addresses, values of MPI settings.
+    #[arg(long, global = true)]
+    anonymous: bool,
+}
+
+impl OutputArgs {
+    /// As values.
+    pub(crate) fn asked(&self) -> Options {
+        let OutputArgs { format, progress, anonymous, .. } = *self;
+        Options { format: if self.json { Format::Json } else { format }, progress, anonymous }
+    }
+    /// The same without progress of its own: as a part of something that tells its own.
+    pub(crate) fn quiet(self) -> OutputArgs {
+        OutputArgs { progress: When::Never, ..self }
+    }
+}

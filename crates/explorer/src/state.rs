@@ -1,0 +1,59 @@
+//! What the page begins with: a question, and the texts of the files that it is about.
+
+use hotlink_fabric::input;
+use hotlink_study::values::Counts;
+use hotlink_study::{Error, Source};
+use serde_json::{Map, Value, json};
+use std::io::Read;
+
+/// What the page shows first.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// The fabric, with what is other in it and its tables in its name.
+    pub fabric: &'a str,
+    /// Hosts; by default the fabric's own number.
+    pub nodes: Option<u32>,
+    /// Who sends to whom.
+    pub traffic: &'a str,
+    /// Bytes of a message.
+    pub size: u64,
+}
+
+impl Asked<'_> {
+    /// The page's state, and how many hosts it has.
+    ///
+    /// # Errors
+    /// What is wrong with the network: it is told here, not in the page.
+    pub fn state(&self) -> Result<(Value, u32), Error> {
+        let nodes = self.nodes()?;
+        let question = json!({
+            "verb": "analyze", "fabric": self.fabric, "nodes": nodes, "traffic": self.traffic, "size": self.size,
+        });
+        Ok((json!({ "question": question, "files": files(self.fabric)? }), nodes))
+    }
+
+    fn nodes(&self) -> Result<u32, Error> {
+        let source = Source::open(self.fabric)?;
+        let asked = self.nodes.map(|nodes| nodes.to_string().parse::<Counts>());
+        let asked = asked.transpose().map_err(|what| Error::Input(format!("--nodes: {what}")))?;
+        let nodes = source.sizes(asked.as_ref())?[0];
+        source.build(nodes).map_err(|what| Error::Input(format!("{}: {what}", self.fabric)))?;
+        Ok(nodes)
+    }
+}
+
+/// Texts of the files that the fabric's name spells: the page has no disk.
+fn files(fabric: &str) -> Result<Map<String, Value>, Error> {
+    let whole = input::is_file(fabric).then_some(fabric);
+    let base = fabric.split(':').next().unwrap_or(fabric);
+    let words = fabric.split('+').chain(whole).chain([base]).filter(|word| input::is_file(word));
+    let read = |word: &str| {
+        let mut bytes = Vec::new();
+        input::open(word).and_then(|mut from| from.read_to_end(&mut bytes)).map(|_| bytes)
+    };
+    let text = |word: &str| match read(word) {
+        Ok(bytes) => Ok((word.to_owned(), Value::from(String::from_utf8_lossy(&bytes).into_owned()))),
+        Err(error) => Err(Error::Input(format!("{word}: cannot be read: {error}"))),
+    };
+    words.map(text).collect()
+}

@@ -1,0 +1,49 @@
+//! A diagnosis on paper.
+
+use crate::table::Table;
+use hotlink_bench::Record;
+use hotlink_diagnose::Diagnosis;
+
+/// Findings, explanations, flags and numbers, each under the other; what cannot be told stands last.
+pub fn tables(found: &Diagnosis, with_numbers: bool) -> Vec<Table> {
+    let verdict =
+        |key: &str| found.verdict.get(key).map_or_else(String::new, |value| value.to_string().replace('"', ""));
+    let title = format!(
+        "{} on {}: {} findings in {} runs of {}",
+        verdict("what"),
+        verdict("fabric"),
+        verdict("findings"),
+        verdict("runs"),
+        verdict("hosts")
+    );
+    let table = |title: &str, records: &[Record], columns: &[(&str, &str)]| Table {
+        title: title.to_owned(),
+        ..Table::with_heads(records, columns)
+    };
+    let mut tables =
+        vec![table(&title, &found.findings, &[("finding", "finding"), ("subject", "subject"), ("what", "seen")])];
+    let columns = [
+        ("rank", "rank"),
+        ("belief", "belief"),
+        ("signature", "cause"),
+        ("what", "explanation"),
+        ("predicted", "prediction"),
+        ("next_command", "next"),
+    ];
+    if !found.explanations.is_empty() {
+        tables.push(table("explanations, the most likely first", &found.explanations, &columns));
+    }
+    if !found.flags.is_empty() {
+        tables.push(table("does not count, or cannot be", &found.flags, &[("file", "file"), ("what", "why")]));
+    }
+    if with_numbers {
+        tables.push(Table::of(&found.numbers));
+    }
+    let text = |record: &Record, key: &str| record.text(key).unwrap_or_default().to_owned();
+    let unknown =
+        |record: &Record| format!("not told: {} (next: {})", text(record, "what"), text(record, "next_command"));
+    if let Some(last) = tables.last_mut() {
+        last.notes.extend(found.unknown.iter().map(unknown));
+    }
+    tables
+}

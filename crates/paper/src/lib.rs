@@ -1,0 +1,25 @@
+//! Answers as people and programs read them. [`Output`] collects records and prints them once, in the format that was asked
+//! for; [`Table`] is what people read, with the [`columns`] of each verb; [`Progress`] tells how long something takes yet. A
+//! file for each kind of answer lays it out: [`comparison`], [`design`], [`diagnosis`], [`job`], [`runs`], [`site`],
+//! [`studies`].
+//!
+//! It reads no command line and computes nothing: every number comes from a record.
+
+pub mod columns;
+pub mod comparison;
+pub mod design;
+pub mod diagnosis;
+mod face;
+pub mod job;
+mod output;
+mod progress;
+mod rests;
+pub mod runs;
+pub mod site;
+pub mod studies;
+mod table;
+
+pub use face::Terminal;
+pub use output::{Format, Options, Output, Plotter, line, pretty};
+pub use progress::{Progress, Stopwatch, Ticking, When, Within};
+pub use table::Table;

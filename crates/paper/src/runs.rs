@@ -1,0 +1,20 @@
+//! Results before and after, on paper.
+
+use crate::table::Table;
+use hotlink_bench::Record;
+use hotlink_results::compare_runs::{Row, Verdict};
+
+/// Every pair of results, and how many came out how.
+pub fn table(rows: &[Row]) -> Table {
+    let records: Vec<Record> = rows.iter().map(|row| row.record.clone()).collect();
+    let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
+    let notes = vec![format!(
+        "{} regressions, {} improvements, {} the same, {} only before, {} only after",
+        count(Verdict::Regression),
+        count(Verdict::Improvement),
+        count(Verdict::Same),
+        count(Verdict::OnlyBefore),
+        count(Verdict::OnlyAfter)
+    )];
+    Table { notes, ..Table::of(&records) }
+}

@@ -1,0 +1,160 @@
+//! Studies on paper: how they come out, each one's claims and figures.
+
+use crate::table::{Table, figure};
+use hotlink_bench::Record;
+use hotlink_seeds::{Report, Row};
+use serde_json::Value;
+
+/// What a study's line counts.
+const COUNTS: [&str; 10] = [
+    "study",
+    "predictions",
+    "predictions_met",
+    "orderings_held",
+    "orderings_not_held",
+    "bounds",
+    "fits",
+    "identities",
+    "gaps",
+    "shown",
+];
+/// What is told of a claim.
+const VERDICT: [&str; 11] = [
+    "id",
+    "verdict",
+    "kind",
+    "quantity",
+    "reading",
+    "published",
+    "reproduced",
+    "unit",
+    "error_pct",
+    "interval_low",
+    "interval_high",
+];
+
+/// The scores of studies, and what does not hold of each.
+pub fn scores(lines: &[Record], verdicts: &[(&str, Vec<Record>)]) -> Vec<Table> {
+    let cells =
+        |record: &Record, keys: &[&str]| keys.iter().map(|key| record.get(key).map(text).unwrap_or_default()).collect();
+    let table = |title: &str, keys: &[&str], records: &[Record]| Table {
+        title: title.to_owned(),
+        columns: keys.iter().map(|key| key.replace('_', " ")).collect(),
+        rows: records.iter().map(|record| cells(record, keys)).collect(),
+        notes: Vec::new(),
+    };
+    let all = table("How the studies come out", &COUNTS, lines);
+    let each =
+        verdicts.iter().map(|(study, records)| table(&format!("{study}: what does not hold first"), &VERDICT, records));
+    std::iter::once(all).chain(each).collect()
+}
+
+/// A study's claims, and its figures where they are asked for.
+pub fn tables(report: &Report, with_series: bool) -> Vec<Table> {
+    let figures = if with_series { tables_of(&report.series) } else { Vec::new() };
+    std::iter::once(summary(report)).chain(figures).collect()
+}
+
+/// The claims, for people; what does not hold is explained below.
+fn summary(report: &Report) -> Table {
+    let heads = ["id", "quantity", "reading", "published", "reproduced", "unit", "error %", "kind", "holds"];
+    let rows = report.claims.iter().map(|row| {
+        let reading = row.key("reading").map(text).unwrap_or_default();
+        let error = row.error_pct().map(|error| format!("{error:.1}")).unwrap_or_default();
+        let cells = [&row.quantity, &reading, &text(&row.published), &text(&row.reproduced), &row.unit, &error];
+        let cells = cells.map(|cell| shortened(cell));
+        let ends = [row.class().name().to_owned(), row.verdict().to_owned()];
+        std::iter::once(row.id.clone()).chain(cells).chain(ends).collect()
+    });
+    let count = |verdict| report.claims.iter().filter(|row| row.verdict() == verdict).count();
+    let told = report.claims.iter().filter(|row| matches!(row.verdict(), "NO" | "gap"));
+    let mut notes: Vec<String> = vec![String::new()];
+    notes.extend(told.map(|row| {
+        let why = row.key("gap").and_then(Value::as_str).unwrap_or(&row.conditions);
+        let reading = row.key("reading").map(|reading| format!(" ({})", text(reading))).unwrap_or_default();
+        format!("{} {}{reading}: {why}", row.verdict(), row.id)
+    }));
+    notes.push(format!(
+        "\n{} rows hold, {} do not hold as printed, {} are gaps; rows of kind identity or fit are no evidence.",
+        count("yes"),
+        count("NO"),
+        count("gap")
+    ));
+    notes.push("--json has every row with its conditions, and the figures' series; --series prints those, --figures draws them.".to_owned());
+    let columns = heads.map(str::to_owned).to_vec();
+    Table { title: format!("{}: {}", report.name, report.title), columns, rows: rows.collect(), notes }
+}
+
+/// At most 44 characters.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(44) {
+        None => text.to_owned(),
+        Some((at, _)) => format!("{}\u{2026}", &text[..at]),
+    }
+}
+
+fn text(value: &Value) -> String {
+    match (value.as_f64(), value.as_str()) {
+        (Some(number), _) => figure(number),
+        (_, Some(text)) => shortened(text),
+        _ => String::new(),
+    }
+}
+
+/// One table a figure: nodes, strides or sizes down, curves across.
+fn tables_of(series: &[Row]) -> Vec<Table> {
+    let mut tables: Vec<Table> = Vec::new();
+    let mut rest = series;
+    while let Some(first) = rest.first() {
+        let same = rest.iter().take_while(|row| (&row.id, &row.quantity) == (&first.id, &first.quantity)).count();
+        let (points, others) = rest.split_at(same);
+        tables.push(table_of(points));
+        rest = others;
+    }
+    tables
+}
+
+fn table_of(points: &[Row]) -> Table {
+    let placed: Vec<_> = points.iter().filter_map(Row::on_axis).collect();
+    let mut curves: Vec<&str> = Vec::new();
+    for (_, curve, ..) in &placed {
+        if !curves.contains(&curve.as_str()) {
+            curves.push(curve);
+        }
+    }
+    let axis = placed.first().map_or("", |(_, _, axis, _)| axis);
+    let mut places: Vec<u64> = placed.iter().map(|(.., place)| *place).collect();
+    places.sort_unstable();
+    places.dedup();
+    let cell = |at: u64, name: &str| {
+        let point = placed.iter().find(|(_, curve, _, place)| *place == at && curve == name);
+        point.map(|(value, ..)| figure(*value)).unwrap_or_default()
+    };
+    let row = |at: u64| std::iter::once(at.to_string()).chain(curves.iter().map(|name| cell(at, name))).collect();
+    let title = points.first().map(|row| format!("{}, {}", row.quantity, row.unit)).unwrap_or_default();
+    let columns = std::iter::once(axis).chain(curves.iter().copied()).map(str::to_owned).collect();
+    Table { title, columns, rows: places.iter().map(|at| row(*at)).collect(), notes: vec![] }
+}
+
+/// What was measured of K98 on this machine.
+pub fn here(records: &[Record]) -> Table {
+    let text =
+        |record: &Record, keys: &[&str]| keys.iter().find_map(|key| record.text(key)).unwrap_or_default().to_owned();
+    let row = |record: &Record| {
+        // Sockets have records of latency too; K98's figures are rates.
+        record.number("bandwidth_MBps")?;
+        let words = [&["quantity"][..], &["via"], &["memory"], &["series", "semantics", "protocol"]]
+            .map(|keys| text(record, keys));
+        let numbers = ["stride", "size_B", "bandwidth_MBps"];
+        let numbers = numbers.map(|key| record.number(key).map(figure).unwrap_or_default());
+        Some(words.into_iter().chain(numbers).collect())
+    };
+    let heads = ["figure", "via", "memory", "series", "stride", "bytes", "MB/s"];
+    let note = "Memory and kernel of this machine in place of K98's networks: shapes compare, rates do not.";
+    Table {
+        title: "K98 on this machine, measured".to_owned(),
+        columns: heads.map(str::to_owned).to_vec(),
+        rows: records.iter().filter_map(row).collect(),
+        notes: vec![note.to_owned()],
+    }
+}

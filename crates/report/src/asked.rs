@@ -1,0 +1,69 @@
+//! A page as it is asked for: results in, files out, and the verdict.
+
+use crate::{Acceptance, Report, Verdict};
+use hotlink_fabric::input;
+use hotlink_results::{can_write, read, write_whole};
+use hotlink_study::Error;
+use std::path::PathBuf;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Results: files that `--json` printed, or folders of a sweep.
+    pub results: Vec<PathBuf>,
+    /// The page to write.
+    pub out: PathBuf,
+    /// What is required, as TOML.
+    pub require: Option<PathBuf>,
+    /// Where checks and findings go as JUnit, too.
+    pub junit: Option<PathBuf>,
+    /// What the page is called.
+    pub title: Option<String>,
+}
+
+impl Asked {
+    /// Judges the results and writes their page.
+    ///
+    /// # Errors
+    /// What is no result or no requirement, by its place; what cannot be written.
+    pub fn write(&self) -> Result<Report, Error> {
+        can_write("--out", &self.out)?;
+        self.junit.as_ref().map_or(Ok(()), |path| can_write("--junit", path))?;
+        let acceptance = self.require.as_ref().map(|path| {
+            let text = input::text(&path.to_string_lossy());
+            let text = text.map_err(|error| Error::Input(format!("{}: cannot be read: {error}", path.display())))?;
+            Acceptance::parse(path, &text)
+        });
+        let acceptance = acceptance.transpose()?;
+        let inputs: Result<Vec<_>, Error> = self.results.iter().map(|path| read(path)).collect();
+        let inputs = inputs?.into_iter().flatten().collect();
+        let report = Report::new(inputs, acceptance, self.title.clone(), self.command());
+        write_whole("--out", &self.out, &report.html())?;
+        self.junit.as_ref().map_or(Ok(()), |path| write_whole("--junit", path, &report.junit()))?;
+        Ok(report)
+    }
+
+    /// Whether the results pass. What is suspicious fails where something is required.
+    ///
+    /// # Errors
+    /// They do not, in a sentence.
+    pub fn verdict(&self, report: &Report) -> Result<(), Error> {
+        match report.verdict() {
+            Verdict::Fail => Err(Error::Check(format!("fail: {}", report.sentence()))),
+            Verdict::Suspicious if self.require.is_some() => {
+                Err(Error::Check(format!("suspicious: {}", report.sentence())))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The command that makes the page again.
+    fn command(&self) -> String {
+        let mut words = vec!["hotlink report".to_owned()];
+        words.extend(self.results.iter().map(|path| path.display().to_string()));
+        words.push(format!("--out {}", self.out.display()));
+        words.extend(self.require.iter().map(|path| format!("--require {}", path.display())));
+        words.extend(self.title.iter().map(|title| format!("--title '{title}'")));
+        words.join(" ")
+    }
+}
