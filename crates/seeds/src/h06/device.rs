@@ -106,7 +106,8 @@ fn abinit(record: &[Line], mpi: &str) -> Option<Row> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
+    use hotlink_bench::Record;
+    use serde_json::Value;
 
     #[test]
     fn the_record_holds_all_that_rows_need() {
@@ -121,10 +122,11 @@ mod tests {
     fn parts_measured_now_stand_with_those_of_the_record() {
         struct Fixed;
         impl Measure for Fixed {
-            fn records(&self, command: &str) -> Result<Vec<Value>, Error> {
+            fn records(&self, command: &str) -> Result<Vec<Record>, Error> {
                 assert_eq!(command, PARTS);
-                let by_itself = json!({"latency_us": 4.0, "write_us": 1.0, "process_us": 1.5, "read_us": 0.5});
-                Ok(vec![by_itself, json!({"latency_us": 9.0, "algorithm": "hardware"})])
+                let parts = [("latency_us", 4.0), ("write_us", 1.0), ("process_us", 1.5), ("read_us", 0.5)];
+                let by_itself = parts.iter().fold(Record::new(), |record, &(key, value)| record.with(key, value));
+                Ok(vec![by_itself, Record::new().with("latency_us", 9.0).with("algorithm", "hardware")])
             }
         }
         let rows = measured(&Fixed).unwrap();
