@@ -52,11 +52,18 @@ fn pattern(text: &str) -> Result<String, String> {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    let fabric = args.routes.of(&args.variant.of(&args.fabric));
+    let variant = args.variant.of(&args.fabric);
+    let fabric = args.routes.of(&variant);
     let nodes = nodes(args, &fabric)?;
     let page = Page::find(&place::commands().0)?;
+    // Apart, so that the page can repair what fails.
+    let (shown, routes, fail) = match args.routes.apart() {
+        Some((routes, fail)) => (&variant, Some(routes).filter(|routes| !routes.is_empty()), fail),
+        None => (&fabric, None, &[][..]),
+    };
     let question = json!({
-        "verb": "analyze", "fabric": fabric, "nodes": nodes, "traffic": args.traffic, "size": args.size.0,
+        "verb": "analyze", "fabric": shown, "nodes": nodes, "traffic": args.traffic, "size": args.size.0,
+        "routes": routes, "fail": fail,
     });
     let state = json!({ "question": question, "files": files(&fabric)? });
     match &args.export {
