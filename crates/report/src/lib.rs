@@ -8,6 +8,7 @@
 
 mod acceptance;
 mod chart;
+mod front;
 mod judge;
 pub mod junit;
 mod matrix;

@@ -5,6 +5,7 @@ use crate::values::{Counts, Numbers, Size};
 use crate::{Failure, output::Output};
 use hotlink_bench::{Record, Which};
 use hotlink_design::{Design, Floor, Limit, Request, collective_named, design};
+use hotlink_report::Report;
 use hotlink_results::Batch;
 use std::path::{Path, PathBuf};
 
@@ -16,8 +17,8 @@ use std::path::{Path, PathBuf};
   hotlink design --hosts 512 --why infiniband-512-hyperx2-1to1
   hotlink design --hosts 128 --gpus-per-host 8 --technology infiniband
 
-With --out: a fabric file for each variant, TECHNOLOGY-HOSTS-VARIANT.toml, which every verb takes, and design.json; the
-installed command (pip install .) adds the picture front as PNG and SVG. A fabric file names its price list: give --prices to
+With --out: a fabric file for each variant, TECHNOLOGY-HOSTS-VARIANT.toml, which every verb takes, design.json, and the front as a
+page, front.html; the installed command (pip install .) adds it as a picture, PNG and SVG. A fabric file names its price list: give --prices to
 `compare` again for prices of your own. Several numbers of hosts: what each step from one to the next adds and moves. Exit status 1: at some number of hosts no variant keeps to all limits; the binding ones are named.")]
 pub(crate) struct Args {
     /// Numbers of hosts: a list or range.
@@ -185,14 +186,30 @@ fn write(found: &Design, folder: &Path, output: &Output) -> Result<(), Failure> 
     for (name, text) in &found.files {
         batch.write(name, text)?;
     }
-    let data = batch.write("design.json", &output.json())?;
+    let text = output.json();
+    let data = batch.write("design.json", &text)?;
+    batch.write("front.html", &page(found, folder, &text)?)?;
     // Without the installed command, `hotlink.design(...).plot()` draws it.
     if let Some(Err(why)) = output.plotter().map(|plot| plot(&data)) {
         eprintln!("hotlink: no picture: {why}");
     }
     batch.commit()?;
-    eprintln!("hotlink: wrote {} fabric files and design.json to {}", found.files.len(), folder.display());
+    eprintln!("hotlink: wrote {} fabric files, design.json and front.html to {}", found.files.len(), folder.display());
     Ok(())
+}
+
+/// The front as a page, which `hotlink report design.json` makes, too.
+fn page(found: &Design, folder: &Path, text: &str) -> Result<String, Failure> {
+    let data = folder.join("design.json");
+    let mut hosts: Vec<String> = Vec::new();
+    for record in &found.records {
+        let told = record.number("hosts").map(figure).filter(|told| !hosts.contains(told));
+        hosts.extend(told);
+    }
+    let title = format!("Networks for {} hosts", hosts.join(", "));
+    let command =
+        format!("hotlink report {} --out {} --title '{title}'", data.display(), folder.join("front.html").display());
+    Ok(Report::new(vec![hotlink_results::parse(&data, text)?], None, Some(title), command).html())
 }
 
 /// What people read: the front and the others at each number of hosts, the limits, what was left out.
