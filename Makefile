@@ -17,7 +17,7 @@ SCRIPTS := tools/docs/language tools/docs/commands tools/docs/reference tools/di
 WEB     := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*')
 PYTHON  := pyproject.toml $(SCRIPTS) $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
-.PHONY: help build explorer demo docs docs-renew dist test test-all check bench bench-mpi bench-copy bench-osu bench-coverage bench-predict bench-ranks bench-barrier bench-web prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
+.PHONY: help build explorer demo docs docs-renew docs-pictures dist test test-all check bench bench-mpi bench-copy bench-osu bench-coverage bench-predict bench-ranks bench-barrier bench-web prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
@@ -52,9 +52,15 @@ test: .stamps/check-rust .stamps/check-python .stamps/check-web .stamps/check-do
 	@$(TIMED) "Python tests" env HOTLINK_TEST_BROWSER=1 $(VENV)/pytest
 	@$(TIMED) "the explorer's page: state, formats, scales" npm --prefix web run --silent test
 	@$(TIMED) "a page of a network" $(HOTLINK) explore --fabric ib-ndr-fat-tree2-2to1 --nodes 512 --export target/web/tested.html
-	@$(TIMED) "the explorer's page in the browser" env HOTLINK_PAGE=$(CURDIR)/target/web/tested.html \
-	    npm --prefix web run --silent test:browser
-	@$(TIMED) "the explorer's page on recordings: what is cancelled" npm --prefix web run --silent test:browser -- -t cancelled
+	@$(TIMED) "the explorer's page in the browser, beside the command" env HOTLINK_PAGE=$(CURDIR)/target/web/tested.html \
+	    HOTLINK_COMMAND=$(CURDIR)/$(HOTLINK) npm --prefix web run --silent test:browser
+	@$(TIMED) "the explorer's page on recordings: what is cancelled" npm --prefix web run --silent test:browser -- page -t cancelled
+
+docs-pictures: build explorer ## make the pictures of the documents anew, in headless Chromium
+	@tools/browser/need
+	@$(HOTLINK) explore --fabric ib-ndr-fat-tree2-2to1 --nodes 512 --export target/web/tested.html
+	@$(TIMED) "pictures of the explorer and of a report" env HOTLINK_PAGE=$(CURDIR)/target/web/tested.html HOTLINK_GOLDEN=write \
+	    HOTLINK_COMMAND=$(CURDIR)/$(HOTLINK) npm --prefix web run --silent test:browser -- tutorials report
 
 test-all: test ## everything that `test` runs, then the long suites: five hours or more
 	@$(MAKE) --no-print-directory -s prove-messages fuzz-messages fuzz-site conformance blind-cables bench-coverage

@@ -51,14 +51,15 @@ def design(
 ) -> Result:
     """Networks of the asked technologies for ``hosts`` hosts, and which of them nothing beats.
 
-    Trees of two and three levels, dragonflies, HyperX, and rails where hosts hold GPUs. ``technology`` names
-    technologies, or fabrics of the catalog or files whose links, switches and prices to take. ``oversubscription`` is
-    ports towards hosts over ports towards other switches. With ``links_per_host`` each host, or each of its GPUs, has
-    so many cables, and nodes are their ports. ``max_cost`` is in the currency of the prices, ``max_power`` in
-    kilowatts, ``max_cable`` in metres. ``min_share`` maps a traffic pattern to the least share of a node's
-    injection, ``survive`` maps "cable" or "switch" to the share of the bandwidth that is left after one failed.
+    Trees of two and three levels, dragonflies, Dragonfly+, HyperX, and rails where hosts hold GPUs. ``technology``
+    names technologies, or fabrics of the catalog or files whose links, switches and prices to take.
+    ``oversubscription`` is ports towards hosts over ports towards other switches. With ``links_per_host`` each host,
+    or each of its GPUs, has so many cables, and nodes are their ports. ``max_cost`` is in the currency of the prices,
+    ``max_power`` in kilowatts, ``max_cable`` in metres. ``min_share`` maps a traffic pattern to the least share of a
+    node's injection, ``survive`` maps "cable" or "switch" to the share of the bandwidth that is left after one failed.
     ``why`` names a variant: its record then tells in ``why`` what beat it. With ``out``, each variant is written as a
-    fabric file that `compare` and the other functions take. `Floor` lists how racks stand.
+    fabric file that `compare` and the other functions take, and the front as a page, front.html. `Floor` lists how
+    racks stand.
 
     Records of ``kind`` "variant" hold pieces, racks, cost with its interval, power, shares of a node's injection (0 to
     1), what failures leave, times of collectives in microseconds, ``meets``, ``front`` and ``beaten_by``; "item" the

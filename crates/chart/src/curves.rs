@@ -8,14 +8,14 @@ pub(crate) const WIDTH: f64 = 760.0;
 pub(crate) const HEIGHT: f64 = 340.0;
 pub(crate) const LEFT: f64 = 62.0;
 const RIGHT: f64 = 190.0;
-const TOP: f64 = 14.0;
+pub(crate) const TOP: f64 = 14.0;
 const BOTTOM: f64 = 44.0;
 /// Lines of text at the curves' ends are at least so far apart.
 const LINE: f64 = 15.0;
 /// What is drawn may reach so far beyond the frame: half a mark.
 const BEYOND: f64 = 4.0;
-const ACROSS: (f64, f64) = (LEFT, WIDTH - RIGHT);
-const UPWARDS: (f64, f64) = (HEIGHT - BOTTOM, TOP);
+pub(crate) const ACROSS: (f64, f64) = (LEFT, WIDTH - RIGHT);
+pub(crate) const UPWARDS: (f64, f64) = (HEIGHT - BOTTOM, TOP);
 
 /// How the points of a curve hang together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +84,23 @@ pub(crate) fn inside(chart: &Chart, name: &str) -> Markup {
     let window = [LEFT - BEYOND, TOP - BEYOND, right - LEFT + 2.0 * BEYOND, bottom - TOP + 2.0 * BEYOND];
     let bars = curves.iter().filter(|curve| curve.line == Line::Bars).count();
     html! {
+        (frame(x, y))
+        // What lies beyond the axes is cut at the frame.
+        svg x=(window[0]) y=(window[1]) width=(window[2]) height=(window[3])
+            viewBox=(window.map(|number| number.to_string()).join(" ")) {
+            @for (index, curve) in curves.iter().enumerate() { (drawn(curve, (index, bars), x, y)) }
+            @for value in &chart.printed { (printed(value, x, y)) }
+        }
+        @for (colour, at, name) in names(curves, y, name) {
+            text class=(format!("name c{colour}")) x=(right + 8.0) y=(at + 4.0) { (name) }
+        }
+    }
+}
+
+/// The axes, with what stands at their marks.
+pub(crate) fn frame(x: &Axis, y: &Axis) -> Markup {
+    let (right, bottom) = (ACROSS.1, UPWARDS.0);
+    html! {
         @for (tick, said) in &y.ticks {
             @let at = y.at(*tick, UPWARDS);
             line .grid x1=(LEFT) x2=(right) y1=(at) y2=(at) {}
@@ -96,15 +113,6 @@ pub(crate) fn inside(chart: &Chart, name: &str) -> Markup {
         }
         text .axis x=((LEFT + right) / 2.0) y=(HEIGHT - 6.0) text-anchor="middle" { (x.title) }
         text .axis transform=(format!("translate(13 {}) rotate(-90)", (TOP + bottom) / 2.0)) text-anchor="middle" { (y.title) }
-        // What lies beyond the axes is cut at the frame.
-        svg x=(window[0]) y=(window[1]) width=(window[2]) height=(window[3])
-            viewBox=(window.map(|number| number.to_string()).join(" ")) {
-            @for (index, curve) in curves.iter().enumerate() { (drawn(curve, (index, bars), x, y)) }
-            @for value in &chart.printed { (printed(value, x, y)) }
-        }
-        @for (colour, at, name) in names(curves, y, name) {
-            text class=(format!("name c{colour}")) x=(right + 8.0) y=(at + 4.0) { (name) }
-        }
     }
 }
 

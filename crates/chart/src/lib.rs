@@ -1,4 +1,4 @@
-//! Curves, bars and tables as SVG: the one painter behind the report's page and the figures of the studies.
+//! Curves, bars, marks and tables as SVG: the one painter behind the report's page and the figures of the studies.
 //!
 //! A picture is plain markup whose looks come from a stylesheet: a page brings its own, a file of its own carries
 //! [`file()`]'s. The same chart gives the same bytes.
@@ -8,11 +8,13 @@
 mod axis;
 mod curves;
 mod file;
+mod scatter;
 mod table;
 
 pub use axis::Axis;
 pub use curves::{Curve, Line, Point, Printed, charted};
 pub use file::file;
+pub use scatter::{Mark, Scatter, scattered};
 pub use table::Table;
 
 /// Curves over two axes.

@@ -1,4 +1,5 @@
-//! From a technology and a number of hosts to fabrics: which trees, dragonflies, HyperX and rails its switches allow.
+//! From a technology and a number of hosts to fabrics: which trees, dragonflies, Dragonfly+, HyperX and rails its switches
+//! allow.
 //!
 //! A catalog fabric stands for the technology: its links, packets, prices and the ports of its switch. The shapes are
 //! worked out here from those ports, and built by the topologies of `fabric`.
@@ -9,7 +10,7 @@ use hotlink_fabric::catalog::Library;
 use hotlink_fabric::spec::{FabricSpec, Origin, RoutingSpec, Status, TopologySpec};
 use hotlink_fabric::technology;
 use hotlink_fabric::topology::hyperx::HyperX;
-use hotlink_fabric::topology::{DragonflySpec, FatTree, Rail, Shape};
+use hotlink_fabric::topology::{DragonflyPlus, DragonflySpec, FatTree, Rail, Shape};
 use hotlink_study::{Error, Source};
 
 /// A fabric that stands for a technology.
@@ -80,7 +81,9 @@ pub fn bases(name: &str, gpus: Option<u32>) -> Result<Vec<Base>, Error> {
         listed.filter_map(|listed| Some((listed.clone(), library.fabric(&listed).ok()?.spec))).collect();
     known.retain(|(_, spec)| spec.technology.name == name && spec.prices.is_some());
     let first = |fits: &dyn Fn(&TopologySpec) -> bool| known.iter().find(|(_, spec)| fits(&spec.topology));
-    let plain = first(&|topology| !topology.is::<Rail>() && ports(topology).is_some());
+    let plain = |topology: &TopologySpec| !topology.is::<Rail>() && ports(topology).is_some();
+    // A tree's file says what switches and cables are, too, and has no other kind of link that the variants lack.
+    let plain = first(&|topology| plain(topology) && !topology.is::<DragonflyPlus>()).or_else(|| first(&plain));
     let rails = gpus.and_then(|_| first(&|topology| topology.is::<Rail>()));
     let found: Vec<&(String, FabricSpec)> = plain.into_iter().chain(rails).collect();
     if found.is_empty() {
@@ -96,7 +99,8 @@ fn base(label: String, source: Source) -> Result<Base, Error> {
     let topology = &source.spec().topology;
     let ports = ports(topology).ok_or_else(|| {
         Error::Input(format!(
-            "{}: topology {}: says not how many ports a switch has; fat-tree, dragonfly, hyperx and rail do",
+            "{}: topology {}: says not how many ports a switch has; fat-tree, dragonfly, dragonfly-plus, \
+             hyperx and rail do",
             source.name(),
             topology.kind()
         ))
@@ -119,6 +123,9 @@ pub fn ports(topology: &TopologySpec) -> Option<u32> {
     }
     if let Some(fly) = topology.get::<DragonflySpec>() {
         return Some(fly.nodes_per_router + fly.routers_per_group - 1 + fly.global_per_router);
+    }
+    if let Some(plus) = topology.get::<DragonflyPlus>() {
+        return Some((plus.nodes_per_leaf + plus.spines).max(plus.leaves + plus.global_per_spine));
     }
     let grid = topology.get::<HyperX>()?;
     Some(grid.nodes_per_switch + grid.links * grid.extents.iter().map(|extent| extent - 1).sum::<u32>())
@@ -213,6 +220,7 @@ fn shapes(nodes: u32, ports: u32, ratio: f64) -> Vec<Result<Shaped, (String, Str
         }
         None => Err(("dragonfly".to_owned(), format!("switches of {ports} ports are too small"))),
     });
+    all.push(groups_of_trees(nodes, ports, ratio));
     all.push(match hyperx(nodes, ports, ratio) {
         Some(grid) => {
             let extents: Vec<String> = grid.extents.iter().map(u32::to_string).collect();
@@ -231,6 +239,27 @@ fn shapes(nodes: u32, ports: u32, ratio: f64) -> Vec<Result<Shaped, (String, Str
         }
     });
     all
+}
+
+/// The Dragonfly+ for so many nodes, where one group is too small.
+fn groups_of_trees(nodes: u32, ports: u32, ratio: f64) -> Result<Shaped, (String, String)> {
+    let name = "dragonfly-plus".to_owned();
+    let Some(whole) = dragonfly_plus(u32::MAX, ports, ratio) else {
+        return Err((name, format!("switches of {ports} ports are too small")));
+    };
+    let told = |plus: &DragonflyPlus| {
+        let DragonflyPlus { nodes_per_leaf: p, leaves: l, spines: s, global_per_spine: g } = plus;
+        format!("Dragonfly+ of {l} leaves with {p} nodes and {s} spines with {g} global links a group")
+    };
+    let (group, most) = (whole.nodes_per_leaf * whole.leaves, most_of_dragonfly_plus(&whole));
+    if nodes <= group {
+        // A group is a tree of two levels: the fat tree, which has the spines that are needed.
+        return Err((name, format!("{nodes} nodes: one group of a {} holds {group}", told(&whole))));
+    }
+    let plus = dragonfly_plus(nodes, ports, ratio).filter(|plus| most_of_dragonfly_plus(plus) >= u64::from(nodes));
+    let plus = plus.ok_or_else(|| (name.clone(), format!("{nodes} nodes: a {} holds {most}", told(&whole))))?;
+    let (most, why) = (most_of_dragonfly_plus(&plus), told(&plus));
+    Ok(Shaped { name, topology: TopologySpec::new(plus), ratio: Some(ratio), most, why })
 }
 
 /// Trees of two and three levels; one switch where that suffices.
@@ -282,6 +311,27 @@ pub fn dragonfly(ports: u32, ratio: f64) -> Option<DragonflySpec> {
         DragonflySpec { nodes_per_router: p, routers_per_group: 2 * p, global_per_router }
     };
     (1..=ports / 3).rev().map(of).find(|fly| 3 * fly.nodes_per_router - 1 + fly.global_per_router <= ports)
+}
+
+/// Nodes of a full Dragonfly+: groups of p x l nodes, each joined to each of its s x g others.
+pub fn most_of_dragonfly_plus(plus: &DragonflyPlus) -> u64 {
+    let DragonflyPlus { nodes_per_leaf, leaves, spines, global_per_spine } = plus;
+    let [p, l, s, g] = [nodes_per_leaf, leaves, spines, global_per_spine].map(|count| u64::from(*count));
+    p * l * (s * g + 1)
+}
+
+/// The balanced Dragonfly+ of such switches (Shpiner et al., HiPINEB 2017: half of a leaf's ports to nodes, half of a
+/// spine's to other groups), with more nodes on a leaf by the oversubscription. Of the fewest groups that hold the nodes;
+/// where they need fewer leaves, spines have as many global links as leaves.
+pub fn dragonfly_plus(nodes: u32, ports: u32, ratio: f64) -> Option<DragonflyPlus> {
+    let nodes_per_leaf = (f64::from(ports) * ratio / (1.0 + ratio)).round() as u32;
+    let (spines, half) = (ports.checked_sub(nodes_per_leaf)?, ports / 2);
+    if nodes_per_leaf == 0 || spines == 0 || half == 0 {
+        return None;
+    }
+    let groups = nodes.div_ceil(nodes_per_leaf * half);
+    let leaves = nodes.div_ceil(nodes_per_leaf).div_ceil(groups).min(half);
+    Some(DragonflyPlus { nodes_per_leaf, leaves, spines, global_per_spine: leaves })
 }
 
 /// The HyperX of the fewest switches, then the fewest links, in up to three dimensions, whose relative bisection

@@ -33,12 +33,12 @@ impl Page {
         }
     }
 
-    /// The engine's bytes.
+    /// The engine's bytes, packed by gzip.
     ///
     /// # Errors
     /// It cannot be read.
     pub fn engine(&self) -> Result<Vec<u8>, Error> {
-        let file = self.folder.join("engine.wasm");
+        let file = self.folder.join("engine.wasm.gz");
         std::fs::read(&file).map_err(|error| Error::Input(format!("{}: cannot be read: {error}", file.display())))
     }
 

@@ -88,7 +88,7 @@ impl Site<'_> {
         }
         match path {
             "/" => ("200 OK", "text/html; charset=utf-8", self.page.as_bytes()),
-            "/engine.wasm" => ("200 OK", "application/wasm", self.engine),
+            "/engine.wasm.gz" => ("200 OK", "application/gzip", self.engine),
             _ => ("404 Not Found", text, b"there is no such page\n"),
         }
     }
@@ -115,7 +115,7 @@ mod tests {
         let site = Site { page: "page", engine: b"engine", port: 7, token: "abc".to_owned() };
         let status = |request: &str| site.reply(&request.replace('|', "\r\n")).0;
         assert_eq!(site.reply("GET /?token=abc HTTP/1.1\r\nHost: 127.0.0.1:7\r\n\r\n").2, b"page");
-        assert_eq!(site.reply("GET /engine.wasm?token=abc HTTP/1.1\r\nhost: localhost:7\r\n\r\n").2, b"engine");
+        assert_eq!(site.reply("GET /engine.wasm.gz?token=abc HTTP/1.1\r\nhost: localhost:7\r\n\r\n").2, b"engine");
         for (request, expected) in [
             ("GET / HTTP/1.1|Host: 127.0.0.1:7||", "403 Forbidden"),
             ("GET /?token=ab HTTP/1.1|Host: 127.0.0.1:7||", "403 Forbidden"),

@@ -11,6 +11,8 @@ use std::io::Read;
 pub struct Asked<'a> {
     /// The fabric, with what is other in it and its tables in its name.
     pub fabric: &'a str,
+    /// The same apart, where that can be: the fabric, its tables, and what fails, which the page can then repair.
+    pub apart: Option<(&'a str, &'a str, &'a [String])>,
     /// Hosts; by default the fabric's own number.
     pub nodes: Option<u32>,
     /// Who sends to whom.
@@ -26,8 +28,10 @@ impl Asked<'_> {
     /// What is wrong with the network: it is told here, not in the page.
     pub fn state(&self) -> Result<(Value, u32), Error> {
         let nodes = self.nodes()?;
+        let (fabric, routes, fail) = self.apart.unwrap_or((self.fabric, "", &[]));
         let question = json!({
-            "verb": "analyze", "fabric": self.fabric, "nodes": nodes, "traffic": self.traffic, "size": self.size,
+            "verb": "analyze", "fabric": fabric, "nodes": nodes, "traffic": self.traffic, "size": self.size,
+            "routes": Some(routes).filter(|routes| !routes.is_empty()), "fail": fail,
         });
         Ok((json!({ "question": question, "files": files(self.fabric)? }), nodes))
     }

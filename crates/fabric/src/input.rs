@@ -35,6 +35,8 @@ pub fn lend(texts: BTreeMap<String, String>) -> Lent {
 }
 
 fn lent(name: &str) -> Option<Arc<str>> {
+    // A file that is there is meant before the catalog's of that name where it is called `./NAME`.
+    let name = name.strip_prefix("./").unwrap_or(name);
     LENT.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
 }
 

@@ -4,6 +4,7 @@ use crate::output::Output;
 use crate::table::{Table, figure};
 use hotlink_bench::Record;
 use hotlink_design::{Design, Request};
+use hotlink_report::Report;
 use hotlink_results::Batch;
 use hotlink_study::Error;
 use std::path::Path;
@@ -17,14 +18,30 @@ pub fn write(found: &Design, folder: &Path, output: &Output) -> Result<(), Error
     for (name, text) in &found.files {
         batch.write(name, text)?;
     }
-    let data = batch.write("design.json", &output.json())?;
+    let text = output.json();
+    let data = batch.write("design.json", &text)?;
+    batch.write("front.html", &page(found, folder, &text)?)?;
     // Without the installed command, `hotlink.design(...).plot()` draws it.
     if let Some(Err(why)) = output.plotter().map(|plot| plot(&data)) {
         eprintln!("hotlink: no picture: {why}");
     }
     batch.commit()?;
-    eprintln!("hotlink: wrote {} fabric files and design.json to {}", found.files.len(), folder.display());
+    eprintln!("hotlink: wrote {} fabric files, design.json and front.html to {}", found.files.len(), folder.display());
     Ok(())
+}
+
+/// The front as a page, which `hotlink report design.json` makes, too.
+fn page(found: &Design, folder: &Path, text: &str) -> Result<String, Error> {
+    let data = folder.join("design.json");
+    let mut hosts: Vec<String> = Vec::new();
+    for record in &found.records {
+        let told = record.number("hosts").map(figure).filter(|told| !hosts.contains(told));
+        hosts.extend(told);
+    }
+    let title = format!("Networks for {} hosts", hosts.join(", "));
+    let command =
+        format!("hotlink report {} --out {} --title '{title}'", data.display(), folder.join("front.html").display());
+    Ok(Report::new(vec![hotlink_results::parse(&data, text)?], None, Some(title), command).html())
 }
 
 /// As [`write()`], by values: no face draws.

@@ -158,9 +158,7 @@ fn spell(given: &mut Map<String, Value>) -> Result<(), Error> {
     }
     let mut name = text_of(given.remove("fabric"), "fabric")?;
     routes.iter().for_each(|file| name += &format!("+{file}"));
-    // A page says what kind of part it is; the name alone is enough.
-    let bare = |part: &'_ str| ["cable ", "switch "].iter().find_map(|kind| part.strip_prefix(kind)).map(str::to_owned);
-    fail.iter().for_each(|part| name += &format!("+fail:{}", bare(part).unwrap_or_else(|| part.clone())));
+    fail.iter().for_each(|part| name += &format!("+fail:{part}"));
     given.insert("fabric".to_owned(), Value::String(name));
     Ok(())
 }

@@ -121,6 +121,6 @@ fn ends(link: &Value) -> [&str; 2] {
 fn a_failed_cable_leaves_less() {
     let up = uplink(&view(json!({ "view": "fabric" })));
     let [from, to] = ends(&up);
-    let (whole, left) = (bandwidth(json!({})), bandwidth(json!({ "fail": [format!("cable {from} -> {to}")] })));
+    let (whole, left) = (bandwidth(json!({})), bandwidth(json!({ "fail": [format!("{from} -> {to}")] })));
     assert!(left < whole && left > 0.0, "{whole} {left}");
 }

@@ -83,9 +83,17 @@ fn upwards(figure: &Figure) -> Axis {
     Range::of(figure.y_key, &values).axis()
 }
 
+/// An axis from nothing to the greatest of `values`, called `key`.
+pub(crate) fn axis(key: &str, values: &[f64]) -> Axis {
+    let high = values.iter().copied().fold(f64::MIN, f64::max);
+    let scale = scale::scale(key, high);
+    let (low, high, ticks) = steps(0.0, high, scale.by);
+    Range { key, low, high, log: false, scale, ticks }.axis()
+}
+
 /// The numbers that an axis shows.
-struct Range {
-    key: &'static str,
+struct Range<'a> {
+    key: &'a str,
     low: f64,
     high: f64,
     log: bool,
@@ -93,8 +101,8 @@ struct Range {
     ticks: Vec<f64>,
 }
 
-impl Range {
-    fn of(key: &'static str, values: &[f64]) -> Range {
+impl<'a> Range<'a> {
+    fn of(key: &'a str, values: &[f64]) -> Range<'a> {
         let high = values.iter().copied().fold(f64::MIN, f64::max);
         let low = values.iter().copied().fold(f64::MAX, f64::min);
         let log = low > 0.0 && high / low > WIDE;

@@ -10,6 +10,7 @@ mod acceptance;
 mod asked;
 mod chart;
 pub mod demo;
+mod front;
 mod judge;
 pub mod junit;
 mod matrix;

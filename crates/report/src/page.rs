@@ -3,7 +3,7 @@
 use crate::acceptance::Acceptance;
 use crate::judge::{Verdict, interval};
 use crate::quantity::between;
-use crate::{Report, chart, matrix, scale, series};
+use crate::{Report, chart, front, matrix, scale, series};
 use hotlink_bench::Record;
 use hotlink_results::Results;
 use hotlink_results::compare_runs::QUANTITIES;
@@ -124,10 +124,14 @@ fn file(index: usize, results: &Results) -> Markup {
             p .command { code { (results.command) } }
             @for (name, records) in &groups {
                 h4 { (name) }
-                @for figure in series::figures(records) { (chart::charts(&figure)) }
-                @match matrix::matrix(records) {
-                    Some(matrix) => (matrix),
-                    None => (table(records)),
+                @if let Some(front) = front::front(records) {
+                    (front)
+                } @else {
+                    @for figure in series::figures(records) { (chart::charts(&figure)) }
+                    @match matrix::matrix(records) {
+                        Some(matrix) => (matrix),
+                        None => (table(records)),
+                    }
                 }
             }
             (environment(results))

@@ -33,7 +33,7 @@ export class Engine {
 
   /** Compiles the engine that the page carries; without one, that which the server offers beside the page. */
   static async start(): Promise<Engine> {
-    return new Engine(await WebAssembly.compile(await bytes()));
+    return new Engine(await WebAssembly.compileStreaming(unpacked()));
   }
 
   /** The command's document. Rejects with the text that the command prints. */
@@ -98,15 +98,30 @@ export class Engine {
   }
 }
 
-/** The engine's bytes: base64 in the page (an export holds all that it needs), or a file beside the page. */
-async function bytes(): Promise<BufferSource> {
-  const text = document.getElementById("engine")?.textContent.trim() ?? "";
-  if (text !== "") {
-    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  }
-  const answer = await fetch(`engine.wasm${location.search}`);
-  if (!answer.ok) {
+/**
+ * The engine, packed by gzip: base64 in the page (an export holds all that it needs), or a file beside the page. It is
+ * unpacked and compiled as it comes.
+ */
+async function unpacked(): Promise<Response> {
+  const text = document.getElementById("engine")?.textContent ?? "";
+  const packed = text === "" ? await fetched() : new Blob([decoded(text)]).stream();
+  const stream = packed.pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream, { headers: { "Content-Type": "application/wasm" } });
+}
+
+async function fetched(): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+  const answer = await fetch(`engine.wasm.gz${location.search}`);
+  if (!answer.ok || !answer.body) {
     throw new Error(`the engine could not be loaded: ${answer.status} ${answer.statusText}`);
   }
-  return answer.arrayBuffer();
+  return answer.body;
+}
+
+function decoded(base64: string): Uint8Array<ArrayBuffer> {
+  const characters = atob(base64);
+  const bytes = new Uint8Array(characters.length);
+  for (let at = 0; at < characters.length; at++) {
+    bytes[at] = characters.charCodeAt(at);
+  }
+  return bytes;
 }

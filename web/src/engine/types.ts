@@ -19,7 +19,7 @@ export type Files = Readonly<Record<string, string>>;
 /** What every question may have: arguments are those of Python's functions, with the same names and defaults. */
 interface Common {
   readonly files?: Files;
-  /** What fails: `cable NAME`, `switch NAME`, as the command's `--fail` takes it. */
+  /** What fails: names of cables and switches, as the command's `--fail` takes them. */
   readonly fail?: readonly string[];
   /** A file with a site's tables, beside the file that is the fabric. */
   readonly routes?: string;

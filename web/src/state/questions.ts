@@ -12,26 +12,41 @@ export class Mistake extends Error {
 
 /** What a question about the fabric shown begins with. */
 export function pattern(state: State, files: Files): Pattern {
-  const own = state.fabric in files;
+  const own = isOwn(state.fabric, files);
   const job = state.job.trim() === "" ? undefined : members(state.job, state.nodes);
   const given = wanted(state, files);
   const texts = job ? { ...given, [JOB]: matrix(job, state.nodes) } : given;
   return {
     fabric: state.oversubscription === "" ? state.fabric : `${state.fabric}:oversubscription=${state.oversubscription}`,
-    ...(own && !state.fabric.endsWith(".toml") ? {} : { nodes: state.nodes }),
+    ...(own && !/\.toml(:|$)/.test(state.fabric) ? {} : { nodes: state.nodes }),
     traffic: job ? `matrix:${JOB}` : state.traffic,
     size: state.size,
     capacities: state.capacities === "theoretical" ? "theoretical" : "measured",
     ...(state.paths === "" ? {} : { paths: state.paths }),
     ...(state.routes === "" ? {} : { routes: state.routes }),
-    ...(state.fail.length === 0 ? {} : { fail: state.fail }),
+    ...(state.fail.length === 0 ? {} : { fail: state.fail.map(bare) }),
     ...(Object.keys(texts).length === 0 ? {} : { files: texts }),
   };
 }
 
+/** The files that a fabric's name may spell: `cables.txt+tables.txt`, `mine.toml:oversubscription=2`. */
+function words(fabric: string): string[] {
+  return fabric.split("+").flatMap((word) => [word, word.split(":")[0] ?? word]);
+}
+
+/** Whether a fabric is a file that was given to the page. */
+export function isOwn(fabric: string, files: Files): boolean {
+  return words(fabric).some((word) => word in files);
+}
+
+/** A part as questions and the command's `--fail` name it: the page says what kind of part it is, too. */
+function bare(part: string): string {
+  return part.replace(/^(cable|switch) /, "");
+}
+
 /** Only files that the question names travel to the worker. */
 function wanted(state: State, files: Files): Files {
-  const names = [state.fabric, state.routes, state.traffic.replace(/^matrix:/, "")];
+  const names = [...words(state.fabric), ...words(state.routes), state.traffic.replace(/^matrix:/, "")];
   return Object.fromEntries(Object.entries(files).filter(([name]) => names.includes(name)));
 }
 

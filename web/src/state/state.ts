@@ -20,6 +20,7 @@ export interface State {
   readonly prices: string;
   /** Hosts of a job, such as `0-31,64-95`; empty: all. */
   readonly job: string;
+  /** `cable NAME`, `switch NAME`. */
   readonly fail: readonly string[];
   readonly link: number;
   readonly from: number;
@@ -112,7 +113,7 @@ export function started(question: Partial<Analyze> | undefined): State {
     size: question.size === undefined ? undefined : String(question.size),
     paths: question.paths,
     capacities: question.capacities,
-    fail: question.fail,
+    fail: question.fail?.map((part) => `${/ -> | port /.test(part) ? "cable" : "switch"} ${part}`),
   };
   const said = Object.entries(asked).filter(([, value]) => value !== undefined && value !== null);
   return { ...START, ...(Object.fromEntries(said) as Partial<State>) };

@@ -1,19 +1,13 @@
 /**
- * The page in Debian's Chromium, as a person uses it. `HOTLINK_PAGE` names another page than the one with
- * recordings, `HOTLINK_PICTURES` a folder for pictures of each view.
+ * The page in Debian's Chromium, as a person uses it (see `visit.ts`).
  */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { build } from "vite";
+import { expect, test } from "vitest";
+import { close, drop, folder, GIVEN, idle, open, page, said, shareShown, turn, VIEWS, visits } from "./visit";
 
-const WEB = fileURLToPath(new URL("../..", import.meta.url));
-const GIVEN = process.env["HOTLINK_PAGE"];
-const FILE = GIVEN ?? join(WEB, "dist/fixture/explorer.html");
-const ADDRESS = pathToFileURL(FILE).href;
+visits();
+
 const TRACE = JSON.stringify({
   traceEvents: [0, 1, 2].flatMap((tid) => [
     { ph: "M", pid: 0, tid, name: "thread_name", args: { name: `rank ${tid}` } },
@@ -22,78 +16,9 @@ const TRACE = JSON.stringify({
   ]),
 });
 
-let browser: Browser;
-let folder: string;
-let page: Page;
-/** What the console said, and what was asked of a network. */
-let said: string[];
-let asked: string[];
-
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "explorer-"));
-  if (GIVEN === undefined) {
-    await build({ root: WEB, mode: "fixture", logLevel: "error" });
-  }
-  browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
-});
-
-afterAll(async () => {
-  await browser.close();
-  rmSync(folder, { recursive: true });
-});
-
-async function open(hash = "", options: BrowserContextOptions = {}): Promise<void> {
-  const context = await browser.newContext({ viewport: { width: 1360, height: 860 }, ...options });
-  page = await context.newPage();
-  page.setDefaultTimeout(30_000);
-  said = [];
-  asked = [];
-  page.on("console", (message) => said.push(message.text()));
-  page.on("pageerror", (error) => said.push(error.message));
-  page.on("request", (request) => asked.push(request.url()));
-  await page.goto(`${ADDRESS}${hash}`);
-  await idle();
-}
-
-/** Waits until nothing is under way. */
-async function idle(): Promise<void> {
-  await page.waitForTimeout(200);
-  await page.waitForFunction(() => document.querySelector("#view[aria-busy='false']") !== null && document.querySelector(".status progress") === null);
-}
-
-async function close(): Promise<void> {
-  const url = page.url();
-  await page.context().close();
-  expect(said, url).toEqual([]);
-  // The page itself; blobs are its own worker, data its own pictures.
-  expect(asked.filter((address) => !/^(file|blob|data):/.test(address))).toEqual([]);
-}
-
-async function shareShown(): Promise<string> {
-  return (await page.locator(".big .num").first().textContent()) ?? "";
-}
-
-async function drop(name: string, text: string): Promise<void> {
-  const files = await page.evaluateHandle(([called, holds]) => {
-    const transfer = new DataTransfer();
-    transfer.items.add(new File([holds ?? ""], called ?? ""));
-    return transfer;
-  }, [name, text]);
-  await page.dispatchEvent("#view", "drop", { dataTransfer: files });
-  await page.waitForTimeout(300);
-  await idle();
-}
-
-/** Another view of the same page. */
-async function turn(view: string): Promise<void> {
-  await page.evaluate((hash) => (location.hash = hash), `#view=${view}`);
-  await page.waitForFunction((named) => document.querySelector("[role=tab][aria-selected=true]")?.id === `tab-${named}`, view);
-  await idle();
-}
-
 test.each(["light", "dark"] as const)("painted %s, each view says its name, and has ink on paper", async (colorScheme) => {
   await open("", { colorScheme });
-  for (const view of ["network", "link", "pair", "traffic", "compare", "run"]) {
+  for (const view of VIEWS) {
     await turn(view);
     expect(await page.locator("#view h2").count(), view).toBe(1);
     expect(await page.locator("[role=alert]").count(), view).toBe(0);
@@ -154,17 +79,17 @@ test("the address holds the state", async () => {
 test("a wrong file is an error by its place, and the numbers of before stay", async () => {
   await open();
   const before = await shareShown();
-  await drop("wrong.toml", "name = 7\n");
+  await drop(["wrong.toml", "name = 7\n"]);
   expect(await page.getByRole("alert").textContent()).toContain("wrong.toml");
   expect(await shareShown()).toBe(before);
-  await drop("run.json", '{"records": [1,');
+  await drop(["run.json", '{"records": [1,']);
   expect(await page.getByRole("alert").textContent()).toMatch(/run\.json(:1:\d+)?: not JSON/);
   await close();
 });
 
 test("a trace becomes a time line that keys walk", async () => {
   await open("#view=run");
-  await drop("trace.json", TRACE);
+  await drop(["trace.json", TRACE]);
   const line = page.getByRole("application", { name: /^Time line/ });
   await line.focus();
   await page.keyboard.press("ArrowDown");
@@ -225,7 +150,7 @@ test("the keyboard alone reaches everything, and everything has a name", async (
 
 test("at twice the size, no view needs scrolling sideways", async () => {
   await open("", { viewport: { width: 640, height: 400 }, deviceScaleFactor: 2 });
-  for (const view of ["network", "link", "pair", "traffic", "compare", "run"]) {
+  for (const view of VIEWS) {
     await turn(view);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     expect(wide, view).toBe(0);

@@ -43,8 +43,8 @@ describe("the hash", () => {
   });
 
   test("a link is read against the start that the command gave", () => {
-    const start = started({ verb: "analyze", fabric: "ib-qdr:oversubscription=2", nodes: "16,64", fail: ["switch leaf 0"] });
-    expect(start).toEqual({ ...START, fabric: "ib-qdr", oversubscription: "2", nodes: 16, fail: ["switch leaf 0"] });
+    const start = started({ verb: "analyze", fabric: "ib-qdr:oversubscription=2", nodes: "16,64", fail: ["leaf 0", "leaf 1 -> spine 0"] });
+    expect(start).toEqual({ ...START, fabric: "ib-qdr", oversubscription: "2", nodes: 16, fail: ["switch leaf 0", "cable leaf 1 -> spine 0"] });
     expect(read(write({ ...start, fail: [] }, start), start).fail).toEqual([]);
   });
 });
@@ -59,7 +59,7 @@ describe("questions", () => {
       traffic: "all-to-all",
       size: "1MiB",
       capacities: "measured",
-      fail: ["cable x"],
+      fail: ["x"],
     });
   });
 
@@ -67,6 +67,13 @@ describe("questions", () => {
     const asked = analyze({ ...START, fabric: "net.txt", routes: "lfts" }, { "net.txt": "a", lfts: "b", more: "c" });
     expect(asked.nodes).toBeUndefined();
     expect(asked.files).toEqual({ "net.txt": "a", lfts: "b" });
+  });
+
+  test("files that a fabric's name spells travel along", () => {
+    const files = { "net.txt": "a", lfts: "b", "mine.toml": "c" };
+    expect(analyze({ ...START, fabric: "net.txt+lfts+reroute" }, files).files).toEqual({ "net.txt": "a", lfts: "b" });
+    expect(analyze({ ...START, fabric: "net.txt+lfts+reroute" }, files).nodes).toBeUndefined();
+    expect(analyze({ ...START, fabric: "mine.toml", oversubscription: "2" }, files).nodes).toBe(512);
   });
 
   test("a job is a matrix of its hosts", () => {
@@ -86,7 +93,11 @@ describe("questions", () => {
   test("the command line gives the same question to a shell", () => {
     const line = command(analyze({ ...START, fail: ["cable it's -> b"] }, {}));
     expect(line).toBe(
-      `hotlink analyze ib-ndr-fat-tree2-2to1 --nodes 512 --traffic all-to-all --size 1MiB --capacities measured --fail 'cable it'\\''s -> b' --method load --json`,
+      `hotlink analyze ib-ndr-fat-tree2-2to1 --nodes 512 --traffic all-to-all --size 1MiB --capacities measured --fail 'it'\\''s -> b' --method load --json`,
     );
+  });
+
+  test("a switch may be called switch", () => {
+    expect(analyze({ ...START, fail: ["switch switch 0"] }, {}).fail).toEqual(["switch 0"]);
   });
 });

@@ -15,8 +15,8 @@ use std::path::PathBuf;
   hotlink design --hosts 512 --why infiniband-512-hyperx2-1to1
   hotlink design --hosts 128 --gpus-per-host 8 --technology infiniband
 
-With --out: a fabric file for each variant, TECHNOLOGY-HOSTS-VARIANT.toml, which every verb takes, and design.json; the
-installed command (pip install .) adds the picture front as PNG and SVG. A fabric file names its price list: give --prices to
+With --out: a fabric file for each variant, TECHNOLOGY-HOSTS-VARIANT.toml, which every verb takes, design.json, and the front as a
+page, front.html; the installed command (pip install .) adds it as a picture, PNG and SVG. A fabric file names its price list: give --prices to
 `compare` again for prices of your own. Several numbers of hosts: what each step from one to the next adds and moves. Exit status 1: at some number of hosts no variant keeps to all limits; the binding ones are named.")]
 pub(crate) struct Args {
     /// Numbers of hosts: a list or range.

@@ -49,8 +49,11 @@ fn pattern(text: &str) -> Result<String, String> {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    let fabric = args.routes.of(&args.variant.of(&args.fabric));
-    let asked = Asked { fabric: &fabric, nodes: args.nodes, traffic: &args.traffic, size: args.size.0 };
+    let variant = args.variant.of(&args.fabric);
+    let fabric = args.routes.of(&variant);
+    let apart = args.routes.apart();
+    let apart = apart.as_ref().map(|(routes, fail)| (variant.as_str(), routes.as_str(), *fail));
+    let asked = Asked { fabric: &fabric, apart, nodes: args.nodes, traffic: &args.traffic, size: args.size.0 };
     let (state, nodes) = asked.state()?;
     let page = Page::find(&place::commands().0)?;
     match &args.export {

@@ -101,6 +101,11 @@ impl FailArgs {
 }
 
 impl RoutesArgs {
+    /// Tables, as a name spells them, and what fails; `None` where the tables are made anew, which only a name says.
+    pub(crate) fn apart(&self) -> Option<(String, &[String])> {
+        (!self.rerouted).then(|| (self.routes.join("+"), &self.failed.fail[..]))
+    }
+
     /// A fabric's name with its tables: files of one network are spelled with `+` between them.
     pub(crate) fn of(&self, fabric: &str) -> String {
         let routes = self.routes.iter().map(|routes| format!("+{routes}")).collect::<String>();

@@ -79,7 +79,10 @@ fn dependencies_point_one_way() {
         ("explorer", &["fabric", "study"]),
         (
             "paper",
-            &["fabric", "seats", "bench", "study", "results", "seeds", "design", "diagnose", "measure", "launch"],
+            &[
+                "fabric", "seats", "bench", "study", "results", "report", "seeds", "design", "diagnose", "measure",
+                "launch",
+            ],
         ),
         (
             "cli",

@@ -29,7 +29,9 @@ fn variants_are_fabric_files_that_compare_prices_alike() {
         .collect();
     names.sort();
     let (data, files): (Vec<String>, Vec<String>) = names.into_iter().partition(|name| !name.ends_with(".toml"));
-    assert_eq!(data, ["design.json"]);
+    assert_eq!(data, ["design.json", "front.html"]);
+    let page = std::fs::read_to_string(folder.join("design/front.html")).unwrap();
+    assert!(page.contains("Networks for 128, 256 hosts") && page.contains("256 hosts: nothing beats "));
     assert_eq!(files.len(), variants.len());
     for technology in ["infiniband", "roce", "slingshot"] {
         for hosts in [128, 256] {

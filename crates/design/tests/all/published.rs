@@ -2,14 +2,16 @@
 //! topologies' definitions, not from these tables.
 
 use hotlink_bench::Record;
-use hotlink_design::variants::{bases, dragonfly, hyperx, most_of_dragonfly, ports};
+use hotlink_design::variants::{
+    bases, dragonfly, dragonfly_plus, hyperx, most_of_dragonfly, most_of_dragonfly_plus, ports,
+};
 use hotlink_design::{Request, design};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{self, load};
 use hotlink_fabric::inventory::Inventory;
 use hotlink_fabric::spec::{ItemKind, TopologySpec};
 use hotlink_fabric::topology::hyperx::HyperX;
-use hotlink_fabric::topology::{DragonflySpec, FatTree, Rail, Shape};
+use hotlink_fabric::topology::{DragonflyPlus, DragonflySpec, FatTree, Rail, Shape};
 use hotlink_study::Unwatched;
 
 fn variant(hosts: u32, name: &str) -> (Record, Fabric) {
@@ -128,4 +130,42 @@ fn hyperx_needs_no_more_switches_than_that_of_domke_et_al() {
     spec.topology = TopologySpec::new(theirs.clone());
     let pieces = Inventory::of(&Fabric::build(&spec, 672).unwrap());
     assert_eq!(pieces.count(ItemKind::CableSwitch), theirs.switch_links());
+}
+
+/// Shpiner, Haramaty, Eliad, Zdornov, Gafni, Zahavi, "Dragonfly+: low cost topology for scaling datacenters", HiPINEB 2017:
+/// with switches of k ports p = l = s = h = k/2, a group of k^2/4 hosts. Each of its k^2/4 global links leads to another.
+#[test]
+fn dragonfly_plus_is_that_of_shpiner_et_al() {
+    for k in [4, 36, 40, 64] {
+        let plus = dragonfly_plus(u32::MAX, k, 1.0).unwrap();
+        let half = k / 2;
+        let theirs = DragonflyPlus { nodes_per_leaf: half, leaves: half, spines: half, global_per_spine: half };
+        assert_eq!(plus, theirs);
+        let group = u64::from(k * k / 4);
+        assert_eq!(most_of_dragonfly_plus(&plus), group * (group + 1));
+        assert_eq!(ports(&TopologySpec::new(plus)), Some(k));
+    }
+}
+
+/// JUPITER (Juelich Supercomputing Centre, "JUPITER configuration"): Dragonfly+ of InfiniBand NDR, whose booster is 25 groups
+/// of 240 nodes with four links of 200 Gb/s, two to a port of a switch; a group has 15 lower and 16 upper switches of 64 ports.
+#[test]
+fn dragonfly_plus_needs_no_more_switches_than_jupiters() {
+    let ports_of_nodes = 25 * 240 * 4 / 2;
+    let ours = dragonfly_plus(ports_of_nodes, 64, 1.0).unwrap();
+    let groups = ports_of_nodes.div_ceil(ours.nodes_per_leaf * ours.leaves);
+    assert!(groups * (ours.leaves + ours.spines) <= 25 * (15 + 16), "{groups} groups: {ours:?}");
+    // Theirs has as many ports up as down on a lower switch, and 32 of each upper switch's to other groups.
+    assert_eq!((ours.nodes_per_leaf, ours.spines), (240 * 4 / 2 / 15, 64 - 240 * 4 / 2 / 15));
+    assert!(ours.global_per_spine >= 64 - 2 * 15 - 2);
+}
+
+/// Two groups: each leaf joined to each spine of its group, and every global port in use.
+#[test]
+fn a_dragonfly_plus_of_two_groups_joins_them_by_all_of_its_global_ports() {
+    let (record, fabric) = variant(1440, "infiniband-1440-dragonfly-plus-1to1");
+    assert_eq!(tiers(&fabric), [2 * 23, 2 * 32]);
+    assert_eq!(record.number("switch_cables"), Some(f64::from(2 * 23 * 32)));
+    assert_eq!(record.number("global_cables"), Some(f64::from(23 * 32)));
+    assert_eq!(record.number("all_to_all_share"), Some(1.0));
 }
