@@ -46,10 +46,19 @@ public:
         auto *at = reinterpret_cast<sockaddr *>(&address);
         if (connect(made, at, sizeof address) == 0) return close(made), EADDRINUSE;
         if (errno == ECONNREFUSED) unlink(address.sun_path);
+        // Under its name only once it listens: who finds the socket may connect.
+        sockaddr_un early = address;
+        std::string name = address.sun_path + ("." + std::to_string(getpid()));
+        if (name.size() >= sizeof early.sun_path) return close(made), ENAMETOOLONG;
+        strcpy(early.sun_path, name.c_str());
         mode_t before = umask(0077); // this user's processes only
-        error = bind(made, at, sizeof address) != 0 || listen(made, 64) != 0 ? errno : 0;
+        error = bind(made, reinterpret_cast<sockaddr *>(&early), sizeof early) != 0 || listen(made, 64) != 0 ||
+                        link(early.sun_path, address.sun_path) != 0
+                    ? errno
+                    : 0;
         umask(before);
-        if (error) return close(made), error;
+        unlink(early.sun_path);
+        if (error) return close(made), error == EEXIST ? EADDRINUSE : error;
         listener = made;
         return 0;
     }
