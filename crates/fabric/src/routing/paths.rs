@@ -51,12 +51,16 @@ pub enum Row<'a> {
 impl ShortestPaths {
     /// All shortest paths, split evenly at each hop; or the first only.
     pub fn shortest(network: &Network, attachment: &Attachment, single: bool) -> ShortestPaths {
+        ShortestPaths { single, tree: Tree::find(network, attachment), ..ShortestPaths::searched(network, attachment) }
+    }
+
+    /// All shortest paths, by a search for each home.
+    fn searched(network: &Network, attachment: &Attachment) -> ShortestPaths {
         let (entering, start) = entering(network);
         let all_have_homes = network.node_iter().all(|node| attachment.has_home(node));
         let first = if all_have_homes { network.nodes } else { 0 };
         let rows = std::iter::repeat_with(OnceLock::new).take(attachment.homes.len()).collect();
-        let tree = Tree::find(network, attachment);
-        ShortestPaths { single, rank: Vec::new(), phases: 1, lanes: 0, entering, start, first, rows, tree }
+        ShortestPaths { single: false, rank: Vec::new(), phases: 1, lanes: 0, entering, start, first, rows, tree: None }
     }
 
     /// All shortest paths, each hop in a lane of its own.
@@ -75,7 +79,6 @@ impl ShortestPaths {
     /// towards the root of a breadth-first tree (the device with most channels, lowest number first); then towards the
     /// lower number. No cycle of channels can then wait for each other.
     pub fn up_down(network: &Network, attachment: &Attachment, shape: &Shape) -> ShortestPaths {
-        let paths = ShortestPaths::shortest(network, attachment, false);
         let depth = match shape {
             Shape::Tiers(tiers) if tiers.iter().any(|tier| tier.level > 0) => {
                 let top = tiers.iter().map(|tier| tier.level).max().unwrap_or(0);
@@ -89,7 +92,7 @@ impl ShortestPaths {
         };
         let key = |v: Vertex| (depth[v.0 as usize], v);
         let rank = network.from.iter().zip(&network.to).map(|(&from, &to)| u8::from(key(to) >= key(from))).collect();
-        ShortestPaths { tree: None, ..paths.ranked(rank) }
+        ShortestPaths::searched(network, attachment).ranked(rank)
     }
 
     /// Whether there is one path for each destination.
@@ -99,8 +102,7 @@ impl ShortestPaths {
 
     /// All shortest paths in the order of the network's dimensions.
     pub fn ordered(network: &Network, attachment: &Attachment) -> ShortestPaths {
-        let paths = ShortestPaths::shortest(network, attachment, false);
-        ShortestPaths { tree: None, ..paths.ranked(network.order.clone()) }
+        ShortestPaths::searched(network, attachment).ranked(network.order.clone())
     }
 
     fn ranked(self, rank: Vec<u8>) -> ShortestPaths {
