@@ -4,7 +4,7 @@ use crate::output::Output;
 use crate::table::{Table, figure};
 use hotlink_bench::Record;
 use hotlink_design::{Design, Request};
-use hotlink_report::Report;
+use hotlink_report::{LIMITS, Report, STEPS};
 use hotlink_results::Batch;
 use hotlink_study::Error;
 use std::path::Path;
@@ -75,30 +75,13 @@ pub fn tables(found: &Design, request: &Request) -> Vec<Table> {
     let rows = of("constraint");
     if !rows.is_empty() {
         let rows: Vec<Record> = rows.into_iter().cloned().collect();
-        let columns = [
-            ("hosts", "hosts"),
-            ("constraint", "limit"),
-            ("met_by", "kept by"),
-            ("met_by_without", "kept without it"),
-            ("of", "of"),
-            ("best", "best without it"),
-            ("binds", "binds"),
-        ];
-        tables.push(Table::of_columns(&rows, &columns));
+        tables.push(Table::of_columns(&rows, &LIMITS));
     }
     let steps: Vec<Record> = of("step").into_iter().cloned().collect();
     if let Some(currency) = steps.iter().find_map(|step| step.text("currency")).map(str::to_owned) {
         let cost = format!("cost_{currency}");
         let head = format!("cost {currency}");
-        let columns = [
-            ("grows_from", "from"),
-            ("fabric", "to"),
-            ("added_switches", "switches more"),
-            ("added_cables", "cables more"),
-            ("cables_stay", "cables stay"),
-            ("cables_move", "cables move"),
-            (cost.as_str(), head.as_str()),
-        ];
+        let columns = [&STEPS[..], &[(cost.as_str(), head.as_str())]].concat();
         tables.push(Table::of_columns(&steps, &columns));
     }
     let simulated: Vec<Record> = of("simulated").into_iter().cloned().collect();

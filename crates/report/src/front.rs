@@ -41,7 +41,8 @@ pub(crate) fn front(records: &[&Record]) -> Option<Markup> {
     })
 }
 
-const LIMITS: [(&str, &str); 7] = [
+/// Keys and heads of a design's limits, on the page and in the command's table.
+pub const LIMITS: [(&str, &str); 7] = [
     ("hosts", "hosts"),
     ("constraint", "limit"),
     ("met_by", "kept by"),
@@ -50,7 +51,8 @@ const LIMITS: [(&str, &str); 7] = [
     ("best", "best without it"),
     ("binds", "binds"),
 ];
-const STEPS: [(&str, &str); 6] = [
+/// The same of the steps by which it grows.
+pub const STEPS: [(&str, &str); 6] = [
     ("grows_from", "from"),
     ("fabric", "to"),
     ("added_switches", "switches more"),

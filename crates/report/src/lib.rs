@@ -22,6 +22,7 @@ mod series;
 
 pub use acceptance::Acceptance;
 pub use asked::Asked;
+pub use front::{LIMITS, STEPS};
 pub use judge::{Finding, Outcome, Verdict};
 
 use hotlink_bench::Record;

@@ -114,6 +114,8 @@ pub struct Fit {
     /// The messages go through shared memory.
     is_shared: bool,
     model: LogGp,
+    /// Their 95 % intervals: of L, o, g and G.
+    intervals: [(f64, f64); 4],
     source: String,
     alone: Option<Alone>,
 }
@@ -170,7 +172,8 @@ impl Fit {
         let handed = |m: &&Measured| m.record.text("limiting_resource").is_some_and(|what| what.contains("hand-off"));
         let is_shared =
             told(measured, "via").contains("shm") || measured.iter().any(|m| is(&m.record, "pingpong") && handed(&m));
-        let model = fit::fit(&fit::kept(&pingpong), &fit::kept(&stream));
+        let kept = (fit::kept(&pingpong), fit::kept(&stream));
+        let (model, intervals) = (fit::fit(&kept.0, &kept.1), fit::intervals(&kept.0, &kept.1));
         let source = measured.iter().find(|m| is(&m.record, "pingpong")).map_or(String::new(), |m| m.source.clone());
         let mut fit = Fit {
             pingpong,
@@ -184,6 +187,7 @@ impl Fit {
             beside,
             is_shared,
             model,
+            intervals,
             source,
             alone: None,
         };
@@ -266,8 +270,7 @@ impl Fit {
         let names = ["latency", "overhead", "gap", "gap_per_byte"];
         let LogGp { latency, overhead, gap, gap_per_byte } = self.model;
         let values = [latency, overhead, gap, gap_per_byte];
-        let ends = fit::intervals(&fit::kept(&self.pingpong), &fit::kept(&self.stream));
-        let named = names.into_iter().zip(values.into_iter().zip(ends));
+        let named = names.into_iter().zip(values.into_iter().zip(self.intervals));
         // An interval is of the drawn points' fits, and the fit itself may lie at its edge.
         let range = |(name, (value, (low, high))): (&str, (f64, (f64, f64)))| {
             (format!("parameter.loggp_{name}"), [low.min(value) * 1e6, high.max(value) * 1e6])
@@ -289,7 +292,6 @@ impl Fit {
     pub fn records(&self, fabric: &str) -> (Vec<Record>, Vec<String>) {
         let mut notes = Vec::new();
         let LogGp { latency, overhead, gap, gap_per_byte } = self.model;
-        let (pingpong, stream) = (fit::kept(&self.pingpong), fit::kept(&self.stream));
         let values = [
             ("L", latency, 1.0, "us"),
             ("o", overhead, 1.0, "us"),
@@ -298,7 +300,7 @@ impl Fit {
         ];
         let mut records: Vec<Record> = values
             .into_iter()
-            .zip(fit::intervals(&pingpong, &stream))
+            .zip(self.intervals)
             .map(|((name, value, scale, unit), (low, high))| {
                 Record::new()
                     .with("fabric", fabric)
