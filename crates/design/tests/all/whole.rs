@@ -66,8 +66,10 @@ fn holds(request: &Request) {
             assert!(Fabric::build(&spec, most as u32 + 1).is_err(), "{name} holds no more than {most}");
         }
         for share in ["all_to_all_share", "bisection_share", "permutation_share"] {
-            let share = record.number(share).unwrap();
-            assert!(share > 0.0 && share <= 1.0 + 1e-9, "{name}: {share}");
+            // Two or three nodes may be drawn to send to themselves each time: they have no share of a permutation.
+            let nothing_sent = nodes <= 3 && share == "permutation_share" && record.get(share) == Some(&Value::Null);
+            let fits = record.number(share).is_some_and(|share| share > 0.0 && share <= 1.0 + 1e-9);
+            assert!(fits || nothing_sent, "{name}: {share} {:?}", record.get(share));
         }
     }
 }
@@ -76,6 +78,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
     #[test]
     fn variants_of_any_size_are_what_they_say(hosts in 2_u32..400) {
+        holds(&request(hosts));
+    }
+}
+
+/// A draw of two hosts may be the identity: the fewest hosts are a case of their own.
+#[test]
+fn two_and_three_hosts_are_designed_for() {
+    for hosts in [2, 3] {
         holds(&request(hosts));
     }
 }
