@@ -6,7 +6,7 @@ use hotlink_seeds::{Report, Row};
 use serde_json::Value;
 
 /// What a study's line counts.
-const COUNTS: [&str; 10] = [
+const COUNTS: [&str; 12] = [
     "study",
     "predictions",
     "predictions_met",
@@ -17,6 +17,8 @@ const COUNTS: [&str; 10] = [
     "identities",
     "gaps",
     "shown",
+    "read_on_page",
+    "recalled",
 ];
 /// What is told of a claim.
 const VERDICT: [&str; 11] = [

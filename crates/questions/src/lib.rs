@@ -13,6 +13,7 @@ mod simulate;
 mod traffic;
 pub mod values;
 mod view;
+mod words;
 
 pub use design::Design;
 pub use heard::{Heard, Steps};

@@ -203,7 +203,11 @@ impl Default for Simulation {
 }
 
 impl Simulation {
-    fn request(&self) -> Result<Request, Error> {
+    /// As the library takes it.
+    ///
+    /// # Errors
+    /// Of arguments.
+    pub fn request(&self) -> Result<Request, Error> {
         let cache = listed("cache", &self.cache)?;
         let mut laws = None;
         let sizes = match &self.size {

@@ -42,10 +42,10 @@ const SOCKETS: &str =
 
 /// What its rows and figures are read from.
 pub(super) fn questions() -> [Question; 3] {
-    let ask = |command, fabrics: &[&str], sizes, modes, programs| {
+    let ask = |command: &'static str, fabrics: &[&str], sizes, modes, programs| {
         let fabrics = fabrics.iter().map(|&fabric| fabric.to_owned()).collect();
         let request = Request::new(Benchmark::Semantics(modes), "");
-        Question { command, request: Request { fabrics, sizes, programs, ..request } }
+        Question { command: command.into(), request: Request { fabrics, sizes, programs, ..request } }
     };
     let both = || vec![SendMode::Restricted, SendMode::Postal];
     let sizes = (2..=20).map(|power| 1 << power).collect();

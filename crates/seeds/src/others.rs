@@ -1,78 +1,241 @@
-//! Results of the same hardware by others: no study, but a check of what the studies' machines predict.
+//! Results of the same hardware by others: no study, but a check of what the catalog's machines predict.
 //!
-//! The catalog takes no value from them, so whatever a simulation gives is a prediction. Ratios come out better than times:
-//! hosts and adapters of these machines rest on estimates, and QsNet's hosts on a fit to the barrier of P01's 64 nodes.
+//! Each source is a file of `catalog/published/` with the questions to ask ([`Asked`]).
 
-use crate::run::{Question, Run};
+use crate::evidence::Evidence;
+use crate::run::Question;
 use crate::{Report, Row};
-use hotlink_fabric::catalog::{Claim, Library};
-use hotlink_study::Error;
-use hotlink_study::simulate::request::{Benchmark, Request};
-use serde_json::json;
+use hotlink_fabric::catalog::{Asked, Claim, Library, Mistake, Origin, Published};
+use hotlink_questions::Simulation;
+use hotlink_study::{Error, Unwatched};
+use rayon::prelude::*;
+use serde_json::Value;
 
-const LANAI_4: &str = "simulate barrier --fabric k98-myrinet --nodes 16 --algorithm dissemination,nic";
-const LANAI_7: &str = "simulate barrier --fabric myrinet-minimal --nodes 8 --algorithm dissemination,nic";
-const ELAN_3: &str = "simulate barrier --fabric qsnet --nodes 8 --algorithm tree,nic";
+/// The rows of sources, each with its file and what it asks.
+fn rows_of(sources: &[Published]) -> impl Iterator<Item = (&Published, &Origin, &Claim, &Asked)> {
+    sources.iter().filter_map(|file| Some((file, file.origin.as_ref()?))).flat_map(|(file, origin)| {
+        file.claims.iter().filter_map(move |claim| Some((file, origin, claim, claim.asked.as_ref()?)))
+    })
+}
 
 /// What its rows are read from.
-pub(super) fn questions() -> [Question; 3] {
-    let ask = |command, fabric, nodes, hosts: &str| {
-        let algorithms = vec![hosts.to_owned(), "nic".to_owned()];
-        let barrier = Benchmark::Barrier { algorithms, partition: false, repetitions: 1, skew_us: 0.0 };
-        Question { command, request: Request { nodes: Some(vec![nodes]), ..Request::new(barrier, fabric) } }
-    };
-    [
-        ask(LANAI_4, "k98-myrinet", 16, "dissemination"),
-        ask(LANAI_7, "myrinet-minimal", 8, "dissemination"),
-        ask(ELAN_3, "qsnet", 8, "tree"),
-    ]
+pub(super) fn questions() -> Result<Vec<Question>, Error> {
+    let sources = Library::embedded().sources()?;
+    let ask = |command: &String| Ok(Question { command: command.clone().into(), request: parsed(command)?.request()? });
+    rows_of(&sources).flat_map(|(.., asked)| std::iter::once(&asked.command).chain(&asked.over)).map(ask).collect()
 }
 
 /// Each result beside what the simulated machine gives.
 pub(super) fn report() -> Result<Report, Error> {
-    let claims = Library::embedded().published("others")?;
-    let runs: Vec<Run> = questions().iter().map(Run::new).collect::<Result<_, Error>>()?;
-    let claims = claims.iter().flat_map(|claim| rows(&runs, claim)).collect();
+    let sources = Library::embedded().sources()?;
+    let rows: Vec<_> = rows_of(&sources).collect();
+    let claims = rows.par_iter().map(|&(file, origin, claim, asked)| row(file, origin, claim, asked));
+    let claims = claims.collect::<Result<_, Error>>()?;
     Ok(Report { name: "others", title: "Results of the same hardware by others", claims, series: Vec::new() })
 }
 
-fn rows(runs: &[Run], claim: &Claim) -> Vec<Row> {
-    let [lanai_4, lanai_7, elan_3] = runs else { return Vec::new() };
-    let us = |run: &Run, algorithm: &str| run.number(&[("algorithm", json!(algorithm))], "latency_us");
-    let row = |run: &Run, value: f64| Row::new(claim, run.evidence()).reproduced(value).also("command", run.command);
-    let factor = |run: &Run, hosts: &str| row(run, us(run, hosts) / us(run, "nic"));
-    let found = match claim.id.as_str() {
-        "X001" => row(lanai_4, us(lanai_4, "nic"))
-            .known_not_to_hold()
-            .under("K98's hosts and adapters by their estimates; GM's own costs are not among them"),
-        "X002" => factor(lanai_4, "dissemination").under("by dissemination on both"),
-        "X003" => factor(lanai_7, "dissemination").under("by dissemination on both"),
-        "X004" => row(elan_3, us(elan_3, "nic"))
-            .known_not_to_hold()
-            .under("the model's adapters go up and down P01's tree; theirs exchange in rounds"),
-        "X005" => factor(elan_3, "tree")
-            .known_not_to_hold()
-            .under("the overhead of the hosts' puts is fitted to P01's barrier of 64 nodes and is next to none"),
-        _ => return Vec::new(),
+/// What is wrong with the questions of a file, each with its place: options, keys and units. Nothing is simulated.
+pub fn check(file: &Published) -> Vec<Mistake> {
+    let of = |claim: &Claim| {
+        let asked = claim.asked.as_ref()?;
+        let wrong = |key: &str, error: Error| {
+            let (key, what) = (format!("claim.{}.{key}", claim.id), error.to_string());
+            Mistake { file: file.file.clone(), line: asked.line, column: 1, key, what, allowed: String::new() }
+        };
+        let words = |key: &str, command: &String| {
+            parsed(command).and_then(|asked| asked.request().map(drop)).err().map(|error| wrong(key, error))
+        };
+        let ratio = asked.over.is_some();
+        let key = scale(&asked.key, &claim.unit, ratio).err().map(|error| wrong("key", error));
+        words("ask", &asked.command).or_else(|| words("over", asked.over.as_ref()?)).or(key)
     };
-    vec![found]
+    file.claims.iter().filter_map(of).collect()
+}
+
+fn parsed(command: &str) -> Result<Simulation, Error> {
+    Simulation::of_words(command)
+}
+
+fn row(file: &Published, origin: &Origin, claim: &Claim, asked: &Asked) -> Result<Row, Error> {
+    let wrong = |error: Error| Error::Input(format!("{}:{}: claim.{}: {error}", file.file, asked.line, claim.id));
+    let answer = Answer::to(asked, &claim.unit).map_err(wrong)?;
+    let row = Row::new(claim, answer.evidence).reproduced(answer.value).also("command", asked.command.clone());
+    let row = match (&asked.over, &asked.curve) {
+        (Some(over), _) => row.also("over", over.clone()),
+        (None, Some(curve)) => row.also("curve", curve.clone()),
+        (None, None) => row,
+    };
+    let row = row.also("checked", origin.checked).also("read", asked.read).also("within", asked.within.clone());
+    let row = row.also("address", origin.address.clone());
+    let row = match answer.ends {
+        Some(ends) => row.interval(ends, answer.moved_by),
+        None => row,
+    };
+    let limit = |text: &str| text.trim().parse::<f64>().ok();
+    let row = match (claim.value.strip_prefix('<').and_then(limit), claim.value.strip_prefix('>').and_then(limit)) {
+        (Some(most), _) => row.ordering().holds(answer.value < most),
+        (_, Some(least)) => row.ordering().holds(answer.value > least),
+        _ => row,
+    };
+    Ok(row.as_found())
+}
+
+/// A run of more events has no interval: it would be repeated some fifty times.
+const QUICK_EVENTS: f64 = 60_000.0;
+
+/// A number of a simulation in a row's unit.
+struct Answer {
+    value: f64,
+    /// Its interval as uncertain inputs move, and those that move it.
+    ends: Option<[f64; 2]>,
+    moved_by: Vec<String>,
+    evidence: Evidence,
+    events: f64,
+}
+
+impl Answer {
+    fn to(asked: &Asked, unit: &str) -> Result<Answer, Error> {
+        let factor = scale(&asked.key, unit, asked.over.is_some())?;
+        let Some(over) = &asked.over else {
+            let found = match Answer::of(&asked.command, &asked.key)? {
+                quick if quick.events <= QUICK_EVENTS => {
+                    Answer::of(&format!("{} --sensitivity", asked.command), &asked.key)?
+                }
+                long => long,
+            };
+            let ends = found.ends.map(|ends| ends.map(|end| end * factor));
+            return Ok(Answer { value: found.value * factor, ends, ..found });
+        };
+        let (above, below) = (Answer::of(over, &asked.key)?, Answer::of(&asked.command, &asked.key)?);
+        let (value, evidence) = (above.value / below.value, above.evidence.and(below.evidence));
+        Ok(Answer { value, evidence, ends: None, moved_by: Vec::new(), events: above.events + below.events })
+    }
+
+    /// `key` of the one record of `command`.
+    fn of(command: &str, key: &str) -> Result<Answer, Error> {
+        let records = parsed(command)?.records(&Unwatched)?;
+        let [record] = &records[..] else {
+            let what = format!("`{command}` gives {} records: it must ask for one", records.len());
+            return Err(Error::Input(what));
+        };
+        let record = Value::from(record.clone());
+        let value = record[key].as_f64().ok_or_else(|| Error::Input(format!("`{command}` gives no number `{key}`")))?;
+        let moved_by = record["sensitivity"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        Ok(Answer {
+            value,
+            ends: ends(&record, key, value),
+            moved_by: moved_by.map(str::to_owned).collect(),
+            evidence: Evidence::of_records([&record]),
+            events: record["events"].as_f64().unwrap_or(f64::INFINITY),
+        })
+    }
+}
+
+/// The interval of `key`: its own, or that of the time that a rate follows from.
+fn ends(record: &Value, key: &str, value: f64) -> Option<[f64; 2]> {
+    let of = |key: &str| {
+        let end = |which: &str| record[format!("{key}_{which}")].as_f64();
+        Some([end("low")?, end("high")?])
+    };
+    of(key).or_else(|| {
+        let time = record["sensitivity_of"].as_str().filter(|_| key.ends_with("MBps"))?;
+        let ([low, high], middle) = (of(time)?, record[time].as_f64()?);
+        time.ends_with("_us").then(|| [value * middle / high, value * middle / low])
+    })
+}
+
+/// What a record's number is multiplied by to have a row's unit.
+fn scale(key: &str, unit: &str, is_ratio: bool) -> Result<f64, Error> {
+    let (rates, times): (&[(&str, f64)], &[(&str, f64)]) = (
+        &[("MB/s", 1.0), ("MiB/s", 1e6 / 1_048_576.0), ("GB/s", 1e-3), ("Mbit/s", 8.0), ("Gbit/s", 8e-3)],
+        &[("us", 1.0), ("ms", 1e-3), ("s", 1e-6)],
+    );
+    let units = match key {
+        _ if is_ratio => &[("x", 1.0)],
+        key if key.ends_with("_MBps") => rates,
+        key if key.ends_with("_us") => times,
+        _ => &[("x", 1.0)],
+    };
+    let named = units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor);
+    let allowed = || units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    named.ok_or_else(|| Error::Input(format!("`{key}` in {unit}: its unit must be one of {}", allowed())))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Class;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    fn sources() -> Vec<Published> {
+        Library::embedded().sources().expect("sound files")
+    }
 
     #[test]
-    fn every_result_is_predicted_and_the_misses_are_the_known_ones() {
-        let report = report().unwrap();
-        assert_eq!(report.claims.len(), 5);
-        for row in &report.claims {
-            assert_eq!(row.class(), Class::Prediction, "{}", row.id);
-            assert!(!row.regressed(), "{}: {:?}", row.id, row.error_pct());
+    fn every_question_is_sound_and_every_id_is_one_rows() {
+        let sources = sources();
+        let mut ids = BTreeSet::new();
+        for (_, _, claim, _) in rows_of(&sources) {
+            assert!(ids.insert(&claim.id), "{} stands twice", claim.id);
         }
-        let met: Vec<&str> =
-            report.claims.iter().filter(|row| row.is_held() == Some(true)).map(|row| row.id.as_str()).collect();
-        assert_eq!(met, ["X002", "X003"]);
+        let mistakes: Vec<Mistake> = sources.iter().flat_map(check).collect();
+        assert!(mistakes.is_empty(), "{mistakes:#?}");
+        assert!(ids.len() >= 30, "{}", ids.len());
+    }
+
+    /// What a source gave to the catalog is listed: by the row that it is of, or as of another place.
+    #[test]
+    fn no_machine_rests_on_its_own_datum_unsaid() {
+        let library = Library::embedded();
+        let mut inputs = BTreeMap::new();
+        for listed in library.list("fabrics") {
+            let spec = library.fabric(&listed.name).expect("a fabric").spec;
+            inputs.extend(spec.numbers().into_iter().map(|(key, used)| (format!("{}/{key}", spec.name), used.source)));
+        }
+        for file in sources() {
+            let origin = file.origin.as_ref().expect("a source");
+            let listed: BTreeSet<&String> =
+                file.claims.iter().flat_map(|claim| &claim.gives).chain(&origin.elsewhere).collect();
+            for (input, source) in &inputs {
+                let cites = origin.cited_as.iter().any(|name| source.contains(name.as_str()));
+                assert!(!cites || listed.contains(input), "{}: {input} rests on it: {source}", file.name);
+            }
+            let missing: Vec<_> = listed.iter().filter(|input| !inputs.contains_key(**input)).collect();
+            assert!(missing.is_empty(), "{}: {missing:?}", file.name);
+        }
+    }
+
+    #[test]
+    fn every_row_has_a_verdict_and_the_score_is_the_known_one() {
+        let report = report().expect("a report");
+        for row in &report.claims {
+            assert!(!row.verdict().is_empty() && !row.regressed(), "{}", row.id);
+            let answered = !row.published.is_null();
+            assert_eq!(row.is_held().is_some(), answered, "{}: {}", row.id, row.verdict());
+            assert!(
+                matches!(row.class(), Class::Prediction | Class::Ordering | Class::Fit | Class::Point),
+                "{}",
+                row.id
+            );
+        }
+    }
+
+    #[test]
+    fn intervals_of_rates_follow_from_those_of_times() {
+        let record = serde_json::json!({
+            "latency_us": 2.0, "latency_us_low": 1.0, "latency_us_high": 4.0, "sensitivity_of": "latency_us",
+        });
+        assert_eq!(ends(&record, "latency_us", 2.0), Some([1.0, 4.0]));
+        assert_eq!(ends(&record, "bus_bandwidth_MBps", 100.0), Some([50.0, 200.0]));
+        assert_eq!(ends(&record, "efficiency", 0.5), None);
+    }
+
+    #[test]
+    fn units_belong_to_keys() {
+        assert_eq!(scale("latency_us", "us", false).ok(), Some(1.0));
+        assert_eq!(scale("bus_bandwidth_MBps", "GB/s", false).ok(), Some(1e-3));
+        assert_eq!(scale("latency_us", "x", true).ok(), Some(1.0));
+        let wrong = scale("latency_us", "GB/s", false).unwrap_err().to_string();
+        assert!(wrong.contains("must be one of us, ms, s"), "{wrong}");
     }
 }

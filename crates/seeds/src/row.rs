@@ -43,7 +43,11 @@ pub struct Row {
 impl Row {
     /// A row for `claim`; nothing is reproduced yet.
     pub(crate) fn new(claim: &Claim, evidence: Evidence) -> Row {
-        let published = claim.value.parse::<f64>().map_or_else(|_| Value::from(claim.value.clone()), Value::from);
+        let published = match claim.value.parse::<f64>() {
+            Ok(number) => number.into(),
+            Err(_) if claim.value.is_empty() => Value::Null,
+            Err(_) => claim.value.clone().into(),
+        };
         let quantity = format!("{}: {}", claim.system, claim.quantity);
         Row {
             published,
@@ -54,6 +58,7 @@ impl Row {
             reproduced: Value::Null,
             ..Row::point(&claim.id, &quantity, evidence, 0.0, &claim.unit)
         }
+        .also("source", claim.source.clone())
     }
     /// A point of a series, of which the study prints no number.
     pub(crate) fn point(id: &str, quantity: &str, evidence: Evidence, value: f64, unit: &str) -> Row {
@@ -108,6 +113,11 @@ impl Row {
     /// It is known not to hold.
     pub(crate) fn known_not_to_hold(mut self) -> Row {
         self.expected = false;
+        self
+    }
+    /// Nobody stated beforehand whether it holds: it cannot regress.
+    pub(crate) fn as_found(mut self) -> Row {
+        self.expected = self.is_held() != Some(false);
         self
     }
     /// How the claim is read, where it can be read in several ways.
@@ -258,8 +268,8 @@ mod tests {
     fn claim() -> Claim {
         let text = |text: &str| text.to_owned();
         let (id, system, quantity, value) = (text("G000"), text("x"), text("y"), text("64"));
-        let (unit, conditions, source, gives) = (text("nodes"), String::new(), text("M02"), vec![text("x/fitted")]);
-        Claim { id, system, quantity, value, unit, conditions, source, gives }
+        let (unit, source, gives) = (text("nodes"), text("M02"), vec![text("x/fitted")]);
+        Claim { id, system, quantity, value, unit, source, gives, ..Claim::default() }
     }
 
     fn simulated(input: &str) -> Row {

@@ -5,6 +5,7 @@ use hotlink_bench::Record;
 use hotlink_study::simulate::request::Request;
 use hotlink_study::{Error, Unwatched};
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// A face that measures on this machine.
 pub trait Measure {
@@ -19,14 +20,14 @@ pub trait Measure {
 #[derive(Clone, Debug)]
 pub struct Question {
     /// The command, its verb first.
-    pub command: &'static str,
+    pub command: Cow<'static, str>,
     /// What it asks.
     pub request: Request,
 }
 
 /// A command and its records.
 pub(super) struct Run {
-    pub(super) command: &'static str,
+    pub(super) command: Cow<'static, str>,
     records: Vec<Value>,
     evidence: Evidence,
 }
@@ -36,15 +37,15 @@ impl Run {
     pub(super) fn new(question: &Question) -> Result<Run, Error> {
         let Question { command, request } = question;
         let wrong = |error: Error| Error::Input(format!("{command}: {error}"));
-        Ok(Run::of(command, request.run(&Unwatched).map_err(wrong)?))
+        Ok(Run::of(command.clone(), request.run(&Unwatched).map_err(wrong)?))
     }
-    fn of(command: &'static str, records: Vec<Record>) -> Run {
+    fn of(command: Cow<'static, str>, records: Vec<Record>) -> Run {
         let records: Vec<Value> = records.into_iter().map(Value::from).collect();
         Run { command, evidence: Evidence::of_records(&records), records }
     }
     /// Measures on this machine.
     pub(super) fn measured(command: &'static str, measure: &dyn Measure) -> Result<Run, Error> {
-        Ok(Run::of(command, measure.records(command)?))
+        Ok(Run::of(command.into(), measure.records(command)?))
     }
     /// What its records rest on.
     pub(super) fn evidence(&self) -> Evidence {

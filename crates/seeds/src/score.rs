@@ -1,24 +1,47 @@
 //! How well the studies come out: what the models predict and by how much they miss, who is ahead, and what is no evidence.
+//!
+//! Rows of one curve count once, and hold if each of them does.
 
 use crate::{Class, Report, Row};
 use hotlink_bench::Record;
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// A study's line: how many rows of each class, and how many of them come out.
 pub fn line(report: &Report) -> Record {
     let of = |class: Class| report.claims.iter().filter(move |row| row.class() == class);
     let held = |holds: bool| of(Class::Ordering).filter(|row| row.is_held() == Some(holds)).count();
-    Record::new()
+    let predictions = curves(of(Class::Prediction));
+    let with = |key: &str, value: &str| {
+        report.claims.iter().filter(|row| row.key(key).and_then(Value::as_str) == Some(value)).count()
+    };
+    let checked = ["page", "memory"].map(|place| with("checked", place));
+    let record = Record::new()
         .with("study", report.name)
         .with("kind", "score")
-        .with("predictions", of(Class::Prediction).count())
-        .with("predictions_met", of(Class::Prediction).filter(|row| row.is_held() == Some(true)).count())
+        .with("predictions", predictions.len())
+        .with("predictions_met", predictions.values().filter(|holds| **holds).count())
         .with("orderings_held", held(true))
         .with("orderings_not_held", held(false))
         .with("bounds", of(Class::Bound).count())
         .with("fits", of(Class::Fit).count())
         .with("identities", of(Class::Identity).count())
         .with("gaps", of(Class::Gap).count())
-        .with("shown", of(Class::Point).count())
+        .with("shown", of(Class::Point).count());
+    match checked {
+        [0, 0] => record,
+        [page, memory] => record.with("read_on_page", page).with("recalled", memory),
+    }
+}
+
+/// Whether each holds, by the name of its curve, or by its place where it is a number of its own.
+fn curves<'a>(rows: impl Iterator<Item = &'a Row>) -> BTreeMap<(usize, &'a str), bool> {
+    let mut all = BTreeMap::new();
+    for (at, row) in rows.enumerate() {
+        let name = row.key("curve").and_then(Value::as_str).map_or((at + 1, ""), |curve| (0, curve));
+        *all.entry(name).or_insert(true) &= row.is_held() == Some(true);
+    }
+    all
 }
 
 /// Every claim of a study, what is wrong first: what does not hold, gaps, the rest; of each the predictions before the
@@ -52,8 +75,8 @@ mod tests {
     fn simulated(published: f64, reproduced: f64) -> Row {
         let text = |text: &str| text.to_owned();
         let (id, system, quantity, value) = (text("G000"), text("x"), text("y"), published.to_string());
-        let (unit, conditions, source, gives) = (text("us"), String::new(), text("X00"), Vec::new());
-        let claim = Claim { id, system, quantity, value, unit, conditions, source, gives };
+        let (unit, source) = (text("us"), text("X00"));
+        let claim = Claim { id, system, quantity, value, unit, source, ..Claim::default() };
         Row::new(&claim, Evidence::of_inputs(Method::Packet, ["x/y"])).reproduced(reproduced)
     }
 
@@ -70,5 +93,13 @@ mod tests {
         assert_eq!(reproduced, [Some(70.0), Some(1.0), Some(95.0)]);
         let told: Vec<_> = found.iter().map(|record| record.text("verdict")).collect();
         assert_eq!(told, [Some("NO"), Some("NO"), Some("yes")]);
+    }
+
+    #[test]
+    fn a_curve_counts_once_and_holds_whole() {
+        let on = |curve: &str, reproduced: f64| simulated(100.0, reproduced).also("curve", curve);
+        let claims = vec![on("a", 99.0), on("a", 70.0), on("b", 95.0), on("b", 105.0), simulated(100.0, 100.0)];
+        let line = line(&Report { name: "X00", title: "a study", claims, series: Vec::new() });
+        assert_eq!([line.number("predictions"), line.number("predictions_met")], [Some(3.0), Some(2.0)]);
     }
 }

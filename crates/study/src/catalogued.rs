@@ -25,6 +25,7 @@ pub fn kind_name(kind: Kind) -> &'static str {
         Kind::Fabric => "fabric",
         Kind::Part => "part",
         Kind::Prices => "prices",
+        Kind::Published => "published",
     }
 }
 
@@ -72,6 +73,7 @@ fn used_for(described: &Described, entry: &Entry, uses: &BTreeMap<String, Vec<&'
     let key = if entry.key.starts_with("topology.") { TOPOLOGY } else { entry.key.as_str() };
     match (described.kind, uses.get(key)) {
         (Kind::Prices, _) => "compare (cost)".to_owned(),
+        (Kind::Published, _) => "reproduce".to_owned(),
         (Kind::Part, _) => "by the fabrics that name this part: hotlink catalog show FABRIC --why".to_owned(),
         (Kind::Fabric, Some(questions)) => questions.join(", "),
         (Kind::Fabric, None) => "not used by any engine".to_owned(),

@@ -35,7 +35,7 @@ enum Command {
     },
     /// Explain every mistake of files with line and key. Exit status 2 if there is one.
     Check {
-        /// Fabric, part or price files, or names of the catalog.
+        /// Files of fabrics, parts, prices or published results, or names of the catalog.
         #[arg(required = true, value_name = "FILE")]
         files: Vec<String>,
     },
@@ -49,6 +49,8 @@ enum KindArg {
     Parts,
     /// Price lists.
     Prices,
+    /// What studies and other sources printed (`hotlink reproduce`); only where asked for.
+    Published,
     /// The names that a file may state under [parameter], with their units.
     Parameters,
 }
@@ -67,8 +69,14 @@ fn list(library: &Library, kind: Option<KindArg>, output: &mut Output) -> Result
         output.push_all(catalogued::parameters());
         return Ok(());
     }
-    let folders = [(KindArg::Fabrics, "fabrics"), (KindArg::Parts, "parts"), (KindArg::Prices, "prices")];
-    for (_, folder) in folders.iter().filter(|(this, _)| kind.is_none_or(|kind| kind == *this)) {
+    let folders = [
+        (KindArg::Fabrics, "fabrics"),
+        (KindArg::Parts, "parts"),
+        (KindArg::Prices, "prices"),
+        (KindArg::Published, "published"),
+    ];
+    let is_asked = |this: KindArg| kind.map_or(this != KindArg::Published, |kind| kind == this);
+    for (_, folder) in folders.iter().filter(|(this, _)| is_asked(*this)) {
         for listed in library.list(folder) {
             let path = if listed.file.starts_with("built-in:") { &listed.name } else { &listed.file };
             let record = match library.describe(path) {
@@ -123,7 +131,13 @@ fn check(library: &Library, files: &[String], output: &mut Output) -> Result<(),
     let (mut mistakes, mut wrong) = (Vec::new(), 0);
     for file in files {
         match library.describe(file) {
-            Ok(described) => output.push(head(&described).with("file", described.file.clone()).with("mistakes", 0)),
+            Ok(described) => {
+                let asked = described.published.as_ref().map(hotlink_seeds::check).unwrap_or_default();
+                let told = head(&described).with("file", described.file.clone()).with("mistakes", asked.len());
+                output.push(told);
+                wrong += usize::from(!asked.is_empty());
+                mistakes.extend(asked);
+            }
             Err(told) => {
                 wrong += 1;
                 mistakes.extend(told);

@@ -149,7 +149,7 @@ mod tests {
     fn a_row_names_the_command_that_asks_its_question() {
         let questions: Vec<_> =
             [Study::K98, Study::W01, Study::Others].into_iter().flat_map(Study::questions).collect();
-        assert_eq!(questions.len(), 14);
+        assert!(questions.len() > 11 + 30, "{}", questions.len());
         for question in questions {
             let words = std::iter::once("hotlink").chain(question.command.split(' ')).map(Into::into);
             let cli = crate::parse(&words.collect::<Vec<_>>()).unwrap();

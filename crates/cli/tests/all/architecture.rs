@@ -66,7 +66,7 @@ fn dependencies_point_one_way() {
         ("workloads", &["fabric", "load", "site", "event", "loggp", "sim", "bench", "study", "schedule"]),
         ("design", &["fabric", "load", "bench", "study"]),
         ("chart", &["fabric"]),
-        ("seeds", &["barrier", "chart", "fabric", "load", "port", "loggp", "sim", "bench", "study"]),
+        ("seeds", &["barrier", "chart", "fabric", "load", "port", "loggp", "sim", "bench", "study", "questions"]),
         ("results", &["fabric", "event", "loggp", "bench", "study", "workloads"]),
         ("sweep", &["fabric", "bench", "study", "results"]),
         ("diagnose", &["fabric", "load", "site", "bench", "study", "results"]),

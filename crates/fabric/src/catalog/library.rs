@@ -1,6 +1,7 @@
 //! Where catalog files are found, and how a fabric is put together from several.
 
 use super::price_list::{parse_price_list, read_price_list};
+use super::published::{self, Published};
 use super::read::{Parts, References, Stated, read_fabric, read_part};
 use super::variant;
 use crate::input;
@@ -46,6 +47,8 @@ pub enum Kind {
     Part,
     /// A price list.
     Prices,
+    /// What a study or another source printed.
+    Published,
 }
 
 /// A catalog file of any kind, with every number.
@@ -65,12 +68,14 @@ pub struct Described {
     pub entries: Vec<Entry>,
     /// The fabric, if it is one.
     pub spec: Option<FabricSpec>,
+    /// What was published, if it is that.
+    pub published: Option<Published>,
 }
 
 impl Described {
     fn of(Loaded { spec, entries, file, parts }: Loaded) -> Described {
         let (name, title) = (spec.name.clone(), spec.title.clone());
-        Described { kind: Kind::Fabric, name, title, file, parts, entries, spec: Some(spec) }
+        Described { kind: Kind::Fabric, name, title, file, parts, entries, spec: Some(spec), published: None }
     }
 }
 
@@ -238,8 +243,8 @@ impl Library {
         parse_price_list(&file, &text)
     }
 
-    /// Whatever `name_or_path` is: a fabric or a variant of one, else a part, else a price list; a path by what stands in
-    /// the file.
+    /// Whatever `name_or_path` is: a fabric or a variant of one, else a part, else a price list, else something published;
+    /// a path by what stands in the file.
     ///
     /// # Errors
     /// Every mistake of the file and of the parts it names.
@@ -247,7 +252,7 @@ impl Library {
         if !variant::split(name_or_path).1.is_empty() {
             return Ok(Described::of(self.fabric(name_or_path)?));
         }
-        let folders = ["fabrics", "parts", "prices"];
+        let folders = ["fabrics", "parts", "prices", "published"];
         let found = folders.iter().find(|folder| self.find(folder, name_or_path).is_some());
         let (file, text) = match found {
             Some(folder) => self.open(folder, name_or_path),
@@ -263,12 +268,18 @@ impl Library {
                 let title = read_part(&name, &sheet, &mut Stated::default());
                 let entries = sheet.finish()?;
                 let title = title.unwrap_or_default();
-                Ok(Described { kind, name, title, file, parts: Vec::new(), entries, spec: None })
+                Ok(Described { kind, name, title, file, parts: Vec::new(), entries, spec: None, published: None })
             }
             Kind::Prices => {
                 let (list, entries) = read_price_list(&file, &text)?;
                 let (name, title) = (list.name, format!("{} ({}, {})", list.title, list.currency, list.date));
-                Ok(Described { kind, name, title, file, parts: Vec::new(), entries, spec: None })
+                Ok(Described { kind, name, title, file, parts: Vec::new(), entries, spec: None, published: None })
+            }
+            Kind::Published => {
+                let published = published::parse(&file, &text)?;
+                let (name, title) = (published.name.clone(), published.title.clone());
+                let (parts, entries, published) = (Vec::new(), Vec::new(), Some(published));
+                Ok(Described { kind, name, title, file, parts, entries, spec: None, published })
             }
         }
     }
@@ -278,6 +289,7 @@ fn kind_in(folder: &str) -> Kind {
     match folder {
         "parts" => Kind::Part,
         "prices" => Kind::Prices,
+        "published" => Kind::Published,
         _ => Kind::Fabric,
     }
 }
@@ -289,6 +301,7 @@ fn kind_of(text: &str) -> Kind {
     let keys = Table::root(&sheet, &document).keys();
     let has = |key: &str| keys.iter().any(|found| found == key);
     match (has("topology"), has("currency") || has("item"), has("kind")) {
+        (false, false, false) if has("claim") => Kind::Published,
         (false, true, _) => Kind::Prices,
         (false, false, true) => Kind::Part,
         _ => Kind::Fabric,

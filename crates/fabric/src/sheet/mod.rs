@@ -322,6 +322,11 @@ impl<'s> Table<'s> {
         self.table_opt(key)
     }
 
+    /// The line on which the table stands.
+    pub(crate) fn line(&self) -> usize {
+        self.sheet.lines.place(&self.span).0
+    }
+
     /// The names of all keys in the table.
     pub(crate) fn keys(&self) -> Vec<String> {
         self.items.keys().map(|key| key.get_ref().as_ref().to_owned()).collect()

@@ -39,7 +39,7 @@ pub(super) fn rows(runs: &Runs, setups: &Setups, claim: &Claim) -> Vec<Row> {
 }
 
 fn of(run: &Run, claim: &Claim) -> Row {
-    Row::new(claim, run.evidence()).also("command", run.command).also("fabric", FABRIC)
+    Row::new(claim, run.evidence()).also("command", &*run.command).also("fabric", FABRIC)
 }
 
 /// Sizes that were simulated and move without copies.

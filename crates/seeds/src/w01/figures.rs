@@ -36,7 +36,7 @@ fn text<'a>(record: &'a Value, key: &str) -> &'a str {
 }
 
 fn point(run: &Run, id: &str, quantity: &str, value: f64, unit: &str) -> Row {
-    Row::point(id, quantity, run.evidence(), value, unit).also("command", run.command)
+    Row::point(id, quantity, run.evidence(), value, unit).also("command", &*run.command)
 }
 
 fn bandwidth(runs: &Runs) -> Vec<Row> {
@@ -190,9 +190,9 @@ fn measured(run: &Run) -> Vec<Row> {
             true => (number(record, "total_us"), "us", "total time, shared memory of this machine"),
             false => (mib(record), "MiB/s", "bandwidth, shared memory of this machine"),
         };
-        let row = Row::point("measured", quantity, Evidence::of_inputs(Method::Measured, [run.command]), value, unit)
+        let row = Row::point("measured", quantity, Evidence::of_inputs(Method::Measured, [&*run.command]), value, unit)
             .also("kind", "measured")
-            .also("command", run.command)
+            .also("command", &*run.command)
             .also("fabric", "this machine");
         match overlap {
             true => row

@@ -51,9 +51,9 @@ pub(super) fn questions() -> [Question; 8] {
     let memory = KINDS.map(|(_, kind)| kind).to_vec();
     let cache = vec![Cache::Lru, Cache::Immediate];
     let zero_copy = vec![ZeroCopy::On, ZeroCopy::Off];
-    let ask = |command, benchmark, sizes, programs| {
+    let ask = |command: &'static str, benchmark, sizes, programs| {
         let request = Request { sizes, programs, ..Request::new(benchmark, FABRIC) };
-        Question { command, request }
+        Question { command: command.into(), request }
     };
     let usual = Programs::default;
     let both = || Programs { memory: memory.clone(), zero_copy: zero_copy.clone(), ..usual() };

@@ -1,0 +1,143 @@
+//! A simulation as the command line writes it: `simulate barrier --fabric qsnet --nodes 8 --algorithm nic`.
+//!
+//! What files state so is what people can run. Options are those of [`Simulation`]'s arguments.
+
+use crate::Simulation;
+use hotlink_study::Error;
+use serde_json::{Map, Number, Value};
+
+/// Options of several words, with commas between them.
+const LISTS: &[&str] = &[
+    "memory",
+    "align",
+    "cache",
+    "via",
+    "transport",
+    "algorithm",
+    "direction",
+    "semantics",
+    "side",
+    "spin",
+    "class",
+    "series",
+    "pattern",
+    "generate",
+    "paths",
+];
+/// Options of several numbers.
+const NUMBERS: &[&str] = &["between", "compute", "load", "without"];
+/// Options that stay a text though it is a number: bytes and numbers of nodes have a notation of their own.
+const TEXTS: &[&str] = &[
+    "nodes",
+    "pairs",
+    "senders",
+    "strides",
+    "size",
+    "packet-size",
+    "buffer",
+    "ecn-low",
+    "ecn-high",
+    "offset",
+    "pinned",
+    "buffer-size",
+];
+/// Options without a value.
+const FLAGS: &[&str] = &["raw", "links", "sensitivity", "trace", "count", "partition"];
+
+impl Simulation {
+    /// The simulation that `command` asks for.
+    ///
+    /// # Errors
+    /// It is no such command; an option that there is not, or whose value is wrong.
+    pub fn of_words(command: &str) -> Result<Simulation, Error> {
+        let mut words = command.split_whitespace();
+        if words.next() != Some("simulate") {
+            return Err(Error::Input(format!("`{command}`: must begin with `simulate`")));
+        }
+        let mut given = Map::new();
+        let benchmark = words.next().unwrap_or_default();
+        given.insert("benchmark".to_owned(), benchmark.into());
+        while let Some(word) = words.next() {
+            let Some(option) = word.strip_prefix("--") else {
+                return Err(Error::Input(format!("`{word}`: must be an option, such as --nodes")));
+            };
+            let value = match FLAGS.contains(&option) {
+                true => Value::Bool(true),
+                false => value(option, words.next().ok_or_else(|| missing(option))?)?,
+            };
+            if given.insert(name(option), value).is_some() {
+                return Err(Error::Input(format!("--{option}: is given twice")));
+            }
+        }
+        crate::arguments(given)
+    }
+}
+
+/// The argument's name.
+fn name(option: &str) -> String {
+    match option {
+        "class" => "class_".to_owned(),
+        "ranks" => "nodes".to_owned(),
+        option => option.replace('-', "_"),
+    }
+}
+
+fn missing(option: &str) -> Error {
+    Error::Input(format!("--{option}: its value is missing"))
+}
+
+fn value(option: &str, text: &str) -> Result<Value, Error> {
+    let words = || text.split(',');
+    if option == "zero-copy" {
+        return Ok(words().map(|word| Value::Bool(word == "on")).collect());
+    }
+    if LISTS.contains(&option) {
+        return Ok(words().map(Value::from).collect());
+    }
+    if NUMBERS.contains(&option) {
+        let wrong = |word: &str| Error::Input(format!("--{option} {word}: is no number"));
+        return words().map(|word| number(word).ok_or_else(|| wrong(word))).collect();
+    }
+    match number(text) {
+        Some(number) if !TEXTS.contains(&option) => Ok(number),
+        _ => Ok(text.into()),
+    }
+}
+
+fn number(text: &str) -> Option<Value> {
+    let whole = text.parse::<u64>().ok().map(Value::from);
+    whole.or_else(|| Number::from_f64(text.parse().ok()?).map(Value::Number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_arguments_ask_the_same() {
+        let words =
+            "simulate alltoall --fabric qsnet,ib-qdr --nodes 4..16..x2 --size 8KiB --schedule linear-shift --seed 3";
+        let json = r#"{"benchmark": "alltoall", "fabric": "qsnet,ib-qdr", "nodes": "4..16..x2", "size": "8KiB", "schedule": "linear-shift", "seed": 3}"#;
+        let read: Simulation = crate::read(json).unwrap();
+        assert_eq!(format!("{:?}", Simulation::of_words(words).unwrap()), format!("{read:?}"));
+        let words = "simulate pingpong --fabric hgx-h100-rail --nodes 8 --between 0,1 --size 64MiB --sensitivity";
+        let json = r#"{"benchmark": "pingpong", "fabric": "hgx-h100-rail", "nodes": "8", "between": [0, 1], "size": "64MiB", "sensitivity": true}"#;
+        let read: Simulation = crate::read(json).unwrap();
+        assert_eq!(format!("{:?}", Simulation::of_words(words).unwrap()), format!("{read:?}"));
+    }
+
+    #[test]
+    fn mistakes_name_the_option() {
+        for (words, expected) in [
+            ("measure pingpong", "must begin with `simulate`"),
+            ("simulate barrier qsnet", "`qsnet`: must be an option"),
+            ("simulate barrier --nodes", "--nodes: its value is missing"),
+            ("simulate barrier --nodes 4 --nodes 8", "given twice"),
+            ("simulate barrier --node 4", "node"),
+            ("simulate pingpong --between 0,x", "--between x: is no number"),
+        ] {
+            let found = Simulation::of_words(words).unwrap_err().to_string();
+            assert!(found.contains(expected), "{words}: {found}");
+        }
+    }
+}
