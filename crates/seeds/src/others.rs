@@ -1,6 +1,7 @@
 //! Results of the same hardware by others: no study, but a check of what the catalog's machines predict.
 //!
-//! Each source is a file of `catalog/published/` with the questions to ask ([`Asked`]).
+//! Each source is a file of `catalog/published/` with the questions to ask ([`Asked`]). A prediction stands in
+//! `catalog/published/predictions.csv` before its datum is entered.
 
 use crate::evidence::Evidence;
 use crate::run::Question;
@@ -167,8 +168,21 @@ mod tests {
     use crate::Class;
     use std::collections::{BTreeMap, BTreeSet};
 
+    const PREDICTIONS: &str = include_str!("../../../catalog/published/predictions.csv");
+
     fn sources() -> Vec<Published> {
         Library::embedded().sources().expect("sound files")
+    }
+
+    /// By id: number, unit and commit.
+    fn predictions() -> BTreeMap<&'static str, (f64, &'static str, &'static str)> {
+        let lines = PREDICTIONS.lines().skip_while(|line| line.starts_with('#')).skip(1);
+        let read = |line: &'static str| {
+            let cells: Vec<&str> = line.split(',').collect();
+            let [id, value, _, _, unit, commit] = cells[..] else { panic!("{line}") };
+            (id, (value.parse().expect(line), unit, commit))
+        };
+        lines.map(read).collect()
     }
 
     #[test]
@@ -181,6 +195,16 @@ mod tests {
         let mistakes: Vec<Mistake> = sources.iter().flat_map(check).collect();
         assert!(mistakes.is_empty(), "{mistakes:#?}");
         assert!(ids.len() >= 30, "{}", ids.len());
+    }
+
+    #[test]
+    fn a_datum_stands_only_where_its_prediction_stood_before() {
+        let predictions = predictions();
+        for (_, _, claim, _) in rows_of(&sources()) {
+            let (_, unit, commit) = predictions.get(claim.id.as_str()).unwrap_or_else(|| panic!("{}", claim.id));
+            assert_eq!(unit, &claim.unit, "{}", claim.id);
+            assert!(commit.len() >= 7 && commit.bytes().all(|c| c.is_ascii_hexdigit()), "{}: {commit}", claim.id);
+        }
     }
 
     /// What a source gave to the catalog is listed: by the row that it is of, or as of another place.
