@@ -22,6 +22,7 @@
 #include <sched.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,13 +34,13 @@
 
 #define HLB_LINE 128     /* two cache lines: adjacent-line prefetch must not tie flags together */
 #define HLB_MAX_RANKS 256
-#define HLB_FANIN 4      /* children of a node of the flags' tree */
+#define HLB_FANIN 4      /* children of a node of the flags' tree, and peers whose flags a rank reads itself */
 #define HLB_SPINS 20000  /* reads before parking when every rank has a core, some 50 to 100 us */
 #define HLB_YIELDS 100   /* yields before parking when ranks share cores */
 #define HLB_PARK_NS 1000000  /* longest nap: also bounds the delay of a wake-up that hlb_store_fast misses */
 #define HLB_QUICK 64     /* reads before the idle hook first runs: a barrier whose ranks are all there ends within them */
 #define HLB_TURNS 2      /* the same where ranks share cores, with a yield between */
-#define HLB_PATIENCE 64  /* calls of the idle hook between two yields where every rank has a core */
+#define HLB_PATIENCE 64  /* calls of the idle hook between two yields where nobody wants the core */
 #define HLB_READS 4      /* reads between two calls of the idle hook */
 
 /* ---- what shared memory holds; zeroed memory is a valid start -------------------------------------------------- */
@@ -73,8 +74,10 @@ struct hlb {
     int ranks, rank;
     int oversubscribed;                      /* ranks share cores, as far as is known */
     int settled;                             /* it is known for good: every rank has said where it may run */
+    int crowded;                             /* a long wait lost its core lately: somebody else wants it */
+    int awake;                               /* all ranks wait with an idle hook: nobody parks */
     void *memory;
-    struct hlb_word *up[HLB_FANIN];          /* flags: children (or the one peer) */
+    struct hlb_word *up[HLB_FANIN];          /* flags: children, or all peers of few ranks */
     int children, reported;
     unsigned group, base, in_bit;            /* a device's group; a parallel port's address and bit */
     int out_file, in_file;                   /* lines of a GPIO chip; a card */
@@ -122,28 +125,39 @@ static inline void hlb_park(struct hlb_word *w, uint32_t seen, uint64_t ns) {
 
 /* ---- the protocol ---------------------------------------------------------------------------------------------- */
 
-/* Arrives at the next barrier. The one before must have been released. */
-static inline void hlb_enter(struct hlb *b) {
+/* Arrives at the next barrier. The one before must have been released. The function is given apart for callers that
+ * know it: the compiler then sees through the call. */
+static inline void hlb_enter_by(struct hlb *b, void (*write)(struct hlb *)) {
     b->epoch++;
-    b->reported = 0;
-    b->write(b);
+    write(b);
 }
+static inline void hlb_enter(struct hlb *b) { hlb_enter_by(b, b->write); }
 
 /* Reads once: 1 if the barrier entered last is released. */
 static inline int hlb_released(struct hlb *b) { return b->read(b); }
 
+/* How often this thread has lost its core. */
+static inline long hlb_switches(void) {
+    struct rusage used;
+    memset(&used, 0, sizeof used);
+    syscall(SYS_getrusage, 1 /* RUSAGE_THREAD */, &used);
+    return used.ru_nvcsw + used.ru_nivcsw;
+}
+
 /* Waits with an idle hook: an MPI's progress, which others may need before they can arrive, and which one-sided
  * operations on this rank's memory may need at any time. So it never sleeps: it calls the hook as often as the MPI's own
- * barrier would, and yields where ranks share cores. */
+ * barrier would, and yields where ranks share cores. Other threads and programs may want this core too, whatever affinity
+ * says: a waiter that loses it between two looks yields at each call until it no longer does. */
 static inline int hlb_wait_busy(struct hlb *b, uint64_t limit_ns, void (*idle)(void *), void *context) {
     uint64_t begin = limit_ns ? hlb_now_ns() : 0;
+    long lost = -1;
     for (unsigned round = 1;; round++) {
         idle(context);
         b->idles++;
         for (int k = 0; k < HLB_READS; k++) {
             b->reads++;
             if (b->read(b)) return 0;
-            if (!b->oversubscribed) {
+            if (!b->oversubscribed && !b->crowded) {
                 HLB_PAUSE();
                 continue;
             }
@@ -152,7 +166,10 @@ static inline int hlb_wait_busy(struct hlb *b, uint64_t limit_ns, void (*idle)(v
             if (b->read(b)) return 0;
             break;
         }
-        if (round % HLB_PATIENCE == 0) { /* others may need this core, whatever is known of them */
+        if (round % HLB_PATIENCE == 0) {
+            const long now = b->oversubscribed ? lost : hlb_switches();
+            if (lost >= 0) b->crowded = now != lost;
+            lost = now;
             sched_yield();
             if (limit_ns && hlb_now_ns() - begin >= limit_ns) return ETIMEDOUT;
         }
@@ -187,15 +204,20 @@ static inline int hlb_wait_parked(struct hlb *b, uint64_t limit_ns) {
     }
 }
 
-/* Waits for the release of the barrier entered last. `idle` (may be NULL) is called again and again meanwhile.
- * ETIMEDOUT after limit_ns (0: no limit); the barrier stays entered and may be awaited again. */
-static inline int hlb_wait(struct hlb *b, uint64_t limit_ns, void (*idle)(void *), void *context) {
+/* 1 if the barrier entered last is released soon, as it is where all ranks are there. */
+static inline int hlb_soon_by(struct hlb *b, int (*read)(struct hlb *)) {
     for (int left = b->oversubscribed ? HLB_TURNS : HLB_QUICK;;) {
-        if (b->read(b)) return 0;
-        if (--left == 0) break;
+        if (read(b)) return 1;
+        if (--left == 0) return 0;
         if (b->oversubscribed) sched_yield();
         else HLB_PAUSE();
     }
+}
+
+/* Waits for the release of the barrier entered last. `idle` (may be NULL) is called again and again meanwhile.
+ * ETIMEDOUT after limit_ns (0: no limit); the barrier stays entered and may be awaited again. */
+static inline int hlb_wait(struct hlb *b, uint64_t limit_ns, void (*idle)(void *), void *context) {
+    if (hlb_soon_by(b, b->read)) return 0;
     if (!b->settled && b->settle) b->settle(b);
     return idle ? hlb_wait_busy(b, limit_ns, idle, context) : hlb_wait_parked(b, limit_ns);
 }
@@ -261,11 +283,20 @@ static inline int hlb_begin(struct hlb *b, int ranks, int rank) {
 }
 
 /* ---- flags in shared memory ------------------------------------------------------------------------------------ */
-/* Two ranks exchange flags, one line's way each. More form a tree over consecutive ranks (neighbours on cores):
+/* Few ranks exchange flags: each reads those of all others, one line's way. So whoever arrives last releases all, and
+ * nobody waits for one that shares its core to take part. More form a tree over consecutive ranks (neighbours on cores):
  * a node reports to its parent when its children have, the root releases all by one word. */
 
+static inline int hlb_flags_exchange(int ranks) { return ranks <= HLB_FANIN + 1; }
+
+/* Where this rank's flags rest: the last barrier that it has left. */
+static inline uint32_t hlb_flags_rest(const struct hlb_flags *f, int ranks, int rank) {
+    return hlb_load(hlb_flags_exchange(ranks) ? &f->rank[rank].arrived.value : &f->release.value);
+}
+
 static inline void hlb_flags_publish(struct hlb *b, struct hlb_word *word) {
-    if (b->oversubscribed) hlb_store(word, b->epoch);
+    if (b->awake) __atomic_store_n(&word->value, b->epoch, __ATOMIC_RELEASE);
+    else if (b->oversubscribed) hlb_store(word, b->epoch);
     else hlb_store_fast(word, b->epoch);
 }
 
@@ -280,21 +311,29 @@ static inline void hlb_flags_progress(struct hlb *b) {
 
 static inline int hlb_flags_read(struct hlb *b) {
     if (b->ranks == 2) return hlb_reached(b->up[0], b->epoch);
+    if (hlb_flags_exchange(b->ranks)) {
+        for (int k = 0; k < b->children; k++)
+            if (!hlb_reached(b->up[k], b->epoch)) return 0;
+        return 1;
+    }
     hlb_flags_progress(b);
     return hlb_reached(&((struct hlb_flags *)b->memory)->release, b->epoch);
 }
 
 static inline void hlb_flags_write(struct hlb *b) {
-    if (b->ranks == 2) hlb_flags_publish(b, &((struct hlb_flags *)b->memory)->rank[b->rank].arrived);
-    else hlb_flags_progress(b);
+    if (hlb_flags_exchange(b->ranks)) hlb_flags_publish(b, &((struct hlb_flags *)b->memory)->rank[b->rank].arrived);
+    else {
+        b->reported = 0;
+        hlb_flags_progress(b);
+    }
 }
 
 static inline struct hlb_word *hlb_flags_awaited(struct hlb *b, uint32_t *seen) {
-    struct hlb_word *word = &((struct hlb_flags *)b->memory)->release;
-    if (b->ranks == 2) word = b->up[0];
-    else if (!b->reported)
+    struct hlb_word *word = hlb_flags_exchange(b->ranks) ? NULL : &((struct hlb_flags *)b->memory)->release;
+    if (!word || !b->reported)
         for (int k = 0; k < b->children; k++)
             if (!hlb_reached(b->up[k], b->epoch)) { word = b->up[k]; break; }
+    if (!word) return NULL;
     *seen = hlb_load(&word->value);
     return (int32_t)(*seen - b->epoch) >= 0 ? NULL : word; /* arrived meanwhile: do not park */
 }
@@ -317,7 +356,8 @@ static inline int hlb_flags_attach(struct hlb *b, void *memory, int ranks, int r
     b->settle = hlb_flags_settle;
     hlb_own_cpus(&f->rank[rank].cpus);
     __atomic_store_n(&f->rank[rank].cpus.known, 1, __ATOMIC_RELEASE);
-    if (ranks == 2) b->up[0] = &f->rank[1 - rank].arrived;
+    if (hlb_flags_exchange(ranks))
+        for (int k = 1; k < ranks; k++) b->up[b->children++] = &f->rank[(rank + k) % ranks].arrived;
     else
         for (int k = 0; k < HLB_FANIN && HLB_FANIN * rank + 1 + k < ranks; k++)
             b->up[b->children++] = &f->rank[HLB_FANIN * rank + 1 + k].arrived;

@@ -122,6 +122,62 @@ static void lapping_is_no_deadlock(void) {
     }
 }
 
+/* Few ranks need no one of them to take part: the last to arrive releases all, whichever it is. */
+static void the_last_of_few_releases_all(void) {
+    for (int ranks = 2; ranks <= HLB_FANIN + 1; ranks++) {
+        struct hlb b[HLB_FANIN + 1];
+        void *memory = shared(hlb_flags_bytes(ranks));
+        for (int k = 0; k < ranks; k++) CHECK(hlb_flags_attach(&b[k], memory, ranks, k) == 0, "attach");
+        for (int last = 0; last < ranks; last++) {
+            for (int k = 0; k < ranks; k++)
+                if (k != last) hlb_enter(&b[k]);
+            for (int k = 0; k < ranks; k++)
+                CHECK(k == last || !hlb_released(&b[k]), "%d ranks: rank %d was released before rank %d arrived", ranks, k, last);
+            hlb_enter(&b[last]);
+            for (int k = ranks - 1; k >= 0; k--) CHECK(hlb_released(&b[k]), "%d ranks: rank %d waits for more than arrivals", ranks, k);
+        }
+        munmap(memory, hlb_flags_bytes(ranks));
+    }
+}
+
+/* A thread on the waiter's only processor, though affinity promised the waiter one of its own. */
+static void *want_the_core(void *end) {
+    while (!__atomic_load_n((int *)end, __ATOMIC_ACQUIRE)) sched_yield();
+    return NULL;
+}
+struct crowd { struct hlb *waiter, *last; uint64_t reads; int calls; };
+static void arrive_once_crowded(void *context) {
+    struct crowd *c = context;
+    if (!c->waiter->crowded) return;
+    if (c->calls++ == 0) c->reads = c->waiter->reads;
+    if (c->calls == HLB_PATIENCE / 2) hlb_enter(c->last);
+}
+static void a_waiter_yields_to_others_that_want_its_core(void) {
+    struct hlb waiter, last;
+    struct crowd c = {&waiter, &last, 0, 0};
+    cpu_set_t before, one;
+    pthread_t thread;
+    int end = 0;
+    size_t cpu = 0;
+    void *memory = shared(hlb_flags_bytes(2));
+    CHECK(sched_getaffinity(0, sizeof before, &before) == 0, "affinity");
+    while (!CPU_ISSET(cpu, &before)) cpu++;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    CHECK(sched_setaffinity(0, sizeof one, &one) == 0, "affinity");
+    CHECK(pthread_create(&thread, NULL, want_the_core, &end) == 0, "thread");
+    CHECK(hlb_flags_attach(&waiter, memory, 2, 0) == 0 && hlb_flags_attach(&last, memory, 2, 1) == 0, "attach");
+    waiter.settled = 1, waiter.oversubscribed = 0;
+    hlb_enter(&waiter);
+    CHECK(hlb_wait(&waiter, 20 * SECOND, arrive_once_crowded, &c) == 0, "it never saw that it loses its core");
+    CHECK(waiter.reads - c.reads <= 2u * HLB_PATIENCE / 2 + HLB_READS, "%llu reads in %d calls of the hook: it did not yield at each",
+          (unsigned long long)(waiter.reads - c.reads), c.calls);
+    __atomic_store_n(&end, 1, __ATOMIC_RELEASE);
+    pthread_join(thread, NULL);
+    CHECK(sched_setaffinity(0, sizeof before, &before) == 0, "affinity");
+    munmap(memory, hlb_flags_bytes(2));
+}
+
 static void count_idle(void *context) { ++*(int *)context; }
 
 static void a_missing_rank_times_out_and_may_come_late(void) {
@@ -204,6 +260,8 @@ int main(void) {
     bad_arguments_are_refused();
     lapping_is_no_deadlock();
     affinity_decides_who_shares_cores();
+    the_last_of_few_releases_all();
+    a_waiter_yields_to_others_that_want_its_core();
     a_missing_rank_times_out_and_may_come_late();
     flags_keep_the_promise();
     flags_between_processes();

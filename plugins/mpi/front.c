@@ -15,8 +15,8 @@
 
 static void *library; /* the MPI's */
 static char library_name[4096];
-static int (*barrier)(void *comm);
-static int handles_are_ints;
+static int (*barrier)(void *comm); /* set last: NULL until the MPI was looked up */
+static void *(*f2c)(int);          /* NULL where a communicator's number is its handle */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 struct names { char *name[1024]; int count; };
@@ -54,26 +54,28 @@ static void *symbol(const char *name) {
 }
 void *(*hl_symbol)(const char *name) = symbol;
 
-static int own_wide(void *comm) { return ((int (*)(void *))symbol("PMPI_Barrier"))(comm); }
-static int own_int(void *comm) { return ((int (*)(int))symbol("PMPI_Barrier"))((int)(intptr_t)comm); }
+static void *own_barrier;
+static int own_wide(void *comm) { return ((int (*)(void *))own_barrier)(comm); }
+static int own_int(void *comm) { return ((int (*)(int))own_barrier)((int)(intptr_t)comm); }
 
 /* MPI's binary interfaces, and how each barrier of the MPI's own is called. The standard ABI's library is known by its
  * name: it may hold an MPI's own symbols too. */
 static void choose(void) {
-    int (*taken_over)(void *) = NULL;
-    barrier = own_wide;
+    int (*taken_over)(void *) = NULL, (*own)(void *) = own_wide;
     if (strstr(library_name, "libmpi_abi")) taken_over = hl_barrier_abi;
     else if (symbol("ompi_mpi_comm_world")) taken_over = hl_barrier_openmpi;
     else if (symbol("MPIR_Dup_fn")) {
         taken_over = hl_barrier_mpich;
-        barrier = own_int;
-        handles_are_ints = 1;
+        own = own_int;
     }
+    own_barrier = symbol("PMPI_Barrier");
+    if (own == own_wide && !(f2c = (void *(*)(int))symbol("PMPI_Comm_f2c")))
+        f2c = (void *(*)(int))symbol("PMPI_Comm_fromint"); /* the standard ABI */
     const char *set = getenv("HOTLINK_BARRIER");
-    if (set && strcmp(set, "off") == 0) return;
-    if (taken_over) barrier = taken_over;
-    else fprintf(stderr, "hotlink: %s: this plug-in was built without its binary interface: barriers stay its own\n",
-                 library_name);
+    const int off = set && strcmp(set, "off") == 0;
+    if (!off && !taken_over)
+        fprintf(stderr, "hotlink: %s: this plug-in was built without its binary interface: barriers stay its own\n", library_name);
+    __atomic_store_n(&barrier, !off && taken_over ? taken_over : own, __ATOMIC_RELEASE);
 }
 
 static void start(void) {
@@ -86,17 +88,15 @@ static void start(void) {
 }
 
 __attribute__((visibility("default"))) int MPI_Barrier(void *comm) {
-    pthread_once(&once, start);
+    if (!__atomic_load_n(&barrier, __ATOMIC_ACQUIRE)) pthread_once(&once, start);
     return barrier(comm);
 }
 
 /* Fortran's entries, in the spellings of compilers and of module mpi_f08, where a communicator is a structure of one
  * integer: an MPI's Fortran library may call its own barrier past the entry above. */
 static void fortran(const int *comm, int *error) {
-    pthread_once(&once, start);
-    void *(*f2c)(int) = (void *(*)(int))symbol("PMPI_Comm_f2c");
-    if (!f2c) f2c = (void *(*)(int))symbol("PMPI_Comm_fromint"); /* the standard ABI */
-    int result = barrier(handles_are_ints || !f2c ? (void *)(intptr_t)*comm : f2c(*comm));
+    if (!__atomic_load_n(&barrier, __ATOMIC_ACQUIRE)) pthread_once(&once, start);
+    int result = barrier(f2c ? f2c(*comm) : (void *)(intptr_t)*comm);
     if (error) *error = result;
 }
 #define FORTRAN(name) \

@@ -3,22 +3,57 @@
 #ifndef HOTLINK_PLUGIN_H
 #define HOTLINK_PLUGIN_H
 
+#include <pthread.h>
 #include <stdint.h>
+
+#pragma GCC visibility push(hidden) /* the library's own: no detour by a table */
 
 /* An MPI's symbol, from wherever in the process it is loaded (NULL: it has none). Found by front.c. */
 extern void *(*hl_symbol)(const char *name);
 
-extern unsigned long hl_taken;      /* barriers taken over in this process */
-extern unsigned long hl_across;     /* of these, met by a device between nodes */
+/* Barriers taken over on one communicator, which one thread at a time uses. A counter of all would take a locked
+ * instruction in each barrier, which waits until the store of the flag is done. */
+struct hl_tally { unsigned long taken; struct hl_tally *next; };
+extern struct hl_tally *hl_open;    /* of communicators that live */
+extern unsigned long hl_closed;     /* the sum of those that were freed */
+extern pthread_mutex_t hl_tallying;
+
+static inline void hl_count(struct hl_tally *t) { __atomic_store_n(&t->taken, t->taken + 1, __ATOMIC_RELAXED); }
+static inline void hl_tally_open(struct hl_tally *t) {
+    pthread_mutex_lock(&hl_tallying);
+    t->next = hl_open;
+    hl_open = t;
+    pthread_mutex_unlock(&hl_tallying);
+}
+static inline void hl_tally_close(struct hl_tally *t) {
+    pthread_mutex_lock(&hl_tallying);
+    struct hl_tally **link = &hl_open;
+    while (*link != t) link = &(*link)->next;
+    *link = t->next;
+    hl_closed += t->taken;
+    pthread_mutex_unlock(&hl_tallying);
+}
+
+extern unsigned long hl_across;     /* barriers met by a device between nodes */
 extern unsigned long hl_reads, hl_idles; /* of long waits: reads of flags or pins, and calls of the MPI's progress */
 extern unsigned long hl_naps;       /* times a waiting rank slept, when others may have needed its progress: stays 0 */
 extern uint32_t hl_generation;      /* counts deleted states, so that no thread trusts a stale cache */
 
+#pragma GCC visibility pop
+
 /* What both faces of the take-over define and export, so that a test or a user sees it at work. */
 #define HL_COUNTERS \
-    unsigned long hl_taken, hl_across, hl_reads, hl_idles, hl_naps; \
+    unsigned long hl_closed, hl_across, hl_reads, hl_idles, hl_naps; \
     uint32_t hl_generation = 1; \
-    HL_COUNTER(hotlink_barriers_taken, hl_taken) \
+    struct hl_tally *hl_open; \
+    pthread_mutex_t hl_tallying = PTHREAD_MUTEX_INITIALIZER; \
+    __attribute__((visibility("default"))) unsigned long hotlink_barriers_taken(void) { \
+        pthread_mutex_lock(&hl_tallying); \
+        unsigned long taken = hl_closed; \
+        for (struct hl_tally *t = hl_open; t; t = t->next) taken += __atomic_load_n(&t->taken, __ATOMIC_RELAXED); \
+        pthread_mutex_unlock(&hl_tallying); \
+        return taken; \
+    } \
     HL_COUNTER(hotlink_barriers_by_device, hl_across) \
     HL_COUNTER(hotlink_barrier_reads, hl_reads) \
     HL_COUNTER(hotlink_barrier_progress, hl_idles) \

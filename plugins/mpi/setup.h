@@ -122,7 +122,8 @@ static int take_slot(struct node *n) {
 static int join_slot(struct hlb *b, struct node *n, int slot) {
     struct hlb_flags *f = (struct hlb_flags *)((char *)n->arena + slots_at() + (size_t)slot * slot_bytes(n->ranks));
     int error = hlb_flags_attach(b, f, n->ranks, n->rank);
-    b->epoch = hlb_load(n->ranks == 2 ? &f->rank[n->rank].arrived.value : &f->release.value);
+    b->epoch = hlb_flags_rest(f, n->ranks, n->rank);
+    b->awake = 1;
     return error;
 }
 

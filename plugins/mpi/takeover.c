@@ -52,6 +52,7 @@ struct state {
     MPI_Comm comm;
     MPI_Request idle;
     uint64_t own_ns, taken_ns, set_up_ns; /* the quickest barrier of each, and what the set-up cost */
+    struct hl_tally tally;
 };
 
 /* What taken-over communicators of so many ranks cost this process: in new memory, or in memory that their group had. */
@@ -88,6 +89,7 @@ static int release(MPI_Comm comm, int key, void *value, void *extra) {
     (void)comm, (void)key, (void)extra;
     __atomic_fetch_add(&hl_generation, 1, __ATOMIC_SEQ_CST);
     let_go(value);
+    hl_tally_close(&((struct state *)value)->tally);
     free(value);
     return MPI_SUCCESS;
 }
@@ -250,14 +252,20 @@ static int fail(struct state *s, const char *why, int pid) {
     return MPI_ERR_OTHER;
 }
 
-static int meet(struct state *s) {
-    hlb_enter(&s->barrier);
+static int meet_soon(struct state *s) {
+    hlb_enter_by(&s->barrier, hlb_flags_write);
+    return hlb_soon_by(&s->barrier, hlb_flags_read);
+}
+
+static int meet_late(struct state *s) {
     while (hlb_wait(&s->barrier, DEATH_CHECK_NS, progress, s) != 0)
         for (int k = 0; s->node->watch && k < s->node->ranks; k++)
             if (pid_is_gone(s->node->arena->pids[k]) && !hlb_released(&s->barrier))
                 return fail(s, "process %d of this node is gone", (int)s->node->arena->pids[k]);
     return MPI_SUCCESS;
 }
+
+static int meet(struct state *s) { return meet_soon(s) ? MPI_SUCCESS : meet_late(s); }
 
 static int meet_across(struct state *s) {
     if (s->group < 0) return mpi.Barrier(s->leaders);
@@ -291,7 +299,7 @@ static int meet_all(struct state *s) {
         if (!error && !s->leader && __atomic_load_n(&s->node->arena->broken[s->slot], __ATOMIC_SEQ_CST))
             error = fail(s, "the barrier device failed", 0);
     }
-    __atomic_fetch_add(&hl_taken, 1, __ATOMIC_RELAXED);
+    hl_count(&s->tally);
     tell(&s->barrier);
     tell(&s->across);
     return error;
@@ -356,6 +364,7 @@ static struct state *look_up(MPI_Comm comm) {
             free(s);
             return NULL;
         }
+        hl_tally_open(&s->tally);
     }
     cache.comm = comm;
     cache.state = s;
@@ -367,5 +376,11 @@ int HL_BARRIER(void *handle) {
     MPI_Comm comm = (MPI_Comm)(intptr_t)handle;
     struct state *s = look_up(comm);
     if (!s || s->mode == OWN) return mpi.Barrier ? mpi.Barrier(comm) : MPI_ERR_OTHER;
-    return s->mode == TAKEN ? meet_all(s) : timed_barrier(s);
+    if (s->mode != TAKEN) return timed_barrier(s);
+    if (s->several_nodes) return meet_all(s);
+    hl_count(&s->tally);
+    if (meet_soon(s)) return MPI_SUCCESS;
+    int error = meet_late(s);
+    tell(&s->barrier);
+    return error;
 }

@@ -3,8 +3,8 @@
 
     test_device.py SERVER PLUGIN BUILD
 
-On nodes that the daemon pretends: everything that test_mpi.c and test_fortran.f90 hold MPI_Barrier to; no barrier returns
-while the RTL's output is held; jobs are killed and started again, more often than the device has groups. Then on two
+On nodes that the daemon pretends: everything that test_mpi.c and test_fortran.f90 hold MPI_Barrier to. No barrier of C or
+Fortran returns while the RTL's output is held; jobs of both are killed and started again. Then on two
 nodes that share no memory (nodes.sh), where the system allows such.
 """
 
@@ -43,10 +43,14 @@ def daemon(*options):
 
 
 def job(mpi, program, environment, hosts=None):
-    """The command line of a job of four ranks, and its environment."""
-    extra = environment | {"LD_PRELOAD": str(PLUGIN)}
-    if mpi == "openmpi":
+    """The command line of a job of four ranks, and its environment. `component` is Open MPI with the collective component."""
+    extra = environment | ({} if mpi == "component" else {"LD_PRELOAD": str(PLUGIN)})
+    if mpi in ("openmpi", "component"):
         command = ["mpirun.openmpi", "--oversubscribe"]
+        if mpi == "component":
+            ask = ["ompi_info", "--path", "pkglibdir", "--parsable"]
+            own = subprocess.run(ask, stdout=subprocess.PIPE, check=True, text=True).stdout.strip().split(":")[-1]
+            command += ["--mca", "mca_base_component_path", f"{own}:{BUILD / 'components'}"]
         for name, value in extra.items():
             command += ["-x", f"{name}={value}"]
         if hosts:
@@ -101,10 +105,18 @@ def all_moved(before, now):
     return min(now) > max(before) + 1
 
 
-def held(mpi, server, environment):
+def counting(mpi):
+    """The programs that count barriers: C, and Fortran where it was built."""
+    yield "C", BUILD / f"test-{mpi}"
+    program = BUILD / f"fortran-{mpi}" / "test"
+    if program.exists():
+        yield "Fortran", program
+
+
+def held(mpi, language, program, server, environment):
     """With the RTL's output held no MPI_Barrier returns."""
     lines = Lines(environment["SHARED_FILE"])
-    ranks = subprocess.Popen(job(mpi, [BUILD / f"test-{mpi}", "count"], environment))
+    ranks = subprocess.Popen(job(mpi, [program, "count"], environment))
     lines.wait("the job does not start", all_moved)
     server.send_signal(signal.SIGUSR1)
     at = lines.wait("barriers go on with the output held", lambda before, now: before == now)
@@ -116,20 +128,23 @@ def held(mpi, server, environment):
     lines.stop()
     if ranks.wait(LIMIT_S) != 0:
         sys.exit(f"{mpi}: the held job failed")
-    print(f"{mpi}: held: no barrier returned after {max(at)}, and all went on when it was let go")
+    print(f"{mpi}, {language}: held: no barrier returned after {max(at)}, and all went on when it was let go")
 
 
 def killed(mpi, environment):
-    """Jobs whose ranks are killed, one more often than the device has groups; then one that must find the device free."""
-    for victim in range(3):
-        lines = Lines(environment["SHARED_FILE"])
-        ranks = subprocess.Popen(job(mpi, [BUILD / f"test-{mpi}", "count"], environment), stderr=subprocess.DEVNULL,
-                                 stdout=subprocess.DEVNULL)
-        lines.wait("the job does not start", all_moved)
-        os.kill(lines.numbers(PID)[victim], signal.SIGKILL)
-        if ranks.wait(LIMIT_S) == 0:
-            sys.exit(f"{mpi}: the job survived the death of rank {victim}")
-    print(f"{mpi}: three jobs killed in the middle of their barriers, and again:")
+    """Jobs whose ranks are killed, with more groups than the device has; then one that must find the device free."""
+    jobs = 0
+    for language, program in counting(mpi):
+        for victim in range(3):
+            lines = Lines(environment["SHARED_FILE"])
+            ranks = subprocess.Popen(job(mpi, [program, "count"], environment), stderr=subprocess.DEVNULL,
+                                     stdout=subprocess.DEVNULL)
+            lines.wait("the job does not start", all_moved)
+            os.kill(lines.numbers(PID)[victim], signal.SIGKILL)
+            if ranks.wait(LIMIT_S) == 0:
+                sys.exit(f"{mpi}, {language}: the job survived the death of rank {victim}")
+            jobs += 1
+    print(f"{mpi}: {jobs} jobs killed in the middle of their barriers, and again:")
     run(mpi, [BUILD / f"test-{mpi}"], {**environment, "EXPECT_TAKEN": "1", "EXPECT_DEVICE": "1", "SHARED_FILE": ""})
 
 
@@ -144,9 +159,12 @@ def fortran(mpi, environment):
 def pretended():
     for mpi in ["openmpi", "mpich"]:
         with daemon("--nodes", "2", "--ranks-per-node", "2") as (server, environment):
-            held(mpi, server, environment)
+            for language, program in counting(mpi):
+                held(mpi, language, program, server, environment)
             killed(mpi, environment)
             fortran(mpi, environment)
+            if mpi == "openmpi":
+                run("component", [BUILD / "test-openmpi"], environment | {"EXPECT_TAKEN": "1", "EXPECT_DEVICE": "1", "SHARED_FILE": ""})
 
 
 def apart():
