@@ -1,7 +1,7 @@
 """Mutants of the Verilog: one small edit each, of the kinds that a slip of the hand makes. run.py runs them.
 
 A mutant is named by its file, the line it is in (as text), the column, and what is put there, so that its row in the
-table outlives edits elsewhere.
+table outlives edits elsewhere. Lines that stand in a file more than once are told apart by their number among the equal.
 """
 
 import dataclasses
@@ -39,9 +39,10 @@ class Mutant:
     new: str
     start: int = dataclasses.field(compare=False)  # offsets in the file
     end: int = dataclasses.field(compare=False)
+    nth: int = 1  # of the equal lines in its file
 
     def key(self):
-        return self.file, self.line, str(self.column), self.kind, self.new
+        return self.file, self.line, str(self.nth), str(self.column), self.kind, self.new
 
     def apply(self, text):
         return text[: self.start] + self.new + text[self.end :]
@@ -165,7 +166,8 @@ def mutants_of(path):
         if "unused" in line or new == text[start:end]:
             return
         indent = len(line) - len(line.lstrip())
-        mutant = Mutant(path.name, line.strip(), start - line_start - indent, kind, text[start:end], new, start, end)
+        nth = sum(before.strip() == line.strip() for before in text[:line_start].splitlines()) + 1
+        mutant = Mutant(path.name, line.strip(), start - line_start - indent, kind, text[start:end], new, start, end, nth)
         found.setdefault((start, end, new), mutant)
 
     def span(k):

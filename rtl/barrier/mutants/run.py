@@ -35,7 +35,7 @@ BUILD = ROOT / "build" / "mutants"
 TABLE = HERE / "results.csv"
 REASONS = HERE / "equivalent.csv"
 DONE = BUILD / "done.csv"  # keys that this run has judged
-FIELDS = ("file", "line", "column", "kind", "old", "new", "verdict", "by")
+FIELDS = ("file", "line", "nth", "column", "kind", "old", "new", "verdict", "by")
 LIMIT_S = 240
 LIMIT_CPU_S = 30  # of a bench: a mutant may have the simulator turn in a loop for ever
 LIMIT_B = 6 << 30  # of memory, a process: a mutant of the simulator's loops took 19 GB
@@ -89,7 +89,7 @@ def read(path):
 
 
 def key(row):
-    return row["file"], row["line"], row["column"], row["kind"], row["new"]
+    return row["file"], row["line"], row["nth"], row["column"], row["kind"], row["new"]
 
 
 class Trial:
@@ -240,7 +240,7 @@ def judge(work):
     else:
         verdict, by = "survived", ""
     shutil.rmtree(trial.folder, ignore_errors=True)
-    made = {"file": mutant.file, "line": mutant.line, "column": str(mutant.column), "kind": mutant.kind,
+    made = {"file": mutant.file, "line": mutant.line, "nth": str(mutant.nth), "column": str(mutant.column), "kind": mutant.kind,
             "old": mutant.old, "new": mutant.new, "verdict": verdict, "by": by}
     return made, time.monotonic() - begin
 
