@@ -107,12 +107,12 @@ fn every_simulation_is_printed_as_it_comes() {
 #[test]
 fn studies_are_printed_as_they_come() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
-    command.args(["reproduce", "--score", "others", "M02", "--format", "jsonl"]);
+    command.args(["reproduce", "--score", "H06", "M02", "--format", "jsonl"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut first = String::new();
     std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut first).unwrap();
     let line: Value = serde_json::from_str(&first).unwrap();
-    assert_eq!((line["study"].as_str(), line.get("published")), (Some("others"), None), "{first}");
+    assert_eq!((line["study"].as_str(), line.get("published")), (Some("H06"), None), "{first}");
     // The reader has left.
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
