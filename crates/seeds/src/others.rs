@@ -220,7 +220,8 @@ mod tests {
             let origin = file.origin.as_ref().expect("a source");
             let listed: BTreeSet<&String> =
                 file.claims.iter().flat_map(|claim| &claim.gives).chain(&origin.elsewhere).collect();
-            for (input, source) in &inputs {
+            // A topology is a shape, which no row prints.
+            for (input, source) in inputs.iter().filter(|(input, _)| !input.ends_with("/topology")) {
                 let cites = origin.cited_as.iter().any(|name| source.contains(name.as_str()));
                 assert!(!cites || listed.contains(input), "{}: {input} rests on it: {source}", file.name);
             }
