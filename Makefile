@@ -60,7 +60,7 @@ docs-pictures: build explorer ## make the pictures of the documents anew, in hea
 	@tools/browser/need
 	@$(HOTLINK) explore --fabric ib-ndr-fat-tree2-2to1 --nodes 512 --export target/web/tested.html
 	@$(TIMED) "pictures of the explorer and of a report" env HOTLINK_PAGE=$(CURDIR)/target/web/tested.html HOTLINK_GOLDEN=write \
-	    HOTLINK_COMMAND=$(CURDIR)/$(HOTLINK) npm --prefix web run --silent test:browser -- tutorials report
+	    HOTLINK_COMMAND=$(CURDIR)/$(HOTLINK) npm --prefix web run --silent pictures
 
 test-all: test ## everything that `test` runs, then the long suites: five hours or more
 	@$(MAKE) --no-print-directory -s prove-messages fuzz-messages fuzz-site conformance blind-cables bench-coverage

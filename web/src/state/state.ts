@@ -46,7 +46,7 @@ export const START: State = {
   from: 0,
   to: -1,
   fabrics: ["ib-ndr-fat-tree2", "ib-ndr-fat-tree2-2to1", "eth-400g-leaf-spine", "slingshot-dragonfly"],
-  counts: "32,64,128,256,512,1024",
+  counts: "64..1024..+64",
 };
 
 /** The state as a hash: what is as at the start stays out, so that links are short. */

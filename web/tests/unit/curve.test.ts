@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { written } from "../../src/lib/curve";
+
+test("an axis of a few sizes writes all of them, one of many those that have room", () => {
+  expect(written([32, 64, 128, 256, 512, 1024])).toEqual([32, 64, 128, 256, 512, 1024]);
+  const many = Array.from({ length: 64 }, (_, index) => 16 * (index + 1));
+  const shown = written(many);
+  expect(shown.length).toBeGreaterThan(5);
+  expect(shown.length).toBeLessThanOrEqual(13);
+  expect(shown[shown.length - 1]).toBe(1024);
+  for (const [index, value] of shown.slice(1).entries()) expect(value / (shown[index] ?? 1)).toBeGreaterThan(1.3);
+});
+
+test("an axis without values writes nothing, one with a single value that one", () => {
+  expect(written([])).toEqual([]);
+  expect(written([64])).toEqual([64]);
+});
