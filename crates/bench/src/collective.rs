@@ -80,7 +80,8 @@ pub enum Start {
     /// When they leave a barrier; each takes its own time from there.
     #[default]
     Barrier,
-    /// The same, with a barrier before each operation, which is timed by itself: as the OSU benchmarks do.
+    /// The same, with a barrier before each operation, which is timed by itself: as the OSU benchmarks do. Where the
+    /// library is foreign, its own clock is read next to its call, as there.
     Each,
     /// At an agreed moment of clocks brought together; all take their time from there.
     Window,
@@ -253,7 +254,7 @@ impl Collective {
         let start = start.unwrap_or_else(|| comm.now());
         self.once(comm, places).await?;
         // Clocks may be wrong by more than a short operation takes.
-        let time = Time(comm.now().0.saturating_sub(start.0));
+        let time = comm.took().unwrap_or(Time(comm.now().0.saturating_sub(start.0)));
         comm.wait_all(disturbing).await?;
         Ok((time, in_time))
     }
@@ -323,7 +324,9 @@ impl Bench for Collective {
             }
             Ok((time.us() / inner as f64, time))
         };
+        comm.time_calls(self.start == Start::Each);
         let samples = repeater.run(sample).await?;
+        comm.time_calls(false);
         if real {
             comm.barrier().await?;
         }

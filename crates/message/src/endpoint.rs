@@ -76,6 +76,14 @@ pub trait Endpoint {
     /// Receives.
     fn recv(&self, from: Option<Rank>, tag: Option<Tag>, span: Span) -> impl Future<Output = Result<(), Error>>;
 
+    /// From now on reads a foreign library's clock next to each call of its collectives, so that what this project does
+    /// around the call is left out of [`Endpoint::took`]. This project's own library has no such call.
+    fn time_calls(&self, _on: bool) {}
+    /// How long the last collective took in the foreign library; `None`: it was not timed there.
+    fn took(&self) -> Option<Time> {
+        None
+    }
+
     /// Returns when every rank has called it.
     fn barrier(&self) -> impl Future<Output = Result<(), Error>>;
     /// The latest of all ranks' times.

@@ -128,6 +128,7 @@ pub fn can_copy_between_processes() -> bool {
 }
 
 /// Nanoseconds of the system's monotonic clock, which all processes of the machine share.
+#[inline]
 pub fn monotonic_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the struct is the call's to fill.

@@ -46,6 +46,8 @@ int hl_MPI_Comm_rank(H c, int *rank) { return MPI_Comm_rank(COMM(c), rank); }
 int hl_MPI_Comm_size(H c, int *size) { return MPI_Comm_size(COMM(c), size); }
 int hl_MPI_Get_library_version(char *text, int *bytes) { return MPI_Get_library_version(text, bytes); }
 
+double hl_MPI_Wtime(void) { return MPI_Wtime(); }
+
 int hl_MPI_Send(const void *b, int n, H t, int to, int tag, H c) { return MPI_Send(b, n, TYPE(t), to, tag, COMM(c)); }
 int hl_MPI_Recv(void *b, int n, H t, int from, int tag, H c, void *status) {
   (void)status;

@@ -55,6 +55,8 @@ macro_rules! functions {
         pub(super) struct Api {
             pub(super) constants: Constants,
             $(pub(super) $field: unsafe extern "C" fn($($argument),*) -> c_int,)*
+            /// Seconds by the library's own clock.
+            pub(super) wtime: unsafe extern "C" fn() -> f64,
             /// The adapter's own, see its source; the standard library has none.
             pub(super) exchange: Option<Exchange>,
         }
@@ -68,6 +70,9 @@ macro_rules! functions {
                         $($field: std::mem::transmute::<
                             *mut c_void, unsafe extern "C" fn($($argument),*) -> c_int,
                         >(library.symbol(&format!("{prefix}{}", $name))?),)*
+                        wtime: std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> f64>(
+                            library.symbol(&format!("{prefix}{}", "MPI_Wtime"))?,
+                        ),
                         exchange: None,
                     })
                 }
