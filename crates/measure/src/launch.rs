@@ -2,6 +2,7 @@
 //! memory) differs more than what ranks see that live on.
 
 use crate::face::Face;
+use crate::machine::BUSY;
 use crate::request::Launcher;
 use hotlink_results::Results;
 use hotlink_study::Error;
@@ -31,7 +32,8 @@ impl Child<'_> {
         let done = command.stdin(Stdio::null()).output();
         let done = done.map_err(|error| failed(format!("/bin/sh cannot be started: {error}")))?;
         // Every block's ranks say the same of the machine.
-        String::from_utf8_lossy(&done.stderr).lines().for_each(|line| face.pass_on(line));
+        let told = String::from_utf8_lossy(&done.stderr);
+        told.lines().filter(|line| !line.contains(BUSY)).for_each(|line| face.pass_on(line));
         if !done.status.success() {
             return Err(failed(format!("ended with {}; its messages are above", done.status)));
         }

@@ -7,6 +7,9 @@ use serde_json::{Map, Value};
 /// Load above which results are not to be trusted without a second look.
 const NOISY: f64 = 0.5;
 
+/// How the warning of a busy machine begins. A launched block's is not passed on: the launching side warns by itself.
+pub(crate) const BUSY: &str = "the machine is busy";
+
 /// What the kernel says of the processor's states, each in a line of its own.
 const STATES: [(&str, &str); 5] = [
     ("governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
@@ -27,7 +30,7 @@ pub fn describe(environment: &mut Map<String, Value>, face: &dyn Face) {
     if let Some(load) = load {
         tell("load_1min", load.into());
         if load > NOISY {
-            face.say(&format!("the machine is busy (load {load} in the last minute): results may be noisy"));
+            face.say(&format!("{BUSY} (load {load} in the last minute): results may be noisy"));
         }
     }
 }
