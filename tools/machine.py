@@ -54,6 +54,8 @@ class Run:
     number: int
     first: float
     taken: int = 0
+    moved: int = 0
+    """Steps of it during which the machine was in another state after all."""
 
     def is_of(self, us: float) -> bool:
         """Whether a hand-off of so many microseconds is of its state."""
@@ -72,13 +74,16 @@ class Machine:
         """Takes the named steps in their order until so many runs are whole; gives what each gave, and its run.
 
         Each state has runs of its own, and a step during which it changed is taken again: not more often than there are
-        steps, for a machine that changes faster is measured as it is.
+        steps. A machine that changes faster is measured as it is: from then on the run that is furthest takes each
+        step, and counts those that the machine moved in.
         """
         begun: list[Run] = []
         now, since, kept, again = self.hand_off(), time.monotonic(), 0, 0
         told = since
         while (whole := sum(run.taken == len(steps) for run in begun)) < runs:
-            run = next((run for run in begun if run.is_of(now) and run.taken < len(steps)), None)
+            spent = again >= runs * len(steps)
+            left_over = [run for run in begun if run.taken < len(steps) and (spent or run.is_of(now))]
+            run = max(left_over, key=lambda run: run.taken, default=None)
             if run is None:
                 run = Run(len(begun), now)
                 begun.append(run)
@@ -91,12 +96,14 @@ class Machine:
             elif kept and time.monotonic() - told > TOLD_S:
                 told = time.monotonic()
                 print(progress, file=sys.stderr, flush=True)
-            result = step()
+            result, before = step(), now
             now = self.hand_off()
-            if not run.is_of(now) and again < runs * len(steps):
+            moves = not run.is_of(before) or not run.is_of(now)
+            if moves and not spent:
                 again += 1
                 self.again += 1
                 continue
+            run.moved += moves
             run.taken += 1
             kept += 1
             yield run, result
