@@ -43,6 +43,7 @@ docs-renew: build ## write the outputs that the documents show anew
 test: .stamps/check-rust .stamps/check-python .stamps/check-web .stamps/check-docs build explorer ## check everything, then run every test
 	@$(TIMED) "MPIs for the tests" $(MAKE) --no-print-directory -s -C plugins/mpi mpis
 	@$(TIMED) "InfiniBand's simulator and subnet manager for the tests" tools/site/need
+	@$(TIMED) "Rust tests: compilation" cargo test --workspace --locked --quiet --no-run
 	@$(TIMED) "Rust tests" env HOTLINK_TEST_MPIS=all HOTLINK_TEST_IB=all HOTLINK_TEST_WASM=$(CURDIR)/$(ENGINE) cargo test --workspace --locked --quiet --no-fail-fast
 	@$(TIMED) "a compiler for the standard ABI" tools/conformance/need mpich
 	@$(TIMED) "an MPI program on libmpi_abi.so.1, every way" tools/conformance/quick $(HOTLINK)
