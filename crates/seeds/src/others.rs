@@ -78,7 +78,7 @@ fn row(file: &Published, origin: &Origin, claim: &Claim, asked: &Asked) -> Resul
         (_, Some(least)) => row.ordering().holds(answer.value > least),
         _ => row,
     };
-    Ok(row.as_found())
+    Ok(row.expected_as_found())
 }
 
 /// A run of more events has no interval: it would be repeated some fifty times.
@@ -145,16 +145,17 @@ fn ends(record: &Value, key: &str, value: f64) -> Option<[f64; 2]> {
     })
 }
 
+/// What a number in MB/s is multiplied by.
+const RATES: &[(&str, f64)] =
+    &[("MB/s", 1.0), ("MiB/s", 1e6 / 1_048_576.0), ("GB/s", 1e-3), ("Mbit/s", 8.0), ("Gbit/s", 8e-3)];
+/// What a number in microseconds is multiplied by.
+const TIMES: &[(&str, f64)] = &[("us", 1.0), ("ms", 1e-3), ("s", 1e-6)];
+
 /// What a record's number is multiplied by to have a row's unit.
 fn scale(key: &str, unit: &str, is_ratio: bool) -> Result<f64, Error> {
-    let (rates, times): (&[(&str, f64)], &[(&str, f64)]) = (
-        &[("MB/s", 1.0), ("MiB/s", 1e6 / 1_048_576.0), ("GB/s", 1e-3), ("Mbit/s", 8.0), ("Gbit/s", 8e-3)],
-        &[("us", 1.0), ("ms", 1e-3), ("s", 1e-6)],
-    );
     let units = match key {
-        _ if is_ratio => &[("x", 1.0)],
-        key if key.ends_with("_MBps") => rates,
-        key if key.ends_with("_us") => times,
+        key if key.ends_with("_MBps") && !is_ratio => RATES,
+        key if key.ends_with("_us") && !is_ratio => TIMES,
         _ => &[("x", 1.0)],
     };
     let named = units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor);

@@ -116,7 +116,7 @@ impl Row {
         self
     }
     /// Nobody stated beforehand whether it holds: it cannot regress.
-    pub(crate) fn as_found(mut self) -> Row {
+    pub(crate) fn expected_as_found(mut self) -> Row {
         self.expected = self.is_held() != Some(false);
         self
     }
