@@ -2,8 +2,9 @@
 //!
 //! Flows are pushed towards one home at a time, farthest first, so that all that share a destination share the work and
 //! no table of pairs is kept. Homes are shared out over the cores in chunks whose sums are added in
-//! order: the same bytes on any machine. On a cube with all its nodes and dimension-order routing, uniform traffic looks the same from everywhere:
-//! one home is counted and the sums spread over the translations (a million nodes in a second or so).
+//! order: the same bytes on any machine. On a cube with all its nodes and dimension-order routing, uniform traffic looks
+//! the same from everywhere: one home is counted and the sums spread over the translations (a million nodes in a second or
+//! so). In a complete folded tree it is summed block by block (`tree.rs`), on a dragonfly group by group (`dragonfly.rs`).
 //!
 //! ```
 //! # fn demo(spec: &hotlink_fabric::spec::FabricSpec) -> Result<(), Box<dyn std::error::Error>> {
@@ -17,9 +18,11 @@
 //! ```
 
 pub mod bound;
+mod dragonfly;
 mod pairs;
 pub mod split;
 mod tables;
+mod tree;
 mod valiant;
 
 pub use pairs::MOST_PAIRS;
@@ -33,6 +36,7 @@ use hotlink_fabric::topology::{Cube, Shape};
 use hotlink_fabric::traffic::{Demand, Flow};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
+use tree::Folded;
 
 /// Why a load cannot be counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -96,12 +100,43 @@ pub fn count_paths(fabric: &Fabric, demand: &Demand, paths: Paths, seed: u64) ->
     if demand.nodes != fabric.nodes() {
         return Err(LoadError::Nodes { demand: demand.nodes, fabric: fabric.nodes() });
     }
-    let injections = Injections::new(fabric, demand);
-    let counts = match paths {
-        Paths::Destination => in_groups(&injections, |counter, group| counter.push_by_table(&injections, group))?,
+    let counts = match (paths, Folded::of(fabric)) {
+        (Paths::Destination, Some(tree)) if demand.all_pairs > 0.0 => {
+            with_flows(fabric, demand, tree.by_table(demand.all_pairs), by_table)?
+        }
+        (Paths::Destination, _) => by_table(&Injections::new(fabric, demand))?,
         _ => pairs::count(fabric, demand, seed)?,
     };
     finish(fabric, demand, counts)
+}
+
+/// Pushes all that goes to each node by the switches' forwarding tables.
+fn by_table(injections: &Injections) -> Result<Counts, LoadError> {
+    in_groups(injections, |counter, group| counter.push_by_table(injections, group))
+}
+
+/// Pushes all that goes to each home, split evenly over equal paths.
+fn evenly(injections: &Injections) -> Result<Counts, LoadError> {
+    in_groups(injections, |counter, group| counter.push_toward(injections, group))
+}
+
+/// All-to-all split evenly over equal paths, where its sum over the parts of the network is known.
+fn by_parts(fabric: &Fabric, amount: f64) -> Option<Counts> {
+    Folded::of(fabric).map(|tree| tree.evenly(amount)).or_else(|| dragonfly::count(fabric, amount))
+}
+
+/// Adds the demand's flows of single pairs to what goes from everywhere to everywhere.
+fn with_flows(
+    fabric: &Fabric,
+    demand: &Demand,
+    mut counts: Counts,
+    push: impl Fn(&Injections) -> Result<Counts, LoadError>,
+) -> Result<Counts, LoadError> {
+    if !demand.flows.is_empty() {
+        let flows = Demand { all_pairs: 0.0, ..demand.clone() };
+        counts.add(&push(&Injections::new(fabric, &flows))?);
+    }
+    Ok(counts)
 }
 
 /// Counts the load of `demand` on every resource; flows split evenly over equal paths.
@@ -174,7 +209,13 @@ fn count_by(fabric: &Fabric, demand: &Demand, by_symmetry: bool) -> Result<Load,
             spread(fabric, cube, &one.counts)
         }
         Shape::Dragonfly(shape) if fabric.routing.is_valiant() => valiant::count(fabric, shape, &injections)?,
-        _ => in_groups(&injections, |counter, group| counter.push_toward(&injections, group))?,
+        _ => match Some(fabric)
+            .filter(|_| by_symmetry && demand.all_pairs > 0.0)
+            .and_then(|fabric| by_parts(fabric, demand.all_pairs))
+        {
+            Some(all) => with_flows(fabric, demand, all, evenly)?,
+            None => evenly(&injections)?,
+        },
     };
     finish(fabric, demand, counts)
 }
@@ -247,6 +288,11 @@ impl Counts {
         for (sum, x) in self.channel.iter_mut().zip(&other.channel) {
             *sum += x;
         }
+    }
+
+    fn times(mut self, amount: f64) -> Counts {
+        self.vertex.iter_mut().chain(&mut self.channel).for_each(|load| *load *= amount);
+        self
     }
 }
 

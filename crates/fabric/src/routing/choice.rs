@@ -163,11 +163,16 @@ impl Tables {
     }
 
     fn place(&self, network: &Network, hops: &[Hop], destination: Node) -> usize {
-        let at = network.from(hops[0].channel).0 as usize;
-        let to = network.to(hops[0].channel);
-        let one_device = network.to(hops[hops.len() - 1].channel) == to;
-        let descends = one_device && self.level[to.0 as usize] < self.level[at];
+        let divisor = self.divisor(network, hops[0].channel, hops[hops.len() - 1].channel);
+        (u64::from(destination.0) / divisor % hops.len() as u64) as usize
+    }
+
+    /// By what a destination's number is divided where a device offers the hops from `first` to `last`: the quotient modulo
+    /// their number is the place of the hop taken.
+    pub fn divisor(&self, network: &Network, first: Channel, last: Channel) -> u64 {
+        let (at, to) = (network.from(first).0 as usize, network.to(first));
+        let descends = network.to(last) == to && self.level[to.0 as usize] < self.level[at];
         let divisor = if descends { self.down[to.0 as usize] } else { self.up[at] };
-        (u64::from(destination.0) / divisor.max(1) % hops.len() as u64) as usize
+        divisor.max(1)
     }
 }

@@ -95,6 +95,11 @@ impl ShortestPaths {
         ShortestPaths::searched(network, attachment).ranked(rank)
     }
 
+    /// The blocks of the network, where it is a complete folded tree.
+    pub fn tree(&self) -> Option<&Tree> {
+        self.tree.as_ref()
+    }
+
     /// Whether there is one path for each destination.
     pub fn is_single(&self) -> bool {
         self.single

@@ -120,7 +120,33 @@ impl Tree {
     }
 
     fn of(&self, device: Vertex) -> &Block {
-        &self.blocks[self.block[(device.0 - self.first) as usize] as usize]
+        &self.blocks[self.block_of(device)]
+    }
+
+    /// How many blocks there are.
+    pub fn blocks(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// The block of a device.
+    pub fn block_of(&self, device: Vertex) -> usize {
+        self.block[(device.0 - self.first) as usize] as usize
+    }
+
+    /// Links between the devices of a block and their homes.
+    pub fn level(&self, block: usize) -> u32 {
+        self.blocks[block].level
+    }
+
+    /// The homes below a block, by place in [`Attachment::homes`].
+    pub fn homes(&self, block: usize) -> Range<usize> {
+        let Range { start, end } = self.blocks[block].homes;
+        start as usize..end as usize
+    }
+
+    /// The block above; `None` at the root. The block of home `group` is number `group`.
+    pub fn above(&self, block: usize) -> Option<usize> {
+        Some(self.blocks[block].above).filter(|&above| above != NONE).map(|above| above as usize)
     }
 
     /// Hops from a device to home `group`.

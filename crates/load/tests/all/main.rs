@@ -4,3 +4,4 @@ mod bounds;
 mod forms_and_load;
 mod load_cube;
 mod load_pairs;
+mod load_tree;
