@@ -41,6 +41,7 @@
 #define HLB_QUICK 64     /* reads before the idle hook first runs: a barrier whose ranks are all there ends within them */
 #define HLB_TURNS 2      /* the same where ranks share cores, with a yield between */
 #define HLB_PATIENCE 64  /* calls of the idle hook between two yields where nobody wants the core */
+#define HLB_BRIEF_NS 200000 /* who gives a core back within this shares it; a program that computes takes a slice of ms */
 #define HLB_READS 4      /* reads between two calls of the idle hook */
 
 /* ---- what shared memory holds; zeroed memory is a valid start -------------------------------------------------- */
@@ -74,7 +75,7 @@ struct hlb {
     int ranks, rank;
     int oversubscribed;                      /* ranks share cores, as far as is known */
     int settled;                             /* it is known for good: every rank has said where it may run */
-    int crowded;                             /* a long wait lost its core lately: somebody else wants it */
+    int crowded;                             /* a long wait lost its core lately, briefly: others wait on this core, too */
     int awake;                               /* all ranks wait with an idle hook: nobody parks */
     void *memory;
     struct hlb_word *up[HLB_FANIN];          /* flags: children, or all peers of few ranks */
@@ -147,9 +148,10 @@ static inline long hlb_switches(void) {
 /* Waits with an idle hook: an MPI's progress, which others may need before they can arrive, and which one-sided
  * operations on this rank's memory may need at any time. So it never sleeps: it calls the hook as often as the MPI's own
  * barrier would, and yields where ranks share cores. Other threads and programs may want this core too, whatever affinity
- * says: a waiter that loses it between two looks yields at each call until it no longer does. */
+ * says: a waiter that loses it for a short time yields at each call until it no longer does. */
 static inline int hlb_wait_busy(struct hlb *b, uint64_t limit_ns, void (*idle)(void *), void *context) {
     uint64_t begin = limit_ns ? hlb_now_ns() : 0;
+    uint64_t then = begin;
     long lost = -1;
     for (unsigned round = 1;; round++) {
         idle(context);
@@ -168,8 +170,10 @@ static inline int hlb_wait_busy(struct hlb *b, uint64_t limit_ns, void (*idle)(v
         }
         if (round % HLB_PATIENCE == 0) {
             const long now = b->oversubscribed ? lost : hlb_switches();
-            if (lost >= 0) b->crowded = now != lost;
+            const uint64_t clock = hlb_now_ns();
+            if (lost >= 0) b->crowded = now != lost && clock - then < (uint64_t)(now - lost) * HLB_BRIEF_NS;
             lost = now;
+            then = clock;
             sched_yield();
             if (limit_ns && hlb_now_ns() - begin >= limit_ns) return ETIMEDOUT;
         }
