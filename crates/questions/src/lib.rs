@@ -9,6 +9,7 @@ mod design;
 mod heard;
 mod jobs;
 mod network;
+mod seen;
 mod simulate;
 mod traffic;
 pub mod values;
@@ -80,6 +81,9 @@ pub fn ask(question: &str, heard: &Heard) -> Result<String, Error> {
         return draw(&text_of(Some(view), "view")?, given, heard);
     }
     let verb = text_of(given.remove("verb"), "verb")?;
+    if verb == "analyze" {
+        seen::turn_to(&given);
+    }
     let _lent = lent(&verb, &mut given)?;
     spell(&mut given)?;
     let Answered { records, notes } = answer(&verb, given, heard)?;
@@ -88,7 +92,7 @@ pub fn ask(question: &str, heard: &Heard) -> Result<String, Error> {
 
 /// What a page draws: a question with `view` in place of `verb`.
 fn draw(view: &str, mut given: Map<String, Value>, heard: &Heard) -> Result<String, Error> {
-    view::turn_to(&given);
+    seen::turn_to(&given);
     let _lent = lent(view, &mut given)?;
     spell(&mut given)?;
     let drawn = match view {

@@ -1,7 +1,7 @@
 //! Questions about traffic on fabrics: `analyze` and `compare`.
 
 use crate::values::{Numbers, Size, technology, word, wrong};
-use crate::{Answered, Heard, Steps};
+use crate::{Answered, Heard, Steps, seen};
 use hotlink_fabric::technology::Technology;
 use hotlink_study::ask::{Asked, Detail, ENGINES, Engine, Method, Question, at_sizes};
 use hotlink_study::comparison::{Comparison, Priced};
@@ -145,7 +145,8 @@ impl Analyze {
             Some(nodes) => nodes.list()?,
             None => source.sizes(None)?,
         };
-        let steps = Steps::of(heard, sizes.len() as u64 * pattern.pattern()?.draws());
+        let keeps = seen::REMEMBERS && sizes.len() == 1;
+        let steps = Steps::of(heard, sizes.len() as u64 * pattern.pattern()?.draws()).keeping(keeps);
         let vary = if self.sensitivity { Vary::Yes } else { Vary::No };
         let detail = Detail { deadlock: true, links: self.links, why: self.why };
         let question = Question { detail, ..pattern.question(&self.fabric, 2)? };
@@ -160,6 +161,9 @@ impl Analyze {
             true
         })?;
         records.extend(resources);
+        if let Some(counted) = steps.kept() {
+            seen::remember(pattern.pattern()?, counted);
+        }
         Ok(Answered { records, notes })
     }
 }

@@ -1,5 +1,6 @@
 //! What a face lends a long computation: an ear for progress, and a clock.
 
+use crate::model::Counted;
 use hotlink_bench::Seen;
 use hotlink_sim::Gauge;
 
@@ -14,6 +15,10 @@ pub trait Watch: Sync {
     /// Ranks of a run told what their ports did, where the run was asked to watch them.
     fn saw(&self, run: &str, ranks: &[Seen]) {
         let _ = (run, ranks);
+    }
+    /// The load behind an answer of the load count, for a face that draws it.
+    fn counted(&self, load: Counted) {
+        drop(load);
     }
     /// Seconds since some fixed moment; always 0 where the face has no clock.
     fn seconds(&self) -> f64 {

@@ -96,6 +96,32 @@ fn of_several() -> Vec<Value> {
     ]
 }
 
+/// An answer, and what a page draws of it: the compiled engine keeps the load that it counted, the other counts each time.
+fn of_views() -> Vec<Value> {
+    let asked = |mut question: Value, more: Value| {
+        question.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        question
+    };
+    let drawn = |about: Value| {
+        let mut all = vec![asked(about.clone(), json!({ "verb": "analyze", "method": "load" }))];
+        all.push(asked(about.clone(), json!({ "view": "fabric" })));
+        all.extend([0, 70, 100].map(|link| asked(about.clone(), json!({ "view": "link", "link": link }))));
+        all.push(asked(about.clone(), json!({ "view": "pair", "from": 1, "to": 40 })));
+        // Another question in between, and the same again.
+        all.push(asked(about.clone(), json!({ "view": "fabric", "traffic": "permutation:shift:3" })));
+        all.push(asked(about, json!({ "view": "fabric", "method": null })));
+        all
+    };
+    let fabrics = ["ib-ndr-fat-tree2", "eth-400g-leaf-spine:oversubscription=2", "slingshot-dragonfly", "sci-torus2d"];
+    let mut all: Vec<Value> =
+        fabrics.iter().flat_map(|fabric| drawn(json!({ "fabric": fabric, "nodes": 64 }))).collect();
+    all.extend(drawn(
+        json!({ "fabric": "ib-ndr-fat-tree2", "nodes": 96, "traffic": "permutation:random", "samples": 4 }),
+    ));
+    all.extend(drawn(json!({ "fabric": "ib-ndr-fat-tree2", "nodes": 96, "fail": ["leaf 0 -> spine 0 #1"] })));
+    all
+}
+
 /// What has no answer, told alike.
 fn errors() -> Vec<Value> {
     vec![
@@ -115,7 +141,7 @@ fn errors() -> Vec<Value> {
 }
 
 fn questions() -> Vec<Value> {
-    [of_fabrics(), of_a_site(), of_several(), errors()].concat()
+    [of_fabrics(), of_a_site(), of_several(), of_views(), errors()].concat()
 }
 
 /// What the compiled engine says to each.
@@ -150,7 +176,7 @@ fn questions_have_answers_and_errors_have_none() {
         let fail = question["fail"].as_array();
         fail.is_some_and(|fail| !fail.is_empty() && (fail[0] == "no such switch" || question["verb"] == "simulate"))
     };
-    let questions = [of_several(), of_a_site()].concat();
+    let questions = [of_several(), of_a_site(), of_views()].concat();
     questions.iter().for_each(|question| assert_eq!(failed(question), should_fail(question), "{question}"));
     errors().iter().for_each(|question| assert!(failed(question), "{question}"));
 }

@@ -12,8 +12,9 @@ use serde_json::{Value, json};
 
 /// Links that are listed.
 const HOT: usize = 200;
-/// Links of hosts among them: they are alike, and in a full tree all of them are fuller than any link between switches.
-const HOT_OF_HOSTS: usize = 20;
+/// Links of hosts among them: they are alike, and in a full tree all of them are fuller than any link between switches. A
+/// page shows a dozen links first.
+const HOT_OF_HOSTS: usize = 4;
 
 about_traffic! {
     /// The fabric group by group.

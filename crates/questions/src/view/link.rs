@@ -5,13 +5,13 @@ use crate::Heard;
 use crate::traffic::{Pattern, about_traffic};
 use crate::values::{Numbers, Size};
 use hotlink_fabric::built::Ways;
-use hotlink_fabric::network::{Channel, Node, Resource};
+use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
 use hotlink_fabric::routing::choice::Draw;
 use hotlink_fabric::routing::{Hop, Paths, Routing, State, Trip};
 use hotlink_study::Error;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Users that are named.
 const NAMED: usize = 100;
@@ -111,13 +111,15 @@ impl Users {
             _ => attachment.members.chunks(1).collect(),
         };
         let trips = sources.len() as u64 * destinations.len() as u64;
-        if trips > MOST_TRIPS {
+        if sharing != Sharing::Sources && trips > MOST_TRIPS {
             return Err(Error::Input(format!("link: {trips} paths lead to it: at most {MOST_TRIPS} are followed")));
         }
         for to in destinations {
-            if walk.leads(to[0]) {
-                sources.iter().for_each(|from| self.add_group(walk, from, to));
+            if !walk.leads(to[0]) {
+                continue;
             }
+            let homes = if sharing == Sharing::Sources { walk.upstream(to[0]) } else { (0..sources.len()).collect() };
+            homes.into_iter().for_each(|from| self.add_group(walk, sources[from], to));
         }
         Ok(())
     }
@@ -156,15 +158,29 @@ struct Walk<'a> {
     paths: Paths,
     /// The destination that `known` is about.
     toward: Option<Node>,
-    /// Of what is at a state, the share that will cross the link.
-    known: BTreeMap<State, f64>,
+    /// Of what is at a state, the share that will cross the link, and the turn that it is known of: one a destination.
+    known: Vec<(u32, f64)>,
+    turn: u32,
     offered: BTreeSet<Channel>,
+    /// Channels into each device, but those of hosts that have no other.
+    entering: Vec<Vec<Channel>>,
 }
 
 impl<'a> Walk<'a> {
     fn new(seen: &'a Seen, channel: Channel) -> Walk<'a> {
         let paths = seen.question.paths_on(seen.fabric());
-        Walk { seen, channel, paths, toward: None, known: BTreeMap::new(), offered: BTreeSet::new() }
+        let fabric = seen.fabric();
+        let known = vec![(0, 0.0); fabric.network.vertices() * usize::from(fabric.routing.phases())];
+        let mut entering = vec![Vec::new(); fabric.network.vertices()];
+        let of_host = |v: Vertex| fabric.network.is_node(v) && fabric.attachment.has_home(Node(v.0));
+        for channel in seen.channels().filter(|&channel| !of_host(fabric.network.from(channel))) {
+            entering[fabric.network.to(channel).0 as usize].push(channel);
+        }
+        Walk { seen, channel, paths, toward: None, known, turn: 0, offered: BTreeSet::new(), entering }
+    }
+
+    fn place(&self, state: State) -> usize {
+        state.at.0 as usize * usize::from(self.seen.fabric().routing.phases()) + usize::from(state.phase)
     }
 
     /// Whether each pair has one path.
@@ -190,18 +206,43 @@ impl<'a> Walk<'a> {
         if fabric.routing.explicit().is_some() || fabric.network.is_node(at) {
             return true;
         }
-        let ways = fabric.ways(Trip::new(to, to));
+        self.offers(&fabric.ways(Trip::new(to, to)), to, self.channel)
+    }
+
+    /// Whether a packet to this destination at a channel's beginning could go on over it.
+    fn offers(&self, ways: &Ways<'_>, to: Node, channel: Channel) -> bool {
+        let fabric = self.seen.fabric();
+        let at = fabric.network.from(channel);
         let mut hops = Vec::new();
         (0..fabric.routing.phases()).any(|phase| {
             ways.hops(State { at, phase }, &mut hops);
             match self.paths {
                 Paths::Destination if self.is_static() => {
                     let place = Draw::of_pair(self.paths, 0, to, to).pick(&fabric.network, fabric.tables(), &hops);
-                    place.is_some_and(|place| hops[place].channel == self.channel)
+                    place.is_some_and(|place| hops[place].channel == channel)
                 }
-                _ => hops.iter().any(|hop| hop.channel == self.channel),
+                _ => hops.iter().any(|hop| hop.channel == channel),
             }
         })
+    }
+
+    /// The homes, by place, from which packets to this destination come to the link's beginning where the next link depends
+    /// on the switch and the destination alone.
+    fn upstream(&self, to: Node) -> Vec<usize> {
+        let fabric = self.seen.fabric();
+        let ways = fabric.ways(Trip::new(to, to));
+        let start = fabric.network.from(self.channel);
+        let (mut open, mut found) = (vec![start], BTreeSet::from([start]));
+        while let Some(at) = open.pop() {
+            for &channel in &self.entering[at.0 as usize] {
+                let from = fabric.network.from(channel);
+                if !found.contains(&from) && self.offers(&ways, to, channel) {
+                    found.insert(from);
+                    open.push(from);
+                }
+            }
+        }
+        found.iter().filter_map(|at| fabric.attachment.homes.binary_search(at).ok()).collect()
     }
 
     /// Share of the pair's messages that cross the link.
@@ -216,14 +257,16 @@ impl<'a> Walk<'a> {
         }
         if self.toward != Some(to) {
             self.toward = Some(to);
-            self.known.clear();
+            self.turn += 1;
         }
         self.behind(&ways, State::start(from))
     }
 
     /// Of flows that split evenly.
     fn behind(&mut self, ways: &Ways<'_>, state: State) -> f64 {
-        if let Some(&known) = self.known.get(&state) {
+        let place = self.place(state);
+        let (turn, known) = self.known[place];
+        if turn == self.turn {
             return known;
         }
         let mut hops = Vec::new();
@@ -236,7 +279,7 @@ impl<'a> Walk<'a> {
             let crosses = if hop.channel == self.channel { 1.0 } else { self.behind(ways, next) };
             share += hop.share * crosses;
         }
-        self.known.insert(state, share);
+        self.known[place] = (self.turn, share);
         share
     }
 

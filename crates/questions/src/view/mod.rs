@@ -10,50 +10,21 @@ pub use fabric::FabricView;
 pub use link::LinkView;
 pub use pair::PairView;
 
+use crate::seen::{self, Seen};
 use crate::traffic::Pattern;
 use crate::values::{Numbers, wrong};
 use crate::{Heard, Steps};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Channel, Resource};
 use hotlink_study::failed::ends;
-use hotlink_study::model::{Counted, PatternQuestion};
 use hotlink_study::{Error, Watch};
-use serde_json::{Map, Value, json};
-use std::cell::RefCell;
+use serde_json::{Value, json};
 use std::rc::Rc;
-
-/// A fabric with its load, as a view sees it.
-struct Seen {
-    question: PatternQuestion,
-    counted: Counted,
-}
-
-/// What the last view saw, with the question behind it: a page draws several views of one load.
-#[derive(Default)]
-struct Memory {
-    question: String,
-    seen: Option<Rc<Seen>>,
-}
-
-thread_local! {
-    static MEMORY: RefCell<Memory> = RefCell::default();
-}
-
-/// Forgets what the last view saw, unless it was asked the same: all but which link or pair is drawn.
-pub(crate) fn turn_to(given: &Map<String, Value>) {
-    let same = given.iter().filter(|(key, _)| !["link", "from", "to"].contains(&key.as_str()));
-    let question = json!(same.collect::<Vec<_>>()).to_string();
-    MEMORY.with_borrow_mut(|memory| {
-        if memory.question != question {
-            *memory = Memory { question, seen: None };
-        }
-    });
-}
 
 impl Seen {
     /// The load under the pattern.
     fn of(pattern: &Pattern, fabric: &str, nodes: Option<&Numbers>, heard: &Heard) -> Result<Rc<Seen>, Error> {
-        if let Some(seen) = MEMORY.with_borrow(|memory| memory.seen.clone()) {
+        if let Some(seen) = seen::remembered() {
             return Ok(seen);
         }
         let source = pattern.open(fabric)?;
@@ -66,12 +37,7 @@ impl Seen {
         let steps = Steps::of(heard, question.draws());
         let built = source.build(nodes).map_err(Error::Input)?;
         let (_, counted) = question.by_load(built, &|| steps.step()).map_err(Error::Input)?;
-        let seen = Rc::new(Seen { question, counted });
-        // A browser has no disk: all that a question rests on stands in it. Elsewhere a file may change.
-        if cfg!(target_arch = "wasm32") {
-            MEMORY.with_borrow_mut(|memory| memory.seen = Some(Rc::clone(&seen)));
-        }
-        Ok(seen)
+        Ok(seen::remember(question, counted))
     }
 
     fn fabric(&self) -> &Fabric {

@@ -117,6 +117,8 @@ impl Engine for Load {
             record.set("why", why.clone());
         }
         // Of the first draw, as the simulator's.
-        Ok(Given { record, value: Some(Value::PerNodeMbps(counted.first_mbps)), more, why })
+        let value = Some(Value::PerNodeMbps(counted.first_mbps));
+        watch.counted(counted);
+        Ok(Given { record, value, more, why })
     }
 }
