@@ -89,7 +89,11 @@ fn missing(option: &str) -> Error {
 fn value(option: &str, text: &str) -> Result<Value, Error> {
     let words = || text.split(',');
     if option == "zero-copy" {
-        return Ok(words().map(|word| Value::Bool(word == "on")).collect());
+        let switch = |word: &str| match word {
+            "on" | "off" => Ok(Value::Bool(word == "on")),
+            _ => Err(Error::Input(format!("--{option} {word}: must be on or off"))),
+        };
+        return words().map(switch).collect();
     }
     if LISTS.contains(&option) {
         return Ok(words().map(Value::from).collect());
@@ -135,6 +139,7 @@ mod tests {
             ("simulate barrier --nodes 4 --nodes 8", "given twice"),
             ("simulate barrier --node 4", "node"),
             ("simulate pingpong --between 0,x", "--between x: is no number"),
+            ("simulate pingpong --zero-copy on,maybe", "--zero-copy maybe: must be on or off"),
         ] {
             let found = Simulation::of_words(words).unwrap_err().to_string();
             assert!(found.contains(expected), "{words}: {found}");
