@@ -295,17 +295,20 @@ impl<P: Port> Player<'_, P> {
             if polls {
                 self.comm.iprobe(None, Some(NO_TAG));
             }
-            self.rest().await;
+            self.turn(false).await;
         }
     }
-    /// Lets others have a turn.
+    /// Something must happen before this rank can go on: lets others have a turn.
     async fn rest(&self) {
+        self.turns.set(self.turns.get() + 1);
+        self.turn(self.turns.get() > TURNS).await;
+    }
+    /// Lets others have a turn, or waits for an event: if none comes, the driver of a simulated port says that nobody can
+    /// go on. A pause ends by itself and never waits so.
+    async fn turn(&self, for_event: bool) {
         self.comm.with_port(|port| {
-            self.turns.set(self.turns.get() + 1);
-            // With nothing to wait for the driver says that nobody can go on.
-            let for_ever = !port.limits().real_time && self.turns.get() > TURNS;
-            let until = if for_ever { Time::MAX } else { port.now() + Time::from_ns(500.0) };
-            port.idle(until);
+            let for_event = for_event && !port.limits().real_time;
+            port.idle(if for_event { Time::MAX } else { port.now() + Time::from_ns(500.0) });
         });
         yield_once().await;
     }
@@ -470,4 +473,20 @@ fn damage(there: &[u8], due: &[u8]) -> String {
     let first = there.iter().zip(due).position(|(there, due)| there != due).unwrap_or(0);
     let (there, due) = (there[first], due[first]);
     format!("{differ} bytes differ, the first at {first} (guard included): {there:#x} where {due:#x} is due")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Faults, Script, Step, Tuning, run};
+    use super::TURNS;
+    use hotlink_port::loopback::Loopback;
+
+    /// A rank that has had many turns waits for events where it waits for a request, not where it only pauses: found as a
+    /// program on Gigabit Ethernet that made no progress.
+    #[test]
+    fn a_pause_ends_however_long_the_program_has_run() {
+        let pause = Step::Pause { turns: TURNS + 1, polls: false };
+        let script = Script { seed: 1, tuning: Tuning::default(), ranks: vec![vec![pause], Vec::new()] };
+        assert_eq!(run(Loopback::default(), Faults::default(), &[script]).wrong, []);
+    }
 }
