@@ -20,7 +20,7 @@ pub use draw::{Ground, generate};
 pub use hunt::{Faults, Found, Hunted, Run, hunt, limits_of, run};
 pub use judge::{Promise, judge};
 pub use model::{Stuck, rehearse};
-pub use play::{Outcome, Report, Scripts, play};
+pub use play::{Outcome, Report, Scripts, TURNS, play};
 pub use script::{
     Collectively, Form, Message, Posting, Script, Seen, Step, Tuning, Waiting, contents, key_of, message_key, prefix,
 };

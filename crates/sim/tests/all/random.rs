@@ -2,7 +2,7 @@
 //! `make fuzz-messages`.
 
 use hotlink_fabric::{Fabric, catalog};
-use hotlink_fuzz::{Faults, Ground, Script, as_test, hunt, limits_of, run};
+use hotlink_fuzz::{Faults, Ground, Script, Step, TURNS, Tuning, as_test, hunt, limits_of, run};
 use hotlink_sim::port::VirtualTime;
 use hotlink_sim::{Plan, Settings};
 
@@ -40,4 +40,14 @@ fn an_interrupt_delays_a_rank_and_no_more() {
             assert_eq!(done.wrong, [], "seed {}", 4297 ^ turn);
         }
     });
+}
+
+/// A rank that has had many turns waits for events where it waits for a request, not where it only pauses: found as a
+/// program on Gigabit Ethernet that made no progress.
+#[test]
+fn a_pause_ends_however_long_the_program_has_run() {
+    // It takes what rank 1 says of the last barrier, and then nothing comes.
+    let pause = Step::Pause { turns: TURNS + 100, polls: true };
+    let script = Script { seed: 1, tuning: Tuning::default(), ranks: vec![vec![pause], Vec::new()] };
+    with("gige", |driver| assert_eq!(run(driver, Faults::default(), &[script]).wrong, []));
 }
