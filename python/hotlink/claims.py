@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from hotlink.plot import FAINT, INK, LABEL_PT, colour
+from hotlink.drawing import FAINT, INK, LABEL_PT, colour
 from hotlink.result import Record
 
 # A prediction within this share of the printed value counts as met.

@@ -25,7 +25,8 @@ def draw_beside(file: Path) -> None:
 
     result = Result.load(file)
     if asked := json.loads(file.read_text(encoding="utf-8")).get("plot"):
-        curves.save(result.records, Path(asked["out"]), asked["x"], asked["y"], asked.get("facet"))
+        look = curves.Look(asked["title"], asked["note"], asked["panels"])
+        curves.save(result.records, Path(asked["out"]), asked["x"], asked["y"], asked["facet"], look)
     elif any(record.get("benchmark") == "design" for record in result.records):
         front.save(result.records, file.parent)
     else:

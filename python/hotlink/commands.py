@@ -276,7 +276,8 @@ def report(
 ) -> Result:
     """Writes one HTML page of result files, and judges them by their bounds and by what ``require`` (TOML) asks.
 
-    The first record holds the ``verdict``: pass, suspicious or fail. Then comes each ``check`` of a requirement and
+    The first record holds the ``verdict``: pass, suspicious or fail; unjudged where nothing is
+    required and nothing is wrong. Then comes each ``check`` of a requirement and
     each ``finding``, by ``kind``. A missed requirement is a record, not an exception. Raises `InputError`, with file
     and line.
     """

@@ -1,23 +1,38 @@
 """Results as curves: what was measured against what was swept, with the field's conventions.
 
 Sizes stand on a log2 axis with IEC labels, latencies on a logarithmic one; medians have their 95 % interval as a band;
-bounds are dashed in the colour of what they bound; what changes at whole numbers only is drawn as steps.
+bounds are dashed in the colour of what they bound; what changes at whole numbers only is drawn as steps. A line has its
+name at its end. Where lines are many or hide each other, each has a chart of its own with the others in grey.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from math import log2
+from math import ceil, log, log2
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from hotlink.plot import COLOURS, DASHES, FAINT, INK, colour, write
+from hotlink.drawing import (
+    COLOURS,
+    FAINT,
+    INK,
+    MARKS,
+    End,
+    bare,
+    colour,
+    dash,
+    log_upwards,
+    name_ends,
+    numbers,
+    unit_of,
+    write,
+)
 from hotlink.result import Record, Value
 
 # What can stand across, the likeliest first, with its label.
@@ -33,22 +48,27 @@ ACROSS = {
 }
 # What can stand upwards, with its label; the first two are drawn where nothing is asked for.
 UPWARDS = {
-    "latency_us": "Latency (µs)",
-    "bandwidth_MBps": "Bandwidth (MB/s)",
-    "bandwidth_per_node_MBps": "Bandwidth per node (MB/s)",
-    "algorithm_bandwidth_MBps": "Algorithm bandwidth (MB/s)",
-    "bus_bandwidth_MBps": "Bus bandwidth (MB/s)",
-    "messages_per_s": "Messages per second",
+    "latency_us": "Latency",
+    "bandwidth_MBps": "Bandwidth",
+    "bandwidth_per_node_MBps": "Bandwidth per node",
+    "algorithm_bandwidth_MBps": "Algorithm bandwidth",
+    "bus_bandwidth_MBps": "Bus bandwidth",
+    "messages_per_s": "Messages",
     "overlap": "Overlap (share of the message's time)",
     "efficiency": "Efficiency (share of the bound)",
     "injection_share": "Share of a node's injection",
 }
 MOST_LINES = 24
 MOST_ROWS = 8
-# Named once: the dashes mean the same in every colour.
-BOUND = "bound (dashed)"
+Panels = Literal["auto", "one", "each"]
+# A chart with lines together, and one of many small ones, in inches.
+WIDE_IN, HIGH_IN = 6.2, 3.8
+SMALL_IN = (2.9, 2.2)
+SMALL_ACROSS = 4
 # A bound so many times the values would press them flat on a linear axis.
 HIDDEN_BELOW = 4
+# Lines nearer than this share of the axis's height, at so many of their points, hide each other.
+NEAR, NEAR_POINTS = 0.012, 0.75
 # Models of whole machines: between two numbers of nodes there is nothing.
 STEPPED_METHODS = {"formula", "load"}
 STEPPED_ACROSS = {"nodes", "ranks"}
@@ -69,10 +89,30 @@ class Curve:
     high: list[float] = field(default_factory=list)
     bound: list[float] = field(default_factory=list)
 
+    def drawstyle(self) -> Literal["steps-post", "default"]:
+        """How its points hang together."""
+        return "steps-post" if self.stepped else "default"
 
-def save(records: Sequence[Record], file: Path, x: str | None, y: Sequence[str], facet: str | None = None) -> None:
+
+@dataclass(frozen=True)
+class Look:
+    """How a picture is made up: its title, what is said below it, and whether lines share a chart."""
+
+    title: str | None = None
+    notes: Sequence[str] = ()
+    panels: Panels = "auto"
+
+
+def save(
+    records: Sequence[Record],
+    file: Path,
+    x: str | None,
+    y: Sequence[str],
+    facet: str | None = None,
+    look: Look | None = None,
+) -> None:
     """Draw into a file. Raises ValueError where the records have nothing to draw."""
-    write(draw(records, x, y, facet), file)
+    write(draw(records, x, y, facet, look), file)
 
 
 def rows_of(records: Sequence[Record], facet: str | None) -> dict[Value, list[Record]]:
@@ -86,11 +126,20 @@ def rows_of(records: Sequence[Record], facet: str | None) -> dict[Value, list[Re
     return rows
 
 
-def draw(records: Sequence[Record], x: str | None = None, y: Sequence[str] = (), facet: str | None = None) -> Figure:
+def draw(
+    records: Sequence[Record],
+    x: str | None = None,
+    y: Sequence[str] = (),
+    facet: str | None = None,
+    look: Look | None = None,
+) -> Figure:
     """Draw the records, one chart for each of ``y``, and a row of those for each value of ``facet``.
 
     Raises ValueError where the records have nothing to draw.
     """
+    look = look or Look()
+    if look.panels not in get_args(Panels):
+        raise ValueError(f"panels {look.panels!r} is not one of {', '.join(get_args(Panels))}")
     rows = rows_of(records, facet)
     records = [record for group in rows.values() for record in group]
     wanted = list(y) or [key for key in ("latency_us", "bandwidth_MBps") if has(records, key)]
@@ -98,27 +147,109 @@ def draw(records: Sequence[Record], x: str | None = None, y: Sequence[str] = (),
     known = sorted({key for record in records for key in record if has(records, key)})
     if not wanted or not all(key == "samples" or has(records, key) for key in wanted):
         raise ValueError(f"nothing to draw of {', '.join(wanted) or 'these records'}; allowed: {', '.join(known)}")
-    size = (1.8 + 5.6 * len(wanted), 1.0 + 3.8 * len(rows))
-    figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(h_pad=0.1, w_pad=0.1))
-    charts = figure.subplots(len(rows), len(wanted), squeeze=False)
     across = {key: x or swept(records, key) for key in wanted if key != "samples"}
     points = [record for key in across for record in drawn(records, across[key], key)]
     differing = [key for key in differing_keys(points, across.values()) if key != facet]
-    # One legend stands for all charts: a name has one colour in all of them.
+    curves = {
+        (value, key): curves_of(group, across[key], key, differing, telling(points, differing))
+        for value, group in rows.items()
+        for key in across
+        if drawn(group, across[key], key)
+    }
+    if facet is None and "samples" not in wanted and is_split(look.panels, curves):
+        figure = small_multiples({key: curves[None, key] for key in wanted}, across)
+    else:
+        figure = rows_of_charts(rows, wanted, curves, across, facet)
+    figure.suptitle(look.title or title(records), x=0.01, ha="left", fontsize=12, fontweight="bold", color=INK)
+    notes = [*look.notes, *explained([curve for all_of in curves.values() for curve in all_of])]
+    if notes:
+        figure.supxlabel("\n".join(notes), x=0.01, ha="left", fontsize=8, color=FAINT)
+    return figure
+
+
+def explained(curves: Sequence[Curve]) -> list[str]:
+    """What marks mean that no axis tells."""
+    has_bound = any(bound == bound for curve in curves for bound in curve.bound)
+    has_interval = any(curve.low != curve.high for curve in curves)
+    said = ["Dashed: the bound."] * has_bound + ["Shaded: 95 % intervals of the medians."] * has_interval
+    return [" ".join(said)] if said else []
+
+
+def is_split(panels: Panels, curves: dict[tuple[Value, str], list[Curve]]) -> bool:
+    """Whether each line gets a chart of its own."""
+    most = max((len(lines) for lines in curves.values()), default=0)
+    if most < 2 or panels == "one":
+        return False
+    return panels == "each" or most > len(COLOURS) or any(hide(lines, key) for (_, key), lines in curves.items())
+
+
+def hide(curves: Sequence[Curve], y: str) -> bool:
+    """Whether a line lies on another nearly everywhere."""
+    values = [value for curve in curves for value in curve.y]
+    is_log = is_logarithmic(curves, y)
+    low, high = (min(values), max(values)) if is_log else (0.0, max(values))
+    extent = log(high / low) if is_log else high - low
+    if extent <= 0:
+        return len(curves) > 1
+
+    def apart(a: float, b: float) -> float:
+        return abs(log(a / b) if is_log else a - b) / extent
+
+    for index, curve in enumerate(curves):
+        for other in curves[:index]:
+            there = dict(zip(other.x, other.y, strict=True))
+            both = [apart(value, there[at]) for at, value in zip(curve.x, curve.y, strict=True) if at in there]
+            if len(both) > 1 and sum(distance < NEAR for distance in both) >= NEAR_POINTS * len(both):
+                return True
+    return False
+
+
+def rows_of_charts(
+    rows: dict[Value, list[Record]],
+    wanted: Sequence[str],
+    curves: dict[tuple[Value, str], list[Curve]],
+    across: dict[str, str],
+    facet: str | None,
+) -> Figure:
+    """A row of charts for each value of a facet, a column for each quantity; a name has one colour in all of them."""
+    size = (WIDE_IN * len(wanted), 0.8 + HIGH_IN * len(rows))
+    figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(h_pad=0.1, w_pad=0.1))
+    charts = figure.subplots(len(rows), len(wanted), squeeze=False)
     places: dict[str, int] = {}
     for row, (value, group) in zip(charts, rows.items(), strict=True):
         for axes, key in zip(row, wanted, strict=True):
             if key == "samples":
                 distribution(axes, group)
-            elif points := drawn(group, across[key], key):
-                chart(axes, curves_of(points, across[key], key, differing), across[key], key, places)
+            elif (value, key) in curves:
+                chart(axes, curves[value, key], across[key], key, places)
             if facet is not None:
                 axes.set_title(f"{facet} {value}", loc="left", fontsize=9, color=INK)
-    figure.suptitle(title(records), x=0.01, ha="left", fontsize=12, fontweight="bold", color=INK)
-    named = {name: line for axes in charts.flat for line, name in zip(*axes.get_legend_handles_labels(), strict=True)}
-    names = sorted(named, key=BOUND.__eq__)
-    if len(names) > 1:
-        figure.legend([named[name] for name in names], names, loc="outside right upper", frameon=False, fontsize=8.5)
+    return figure
+
+
+def small_multiples(curves: dict[str, list[Curve]], across: dict[str, str]) -> Figure:
+    """A small chart for each line, with the same axes and the others in grey."""
+    rows = {key: ceil(len(lines) / SMALL_ACROSS) for key, lines in curves.items()}
+    columns = min(SMALL_ACROSS, max(len(lines) for lines in curves.values()))
+    size = (max(6.0, SMALL_IN[0] * columns), 0.8 + SMALL_IN[1] * sum(rows.values()))
+    figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(h_pad=0.08, w_pad=0.08))
+    charts = figure.subplots(sum(rows.values()), columns, squeeze=False)
+    above = 0
+    for key, lines in curves.items():
+        places = charts[above : above + rows[key]].flat
+        above += rows[key]
+        for place, axes in enumerate(places):
+            if place >= len(lines):
+                axes.set_axis_off()
+                continue
+            for other in lines:
+                axes.plot(other.x, other.y, color="#cccccc", linewidth=0.8, drawstyle=other.drawstyle(), zorder=1)
+            plain(axes, lines[place], 0, COLOURS[0])
+            framed(axes, lines, across[key], key, ticks=4)
+            axes.set_title(lines[place].name, loc="left", fontsize=8.5, color=COLOURS[0])
+            axes.label_outer() if len(curves) == 1 and place + columns < len(lines) else None
+            if place % columns:
+                axes.set_ylabel("")
     return figure
 
 
@@ -161,7 +292,13 @@ def differing_keys(points: Sequence[Record], across: Iterable[str]) -> list[str]
     return [key for key in asked if key not in swept_keys and len({record.get(key) for record in points}) > 1]
 
 
-def curves_of(records: Sequence[Record], x: str, y: str, differing: Sequence[str] | None = None) -> list[Curve]:
+def curves_of(
+    records: Sequence[Record],
+    x: str,
+    y: str,
+    differing: Sequence[str] | None = None,
+    naming: Sequence[str] | None = None,
+) -> list[Curve]:
     """Group the points into curves by everything else that was asked for, named by what differs between them.
 
     Where nothing does, a curve has its method's name: one legend stands for charts of several quantities.
@@ -171,10 +308,12 @@ def curves_of(records: Sequence[Record], x: str, y: str, differing: Sequence[str
         raise ValueError(f"no record has a number for both {x} and {y}")
     if differing is None:
         differing = differing_keys(points, [x])
+    naming = telling(points, differing) if naming is None else naming
     curves: dict[tuple[Value, ...], Curve] = {}
     for record in sorted(points, key=lambda record: number(record, x) or 0.0):
         group = tuple(record.get(key) for key in differing)
-        named = [f"{key} {value}" if isinstance(value, int) else str(value) for key, value in zip(differing, group)]  # noqa: B905
+        values = [(key, record.get(key)) for key in naming]
+        named = [f"{key} {value}" if isinstance(value, int) else str(value) for key, value in values]
         stepped = record.get("method") in STEPPED_METHODS and x in STEPPED_ACROSS
         name = ", ".join(n for n in named if n != "None") or str(record.get("method", "value"))
         curve = curves.setdefault(group, Curve(name, stepped))
@@ -184,6 +323,16 @@ def curves_of(records: Sequence[Record], x: str, y: str, differing: Sequence[str
             f"{len(curves)} lines are too many for one chart: at most {MOST_LINES}; they differ in {differing}"
         )
     return [curves[group] for group in dict.fromkeys(tuple(r.get(key) for key in differing) for r in points)]
+
+
+def telling(points: Sequence[Record], differing: Sequence[str]) -> list[str]:
+    """Choose keys that tell all groups apart, those that every record has first: each tells more than those before."""
+    chosen: list[str] = []
+    for key in sorted(differing, key=lambda key: any(record.get(key) is None for record in points)):
+        with_it = {tuple(record.get(name) for name in [*chosen, key]) for record in points}
+        if len(with_it) > len({tuple(record.get(name) for name in chosen) for record in points}):
+            chosen.append(key)
+    return chosen
 
 
 def add(curve: Curve, record: Record, x: str, y: str) -> None:
@@ -209,30 +358,47 @@ def interval(record: Record, y: str) -> tuple[float | None, float | None]:
 
 
 def chart(axes: Axes, curves: Sequence[Curve], x: str, y: str, places: dict[str, int]) -> None:
-    """Draw curves, intervals and bounds on one set of axes; the place of a name gives its colour."""
+    """Draw curves, intervals and bounds on one set of axes, with names; the place of a name gives its colour."""
+    ends: list[End] = []
+    shared = {bound_of(curve) for curve in curves}
     for curve in curves:
         index = places.setdefault(curve.name, len(places))
-        dash = DASHES[0] if index < len(COLOURS) else DASHES[2]
-        where: Literal["steps-post", "default"] = "steps-post" if curve.stepped else "default"
-        marker = "" if curve.stepped or len(curve.x) > 40 else "o"
-        (line,) = axes.plot(curve.x, curve.y, linestyle=dash, linewidth=1.6, marker=marker, markersize=3)
-        line.set(color=colour(index), drawstyle=where, label=curve.name)
-        if curve.low != curve.high:
-            step: Literal["post"] | None = "post" if curve.stepped else None
-            axes.fill_between(curve.x, curve.low, curve.high, color=colour(index), alpha=0.2, linewidth=0, step=step)
-        if any(bound == bound for bound in curve.bound):
-            (line,) = axes.plot(curve.x, curve.bound, linestyle=(0, (4, 2.5)), linewidth=1.1)
-            line.set(color=colour(index), drawstyle=where, label=BOUND, marker="_" if len(curve.x) == 1 else "")
-    scale_across(axes, curves, x)
+        plain(axes, curve, index, FAINT if len(shared) < len(curves) else colour(index))
+        ends.append(End(index, curve.name, curve.x[-1], curve.y[-1]))
+    framed(axes, curves, x, y, ticks=6)
+    if len(ends) > 1:
+        name_ends(axes, ends, HIGH_IN * 0.72)
+
+
+def bound_of(curve: Curve) -> tuple[tuple[float, float], ...]:
+    """The bound where there is one."""
+    return tuple((at, bound) for at, bound in zip(curve.x, curve.bound, strict=True) if bound == bound)
+
+
+def plain(axes: Axes, curve: Curve, index: int, bound_colour: str) -> None:
+    """Draw one curve with its interval and its bound."""
+    few = not curve.stepped and len(curve.x) <= 40
+    mark = MARKS[index // len(COLOURS) % len(MARKS)] if few else ""
+    (line,) = axes.plot(curve.x, curve.y, linewidth=1.6, marker=mark, markersize=3)
+    line.set(color=colour(index), linestyle=dash(index), drawstyle=curve.drawstyle(), label=curve.name)
+    if curve.low != curve.high:
+        step: Literal["post"] | None = "post" if curve.stepped else None
+        axes.fill_between(curve.x, curve.low, curve.high, color=colour(index), alpha=0.2, linewidth=0, step=step)
+    if bound := bound_of(curve):
+        (line,) = axes.plot(*zip(*bound, strict=True), linestyle=(0, (4, 2.5)), linewidth=1.1)
+        mark = "_" if len(bound) == 1 else ""
+        line.set(color=bound_colour, drawstyle=curve.drawstyle(), label="bound", marker=mark)
+
+
+def framed(axes: Axes, curves: Sequence[Curve], x: str, y: str, ticks: int) -> None:
+    """Axes with their scales and labels, and at most so many marks across."""
+    bare(axes)
+    scale_across(axes, curves, x, ticks)
     scale_upwards(axes, curves, y)
     axes.set_xlabel(ACROSS.get(x, x), color=INK)
-    axes.set_ylabel(UPWARDS.get(y, y), color=INK)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(color="#e8e8e8", linewidth=0.7)
-    axes.set_axisbelow(True)
 
 
-def scale_across(axes: Axes, curves: Sequence[Curve], x: str) -> None:
+def scale_across(axes: Axes, curves: Sequence[Curve], x: str, ticks: int) -> None:
     """Log2 for sizes, and for whatever spans more than a factor of 16 in powers; IEC labels for sizes."""
     values = sorted({value for curve in curves for value in curve.x})
     positive = [value for value in values if value > 0]
@@ -244,13 +410,12 @@ def scale_across(axes: Axes, curves: Sequence[Curve], x: str) -> None:
     # A size of 0 has a place on the axis, left of 1.
     axes.set_xscale("symlog", base=2, linthresh=1, linscale=0.5) if values[0] == 0 else axes.set_xscale("log", base=2)
     low, high = round(log2(min(positive))), round(log2(max(positive)))
-    step = max(1, (high - low) // 8)
-    ticks = [2.0**power for power in range(-(-low // step) * step, high + 1, step)]
-    axes.xaxis.set_major_locator(FixedLocator(([0.0] if values[0] == 0 else []) + ticks))
+    step = max(1, ceil((high - low + 1) / (ticks - (values[0] == 0))))
+    marks = [2.0**power for power in range(-(-low // step) * step, high + 1, step)]
+    axes.xaxis.set_major_locator(FixedLocator(([0.0] if values[0] == 0 else []) + marks))
     axes.xaxis.set_minor_locator(NullLocator())
     label = iec if x == "size_B" else "{:g}".format
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: label(value)))
-    axes.tick_params(axis="x", labelrotation=35 if x == "size_B" else 0)
 
 
 def iec(size: float) -> str:
@@ -261,17 +426,24 @@ def iec(size: float) -> str:
     return f"{size:g} {UNITS[power]}"
 
 
-def scale_upwards(axes: Axes, curves: Sequence[Curve], y: str) -> None:
-    """Logarithmic for times; from zero for rates and shares."""
+def is_logarithmic(curves: Sequence[Curve], y: str) -> bool:
+    """Whether values are times, or so far below their bounds that a linear axis would press them flat."""
     drawn = [value for curve in curves for value in curve.y]
     values = drawn + [value for curve in curves for value in curve.bound if value == value]
-    hidden = max(values) > HIDDEN_BELOW * max(drawn)
-    if (y.endswith("_us") or hidden) and min(values) > 0:
-        axes.set_yscale("log")
-        axes.yaxis.set_minor_formatter(NullFormatter())
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    return (y.endswith("_us") or max(values) > HIDDEN_BELOW * max(drawn)) and min(values) > 0
+
+
+def scale_upwards(axes: Axes, curves: Sequence[Curve], y: str) -> None:
+    """Logarithmic for times; from zero for rates and shares; in the unit that reads best."""
+    values = [value for curve in curves for value in curve.y]
+    bounds = [value for curve in curves for value in curve.bound if value == value]
+    unit = unit_of(y, values, is_log=is_logarithmic(curves, y))
+    axes.set_ylabel(unit.label(UPWARDS.get(y, y)), color=INK)
+    if is_logarithmic(curves, y):
+        log_upwards(axes, unit)
     else:
-        axes.set_ylim(0, max(values) * 1.06 or 1)
+        axes.set_ylim(0, max(values + bounds) * 1.06 or 1)
+        numbers(axes, unit)
 
 
 def distribution(axes: Axes, records: Sequence[Record]) -> None:
@@ -287,11 +459,15 @@ def distribution(axes: Axes, records: Sequence[Record]) -> None:
         axes.plot(values, shares, drawstyle="steps-post", color=colour(index), linewidth=1.4, label=name)
     axes.set_xscale("log")
     axes.set_ylim(0, 1)
-    unit = sampled[0][0].get("statistic_of", "sample")
-    axes.set_xlabel(UPWARDS.get(str(unit), str(unit)), color=INK)
+    key = str(sampled[0][0].get("statistic_of", "sample"))
+    every = [float(sample) for record, _ in sampled for sample in cast(list[Any], record["samples"])]
+    unit = unit_of(key, every, is_log=True)
+    axes.set_xlabel(unit.label(UPWARDS.get(key, key)), color=INK)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / unit.by:g}"))
     axes.set_ylabel("Share of samples", color=INK)
-    axes.grid(color="#e8e8e8", linewidth=0.7)
-    axes.text(0, 1.01, f"{len(sampled)} distributions", transform=axes.transAxes, fontsize=8, color=FAINT, va="bottom")
+    bare(axes)
+    # Distributions rise to the right: what is below them is free.
+    axes.legend(loc="lower right", frameon=False, fontsize=8.5)
 
 
 def title(records: Sequence[Record]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -10,10 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter
 
-from hotlink.plot import FAINT, INK, LABEL_PT, colour, prices, write
+from hotlink.drawing import FAINT, INK, LABEL_PT, MARKS, Unit, bare, colour, name_points, unit_of, write
+from hotlink.plot import prices
 from hotlink.result import Record
-
-MARKS = "osD^vP*X"
 
 
 def save(records: Sequence[Record], folder: Path) -> list[Path]:
@@ -35,8 +34,19 @@ def draw(records: Sequence[Record]) -> Figure:
         here = [record for record in variants if record["hosts"] == hosts]
         for index, technology in enumerate(technologies):
             _points(axes, [record for record in here if record["technology"] == technology], index, str(technology))
-        _style(axes, f"{hosts} hosts", str(variants[0]["currency"]), prices(variants))
+        _style(axes, f"{hosts} hosts", here, prices(variants))
+        front = [record for record in here if record.get("front")]
+        whiskers = [
+            (_end(record, "low"), _end(record, "high"), _number(record, "all_to_all_MBps") or 0.0) for record in here
+        ]
+        name_points(figure, axes, [_named(record, technologies) for record in front], whiskers)
     return figure
+
+
+def _named(record: Record, technologies: Sequence[object]) -> tuple[float, float, str, str]:
+    name = str(record["fabric"]).split("-", 2)[-1]
+    cost, rate = _cost(record) or 0.0, _number(record, "all_to_all_MBps") or 0.0
+    return cost, rate, name, colour(technologies.index(record["technology"]))
 
 
 def _number(record: Record, key: str) -> float | None:
@@ -70,12 +80,6 @@ def _points(axes: Axes, records: list[Record], index: int, technology: str) -> N
             alpha=1.0 if is_front else 0.45,
             label=technology if is_front or not any(record.get("front") for record in records) else None,
         )
-        for record, cost, rate in zip(chosen, costs, rates, strict=True):
-            if is_front:
-                name = str(record["fabric"]).split("-", 2)[-1]
-                axes.annotate(
-                    name, (cost, rate), (6, 5), textcoords="offset points", fontsize=LABEL_PT, color=colour(index)
-                )
 
 
 def _end(record: Record, end: str) -> float:
@@ -83,16 +87,21 @@ def _end(record: Record, end: str) -> float:
     return cost if cost is not None else _cost(record) or 0.0
 
 
-def _style(axes: Axes, title: str, currency: str, below: str) -> None:
+def _style(axes: Axes, title: str, records: list[Record], below: str) -> None:
+    currency = str(records[0]["currency"])
+    costs = unit_of("cost", [_end(record, "high") for record in records], currency)
+    rates = unit_of("all_to_all_MBps", [_number(record, "all_to_all_MBps") or 0.0 for record in records])
     axes.set_title(f"{title}: filled marks are beaten by nothing", loc="left", fontsize=12, color=INK, pad=20)
     axes.text(0, 1.02, below, transform=axes.transAxes, fontsize=9, color=FAINT, va="bottom")
-    axes.set_xlabel(f"Total cost ({currency}), with its range", color=INK)
-    axes.set_ylabel("All to all, MB/s of each node", color=INK)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(color="#e4e4e4", linewidth=0.8)
-    axes.set_axisbelow(True)
+    axes.set_xlabel(costs.label("Total cost, with its range"), color=INK)
+    axes.set_ylabel(rates.label("All to all, of each node"), color=INK)
+    bare(axes)
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
+    axes.xaxis.set_major_formatter(FuncFormatter(_said(costs)))
+    axes.yaxis.set_major_formatter(FuncFormatter(_said(rates)))
     axes.legend(frameon=False, fontsize=LABEL_PT, loc="lower right")
+
+
+def _said(unit: Unit) -> Callable[[float, int | None], str]:
+    return lambda value, _: f"{value / unit.by:g}"

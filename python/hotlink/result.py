@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from os import PathLike, fspath
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import pandas
     import polars
     from matplotlib.figure import Figure
+
+    from hotlink.curves import Panels
 
 Value = str | int | float | bool | None
 Record = dict[str, Value]
@@ -193,11 +195,22 @@ class Result(Sequence[Record]):
 
         return plot.draw(self.records, quantity or "bandwidth")
 
-    def curves(self, *y: str, x: str | None = None) -> Figure:
-        """Draw what was measured or simulated against what was swept, as ``hotlink plot`` does (needs matplotlib)."""
+    def curves(
+        self,
+        *y: str,
+        x: str | None = None,
+        title: str | None = None,
+        notes: Iterable[str] = (),
+        panels: Panels = "auto",
+    ) -> Figure:
+        """Draw what was measured or simulated against what was swept, as ``hotlink plot`` does (needs matplotlib).
+
+        ``notes`` stand below the picture. ``panels`` is ``one`` chart for all lines, ``each`` with its own, or
+        ``auto``: each where lines are many or hide each other.
+        """
         from hotlink import curves
 
-        return curves.draw(self.records, x, y)
+        return curves.draw(self.records, x, y, None, curves.Look(title, tuple(notes), panels))
 
     def save_plots(self, folder: str | PathLike[str]) -> list[Path]:
         """Write every plot that the records allow into ``folder`` as PNG and SVG; returns the files."""

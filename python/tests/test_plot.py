@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation, Text
 
-from hotlink import front, plot
+from hotlink import drawing, front, plot
 from hotlink.result import Record, Result
 
 
@@ -56,8 +56,63 @@ def test_a_wide_range_takes_a_logarithmic_axis_and_a_narrow_one_starts_at_zero()
 
 
 def test_axes_carry_units() -> None:
-    assert plot.draw(records(2), "cost").axes[0].get_ylabel() == "Total cost (USD)"
+    assert plot.draw(records(2), "cost").axes[0].get_ylabel() == "Total cost (thousand USD)"
     assert plot.draw(records(2)).axes[0].get_ylabel() == "Bandwidth per node (MB/s)"
+    fast = [record | {"bandwidth_per_node_MBps": 50_000.0} for record in records(1)]
+    figure = plot.draw(fast)
+    axes = figure.axes[0]
+    figure.draw_without_rendering()
+    assert axes.get_ylabel() == "Bandwidth per node (GB/s)"
+    assert "50" in [label.get_text() for label in axes.get_yticklabels()]
+
+
+def test_a_value_holds_up_to_the_next_number_of_nodes() -> None:
+    assert {line.get_drawstyle() for line in plot.draw(records(2)).axes[0].lines[:2]} == {"steps-post"}
+
+
+def lab(rgb: np.ndarray) -> np.ndarray:
+    """Linear RGB in CIELAB, where distances are those that people see."""
+    xyz = rgb @ np.array([[0.4124, 0.2126, 0.0193], [0.3576, 0.7152, 0.1192], [0.1805, 0.0722, 0.9505]])
+    ratio = np.clip(xyz / np.array([0.9505, 1.0, 1.089]), 0, None)
+    root = np.where(ratio > 0.008856, np.cbrt(ratio), 7.787 * ratio + 16 / 116)
+    x, y, z = root.T
+    return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=1)
+
+
+# What people without red, without green and without blue cones see of linear RGB (Machado, Oliveira and Fernandes 2009,
+# severity 1).
+SEEN = [
+    [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+]
+
+
+def test_colours_are_dark_on_white_and_apart_for_colour_blind_readers() -> None:
+    srgb = np.array([[int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)] for colour in drawing.COLOURS])
+    linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
+    luminance = linear @ np.array([0.2126, 0.7152, 0.0722])
+    assert (1.05 / (luminance + 0.05)).min() >= 2.5, "a line on white"
+    for sight in SEEN:
+        colours = lab(np.clip(linear @ np.array(sight).T, 0, 1))
+        apart = np.linalg.norm(colours[:, None] - colours[None], axis=2) + 100 * np.eye(len(colours))
+        assert apart.min() >= 15, (sight, np.unravel_index(apart.argmin(), apart.shape), apart.min())
+
+
+def test_names_of_points_hide_neither_points_nor_each_other() -> None:
+    drawn = random.Random(2)
+    for count in (3, 12, 40):
+        figure = Figure(figsize=(6, 4))
+        axes = figure.add_subplot()
+        points = [(drawn.random(), drawn.random(), f"variant {index}", "#000000") for index in range(count)]
+        axes.plot([x for x, *_ in points], [y for _, y, *_ in points], "o")
+        drawing.name_points(figure, axes, points)
+        boxes = [text.get_window_extent() for text in axes.texts]
+        marks = axes.transData.transform([(x, y) for x, y, *_ in points])
+        assert len(boxes) >= min(count, 3)
+        assert not any(a.overlaps(b) for index, a in enumerate(boxes) for b in boxes[:index])
+        assert not any(box.contains(x, y) for box in boxes for x, y in marks)
 
 
 def test_the_same_records_give_the_same_files(tmp_path: Path) -> None:
@@ -79,7 +134,7 @@ def test_places_keep_their_distance_and_their_order() -> None:
     drawn = random.Random(1)
     for _ in range(200):
         wanted = sorted(drawn.random() for _ in range(drawn.randint(1, 15)))
-        places = plot.spread(wanted, 0.06)
+        places = drawing.spread(wanted, 0.06)
         assert all(b - a >= 0.06 - 1e-9 for a, b in pairwise(places))
         assert min(places) >= -1e-9
         assert max(places) <= 1 + 1e-9

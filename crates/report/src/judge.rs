@@ -13,7 +13,9 @@ use serde_json::Value;
 /// What a report comes to; the last is the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// Nothing speaks against it.
+    /// Nothing is required, and nothing is wrong in a result itself.
+    Unjudged,
+    /// Every requirement is met, and nothing is wrong in a result itself.
     Pass,
     /// Something needs a look before anybody signs.
     Suspicious,
@@ -25,6 +27,7 @@ impl Verdict {
     /// Its word.
     pub fn name(self) -> &'static str {
         match self {
+            Verdict::Unjudged => "unjudged",
             Verdict::Pass => "pass",
             Verdict::Suspicious => "suspicious",
             Verdict::Fail => "fail",

@@ -51,10 +51,10 @@ impl Report {
         Report { title, command, inputs, acceptance, outcomes, findings }
     }
 
-    /// The worst of what was found; a pass where nothing was.
+    /// The worst of checks and findings. Without requirements nothing can pass.
     pub fn verdict(&self) -> Verdict {
         let required = self.outcomes.iter().map(|outcome| outcome.verdict);
-        required.chain(self.findings.iter().map(|finding| finding.verdict)).max().unwrap_or(Verdict::Pass)
+        required.chain(self.findings.iter().map(|finding| finding.verdict)).max().unwrap_or(Verdict::Unjudged)
     }
 
     /// The verdict in a sentence.
@@ -65,11 +65,12 @@ impl Report {
         };
         let ((failed, broken), (unsure, odd)) = (of(Verdict::Fail), of(Verdict::Suspicious));
         let records: usize = self.inputs.iter().map(|results| results.records.len()).sum();
+        let results = if records == 1 { "1 result".to_owned() } else { format!("{records} results") };
         let required = match (&self.acceptance, self.outcomes.len()) {
-            (None, _) => format!("{records} results, nothing required of them"),
-            (Some(_), all) => format!("{all} checks of {records} results: {failed} failed, {unsure} undecided"),
+            (None, _) => format!("{results}, no requirements given"),
+            (Some(_), all) => format!("{all} checks of {results}: {failed} failed, {unsure} undecided"),
         };
-        format!("{required}; {broken} results are wrong in themselves, {odd} need a look")
+        format!("{required}; wrong in themselves: {broken}, to be looked at: {odd}")
     }
 
     /// The verdict, then a record for each check and each finding.

@@ -1,7 +1,8 @@
 //! `hotlink diagnose`: what holds a site's network back, from the outputs that the site has.
 
 use crate::Failure;
-use hotlink_diagnose::{Question, diagnose};
+use crate::words::word;
+use hotlink_diagnose::{Diagnosis, Question, diagnose};
 use hotlink_paper::Output;
 use hotlink_paper::diagnosis::tables;
 use std::path::PathBuf;
@@ -17,7 +18,10 @@ ibstat. A file is recognised by its content. Hosts are read from the file, from 
 file's name after its first dot: osu_bw.node01.node02.txt. The more pairs of hosts, the more can be told apart.
 
 Beliefs rank the explanations of one finding; they are no probabilities. docs/diagnose.md says how often the true cause is
-among the first three.")]
+among the first three.
+
+Exit status 0 whatever is found. With --fail-on finding it is 1 where something stands out, with --fail-on flag also where a
+file or a number does not count. Bad input is 2.")]
 pub(crate) struct Args {
     /// What the site has; - is standard input.
     #[arg(value_name = "FILE", required = true)]
@@ -31,6 +35,33 @@ pub(crate) struct Args {
     /// List every number with its bound, too; --json always does.
     #[arg(long)]
     numbers: bool,
+    /// Exit with status 1 where something is found, for scripts that watch a machine.
+    #[arg(long, value_name = "LEVEL", value_parser = word::<FailOn>(), default_value = "never")]
+    fail_on: FailOn,
+}
+
+hotlink_study::words! {
+    /// What makes a diagnosis fail.
+    enum FailOn {
+        /// Nothing: whoever reads the diagnosis decides.
+        Never = "never",
+        /// Something that stands out.
+        Finding = "finding",
+        /// That, or a file or a number that does not count.
+        Flag = "flag",
+    }
+}
+
+impl FailOn {
+    /// Whether the diagnosis passes.
+    fn judge(self, found: &Diagnosis) -> Result<(), Failure> {
+        let flags = if self == FailOn::Flag { found.flags.len() } else { 0 };
+        match (self, found.findings.len(), flags) {
+            (FailOn::Never, ..) | (_, 0, 0) => Ok(()),
+            (_, findings, 0) => Err(Failure::Check(format!("diagnose: findings: {findings}"))),
+            (_, findings, flags) => Err(Failure::Check(format!("diagnose: findings: {findings}, flags: {flags}"))),
+        }
+    }
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
@@ -38,5 +69,5 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let found = diagnose(&Question { files, fabric: args.fabric.clone(), nodes: args.nodes })?;
     output.tables(tables(&found, args.numbers));
     output.push_all(found.records());
-    Ok(())
+    args.fail_on.judge(&found)
 }

@@ -1,6 +1,7 @@
 //! `hotlink plot`: results as curves. Python draws; this reads, checks and hands over.
 
 use crate::Failure;
+use crate::words::word;
 use hotlink_paper::{Output, pretty};
 use hotlink_results::Batch;
 use hotlink_results::picked::{self, Picked};
@@ -18,7 +19,8 @@ use std::path::{Path, PathBuf};
 
 Sizes stand on a log2 axis with IEC labels, latencies on a logarithmic one; medians with their 95 % intervals; bounds
 dashed in the colour of what they bound; values that change at whole numbers only (models over nodes, distributions) as
-steps.")]
+steps. Units are those that read best (50 GB/s), and lines have their names at their ends. Where lines are many or hide each
+other, each has a small chart of its own with the others in grey.")]
 pub(crate) struct Args {
     /// Result files (.json, .jsonl, .csv), or folders of a sweep.
     #[arg(value_name = "FILE", required = true)]
@@ -38,6 +40,27 @@ pub(crate) struct Args {
     /// One row of charts for each value of this key.
     #[arg(long, value_name = "KEY")]
     facet: Option<String>,
+    /// Title of the picture. [default: what all records share]
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    /// A line below the picture. Repeatable.
+    #[arg(long, value_name = "TEXT")]
+    note: Vec<String>,
+    /// Whether lines share a chart.
+    #[arg(long, value_name = "WHEN", value_parser = word::<Panels>(), default_value = "auto")]
+    panels: Panels,
+}
+
+hotlink_study::words! {
+    /// Whether lines share a chart.
+    enum Panels {
+        /// Where they are few and none hides another.
+        Auto = "auto",
+        /// Always.
+        One = "one",
+        /// Never: each has its own.
+        Each = "each",
+    }
 }
 
 const PICTURES: [&str; 3] = ["png", "svg", "pdf"];
@@ -57,7 +80,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let name = args.out.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let batch = Batch::new(folder)?;
     let handed = batch.write(&format!("{name}.json"), "")?;
-    let request = json!({"out": handed.with_file_name(name), "x": args.x, "y": args.y, "facet": args.facet});
+    let Args { x, y, facet, title, note, panels, .. } = args;
+    let request = json!({"out": handed.with_file_name(name), "x": x, "y": y, "facet": facet, "title": title, "note": note,
+        "panels": panels.name()});
     let document = json!({"schema": VERSION, "command": [], "environment": {}, "records": records, "plot": request});
     batch.write(&format!("{name}.json"), &pretty(&document))?;
     plot(&handed).map_err(|why| Failure::Input(format!("plot: {}", why.trim_start_matches("ValueError: "))))?;

@@ -16,7 +16,7 @@ their bounds, what the numbers rest on, the commands that make them again, the f
 
 fail: a requirement is missed by the whole interval, or a result is wrong in itself (a failed check, a credit loop, hosts
 that cannot reach each other). suspicious: an interval reaches over its limit, a number beats its bound, more ranks than
-cores ran, links run below their rate. pass: neither. Exit status 1 for fail; with --require for suspicious, too.")]
+cores ran, links run below their rate. pass: neither. unjudged: neither, and --require is not given. Exit status 1 for fail; with --require for suspicious, too.")]
 pub(crate) struct Args {
     /// Results: files that `--json` printed, or folders of a sweep; - is standard input.
     #[arg(value_name = "RESULTS", required = true)]

@@ -225,6 +225,27 @@ fn a_diagnosis_asks_for_the_fabric_and_then_names_the_cause() {
     assert_eq!(of("number").len(), 5 * 13);
     let table = String::from_utf8(hotlink(&line).stdout).unwrap();
     assert!(table.contains("on a3: ibstat") && table.contains("not told: no time of short messages"), "{table}");
+    // The exit status tells what was found, where that is asked for: a sound run, one that stands out, one that crashed.
+    std::fs::write(
+        folder.join("crashed.txt"),
+        "# OSU MPI Bandwidth Test v7.4\n# Size Bandwidth (MB/s)\nSegmentation fault\n",
+    )
+    .unwrap();
+    let crashed = folder.join("crashed.txt").display().to_string();
+    let (sound, all) = (files[0].clone(), files.join(" "));
+    for (files, level, status) in [
+        (&all, "never", 0),
+        (&all, "finding", 1),
+        (&all, "flag", 1),
+        (&sound, "flag", 0),
+        (&format!("{sound} {crashed}"), "finding", 0),
+        (&format!("{sound} {crashed}"), "flag", 1),
+    ] {
+        let line = format!("diagnose {files} --fabric ib-ndr-fat-tree2 --nodes 64 --fail-on {level}");
+        let done = hotlink(&line);
+        assert_eq!(done.status.code(), Some(status), "{line}: {}", String::from_utf8_lossy(&done.stderr));
+        assert!(String::from_utf8_lossy(&done.stdout).contains("stands out"), "{line}");
+    }
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

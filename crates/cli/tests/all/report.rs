@@ -33,18 +33,22 @@ fn the_verdict_is_the_exit_status_and_stands_in_the_page() {
 }
 
 #[test]
-fn without_requirements_a_sound_result_passes_and_the_page_is_the_same_again() {
+fn without_requirements_nothing_passes_and_the_page_is_the_same_again() {
     let folder = place("report-plain");
     write(&folder, "m.json", &[pingpong(0.5, 0.4, 0.9)]);
     let page = || std::fs::read(folder.join("out.html")).unwrap();
-    assert_eq!(records_of(&hotlink("report m.json --out out.html --json", &folder))[0]["verdict"], "pass");
+    assert_eq!(records_of(&hotlink("report m.json --out out.html --json", &folder))[0]["verdict"], "unjudged");
     let first = page();
+    let said = String::from_utf8_lossy(&first);
+    assert!(
+        said.contains("<strong>unjudged</strong> 1 result, no requirements given") && !said.contains("pass</strong>")
+    );
     records_of(&hotlink("report m.json --out out.html --json", &folder));
     assert!(first == page() && !first.is_empty());
     // Its own records can be read again.
     let done = hotlink("report m.json --out out.html --json", &folder);
     std::fs::write(folder.join("own.json"), done.stdout).unwrap();
-    assert_eq!(records_of(&hotlink("report own.json --out own.html --json", &folder))[0]["verdict"], "pass");
+    assert_eq!(records_of(&hotlink("report own.json --out own.html --json", &folder))[0]["verdict"], "unjudged");
 }
 
 #[test]

@@ -242,7 +242,12 @@ pub const VERBS: &[Records] = &[
         own: &[&[
             key("benchmark", Text, "", "report"),
             key("kind", Text, "", "verdict, check, finding"),
-            key("verdict", Text, "", "pass, suspicious or fail"),
+            key(
+                "verdict",
+                Text,
+                "",
+                "pass, suspicious or fail; unjudged where nothing is required and nothing is wrong",
+            ),
             key("requirement", Text, "", "Name of the requirement"),
             key("subject", Text, "", "The result's parameters"),
             key("quantity", Text, "", "The key that is limited"),
