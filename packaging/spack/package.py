@@ -1,4 +1,4 @@
-"""Spack: put this file into packages/hotlink/ of a repository of yours, and the hash of the archive into `version`."""
+"""Spack: `make dist` writes this file with the hash of its archive into target/dist/recipes. Put it into packages/hotlink/ of a repository."""
 
 from spack.package import *
 
