@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -29,6 +30,14 @@ def test_the_index_names_every_example() -> None:
     files = [file for file in EXAMPLES.glob("*/*") if "__pycache__" not in file.parts]
     assert len(files) >= 7
     assert not [file for file in files if f"`{file.relative_to(EXAMPLES)}`" not in index]
+
+
+def test_the_files_that_a_new_developer_is_sent_to_exist() -> None:
+    guide = (ROOT / "CONTRIBUTING.md").read_text()
+    named = re.findall(r"`((?:crates|catalog|web|tools|docs)/[^`*]*)`", guide)
+    files = [name for name in named if "NAME" not in name and not name.startswith("web/dist")]
+    assert len(files) >= 10
+    assert not [name for name in files if not (ROOT / name).exists()]
 
 
 def test_the_cheapest_network_that_suffices(tmp_path: Path) -> None:
