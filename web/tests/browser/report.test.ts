@@ -4,7 +4,7 @@
  */
 import { execFileSync } from "node:child_process";
 import { join, resolve } from "node:path";
-import { writeFileSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 import { picture } from "./pictures";
@@ -20,8 +20,22 @@ function hotlink(...words: string[]): string {
   return execFileSync(resolve(COMMAND ?? ""), words, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
 }
 
+/** Records as those of `hotlink fabric --groups` for 4,096 hosts on 256 leaves: 65,536 cells, one of them the hottest. */
+function large(): string {
+  const share = (from: number, to: number): number => (from === 7 && to === 200 ? 0.125 : from === to ? 1 : 0.5);
+  const shared = { fabric: "hall", benchmark: "groups", method: "load", nodes: 4096, hosts: 16, all_to_all_share: 0.5 };
+  const records = Array.from({ length: 256 }, (_, from) => ({
+    ...shared,
+    group: `leaf${String(from)}`,
+    shares: Array.from({ length: 256 }, (_, to) => share(from, to)),
+  }));
+  return JSON.stringify({ schema: "hotlink/2", command: ["hotlink", "fabric"], environment: {}, records });
+}
+
 beforeAll(() => {
   if (COMMAND === undefined) return;
+  writeFileSync(join(folder, "large.json"), large());
+  hotlink("report", "large.json", "--out", "large.html", "--title", "Hall of 4,096 hosts");
   const dumps = ["ibnetdiscover.txt", "opensm-lfts.dump"].map((name) => join(SITE, name));
   writeFileSync(join(folder, "groups.json"), hotlink("fabric", ...dumps, "--groups", "--json"));
   writeFileSync(join(folder, "sizes.json"), hotlink("simulate", "pingpong", "--fabric", "ib-ndr-fat-tree2", "--nodes", "2", "--size", "8,64,512,4KiB,64KiB", "--json"));
@@ -33,6 +47,7 @@ const PAGES = [
   ["report", "report.html"],
   ["design-front", "design/front.html"],
 ] as const;
+const ALL = [...PAGES, ["large", "large.html"]] as const;
 
 async function open(file: string, colorScheme: "light" | "dark" = "light"): Promise<string[]> {
   return visit(pathToFileURL(join(folder, file)).href, { colorScheme, viewport: { width: 1100, height: 1400 } });
@@ -75,7 +90,7 @@ given("report: arrow keys walk the matrix, and what they point at is said", asyn
   await page.context().close();
 });
 
-given.each(PAGES)("%s: dark, at twice the size, and on paper", async (_, file) => {
+given.each(ALL)("%s: dark, at twice the size, and on paper", async (_, file) => {
   const said = await open(file, "dark");
   const paper = (): Promise<number> => page.evaluate(() => Number(/\d+/.exec(getComputedStyle(document.body).backgroundColor)?.[0]));
   expect(await paper()).toBeLessThan(60);
@@ -87,5 +102,28 @@ given.each(PAGES)("%s: dark, at twice the size, and on paper", async (_, file) =
   const printed = await page.pdf({ format: "A4" });
   expect(printed.subarray(0, 4).toString()).toBe("%PDF");
   expect(said).toEqual([]);
+  await page.context().close();
+});
+
+given.each(["light", "dark"] as const)("4,096 hosts: the whole matrix is painted, its hottest cell in a colour of its own, %s", async (scheme) => {
+  expect(statSync(join(folder, "large.html")).size, "bytes of the page").toBeLessThan(2_000_000);
+  const said = await open("large.html", scheme);
+  const canvas = page.locator("figure.matrix canvas");
+  await canvas.focus();
+  await page.keyboard.press("ArrowDown");
+  expect(await page.locator("figure.matrix p").textContent()).toMatch(/^from leaf\d+ to leaf\d+: /);
+  expect(await page.locator("table.sortable tbody tr").first().textContent()).toContain("leaf7leaf200");
+  // Before the test itself reads pixels, which the browser remarks on.
+  expect(said).toEqual([]);
+  const cells = await canvas.evaluate((element: HTMLCanvasElement) => {
+    const context = element.getContext("2d");
+    const at = (from: number, to: number): string => {
+      const [x, y] = [((to + 0.5) * element.width) / 256, ((from + 0.5) * element.height) / 256];
+      return [...(context?.getImageData(Math.floor(x), Math.floor(y), 1, 1).data ?? [])].join(" ");
+    };
+    return { hot: at(7, 200), usual: at(8, 100), other: at(250, 3), own: at(9, 9) };
+  });
+  expect(cells.usual).toBe(cells.other);
+  expect(new Set([cells.hot, cells.usual, cells.own]).size).toBe(3);
   await page.context().close();
 });
