@@ -19,6 +19,7 @@ from hotlink.questions import (
     Size,
     SortClass,
     Spin,
+    Transport,
     _choice,
     _given,
     _list,
@@ -31,6 +32,20 @@ from hotlink.result import Result
 Path = str | PathLike[str]
 Program = Literal["osu", "imb", "nccl-tests", "perftest", "iperf3"]
 Study = Literal["K98", "W01", "M02", "H06", "P01", "others"]
+
+
+class Switches(TypedDict, total=False):
+    """What controls flows of schedules and jobs, and what is other in switches."""
+
+    transport: Transport  # what decides when packets leave (Ethernet)
+    ethernet: Literal["pause", "drop", "ecn"]  # what Ethernet does when a buffer fills
+    connections: Literal["pair", "message"]  # what has a transport's state of its own
+    buffer: Size  # input buffer of a switch port and virtual lane
+    pfc_pause: Size  # bytes in it from which on the port pauses its link
+    pfc_resume: Size  # bytes down to which a paused link stays so
+    lanes: int  # virtual lanes of a link
+    ecn_low: Size  # queue from which on switches mark packets
+    ecn_high: Size  # queue from which on they mark every packet
 
 
 class Picked(TypedDict, total=False):
@@ -225,22 +240,22 @@ def simulate_schedule(
     overhead_us: float = 0.0,
     eager: int | str | None = None,
     seed: int = 1,
-    transport: str | None = None,
+    **network: Unpack[Switches],
 ) -> Result:
     """A schedule on a fabric's packet network: GOAL, Chakra traces, plans of MSCCL and MSCCL++, or JSON.
 
     ``path`` is a file, or a folder or prefix of traces (docs/schedules.md says more). ``size`` is that of a plan's
     collective, ``flops`` the operations a second of computations that state operations and no time, ``groups`` a file
     with the groups of traces. A message takes a processor ``overhead_us`` on each side; one above ``eager`` bytes
-    asks the receiver first. ``transport`` controls flows on Ethernet (dcqcn, swift, nscc, hpcc). Raises `InputError`,
-    with file and line or node.
+    asks the receiver first. `Switches` lists what controls flows (``transport="dcqcn"``) and what is other in switches.
+    Raises `InputError`, with file and line or node.
     """
-    network, groups_file = fspath(fabric), None if groups is None else fspath(groups)
+    machine, groups_file = fspath(fabric), None if groups is None else fspath(groups)
     where = fspath(path)
-    asked = {"fabric": network, "size": size, "flops": flops, "nodes": nodes, "eager": eager, "seed": seed}
-    asked |= {"path": where, "overhead_us": overhead_us, "transport": transport}
-    text = _core.simulate_schedule(as_json({**asked, "groups": groups_file}))
-    return _result("simulate_schedule", text, **asked)
+    asked: dict[str, Any] = {"fabric": machine, "size": size, "flops": flops, "nodes": nodes, "eager": eager}
+    asked |= {"seed": seed, "path": where, "overhead_us": overhead_us}
+    text = _core.simulate_schedule(as_json({**asked, "groups": groups_file, "network": dict(network)}))
+    return _result("simulate_schedule", text, **asked, **network)
 
 
 def simulate_jobs(
@@ -253,18 +268,27 @@ def simulate_jobs(
     eager: int | str | None = None,
     seed: int = 1,
     faults: Path | None = None,
+    **network: Unpack[Switches],
 ) -> Result:
     """Several jobs on a fabric at once: a record for each, with its time beside the others and alone, and one for all.
 
     ``plan`` is a TOML file (docs/jobs.md). ``placement`` (contiguous, packed, spread, random, rail) says how jobs
     that list no nodes get theirs; of several, one answer each. ``nodes`` are those of the fabric, ``faults`` a file of
-    what fails. Raises `InputError`, with file, line and job.
+    what fails. `Switches` lists what stands in place of the plan's ``[network]``. Raises `InputError`, with file, line
+    and job.
     """
-    where, network, failing = fspath(plan), fspath(fabric), None if faults is None else fspath(faults)
+    where, machine, failing = fspath(plan), fspath(fabric), None if faults is None else fspath(faults)
     words = [placement] if isinstance(placement, str) else list(placement)
-    asked = {"plan": where, "fabric": network, "nodes": nodes, "placement": words, "overhead_us": overhead_us}
+    asked: dict[str, Any] = {
+        "plan": where,
+        "fabric": machine,
+        "nodes": nodes,
+        "placement": words,
+        "overhead_us": overhead_us,
+    }
     asked |= {"eager": eager, "seed": seed, "faults": failing}
-    return _result("simulate_jobs", _core.simulate_jobs(as_json(asked)), **asked)
+    text = _core.simulate_jobs(as_json({**asked, "network": dict(network)}))
+    return _result("simulate_jobs", text, **asked, **network)
 
 
 def report(

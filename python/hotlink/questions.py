@@ -16,7 +16,7 @@ Size = int | str
 Capacities = Literal["measured", "theoretical"]
 Paths = Literal["packet", "flow", "destination", "adaptive"]
 Ways = Paths | Literal["minimal", "valiant", "ugal", "ugal-g"]
-Transport = Literal["none", "ecn", "dcqcn", "swift", "nscc", "hpcc"]
+Transport = Literal["none", "ecn", "dcqcn", "dctcp", "swift", "nscc", "hpcc"]
 Method = Literal["formula", "load", "loggp", "packet", "both", "all"]
 Fault = Literal["busy", "late", "scarce"]
 
@@ -176,6 +176,9 @@ def simulate(
     transport: Transport | Iterable[Transport] = (),
     connections: Literal["pair", "message"] | None = None,
     buffer: Size | None = None,
+    pfc_pause: Size | None = None,
+    pfc_resume: Size | None = None,
+    lanes: int | None = None,
     ecn_low: Size | None = None,
     ecn_high: Size | None = None,
     links: bool = False,
@@ -208,7 +211,8 @@ def simulate(
 
     On Ethernet ``transport`` says what decides when packets leave (several: one run for each), ``connections`` whether
     a pair of nodes or each message has a state of its own, ``buffer`` sets the input buffer of switch ports,
-    ``ecn_low`` and ``ecn_high`` the queues between which switches mark packets.
+    ``pfc_pause`` and ``pfc_resume`` the bytes in it at which a port pauses its link and lets it go on, ``ecn_low`` and
+    ``ecn_high`` the queues between which switches mark packets. ``lanes`` are the virtual lanes of a link.
 
     The simulator alone answers, unless ``method`` names other engines: ``"all"`` asks every one that can, and
     ``differs`` in records says how they differ and why. ``sensitivity`` adds the interval that uncertain inputs leave.
@@ -250,6 +254,9 @@ def simulate(
         "transport": _list(transport),
         "connections": connections,
         "buffer": buffer,
+        "pfc_pause": pfc_pause,
+        "pfc_resume": pfc_resume,
+        "lanes": lanes,
         "ecn_low": ecn_low,
         "ecn_high": ecn_high,
         "links": links,

@@ -1,5 +1,6 @@
 //! Several jobs on one fabric at once.
 
+use crate::simulate::Switches;
 use crate::values::{Size, word, wrong};
 use hotlink_bench::Record;
 use hotlink_fabric::units::Time;
@@ -24,6 +25,8 @@ pub struct Jobs {
     #[serde(default = "one")]
     seed: u64,
     faults: Option<String>,
+    #[serde(default)]
+    network: Switches,
 }
 
 fn one() -> u64 {
@@ -47,6 +50,7 @@ impl Jobs {
             faults: self.faults.clone(),
             ..Network::default()
         };
+        let network = self.network.network(network)?;
         let placements = self.placement.iter().map(placement).collect::<Result<Vec<_>, _>>()?;
         let jobs = Together { nodes: self.nodes, placements, network, vary: Vary::No };
         jobs.run(&Plan::read(&self.plan)?, &self.fabric, watch)

@@ -13,6 +13,7 @@ use hotlink_study::transports::Control;
 use hotlink_study::words::Word;
 use hotlink_study::{Error, Watch};
 use hotlink_workloads::collective::Collective;
+use hotlink_workloads::replay::Network as Replayed;
 use hotlink_workloads::schedule::Scheduled;
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -44,6 +45,9 @@ pub struct Simulation {
     transport: Vec<String>,
     connections: Option<String>,
     buffer: Option<Size>,
+    pfc_pause: Option<Size>,
+    pfc_resume: Option<Size>,
+    lanes: Option<u32>,
     ecn_low: Option<Size>,
     ecn_high: Option<Size>,
     links: bool,
@@ -144,6 +148,9 @@ impl Default for Simulation {
             transport: Vec::new(),
             connections: None,
             buffer: None,
+            pfc_pause: None,
+            pfc_resume: None,
+            lanes: None,
             ecn_low: None,
             ecn_high: None,
             links: false,
@@ -261,11 +268,18 @@ impl Simulation {
             paths: listed("paths", self.paths.as_ref().map_or(&[], Several::names))?,
             technology: technology(self.technology.as_ref())?,
             ethernet,
-            controls: controls(
-                (&self.transport, self.connections.as_deref()),
-                ethernet,
-                [&self.buffer, &self.ecn_low, &self.ecn_high],
-            )?,
+            controls: Switches {
+                ethernet: Some(self.ethernet.clone()),
+                connections: self.connections.clone(),
+                buffer: self.buffer.clone(),
+                pfc_pause: self.pfc_pause.clone(),
+                pfc_resume: self.pfc_resume.clone(),
+                lanes: self.lanes,
+                ecn_low: self.ecn_low.clone(),
+                ecn_high: self.ecn_high.clone(),
+                transport: None,
+            }
+            .controls(&self.transport)?,
             links: self.links,
         };
         Ok(Request {
@@ -363,21 +377,48 @@ impl Simulation {
     }
 }
 
-/// What controls flows, one for each transport.
-fn controls(
-    (transports, connections): (&[String], Option<&str>),
-    ethernet: Ethernet,
-    [buffer, ecn_low, ecn_high]: [&Option<Size>; 3],
-) -> Result<Vec<Control>, Error> {
-    let bytes = |size: &Option<Size>| size.as_ref().map(Size::bytes).transpose();
-    let of = Control {
-        connections: connections.map(|name| named("connections", name)).transpose()?,
-        buffer: bytes(buffer)?,
-        ecn_low: bytes(ecn_low)?,
-        ecn_high: bytes(ecn_high)?,
-        ..Control::usual()
-    };
-    Control::each(&listed("transport", transports)?, ethernet, of).map_err(Error::Input)
+/// What controls flows, and what is other in switches.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Switches {
+    transport: Option<String>,
+    ethernet: Option<String>,
+    connections: Option<String>,
+    buffer: Option<Size>,
+    pfc_pause: Option<Size>,
+    pfc_resume: Option<Size>,
+    lanes: Option<u32>,
+    ecn_low: Option<Size>,
+    ecn_high: Option<Size>,
+}
+
+impl Switches {
+    fn ethernet(&self) -> Result<Ethernet, Error> {
+        self.ethernet.as_ref().map_or(Ok(Ethernet::Pause), |name| named("ethernet", name))
+    }
+
+    /// One for each transport.
+    fn controls(&self, transports: &[String]) -> Result<Vec<Control>, Error> {
+        let bytes = |size: &Option<Size>| size.as_ref().map(Size::bytes).transpose();
+        let of = Control {
+            connections: self.connections.as_ref().map(|name| named("connections", name)).transpose()?,
+            buffer: bytes(&self.buffer)?,
+            pause: bytes(&self.pfc_pause)?,
+            resume: bytes(&self.pfc_resume)?,
+            lanes: self.lanes,
+            ecn_low: bytes(&self.ecn_low)?,
+            ecn_high: bytes(&self.ecn_high)?,
+            ..Control::usual()
+        };
+        Control::each(&listed("transport", transports)?, self.ethernet()?, of).map_err(Error::Input)
+    }
+
+    /// The network with them in it.
+    pub(crate) fn network(&self, network: Replayed) -> Result<Replayed, Error> {
+        let transports: Vec<String> = self.transport.iter().cloned().collect();
+        let control = self.controls(&transports)?[0];
+        Ok(Replayed { control, ethernet: self.ethernet()?, ..network })
+    }
 }
 
 /// A schedule of any form on a fabric's packet network.
@@ -395,7 +436,8 @@ pub struct Schedule {
     eager: Option<Size>,
     #[serde(default = "one")]
     seed: u64,
-    transport: Option<String>,
+    #[serde(default)]
+    network: Switches,
 }
 
 fn one() -> u64 {
@@ -409,11 +451,7 @@ impl Schedule {
     /// Of the schedule, with file and line or node; of the fabric's file.
     pub fn records(&self, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
         let mut scheduled = Scheduled::of(&self.path);
-        let transports: Vec<String> = self.transport.iter().cloned().collect();
-        let [control] = controls((&transports, None), Ethernet::Pause, [&None; 3])?[..] else {
-            return Err(wrong("transport", "must be one"));
-        };
-        scheduled.network.control = control;
+        scheduled.network = self.network.network(scheduled.network)?;
         scheduled.options.bytes = self.size.as_ref().map(Size::bytes).transpose()?;
         (scheduled.options.flops, scheduled.options.groups) = (self.flops, self.groups.clone());
         scheduled.nodes = self.nodes;

@@ -35,6 +35,8 @@ const TEXTS: &[&str] = &[
     "size",
     "packet-size",
     "buffer",
+    "pfc-pause",
+    "pfc-resume",
     "ecn-low",
     "ecn-high",
     "offset",

@@ -324,7 +324,7 @@ fn mistakes_of_plans_name_line_or_path() {
         ("ring.xml", "type=\"rrcs\"", "type=\"zap\"", ":5: type `zap` (allowed: s, r, rcs"),
         ("ring.xml", "send=\"1\"", "send=\"7\"", ":3: send=\"7\" (allowed: -1 to 1)"),
         ("ring.xml", "depid=\"0\" deps=\"1\"", "depid=\"0\" deps=\"9\"", ":9: waits for step 9 of thread block 0"),
-        ("ring.xml", "</algo>", "", "is no XML"),
+        ("ring.xml", "</algo>", "", ":19:1: is no XML"),
         ("ring.xml", "type=\"s\"", "type=\"r\"", "operations never end"),
         ("exchange.json", "\"rre\"", "\"glres\"", "gpus[0].threadblocks[0].ops[7]: operation `glres` is not read"),
         ("exchange.json", "\"name\": \"signal\"", "\"name\": \"nop\"", "sends no signal for this wait"),

@@ -42,6 +42,13 @@ pub struct Settings {
     pub packet_bytes: Option<u32>,
     /// Input buffer of a switch port, per virtual channel, net of the link's round trip, in bytes.
     pub switch_buffer_bytes: u32,
+    /// Share of an Ethernet port's buffer from which on it pauses its link, and of that the share at which it goes on; `None`:
+    /// the fabric's `pfc_pause_share` and `pfc_resume_share`.
+    pub pause_share: Option<f64>,
+    /// See [`Settings::pause_share`].
+    pub resume_share: Option<f64>,
+    /// Virtual lanes of a link; `None`: the fabric's `virtual_channels` where packets choose, else what its routing needs.
+    pub lanes: Option<u32>,
     /// Buffer of an adapter, each way, in bytes.
     pub nic_buffer_bytes: u32,
     /// Messages from which a node takes packets in turn.
@@ -87,6 +94,9 @@ impl Settings {
             capacities: Capacities::Theoretical,
             packet_bytes: Some(packet),
             switch_buffer_bytes: inputs.switch_buffer(packet) as u32,
+            pause_share: None,
+            resume_share: None,
+            lanes: None,
             nic_buffer_bytes: always("nic_buffer") as u32,
             streams: technology.streams.value,
             outstanding: technology.outstanding.map_or(u16::MAX, |limit| limit.value),

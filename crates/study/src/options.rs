@@ -175,6 +175,8 @@ crate::words! {
         Ecn = "ecn",
         /// DCQCN: rates, cut by notifications of marks.
         Dcqcn = "dcqcn",
+        /// DCTCP: windows, cut by the share of marks.
+        Dctcp = "dctcp",
         /// Swift: windows by delay.
         Swift = "swift",
         /// NSCC of Ultra Ethernet: windows by marks and delay.
@@ -206,7 +208,7 @@ impl From<Connections> for hotlink_transport::Connections {
 impl Transport {
     /// Whether it heeds marks of switches with thresholds.
     pub fn heeds_marks(self) -> bool {
-        matches!(self, Transport::Dcqcn | Transport::Nscc)
+        matches!(self, Transport::Dcqcn | Transport::Dctcp | Transport::Nscc)
     }
 }
 

@@ -13,7 +13,7 @@ use hotlink_fabric::ledger::Inputs;
 use hotlink_fabric::network::{Node, Resource};
 use hotlink_fabric::spec::{FabricSpec, Status, Value};
 use hotlink_sim::Settings;
-use hotlink_transport::{Config, Control as Kind, Ecn, dcqcn, hpcc, nscc, swift};
+use hotlink_transport::{Config, Control as Kind, Ecn, dcqcn, dctcp, hpcc, nscc, swift};
 use std::collections::BTreeMap;
 
 /// Which transport controls flows, and what is other in the switches.
@@ -25,6 +25,12 @@ pub struct Control {
     pub connections: Option<Connections>,
     /// Input buffer of a switch port, in bytes; by default the machine's.
     pub buffer: Option<u64>,
+    /// Bytes in it from which on the port pauses its link (PFC), and down to which it goes on; by default the machine's shares.
+    pub pause: Option<u64>,
+    /// See [`Control::pause`].
+    pub resume: Option<u64>,
+    /// Virtual lanes of a link; by default the machine's.
+    pub lanes: Option<u32>,
     /// Queue from which on switches mark packets, in bytes; by default the transport's.
     pub ecn_low: Option<u64>,
     /// Queue from which on they mark every packet.
@@ -59,7 +65,16 @@ struct Number {
 impl Control {
     /// No transport, and nothing other in the switches.
     pub const fn usual() -> Control {
-        Control { transport: Transport::None, connections: None, buffer: None, ecn_low: None, ecn_high: None }
+        Control {
+            transport: Transport::None,
+            connections: None,
+            buffer: None,
+            pause: None,
+            resume: None,
+            lanes: None,
+            ecn_low: None,
+            ecn_high: None,
+        }
     }
 
     /// One for each of some transports (none: no transport); thresholds go to those that heed marks.
@@ -76,14 +91,17 @@ impl Control {
             );
         }
         if of.connections.is_some() && !transports.iter().any(is_real) {
-            return Err("--connections: goes with --transport dcqcn, swift, nscc or hpcc".to_owned());
+            return Err("--connections: goes with --transport dcqcn, dctcp, swift, nscc or hpcc".to_owned());
+        }
+        if (of.pause.is_some() || of.resume.is_some()) && ethernet == Ethernet::Drop {
+            return Err("--pfc-pause, --pfc-resume: ports that drop packets do not pause (--ethernet drop)".to_owned());
         }
         if let Some(bytes) = of.buffer.filter(|bytes| !(1..=MOST_BUFFER).contains(bytes)) {
             return Err(format!("--buffer {bytes}: must be 1 B to 1 GiB"));
         }
         let thresholds = of.ecn_low.is_some() || of.ecn_high.is_some();
         if thresholds && !transports.iter().any(|transport| transport.heeds_marks()) {
-            return Err("--ecn-low, --ecn-high: go with --transport dcqcn or nscc, which heed marks".to_owned());
+            return Err("--ecn-low, --ecn-high: go with --transport dcqcn, dctcp or nscc, which heed marks".to_owned());
         }
         let one = |&transport: &Transport| match transport.heeds_marks() {
             true => Control { transport, ..of },
@@ -148,7 +166,30 @@ impl Control {
     pub fn applied(&self, spec: &FabricSpec, fabric: &Fabric, settings: Settings) -> Result<Settings, String> {
         let switch_buffer_bytes = self.buffer.map_or(settings.switch_buffer_bytes, |bytes| bytes as u32);
         let transport = self.config(spec, fabric).map_err(|what| format!("--transport {}: {what}", self.transport))?;
-        Ok(Settings { switch_buffer_bytes, transport, ..settings })
+        let [pause_share, resume_share] = self.pauses(spec, u64::from(switch_buffer_bytes))?;
+        let lanes = self.lanes.or(settings.lanes);
+        Ok(Settings { switch_buffer_bytes, transport, pause_share, resume_share, lanes, ..settings })
+    }
+
+    /// Of a buffer of so many bytes the share from which on it pauses its link, and of that the share at which it goes on.
+    fn pauses(&self, spec: &FabricSpec, buffer: u64) -> Result<[Option<f64>; 2], String> {
+        if self.pause.is_some() || self.resume.is_some() {
+            let name = &spec.name;
+            let flow = spec.flow_control;
+            if flow.dropping.is_none() {
+                let what = "its network must be an Ethernet, whose ports pause";
+                return Err(format!("--pfc-pause, --pfc-resume: {name} has {}; {what}", flow.name));
+            }
+        }
+        let share = |option, asked: Option<u64>, most: u64, of: &str| match asked {
+            Some(bytes) if !(1..=most).contains(&bytes) => {
+                Err(format!("{option} {bytes}: must be 1 B to {most} B, {of}"))
+            }
+            asked => Ok(asked.map(|bytes| bytes as f64 / most as f64)),
+        };
+        let pause = share("--pfc-pause", self.pause, buffer, "the port's buffer")?;
+        let resume = share("--pfc-resume", self.resume, self.pause.unwrap_or(buffer), "where it pauses")?;
+        Ok([pause, resume])
     }
 
     fn config(&self, spec: &FabricSpec, fabric: &Fabric) -> Result<Option<Config>, String> {
@@ -174,6 +215,9 @@ impl Control {
                     least: number("least_rate")? * line,
                 })
             }
+            Transport::Dctcp => {
+                Kind::Dctcp(dctcp::Parameters { gain: number("gain")?, first: number("first_window")? })
+            }
             Transport::Swift => Kind::Swift(swift::Parameters {
                 target_ps: number("target")?,
                 additive: number("additive")?,
@@ -194,13 +238,19 @@ impl Control {
         };
         let ecn = match self.transport.heeds_marks() {
             true => {
-                let bytes = |ps: f64| Ok::<f64, String>((ps / 1e12 * port_rate(fabric)?).round());
+                // In bytes, or as time of the port.
+                let is_bytes = |key: &str| spec.parameters.get(&format!("{name}_{key}")).is_some_and(|v| v.unit == "B");
                 let threshold = |asked: Option<u64>, key| match asked {
-                    Some(asked) => Ok(asked as f64),
-                    None => bytes(number(key)?),
+                    Some(asked) => Ok::<f64, String>(asked as f64),
+                    None if is_bytes(key) => number(key),
+                    None => Ok((number(key)? / 1e12 * port_rate(fabric)?).round()),
                 };
-                let (low_bytes, high_bytes) =
-                    (threshold(self.ecn_low, "ecn_low")?, threshold(self.ecn_high, "ecn_high")?);
+                // DCTCP has one threshold.
+                let other = |asked: Option<u64>| asked.filter(|_| self.transport == Transport::Dctcp);
+                let (low_bytes, high_bytes) = (
+                    threshold(self.ecn_low.or(other(self.ecn_high)), "ecn_low")?,
+                    threshold(self.ecn_high.or(other(self.ecn_low)), "ecn_high")?,
+                );
                 if low_bytes > high_bytes {
                     return Err(format!("marks from {low_bytes} B to {high_bytes} B: --ecn-low is above --ecn-high"));
                 }
@@ -225,6 +275,10 @@ impl Control {
         if self.transport != Transport::None || self.buffer.is_some() {
             record.set("buffer_B", settings.switch_buffer_bytes);
         }
+        for (key, asked) in [("pfc_pause_B", self.pause), ("pfc_resume_B", self.resume)] {
+            asked.iter().for_each(|&bytes| record.set(key, bytes));
+        }
+        self.lanes.iter().for_each(|&lanes| record.set("virtual_lanes", lanes));
         if let Some(ecn) = settings.transport.and_then(|transport| transport.ecn) {
             record.set("ecn_low_B", ecn.low_bytes);
             record.set("ecn_high_B", ecn.high_bytes);
@@ -238,49 +292,4 @@ fn port_rate(fabric: &Fabric) -> Result<f64, String> {
     let port = fabric.network.out(Node(0).vertex()).next();
     let rate = port.and_then(|channel| fabric.gross(Resource::Channel(channel)));
     rate.map(|rate| rate.0 as f64).ok_or_else(|| format!("{}: the links of nodes have no rate", fabric.spec.name))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::words::Word;
-
-    #[test]
-    fn every_transport_has_its_numbers_and_every_number_is_used() {
-        let source = Source::open("eth-400g-leaf-spine").unwrap();
-        for &transport in Transport::ALL {
-            let control = Control { transport, ..Control::usual() };
-            let equipped = control.equipped(&source).unwrap().unasked();
-            let fabric = equipped.build(8).unwrap();
-            let settings = control.applied(equipped.spec(), &fabric, Settings::of(&fabric.spec)).unwrap();
-            assert_eq!(settings.transport.is_some(), !matches!(transport, Transport::None | Transport::Ecn));
-            let prefix = format!("{}_", transport.name());
-            let is_own = |name: &&String| name.starts_with(&prefix) && transport != Transport::Ecn;
-            let asked = equipped.spec().parameters.asked();
-            for name in equipped.spec().parameters.keys().filter(is_own) {
-                assert!(asked.contains(name), "{name} is in the catalog, and nothing reads it");
-            }
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_is_refused_with_its_reason() {
-        let dcqcn = Control { transport: Transport::Dcqcn, ..Control::usual() };
-        let told = dcqcn.equipped(&Source::open("ib-ndr-fat-tree2").unwrap()).err().unwrap();
-        assert!(told.contains("ib-ndr-fat-tree2 has credit"), "{told}");
-        let thresholds = Control { ecn_low: Some(9), ecn_high: Some(5), ..dcqcn };
-        assert!(Control::each(&[Transport::Swift], Ethernet::Pause, thresholds).unwrap_err().contains("heed marks"));
-        let each = Control::each(&[Transport::Swift, Transport::Dcqcn], Ethernet::Drop, thresholds).unwrap();
-        assert_eq!((each[0].ecn_low, each[1].ecn_low), (None, Some(9)));
-        assert!(
-            Control::each(&[], Ethernet::Pause, Control { buffer: Some(0), ..dcqcn })
-                .unwrap_err()
-                .contains("--buffer 0")
-        );
-        assert!(Control::each(&[Transport::Nscc], Ethernet::Ecn, dcqcn).unwrap_err().contains("--ethernet ecn"));
-        let source = thresholds.equipped(&Source::open("eth-400g-leaf-spine").unwrap()).unwrap();
-        let fabric = source.build(8).unwrap();
-        let told = thresholds.applied(source.spec(), &fabric, Settings::of(&fabric.spec)).unwrap_err();
-        assert!(told.contains("--ecn-low is above --ecn-high"), "{told}");
-    }
 }

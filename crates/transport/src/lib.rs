@@ -19,6 +19,7 @@
 //! ```
 
 pub mod dcqcn;
+pub mod dctcp;
 mod flows;
 pub mod hpcc;
 pub mod nscc;
@@ -121,6 +122,8 @@ impl Ecn {
 pub enum Control {
     /// See [`dcqcn`].
     Dcqcn(dcqcn::Parameters),
+    /// See [`dctcp`].
+    Dctcp(dctcp::Parameters),
     /// See [`swift`].
     Swift(swift::Parameters),
     /// See [`nscc`].
@@ -155,6 +158,7 @@ impl Config {
     pub fn flows(&self) -> Flows {
         Flows::new(match self.control {
             Control::Dcqcn(of) => Box::new(dcqcn::Dcqcn::new(of)),
+            Control::Dctcp(of) => Box::new(dctcp::Dctcp::new(of)),
             Control::Swift(of) => Box::new(swift::Swift::new(of)),
             Control::Nscc(of) => Box::new(nscc::Nscc::new(of)),
             Control::Hpcc(of) => Box::new(hpcc::Hpcc::new(of)),

@@ -2,6 +2,7 @@
 //! nothing here knows the simulator.
 
 use hotlink_transport::dcqcn::{self, Dcqcn};
+use hotlink_transport::dctcp::{self, Dctcp};
 use hotlink_transport::hpcc::{self, Hpcc};
 use hotlink_transport::nscc::{self, Nscc};
 use hotlink_transport::swift::{self, Swift};
@@ -101,6 +102,56 @@ fn dcqcn_counts_bytes_beside_time_and_hurries_where_both_are_past_recovery() {
         close(next, f64::midpoint(rate, aim + added));
         rate = next;
     }
+}
+
+/// RFC 8257, s3.3 and s4.2: alpha begins at 1, g is 1/16; RFC 6928: ten packets at first.
+fn dctcp() -> dctcp::Parameters {
+    dctcp::Parameters { gain: 1.0 / 16.0, first: 10.0 }
+}
+
+#[test]
+fn dctcp_cuts_by_half_the_marked_share_of_a_window_and_grows_by_a_packet() {
+    let mut all = Dctcp::new(dctcp());
+    all.open(0, &path(10));
+    let window = |all: &mut Dctcp| all.allowance(0, 0).window / PACKET;
+    let mut sent = |all: &mut Dctcp, packets: u32| (0..packets).for_each(|_| all.sent(0, PACKET as u32, 0));
+    // Slow start: each acknowledgement adds a packet, ten become twenty. The first one ends a window of the estimate, which
+    // nothing was in; the next ends when all ten are acknowledged.
+    sent(&mut all, 10);
+    for _ in 0..10 {
+        all.heard(0, &ack(US, 12 * US, false));
+    }
+    close(window(&mut all), 20.0);
+    close(all.alpha(0), 15.0 / 16.0);
+    sent(&mut all, 20);
+    // The first acknowledgement of the next window closes the one before it. It bears a mark: one of ten was marked.
+    all.heard(0, &ack(2 * US, 12 * US, true));
+    let mut alpha = 15.0 / 16.0 + (1.0 / 10.0 - 15.0 / 16.0) / 16.0;
+    close(all.alpha(0), alpha);
+    let mut expected = 20.0 * (1.0 - alpha / 2.0);
+    close(window(&mut all), expected);
+    // Until the twenty are acknowledged that were under way, neither marks nor their absence change the window.
+    for n in 1..20 {
+        all.heard(0, &ack(2 * US, 12 * US, n % 2 == 0));
+        close(window(&mut all), expected);
+    }
+    sent(&mut all, 11);
+    // Then 1 / W a packet. The window of the estimate ends with this one: nine of twenty were marked.
+    all.heard(0, &ack(3 * US, 12 * US, false));
+    expected += 1.0 / expected;
+    alpha += (9.0 / 20.0 - alpha) / 16.0;
+    close(window(&mut all), expected);
+    close(all.alpha(0), alpha);
+    // A loss halves, once a window.
+    all.lost(0, 3 * US);
+    all.lost(0, 3 * US);
+    close(window(&mut all), expected / 2.0);
+    // Never below a packet.
+    for n in 0..400u64 {
+        sent(&mut all, 1);
+        all.heard(0, &ack((4 + n) * US, 12 * US, true));
+    }
+    close(window(&mut all), 1.0);
 }
 
 fn swift() -> swift::Parameters {
@@ -316,6 +367,19 @@ fn bottleneck(all: &mut dyn Transport, flows: u32, base_us: u64, mark_bytes: f64
     (delays / (steps / 2) as f64, shares, total / (LINE * 1e-6 * (steps / 2) as f64))
 }
 
+/// Alizadeh et al. 2010, s3.3: the least and the greatest queue in packets of N flows in step, where `fills` packets fill
+/// the way there and back.
+fn dctcp_queue(flows: f64, fills: f64, k: f64) -> [f64; 2] {
+    let window = (fills + k) / flows;
+    let marks = (2.0 * window + 1.0) / ((window + 1.0) * (window + 1.0));
+    let (mut low, mut high) = (0.0f64, 1.0f64);
+    for _ in 0..60 {
+        let alpha = f64::midpoint(low, high);
+        if alpha * alpha * (1.0 - alpha / 4.0) > marks { high = alpha } else { low = alpha }
+    }
+    [k + flows - flows * (window + 1.0) * low / 2.0, k + flows]
+}
+
 /// Swift's delay stays about the target whatever the number of flows, DCQCN and NSCC keep a queue; all fill the link and
 /// share it about evenly.
 #[test]
@@ -327,6 +391,13 @@ fn flows_share_a_link_and_hold_the_queue_where_their_papers_say() {
         let (delay, shares, used) = bottleneck(&mut Nscc::new(nscc()), flows, 12, 37_500.0);
         assert!((1.0..24.0).contains(&delay), "NSCC, {flows} flows: {delay} us of a target of 6");
         assert!(used > 0.9 && shares.iter().all(|share| (0.5..1.5).contains(share)), "NSCC: {used} {shares:?}");
+        // 50 packets; C x RTT is 30: s3.3 of the paper has the queue between K + N - N (W + 1) alpha / 2 and K + N.
+        let (delay, shares, used) = bottleneck(&mut Dctcp::new(dctcp()), flows, 10, 50.0 * PACKET);
+        let [low, high] =
+            dctcp_queue(f64::from(flows), LINE * 10e-6 / PACKET, 50.0).map(|queue| queue * PACKET / LINE * 1e6);
+        println!("DCTCP, {flows} flows: {delay:.2} us of {low:.2} to {high:.2}");
+        assert!((0.9 * low..1.1 * high).contains(&delay), "DCTCP, {flows} flows: {delay} us of {low} to {high}");
+        assert!(used > 0.99 && shares.iter().all(|share| (0.5..1.5).contains(share)), "DCTCP: {used} {shares:?}");
         let (delay, shares, used) = bottleneck(&mut Dcqcn::new(dcqcn()), flows, 10, 200_000.0);
         assert!(delay < 100.0, "DCQCN, {flows} flows: {delay} us");
         assert!(used > 0.8 && shares.iter().all(|share| (0.4..1.6).contains(share)), "DCQCN: {used} {shares:?}");

@@ -99,6 +99,7 @@ impl Collective {
         };
         let network = Network {
             control,
+            ethernet: network.ethernet,
             capacities: network.capacities,
             seed: request.seed,
             paths,

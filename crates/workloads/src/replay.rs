@@ -33,6 +33,8 @@ pub struct Network {
     pub overhead: Time,
     /// Messages of more bytes ask the receiver first.
     pub eager_max: u64,
+    /// What Ethernet does when a buffer fills.
+    pub ethernet: Ethernet,
     /// What controls flows.
     pub control: Control,
     /// What fails, and when: a file.
@@ -48,6 +50,7 @@ impl Default for Network {
             packet_size: None,
             overhead: Time::ZERO,
             eager_max: u64::MAX,
+            ethernet: Ethernet::Pause,
             control: Control::usual(),
             faults: None,
         }
@@ -63,7 +66,7 @@ impl Network {
             capacities: self.capacities.into(),
             packet_bytes: self.packet_size.or(base.packet_bytes),
             paths: self.paths.unwrap_or(base.paths),
-            congestion: self.control.ethernet(Ethernet::Pause).into(),
+            congestion: self.control.ethernet(self.ethernet).into(),
             faults,
             ..base
         };
@@ -145,7 +148,7 @@ pub fn run(
     })?;
     let least = least(fabric, (schedule, places), &settings, network, &replayed).map_err(Failed::Other)?;
     let record = record(&plan, schedule, &settings, network, &replayed, &least).with("wall_s", wall_s);
-    let record = network.control.told(record, Ethernet::Pause, &settings);
+    let record = network.control.told(record, network.ethernet, &settings);
     let record = limiter::of_packets(record, &plan, &replayed.run);
     Ok(Ran { replayed, least, record })
 }

@@ -4,6 +4,8 @@ use hotlink_bench::Record;
 use hotlink_schedule::collective::{Algorithm, Which};
 use hotlink_study::Unwatched;
 use hotlink_study::inputs::Vary;
+use hotlink_study::options::Transport;
+use hotlink_study::transports::Control;
 use hotlink_workloads::collective::Collective;
 use hotlink_workloads::jobs::{Chosen, Jobs, Placement, Plan, nodes_of};
 use hotlink_workloads::replay::Network;
@@ -19,6 +21,7 @@ const NETWORK: Network = Network {
     packet_size: None,
     overhead: hotlink_fabric::units::Time::ZERO,
     eager_max: u64::MAX,
+    ethernet: hotlink_study::options::Ethernet::Pause,
     control: hotlink_study::transports::Control::usual(),
     faults: None,
 };
@@ -48,6 +51,44 @@ fn exchange(name: &str, nodes: &str, size: &str) -> String {
     format!(
         "[[job]]\nname = {name:?}\ncollective = \"alltoall\"\nalgorithm = \"linear\"\nsize = {size:?}\nnodes = {nodes:?}\n"
     )
+}
+
+/// A plan says what controls flows and what switches have; options go before it, and mistakes have their place.
+#[test]
+fn a_plan_sets_transports_buffers_thresholds_and_lanes() {
+    let job = exchange("a", "0-7", "64KiB");
+    let network = "[network]\ntransport = \"dctcp\"\nbuffer = \"128KiB\"\npfc_pause = \"64KiB\"\nlanes = 4\n";
+    let told_of = |records: &[Record]| {
+        let key = |key: &str| records[0].get(key).map(ToString::to_string).unwrap_or_default().replace('"', "");
+        ["transport", "buffer_B", "pfc_pause_B", "virtual_lanes"].map(key)
+    };
+    let plan = format!("nodes = 8\n{network}{job}");
+    assert_eq!(told_of(&told(&plan, "eth-400g-leaf-spine")), ["dctcp", "131072", "65536", "4"]);
+    let asked = Network {
+        control: Control { buffer: Some(256 << 10), transport: Transport::Swift, ..Control::usual() },
+        ..NETWORK
+    };
+    let jobs = Jobs { network: asked, ..JOBS };
+    let records = answers(&jobs, &plan, "eth-400g-leaf-spine").expect("runs");
+    assert_eq!(told_of(&records), ["swift", "262144", "65536", "4"]);
+    for (wrong, expected) in [
+        ("lanes = 9", "plan.toml:3:9: network.lanes: is 9 (allowed: 1 to 8)"),
+        ("transport = \"tcp\"", "plan.toml:3:13: network.transport: "),
+        ("buffer = \"much\"", "plan.toml:3:10: network.buffer: "),
+        ("lane = 4", "plan.toml:3:1"),
+        ("ethernet = \"drop\"\npfc_pause = \"1KiB\"", "plan.toml: network: --pfc-pause, --pfc-resume: ports that drop"),
+        ("pfc_pause = \"1MiB\"", "--pfc-pause 1048576: must be 1 B to 262144 B, the port's buffer"),
+    ] {
+        let text = format!("nodes = 8\n[network]\n{wrong}\n{job}");
+        let said = answers(&JOBS, &text, "eth-400g-leaf-spine").expect_err(wrong);
+        assert!(said.contains(expected), "{said}, not {expected}");
+    }
+    let text = format!("nodes = 8\n[network]\npfc_pause = \"1KiB\"\n{job}");
+    let said = answers(&JOBS, &text, "ib-ndr-fat-tree2").expect_err("credits");
+    assert!(said.contains("must be an Ethernet, whose ports pause"), "{said}");
+    let text = format!("nodes = 8\n[network]\nlanes = 3\n{job}");
+    let said = answers(&JOBS, &text, "slingshot-dragonfly").expect_err("deadlock");
+    assert!(said.contains("3 virtual lanes: this routing needs 2 of each link; allowed: 2, 4, 6, 8"), "{said}");
 }
 
 /// By rules, lists and files, as jobs get them.

@@ -18,6 +18,7 @@ mod measure;
 mod meeting;
 mod mpi;
 mod mpicc;
+mod ns3;
 mod report;
 mod reproduce;
 mod reproduce_k98;

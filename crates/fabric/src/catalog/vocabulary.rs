@@ -166,6 +166,8 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("packet_data_min", Size, "smallest data field of a packet that carries a partial store"),
     parameter("packets_unacknowledged", Count, "packets of a message in the network without acknowledgement"),
     parameter("page_size", Size, "page of the adapter's address translation"),
+    parameter("pfc_pause_share", Ratio, "share of a port's buffer from which on it pauses its link (PFC)"),
+    parameter("pfc_resume_share", Ratio, "share of those bytes down to which a paused link stays so"),
     parameter("pinned_memory", Size, "user memory of a node that may be registered at a time"),
     parameter("pio_latency", Time, "one-way time of a remote store by the processor"),
     parameter("pio_read_latency", Time, "round trip of a remote load by the processor"),

@@ -77,6 +77,20 @@ pub(super) const ASSUMPTIONS: &[Assumption] = &[
     ),
     assumption("nic_buffer", 256.0, "KiB", [32.0, 4096.0], "memory of an adapter for packets, each way, by analogy"),
     assumption(
+        "pfc_pause_share",
+        1.0,
+        "ratio",
+        [0.25, 1.0],
+        "IEEE 802.1Qbb leaves thresholds to the switch: the buffer counts without its headroom, all of it may fill",
+    ),
+    assumption(
+        "pfc_resume_share",
+        0.5,
+        "ratio",
+        [0.25, 0.95],
+        "XON well below XOFF so that pauses are few; switches' defaults range from two packets below it to half, recalled",
+    ),
+    assumption(
         "program_copy_time_per_byte",
         0.0,
         "ns/B",

@@ -19,8 +19,13 @@ use std::collections::BTreeMap;
 /// All operations, in picoseconds.
 pub(crate) fn builder(text: &str, options: &Options, watched: u32) -> Result<Builder, Wrong> {
     let document = Document::parse(text).map_err(|error| {
-        let at = error.pos();
-        (format!("{}:{}", at.row, at.col), format!("is no XML: {error}"))
+        // Of a text that ends early the reader of XML names the start.
+        let last = || (text.lines().count().max(1), text.lines().last().map_or(1, |line| line.chars().count() + 1));
+        let (row, column) = match error {
+            roxmltree::Error::UnexpectedEndOfStream => last(),
+            _ => (error.pos().row as usize, error.pos().col as usize),
+        };
+        (format!("{row}:{column}"), format!("is no XML: {error}"))
     })?;
     let root = document.root_element();
     let plan = Plan { document: &document, costs: options.costs };

@@ -116,6 +116,9 @@ struct Pace {
     bus: bool,
     ring: bool,
     buffer: u32,
+    /// Room in it from which on, down and up, its link is paused and goes on (pause only).
+    pauses_at: i32,
+    resumes_at: i32,
     bytes: u32,
     ps: u64,
 }
@@ -275,12 +278,16 @@ impl<'a> Net<'a> {
         let lane =
             |&class: &u8| Lane { queue: List::default(), need: 0, room: plan.classes[class as usize].buffer as i32 };
         let lanes_each = 1usize << plan.lane_shift;
+        let [pauses, resumes] = Net::pauses(plan, admission, settings);
+        let room = |class: &crate::plan::Class, share: f64| (f64::from(class.buffer) * (1.0 - share)) as i32;
         let pace = |class: &crate::plan::Class| Pace {
             rate: class.rate,
             payload_only: class.payload_only,
             bus: false,
             ring: class.ring,
             buffer: class.buffer,
+            pauses_at: room(class, pauses),
+            resumes_at: room(class, pauses * resumes),
             bytes: 0,
             ps: 0,
         };

@@ -10,7 +10,8 @@ use super::pool::AGAIN;
 use super::ugal::Choosing;
 use super::worm::part;
 use super::{Net, Note, Packet, kind};
-use crate::plan::{NONE, Stage};
+use crate::flow::Settings;
+use crate::plan::{NONE, Plan, Stage};
 use hotlink_event::{Event, Queue};
 use hotlink_fabric::flow_control::{Admission, Passage};
 use hotlink_fabric::ledger::Inputs;
@@ -285,7 +286,7 @@ impl Net<'_> {
             Admission::UntilPaused => {
                 // A paused link still ends its packet: that goes to the headroom.
                 here.room -= wire as i32;
-                let closed = here.room <= 0;
+                let closed = here.room <= pace.pauses_at;
                 let (server, bit) = self.account(account);
                 server.closed = if closed { server.closed | bit } else { server.closed & !bit };
             }
@@ -342,9 +343,10 @@ impl Net<'_> {
         self.try_start(self.server_of(lane));
     }
 
-    /// Lets a paused lane go on when half of the buffer behind it is free.
+    /// Lets a paused lane go on when enough of the buffer behind it is free.
     fn resume(&mut self, lane: u32) {
-        if self.lanes[lane as usize].room >= (self.buffer_behind(lane) / 2) as i32 {
+        let class = self.servers[self.server_of(lane) as usize].class;
+        if self.lanes[lane as usize].room >= self.paces[class as usize].resumes_at {
             let (server, bit) = self.account(lane);
             server.closed &= !bit;
         }
@@ -365,6 +367,17 @@ impl Net<'_> {
         self.send_again(packet, 0);
         self.queue.push(self.now + after, Event::new(kind::RETRY, packet, 0));
         false
+    }
+
+    /// Shares of a buffer at which its link is paused, and of that at which it goes on.
+    pub(super) fn pauses(plan: &Plan<'_>, admission: Admission, settings: &Settings) -> [f64; 2] {
+        if admission != Admission::UntilPaused {
+            return [1.0; 2];
+        }
+        let inputs = Inputs::new(&plan.fabric.spec);
+        let stated = |name: &str| inputs.require(name).expect("an assumption of any technology");
+        let pause = settings.pause_share.unwrap_or_else(|| stated("pfc_pause_share"));
+        [pause, settings.resume_share.unwrap_or_else(|| stated("pfc_resume_share"))]
     }
 
     /// After how long what is gone is sent again.

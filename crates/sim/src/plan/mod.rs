@@ -103,7 +103,7 @@ impl<'a> Plan<'a> {
             .payload_max_bytes
             .as_ref()
             .map_or(MOST_PACKET_BYTES, |limit| limit.value.clamp(1, MOST_PACKET_BYTES.into()) as u32);
-        let alike = alike(fabric, settings);
+        let alike = alike(fabric, settings)?;
         let channels_each = u32::from(fabric.routing.virtual_channels()) * alike;
         let lane_shift = (2 * lanes(fabric).max(channels_each)).next_power_of_two().trailing_zeros();
         let mut plan = Plan {
@@ -385,13 +385,23 @@ fn latency(fabric: &Fabric, resource: Resource) -> Result<u32, SimError> {
 }
 
 /// Virtual channels of each kind that the routing tells apart: what the fabric's links have beyond its needs serves
-/// adaptive routing (QsNet: two where an ascent and descent needs one).
-fn alike(fabric: &Fabric, settings: &Settings) -> u32 {
-    if settings.paths != Paths::Adaptive {
-        return 1;
+/// adaptive routing (QsNet: two where an ascent and descent needs one), or parts packets by destination where lanes are
+/// asked for.
+fn alike(fabric: &Fabric, settings: &Settings) -> Result<u32, SimError> {
+    let needs = u32::from(fabric.routing.virtual_channels());
+    match settings.lanes {
+        Some(lanes) if lanes >= needs && lanes <= 8 && lanes.is_multiple_of(needs) => Ok(lanes / needs),
+        Some(lanes) => {
+            let allowed = (1..=8 / needs.clamp(1, 8)).map(|each| (each * needs).to_string()).collect::<Vec<_>>();
+            let what = format!("{lanes} virtual lanes: this routing needs {needs} of each link");
+            Err(SimError::Input(format!("{what}; allowed: {}", allowed.join(", "))))
+        }
+        None if settings.paths != Paths::Adaptive => Ok(1),
+        None => {
+            let stated = fabric.spec.parameters.get("virtual_channels").map_or(1, |parameter| parameter.value as u32);
+            Ok((stated / needs).clamp(1, 8))
+        }
     }
-    let stated = fabric.spec.parameters.get("virtual_channels").map_or(1, |parameter| parameter.value as u32);
-    (stated / u32::from(fabric.routing.virtual_channels())).clamp(1, 8)
 }
 
 /// Lanes that the fabric needs: virtual channels, sending beside receiving on a shared bus, ways out of a B-Link.

@@ -213,7 +213,7 @@ impl Plan<'_> {
         let ring = server != NONE && self.is_ring_server(server);
         // What enters the network here, or an SCI ring, is served after what passes.
         let enters = if ring { !out.on_ring } else { out.at_host && !network.is_node(at) };
-        let lane = u32::from(hop.vc) * self.alike + if enters { self.own_lanes } else { 0 };
+        let lane = u32::from(hop.vc) * self.alike + self.part(trip) + if enters { self.own_lanes } else { 0 };
         out.on_ring = ring;
         self.pass(out, server, lane, self.role_latency.channel[hop.channel.0 as usize], chosen_at);
         out.at_host &= server == NONE;
@@ -226,6 +226,15 @@ impl Plan<'_> {
         self.pass(out, NONE, 0, self.role_latency.vertex[next.0 as usize], NO_CHOICE);
         out.switches += u32::from(network.role(Resource::Vertex(next)) == Role::Switch);
         State { at: next, phase: hop.phase }
+    }
+
+    /// Which of the virtual channels that are alike a packet takes, before it chooses: those for one destination share one.
+    fn part(&self, trip: Trip) -> u32 {
+        match self.alike {
+            1 => 0,
+            _ if self.paths == Paths::Adaptive => 0,
+            alike => (mix(u64::from(trip.destination.0)) % u64::from(alike)) as u32,
+        }
     }
 
     /// The first of the host's roles that a way crosses.

@@ -3,4 +3,5 @@
 mod queues;
 mod ranking;
 mod sensitivity;
+mod transports;
 mod values;

@@ -24,7 +24,7 @@ use hotlink_bench::Record;
 use hotlink_fabric::routing::Paths;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_study::inputs::{self, Vary};
-use hotlink_study::options::{Ethernet, Rates};
+use hotlink_study::options::Rates;
 use hotlink_study::{Error, Source, Watch};
 use together::Stage;
 use work::Placed;
@@ -72,8 +72,9 @@ impl Jobs {
     /// # Errors
     /// The plan does not fit the fabric, with file, line and job; a schedule cannot end.
     pub fn run(&self, plan: &Plan, fabric: &str, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
-        let source = self.network.control.equipped(&Source::open(fabric)?).map_err(Error::Input)?;
-        let answer = |source: &Source, watch: &dyn Watch| self.answer(plan, source, watch);
+        let asked = Jobs { network: plan.network(&self.network)?, ..self.clone() };
+        let source = asked.network.control.equipped(&Source::open(fabric)?).map_err(Error::Input)?;
+        let answer = |source: &Source, watch: &dyn Watch| asked.answer(plan, source, watch);
         inputs::told(&source, self.vary, watch, &answer)
     }
 
@@ -102,7 +103,7 @@ impl Jobs {
             let first = records.get(..=placed.len()).unwrap_or_default().to_vec();
             let found = stage.records(placed)?;
             records.extend(found.into_iter().enumerate().map(|(at, record)| {
-                let head = self.network.control.told(head(plan, source, nodes), Ethernet::Pause, &settings);
+                let head = self.network.control.told(head(plan, source, nodes), self.network.ethernet, &settings);
                 let record = head.followed_by(record);
                 match first.get(at) {
                     Some(first) => compared(record, first),

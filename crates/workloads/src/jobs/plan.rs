@@ -12,8 +12,9 @@ use hotlink_schedule::Options;
 use hotlink_sim::Settings;
 use hotlink_study::Error;
 use hotlink_study::model;
-use hotlink_study::options::CalcUnit;
+use hotlink_study::options::{CalcUnit, Ethernet, Transport};
 use hotlink_study::simulate::faults;
+use hotlink_study::transports::Control;
 use hotlink_study::values::Size;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,6 +33,8 @@ pub struct Plan {
     has_own_faults: bool,
     /// A file of faults.
     pub faults: Option<String>,
+    /// What controls flows, and what is other in switches.
+    switches: Switches,
     /// The jobs.
     pub jobs: Vec<Job>,
 }
@@ -105,12 +108,36 @@ pub enum Repeat {
     For(Time),
 }
 
+/// The table `network`.
+#[derive(Clone, Debug)]
+struct Switches {
+    transport: Option<Transport>,
+    ethernet: Option<Ethernet>,
+    control: Control,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NetworkEntry {
+    transport: Option<Spanned<String>>,
+    ethernet: Option<Spanned<String>>,
+    connections: Option<Spanned<String>>,
+    buffer: Option<Spanned<String>>,
+    pfc_pause: Option<Spanned<String>>,
+    pfc_resume: Option<Spanned<String>>,
+    lanes: Option<Spanned<u32>>,
+    ecn_low: Option<Spanned<String>>,
+    ecn_high: Option<Spanned<String>>,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     #[serde(rename = "title")]
     _title: Option<String>,
     nodes: Option<Spanned<u32>>,
+    #[serde(default)]
+    network: NetworkEntry,
     faults: Option<String>,
     fault: Option<toml::Value>,
     #[serde(default)]
@@ -187,6 +214,7 @@ impl Plan {
         if found.job.is_empty() {
             reader.wrong(0..0, "job", "there is none", "[[job]] with a name and what it does");
         }
+        let switches = reader.switches(&found.network);
         let jobs: Vec<Option<Job>> = found.job.into_iter().enumerate().map(|(at, job)| reader.job(at, job)).collect();
         reader.names(&jobs);
         match reader.mistakes.is_empty() {
@@ -196,10 +224,40 @@ impl Plan {
                 nodes,
                 has_own_faults: found.fault.is_some(),
                 faults: found.faults.map(|faults| beside(file, &faults)),
+                switches,
                 jobs: jobs.into_iter().flatten().collect(),
             }),
             false => Err(reader.mistakes),
         }
+    }
+
+    /// The network with what the plan says of it where nothing else was asked for.
+    ///
+    /// # Errors
+    /// Both together cannot be.
+    pub(super) fn network(&self, asked: &Network) -> Result<Network, Error> {
+        let (own, control) = (self.switches.control, asked.control);
+        let transport = match control.transport {
+            Transport::None => self.switches.transport.unwrap_or(Transport::None),
+            transport => transport,
+        };
+        let ethernet = match asked.ethernet {
+            Ethernet::Pause => self.switches.ethernet.unwrap_or(Ethernet::Pause),
+            ethernet => ethernet,
+        };
+        let of = Control {
+            transport,
+            connections: control.connections.or(own.connections),
+            buffer: control.buffer.or(own.buffer),
+            pause: control.pause.or(own.pause),
+            resume: control.resume.or(own.resume),
+            lanes: control.lanes.or(own.lanes),
+            ecn_low: control.ecn_low.or(own.ecn_low),
+            ecn_high: control.ecn_high.or(own.ecn_high),
+        };
+        let each = Control::each(&[transport], ethernet, of);
+        let each = each.map_err(|what| Error::Input(format!("{}: network: {what}", self.file)))?;
+        Ok(Network { control: each[0], ethernet, ..asked.clone() })
     }
 
     /// Whether anything fails by the plan.
@@ -277,6 +335,28 @@ impl Reader<'_> {
         let value = value?;
         let found = value.get_ref().parse();
         found.map_err(|what| self.wrong(value.span(), key, what, "")).ok()
+    }
+
+    /// The table `network`.
+    fn switches(&mut self, entry: &NetworkEntry) -> Switches {
+        let mut bytes = |value: &Option<Spanned<String>>, key: &str| {
+            self.parsed::<Size>(value.as_ref(), &format!("network.{key}")).map(|size| size.0)
+        };
+        let control = Control {
+            buffer: bytes(&entry.buffer, "buffer"),
+            pause: bytes(&entry.pfc_pause, "pfc_pause"),
+            resume: bytes(&entry.pfc_resume, "pfc_resume"),
+            ecn_low: bytes(&entry.ecn_low, "ecn_low"),
+            ecn_high: bytes(&entry.ecn_high, "ecn_high"),
+            lanes: self.within(entry.lanes.as_ref(), "network.lanes", 1..=8),
+            connections: self.parsed(entry.connections.as_ref(), "network.connections"),
+            transport: Transport::None,
+        };
+        Switches {
+            transport: self.parsed(entry.transport.as_ref(), "network.transport"),
+            ethernet: self.parsed(entry.ethernet.as_ref(), "network.ethernet"),
+            control,
+        }
     }
 
     /// No two jobs have one name.

@@ -79,7 +79,17 @@ pub(super) struct ControlArgs {
     /// Input buffer of a switch port, per virtual channel [default: the machine's].
     #[arg(long, value_name = "SIZE")]
     buffer: Option<Size>,
-    /// Queue from which on switches mark packets for dcqcn and nscc [default: the transport's].
+    /// Bytes in a port's buffer from which on it pauses its link (Ethernet) [default: the machine's share].
+    #[arg(long, value_name = "SIZE")]
+    pfc_pause: Option<Size>,
+    /// Bytes down to which a paused link stays so [default: the machine's share of those].
+    #[arg(long, value_name = "SIZE")]
+    pfc_resume: Option<Size>,
+    /// Virtual lanes of a link, each with a buffer of its own: destinations are spread over them, adaptive packets take a
+    /// free one [default: what the routing needs, where packets adapt the machine's].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=8))]
+    lanes: Option<u32>,
+    /// Queue from which on switches mark packets for dcqcn, dctcp and nscc [default: the transport's].
     #[arg(long, value_name = "SIZE")]
     ecn_low: Option<Size>,
     /// Queue from which on they mark every packet [default: the transport's].
@@ -93,6 +103,9 @@ impl ControlArgs {
         !self.transport.is_empty()
             || self.connections.is_some()
             || self.buffer.is_some()
+            || self.pfc_pause.is_some()
+            || self.pfc_resume.is_some()
+            || self.lanes.is_some()
             || self.ecn_low.is_some()
             || self.ecn_high.is_some()
     }
@@ -103,6 +116,9 @@ impl ControlArgs {
         let of = Control {
             connections: self.connections,
             buffer: asked(self.buffer),
+            pause: asked(self.pfc_pause),
+            resume: asked(self.pfc_resume),
+            lanes: self.lanes,
             ecn_low: asked(self.ecn_low),
             ecn_high: asked(self.ecn_high),
             ..Control::usual()

@@ -86,6 +86,9 @@ pub(super) struct NetworkArgs {
     /// Plan of links and switches that fail, come back or degrade.
     #[arg(long, value_name = "PLAN.toml")]
     faults: Option<String>,
+    /// What Ethernet does when a buffer fills.
+    #[arg(long, value_parser = word::<Ethernet>(), default_value_t = Ethernet::Pause)]
+    ethernet: Ethernet,
     #[command(flatten)]
     control: ControlArgs,
     #[command(flatten)]
@@ -121,6 +124,7 @@ impl NetworkArgs {
             || self.packet_size.is_some()
             || self.paths.is_some()
             || self.faults.is_some()
+            || self.ethernet != Ethernet::Pause
             || self.control.asks()
     }
 
@@ -144,11 +148,12 @@ impl NetworkArgs {
             packet_size,
             overhead: self.overhead,
             eager_max: self.eager.map_or(u64::MAX, |size| size.0),
+            ethernet: self.ethernet,
             faults: self.faults.clone(),
             ..Network::default()
         };
         let one = |control| Network { control, ..network.clone() };
-        Ok(self.control.controls(Ethernet::Pause)?.into_iter().map(one).collect())
+        Ok(self.control.controls(self.ethernet)?.into_iter().map(one).collect())
     }
 
     /// The questions about a schedule, one for each transport.
