@@ -114,7 +114,7 @@ fn dctcp_cuts_by_half_the_marked_share_of_a_window_and_grows_by_a_packet() {
     let mut all = Dctcp::new(dctcp());
     all.open(0, &path(10));
     let window = |all: &mut Dctcp| all.allowance(0, 0).window / PACKET;
-    let mut sent = |all: &mut Dctcp, packets: u32| (0..packets).for_each(|_| all.sent(0, PACKET as u32, 0));
+    let sent = |all: &mut Dctcp, packets: u32| (0..packets).for_each(|_| all.sent(0, PACKET as u32, 0));
     // Slow start: each acknowledgement adds a packet, ten become twenty. The first one ends a window of the estimate, which
     // nothing was in; the next ends when all ten are acknowledged.
     sent(&mut all, 10);
