@@ -22,7 +22,7 @@ pub(crate) fn builder(text: &str, options: &Options, watched: u32) -> Result<Bui
         // Of a text that ends early the reader of XML names the start.
         let last = || (text.lines().count().max(1), text.lines().last().map_or(1, |line| line.chars().count() + 1));
         let (row, column) = match error {
-            roxmltree::Error::UnexpectedEndOfStream => last(),
+            roxmltree::Error::UnexpectedEndOfStream | roxmltree::Error::UnclosedRootNode => last(),
             _ => (error.pos().row as usize, error.pos().col as usize),
         };
         (format!("{row}:{column}"), format!("is no XML: {error}"))
