@@ -39,9 +39,9 @@ def run(*arguments: Any, **options: Any) -> Any:
       and a rank that raises ends its process). `pin` binds each to a core of its own, if there are enough. Results are
       pickled. `copy` says how long messages move over shared memory: ``"auto"`` (what this machine was measured to do,
       once; the default where ``HOTLINK_COPY`` says nothing), ``"ring"``, ``"stream"``, ``"system"`` or ``"halves"``.
-    - a fabric, by name or file: the ranks are nodes of it, simulated, and `Comm.time` is the simulation's. Here they
-      are threads that take turns, so all share what the program shares. An array is ordinary memory that is registered
-      once for each size; what the program does between its messages takes no time but by `Comm.compute`.
+    - a fabric, by name or file: the ranks are nodes of it, simulated, and `Comm.time` is the simulation's. They are
+      processes, too, and take turns on one core. An array is ordinary memory at the start of a page, registered when a
+      long message first needs that; what the program does between its messages takes no time but by `Comm.compute`.
 
     The ranks are ended after `limit` seconds (`TimeoutError`; a launcher's by the launcher). When a rank raises or
     dies, the others are told (`PeerGoneError`) and ended within a second, and `RankError` is raised here.

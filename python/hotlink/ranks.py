@@ -1,8 +1,8 @@
 """Programs on ranks that pass messages to each other.
 
-Real ranks are processes, forked here, so that any function will do as a program; what they share is made by the Rust
-side before. They die with this process, and each of them is noticed when it dies. Or a launcher has started them. Ranks
-of a simulated fabric are threads.
+Ranks are processes, forked here, so that any function will do as a program; what they share is made by the Rust side
+before. They die with this process, and each of them is noticed when it dies. Or a launcher has started them. Ranks on a
+simulated fabric take turns with the simulation, which is a thread of this process.
 """
 
 import os
@@ -10,7 +10,6 @@ import pickle
 import select
 import signal
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable
@@ -111,8 +110,6 @@ def run_ranks(
     ranks = ranks if ranks is not None else started
     if ranks is None:
         raise _core.InputError("ranks: say how many; only under mpirun or srun are they all that it started")
-    if not real:
-        return _simulate(program, ranks, via, limit)
     if started is not None:
         told = _core.run_launched(via, ranks, pin, stall, partial(_be_launched, program))
         return [pickle.loads(one) for one in told]
@@ -130,6 +127,7 @@ def _run_forked(
     processes: list[_Rank] = []
     try:
         _fork(program, job, ranks, pin, processes)
+        job.begin()
         failure = _supervise(job, processes, limit)
         return [process.heard for process in processes], failure
     finally:
@@ -151,46 +149,6 @@ def _be_launched(program: Callable[[Comm], Any], comm: Comm) -> bytes:
         sys.stderr.flush()
         os._exit(1)
     return told
-
-
-def _be_simulated(program: Callable[[Comm], T], seat: _core.Seat) -> T:
-    comm = seat.open()
-    told = program(comm)
-    comm._close()
-    return told
-
-
-def _simulate(program: Callable[[Comm], T], ranks: int, fabric: str, limit: float | None) -> list[T]:
-    """Each rank is a thread here; all but one wait for the simulation at any time."""
-    simulation, seats = _core.Simulation.of(ranks)
-    results: dict[int, T] = {}
-    failures: list[RankError] = []
-
-    def be_rank(rank: int) -> None:
-        failed = True
-        try:
-            results[rank] = _be_simulated(program, seats[rank])
-            failed = False
-        except BaseException as error:
-            failures.append(_rank_error(rank, error, *_told(error)))
-            # The frames hold communicators, which must not outlive their thread.
-            _clear(error)
-        finally:
-            seats[rank].end(failed)
-
-    threads = [threading.Thread(target=be_rank, args=(rank,), daemon=True) for rank in range(ranks)]
-    for thread in threads:
-        thread.start()
-    try:
-        simulation.run(fabric, limit)
-    finally:
-        # One that is not at its communicator cannot be ended; it ends when it comes back to it, or with this process.
-        deadline = time.monotonic() + _GRACE_S
-        for thread in threads:
-            thread.join(max(0.0, deadline - time.monotonic()))
-    if failures:
-        raise _to_blame(failures)
-    return [results[rank] for rank in range(ranks)]
 
 
 def _fork(program: Callable[[Comm], Any], job: Job, ranks: int, pin: bool, processes: list[_Rank]) -> None:
@@ -237,7 +195,10 @@ def _supervise(job: Job, processes: list[_Rank], limit: float | None) -> Excepti
                 deadline = deadline or now + _GRACE_S
         if deadline is not None and now > deadline:
             break
-        stuck = None if failures else job.stuck([process.status == 0 for process in processes])
+        try:
+            stuck = None if failures else job.stuck([process.status == 0 for process in processes])
+        except _core.InputError as error:
+            return error.with_traceback(None)
         if stuck is not None:
             return _core.CommError(f"no progress: {stuck}")
         if limit is not None and now - start > limit:
@@ -291,14 +252,6 @@ def _told(error: BaseException) -> tuple[str, str]:
     """One line, and the whole traceback."""
     summary = "".join(traceback.format_exception_only(error)).splitlines()[0]
     return summary, "".join(traceback.format_exception(error))
-
-
-def _clear(error: BaseException | None) -> None:
-    """Takes the traceback away, and what the frames in it hold."""
-    while error is not None:
-        traceback.clear_frames(error.__traceback__)
-        error.__traceback__ = None
-        error = error.__context__
 
 
 def _rank_error(rank: int, error: BaseException | None, summary: str, text: str) -> RankError:

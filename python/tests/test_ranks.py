@@ -345,10 +345,7 @@ def test_a_simulated_program_takes_the_same_simulated_time_again() -> None:
 
 
 def test_a_communicator_serves_its_own_thread_alone(via: str) -> None:
-    shared: list[Comm] = []
-
     def program(comm: Comm) -> object:
-        shared.append(comm)
         refused: list[str] = []
 
         def call() -> None:
@@ -363,9 +360,25 @@ def test_a_communicator_serves_its_own_thread_alone(via: str) -> None:
         return refused
 
     assert run(program, 2, via) == [["a communicator serves its rank's own thread alone"]] * 2
-    for comm in shared:  # those of simulated ranks, which are over
-        with pytest.raises(hotlink.CommError):
-            comm.barrier()
+
+
+def test_ranks_share_nothing_but_messages(via: str) -> None:
+    told: list[int] = []
+
+    def program(comm: Comm) -> list[int]:
+        told.append(comm.rank)
+        comm.barrier()
+        return told
+
+    assert run(program, 3, via) == [[0], [1], [2]]
+    assert told == []
+
+
+def test_a_fabric_that_is_none_is_refused_before_any_program_ends() -> None:
+    with pytest.raises(hotlink.InputError, match=r"via: .*no-such-fabric.*real ranks"):
+        run(lambda comm: comm.barrier(), 2, "no-such-fabric")
+    with pytest.raises(hotlink.InputError, match="ranks"):
+        run(lambda comm: comm.barrier(), 3, "k98-sci:2")
 
 
 def test_who_waits_for_whom_for_ever_is_told_by_the_simulation() -> None:

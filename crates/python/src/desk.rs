@@ -4,8 +4,10 @@ use crate::lent::{Block, Lender, Segments};
 use hotlink_fabric::units::Time;
 use hotlink_message::{Comm, Error, Operation, Request, Status, Tag};
 use hotlink_port::{Kind, Port, Rank, Span, Work};
+use hotlink_real::Lend;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 
 /// A collective operation, with the blocks that are sent and those that are received into.
 #[derive(Clone, Copy, Debug)]
@@ -42,8 +44,8 @@ pub(crate) enum Call {
     Barrier,
     Time,
     Compute(Time),
-    /// Memory as long as this block, which stands for it where the program cannot see the port's.
-    Alloc(Block),
+    /// Memory of so many bytes that the port moves best.
+    Alloc(u64),
     Free(Block),
     /// The program is over.
     Close,
@@ -69,7 +71,6 @@ struct Pending {
     request: Request,
     block: Block,
     span: Span,
-    received: bool,
 }
 
 /// One that is waited for, and can be waited for again if that is given up.
@@ -88,22 +89,22 @@ impl Drop for Waited<'_> {
 }
 
 /// Where a rank's calls are served.
-pub(crate) struct Desk<P: Port, L: Lender<P>> {
+pub(crate) struct Desk<P: Port, L> {
     comm: Comm<P>,
     pending: RefCell<BTreeMap<u64, Pending>>,
     started: Cell<u64>,
-    kept: RefCell<L::Kept>,
     segments: RefCell<Segments>,
+    lender: PhantomData<L>,
 }
 
-impl<P: Port, L: Lender<P>> Desk<P, L> {
+impl<P: Lend, L: Lender<P>> Desk<P, L> {
     pub(crate) fn new(port: P) -> Desk<P, L> {
         Desk {
             comm: Comm::new(port),
             pending: RefCell::default(),
             started: Cell::new(0),
-            kept: RefCell::default(),
             segments: RefCell::default(),
+            lender: PhantomData,
         }
     }
     pub(crate) fn place(&self) -> (Rank, u32) {
@@ -113,19 +114,19 @@ impl<P: Port, L: Lender<P>> Desk<P, L> {
         let comm = &self.comm;
         match call {
             Call::Send(to, tag, block) => {
-                let span = self.lend(&block, true)?;
+                let span = self.lend(&block);
                 let sent = comm.send(to, tag, span).await;
-                self.take_back(&block, span, false)?;
+                self.take_back(&block, span)?;
                 sent.map(|()| Reply::Done)
             }
             Call::Recv((from, tag), block) => {
-                let span = self.lend(&block, false)?;
+                let span = self.lend(&block);
                 let received = comm.recv(from, tag, span).await;
-                self.take_back(&block, span, true)?;
+                self.take_back(&block, span)?;
                 received.map(Reply::Received)
             }
-            Call::Isend(to, tag, block) => self.start(block, false, |span| comm.isend(to, tag, span)),
-            Call::Irecv((from, tag), block) => self.start(block, true, |span| comm.irecv(from, tag, span)),
+            Call::Isend(to, tag, block) => self.start(block, |span| comm.isend(to, tag, span)),
+            Call::Irecv((from, tag), block) => self.start(block, |span| comm.irecv(from, tag, span)),
             Call::Wait(id) => {
                 let mut waited = Waited { pending: Some(self.take(id)?), id, all: &self.pending };
                 if let Some(pending) = &waited.pending {
@@ -133,7 +134,7 @@ impl<P: Port, L: Lender<P>> Desk<P, L> {
                 }
                 let pending = waited.pending.take().ok_or(Error::NoRequest)?;
                 let ended = comm.wait(pending.request).await;
-                self.take_back(&pending.block, pending.span, pending.received)?;
+                self.take_back(&pending.block, pending.span)?;
                 ended.map(Reply::Received)
             }
             Call::Test(id) => self.not_at_once(self.test(id)).await,
@@ -149,8 +150,9 @@ impl<P: Port, L: Lender<P>> Desk<P, L> {
                 Ok(Reply::Done)
             }
             Call::Barrier => comm.barrier().await.map(|()| Reply::Done),
-            Call::Alloc(block) => {
-                let (memory, block) = L::alloc(comm, block)?;
+            Call::Alloc(bytes) => {
+                let memory = comm.alloc(bytes, Kind::Default)?;
+                let block = Block::row(comm.with_port(|port| port.start(memory))?, bytes);
                 self.segments.borrow_mut().add(&block, memory);
                 Ok(Reply::Allocated(block))
             }
@@ -166,45 +168,33 @@ impl<P: Port, L: Lender<P>> Desk<P, L> {
         }
     }
 
-    /// The block as a span; `sent`: with what the program wrote to it.
-    fn lend(&self, block: &Block, sent: bool) -> Result<Span, Error> {
-        let span = match self.segments.borrow().find(block) {
-            Some(span) => span,
-            None => {
-                let memory = L::memory(&self.comm, &mut self.kept.borrow_mut(), block)?;
-                Span { memory, offset: 0, layout: block.layout }
-            }
-        };
-        if sent {
-            L::put(&self.comm, block, span)?;
-        }
-        Ok(span)
+    /// Waits, as ranks of this port do, for what the last poll did not find.
+    pub(crate) fn rest(&self) {
+        self.comm.with_port(L::rest);
     }
-    fn take_back(&self, block: &Block, span: Span, received: bool) -> Result<(), Error> {
-        if received {
-            L::take(&self.comm, block, span)?;
-        }
-        match self.segments.borrow().find(block) {
-            Some(_) => Ok(()),
-            None => L::forget(&self.comm, &mut self.kept.borrow_mut(), block, span.memory),
-        }
+    /// The block as a span.
+    fn lend(&self, block: &Block) -> Span {
+        let segment = self.segments.borrow().find(block);
+        segment.unwrap_or_else(|| {
+            let (memory, offset) = self.comm.with_port(|port| L::memory(port, block));
+            Span { memory, offset, layout: block.layout }
+        })
     }
-    fn start(
-        &self,
-        block: Block,
-        received: bool,
-        begin: impl FnOnce(Span) -> Result<Request, Error>,
-    ) -> Result<Reply, Error> {
-        let span = self.lend(&block, !received)?;
+    fn take_back(&self, block: &Block, span: Span) -> Result<(), Error> {
+        let lent = self.segments.borrow().find(block).is_none();
+        if lent && L::FORGETS { self.comm.free(span.memory) } else { Ok(()) }
+    }
+    fn start(&self, block: Block, begin: impl FnOnce(Span) -> Result<Request, Error>) -> Result<Reply, Error> {
+        let span = self.lend(&block);
         match begin(span) {
             Ok(request) => {
                 let id = self.started.get();
                 self.started.set(id + 1);
-                self.pending.borrow_mut().insert(id, Pending { request, block, span, received });
+                self.pending.borrow_mut().insert(id, Pending { request, block, span });
                 Ok(Reply::Started(id))
             }
             Err(error) => {
-                self.take_back(&block, span, false)?;
+                self.take_back(&block, span)?;
                 Err(error)
             }
         }
@@ -213,14 +203,14 @@ impl<P: Port, L: Lender<P>> Desk<P, L> {
         self.pending.borrow_mut().remove(&id).ok_or(Error::NoRequest)
     }
     fn test(&self, id: u64) -> Result<Reply, Error> {
-        let Pending { request, block, span, received } = self.take(id)?;
+        let Pending { request, block, span } = self.take(id)?;
         match self.comm.test(request) {
             Ok(ended) => {
-                self.take_back(&block, span, received)?;
+                self.take_back(&block, span)?;
                 ended.map(Reply::Received)
             }
             Err(request) => {
-                self.pending.borrow_mut().insert(id, Pending { request, block, span, received });
+                self.pending.borrow_mut().insert(id, Pending { request, block, span });
                 Ok(Reply::NotYet)
             }
         }
@@ -252,22 +242,21 @@ impl<P: Port, L: Lender<P>> Desk<P, L> {
     }
 
     async fn collective(&self, what: Collective, send: &[Block], recv: &[Block]) -> Result<Reply, Error> {
-        let is_sent = |block: &Block| send.iter().any(|other| other.is_same(block));
-        let into = recv.iter().map(|block| self.lend(block, is_sent(block))).collect::<Result<Vec<_>, _>>()?;
+        let into: Vec<Span> = recv.iter().map(|block| self.lend(block)).collect();
         // What is received into as well as sent is lent once: the same span tells so.
         let mut from = Vec::new();
         for block in send {
             match recv.iter().position(|other| other.is_same(block)) {
                 Some(same) => from.push(into[same]),
-                None => from.push(self.lend(block, true)?),
+                None => from.push(self.lend(block)),
             }
         }
         let done = self.by_spans(what, &from, &into).await;
         for (block, span) in send.iter().zip(&from).filter(|(_, span)| !into.contains(span)) {
-            self.take_back(block, *span, false)?;
+            self.take_back(block, *span)?;
         }
         for (block, span) in recv.iter().zip(&into) {
-            self.take_back(block, *span, true)?;
+            self.take_back(block, *span)?;
         }
         done.map(|()| Reply::Done)
     }

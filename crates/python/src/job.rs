@@ -1,21 +1,31 @@
-//! The ranks of a job: forked by Python, or started by a launcher.
+//! The ranks of a job: forked by Python, on this machine or on a simulated fabric, or started by a launcher.
 
+use crate::carrier::Seated;
 use crate::comm::Comm;
 use crate::desk::Desk;
-use crate::lent::{InPlace, Own, detached};
+use crate::lent::{Own, Real, Simulated, detached};
 use crate::{CommError, InputError};
-use hotlink_port::RunError;
-use hotlink_real::{COPY_VARIABLE, Doors, Launched, Lend, Options, Transport, Via, Watch, With, die_with};
+use hotlink_port::{Rank, RunError};
+use hotlink_real::{COPY_VARIABLE, Doors, Launched, Lend, Options, Transport, Via, Watch, With, die_with, stay_on};
+use hotlink_seats::{Door, Office};
+use hotlink_study::Error as Failure;
 use pyo3::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// What ranks share, whatever their port.
 trait Shared {
     fn comm(&self, py: Python<'_>, rank: u32) -> PyResult<Comm>;
+    /// All have been forked.
+    fn begin(&self) {}
     fn gone(&self, rank: u32);
     fn watch(&self, patience: Duration) -> Option<Watch>;
+    /// Why no rank can go on, if that is known without a watch.
+    fn over(&self) -> PyResult<Option<String>> {
+        Ok(None)
+    }
 }
 
 impl<D: Doors<Port: Lend + 'static>> Shared for D {
@@ -27,6 +37,77 @@ impl<D: Doors<Port: Lend + 'static>> Shared for D {
     }
     fn watch(&self, patience: Duration) -> Option<Watch> {
         Some(self.waits()?.watch(patience))
+    }
+}
+
+/// Ranks on a simulated fabric. The simulation runs on a thread of the process that forked them.
+struct Fabric {
+    name: String,
+    ranks: u32,
+    /// The core that simulation and ranks share: to hand over within a core takes a fraction of the time.
+    core: u32,
+    office: Office,
+    ended: Box<dyn Fn(Rank)>,
+    simulation: RefCell<Option<JoinHandle<Result<(), Failure>>>>,
+}
+
+impl Fabric {
+    fn new(name: &str, ranks: u32) -> std::io::Result<Fabric> {
+        let office = Office::new(ranks)?;
+        let ended = Box::new(office.on_end());
+        let core = std::process::id();
+        Ok(Fabric { name: name.to_owned(), ranks, core, office, ended, simulation: RefCell::default() })
+    }
+}
+
+impl Shared for Fabric {
+    fn comm(&self, py: Python<'_>, rank: u32) -> PyResult<Comm> {
+        let path = self.office.path()?;
+        stay_on(self.core);
+        let door = detached(py, || Door::at(&path, rank, self.ranks));
+        let door = door.map_err(|error| CommError::new_err(error.to_string()))?;
+        let desk = Desk::<_, Simulated>::new(door.surviving());
+        let place = desk.place();
+        Ok(Comm::new(Rc::new(Seated::new(desk)), place))
+    }
+    fn begin(&self) {
+        let (name, ranks, core) = (self.name.clone(), self.ranks, self.core);
+        let office = self.office.elsewhere();
+        let simulate = move || {
+            stay_on(core);
+            let office = office.and_then(|office| office()).map_err(|error| Failure::Check(error.to_string()))?;
+            hotlink_study::on_fabric::<(), _>(&name, ranks, &office).map(drop)
+        };
+        *self.simulation.borrow_mut() = Some(std::thread::spawn(simulate));
+    }
+    fn gone(&self, rank: u32) {
+        self.office.halt_by(Some(rank));
+        (self.ended)(rank);
+    }
+    fn watch(&self, _: Duration) -> Option<Watch> {
+        None
+    }
+    fn over(&self) -> PyResult<Option<String>> {
+        let ended = self.simulation.borrow_mut().take_if(|simulation| simulation.is_finished());
+        let Some(simulation) = ended else { return Ok(None) };
+        match simulation.join() {
+            Ok(Ok(())) => Ok(None),
+            Ok(Err(Failure::Input(what))) => {
+                Err(InputError::new_err(format!("via: {what}; real ranks: \"shm\" or \"tcp\"")))
+            }
+            Ok(Err(error)) => Ok(Some(error.to_string().trim_start_matches("no progress: ").to_owned())),
+            Err(_) => Ok(Some("the simulation ended by a mistake of its own".to_owned())),
+        }
+    }
+}
+
+impl Drop for Fabric {
+    fn drop(&mut self) {
+        self.office.halt();
+        if let Some(simulation) = self.simulation.take() {
+            // What it came to is nobody's business any more.
+            let _ = simulation.join();
+        }
     }
 }
 
@@ -62,12 +143,18 @@ struct Opened {
 
 #[pymethods]
 impl Job {
+    /// By shared memory, connections or both, as `via` names; `via` may also name a fabric to be simulated.
     #[new]
     #[pyo3(signature = (via, ranks, stall = None))]
     fn new(via: &str, ranks: u32, stall: Option<f64>) -> PyResult<Job> {
         let stall = patience(stall)?;
-        let shared = named(via)?.with(Options::default(), Share(ranks));
-        let shared = shared.map_err(|error| InputError::new_err(error.to_string()))?;
+        let shared: Box<dyn Shared> = match named(via) {
+            Ok(via) => {
+                let shared = via.with(Options::default(), Share(ranks));
+                shared.map_err(|error| InputError::new_err(error.to_string()))?
+            }
+            Err(_) => Box::new(Fabric::new(via, ranks)?),
+        };
         let watch = RefCell::new(stall.and_then(|stall| shared.watch(stall)));
         Ok(Job(Own::new(Opened { shared, watch })))
     }
@@ -75,6 +162,11 @@ impl Job {
     fn open(&self, py: Python<'_>, rank: u32, parent: u32) -> PyResult<Comm> {
         die_with(parent)?;
         self.0.get()?.shared.comm(py, rank)
+    }
+    /// In the process that forked them: all have been.
+    fn begin(&self) -> PyResult<()> {
+        self.0.get()?.shared.begin();
+        Ok(())
     }
     /// In the process that forked them: `rank` has died, and the others are told.
     fn bury(&self, rank: u32) -> PyResult<()> {
@@ -84,7 +176,11 @@ impl Job {
     /// In the process that forked them, now and then; `over`: of each rank, whether it has ended well. Who waits for whom,
     /// if none of the others can go on.
     fn stuck(&self, over: Vec<bool>) -> PyResult<Option<String>> {
-        let mut watch = self.0.get()?.watch.borrow_mut();
+        let opened = self.0.get()?;
+        if let Some(why) = opened.shared.over()? {
+            return Ok(Some(why));
+        }
+        let mut watch = opened.watch.borrow_mut();
         Ok(watch.as_mut().and_then(|watch| watch.look(|rank| over.get(rank as usize) == Some(&true))))
     }
 }
@@ -111,7 +207,7 @@ pub(crate) fn use_copy(copy: Option<&str>) -> PyResult<()> {
 }
 
 fn comm_on(port: impl Lend + 'static) -> Comm {
-    let desk = Desk::<_, InPlace>::new(port);
+    let desk = Desk::<_, Real>::new(port);
     let place = desk.place();
     Comm::new(Rc::new(desk), place)
 }

@@ -6,13 +6,13 @@ use crate::CommError;
 use crate::array::Array;
 use crate::carrier::Carrier;
 use crate::desk::{Call, Reply};
-use hotlink_message::{Comm, Error};
-use hotlink_port::{Kind, Layout, Memory, Port, Span};
+use hotlink_message::Error;
+use hotlink_port::{Layout, Memory, Port, Span};
 use hotlink_real::Lend;
-use pyo3::exceptions::PyMemoryError;
+use hotlink_seats::Door;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::mem::ManuallyDrop;
 use std::rc::Rc;
@@ -32,6 +32,10 @@ unsafe impl Send for Block {}
 unsafe impl Sync for Block {}
 
 impl Block {
+    /// So many bytes from `start` on.
+    pub(crate) fn row(start: *mut u8, bytes: u64) -> Block {
+        Block { start, layout: Layout::contiguous(bytes) }
+    }
     /// The bytes of `array`, which whoever keeps the block keeps as well.
     pub(crate) fn of(array: &Array) -> Block {
         Block { start: array.start(), layout: array.layout }
@@ -55,88 +59,46 @@ impl Block {
     }
 }
 
-/// How a port of kind `P` gets at blocks of this process.
+/// How a port of kind `P` gets at blocks of this process, and how its ranks wait.
 pub(crate) trait Lender<P: Port> {
-    /// What it keeps from one call to the next.
-    type Kept: Default;
-    /// Memory of the port for the block.
-    fn memory(comm: &Comm<P>, kept: &mut Self::Kept, block: &Block) -> Result<Memory, Error>;
-    /// The end of that.
-    fn forget(comm: &Comm<P>, kept: &mut Self::Kept, block: &Block, memory: Memory) -> Result<(), Error>;
-    /// What the program wrote to the block is in `span`.
-    fn put(comm: &Comm<P>, block: &Block, span: Span) -> Result<(), Error>;
-    /// What was received into `span` is in the block.
-    fn take(comm: &Comm<P>, block: &Block, span: Span) -> Result<(), Error>;
-    /// Memory that the port moves best, as long as the block that may stand for it, and the block that it is.
-    fn alloc(comm: &Comm<P>, stand_in: Block) -> Result<(Memory, Block), Error>;
+    /// Polls of a call before other threads of the interpreter may run: what is over at once, or nearly, does not wait for
+    /// them.
+    const SPINS: u32;
+    /// Memory of the port that the block lies in, and where in it the block begins.
+    fn memory(port: &mut P, block: &Block) -> (Memory, u64);
+    /// Whether that name is given back after each operation.
+    const FORGETS: bool;
+    /// A poll found nothing to do.
+    fn rest(port: &mut P);
 }
 
-/// The port works on the block itself.
-pub(crate) struct InPlace;
+/// On real ports a block has a name as long as an operation uses it, and time goes on by itself.
+pub(crate) struct Real;
 
-impl<P: Lend> Lender<P> for InPlace {
-    type Kept = ();
-    fn memory(comm: &Comm<P>, (): &mut (), block: &Block) -> Result<Memory, Error> {
+impl<P: Lend> Lender<P> for Real {
+    const SPINS: u32 = 256;
+    const FORGETS: bool = true;
+    fn memory(port: &mut P, block: &Block) -> (Memory, u64) {
         // SAFETY: a block is of an array whose buffer the caller keeps until the operation is over, or the port gone;
         // buffers that Python has given out are not moved or freed. Received into are only those that may be written.
-        Ok(comm.with_port(|port| unsafe { port.lend(block.start, block.layout.extent()) }))
+        (unsafe { port.lend(block.start, block.layout.extent()) }, 0)
     }
-    fn forget(comm: &Comm<P>, (): &mut (), _: &Block, memory: Memory) -> Result<(), Error> {
-        comm.free(memory)
-    }
-    fn put(_: &Comm<P>, _: &Block, _: Span) -> Result<(), Error> {
-        Ok(())
-    }
-    fn take(_: &Comm<P>, _: &Block, _: Span) -> Result<(), Error> {
-        Ok(())
-    }
-    fn alloc(comm: &Comm<P>, stand_in: Block) -> Result<(Memory, Block), Error> {
-        let memory = comm.alloc(stand_in.layout.bytes(), Kind::Default)?;
-        let start = comm.with_port(|port| port.start(memory))?;
-        Ok((memory, Block { start, ..stand_in }))
-    }
+    fn rest(_: &mut P) {}
 }
 
-/// The port has memory of its own, to which blocks are copied and from there back, at no cost in its time: a simulated
-/// one. Memory is kept for the next block of as many bytes, so that what is set up for it is set up once.
-pub(crate) struct ByCopy;
+/// On simulated ports a block keeps its name for the next operation, so that what is set up for it is set up once; time
+/// goes on when the rank says that it waits.
+pub(crate) struct Simulated;
 
-/// Blocks of memory that are kept for the next.
-const KEPT: usize = 64;
-
-impl<P: Port> Lender<P> for ByCopy {
-    type Kept = VecDeque<(u64, Memory)>;
-    fn memory(comm: &Comm<P>, kept: &mut Self::Kept, block: &Block) -> Result<Memory, Error> {
-        let bytes = block.layout.extent();
-        let found = kept.iter().rposition(|&(size, _)| size == bytes).and_then(|place| kept.remove(place));
-        found.map_or_else(|| comm.alloc(bytes, Kind::Private), |(_, memory)| Ok(memory))
+impl Lender<Door> for Simulated {
+    const SPINS: u32 = 1;
+    const FORGETS: bool = false;
+    fn memory(port: &mut Door, block: &Block) -> (Memory, u64) {
+        // SAFETY: as above. The name of an array that is gone is used by no operation.
+        unsafe { port.piece(block.start as u64, block.layout.extent()) }
     }
-    fn forget(comm: &Comm<P>, kept: &mut Self::Kept, block: &Block, memory: Memory) -> Result<(), Error> {
-        kept.push_back((block.layout.extent(), memory));
-        match kept.len() > KEPT {
-            true => kept.pop_front().map_or(Ok(()), |(_, memory)| comm.free(memory)),
-            false => Ok(()),
-        }
-    }
-    fn put(comm: &Comm<P>, block: &Block, span: Span) -> Result<(), Error> {
-        for (at, bytes) in block.layout.runs(0, block.layout.bytes()) {
-            // SAFETY: the run lies inside the block, which is there until the operation is over, and its owner waits
-            // for this call.
-            let from = unsafe { std::slice::from_raw_parts(block.start.wrapping_add(at as usize), bytes as usize) };
-            comm.write(span.memory, span.offset + at, from)?;
-        }
-        Ok(())
-    }
-    fn take(comm: &Comm<P>, block: &Block, span: Span) -> Result<(), Error> {
-        for (at, bytes) in block.layout.runs(0, block.layout.bytes()) {
-            // SAFETY: as above, and the block may be written; gaps between the runs are not touched.
-            let into = unsafe { std::slice::from_raw_parts_mut(block.start.wrapping_add(at as usize), bytes as usize) };
-            comm.read(span.memory, span.offset + at, into)?;
-        }
-        Ok(())
-    }
-    fn alloc(comm: &Comm<P>, stand_in: Block) -> Result<(Memory, Block), Error> {
-        Ok((comm.alloc(stand_in.layout.bytes(), Kind::Default)?, stand_in))
+    fn rest(port: &mut Door) {
+        port.suspend();
     }
 }
 
@@ -163,30 +125,18 @@ impl Segments {
 #[pyclass(frozen)]
 pub(crate) struct Segment {
     block: Block,
-    /// What stands for it where the port has no memory in this process.
-    stand_in: Option<Box<[u8]>>,
     /// Keeps the port, and with it the memory, though its program may be over.
     carrier: Own<Rc<dyn Carrier>>,
 }
 
 impl Segment {
     pub(crate) fn new(py: Python<'_>, carrier: Rc<dyn Carrier>, bytes: u64) -> PyResult<Result<Segment, Error>> {
-        let mut stand_in = if carrier.is_apart() { Some(zeros(bytes as usize)?) } else { None };
-        let start = stand_in.as_mut().map_or(std::ptr::null_mut(), |bytes| bytes.as_mut_ptr());
-        let asked = Block { start, layout: Layout::contiguous(bytes) };
-        Ok(match carrier.call(py, Call::Alloc(asked))? {
-            Ok(Reply::Allocated(block)) => Ok(Segment { block, stand_in, carrier: Own::new(carrier) }),
+        Ok(match carrier.call(py, Call::Alloc(bytes))? {
+            Ok(Reply::Allocated(block)) => Ok(Segment { block, carrier: Own::new(carrier) }),
             Ok(_) => Err(Error::NoRequest),
             Err(error) => Err(error),
         })
     }
-}
-
-fn zeros(bytes: usize) -> PyResult<Box<[u8]>> {
-    let mut zeros = Vec::new();
-    zeros.try_reserve_exact(bytes).map_err(|error| PyMemoryError::new_err(error.to_string()))?;
-    zeros.resize(bytes, 0);
-    Ok(zeros.into_boxed_slice())
 }
 
 #[pymethods]
@@ -207,7 +157,6 @@ impl Drop for Segment {
             // Of a simulation that is over nothing needs to be freed.
             let _ = Python::attach(|py| carrier.call(py, Call::Free(self.block)));
         }
-        self.stand_in = None;
     }
 }
 

@@ -13,7 +13,6 @@ mod lent;
 mod measuring;
 mod questions;
 mod request;
-mod simulated;
 mod site;
 mod verbs;
 
@@ -70,8 +69,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<request::Request>()?;
     module.add_class::<request::Status>()?;
     module.add_class::<job::Job>()?;
-    module.add_class::<simulated::Seat>()?;
-    module.add_class::<simulated::Simulation>()?;
     module.add_function(wrap_pyfunction!(request::wait_all, module)?)?;
     module.add_function(wrap_pyfunction!(request::wait_any, module)?)?;
     module.add_function(wrap_pyfunction!(job::launched, module)?)?;

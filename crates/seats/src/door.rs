@@ -71,7 +71,14 @@ pub struct Door {
     came: (u64, Vec<u8>),
     /// The function that the simulator knows this rank to be in.
     within: &'static str,
+    /// The process goes on when the simulation is halted.
+    survives: bool,
 }
+
+/// What a call of a [`Door`] unwinds with, by [`std::panic::resume_unwind`], where the simulation was halted and the process
+/// goes on ([`Door::surviving`]); the rank that failed, if one did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Halted(pub Option<Rank>);
 
 /// Words for the desk, and from it.
 #[derive(Default)]
@@ -95,8 +102,10 @@ impl Clock {
     /// That of the rank that this process is, if it was started for a seat on a simulated fabric.
     pub fn of_environment() -> Option<Clock> {
         let (rank, ranks) = place()?;
-        let head = Head::lasting(&std::env::var(SEAT).ok()?, rank, ranks).ok()?;
-        Some(Clock { head })
+        Clock::at(&std::env::var(SEAT).ok()?, rank, ranks)
+    }
+    fn at(path: &str, rank: Rank, ranks: u32) -> Option<Clock> {
+        Some(Clock { head: Head::lasting(path, rank, ranks).ok()? })
     }
     /// The virtual time.
     #[inline]
@@ -122,7 +131,16 @@ impl Door {
         let start = |what: String| RunError::Start(format!("on a simulated fabric: {what}"));
         let path = std::env::var(SEAT).map_err(|_| start(format!("{SEAT} is not set")))?;
         let (rank, ranks) = place().ok_or_else(|| start("HOTLINK_RANK and HOTLINK_RANKS must be set".to_owned()))?;
-        let boxes = Mailboxes::open(&path, ranks).map_err(|error| start(format!("{path}: {error}")))?;
+        Door::at(&path, rank, ranks)
+    }
+    /// Takes the seat of `rank` in the office whose mailboxes are at `path`: the variables of a job say the same to
+    /// [`Door::open`].
+    ///
+    /// # Errors
+    /// As [`Door::open`].
+    pub fn at(path: &str, rank: Rank, ranks: u32) -> Result<Door, RunError> {
+        let start = |what: String| RunError::Start(format!("on a simulated fabric: {what}"));
+        let boxes = Mailboxes::open(path, ranks).map_err(|error| start(format!("{path}: {error}")))?;
         if !sys::can_copy_between_processes() {
             return Err(start("the system forbids copying between processes (process_vm_readv)".to_owned()));
         }
@@ -144,15 +162,22 @@ impl Door {
             stirred: false,
             came,
             within: "",
+            survives: false,
         };
         door.say(Ask::Hello, |_| ());
         let limits = door.ask(|reader| serde_json::from_slice::<Limits>(&reader.bytes()));
         let limits = limits.map_err(|error| start(format!("the simulator is of another version: {error}")))?;
         // What has no bytes is nothing to a process.
         door.limits = Limits { ghosts: false, ..limits };
-        let clock = Clock::of_environment().ok_or_else(|| start("its clock is not there".to_owned()))?;
+        let clock = Clock::at(path, rank, ranks).ok_or_else(|| start("its clock is not there".to_owned()))?;
         CLOCK.get_or_init(|| clock);
         Ok(door)
+    }
+    /// The same for a process that goes on when the simulation is halted: a call unwinds then, with [`Halted`], instead of
+    /// ending the process. No call may be made after that.
+    #[must_use]
+    pub fn surviving(self) -> Door {
+        Door { survives: true, ..self }
     }
     /// Names memory of the program, and where in it `start` is.
     ///
@@ -214,9 +239,15 @@ impl Door {
         self.mailbox.ask(out);
         out.clear();
         while !self.mailbox.answer_within(LOOK, back) {
-            if self.mailbox.is_halted() || !self.mailbox.is_served() {
-                sys::leave(1);
+            let by = match self.mailbox.halted() {
+                Some(by) => by,
+                None if !self.mailbox.is_served() => None,
+                None => continue,
+            };
+            if self.survives {
+                std::panic::resume_unwind(Box::new(Halted(by)));
             }
+            sys::leave(1);
         }
         read(&mut Reader::new(back))
     }

@@ -15,6 +15,6 @@ mod steps;
 pub mod sys;
 mod talk;
 
-pub use door::{Clock, Door, clock, goes_into, is_simulated, look, within};
+pub use door::{Clock, Door, Halted, clock, goes_into, is_simulated, look, within};
 pub use office::{Office, Spent};
 pub use steps::Step;

@@ -30,7 +30,7 @@ pub(crate) struct Head {
     /// The rank's process; 0: it has not come yet.
     process: AtomicU32,
     simulator: AtomicU32,
-    /// The simulation is over for this rank.
+    /// The simulation is over for this rank: 1, or 2 and the rank that ended it.
     halted: AtomicU32,
     /// The rank's clock in picoseconds.
     clock: AtomicU64,
@@ -223,13 +223,19 @@ impl Mailbox {
             _ => self.head().slept.swap(0, Ordering::Relaxed),
         }
     }
-    pub(crate) fn halt(&self) {
+    /// Ends the simulation for this rank; `by`: because that rank failed. The first reason stays.
+    pub(crate) fn halt(&self, by: Option<u32>) {
         let head = self.head();
-        head.halted.store(1, Ordering::Release);
+        let word = by.map_or(1, |rank| rank.saturating_add(2));
+        let _ = head.halted.compare_exchange(0, word, Ordering::Release, Ordering::Relaxed);
         // SAFETY: as in `put`.
         unsafe { libc::syscall(libc::SYS_futex, head.turn.as_ptr(), libc::FUTEX_WAKE, 1) };
     }
-    pub(crate) fn is_halted(&self) -> bool {
-        self.head().halted.load(Ordering::Acquire) != 0
+    /// Whether the simulation is over for this rank, and which rank ended it, if one did.
+    pub(crate) fn halted(&self) -> Option<Option<u32>> {
+        match self.head().halted.load(Ordering::Acquire) {
+            0 => None,
+            word => Some(word.checked_sub(2)),
+        }
     }
 }

@@ -7,7 +7,7 @@ use crate::steps::{Step, Steps};
 use crate::talk::Reader;
 use hotlink_fabric::units::Time;
 use hotlink_port::{Lodge, Program, Rank, yield_once};
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io;
 use std::rc::Rc;
@@ -42,7 +42,6 @@ pub struct Office {
     ended: Arc<[AtomicBool]>,
     start: RefCell<Option<Start>>,
     failure: RefCell<Option<String>>,
-    halted: Cell<bool>,
     absent: RefCell<Vec<Rank>>,
     spent: RefCell<Vec<Spent>>,
     traffic: RefCell<Traffic>,
@@ -65,18 +64,36 @@ impl Office {
     pub fn new(ranks: u32) -> io::Result<Office> {
         let boxes = Mailboxes::new(ranks)?;
         boxes.path()?;
-        Ok(Office {
+        Ok(Office::with(boxes, ranks, (0..ranks).map(|_| AtomicBool::new(false)).collect()))
+    }
+    fn with(boxes: Mailboxes, ranks: u32, ended: Arc<[AtomicBool]>) -> Office {
+        Office {
             boxes,
             ranks,
-            ended: (0..ranks).map(|_| AtomicBool::new(false)).collect(),
+            ended,
             start: RefCell::default(),
             failure: RefCell::default(),
-            halted: Cell::new(false),
             absent: RefCell::default(),
             spent: RefCell::new(vec![Spent::default(); ranks as usize]),
             traffic: RefCell::default(),
             steps: None,
-        })
+        }
+    }
+    /// Makes an office of the same seats on a thread of this process: one that simulates while this one tells it which
+    /// processes have ended, and may halt it. This one must stay until that is over.
+    ///
+    /// # Errors
+    /// As [`Office::new`].
+    pub fn elsewhere(&self) -> io::Result<impl FnOnce() -> io::Result<Office> + Send + 'static> {
+        let (path, ranks, ended) = (self.boxes.path()?, self.ranks, self.ended.clone());
+        Ok(move || Ok(Office::with(Mailboxes::open(&path, ranks)?, ranks, ended)))
+    }
+    /// Where the mailboxes are, for [`Door::at`](crate::Door::at) in processes that this one forks.
+    ///
+    /// # Errors
+    /// As [`Office::new`].
+    pub fn path(&self) -> io::Result<String> {
+        self.boxes.path()
     }
     /// The same, and what ranks do is kept for [`Office::take_steps`].
     #[must_use]
@@ -102,8 +119,11 @@ impl Office {
     }
     /// Ends the simulation for every process that is still in it.
     pub fn halt(&self) {
-        self.halted.set(true);
-        (0..self.ranks).for_each(|rank| self.boxes.of(rank).halt());
+        self.halt_by(None);
+    }
+    /// The same because a rank has failed: processes that may outlive the simulation are told which ([`Halted`](crate::Halted)).
+    pub fn halt_by(&self, rank: Option<Rank>) {
+        (0..self.ranks).for_each(|each| self.boxes.of(each).halt(rank));
     }
     /// Why the simulation was halted.
     pub fn failure(&self) -> Option<String> {
@@ -150,7 +170,7 @@ impl Office {
             if mailbox.asked_within(if ended { Duration::ZERO } else { LOOK }, words) {
                 return Heard::Words(mailbox.process().unwrap_or(0));
             }
-            if self.halted.get() {
+            if mailbox.halted().is_some() {
                 return Heard::Halted;
             }
             if ended {

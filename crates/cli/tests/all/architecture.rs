@@ -116,6 +116,7 @@ fn dependencies_point_one_way() {
                 "port",
                 "message",
                 "real",
+                "seats",
                 "bench",
                 "study",
                 "results",
