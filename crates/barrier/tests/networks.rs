@@ -23,7 +23,7 @@ fn together(spec: &BarrierSpec, nodes: u32) -> u64 {
 #[test]
 fn the_catalog_has_the_machines_of_h06_and_todays() {
     let names: Vec<String> = machines().into_iter().map(|(name, _)| name).collect();
-    for name in ["bluegene-l", "cm5", "earth-simulator", "hwbarr", "papers", "sharp", "t3d-barrier"] {
+    for name in ["bluegene-l", "cm5", "earth-simulator", "hwbarr", "papers", "sharp", "t3d-barrier", "vpp500"] {
         assert!(names.contains(&name.to_owned()), "{name} is missing of {names:?}");
     }
 }

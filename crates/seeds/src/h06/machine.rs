@@ -34,8 +34,8 @@ pub(super) struct Machines {
     fabrics: Vec<FabricSpec>,
 }
 
-pub(super) const HARDWARE: [&str; 7] =
-    ["bluegene-l", "cm5", "earth-simulator", "hwbarr", "papers", "sharp", "t3d-barrier"];
+pub(super) const HARDWARE: [&str; 8] =
+    ["bluegene-l", "cm5", "earth-simulator", "hwbarr", "papers", "sharp", "t3d-barrier", "vpp500"];
 
 impl Machines {
     pub(super) fn open(library: &Library) -> Result<Machines, Vec<Mistake>> {

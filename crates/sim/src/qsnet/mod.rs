@@ -224,7 +224,7 @@ mod tests {
         run(&plan, &settings, elan, &what(barrier)).unwrap()
     }
 
-    /// One barrier before, and three: who forwards hears and tells each neighbour in the tree once.
+    /// One barrier before, and three: a host hears and tells each neighbour in the tree once, an adapter one node a round.
     #[test]
     fn what_each_end_works_is_accounted() {
         let elan = Elan::of(&catalog::load("qsnet").unwrap()).unwrap();
@@ -234,7 +234,7 @@ mod tests {
         // Of 16, node 1 has four children and a parent, node 15 a parent alone.
         for (node, neighbours) in [(0, 4), (1, 5), (15, 1)] {
             assert_eq!(software(&host[node]).0, 4 * neighbours * (elan.send + elan.receive).0, "{node}");
-            assert_eq!(nic[node].engine().0, 4 * 2 * neighbours * elan.thread.0, "{node}");
+            assert_eq!(nic[node].engine().0, 4 * 2 * 4 * elan.thread.0, "{node}");
             assert_eq!(software(&nic[node]).0, 4 * (elan.send + elan.receive).0, "{node}");
         }
     }
@@ -257,8 +257,8 @@ mod tests {
     fn hardware_is_quickest_and_hardly_grows() {
         let us = |algorithm, nodes| on(nodes, |what| Collective { algorithm, ..what }).latencies[0].us();
         for nodes in [16, 64, 256] {
-            for other in [Algorithm::Tree, Algorithm::Nic] {
-                assert!(1.5 * us(Algorithm::Hardware, nodes) < us(other, nodes));
+            for (other, times) in [(Algorithm::Tree, 1.5), (Algorithm::Nic, 1.3)] {
+                assert!(times * us(Algorithm::Hardware, nodes) < us(other, nodes));
             }
         }
         let growth = |algorithm| us(algorithm, 256) / us(algorithm, 4);

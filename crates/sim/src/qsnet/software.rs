@@ -1,4 +1,7 @@
-//! By puts along a tree, forwarded by the hosts or by the adapters' threads.
+//! By puts along a tree, forwarded by the hosts or by the adapters' threads; barriers of the adapters in rounds.
+//!
+//! A round's put starts when that of the round before has come, as a chain of events does (Yu, Buntinas, Graham and Panda,
+//! IPDPS 2004): to the node twice as far ahead as in the round before, so that any number of nodes will do.
 
 use super::dma::buffer;
 use super::machine::{Phase, World};
@@ -18,10 +21,11 @@ const HANDLE: u32 = 2 << 24;
 const LEAVE: u32 = 3 << 24;
 const KIND: u32 = 7 << 24;
 
-/// Tags; above that of a chunk, its place among the bytes.
+/// Tags; above that of a chunk, its place among the bytes, above that of a round, its number.
 const UP: u64 = 1;
 const DOWN: u64 = 2;
 const CHUNK: u64 = 3;
+const ROUND: u64 = 4;
 const PLACE: u32 = 8;
 
 /// Tree and chunks of a broadcast.
@@ -86,6 +90,9 @@ struct Agent {
     inbox: VecDeque<(u64, u64)>,
     /// Of a barrier: children and itself still to arrive; of a broadcast: bytes still to come.
     missing: u64,
+    /// Of a barrier in rounds: how many it has begun, and what has come: its own arrival (bit 0), then a bit a round.
+    begun: u32,
+    met: u32,
 }
 
 /// The tree.
@@ -157,16 +164,38 @@ impl Software {
         }
         self.release(world, node);
     }
+    /// The node itself (0) or a round's put has arrived: as many rounds begin as have what they wait for.
+    fn meets(&mut self, world: &mut World<'_>, node: u32, what: u32) {
+        let nodes = self.agents.len() as u32;
+        let rounds = u32::BITS - (nodes - 1).leading_zeros();
+        self.agents[node as usize].met |= 1 << what;
+        loop {
+            let agent = &mut self.agents[node as usize];
+            if agent.met & (1 << agent.begun) == 0 {
+                return;
+            }
+            agent.begun += 1;
+            let round = agent.begun;
+            if round > rounds {
+                return self.leaves(world, node);
+            }
+            let to = ((u64::from(node) + (1 << (round - 1))) % u64::from(nodes)) as u32;
+            self.put(world, node, Put { to, bytes: 8, tag: ROUND | u64::from(round) << PLACE });
+        }
+    }
+    /// The adapter tells its host by a store over the bus; a host that forwards leaves once it has posted all.
+    fn leaves(&self, world: &mut World<'_>, node: u32) {
+        let now = world.net.now();
+        let at =
+            if self.nic { now + self.elan.bus + self.elan.receive } else { self.agents[node as usize].free.max(now) };
+        world.net.timer(at, LEAVE + node);
+    }
     /// All have arrived, as node `node` knows.
     fn release(&mut self, world: &mut World<'_>, node: u32) {
         for to in self.children(node) {
             self.put(world, node, Put { to, bytes: 8, tag: DOWN });
         }
-        let now = world.net.now();
-        // The adapter tells its host by a store over the bus; a host that forwards leaves once it has posted all.
-        let at =
-            if self.nic { now + self.elan.bus + self.elan.receive } else { self.agents[node as usize].free.max(now) };
-        world.net.timer(at, LEAVE + node);
+        self.leaves(world, node);
     }
     /// A chunk is at a node: it goes on to the children.
     fn forward(&mut self, world: &mut World<'_>, node: u32, tag: u64, bytes: u64) {
@@ -191,6 +220,7 @@ impl Phase for Software {
             let children = self.children(node).len() as u64;
             let agent = &mut self.agents[node as usize];
             agent.missing = self.bytes.map_or(children + 1, |(bytes, _)| bytes.max(1));
+            (agent.begun, agent.met) = (0, 0);
             if self.bytes.is_some() {
                 continue;
             }
@@ -225,6 +255,7 @@ impl Phase for Software {
             HANDLE => match self.agents[node as usize].inbox.pop_front() {
                 Some((tag, bytes)) if tag & 0xff == CHUNK => self.forward(world, node, tag, bytes),
                 Some((DOWN, _)) => self.release(world, node),
+                Some((tag, _)) if self.nic => self.meets(world, node, (tag >> PLACE) as u32),
                 _ => self.arrived(world, node),
             },
             _ => {
