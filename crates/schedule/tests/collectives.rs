@@ -3,8 +3,15 @@
 use hotlink_schedule::collective::{Algorithm, Job, Machine, Which, Wiring};
 use hotlink_schedule::{Costs, Kind, Schedule, check};
 
-const COSTS: Costs =
-    Costs { launch_ps: 5_000_000, reduce_ps_per_byte: 0.5, copy_ps_per_byte: 0.25, proxy_ps: 1_000_000 };
+const COSTS: Costs = Costs {
+    launch_ps: 5_000_000,
+    reduce_ps_per_byte: 0.5,
+    copy_ps_per_byte: 0.25,
+    proxy_ps: 1_000_000,
+    switch_launch_ps: 5_000_000,
+    switch_extra: 0.0,
+    switch_chunk: 0,
+};
 
 fn job(which: Which, algorithm: Algorithm, [ranks, domain, channels]: [u32; 3], bytes: u64, costs: Costs) -> Job {
     let machine = Machine { ranks, domain, channels, chunk: 4096, slices: 2, costs, wiring: Wiring::default() };

@@ -60,6 +60,8 @@ impl Gpus {
         let inputs = Inputs::new(spec);
         let value = |name: &str| inputs.require(name).map_err(|missing| missing.to_string());
         let per_byte = |rate: f64| 1e12 / rate;
+        let switch_reduces = value("gpu_switch_reduces")? >= 0.5;
+        let by_switch = |name: &str, without: f64| if switch_reduces { value(name) } else { Ok(without) };
         Ok(Gpus {
             domain: domain(spec),
             channels: value("gpu_channels")?.round() as u32,
@@ -70,8 +72,11 @@ impl Gpus {
                 reduce_ps_per_byte: per_byte(value("gpu_reduce_rate")?),
                 copy_ps_per_byte: per_byte(value("gpu_copy_rate")?),
                 proxy_ps: value("gpu_proxy_time")?.round() as u64,
+                switch_launch_ps: by_switch("gpu_switch_launch_time", 0.0)?.round() as u64,
+                switch_extra: 1.0 / by_switch("gpu_switch_share", 1.0)?.clamp(0.01, 1.0) - 1.0,
+                switch_chunk: by_switch("gpu_switch_chunk", 0.0)?.round() as u64,
             },
-            switch_reduces: value("gpu_switch_reduces")? >= 0.5,
+            switch_reduces,
             wiring: wiring(spec),
         })
     }

@@ -96,7 +96,22 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("gpu_proxy_time", Time, "from a piece's being ready in a GPU to its being handed to the NIC"),
     parameter("gpu_reduce_rate", Rate, "rate at which a channel of a GPU collective combines what it received"),
     parameter("gpu_slices", Count, "pieces of a ring's block, so that one is combined while the next is under way"),
+    parameter(
+        "gpu_switch_chunk",
+        Size,
+        "largest piece that a channel of a GPU collective has the scale-up switch combine",
+    ),
+    parameter(
+        "gpu_switch_launch_time",
+        Time,
+        "from the call of a GPU collective that the scale-up switch combines to its first step",
+    ),
     parameter("gpu_switch_reduces", Count, "1 if the scale-up switch combines and copies data, 0 if GPUs do"),
+    parameter(
+        "gpu_switch_share",
+        Ratio,
+        "share of its links' payload rate at which the scale-up switch combines and copies",
+    ),
     parameter("host_overhead_recv", Time, "processor time to receive a short message (LogP o_r)"),
     parameter("host_overhead_send", Time, "processor time to send a short message (LogP o_s)"),
     parameter("host_processors", Count, "processors per node"),

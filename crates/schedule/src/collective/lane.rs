@@ -13,6 +13,19 @@ pub struct Costs {
     pub copy_ps_per_byte: f64,
     /// From a chunk's being ready to its being handed to the adapter, in picoseconds.
     pub proxy_ps: u64,
+    /// From the call to the kernel's start where the scale-up switch combines and copies, in picoseconds.
+    pub switch_launch_ps: u64,
+    /// What the switch's requests and acknowledgements take of the links for each byte of data, in bytes.
+    pub switch_extra: f64,
+    /// Largest piece that goes through the switch at once, in bytes; 0: as large as any other.
+    pub switch_chunk: u64,
+}
+
+impl Costs {
+    /// What so many bytes take of the links to and from a switch that combines and copies.
+    pub(super) fn by_switch(&self, bytes: u64) -> u64 {
+        bytes + (self.switch_extra * bytes as f64).round() as u64
+    }
 }
 
 /// A proxy's processor: beyond those of the channels. It delays what it hands over and takes no time of the channel.
@@ -54,8 +67,16 @@ impl<'a> Lane<'a> {
     }
 
     pub fn launch(&mut self) {
-        if self.costs.launch_ps > 0 {
-            let op = self.draft.calc(self.rank, self.cpu, self.costs.launch_ps);
+        self.start(self.costs.launch_ps);
+    }
+
+    pub fn launch_by_switch(&mut self) {
+        self.start(self.costs.switch_launch_ps);
+    }
+
+    fn start(&mut self, ps: u64) {
+        if ps > 0 {
+            let op = self.draft.calc(self.rank, self.cpu, ps);
             self.chain(op);
         }
     }

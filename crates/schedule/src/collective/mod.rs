@@ -164,6 +164,8 @@ impl Job {
             Algorithm::Tree => 10 * channels * part.div_ceil(pipelined(part, chunk, domain + domains)),
             Algorithm::Pairwise => 5 * (ranks + self.bytes / chunk),
             Algorithm::Hierarchical | Algorithm::Nvls => {
+                let by_switch = self.algorithm.is_by_switch() && self.machine.costs.switch_chunk > 0;
+                let chunk = if by_switch { chunk.min(self.machine.costs.switch_chunk) } else { chunk };
                 let piece = domain.saturating_mul(pipelined(part / domain, chunk, domains));
                 channels * (6 * domain + 16 * domains) * part.div_ceil(piece)
             }

@@ -10,6 +10,7 @@ const STAGE: u8 = 32;
 
 pub(super) fn all(draft: &mut Draft, machine: &Machine, which: Which, bytes: u64, by_switch: bool) {
     let Machine { ranks, domain, channels, chunk, slices, costs, .. } = *machine;
+    let chunk = if by_switch && costs.switch_chunk > 0 { costs.switch_chunk.min(chunk) } else { chunk };
     let domains = ranks / domain;
     let (combines, gathers) = (which != Which::Allgather, which != Which::ReduceScatter);
     let channels = channels.min(u32::from(STAGE));
@@ -32,7 +33,11 @@ pub(super) fn all(draft: &mut Draft, machine: &Machine, which: Which, bytes: u64
         };
         for channel in 0..channels {
             let mut lane = Lane::new(draft, rank, channel, costs);
-            lane.launch();
+            if by_switch {
+                lane.launch_by_switch()
+            } else {
+                lane.launch()
+            }
             let mut stages = [lane.last; 3];
             for piece in pieces(channel) {
                 let block = |index: u32| share(piece, (index % domain).into(), domain.into());
@@ -42,10 +47,10 @@ pub(super) fn all(draft: &mut Draft, machine: &Machine, which: Which, bytes: u64
                     if by_switch {
                         for step in 0..domain {
                             inner.tag = tag_of(0, channel, (own + step) % domain);
-                            inner.send(switch, block(own + step));
+                            inner.send(switch, costs.by_switch(block(own + step)));
                         }
                         inner.tag = tag_of(0, channel, own);
-                        inner.recv(switch, block(own));
+                        inner.recv(switch, costs.by_switch(block(own)));
                     } else {
                         others().for_each(|other| inner.send(other, block(other - base)));
                         for other in others() {
@@ -70,11 +75,11 @@ pub(super) fn all(draft: &mut Draft, machine: &Machine, which: Which, bytes: u64
                     inner.tag = channel + u32::from(STAGE);
                     if by_switch {
                         inner.tag = tag_of(1, channel, own);
-                        inner.send(switch, block(own));
+                        inner.send(switch, costs.by_switch(block(own)));
                         for step in 0..domain {
                             let owner = (own + domain - step) % domain;
                             inner.tag = tag_of(1, channel, owner);
-                            inner.recv(switch, block(owner));
+                            inner.recv(switch, costs.by_switch(block(owner)));
                         }
                     } else {
                         others().for_each(|other| inner.send(other, block(own)));
@@ -112,10 +117,10 @@ fn switch(
     pieces: impl Iterator<Item = u64>,
     [combines, gathers]: [bool; 2],
 ) {
-    let Machine { ranks, domain, .. } = *machine;
+    let Machine { ranks, domain, costs, .. } = *machine;
     let (rank, base) = (ranks + index, index * domain);
     for piece in pieces {
-        let block = |index: u32| share(piece, index.into(), domain.into());
+        let block = |index: u32| costs.by_switch(share(piece, index.into(), domain.into()));
         for owner in 0..domain {
             let bytes = block(owner);
             if combines {

@@ -26,6 +26,30 @@ fn step(machine: &Machine, at: u32) -> u32 {
     }
 }
 
+/// Rings of a domain that is a mesh and stands alone, of an even number of GPUs: so many together use every link twice
+/// each way. `None`: it is none of these.
+fn closed(machine: &Machine) -> Option<u32> {
+    let Machine { ranks, domain, wiring, .. } = *machine;
+    (wiring.mesh && ranks == domain && domain >= 4 && domain.is_multiple_of(2)).then_some(2 * (domain - 1))
+}
+
+/// The GPU at a place of the closed ring of a channel: the last GPU, then the others to and fro from another start for each
+/// ring, every second ring backwards (RCCL's rings of eight GPUs, `src/graph/rome_models.cc`, cover the links alike).
+fn around(machine: &Machine, channel: u32, place: u32) -> u32 {
+    let others = machine.domain - 1;
+    let place = if channel.is_multiple_of(2) { place } else { (machine.domain - place) % machine.domain };
+    let zigzag = |at: u32| if at % 2 == 1 { at.div_ceil(2) } else { others - at / 2 };
+    if place == 0 { others } else { (channel / 2 + zigzag(place - 1)) % others }
+}
+
+/// Channels of a ring collective: whole sets where only a set uses all links alike.
+fn rings(machine: &Machine) -> u32 {
+    match closed(machine) {
+        Some(set) if machine.channels >= set => machine.channels - machine.channels % set,
+        _ => machine.channels,
+    }
+}
+
 /// Channel `channel`'s ring: enters each domain at its GPU of that rail, passes the domain's GPUs, goes on. Where rails are
 /// joined, it enters the next domain on the rail on which it leaves this one.
 pub(super) fn seat(machine: &Machine, channel: u32, rank: u32) -> Seat {
@@ -34,6 +58,9 @@ pub(super) fn seat(machine: &Machine, channel: u32, rank: u32) -> Seat {
     let entry = |home: u32| ((u64::from(channel) + u64::from(home) * u64::from(shift)) % u64::from(domain)) as u32;
     let at = |position: u32| {
         let position = position % ranks;
+        if closed(machine).is_some() {
+            return around(machine, channel, position);
+        }
         let home = position / domain;
         home * domain + (entry(home) + step(machine, position % domain)) % domain
     };
@@ -59,12 +86,13 @@ pub(super) fn all(draft: &mut Draft, machine: &Machine, which: Which, bytes: u64
 /// The rings of all channels among some GPUs.
 pub(super) fn among(draft: &mut Draft, machine: &Machine, ranks: &[u32], which: Which, bytes: u64) {
     let group = within(machine, ranks);
+    let channels = rings(&group);
     for me in 0..ranks.len() {
-        for channel in 0..machine.channels {
+        for channel in 0..channels {
             let mut lane = Lane::new(draft, ranks[me], channel, machine.costs);
             lane.launch();
             let seat = seat_among(&group, machine.domain, ranks, channel, me);
-            turns(&mut lane, &group, &seat, which, share(bytes, channel.into(), machine.channels.into()));
+            turns(&mut lane, &group, &seat, which, share(bytes, channel.into(), channels.into()));
         }
     }
 }
@@ -139,13 +167,16 @@ mod tests {
 
     #[test]
     fn rings_pass_every_gpu_and_know_who_is_before_them() {
-        for wiring in [(false, false), (false, true), (true, false), (true, true)] {
-            let machine = machine(Wiring { mesh: wiring.0, joined: wiring.1 });
-            for channel in 0..8 {
-                let seats: Vec<Seat> = (0..24).map(|rank| seat(&machine, channel, rank)).collect();
+        for (ranks, mesh, joined) in
+            [(24, false, false), (24, false, true), (24, true, false), (24, true, true), (8, true, false)]
+        {
+            let wiring = (mesh, joined);
+            let machine = Machine { ranks, ..machine(Wiring { mesh, joined }) };
+            for channel in 0..16 {
+                let seats: Vec<Seat> = (0..ranks).map(|rank| seat(&machine, channel, rank)).collect();
                 let mut seen = [false; 24];
                 let mut rank = 0;
-                for _ in 0..24 {
+                for _ in 0..ranks {
                     assert!(!std::mem::replace(&mut seen[rank], true), "{wiring:?}");
                     let next = seats[rank].next as usize;
                     assert_eq!(seats[next].before as usize, rank);
@@ -163,6 +194,21 @@ mod tests {
             let uses: Vec<usize> = (0..8).filter(|&to| to != from).map(|to| inside(from, to)).collect();
             assert_eq!(uses, [1; 7], "{from}");
         }
+    }
+
+    #[test]
+    fn closed_rings_of_a_mesh_use_every_link_alike() {
+        for (domain, channels) in [(4, 6), (6, 10), (8, 28), (16, 30)] {
+            let machine = Machine { ranks: domain, domain, channels, ..machine(Wiring { mesh: true, joined: false }) };
+            assert_eq!(rings(&machine), channels);
+            let arcs = arcs(&machine);
+            for (from, to) in (0..domain).flat_map(|from| (0..domain).map(move |to| (from, to))) {
+                let uses = arcs.iter().filter(|arc| **arc == (from, to)).count() as u32;
+                assert_eq!(uses, if from == to { 0 } else { channels / (domain - 1) }, "{domain}: {from} to {to}");
+            }
+        }
+        let some = |channels| Machine { ranks: 8, channels, ..machine(Wiring { mesh: true, joined: false }) };
+        assert_eq!([5, 16, 32].map(|channels| rings(&some(channels))), [5, 14, 28]);
     }
 
     #[test]
