@@ -10,7 +10,7 @@ use super::kernel::Kernel;
 use super::local::Local;
 use super::pace::{PAGE, Pace, words};
 use crate::host::{Deposit, Host, Series, WORD};
-use crate::plan::{Plan, RouteBuffer};
+use crate::plan::{Plan, RouteBuffer, Stage};
 use hotlink_fabric::ledger::{Inputs, Missing};
 use hotlink_fabric::spec::{FabricSpec, Role};
 use hotlink_fabric::units::{Rate, Time};
@@ -407,12 +407,16 @@ fn link_rate(plan: &Plan<'_>) -> Rate {
     let share = f64::from(full) / f64::from(plan.wire_bytes(full, 1).max(1));
     let rate =
         |class: &crate::plan::Class| if class.payload_only { class.rate.0 as f64 } else { class.rate.0 as f64 * share };
-    let least = plan
-        .classes
-        .iter()
-        .filter(|class| class.rate != crate::plan::UNLIMITED)
-        .map(rate)
-        .fold(f64::INFINITY, f64::min);
+    let mut way = RouteBuffer::default();
+    let classes: Vec<&crate::plan::Class> = match plan.fabric.nodes() < 2 || plan.route(0, 1, 0, &mut way).is_err() {
+        true => plan.classes.iter().collect(),
+        false => {
+            let of = |stage: &Stage| plan.server_class[(stage.lane >> plan.lane_shift) as usize];
+            way.stages.iter().map(|stage| &plan.classes[usize::from(of(stage))]).collect()
+        }
+    };
+    let rated = classes.into_iter().filter(|class| class.rate != crate::plan::UNLIMITED);
+    let least = rated.map(rate).fold(f64::INFINITY, f64::min);
     Rate(if least.is_finite() { least as u64 } else { u64::MAX >> 20 })
 }
 

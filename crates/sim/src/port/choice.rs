@@ -47,7 +47,8 @@ impl Adapter {
         let messages = if self.limits.fetch.is_some() { 3 } else { 5 };
         Some(Time(self.fed(&pace, bytes) + messages * self.limits.latency.0))
     }
-    /// Eagerly, or piece after piece: sent, on the wire and taken to its place, the longest of these hiding the others.
+    /// Eagerly, or piece after piece: sent, on the wire and taken to its place, the longest of these hiding the others. The
+    /// processors post and poll every piece; the first one's is part of a message's latency.
     fn through_buffers(&self, bytes: u64) -> Time {
         let eager = bytes <= EAGER.min(self.limits.control_bytes_max);
         let piece = bytes.min(self.limits.control_bytes_max);
@@ -56,7 +57,9 @@ impl Adapter {
         let taken = self.take_over(piece) + self.local.take(&Layout::contiguous(piece), bytes);
         let stages = [sent.0, self.fed(&pace, piece).saturating_sub(sent.0), taken.0];
         let first: u64 = stages.iter().sum();
-        let more = stages.iter().max().unwrap_or(&0) * (bytes.div_ceil(piece) - 1);
+        let [sent, wire, taken] = stages;
+        let each = (self.limits.post_overhead.0 + sent).max(wire).max(self.limits.poll_overhead.0 + taken);
+        let more = each * (bytes.div_ceil(piece) - 1);
         let messages = if eager { 1 } else { 3 };
         Time(first + more + messages * self.limits.latency.0)
     }

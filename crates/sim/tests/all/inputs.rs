@@ -2,7 +2,7 @@
 //! read by an engine or says that it is for reports.
 
 use hotlink_fabric::catalog::vocabulary::{PARAMETERS, PER_SIZE, REPORTED_ONLY};
-use hotlink_fabric::spec::FabricSpec;
+use hotlink_fabric::spec::{FabricSpec, Role};
 use hotlink_fabric::{Fabric, catalog};
 use hotlink_sim::port::Adapter;
 use hotlink_sim::{Plan, Settings};
@@ -187,4 +187,17 @@ fn what_a_technology_assumes_is_named_and_what_a_part_states_is_not() {
         !assumed.iter().any(|one| one.starts_with("host_overhead") || one.starts_with("message_gap")),
         "{assumed:?}"
     );
+}
+
+/// The way between neighbours in a GPU host is NVLink: neither the NICs' cables nor PCIe are on it, so that long messages go
+/// there without buffers.
+#[test]
+fn an_adapter_s_rate_is_that_of_the_way_to_its_neighbour() {
+    let spec = catalog::load("hgx-h100-rail").unwrap();
+    let fabric = Fabric::build(&spec, 16).unwrap();
+    let plan = Plan::new(&fabric, &Settings::of(&spec)).unwrap();
+    let limits = Adapter::new(&plan).unwrap().limits;
+    let [local, link] = [Role::LocalLink, Role::Link].map(|role| spec.resource(role).unwrap().gross().unwrap().value.0);
+    assert!(limits.rate.0 > 3 * link && limits.rate.0 <= local, "{} B/s", limits.rate.0);
+    assert!(limits.registration.private_zero_copy_min < 1 << 20, "{}", limits.registration.private_zero_copy_min);
 }
