@@ -71,7 +71,7 @@ pub const MAX_STEPS: u64 = 1 << 29;
 pub fn check(fabric: &Fabric) -> Result<Report, TooLarge> {
     let mut graph = Dependencies::new(fabric)?;
     match &fabric.routing {
-        Routing::Cube(cube) => graph.follow_one_ring_of_each_dimension(cube),
+        Routing::Cube(cube) => graph.follow_one_ring_of_each_dimension(cube, WHOLE_RING),
         Routing::Tables(tables) => {
             let rows = u64::from(fabric.nodes()) * u64::from(tables.addresses());
             let steps = rows * (fabric.network.vertices() - fabric.nodes() as usize) as u64;
@@ -157,6 +157,9 @@ struct Dependencies<'a> {
     words: Vec<u64>,
     used: Vec<bool>,
 }
+
+/// Longest ring all of whose routes are followed.
+const WHOLE_RING: usize = 64;
 
 /// Most words of all rows together: 1 GiB.
 const MAX_WORDS: u64 = 1 << 27;
@@ -324,7 +327,7 @@ impl<'a> Dependencies<'a> {
         }
     }
 
-    fn follow_one_ring_of_each_dimension(&mut self, cube: &Cube) {
+    fn follow_one_ring_of_each_dimension(&mut self, cube: &Cube, whole: usize) {
         let fabric = self.fabric;
         let mut walk = Walk::new(fabric);
         for d in 0..cube.dimensions() {
@@ -332,11 +335,16 @@ impl<'a> Dependencies<'a> {
             while ring.len() < cube.extents[d as usize] as usize {
                 ring.push(cube.neighbour(ring[ring.len() - 1], d, true));
             }
-            for &to in &ring {
+            // Without virtual channels to change on the way, a long route depends on nothing that short ones do not.
+            let (many, short) = (ring.len(), self.vcs == 1 && ring.len() > whole);
+            let before = 1..if short { 3 } else { many };
+            let after = if short && cube.bidirectional { many - 2..many } else { 0..0 };
+            for (at, to) in ring.iter().enumerate() {
                 let node = Node(to * cube.nodes_per_router);
                 let group = fabric.attachment.group[node.0 as usize] as usize;
                 let toward = fabric.routing.toward(&fabric.network, &fabric.attachment, group);
-                walk.from(self, &toward, ring.iter().filter(|&&from| from != to).map(|&from| cube.home(from)));
+                let from = |steps: usize| cube.home(ring[(at + many - steps) % many]);
+                walk.from(self, &toward, before.clone().chain(after.clone()).map(from));
             }
         }
     }
@@ -460,6 +468,27 @@ impl Walk {
         for &(held, next) in &self.taken {
             let words = mask_words(fabric, graph.vcs, fabric.network.to(held.channel));
             graph.add(held, &self.masks[self.mask_start[next]..][..words]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog;
+
+    /// Every pair of channels of which one waits for the other, by long routes as by short ones.
+    #[test]
+    fn short_routes_of_a_ring_depend_on_all_that_long_ones_do() {
+        for (name, nodes) in [("sci-ring", 66), ("sci-ring", 67), ("sci-torus2d", 81), ("ai-pod-torus3d", 512)] {
+            let fabric = Fabric::build(&catalog::load(name).unwrap(), nodes).unwrap();
+            let Routing::Cube(cube) = &fabric.routing else { panic!("{name} is a cube") };
+            let [all, short] = [usize::MAX, 4].map(|whole| {
+                let mut graph = Dependencies::new(&fabric).unwrap();
+                graph.follow_one_ring_of_each_dimension(cube, whole);
+                (graph.words, graph.used)
+            });
+            assert!(all == short && all.1.iter().any(|used| *used), "{name}, {nodes} nodes");
         }
     }
 }

@@ -60,6 +60,13 @@ impl Ledger {
         self.used.iter().filter(|(_, used)| is_one(used)).map(|(key, _)| key.clone()).collect()
     }
 
+    /// Keys of estimates and fitted values that state no uncertainty: an interval leaves out what they would add.
+    pub fn without_range(&self) -> Vec<String> {
+        let is_open = |used: &Used| matches!(used.status, Status::Estimated | Status::Fitted) && used.value != 0.0;
+        let without = self.used.iter().filter(|(_, used)| used.range.is_none() && is_open(used));
+        without.map(|(key, _)| key.clone()).collect()
+    }
+
     /// All, for records: `key=value unit (status)`; what is stated once for each of many sizes is one line.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();

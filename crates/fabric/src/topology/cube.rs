@@ -83,6 +83,9 @@ impl Topology for CubeSpec {
             false => &[DimensionOrder, ShortestEcmp, ShortestSingle],
         }
     }
+    fn has_circles(&self) -> bool {
+        self.bidirectional
+    }
     fn fields(&self) -> Vec<(&'static str, String)> {
         let extents = match &self.extents {
             Extents::PaddedCube => "\"padded-cube\"".to_owned(),
