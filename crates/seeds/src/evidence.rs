@@ -84,6 +84,8 @@ pub(crate) struct Found {
     /// The number's interval as the machine's uncertain inputs move within what they state, and the inputs that move it, the
     /// strongest first.
     varied: Option<([f64; 2], Vec<String>)>,
+    /// Uncertain inputs that state no range.
+    fixed: Vec<String>,
 }
 
 impl Found {
@@ -103,7 +105,7 @@ impl Found {
         answer: impl Fn(&FabricSpec) -> Result<f64, E>,
     ) -> Result<Found, E> {
         let value = answer(spec)?;
-        Ok(Found { value, evidence: Evidence::of(method, spec), varied: None })
+        Ok(Found { value, evidence: Evidence::of(method, spec), varied: None, fixed: spec.used().without_range() })
     }
 
     /// Asks `answer` of `spec`, and again with its uncertain inputs at their ends.
@@ -133,7 +135,7 @@ impl Found {
     pub(crate) fn row(self, claim: &Claim) -> Row {
         let row = Row::new(claim, self.evidence).reproduced(self.value);
         match self.varied {
-            Some((interval, moved_by)) => row.interval(interval, moved_by),
+            Some((interval, moved_by)) => row.interval(interval, moved_by).not_varied(self.fixed),
             None => row,
         }
     }

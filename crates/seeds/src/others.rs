@@ -69,7 +69,7 @@ fn row(file: &Published, origin: &Origin, claim: &Claim, asked: &Asked) -> Resul
     let row = row.also("checked", origin.checked).also("read", asked.read).also("within", asked.within.clone());
     let row = row.also("address", origin.address.clone());
     let row = match answer.ends {
-        Some(ends) => row.interval(ends, answer.moved_by),
+        Some(ends) => row.interval(ends, answer.moved_by).not_varied(answer.fixed),
         None => row,
     };
     let limit = |text: &str| text.trim().parse::<f64>().ok();
@@ -90,6 +90,8 @@ struct Answer {
     /// Its interval as uncertain inputs move, and those that move it.
     ends: Option<[f64; 2]>,
     moved_by: Vec<String>,
+    /// Estimated and fitted inputs that could not be varied.
+    fixed: Vec<String>,
     evidence: Evidence,
     events: f64,
 }
@@ -109,7 +111,8 @@ impl Answer {
         };
         let (above, below) = (Answer::of(over, &asked.key)?, Answer::of(&asked.command, &asked.key)?);
         let (value, evidence) = (above.value / below.value, above.evidence.and(below.evidence));
-        Ok(Answer { value, evidence, ends: None, moved_by: Vec::new(), events: above.events + below.events })
+        let events = above.events + below.events;
+        Ok(Answer { value, evidence, ends: None, moved_by: Vec::new(), fixed: Vec::new(), events })
     }
 
     /// `key` of the one record of `command`.
@@ -121,11 +124,15 @@ impl Answer {
         };
         let record = Value::from(record.clone());
         let value = record[key].as_f64().ok_or_else(|| Error::Input(format!("`{command}` gives no number `{key}`")))?;
-        let moved_by = record["sensitivity"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let words = |key: &str| {
+            let all = record[key].as_array().into_iter().flatten().filter_map(Value::as_str);
+            all.map(str::to_owned).collect()
+        };
         Ok(Answer {
             value,
             ends: ends(&record, key, value),
-            moved_by: moved_by.map(str::to_owned).collect(),
+            moved_by: words("sensitivity"),
+            fixed: words("not_varied"),
             evidence: Evidence::of_records([&record]),
             events: record["events"].as_f64().unwrap_or(f64::INFINITY),
         })
@@ -262,14 +269,11 @@ mod tests {
         assert_eq!(
             of(true),
             [
-                "X002", "X003", "X024", "X030", "X033", "X034", "X051", "X052", "X053", "X054", "X055", "X056", "X057",
-                "X058", "X059", "X060", "X061",
+                "X002", "X003", "X004", "X024", "X030", "X033", "X034", "X044", "X051", "X052", "X053", "X054", "X055",
+                "X056", "X057", "X058", "X059", "X060", "X061", "X063", "X064",
             ]
         );
-        assert_eq!(
-            of(false),
-            ["X001", "X004", "X005", "X010", "X011", "X023", "X031", "X032", "X035", "X042", "X044", "X063", "X064",]
-        );
+        assert_eq!(of(false), ["X001", "X005", "X010", "X011", "X023", "X031", "X032", "X035", "X042"]);
     }
 
     #[test]

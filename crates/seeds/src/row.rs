@@ -139,6 +139,10 @@ impl Row {
     pub(crate) fn interval(self, [low, high]: [f64; 2], moved_by: Vec<String>) -> Row {
         self.also("interval_low", low).also("interval_high", high).also("sensitivity", moved_by)
     }
+    /// Estimated and fitted inputs that state no uncertainty: the interval leaves out what they would add.
+    pub(crate) fn not_varied(self, inputs: Vec<String>) -> Row {
+        if inputs.is_empty() { self } else { self.also("not_varied", inputs) }
+    }
     /// Not reproduced, and why.
     pub(crate) fn gap(self, reason: &str) -> Row {
         self.also("gap", reason)

@@ -33,8 +33,8 @@ const QUICK_NODES: f64 = 32.0;
 /// Asks `answer` about the machine, and adds to its records what they rest on: every number that was used (`inputs`), and
 /// which of them are estimates (`estimates`) or were not stated at all (`assumed`). Where `vary` asks for it, the
 /// uncertain inputs go to their ends: each record gets the interval of its answer (`latency_us_low`, `latency_us_high`)
-/// and the inputs that move it, the strongest first (`sensitivity`). Estimates that state no uncertainty cannot be varied
-/// (`not_varied`).
+/// and the inputs that move it, the strongest first (`sensitivity`). Estimates and fitted values that state no uncertainty
+/// cannot be varied (`not_varied`).
 ///
 /// # Errors
 /// The first of `answer`.
@@ -53,7 +53,7 @@ pub fn told(source: &Source, vary: Vary, watch: &dyn Watch, answer: &Answer<'_>)
         Vary::IfQuick => usize::from(is_quick(&records, &inputs)),
         Vary::Yes => records.len(),
     };
-    add(&mut records[..count], &source, &inputs, answer)?;
+    add(&mut records[..count], &source, (&inputs, &used.without_range()), answer)?;
     Ok(records)
 }
 
@@ -87,7 +87,12 @@ fn is_quick(records: &[Record], inputs: &[Input]) -> bool {
         && !keys
 }
 
-fn add(records: &mut [Record], source: &Source, inputs: &[Input], answer: &Answer<'_>) -> Result<(), Error> {
+fn add(
+    records: &mut [Record],
+    source: &Source,
+    (inputs, fixed): (&[Input], &[String]),
+    answer: &Answer<'_>,
+) -> Result<(), Error> {
     let keys: Vec<(usize, &str)> =
         records.iter().enumerate().filter_map(|(index, record)| Some((index, key(record)?))).collect();
     if keys.is_empty() {
@@ -102,13 +107,9 @@ fn add(records: &mut [Record], source: &Source, inputs: &[Input], answer: &Answe
     let found = sensitivity::vary_all(source.spec(), inputs, values)?;
     for ((index, key), found) in keys.iter().zip(found) {
         let record = &mut records[*index];
-        let is_varied = |key: &str| inputs.iter().any(|input| input.key == key);
-        let estimated = record.get("estimates").and_then(|keys| keys.as_array()).cloned().unwrap_or_default();
-        let fixed: Vec<_> =
-            estimated.into_iter().filter(|key| key.as_str().is_some_and(|key| !is_varied(key))).collect();
         write(record, key, &found);
         if !fixed.is_empty() {
-            record.set("not_varied", fixed);
+            record.set("not_varied", fixed.to_vec());
         }
     }
     Ok(())
