@@ -354,9 +354,9 @@ fn a_collective_by_scale_up_switches_is_bound_by_its_domain() {
         vary: Vary::No,
     };
     let record = nvls.records(&["hgx-h100-rail".to_owned()], &Unwatched).unwrap().remove(0);
-    // 2 x 7/8 of the bytes in the time of 1 + 1/8 of them over 370.8 GB/s, less what packets add.
+    // 2 x 7/8 of the bytes in the time of 1 + 1/8 of them over 370.8 GB/s, of which the switch reaches 85 %.
     let bound = number(&record, "bound_bus_bandwidth_MBps");
-    assert!((560e3..=577e3).contains(&bound), "{record:?}");
+    assert!((480e3..=491e3).contains(&bound), "{record:?}");
     assert!(record.text("limiting_resource").is_some_and(|name| name.contains("NVLink")), "{record:?}");
     assert!(number(&record, "efficiency") <= 1.0);
 }
