@@ -82,7 +82,8 @@ impl Bus {
                         free.insert(source.build(gpus).map_err(at)?)
                     }
                 };
-                Ok(Cluster::of(fabric, gpus, Rates::Measured.into(), size))
+                // A result may beat what others measured of a link, and not the link.
+                Ok(Cluster::of(fabric, gpus, Rates::Theoretical.into(), size))
             }
         }
     }
@@ -180,9 +181,9 @@ mod tests {
 
     #[test]
     fn a_rack_of_one_domain_exceeds_what_hosts_of_eight_can_do() {
-        // 72 GPUs at 840 GB/s: a rack does it by its switches, not by rings; nine hosts of eight cannot by their adapters.
+        // 72 GPUs at 840 GB/s: a rack does it by NVLink; nine hosts of eight cannot by their adapters.
         let rack = judged("gb200-nvl72", 72, 840e3);
-        assert!(bound(&rack, "bound_ring_MBps") < 840e3 && bound(&rack, "bound_largest_MBps") > 840e3, "{rack:?}");
+        assert!(bound(&rack, "efficiency") < 1.0 && bound(&rack, "bound_largest_MBps") > 840e3, "{rack:?}");
         let hosts = judged("hgx-h100-rail", 72, 840e3);
         assert!(bound(&hosts, "bound_largest_MBps") < 840e3, "{hosts:?}");
     }
@@ -190,9 +191,9 @@ mod tests {
     #[test]
     fn a_mesh_counts_all_links_of_a_gpu() {
         let mesh = judged("mi300x-rail", 8, 300e3);
-        // Seven links, of each 48 of 64 GB/s.
-        assert_eq!(bound(&mesh, "bound_ring_MBps").round(), 336e3);
-        assert_eq!(bound(&judged("hgx-h200-rail", 8, 400e3), "bound_ring_MBps").round(), 370_800.0);
+        // Seven links of 64 GB/s.
+        assert_eq!(bound(&mesh, "bound_ring_MBps").round(), 448e3);
+        assert_eq!(bound(&judged("hgx-h200-rail", 8, 400e3), "bound_ring_MBps").round(), 450e3);
     }
 
     #[test]
