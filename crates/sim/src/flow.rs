@@ -42,10 +42,9 @@ pub struct Settings {
     pub packet_bytes: Option<u32>,
     /// Input buffer of a switch port, per virtual channel, net of the link's round trip, in bytes.
     pub switch_buffer_bytes: u32,
-    /// Share of an Ethernet port's buffer from which on it pauses its link, and of that the share at which it goes on; `None`:
-    /// the fabric's `pfc_pause_share` and `pfc_resume_share`.
+    /// Share of an Ethernet port's buffer from which on it pauses its link; `None`: the fabric's `pfc_pause_share`.
     pub pause_share: Option<f64>,
-    /// See [`Settings::pause_share`].
+    /// Share of that buffer at which the link goes on, not above the other; `None`: the fabric's `pfc_resume_share` of that.
     pub resume_share: Option<f64>,
     /// Virtual lanes of a link; `None`: the fabric's `virtual_channels` where packets choose, else what its routing needs.
     pub lanes: Option<u32>,

@@ -171,7 +171,7 @@ impl Control {
         Ok(Settings { switch_buffer_bytes, transport, pause_share, resume_share, lanes, ..settings })
     }
 
-    /// Of a buffer of so many bytes the share from which on it pauses its link, and of that the share at which it goes on.
+    /// Of a buffer of so many bytes the shares from which on it pauses its link, and at which it goes on.
     fn pauses(&self, spec: &FabricSpec, buffer: u64) -> Result<[Option<f64>; 2], String> {
         if self.pause.is_some() || self.resume.is_some() {
             let name = &spec.name;
@@ -185,7 +185,7 @@ impl Control {
             Some(bytes) if !(1..=most).contains(&bytes) => {
                 Err(format!("{option} {bytes}: must be 1 B to {most} B, {of}"))
             }
-            asked => Ok(asked.map(|bytes| bytes as f64 / most as f64)),
+            asked => Ok(asked.map(|bytes| bytes as f64 / buffer as f64)),
         };
         let pause = share("--pfc-pause", self.pause, buffer, "the port's buffer")?;
         let resume = share("--pfc-resume", self.resume, self.pause.unwrap_or(buffer), "where it pauses")?;

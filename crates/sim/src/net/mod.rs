@@ -287,7 +287,7 @@ impl<'a> Net<'a> {
             ring: class.ring,
             buffer: class.buffer,
             pauses_at: room(class, pauses),
-            resumes_at: room(class, pauses * resumes),
+            resumes_at: room(class, resumes),
             bytes: 0,
             ps: 0,
         };

@@ -369,7 +369,7 @@ impl Net<'_> {
         false
     }
 
-    /// Shares of a buffer at which its link is paused, and of that at which it goes on.
+    /// Shares of a buffer at which its link is paused, and at which it goes on.
     pub(super) fn pauses(plan: &Plan<'_>, admission: Admission, settings: &Settings) -> [f64; 2] {
         if admission != Admission::UntilPaused {
             return [1.0; 2];
@@ -377,7 +377,7 @@ impl Net<'_> {
         let inputs = Inputs::new(&plan.fabric.spec);
         let stated = |name: &str| inputs.require(name).expect("an assumption of any technology");
         let pause = settings.pause_share.unwrap_or_else(|| stated("pfc_pause_share"));
-        [pause, settings.resume_share.unwrap_or_else(|| stated("pfc_resume_share"))]
+        [pause, settings.resume_share.map_or_else(|| pause * stated("pfc_resume_share"), |resume| resume.min(pause))]
     }
 
     /// After how long what is gone is sent again.

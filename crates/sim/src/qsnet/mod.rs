@@ -257,7 +257,9 @@ mod tests {
     fn hardware_is_quickest_and_hardly_grows() {
         let us = |algorithm, nodes| on(nodes, |what| Collective { algorithm, ..what }).latencies[0].us();
         for nodes in [16, 64, 256] {
-            for (other, times) in [(Algorithm::Tree, 1.5), (Algorithm::Nic, 1.3)] {
+            for other in [Algorithm::Tree, Algorithm::Nic] {
+                // Sixteen adapters are through in four rounds.
+                let times = if (other, nodes) == (Algorithm::Nic, 16) { 1.4 } else { 1.5 };
                 assert!(times * us(Algorithm::Hardware, nodes) < us(other, nodes));
             }
         }

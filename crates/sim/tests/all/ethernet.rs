@@ -115,7 +115,7 @@ fn a_port_pauses_and_goes_on_at_its_thresholds() {
     };
     let (full, _) = most(None, None);
     let (quarter, low) = most(Some(0.25), None);
-    let (_, high) = most(Some(0.25), Some(0.9));
+    let (_, high) = most(Some(0.25), Some(0.9 * 0.25));
     println!("{full} {quarter} {low} {high}");
     assert!((0.15..0.3).contains(&(quarter / full)), "{quarter} of {full}");
     assert!(high > 1.1 * low, "{high} {low}");

@@ -309,7 +309,9 @@ fn a_queue_pair_goes_on_where_its_last_message_ended() {
         let messages = bottleneck_of(64 << 10, config, 8, 4000.0);
         assert_eq!((pairs.used, pairs.queue, pairs.shares), (endless.used, endless.queue, endless.shares), "{name}");
         // As connections of their own they ask for more without end.
-        assert!(messages.queue > 50.0 * endless.queue, "{name}: {messages:?}");
+        // DCTCP holds the longest queue of them where it is in balance: about its threshold.
+        let times = if name == "dctcp" { 50.0 } else { 100.0 };
+        assert!(messages.queue > times * endless.queue, "{name}: {messages:?}");
     }
 }
 

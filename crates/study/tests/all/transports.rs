@@ -37,7 +37,13 @@ fn what_cannot_be_is_refused_with_its_reason() {
         Control::each(&[], Ethernet::Pause, Control { buffer: Some(0), ..dcqcn }).unwrap_err().contains("--buffer 0")
     );
     assert!(Control::each(&[Transport::Nscc], Ethernet::Ecn, dcqcn).unwrap_err().contains("--ethernet ecn"));
-    let source = thresholds.equipped(&Source::open("eth-400g-leaf-spine").unwrap()).unwrap();
+    // Bytes are bytes of the buffer, also where the machine pauses at a share of it.
+    let source = Source::open("eth-400g-leaf-spine").unwrap();
+    let fabric = source.build(8).unwrap();
+    let bytes = Control { buffer: Some(64 << 10), resume: Some(16 << 10), ..Control::usual() };
+    let settings = bytes.applied(source.spec(), &fabric, Settings::of(&fabric.spec)).unwrap();
+    assert_eq!((settings.pause_share, settings.resume_share), (None, Some(0.25)));
+    let source = thresholds.equipped(&source).unwrap();
     let fabric = source.build(8).unwrap();
     let told = thresholds.applied(source.spec(), &fabric, Settings::of(&fabric.spec)).unwrap_err();
     assert!(told.contains("--ecn-low is above --ecn-high"), "{told}");
