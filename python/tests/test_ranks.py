@@ -379,6 +379,8 @@ def test_a_fabric_that_is_none_is_refused_before_any_program_ends() -> None:
         run(lambda comm: comm.barrier(), 2, "no-such-fabric")
     with pytest.raises(hotlink.InputError, match="ranks"):
         run(lambda comm: comm.barrier(), 3, "k98-sci:2")
+    with pytest.raises(hotlink.InputError, match="0 ranks: 1 or more are allowed"):
+        run(lambda comm: comm.barrier(), 0, "k98-sci")
 
 
 def test_who_waits_for_whom_for_ever_is_told_by_the_simulation() -> None:

@@ -52,7 +52,10 @@ struct Fabric {
 }
 
 impl Fabric {
-    fn new(name: &str, ranks: u32) -> std::io::Result<Fabric> {
+    fn new(name: &str, ranks: u32) -> PyResult<Fabric> {
+        if ranks == 0 {
+            return Err(InputError::new_err("0 ranks: 1 or more are allowed, as many as the fabric has nodes"));
+        }
         let office = Office::new(ranks)?;
         let ended = Box::new(office.on_end());
         let core = std::process::id();
