@@ -247,7 +247,8 @@ def small_multiples(curves: dict[str, list[Curve]], across: dict[str, str]) -> F
             plain(axes, lines[place], 0, COLOURS[0])
             framed(axes, lines, across[key], key, ticks=4)
             axes.set_title(lines[place].name, loc="left", fontsize=8.5, color=COLOURS[0])
-            axes.label_outer() if len(curves) == 1 and place + columns < len(lines) else None
+            if len(curves) == 1 and place + columns < len(lines):
+                axes.label_outer()
             if place % columns:
                 axes.set_ylabel("")
     return figure

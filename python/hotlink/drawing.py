@@ -138,7 +138,7 @@ def name_ends(axes: Axes, ends: Sequence[End], height_in: float) -> None:
     texts = [fill(end.name, NAME_WIDTH) for end in beside]
     # A name of two lines has the room of two.
     rooms = [step * (text.count("\n") + 1) for text in texts]
-    places = spread_rooms([height(axes, end.y) for end in beside], rooms)
+    places = spread([height(axes, end.y) for end in beside], rooms)
     for end, text, place in zip(beside, texts, places, strict=True):
         leader = {"arrowstyle": "-", "color": end.ink(), "linewidth": 0.6, "shrinkA": 1, "shrinkB": 2}
         _name(axes, end, text, (1.025, place), "axes fraction", {**leader, "relpos": (0, 0.5)})
@@ -184,13 +184,11 @@ def height(axes: Axes, value: float) -> float:
     return (value - low) / (high - low)
 
 
-def spread(wanted: Sequence[float], step: float) -> list[float]:
-    """Places at least ``step`` apart, as near as can be to the wanted ones (ascending), inside 0..1 where they fit."""
-    return spread_rooms(wanted, [step] * len(wanted))
+def spread(wanted: Sequence[float], rooms: Sequence[float]) -> list[float]:
+    """Places as near as can be to the wanted ones (ascending), inside 0..1 where they fit.
 
-
-def spread_rooms(wanted: Sequence[float], rooms: Sequence[float]) -> list[float]:
-    """The same, where each place has a room of its own around it."""
+    Each has a room of its own around it, and no two rooms overlap.
+    """
     groups: list[tuple[float, list[float]]] = []
     for place, room in zip(wanted, rooms, strict=True):
         groups.append((place, [room]))
@@ -216,10 +214,10 @@ def _touches(lower: tuple[float, list[float]], upper: tuple[float, list[float]])
 def _push_up(places: Sequence[float], rooms: Sequence[float]) -> list[float]:
     """Lift what lies below 0, and whatever that pushes."""
     lifted: list[float] = []
+    apart = [(below + above) / 2 for below, above in pairwise(rooms)]
     for index, place in enumerate(places):
-        floor = lifted[-1] + (rooms[index - 1] + rooms[index]) / 2 if lifted else 0.0
-        lifted.append(max(place, floor))
-    assert all(b > a for a, b in pairwise(lifted))
+        lifted.append(max(place, lifted[-1] + apart[index - 1] if lifted else 0.0))
+    assert all(b - a >= step * 0.999 for (a, b), step in zip(pairwise(lifted), apart, strict=True))
     return lifted
 
 

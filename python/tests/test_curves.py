@@ -235,7 +235,7 @@ def test_the_command_draws_the_same_bytes_twice_and_leaves_nothing_else(tmp_path
     plots = tmp_path / "plots"
     assert sorted(file.name for file in plots.iterdir()) == ["a.svg", "b.svg", "c.png"]
     assert (plots / "a.svg").read_bytes() == (plots / "b.svg").read_bytes()
-    assert "KiB" in (plots / "a.svg").read_text()
+    assert "256 KiB" in (plots / "a.svg").read_text()
     assert (plots / "c.png").read_bytes().startswith(b"\x89PNG")
     refused = command("plot", files[0], "--y", "nonsense", "--out", str(tmp_path / "new" / "d.png"))
     assert (refused.returncode, refused.stdout) == (2, "")

@@ -134,7 +134,7 @@ def test_places_keep_their_distance_and_their_order() -> None:
     drawn = random.Random(1)
     for _ in range(200):
         wanted = sorted(drawn.random() for _ in range(drawn.randint(1, 15)))
-        places = drawing.spread(wanted, 0.06)
+        places = drawing.spread(wanted, [0.06] * len(wanted))
         assert all(b - a >= 0.06 - 1e-9 for a, b in pairwise(places))
         assert min(places) >= -1e-9
         assert max(places) <= 1 + 1e-9
