@@ -197,6 +197,8 @@ class Trial:
         return "Networks are equivalent" in out
 
     def same_at(self, place):
+        """Whether both have equal outputs at this module with these parameters. Where registers do not correspond, the two
+        run side by side; there too, one without a first value starts at 0, in both."""
         top, *params = place.split()
         chparam = "".join(f" -set {p.replace('=', ' ')}" for p in params)
         sides = ""
@@ -207,7 +209,7 @@ class Trial:
             return True
         script = (sides + "design -copy-from gold -as gold gold; design -copy-from gate -as gate gate; "
                   "miter -equiv -make_assert -flatten gold gate both; hierarchy -top both; prep -top both; "
-                  "opt -full -nodffe -nosdff; setundef -undriven -zero; opt_clean; techmap; dffunmap; "
+                  "opt -full -nodffe -nosdff; setundef -undriven -zero; setundef -init -zero; opt_clean; techmap; dffunmap; "
                   "opt -fast -nodffe -nosdff; abc -g AND -fast; opt_clean; aigmap; write_aiger -zinit same.aig")
         engine = "read_aiger same.aig; fold; strash; scorr; dc2; pdr -T 60"
         try:
