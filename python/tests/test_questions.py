@@ -77,7 +77,8 @@ def test_analysis_and_comparison_are_what_the_command_says(tmp_path: Path) -> No
         ({"benchmark": "traffic", "nodes": 4, "count": True}, "bare packets"),
         ({"benchmark": "pingpong", "window": 2}, "window: is no choice of pingpong"),
         ({"benchmark": "barrier", "nodes": 4, "algorithm": "hardware", "skew_us": -1}, "skew_us: -1 is out of range"),
-        ({"benchmark": "pingpong", "size": "many"}, "size"),
+        ({"benchmark": "pingpong", "size": "many"}, "size: "),
+        ({"benchmark": "traffic", "nodes": 4, "pfc_pause": "much"}, "pfc_pause: "),
     ],
 )
 def test_errors_name_the_argument(options: dict[str, object], part: str) -> None:

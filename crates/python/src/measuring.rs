@@ -9,8 +9,8 @@ use hotlink_questions::read;
 use hotlink_questions::values::{Numbers, Sizes, listed, named, watching, word, wrong};
 use hotlink_results::timeline;
 use hotlink_results::write_whole;
+use hotlink_study::Error;
 use hotlink_study::words::Word;
-use hotlink_study::{Error, values};
 use pyo3::prelude::*;
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -91,11 +91,7 @@ fn numbers(argument: &str, given: &Option<Numbers>) -> Result<Option<Vec<u32>>, 
     given.as_ref().map(|given| given.list_of(argument)).transpose()
 }
 fn sizes(argument: &str, given: &Option<Sizes>) -> Result<Option<Vec<u64>>, Error> {
-    let list = |given: &Sizes| match given.text() {
-        Some(text) => Ok(word::<values::Sizes>(argument, text)?.to_vec()),
-        None => given.list(),
-    };
-    given.as_ref().map(list).transpose()
+    given.as_ref().map(|given| given.list(argument)).transpose()
 }
 
 impl Picked {

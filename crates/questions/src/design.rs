@@ -115,7 +115,7 @@ impl Design {
             },
             limits: self.limits()?,
             collectives: self.collective.iter().map(which).collect::<Result<_, _>>()?,
-            size: self.size.bytes()?,
+            size: self.size.bytes("size")?,
             samples: self.samples,
             seed: self.seed,
             simulate: self.simulate,

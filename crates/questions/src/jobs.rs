@@ -1,7 +1,7 @@
 //! Several jobs on one fabric at once.
 
 use crate::simulate::Switches;
-use crate::values::{Size, word, wrong};
+use crate::values::{Size, bytes_of, word, wrong};
 use hotlink_bench::Record;
 use hotlink_fabric::units::Time;
 use hotlink_study::inputs::Vary;
@@ -46,7 +46,7 @@ impl Jobs {
         let network = Network {
             seed: self.seed,
             overhead: Time::from_us(self.overhead_us),
-            eager_max: self.eager.as_ref().map(Size::bytes).transpose()?.unwrap_or(u64::MAX),
+            eager_max: bytes_of("eager", &self.eager)?.unwrap_or(u64::MAX),
             faults: self.faults.clone(),
             ..Network::default()
         };

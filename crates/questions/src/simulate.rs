@@ -1,6 +1,6 @@
 //! Benchmarks on simulated machines, and schedules.
 
-use crate::values::{Numbers, Size, Sizes, listed, named, technology, watching, word, wrong};
+use crate::values::{Numbers, Size, Sizes, bytes_of, listed, named, technology, watching, word, wrong};
 use hotlink_bench::Record;
 use hotlink_fabric::units::Time;
 use hotlink_study::ask::{Method, Methods};
@@ -224,7 +224,7 @@ impl Simulation {
                     laws = Some(named);
                     sizes
                 }
-                None => sizes.list()?,
+                None => sizes.list("size")?,
             },
             None => vec![usual_size(&self.benchmark)],
         };
@@ -263,7 +263,7 @@ impl Simulation {
         let ethernet = word("ethernet", &self.ethernet)?;
         let network = Network {
             capacities: word("capacities", &self.capacities)?,
-            packet_size: self.packet_size.as_ref().map(Size::bytes).transpose()?,
+            packet_size: bytes_of("packet_size", &self.packet_size)?,
             streams: self.streams,
             paths: listed("paths", self.paths.as_ref().map_or(&[], Several::names))?,
             technology: technology(self.technology.as_ref())?,
@@ -306,7 +306,6 @@ impl Simulation {
             name.as_ref().map(|name| named(argument, name)).transpose()
         }
         let numbers = |given: &Option<Numbers>| given.as_ref().map(Numbers::list).transpose();
-        let bytes = |given: &Option<Size>| given.as_ref().map(Size::bytes).transpose();
         Ok(Choices {
             algorithm: self.algorithm.clone(),
             messages: self.messages,
@@ -337,15 +336,15 @@ impl Simulation {
             repetitions: self.repetitions,
             skew_us: self.skew_us,
             strides: numbers(&self.strides)?.map(|strides| strides.into_iter().map(u64::from).collect()),
-            offset: bytes(&self.offset)?,
+            offset: bytes_of("offset", &self.offset)?,
             operations: self.operations,
             completion: one("completion", &self.completion)?,
             series: many("series", &self.series)?,
             pattern: self.pattern.clone(),
             buffers: self.buffers,
-            buffer_size: self.buffer_size.as_ref().map(Sizes::list).transpose()?,
+            buffer_size: self.buffer_size.as_ref().map(|sizes| sizes.list("buffer_size")).transpose()?,
             uses: self.uses,
-            pinned: bytes(&self.pinned)?,
+            pinned: bytes_of("pinned", &self.pinned)?,
             generate: self.generate.clone(),
             repeat: self.repeat,
             file: self.file.clone(),
@@ -399,15 +398,14 @@ impl Switches {
 
     /// One for each transport.
     fn controls(&self, transports: &[String]) -> Result<Vec<Control>, Error> {
-        let bytes = |size: &Option<Size>| size.as_ref().map(Size::bytes).transpose();
         let of = Control {
             connections: self.connections.as_ref().map(|name| named("connections", name)).transpose()?,
-            buffer: bytes(&self.buffer)?,
-            pause: bytes(&self.pfc_pause)?,
-            resume: bytes(&self.pfc_resume)?,
+            buffer: bytes_of("buffer", &self.buffer)?,
+            pause: bytes_of("pfc_pause", &self.pfc_pause)?,
+            resume: bytes_of("pfc_resume", &self.pfc_resume)?,
             lanes: self.lanes,
-            ecn_low: bytes(&self.ecn_low)?,
-            ecn_high: bytes(&self.ecn_high)?,
+            ecn_low: bytes_of("ecn_low", &self.ecn_low)?,
+            ecn_high: bytes_of("ecn_high", &self.ecn_high)?,
             ..Control::usual()
         };
         Control::each(&listed("transport", transports)?, self.ethernet()?, of).map_err(Error::Input)
@@ -452,14 +450,14 @@ impl Schedule {
     pub fn records(&self, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
         let mut scheduled = Scheduled::of(&self.path);
         scheduled.network = self.network.network(scheduled.network)?;
-        scheduled.options.bytes = self.size.as_ref().map(Size::bytes).transpose()?;
+        scheduled.options.bytes = bytes_of("size", &self.size)?;
         (scheduled.options.flops, scheduled.options.groups) = (self.flops, self.groups.clone());
         scheduled.nodes = self.nodes;
         if !(0.0..=1e6).contains(&self.overhead_us) {
             return Err(wrong("overhead_us", "must be 0 to 1e6"));
         }
         scheduled.network.overhead = Time::from_us(self.overhead_us);
-        scheduled.network.eager_max = self.eager.as_ref().map(Size::bytes).transpose()?.unwrap_or(u64::MAX);
+        scheduled.network.eager_max = bytes_of("eager", &self.eager)?.unwrap_or(u64::MAX);
         scheduled.network.seed = self.seed;
         scheduled.run(&self.fabric, "schedule", watch)
     }

@@ -32,7 +32,7 @@ impl Pattern {
         traffic(&self.traffic).map_err(|what| wrong("traffic", &what))?;
         let what = Asked::Traffic(self.traffic.clone());
         let paths = self.paths.as_ref().map(|paths| word("paths", paths)).transpose()?;
-        let (size, capacities) = (self.size.bytes()?, word("capacities", &self.capacities)?);
+        let (size, capacities) = (self.size.bytes("size")?, word("capacities", &self.capacities)?);
         if !(1..=100_000).contains(&self.samples) {
             return Err(wrong("samples", "must be 1 to 100000"));
         }

@@ -63,14 +63,14 @@ impl Numbers {
 }
 
 impl Size {
-    /// As a number.
+    /// The number of bytes in `argument`.
     ///
     /// # Errors
-    /// A text that is no size.
-    pub fn bytes(&self) -> Result<u64, Error> {
+    /// A text that is no size; it names the argument.
+    pub fn bytes(&self, argument: &str) -> Result<u64, Error> {
         match self {
             Size::Bytes(bytes) => Ok(*bytes),
-            Size::Text(text) => Ok(word::<Bytes>("size", text)?.0),
+            Size::Text(text) => Ok(word::<Bytes>(argument, text)?.0),
         }
     }
 }
@@ -83,17 +83,25 @@ impl Sizes {
             _ => None,
         }
     }
-    /// As numbers.
+    /// The numbers of bytes in `argument`.
     ///
     /// # Errors
-    /// A text that is no size.
-    pub fn list(&self) -> Result<Vec<u64>, Error> {
+    /// A text that is no size; it names the argument.
+    pub fn list(&self, argument: &str) -> Result<Vec<u64>, Error> {
         match self {
             Sizes::One(Size::Bytes(bytes)) => Ok(vec![*bytes]),
-            Sizes::One(Size::Text(text)) => Ok(word::<values::Sizes>("size", text)?.to_vec()),
-            Sizes::Many(many) => many.iter().map(Size::bytes).collect(),
+            Sizes::One(Size::Text(text)) => Ok(word::<values::Sizes>(argument, text)?.to_vec()),
+            Sizes::Many(many) => many.iter().map(|size| size.bytes(argument)).collect(),
         }
     }
+}
+
+/// The number of bytes in an argument, if it is given.
+///
+/// # Errors
+/// A text that is no size; it names the argument.
+pub fn bytes_of(argument: &str, given: &Option<Size>) -> Result<Option<u64>, Error> {
+    given.as_ref().map(|size| size.bytes(argument)).transpose()
 }
 
 /// An argument is wrong.
