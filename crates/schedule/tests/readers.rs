@@ -287,6 +287,48 @@ fn mistakes_of_traces_name_file_and_node() {
     }
 }
 
+/// A trace begins with one metadata of the version that is read; every other one is an error of that file, whichever rank's.
+#[test]
+fn a_trace_of_another_version_or_without_one_is_an_error_of_its_file() {
+    let folder = std::env::temp_dir().join(format!("hotlink-chakra-version-{}", std::process::id()));
+    let whole = std::fs::read(data("chakra/step.2.et")).unwrap();
+    let (first, nodes) = whole[1..].split_at(whole[0].into());
+    let framed = |message: &[u8]| [&[message.len() as u8][..], message].concat();
+    let metadata = |version: &str| [&[0x0a, version.len() as u8][..], version.as_bytes()].concat();
+    assert_eq!(metadata("0.0.4"), first[..7], "field 1 is the version");
+    let with = |first: &[u8]| [&framed(first)[..], nodes].concat();
+    let told = |bytes: &[u8]| {
+        std::fs::create_dir_all(&folder).unwrap();
+        for name in ["step.0.et", "step.1.et", "step.3.et", "comm_group.json"] {
+            std::fs::copy(data(&format!("chakra/{name}")), folder.join(name)).unwrap();
+        }
+        std::fs::write(folder.join("step.2.et"), bytes).unwrap();
+        let told = read(&folder.display().to_string(), &Options::default()).map(|read| read.schedule.ranks());
+        std::fs::remove_dir_all(&folder).unwrap();
+        told.map_err(|error| error.to_string())
+    };
+    assert_eq!(told(&with(first)), Ok(4));
+    // What follows the version in the metadata is the maker's.
+    assert_eq!(told(&with(&[first, &[0x12, 0][..]].concat())), Ok(4));
+    let without = "step.2.et: does not begin with metadata of version 0.0.4";
+    for (bytes, expected) in [
+        (with(&metadata("0.0.3")), "step.2.et: metadata of version `0.0.3` (allowed: 0.0.4)"),
+        (with(&metadata("0.0.40")), "step.2.et: metadata of version `0.0.40` (allowed: 0.0.4)"),
+        (with(&metadata("")), "step.2.et: metadata of version `` (allowed: 0.0.4)"),
+        (with(&[]), without),
+        (Vec::new(), without),
+        (nodes.to_vec(), without),
+        (with(&[0x0a, 2, 0xff, 0xfe]), "step.2.et: byte 5: holds a text that is not UTF-8"),
+        ([&framed(first)[..], &framed(first), nodes].concat(), "has metadata for a second time"),
+        ([&whole[..], &framed(first)].concat(), "has metadata for a second time"),
+        ([&whole[..], &whole].concat(), "has metadata for a second time"),
+        ([&framed(first)[..], &framed(&metadata("0.0.5")), nodes].concat(), "has metadata for a second time"),
+    ] {
+        let told = told(&bytes).unwrap_err();
+        assert!(told.contains(expected) && told.contains("step.2.et"), "{told}, not {expected}");
+    }
+}
+
 #[test]
 fn plans_of_msccl_are_read_for_a_size() {
     let costs = Costs { reduce_ps_per_byte: 2.0, copy_ps_per_byte: 1.0, ..Costs::default() };

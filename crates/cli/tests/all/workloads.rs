@@ -70,6 +70,17 @@ fn chakra_traces_run_on_a_gpu_cluster() {
         let efficiency = record["efficiency"].as_f64().unwrap();
         assert!(efficiency > 0.1 && efficiency <= 1.000_001, "{record}");
     }
+    // The last rank's file is of another version: nothing has run when the command ends.
+    let copies = folder.join("traces");
+    std::fs::create_dir_all(&copies).unwrap();
+    for name in ["step.0.et", "step.1.et", "step.2.et", "step.3.et", "comm_group.json"] {
+        std::fs::copy(traces.join(name), copies.join(name)).unwrap();
+    }
+    let mut other = std::fs::read(traces.join("step.3.et")).unwrap();
+    other[7] = b'5';
+    std::fs::write(copies.join("step.3.et"), other).unwrap();
+    let wrong = "traces/step.3.et: metadata of version `0.0.5` (allowed: 0.0.4)";
+    refuses(&folder, &[("simulate schedule traces --fabric ib-qdr,gpu-rail", wrong)]);
 }
 
 #[test]

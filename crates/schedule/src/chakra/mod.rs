@@ -142,9 +142,11 @@ impl Reader<'_> {
         };
         let first = wire.message().map_err(|what| broken(&wire, what))?;
         let version = node::version(first.unwrap_or_default()).map_err(|what| broken(&wire, what))?;
-        if version != VERSION {
-            let what =
-                format!("metadata of version `{version}` (allowed: {VERSION}): no Chakra trace, or of another version");
+        if version.as_deref() != Some(VERSION) {
+            let what = match version {
+                Some(version) => format!("metadata of version `{version}` (allowed: {VERSION})"),
+                None => format!("does not begin with metadata of version {VERSION}: no Chakra trace"),
+            };
             return Err(ReadError::new(file, "", what));
         }
         // First and last operation of each node; who waits for which nodes.
@@ -154,7 +156,10 @@ impl Reader<'_> {
         loop {
             let message = wire.message().map_err(|what| broken(&wire, what))?;
             let Some(message) = message else { break };
-            let node = Node::of(message).map_err(|what| broken(&wire, what))?;
+            let again = matches!(node::version(message), Ok(Some(_)));
+            let node = Node::of(message).map_err(|what| {
+                broken(&wire, if again { "has metadata for a second time: two traces in one file" } else { what })
+            })?;
             let wrong = |what: String| ReadError::new(file, &node_named(&node), what);
             self.draft.stands(Place { file: rank, at: [node.id, 0] });
             let (first, last) = self.node(rank, &node, &mut nth).map_err(wrong)?;

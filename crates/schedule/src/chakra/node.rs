@@ -2,12 +2,12 @@
 
 use super::wire::{Broken, Value, Wire};
 
-/// The version of `GlobalMetadata`: field 1.
-pub(super) fn version(message: &[u8]) -> Result<String, Broken> {
-    let (mut wire, mut version) = (Wire::new(message), String::new());
+/// The version of `GlobalMetadata`: field 1. `None`: the message states none, as a node, whose field 1 is a number.
+pub(super) fn version(message: &[u8]) -> Result<Option<String>, Broken> {
+    let (mut wire, mut version) = (Wire::new(message), None);
     while let Some((number, value)) = wire.field()? {
         if number == 1 {
-            version = text(value)?;
+            version = value.bytes().map(|_| text(value)).transpose()?;
         }
     }
     Ok(version)
