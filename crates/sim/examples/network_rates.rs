@@ -4,13 +4,16 @@
 
 use hotlink_event::random::Random;
 use hotlink_event::{Calendar, Event, Queue};
+use hotlink_fabric::routing::Paths;
 use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
 use hotlink_fabric::topology::{CubeSpec, Extents, FatTree};
-use hotlink_fabric::traffic::Traffic;
+use hotlink_fabric::traffic::{Demand, Traffic};
+use hotlink_fabric::units::Time;
 use hotlink_fabric::{Fabric, catalog};
+use hotlink_sim::flow::Detours;
 use hotlink_sim::net::Stats;
 use hotlink_sim::workload::{OpenLoop, PingPong, Schedule, SizeLaw, all_to_all, ping_pong};
-use hotlink_sim::{Net, Plan, Settings};
+use hotlink_sim::{Net, Note, Plan, Settings};
 use std::hint::black_box;
 
 /// CPU time of this thread in seconds: other load on the machine does not count.
@@ -119,19 +122,82 @@ fn random_messages(what: &str, spec: &FabricSpec, nodes: u32, each: u32, aim: Ai
     }
 }
 
+/// Every node sends so many packets to the node `shift` places on. Tells how many packets are in the network at once, at
+/// most, and the memory of the whole process then.
+fn under_way(what: &str, name: &str, nodes: u32, (packet, each, shift): (u32, u64, u32)) {
+    if !wanted(what) {
+        return;
+    }
+    let spec = catalog::load(name).expect("a fabric of the catalog");
+    let fabric = Fabric::build(&spec, nodes).expect("a valid size");
+    let settings = Settings { packet_bytes: Some(packet), ..Settings::of(&spec) };
+    let plan = Plan::new(&fabric, &settings).expect("a valid plan");
+    let (mut net, start) = (Net::new(&plan, &settings), cpu_s());
+    (0..nodes).for_each(|from| {
+        net.post(from, (from + shift) % nodes, each * u64::from(packet), 0).expect("valid");
+    });
+    let (mut most, mut resident, step) = (0, 0.0f64, Time(100_000));
+    net.timer(step, 0);
+    while let Some(note) = net.advance().expect("no deadlock") {
+        if matches!(note, Note::Timer(_)) {
+            most = most.max(net.under_way());
+            resident = resident.max(resident_bytes());
+            if net.pending() > 0 {
+                net.timer(net.now() + step, 0);
+            }
+        }
+    }
+    tell(what, Aim::None, cpu_s() - start, net.stats());
+    let (per_node, mb) = (most as f64 / f64::from(nodes), resident / 1e6);
+    println!("{:<58} {most} packets in the network at once, {per_node:.1} for each node; {mb:.0} MB resident", "");
+}
+
 /// Uniform random traffic at a share of the bound, as `hotlink simulate traffic` makes it.
 fn open_loop_at(what: &str, spec: &FabricSpec, nodes: u32, load: f64) {
     if !wanted(what) {
         return;
     }
-    let fabric = Fabric::build(spec, nodes).expect("a valid size");
     let settings = Settings { packet_bytes: Some(4096), ..Settings::of(spec) };
-    let plan = Plan::new(&fabric, &settings).expect("a valid plan");
-    let demand = Traffic::parse("uniform", |_| Ok(String::new())).and_then(|t| t.demand(nodes, 1)).expect("valid");
+    let fabric = Fabric::build(spec, nodes).expect("a valid size");
+    let demand = demand("uniform", &fabric);
     let bounds = hotlink_load::count(&fabric, &demand).expect("valid").bounds(&fabric, settings.capacities, 4096);
-    let offered_mbps = load * bounds.bandwidth_per_node_mbps;
+    offer(what, (&fabric, &demand), &settings, load * bounds.bandwidth_per_node_mbps);
+}
+
+fn demand(pattern: &str, fabric: &Fabric) -> Demand {
+    let traffic = Traffic::parse(pattern, |_| Ok(String::new())).expect("a pattern").on(&fabric.shape);
+    traffic.demand(fabric.nodes(), 1).expect("valid")
+}
+
+/// The same traffic by each kind of way: how a packet's choice is paid for. Each node offers `mbps`.
+fn by_ways(pattern: &str, mbps: f64) {
+    let dragonfly = |routing| FabricSpec { routing, ..catalog::load("slingshot-dragonfly").expect("of the catalog") };
+    let tree = fat_tree(64);
+    let valiant = dragonfly(RoutingSpec::DragonflyValiant);
+    let ways = [
+        ("fat tree, packet", &tree, Paths::Packet, None),
+        ("fat tree, adaptive", &tree, Paths::Adaptive, None),
+        ("dragonfly, minimal", &dragonfly(RoutingSpec::DragonflyMinimal), Paths::Packet, None),
+        ("dragonfly, valiant", &valiant, Paths::Packet, None),
+        ("dragonfly, ugal", &valiant, Paths::Packet, Some(Detours::Local)),
+        ("dragonfly, ugal-g", &valiant, Paths::Packet, Some(Detours::Global)),
+    ];
+    for (name, spec, paths, detours) in ways {
+        let what = format!("1,024 nodes, {pattern} at {mbps} MB/s, {name}");
+        if wanted(&what) {
+            let fabric = Fabric::build(spec, 1024).expect("a valid size");
+            let settings = Settings { packet_bytes: Some(4096), paths, detours, ..Settings::of(spec) };
+            // A tree has no groups.
+            let pattern = if name.starts_with("fat") { "uniform" } else { pattern };
+            offer(&what, (&fabric, &demand(pattern, &fabric)), &settings, mbps);
+        }
+    }
+}
+
+fn offer(what: &str, (fabric, demand): (&Fabric, &Demand), settings: &Settings, offered_mbps: f64) {
+    let (plan, nodes) = (Plan::new(fabric, settings).expect("a valid plan"), fabric.nodes());
     let start = cpu_s();
-    let mut offered = OpenLoop::new(&plan, &settings, &demand, SizeLaw::Fixed(4096), offered_mbps);
+    let mut offered = OpenLoop::new(&plan, settings, demand, SizeLaw::Fixed(4096), offered_mbps);
     let end = offered.time_of(f64::from(1_100_000 / nodes + 1));
     offered.run_to(end).expect("no deadlock");
     tell(what, Aim::None, cpu_s() - start, offered.run(end, offered.delivered_bytes()).stats);
@@ -140,6 +206,8 @@ fn open_loop_at(what: &str, spec: &FabricSpec, nodes: u32, load: f64) {
 fn main() {
     // First: its nodes' memory shows only while there is none that others have freed.
     random_messages("65,536 nodes x 4 messages, 3-D torus", &torus(3), 65536, 4, Aim::Hops(3.0));
+    under_way("65,536 nodes, 10 packets each under way, fat tree", "ib-ndr-fat-tree3", 65536, (2048, 32, 32));
+    under_way("65,536 nodes, 10 packets each under way, dragonfly", "slingshot-dragonfly", 65536, (2048, 32, 32));
     for pending in [1_000, 100_000].into_iter().filter(|_| wanted("bare event core")) {
         println!("bare event core, {pending} pending: {:.1} M events/s", bare_rate(pending) / 1e6);
     }
@@ -150,6 +218,8 @@ fn main() {
         open_loop_at(&format!("1,000 nodes, uniform at {load} of the bound, 3-D torus"), &torus(3), 1000, load);
         open_loop_at(&format!("1,024 nodes, uniform at {load} of the bound, fat tree"), &fat_tree(64), 1024, load);
     }
+    by_ways("uniform", 8000.0);
+    by_ways("permutation:group-shift", 8000.0);
     random_messages("1,000 nodes x 1,000 messages, 3-D torus", &torus(3), 1000, 1000, Aim::Hops(5.0));
     random_messages("a million messages at once, 64 nodes, Clos", &fat_tree(16), 64, 16384, Aim::None);
     random_messages("four million messages at once, 64 nodes, Clos", &fat_tree(16), 64, 65536, Aim::None);

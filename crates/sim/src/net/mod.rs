@@ -388,6 +388,13 @@ impl<'a> Net<'a> {
         self.messages.live
     }
 
+    /// Packets in the network now: past their sender's host, and not at their destination.
+    pub fn under_way(&self) -> usize {
+        let sending = self.plan.sending_stages();
+        let is_there = |packet: &&Packet| packet.message != NONE && usize::from(packet.stage) > sending;
+        self.packets.items.iter().filter(is_there).count()
+    }
+
     /// Time that each server has been busy, in picoseconds, in order of [`Plan::server_resource`].
     pub fn busy_ps(&self) -> impl Iterator<Item = u64> + '_ {
         let holds = self.passage == Passage::Worm && self.plan.channels_each == 1;
