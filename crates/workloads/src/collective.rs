@@ -9,7 +9,7 @@ use hotlink_schedule::collective::{Algorithm, Job, Which, processor};
 use hotlink_study::inputs::{self, Vary};
 use hotlink_study::options::Ways;
 use hotlink_study::simulate::request::{Benchmark, Request};
-use hotlink_study::{Error, Source, Watch};
+use hotlink_study::{Error, Source, Watch, parallel};
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,8 +79,8 @@ impl Collective {
             }
         }
         let network = &request.network;
-        if network.links || network.streams.is_some() {
-            return Err(Error::Input("--links, --streams: collectives on GPUs do not have them".to_owned()));
+        if network.links || network.streams.is_some() || !request.without.is_empty() {
+            return Err(Error::Input("--links, --streams, --without: collectives on GPUs do not have them".to_owned()));
         }
         let Some(nodes) = request.nodes.clone().filter(|nodes| nodes.iter().all(|&nodes| nodes >= 2)) else {
             return Err(Error::Input("--nodes: say how many GPUs, 2 or more: --nodes 64".to_owned()));
@@ -140,29 +140,31 @@ impl Collective {
         (self.nodes.len() * self.sizes.len() * self.algorithms.len().max(1)) as u64
     }
 
-    /// Hands `give` the record of every size, number of GPUs and algorithm on a fabric, until it says false.
+    /// Hands `give` the record of every size, number of GPUs and algorithm on a fabric, in order, until it says false.
     ///
     /// # Errors
     /// The fabric's file does not describe GPUs, or cannot be built.
-    pub fn each(&self, fabric: &str, watch: &dyn Watch, give: &mut dyn FnMut(Record) -> bool) -> Result<(), Error> {
-        let source = self.network.control.equipped(&Source::open(fabric)?).map_err(Error::Input)?;
+    pub fn each(
+        &self,
+        fabric: &str,
+        watch: &dyn Watch,
+        give: &mut (dyn FnMut(Record) -> bool + Send),
+    ) -> Result<(), Error> {
         let usual = [Algorithm::of(self.which)[0]];
         let algorithms = if self.algorithms.is_empty() { &usual[..] } else { &self.algorithms };
-        for &nodes in &self.nodes {
-            for &bytes in &self.sizes {
-                for &algorithm in algorithms {
-                    let answer = |source: &Source, watch: &dyn Watch| {
-                        self.answer(source, nodes, bytes, algorithm, watch).map(|record| vec![record])
-                    };
-                    let records = inputs::told(&source, self.vary, watch, &answer)?;
-                    watch.step();
-                    if !records.into_iter().all(&mut *give) {
-                        return Ok(());
-                    }
-                }
-            }
-        }
-        Ok(())
+        let of_nodes = |&nodes: &u32| self.sizes.iter().map(move |&bytes| (nodes, bytes));
+        let of_size = |(nodes, bytes)| algorithms.iter().map(move |&algorithm| (nodes, bytes, algorithm));
+        let all: Vec<(u32, u64, Algorithm)> = self.nodes.iter().flat_map(of_nodes).flat_map(of_size).collect();
+        let one = |&(nodes, bytes, algorithm): &(u32, u64, Algorithm)| {
+            let source = self.network.control.equipped(&Source::open(fabric)?).map_err(Error::Input)?;
+            let answer = |source: &Source, watch: &dyn Watch| {
+                self.answer(source, nodes, bytes, algorithm, watch).map(|record| vec![record])
+            };
+            let records = inputs::told(&source, self.vary, watch, &answer);
+            watch.step();
+            records
+        };
+        parallel::answers_in_order(&all, one, &mut |records| records.into_iter().all(&mut *give))
     }
 
     fn answer(
