@@ -206,8 +206,8 @@ def simulate(
     ``stack`` decides, too. ``samples`` and ``raw`` say how often a program runs, and give every sample.
 
     A barrier with ``algorithm="hardware"`` runs on the fabric's own barrier network; without an algorithm it goes by
-    messages. ``without`` (nodes) and ``faults`` (a plan of failing links) are for QsNet's own collectives; ``faults``
-    also for traffic and for bare packets of alltoall.
+    messages. ``without`` (nodes) is for QsNet's own collectives. ``faults`` is a plan of links and switches that fail
+    during collectives and traffic; ``fault_slowdown`` of a collective compares with the network where nothing fails.
 
     On Ethernet ``transport`` says what decides when packets leave (several: one run for each), ``connections`` whether
     a pair of nodes or each message has a state of its own, ``buffer`` sets the input buffer of switch ports,

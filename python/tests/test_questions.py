@@ -199,6 +199,18 @@ def test_designs_without_a_variant_that_keeps_to_the_limits_say_which_binds() ->
         hotlink.design(128, rack=1)  # type: ignore[call-arg]
 
 
+def test_failures_during_a_collective_are_what_the_command_says() -> None:
+    plan = str(Path(__file__).parents[2] / "plans" / "faults" / "spine.toml")
+    result = hotlink.simulate("allreduce", "ib-ndr-fat-tree2", nodes=80, size="4KiB", faults=plan)
+    line = "simulate allreduce --fabric ib-ndr-fat-tree2 --nodes 80 --size 4KiB --faults"
+    command = hotlink.run(*line.split(), plan)
+    assert [{**record, "wall_s": 0} for record in result] == [{**record, "wall_s": 0} for record in command]
+    assert result[0]["fault_slowdown"] == pytest.approx(result[0]["latency_us"] / result[0]["healthy_us"])
+    cut = str(Path(plan).with_name("fat-tree.toml"))
+    with pytest.raises(hotlink.InputError, match=r"fat-tree.toml:22:8: fault\[3\]: .* leaves no path"):
+        hotlink.simulate("allreduce", "ib-ndr-fat-tree2", nodes=80, faults=cut)
+
+
 def test_jobs_beside_each_other_are_what_the_command_says() -> None:
     plan = str(Path(__file__).parents[2] / "plans" / "jobs-faults.toml")
     result = hotlink.simulate_jobs(plan, "ib-ndr-fat-tree2", placement=["packed", "spread"])

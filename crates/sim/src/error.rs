@@ -1,5 +1,6 @@
 //! What can go wrong in a simulation.
 
+use crate::fault::Lost;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Node, Resource};
 use hotlink_fabric::routing::Trip;
@@ -26,6 +27,9 @@ pub enum SimError {
         /// Name of the receiver.
         to: String,
     },
+    /// Messages that failures took, so that ranks wait for ever.
+    #[error("{0}")]
+    Lost(Lost),
     /// Packets wait for one another for ever.
     #[error("deadlock at {at_us} us with {packets} packets undelivered: {}", cycle.join(" -> "))]
     Deadlock {

@@ -5,6 +5,7 @@
 
 use hotlink_fabric::network::{Channel, Network, Resource, Vertex};
 use hotlink_fabric::units::Time;
+use std::fmt;
 
 /// What becomes of a resource.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,4 +43,23 @@ impl Fault {
 fn channels_of(network: &Network, vertex: Vertex) -> Vec<Channel> {
     let into = (0..network.channels() as u32).map(Channel).filter(|&c| network.to(c) == vertex);
     network.out(vertex).chain(into).collect()
+}
+
+/// What failures took for good: messages that never arrive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// How many.
+    pub messages: u64,
+    /// Pairs of nodes that were cut off, in order.
+    pub unreachable: Vec<(u32, u32)>,
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} messages are lost for good", self.messages)?;
+        if let Some((from, to)) = self.unreachable.first() {
+            write!(f, ", such as node {from} to {to}")?;
+        }
+        f.write_str(": what fails must come back, or leave another path")
+    }
 }

@@ -9,7 +9,7 @@ use hotlink_fabric::traffic::{Demand, Flow};
 use hotlink_fabric::units::Time;
 use hotlink_schedule::{Kind, Op, Schedule};
 use hotlink_sim::workload::{Replay, ReplayError, Replayed, replay};
-use hotlink_sim::{Plan, Settings};
+use hotlink_sim::{Plan, Settings, SimError};
 use hotlink_study::Watch;
 use hotlink_study::bound::pattern::Pattern;
 use hotlink_study::options::{Ethernet, Rates};
@@ -142,14 +142,23 @@ pub fn run(
     let asked = Replay { schedule, nodes: places, unit_ps, overhead, eager_max, starts: &[], timed: false };
     let replayed = replay(&plan, &settings, asked);
     let wall_s = watch.seconds() - start;
-    let replayed = replayed.map_err(|error| match error {
+    let failed = |error: ReplayError| match error {
         ReplayError::Stuck(stuck) => Failed::Stuck(stuck),
+        ReplayError::Network(SimError::Lost(lost)) => {
+            Failed::Other(faults::told(&lost, &plan, &settings.faults, network.faults.as_deref(), &[]))
+        }
         other => Failed::Other(format!("{}: {other}", fabric.spec.name)),
-    })?;
+    };
+    let replayed = replayed.map_err(failed)?;
     let least = least(fabric, (schedule, places), &settings, network, &replayed).map_err(Failed::Other)?;
     let record = record(&plan, schedule, &settings, network, &replayed, &least).with("wall_s", wall_s);
     let record = network.control.told(record, network.ethernet, &settings);
-    let record = limiter::of_packets(record, &plan, &replayed.run);
+    let mut record = limiter::of_packets(record, &plan, &replayed.run);
+    if !settings.faults.is_empty() {
+        let sound = Settings { faults: Vec::new(), ..settings.clone() };
+        let healthy = replay(&plan, &sound, asked).map_err(failed)?.run.elapsed;
+        record = faults::with_cost(record, healthy.us());
+    }
     Ok(Ran { replayed, least, record })
 }
 

@@ -141,10 +141,16 @@ const CABLE: &str = r#"{"technology": "myrinet", "rate_MBps": 1000, "latency_us"
 /// A message of 10 MB.
 const SEND: &str = "num_ranks 2\nrank 0 { send 10000000b to 1 }\nrank 1 { recv 10000000b from 0 }";
 
-fn over_the_cable(more: &str) -> Vec<Record> {
+/// A plan of two such messages over one cable, and the fabric.
+fn cable(more: &str) -> (String, String) {
     let (fabric, goal) = (file("cable.json", CABLE), file("send.goal", SEND));
     let job = |name: &str, nodes: &str| format!("[[job]]\nname = {name:?}\nschedule = {goal:?}\nnodes = {nodes:?}\n");
-    told(&format!("{}{more}{}", job("one", "0,2"), job("two", "b,d")), &fabric)
+    (format!("{}{more}{}", job("one", "0,2"), job("two", "b,d")), fabric)
+}
+
+fn over_the_cable(more: &str) -> Vec<Record> {
+    let (text, fabric) = cable(more);
+    told(&text, &fabric)
 }
 
 #[test]
@@ -198,6 +204,43 @@ fn a_failure_during_a_job_costs_time_and_the_run_ends() {
     let text = include_str!("../../../plans/jobs-faults.toml");
     let records = told(text, "ib-ndr-fat-tree2");
     assert!(number(&records[0], "fault_cost_us") > 0.0 && number(&records[2], "lost") > 0.0, "{records:?}");
+}
+
+/// A link that never comes back cuts a job off: the plan's own place is told, or that of the file of failures.
+#[test]
+fn a_failure_that_cuts_a_job_off_is_told_with_its_place() {
+    let fault = "[[fault]]\nat_us = 2000\nlink = \"switch link s -> t\"\nstate = \"down\"\n";
+    let (text, fabric) = cable(fault);
+    let told = answers(&JOBS, &text, &fabric).unwrap_err();
+    // After a job of four lines.
+    let place = "plan.toml:7:8: fault[0]: \"switch link s -> t\", down from 2000 us on, leaves no path";
+    assert!(told.contains(place), "{told}");
+    let elsewhere = Network { faults: Some(file("cut.toml", fault)), ..NETWORK };
+    let told = answers(&Jobs { network: elsewhere, ..JOBS }, &cable("").0, &fabric).unwrap_err();
+    assert!(told.contains("cut.toml:3:8: fault[0]"), "{told}");
+}
+
+/// A collective of GPUs beside its time where nothing fails, and what it says where a GPU's only link is down.
+#[test]
+fn collectives_of_gpus_tell_what_failures_cost() {
+    let ask = |faults: Option<String>| {
+        let network = Network { faults, ..NETWORK };
+        let (which, algorithms) = (Which::Allreduce, vec![Algorithm::Ring, Algorithm::Hierarchical]);
+        let (nodes, sizes) = (vec![32], vec![16 << 20]);
+        let asked = Collective { which, algorithms, nodes, sizes, network, vary: Vary::No };
+        asked.records(&["hgx-h100-rail".to_owned()], &Unwatched).map_err(|error| error.to_string())
+    };
+    let whole = ask(None).unwrap();
+    let link = whole[0].text("limiter").unwrap().to_owned();
+    let plan = |state: &str| format!("[[fault]]\nat_us = 0\nlink = {link:?}\nstate = {state}\n");
+    let slow = ask(Some(file("slow.toml", &plan("\"degraded\"\nrate = 0.25")))).unwrap();
+    for (slow, whole) in slow.iter().zip(&whole) {
+        assert_eq!(slow.number("healthy_us"), whole.number("latency_us"));
+        let ratio = number(slow, "latency_us") / number(whole, "latency_us");
+        assert!(ratio > 1.2 && (number(slow, "fault_slowdown") - ratio).abs() < 1e-9, "{ratio}: {slow:?}");
+    }
+    let told = ask(Some(file("gone.toml", &plan("\"down\"")))).unwrap_err();
+    assert!(told.contains("gone.toml:3:8: fault[0]") && told.contains("leaves no path from node"), "{told}");
 }
 
 #[test]

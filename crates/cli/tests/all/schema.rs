@@ -65,6 +65,7 @@ const SIMULATED: &[&str] = &[
     "simulate schedule ../schedule/tests/data/chakra --fabric hgx-h100-rail --overhead 1us",
     "simulate schedule ../schedule/tests/data/ring.xml --size 64KiB --fabric ib-qdr --sensitivity",
     "simulate jobs ../../plans/two-jobs.toml --fabric ib-ndr-fat-tree2 --placement packed,spread",
+    "simulate allreduce --fabric ib-ndr-fat-tree2 --nodes 80 --size 64 --faults ../../plans/faults/spine.toml",
     "simulate jobs ../../plans/jobs-faults.toml --fabric ib-ndr-fat-tree2",
     "simulate allreduce --fabric hgx-h100-rail --nodes 8 --size 64KiB --algorithm ring,tree,hierarchical,nvls",
     "simulate allgather --fabric hgx-h100-rail --nodes 8 --size 64KiB",

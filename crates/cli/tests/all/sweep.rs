@@ -114,6 +114,27 @@ fn a_changed_fabric_is_another_cell() {
     assert_eq!(place.files("cells").len(), 2);
 }
 
+/// Failures during a collective are an option as any other; another plan of them is another cell.
+#[test]
+fn a_collective_with_failures_is_swept_as_the_command_runs_it() {
+    let place = Place::new("faults");
+    let fault = "[[fault]]\nat_us = 1\nswitch = \"spine 0\"\nstate = \"down\"\n";
+    place.write("faults.toml", fault);
+    let study = "verb = \"simulate allreduce\"\nfabric = \"ib-ndr-fat-tree2\"\nnodes = 80\nsize = 4096\n";
+    place.write("plan.toml", &format!("[[study]]\n{study}faults = \"faults.toml\"\n"));
+    let swept = || -> Value { serde_json::from_str(&place.out("sweep plan.toml --out cells --format jsonl")).unwrap() };
+    let first = swept();
+    let line =
+        "simulate allreduce --fabric ib-ndr-fat-tree2 --nodes 80 --size 4096 --faults faults.toml --format jsonl";
+    let alone: Value = serde_json::from_str(&place.out(line)).unwrap();
+    for key in ["latency_us", "healthy_us", "fault_slowdown", "trace_hash"] {
+        assert_eq!(first[key], alone[key], "{key}");
+    }
+    place.write("faults.toml", &fault.replace("down", "up"));
+    assert_eq!(swept()["fault_cost_us"], 0.0);
+    assert_eq!(place.files("cells").len(), 2);
+}
+
 #[test]
 fn a_cell_that_fails_is_named_and_the_others_stand() {
     let place = Place::new("fails");

@@ -117,7 +117,30 @@ fn a_plan_that_cannot_be_is_told_with_its_place() {
     let error = wrong(&plan);
     assert!(error.contains("wrong.toml:3:10: fault[0].switch: \"spine 7\" is not in this fabric"), "{error}");
     assert!(wrong("--faults nowhere.toml").contains("--faults: nowhere.toml"));
-    assert!(wrong(&format!("--stack message {plan}")).contains("--faults: the message stack knows no failures"));
+    assert!(wrong(&format!("--stack message {plan}")).contains("wrong.toml:3:10: fault[0].switch"));
+}
+
+/// Collectives on ranks and on GPUs: what failures cost, and where the fault stands that cuts ranks off.
+#[test]
+fn collectives_tell_what_failures_cost_and_which_fault_cuts_ranks_off() {
+    let spine = concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans/faults/spine.toml");
+    for which in ["allreduce", "bcast", "alltoall --stack message", "alltoall"] {
+        let record = &run(&format!("hotlink simulate {which} {FABRIC} --faults {spine}"))[0];
+        let number = |key: &str| record[key].as_f64().unwrap_or_else(|| panic!("{key} of {record}"));
+        let ratio = number("latency_us") / number("healthy_us");
+        assert!((number("fault_slowdown") - ratio).abs() < 1e-9, "{record}");
+        let sound = &run(&format!("hotlink simulate {which} {FABRIC}"))[0];
+        assert_eq!(sound["latency_us"], record["healthy_us"], "{which}");
+    }
+    let barrier = "hotlink simulate barrier --fabric ib-ndr-fat-tree2 --nodes 80 --algorithm dissemination";
+    assert!(run(&format!("{barrier} --faults {spine}"))[0]["healthy_us"].is_number());
+    // Node 3 is cut off at 12 us, while the ranks are at work; a barrier is over before.
+    for which in ["allreduce", "bcast", "alltoall --stack message"] {
+        let line = format!("hotlink simulate {which} {FABRIC} --faults {EXAMPLE}");
+        let told = try_run(&line).expect_err(&line);
+        let place = "fat-tree.toml:22:8: fault[3]: \"NDR link node 3 -> leaf 0\", down from 12 us on, leaves no path";
+        assert!(told.contains(place) && told.contains("lost for good"), "{told}");
+    }
 }
 
 #[test]

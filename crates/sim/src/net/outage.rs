@@ -8,8 +8,8 @@
 
 use super::pool::{AGAIN, Message};
 use super::{Net, Pace, kind};
-use crate::fault::{Condition, Fault};
-use crate::plan::{NO_CHOICE, NONE};
+use crate::fault::{Condition, Fault, Lost};
+use crate::plan::{NO_CHOICE, NONE, Plan, RouteBuffer};
 use hotlink_event::{Event, Queue};
 use hotlink_fabric::flow_control::{Admission, Passage};
 use hotlink_fabric::network::Channel;
@@ -54,6 +54,12 @@ impl Net<'_> {
     /// Pairs of nodes between which messages were given up, in order.
     pub fn unreachable(&self) -> Vec<(u32, u32)> {
         self.outage.as_ref().map_or_else(Vec::new, |outage| outage.unreachable.iter().copied().collect())
+    }
+
+    /// What failures took for good, if anything.
+    pub fn lost(&self) -> Option<Lost> {
+        let messages = self.stats.lost_messages;
+        (messages > 0).then(|| Lost { messages, unreachable: self.unreachable() })
     }
 
     /// Fault `index` happens.
@@ -148,6 +154,7 @@ impl Net<'_> {
             return false;
         }
         let m = &self.messages.items[p.message as usize];
+        self.buffer.inner = m.inner;
         let choice = self.plan.choice(m.from, m.to, p.message, p.index & !AGAIN);
         let trip = self.plan.trip(m.from, m.to, choice);
         let mut hops = std::mem::take(&mut self.hops);
@@ -167,6 +174,7 @@ impl Net<'_> {
     fn renew(&mut self, packet: u32) -> bool {
         let p = self.packets.items[packet as usize];
         let m = &self.messages.items[p.message as usize];
+        self.buffer.inner = m.inner;
         let choice = self.plan.choice(m.from, m.to, p.message, p.index & !AGAIN);
         let found = self.plan.route(m.from, m.to, choice, &mut self.buffer).is_ok();
         if found {
@@ -289,5 +297,26 @@ impl Net<'_> {
         self.stats.gone += u64::from(rest);
         self.stats.packets += u64::from(rest);
         true
+    }
+}
+
+impl Lost {
+    /// The first pair that was cut off, and the failure that did it: the one from which on no path was left. `faults` are
+    /// in order of time.
+    pub fn cut(&self, plan: &Plan<'_>, faults: &[Fault]) -> Option<((u32, u32), Fault)> {
+        let &(from, to) = self.unreachable.first()?;
+        let mut way = RouteBuffer::default();
+        way.avoid(plan.fabric.network.channels());
+        let mut cut = None;
+        for &fault in faults {
+            for channel in fault.channels(&plan.fabric.network) {
+                way.down[channel.0 as usize] = fault.condition == Condition::Down;
+            }
+            cut = match plan.route(from, to, 0, &mut way) {
+                Ok(()) => None,
+                Err(_) => cut.or(Some(((from, to), fault))),
+            };
+        }
+        cut
     }
 }

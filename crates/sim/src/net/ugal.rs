@@ -61,6 +61,9 @@ impl Net<'_> {
         let Some(count) = ways.count(router).filter(|&count| count > 0) else { return };
         let lot = mix(choice ^ u64::from(p.index)) >> 32;
         let Some(hop) = ways.nth(router, (lot % u64::from(count)) as u32) else { return };
+        if self.outage.is_some() && !self.plan.leads_on(hop, trip, &mut self.buffer) {
+            return;
+        }
         let enters = p.here.lane & self.plan.own_lanes != 0;
         self.buffer.inner = inner;
         if let Err(error) = self.plan.detour(hop, enters, trip, choice, &mut self.buffer) {

@@ -64,14 +64,28 @@ pub struct RouteBuffer {
 }
 
 impl Plan<'_> {
-    /// Puts the way of one packet from `from` to `to` into `out`; `choice` picks among equal ways.
+    /// Puts the way of one packet from `from` to `to` into `out`; `choice` picks among equal ways. Where what is down leaves
+    /// none by the group that a packet would cross, it goes by another group.
     ///
     /// # Errors
     /// There is no way.
     pub fn route(&self, from: u32, to: u32, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
+        let mut found = self.route_on(self.trip(from, to, choice), choice, out);
+        let others = if found.is_err() && !out.down.is_empty() { self.fabric.routing.groups() } else { 0 };
+        // All in turn, from one that the packet draws.
+        for other in (0..others).map(u64::from) {
+            if found.is_ok() {
+                break;
+            }
+            found = self.route_on(self.trip_by_another(from, to, (mix(choice) >> 1) + other), choice, out);
+        }
+        found
+    }
+
+    fn route_on(&self, trip: Trip, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
+        let (from, to) = (trip.source.0, trip.destination.0);
         out.clear();
         self.begin(from, out);
-        let trip = self.trip(from, to, choice);
         out.drawn = self.fabric.routing.is_valiant();
         self.walk(State::start(Node(from)), trip, choice, out)?;
         self.end(to, out);

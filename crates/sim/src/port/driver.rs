@@ -5,6 +5,7 @@ use super::door::SimPort;
 use super::family::Family;
 use super::seat::State;
 use super::world::World;
+use crate::fault::Lost;
 use crate::flow::Settings;
 use crate::net::Net;
 use crate::plan::Plan;
@@ -46,6 +47,7 @@ pub struct VirtualTime<'a> {
     /// Payload of a whole run, about: how far it is, is told by that.
     expected: u64,
     outcome: Option<Outcome>,
+    lost: Option<Lost>,
 }
 
 impl<'a> VirtualTime<'a> {
@@ -64,6 +66,7 @@ impl<'a> VirtualTime<'a> {
             places: Vec::new(),
             expected: 0,
             outcome: None,
+            lost: None,
         })
     }
     /// The same fabric with adapters of another family.
@@ -126,11 +129,13 @@ impl<'a> VirtualTime<'a> {
     pub fn adapter(&self) -> &Adapter {
         &self.adapter
     }
-    /// What the ports of so many ranks claim: also which of the fabric's own networks serve them.
+    /// What the ports of so many ranks claim: also which of the fabric's own networks serve them. Where something fails
+    /// none does: they are only known whole.
     pub fn limits(&self, ranks: u32) -> Limits {
         let spec = &self.plan.fabric.spec;
-        let barrier = spec.barrier.as_ref().is_some_and(|own| own.levels(ranks, false).is_ok());
-        let reduction = spec.reduction.as_ref().and_then(|own| {
+        let whole = self.settings.faults.is_empty();
+        let barrier = whole && spec.barrier.as_ref().is_some_and(|own| own.levels(ranks, false).is_ok());
+        let reduction = spec.reduction.as_ref().filter(|_| whole).and_then(|own| {
             let latency = own.latency(ranks, 0).ok()?;
             Some(ReductionLimits { latency, rate: own.rate.value, shares: false })
         });
@@ -139,6 +144,10 @@ impl<'a> VirtualTime<'a> {
     /// What the last run told, if it came to its end.
     pub fn outcome(&self) -> Option<&Outcome> {
         self.outcome.as_ref()
+    }
+    /// What failures took for good of the last run, if it did not come to its end.
+    pub fn lost(&self) -> Option<&Lost> {
+        self.lost.as_ref()
     }
 }
 
@@ -149,7 +158,7 @@ impl<'a> Driver for VirtualTime<'a> {
         T: Serialize + DeserializeOwned,
         R: Program<SimPort<'a>, T>,
     {
-        self.outcome = None;
+        (self.outcome, self.lost) = (None, None);
         if let Some(why) = self.misplaced(ranks) {
             return Err(RunError::Ranks { ranks, why });
         }
@@ -174,8 +183,12 @@ impl<'a> Driver for VirtualTime<'a> {
             resumptions: 0,
             end: 0,
         };
-        tasks.run(&world)?;
+        let ran = tasks.run(&world);
         let world = world.borrow();
+        if let Err(error) = ran {
+            self.lost = world.net.lost();
+            return Err(error);
+        }
         let run = Run::of(&world.net, Time(tasks.end), world.net.stats().delivered_bytes);
         let (barriers, busy) = (world.barriers.over(), world.busy());
         self.outcome = Some(Outcome { run, resumptions: tasks.resumptions, barriers, busy });

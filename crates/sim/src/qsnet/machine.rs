@@ -46,10 +46,12 @@ impl World<'_> {
     /// The next thing that concerns the collective.
     fn next(&mut self) -> Result<Note, SimError> {
         loop {
-            let stuck = || SimError::Input("nothing is left to happen, and a collective is not over".to_owned());
-            let note = self.net.advance()?.ok_or_else(stuck)?;
+            let lost = |net: &Net<'_>, what: String| net.lost().map_or(SimError::Input(what), SimError::Lost);
+            let Some(note) = self.net.advance()? else {
+                return Err(lost(&self.net, "nothing is left to happen, and a collective is not over".to_owned()));
+            };
             if self.net.now() > self.late {
-                return Err(SimError::Input(format!("a collective is not over at {} us", self.late.us())));
+                return Err(lost(&self.net, format!("a collective is not over at {} us", self.late.us())));
             }
             let Some(note) = self.dmas.take(&mut self.net, note)? else { continue };
             let World { net, background, dmas, .. } = self;

@@ -59,14 +59,7 @@ pub struct Replayed {
 pub enum ReplayError {
     /// Operations that never end, messages that nobody takes.
     Stuck(Stuck),
-    /// Messages that failures took for good, so that operations wait for ever.
-    Lost {
-        /// How many.
-        messages: u64,
-        /// Pairs of nodes that were cut off.
-        unreachable: Vec<(u32, u32)>,
-    },
-    /// The network failed.
+    /// The network failed, or took messages for good.
     Network(SimError),
 }
 
@@ -74,13 +67,6 @@ impl fmt::Display for ReplayError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ReplayError::Stuck(stuck) => stuck.fmt(f),
-            ReplayError::Lost { messages, unreachable } => {
-                write!(f, "{messages} messages are lost for good")?;
-                if let Some((from, to)) = unreachable.first() {
-                    write!(f, ", such as node {from} to {to}")?;
-                }
-                f.write_str(": what fails must come back, or leave another path")
-            }
             ReplayError::Network(error) => error.fmt(f),
         }
     }
@@ -487,11 +473,7 @@ impl<'a, 'n> Machine<'a, 'n> {
     fn replayed(self) -> Result<Replayed, ReplayError> {
         let received = |id: u32| self.partner[id as usize] != NONE;
         if let Err(stuck) = Stuck::at_the_end(self.job.schedule, |id| self.has(id, ENDED), received) {
-            let messages = self.net.stats().lost_messages;
-            return Err(match messages {
-                0 => ReplayError::Stuck(stuck),
-                _ => ReplayError::Lost { messages, unreachable: self.net.unreachable() },
-            });
+            return Err(self.net.lost().map_or(ReplayError::Stuck(stuck), |lost| SimError::Lost(lost).into()));
         }
         let elapsed = Time(self.finish.iter().copied().max().unwrap_or(0));
         let busiest = (0..).zip(&self.cpus).reduce(|most, one| if one.1.work > most.1.work { one } else { most });

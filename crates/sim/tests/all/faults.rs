@@ -2,12 +2,14 @@
 
 use hotlink_fabric::network::{Channel, Resource, Vertex};
 use hotlink_fabric::routing::Paths;
+use hotlink_fabric::spec::{FabricSpec, RoutingSpec};
+use hotlink_fabric::topology::Shape;
 use hotlink_fabric::units::Time;
 use hotlink_fabric::{Fabric, catalog};
 use hotlink_sim::fault::{Condition, Fault};
-use hotlink_sim::flow::Congestion;
+use hotlink_sim::flow::{Congestion, Detours};
 use hotlink_sim::workload::{Run, Schedule, all_to_all};
-use hotlink_sim::{Plan, Settings};
+use hotlink_sim::{Net, Plan, Settings};
 use proptest::prelude::*;
 
 const FABRICS: [(&str, u32); 9] = [
@@ -102,6 +104,41 @@ fn a_link_that_fails_in_the_middle_and_comes_back_loses_no_message() {
             assert!(run.unreachable.is_empty() && run.stats.gone == 0, "{name}");
             assert_eq!(run.stats.packets, run.stats.delivered, "{name}");
         }
+    }
+}
+
+/// Routes of a dragonfly that go by another group take one that can still be reached, and so do those that usually go by
+/// none: all links from the first group to the second and the third are down, and every message arrives.
+#[test]
+fn dragonflies_go_by_groups_that_are_left() {
+    let spec = catalog::load("slingshot-dragonfly").expect("in the catalog");
+    let spec = FabricSpec { routing: RoutingSpec::DragonflyValiant, ..spec };
+    let whole = Fabric::build(&spec, 2048).expect("a valid size");
+    let Shape::Dragonfly(shape) = &whole.shape else { panic!("a dragonfly") };
+    assert!(shape.groups > 3, "{}", shape.groups);
+    let group = |vertex: Vertex| shape.locate(vertex).0;
+    let network = &whole.network;
+    let between = |c: &Channel| {
+        let ends = [network.from(*c), network.to(*c)];
+        ends.iter().all(|&end| !network.is_node(end)) && matches!(ends.map(group), [0, 1 | 2])
+    };
+    let cut = (0..network.channels() as u32).map(Channel).filter(between);
+    let faults: Vec<Fault> = cut.map(|c| fault(0, Resource::Channel(c), Condition::Down)).collect();
+    assert!(!faults.is_empty());
+    for detours in [None, Some(Detours::Local)] {
+        let settings = Settings { faults: faults.clone(), detours, ..Settings::of(&spec) };
+        let plan = Plan::new(&whole, &settings).expect("plan");
+        let mut net = Net::new(&plan, &settings);
+        let per_group = shape.nodes_per_region();
+        for node in 0..per_group {
+            net.post(node, per_group + node, 20_000, 0).expect("two nodes");
+        }
+        let mut arrived = 0;
+        while let Some(note) = net.advance().expect("no deadlock") {
+            arrived += u32::from(note.message().is_some());
+        }
+        assert_eq!((arrived, net.stats().gone), (per_group, 0), "{detours:?}");
+        assert!(net.unreachable().is_empty());
     }
 }
 

@@ -84,6 +84,9 @@ pub(super) const COMMON: &[Key] = &[
     key("gone", Count, "", "Packets without any path left"),
     key("unreachable_pairs", Count, "", "Pairs without any path left"),
     key("unreachable", Text, "", "These pairs"),
+    key("healthy_us", Number, "us", "The same time where nothing fails; of a job, beside the other jobs"),
+    key("fault_cost_us", Number, "us", "What the failures add to that"),
+    key("fault_slowdown", Number, "1", "The time with the failures over that"),
     key("resource", Text, "", "The server that the row is about"),
     key("utilisation", Number, "1", "Share of the time that this server was busy"),
     key("messages", Count, "", "Messages that were sent"),
@@ -560,8 +563,6 @@ pub const RECORDS: &[Records] = &[
             key("alone_efficiency", Number, "1", "Share of the bound that it reaches alone"),
             key("alone_limiter", Text, "", "The resource of the network that was busiest while it ran alone"),
             key("alone_limiter_share", Number, "1", "Share of that run that this resource was busy"),
-            key("healthy_us", Number, "us", "Its time beside the other jobs where nothing fails"),
-            key("fault_cost_us", Number, "us", "What the failures add to that"),
             key(
                 "shared_link",
                 Text,

@@ -1,6 +1,6 @@
 //! One packet simulation and its records.
 
-use super::{limiter, traffic};
+use super::{faults, limiter, traffic};
 use crate::bound::LATENCY;
 use crate::bound::message::alone_us;
 use crate::bound::pattern::{Pattern, flows, need_a_rate, need_rated_links, with_limit};
@@ -10,7 +10,7 @@ use crate::inputs;
 use crate::model::with_injection;
 use crate::options::{Order, Routes};
 use crate::transports::Control;
-use crate::{Error, Source, Watch, parallel};
+use crate::{Error, Source, Unwatched, Watch, parallel};
 use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::spec::{Capacities, FabricSpec, Role};
@@ -71,12 +71,18 @@ impl Cell {
         let mut settings = control.applied(spec, &fabric, self.settings(&fabric))?;
         settings.gauge = watch.gauge();
         if let Some(file) = &self.faults {
-            settings.faults = super::faults::read(file, &fabric)?;
+            settings.faults = faults::read(file, &fabric)?;
         }
+        let sound = (!settings.faults.is_empty()).then(|| Settings { faults: Vec::new(), ..settings.clone() });
         let plan = Plan::new(&fabric, &settings).map_err(|error| error.to_string())?;
         if let What::Program(program) = &self.what {
             let failed = |what| format!("{} with {} nodes: {what}", self.fabric, self.nodes);
-            let records = program.run(self, &plan, &settings, watch).map_err(failed)?;
+            let mut records = program.run(self, &plan, &settings, watch).map_err(failed)?;
+            if let Some(sound) = &sound {
+                let healthy = program.run(self, &plan, sound, &Unwatched).map_err(failed)?;
+                let both = records.into_iter().zip(&healthy);
+                records = both.map(|(record, healthy)| beside_healthy(record, healthy)).collect();
+            }
             let told = |record| self.control.told(record, self.ethernet, &settings);
             return Ok(records.into_iter().map(told).collect());
         }
@@ -89,6 +95,13 @@ impl Cell {
         let (record, run, more) = match &self.what {
             What::Traffic(offered) => traffic::run(self, offered, (&plan, &settings), &demand, &bounds)?,
             _ => self.simulate(&plan, &settings, &bounds).map(|(record, run)| (record, run, Vec::new()))?,
+        };
+        // Where pairs are cut off it is no time of the same exchange.
+        let record = match (&self.what, &sound) {
+            (What::AllToAll { .. }, Some(sound)) if run.stats.gone == 0 => {
+                beside_healthy(record, &self.simulate(&plan, sound, &bounds)?.0)
+            }
+            _ => record,
         };
         let record = record.with("paths", self.routes.map_or(settings.paths.name(), |routes| routes.name()));
         let record = self.control.told(record, self.ethernet, &settings);
@@ -245,6 +258,13 @@ impl Cell {
     }
 }
 
+fn beside_healthy(record: Record, healthy: &Record) -> Record {
+    match healthy.number("latency_us") {
+        Some(us) => faults::with_cost(record, us),
+        None => record,
+    }
+}
+
 /// The same, of the nodes' own devices and links alone.
 fn at_the_ends(mut bounds: Bounds) -> Bounds {
     bounds.roles.retain(|role| !matches!(role.role, Role::SwitchLink | Role::GlobalLink));
@@ -257,12 +277,17 @@ fn at_the_ends(mut bounds: Bounds) -> Bounds {
 
 /// The record with the counts of a run.
 pub fn with_run(record: Record, run: &Run) -> Record {
-    let mut record = record
+    let record = record
         .with("elapsed_us", run.elapsed.us())
         .with("events", run.stats.events)
         .with("packet_hops", run.stats.packet_hops)
         .with("packets", run.stats.packets)
         .with("trace_hash", format!("{:016x}", run.trace_hash));
+    with_losses(record, run)
+}
+
+/// The record with the counts of what befell packets, of those that there were.
+pub(super) fn with_losses(mut record: Record, run: &Run) -> Record {
     for (key, count) in [
         ("overtakings", run.stats.overtakings),
         ("retries", run.stats.retries),

@@ -12,11 +12,13 @@
 //! state = "down"
 //! ```
 
+use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{Lines, Mistake, nearest, one_a_line};
 use hotlink_fabric::network::{Channel, Resource, Vertex};
 use hotlink_fabric::units::Time;
-use hotlink_sim::fault::{Condition, Fault};
+use hotlink_sim::Plan;
+use hotlink_sim::fault::{Condition, Fault, Lost};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
@@ -32,7 +34,7 @@ const LATEST_US: f64 = 86_400e6;
 /// Every mistake, one a line, as `file:line:column: key: what was wrong (allowed: ...)`.
 pub fn read(file: &str, fabric: &Fabric) -> Result<Vec<Fault>, String> {
     let text = hotlink_fabric::input::text(file).map_err(|error| format!("--faults: {file}: {error}"))?;
-    parse(file, &text, fabric).map_err(|mistakes| one_a_line(&mistakes))
+    faults(parsed(file, &text, fabric, true))
 }
 
 /// What fails by the `[[fault]]` of a plan that holds other things, too, called `file`; it need not have any.
@@ -40,15 +42,41 @@ pub fn read(file: &str, fabric: &Fabric) -> Result<Vec<Fault>, String> {
 /// # Errors
 /// As [`read`].
 pub fn within(file: &str, text: &str, fabric: &Fabric) -> Result<Vec<Fault>, String> {
-    parsed(file, text, fabric, false).map_err(|mistakes| one_a_line(&mistakes))
+    faults(parsed(file, text, fabric, false))
 }
 
-fn parse(file: &str, text: &str, fabric: &Fabric) -> Result<Vec<Fault>, Vec<Mistake>> {
-    parsed(file, text, fabric, true)
+/// What failures took from ranks that wait for it, and which failure cut them off, with its place in the plan that
+/// `--faults` names, or in one of others, called so.
+pub fn told(lost: &Lost, plan: &Plan<'_>, faults: &[Fault], file: Option<&str>, others: &[(&str, &str)]) -> String {
+    let Some(((from, to), fault)) = lost.cut(plan, faults) else { return lost.to_string() };
+    let text = file.and_then(|file| hotlink_fabric::input::text(file).ok());
+    let own = file.zip(text.as_deref());
+    let of = |(file, text)| {
+        let all = parsed(file, text, plan.fabric, false).ok()?;
+        all.into_iter().find(|(one, _)| *one == fault).map(|(_, place)| place)
+    };
+    let place = own.into_iter().chain(others.iter().copied()).find_map(of).unwrap_or_default();
+    let (name, at_us) = (plan.fabric.resource_name(fault.resource), fault.at.us());
+    format!("{place}{name:?}, down from {at_us} us on, leaves no path from node {from} to node {to}: {lost}")
+}
+
+/// The record with its time where nothing fails, and what the failures make of it.
+pub fn with_cost(record: Record, healthy_us: f64) -> Record {
+    let Some(us) = record.number("latency_us") else { return record };
+    let record = record.with("healthy_us", healthy_us).with("fault_cost_us", us - healthy_us);
+    if healthy_us > 0.0 { record.with("fault_slowdown", us / healthy_us) } else { record }
+}
+
+/// Faults, each with its place.
+type Placed = Vec<(Fault, String)>;
+
+fn faults(parsed: Result<Placed, Vec<Mistake>>) -> Result<Vec<Fault>, String> {
+    let parsed = parsed.map_err(|mistakes| one_a_line(&mistakes))?;
+    Ok(parsed.into_iter().map(|(fault, _)| fault).collect())
 }
 
 /// `alone`: nothing else may stand there, and something must.
-fn parsed(file: &str, text: &str, fabric: &Fabric, alone: bool) -> Result<Vec<Fault>, Vec<Mistake>> {
+fn parsed(file: &str, text: &str, fabric: &Fabric, alone: bool) -> Result<Placed, Vec<Mistake>> {
     let mut reader = Reader { file, lines: Lines::new(text), names: names(fabric), mistakes: Vec::new() };
     let (document, errors) = DeTable::parse_recoverable(text);
     for error in &errors {
@@ -59,7 +87,7 @@ fn parsed(file: &str, text: &str, fabric: &Fabric, alone: bool) -> Result<Vec<Fa
         reader.plan(document.get_ref(), alone, &mut faults);
     }
     // Stable: changes of one time happen in the order of the file.
-    faults.sort_by_key(|fault| fault.at);
+    faults.sort_by_key(|(fault, _)| fault.at);
     if reader.mistakes.is_empty() { Ok(faults) } else { Err(reader.mistakes) }
 }
 
@@ -86,7 +114,7 @@ impl Reader<'_> {
         self.mistakes.push(Mistake { file, line, column, key, what: what.into(), allowed: allowed.into() });
     }
 
-    fn plan(&mut self, root: &DeTable<'_>, alone: bool, faults: &mut Vec<Fault>) {
+    fn plan(&mut self, root: &DeTable<'_>, alone: bool, faults: &mut Placed) {
         for (key, value) in root.iter() {
             match (key.get_ref().as_ref(), value.get_ref()) {
                 ("fault", DeValue::Array(all)) => {
@@ -107,7 +135,7 @@ impl Reader<'_> {
         }
     }
 
-    fn fault(&mut self, index: usize, table: &DeTable<'_>, span: Range<usize>) -> Option<Fault> {
+    fn fault(&mut self, index: usize, table: &DeTable<'_>, span: Range<usize>) -> Option<(Fault, String)> {
         let path = |key: &str| format!("fault[{index}].{key}");
         for (key, _) in table.iter().filter(|(key, _)| !KEYS.contains(&key.get_ref().as_ref())) {
             let name = key.get_ref().as_ref();
@@ -115,15 +143,19 @@ impl Reader<'_> {
         }
         let at = self.number(table, "at_us", &path("at_us"), &span, 0.0..=LATEST_US);
         let condition = self.condition(table, &path, &span);
-        let resource = match (table.get("link"), table.get("switch")) {
-            (Some(name), None) => self.resource(0, name, &path("link")),
-            (None, Some(name)) => self.resource(1, name, &path("switch")),
+        let named = [table.get("link"), table.get("switch")];
+        let (line, column) = self.lines.place(&named.iter().flatten().next().map_or(span.clone(), |one| one.span()));
+        let place = format!("{}:{line}:{column}: fault[{index}]: ", self.file);
+        let resource = match named {
+            [Some(name), None] => self.resource(0, name, &path("link")),
+            [None, Some(name)] => self.resource(1, name, &path("switch")),
             _ => {
                 self.wrong(span, &path("link"), "needs one of link and switch", "link, switch");
                 None
             }
         };
-        Some(Fault { at: Time((at? * 1e6).round() as u64), resource: resource?, condition: condition? })
+        let fault = Fault { at: Time((at? * 1e6).round() as u64), resource: resource?, condition: condition? };
+        Some((fault, place))
     }
 
     fn condition(
@@ -190,60 +222,5 @@ impl Reader<'_> {
             self.wrong(value.span(), path, format!("{name:?} is not in this fabric"), allowed);
         }
         found
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use hotlink_fabric::catalog;
-    use proptest::prelude::*;
-
-    fn fabric() -> Fabric {
-        Fabric::build(&catalog::load("ib-ndr-fat-tree2").expect("in the catalog"), 80).expect("80 nodes")
-    }
-
-    #[test]
-    fn a_plan_names_links_and_switches_as_reports_do() {
-        let fabric = fabric();
-        let link = fabric.resource_name(Resource::Channel(Channel(200)));
-        let switch = fabric.resource_name(Resource::Vertex(Vertex(81)));
-        let text = format!(
-            "[[fault]]\nat_us = 2.5\nlink = {link:?}\nstate = \"degraded\"\nrate = 0.5\n\
-             [[fault]]\nat_us = 1\nswitch = {switch:?}\nstate = \"down\"\n"
-        );
-        let faults = parse("plan.toml", &text, &fabric).expect("a valid plan");
-        let switch = Fault { at: Time(1_000_000), resource: Resource::Vertex(Vertex(81)), condition: Condition::Down };
-        assert_eq!(faults[0], switch);
-        assert_eq!(faults[1].condition, Condition::Degraded(0.5));
-        assert_eq!(faults[1].resource, Resource::Channel(Channel(200)));
-    }
-
-    #[test]
-    fn a_mistake_names_file_line_key_and_what_is_allowed() {
-        let fabric = fabric();
-        let cases = [
-            ("[[fault]]\nat_us = 1\nlink = \"nowhere\"\nstate = \"up\"", "p.toml:3:8: fault[0].link:"),
-            ("[[fault]]\nat_us = -1\nswitch = \"x\"\nstate = \"up\"", "p.toml:2:9: fault[0].at_us:"),
-            ("[[fault]]\nat_us = 1\nlink = \"x\"\nstate = \"broken\"", "(allowed: down, up, degraded)"),
-            ("[[fault]]\nat_us = 1\nlimk = \"x\"\nstate = \"up\"", "p.toml:3:1: fault[0].limk: is unknown"),
-            ("[[fault]]\nat_us = 1\nstate = \"degraded\"", "fault[0].rate:"),
-            ("fault = 3", "p.toml:1:9: fault: is not a list of tables"),
-            ("", "there is none"),
-            ("[[fault", "p.toml:1:"),
-        ];
-        for (text, wanted) in cases {
-            let mistakes = parse("p.toml", text, &fabric).expect_err(text);
-            let all = one_a_line(&mistakes);
-            assert!(all.contains(wanted), "{text}: {all}");
-        }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-        #[test]
-        fn no_text_makes_the_reader_panic(text in "(\\[\\[fault\\]\\]\n)?((at_us|link|state|rate) = (\"down\"|[0-9.e]{1,4}|\\[|x)\n){0,5}.{0,20}") {
-            let _ = parse("p.toml", &text, &fabric());
-        }
     }
 }

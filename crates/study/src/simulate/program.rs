@@ -4,9 +4,9 @@
 //! runs the benchmark's own code on [`hotlink_message::Comm`], over ports of the fabric's adapters: with hosts,
 //! protocols, set-ups and matching.
 
+use super::cell::with_losses;
 use super::distribution::with_distribution;
-use super::limiter;
-use super::streams;
+use super::{faults, limiter, streams};
 use crate::bound::network::{barrier_port, reduced};
 use crate::bound::program::{NO_WAY_TO_ITSELF, idle_us, with_least};
 use crate::cell::{Cell, Program, ProgramBench, Streamed};
@@ -91,7 +91,13 @@ impl Program {
             ProgramBench::Stream(streamed) => course.stream(cell, &mut driver, plan, streamed),
             ProgramBench::Pairs { slow } => course.pairs(cell, &mut driver, plan, *slow),
             ProgramBench::Kernel(kernel) => course.kernel(cell, &mut driver, plan, kernel),
-        }?;
+        };
+        let records = records.map_err(|what| match driver.lost() {
+            Some(lost) => {
+                format!("{}; {what}", faults::told(lost, plan, &settings.faults, cell.faults.as_deref(), &[]))
+            }
+            None => what,
+        })?;
         let outcome = driver.outcome().ok_or("the run did not end")?;
         let run = &outcome.run;
         let seen = course.seen.take();
@@ -109,15 +115,16 @@ impl Program {
                     record.text("limiter").unwrap_or_default().replace("processor of", "adapter's processor of");
                 record.set("limiter", limiter);
             }
-            record
+            let record = record
                 .with("elapsed_us", run.elapsed.us())
                 .with("events", run.stats.events)
                 .with("packet_hops", run.stats.packet_hops)
                 .with("packets", run.stats.packets)
                 .with("resumptions", outcome.resumptions)
                 .with("barriers_safe", outcome.barriers)
-                .with("trace_hash", format!("{:016x}", run.trace_hash))
-                .with("wall_s", watch.seconds() - start)
+                .with("trace_hash", format!("{:016x}", run.trace_hash));
+            let record = if settings.faults.is_empty() { record } else { with_losses(record, run) };
+            record.with("wall_s", watch.seconds() - start)
         };
         Ok(records.into_iter().map(finish).collect())
     }
@@ -161,7 +168,7 @@ impl Course<'_> {
             if !algorithm.is_possible(collective, &driver.limits(ranks)) {
                 let name = &driver.adapter().limits.name;
                 return Err(format!(
-                    "--algorithm {}: {name} has no hardware for it with {ranks} nodes",
+                    "--algorithm {}: {name} has no hardware for it with {ranks} nodes, or none while anything fails",
                     algorithm.name()
                 ));
             }

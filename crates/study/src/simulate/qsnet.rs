@@ -1,8 +1,8 @@
 //! QsNet's own collectives, by its hardware, by a tree of puts, by its adapters.
 
 use super::distribution::with_distribution;
-use super::limiter;
 use super::program::with_hosts;
+use super::{faults, limiter};
 use crate::bound::network;
 use crate::effort;
 use crate::inputs::{self, Vary};
@@ -12,7 +12,7 @@ use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
 use hotlink_port::background::BackgroundSpec;
 use hotlink_sim::qsnet::{self, Algorithm, Collective, Elan};
-use hotlink_sim::{Plan, Settings};
+use hotlink_sim::{Plan, Settings, SimError};
 
 /// What takes no part in QsNet's own collectives.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,7 +32,9 @@ impl Missing {
         if self.without.is_empty() && self.faults.is_none() {
             return Ok(());
         }
-        Err(Error::Input("--without, --faults: only with QsNet's own algorithms: hardware, tree, nic".to_owned()))
+        let own = "--without: only with QsNet's own algorithms: hardware, tree, nic";
+        let all = "--faults: only with collectives, barriers by messages or QsNet's adapters, and traffic";
+        Err(Error::Input(if self.without.is_empty() { all } else { own }.to_owned()))
     }
     /// The nodes that take part of `nodes`.
     fn members(&self, nodes: u32) -> Result<Vec<u32>, String> {
@@ -88,11 +90,14 @@ impl Cell {
         effort::check_own(&fabric, self.what.bytes.unwrap_or(0), self.what.samples)
             .map_err(|what| format!("{} with {} nodes: {what}", self.fabric, self.what.nodes))?;
         let members = self.missing.members(self.what.nodes)?;
-        let faults = self.missing.faults.as_ref().map_or(Ok(Vec::new()), |file| super::faults::read(file, &fabric))?;
+        let faults = self.missing.faults.as_ref().map_or(Ok(Vec::new()), |file| faults::read(file, &fabric))?;
         let settings = Settings { seed: self.seed, faults, ..elan.settings(&Settings::of(&fabric.spec)) };
         let plan = Plan::new(&fabric, &settings).map_err(|error| error.to_string())?;
         let what = &self.what;
-        let failed = |error: hotlink_sim::SimError| format!("{} with {} nodes: {error}", self.fabric, what.nodes);
+        let failed = |error: SimError| match &error {
+            SimError::Lost(lost) => faults::told(lost, &plan, &settings.faults, self.missing.faults.as_deref(), &[]),
+            error => format!("{} with {} nodes: {error}", self.fabric, what.nodes),
+        };
         let outcome = qsnet::run_among(&plan, &settings, elan, what, &members).map_err(failed)?;
         let by_hosts = match what.algorithm {
             Algorithm::Nic => {
@@ -193,38 +198,4 @@ pub fn run(cells: &[Cell], watch: &dyn Watch, give: &mut (dyn FnMut(Vec<Record>)
         record
     };
     parallel::answers_in_order(cells, one, give)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::watch::Unwatched;
-
-    /// The limiter is what was accounted: what each end works by hand, over the run.
-    #[test]
-    fn the_limiter_is_who_worked_longest() {
-        let source = Source::open("qsnet").unwrap();
-        let elan = Elan::of(source.spec()).unwrap();
-        let record = |algorithm, bytes| {
-            let what = Collective { algorithm, nodes: 16, bytes, samples: 3, limit: None, background: None };
-            let missing = Missing::default();
-            let cell = Cell { fabric: "qsnet".to_owned(), what, missing, seed: 1, raw: false, sensitivity: Vary::No };
-            cell.run_from(&source, &Unwatched).unwrap().remove(0)
-        };
-        let us = |record: &Record| record.number("limiter_share").unwrap() * record.number("elapsed_us").unwrap();
-        // One before and three samples: node 0's adapter asks and ends each, node 1's only answers.
-        let hardware = record(Algorithm::Hardware, None);
-        let [host, adapter] = [(elan.send + elan.receive).us(), 2.0 * elan.thread.us()].map(|each| 4.0 * each);
-        let limiter = hardware.text("limiter").unwrap();
-        let (name, most) = if host > adapter { ("processor of rank 0", host) } else { ("adapter of rank 0", adapter) };
-        assert!(limiter.starts_with(name), "{limiter}: {host} {adapter}");
-        assert!((us(&hardware) - most).abs() < 1e-3, "{} {most}", us(&hardware));
-        // Each hears and tells one in each of four rounds; a long broadcast is held by what carries it.
-        let nic = record(Algorithm::Nic, None);
-        assert!(nic.text("limiter").unwrap().starts_with("adapter of rank"));
-        assert!((us(&nic) - 4.0 * 8.0 * elan.thread.us()).abs() < 1e-3, "{}", us(&nic));
-        let long = record(Algorithm::Hardware, Some(1 << 20));
-        let limiter = long.text("limiter").unwrap();
-        assert!(!limiter.contains("rank") && long.number("limiter_share").unwrap() > 0.5, "{limiter}");
-    }
 }

@@ -1,5 +1,7 @@
 //! What needs no more than what the crate shows, in one program.
 
+mod faults;
+mod qsnet;
 mod queues;
 mod ranking;
 mod sensitivity;

@@ -9,7 +9,8 @@ use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::units::Time;
 use hotlink_schedule::Options;
-use hotlink_sim::Settings;
+use hotlink_sim::fault::{Fault, Lost};
+use hotlink_sim::{Plan as Packets, Settings};
 use hotlink_study::Error;
 use hotlink_study::model;
 use hotlink_study::options::{CalcUnit, Ethernet, Transport};
@@ -281,6 +282,11 @@ impl Plan {
         // Stable: changes of one time happen in this order.
         settings.faults.sort_by_key(|fault| fault.at);
         Ok(settings)
+    }
+
+    /// Why jobs wait for ever: which failure cut them off, of this plan or of the file `faults`.
+    pub(super) fn cut_off(&self, lost: &Lost, packets: &Packets<'_>, all: &[Fault], faults: Option<&str>) -> String {
+        faults::told(lost, packets, all, faults, &[(&self.file, &self.text)])
     }
 
     /// What is wrong with a job, at one of its keys if that is given, else where it begins.

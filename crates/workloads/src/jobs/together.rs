@@ -12,10 +12,10 @@ use hotlink_fabric::traffic::{Demand, Flow};
 use hotlink_fabric::units::Time;
 use hotlink_schedule::{Kind, Schedule, beside, repeated};
 use hotlink_sim::workload::{self, Replay, ReplayError, Replayed};
-use hotlink_sim::{Plan as Packets, Settings};
+use hotlink_sim::{Plan as Packets, Settings, SimError};
 use hotlink_study::simulate::cell::with_run;
 use hotlink_study::simulate::distribution::{ascending_us, quantile};
-use hotlink_study::simulate::limiter;
+use hotlink_study::simulate::{faults, limiter};
 use hotlink_study::{Error, Watch};
 
 /// What all runs have in common.
@@ -85,7 +85,7 @@ impl<'a> Stage<'a> {
         for (at, job) in jobs.iter().enumerate() {
             let record = self.record(job, &alone[at].0, beside[at]);
             let record = match &healthy {
-                Some(healthy) => with_faults(record, beside[at], healthy[at]),
+                Some(healthy) => faults::with_cost(record, healthy[at].latency.us()),
                 None => record,
             };
             let record = with_alone(record, &alone[at].1);
@@ -137,9 +137,16 @@ impl<'a> Stage<'a> {
     }
 
     fn failed(&self, jobs: &[&Whole<'_>], error: ReplayError) -> Error {
+        let told = match &error {
+            ReplayError::Network(SimError::Lost(lost)) => {
+                let file = self.plan.faults.as_deref().or(self.setting.network.faults.as_deref());
+                self.plan.cut_off(lost, &self.packets, &self.settings.faults, file)
+            }
+            error => error.to_string(),
+        };
         match jobs {
-            [one] => self.plan.wrong(one.placed.job, "", error.to_string()),
-            _ => Error::Input(format!("{}: all jobs together: {error}", self.plan.file)),
+            [one] => self.plan.wrong(one.placed.job, "", told),
+            _ => Error::Input(format!("{}: all jobs together: {told}", self.plan.file)),
         }
     }
 
@@ -309,11 +316,6 @@ fn outcomes(jobs: &[&Whole<'_>], schedule: &Schedule, ran: &Replayed) -> Vec<Out
 fn sent(job: &Whole<'_>) -> [u64; 2] {
     let sends = job.schedule.ops().iter().filter(|op| op.kind == Kind::Send);
     sends.fold([0, 0], |[messages, bytes], op| [messages + 1, bytes + op.size])
-}
-
-fn with_faults(record: Record, beside: Outcome, healthy: Outcome) -> Record {
-    let cost = beside.latency.us() - healthy.latency.us();
-    record.with("healthy_us", healthy.latency.us()).with("fault_cost_us", cost)
 }
 
 /// One where there is nothing to compare.

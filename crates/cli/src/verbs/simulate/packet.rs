@@ -88,7 +88,7 @@ pub(crate) struct AllToAllArgs {
     /// In what order a node serves the others.
     #[arg(long, value_parser = word::<Order>(), default_value_t = Order::LinearShift)]
     schedule: Order,
-    /// Plan of links and switches that fail, come back or degrade (packet network alone).
+    /// Plan of links and switches that fail, come back or degrade.
     #[arg(long, value_name = "PLAN.toml")]
     faults: Option<String>,
 }
@@ -133,6 +133,7 @@ pub(crate) struct TrafficArgs {
   hotlink simulate bcast --fabric ib-ndr-fat-tree3 --nodes 1024 --size 8..1MiB --algorithm binomial,pipelined
   hotlink simulate allreduce --fabric sharp --nodes 128 --size 8,4KiB --algorithm hardware,recursive-doubling
   hotlink simulate allreduce --fabric slingshot-dragonfly --nodes 256 --size 64KiB,16MiB
+  hotlink simulate allreduce --fabric ib-ndr-fat-tree2 --nodes 80 --size 1MiB --faults plan.toml
   hotlink simulate bcast --fabric ib-ndr-fat-tree2 --nodes 16 --size 8..1MiB --algorithm mpich,openmpi")]
 pub(crate) struct CollectiveArgs {
     #[command(flatten)]

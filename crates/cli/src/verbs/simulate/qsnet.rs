@@ -1,14 +1,14 @@
-//! Options of QsNet's own collectives: `simulate barrier|bcast --fabric qsnet --algorithm hardware,tree,nic`.
+//! What takes no part in collectives: nodes of QsNet's own (`simulate barrier|bcast --fabric qsnet`), failing links of all.
 
 use hotlink_study::simulate::request::Request;
 
-/// What takes no part in QsNet's own collectives.
+/// What takes no part in collectives.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct Missing {
     /// Nodes that take no part, with QsNet's own algorithms: the tree takes the hardware's place unless the others are contiguous.
     #[arg(long, value_name = "LIST", value_delimiter = ',', num_args = 1)]
     without: Vec<u32>,
-    /// Plan of links and switches that fail, with QsNet's own algorithms: the tree takes the hardware's place.
+    /// Plan of links and switches that fail, come back or degrade; of QsNet's own algorithms the tree takes the hardware's place.
     #[arg(long, value_name = "PLAN.toml")]
     faults: Option<String>,
 }

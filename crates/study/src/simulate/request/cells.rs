@@ -160,15 +160,11 @@ impl Request {
         if !is_bare && !has_bare && self.stack == Some(Stack::Packet) {
             return input(format!("--stack=packet: {name} runs on ranks; bare packets have pingpong and alltoall"));
         }
-        let fails = matches!(&self.benchmark, Benchmark::Traffic { .. })
-            || matches!(&self.benchmark, Benchmark::Collective { which: Which::Alltoall, .. });
-        match (&self.faults, fails) {
-            (Some(_), true) if self.stack_of(is_asked(&self.benchmark, algorithms))? == Stack::Message => {
-                input("--faults: the message stack knows no failures: --stack packet")
-            }
-            (_, true) if self.without.is_empty() => Ok(()),
-            _ => self.missing().refuse(),
-        }
+        let can_fail = matches!(
+            &self.benchmark,
+            Benchmark::Traffic { .. } | Benchmark::Collective { .. } | Benchmark::Barrier { .. }
+        );
+        if can_fail && self.without.is_empty() { Ok(()) } else { self.missing().refuse() }
     }
 
     /// What runs: the message stack where `asked`, or a choice, asks for it.

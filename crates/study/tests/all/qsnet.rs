@@ -1,0 +1,35 @@
+//! QsNet's own collectives: what limits them.
+
+use hotlink_bench::Record;
+use hotlink_sim::qsnet::{Algorithm, Collective, Elan};
+use hotlink_study::inputs::Vary;
+use hotlink_study::simulate::qsnet::{Cell, Missing};
+use hotlink_study::{Source, Unwatched};
+
+/// The limiter is what was accounted: what each end works by hand, over the run.
+#[test]
+fn the_limiter_is_who_worked_longest() {
+    let source = Source::open("qsnet").unwrap();
+    let elan = Elan::of(source.spec()).unwrap();
+    let record = |algorithm, bytes| {
+        let what = Collective { algorithm, nodes: 16, bytes, samples: 3, limit: None, background: None };
+        let missing = Missing::default();
+        let cell = Cell { fabric: "qsnet".to_owned(), what, missing, seed: 1, raw: false, sensitivity: Vary::No };
+        cell.run_from(&source, &Unwatched).unwrap().remove(0)
+    };
+    let us = |record: &Record| record.number("limiter_share").unwrap() * record.number("elapsed_us").unwrap();
+    // One before and three samples: node 0's adapter asks and ends each, node 1's only answers.
+    let hardware = record(Algorithm::Hardware, None);
+    let [host, adapter] = [(elan.send + elan.receive).us(), 2.0 * elan.thread.us()].map(|each| 4.0 * each);
+    let limiter = hardware.text("limiter").unwrap();
+    let (name, most) = if host > adapter { ("processor of rank 0", host) } else { ("adapter of rank 0", adapter) };
+    assert!(limiter.starts_with(name), "{limiter}: {host} {adapter}");
+    assert!((us(&hardware) - most).abs() < 1e-3, "{} {most}", us(&hardware));
+    // Each hears and tells one in each of four rounds; a long broadcast is held by what carries it.
+    let nic = record(Algorithm::Nic, None);
+    assert!(nic.text("limiter").unwrap().starts_with("adapter of rank"));
+    assert!((us(&nic) - 4.0 * 8.0 * elan.thread.us()).abs() < 1e-3, "{}", us(&nic));
+    let long = record(Algorithm::Hardware, Some(1 << 20));
+    let limiter = long.text("limiter").unwrap();
+    assert!(!limiter.contains("rank") && long.number("limiter_share").unwrap() > 0.5, "{limiter}");
+}
