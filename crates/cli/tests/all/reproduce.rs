@@ -1,6 +1,8 @@
 //! `hotlink reproduce M02`: every claim is answered, and what holds and what does not stays known.
 
 use crate::common::records_of;
+use crate::golden;
+use hotlink_seeds::{Study, draw, score};
 use serde_json::Value;
 use std::process::Command;
 use std::sync::OnceLock;
@@ -8,7 +10,9 @@ use std::sync::OnceLock;
 fn records() -> &'static [Value] {
     static RECORDS: OnceLock<Vec<Value>> = OnceLock::new();
     RECORDS.get_or_init(|| {
-        records_of(&Command::new(env!("CARGO_BIN_EXE_hotlink")).args(["reproduce", "M02", "--json"]).output().unwrap())
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
+        let command = command.args(["reproduce", "M02", "--json", "--figures"]).arg(golden::folder("m02"));
+        records_of(&command.output().unwrap())
     })
 }
 
@@ -53,6 +57,12 @@ fn what_holds_and_what_does_not_is_as_known() {
 }
 
 #[test]
+fn no_figure_changes_unseen() {
+    assert!(!records().is_empty());
+    golden::check_figures("m02", golden::figures("m02"));
+}
+
+#[test]
 fn crossovers_are_the_known_ones() {
     let reproduced = |record: &Value| record["reproduced"].as_u64().unwrap();
     assert_eq!(reproduced(read_as("G086", "theory, tori padded to r^f")), 5);
@@ -79,23 +89,19 @@ fn rows_from_fitted_prices_or_inputs_are_no_predictions() {
     }
 }
 
-/// Figs. 6, 8, 12 and 13 in time: what M02's text states of them, and no simulated exchange above its bound.
-/// Every point that a report has an axis for is on one of the figures, and nothing is left beside them.
+/// Every point that a report has an axis for is on one of the figures, and nothing is left beside them. P01 is simulated
+/// once, for its figures and its score: it takes longest.
 #[test]
 fn figures_are_drawn_and_scores_add_up() {
-    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("figures-of-h06");
-    let _ = std::fs::remove_dir_all(&folder);
-    let line = format!("hotlink reproduce H06 --json --figures {}", folder.display());
-    let ask = |line: &str| {
-        let words = line.split(' ').skip(1);
-        Command::new(env!("CARGO_BIN_EXE_hotlink")).args(words).output().expect("the command")
+    let ask = |words: &[&str]| {
+        let words = ["reproduce", "H06", "--json"].iter().chain(words);
+        records_of(&Command::new(env!("CARGO_BIN_EXE_hotlink")).args(words).output().expect("the command"))
     };
-    records_of(&ask(&line));
-    let drawn: Vec<String> = std::fs::read_dir(&folder)
-        .expect("a folder")
-        .map(|file| std::fs::read_to_string(file.expect("a file").path()).expect("text"))
-        .collect();
-    assert!(!drawn.is_empty());
+    ask(&["--figures", &golden::folder("h06").display().to_string()]);
+    let report = Study::P01.report(None).expect("a report");
+    let figures = draw::drawings(Study::P01, &report).into_iter().map(|drawing| (drawing.name, drawing.svg)).collect();
+    let drawn = [golden::check_figures("h06", golden::figures("h06")), golden::check_figures("p01", figures)].concat();
+    assert!(drawn.len() > 7);
     for svg in &drawn {
         assert!(
             svg.starts_with("<svg ")
@@ -104,7 +110,9 @@ fn figures_are_drawn_and_scores_add_up() {
             "{svg}"
         );
     }
-    let records = records_of(&ask("hotlink reproduce H06 P01 --score --json"));
+    let of_p01 = std::iter::once(score::line(&report)).chain(score::verdicts(&report));
+    let of_p01 = of_p01.map(|record| serde_json::to_value(record).expect("JSON"));
+    let records: Vec<Value> = ask(&["--score"]).into_iter().chain(of_p01).collect();
     let (lines, claims): (Vec<&Value>, Vec<&Value>) = records.iter().partition(|record| record["kind"] == "score");
     let sum = |key: &str| lines.iter().map(|line| line[key].as_u64().expect(key)).sum::<u64>();
     let predictions: Vec<&&Value> = claims.iter().filter(|record| record["kind"] == "prediction").collect();
@@ -122,6 +130,7 @@ fn figures_are_drawn_and_scores_add_up() {
     }
 }
 
+/// Figs. 6, 8, 12 and 13 in time: what M02's text states of them, and no simulated exchange above its bound.
 #[test]
 fn the_figures_in_time_are_simulated() {
     let number = |record: &Value| record["reproduced"].as_f64().unwrap();

@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 fn records() -> &'static [Value] {
     static RECORDS: OnceLock<Vec<Value>> = OnceLock::new();
     RECORDS.get_or_init(|| {
-        let args = ["hotlink", "reproduce", "K98", "--json"].map(OsString::from);
-        let text = hotlink_cli::json(args).expect("a report");
+        let args = ["hotlink", "reproduce", "K98", "--json", "--figures"].map(OsString::from);
+        let text = hotlink_cli::json(args.into_iter().chain([golden::folder("k98").into()])).expect("a report");
         let document: Value = serde_json::from_str(&text).expect("JSON");
         document["records"].as_array().expect("records").clone()
     })
@@ -51,6 +51,7 @@ fn what_holds_and_what_does_not_is_as_known() {
 #[test]
 fn no_figure_changes_unseen() {
     golden::check("k98", records());
+    golden::check_figures("k98", golden::figures("k98"));
 }
 
 #[test]

@@ -6,8 +6,9 @@ use serde_json::Value;
 use std::ffi::OsString;
 
 fn records() -> Vec<Value> {
-    let args = ["hotlink", "reproduce", "w01", "--json"].map(OsString::from);
-    let document: Value = serde_json::from_str(&hotlink_cli::json(args).expect("a report")).expect("JSON");
+    let args = ["hotlink", "reproduce", "w01", "--json", "--figures"].map(OsString::from);
+    let text = hotlink_cli::json(args.into_iter().chain([golden::folder("w01").into()])).expect("a report");
+    let document: Value = serde_json::from_str(&text).expect("JSON");
     document["records"].as_array().expect("records").clone()
 }
 
@@ -15,6 +16,7 @@ fn records() -> Vec<Value> {
 fn every_claim_of_w01_is_answered_and_what_is_fitted_is_called_so() {
     let records = records();
     golden::check("w01", &records);
+    golden::check_figures("w01", golden::figures("w01"));
     let of = |id: &str| records.iter().filter(|record| record["id"] == id).cloned().collect::<Vec<_>>();
     for number in 27..=39 {
         let id = format!("G{number:03}");
