@@ -206,8 +206,8 @@ fn offer(what: &str, (fabric, demand): (&Fabric, &Demand), settings: &Settings, 
 fn main() {
     // First: its nodes' memory shows only while there is none that others have freed.
     random_messages("65,536 nodes x 4 messages, 3-D torus", &torus(3), 65536, 4, Aim::Hops(3.0));
-    under_way("65,536 nodes, 10 packets each under way, fat tree", "ib-ndr-fat-tree3", 65536, (2048, 32, 32));
-    under_way("65,536 nodes, 10 packets each under way, dragonfly", "slingshot-dragonfly", 65536, (2048, 32, 32));
+    under_way("65,536 nodes, 10 packets each under way, fat tree", "ib-ndr-fat-tree3", 65536, (2048, 12, 32));
+    under_way("65,536 nodes, 10 packets each under way, dragonfly", "slingshot-dragonfly", 65536, (2048, 12, 32));
     for pending in [1_000, 100_000].into_iter().filter(|_| wanted("bare event core")) {
         println!("bare event core, {pending} pending: {:.1} M events/s", bare_rate(pending) / 1e6);
     }
