@@ -5,18 +5,46 @@
 //! charged before the library's next call. A process without a seat has the system's clocks.
 #![allow(unsafe_code)]
 
-use hotlink_seats::Clock;
+use hotlink_seats::{Clock, is_simulated};
 use libc::{c_int, c_uint, c_void, clockid_t, time_t, timespec, timeval};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Seconds of the system's epoch at which virtual time begins: the first of January 2000, the same at every run.
 const BEGIN_S: u64 = 946_684_800;
 const NS_PER_S: u64 = 1_000_000_000;
 const PS_PER_NS: u64 = 1000;
 
-fn clock() -> Option<&'static Clock> {
+/// Looks at the time before it goes on by itself where there is no rank yet, and by how much it does at each look.
+const LOOKS: u64 = 10_000;
+const LOOK_NS: u64 = 100;
+
+/// Virtual time, if there is any: the rank's clock, or that of an interpreter that will fork ranks and is none of them.
+#[derive(Clone, Copy)]
+enum Virtual {
+    Rank(&'static Clock),
+    Before,
+}
+
+fn clock() -> Option<Virtual> {
     static CLOCK: OnceLock<Option<Clock>> = OnceLock::new();
-    CLOCK.get_or_init(Clock::of_environment).as_ref()
+    static IS_SIMULATED: OnceLock<bool> = OnceLock::new();
+    let is_before = || *IS_SIMULATED.get_or_init(is_simulated) && std::env::var_os("HOTLINK_RANK").is_none();
+    if CLOCK.get().is_none() && is_before() {
+        return Some(Virtual::Before);
+    }
+    CLOCK.get_or_init(Clock::of_environment).as_ref().map(Virtual::Rank)
+}
+
+impl Virtual {
+    /// Nanoseconds of the time that the program sees.
+    fn look(self) -> u64 {
+        static LOOKED: AtomicU64 = AtomicU64::new(0);
+        match self {
+            Virtual::Rank(clock) => clock.look().0 / PS_PER_NS,
+            Virtual::Before => LOOKED.fetch_add(1, Ordering::Relaxed).saturating_sub(LOOKS) * LOOK_NS,
+        }
+    }
 }
 
 /// Nanoseconds by a clock of the system, if that is a virtual one here.
@@ -27,7 +55,7 @@ fn nanoseconds(id: clockid_t) -> Option<u64> {
         // Processor time is what it is.
         _ => return None,
     };
-    Some(since + clock()?.look().0 / PS_PER_NS)
+    Some(since + clock()?.look())
 }
 
 fn spec(ns: u64) -> timespec {
@@ -42,8 +70,11 @@ fn read(time: &timespec) -> Option<u64> {
 
 /// Lets virtual time go on; `false`: there is none.
 fn sleeps(ns: u64) -> bool {
-    let Some(clock) = clock() else { return false };
-    clock.sleep(ns.saturating_mul(PS_PER_NS));
+    match clock() {
+        None => return false,
+        Some(Virtual::Rank(clock)) => clock.sleep(ns.saturating_mul(PS_PER_NS)),
+        Some(Virtual::Before) => {}
+    }
     true
 }
 

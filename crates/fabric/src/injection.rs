@@ -28,9 +28,14 @@ impl Fabric {
     /// its host, its link, and where it has a router or B-Link for itself, that and all the links that leave it.
     /// `None` if none of them has a rate.
     pub fn injection_mbps(&self, capacities: Capacities, efficiency: f64) -> Option<f64> {
+        let nodes = self.network.node_iter();
+        nodes.filter_map(|node| self.injection_at_mbps(node, capacities, efficiency)).reduce(f64::min)
+    }
+
+    /// The same of one node.
+    pub fn injection_at_mbps(&self, node: Node, capacities: Capacities, efficiency: f64) -> Option<f64> {
         let rate = |resource| self.payload_mbps(resource, capacities, efficiency).unwrap_or(f64::INFINITY);
-        let least = self.network.node_iter().map(|node| self.injection_of(node, &rate)).fold(f64::INFINITY, f64::min);
-        least.is_finite().then_some(least)
+        Some(self.injection_of(node, &rate)).filter(|mbps| mbps.is_finite())
     }
 
     fn injection_of(&self, node: Node, rate: &impl Fn(Resource) -> f64) -> f64 {

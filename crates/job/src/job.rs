@@ -1,8 +1,9 @@
 //! A job of processes on this machine: starts one a rank, passes signals on, and ends all when one fails.
 #![allow(unsafe_code)]
 
+use crate::zygote::{self, Forked, Zygote};
 use hotlink_seats::sys;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -32,6 +33,9 @@ pub struct Job {
     pub tags: bool,
     /// What ranks print goes to the standard error output, all of it.
     pub errors_alone: bool,
+    /// If the program is a script of Python's, one interpreter imports what it imports at its top, and forks the ranks. Where
+    /// each starts its own all the same, this hears why.
+    pub forks: Option<fn(&str)>,
 }
 
 /// How a job ended.
@@ -86,23 +90,45 @@ pub(crate) fn listen() {
 /// Processes that are started together and end together.
 pub(crate) trait Supervised {
     /// Those that run, with their numbers.
-    fn children(&mut self) -> &mut Vec<(u32, Child)>;
+    fn children(&mut self) -> &mut Vec<(u32, Process)>;
     /// Passes a signal on.
     fn signal(&mut self, signal: libc::c_int);
     /// What messages call one.
     fn name(&self, number: u32) -> String;
 }
 
-/// Sends a signal to processes that were not reaped, so that their numbers are still their own.
-pub(crate) fn send(signal: libc::c_int, children: &[(u32, Child)]) {
-    for (_, child) in children {
+/// A process that a job started, itself or by an interpreter.
+pub(crate) enum Process {
+    Own(Child),
+    Forked(Forked),
+}
+
+impl Process {
+    fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
+        match self {
+            Process::Own(child) => child.try_wait(),
+            Process::Forked(forked) => Ok(forked.ended()),
+        }
+    }
+    /// Sends a signal, unless it was reaped: then its number may be another's.
+    fn send(&self, signal: libc::c_int) {
+        let id = match self {
+            Process::Own(child) => child.id(),
+            Process::Forked(forked) if forked.ended().is_some() => return,
+            Process::Forked(forked) => forked.id,
+        };
         // SAFETY: a plain system call.
-        unsafe { libc::kill(child.id() as libc::pid_t, signal) };
+        unsafe { libc::kill(id as libc::pid_t, signal) };
     }
 }
 
+/// Sends a signal to processes that were not reaped, so that their numbers are still their own.
+pub(crate) fn send(signal: libc::c_int, children: &[(u32, Process)]) {
+    children.iter().for_each(|(_, process)| process.send(signal));
+}
+
 /// Takes out those that have ended.
-fn ended(children: &mut Vec<(u32, Child)>) -> io::Result<Vec<(u32, ExitStatus)>> {
+fn ended(children: &mut Vec<(u32, Process)>) -> io::Result<Vec<(u32, ExitStatus)>> {
     let mut ended = Vec::new();
     let mut place = 0;
     while place < children.len() {
@@ -115,11 +141,11 @@ fn ended(children: &mut Vec<(u32, Child)>) -> io::Result<Vec<(u32, ExitStatus)>>
     Ok(ended)
 }
 
-/// The running ranks; killed and reaped when dropped.
-struct Ranks(Vec<(u32, Child)>);
+/// The running ranks; killed and reaped when dropped, and the interpreter that forked them.
+struct Ranks(Vec<(u32, Process)>, Option<Zygote>);
 
 impl Supervised for Ranks {
-    fn children(&mut self) -> &mut Vec<(u32, Child)> {
+    fn children(&mut self) -> &mut Vec<(u32, Process)> {
         &mut self.0
     }
     fn signal(&mut self, signal: libc::c_int) {
@@ -133,7 +159,11 @@ impl Supervised for Ranks {
 impl Drop for Ranks {
     fn drop(&mut self) {
         self.signal(libc::SIGKILL);
-        self.0.iter_mut().for_each(|(_, child)| _ = child.wait());
+        for (_, process) in &mut self.0 {
+            if let Process::Own(child) = process {
+                let _ = child.wait();
+            }
+        }
     }
 }
 
@@ -191,9 +221,20 @@ impl Job {
         if !is_part {
             listen();
         }
-        let mut ranks = Ranks(Vec::new());
+        let mut ranks = Ranks(Vec::new(), None);
         let mut copies = Vec::new();
-        for rank in first..first + count {
+        if let Some(alone) = self.forks.filter(|_| !is_part && !self.tags) {
+            match zygote::fork(&self.command, count, |program| self.prepared(program, &name))? {
+                zygote::Start::Other => {}
+                zygote::Start::Forked(zygote, forked) => {
+                    ranks.1 = Some(zygote);
+                    ranks.0 = (0..).zip(forked.into_iter().map(Process::Forked)).collect();
+                }
+                zygote::Start::Alone(why) => alone(&why),
+            }
+        }
+        let started = ranks.0.len() as u32;
+        for rank in first + started..first + count {
             let mut child = self.start(rank, &name, is_part)?;
             if let (Some(out), Some(errors)) = (child.stdout.take(), child.stderr.take()) {
                 copies.push(tagged(rank, out, self.errors_alone));
@@ -202,7 +243,7 @@ impl Job {
             if let (Some(to), Some(pieces)) = (child.stdin.take(), input.take()) {
                 feed(to, pieces);
             }
-            ranks.0.push((rank, child));
+            ranks.0.push((rank, Process::Own(child)));
         }
         let end = supervise(&mut ranks, !is_part, ended)?;
         drop(ranks);
@@ -211,15 +252,21 @@ impl Job {
     }
     fn start(&self, rank: u32, name: &str, fed: bool) -> io::Result<Child> {
         let program = self.command.first().ok_or(io::ErrorKind::InvalidInput)?;
-        let mut command = Command::new(program);
-        command.args(&self.command[1..]).envs(self.variables.iter().map(|(name, value)| (name, value)));
-        command.env("HOTLINK_RANK", rank.to_string()).env("HOTLINK_RANKS", self.ranks.to_string());
-        command.env("HOTLINK_JOB", name);
+        let mut command = self.prepared(program, name);
+        command.args(&self.command[1..]).env("HOTLINK_RANK", rank.to_string());
         match rank {
             0 if fed => _ = command.stdin(Stdio::piped()),
             0 => {}
             _ => _ = command.stdin(Stdio::null()),
         }
+        let told = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", program.display()));
+        command.spawn().map_err(told)
+    }
+    /// What all ranks have alike.
+    fn prepared(&self, program: &OsStr, name: &str) -> Command {
+        let mut command = Command::new(program);
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.env("HOTLINK_RANKS", self.ranks.to_string()).env("HOTLINK_JOB", name);
         if self.tags {
             command.stdout(Stdio::piped()).stderr(Stdio::piped());
         } else if self.errors_alone {
@@ -233,8 +280,7 @@ impl Job {
                 if sys::die_with(parent) { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
             });
         }
-        let told = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", program.display()));
-        command.spawn().map_err(told)
+        command
     }
 }
 
@@ -288,7 +334,8 @@ mod tests {
 
     fn job(script: &str, ranks: u32) -> Job {
         let command = ["sh", "-c", script].map(OsString::from).to_vec();
-        Job { command, ranks, variables: vec![("MARK".to_owned(), "x".into())], tags: false, errors_alone: false }
+        let variables = vec![("MARK".to_owned(), "x".into())];
+        Job { command, ranks, variables, tags: false, errors_alone: false, forks: None }
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod launched;
 mod pmi;
 mod pmix;
 mod spread;
+mod zygote;
 
 pub use exchange::Exchange;
 pub use job::{Job, JobEnd};

@@ -1,7 +1,7 @@
 //! A job on several hosts: one agent a host, started through `ssh` or what takes its place, starts that host's ranks and ends
 //! them when it is told to, or when who told it is gone.
 
-use crate::job::{Job, JobEnd, Order, Supervised, supervise};
+use crate::job::{Job, JobEnd, Order, Process, Supervised, supervise};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, Read, Write};
@@ -70,7 +70,7 @@ fn quoted(word: &str) -> String {
 /// The agents, by their host's place in the list.
 struct Agents<'a> {
     hosts: &'a [(String, u32)],
-    children: Vec<(u32, Child)>,
+    children: Vec<(u32, Process)>,
     inputs: Vec<Arc<Mutex<Option<ChildStdin>>>>,
     /// Their inputs have ended.
     closed: bool,
@@ -84,7 +84,7 @@ fn say(input: &Mutex<Option<ChildStdin>>, word: &str, bytes: &[u8]) -> bool {
 }
 
 impl Supervised for Agents<'_> {
-    fn children(&mut self) -> &mut Vec<(u32, Child)> {
+    fn children(&mut self) -> &mut Vec<(u32, Process)> {
         &mut self.children
     }
     fn signal(&mut self, signal: libc::c_int) {
@@ -147,7 +147,7 @@ impl Spread {
         for (place, (host, count)) in (0..).zip(&self.hosts) {
             let mut child = self.start(host)?;
             let input = Arc::new(Mutex::new(child.stdin.take()));
-            agents.children.push((place, child));
+            agents.children.push((place, Process::Own(child)));
             let mut errand = serde_json::to_vec(&self.errand(first, *count)?)?;
             errand.push(b'\n');
             say(&input, "", &errand);
@@ -214,6 +214,7 @@ impl Errand {
             variables: given.chain(more).collect(),
             tags: self.tags,
             errors_alone: false,
+            forks: None,
         };
         let input = listen();
         let order = Order { first: self.first, count: self.count, name: self.name.clone(), input: Some(input) };

@@ -63,6 +63,7 @@ impl Compared {
             variables: with_library(self.library.as_deref(), &self.commands)?,
             tags: false,
             errors_alone: true,
+            forks: Some(|_| ()),
         };
         let library = library(self.library.as_deref(), &self.commands)?;
         let (seats, compute) = (Seats::alone(self.ranks), self.compute.as_str());

@@ -1,5 +1,6 @@
 //! A job whose ranks are on a simulated fabric, and what it tells.
 
+use crate::collectives;
 use crate::{Seats, words_of};
 use hotlink_bench::{Record, Seen};
 use hotlink_real::{Job, JobEnd, stay_on};
@@ -7,6 +8,7 @@ use hotlink_results::timeline;
 use hotlink_schedule::{Recorder, Schedule};
 use hotlink_seats::{Office, Spent, Step};
 use hotlink_study::{Error, recorded_on_fabric};
+use hotlink_workloads::called::Ground;
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -28,6 +30,16 @@ hotlink_study::words! {
         Virtual = "virtual",
         /// The system's own.
         System = "system",
+    }
+}
+
+hotlink_study::words! {
+    /// How often Python starts for a script.
+    pub enum Interpreter {
+        /// One imports what the script imports at its top, and forks the ranks.
+        Once = "once",
+        /// Each rank starts its own.
+        Each = "each",
     }
 }
 
@@ -89,6 +101,8 @@ pub enum Ended {
 pub struct Told {
     /// The report as a record.
     pub record: Record,
+    /// What its collectives took, and their bounds.
+    pub called: Vec<Record>,
     seen: Vec<Seen>,
     office: Office,
 }
@@ -148,7 +162,10 @@ pub fn on_fabric(mut job: Job, fabric: &str, how: How<'_>) -> Result<Ended, Erro
     stay_on(std::process::id());
     let command = words_of(&job.command);
     let running = starting(job, &office);
-    let simulated = recorded_on_fabric(fabric, seats.seating(), &office, traced);
+    let seating = seats.seating();
+    let simulated = recorded_on_fabric(fabric, seating, &office, traced, |plan, adapter| {
+        collectives::records(&office.called(), &Ground { plan, adapter, places: seating.places })
+    });
     office.halt();
     let end = running.take().map(|job| job.join().unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into())));
     let end = end.transpose().map_err(start)?;
@@ -167,7 +184,7 @@ pub fn on_fabric(mut job: Job, fabric: &str, how: How<'_>) -> Result<Ended, Erro
     let record =
         seats.told(ran.record).with("program", command).with("compute_time", compute).with("clocks", clocks.name());
     let record = with_ranks(record, &office.spent()).with("wall_s", begun.elapsed().as_secs_f64());
-    Ok(Ended::Ran(Box::new(Told { record, seen: ran.seen, office })))
+    Ok(Ended::Ran(Box::new(Told { record, called: ran.called, seen: ran.seen, office })))
 }
 
 /// The job's end, once its processes were started.

@@ -2,6 +2,7 @@
 //! ([`compiler`]), their ranks on a simulated fabric ([`on_fabric`]), on several ([`Compared`]) or on several hosts ([`hosts`]), and the record of what they
 //! compute ([`record`]). Any two commands run in turn for their results ([`pairs()`]). It starts processes and prints nothing.
 
+mod collectives;
 mod compared;
 pub mod compiler;
 mod fabric;
@@ -12,7 +13,7 @@ mod recorded;
 mod seating;
 
 pub use compared::Compared;
-pub use fabric::{Clocks, Ended, How, Told, on_fabric};
+pub use fabric::{Clocks, Ended, How, Interpreter, Told, on_fabric};
 pub use library::{Commands, library, with_library};
 pub use pairs::pairs;
 pub use recorded::record;

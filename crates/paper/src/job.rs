@@ -6,8 +6,8 @@ use crate::table::{Table, figure};
 use hotlink_bench::Record;
 use hotlink_launch::Clocks;
 
-/// The report for people.
-pub fn report(record: &Record) -> String {
+/// The report for people, of the run and of its collectives.
+pub fn report(record: &Record, called: &[Record]) -> String {
     let text = |key: &str| record.text(key).unwrap_or_default().to_owned();
     let number = |key: &str| record.number(key).map_or_else(|| "-".to_owned(), figure);
     let percent = |share: f64| format!("{} %", figure((share * 1000.0).round() / 10.0));
@@ -52,8 +52,47 @@ pub fn report(record: &Record) -> String {
             number("efficiency")
         ));
     }
+    lines.extend(collectives(called));
     lines.extend(rests::lines(std::slice::from_ref(record)).into_iter().map(|line| format!("  {line}")));
     lines.join("\n") + "\n"
+}
+
+/// Lines of collectives that a report has.
+const SHOWN: usize = 12;
+
+/// What collectives took, a line each: those with the most time.
+fn collectives(called: &[Record]) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !called.is_empty() {
+        lines.push(
+            "  collectives, from the first rank that enters to the last that leaves, a call in the mean:".to_owned(),
+        );
+    }
+    for record in called.iter().take(SHOWN) {
+        let text = |key: &str| record.text(key).unwrap_or_default();
+        let number = |key: &str| record.number(key).map_or_else(|| "-".to_owned(), figure);
+        let size = match (record.number("size_B"), record.number("size_max_B")) {
+            (None, _) => String::new(),
+            (Some(low), None) => format!(" of {} B", figure(low)),
+            (Some(low), Some(high)) => format!(" of {} to {} B", figure(low), figure(high)),
+        };
+        let bound = match record.number("bound_latency_us") {
+            None => format!("no bound ({})", text("bound_is").trim_start_matches("none: ")),
+            Some(bound) => {
+                let (bound, efficiency, limit) = (figure(bound), number("efficiency"), text("limiting_resource"));
+                format!("bound {bound} us, efficiency {efficiency}, set by {limit}")
+            }
+        };
+        let (calls, name, ranks) = (number("collective_calls"), text("collective"), number("ranks"));
+        let (us, spread) = (number("latency_us"), number("entry_spread_us"));
+        lines.push(format!(
+            "    {calls} x {name}{size}, {ranks} ranks: {us} us, of which {spread} until all had entered; {bound}"
+        ));
+    }
+    if called.len() > SHOWN {
+        lines.push(format!("    and {} more (--json)", called.len() - SHOWN));
+    }
+    lines
 }
 
 /// A program on several fabrics, with what they cost.

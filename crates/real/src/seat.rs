@@ -14,7 +14,7 @@ use hotlink_port::{
     Align, Attachment, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Note, Op, Operation, Port, Posted, Rank,
     Refusal, RunError, Span, Work,
 };
-use hotlink_seats::Door;
+use hotlink_seats::{Door, Entry};
 use std::io;
 
 /// A port of any real kind. One more `match` a call is what keeping it open costs.
@@ -76,6 +76,17 @@ impl Seat {
     pub fn pass(&mut self) {
         if let Seat::Fabric(door) = self {
             door.pass();
+        }
+    }
+    /// The program enters a collective: a simulation counts how long it takes. Gives the name by which it
+    /// [leaves](Seat::leaves).
+    pub fn enters(&mut self, entry: &Entry) -> u64 {
+        if let Seat::Fabric(door) = self { door.enters(entry) } else { 0 }
+    }
+    /// It is through with that.
+    pub fn leaves(&mut self, token: u64) {
+        if let Seat::Fabric(door) = self {
+            door.leaves(token);
         }
     }
     /// The program has computed for so many picoseconds, which takes that long on a simulated fabric.

@@ -1,5 +1,6 @@
 //! A desk: serves one rank's process at the rank's port in the simulation.
 
+use crate::calls::{Calls, Entry};
 use crate::remote::Remote;
 use crate::steps::Steps;
 use crate::talk::{self, Ask, Carried, PREVIEW, Posting, Reader};
@@ -37,6 +38,8 @@ pub(crate) struct Desk<P> {
     pub(crate) computed: Time,
     /// What all ranks do, if that is kept.
     steps: Option<Rc<RefCell<Steps>>>,
+    /// The collectives of all ranks.
+    calls: Rc<RefCell<Calls>>,
 }
 
 /// Messages and bytes by who sends and who receives.
@@ -60,7 +63,7 @@ impl Paid {
 }
 
 impl<P: Lodge> Desk<P> {
-    pub(crate) fn new(port: P, process: i32, steps: Option<Rc<RefCell<Steps>>>) -> Desk<P> {
+    pub(crate) fn new(port: P, process: i32, steps: Option<Rc<RefCell<Steps>>>, calls: Rc<RefCell<Calls>>) -> Desk<P> {
         Desk {
             port,
             process,
@@ -69,6 +72,7 @@ impl<P: Lodge> Desk<P> {
             traffic: Traffic::new(),
             computed: Time::ZERO,
             steps,
+            calls,
         }
     }
     /// The process that it serves.
@@ -145,8 +149,12 @@ impl<P: Lodge> Desk<P> {
                 }
                 self.counted(posted, owner, false, to.bytes())
             }
-            Posting::Barrier => self.port.post(&Op::Barrier { token: reader.word() }),
+            Posting::Barrier => {
+                self.calls.borrow_mut().uses_hardware(self.port.rank());
+                self.port.post(&Op::Barrier { token: reader.word() })
+            }
             Posting::Reduce => {
+                self.calls.borrow_mut().uses_hardware(self.port.rank());
                 let (token, operation, share) = (reader.word(), reader.operation(), reader.share());
                 let (from, to) = (self.span(reader), self.span(reader));
                 self.port.post(&Op::Reduce { operation, share, from, to, token })
@@ -254,6 +262,14 @@ impl<P: Lodge> Desk<P> {
                     self.keep(|steps, own| steps.computes(own, time));
                 }
                 self.port.compute(work);
+            }
+            Ask::Enters => {
+                let (entry, rank, now) = (Entry::read(reader), self.port.rank(), self.port.now());
+                self.calls.borrow_mut().enters(rank, entry, now);
+            }
+            Ask::Leaves => {
+                let (rank, now) = (self.port.rank(), self.port.now());
+                self.calls.borrow_mut().leaves(rank, reader.word(), now);
             }
             Ask::Suspend => return Some(Then::Suspend),
             Ask::Pass => {

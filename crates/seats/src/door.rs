@@ -1,6 +1,7 @@
 //! [`Door`]: the port of a rank's process. What it is asked for happens at its desk; its own memory it reads and writes itself.
 #![allow(unsafe_code)]
 
+use crate::calls::Entry;
 use crate::held::Held;
 use crate::mailbox::{Head, Mailbox, Mailboxes, WORDS};
 use crate::sys;
@@ -73,6 +74,8 @@ pub struct Door {
     within: &'static str,
     /// The process goes on when the simulation is halted.
     survives: bool,
+    /// Collectives that were entered.
+    entered: u64,
 }
 
 /// What a call of a [`Door`] unwinds with, by [`std::panic::resume_unwind`], where the simulation was halted and the process
@@ -163,6 +166,7 @@ impl Door {
             came,
             within: "",
             survives: false,
+            entered: 0,
         };
         door.say(Ask::Hello, |_| ());
         let limits = door.ask(|reader| serde_json::from_slice::<Limits>(&reader.bytes()));
@@ -197,6 +201,17 @@ impl Door {
     /// others wait for. Where something has happened meanwhile, all are to be asked again first.
     pub fn suspend(&mut self) {
         self.go_on(Ask::Suspend);
+    }
+    /// The program enters a collective. Gives the name by which it [leaves](Door::leaves).
+    pub fn enters(&mut self, entry: &Entry) -> u64 {
+        let token = self.entered;
+        self.entered += 1;
+        self.say(Ask::Enters, |words| entry.put(token, words));
+        token
+    }
+    /// It is through with that.
+    pub fn leaves(&mut self, token: u64) {
+        self.say(Ask::Leaves, |words| words.push(token));
     }
     /// The program has looked for something, in vain, and goes on: that takes some time.
     pub fn pass(&mut self) {

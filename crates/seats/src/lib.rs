@@ -5,6 +5,7 @@
 //! shared memory; the process's own memory stays where it is, and the simulator reads and writes it there. [`Office`] is the
 //! simulator's side, a [`hotlink_port::Program`] that any port can run on which others may lodge memory.
 
+mod calls;
 mod desk;
 mod door;
 mod held;
@@ -15,6 +16,7 @@ mod steps;
 pub mod sys;
 mod talk;
 
+pub use calls::{Called, Entry, Sums};
 pub use door::{Clock, Door, Halted, clock, goes_into, is_simulated, look, within};
 pub use office::{Office, Spent};
 pub use steps::Step;

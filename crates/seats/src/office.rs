@@ -1,5 +1,6 @@
 //! [`Office`]: the simulator's side of a job.
 
+use crate::calls::{Called, Calls};
 use crate::desk::{Desk, Then, Traffic};
 use crate::door::SEAT;
 use crate::mailbox::{Mailbox, Mailboxes};
@@ -46,6 +47,7 @@ pub struct Office {
     spent: RefCell<Vec<Spent>>,
     traffic: RefCell<Traffic>,
     steps: Option<Rc<RefCell<Steps>>>,
+    calls: Rc<RefCell<Calls>>,
 }
 
 /// What a desk waits for.
@@ -77,6 +79,7 @@ impl Office {
             spent: RefCell::new(vec![Spent::default(); ranks as usize]),
             traffic: RefCell::default(),
             steps: None,
+            calls: Rc::default(),
         }
     }
     /// Makes an office of the same seats on a thread of this process: one that simulates while this one tells it which
@@ -147,6 +150,11 @@ impl Office {
         self.traffic.borrow().iter().map(|(pair, sums)| (*pair, *sums)).collect()
     }
 
+    /// The collectives that all ranks of a communicator were through with, once the simulation is over.
+    pub fn called(&self) -> Vec<Called> {
+        self.calls.borrow().called()
+    }
+
     /// Takes what each rank did, if that was kept, once the simulation is over.
     pub fn take_steps(&self) -> Option<Vec<Vec<Step>>> {
         self.steps.as_ref().map(|steps| steps.replace(Steps::of(0)).whole())
@@ -192,7 +200,7 @@ impl<P: Lodge> Program<P, ()> for Office {
         let rank = port.rank();
         let mailbox = self.boxes.of(rank);
         let (mut words, mut answer) = (Vec::new(), Vec::new());
-        let mut desk = Desk::new(port, 0, self.steps.clone());
+        let mut desk = Desk::new(port, 0, self.steps.clone(), self.calls.clone());
         let mut spent = Spent::default();
         loop {
             match self.hear(rank, &mailbox, &mut words) {

@@ -51,6 +51,10 @@ codes! {
         Pass,
         /// It needs no seat any more.
         Close,
+        /// The program enters a collective; nobody answers.
+        Enters,
+        /// It is through; nobody answers.
+        Leaves,
     }
 }
 

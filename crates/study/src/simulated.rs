@@ -4,7 +4,7 @@ use crate::simulate::limiter;
 use crate::{Error, Source, inputs};
 use hotlink_bench::{Observed, Record, Seen, Watching};
 use hotlink_port::{Driver, Port, Program, Rank, RunError};
-use hotlink_sim::port::{Outcome, SimPort, VirtualTime};
+use hotlink_sim::port::{Adapter, Outcome, SimPort, VirtualTime};
 use hotlink_sim::{Plan, Settings};
 use serde::{Serialize, de::DeserializeOwned};
 use std::cell::RefCell;
@@ -20,6 +20,8 @@ pub struct Ran {
     pub record: Record,
     /// What each rank's port did, if that was asked for.
     pub seen: Vec<Seen>,
+    /// The program's collectives with their bounds.
+    pub called: Vec<Record>,
 }
 
 /// How many ranks a program has, and where.
@@ -52,37 +54,50 @@ where
     R: for<'a> Program<SimPort<'a>, T>,
 {
     let source = Source::open(name)?;
-    run(&source, name, Seating::alone(ranks), program, |_, _| ()).map(|(results, ())| results)
+    run(&source, name, Seating::alone(ranks), program, |_, _, _| ()).map(|(results, ())| results)
 }
 
-/// The same on nodes of choice, with a record of the run; `traced`: and a timeline of what each rank's port did.
+/// The same on nodes of choice, with a record of the run; `traced`: and a timeline of what each rank's port did. `called`
+/// makes records of the collectives that the program called.
 ///
 /// # Errors
 /// As [`on_fabric`].
-pub fn recorded_on_fabric<R>(name: &str, seating: Seating<'_>, program: &R, traced: bool) -> Result<Ran, Error>
+pub fn recorded_on_fabric<R>(
+    name: &str,
+    seating: Seating<'_>,
+    program: &R,
+    traced: bool,
+    called: impl Fn(&Plan<'_>, &Adapter) -> Vec<Record>,
+) -> Result<Ran, Error>
 where
     R: for<'a> Program<SimPort<'a>, ()> + for<'a> Program<Observed<SimPort<'a>>, ()>,
 {
     let source = Source::open(name)?.unasked();
     let watched =
         Watched { program, watching: Watching { trace: true, ..Watching::default() }, logs: RefCell::default() };
-    let ran = match traced {
-        true => run(&source, name, seating, &watched, told)?,
-        false => run(&source, name, seating, program, told)?,
+    let tell = |driver: &VirtualTime<'_>, plan: &Plan<'_>, outcome: &Outcome| {
+        (told(plan, outcome), called(plan, driver.adapter()))
     };
-    let mut record = ran.1.with("ranks", seating.ranks);
-    inputs::note(&mut record, &source.spec().used());
+    let ran = match traced {
+        true => run(&source, name, seating, &watched, tell)?,
+        false => run(&source, name, seating, program, tell)?,
+    };
+    let (record, mut called) = ran.1;
+    let mut record = record.with("ranks", seating.ranks);
+    let used = source.spec().used();
+    inputs::note(&mut record, &used);
+    called.iter_mut().for_each(|called| inputs::note(called, &used));
     let seen = watched.logs.take().into_values().map(|log| log.take()).collect();
-    Ok(Ran { record, seen })
+    Ok(Ran { record, seen, called })
 }
 
-/// Results, and what `tell` makes of the plan and the outcome.
+/// Results, and what `tell` makes of the fabric and the outcome.
 fn run<T, R, S>(
     source: &Source,
     name: &str,
     seating: Seating<'_>,
     program: &R,
-    tell: impl FnOnce(&Plan<'_>, &Outcome) -> S,
+    tell: impl FnOnce(&VirtualTime<'_>, &Plan<'_>, &Outcome) -> S,
 ) -> Result<(Vec<T>, S), Error>
 where
     T: Serialize + DeserializeOwned,
@@ -100,7 +115,7 @@ where
         other => Error::Check(other.to_string()),
     })?;
     let outcome = driver.outcome().ok_or_else(|| input("the run did not end".to_owned()))?;
-    Ok((results, tell(&plan, outcome)))
+    Ok((results, tell(&driver, &plan, outcome)))
 }
 
 /// What a run told, as a record.

@@ -4,9 +4,10 @@
 //! ([`gpu`]) and runs it. Both stand on [`replay`], which puts the bound beside the time: the longest chain, the load on the
 //! hottest resource, the busiest processor. [`bounds`] says what bandwidth no such collective can exceed at each level of
 //! a GPU cluster: that needs no simulation. [`measured`] puts these beside what nccl-tests printed. [`jobs`] runs several
-//! of all these at once on one fabric.
+//! of all these at once on one fabric. [`called`] bounds the collectives that a program called there.
 
 pub mod bounds;
+pub mod called;
 pub mod collective;
 pub mod gpu;
 pub mod jobs;

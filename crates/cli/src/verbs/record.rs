@@ -34,6 +34,7 @@ pub(crate) fn run(args: &Args, _output: &mut Output) -> Result<(), Failure> {
     if args.ranks <= cores() && args.ranks > 1 {
         variables.push(("HOTLINK_BIND".to_owned(), "core".into()));
     }
-    let job = Job { command: args.command.clone(), ranks: args.ranks, variables, tags: false, errors_alone: false };
+    let (command, ranks) = (args.command.clone(), args.ranks);
+    let job = Job { command, ranks, variables, tags: false, errors_alone: false, forks: None };
     told(record(job, &args.out)?)
 }

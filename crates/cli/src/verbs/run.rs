@@ -25,10 +25,14 @@ pub(super) use hosts::{AgentArgs, serve};
   hotlink run --on slingshot-dragonfly --nodes 64 --ranks-per-node 4 --placement spread -n 32 ./app
 
 The program must be compiled for MPI's standard ABI (mpicc_abi of MPICH 5; mpi4py built with it). Its status is that of the
-first rank that fails, and 0 if none does. Rank 0 has the standard input.")]
+first rank that fails, and 0 if none does. Rank 0 has the standard input.
+
+On a fabric (--on), ranks of a Python script are forked by one interpreter, which first imports what the script imports at
+its top from Python's own modules and installed packages, numpy and mpi4py among them. The program's own modules are imported
+by each rank. Where that cannot be done, each rank starts an interpreter, and a line says why.")]
 pub(crate) struct Args {
-    /// Ranks: processes on this machine, or on --hosts [default: 1, or what the hosts have].
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    /// Ranks, up to 1024, with --on up to 4096: processes on this machine, or on --hosts [default: 1, or what the hosts have].
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     ranks: Option<u32>,
     #[command(flatten)]
     hosts: hosts::HostArgs,
@@ -67,6 +71,9 @@ enum Bind {
     None,
 }
 
+/// Ranks of a job that is not simulated.
+const MOST_REAL: u32 = 1024;
+
 /// What it prints is the program's own: nothing of ours is added to it, but a simulated run's report.
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let command = args.command.clone();
@@ -80,7 +87,11 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     }
     let (tags, bind) = (args.tag_output, args.bind == Bind::Auto);
     let apart = args.on.is_some() && output.format() != Format::Table;
-    let job = |ranks| Job { command, ranks, variables, tags, errors_alone: apart };
+    if let Some(ranks) = args.ranks.filter(|&ranks| ranks > MOST_REAL && args.on.is_none()) {
+        return Err(Failure::Input(format!("-n {ranks}: allowed are 1 to {MOST_REAL}, and up to 4096 with --on")));
+    }
+    let forks = args.on.as_ref().and_then(|_| args.also.forks());
+    let job = |ranks| Job { command, ranks, variables, tags, errors_alone: apart, forks };
     let given = || own.map(|given| library(Some(given), &commands)).transpose();
     if let Some(hosts) = args.hosts.asked(given()?, bind) {
         return told(hosts.run(args.ranks, job)?);

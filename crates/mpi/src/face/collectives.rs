@@ -49,7 +49,7 @@ pub(crate) fn part(comm: &Communicator, root: c_int) -> Done<Part> {
 /// What ranks with a root give alike. Between two groups the root's side gives nothing.
 pub(crate) fn rooted(part: Part, bytes: Option<u64>) -> Alike {
     match part {
-        Part::Root(root) | Part::Other(root) => Alike { root: Some(root), bytes },
+        Part::Root(root) | Part::Other(root) => Alike { root: Some(root), bytes, moved: None },
         Part::RootBetween | Part::With(_) | Part::Aside => Alike::default(),
     }
 }
@@ -130,6 +130,11 @@ impl Parts {
             Ok(buffer.part(displacement, count))
         };
         all.map(part).collect::<Done<_>>().map(Parts)
+    }
+    /// Bytes of all parts but that of this rank itself.
+    fn beyond(&self, rank: u32) -> u64 {
+        let others = self.0.iter().enumerate().filter(|(place, _)| *place != rank as usize);
+        others.map(|(_, part)| part.bytes()).sum()
     }
     /// As [`apart`]: fails if a part that is not empty begins where the rank's own buffer does.
     fn apart(&self, own: Option<&Buffer>) -> Done {
@@ -216,6 +221,11 @@ fn gathered(
     })
 }
 
+/// What a rank with a root moves: of the root, all parts but its own.
+fn moved(part: Part, own: Option<&Buffer>, parts: &Parts, rank: u32) -> Alike {
+    rooted(part, None).moving(if is_root(part) { parts.beyond(rank) } else { own.map_or(0, Buffer::bytes) })
+}
+
 fn is_root(part: Part) -> bool {
     matches!(part, Part::Root(_) | Part::RootBetween)
 }
@@ -269,7 +279,7 @@ pub(crate) fn gatherv(
     let counted = || Parts::counted(p, recvbuf, (recvcounts, displs), recvtype, comm.peers());
     let parts = if is_root(part) { counted()? } else { Parts::none() };
     parts.apart(mine.as_ref())?;
-    gathered(p, &comm, (start, rooted(part, None)), part, mine, parts)
+    gathered(p, &comm, (start, moved(part, mine.as_ref(), &parts, comm.rank)), part, mine, parts)
 }
 
 /// Each part at the root goes to its rank's `own`.
@@ -350,7 +360,7 @@ pub(crate) fn scatterv(
     let counted = || Parts::counted(p, sendbuf, (sendcounts, displs), sendtype, comm.peers());
     let parts = if is_root(part) { counted()? } else { Parts::none() };
     parts.apart(mine.as_ref())?;
-    scattered(p, &comm, (start, rooted(part, None)), part, mine, parts)
+    scattered(p, &comm, (start, moved(part, mine.as_ref(), &parts, comm.rank)), part, mine, parts)
 }
 
 /// Every rank's `own` goes to its part everywhere.
@@ -358,7 +368,7 @@ fn spread(p: &Process, comm: &Rc<Communicator>, start: Start, own: Option<Buffer
     let (peers, rank, between) = (peers(comm), comm.rank as usize, comm.remote.is_some());
     check(own.is_some() || !between, c::MPI_ERR_BUFFER, || "MPI_IN_PLACE is not for intercommunicators".to_owned())?;
     // All give to all: each has the same parts.
-    let alike = unless(between, || parts.0.iter().map(Buffer::bytes).sum());
+    let alike = unless(between, || parts.0.iter().map(Buffer::bytes).sum()).moving(parts.beyond(comm.rank));
     p.collectively(comm, start, alike, move |view| {
         let (own, parts, peers) = (own.clone(), parts.clone(), peers.clone());
         async move {
@@ -453,6 +463,8 @@ fn exchanged(
     into: Parts,
 ) -> Done {
     let (peers, between) = (peers(comm), comm.remote.is_some());
+    let sent = from.as_ref().map_or(0, |from| from.beyond(comm.rank));
+    let alike = alike.moving(sent.max(into.beyond(comm.rank)));
     check(from.is_some() || !between, c::MPI_ERR_BUFFER, || "MPI_IN_PLACE is not for intercommunicators".to_owned())?;
     p.collectively(comm, start, alike, move |view| {
         let (from, into, peers) = (from.clone(), into.clone(), peers.clone());

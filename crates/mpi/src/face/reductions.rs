@@ -150,7 +150,7 @@ fn scattered(
     apart(sendbuf, recvbuf, total)?;
     let from = reducer.buffer(p, if sendbuf == IN_PLACE { recvbuf } else { sendbuf }, total)?;
     let (peers, between, rank) = (peers(comm), comm.remote.is_some(), comm.rank as usize);
-    let alike = unless(between, || from.bytes());
+    let alike = unless(between, || from.bytes()).moving(from.bytes() - into.bytes());
     p.collectively(comm, start, alike, move |view| {
         let (reducer, from, into, peers, counts) =
             (reducer.clone(), from.clone(), into.clone(), peers.clone(), counts.clone());

@@ -28,11 +28,16 @@ pub(crate) struct Alike {
     pub(crate) root: Option<u32>,
     /// Bytes of one part, or of all parts where these may differ.
     pub(crate) bytes: Option<u64>,
+    /// Not compared: bytes that this rank sends to others or receives from them, whichever is more, where lengths may differ.
+    pub(crate) moved: Option<u64>,
 }
 
 impl Alike {
     pub(crate) fn bytes(bytes: u64) -> Alike {
-        Alike { root: None, bytes: Some(bytes) }
+        Alike { bytes: Some(bytes), ..Alike::default() }
+    }
+    pub(crate) fn moving(self, bytes: u64) -> Alike {
+        Alike { moved: Some(bytes), ..self }
     }
 }
 

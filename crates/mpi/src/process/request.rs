@@ -11,7 +11,7 @@ use crate::process::communicator::Communicator;
 use crate::process::gate;
 use crate::process::{Process, World};
 use hotlink_message::{Comm, Error, Request};
-use hotlink_real::Seat;
+use hotlink_real::{Entry, Seat};
 use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
 use std::future::Future;
@@ -374,6 +374,32 @@ impl World {
     }
 }
 
+/// The function that this rank is in, as a simulation hears of it.
+fn entered(comm: &Communicator, line: u32, alike: Alike) -> Entry {
+    let (view, is_one_group) = (&comm.view, comm.remote.is_none());
+    Entry {
+        name: hotlink_real::within().to_owned(),
+        comm: comm.number,
+        first: view.port_rank(0),
+        line,
+        place: view.rank(),
+        ranks: view.ranks(),
+        root: alike.root,
+        bytes: alike.bytes,
+        moved: alike.moved.filter(|_| is_one_group),
+    }
+}
+
+/// Lets a simulation know when a collective begins and ends.
+async fn timed(view: Comm<Seat>, entry: Option<Entry>, future: impl Future<Output = Done>) -> Done {
+    let token = entry.map(|entry| view.with_port(|port| port.enters(&entry)));
+    let done = future.await;
+    if let Some(token) = token {
+        view.with_port(|port| port.leaves(token));
+    }
+    done
+}
+
 impl Process {
     pub(crate) fn request(&self, handle: Handle) -> Done<Rc<Pending>> {
         self.requests.get(handle).ok_or_else(|| failure(c::MPI_ERR_REQUEST, format!("request {handle:#x} is none")))
@@ -429,16 +455,22 @@ impl Process {
         F: Future<Output = Done> + 'static,
     {
         let checked = self.world()?.check.then(hotlink_real::within);
+        // What a simulation hears of it. Calls of persistent ones may come in any order: each has a line of its own.
+        let entry = |line| comm.view.with_port(|port| port.is_simulated()).then(|| entered(comm, line, alike));
         match start {
             Start::Blocking(_) => {
                 if let Some(name) = checked {
                     self.world()?.block_on(agree(comm.view.clone(), name, alike))?;
                 }
-                self.world()?.block_on(make(comm.view.clone()))
+                let future = make(comm.view.clone());
+                match entry(0) {
+                    None => self.world()?.block_on(future),
+                    entry => self.world()?.block_on(timed(comm.view.clone(), entry, future)),
+                }
             }
             Start::Now(request) => {
                 let view = comm.beside();
-                let future = make(view.clone());
+                let future = timed(view.clone(), entry(0), make(view.clone()));
                 let work = self.task(async move {
                     if let Some(name) = checked {
                         agree(view, name, alike).await?;
@@ -451,8 +483,9 @@ impl Process {
             Start::Again(request) => {
                 // Numbered now: all ranks make it in the same order, and may start it in any.
                 let view = comm.beside();
+                let entry = entry(comm.calls.get());
                 self.issue_again(request, move |p| {
-                    let future = make(view.clone());
+                    let future = timed(view.clone(), entry.clone(), make(view.clone()));
                     let view = view.clone();
                     p.task(async move {
                         if let Some(name) = checked {

@@ -1,7 +1,7 @@
 //! The bound beside a number measured on a network, here or elsewhere: what the named fabric allows, one rank a node.
 
-use crate::bound::message;
 use crate::bound::pattern::{Pattern, flows, injection_mbps, one, with_limit};
+use crate::bound::{DEVICES, message};
 use crate::options::Rates;
 use crate::{Error, Source};
 use hotlink_bench::Record;
@@ -125,7 +125,7 @@ fn bounded(fabric: &Fabric, record: Record, idle: &mut Idle) -> Result<Option<Re
             let rate = by_injection(fabric, size)?;
             let record = by_time(record, share * size as f64 / rate)?;
             let what = "the bytes that a rank must send or receive over what its devices let it inject";
-            Some(record.with("limiting_resource", "a node's own devices").with("bound_is", what))
+            Some(record.with("limiting_resource", DEVICES).with("bound_is", what))
         })),
     }
 }

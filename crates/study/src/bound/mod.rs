@@ -14,3 +14,5 @@ pub mod program;
 
 /// What sets the time of a message whose bytes do not: the latency of its way, and the overheads of its ends.
 pub(crate) const LATENCY: &str = "latency and overheads";
+/// What sets the rate of a node that has several ways into the network.
+pub const DEVICES: &str = "a node's own devices";

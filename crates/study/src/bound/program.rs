@@ -1,14 +1,15 @@
 //! The least that a program on simulated ranks could take: the bound beside what it took.
 
 use crate::bound::pattern::{self, Pattern};
-use crate::bound::{LATENCY, message};
+use crate::bound::{DEVICES, LATENCY, message};
 use crate::cell::{Cell, Program};
-use crate::options::Memory;
+use crate::options::{Memory, Rates};
 use hotlink_bench::{Direction, Record, Stream, Which};
+use hotlink_fabric::network::Node;
 use hotlink_fabric::traffic::Traffic;
 use hotlink_port::{Engine, Layout, RegistrationLimits};
 use hotlink_sim::Plan as NetPlan;
-use hotlink_sim::port::{Family, VirtualTime};
+use hotlink_sim::port::{Adapter, Family, VirtualTime};
 
 /// The least that a transfer or collective can take, in microseconds, and what sets it.
 pub struct Least {
@@ -121,7 +122,7 @@ impl Program {
         Ok(Least { latency_us: size / mbps, mbps, resource, is })
     }
 
-    /// Hop and serialisation limit: news from the farthest rank, and the bytes that must pass the busiest resource.
+    /// Of a collective of all ranks, a node each.
     pub fn least(
         &self,
         cell: &Cell,
@@ -129,46 +130,88 @@ impl Program {
         plan: &NetPlan<'_>,
         which: Which,
     ) -> Result<Least, String> {
-        let (n, m) = (f64::from(cell.nodes), cell.size as f64);
         let bytes = match which {
             // Rank 0 sends no less than the average rank.
             Which::Alltoallv => (1..cell.nodes).map(|to| hotlink_bench::part(cell.size, 0, to) as f64).sum(),
-            _ => bytes_of_a_rank(which, n, m),
+            _ => bytes_of_a_rank(which, f64::from(cell.nodes), cell.size as f64),
         };
-        let limits = &driver.adapter().limits;
-        let mut far_us: f64 = 0.0;
-        for to in 1..cell.nodes.min(plan.fabric.nodes()) {
-            far_us = far_us.max(message::way_us(plan, 0, to)?);
+        let nodes: Vec<u32> = (0..cell.nodes.min(plan.fabric.nodes())).collect();
+        let Cell { size, capacities, seed, .. } = *cell;
+        Moved { which, nodes: &nodes, root: 0, size, bytes, capacities, seed }.least(driver.adapter(), plan)
+    }
+}
+
+/// A collective of some nodes.
+#[derive(Clone, Copy, Debug)]
+pub struct Moved<'a> {
+    /// Which.
+    pub which: Which,
+    /// Those that take part, each once.
+    pub nodes: &'a [u32],
+    /// The place of the root's among them.
+    pub root: usize,
+    /// Bytes, see [`Which`].
+    pub size: u64,
+    /// Bytes that one node sends or receives at least.
+    pub bytes: f64,
+    /// Rates of the resources.
+    pub capacities: Rates,
+    /// Seed of random routes.
+    pub seed: u64,
+}
+
+impl Moved<'_> {
+    /// Hop and serialisation limit: news from the farthest node, and the bytes that must pass the busiest resource.
+    ///
+    /// # Errors
+    /// A node is not there, or has no route.
+    pub fn least(&self, adapter: &Adapter, plan: &NetPlan<'_>) -> Result<Least, String> {
+        let Moved { which, nodes, mut bytes, .. } = *self;
+        // Where links differ, a fast node may do more than its share for the others.
+        let links_differ = !plan.fabric.network.overrides.is_empty();
+        if links_differ && which == Which::Allreduce {
+            bytes = bytes.min(self.size as f64);
         }
-        let far_us = (far_us - driver.adapter().skipped().us()).max(0.0);
+        let root = nodes.get(self.root).copied().ok_or("the root is none of the nodes")?;
+        let others = nodes.iter().copied().filter(|&node| node != root);
+        let limits = &adapter.limits;
+        let mut far_us: f64 = 0.0;
+        for to in others.clone() {
+            // What is gathered comes from there.
+            let [from, to] = if matches!(which, Which::Reduce | Which::Gather) { [to, root] } else { [root, to] };
+            far_us = far_us.max(message::way_us(plan, from, to)?);
+        }
+        let far_us = (far_us - adapter.skipped().us()).max(0.0);
         let idle_us = limits.post_overhead.us() + far_us + limits.poll_overhead.us();
         let (mut mbps, mut resource) = (f64::INFINITY, String::new());
         if bytes > 0.0 {
-            let everybody = matches!(which, Which::Alltoall | Which::Alltoallv)
-                && cell.nodes == plan.fabric.nodes()
-                && cell.nodes <= 4096;
-            let nodes = plan.fabric.nodes();
-            let others = 1..cell.nodes.min(nodes);
+            let all = plan.fabric.nodes();
+            let to_all = matches!(which, Which::Alltoall | Which::Alltoallv);
+            let everybody = to_all && nodes.len() == all as usize && all <= 4096;
             let demand = match which {
-                _ if everybody => Traffic::AllToAll.demand(nodes, cell.seed).map_err(|error| error.to_string())?,
-                // Rank 0 has several ways in and out, and what leaves a sender is not what enters a receiver.
-                Which::Gather => pattern::flows(nodes, others.map(|from| (from, 0))),
-                Which::Scatter => pattern::flows(nodes, others.map(|to| (0, to))),
-                _ => pattern::one(nodes, 0, 1 % nodes),
+                _ if everybody => Traffic::AllToAll.demand(all, self.seed).map_err(|error| error.to_string())?,
+                // The root has several ways in and out, and what leaves a sender is not what enters a receiver.
+                Which::Gather => pattern::flows(all, others.map(|from| (from, root))),
+                Which::Scatter => pattern::flows(all, others.map(|to| (root, to))),
+                _ => pattern::one(all, root, others.clone().next().unwrap_or(root)),
             };
-            (mbps, resource) = Pattern::of(plan.fabric, &demand, cell.capacities, cell.size)?.per_node();
-            let both = matches!(
-                which,
-                Which::Allgather | Which::Allreduce | Which::ReduceScatter | Which::Alltoall | Which::Alltoallv
-            );
-            if let Some((name, peak)) = driver.adapter().exchange_peak().filter(|_| both)
+            (mbps, resource) = Pattern::of(plan.fabric, &demand, self.capacities, self.size)?.per_node();
+            // By all its ways at once, where one is not as good as another, or others may take what is left of it.
+            let efficiency = plan.fabric.spec.packet().efficiency(self.size, 1.0);
+            let own = plan.fabric.injection_at_mbps(Node(root), self.capacities.into(), efficiency);
+            let by_all = links_differ || (to_all && !everybody);
+            if let Some(own) = own.filter(|&own| by_all && own > mbps) {
+                (mbps, resource) = (own, DEVICES.to_owned());
+            }
+            let both = to_all || matches!(which, Which::Allgather | Which::Allreduce | Which::ReduceScatter);
+            if let Some((name, peak)) = adapter.exchange_peak().filter(|_| both)
                 && peak / 1e6 < mbps
             {
                 (mbps, resource) = (peak / 1e6, name);
             }
         }
         // The rate is each sender's: of a gather one part leaves each of them.
-        let bytes_us = if which == Which::Gather { m / mbps } else { bytes / mbps };
+        let bytes_us = if which == Which::Gather { self.size as f64 / mbps } else { bytes / mbps };
         let resource = if bytes_us > idle_us { resource } else { LATENCY.to_owned() };
         let is = "news from the farthest rank, or the bytes of one rank at the slowest of network and host bus, whichever is longer";
         Ok(Least { latency_us: idle_us.max(bytes_us), mbps, resource, is })

@@ -1,9 +1,12 @@
 //! What needs no more than what the crate shows, in one program.
 
+mod effort;
+mod failed;
 mod faults;
 mod qsnet;
 mod queues;
 mod ranking;
+mod schema;
 mod sensitivity;
 mod transports;
 mod values;

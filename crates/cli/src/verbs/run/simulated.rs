@@ -3,7 +3,7 @@
 use super::seating::SeatingArgs;
 use crate::Failure;
 use crate::words::word;
-use hotlink_launch::{Clocks, Ended, How, on_fabric};
+use hotlink_launch::{Clocks, Ended, How, Interpreter, on_fabric};
 use hotlink_paper::{Format, Output};
 use hotlink_real::{Job, JobEnd};
 use hotlink_results::{can_write, write_whole, write_with};
@@ -26,12 +26,24 @@ pub(super) struct Also {
     /// goal FILE` runs it on any fabric.
     #[arg(long, value_name = "FILE", requires = "on")]
     goal: Option<PathBuf>,
+    /// Start this many interpreters for a Python script (with --on): once, which forks the ranks, or each rank its own
+    /// [default: once].
+    #[arg(long, value_parser = word::<Interpreter>(), requires = "on")]
+    interpreter: Option<Interpreter>,
     #[command(flatten)]
     seating: SeatingArgs,
     /// What the system's clocks and sleeps tell the program (with --on) [default: virtual, where libhotlink_clock.so is
     /// beside the MPI library].
     #[arg(long, value_parser = word::<Clocks>(), requires = "on")]
     clocks: Option<Clocks>,
+}
+
+impl Also {
+    /// What is told where one interpreter may fork the ranks and does not.
+    pub(super) fn forks(&self) -> Option<fn(&str)> {
+        let told: fn(&str) = |why| eprintln!("hotlink: each rank starts an interpreter of its own: {why}");
+        (self.interpreter != Some(Interpreter::Each)).then_some(told)
+    }
 }
 
 /// Runs the job on a simulated fabric and tells of it. Gives the job's end if that is what is to be told.
@@ -64,7 +76,11 @@ pub(super) fn run(
         write_with("--goal", path, |mut out| schedule.write(&mut out))?;
     }
     match output.format() {
-        Format::Table => eprint!("{}", hotlink_paper::job::report(&told.record)),
+        Format::Table => eprint!("{}", hotlink_paper::job::report(&told.record, &told.called)),
+        Format::Json | Format::Jsonl => {
+            std::iter::once(told.record).chain(told.called).for_each(|record| output.push(record))
+        }
+        // Rows of one kind: a run is not its collectives.
         _ => output.push(told.record),
     }
     Ok(None)
