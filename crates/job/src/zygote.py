@@ -9,6 +9,11 @@ import os
 import sys
 
 
+def _absolute(script):
+    """The path that the interpreter gives its script."""
+    return os.path.join(os.getcwd(), script)
+
+
 def _names(tree):
     """Modules that are imported at the top, in order; inside `try` as well."""
     import ast
@@ -62,7 +67,7 @@ def _import(names):
 
 
 def _prepare(given, script):
-    """Reads the script and imports what it does. Gives its code, and whether MPI is to be initialized in each rank."""
+    """Reads the script and imports what it does. Gives its code and path, and whether each rank is to initialize MPI."""
     import ast
     import ctypes
     import gc
@@ -84,11 +89,11 @@ def _prepare(given, script):
     _import(names)
     if uses_mpi:
         mpi4py.rc.initialize, mpi4py.rc.finalize = True, None
-    code = compile(text, os.path.abspath(script), "exec", dont_inherit=True)
+    code = compile(text, _absolute(script), "exec", dont_inherit=True)
     ctypes.CDLL(None).prctl  # noqa: B018
     gc.collect()
     gc.freeze()
-    return code, "mpi4py.MPI" in sys.modules
+    return code, _absolute(script), "mpi4py.MPI" in sys.modules
 
 
 def _begin(rank, parent):
@@ -144,7 +149,7 @@ def _serve(ranks, pipe):
     os._exit(0)
 
 
-def _run(code, script):
+def _run(code, path):
     """Runs the script as the interpreter would. No name of this file is there then, nor in tracebacks."""
     import builtins
     import os
@@ -154,7 +159,6 @@ def _run(code, script):
 
     space = sys.modules["__main__"].__dict__
     space.clear()
-    path = os.path.abspath(script)
     space.update(__name__="__main__", __file__=path, __builtins__=builtins, __doc__=None, __package__=None)
     space.update(__loader__=SourceFileLoader("__main__", path), __spec__=None, __cached__=None, __annotations__={})
     try:
@@ -176,14 +180,14 @@ def _main():
     script = given[1 + options]
     sys.argv[:] = given[1 + options :]
     try:
-        code, has_mpi = _prepare(given, script)
+        code, path, has_mpi = _prepare(given, script)
     except BaseException as error:
         os.write(pipe, f"no {error}".replace("\n", " ").encode() + b"\n")
         os._exit(0)
     _serve(ranks, pipe)
     if has_mpi:
         _initialize()
-    _run(code, script)
+    _run(code, path)
 
 
 _main()
