@@ -205,7 +205,8 @@ def test_failures_during_a_collective_are_what_the_command_says() -> None:
     line = "simulate allreduce --fabric ib-ndr-fat-tree2 --nodes 80 --size 4KiB --faults"
     command = hotlink.run(*line.split(), plan)
     assert [{**record, "wall_s": 0} for record in result] == [{**record, "wall_s": 0} for record in command]
-    assert result[0]["fault_slowdown"] == pytest.approx(result[0]["latency_us"] / result[0]["healthy_us"])
+    record: dict[str, Any] = {**result[0]}
+    assert record["fault_slowdown"] == pytest.approx(record["latency_us"] / record["healthy_us"])
     cut = str(Path(plan).with_name("fat-tree.toml"))
     with pytest.raises(hotlink.InputError, match=r"fat-tree.toml:22:8: fault\[3\]: .* leaves no path"):
         hotlink.simulate("allreduce", "ib-ndr-fat-tree2", nodes=80, faults=cut)
