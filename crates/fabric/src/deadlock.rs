@@ -102,6 +102,15 @@ pub fn check(fabric: &Fabric) -> Result<Report, TooLarge> {
     Ok(Report { channels, dependencies, cycle, protection, lanes: graph.vcs as u8 })
 }
 
+/// Whether packets cannot deadlock, and why (not); `None` where that is not known, as of a fabric too large to follow every
+/// route.
+pub fn told(fabric: &Fabric) -> (Option<bool>, String) {
+    match check(fabric) {
+        Ok(report) => (report.known_free(), report.sentence(fabric)),
+        Err(why) => (None, why.to_string()),
+    }
+}
+
 impl Report {
     /// Whether packets cannot deadlock, as far as is known.
     pub fn is_free(&self) -> bool {

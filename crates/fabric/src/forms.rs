@@ -12,10 +12,15 @@
 //! one link. The rates here are MB/s (10^6 bytes per second) of payload that one node sends.
 //!
 //! How the equations are read where the text of M02 is damaged or silent: tori of N nodes are padded to r^f with
-//! r = ceil(N^(1/f)); nodes fill switches in order; k is the mean over nodes of the number of nodes on a node's own
-//! switch, which is the number of node ports when all are full; up to one crossbar's ports there is one switch and
-//! B = B_eff. Eqs. 6-10 average over the inter-switch links: the middle link of a linear array carries more, which
-//! the load count shows. This module never looks at routes, so that each can check the other.
+//! r = ceil(N^(1/f)); nodes fill switches in order; up to one crossbar's ports there is one switch and B = B_eff.
+//! Eqs. 6-10 average over the inter-switch links: the middle link of a linear array carries more, which the load count
+//! shows. This module never looks at routes, so that each can check the other.
+//!
+//! M02's k is the number of node ports of a switch, where all switches are alike. Where they are not, it has two readings:
+//! the mean over nodes of the nodes on a node's own switch, sum k_i^2 / N, and the mean over switches, N/S. The first is
+//! the one chosen here: N - k and k - 1 are then what a node sends to others and to its own switch, as counting pairs gives.
+//! [`FormResult::by_switches`] has the second. h is the mean over pairs of switches (Eqs. 7 and 8); where the nodes of each
+//! switch are stated (`groups`), the first reading weighs each pair of switches by its pairs of nodes.
 
 use crate::maths;
 use crate::spec::{Capacities, Clos64, Crossbar, CubeSpec, Extents, FabricSpec, Role, SwitchArray, SwitchRing};
@@ -103,10 +108,15 @@ pub struct FormResult {
     pub hot_b_link: Option<f64>,
     /// S.
     pub switches: Option<u32>,
-    /// k.
+    /// k, as the mean over nodes of the nodes on a node's own switch.
     pub nodes_per_switch: Option<f64>,
+    /// k as the mean over switches, and the bandwidth per node in MB/s by that reading, where it differs.
+    pub by_switches: Option<(f64, f64)>,
     /// h: mean hops between distinct switches.
     pub hops: Option<f64>,
+    /// Mean time of a message's head through the idle network, over all pairs of nodes, in microseconds: what the
+    /// resources on its way add, without software and without the time of its bytes.
+    pub idle_us: f64,
     /// Packet efficiency on links under [`Capacities::Theoretical`].
     pub efficiency: f64,
     /// Eq. 10, MB/s.
@@ -134,10 +144,10 @@ pub fn for_fabric(spec: &FabricSpec, nodes: u32, capacities: Capacities, message
     if let Some(CubeSpec { dimensions, bidirectional: false, b_link, nodes_per_router: 1, extents }) = topology.get() {
         return case.cube(radix(nodes, *dimensions, extents)?, *dimensions, *b_link);
     }
-    let switches = if let Some(&SwitchArray { ports, links }) = topology.get() {
-        Switches::array(nodes, ports, links)?
-    } else if let Some(&SwitchRing { ports, links, links_per_switch }) = topology.get() {
-        Switches::ring(nodes, ports, links, links_per_switch)?
+    let switches = if let Some(array) = topology.get() {
+        Switches::array(nodes, array)?
+    } else if let Some(ring) = topology.get() {
+        Switches::ring(nodes, ring)?
     } else if topology.is::<Clos64>() {
         Switches::clos64(nodes)?
     } else if topology.get().is_some_and(|crossbar: &Crossbar| nodes <= crossbar.ports) {
@@ -202,6 +212,18 @@ impl Case<'_> {
         }
         limits.extend(self.host_limits());
         let least = least(&limits)?.clone();
+        // A message goes f N (r-1)/2 / (N-1) links on average, over rings of f N (r-1)/r / (N-1) dimensions.
+        let (f, others) = (f64::from(dimensions), n - 1.0);
+        let (links, rings) = (f * hot_link / others, f * n * (r - 1.0) / r / others);
+        let way = match hot_b_link {
+            Some(hot) => vec![
+                (Role::Internal, 2.0 + 2.0 * rings),
+                (Role::BLink, hot / others),
+                (Role::RingStop, links + rings),
+                (Role::Link, links),
+            ],
+            None => vec![(Role::Internal, 2.0), (Role::Switch, links + 1.0), (Role::Link, links)],
+        };
         Some(FormResult {
             nodes: self.nodes,
             nodes_built: built,
@@ -209,7 +231,9 @@ impl Case<'_> {
             hot_b_link,
             switches: None,
             nodes_per_switch: None,
+            by_switches: None,
             hops: None,
+            idle_us: self.idle_us(&way),
             efficiency: self.spec.packet().efficiency(self.message_bytes, 0.0),
             sw2sw_mbps: None,
             same_switch_mbps: None,
@@ -219,23 +243,40 @@ impl Case<'_> {
         })
     }
 
+    /// Latency of both hosts and of the resources on the way, each as often as it is passed.
+    fn idle_us(&self, way: &[(Role, f64)]) -> f64 {
+        // What a node receives does not pass the engine that sends.
+        let passed = |role: Role| if role == Role::Engine { 1.0 } else { 2.0 };
+        let hosts = Role::HOST.into_iter().filter(|role| self.spec.resources.contains_key(role));
+        let all = hosts.map(|role| (role, passed(role))).chain(way.iter().copied().filter(|(_, times)| *times > 0.0));
+        all.filter_map(|(role, times)| Some(times * self.spec.resource(role)?.latency().value.us())).sum()
+    }
+
     /// Eqs. 6-12.
     fn switched(&self, switches: &Switches) -> Option<FormResult> {
-        let (n, k, h) = (f64::from(self.nodes), switches.nodes_per_switch, switches.hops);
+        let (n, count, h) = (f64::from(self.nodes), switches.count(), switches.hops);
+        let k = switches.held.iter().map(|&held| f64::from(held) * f64::from(held)).sum::<f64>() / n;
         let same_switch = self.rate(Role::Link, h + 1.0)?;
+        let host = self.host_limits();
+        let device = least(&host).map_or(f64::INFINITY, |device| device.mbps);
         let mut limits = vec![self.limit(Role::Link, same_switch)];
-        let (mut bandwidth, mut hot_link, mut sw2sw) = (same_switch, None, None);
-        if switches.count > 1 {
+        let (mut bandwidth, mut hot_link, mut sw2sw, mut by_switches) = (same_switch, None, None, None);
+        if count > 1.0 {
             let role = if self.spec.resources.contains_key(&Role::SwitchLink) { Role::SwitchLink } else { Role::Link };
-            let hot = hot_link_switches(n, k, h, switches.channels);
-            let between = bandwidth_switch_to_switch(n, k, hot, self.rate(role, h + 1.0)?, same_switch);
+            let rate = self.rate(role, h + 1.0)?;
+            let of = |k: f64, h: f64| {
+                let hot = hot_link_switches(n, k, h, switches.channels);
+                let between = bandwidth_switch_to_switch(n, k, hot, rate, same_switch);
+                (hot, between, bandwidth_overall(n, k, between, same_switch))
+            };
+            let (hot, between, overall) = of(k, h);
             if between < same_switch {
                 limits.push(self.limit(role, between));
             }
-            bandwidth = bandwidth_overall(n, k, between, same_switch);
-            (hot_link, sw2sw) = (Some(hot), Some(between));
+            let mean = n / count;
+            by_switches = (mean < k).then(|| (mean, of(mean, switches.even_hops).2.min(device)));
+            (bandwidth, hot_link, sw2sw) = (overall, Some(hot), Some(between));
         }
-        let host = self.host_limits();
         let mut limiting_resource = least(&limits)?.resource.clone();
         if let Some(device) = least(&host).filter(|device| device.mbps < bandwidth) {
             (bandwidth, limiting_resource) = (device.mbps, device.resource.clone());
@@ -246,9 +287,11 @@ impl Case<'_> {
             nodes_built: u64::from(self.nodes),
             hot_link,
             hot_b_link: None,
-            switches: Some(switches.count),
+            switches: Some(switches.held.len() as u32),
             nodes_per_switch: Some(k),
+            by_switches,
             hops: Some(h),
+            idle_us: self.idle_us(&switches.way),
             efficiency: self.spec.packet().efficiency(self.message_bytes, h + 1.0),
             sw2sw_mbps: sw2sw,
             same_switch_mbps: Some(same_switch),
@@ -264,78 +307,136 @@ fn least(limits: &[Limit]) -> Option<&Limit> {
     limits.iter().reduce(|least, limit| if limit.mbps < least.mbps { limit } else { least })
 }
 
-/// Switches filled in order: S, k, h and jS.
+/// Switches filled in order.
 struct Switches {
-    count: u32,
-    nodes_per_switch: f64,
+    /// Nodes on each: there are S.
+    held: Vec<u32>,
+    /// h.
     hops: f64,
+    /// h with every pair of switches weighed alike.
+    even_hops: f64,
+    /// jS.
     channels: f64,
+    /// What a message passes on average over all pairs of nodes.
+    way: Vec<(Role, f64)>,
 }
 
 impl Switches {
     /// One crossbar for all: no hop between switches.
     fn one(nodes: u32) -> Switches {
-        Switches { count: 1, nodes_per_switch: f64::from(nodes), hops: 0.0, channels: 0.0 }
+        let way = vec![(Role::Link, 2.0), (Role::Switch, 1.0)];
+        Switches { held: vec![nodes], hops: 0.0, even_hops: 0.0, channels: 0.0, way }
+    }
+
+    /// S.
+    fn count(&self) -> f64 {
+        self.held.len() as f64
+    }
+
+    /// A line or ring of switches; `distances` sums hops over ordered pairs of nodes on distinct switches. Where `groups`
+    /// are stated, h is their mean.
+    fn joined(held: Vec<u32>, even_hops: f64, channels: f64, distances: f64, groups: &[u32]) -> Switches {
+        let nodes: f64 = held.iter().map(|&held| f64::from(held)).sum();
+        let within: f64 = held.iter().map(|&held| f64::from(held) * f64::from(held)).sum();
+        let passed = distances / (nodes * (nodes - 1.0));
+        let way = vec![(Role::Link, 2.0), (Role::SwitchLink, passed), (Role::Switch, passed + 1.0)];
+        let hops = if groups.is_empty() { even_hops } else { distances / (nodes * nodes - within) };
+        Switches { held, hops, even_hops, channels, way }
     }
 
     /// A line: the ends have one neighbour, the others two.
-    fn array(nodes: u32, ports: u32, links: u32) -> Option<Switches> {
-        if nodes <= ports {
+    fn array(nodes: u32, of: &SwitchArray) -> Option<Switches> {
+        let &SwitchArray { ports, links, ref groups } = of;
+        if nodes <= ports && groups.is_empty() {
             return Some(Switches::one(nodes));
         }
         let (end, inner) = (ports.checked_sub(links)?, ports.checked_sub(2 * links).filter(|ports| *ports > 0)?);
         let count = 2 + nodes.saturating_sub(2 * end).div_ceil(inner);
-        Some(Switches {
-            count,
-            nodes_per_switch: mean_own_switch(nodes, count, end, inner),
-            hops: hops_array(f64::from(count)),
-            channels: 2.0 * f64::from(links) * f64::from(count - 1),
-        })
+        let held = filled(nodes, groups, (0..count).map(|s| if s == 0 || s + 1 == count { end } else { inner }))?;
+        if held.len() == 1 {
+            return Some(Switches::one(nodes));
+        }
+        let count = held.len() as f64;
+        let mut distances = 0.0;
+        // Nodes so far, and the sum of their places.
+        let (mut before, mut places) = (0.0, 0.0);
+        for (place, &k) in held.iter().enumerate() {
+            let (place, k) = (place as f64, f64::from(k));
+            distances += 2.0 * k * (place * before - places);
+            (before, places) = (before + k, places + k * place);
+        }
+        let channels = 2.0 * f64::from(links) * (count - 1.0);
+        Some(Switches::joined(held, hops_array(count), channels, distances, groups))
     }
 
     /// A ring: two switches are one adjacent pair; from three on each has two neighbours.
-    fn ring(nodes: u32, ports: u32, links: u32, links_per_switch: bool) -> Option<Switches> {
-        if nodes <= ports {
+    fn ring(nodes: u32, of: &SwitchRing) -> Option<Switches> {
+        let &SwitchRing { ports, links, links_per_switch, ref groups } = of;
+        if nodes <= ports && groups.is_empty() {
             return Some(Switches::one(nodes));
         }
         let pair = ports.checked_sub(links).filter(|ports| *ports > 0)?;
-        let (count, filled, used) = if nodes <= 2 * pair {
-            (2, pair, links)
-        } else {
-            let used = if links_per_switch { links } else { 2 * links };
-            let each = ports.checked_sub(used).filter(|ports| *ports > 0)?;
-            (nodes.div_ceil(each), each, used)
+        let around = if links_per_switch { links } else { 2 * links };
+        let each = ports.checked_sub(around).filter(|ports| *ports > 0)?;
+        let (count, each) = if nodes <= 2 * pair { (2, pair) } else { (nodes.div_ceil(each), each) };
+        let held = filled(nodes, groups, (0..count).map(|_| each))?;
+        let count = held.len();
+        let used = match count {
+            1 => return Some(Switches::one(nodes)),
+            2 => links,
+            _ => around,
         };
-        Some(Switches {
-            count,
-            nodes_per_switch: mean_own_switch(nodes, count, filled, filled),
-            hops: hops_ring(f64::from(count)),
-            channels: f64::from(used) * f64::from(count),
-        })
+        // Sums of nodes and of nodes times places, twice around.
+        let twice = || held.iter().chain(&held).map(|&k| f64::from(k)).enumerate();
+        let sums = twice().scan([0.0; 2], |sums, (place, k)| {
+            *sums = [sums[0] + k, sums[1] + k * place as f64];
+            Some(*sums)
+        });
+        let sums: Vec<[f64; 2]> = sums.collect();
+        // Both ways to all that are nearer than half the ring; once to the one opposite.
+        let near = (count - 1) / 2;
+        let distances = (0..count).map(|place| {
+            let [first, last] = [sums[place], sums[place + near]];
+            let onward = last[1] - first[1] - place as f64 * (last[0] - first[0]);
+            let opposite = f64::from(held[(place + count / 2) % count]) * (count / 2) as f64;
+            f64::from(held[place]) * (2.0 * onward + if count.is_multiple_of(2) { opposite } else { 0.0 })
+        });
+        let (distances, s) = (distances.sum(), count as f64);
+        Some(Switches::joined(held, hops_ring(s), f64::from(used) * s, distances, groups))
     }
 
     /// Clos64: 8 node ports and 8 switch ports per crossbar, h = 1, at most two enclosures of 64.
     fn clos64(nodes: u32) -> Option<Switches> {
-        let count = nodes.div_ceil(8);
+        let count = Some(nodes.div_ceil(8)).filter(|_| nodes <= 128)?;
+        let held = filled(nodes, &[], (0..count).map(|_| 8))?;
         let hops = if count > 1 { 1.0 } else { 0.0 };
-        let channels = 8.0 * f64::from(count);
-        (nodes <= 128).then(|| Switches {
-            count,
-            nodes_per_switch: mean_own_switch(nodes, count, 8, 8),
-            hops,
-            channels,
-        })
+        let pairs = f64::from(nodes) * f64::from(nodes - 1);
+        let within: f64 = held.iter().map(|&k| f64::from(k) * f64::from(k - 1)).sum();
+        let across = 2.0 * f64::from(nodes.min(64)) * f64::from(nodes.saturating_sub(64)) / pairs;
+        let others = 1.0 - within / pairs;
+        // Leaf, spine, leaf; in the other enclosure leaf, spine, spine, leaf.
+        let way = vec![
+            (Role::Link, 2.0),
+            (Role::SwitchLink, 2.0 * others),
+            (Role::GlobalLink, across),
+            (Role::Switch, 1.0 + 2.0 * others + across),
+        ];
+        Some(Switches { held, hops, even_hops: hops, channels: 8.0 * f64::from(count), way })
     }
 }
 
-/// Mean over nodes of the nodes on a node's own switch, the sum of k_i^2 over N, where `count` switches are filled in
-/// order, the first and the last to `end` nodes and the others to `inner`.
-fn mean_own_switch(nodes: u32, count: u32, end: u32, inner: u32) -> f64 {
-    let (mut left, mut squares) = (nodes, 0.0);
-    for switch in 0..count {
-        let on_switch = left.min(if switch == 0 || switch + 1 == count { end } else { inner });
-        left -= on_switch;
-        squares += f64::from(on_switch) * f64::from(on_switch);
-    }
-    squares / f64::from(nodes)
+/// Nodes on each switch that has any, where they fill those of `groups` in order, or of `usual` if none are stated; `None`
+/// if there are more.
+fn filled(nodes: u32, groups: &[u32], usual: impl Iterator<Item = u32>) -> Option<Vec<u32>> {
+    let mut left = nodes;
+    let mut fill = |held: u32| {
+        let held = held.min(left);
+        left -= held;
+        held
+    };
+    let held: Vec<u32> = match groups.is_empty() {
+        true => usual.map(&mut fill).collect(),
+        false => groups.iter().map(|&held| fill(held)).filter(|&held| held > 0).collect(),
+    };
+    (left == 0).then_some(held)
 }

@@ -10,9 +10,11 @@
 //! assert_eq!(demand.flows[7].destination.0, 2);
 //! ```
 
+use crate::built::Fabric;
 use crate::network::Node;
 use crate::rng::SplitMix64;
 use crate::topology::{Shape, cube};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -23,7 +25,7 @@ pub struct TrafficError(pub String);
 
 /// All spellings, for help texts and errors.
 pub const SPELLINGS: &str = "all-to-all, uniform, permutation:random, permutation:ring, permutation:shift[:K], permutation:group-shift, \
-     permutation:transpose, permutation:bit-reversal, bisection, nearest-neighbour[:D], hot-spot[:PERCENT], incast:N, matrix:FILE.csv";
+     permutation:transpose, permutation:bit-reversal, bisection, nearest-neighbour[:D], hot-spot[:PERCENT], same-switch:PERCENT, incast:N, matrix:FILE.csv";
 
 /// A traffic pattern.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +55,14 @@ pub enum Traffic {
     /// Every node but node 0 sends this share (in %) of a message to node 0; and every node sends the rest in equal parts to
     /// all others.
     HotSpot(u32),
+    /// Every node sends this share (in %) of a message in equal parts to the other nodes of its switch, and the rest in equal
+    /// parts to all others. A node alone on its switch sends all of it to all others.
+    SameSwitch {
+        /// The share.
+        percent: u32,
+        /// The switch of each node, by number ([`Traffic::on`]).
+        switch_of: Vec<u32>,
+    },
     /// Nodes 1 to N each send one message to node 0.
     Incast(u32),
     /// Amounts from a file.
@@ -136,12 +146,15 @@ impl Traffic {
         Ok(Traffic::Matrix(Demand { nodes: nodes as u32, all_pairs: 0.0, flows }))
     }
 
-    /// The pattern with what depends on the network's shape filled in.
+    /// The pattern with what depends on the network filled in.
     #[must_use]
-    pub fn on(self, shape: &Shape) -> Traffic {
-        match (&self, shape) {
+    pub fn on(self, fabric: &Fabric) -> Traffic {
+        match (self, &fabric.shape) {
             (Traffic::GroupShift, Shape::Dragonfly(shape)) => Traffic::Shift(shape.nodes_per_region()),
-            _ => self,
+            (Traffic::SameSwitch { percent, .. }, _) => {
+                Traffic::SameSwitch { percent, switch_of: fabric.attachment.group.clone() }
+            }
+            (other, _) => other,
         }
     }
 
@@ -197,6 +210,7 @@ impl Traffic {
             }
             Traffic::NearestNeighbour(dimensions) => Ok(nearest_neighbour(nodes, *dimensions)),
             Traffic::HotSpot(percent) => Ok(hot_spot(nodes, f64::from(*percent) / 100.0)),
+            Traffic::SameSwitch { percent, switch_of } => same_switch(nodes, f64::from(*percent) / 100.0, switch_of),
             Traffic::Incast(senders) if *senders >= nodes => Err(TrafficError(format!(
                 "incast:{senders} among {nodes} nodes: at most {} can send",
                 nodes.max(1) - 1
@@ -249,6 +263,31 @@ fn hot_spot(nodes: u32, share: f64) -> Demand {
     let others = f64::from(nodes.saturating_sub(1).max(1));
     let flows = (1..nodes).map(|i| flow(i, 0, share)).collect();
     Demand { nodes, all_pairs: (1.0 - share) / others, flows }
+}
+
+fn same_switch(nodes: u32, share: f64, switch_of: &[u32]) -> Result<Demand, TrafficError> {
+    if switch_of.is_empty() {
+        return Err(TrafficError("same-switch: there are no switches here: use uniform".to_owned()));
+    }
+    let mut on: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    (0..nodes).zip(switch_of).for_each(|(node, &switch)| on.entry(switch).or_default().push(node));
+    if on.values().all(|on| on.len() < 2) {
+        return Err(TrafficError(
+            "same-switch: no two nodes are on one switch of this network: use uniform".to_owned(),
+        ));
+    }
+    let others = f64::from(nodes - 1);
+    let all: Vec<u32> = (0..nodes).collect();
+    let mut flows = Vec::new();
+    for on in on.values() {
+        let to = if on.len() > 1 { on } else { &all };
+        let each = share / (to.len() - 1) as f64;
+        for &from in on {
+            flows.extend(to.iter().filter(|to| **to != from).map(|&to| flow(from, to, each)));
+        }
+    }
+    flows.sort_by_key(|flow| (flow.source, flow.destination));
+    Ok(Demand { nodes, all_pairs: (1.0 - share) / others, flows })
 }
 
 impl Demand {
@@ -309,6 +348,10 @@ impl FromStr for Traffic {
             }
             ["hot-spot"] => Traffic::HotSpot(100),
             ["hot-spot", percent] => Traffic::HotSpot(number(percent, "hot-spot:PERCENT, PERCENT", 1..=100)?),
+            ["same-switch", percent] => {
+                let percent = number(percent, "same-switch:PERCENT, PERCENT", 0..=100)?;
+                Traffic::SameSwitch { percent, switch_of: Vec::new() }
+            }
             ["incast", senders] => Traffic::Incast(number(senders, "incast:N, N", 1..=u32::MAX)?),
             _ => return Err(unknown()),
         })
@@ -329,6 +372,7 @@ impl fmt::Display for Traffic {
             Traffic::Bisection => f.write_str("bisection"),
             Traffic::NearestNeighbour(d) => write!(f, "nearest-neighbour:{d}"),
             Traffic::HotSpot(percent) => write!(f, "hot-spot:{percent}"),
+            Traffic::SameSwitch { percent, .. } => write!(f, "same-switch:{percent}"),
             Traffic::Incast(senders) => write!(f, "incast:{senders}"),
             Traffic::Matrix(_) => f.write_str("matrix"),
         }

@@ -19,6 +19,7 @@
 
 pub mod bound;
 mod dragonfly;
+mod latency;
 mod pairs;
 pub mod split;
 mod tables;

@@ -165,7 +165,7 @@ fn open_loop_at(what: &str, spec: &FabricSpec, nodes: u32, load: f64) {
 }
 
 fn demand(pattern: &str, fabric: &Fabric) -> Demand {
-    let traffic = Traffic::parse(pattern, |_| Ok(String::new())).expect("a pattern").on(&fabric.shape);
+    let traffic = Traffic::parse(pattern, |_| Ok(String::new())).expect("a pattern").on(fabric);
     traffic.demand(fabric.nodes(), 1).expect("valid")
 }
 

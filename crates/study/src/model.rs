@@ -13,7 +13,6 @@ use hotlink_fabric::{Fabric, deadlock, forms};
 use hotlink_load::Load;
 use hotlink_load::bound::Bounds;
 use hotlink_load::split::SwitchSplit;
-use serde_json::Value;
 
 /// Who sends to whom on a fabric, and by which rates its resources count.
 #[derive(Clone, Debug)]
@@ -91,9 +90,8 @@ impl PatternQuestion {
             .ok()
             .and_then(|fabric| fabric.injection_mbps(self.capacities.into(), form.efficiency));
         let bandwidth = form.bandwidth_per_node_mbps;
-        let mut record =
-            with_bandwidth(self.head(&spec.name, nodes, form.nodes_built, "formula"), bandwidth, injection);
-        record.set("limiting_resource", form.limiting_resource);
+        let head = self.head(&spec.name, nodes, form.nodes_built, "formula");
+        let mut record = with_bandwidth(head, bandwidth, injection).with("limiting_resource", form.limiting_resource);
         let terms = [
             ("hot_link_packets", form.hot_link),
             ("hot_b_link_packets", form.hot_b_link),
@@ -102,11 +100,13 @@ impl PatternQuestion {
             ("hops_between_switches", form.hops),
             ("switch_to_switch_MBps", form.sw2sw_mbps),
             ("same_switch_MBps", form.same_switch_mbps),
+            ("nodes_per_switch_by_switches", form.by_switches.map(|(mean, _)| mean)),
+            ("bandwidth_per_node_by_switches_MBps", form.by_switches.map(|(_, mbps)| mbps)),
+            ("idle_latency_us", Some(form.idle_us)),
         ];
-        for (key, term) in terms {
-            if let Some(term) = term {
-                record.set(key, term);
-            }
+        terms.into_iter().filter_map(|(key, term)| Some((key, term?))).for_each(|(key, term)| record.set(key, term));
+        if form.by_switches.is_some() {
+            record.set("nodes_per_switch_is", "the mean over nodes of the nodes on a node's own switch");
         }
         Some(record)
     }
@@ -162,7 +162,7 @@ impl PatternQuestion {
     /// The load of one draw of the traffic.
     fn count(&self, fabric: Fabric, draw: u64) -> Result<Counted, String> {
         let seed = sample_seed(self.seed, draw);
-        let demand = self.traffic.clone().on(&fabric.shape).demand(fabric.nodes(), seed).map_err(|e| e.to_string())?;
+        let demand = self.traffic.clone().on(&fabric).demand(fabric.nodes(), seed).map_err(|e| e.to_string())?;
         let routes = (self.paths_on(&fabric), seed);
         let (Pattern { load, bounds }, lost) = self.pattern(&fabric, &demand, routes)?;
         need_a_rate(&fabric, &bounds, self.capacities)?;
@@ -259,6 +259,8 @@ impl PatternQuestion {
         if let Some(lost) = &counted.lost {
             record.set("unreachable_pairs", lost.pairs);
             record.set("unreachable", lost.named.as_str());
+        } else if let Some(us) = counted.load.idle_us(fabric) {
+            record.set("idle_latency_us", us);
         }
         self.add_split(counted, &mut record);
         record
@@ -305,16 +307,9 @@ pub(crate) fn with_injection(record: Record, bandwidth: f64, injection: Option<f
 
 /// Whether the routing can deadlock, and why (not). Unknown for fabrics too large to follow every route.
 pub fn add_deadlock(counted: &Counted, record: &mut Record) {
-    match deadlock::check(&counted.fabric) {
-        Ok(report) => {
-            record.set("deadlock_free", report.known_free());
-            record.set("deadlock", report.sentence(&counted.fabric));
-        }
-        Err(why) => {
-            record.set("deadlock_free", Value::Null);
-            record.set("deadlock", why.to_string());
-        }
-    }
+    let (is_free, told) = deadlock::told(&counted.fabric);
+    record.set("deadlock_free", is_free);
+    record.set("deadlock", told);
 }
 
 /// One record for every resource with load, the fabric's head in front.

@@ -67,7 +67,7 @@ pub struct Span {
 }
 
 impl Quantity {
-    /// Bandwidth, then the costs in every currency that occurs, of every year by itself unless asked otherwise; power last.
+    /// Bandwidth, then the costs in every currency that occurs, of every year by itself unless asked otherwise; latency and power last.
     pub fn all(records: &[Record], eras: Eras) -> Vec<Quantity> {
         let quantity = |key: String, title: String, superlative: &str, lower_is_better| Quantity {
             key,
@@ -107,6 +107,10 @@ impl Quantity {
                     all.push(Quantity { year: year.map(str::to_owned), ..cost });
                 }
             }
+        }
+        if records.iter().any(|record| record.get("idle_latency_us").is_some()) {
+            let title = "Latency of the idle network, without software (us)";
+            all.push(quantity("idle_latency_us".to_owned(), title.to_owned(), "lowest latency", true));
         }
         if records.iter().any(|record| record.get("power_kW").is_some()) {
             all.push(quantity("power_kW".to_owned(), "Power of the network (kW)".to_owned(), "least power", true));

@@ -43,6 +43,7 @@ export const traffics: readonly string[] = [
   "bisection",
   "nearest-neighbour",
   "hot-spot",
+  "same-switch:80",
   "incast:8",
 ];
 

@@ -13,6 +13,7 @@ use hotlink_study::ask::{Detail, Measured, Methods, Question, at_sizes};
   hotlink analyze sci-torus2d --nodes 4,9,16,25,64 --capacities measured
   hotlink analyze ib-ndr-fat-tree3 --nodes 16384 --json
   hotlink analyze eth-400g-leaf-spine --nodes 4096 --oversubscription 2
+  hotlink analyze 'myrinet-ring4:groups=[8,3,6]' --nodes 17 --traffic same-switch:80
   hotlink analyze my-graph.json --traffic permutation:random --samples 200 --seed 1
   hotlink analyze ibnetdiscover.txt --routes opensm-lfts.dump --traffic permutation:shift:3 --links")]
 pub(crate) struct Args {

@@ -122,6 +122,21 @@ mod tests {
     }
 
     #[test]
+    fn a_variant_may_state_the_nodes_of_each_switch() {
+        let spec = load("myrinet-ring4:groups=[2,8,3]").unwrap();
+        let fabric = Fabric::build(&spec, 12).unwrap();
+        let held = |group: usize| fabric.attachment.nodes_of(group).len();
+        assert_eq!([0, 1, 2].map(held), [2, 8, 2]);
+        assert_eq!(Inventory::of(&fabric).count(ItemKind::Switch), 3);
+        let refused = |name: &str, nodes: u32| Fabric::build(&load(name).unwrap(), nodes).unwrap_err().to_string();
+        assert!(refused("myrinet-ring4:groups=[2,8,3]", 14).contains("hold 13"));
+        assert!(refused("myrinet-ring4:groups=[2,9,3]", 14).contains("switch 1 has 8 ports for nodes"));
+        assert!(load("myrinet-ring4:groups=[2,0,3]").is_err() && load("myrinet-clos64:groups=[2]").is_err());
+        let told = load("myrinet-ring4:groups=5").unwrap_err()[0].to_string();
+        assert!(told.contains("is no list") && told.contains("[12, 4, 8]"), "{told}");
+    }
+
+    #[test]
     fn a_variant_may_have_other_links() {
         let rate = |name: &str| load(name).unwrap().resources[&Role::Link].gross.as_ref().unwrap().value;
         assert_eq!(rate("ib-ndr-fat-tree2:link=infiniband-qdr"), rate("ib-qdr"));

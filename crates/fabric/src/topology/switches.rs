@@ -1,6 +1,7 @@
 //! Small networks of crossbars: M02's linear array, ring and Clos64, a single crossbar, and a machine's memory.
 //!
-//! Nodes fill switches in order: a switch is full before the next one gets nodes.
+//! Nodes fill switches in order: a switch is full before the next one gets nodes. `groups` says how many nodes are on each
+//! switch of a line or ring, where that is not all that its ports hold: uneven groups, and switches filled in part.
 
 use super::{PORTS, Registered, Shape, Tier, Topology, TopologySpec, add_tier, check_channels, check_range, invalid};
 use crate::error::BuildError;
@@ -41,6 +42,8 @@ pub struct SwitchArray {
     pub ports: u32,
     /// Parallel links between neighbours.
     pub links: u32,
+    /// Nodes on each switch, in order; empty: as many as its ports hold.
+    pub groups: Vec<u32>,
 }
 
 /// Switches in a ring (M02's ring of switches with n links).
@@ -52,6 +55,8 @@ pub struct SwitchRing {
     pub links: u32,
     /// `false`: n links between each adjacent pair (2n switch ports); `true`: n switch ports in all.
     pub links_per_switch: bool,
+    /// Nodes on each switch, in order; empty: as many as its ports hold.
+    pub groups: Vec<u32>,
 }
 
 /// Myricom's Clos64 enclosures: 8 leaf crossbars of 8 nodes, 8 spine crossbars; two enclosures join spine to spine.
@@ -70,28 +75,32 @@ pub struct Crossbar {
 pub struct Shared;
 
 fn read_array(table: &Table<'_>) -> Option<TopologySpec> {
-    let (ports, links) = read_switches(table)?;
-    Some(TopologySpec::new(SwitchArray { ports, links }))
+    let (ports, links, groups) = read_switches(table)?;
+    Some(TopologySpec::new(SwitchArray { ports, links, groups }))
 }
 
 fn read_ring(table: &Table<'_>) -> Option<TopologySpec> {
     let links_per_switch = table.flag_opt("links_per_switch").unwrap_or(false);
-    let (ports, links) = read_switches(table)?;
+    let (ports, links, groups) = read_switches(table)?;
     if links_per_switch && links % 2 == 1 {
         table.wrong("links", "with links_per_switch, half go each way", "an even number");
     }
-    Some(TopologySpec::new(SwitchRing { ports, links, links_per_switch }))
+    Some(TopologySpec::new(SwitchRing { ports, links, links_per_switch, groups }))
 }
 
-/// Ports and links of a switch that needs `links` ports on each side and one for a node.
-fn read_switches(table: &Table<'_>) -> Option<(u32, u32)> {
+/// Ports and links of a switch that needs `links` ports on each side and one for a node; nodes on each switch.
+fn read_switches(table: &Table<'_>) -> Option<(u32, u32, Vec<u32>)> {
     let (ports, links) = (table.count("ports", 3..=65_536), table.count("links", 1..=32_767));
-    let (ports, links) = (ports?, links?);
+    let groups = table.counts_opt("groups", PORTS);
+    if groups.is_none() && table.has("groups") {
+        table.wrong("groups", "is no list of the nodes on each switch", "whole numbers, such as [12, 4, 8]");
+    }
+    let (ports, links, groups) = (ports?, links?, groups.unwrap_or_default());
     if 2 * links >= ports {
         let most = (ports - 1) / 2;
         table.wrong("links", format!("{links} links to each side leave no port for a node"), format!("1 to {most}"));
     }
-    Some((ports, links))
+    Some((ports, links, groups))
 }
 
 impl Topology for SwitchArray {
@@ -99,10 +108,10 @@ impl Topology for SwitchArray {
         ARRAY.kind
     }
     fn build(&self, nodes: u32) -> Built {
-        array(nodes, self.ports, self.links)
+        array(nodes, self.ports, self.links, &self.groups)
     }
     fn fields(&self) -> Vec<(&'static str, String)> {
-        vec![("ports", self.ports.to_string()), ("links", self.links.to_string())]
+        with_groups(vec![("ports", self.ports.to_string()), ("links", self.links.to_string())], &self.groups)
     }
 }
 
@@ -114,11 +123,12 @@ impl Topology for SwitchRing {
         true
     }
     fn build(&self, nodes: u32) -> Built {
-        ring(nodes, self.ports, self.links, self.links_per_switch)
+        ring(nodes, self)
     }
     fn fields(&self) -> Vec<(&'static str, String)> {
         let per_switch = self.links_per_switch.to_string();
-        vec![("ports", self.ports.to_string()), ("links", self.links.to_string()), ("links_per_switch", per_switch)]
+        let counts = [("ports", self.ports.to_string()), ("links", self.links.to_string())];
+        with_groups(counts.into_iter().chain([("links_per_switch", per_switch)]).collect(), &self.groups)
     }
 }
 
@@ -189,13 +199,43 @@ fn join(b: &mut Builder, nodes: u32, switches: u32, first: Vertex, capacity: imp
     debug_assert_eq!(node, nodes, "the switches hold all nodes");
 }
 
+/// The parameters of a topology, with the nodes on each switch where these are stated.
+fn with_groups(mut fields: Vec<(&'static str, String)>, groups: &[u32]) -> Vec<(&'static str, String)> {
+    fields.extend((!groups.is_empty()).then(|| ("groups", format!("{groups:?}"))));
+    fields
+}
+
+/// How many of the stated groups `nodes` nodes fill, in order; each leaves its switch the ports that `used` gives for that
+/// many switches and this one.
+fn filled(nodes: u32, ports: u32, groups: &[u32], used: impl Fn(u32, u32) -> u32) -> Result<u32, BuildError> {
+    let held = groups.iter().scan(0, |sum, &group| {
+        *sum += u64::from(group);
+        Some(*sum)
+    });
+    let Some(last) = held.clone().position(|held| held >= u64::from(nodes)) else {
+        return Err(invalid(format!("{nodes} nodes: groups = {groups:?} hold {}", held.last().unwrap_or(0))));
+    };
+    let switches = last as u32 + 1;
+    for (switch, &group) in (0..switches).zip(groups) {
+        let most = ports.saturating_sub(used(switches, switch));
+        if group > most {
+            let what =
+                format!("groups = {groups:?}: switch {switch} has {most} ports for nodes, and {group} are on it");
+            return Err(invalid(what));
+        }
+    }
+    Ok(switches)
+}
+
 /// Switches in a line with `links` links between neighbours (M02's minimally connected Myrinet): as few as hold the
 /// nodes. One holds `ports`, two hold `2 (ports - links)`, every further one `ports - 2 links` more.
-fn array(nodes: u32, ports: u32, links: u32) -> Built {
+fn array(nodes: u32, ports: u32, links: u32, groups: &[u32]) -> Built {
     check_range("ports", ports, 2..=MAX_PORTS)?;
     check_range("links", links, 1..=((ports - 1) / 2).max(1))?;
     let inner = ports.saturating_sub(2 * links);
+    let used = |switches: u32, s: u32| links * (u32::from(s > 0) + u32::from(s + 1 < switches));
     let switches = match nodes {
+        n if !groups.is_empty() => filled(n, ports, groups, used)?,
         n if n <= ports => 1,
         n if n <= 2 * (ports - links) => 2,
         n if inner > 0 => 2 + (n - 2 * (ports - links)).div_ceil(inner),
@@ -207,8 +247,8 @@ fn array(nodes: u32, ports: u32, links: u32) -> Built {
         }
     };
     check_channels(2 * (u64::from(switches) * u64::from(links) + u64::from(nodes)))?;
-    let neighbours = |s: u32| u32::from(s > 0) + u32::from(s + 1 < switches);
-    let (mut b, first, tiers) = packed(nodes, switches, |s| ports - links * neighbours(s));
+    let held = |s: u32| groups.get(s as usize).copied().unwrap_or(ports - used(switches, s));
+    let (mut b, first, tiers) = packed(nodes, switches, held);
     for s in 1..switches {
         for _ in 0..links {
             b.link(Vertex(first.0 + s - 1), Vertex(first.0 + s), Role::SwitchLink);
@@ -219,20 +259,28 @@ fn array(nodes: u32, ports: u32, links: u32) -> Built {
 
 /// Switches in a ring: `links` links between each adjacent pair, or `links` switch ports in all. Two switches are one
 /// adjacent pair, joined by `links` links under either reading. One switch alone uses all ports for nodes.
-fn ring(nodes: u32, ports: u32, links: u32, links_per_switch: bool) -> Built {
+fn ring(nodes: u32, of: &SwitchRing) -> Built {
+    let &SwitchRing { ports, links, links_per_switch, ref groups } = of;
     check_range("ports", ports, 3..=MAX_PORTS)?;
     if links_per_switch && !links.is_multiple_of(2) {
         return Err(invalid(format!("links = {links} per switch: an even number, half of them to each neighbour")));
     }
     let between = if links_per_switch { links / 2 } else { links };
     check_range("links between neighbours", between, 1..=(ports - 1) / 2)?;
-    let (switches, held) = match nodes {
-        n if n <= ports => (1, ports),
-        n if n <= 2 * (ports - links) => (2, ports - links),
-        n => (n.div_ceil(ports - 2 * between), ports - 2 * between),
+    let used = |switches: u32, _: u32| match switches {
+        1 => 0,
+        2 => links,
+        _ => 2 * between,
+    };
+    let switches = match nodes {
+        n if !groups.is_empty() => filled(n, ports, groups, used)?,
+        n if n <= ports => 1,
+        n if n <= 2 * (ports - links) => 2,
+        n => n.div_ceil(ports - 2 * between),
     };
     check_channels(2 * (u64::from(switches) * u64::from(links) + u64::from(nodes)))?;
-    let (mut b, first, tiers) = packed(nodes, switches, |_| held);
+    let held = |s: u32| groups.get(s as usize).copied().unwrap_or(ports - used(switches, s));
+    let (mut b, first, tiers) = packed(nodes, switches, held);
     let pairs: Vec<(u32, u32)> = match switches {
         1 => Vec::new(),
         2 => vec![(0, 1); links as usize],

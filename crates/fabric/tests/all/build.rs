@@ -20,6 +20,7 @@ fn any_topology() -> impl Strategy<Value = TopologySpec> {
         Just(Extents::Balanced),
         proptest::collection::vec(any_count(), 0..4).prop_map(Extents::Fixed),
     ];
+    let groups = || prop_oneof![Just(Vec::new()), proptest::collection::vec(any_count(), 1..5)];
     let oversubscription = prop_oneof![Just(1.0), Just(f64::NAN), any::<f64>(), 0.1f64..8.0];
     prop_oneof![
         (any_count(), any::<bool>(), any::<bool>(), any_count(), extents).prop_map(
@@ -27,10 +28,14 @@ fn any_topology() -> impl Strategy<Value = TopologySpec> {
                 TopologySpec::new(CubeSpec { dimensions, bidirectional, b_link, nodes_per_router, extents })
             }
         ),
-        (any_count(), any_count()).prop_map(|(ports, links)| TopologySpec::new(SwitchArray { ports, links })),
-        (any_count(), any_count(), any::<bool>()).prop_map(|(ports, links, links_per_switch)| TopologySpec::new(
-            SwitchRing { ports, links, links_per_switch }
-        )),
+        (any_count(), any_count(), groups()).prop_map(|(ports, links, groups)| TopologySpec::new(SwitchArray {
+            ports,
+            links,
+            groups
+        })),
+        (any_count(), any_count(), any::<bool>(), groups()).prop_map(|(ports, links, links_per_switch, groups)| {
+            TopologySpec::new(SwitchRing { ports, links, links_per_switch, groups })
+        }),
         Just(TopologySpec::new(Clos64)),
         (any_count(), proptest::option::of(any_count()), oversubscription, any::<bool>()).prop_map(
             |(radix, levels, oversubscription, top_all_down)| {

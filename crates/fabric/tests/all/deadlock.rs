@@ -50,9 +50,18 @@ fn the_same_torus_with_dateline_virtual_channels_cannot() {
     }
 }
 
+/// By short routes, since all routes of such a ring would take days.
+#[test]
+fn a_ring_of_100_000_nodes_is_checked() {
+    let fabric = Fabric::build(&catalog::load("sci-ring").unwrap(), 100_000).unwrap();
+    let report = check(&fabric).unwrap();
+    assert_eq!(report.protection, Some(Protection::RingAccess));
+    assert!(report.is_free() && report.cycle.is_some_and(|cycle| cycle.len() == 100_000));
+}
+
 #[test]
 fn up_down_never_deadlocks_where_shortest_paths_may() {
-    let ring = TopologySpec::new(SwitchRing { ports: 8, links: 1, links_per_switch: false });
+    let ring = TopologySpec::new(SwitchRing { ports: 8, links: 1, links_per_switch: false, groups: Vec::new() });
     assert!(!check(&build(ring.clone(), RoutingSpec::ShortestEcmp, 40)).unwrap().is_free());
     assert!(check(&build(ring, RoutingSpec::UpDown, 40)).unwrap().is_free());
     // So it is what a ring of switches takes whose file does not say.

@@ -20,7 +20,8 @@ fn any_spec() -> impl Strategy<Value = (FabricSpec, u32)> {
     prop_oneof![
         (2u32..=4, 1u32..=3, 2u32..=40).prop_map(|(k, levels, nodes)| (tree(2 * k, levels), nodes)),
         (1u32..=2, 2u32..=40).prop_map(|(links, nodes)| {
-            let topology = TopologySpec::new(SwitchRing { ports: 8, links, links_per_switch: false });
+            let topology =
+                TopologySpec::new(SwitchRing { ports: 8, links, links_per_switch: false, groups: Vec::new() });
             (FabricSpec::bare("ring", topology, RoutingSpec::ShortestEcmp), nodes)
         }),
         (2u32..=40).prop_map(|nodes| {

@@ -1,6 +1,7 @@
 //! Traffic patterns: what each means, how it is spelled, and that no text makes the readers panic.
 
 use hotlink_fabric::traffic::{Demand, Traffic, sample_seed};
+use hotlink_fabric::{Fabric, catalog};
 use proptest::prelude::*;
 
 fn pairs(demand: &Demand) -> Vec<(u32, u32, f64)> {
@@ -23,6 +24,13 @@ fn small_patterns_are_what_their_names_say() {
     assert_eq!(of("nearest-neighbour", 3)[..2], [(0, 1, 1.0), (0, 2, 1.0)]);
     let spread = parse("hot-spot:25").demand(4, 0).unwrap();
     assert_eq!((spread.all_pairs, spread.flows[0].amount), (0.25, 0.25));
+    // Two nodes on the first switch, one alone on the second.
+    let line = Fabric::build(&catalog::load("myrinet-minimal:groups=[2,1]").unwrap(), 3).unwrap();
+    let kept = parse("same-switch:80").on(&line);
+    assert_eq!(kept.to_string(), "same-switch:80");
+    let kept = kept.demand(3, 0).unwrap();
+    assert_eq!((kept.all_pairs * 10.0).round(), 1.0);
+    assert_eq!(pairs(&kept), [(0, 1, 0.8), (1, 0, 0.8), (2, 0, 0.4), (2, 1, 0.4)]);
 }
 
 #[test]
@@ -31,6 +39,11 @@ fn what_does_not_exist_is_refused_with_what_does() {
     assert!(refusal("permutation:magic").contains("permutation:bit-reversal"));
     assert!(refusal("everything").contains("all-to-all, uniform"));
     assert!(refusal("hot-spot:0").contains("1 to 100"));
+    assert!(refusal("same-switch:101").contains("0 to 100"));
+    assert!(parse("same-switch:50").demand(8, 0).unwrap_err().to_string().contains("use uniform"));
+    let ring = Fabric::build(&catalog::load("sci-ring").unwrap(), 8).unwrap();
+    let alone = parse("same-switch:50").on(&ring).demand(8, 0).unwrap_err().to_string();
+    assert!(alone.contains("no two nodes are on one switch"), "{alone}");
     assert!(parse("permutation:transpose").demand(8, 0).unwrap_err().to_string().contains("square"));
     assert!(parse("permutation:bit-reversal").demand(6, 0).unwrap_err().to_string().contains("power of two"));
     let missing = Traffic::parse("matrix:none.csv", |_| Err(std::io::Error::other("no such file")));

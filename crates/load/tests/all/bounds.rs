@@ -47,7 +47,7 @@ fn a_half_duplex_bus_carries_what_a_node_sends_and_receives_a_full_duplex_one_th
 
 #[test]
 fn a_half_duplex_link_carries_both_directions() {
-    let array = TopologySpec::new(SwitchArray { ports: 4, links: 1 });
+    let array = TopologySpec::new(SwitchArray { ports: 4, links: 1, groups: Vec::new() });
     for (half, mbps) in [(false, 100.0), (true, 50.0)] {
         let resources = [(Role::SwitchLink, resource(300.0, half))];
         let (_, bounds) = bounds(array.clone(), &resources, 6, Traffic::Bisection);

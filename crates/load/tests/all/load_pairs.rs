@@ -34,11 +34,16 @@ fn any_fabric() -> impl Strategy<Value = (TopologySpec, RoutingSpec)> {
     let trees = (2u32..=4, prop_oneof![Just(1.0), Just(2.0), Just(0.5)], any::<bool>())
         .prop_map(|(half, over, down)| fat_tree(2 * half, None, over, down));
     let others = prop_oneof![
-        (4u32..=8, 1u32..=1).prop_map(|(ports, links)| TopologySpec::new(SwitchArray { ports, links })),
+        (4u32..=8, 1u32..=1).prop_map(|(ports, links)| TopologySpec::new(SwitchArray {
+            ports,
+            links,
+            groups: Vec::new()
+        })),
         (5u32..=8, 1u32..=2).prop_map(|(ports, links)| TopologySpec::new(SwitchRing {
             ports,
             links,
-            links_per_switch: false
+            links_per_switch: false,
+            groups: Vec::new()
         })),
         Just(TopologySpec::new(Clos64)),
         trees,

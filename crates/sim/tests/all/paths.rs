@@ -6,6 +6,7 @@ use hotlink_fabric::routing::Paths;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::{Fabric, catalog};
+use hotlink_sim::plan::RouteBuffer;
 use hotlink_sim::workload::{Run, Schedule, exchange};
 use hotlink_sim::{Plan, Settings};
 use std::fmt::Write;
@@ -114,4 +115,34 @@ fn an_idle_graph_of_a_leaf_spine_reaches_its_bound() {
     let bounds = plan.count(&demand).expect("routes").bounds(&graph, settings.capacities, size);
     let share = run.mbps() / bounds.bandwidth_per_node_mbps;
     assert!((0.98..=1.0001).contains(&share), "{share}");
+}
+
+/// The load count's mean latency is that of the ways that packets take, pair by pair.
+#[test]
+fn idle_latency_as_counted_is_the_mean_over_ways() {
+    for (name, nodes) in [
+        ("sci-torus2d", 25),
+        ("myrinet-ring4", 40),
+        ("myrinet-ring2:groups=[3,10,1]", 13),
+        ("myrinet-clos64", 100),
+        ("k98-t3d", 16),
+        ("qsnet", 64),
+        ("ib-ndr-fat-tree2", 200),
+        ("slingshot-dragonfly", 600),
+        ("gpu-rail", 64),
+    ] {
+        let fabric = Fabric::build(&named(name), nodes).expect(name);
+        let plan = Plan::new(&fabric, &Settings::of(&fabric.spec)).expect("plan");
+        let all = fabric.nodes();
+        let demand = Traffic::AllToAll.demand(all, 0).expect("a pattern");
+        let counted = plan.count(&demand).expect("routes").idle_us(&fabric).expect("somebody sends");
+        let (mut way, mut sum) = (RouteBuffer::default(), 0);
+        for (from, to) in (0..all).flat_map(|from| (0..all).map(move |to| (from, to))).filter(|(from, to)| from != to) {
+            plan.route(from, to, plan.choice(from, to, 0, 0), &mut way).expect("a way");
+            sum += way.latency_ps;
+        }
+        let mean = sum as f64 / 1e6 / (f64::from(all) * f64::from(all - 1));
+        assert!((counted - mean).abs() < 1e-6 * mean, "{name}: {counted} counted, {mean} over all ways");
+        assert!(mean > 0.0, "{name}");
+    }
 }

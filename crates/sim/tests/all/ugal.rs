@@ -27,7 +27,7 @@ fn offered(routing: RoutingSpec, detours: Option<Detours>, traffic: &Traffic, mb
     let (spec, fabric) = dragonfly([4, 8, 4], groups, routing);
     let settings = Settings { detours, ..Settings::of(&spec) };
     let plan = Plan::new(&fabric, &settings).expect("plan");
-    let demand = traffic.clone().on(&fabric.shape).demand(fabric.nodes(), 1).expect("a pattern");
+    let demand = traffic.clone().on(&fabric).demand(fabric.nodes(), 1).expect("a pattern");
     let mut open = OpenLoop::new(&plan, &settings, &demand, SizeLaw::Fixed(4096), mbps);
     let (begin, end) = (open.time_of(60.0), open.time_of(180.0));
     open.run_to(begin).expect("no deadlock");
@@ -83,7 +83,7 @@ fn detours_lose_nothing_and_are_the_same_again() {
         for detours in [None, Some(Detours::Local), Some(Detours::Global)] {
             let settings = Settings { detours, ..Settings::of(&spec) };
             let plan = Plan::new(&fabric, &settings).expect("plan");
-            let demand = Traffic::GroupShift.on(&fabric.shape).demand(fabric.nodes(), 1).expect("a pattern");
+            let demand = Traffic::GroupShift.on(&fabric).demand(fabric.nodes(), 1).expect("a pattern");
             let run = || exchange(&plan, &settings, &demand, 64 << 10, Schedule::LinearShift).expect("no deadlock");
             let first = run();
             assert_eq!(first.stats.packets, first.stats.delivered);

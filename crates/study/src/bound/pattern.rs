@@ -10,8 +10,8 @@ use hotlink_fabric::routing::{Paths, Routing};
 use hotlink_fabric::spec::Role;
 use hotlink_fabric::topology::Graph;
 use hotlink_fabric::traffic::{Demand, Flow};
+use hotlink_load::Load;
 use hotlink_load::bound::{Bounds, RoleBound};
-use hotlink_load::{Load, LoadError};
 
 /// A pattern counted over the routes of a fabric.
 pub struct Pattern {
@@ -88,15 +88,12 @@ impl Pattern {
         (paths, seed): (Paths, u64),
     ) -> Result<(Pattern, Option<Lost>), String> {
         effort::check_count(fabric, demand)?;
-        let (load, lost) = match (hotlink_load::count_paths(fabric, demand, paths, seed), &fabric.routing) {
-            (Ok(load), _) => (load, None),
-            (Err(LoadError::NoRoute { .. }), Routing::Tables(_)) => {
-                let (load, pairs) =
-                    hotlink_load::count_reachable(fabric, demand).map_err(|error| error.told(fabric))?;
-                (load, Some(Lost::new(fabric, demand, pairs)))
-            }
-            (Err(error), _) => return Err(error.told(fabric)),
+        let counted = match &fabric.routing {
+            Routing::Tables(_) => hotlink_load::count_reachable(fabric, demand),
+            _ => hotlink_load::count_paths(fabric, demand, paths, seed).map(|load| (load, 0)),
         };
+        let (load, pairs) = counted.map_err(|error| error.told(fabric))?;
+        let lost = (pairs > 0).then(|| Lost::new(fabric, demand, pairs));
         let bounds = load.bounds(fabric, capacities.into(), size);
         Ok((Pattern { load, bounds }, lost))
     }

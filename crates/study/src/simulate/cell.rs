@@ -155,7 +155,7 @@ impl Cell {
             What::AllToAll { .. } => Traffic::AllToAll.demand(nodes, self.seed).map_err(|error| error.to_string()),
             What::Traffic(Offered { pattern, .. }) => {
                 let traffic = Traffic::parse(pattern, hotlink_fabric::input::text).map_err(|e| e.to_string())?;
-                traffic.on(&fabric.shape).demand(nodes, self.seed).map_err(|error| error.to_string())
+                traffic.on(fabric).demand(nodes, self.seed).map_err(|error| error.to_string())
             }
         }
     }

@@ -18,7 +18,7 @@ impl Sharing {
     /// On a topology; `turning`: pairs that turn are asked for, where the topology has them.
     pub fn of(topology: &TopologySpec, turning: bool) -> Sharing {
         match topology.get() {
-            Some(SwitchArray { ports, links }) => Sharing::SwitchLink(2 * (ports - links)),
+            Some(SwitchArray { ports, links, .. }) => Sharing::SwitchLink(2 * (ports - links)),
             _ if turning && turns(topology) => Sharing::Turn,
             _ => Sharing::Link,
         }
