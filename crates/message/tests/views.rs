@@ -95,6 +95,32 @@ fn a_matched_message_is_received_by_its_probe_alone() {
 }
 
 #[test]
+fn messages_that_were_taken_out_are_received_in_any_order() {
+    let program = |port: LoopbackPort| async move {
+        let comm = Comm::new(port);
+        let words: Vec<Span> = [11, 22, 33].map(|fill| word(&comm, fill)).to_vec();
+        if comm.rank() == 0 {
+            for &word in &words {
+                comm.send(1, 3, word).await?;
+            }
+            return Ok::<_, Error>(Vec::new());
+        }
+        let mut taken = Vec::new();
+        while taken.len() < 3 {
+            comm.probe(None, Some(3)).await?;
+            taken.extend(comm.improbe(None, Some(3)).map(|(message, _)| message));
+        }
+        let mut seen = Vec::new();
+        for (message, &room) in taken.into_iter().rev().zip(&words) {
+            comm.wait(comm.imrecv(message, room)?).await?;
+            seen.push(value(&comm, room));
+        }
+        Ok(seen)
+    };
+    assert_eq!(Loopback::default().run(2, &program).unwrap(), [Ok(vec![]), Ok(vec![33, 22, 11])]);
+}
+
+#[test]
 fn a_receive_taken_back_leaves_its_message_to_the_next() {
     let program = |port: LoopbackPort| async move {
         let comm = Comm::new(port);

@@ -188,9 +188,15 @@ mod tests {
 
     #[test]
     fn a_specification_reads_back_and_a_wrong_one_is_told() {
-        for text in
-            ["uniform:1", "permutation:0.5", "hotspot:0.25:64", "bursty:0.001", "ring:1:8", "pairs:1", "all-to-all:1"]
-        {
+        for text in [
+            "uniform:1",
+            "permutation:0.5",
+            "hotspot:0.25:64",
+            "bursty:0.001",
+            "ring:1:8",
+            "pairs:1",
+            "all-to-all:1:16777216",
+        ] {
             assert_eq!(text.parse::<BackgroundSpec>().unwrap().to_string(), text);
         }
         assert_eq!("ring:1:64KiB".parse::<BackgroundSpec>().unwrap().to_string(), "ring:1:65536");
@@ -203,7 +209,7 @@ mod tests {
             ("uniform:1.1", "`1.1` is no load"),
             ("uniform:NaN", "`NaN` is no load"),
             ("uniform:1:0", "0 B are not"),
-            ("uniform:1:17MiB", "17825792 B are not"),
+            ("uniform:1:16777217", "16777217 B are not"),
             ("uniform:1:8:8", "one part too many"),
         ] {
             let error = text.parse::<BackgroundSpec>().unwrap_err();
@@ -243,6 +249,60 @@ mod tests {
         assert_eq!((to("all-to-all:1", 1, 4), to("uniform:1", 1, 4)), (set(&[0, 2, 3]), set(&[0, 2, 3])));
         assert_eq!((to("hotspot:1", 0, 3), to("bursty:0.5", 0, 3)), (set(&[1, 2]), set(&[1, 2])));
         assert!(to("permutation:1", 0, 9).len() <= 1);
+        // Nine nodes are four pairs, and one that is idle.
+        let partners: Vec<_> = (0..9).map(|node| to("pairs:1", node, 9)).collect();
+        assert_eq!(partners, [&[4][..], &[5], &[6], &[7], &[0], &[1], &[2], &[3], &[]].map(set));
+    }
+
+    #[test]
+    fn a_hot_spot_gets_one_message_in_ten_beside_its_share_of_the_others() {
+        const TURNS: u64 = 50_000;
+        let turns = "hotspot:1".parse::<BackgroundSpec>().unwrap().turns(100);
+        let sent: Vec<u32> = (0..TURNS).flat_map(|turn| turns.during(turn, 2)).collect();
+        let hot = sent.iter().filter(|&&to| to == 0).count() as f64 / sent.len() as f64;
+        // Of 100,000 draws, 0.005 are five standard deviations.
+        assert!((hot - (0.1 + 0.9 / 99.0)).abs() < 0.005, "{hot}");
+        // Node 0 itself sends as many as the others.
+        assert!((0..1000).all(|turn| turns.during(turn, 0).len() == WINDOW as usize));
+        assert_eq!(Pattern::HotSpot.traffic(), Traffic::HotSpot(10));
+    }
+
+    /// Bursts of 16 messages, two of them under way at a time, that take the load's share of the turns.
+    #[test]
+    fn a_burst_goes_to_one_node_and_nodes_burst_at_times_of_their_own() {
+        let turns = "bursty:0.25".parse::<BackgroundSpec>().unwrap().turns(50);
+        let mut starts = std::collections::BTreeSet::new();
+        for node in 0..50 {
+            let sent: Vec<Vec<u32>> = (0..320).map(|turn| turns.during(turn, node)).collect();
+            let start = (0..32).find(|&turn| sent[turn].is_empty() && !sent[turn + 1].is_empty()).unwrap() + 1;
+            starts.insert(start);
+            let bursts: Vec<&[Vec<u32>]> = sent[start..start + 32 * 8].chunks(32).collect();
+            for burst in &bursts {
+                assert!(burst[..8].iter().all(|to| *to == [burst[0][0]; 2]) && burst[8..].iter().all(Vec::is_empty));
+            }
+            let to: std::collections::BTreeSet<u32> = bursts.iter().map(|burst| burst[0][0]).collect();
+            assert!(to.len() > 3, "node {node}: {to:?}");
+        }
+        assert!(starts.len() > 15, "{starts:?}");
+    }
+
+    /// All to all: each node's messages follow each other round the others, whatever the turn they fall in.
+    #[test]
+    fn slots_count_on_from_turn_to_turn() {
+        let turns = "all-to-all:1".parse::<BackgroundSpec>().unwrap().turns(6);
+        let sent: Vec<u32> = (0..10).flat_map(|turn| turns.during(turn, 4)).collect();
+        assert_eq!(sent, [5, 0, 1, 2, 3].repeat(4));
+    }
+
+    /// Every process works out what the others send: these draws are part of what a version promises.
+    #[test]
+    fn draws_stay_what_they_are() {
+        let drawn = |text: &str| {
+            let turns = text.parse::<BackgroundSpec>().unwrap().turns(6);
+            (0..8).map(|turn| turns.during(turn, 4)).collect::<Vec<_>>()
+        };
+        assert_eq!(format!("{:?}", drawn("uniform:0.5")), "[[3], [3], [5], [], [3, 2], [2], [1, 3], []]");
+        assert_eq!(format!("{:?}", drawn("bursty:0.5")), "[[], [], [2, 2], [2, 2], [2, 2], [2, 2], [2, 2], [2, 2]]");
     }
 
     proptest! {

@@ -104,7 +104,7 @@ impl<P: Port> Engine<P> {
     /// The other side's memory, which this request is attached to already if its half is tried again: that is no new use of
     /// the attachment, and a trial for which there is no room changes nothing. Where it is attached to other memory, it is
     /// attached to this before the first is let go.
-    fn import_again(&mut self, id: u64, place: &Place) -> Result<RemoteSpan, Refusal> {
+    pub(super) fn import_again(&mut self, id: u64, place: &Place) -> Result<RemoteSpan, Refusal> {
         let before = self.entry(id).and_then(|entry| entry.attached);
         let mover = self.mover(place);
         let held =

@@ -254,3 +254,32 @@ fn what_a_rank_announced_and_what_it_waits_for_end_with_it() {
     assert!(engine.progress());
     assert!(matches!(engine.take(second), Some(Ok(_))));
 }
+
+/// An announced message still lies with its sender, and goes with it. One that came whole is there.
+#[test]
+fn a_message_that_was_taken_out_is_received_if_it_came_before_its_sender_ended() {
+    let pattern = Pattern { from: Some(1), tag: Some(3), context: Context::USER };
+    let received = |kind: Kind| {
+        let mut engine = engine();
+        let head = Words { total: 0, ..words(kind) }.head();
+        engine.happens(Event::Control { from: 1, head, bytes: 0 });
+        let (number, status) = engine.take_out(&pattern).unwrap();
+        assert_eq!((status.from, status.tag, engine.probe(&pattern)), (1, 3, None));
+        engine.happens(Event::PeerGone(1));
+        let id = engine.recv_matched(number, row(0)).unwrap();
+        engine.take(id)
+    };
+    assert_eq!(received(Kind::Rts), Some(Err(Error::PeerGone(1))));
+    assert_eq!(received(Kind::Eager), Some(Ok(Status { from: 1, tag: 3, bytes: 0 })));
+}
+
+#[test]
+fn a_half_that_is_tried_with_other_memory_lets_go_of_the_first() {
+    let mut engine = engine();
+    let id = engine.open(1, row(BYTES), waiting());
+    let other = Place { key: Key { id: 6, ..place().key }, ..place() };
+    for tried in [place(), place(), other] {
+        engine.import_again(id, &tried).unwrap();
+        assert_eq!(engine.setup.in_use(), 1);
+    }
+}
