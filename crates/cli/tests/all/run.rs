@@ -185,7 +185,8 @@ fn what_cannot_be_run_is_told() {
         ("run -n 2 --library lib/none.so true", "there is no such file"),
         ("run -n 2 --library script true", "it must be named libmpi_abi.so.1"),
         ("run --library lib/libmpi_abi.so.1 /no/such/program", "/no/such/program"),
-        ("run -n 0 true", "0 is not in 1..=1024"),
+        ("run -n 0 true", "0 is not in 1..=4096"),
+        ("run -n 1025 true", "-n 1025: allowed are 1 to 1024, and up to 4096 with --on"),
         ("run -n 2", "PROGRAM"),
     ];
     refuses(&folder, &cases);
