@@ -1,13 +1,15 @@
 //! The contract's own parts: layouts, blocks of memory, reductions, calls, pseudo-random numbers.
 
 use hotlink_fabric::units::Time;
-use hotlink_port::blocks::{Blocks, inside};
+use hotlink_port::blocks::{Blocks, Elsewhere, inside};
 use hotlink_port::loopback::{Loopback, LoopbackPort, Random};
 use hotlink_port::{
     Align, Call, Combine, Driver, Element, Host, Kind, Layout, Memory, Operation, Payload, Port, Refusal, Share, Span,
     Work,
 };
+use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 #[test]
 fn a_part_of_a_layout_begins_and_ends_with_whole_blocks() {
@@ -211,4 +213,45 @@ fn hosts_combine_and_compute() {
         took
     }
     assert_eq!(Loopback::default().run(1, &program), Ok(vec![vec![123, 15_000, 1800, 700, 15_000]]));
+}
+
+/// Rows that somebody else keeps.
+struct Kept(RefCell<Vec<u8>>);
+
+impl Elsewhere for Kept {
+    fn pack(&self, offset: u64, layout: &Layout) -> Result<Vec<u8>, Refusal> {
+        let start = offset as usize;
+        Ok(self.0.borrow()[start..start + layout.bytes() as usize].to_vec())
+    }
+    fn unpack(&self, offset: u64, _: &Layout, bytes: &[u8]) -> Result<(), Refusal> {
+        let start = offset as usize;
+        self.0.borrow_mut()[start..start + bytes.len()].copy_from_slice(bytes);
+        Ok(())
+    }
+}
+
+#[test]
+fn bytes_that_are_kept_elsewhere_move_as_a_block_s_own() {
+    let kept = Rc::new(Kept(RefCell::new((0..16).collect())));
+    let mut blocks = Blocks::default();
+    let there = blocks.lodge(16, Kind::Private, kept.clone());
+    let here = blocks.alloc(16, Kind::Private, Align::Default).unwrap();
+    let mut seen = [0; 4];
+    blocks.read(there, 3, &mut seen).unwrap();
+    assert_eq!(seen, [3, 4, 5, 6]);
+    assert_eq!(blocks.read(there, 13, &mut seen), Err(Refusal::OutOfBounds));
+    blocks.copy(&Span::new(there, 8, 4), &Span::new(here, 0, 4)).unwrap();
+    blocks.copy(&Span::new(here, 0, 4), &Span::new(there, 0, 4)).unwrap();
+    assert_eq!(kept.0.borrow()[..6], [8, 9, 10, 11, 4, 5]);
+    assert!(format!("{blocks:?}").contains("Elsewhere"));
+}
+
+#[test]
+fn a_driver_that_is_lent_runs_the_same_programs() {
+    async fn program(port: LoopbackPort) -> u32 {
+        port.rank()
+    }
+    let mut owned = Loopback::default();
+    let lent = Driver::run(&mut &mut owned, 3, &program).unwrap();
+    assert_eq!(lent, [0, 1, 2]);
 }
