@@ -60,6 +60,13 @@ impl PacketSpec {
         let payload = message_bytes as f64;
         if payload + overhead > 0.0 { payload / (payload + overhead) } else { 1.0 }
     }
+
+    /// The most that [`PacketSpec::efficiency`] is for messages of any length: all packets full; where a message of any
+    /// length is one packet, 1.
+    pub fn full_efficiency(&self, switches: f64) -> f64 {
+        let full = self.payload_max_bytes.as_ref().map_or(0, |limit| limit.value);
+        if full > 0 { self.efficiency(full, switches) } else { 1.0 }
+    }
 }
 
 /// A resource as an engine asks for it: each number that is read is noted as used ([`FabricSpec::used`]).

@@ -4,7 +4,7 @@
 use hotlink_bench::Record;
 use hotlink_seats::Called;
 use hotlink_study::bound::program::{Least, with_least};
-use hotlink_workloads::called::{Called as Asked, Ground};
+use hotlink_workloads::called::{Call, Ground};
 use std::collections::BTreeMap;
 
 /// Calls that differ in ranks, root or size, of which bounds are computed: those with the most time.
@@ -34,7 +34,7 @@ pub(crate) fn records(called: &[Called], ground: &Ground<'_, '_>) -> Vec<Record>
     let mut rows = BTreeMap::<Key, Row>::new();
     for (place, called) in longest.into_iter().enumerate() {
         let least = match place < MOST {
-            true => ground.least(&asked(called)),
+            true => ground.least(&call(called)),
             false => Err(format!("not computed: more than {MOST} kinds of calls took longer")),
         };
         let key =
@@ -46,9 +46,9 @@ pub(crate) fn records(called: &[Called], ground: &Ground<'_, '_>) -> Vec<Record>
     rows.into_iter().map(|(key, row)| row.record(key, ground)).collect()
 }
 
-fn asked(called: &Called) -> Asked<'_> {
+fn call(called: &Called) -> Call<'_> {
     let calls = called.sums.calls.max(1) as f64;
-    Asked {
+    Call {
         name: &called.name,
         ranks: &called.ranks,
         root: called.root,

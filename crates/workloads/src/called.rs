@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// A collective as a program called it.
 #[derive(Clone, Copy, Debug)]
-pub struct Called<'a> {
+pub struct Call<'a> {
     /// The function of MPI.
     pub name: &'a str,
     /// The ranks of the communicator.
@@ -72,7 +72,7 @@ impl Ground<'_, '_> {
     ///
     /// # Errors
     /// In words.
-    pub fn least(&self, called: &Called<'_>) -> Result<Least, String> {
+    pub fn least(&self, called: &Call<'_>) -> Result<Least, String> {
         let none = |why: &str| Err(why.to_owned());
         let node = |rank: &u32| self.places.get(*rank as usize).copied().unwrap_or(*rank);
         let mut sharing = BTreeMap::<u32, u64>::new();
@@ -91,7 +91,7 @@ impl Ground<'_, '_> {
         }
     }
 
-    fn alike(&self, called: &Called<'_>, which: Which, sharing: &BTreeMap<u32, u64>) -> Result<Least, String> {
+    fn alike(&self, called: &Call<'_>, which: Which, sharing: &BTreeMap<u32, u64>) -> Result<Least, String> {
         let none = |why: &str| Err(why.to_owned());
         let (ranks, spec) = (called.ranks.len() as u64, &self.plan.fabric.spec);
         let size = match (which, called.bytes) {
@@ -127,13 +127,14 @@ impl Ground<'_, '_> {
     }
 
     /// Of lengths that differ: the bytes of the busiest rank by all ways of its node. Who need hear of whom is not known.
-    fn uneven(&self, called: &Called<'_>, sharing: &BTreeMap<u32, u64>) -> Result<Least, String> {
+    fn uneven(&self, called: &Call<'_>, sharing: &BTreeMap<u32, u64>) -> Result<Least, String> {
         let Some(moved) = called.moved else { return Err("between two groups".to_owned()) };
         if moved == 0.0 {
             return Err("nothing is moved".to_owned());
         }
         let fabric = self.plan.fabric;
-        let efficiency = fabric.spec.packet().efficiency(1 << 20, 1.0);
+        // In how many messages it goes is not known either.
+        let efficiency = fabric.spec.packet().full_efficiency(1.0);
         let of_node = |&node: &u32| fabric.injection_at_mbps(Node(node), CAPACITIES.into(), efficiency);
         let rates: Option<Vec<f64>> = sharing.keys().map(of_node).collect();
         let Some(mbps) = rates.and_then(|rates| rates.into_iter().reduce(f64::max)) else {

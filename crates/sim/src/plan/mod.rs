@@ -307,8 +307,7 @@ impl<'a> Plan<'a> {
             // A calibrated machine knows no more than what was measured.
             (None, _) => (1, 1),
         };
-        let full = spec.packet().payload_max_bytes.as_ref().map_or(0, |limit| limit.value);
-        let efficiency = if role.carries_packets() && full > 0 { spec.packet().efficiency(full, 0.0) } else { 1.0 };
+        let efficiency = if role.carries_packets() { spec.packet().full_efficiency(0.0) } else { 1.0 };
         Some(Rate((measured.value.0 as f64 / efficiency * own as f64 / usual as f64).floor() as u64))
     }
 
