@@ -156,8 +156,8 @@ impl Reader<'_> {
         loop {
             let message = wire.message().map_err(|what| broken(&wire, what))?;
             let Some(message) = message else { break };
-            let again = matches!(node::version(message), Ok(Some(_)));
             let node = Node::of(message).map_err(|what| {
+                let again = matches!(node::version(message), Ok(Some(_)));
                 broken(&wire, if again { "has metadata for a second time: two traces in one file" } else { what })
             })?;
             let wrong = |what: String| ReadError::new(file, &node_named(&node), what);
