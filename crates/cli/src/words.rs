@@ -1,8 +1,29 @@
 //! Words of the library as options: names and meanings are taken from where they are defined.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use hotlink_fabric::catalog::variant;
 use hotlink_real::Via;
 use hotlink_study::words::Word;
+use std::convert::Infallible;
+use std::str::FromStr;
+
+/// Fabrics in a list, by their names.
+#[derive(Clone, Debug)]
+pub(crate) struct Fabrics(Vec<String>);
+
+impl FromStr for Fabrics {
+    type Err = Infallible;
+    fn from_str(list: &str) -> Result<Fabrics, Infallible> {
+        Ok(Fabrics(variant::names(list)))
+    }
+}
+
+impl Fabrics {
+    /// All of an option that may be given several times.
+    pub(crate) fn all(given: &[Fabrics]) -> impl Iterator<Item = &String> {
+        given.iter().flat_map(|list| &list.0)
+    }
+}
 
 /// Reads the word of a value; help and completion list all of them.
 pub(crate) fn word<T: Word>() -> impl TypedValueParser<Value = T> {

@@ -281,3 +281,16 @@ fn survivors_and_lost_are_told_apart() {
     assert!(record["median_of_all"].as_f64() >= record["median"].as_f64().map(|median| 0.9 * median));
     assert!(record["too_short"].is_string(), "messages of two nodes never arrive: {record}");
 }
+
+/// Commas within the brackets of a variant do not end its name.
+#[test]
+fn variants_with_lists_stand_in_lists_of_fabrics() {
+    let records =
+        run("hotlink simulate alltoall --fabric myrinet-ring4:groups=[8,3,6],myrinet-ring4 --nodes 17 --size 1KiB");
+    let names: Vec<&str> = records.iter().map(|record| record["fabric"].as_str().expect("a name")).collect();
+    assert_eq!(names, ["myrinet-ring4:groups=[8,3,6]", "myrinet-ring4"]);
+    // Without a number of nodes, pairs share the link between the first two switches, however full these are.
+    let record = &run("hotlink simulate saturation --fabric myrinet-minimal:groups=[4,4] --senders 4")[0];
+    assert_eq!((&record["nodes"], &record["senders"]), (&8.into(), &4.into()));
+    assert_eq!(record["limiting_resource"], "Myrinet inter-switch link");
+}

@@ -23,6 +23,16 @@ pub fn split(name: &str) -> (&str, Vec<(&str, &str)>) {
     }
 }
 
+/// The names in a list. What stands in brackets is a variant's own list: `a:groups=[8,3],b` names two fabrics.
+pub fn names(list: &str) -> Vec<String> {
+    let mut depth = 0;
+    let is_between = |letter: char| {
+        depth += i32::from(letter == '[') - i32::from(letter == ']');
+        letter == ',' && depth == 0
+    };
+    list.split(is_between).map(str::to_owned).collect()
+}
+
 fn is_key(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }
@@ -51,8 +61,9 @@ pub(super) fn text(
             return Err(wrong(format!("{key}: a variant has its fabric's own"), "counts of the topology, or link"));
         }
         let number = format!("value = {value}").parse::<Table>().ok().and_then(|mut line| line.remove("value"));
-        let number =
-            number.ok_or_else(|| wrong(format!("{key} = {value}: is no number"), "a number, or true or false"))?;
+        let number = number.ok_or_else(|| {
+            wrong(format!("{key} = {value}: is no number"), "a number, true or false, or a list such as [8, 3, 6]")
+        })?;
         topology.insert(key.to_owned(), number);
         let source = topology.get("source").and_then(Value::as_str).unwrap_or_default();
         topology.insert("source".to_owned(), Value::String(format!("{source}; {key} = {value} as asked")));
@@ -95,7 +106,7 @@ fn is_network(library: &Library, part: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::load;
-    use super::split;
+    use super::{names, split};
     use crate::Fabric;
     use crate::inventory::Inventory;
     use crate::spec::{ItemKind, Role};
@@ -134,6 +145,18 @@ mod tests {
         assert!(load("myrinet-ring4:groups=[2,0,3]").is_err() && load("myrinet-clos64:groups=[2]").is_err());
         let told = load("myrinet-ring4:groups=5").unwrap_err()[0].to_string();
         assert!(told.contains("is no list") && told.contains("[12, 4, 8]"), "{told}");
+    }
+
+    #[test]
+    fn a_list_of_fabrics_keeps_the_lists_of_variants_whole() {
+        for (list, wanted) in [
+            ("a", &["a"][..]),
+            ("a,b,", &["a", "b", ""]),
+            ("a:groups=[8,3,6],b:radix=4,c:groups=[1]", &["a:groups=[8,3,6]", "b:radix=4", "c:groups=[1]"]),
+            ("a:groups=[8,3", &["a:groups=[8,3"]),
+        ] {
+            assert_eq!(names(list), wanted);
+        }
     }
 
     #[test]

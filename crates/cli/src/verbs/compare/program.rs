@@ -2,6 +2,7 @@
 
 use crate::verbs::question::VariantArgs;
 use crate::verbs::run::told;
+use crate::words::Fabrics;
 use crate::{Failure, place};
 use hotlink_launch::Compared;
 use hotlink_paper::{Output, job};
@@ -28,8 +29,8 @@ pub(super) struct ProgramArgs {
     )]
     ranks: u32,
     /// Fabrics that the program runs on, one after the other: names of the catalog, or files.
-    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "program")]
-    on: Vec<String>,
+    #[arg(long, value_name = "LIST", requires = "program")]
+    on: Vec<Fabrics>,
     /// What computing between the program's calls costs: none, a factor of the processor time that it takes here, or a file
     /// of `hotlink record` [default: none].
     #[arg(long, value_name = "none|FACTOR|FILE", requires = "program")]
@@ -49,7 +50,7 @@ impl ProgramArgs {
         Some(Compared {
             command: std::iter::once(program).chain(self.arguments.iter().cloned()).collect(),
             ranks: self.ranks,
-            fabrics: self.on.iter().map(|name| variant.of(name)).collect(),
+            fabrics: Fabrics::all(&self.on).map(|name| variant.of(name)).collect(),
             compute: self.compute_time.clone().unwrap_or_else(|| "none".to_owned()),
             library: self.library.clone(),
             commands: place::commands(),

@@ -4,7 +4,7 @@ use super::options::UncertainArgs;
 use super::run::Ask;
 use crate::Failure;
 use crate::values::{Counts, Size, Sizes};
-use crate::words::word;
+use crate::words::{Fabrics, word};
 use hotlink_paper::columns;
 use hotlink_sim::host::Host;
 use hotlink_study::simulate::deposit::{Completion, Series, Transfers};
@@ -18,8 +18,8 @@ use hotlink_study::simulate::request::{Benchmark, Request};
   hotlink simulate deposit --fabric k98-sci --series dma --operations 8 --completion interrupt")]
 pub(crate) struct Args {
     /// Fabrics of the catalog, or fabric files (.toml).
-    #[arg(long, value_name = "NAME|FILE", value_delimiter = ',', required = true)]
-    fabric: Vec<String>,
+    #[arg(long, value_name = "LIST", required = true)]
+    fabric: Vec<Fabrics>,
     /// Distances of stored words in words of 8 bytes; 1 is contiguous.
     #[arg(long, value_name = "LIST", default_value = "1")]
     strides: Counts,
@@ -55,7 +55,7 @@ impl Ask for Args {
             series: self.series.clone(),
             ..Transfers::usual()
         };
-        let (fabrics, sensitivity) = (self.fabric.clone(), self.uncertain.vary());
+        let (fabrics, sensitivity) = (Fabrics::all(&self.fabric).cloned().collect(), self.uncertain.vary());
         let request = Request::new(Benchmark::Deposit(what), "");
         Ok(Request { fabrics, sizes: self.sizes.to_vec(), sensitivity, ..request })
     }

@@ -2,7 +2,7 @@
 
 use super::schedule::NetworkArgs;
 use crate::Failure;
-use crate::words::word;
+use crate::words::{Fabrics, word};
 use hotlink_paper::{Output, columns};
 use hotlink_workloads::jobs::{Jobs, Placement, Plan};
 
@@ -18,8 +18,8 @@ pub(crate) struct Args {
     /// The plan of jobs: a TOML file, or - for standard input.
     plan: String,
     /// Fabrics: names of the catalog or files.
-    #[arg(long, value_delimiter = ',', required = true, value_name = "LIST")]
-    fabric: Vec<String>,
+    #[arg(long, required = true, value_name = "LIST")]
+    fabric: Vec<Fabrics>,
     /// How jobs that list no nodes get theirs, in place of the plan's word; of several, one answer each.
     #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = word::<Placement>())]
     placement: Vec<Placement>,
@@ -38,8 +38,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let jobs: Vec<Jobs> = args.network.networks()?.into_iter().map(one).collect();
     output.end_with_reader();
     let steps: u64 = jobs.iter().map(|jobs| jobs.steps(&plan)).sum();
-    let progress = output.ticking("simulate", steps * args.fabric.len() as u64);
-    for fabric in &args.fabric {
+    let progress = output.ticking("simulate", steps * Fabrics::all(&args.fabric).count() as u64);
+    for fabric in Fabrics::all(&args.fabric) {
         for jobs in &jobs {
             if output.is_closed() {
                 return Ok(());

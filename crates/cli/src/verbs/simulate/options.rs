@@ -5,7 +5,7 @@ use crate::Failure;
 use crate::values::{Counts, Size};
 use crate::verbs::question::{MeasuredArgs, RoutesArgs, VariantArgs};
 use crate::verbs::watching::WatchOptions;
-use crate::words::word;
+use crate::words::{Fabrics, word};
 use hotlink_fabric::technology::{self, Technology};
 use hotlink_study::ask::Methods;
 use hotlink_study::inputs::Vary;
@@ -17,8 +17,8 @@ use hotlink_study::transports::Control;
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct PacketArgs {
     /// Fabrics: names of the catalog or files.
-    #[arg(long, value_delimiter = ',', required = true, value_name = "LIST")]
-    fabric: Vec<String>,
+    #[arg(long, required = true, value_name = "LIST")]
+    fabric: Vec<Fabrics>,
     #[command(flatten)]
     routes: RoutesArgs,
     #[command(flatten)]
@@ -146,7 +146,7 @@ impl UncertainArgs {
 impl PacketArgs {
     /// The fabrics, with what is other in them and the forwarding tables given.
     pub(crate) fn fabrics(&self) -> Vec<String> {
-        self.fabric.iter().map(|fabric| self.routes.of(&self.variant.of(fabric))).collect()
+        Fabrics::all(&self.fabric).map(|fabric| self.routes.of(&self.variant.of(fabric))).collect()
     }
 
     /// The question about a benchmark.

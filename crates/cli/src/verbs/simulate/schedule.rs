@@ -3,7 +3,7 @@
 use crate::Failure;
 use crate::values::Size;
 use crate::verbs::question::{RoutesArgs, VariantArgs};
-use crate::words::word;
+use crate::words::{Fabrics, word};
 use hotlink_fabric::units::Time;
 use hotlink_paper::{Output, Within, columns};
 use hotlink_results::write_with;
@@ -30,8 +30,8 @@ pub(crate) struct Args {
     /// The schedule: a file, a folder or prefix of traces, or - for standard input.
     path: String,
     /// Fabrics: names of the catalog or files.
-    #[arg(long, value_delimiter = ',', required_unless_present = "write", value_name = "LIST")]
-    fabric: Vec<String>,
+    #[arg(long, required_unless_present = "write", value_name = "LIST")]
+    fabric: Vec<Fabrics>,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -177,7 +177,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     if let Some(path) = &args.write {
         return write(&scheduled[0].read()?, path);
     }
-    let fabrics: Vec<String> = args.fabric.iter().map(|fabric| args.network.fabric(fabric)).collect();
+    let fabrics: Vec<String> = Fabrics::all(&args.fabric).map(|fabric| args.network.fabric(fabric)).collect();
     on_packets(&scheduled, "schedule", &fabrics, output)
 }
 

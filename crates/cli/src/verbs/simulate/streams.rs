@@ -7,6 +7,7 @@ use crate::Failure;
 use crate::values::Counts;
 use crate::verbs::benches;
 use crate::verbs::watching::WatchOptions;
+use crate::words::Fabrics;
 use hotlink_bench::Plan;
 use hotlink_study::simulate::request::{Benchmark, Request};
 
@@ -52,8 +53,8 @@ pub(crate) struct PairsArgs {
 #[command(after_help = "Example:\n  hotlink simulate kernel --fabric gige,ib-ndr-fat-tree2 --nodes 4,16 --skew 10")]
 pub(crate) struct KernelArgs {
     /// Fabrics: names of the catalog or files.
-    #[arg(long, value_delimiter = ',', required = true, value_name = "LIST")]
-    fabric: Vec<String>,
+    #[arg(long, required = true, value_name = "LIST")]
+    fabric: Vec<Fabrics>,
     /// Numbers of nodes: a list or range.
     #[arg(long, alias = "ranks", value_name = "LIST", default_value = "2")]
     nodes: Counts,
@@ -105,7 +106,8 @@ impl Ask for KernelArgs {
     fn request(&self) -> Result<Request, Failure> {
         let kernel = self.kernel.bench(Plan::once())?;
         let seed = kernel.seed;
-        let on = (&self.fabric[..], Some(&self.nodes));
+        let fabrics: Vec<String> = Fabrics::all(&self.fabric).cloned().collect();
+        let on = (&fabrics[..], Some(&self.nodes));
         let asked = asked(Benchmark::Kernel(kernel), on, &self.message, (&self.watching, self.uncertain))?;
         Ok(Request { seed, ..asked })
     }
