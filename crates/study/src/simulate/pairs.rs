@@ -6,7 +6,7 @@ use hotlink_sim::workload::{shared_link_pairs, turning_pairs};
 /// What the pairs of a saturation share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// A link between two switches of a line, which have so many nodes each (M02 Fig. 11).
+    /// A link between two switches of a line, which have so many nodes together (M02 Fig. 11).
     SwitchLink(u32),
     /// One link (M02 Fig. 5).
     Link,
@@ -18,7 +18,10 @@ impl Sharing {
     /// On a topology; `turning`: pairs that turn are asked for, where the topology has them.
     pub fn of(topology: &TopologySpec, turning: bool) -> Sharing {
         match topology.get() {
-            Some(SwitchArray { ports, links, .. }) => Sharing::SwitchLink(2 * (ports - links)),
+            Some(SwitchArray { ports, links, groups }) => Sharing::SwitchLink(match groups[..] {
+                [first, second, ..] => first + second,
+                _ => 2 * (ports - links),
+            }),
             _ if turning && turns(topology) => Sharing::Turn,
             _ => Sharing::Link,
         }
