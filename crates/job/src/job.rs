@@ -141,15 +141,19 @@ fn ended(children: &mut Vec<(u32, Process)>) -> io::Result<Vec<(u32, ExitStatus)
     Ok(ended)
 }
 
-/// The running ranks; killed and reaped when dropped, and the interpreter that forked them.
-struct Ranks(Vec<(u32, Process)>, Option<Zygote>);
+/// The running ranks; killed and reaped when dropped.
+struct Ranks {
+    running: Vec<(u32, Process)>,
+    /// The interpreter that forked them; it ends after them.
+    _zygote: Option<Zygote>,
+}
 
 impl Supervised for Ranks {
     fn children(&mut self) -> &mut Vec<(u32, Process)> {
-        &mut self.0
+        &mut self.running
     }
     fn signal(&mut self, signal: libc::c_int) {
-        send(signal, &self.0);
+        send(signal, &self.running);
     }
     fn name(&self, rank: u32) -> String {
         format!("rank {rank}")
@@ -159,7 +163,7 @@ impl Supervised for Ranks {
 impl Drop for Ranks {
     fn drop(&mut self) {
         self.signal(libc::SIGKILL);
-        for (_, process) in &mut self.0 {
+        for (_, process) in &mut self.running {
             if let Process::Own(child) = process {
                 let _ = child.wait();
             }
@@ -221,19 +225,19 @@ impl Job {
         if !is_part {
             listen();
         }
-        let mut ranks = Ranks(Vec::new(), None);
+        let mut ranks = Ranks { running: Vec::new(), _zygote: None };
         let mut copies = Vec::new();
         if let Some(alone) = self.forks.filter(|_| !is_part && !self.tags) {
             match zygote::fork(&self.command, count, |program| self.prepared(program, &name))? {
                 zygote::Start::Other => {}
                 zygote::Start::Forked(zygote, forked) => {
-                    ranks.1 = Some(zygote);
-                    ranks.0 = (0..).zip(forked.into_iter().map(Process::Forked)).collect();
+                    ranks._zygote = Some(zygote);
+                    ranks.running = (0..).zip(forked.into_iter().map(Process::Forked)).collect();
                 }
                 zygote::Start::Alone(why) => alone(&why),
             }
         }
-        let started = ranks.0.len() as u32;
+        let started = ranks.running.len() as u32;
         for rank in first + started..first + count {
             let mut child = self.start(rank, &name, is_part)?;
             if let (Some(out), Some(errors)) = (child.stdout.take(), child.stderr.take()) {
@@ -243,7 +247,7 @@ impl Job {
             if let (Some(to), Some(pieces)) = (child.stdin.take(), input.take()) {
                 feed(to, pieces);
             }
-            ranks.0.push((rank, Process::Own(child)));
+            ranks.running.push((rank, Process::Own(child)));
         }
         let end = supervise(&mut ranks, !is_part, ended)?;
         drop(ranks);

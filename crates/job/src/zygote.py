@@ -90,6 +90,7 @@ def _prepare(given, script):
     if uses_mpi:
         mpi4py.rc.initialize, mpi4py.rc.finalize = True, None
     code = compile(text, _absolute(script), "exec", dont_inherit=True)
+    # What ranks need of the system is looked for here, where a rank can still start alone.
     ctypes.CDLL(None).prctl  # noqa: B018
     gc.collect()
     gc.freeze()
