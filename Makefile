@@ -17,7 +17,7 @@ SCRIPTS := tools/docs/language tools/docs/commands tools/docs/reference tools/di
 WEB     := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*')
 PYTHON  := pyproject.toml $(SCRIPTS) $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
-.PHONY: help build explorer demo docs docs-renew docs-pictures dist test test-all check bench bench-mpi bench-copy bench-osu bench-coverage bench-predict bench-ranks bench-barrier bench-web prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
+.PHONY: help build explorer demo docs docs-renew docs-pictures dist test test-rust test-barrier test-plugins test-abi test-python test-page test-all check bench bench-mpi bench-copy bench-osu bench-coverage bench-predict bench-ranks bench-barrier bench-web prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
@@ -40,17 +40,29 @@ dist: .stamps/venv $(PAGE) $(ENGINE) ## wheels (manylinux_2_28), Debian package,
 docs-renew: build ## write the outputs that the documents show anew
 	@$(TIMED) "outputs of the documents" $(VENV)/python tools/docs/commands $(VENV)/hotlink --write
 
-test: .stamps/check-rust .stamps/check-python .stamps/check-web .stamps/check-docs build explorer ## check everything, then run every test
+test: .stamps/check-rust .stamps/rustdoc .stamps/check-python .stamps/check-web .stamps/check-docs build explorer ## check everything, then run every test
 	@$(TIMED) "MPIs for the tests" $(MAKE) --no-print-directory -s -C plugins/mpi mpis
 	@$(TIMED) "InfiniBand's simulator and subnet manager for the tests" tools/site/need
-	@$(TIMED) "Rust tests: compilation" cargo test --workspace --locked --quiet --no-run
-	@$(TIMED) "Rust tests" env HOTLINK_TEST_MPIS=all HOTLINK_TEST_IB=all HOTLINK_TEST_WASM=$(CURDIR)/$(ENGINE) cargo test --workspace --locked --quiet --no-fail-fast
 	@$(TIMED) "a compiler for the standard ABI" tools/conformance/need mpich
-	@$(TIMED) "an MPI program on libmpi_abi.so.1, every way" tools/conformance/quick $(HOTLINK)
-	@$(TIMED) "hardware barrier: lint, proofs, benches" $(MAKE) --no-print-directory -s -C rtl/barrier test
-	@$(TIMED) "barrier plug-ins under sanitizers and four MPIs" $(MAKE) --no-print-directory -s -C plugins test HOTLINK=$(CURDIR)/$(HOTLINK)
 	@$(TIMED) "a browser for the tests of the report" tools/browser/need
+	@$(TIMED) "Rust tests: compilation" $(TESTS) --no-run
+	@# Two steps at a time: most of them keep one core busy. The output of a step comes when it ends.
+	@$(MAKE) --no-print-directory -j 2 -Orecurse test-rust test-barrier test-plugins test-abi test-python test-page
+
+# Without examples, which the lints check.
+TESTS := cargo test --workspace --locked --quiet --tests
+test-rust:
+	@$(TIMED) "Rust tests" env HOTLINK_TEST_MPIS=all HOTLINK_TEST_IB=all HOTLINK_TEST_WASM=$(CURDIR)/$(ENGINE) $(TESTS) --no-fail-fast
+	@$(TIMED) "Rust tests: examples of the documentation" cargo test --workspace --locked --quiet --doc
+test-barrier:
+	@$(TIMED) "hardware barrier: lint, proofs, benches" $(MAKE) --no-print-directory -s -C rtl/barrier test
+test-plugins:
+	@$(TIMED) "barrier plug-ins under sanitizers and four MPIs" $(MAKE) --no-print-directory -s -C plugins test HOTLINK=$(CURDIR)/$(HOTLINK)
+test-abi:
+	@$(TIMED) "an MPI program on libmpi_abi.so.1, every way" tools/conformance/quick $(HOTLINK)
+test-python:
 	@$(TIMED) "Python tests" env HOTLINK_TEST_BROWSER=1 $(VENV)/pytest
+test-page:
 	@$(TIMED) "the explorer's page: state, formats, scales" npm --prefix web run --silent test
 	@$(TIMED) "a page of a network" $(HOTLINK) explore --fabric ib-ndr-fat-tree2-2to1 --nodes 512 --export target/web/tested.html
 	@$(TIMED) "the explorer's page in the browser, beside the command" env HOTLINK_PAGE=$(CURDIR)/target/web/tested.html \
@@ -67,7 +79,7 @@ test-all: test ## everything that `test` runs, then the long suites: five hours 
 	@$(MAKE) --no-print-directory -s prove-messages fuzz-messages fuzz-site conformance blind-cables bench-coverage
 	@$(TIMED) "mutants of the hardware barrier" $(MAKE) --no-print-directory -s -C rtl/barrier mutants
 
-check: .stamps/check-rust .stamps/check-wasm .stamps/check-python .stamps/check-web .stamps/check-docs ## formats, lints, types and language, with no test run
+check: .stamps/check-rust .stamps/check-rustdoc .stamps/check-wasm .stamps/check-python .stamps/check-web .stamps/check-docs ## formats, lints, types and language, with no test run
 
 bench: $(HOTLINK) ## the engines' speed and memory on this machine, beside other simulators
 	@$(TIMED) "load count at scale" cargo bench --locked --quiet --package hotlink-load --bench load_scale
@@ -176,7 +188,17 @@ $(ENGINE): .stamps/tools .ci/wasm $(RUST)
 	@$(TIMED) "Rust format" cargo fmt --all --check
 	@$(TIMED) "Rust format of the mutants' generator" cargo fmt --manifest-path tools/mutants/Cargo.toml --check
 	@$(TIMED) "Rust lints" cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
-	@$(TIMED) "Rust documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+	@touch $@
+
+DOC := env RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --locked --quiet
+.stamps/rustdoc: .stamps/tools $(RUST)
+	@$(TIMED) "Rust documentation" $(DOC) --workspace
+	@touch $@ .stamps/check-rustdoc
+
+# Of the crates whose files changed, or all where more did; `make test` documents all.
+.stamps/check-rustdoc: .stamps/tools $(RUST)
+	@$(TIMED) "Rust documentation of what changed" $(DOC) $(if $(filter-out crates/%,$?),--workspace,$(sort $(foreach \
+	    file,$?,--package=hotlink-$(word 2,$(subst /, ,$(file))))))
 	@touch $@
 
 .stamps/check-wasm: .stamps/tools .ci/wasm $(RUST)
