@@ -43,12 +43,12 @@ impl Ways<'_> {
     /// How many next hops a packet at `state` has, where they can be had one by one ([`Ways::nth`]).
     pub fn count(&self, state: State) -> Option<u32> {
         let is_inside = state.at != self.home && !self.fabric.network.is_node(state.at);
-        self.guide.by_number().filter(|_| is_inside).map(|toward| toward.count(state))
+        is_inside.then(|| self.guide.count(state)).flatten()
     }
 
     /// Next hop number `nth` of [`Ways::hops`], without the others.
     pub fn nth(&self, state: State, nth: u32) -> Option<Hop> {
-        self.guide.by_number()?.nth(state, nth)
+        self.guide.nth(state, nth)
     }
 
     /// Every next hop of a packet at `state`, with the share of the flow that takes it; empty at the destination,

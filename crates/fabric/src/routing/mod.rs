@@ -261,10 +261,20 @@ pub(crate) enum Guide<'a> {
 }
 
 impl Guide<'_> {
-    /// What knows the ways on one by one: a dragonfly has hundreds of links between two groups.
-    pub fn by_number(&self) -> Option<&DragonflyToward<'_>> {
+    /// How many ways on there are, where they are known one by one: a dragonfly has hundreds of links between two groups.
+    pub fn count(&self, state: State) -> Option<u32> {
         match self {
-            Guide::Toward(Toward::Dragonfly(toward)) => Some(toward),
+            Guide::Toward(Toward::Dragonfly(toward)) => Some(toward.count(state)),
+            Guide::Toward(Toward::Paths { paths, row, .. }) => paths.count(row, state),
+            _ => None,
+        }
+    }
+
+    /// The way on number `nth` of those.
+    pub fn nth(&self, state: State, nth: u32) -> Option<Hop> {
+        match self {
+            Guide::Toward(Toward::Dragonfly(toward)) => toward.nth(state, nth),
+            Guide::Toward(Toward::Paths { paths, row, .. }) => paths.nth(row, state, nth),
             _ => None,
         }
     }

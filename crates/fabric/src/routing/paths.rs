@@ -198,9 +198,9 @@ impl ShortestPaths {
         match row {
             Row::Searched(row) => self.searched_hops(network, row, state, hops),
             Row::Tree(tree, group) => {
-                let ways = network.out(state.at).filter(|&channel| tree.leads(network, state.at, channel, *group));
-                let ways = ways.take(if self.single { 1 } else { usize::MAX });
-                hops.extend(ways.map(|channel| Hop { channel, vc: 0, phase: 0, share: 1.0 }));
+                let ways = self.tree_ways(tree, *group, state.at);
+                hops.extend(ways.iter().map(|&channel| self.tree_hop(channel, state, ways.len())));
+                return;
             }
         }
         let share = 1.0 / (hops.len() - start) as f64;
@@ -210,6 +210,29 @@ impl ShortestPaths {
                 (hop.vc, hop.phase) = (state.phase, state.phase + 1);
             }
         }
+    }
+
+    /// How many ways on there are from the device of `state`, where a tree has them one by one.
+    pub fn count(&self, row: &Row, state: State) -> Option<u32> {
+        let Row::Tree(tree, group) = row else { return None };
+        Some(self.tree_ways(tree, *group, state.at).len() as u32)
+    }
+
+    /// The way on number `nth` of those.
+    pub fn nth(&self, row: &Row, state: State, nth: u32) -> Option<Hop> {
+        let Row::Tree(tree, group) = row else { return None };
+        let ways = self.tree_ways(tree, *group, state.at);
+        ways.get(nth as usize).map(|&channel| self.tree_hop(channel, state, ways.len()))
+    }
+
+    fn tree_ways<'a>(&self, tree: &'a Tree, group: u32, at: Vertex) -> &'a [Channel] {
+        let ways = tree.ways(at, group);
+        if self.single { &ways[..ways.len().min(1)] } else { ways }
+    }
+
+    fn tree_hop(&self, channel: Channel, state: State, ways: usize) -> Hop {
+        let (vc, phase) = if self.lanes > 0 { (state.phase, state.phase + 1) } else { (0, 0) };
+        Hop { channel, vc, phase, share: 1.0 / ways as f64 }
     }
 
     fn searched_hops(&self, network: &Network, row: &[u16], state: State, hops: &mut Vec<Hop>) {

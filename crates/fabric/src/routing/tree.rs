@@ -32,6 +32,18 @@ pub struct Tree {
     block: Vec<u32>,
     /// The first device: nodes have lower numbers.
     first: u32,
+    ways: Ways,
+}
+
+/// The channels between devices, so that those on a way lie together: for each device those up by number, then those down
+/// by the homes that they lead to.
+#[derive(Debug, Default)]
+struct Ways {
+    channels: Vec<Channel>,
+    /// For each of `channels` that leads down, the first home that it leads to.
+    home: Vec<u32>,
+    /// Where those of each device begin, and those of them that lead down.
+    start: Vec<[u32; 2]>,
 }
 
 impl Tree {
@@ -43,7 +55,7 @@ impl Tree {
         }
         let first = network.nodes;
         let level = levels(network, at)?;
-        let mut tree = Tree { blocks: Vec::new(), block: vec![NONE; level.len()], first };
+        let mut tree = Tree { blocks: Vec::new(), block: vec![NONE; level.len()], first, ways: Ways::default() };
         for (group, home) in (0..).zip(&at.homes) {
             tree.block[(home.0 - first) as usize] = group;
             tree.blocks.push(Block { level: 0, homes: group..group + 1, above: NONE });
@@ -65,6 +77,7 @@ impl Tree {
             tree.block[(v.0 - first) as usize] = block;
         }
         tree.join(network, &upward)?;
+        tree.ways = tree.sorted(network);
         Some(tree)
     }
 
@@ -159,18 +172,39 @@ impl Tree {
         Some(2 * top.level - own.level)
     }
 
-    /// Whether a channel from device `from` is on a shortest path to home `group` from there.
-    pub fn leads(&self, network: &Network, from: Vertex, channel: Channel, group: u32) -> bool {
-        let to = network.to(channel);
-        if to.0 < self.first {
-            return false;
+    fn sorted(&self, network: &Network) -> Ways {
+        let (mut ways, mut down) = (Ways::default(), Vec::new());
+        for from in (self.first..network.vertices() as u32).map(Vertex) {
+            let (start, level) = (ways.channels.len() as u32, self.of(from).level);
+            for channel in network.out(from).filter(|&channel| network.to(channel).0 >= self.first) {
+                let to = self.of(network.to(channel));
+                if to.level > level { ways.channels.push(channel) } else { down.push((to.homes.start, channel)) }
+            }
+            ways.start.push([start, ways.channels.len() as u32]);
+            down.sort_unstable_by_key(|&(home, channel)| (home, channel.0));
+            ways.home.resize(ways.channels.len(), 0);
+            for (home, channel) in down.drain(..) {
+                ways.home.push(home);
+                ways.channels.push(channel);
+            }
         }
-        let (here, there) = (self.of(from), self.of(to));
-        if here.homes.contains(&group) {
-            there.level < here.level && there.homes.contains(&group)
-        } else {
-            there.level > here.level
+        ways.start.push([ways.channels.len() as u32; 2]);
+        ways
+    }
+
+    /// The channels from a device that are on a shortest path to home `group`, by number.
+    pub fn ways(&self, from: Vertex, group: u32) -> &[Channel] {
+        let at = (from.0 - self.first) as usize;
+        let Ways { channels, home, start } = &self.ways;
+        let ([first, down], [end, _]) = (start[at], start[at + 1]);
+        if !self.of(from).homes.contains(&group) {
+            return &channels[first as usize..down as usize];
         }
+        // The homes below a device are those of its children, without a gap: the last one that begins early enough has it.
+        let homes = &home[down as usize..end as usize];
+        let after = homes.partition_point(|&home| home <= group);
+        let before = after - homes[..after].iter().rev().take_while(|&&home| home == homes[after - 1]).count();
+        &channels[down as usize + before..down as usize + after]
     }
 }
 

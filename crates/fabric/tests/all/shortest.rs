@@ -1,8 +1,8 @@
 //! Shortest paths against a search written here: complete trees, which need no table, and trees with broken links.
 
 use hotlink_fabric::Fabric;
-use hotlink_fabric::network::{Builder, Channel, Network, Vertex};
-use hotlink_fabric::routing::State;
+use hotlink_fabric::network::{Builder, Channel, Network, Node, Vertex};
+use hotlink_fabric::routing::{Hop, State, Trip};
 use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
 use hotlink_fabric::topology::{FatTree, Shape};
 use proptest::prelude::*;
@@ -61,7 +61,20 @@ fn assert_shortest(fabric: &Fabric) {
             let expected: Vec<Channel> = network.out(at).filter(nearer).collect();
             assert_eq!(ways.iter().map(|hop| hop.channel).collect::<Vec<_>>(), expected, "at {at:?} to home {group}");
             assert!(ways.iter().all(|hop| hop.share == 1.0 / expected.len() as f64));
+            assert_one_by_one(fabric, home, State { at, phase: 0 }, &ways);
         }
+    }
+}
+
+/// Asserts that ways that are had by their number are those of the list.
+fn assert_one_by_one(fabric: &Fabric, home: Vertex, state: State, ways: &[Hop]) {
+    let at_home = |node: &Node| fabric.attachment.home[node.0 as usize] == home;
+    let node = fabric.network.node_iter().find(at_home).expect("a home has a node");
+    let trip = fabric.ways(Trip::new(node, node));
+    if let Some(count) = trip.count(state) {
+        assert_eq!(count as usize, ways.len(), "at {:?} to {home:?}", state.at);
+        let one_by_one: Vec<Hop> = (0..count + 1).filter_map(|nth| trip.nth(state, nth)).collect();
+        assert_eq!(one_by_one, ways, "at {:?} to {home:?}", state.at);
     }
 }
 
@@ -97,4 +110,7 @@ fn a_tree_of_65_536_nodes_needs_no_search() {
     let fabric = Fabric::build(&tree(8, None, 1.0, false), 65_536).expect("fits");
     let toward = fabric.routing.toward(&fabric.network, &fabric.attachment, 16_383);
     assert_eq!(toward.rank(State { at: fabric.attachment.homes[0], phase: 0 }), Some(14));
+    let last = Node(fabric.network.nodes - 1);
+    let up = fabric.ways(Trip::new(Node(0), last)).count(State { at: fabric.attachment.homes[0], phase: 0 });
+    assert_eq!(up, Some(4), "ways of a tree can be had one by one");
 }

@@ -31,14 +31,20 @@ impl Net<'_> {
         let m = &self.messages.items[p.message as usize];
         let choice = self.plan.choice(m.from, m.to, p.message, p.index & !AGAIN);
         let trip = self.plan.trip(m.from, m.to, choice);
-        let mut hops = std::mem::take(&mut self.hops);
-        self.plan.fabric.hops(state, trip, &mut hops);
-        if self.outage.is_some() {
-            hops.retain(|hop| self.plan.leads_on(*hop, trip, &mut self.buffer));
-        }
-        let lot = mix(choice ^ u64::from(p.stage)) as usize;
-        let hop = self.least_occupied(&hops, lot);
-        self.hops = hops;
+        let (ways, lot) = (self.plan.fabric.ways(trip), mix(choice ^ u64::from(p.stage)) as usize);
+        let in_turn = |count: usize| (lot % count.max(1)..count).chain(0..lot % count.max(1));
+        let hop = if let Some(count) = ways.count(state).filter(|_| self.outage.is_none()) {
+            self.least_occupied(in_turn(count as usize).filter_map(|nth| ways.nth(state, nth as u32)))
+        } else {
+            let mut hops = std::mem::take(&mut self.hops);
+            ways.hops(state, &mut hops);
+            if self.outage.is_some() {
+                hops.retain(|hop| self.plan.leads_on(*hop, trip, &mut self.buffer));
+            }
+            let hop = self.least_occupied(in_turn(hops.len()).map(|nth| hops[nth]));
+            self.hops = hops;
+            hop
+        };
         // Nothing to turn where the least occupied way is the one drawn.
         let Some(hop) = hop.filter(|hop| self.plan.channel_server(hop) != self.server_of(p.here.lane)) else {
             return;
@@ -82,19 +88,32 @@ impl Net<'_> {
         }
     }
 
-    /// The least occupied of `hops` whose channel has a rate; `lot` decides between equals.
-    fn least_occupied(&self, hops: &[Hop], lot: usize) -> Option<Hop> {
+    /// The least occupied of `hops` whose channel has a rate, of equals the first.
+    fn least_occupied(&self, hops: impl Iterator<Item = Hop>) -> Option<Hop> {
         let crowds = self.crowds.as_ref()?;
-        let turned = hops.iter().cycle().skip(lot % hops.len().max(1)).take(hops.len());
-        let rated = turned.filter(|hop| self.plan.channel_server(hop) != NONE);
-        let occupied = |hop: &&Hop| {
-            let server = self.plan.channel_server(hop);
-            let s = &self.servers[server as usize];
+        let mut least: Option<(u32, i32, Hop)> = None;
+        for hop in hops {
+            let server = self.plan.channel_server(&hop);
+            if server == NONE {
+                continue;
+            }
             let channel = u32::from(hop.vc) * self.plan.alike;
-            let behind = &self.lanes[((server << self.plan.lane_shift) + channel) as usize];
-            let shut = self.admission == Admission::UntilPaused && s.closed >> channel & 1 != 0;
-            (crowds[server as usize] + u32::from(s.busy || shut), std::cmp::Reverse(behind.room))
-        };
-        rated.min_by_key(occupied).copied()
+            let shut =
+                self.admission == Admission::UntilPaused && self.servers[server as usize].closed >> channel & 1 != 0;
+            let crowd = crowds[server as usize] + u32::from(shut);
+            // Most ways are told apart by those that wait there: the room behind comes from elsewhere in memory.
+            if least.is_some_and(|(fewest, ..)| crowd > fewest) {
+                continue;
+            }
+            let room = self.lanes[((server << self.plan.lane_shift) + channel) as usize].room;
+            if least.is_none_or(|(fewest, most, _)| crowd < fewest || room > most) {
+                least = Some((crowd, room, hop));
+            }
+            // None can be emptier.
+            if crowd == 0 && room == self.most_room {
+                break;
+            }
+        }
+        least.map(|(.., hop)| hop)
     }
 }

@@ -206,9 +206,11 @@ pub struct Net<'a> {
     feedback: Option<Box<feedback::Feedback>>,
     /// How sources heed marks, where there are any.
     heeding: mark::Heeding,
-    /// Packets waiting for each server, to choose the least occupied (where packets choose only).
+    /// Packets that wait for each server or hold it, to choose the least occupied (where packets choose only).
     crowds: Option<Vec<u32>>,
     choosing: Choosing,
+    /// The largest buffer behind a channel.
+    most_room: i32,
     /// A way that is compared with another.
     scratch: Vec<Stage>,
     settings: Settings,
@@ -308,6 +310,7 @@ impl<'a> Net<'a> {
             heeding: if marks { mark::Heeding::of(&plan.fabric.spec) } else { mark::Heeding::default() },
             crowds: (choosing != Choosing::Never).then(|| vec![0; plan.servers()]),
             choosing,
+            most_room: plan.largest_buffer(),
             scratch: Vec::new(),
             settings: settings.clone(),
             now: 0,

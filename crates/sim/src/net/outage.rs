@@ -124,7 +124,7 @@ impl Net<'_> {
         }
         self.servers[server as usize].waiting = 0;
         if let Some(crowds) = &mut self.crowds {
-            crowds[server as usize] = 0;
+            crowds[server as usize] = u32::from(self.servers[server as usize].busy);
         }
         self.see_evacuated(server);
         waiting.into_iter().for_each(|packet| self.divert(packet));

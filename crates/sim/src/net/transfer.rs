@@ -199,9 +199,6 @@ impl Net<'_> {
 
     fn start(&mut self, server: u32, lane: u32, packet: u32) {
         self.stats.packet_hops += 1;
-        if let Some(crowds) = &mut self.crowds {
-            crowds[server as usize] -= 1;
-        }
         self.lanes[lane as usize].queue.pop(&mut self.packets.items);
         let bit = lane - (server << self.plan.lane_shift);
         let empty = self.lanes[lane as usize].queue.head == NONE;
@@ -324,13 +321,22 @@ impl Net<'_> {
     /// A packet's tail has left a server.
     #[inline]
     pub(super) fn done(&mut self, server: u32) {
-        let s = &mut self.servers[server as usize];
-        s.busy = false;
+        self.lay_down(server);
+        let s = &self.servers[server as usize];
         let (feeder, bytes) = (s.feeder, s.feeder_bytes);
         if feeder != NONE {
             self.free_room(feeder, bytes);
         }
         self.try_start(server);
+    }
+
+    /// No packet holds a server any more.
+    #[inline]
+    pub(super) fn lay_down(&mut self, server: u32) {
+        let was_busy = std::mem::replace(&mut self.servers[server as usize].busy, false);
+        if let Some(crowds) = &mut self.crowds {
+            crowds[server as usize] -= u32::from(was_busy);
+        }
     }
 
     /// Gives back room behind `lane` and looks whether its server can start.

@@ -100,8 +100,6 @@ impl Net<'_> {
 
     /// Packets that wait for the server of a stage or hold it.
     fn waits_for(&self, stage: Stage) -> u32 {
-        let server = self.server_of(stage.lane) as usize;
-        let waiting = self.crowds.as_ref().map_or(0, |crowds| crowds[server]);
-        waiting + u32::from(self.servers[server].busy)
+        self.crowds.as_ref().map_or(0, |crowds| crowds[self.server_of(stage.lane) as usize])
     }
 }

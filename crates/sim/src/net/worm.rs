@@ -119,7 +119,7 @@ impl Net<'_> {
         if self.plan.channels_each == 1 {
             let s = &mut self.servers[server as usize];
             s.busy_ps = s.busy_ps.wrapping_add(self.now);
-            s.busy = false;
+            self.lay_down(server);
         }
         let feeder = self.holds[lane as usize].feeder;
         if feeder != NONE && self.copy_has_left(lane, feeder) {

@@ -92,6 +92,15 @@ struct RoleLatency {
 }
 
 impl<'a> Plan<'a> {
+    /// The largest buffer behind a channel.
+    pub(crate) fn largest_buffer(&self) -> i32 {
+        let servers = self.channel_server.iter().filter(|&&server| server != NONE);
+        servers
+            .map(|&server| self.classes[self.server_class[server as usize] as usize].buffer as i32)
+            .max()
+            .unwrap_or(0)
+    }
+
     /// Prepares `fabric` under `settings`.
     ///
     /// # Errors
