@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import ceil, log, log2
 from pathlib import Path
+from textwrap import fill
 from typing import Any, Literal, cast, get_args
 
 from matplotlib.axes import Axes
@@ -65,15 +66,30 @@ Panels = Literal["auto", "one", "each"]
 WIDE_IN, HIGH_IN = 6.2, 3.8
 SMALL_IN = (2.9, 2.2)
 SMALL_ACROSS = 4
+# Letters of a small chart's title in a line.
+SMALL_TITLE = 38
 # A bound so many times the values would press them flat on a linear axis.
 HIDDEN_BELOW = 4
+# Lines that end so many times below others lie flat on a linear axis.
+HIDDEN_BESIDE = 30
 # Lines nearer than this share of the axis's height, at so many of their points, hide each other.
 NEAR, NEAR_POINTS = 0.012, 0.75
 # Models of whole machines: between two numbers of nodes there is nothing.
 STEPPED_METHODS = {"formula", "load"}
 STEPPED_ACROSS = {"nodes", "ranks"}
 # Text that tells what came out, not what was asked.
-TOLD = {"limiting_resource", "hot_link", "trace_hash", "statistic_of", "bound_is", "note", "deadlock", "kind", "file"}
+TOLD = {
+    "limiting_resource",
+    "limiter",
+    "hot_link",
+    "trace_hash",
+    "statistic_of",
+    "bound_is",
+    "note",
+    "deadlock",
+    "kind",
+    "file",
+}
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -236,21 +252,28 @@ def small_multiples(curves: dict[str, list[Curve]], across: dict[str, str]) -> F
     charts = figure.subplots(sum(rows.values()), columns, squeeze=False)
     above = 0
     for key, lines in curves.items():
-        places = charts[above : above + rows[key]].flat
+        places = list(charts[above : above + rows[key]].flat)
         above += rows[key]
+        for axes, line in zip(places, lines, strict=False):
+            for other in lines:
+                axes.plot(other.x, other.y, color="#cccccc", linewidth=0.8, drawstyle=other.drawstyle(), zorder=1)
+            plain(axes, line, 0, COLOURS[0])
+            axes.set_yscale("log" if is_logarithmic(lines, key) else "linear")
+        limits = [axes.get_ylim() for axes in places[: len(lines)]]
         for place, axes in enumerate(places):
             if place >= len(lines):
                 axes.set_axis_off()
                 continue
-            for other in lines:
-                axes.plot(other.x, other.y, color="#cccccc", linewidth=0.8, drawstyle=other.drawstyle(), zorder=1)
-            plain(axes, lines[place], 0, COLOURS[0])
+            axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
             framed(axes, lines, across[key], key, ticks=4)
-            axes.set_title(lines[place].name, loc="left", fontsize=8.5, color=COLOURS[0])
-            if len(curves) == 1 and place + columns < len(lines):
-                axes.label_outer()
+            axes.set_title(fill(lines[place].name, SMALL_TITLE), loc="left", fontsize=8.5, color=COLOURS[0])
+            # All have the same axes: their numbers stand at the left and below.
+            if place + columns < len(lines):
+                axes.set_xlabel("")
+                axes.tick_params(labelbottom=False)
             if place % columns:
                 axes.set_ylabel("")
+                axes.tick_params(labelleft=False)
     return figure
 
 
@@ -428,10 +451,12 @@ def iec(size: float) -> str:
 
 
 def is_logarithmic(curves: Sequence[Curve], y: str) -> bool:
-    """Whether values are times, or so far below their bounds that a linear axis would press them flat."""
+    """Whether values are times, or so far below others or their bounds that a linear axis would press them flat."""
     drawn = [value for curve in curves for value in curve.y]
     values = drawn + [value for curve in curves for value in curve.bound if value == value]
-    return (y.endswith("_us") or max(values) > HIDDEN_BELOW * max(drawn)) and min(values) > 0
+    tops = [max(curve.y) for curve in curves if curve.y]
+    pressed = max(values) > HIDDEN_BELOW * max(drawn) or max(tops) > HIDDEN_BESIDE * min(tops)
+    return (y.endswith("_us") or pressed) and min(values) > 0
 
 
 def scale_upwards(axes: Axes, curves: Sequence[Curve], y: str) -> None:

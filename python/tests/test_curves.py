@@ -122,6 +122,24 @@ def test_lines_that_hide_each_other_get_charts_of_their_own() -> None:
     assert len(drawn) == 9, "nine lines are too many for one chart"
 
 
+def test_small_charts_share_their_axes_and_keep_their_titles_apart() -> None:
+    fast, name = pingpong(sizes=(8, 64, 4096)), "a network whose name is longer than its small chart is wide"
+    slow = [record | {"via": name, "bandwidth_MBps": 0.01 * float(str(record["bandwidth_MBps"]))} for record in fast]
+    figure = curves.draw(fast + slow, None, ["bandwidth_MBps"], look=curves.Look(panels="each"))
+    first, second = figure.axes
+    assert first.get_yscale() == "log", "a hundredth of the other would lie flat on a linear axis"
+    assert first.get_ylim() == second.get_ylim()
+    assert second.get_title(loc="left").splitlines() == [
+        "a network whose name is longer than",
+        "its small chart is wide",
+    ]
+
+
+def test_what_limits_a_line_does_not_cut_it() -> None:
+    records = [record | {"limiter": "bus" if int(str(record["size_B"])) > 64 else "link"} for record in pingpong()]
+    assert len(curves.curves_of(records, "size_B", "latency_us")) == 1
+
+
 def test_a_title_and_notes_by_option() -> None:
     figure = curves.draw(pingpong(), look=curves.Look("Our machine", ["Two ranks.", "Idle."]))
     assert figure.get_suptitle() == "Our machine"
