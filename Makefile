@@ -13,7 +13,7 @@ VENV    := .venv/bin
 RUST    := Cargo.toml Cargo.lock rustfmt.toml $(shell find crates catalog -type f) \
            $(wildcard rtl/barrier/src/*.v plugins/*/*.[ch] plugins/*/*.cpp)
 DOCS    := README.md CONTRIBUTING.md SECURITY.md tools/docs/language tools/docs/banned.txt $(shell find docs -name '*.md')
-SCRIPTS := tools/docs/language tools/docs/commands tools/docs/reference tools/dist/build tools/dist/release tools/dist/sbom examples/python
+SCRIPTS := tools/docs/language tools/docs/commands tools/docs/reference tools/docs/worked tools/dist/build tools/dist/release tools/dist/sbom examples/python
 WEB     := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*')
 PYTHON  := pyproject.toml $(SCRIPTS) $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
@@ -76,6 +76,7 @@ docs-pictures: build explorer ## make the pictures of the documents anew, in hea
 	    HOTLINK_COMMAND=$(CURDIR)/$(HOTLINK) npm --prefix web run --silent pictures
 
 test-all: test ## everything that `test` runs, then the long suites: five hours or more
+	@$(TIMED) "worked examples of a topology, a benchmark, an importer" tools/docs/worked
 	@$(MAKE) --no-print-directory -s prove-messages fuzz-messages fuzz-site conformance blind-cables bench-coverage
 	@$(TIMED) "mutants of the hardware barrier" $(MAKE) --no-print-directory -s -C rtl/barrier mutants
 

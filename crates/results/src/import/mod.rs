@@ -44,7 +44,14 @@ pub struct Flag {
 }
 
 /// Every program.
-pub static PROGRAMS: [&Program; 5] = [&osu::ENTRY, &imb::ENTRY, &nccl::ENTRY, &perftest::ENTRY, &iperf3::ENTRY];
+pub static PROGRAMS: &[&Program] = &[
+    // Asked in this order whether a text is theirs.
+    &osu::ENTRY,
+    &imb::ENTRY,
+    &nccl::ENTRY,
+    &perftest::ENTRY,
+    &iperf3::ENTRY,
+];
 
 impl PartialEq for Program {
     fn eq(&self, other: &Program) -> bool {
@@ -57,14 +64,14 @@ impl Eq for Program {}
 impl Program {
     /// The program that a text is of.
     pub fn of(text: &str) -> Option<&'static Program> {
-        PROGRAMS.into_iter().find(|program| (program.recognises)(text))
+        PROGRAMS.iter().copied().find(|program| (program.recognises)(text))
     }
     /// The program of that name.
     ///
     /// # Errors
     /// There is none, with those that there are.
     pub fn named(name: &str) -> Result<&'static Program, Error> {
-        let found = PROGRAMS.into_iter().find(|program| program.name == name);
+        let found = PROGRAMS.iter().copied().find(|program| program.name == name);
         found.ok_or_else(|| {
             let names: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
             Error::Input(format!("program: `{name}`: must be one of {}", names.join(", ")))
@@ -229,7 +236,7 @@ mod tests {
     }
 
     /// The sample files, for mutation.
-    const SAMPLES: [&str; 8] = [
+    const SAMPLES: &[&str] = &[
         include_str!("samples/osu.txt"),
         include_str!("samples/imb.txt"),
         include_str!("samples/nccl.txt"),
