@@ -67,7 +67,7 @@ impl Compared {
         };
         let library = library(self.library.as_deref(), &self.commands)?;
         let (seats, compute) = (Seats::alone(self.ranks), self.compute.as_str());
-        let how = How { seats, clocks: None, library: &library, compute, traced: false, schedule: false };
+        let how = How { seats, clocks: None, library: &library, compute, traced: false, schedule: false, faults: None };
         let mut record = match on_fabric(job, name, how) {
             Ok(Ended::Ran(told)) => told.record,
             Ok(Ended::Failed(end)) if INTERRUPTED.contains(&end.status) => return Ok(Err(end)),

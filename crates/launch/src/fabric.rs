@@ -141,6 +141,8 @@ pub struct How<'a> {
     pub traced: bool,
     /// What ranks do, as a schedule.
     pub schedule: bool,
+    /// The file that says what fails.
+    pub faults: Option<&'a str>,
 }
 
 /// Runs the job's processes on the ranks of a simulated fabric.
@@ -148,7 +150,7 @@ pub struct How<'a> {
 /// # Errors
 /// The fabric, the library or the record of computing is not sound, or nobody can go on.
 pub fn on_fabric(mut job: Job, fabric: &str, how: How<'_>) -> Result<Ended, Error> {
-    let How { seats, clocks, library, compute, traced, schedule } = how;
+    let How { seats, clocks, library, compute, traced, schedule, faults } = how;
     let begun = Instant::now();
     let start = |error: std::io::Error| Error::Input(error.to_string());
     let office = Office::new(job.ranks).map_err(start)?;
@@ -163,7 +165,7 @@ pub fn on_fabric(mut job: Job, fabric: &str, how: How<'_>) -> Result<Ended, Erro
     let command = words_of(&job.command);
     let running = starting(job, &office);
     let seating = seats.seating();
-    let simulated = recorded_on_fabric(fabric, seating, &office, traced, |plan, adapter| {
+    let simulated = recorded_on_fabric(fabric, seating, &office, traced, faults, |plan, adapter| {
         collectives::records(&office.called(), &Ground { plan, adapter, places: seating.places })
     });
     office.halt();

@@ -1,6 +1,6 @@
 //! A caller's own program on the ranks of a simulated fabric.
 
-use crate::simulate::limiter;
+use crate::simulate::{cell::with_losses, faults, limiter};
 use crate::{Error, Source, inputs};
 use hotlink_bench::{Observed, Record, Seen, Watching};
 use hotlink_port::{Driver, Port, Program, Rank, RunError};
@@ -54,19 +54,20 @@ where
     R: for<'a> Program<SimPort<'a>, T>,
 {
     let source = Source::open(name)?;
-    run(&source, name, Seating::alone(ranks), program, |_, _, _| ()).map(|(results, ())| results)
+    run(&source, name, Seating::alone(ranks), program, None, |_, _, _| ()).map(|(results, ())| results)
 }
 
 /// The same on nodes of choice, with a record of the run; `traced`: and a timeline of what each rank's port did. `called`
-/// makes records of the collectives that the program called.
+/// makes records of the collectives that the program called. What fails stands in the file `failing`.
 ///
 /// # Errors
-/// As [`on_fabric`].
+/// As [`on_fabric`]; mistakes in that file; which failure cuts ranks off.
 pub fn recorded_on_fabric<R>(
     name: &str,
     seating: Seating<'_>,
     program: &R,
     traced: bool,
+    failing: Option<&str>,
     called: impl Fn(&Plan<'_>, &Adapter) -> Vec<Record>,
 ) -> Result<Ran, Error>
 where
@@ -76,11 +77,16 @@ where
     let watched =
         Watched { program, watching: Watching { trace: true, ..Watching::default() }, logs: RefCell::default() };
     let tell = |driver: &VirtualTime<'_>, plan: &Plan<'_>, outcome: &Outcome| {
-        (told(plan, outcome), called(plan, driver.adapter()))
+        let record = match driver.faults() {
+            [] => told(plan, outcome),
+            faults => with_losses(told(plan, outcome), &outcome.run)
+                .with("faults", faults::happened(faults, plan.fabric, outcome.run.elapsed)),
+        };
+        (record, called(plan, driver.adapter()))
     };
     let ran = match traced {
-        true => run(&source, name, seating, &watched, tell)?,
-        false => run(&source, name, seating, program, tell)?,
+        true => run(&source, name, seating, &watched, failing, tell)?,
+        false => run(&source, name, seating, program, failing, tell)?,
     };
     let (record, mut called) = ran.1;
     let mut record = record.with("ranks", seating.ranks);
@@ -97,6 +103,7 @@ fn run<T, R, S>(
     name: &str,
     seating: Seating<'_>,
     program: &R,
+    failing: Option<&str>,
     tell: impl FnOnce(&VirtualTime<'_>, &Plan<'_>, &Outcome) -> S,
 ) -> Result<(Vec<T>, S), Error>
 where
@@ -106,13 +113,21 @@ where
     let Seating { ranks, nodes, places } = seating;
     let input = |what: String| Error::Input(format!("{name} with {ranks} ranks: {what}"));
     let fabric = source.build(nodes).map_err(input)?;
-    let settings = Settings::of(&fabric.spec);
+    let mut settings = Settings::of(&fabric.spec);
+    if let Some(file) = failing {
+        settings.faults = faults::read(file, &fabric).map_err(Error::Input)?;
+    }
     let plan = Plan::new(&fabric, &settings).map_err(|error| input(error.to_string()))?;
     let mut driver = VirtualTime::new(&plan, &settings).map_err(|missing| input(missing.to_string()))?;
     driver = driver.placed(places.to_vec());
-    let results = driver.run(ranks, program).map_err(|error| match error {
-        RunError::Ranks { .. } => input(error.to_string()),
-        other => Error::Check(other.to_string()),
+    let ran = driver.run(ranks, program);
+    let results = ran.map_err(|error| match (error, driver.lost()) {
+        (error @ RunError::Ranks { .. }, _) => input(error.to_string()),
+        (error, None) => Error::Check(error.to_string()),
+        (error, Some(lost)) => {
+            let why = faults::told(lost, &plan, &settings.faults, failing.as_slice(), &[]);
+            Error::Check(format!("{why}; {error}"))
+        }
     })?;
     let outcome = driver.outcome().ok_or_else(|| input("the run did not end".to_owned()))?;
     Ok((results, tell(&driver, &plan, outcome)))

@@ -145,7 +145,7 @@ pub fn run(
     let failed = |error: ReplayError| match error {
         ReplayError::Stuck(stuck) => Failed::Stuck(stuck),
         ReplayError::Network(SimError::Lost(lost)) => {
-            Failed::Other(faults::told(&lost, &plan, &settings.faults, network.faults.as_deref(), &[]))
+            Failed::Other(faults::told(&lost, &plan, &settings.faults, network.faults.as_deref().as_slice(), &[]))
         }
         other => Failed::Other(format!("{}: {other}", fabric.spec.name)),
     };

@@ -218,6 +218,11 @@ fn a_failure_that_cuts_a_job_off_is_told_with_its_place() {
     let elsewhere = Network { faults: Some(file("cut.toml", fault)), ..NETWORK };
     let told = answers(&Jobs { network: elsewhere, ..JOBS }, &cable("").0, &fabric).unwrap_err();
     assert!(told.contains("cut.toml:3:8: fault[0]"), "{told}");
+    // Beside a file that the plan names itself.
+    let spare = file("spare.toml", &fault.replace("2000", "1").replace("down", "up"));
+    let both = Jobs { network: Network { faults: Some(file("cut.toml", fault)), ..NETWORK }, ..JOBS };
+    let told = answers(&both, &format!("faults = {spare:?}\n{}", cable("").0), &fabric).unwrap_err();
+    assert!(told.contains("cut.toml:3:8: fault[0]"), "{told}");
 }
 
 /// A collective of GPUs beside its time where nothing fails, and what it says where a GPU's only link is down.

@@ -104,6 +104,34 @@ fn ranks_are_placed_on_nodes_of_a_fabric() {
     assert!(errors.contains("takes one rank of each node"), "{errors}");
 }
 
+/// What fails on the fabric of a program stands in a file, as for simulations.
+#[test]
+fn a_program_takes_a_plan_of_failures() {
+    let folder = with_script("run-faults", "echo started");
+    let fault = |at_us: u32, name: &str| {
+        format!("[[fault]]\nat_us = {at_us}\nlink = \"NDR link node 1 -> {name}\"\nrate = 0.5\nstate = \"degraded\"\n")
+    };
+    std::fs::write(folder.join("faults.toml"), fault(0, "leaf 0") + &fault(5, "leaf 0")).unwrap();
+    std::fs::write(folder.join("wrong.toml"), fault(0, "leaf 7")).unwrap();
+    let on = "run --library lib/libmpi_abi.so.1 --json --on ib-ndr-fat-tree2 --nodes 80 -n 2";
+    // The ranks end at once.
+    let records = records_of(&hotlink(&format!("{on} --faults faults.toml sh script"), &folder));
+    let due = serde_json::json!(["NDR link node 1 -> leaf 0: degraded to 0.5 of its rate from 0 us on"]);
+    assert_eq!(records[0]["faults"], due);
+    let wrong = format!("{on} --faults wrong.toml sh script");
+    refuses(
+        &folder,
+        &[
+            (wrong.as_str(), "wrong.toml:3:8: fault[0].link: \"NDR link node 1 -> leaf 7\" is not in this fabric"),
+            ("run -n 2 --faults faults.toml true", "--on"),
+        ],
+    );
+    assert!(
+        !String::from_utf8_lossy(&hotlink(&wrong, &folder).stderr).contains("started"),
+        "told before anything runs"
+    );
+}
+
 /// An agent a host, started by what takes the place of `ssh`: ranks know their places, the first reads what the command reads,
 /// and a rank that fails ends those of the other host.
 #[test]

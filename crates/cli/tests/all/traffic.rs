@@ -118,6 +118,11 @@ fn a_plan_that_cannot_be_is_told_with_its_place() {
     assert!(error.contains("wrong.toml:3:10: fault[0].switch: \"spine 7\" is not in this fabric"), "{error}");
     assert!(wrong("--faults nowhere.toml").contains("--faults: nowhere.toml"));
     assert!(wrong(&format!("--stack message {plan}")).contains("wrong.toml:3:10: fault[0].switch"));
+    // Other engines would answer for the whole fabric.
+    for method in ["load", "formula", "both", "all"] {
+        let error = wrong(&format!("--method {method} --faults {EXAMPLE}"));
+        assert!(error.contains("only the simulator takes --faults (--method packet)"), "{error}");
+    }
 }
 
 /// Collectives on ranks and on GPUs: what failures cost, and where the fault stands that cuts ranks off.

@@ -5,7 +5,7 @@ use super::door::SimPort;
 use super::family::Family;
 use super::seat::State;
 use super::world::World;
-use crate::fault::Lost;
+use crate::fault::{Fault, Lost};
 use crate::flow::Settings;
 use crate::net::Net;
 use crate::plan::Plan;
@@ -144,6 +144,10 @@ impl<'a> VirtualTime<'a> {
     /// What the last run told, if it came to its end.
     pub fn outcome(&self) -> Option<&Outcome> {
         self.outcome.as_ref()
+    }
+    /// What fails, in order of time.
+    pub fn faults(&self) -> &[Fault] {
+        &self.settings.faults
     }
     /// What failures took for good of the last run, if it did not come to its end.
     pub fn lost(&self) -> Option<&Lost> {

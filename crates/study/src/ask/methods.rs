@@ -90,6 +90,10 @@ impl Methods {
     ) -> Result<Vec<String>, Error> {
         let mut notes = Vec::new();
         for cell in cells {
+            if cell.faults.is_some() && self != Methods::One(Method::Packet) {
+                let why = "only the simulator takes --faults (--method packet); other methods know the fabric whole";
+                return Err(Error::Input(format!("--method {self}: {why}")));
+            }
             let source = Source::open(&cell.fabric)?;
             let exactly = Exactly::new(cell.clone(), &source);
             let question = exactly.question().ok_or_else(|| {

@@ -84,6 +84,7 @@ pub(super) const COMMON: &[Key] = &[
     key("gone", Count, "", "Packets without any path left"),
     key("unreachable_pairs", Count, "", "Pairs without any path left"),
     key("unreachable", Text, "", "These pairs"),
+    key("faults", Texts, "", "What failed, came back or degraded before the end, and when"),
     key("healthy_us", Number, "us", "The same time where nothing fails; of a job, beside the other jobs"),
     key("fault_cost_us", Number, "us", "What the failures add to that"),
     key("fault_slowdown", Number, "1", "The time with the failures over that"),

@@ -287,7 +287,7 @@ pub fn with_run(record: Record, run: &Run) -> Record {
 }
 
 /// The record with the counts of what befell packets, of those that there were.
-pub(super) fn with_losses(mut record: Record, run: &Run) -> Record {
+pub(crate) fn with_losses(mut record: Record, run: &Run) -> Record {
     for (key, count) in [
         ("overtakings", run.stats.overtakings),
         ("retries", run.stats.retries),

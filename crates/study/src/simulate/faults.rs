@@ -45,19 +45,33 @@ pub fn within(file: &str, text: &str, fabric: &Fabric) -> Result<Vec<Fault>, Str
     faults(parsed(file, text, fabric, false))
 }
 
-/// What failures took from ranks that wait for it, and which failure cut them off, with its place in the plan that
-/// `--faults` names, or in one of others, called so.
-pub fn told(lost: &Lost, plan: &Plan<'_>, faults: &[Fault], file: Option<&str>, others: &[(&str, &str)]) -> String {
+/// What failures took from ranks that wait for it, and which failure cut them off, with its place in the files of failures,
+/// or in other plans, called so.
+pub fn told(lost: &Lost, plan: &Plan<'_>, faults: &[Fault], files: &[&str], others: &[(&str, &str)]) -> String {
     let Some(((from, to), fault)) = lost.cut(plan, faults) else { return lost.to_string() };
-    let text = file.and_then(|file| hotlink_fabric::input::text(file).ok());
-    let own = file.zip(text.as_deref());
+    let read = |&file: &&str| hotlink_fabric::input::text(file).ok();
+    let texts: Vec<Option<String>> = files.iter().map(read).collect();
+    let own = files.iter().zip(&texts).filter_map(|(file, text)| Some((*file, text.as_deref()?)));
     let of = |(file, text)| {
         let all = parsed(file, text, plan.fabric, false).ok()?;
         all.into_iter().find(|(one, _)| *one == fault).map(|(_, place)| place)
     };
-    let place = own.into_iter().chain(others.iter().copied()).find_map(of).unwrap_or_default();
+    let place = own.chain(others.iter().copied()).find_map(of).unwrap_or_default();
     let (name, at_us) = (plan.fabric.resource_name(fault.resource), fault.at.us());
     format!("{place}{name:?}, down from {at_us} us on, leaves no path from node {from} to node {to}: {lost}")
+}
+
+/// What of `faults` happened until `end`, in words.
+pub fn happened(faults: &[Fault], fabric: &Fabric, end: Time) -> Vec<String> {
+    let words = |fault: &Fault| {
+        let state = match fault.condition {
+            Condition::Down => "down".to_owned(),
+            Condition::Up => "up".to_owned(),
+            Condition::Degraded(share) => format!("degraded to {share} of its rate"),
+        };
+        format!("{}: {state} from {} us on", fabric.resource_name(fault.resource), fault.at.us())
+    };
+    faults.iter().filter(|fault| fault.at <= end).map(words).collect()
 }
 
 /// The record with its time where nothing fails, and what the failures make of it.

@@ -94,7 +94,10 @@ impl Program {
         };
         let records = records.map_err(|what| match driver.lost() {
             Some(lost) => {
-                format!("{}; {what}", faults::told(lost, plan, &settings.faults, cell.faults.as_deref(), &[]))
+                format!(
+                    "{}; {what}",
+                    faults::told(lost, plan, &settings.faults, cell.faults.as_deref().as_slice(), &[])
+                )
             }
             None => what,
         })?;

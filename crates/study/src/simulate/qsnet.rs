@@ -95,7 +95,9 @@ impl Cell {
         let plan = Plan::new(&fabric, &settings).map_err(|error| error.to_string())?;
         let what = &self.what;
         let failed = |error: SimError| match &error {
-            SimError::Lost(lost) => faults::told(lost, &plan, &settings.faults, self.missing.faults.as_deref(), &[]),
+            SimError::Lost(lost) => {
+                faults::told(lost, &plan, &settings.faults, self.missing.faults.as_deref().as_slice(), &[])
+            }
             error => format!("{} with {} nodes: {error}", self.fabric, what.nodes),
         };
         let outcome = qsnet::run_among(&plan, &settings, elan, what, &members).map_err(failed)?;

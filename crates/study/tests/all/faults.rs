@@ -4,11 +4,13 @@ use hotlink_bench::{Record, Which};
 use hotlink_fabric::network::{Channel, Resource, Vertex};
 use hotlink_fabric::units::Time;
 use hotlink_fabric::{Fabric, catalog};
+use hotlink_message::Comm;
+use hotlink_port::{Port, Program};
 use hotlink_sim::fault::{Condition, Fault};
 use hotlink_study::options::Stack;
 use hotlink_study::simulate::faults::{read, within};
 use hotlink_study::simulate::request::{Benchmark, Request};
-use hotlink_study::{Error, Unwatched};
+use hotlink_study::{Error, Seating, Unwatched, recorded_on_fabric};
 use proptest::prelude::*;
 use std::path::PathBuf;
 
@@ -192,4 +194,46 @@ fn networks_of_their_own_are_known_whole_only() {
     let barrier = Request { nodes: Some(vec![4]), faults: Some(plan), ..Request::new(own, "hwbarr") };
     let told = barrier.run(&Unwatched).expect_err("a barrier network has no such links").to_string();
     assert!(told.contains("--faults: only with collectives, barriers by messages"), "{told}");
+}
+
+/// All ranks meet a thousand times.
+struct Meetings;
+
+impl<P: Port> Program<P, ()> for Meetings {
+    async fn run(&self, port: P) {
+        let comm = Comm::new(port);
+        for _ in 0..1000 {
+            comm.barrier().await.expect("all take part");
+        }
+    }
+}
+
+/// As `hotlink run --on` does: what happened stands in the record, and what cuts a rank off ends the run.
+#[test]
+fn a_program_runs_while_things_fail() {
+    let run = |text: Option<&str>| {
+        let file = text.map(|text| file("program.toml", text));
+        recorded_on_fabric(TREE, Seating::alone(80), &Meetings, false, file.as_deref(), |_, _| Vec::new())
+    };
+    let whole = run(None).expect("nothing fails").record;
+    let slow = "[[fault]]\nat_us = 4\nlink = \"NDR link node 3 -> leaf 0\"\nrate = 0.01\nstate = \"degraded\"\n";
+    let down = "[[fault]]\nat_us = 9\nswitch = \"spine 0\"\nstate = \"down\"\n";
+    let late = "[[fault]]\nat_us = 9e9\nswitch = \"spine 1\"\nstate = \"down\"\n";
+    let failing = run(Some(&format!("{late}{down}{slow}"))).expect("a path is left").record;
+    assert!(failing.number("elapsed_us") > whole.number("elapsed_us"));
+    let told: Vec<&str> = failing
+        .get("faults")
+        .and_then(|all| all.as_array())
+        .expect("a list")
+        .iter()
+        .filter_map(|one| one.as_str())
+        .collect();
+    let due = ["NDR link node 3 -> leaf 0: degraded to 0.01 of its rate from 4 us on", "spine 0: down from 9 us on"];
+    assert_eq!(told, due, "in order of time, without those after the end");
+    assert!(whole.get("faults").is_none() && failing.get("lost").is_some());
+    let cut = "[[fault]]\nat_us = 12\nlink = \"NDR link node 3 -> leaf 0\"\nstate = \"down\"\n";
+    let Err(Error::Check(why)) = run(Some(&format!("{down}{cut}"))) else { panic!("a rank is cut off") };
+    assert!(why.contains("program.toml:7:8: fault[1]: \"NDR link node 3 -> leaf 0\", down from 12 us on"), "{why}");
+    let Err(Error::Input(why)) = run(Some("fault = 3")) else { panic!("no plan") };
+    assert!(why.contains("program.toml:1:9: fault: is not a list of tables"), "{why}");
 }

@@ -284,9 +284,16 @@ impl Plan {
         Ok(settings)
     }
 
-    /// Why jobs wait for ever: which failure cut them off, of this plan or of the file `faults`.
-    pub(super) fn cut_off(&self, lost: &Lost, packets: &Packets<'_>, all: &[Fault], faults: Option<&str>) -> String {
-        faults::told(lost, packets, all, faults, &[(&self.file, &self.text)])
+    /// Why jobs wait for ever: which failure cut them off, of this plan or of one of the files of failures.
+    pub(super) fn cut_off(
+        &self,
+        lost: &Lost,
+        packets: &Packets<'_>,
+        all: &[Fault],
+        of_command: Option<&str>,
+    ) -> String {
+        let files: Vec<&str> = self.faults.as_deref().into_iter().chain(of_command).collect();
+        faults::told(lost, packets, all, &files, &[(&self.file, &self.text)])
     }
 
     /// What is wrong with a job, at one of its keys if that is given, else where it begins.

@@ -139,8 +139,8 @@ impl<'a> Stage<'a> {
     fn failed(&self, jobs: &[&Whole<'_>], error: ReplayError) -> Error {
         let told = match &error {
             ReplayError::Network(SimError::Lost(lost)) => {
-                let file = self.plan.faults.as_deref().or(self.setting.network.faults.as_deref());
-                self.plan.cut_off(lost, &self.packets, &self.settings.faults, file)
+                let of_command = self.setting.network.faults.as_deref();
+                self.plan.cut_off(lost, &self.packets, &self.settings.faults, of_command)
             }
             error => error.to_string(),
         };

@@ -30,6 +30,10 @@ pub(super) struct Also {
     /// [default: once].
     #[arg(long, value_parser = word::<Interpreter>(), requires = "on")]
     interpreter: Option<Interpreter>,
+    /// Let links and switches fail, come back or degrade while the program runs (with --on), as this plan says. Ranks that it
+    /// cuts off end the run with an error.
+    #[arg(long, value_name = "PLAN.toml", requires = "on")]
+    faults: Option<String>,
     #[command(flatten)]
     seating: SeatingArgs,
     /// What the system's clocks and sleeps tell the program (with --on) [default: virtual, where libhotlink_clock.so is
@@ -61,7 +65,7 @@ pub(super) fn run(
     let seats = also.seating.wanted().seats(fabric, job.ranks)?;
     let (traced, schedule) = (also.trace.is_some(), also.goal.is_some());
     let compute = also.compute_time.as_deref().unwrap_or("none");
-    let how = How { seats, clocks: also.clocks, library, compute, traced, schedule };
+    let how = How { seats, clocks: also.clocks, library, compute, traced, schedule, faults: also.faults.as_deref() };
     let mut told = match on_fabric(job, fabric, how)? {
         Ended::Ran(told) => told,
         Ended::Failed(end) => return Ok(Some(end)),
